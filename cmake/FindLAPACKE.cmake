@@ -1,0 +1,13 @@
+# LAPACKE and CBLAS on OpenBLAS. Defines the target LAPACKE::LAPACKE.
+find_path(LAPACKE_INCLUDE_DIR lapacke.h)
+find_path(LAPACKE_CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
+find_library(LAPACKE_LIBRARY lapacke)
+find_library(LAPACKE_OPENBLAS_LIBRARY openblas)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LAPACKE REQUIRED_VARS LAPACKE_LIBRARY LAPACKE_OPENBLAS_LIBRARY LAPACKE_INCLUDE_DIR LAPACKE_CBLAS_INCLUDE_DIR
+                                  REASON_FAILURE_MESSAGE "install libopenblas-dev and liblapacke-dev")
+if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
+  add_library(LAPACKE::LAPACKE INTERFACE IMPORTED)
+  set_target_properties(LAPACKE::LAPACKE PROPERTIES INTERFACE_LINK_LIBRARIES "${LAPACKE_LIBRARY};${LAPACKE_OPENBLAS_LIBRARY}"
+                        INTERFACE_INCLUDE_DIRECTORIES "${LAPACKE_INCLUDE_DIR};${LAPACKE_CBLAS_INCLUDE_DIR}")
+endif()

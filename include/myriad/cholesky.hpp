@@ -1,0 +1,34 @@
+#pragma once
+/// Cholesky factorization of symmetric (Hermitian) positive definite matrices, and what it serves.
+///
+/// Only the triangle `uplo` of A, as it is viewed, is read and written; the other may hold anything and is kept. The imaginary parts of the
+/// diagonal are taken as zero. `info` is null or has one entry per matrix: 0, or i > 0 where the leading minor of order i is not positive
+/// definite (NaN counts as not positive definite).
+
+#include "myriad/batch.hpp"
+#include "myriad/queue.hpp"
+
+namespace myriad {
+
+/// A = L L^H (lower) or U^H U (upper), in place. With info = i > 0 the content of that triangle is unspecified, as in LAPACK.
+///
+/// Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: n^3 / 3 flops; n (n + 1) elements moved. Source: LAPACK potrf.
+template <Element T>
+void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info);
+
+/// Solves A X = B with the factor of potrf; X replaces B. Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7).
+/// Cost: 2 n^2 nrhs flops. Source: LAPACK potrs.
+template <Element T>
+void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b);
+
+/// Solves A X = B: A is overwritten by its factor, B by X; where info > 0, B is kept.
+/// Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7). Cost: n^3 / 3 + 2 n^2 nrhs flops. Source: LAPACK posv.
+template <Element T>
+void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info);
+
+/// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero and the matrix is
+/// kept. Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: 2/3 n^3 flops. Source: LAPACK potri.
+template <Element T>
+void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info);
+
+}  // namespace myriad

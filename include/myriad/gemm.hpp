@@ -1,0 +1,16 @@
+#pragma once
+#include "myriad/batch.hpp"
+#include "myriad/queue.hpp"
+
+namespace myriad {
+
+/// C = alpha A B + beta C for every matrix of the batch.
+///
+/// A is m-by-k, B k-by-n, C m-by-n; op(A) is a view (`transposed`, `conjugated`). A or B with batch_stride 0 is one matrix used by
+/// all. beta = 0 never reads C (NaN there is no harm); alpha = 0 or k = 0 never reads A and B. C overlaps neither A nor B.
+/// Errors: BadArgument, positions of BLAS gemm (m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13).
+/// Cost: 2 m n k flops (complex: 8); reads mk + kn + mn, writes mn elements a matrix. Source: BLAS gemm.
+template <Element T>
+void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
+
+}  // namespace myriad
