@@ -1,0 +1,35 @@
+#pragma once
+/// How a subcommand joins the program: it declares its arguments on `app` and, from the callback that CLI11 runs when the subcommand was given,
+/// sets `action`. The program runs the action once the whole command line is known to be right and ends with the status that it returns.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+
+namespace myriad::cli {
+
+inline constexpr int exit_good = 0;
+inline constexpr int exit_failed_matrices = 1;  ///< finished, but some matrices failed
+inline constexpr int exit_bad_input = 2;        ///< bad usage or input, or a machine that cannot do what was asked
+
+using Action = std::function<int()>;
+
+/// Wrong usage or input. The program prints what() as one line, behind the name of the subcommand, and ends with exit_bad_input.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void add_solve(CLI::App& app, Action& action);
+void add_multiply(CLI::App& app, Action& action);
+void add_inverse(CLI::App& app, Action& action);
+void add_lstsq(CLI::App& app, Action& action);
+void add_det(CLI::App& app, Action& action);
+void add_lu(CLI::App& app, Action& action);
+void add_cholesky(CLI::App& app, Action& action);
+void add_qr(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
+void add_info(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+
+}  // namespace myriad::cli
