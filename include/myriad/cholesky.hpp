@@ -6,6 +6,7 @@
 /// definite (NaN counts as not positive definite).
 
 #include "myriad/batch.hpp"
+#include "myriad/export.h"
 #include "myriad/queue.hpp"
 
 namespace myriad {
@@ -14,21 +15,21 @@ namespace myriad {
 ///
 /// Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: n^3 / 3 flops; n (n + 1) elements moved. Source: LAPACK potrf.
 template <Element T>
-void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info);
+MYRIAD_API void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info);
 
 /// Solves A X = B with the factor of potrf; X replaces B. Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7).
 /// Cost: 2 n^2 nrhs flops. Source: LAPACK potrs.
 template <Element T>
-void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b);
+MYRIAD_API void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b);
 
 /// Solves A X = B: A is overwritten by its factor, B by X; where info > 0, B is kept.
 /// Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7). Cost: n^3 / 3 + 2 n^2 nrhs flops. Source: LAPACK posv.
 template <Element T>
-void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info);
+MYRIAD_API void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info);
 
 /// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero and the matrix is
 /// kept. Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: 2/3 n^3 flops. Source: LAPACK potri.
 template <Element T>
-void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info);
+MYRIAD_API void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info);
 
 }  // namespace myriad

@@ -4,17 +4,19 @@
 #include <stdexcept>
 #include <string>
 
+#include "myriad/export.h"
+
 namespace myriad {
 
 /// Base of all errors of the library.
-class Error : public std::runtime_error {
+class MYRIAD_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// An illegal argument. `position()` counts as LAPACK does in the argument list of `routine()` without its type letter
 /// (gesv: n = 1, nrhs = 2, a = 3, lda = 4, ipiv = 5, b = 6, ldb = 7); what() names the argument and says what is wrong with it.
-class BadArgument : public Error {
+class MYRIAD_API BadArgument : public Error {
  public:
   BadArgument(std::string routine, int position, std::string argument, std::string const& problem)
       : Error(routine + ": argument " + std::to_string(position) + " (" + argument + ") " + problem),
@@ -33,7 +35,7 @@ class BadArgument : public Error {
 };
 
 /// What was asked for does not exist in this build or on this machine (a GPU queue without a GPU, say).
-class Unavailable : public Error {
+class MYRIAD_API Unavailable : public Error {
  public:
   using Error::Error;
 };

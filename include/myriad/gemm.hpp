@@ -1,5 +1,6 @@
 #pragma once
 #include "myriad/batch.hpp"
+#include "myriad/export.h"
 #include "myriad/queue.hpp"
 
 namespace myriad {
@@ -11,6 +12,6 @@ namespace myriad {
 /// Errors: BadArgument, positions of BLAS gemm (m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13).
 /// Cost: 2 m n k flops (complex: 8); reads mk + kn + mn, writes mn elements a matrix. Source: BLAS gemm.
 template <Element T>
-void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
+MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
 
 }  // namespace myriad

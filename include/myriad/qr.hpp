@@ -4,6 +4,7 @@
 /// The reflectors are LAPACK's: H(i) = I - tau(i) v v^H with v(i) = 1, v below the diagonal of column i, Q = H(1) H(2) ... H(k).
 
 #include "myriad/batch.hpp"
+#include "myriad/export.h"
 #include "myriad/queue.hpp"
 
 namespace myriad {
@@ -12,7 +13,7 @@ namespace myriad {
 ///
 /// Errors: BadArgument (m 1, n 2, a 3, lda 4, tau 5). Cost: 2 n^2 (m - n / 3) flops for m >= n. Source: LAPACK geqrf.
 template <Element T>
-void geqrf(Queue& queue, Batch<T> a, Batch<T> tau);
+MYRIAD_API void geqrf(Queue& queue, Batch<T> a, Batch<T> tau);
 
 /// C = op(Q) C (left) or C op(Q) (right) with the reflectors of geqrf in the first k columns of `a`, where tau has k rows.
 ///
@@ -20,7 +21,7 @@ void geqrf(Queue& queue, Batch<T> a, Batch<T> tau);
 /// Errors: BadArgument (side 1, trans 2, m 3, n 4, k 5, a 6, lda 7, tau 8, c 9, ldc 10). Cost: 4 m n k - 2 n k^2 flops (left).
 /// Source: LAPACK ormqr, unmqr.
 template <Element T>
-void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c);
+MYRIAD_API void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c);
 
 /// The complex name of ormqr.
 template <Element T>
@@ -32,7 +33,7 @@ void unmqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
 ///
 /// Errors: BadArgument (m 1, n 2, k 3, a 4, lda 5, tau 6). Cost: 4 m n k - 2 (m + n) k^2 + 4/3 k^3 flops. Source: LAPACK orgqr, ungqr.
 template <Element T>
-void orgqr(Queue& queue, Batch<T> a, In<T> tau);
+MYRIAD_API void orgqr(Queue& queue, Batch<T> a, In<T> tau);
 
 /// The complex name of orgqr.
 template <Element T>
@@ -47,6 +48,6 @@ void ungqr(Queue& queue, Batch<T> a, In<T> tau) {
 /// where element (i, i) of the triangular factor is exactly zero: A is rank deficient and that X is not computed. Errors: BadArgument (m 2,
 /// n 3, nrhs 4, a 5, lda 6, b 7, ldb 8). Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK gels (op is a view).
 template <Element T>
-void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info);
+MYRIAD_API void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info);
 
 }  // namespace myriad

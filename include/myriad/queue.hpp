@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "myriad/export.h"
+
 namespace myriad {
 
 /// Which kind of processor a queue stands for.
@@ -20,7 +22,7 @@ struct QueueOptions {
 ///
 /// Any number of host threads may use different queues at the same time; one queue is used by one thread at a time. The number of
 /// threads is chosen when the queue is made; routines never start threads inside threads.
-class Queue {
+class MYRIAD_API Queue {
  public:
   /// Throws Unavailable where the backend asked for does not exist, BadArgument for a negative number of threads.
   explicit Queue(QueueOptions options = {});

@@ -2,6 +2,7 @@
 /// Equilibration, iterative refinement and backward errors: solving badly scaled systems and knowing that it worked.
 
 #include "myriad/batch.hpp"
+#include "myriad/export.h"
 #include "myriad/queue.hpp"
 
 namespace myriad {
@@ -13,7 +14,8 @@ namespace myriad {
 /// entry per matrix. info: null or per matrix 0, i in 1..m: row i is zero, m + j: column j is zero (r, c are then 1 for that matrix).
 /// Errors: BadArgument (m 1, n 2, a 3, lda 4, r 5, c 6). Cost: mn elements read. Source: LAPACK geequb.
 template <Element T>
-void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax, int* info);
+MYRIAD_API void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax,
+                      int* info);
 template <Element T>
 void geequ(Queue& queue, Batch<T> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax, int* info) {
   geequ(queue, Batch<T const>(a), r, c, rowcnd, colcnd, amax, info);
@@ -22,7 +24,7 @@ void geequ(Queue& queue, Batch<T> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>
 /// A = diag(r) A diag(c), in place. Empty r or c (null data): ones.
 /// Errors: BadArgument (m 1, n 2, a 3, lda 4, r 5, c 6). Source: LAPACK laqge, lascl2.
 template <Element T>
-void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const> c);
+MYRIAD_API void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const> c);
 
 /// Improves X, the solution of op(A) X = B from the factors af, pivots, until its componentwise backward error stops falling, and bounds
 /// the errors.
@@ -32,7 +34,8 @@ void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const
 /// Errors: BadArgument (trans 1, n 2, nrhs 3, a 4, lda 5, af 6, ldaf 7, ipiv 8, b 9, ldb 10, x 11, ldx 12, ferr 13, berr 14).
 /// Cost: per sweep 6 n^2 nrhs flops, at most five sweeps, as many solves again for ferr. Source: LAPACK gerfs.
 template <Element T>
-void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T> b, Batch<T> x, Batch<Real<T>> ferr, Batch<Real<T>> berr);
+MYRIAD_API void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T> b, Batch<T> x, Batch<Real<T>> ferr,
+                      Batch<Real<T>> berr);
 
 /// The componentwise backward error of X as a solution of A X = B: berr as in gerfs, X kept. NaN where X, A or B hold NaN.
 ///
@@ -40,7 +43,7 @@ void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T
 /// a: m-by-n, x: n-by-nrhs, b: m-by-nrhs, berr: nrhs entries per matrix. Errors: BadArgument (m 1, n 2, nrhs 3, a 4, lda 5, x 6, ldx 7,
 /// b 8, ldb 9, berr 10). Cost: 4 m n nrhs flops. Source: Oettli and Prager 1964; Higham, Accuracy and Stability, 7.1.
 template <Element T>
-void backward_error(Queue& queue, Batch<T const> a, In<T> x, In<T> b, Batch<Real<T>> berr);
+MYRIAD_API void backward_error(Queue& queue, Batch<T const> a, In<T> x, In<T> b, Batch<Real<T>> berr);
 template <Element T>
 void backward_error(Queue& queue, Batch<T> a, In<T> x, In<T> b, Batch<Real<T>> berr) {
   backward_error(queue, Batch<T const>(a), x, b, berr);
