@@ -1,0 +1,321 @@
+#ifndef MYRIAD_MYRIAD_H
+#define MYRIAD_MYRIAD_H
+/// Myriad: dense linear algebra for a myriad of small matrices. The C interface; C99, and C++.
+///
+///     myriad_queue* queue;
+///     if (myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0) != MYRIAD_OK) { fputs(myriad_last_error(NULL), stderr); exit(1); }
+///     myriad_batch a = myriad_strided(MYRIAD_F64, n, n, a_data, n, n * n, count);
+///     myriad_batch b = myriad_strided(MYRIAD_F64, n, nrhs, b_data, n, n * nrhs, count);
+///     if (myriad_gesv(queue, &a, NULL, &b, info) != MYRIAD_OK) fputs(myriad_last_error(queue), stderr);
+///     myriad_queue_destroy(queue);
+///
+/// Routines have the names of BLAS and LAPACK without the type letter, and the arguments of the C++ interface in the same order. The
+/// element type is part of the batch; all operands of a call have the same one, unless its description says otherwise.
+///
+/// A routine returns MYRIAD_OK, or a status and leaves a text with the cause in myriad_last_error(queue); nothing has been written then.
+/// What happened to a single matrix (singular, not positive definite) is no error: it is in `info`, an array of one int per matrix, or
+/// NULL.
+///
+/// `position`s are those of LAPACK's argument list, without its type letter, counted from one.
+
+#include <stdint.h>
+
+#include "myriad/export.h"
+#include "myriad/version.hpp"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- Statuses and errors
+// -------------------------------------------------------------------------------------------------------------------
+
+typedef enum myriad_status {
+  MYRIAD_OK = 0,
+  MYRIAD_BAD_ARGUMENT = 1,   ///< myriad_last_error names it, myriad_last_error_position has its place
+  MYRIAD_UNAVAILABLE = 2,    ///< not in this build or on this machine: a GPU queue without a GPU, say
+  MYRIAD_OUT_OF_MEMORY = 3,  ///< the queue stays usable
+  MYRIAD_FAILED = 4          ///< anything else; the text says what
+} myriad_status;
+
+/// Where work runs; see myriad_queue_create. Opaque.
+typedef struct myriad_queue myriad_queue;
+
+/// What went wrong in the last call that failed on this queue, or "" if none did. With NULL: in the last call of this thread that failed
+/// without a queue (myriad_queue_create, a NULL queue). The text lives until the next failing call.
+MYRIAD_API char const* myriad_last_error(myriad_queue const* queue);
+
+/// Position of the argument that the last MYRIAD_BAD_ARGUMENT was about, 0 if the last failure was of another kind.
+MYRIAD_API int myriad_last_error_position(myriad_queue const* queue);
+
+/// MYRIAD_VERSION of the library that runs, which may be newer than the header.
+MYRIAD_API char const* myriad_version(void);
+
+// ---- Small enumerations, with the letters of LAPACK
+// ----------------------------------------------------------------------------------------
+
+/// Element types: float, double, float _Complex, double _Complex (or std::complex), and int for pivots.
+typedef enum myriad_dtype { MYRIAD_F32 = 0, MYRIAD_F64 = 1, MYRIAD_C32 = 2, MYRIAD_C64 = 3, MYRIAD_INT = 4 } myriad_dtype;
+/// The triangle of the (viewed) matrix that is used.
+typedef enum myriad_uplo { MYRIAD_UPPER = 'U', MYRIAD_LOWER = 'L' } myriad_uplo;
+/// On which side of B the matrix A stands.
+typedef enum myriad_side { MYRIAD_LEFT = 'L', MYRIAD_RIGHT = 'R' } myriad_side;
+/// Whether the diagonal of a triangular matrix is taken as one and not read.
+typedef enum myriad_diag { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT = 'U' } myriad_diag;
+/// What is applied to a factored matrix. Plain matrices are transposed by a view instead.
+typedef enum myriad_op { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
+typedef enum myriad_backend { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
+
+// ---- Queues
+// --------------------------------------------------------------------------------------------------------------------------------
+
+/// Makes a queue on the first GPU, or on the CPU where there is none (MYRIAD_AUTOMATIC), or on the one asked for. `threads`: CPU threads;
+/// 0: from MYRIAD_NUM_THREADS, else as many as OpenMP would take. On failure *queue is NULL and the text is in myriad_last_error(NULL).
+///
+/// Any number of threads may use different queues at the same time; one queue is used by one thread at a time.
+MYRIAD_API myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, int threads);
+/// Waits for the work of the queue and frees it. NULL is fine.
+MYRIAD_API void myriad_queue_destroy(myriad_queue* queue);
+/// Returns when all work given to the queue is done. A call on the CPU returns when its work is done; callers that wait before they read
+/// results are ready for a GPU queue.
+MYRIAD_API myriad_status myriad_queue_wait(myriad_queue* queue);
+/// CPU threads of the queue; 0 for NULL.
+MYRIAD_API int myriad_queue_threads(myriad_queue const* queue);
+/// MYRIAD_CPU or MYRIAD_GPU; MYRIAD_AUTOMATIC for NULL.
+MYRIAD_API myriad_backend myriad_queue_backend(myriad_queue const* queue);
+
+// ---- Batches
+// -------------------------------------------------------------------------------------------------------------------------------
+
+/// The one descriptor for every batch of matrices.
+///
+/// Element (i, j) of matrix b lies at data[b*batch_stride + i*row_stride + j*col_stride] or, with an array of pointers, at
+/// pointers[b][i*row_stride + j*col_stride]. Strides count elements. Column-major has row_stride = 1, row-major col_stride = 1, interleaved
+/// ("compact") batch_stride = 1; a batch_stride of zero is one matrix for all, where it is only read.
+///
+/// A descriptor owns nothing. The memory that it names, size and stride arrays included, lives until the work that uses it has run. It is
+/// not const even for inputs: a routine writes what its description names as output and nothing else. Members that are left zero have no
+/// effect.
+typedef struct myriad_batch {
+  void* data;                  ///< first element of matrix 0, unless `pointers` is set
+  void* const* pointers;       ///< one pointer per matrix, or NULL
+  int64_t rows;                ///< rows of every matrix; of a ragged batch an upper bound
+  int64_t cols;                ///< columns of every matrix; of a ragged batch an upper bound
+  int64_t row_stride;          ///< distance from (i, j) to (i + 1, j)
+  int64_t col_stride;          ///< distance from (i, j) to (i, j + 1)
+  int64_t batch_stride;        ///< distance from matrix b to matrix b + 1; unused with `pointers`
+  int64_t count;               ///< number of matrices
+  int64_t const* row_sizes;    ///< ragged: rows of each matrix, or NULL
+  int64_t const* col_sizes;    ///< ragged: columns of each matrix, or NULL
+  int64_t const* row_strides;  ///< ragged: row stride of each matrix, or NULL for `row_stride`
+  int64_t const* col_strides;  ///< ragged: column stride of each matrix, or NULL for `col_stride`
+  int64_t row_offset;          ///< first row of the view, see myriad_block
+  int64_t col_offset;          ///< first column of the view
+  int conjugated;              ///< not 0: the matrix is the elementwise conjugate of what is stored
+  myriad_dtype dtype;          ///< type of the elements
+} myriad_batch;
+
+/// Column-major matrices at equal distances, the LAPACK way. `ld` 0: rows. `stride` 0: ld * cols.
+MYRIAD_API myriad_batch myriad_strided(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride,
+                                       int64_t count);
+/// Row-major matrices at equal distances, as C, NumPy and PyTorch keep them. `ld`, the distance between rows, 0: cols. `stride` 0: ld *
+/// rows.
+MYRIAD_API myriad_batch myriad_row_major(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride,
+                                         int64_t count);
+/// Interleaved ("compact") matrices: element (i, j) of all `count` matrices side by side, columns after rows.
+MYRIAD_API myriad_batch myriad_interleaved(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t count);
+/// Column-major matrices behind an array of pointers: myriad_pointers(MYRIAD_F64, n, n, (void* const*)matrices, n, count). `ld` 0: rows.
+MYRIAD_API myriad_batch myriad_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
+/// Row-major matrices behind an array of pointers. `ld` 0: cols.
+MYRIAD_API myriad_batch myriad_row_major_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld,
+                                                  int64_t count);
+/// One vector per matrix (pivots, tau, scalings): a batch of length-by-1 matrices. `stride` 0: length.
+MYRIAD_API myriad_batch myriad_vectors(myriad_dtype dtype, int64_t length, void const* data, int64_t stride, int64_t count);
+
+/// The same memory seen as the transposed matrices.
+MYRIAD_API myriad_batch myriad_transposed(myriad_batch a);
+/// The same memory seen as the conjugate matrices; nothing changes for real types.
+MYRIAD_API myriad_batch myriad_conjugated(myriad_batch a);
+/// The same memory seen as the conjugate transposes.
+MYRIAD_API myriad_batch myriad_conjugate_transposed(myriad_batch a);
+/// The m-by-n block that starts at row i and column j (from zero) of every matrix; of a ragged batch what there is of it.
+MYRIAD_API myriad_batch myriad_block(myriad_batch a, int64_t i, int64_t j, int64_t m, int64_t n);
+/// Rows i to i + m - 1 of every matrix.
+MYRIAD_API myriad_batch myriad_rows(myriad_batch a, int64_t i, int64_t m);
+/// Columns j to j + n - 1 of every matrix.
+MYRIAD_API myriad_batch myriad_columns(myriad_batch a, int64_t j, int64_t n);
+/// Matrices b to b + count - 1.
+MYRIAD_API myriad_batch myriad_matrices(myriad_batch a, int64_t b, int64_t count);
+/// Address of element (i, j) of matrix b; NULL for a dtype that does not exist.
+MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
+
+// ---- Products and triangular systems
+// -------------------------------------------------------------------------------------------------------
+
+/// C = alpha A B + beta C. A m-by-k, B k-by-n, C m-by-n; op(A) is a view. alpha and beta point at one element of the batches' type.
+///
+/// beta = 0 never reads C, alpha = 0 or k = 0 never reads A and B; C overlaps neither A nor B.
+/// Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
+MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
+                                     myriad_batch const* c);
+
+/// Solves A X = alpha B (MYRIAD_LEFT) or X A = alpha B (MYRIAD_RIGHT) with a triangular A; X replaces B. alpha points at one element.
+///
+/// B m-by-n; A m-by-m or n-by-n. `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not
+/// read. A singular A gives Inf or NaN in its own X. alpha = 0 sets B to zero without reading A. Positions: side 1, uplo 2, diag 4, m 5, n
+/// 6, alpha 7, a 8, lda 9, b 10, ldb 11. Cost: m^2 n or m n^2 flops. Source: BLAS trsm.
+MYRIAD_API myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
+                                     myriad_batch const* a, myriad_batch const* b);
+
+// ---- LU, linear systems, inverses, determinants
+// --------------------------------------------------------------------------------------------
+//
+// info: 0, or i > 0 where U(i, i), counted from one, is exactly zero (the first such i). The factorization is then complete, but no
+// solution or inverse is computed: that matrix of X is left as it was (in-place routines) or filled with NaN (X apart from the inputs).
+// pivots: a batch of MYRIAD_INT vectors with min(m, n) entries. Row i was interchanged with row pivots[i], counted from one.
+
+/// PA = LU with partial pivoting, in place: L unit lower trapezoidal below the diagonal, U on and above it. a: m-by-n.
+///
+/// Positions: m 1, n 2, a 3, lda 4, ipiv 5. Cost: 2/3 n^3 flops for m = n. Source: LAPACK getrf; ties take the lowest row.
+MYRIAD_API myriad_status myriad_getrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, int* info);
+
+/// A = LU without pivoting, in place. info = i > 0: U(i, i) is exactly zero. Stable for diagonally dominant matrices and the like only.
+///
+/// Positions: m 1, n 2, a 3, lda 4. Cost: as getrf. Source: MAGMA getrf_nopiv.
+MYRIAD_API myriad_status myriad_getrf_nopiv(myriad_queue* queue, myriad_batch const* a, int* info);
+
+/// Solves op(A) X = B with the factors of getrf; X replaces B. pivots NULL: factors of getrf_nopiv. a: n-by-n, b: n-by-nrhs.
+///
+/// Positions: trans 1, n 2, nrhs 3, a 4, lda 5, ipiv 6, b 7, ldb 8. Zeros on the diagonal of U give Inf or NaN. Cost: 2 n^2 nrhs flops.
+/// Source: LAPACK getrs.
+MYRIAD_API myriad_status myriad_getrs(myriad_queue* queue, myriad_op trans, myriad_batch const* a, myriad_batch const* pivots,
+                                      myriad_batch const* b);
+
+/// Solves A X = B: A is overwritten by its factors, B by X. pivots may be NULL when they are not wanted.
+///
+/// Positions: n 1, nrhs 2, a 3, lda 4, ipiv 5, b 6, ldb 7. Cost: 2/3 n^3 + 2 n^2 nrhs flops. Source: LAPACK gesv.
+MYRIAD_API myriad_status myriad_gesv(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, myriad_batch const* b,
+                                     int* info);
+
+/// Solves A X = B and keeps A and B. x may be the very batch b. A singular matrix has info > 0 and its X filled with NaN.
+///
+/// Positions: n 1, nrhs 2, a 3, lda 4, b 5, ldb 6, x 7, ldx 8. Cost: as gesv.
+MYRIAD_API myriad_status myriad_solve(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* x, int* info);
+
+/// The inverse from the factors of getrf, in place. pivots NULL: factors of getrf_nopiv. info = i > 0: U(i, i) is zero, that matrix is
+/// kept.
+///
+/// Positions: n 1, a 2, lda 3, ipiv 4. Cost: 4/3 n^3 flops. Source: LAPACK getri.
+MYRIAD_API myriad_status myriad_getri(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, int* info);
+
+/// X = A^-1, with partial pivoting. x may be the very batch a. A singular matrix has info > 0 and its X filled with NaN.
+///
+/// Positions: n 1, a 2, lda 3, x 4, ldx 5. Cost: 2 n^3 flops. Source: LAPACK getrf and getri.
+MYRIAD_API myriad_status myriad_inverse(myriad_queue* queue, myriad_batch const* a, myriad_batch const* x, int* info);
+
+/// det(A) of every matrix; A is kept. determinant: one element of a's type per matrix. It overflows where the product of the pivots does.
+///
+/// Positions: n 1, a 2, lda 3, det 4. Cost: 2/3 n^3 flops.
+MYRIAD_API myriad_status myriad_det(myriad_queue* queue, myriad_batch const* a, void* determinant);
+
+/// det(A) = sign * exp(logabs). sign: one element of a's type per matrix, 0 or of modulus one; logabs: one real per matrix (float for
+/// MYRIAD_F32 and MYRIAD_C32, else double), -infinity for a singular matrix.
+///
+/// Positions: n 1, a 2, lda 3, sign 4, logabs 5. Cost: 2/3 n^3 flops. As numpy.linalg.slogdet.
+MYRIAD_API myriad_status myriad_logdet(myriad_queue* queue, myriad_batch const* a, void* sign, void* logabs);
+
+// ---- Cholesky
+// ------------------------------------------------------------------------------------------------------------------------------
+//
+// Only the triangle `uplo` of A, as it is viewed, is read and written. info: 0, or i > 0 where the leading minor of order i is not positive
+// definite (NaN counts as not positive definite).
+
+/// A = L L^H (MYRIAD_LOWER) or U^H U (MYRIAD_UPPER), in place. With info > 0 the content of that triangle is unspecified.
+///
+/// Positions: uplo 1, n 2, a 3, lda 4. Cost: n^3 / 3 flops. Source: LAPACK potrf.
+MYRIAD_API myriad_status myriad_potrf(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info);
+
+/// Solves A X = B with the factor of potrf; X replaces B.
+///
+/// Positions: uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7. Cost: 2 n^2 nrhs flops. Source: LAPACK potrs.
+MYRIAD_API myriad_status myriad_potrs(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b);
+
+/// Solves A X = B: A is overwritten by its factor, B by X; where info > 0, B is kept.
+///
+/// Positions: uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7. Cost: n^3 / 3 + 2 n^2 nrhs flops. Source: LAPACK posv.
+MYRIAD_API myriad_status myriad_posv(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b, int* info);
+
+/// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero, that matrix is kept.
+///
+/// Positions: uplo 1, n 2, a 3, lda 4. Cost: 2/3 n^3 flops. Source: LAPACK potri.
+MYRIAD_API myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info);
+
+// ---- QR and least squares
+// ------------------------------------------------------------------------------------------------------------------
+
+/// A = Q R in place: R on and above the diagonal, Householder vectors below. a: m-by-n; tau: vectors with min(m, n) entries.
+///
+/// Positions: m 1, n 2, a 3, lda 4, tau 5. Cost: 2 n^2 (m - n / 3) flops for m >= n. Source: LAPACK geqrf.
+MYRIAD_API myriad_status myriad_geqrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau);
+
+/// C = op(Q) C (MYRIAD_LEFT) or C op(Q) (MYRIAD_RIGHT) with the reflectors of geqrf in the first k columns of a, where tau has k rows.
+///
+/// c: m-by-n; a has m or n rows. MYRIAD_TRANSPOSE is for real types. Positions: side 1, trans 2, m 3, n 4, k 5, a 6, lda 7, tau 8, c 9,
+/// ldc 10. Cost: 4 m n k - 2 n k^2 flops (left). Source: LAPACK ormqr.
+MYRIAD_API myriad_status myriad_ormqr(myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a,
+                                      myriad_batch const* tau, myriad_batch const* c);
+/// The complex name of myriad_ormqr.
+MYRIAD_API myriad_status myriad_unmqr(myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a,
+                                      myriad_batch const* tau, myriad_batch const* c);
+
+/// The first n columns of Q, in place: a is m-by-n with m >= n and holds the k <= n reflectors of geqrf, where tau has k rows.
+///
+/// Positions: m 1, n 2, k 3, a 4, lda 5, tau 6. Cost: 4 m n k - 2 (m + n) k^2 + 4/3 k^3 flops. Source: LAPACK orgqr.
+MYRIAD_API myriad_status myriad_orgqr(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau);
+/// The complex name of myriad_orgqr.
+MYRIAD_API myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau);
+
+/// Least squares (m >= n) or minimum norm (m < n) for A of full rank. a: m-by-n, overwritten by its factorization. b: max(m, n)-by-nrhs;
+/// its first m rows hold B, on return its first n rows hold X.
+///
+/// info: 0, or i > 0 where element (i, i) of the triangular factor is exactly zero; that X is not computed.
+/// Positions: m 2, n 3, nrhs 4, a 5, lda 6, b 7, ldb 8. Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK gels (op is a view).
+MYRIAD_API myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, int* info);
+
+// ---- Equilibration, refinement, backward errors
+// --------------------------------------------------------------------------------------------
+//
+// r, c, ferr and berr are vectors of the real type that goes with a: MYRIAD_F32 for MYRIAD_C32, MYRIAD_F64 for MYRIAD_C64.
+
+/// Scalings r, c, all powers of two, such that the largest element of every row and column of diag(r) A diag(c) is near one.
+///
+/// a: m-by-n; r: m, c: n entries. rowcnd, colcnd: ratio of smallest to largest scaling, amax: largest abs element; NULL or one real per
+/// matrix. info: 0, i in 1..m: row i is zero, m + j: column j is zero (r and c are then 1 for that matrix). Positions: m 1, n 2, a 3, lda
+/// 4, r 5, c 6. Cost: mn elements read. Source: LAPACK geequb.
+MYRIAD_API myriad_status myriad_geequ(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c,
+                                      void* rowcnd, void* colcnd, void* amax, int* info);
+
+/// A = diag(r) A diag(c), in place. r or c NULL: ones. Positions: m 1, n 2, a 3, lda 4, r 5, c 6. Source: LAPACK laqge, lascl2.
+MYRIAD_API myriad_status myriad_laqge(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c);
+
+/// Improves X, the solution of op(A) X = B from the factors af and pivots of getrf, until its componentwise backward error stops falling.
+///
+/// a, af: n-by-n; b, x: n-by-nrhs; ferr, berr: nrhs entries, or NULL. pivots NULL: factors of getrf_nopiv. Positions: trans 1, n 2, nrhs 3,
+/// a 4, lda 5, af 6, ldaf 7, ipiv 8, b 9, ldb 10, x 11, ldx 12, ferr 13, berr 14. Cost: 6 n^2 nrhs flops a sweep, at most five sweeps, as
+/// many solves again for ferr. Source: LAPACK gerfs.
+MYRIAD_API myriad_status myriad_gerfs(myriad_queue* queue, myriad_op trans, myriad_batch const* a, myriad_batch const* af,
+                                      myriad_batch const* pivots, myriad_batch const* b, myriad_batch const* x, myriad_batch const* ferr,
+                                      myriad_batch const* berr);
+
+/// The componentwise backward error of X as a solution of A X = B, with the residual in twice the precision; everything else is kept.
+///
+/// a: m-by-n, x: n-by-nrhs, b: m-by-nrhs, berr: nrhs entries. Positions: m 1, n 2, nrhs 3, a 4, lda 5, x 6, ldx 7, b 8, ldb 9, berr 10.
+/// Cost: 4 m n nrhs flops. Source: Oettli and Prager 1964.
+MYRIAD_API myriad_status myriad_backward_error(myriad_queue* queue, myriad_batch const* a, myriad_batch const* x, myriad_batch const* b,
+                                               myriad_batch const* berr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

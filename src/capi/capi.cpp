@@ -1,0 +1,449 @@
+/// The C interface on top of the C++ one: descriptors are converted, enumerations and element types checked, exceptions turned into a
+/// status.
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "core/check.hpp"
+#include "core/dtype.hpp"
+#include "myriad/myriad.h"
+#include "myriad/myriad.hpp"
+
+namespace {
+
+/// The last failure of a queue, or of a thread without a queue.
+struct Failure {
+  std::string text;
+  int position = 0;
+
+  void keep(char const* what, int at) noexcept {
+    position = at;
+    try {
+      text = what;
+    } catch (std::bad_alloc const&) {
+      text.clear();
+    }
+  }
+};
+
+thread_local Failure failure_without_queue;
+
+}  // namespace
+
+struct myriad_queue {
+  myriad::Queue queue;
+  Failure failure;
+};
+
+namespace {
+
+using myriad::Argument;
+using myriad::BadArgument;
+using myriad::Batch;
+using myriad::Queue;
+
+/// Runs `f` and turns whatever it throws into a status and the text of `queue`, or of this thread where there is no queue. Nothing escapes.
+template <typename F>
+myriad_status guard(myriad_queue* queue, F&& f) noexcept {
+  Failure& failure = queue ? queue->failure : failure_without_queue;
+  try {
+    f();
+    return MYRIAD_OK;
+  } catch (BadArgument const& error) {
+    failure.keep(error.what(), error.position());
+    return MYRIAD_BAD_ARGUMENT;
+  } catch (myriad::Unavailable const& error) {
+    failure.keep(error.what(), 0);
+    return MYRIAD_UNAVAILABLE;
+  } catch (std::bad_alloc const&) {
+    failure.keep("out of memory", 0);
+    return MYRIAD_OUT_OF_MEMORY;
+  } catch (std::exception const& error) {
+    failure.keep(error.what(), 0);
+    return MYRIAD_FAILED;
+  } catch (...) {
+    failure.keep("an exception of unknown type", 0);
+    return MYRIAD_FAILED;
+  }
+}
+
+// The values of the enumerations agree, so that they are converted by a cast.
+static_assert(MYRIAD_F32 == static_cast<int>(myriad::Dtype::f32) && MYRIAD_F64 == static_cast<int>(myriad::Dtype::f64) &&
+              MYRIAD_C32 == static_cast<int>(myriad::Dtype::c32) && MYRIAD_C64 == static_cast<int>(myriad::Dtype::c64));
+static_assert(MYRIAD_AUTOMATIC == static_cast<int>(myriad::Backend::automatic) && MYRIAD_CPU == static_cast<int>(myriad::Backend::cpu) &&
+              MYRIAD_GPU == static_cast<int>(myriad::Backend::gpu));
+
+std::string name_of(myriad_dtype dtype) {
+  switch (dtype) {
+    case MYRIAD_F32:
+      return "f32";
+    case MYRIAD_F64:
+      return "f64";
+    case MYRIAD_C32:
+      return "c32";
+    case MYRIAD_C64:
+      return "c64";
+    case MYRIAD_INT:
+      return "int";
+  }
+  return fmt::format("{}", static_cast<int>(dtype));
+}
+
+bool is_element(myriad_dtype dtype) { return dtype == MYRIAD_F32 || dtype == MYRIAD_F64 || dtype == MYRIAD_C32 || dtype == MYRIAD_C64; }
+
+myriad_dtype real_of(myriad_dtype dtype) { return dtype == MYRIAD_F32 || dtype == MYRIAD_C32 ? MYRIAD_F32 : MYRIAD_F64; }
+
+/// What the elements of an operand are, given that those of the first operand are of type T.
+enum class Elements { same, real, pivots };
+
+/// An argument that is a batch.
+struct Operand {
+  myriad_batch const* batch;
+  Argument argument;
+  Elements elements = Elements::same;
+  bool may_be_missing = false;
+
+  [[nodiscard]] bool missing() const { return !batch || (!batch->data && !batch->pointers); }
+};
+
+Operand pivots_of(myriad_batch const* pivots, int position) { return {pivots, {position, "ipiv"}, Elements::pivots, true}; }
+Operand real(myriad_batch const* x, Argument argument) { return {x, argument, Elements::real}; }
+Operand optional_real(myriad_batch const* x, Argument argument) { return {x, argument, Elements::real, true}; }
+
+[[noreturn]] void refuse(char const* routine, Argument argument, std::string const& problem) {
+  throw BadArgument(routine, argument.position, argument.name, problem);
+}
+
+/// Throws unless every operand is there and has the element type that goes with the first one.
+void check_operands(char const* routine, std::initializer_list<Operand> operands) {
+  Operand const& first = *operands.begin();
+  for (Operand const& x : operands) {
+    if (x.may_be_missing && x.missing()) continue;
+    if (!x.batch) refuse(routine, x.argument, "is a null pointer");
+    if (&x == &first && !is_element(x.batch->dtype))
+      refuse(routine, x.argument, fmt::format("has elements of type {}; they are f32, f64, c32 or c64", name_of(x.batch->dtype)));
+    myriad_dtype const wanted = x.elements == Elements::pivots ? MYRIAD_INT
+                                : x.elements == Elements::real ? real_of(first.batch->dtype)
+                                                               : first.batch->dtype;
+    if (x.batch->dtype != wanted)
+      refuse(routine, x.argument,
+             fmt::format("has elements of type {}; with {} of type {} they are {}", name_of(x.batch->dtype), first.argument.name,
+                         name_of(first.batch->dtype), name_of(wanted)));
+  }
+}
+
+/// The C++ batch; empty for NULL. Not const for inputs either: the routine's signature adds it.
+template <typename T>
+Batch<T> as(myriad_batch const* x) {
+  if (!x) return {};
+  return {.data = static_cast<T*>(x->data),
+          .pointers = reinterpret_cast<T* const*>(x->pointers),
+          .rows = x->rows,
+          .cols = x->cols,
+          .row_stride = x->row_stride,
+          .col_stride = x->col_stride,
+          .batch_stride = x->batch_stride,
+          .count = x->count,
+          .row_sizes = x->row_sizes,
+          .col_sizes = x->col_sizes,
+          .row_strides = x->row_strides,
+          .col_strides = x->col_strides,
+          .row_offset = x->row_offset,
+          .col_offset = x->col_offset,
+          .conjugated = x->conjugated != 0};
+}
+
+template <typename T>
+myriad_batch from(Batch<T> const& x, myriad_dtype dtype) {
+  return {.data = x.data,
+          .pointers = reinterpret_cast<void* const*>(x.pointers),
+          .rows = x.rows,
+          .cols = x.cols,
+          .row_stride = x.row_stride,
+          .col_stride = x.col_stride,
+          .batch_stride = x.batch_stride,
+          .count = x.count,
+          .row_sizes = x.row_sizes,
+          .col_sizes = x.col_sizes,
+          .row_strides = x.row_strides,
+          .col_strides = x.col_strides,
+          .row_offset = x.row_offset,
+          .col_offset = x.col_offset,
+          .conjugated = x.conjugated ? 1 : 0,
+          .dtype = dtype};
+}
+
+/// One call of a routine: checks the queue and the operands, then calls `f.template operator()<T>(queue)` with the element type T of the
+/// first operand.
+template <typename F>
+myriad_status call(myriad_queue* queue, char const* routine, std::initializer_list<Operand> operands, F&& f) noexcept {
+  return guard(queue, [&] {
+    if (!queue) refuse(routine, {0, "queue"}, "is a null pointer");
+    check_operands(routine, operands);
+    myriad::with_dtype(static_cast<myriad::Dtype>(operands.begin()->batch->dtype),
+                       [&]<typename T>() { f.template operator()<T>(queue->queue); });
+  });
+}
+
+/// The element that alpha or beta points at.
+template <typename T>
+T scalar(char const* routine, void const* x, Argument argument) {
+  if (!x) refuse(routine, argument, "is a null pointer");
+  return *static_cast<T const*>(x);
+}
+
+/// The C++ enumeration of the same letters; throws where the letter is none of `letters`.
+template <typename To>
+To letter(char const* routine, int value, Argument argument, std::string_view letters) {
+  for (char const allowed : letters)
+    if (value == allowed) return static_cast<To>(allowed);
+  refuse(routine, argument, fmt::format("is {}; it is one of the letters {}", value, fmt::join(letters, ", ")));
+}
+myriad::Uplo uplo_of(char const* routine, myriad_uplo uplo, int position) {
+  return letter<myriad::Uplo>(routine, uplo, {position, "uplo"}, "UL");
+}
+myriad::Side side_of(char const* routine, myriad_side side) { return letter<myriad::Side>(routine, side, {1, "side"}, "LR"); }
+myriad::Op op_of(char const* routine, myriad_op op, int position) { return letter<myriad::Op>(routine, op, {position, "trans"}, "NTC"); }
+
+/// Applies a view, which is written for every element type; a dtype that does not exist is kept and refused by the routine that meets it.
+template <typename F>
+myriad_batch view(myriad_batch const& a, F&& f) {
+  if (a.dtype == MYRIAD_INT) return from(f(as<int>(&a)), a.dtype);
+  if (!is_element(a.dtype)) return a;
+  return myriad::with_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() { return from(f(as<T>(&a)), a.dtype); });
+}
+
+myriad_status apply_q(char const* routine, myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a,
+                      myriad_batch const* tau, myriad_batch const* c) {
+  return call(queue, routine, {{a, {6, "a"}}, {tau, {8, "tau"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
+    myriad::ormqr<T>(q, side_of(routine, side), op_of(routine, trans, 2), as<T>(a), as<T>(tau), as<T>(c));
+  });
+}
+
+myriad_status form_q(char const* routine, myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau) {
+  return call(queue, routine, {{a, {4, "a"}}, {tau, {6, "tau"}}}, [&]<typename T>(Queue& q) { myriad::orgqr<T>(q, as<T>(a), as<T>(tau)); });
+}
+
+}  // namespace
+
+extern "C" {
+
+char const* myriad_last_error(myriad_queue const* queue) {
+  return queue ? queue->failure.text.c_str() : failure_without_queue.text.c_str();
+}
+int myriad_last_error_position(myriad_queue const* queue) { return queue ? queue->failure.position : failure_without_queue.position; }
+char const* myriad_version(void) { return MYRIAD_VERSION; }
+
+myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, int threads) {
+  if (queue) *queue = nullptr;
+  return guard(nullptr, [&] {
+    if (!queue) refuse("queue_create", {1, "queue"}, "is a null pointer");
+    if (backend != MYRIAD_AUTOMATIC && backend != MYRIAD_CPU && backend != MYRIAD_GPU)
+      refuse("queue_create", {2, "backend"}, fmt::format("is {}; it is 0 (automatic), 1 (cpu) or 2 (gpu)", static_cast<int>(backend)));
+    if (threads < 0) refuse("queue_create", {3, "threads"}, fmt::format("is negative: {}", threads));
+    *queue = new myriad_queue{Queue({.backend = static_cast<myriad::Backend>(backend), .threads = threads}), {}};
+  });
+}
+void myriad_queue_destroy(myriad_queue* queue) { delete queue; }
+myriad_status myriad_queue_wait(myriad_queue* queue) {
+  return guard(queue, [&] {
+    if (!queue) refuse("queue_wait", {1, "queue"}, "is a null pointer");
+    queue->queue.wait();
+  });
+}
+int myriad_queue_threads(myriad_queue const* queue) { return queue ? queue->queue.threads() : 0; }
+myriad_backend myriad_queue_backend(myriad_queue const* queue) {
+  return queue ? static_cast<myriad_backend>(queue->queue.backend()) : MYRIAD_AUTOMATIC;
+}
+
+// The layouts are computed on bytes: sizes and strides count elements, so that the element type does not matter.
+myriad_batch myriad_strided(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride, int64_t count) {
+  return from(myriad::batch(static_cast<char*>(const_cast<void*>(data)), rows, cols, {.ld = ld, .stride = stride, .count = count}), dtype);
+}
+myriad_batch myriad_row_major(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride, int64_t count) {
+  return from(myriad::row_major(static_cast<char*>(const_cast<void*>(data)), rows, cols, {.ld = ld, .stride = stride, .count = count}),
+              dtype);
+}
+myriad_batch myriad_interleaved(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t count) {
+  return from(myriad::interleaved(static_cast<char*>(const_cast<void*>(data)), rows, cols, count), dtype);
+}
+myriad_batch myriad_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count) {
+  return from(myriad::batch(reinterpret_cast<char* const*>(pointers), rows, cols, {.ld = ld, .count = count}), dtype);
+}
+myriad_batch myriad_row_major_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count) {
+  return from(myriad::row_major(reinterpret_cast<char* const*>(pointers), rows, cols, {.ld = ld, .count = count}), dtype);
+}
+myriad_batch myriad_vectors(myriad_dtype dtype, int64_t length, void const* data, int64_t stride, int64_t count) {
+  return from(myriad::vectors(static_cast<char*>(const_cast<void*>(data)), length, count, stride), dtype);
+}
+
+myriad_batch myriad_transposed(myriad_batch a) {
+  return view(a, [](auto x) { return myriad::transposed(x); });
+}
+myriad_batch myriad_conjugated(myriad_batch a) {
+  return view(a, [](auto x) { return myriad::conjugated(x); });
+}
+myriad_batch myriad_conjugate_transposed(myriad_batch a) {
+  return view(a, [](auto x) { return myriad::conjugate_transposed(x); });
+}
+myriad_batch myriad_block(myriad_batch a, int64_t i, int64_t j, int64_t m, int64_t n) {
+  return view(a, [=](auto x) { return myriad::block(x, i, j, m, n); });
+}
+myriad_batch myriad_rows(myriad_batch a, int64_t i, int64_t m) {
+  return view(a, [=](auto x) { return myriad::rows(x, i, m); });
+}
+myriad_batch myriad_columns(myriad_batch a, int64_t j, int64_t n) {
+  return view(a, [=](auto x) { return myriad::columns(x, j, n); });
+}
+myriad_batch myriad_matrices(myriad_batch a, int64_t b, int64_t count) {
+  return view(a, [=](auto x) { return myriad::matrices(x, b, count); });
+}
+void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j) {
+  if (a.dtype == MYRIAD_INT) return as<int>(&a).at(b, i, j);
+  if (!is_element(a.dtype)) return nullptr;
+  return myriad::with_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() -> void* { return as<T>(&a).at(b, i, j); });
+}
+
+myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
+                          myriad_batch const* c) {
+  return call(queue, "gemm", {{a, {7, "a"}}, {b, {9, "b"}}, {c, {12, "c"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("gemm", alpha, {6, "alpha"});
+    T const beta_value = scalar<T>("gemm", beta, {11, "beta"});
+    myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
+  });
+}
+
+myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
+                          myriad_batch const* a, myriad_batch const* b) {
+  return call(queue, "trsm", {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {
+    myriad::trsm<T>(q, side_of("trsm", side), uplo_of("trsm", uplo, 2), letter<myriad::Diag>("trsm", diag, {4, "diag"}, "NU"),
+                    scalar<T>("trsm", alpha, {7, "alpha"}), as<T>(a), as<T>(b));
+  });
+}
+
+myriad_status myriad_getrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, int* info) {
+  return call(queue, "getrf", {{a, {3, "a"}}, {pivots, {5, "ipiv"}, Elements::pivots}},
+              [&]<typename T>(Queue& q) { myriad::getrf<T>(q, as<T>(a), as<int>(pivots), info); });
+}
+
+myriad_status myriad_getrf_nopiv(myriad_queue* queue, myriad_batch const* a, int* info) {
+  return call(queue, "getrf_nopiv", {{a, {3, "a"}}}, [&]<typename T>(Queue& q) { myriad::getrf_nopiv<T>(q, as<T>(a), info); });
+}
+
+myriad_status myriad_getrs(myriad_queue* queue, myriad_op trans, myriad_batch const* a, myriad_batch const* pivots, myriad_batch const* b) {
+  return call(queue, "getrs", {{a, {4, "a"}}, pivots_of(pivots, 6), {b, {7, "b"}}},
+              [&]<typename T>(Queue& q) { myriad::getrs<T>(q, op_of("getrs", trans, 1), as<T>(a), as<int>(pivots), as<T>(b)); });
+}
+
+myriad_status myriad_gesv(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, myriad_batch const* b, int* info) {
+  return call(queue, "gesv", {{a, {3, "a"}}, pivots_of(pivots, 5), {b, {6, "b"}}},
+              [&]<typename T>(Queue& q) { myriad::gesv<T>(q, as<T>(a), as<int>(pivots), as<T>(b), info); });
+}
+
+myriad_status myriad_solve(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* x, int* info) {
+  return call(queue, "solve", {{a, {3, "a"}}, {b, {5, "b"}}, {x, {7, "x"}}},
+              [&]<typename T>(Queue& q) { myriad::solve<T>(q, as<T>(a), as<T>(b), as<T>(x), info); });
+}
+
+myriad_status myriad_getri(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, int* info) {
+  return call(queue, "getri", {{a, {2, "a"}}, pivots_of(pivots, 4)},
+              [&]<typename T>(Queue& q) { myriad::getri<T>(q, as<T>(a), as<int>(pivots), info); });
+}
+
+myriad_status myriad_inverse(myriad_queue* queue, myriad_batch const* a, myriad_batch const* x, int* info) {
+  return call(queue, "inverse", {{a, {2, "a"}}, {x, {4, "x"}}},
+              [&]<typename T>(Queue& q) { myriad::inverse<T>(q, as<T>(a), as<T>(x), info); });
+}
+
+myriad_status myriad_det(myriad_queue* queue, myriad_batch const* a, void* determinant) {
+  return call(queue, "det", {{a, {2, "a"}}}, [&]<typename T>(Queue& q) { myriad::det<T>(q, as<T>(a), static_cast<T*>(determinant)); });
+}
+
+myriad_status myriad_logdet(myriad_queue* queue, myriad_batch const* a, void* sign, void* logabs) {
+  return call(queue, "logdet", {{a, {2, "a"}}},
+              [&]<typename T>(Queue& q) { myriad::logdet<T>(q, as<T>(a), static_cast<T*>(sign), static_cast<myriad::Real<T>*>(logabs)); });
+}
+
+myriad_status myriad_potrf(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info) {
+  return call(queue, "potrf", {{a, {3, "a"}}},
+              [&]<typename T>(Queue& q) { myriad::potrf<T>(q, uplo_of("potrf", uplo, 1), as<T>(a), info); });
+}
+
+myriad_status myriad_potrs(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b) {
+  return call(queue, "potrs", {{a, {4, "a"}}, {b, {6, "b"}}},
+              [&]<typename T>(Queue& q) { myriad::potrs<T>(q, uplo_of("potrs", uplo, 1), as<T>(a), as<T>(b)); });
+}
+
+myriad_status myriad_posv(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b, int* info) {
+  return call(queue, "posv", {{a, {4, "a"}}, {b, {6, "b"}}},
+              [&]<typename T>(Queue& q) { myriad::posv<T>(q, uplo_of("posv", uplo, 1), as<T>(a), as<T>(b), info); });
+}
+
+myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info) {
+  return call(queue, "potri", {{a, {3, "a"}}},
+              [&]<typename T>(Queue& q) { myriad::potri<T>(q, uplo_of("potri", uplo, 1), as<T>(a), info); });
+}
+
+myriad_status myriad_geqrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau) {
+  return call(queue, "geqrf", {{a, {3, "a"}}, {tau, {5, "tau"}}}, [&]<typename T>(Queue& q) { myriad::geqrf<T>(q, as<T>(a), as<T>(tau)); });
+}
+
+myriad_status myriad_ormqr(myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a, myriad_batch const* tau,
+                           myriad_batch const* c) {
+  return apply_q("ormqr", queue, side, trans, a, tau, c);
+}
+myriad_status myriad_unmqr(myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a, myriad_batch const* tau,
+                           myriad_batch const* c) {
+  return apply_q("unmqr", queue, side, trans, a, tau, c);
+}
+
+myriad_status myriad_orgqr(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau) { return form_q("orgqr", queue, a, tau); }
+myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau) { return form_q("ungqr", queue, a, tau); }
+
+myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, int* info) {
+  return call(queue, "gels", {{a, {5, "a"}}, {b, {7, "b"}}}, [&]<typename T>(Queue& q) { myriad::gels<T>(q, as<T>(a), as<T>(b), info); });
+}
+
+myriad_status myriad_geequ(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c, void* rowcnd,
+                           void* colcnd, void* amax, int* info) {
+  return call(queue, "geequ", {{a, {3, "a"}}, real(r, {5, "r"}), real(c, {6, "c"})}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::geequ<T>(q, as<T const>(a), as<R>(r), as<R>(c), static_cast<R*>(rowcnd), static_cast<R*>(colcnd), static_cast<R*>(amax), info);
+  });
+}
+
+myriad_status myriad_laqge(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c) {
+  return call(queue, "laqge", {{a, {3, "a"}}, optional_real(r, {5, "r"}), optional_real(c, {6, "c"})}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::laqge<T>(q, as<T>(a), as<R const>(r), as<R const>(c));
+  });
+}
+
+myriad_status myriad_gerfs(myriad_queue* queue, myriad_op trans, myriad_batch const* a, myriad_batch const* af, myriad_batch const* pivots,
+                           myriad_batch const* b, myriad_batch const* x, myriad_batch const* ferr, myriad_batch const* berr) {
+  return call(queue, "gerfs",
+              {{a, {4, "a"}},
+               {af, {6, "af"}},
+               pivots_of(pivots, 8),
+               {b, {9, "b"}},
+               {x, {11, "x"}},
+               optional_real(ferr, {13, "ferr"}),
+               optional_real(berr, {14, "berr"})},
+              [&]<typename T>(Queue& q) {
+                using R = myriad::Real<T>;
+                myriad::gerfs<T>(q, op_of("gerfs", trans, 1), as<T>(a), as<T>(af), as<int>(pivots), as<T>(b), as<T>(x), as<R>(ferr),
+                                 as<R>(berr));
+              });
+}
+
+myriad_status myriad_backward_error(myriad_queue* queue, myriad_batch const* a, myriad_batch const* x, myriad_batch const* b,
+                                    myriad_batch const* berr) {
+  return call(queue, "backward_error", {{a, {4, "a"}}, {x, {6, "x"}}, {b, {8, "b"}}, real(berr, {10, "berr"})},
+              [&]<typename T>(Queue& q) { myriad::backward_error<T>(q, as<T const>(a), as<T>(x), as<T>(b), as<myriad::Real<T>>(berr)); });
+}
+
+}  // extern "C"
