@@ -1,0 +1,238 @@
+#include "core/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+namespace myriad {
+namespace {
+
+struct Extent {
+  std::int64_t stride;
+  std::int64_t size;
+};
+
+/// Whether distinct index tuples always have distinct addresses, by nesting: with extents sorted by stride, each stride spans all that lies
+/// below it.
+template <std::size_t N>
+bool nested(std::array<Extent, N> extents, Access access) {
+  std::sort(extents.begin(), extents.end(), [](Extent x, Extent y) { return x.stride < y.stride; });
+  std::int64_t span = 1;
+  for (Extent const e : extents) {
+    if (e.size <= 1 || (e.stride == 0 && access == Access::read)) continue;
+    if (e.stride < span) return false;
+    span += e.stride * (e.size - 1);
+  }
+  return true;
+}
+
+/// Bytes [begin, end) that matrix b touches; empty when it has no element.
+struct Interval {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  [[nodiscard]] bool empty() const { return begin == end; }
+  [[nodiscard]] bool meets(Interval other) const { return !empty() && !other.empty() && begin < other.end && other.begin < end; }
+};
+
+Interval interval_of(UntypedBatch const& a, std::int64_t b) {
+  auto const& s = a.shape;
+  std::int64_t const m = s.rows_of(b);
+  std::int64_t const n = s.cols_of(b);
+  if (m == 0 || n == 0) return {0, 0};
+  std::int64_t const rs = s.row_stride_of(b);
+  std::int64_t const cs = s.col_stride_of(b);
+  auto const base = reinterpret_cast<std::uintptr_t>(a.pointers ? a.pointers[b] : a.data + b * s.batch_stride * a.element_size);
+  std::uintptr_t const first = base + static_cast<std::uintptr_t>((s.row_offset * rs + s.col_offset * cs) * a.element_size);
+  return {first, first + static_cast<std::uintptr_t>(((m - 1) * rs + (n - 1) * cs + 1) * a.element_size)};
+}
+
+bool uniform(UntypedBatch const& a) {
+  auto const& s = a.shape;
+  return !a.pointers && !s.ragged() && !s.row_strides && !s.col_strides;
+}
+
+/// Bytes that the whole batch touches.
+Interval interval_of(UntypedBatch const& a) {
+  if (uniform(a)) {
+    Interval whole = interval_of(a, 0);
+    if (!whole.empty()) whole.end += static_cast<std::uintptr_t>((a.shape.count - 1) * a.shape.batch_stride * a.element_size);
+    return whole;
+  }
+  Interval whole{std::numeric_limits<std::uintptr_t>::max(), 0};
+  for (std::int64_t b = 0; b < a.shape.count; ++b) {
+    Interval const one = interval_of(a, b);
+    if (one.empty()) continue;
+    whole.begin = std::min(whole.begin, one.begin);
+    whole.end = std::max(whole.end, one.end);
+  }
+  return whole.end == 0 ? Interval{0, 0} : whole;
+}
+
+/// Exact test for two uniform batches with equal strides: two boxes of one lattice.
+std::optional<bool> boxes_meet(UntypedBatch const& a, UntypedBatch const& b) {
+  auto const& s = a.shape;
+  auto const& t = b.shape;
+  if (!uniform(a) || !uniform(b) || a.element_size != b.element_size || s.row_stride != t.row_stride || s.col_stride != t.col_stride ||
+      s.batch_stride != t.batch_stride)
+    return std::nullopt;
+  auto const bytes = static_cast<std::int64_t>(interval_of(b, 0).begin) - static_cast<std::int64_t>(interval_of(a, 0).begin);
+  if (bytes % a.element_size != 0) return std::nullopt;
+  // They meet where the distance is a sum of q_k stride_k with every index difference q_k strictly between -size_b and size_a. Going from
+  // the largest stride down, what remains is less than one stride, so that only the two quotients next to distance / stride can lead to
+  // zero.
+  std::array<Extent, 3> up{Extent{s.row_stride, s.rows}, {s.col_stride, s.cols}, {s.batch_stride, s.count}};
+  std::array<Extent, 3> down{Extent{t.row_stride, t.rows}, {t.col_stride, t.cols}, {t.batch_stride, t.count}};
+  std::array<int, 3> order{0, 1, 2};
+  std::sort(order.begin(), order.end(),
+            [&](int x, int y) { return up[static_cast<std::size_t>(x)].stride > up[static_cast<std::size_t>(y)].stride; });
+  auto const search = [&](auto const& self, std::int64_t distance, std::size_t level) -> bool {
+    if (level == 3) return distance == 0;
+    auto const k = static_cast<std::size_t>(order[level]);
+    std::int64_t const stride = up[k].stride;
+    if (stride == 0) return self(self, distance, level + 1);
+    std::int64_t const q = distance >= 0 ? distance / stride : -((-distance + stride - 1) / stride);
+    for (std::int64_t const candidate : {q, q + 1})
+      if (candidate > -down[k].size && candidate < up[k].size && self(self, distance - candidate * stride, level + 1)) return true;
+    return false;
+  };
+  return search(search, bytes / a.element_size, 0);
+}
+
+bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
+  if (a.shape.count <= 0 || b.shape.count <= 0) return false;
+  if (!interval_of(a).meets(interval_of(b))) return false;
+  if (auto const exact = boxes_meet(a, b)) return *exact;
+  // Records that hold one matrix of each batch: it is enough that the matrices of one record are apart, if records do not meet.
+  std::int64_t const stride_a = a.shape.batch_stride * a.element_size;
+  std::int64_t const stride_b = b.shape.batch_stride * b.element_size;
+  if (uniform(a) && uniform(b) && stride_a == stride_b && stride_a > 0) {
+    Interval const x = interval_of(a, 0);
+    Interval const y = interval_of(b, 0);
+    auto const record = static_cast<std::uintptr_t>(stride_a);
+    // y's place within the record that starts at x
+    std::uintptr_t const shift = y.begin >= x.begin ? (y.begin - x.begin) % record : (record - (x.begin - y.begin) % record) % record;
+    return shift < x.end - x.begin || shift + (y.end - y.begin) > record;
+  }
+  // Pointers or ragged: the matrices with the same number.
+  std::int64_t const count = std::min(a.shape.count, b.shape.count);
+  if (uniform(a) && uniform(b)) return true;
+  for (std::int64_t k = 0; k < count; ++k)
+    if (interval_of(a, k).meets(interval_of(b, k))) return true;
+  return false;
+}
+
+bool same_matrices(UntypedBatch const& a, UntypedBatch const& b) {
+  auto const& s = a.shape;
+  auto const& t = b.shape;
+  return a.data == b.data && a.pointers == b.pointers && a.element_size == b.element_size && s.rows == t.rows && s.cols == t.cols &&
+         s.row_stride == t.row_stride && s.col_stride == t.col_stride && s.batch_stride == t.batch_stride && s.count == t.count &&
+         s.row_sizes == t.row_sizes && s.col_sizes == t.col_sizes && s.row_strides == t.row_strides && s.col_strides == t.col_strides &&
+         s.row_offset == t.row_offset && s.col_offset == t.col_offset;
+}
+
+}  // namespace
+
+void Check::fail(Argument argument, std::string_view problem) const {
+  throw BadArgument(routine_, argument.position, argument.name, std::string(problem));
+}
+
+Check const& Check::require(bool good, Argument argument, std::string_view problem) const {
+  if (!good) fail(argument, problem);
+  return *this;
+}
+
+Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, Argument data, Argument ld, Access access) const {
+  auto const& s = a.shape;
+  if (s.rows < 0) fail(rows, fmt::format("is negative: {}", s.rows));
+  if (s.cols < 0) fail(cols, fmt::format("is negative: {}", s.cols));
+  if (s.count < 0) fail(data, fmt::format("has a negative number of matrices: {}", s.count));
+  if (s.row_offset < 0 || s.col_offset < 0) fail(data, fmt::format("is a block that starts at ({}, {})", s.row_offset, s.col_offset));
+  for (std::int64_t b = 0; s.ragged() && b < s.count; ++b) {
+    if (s.row_sizes && (s.row_sizes[b] < 0 || s.row_sizes[b] - s.row_offset > s.rows))
+      fail(rows, fmt::format("of matrix {} is {}, outside 0 to {}", b, s.row_sizes[b], s.rows + s.row_offset));
+    if (s.col_sizes && (s.col_sizes[b] < 0 || s.col_sizes[b] - s.col_offset > s.cols))
+      fail(cols, fmt::format("of matrix {} is {}, outside 0 to {}", b, s.col_sizes[b], s.cols + s.col_offset));
+  }
+  if (s.count == 0 || s.rows == 0 || s.cols == 0) return *this;
+  if (!a.data && !a.pointers) fail(data, "is a null pointer");
+  if (a.pointers) {
+    for (std::int64_t b = 0; b < s.count; ++b)
+      if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));
+  }
+
+  auto const check_strides = [&](std::int64_t rs, std::int64_t cs, std::int64_t m, std::int64_t n, std::string const& which) {
+    if (rs < 0 || cs < 0) fail(ld, fmt::format("{}is negative: row stride {}, column stride {}", which, rs, cs));
+    if (!nested(std::array{Extent{rs, m}, Extent{cs, n}}, access))
+      fail(ld, fmt::format("{}lets elements of a {}-by-{} matrix overlap: row stride {}, column stride {}", which, m, n, rs, cs));
+  };
+  if (s.row_strides || s.col_strides) {
+    for (std::int64_t b = 0; b < s.count; ++b)
+      check_strides(s.row_stride_of(b), s.col_stride_of(b), s.rows_of(b), s.cols_of(b), fmt::format("of matrix {} ", b));
+  } else {
+    check_strides(s.row_stride, s.col_stride, s.rows, s.cols, "");
+  }
+  if (a.pointers) {
+    // Increasing pointers are compared with their neighbour. Others are the caller's word: sorting a million pointers would take longer
+    // than the work.
+    for (std::int64_t b = 0; access == Access::write && b + 1 < s.count; ++b)
+      if (a.pointers[b] <= a.pointers[b + 1] && interval_of(a, b).meets(interval_of(a, b + 1)))
+        fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));
+  } else {
+    if (s.batch_stride < 0) fail(data, fmt::format("has a negative stride between matrices: {}", s.batch_stride));
+    if (!s.row_strides && !s.col_strides) {
+      if (!nested(std::array{Extent{s.row_stride, s.rows}, Extent{s.col_stride, s.cols}, Extent{s.batch_stride, s.count}}, access))
+        fail(data, fmt::format("has matrices overlap: stride {} between {}-by-{} matrices with row stride {} and column stride {}",
+                               s.batch_stride, s.rows, s.cols, s.row_stride, s.col_stride));
+    } else {
+      for (std::int64_t b = 0; access == Access::write && b + 1 < s.count; ++b)
+        if (interval_of(a, b).meets(interval_of(a, b + 1))) fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));
+    }
+  }
+  return *this;
+}
+
+Check const& Check::vector(UntypedBatch const& x, Argument length, Argument data, Access access) const {
+  matrix(x, length, data, data, data, access);
+  return require(x.shape.cols == 1 || x.shape.empty(), data, "is not one column per matrix");
+}
+
+Check const& Check::same_count(UntypedBatch const& a, UntypedBatch const& b, Argument b_data) const {
+  if (a.shape.count != b.shape.count) fail(b_data, fmt::format("has {} matrices where the others have {}", b.shape.count, a.shape.count));
+  return *this;
+}
+
+Check const& Check::same(Dimension x, Dimension y, Argument size) const {
+  if (x.bound() != y.bound()) fail(size, fmt::format("does not agree: {} and {}", x.bound(), y.bound()));
+  if (!x.batch.shape.ragged() && !y.batch.shape.ragged()) return *this;
+  for (std::int64_t b = 0; b < std::min(x.batch.shape.count, y.batch.shape.count); ++b)
+    if (x.of(b) != y.of(b)) fail(size, fmt::format("does not agree in matrix {}: {} and {}", b, x.of(b), y.of(b)));
+  return *this;
+}
+
+Check const& Check::diagonal_length(UntypedBatch const& x, UntypedBatch const& a, Argument data) const {
+  auto const& s = a.shape;
+  std::int64_t const length = std::min(s.rows, s.cols);
+  if (x.shape.rows < length) fail(data, fmt::format("has {} entries per matrix, fewer than min(m, n) = {}", x.shape.rows, length));
+  for (std::int64_t b = 0; x.shape.row_sizes && b < std::min(s.count, x.shape.count); ++b) {
+    std::int64_t const needed = std::min(s.rows_of(b), s.cols_of(b));
+    if (x.shape.rows_of(b) < needed) fail(data, fmt::format("has {} entries for matrix {}, fewer than {}", x.shape.rows_of(b), b, needed));
+  }
+  return *this;
+}
+
+Check const& Check::disjoint(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const {
+  if (overlap(output, input)) fail(output_data, fmt::format("overlaps {}", input_name));
+  return *this;
+}
+
+Check const& Check::disjoint_or_same(UntypedBatch const& output, UntypedBatch const& input, Argument output_data,
+                                     char const* input_name) const {
+  if (!same_matrices(output, input) && overlap(output, input))
+    fail(output_data, fmt::format("overlaps {} without being the same matrices", input_name));
+  return *this;
+}
+
+}  // namespace myriad

@@ -1,0 +1,75 @@
+#pragma once
+/// LAPACKE and CBLAS overloaded on the element type: column-major, one matrix a call, no checks of their own, no NaN scans.
+
+#include <cblas.h>
+#define lapack_complex_float std::complex<float>
+#define lapack_complex_double std::complex<double>
+#include <lapacke.h>
+
+#include <complex>
+#include <cstdint>
+
+#include "myriad/types.hpp"
+
+namespace myriad::lapack {
+
+/// LAPACK's integers. A single matrix larger than 2^31 - 1 rows is no small matrix.
+using Int = lapack_int;
+
+/// Calls `s` for float, `d` for double, `c` and `z` for the complex types.
+#define MYRIAD_LAPACK(T, s, d, c, z, ...)                      \
+  [&] {                                                        \
+    if constexpr (std::is_same_v<T, float>)                    \
+      return s(__VA_ARGS__);                                   \
+    else if constexpr (std::is_same_v<T, double>)              \
+      return d(__VA_ARGS__);                                   \
+    else if constexpr (std::is_same_v<T, std::complex<float>>) \
+      return c(__VA_ARGS__);                                   \
+    else                                                       \
+      return z(__VA_ARGS__);                                   \
+  }()
+
+template <Element T>
+Int getrf(Int m, Int n, T* a, Int lda, Int* pivots) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgetrf_work, LAPACKE_dgetrf_work, LAPACKE_cgetrf_work, LAPACKE_zgetrf_work, LAPACK_COL_MAJOR, m, n, a,
+                       lda, pivots);
+}
+
+template <Element T>
+Int getrs(Op op, Int n, Int nrhs, T const* a, Int lda, Int const* pivots, T* b, Int ldb) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgetrs_work, LAPACKE_dgetrs_work, LAPACKE_cgetrs_work, LAPACKE_zgetrs_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(op), n, nrhs, a, lda, pivots, b, ldb);
+}
+
+template <Element T>
+Int getri(Int n, T* a, Int lda, Int const* pivots, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgetri_work, LAPACKE_dgetri_work, LAPACKE_cgetri_work, LAPACKE_zgetri_work, LAPACK_COL_MAJOR, n, a, lda,
+                       pivots, work, lwork);
+}
+
+inline CBLAS_TRANSPOSE cblas(Op op) { return op == Op::none ? CblasNoTrans : op == Op::transpose ? CblasTrans : CblasConjTrans; }
+inline CBLAS_UPLO cblas(Uplo uplo) { return uplo == Uplo::upper ? CblasUpper : CblasLower; }
+inline CBLAS_SIDE cblas(Side side) { return side == Side::left ? CblasLeft : CblasRight; }
+inline CBLAS_DIAG cblas(Diag diag) { return diag == Diag::unit ? CblasUnit : CblasNonUnit; }
+
+template <Element T>
+void trsm(Side side, Uplo uplo, Op op, Diag diag, Int m, Int n, T alpha, T const* a, Int lda, T* b, Int ldb) {
+  if constexpr (is_complex<T>)
+    MYRIAD_LAPACK(T, cblas_strsm, cblas_dtrsm, cblas_ctrsm, cblas_ztrsm, CblasColMajor, cblas(side), cblas(uplo), cblas(op), cblas(diag), m,
+                  n, &alpha, a, lda, b, ldb);
+  else
+    MYRIAD_LAPACK(T, cblas_strsm, cblas_dtrsm, cblas_ctrsm, cblas_ztrsm, CblasColMajor, cblas(side), cblas(uplo), cblas(op), cblas(diag), m,
+                  n, alpha, a, lda, b, ldb);
+}
+
+template <Element T>
+void gemm(Op op_a, Op op_b, Int m, Int n, Int k, T alpha, T const* a, Int lda, T const* b, Int ldb, T beta, T* c, Int ldc) {
+  if constexpr (is_complex<T>)
+    MYRIAD_LAPACK(T, cblas_sgemm, cblas_dgemm, cblas_cgemm, cblas_zgemm, CblasColMajor, cblas(op_a), cblas(op_b), m, n, k, &alpha, a, lda,
+                  b, ldb, &beta, c, ldc);
+  else
+    MYRIAD_LAPACK(T, cblas_sgemm, cblas_dgemm, cblas_cgemm, cblas_zgemm, CblasColMajor, cblas(op_a), cblas(op_b), m, n, k, alpha, a, lda, b,
+                  ldb, beta, c, ldc);
+}
+
+}  // namespace myriad::lapack

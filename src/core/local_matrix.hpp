@@ -1,0 +1,98 @@
+#pragma once
+/// One matrix of a batch as LAPACK wants it: column-major and not conjugated, in place where it lies so, else as a copy.
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "core/lapack.hpp"
+#include "myriad/batch.hpp"
+
+namespace myriad {
+
+/// Memory that a thread reuses from matrix to matrix; grows to the largest request.
+template <typename T>
+class Scratch {
+ public:
+  T* reserve(std::int64_t size) {
+    if (static_cast<std::size_t>(size) > memory_.size()) memory_.resize(static_cast<std::size_t>(size));
+    return memory_.data();
+  }
+
+ private:
+  std::vector<T> memory_;
+};
+
+/// Which elements of a matrix a routine reads or writes.
+enum class Part { all, upper, lower };
+
+inline Part part_of(Uplo uplo) { return uplo == Uplo::upper ? Part::upper : Part::lower; }
+
+/// Calls `f(i, j)` for the elements of that part of an m-by-n matrix, column by column.
+template <typename F>
+void for_part(Part part, std::int64_t m, std::int64_t n, F&& f) {
+  for (std::int64_t j = 0; j < n; ++j) {
+    std::int64_t const first = part == Part::lower ? std::min(j, m) : 0;
+    std::int64_t const last = part == Part::upper ? std::min(j + 1, m) : m;
+    for (std::int64_t i = first; i < last; ++i) f(i, j);
+  }
+}
+
+template <typename T>
+T conjugate_if(bool conjugated, T x) {
+  if constexpr (is_complex<T>)
+    return conjugated ? std::conj(x) : x;
+  else
+    return x;
+}
+
+/// Matrix b of a batch, column-major. T is const for an input. Where the batch has another layout, `scratch` holds a copy that `store()`
+/// writes back.
+template <typename T>
+class LocalMatrix {
+  using Value = std::remove_const_t<T>;
+
+ public:
+  LocalMatrix(Batch<T> const& batch, std::int64_t b, Scratch<Value>& scratch, Part part = Part::all)
+      : m_(batch.rows_of(b)),
+        n_(batch.cols_of(b)),
+        rs_(batch.row_stride_of(b)),
+        cs_(batch.col_stride_of(b)),
+        part_(part),
+        conjugated_(batch.conjugated) {
+    if (m_ == 0 || n_ == 0) return;
+    T* const a = batch.matrix(b);
+    bool const column_major = (rs_ == 1 || m_ == 1) && (cs_ >= m_ || n_ == 1) && !conjugated_;
+    if (column_major) {
+      data_ = const_cast<Value*>(a);
+      ld_ = n_ == 1 ? m_ : cs_;
+    } else {
+      source_ = a;
+      data_ = scratch.reserve(m_ * n_);
+      ld_ = m_;
+      for_part(part_, m_, n_, [&](auto i, auto j) { data_[i + j * ld_] = conjugate_if(conjugated_, a[i * rs_ + j * cs_]); });
+    }
+  }
+
+  [[nodiscard]] Value* data() const { return data_; }
+  [[nodiscard]] lapack::Int rows() const { return static_cast<lapack::Int>(m_); }
+  [[nodiscard]] lapack::Int cols() const { return static_cast<lapack::Int>(n_); }
+  [[nodiscard]] lapack::Int ld() const { return static_cast<lapack::Int>(std::max<std::int64_t>(ld_, 1)); }
+
+  /// Writes the copy back, if it is one.
+  void store() const requires(!std::is_const_v<T>) {
+    if (source_)
+      for_part(part_, m_, n_, [&](auto i, auto j) { source_[i * rs_ + j * cs_] = conjugate_if(conjugated_, data_[i + j * ld_]); });
+  }
+
+ private:
+  std::int64_t m_, n_, rs_, cs_;
+  Part part_;
+  bool conjugated_;
+  T* source_ = nullptr;
+  Value* data_ = nullptr;
+  std::int64_t ld_ = 1;
+};
+
+}  // namespace myriad

@@ -1,0 +1,140 @@
+#include "lu/lu.hpp"
+
+#include "core/check.hpp"
+#include "core/dtype.hpp"
+#include "lu/lu_cpu.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr Access reads = Access::read;
+constexpr Access writes = Access::write;
+
+template <typename T>
+bool given(Batch<T> const& batch) {
+  return batch.data || batch.pointers;
+}
+
+}  // namespace
+
+template <Element T>
+void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info) {
+  Check("getrf")
+      .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
+      .vector(pivots, {5, "ipiv"}, {5, "ipiv"}, writes)
+      .same_count(a, pivots, {5, "ipiv"})
+      .diagonal_length(pivots, a, {5, "ipiv"})
+      .disjoint(pivots, a, {5, "ipiv"}, "a");
+  cpu::getrf(queue, GetrfTask<T>{.a = a, .pivots = pivots, .info = info, .pivoting = true});
+}
+
+template <Element T>
+void getrf_nopiv(Queue& queue, Batch<T> a, int* info) {
+  Check("getrf_nopiv").matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
+  cpu::getrf(queue, GetrfTask<T>{.a = a, .pivots = {}, .info = info, .pivoting = false});
+}
+
+template <Element T>
+void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
+  Check check("getrs");
+  check.matrix(b, {2, "n"}, {3, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
+      .matrix(a, {2, "n"}, {2, "n"}, {4, "a"}, {5, "lda"}, reads)
+      .same(rows(a), cols(a), {2, "n"})
+      .same_count(a, b, {7, "b"})
+      .same(rows(a), rows(b), {2, "n"})
+      .disjoint(b, a, {7, "b"}, "a");
+  if (given(pivots))
+    check.vector(pivots, {6, "ipiv"}, {6, "ipiv"}, reads).same_count(a, pivots, {6, "ipiv"}).diagonal_length(pivots, a, {6, "ipiv"});
+  cpu::getrs(queue, GetrsTask<T>{.op = op, .a = a, .pivots = pivots, .b = b});
+}
+
+template <Element T>
+void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
+  Check check("gesv");
+  check.matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, writes)
+      .same(rows(a), cols(a), {1, "n"})
+      .matrix(b, {1, "n"}, {2, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
+      .same_count(a, b, {6, "b"})
+      .same(rows(a), rows(b), {1, "n"})
+      .disjoint(b, a, {6, "b"}, "a");
+  if (given(pivots))
+    check.vector(pivots, {5, "ipiv"}, {5, "ipiv"}, writes)
+        .same_count(a, pivots, {5, "ipiv"})
+        .diagonal_length(pivots, a, {5, "ipiv"})
+        .disjoint(pivots, a, {5, "ipiv"}, "a")
+        .disjoint(pivots, b, {5, "ipiv"}, "b");
+  cpu::gesv(queue, GesvTask<T>{.a = a, .b = b, .x = b, .factors = a, .pivots = pivots, .info = info, .nan_where_singular = false});
+}
+
+template <Element T>
+void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
+  Check("solve")
+      .matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, reads)
+      .same(rows(a), cols(a), {1, "n"})
+      .matrix(b, {1, "n"}, {2, "nrhs"}, {5, "b"}, {6, "ldb"}, reads)
+      .matrix(x, {1, "n"}, {2, "nrhs"}, {7, "x"}, {8, "ldx"}, writes)
+      .same_count(a, b, {5, "b"})
+      .same_count(a, x, {7, "x"})
+      .same(rows(a), rows(b), {1, "n"})
+      .same(rows(b), rows(x), {1, "n"})
+      .same(cols(b), cols(x), {2, "nrhs"})
+      .disjoint(x, a, {7, "x"}, "a")
+      .disjoint_or_same(x, b, {7, "x"}, "b");
+  cpu::gesv(queue, GesvTask<T>{.a = a, .b = b, .x = x, .factors = {}, .pivots = {}, .info = info, .nan_where_singular = true});
+}
+
+template <Element T>
+void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* info) {
+  Check check("getri");
+  check.matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, writes).same(rows(a), cols(a), {1, "n"});
+  if (given(pivots))
+    check.vector(pivots, {4, "ipiv"}, {4, "ipiv"}, reads).same_count(a, pivots, {4, "ipiv"}).diagonal_length(pivots, a, {4, "ipiv"});
+  cpu::inverse(queue, InverseTask<T>{.a = a, .pivots = pivots, .x = a, .info = info, .factor = false});
+}
+
+template <Element T>
+void inverse(Queue& queue, In<T> a, Batch<T> x, int* info) {
+  Check("inverse")
+      .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
+      .same(rows(a), cols(a), {1, "n"})
+      .matrix(x, {1, "n"}, {1, "n"}, {4, "x"}, {5, "ldx"}, writes)
+      .same_count(a, x, {4, "x"})
+      .same(rows(a), rows(x), {1, "n"})
+      .same(cols(a), cols(x), {1, "n"})
+      .disjoint_or_same(x, a, {4, "x"}, "a");
+  cpu::inverse(queue, InverseTask<T>{.a = a, .pivots = {}, .x = x, .info = info, .factor = true});
+}
+
+template <Element T>
+void det(Queue& queue, In<T> a, T* determinant) {
+  Check("det")
+      .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
+      .same(rows(a), cols(a), {1, "n"})
+      .require(determinant || a.count == 0, {4, "det"}, "is a null pointer");
+  cpu::det(queue, DetTask<T>{.a = a, .sign_or_det = determinant, .logabs = nullptr});
+}
+
+template <Element T>
+void logdet(Queue& queue, In<T> a, T* sign, Real<T>* logabs) {
+  Check("logdet")
+      .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
+      .same(rows(a), cols(a), {1, "n"})
+      .require(sign || a.count == 0, {4, "sign"}, "is a null pointer")
+      .require(logabs || a.count == 0, {5, "logabs"}, "is a null pointer");
+  cpu::det(queue, DetTask<T>{.a = a, .sign_or_det = sign, .logabs = logabs});
+}
+
+#define MYRIAD_INSTANTIATE(T)                                            \
+  template void getrf<T>(Queue&, Batch<T>, Batch<int>, int*);            \
+  template void getrf_nopiv<T>(Queue&, Batch<T>, int*);                  \
+  template void getrs<T>(Queue&, Op, In<T>, Batch<int const>, Batch<T>); \
+  template void gesv<T>(Queue&, Batch<T>, Batch<int>, Batch<T>, int*);   \
+  template void solve<T>(Queue&, In<T>, In<T>, Batch<T>, int*);          \
+  template void getri<T>(Queue&, Batch<T>, Batch<int const>, int*);      \
+  template void inverse<T>(Queue&, In<T>, Batch<T>, int*);               \
+  template void det<T>(Queue&, In<T>, T*);                               \
+  template void logdet<T>(Queue&, In<T>, T*, Real<T>*);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad

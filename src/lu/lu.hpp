@@ -1,0 +1,100 @@
+#pragma once
+/// What the files of this room share: the tasks of the lane kernels, and how far these are used.
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "myriad/lu.hpp"
+#include "simd/dispatch.hpp"
+#include "simd/group.hpp"
+
+namespace myriad {
+
+/// Whether matrices of this shape (and right-hand sides beside them) are factored side by side in SIMD lanes: the packs of the matrix and
+/// of a few right-hand sides fit the workspace, and row numbers fit a 64-bit set.
+template <typename T>
+bool lu_fits_lanes(std::array<std::int64_t, 4> const& shape) {
+  std::int64_t const m = shape[0];
+  std::int64_t const n = shape[1];
+  return m <= 64 && n <= 64 && (m * n + 2 * std::max(m, n)) * lane_element_bytes<T> <= lane_workspace_bytes;
+}
+
+/// The product of the pivots, plain or as sign and logarithm.
+template <typename T>
+class DiagonalProduct {
+ public:
+  explicit DiagonalProduct(bool logarithm) : logarithm_(logarithm) {}
+  void multiply(T u) {
+    if (!logarithm_) {
+      product_ *= u;
+      return;
+    }
+    Real<T> const size = std::abs(u);
+    logabs_ += std::log(size);
+    product_ = size == 0 ? T(0) : product_ * (u / size);
+  }
+  void negate() { product_ = -product_; }
+  [[nodiscard]] T sign_or_det() const { return product_; }
+  [[nodiscard]] Real<T> logabs() const { return logabs_; }
+
+ private:
+  T product_{1};
+  Real<T> logabs_{0};
+  bool logarithm_;
+};
+
+/// getrf, getrf_nopiv (`pivoting` false)
+template <typename T>
+struct GetrfTask {
+  Batch<T> a;
+  Batch<int> pivots;
+  int* info;
+  bool pivoting;
+};
+MYRIAD_LANES_DECLARE(getrf_lanes, GetrfTask);
+
+/// getrs: x = op(A)^-1 x from the factors in a.
+template <typename T>
+struct GetrsTask {
+  Op op;
+  Batch<T const> a;
+  Batch<int const> pivots;
+  Batch<T> b;
+};
+MYRIAD_LANES_DECLARE(getrs_lanes, GetrsTask);
+
+/// gesv and solve. Where `factors` has no data, the factors are not written; where `pivots` has none, nor are they. b may be x.
+template <typename T>
+struct GesvTask {
+  Batch<T const> a;
+  Batch<T const> b;
+  Batch<T> x;
+  Batch<T> factors;
+  Batch<int> pivots;
+  int* info;
+  bool nan_where_singular;  ///< otherwise x is left as it was
+};
+MYRIAD_LANES_DECLARE(gesv_lanes, GesvTask);
+
+/// inverse (factor = true: from A) and getri (factor = false: from factors and pivots).
+template <typename T>
+struct InverseTask {
+  Batch<T const> a;
+  Batch<int const> pivots;
+  Batch<T> x;
+  int* info;
+  bool factor;
+};
+MYRIAD_LANES_DECLARE(inverse_lanes, InverseTask);
+
+/// det (logabs null) and logdet.
+template <typename T>
+struct DetTask {
+  Batch<T const> a;
+  T* sign_or_det;
+  Real<T>* logabs;
+};
+MYRIAD_LANES_DECLARE(det_lanes, DetTask);
+
+}  // namespace myriad

@@ -1,0 +1,225 @@
+#include "lu/lu_cpu.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "core/lapack.hpp"
+#include "core/local_matrix.hpp"
+
+namespace myriad::cpu {
+namespace {
+
+using lapack::Int;
+
+/// Pivots of one matrix, contiguous as LAPACK wants them.
+class LocalPivots {
+ public:
+  explicit LocalPivots(std::int64_t steps) : pivots_(static_cast<std::size_t>(steps)) {}
+  [[nodiscard]] Int* data() { return pivots_.data(); }
+
+  void store(Batch<int> const& batch, std::int64_t b) const {
+    if (!batch.data && !batch.pointers) return;
+    for (std::size_t k = 0; k < pivots_.size(); ++k) *batch.at(b, static_cast<std::int64_t>(k), 0) = pivots_[k];
+  }
+  /// Without pivots every row stays in its place.
+  void load(Batch<int const> const& batch, std::int64_t b) {
+    for (std::size_t k = 0; k < pivots_.size(); ++k)
+      pivots_[k] = batch.data || batch.pointers ? *batch.at(b, static_cast<std::int64_t>(k), 0) : static_cast<Int>(k + 1);
+  }
+
+ private:
+  std::vector<Int> pivots_;
+};
+
+void set(int* info, std::int64_t b, Int value) {
+  if (info) info[b] = static_cast<int>(value);
+}
+
+/// LU without pivoting by blocks of columns: unblocked in the panel, then trsm and gemm. Returns info.
+template <Element T>
+Int getrf_nopiv(Int m, Int n, T* a, Int lda) {
+  constexpr Int block = 32;
+  Int info = 0;
+  Int const steps = std::min(m, n);
+  auto const at = [&](Int i, Int j) -> T& { return a[i + static_cast<std::int64_t>(j) * lda]; };
+  for (Int k0 = 0; k0 < steps; k0 += block) {
+    Int const k1 = std::min(k0 + block, steps);
+    for (Int k = k0; k < k1; ++k) {
+      if (at(k, k) == T(0) && info == 0) info = k + 1;
+      for (Int i = k + 1; i < m; ++i) at(i, k) /= at(k, k);
+      for (Int j = k + 1; j < k1; ++j)
+        for (Int i = k + 1; i < m; ++i) at(i, j) -= at(i, k) * at(k, j);
+    }
+    if (k1 >= n) continue;
+    lapack::trsm<T>(Side::left, Uplo::lower, Op::none, Diag::unit, k1 - k0, n - k1, T(1), &at(k0, k0), lda, &at(k0, k1), lda);
+    if (k1 < m)
+      lapack::gemm<T>(Op::none, Op::none, m - k1, n - k1, k1 - k0, T(-1), &at(k1, k0), lda, &at(k0, k1), lda, T(1), &at(k1, k1), lda);
+  }
+  return info;
+}
+
+/// Copies matrix b of a batch to a column-major array.
+template <Element T>
+void copy_in(Batch<T const> const& batch, std::int64_t b, T* to) {
+  std::int64_t const m = batch.rows_of(b);
+  for_part(Part::all, m, batch.cols_of(b), [&](auto i, auto j) { to[i + j * m] = conjugate_if(batch.conjugated, *batch.at(b, i, j)); });
+}
+
+template <Element T>
+void copy_out(T const* from, Batch<T> const& batch, std::int64_t b) {
+  std::int64_t const m = batch.rows_of(b);
+  for_part(Part::all, m, batch.cols_of(b), [&](auto i, auto j) { *batch.at(b, i, j) = conjugate_if(batch.conjugated, from[i + j * m]); });
+}
+
+template <Element T>
+void fill_with_nan(Batch<T> const& batch, std::int64_t b) {
+  Real<T> const nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  T value{nan};
+  if constexpr (is_complex<T>) value = T(nan, nan);
+  for_part(Part::all, batch.rows_of(b), batch.cols_of(b), [&](auto i, auto j) { *batch.at(b, i, j) = value; });
+}
+
+/// getri with a workspace of its own. Returns info: U(i, i) = 0.
+template <Element T>
+Int invert(Int n, T* a, Int lda, Int const* pivots, Scratch<T>& work) {
+  Int const size = n * 64;
+  return lapack::getri<T>(n, a, lda, pivots, work.reserve(size), size);
+}
+
+}  // namespace
+
+template <Element T>
+void getrf(Queue& queue, GetrfTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { getrf_lanes(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch;
+        for (std::int64_t b = begin; b < end; ++b) {
+          LocalMatrix<T> const a(task.a, b, scratch);
+          if (task.pivoting) {
+            LocalPivots pivots(std::min(a.rows(), a.cols()));
+            set(task.info, b, lapack::getrf<T>(a.rows(), a.cols(), a.data(), a.ld(), pivots.data()));
+            pivots.store(task.pivots, b);
+          } else {
+            set(task.info, b, getrf_nopiv<T>(a.rows(), a.cols(), a.data(), a.ld()));
+          }
+          a.store();
+        }
+      });
+}
+
+template <Element T>
+void getrs(Queue& queue, GetrsTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a, task.b), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { getrs_lanes(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch_a, scratch_b;
+        for (std::int64_t k = begin; k < end; ++k) {
+          LocalMatrix<T const> const a(task.a, k, scratch_a);
+          LocalMatrix<T> const b(task.b, k, scratch_b);
+          LocalPivots pivots(a.rows());
+          pivots.load(task.pivots, k);
+          lapack::getrs<T>(task.op, a.rows(), b.cols(), a.data(), a.ld(), pivots.data(), b.data(), b.ld());
+          b.store();
+        }
+      });
+}
+
+template <Element T>
+void gesv(Queue& queue, GesvTask<T> const& task) {
+  bool const in_place = task.factors.data || task.factors.pointers;
+  run_by_size(
+      queue, shapes(task.a, task.x), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { gesv_lanes(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch_a, scratch_x;
+        for (std::int64_t k = begin; k < end; ++k) {
+          auto const n = static_cast<Int>(task.x.rows_of(k));
+          auto const nrhs = static_cast<Int>(task.x.cols_of(k));
+          LocalPivots pivots(n);
+          // X is made in a copy, so that it is not disturbed where the matrix turns out to be singular.
+          T* const x = scratch_x.reserve(static_cast<std::int64_t>(n) * nrhs);
+          copy_in<T>(task.b, k, x);
+          Int info = 0;
+          auto const work = [&](T* a, Int lda) {
+            info = lapack::getrf<T>(n, n, a, lda, pivots.data());
+            if (info == 0) lapack::getrs<T>(Op::none, n, nrhs, a, lda, pivots.data(), x, std::max<Int>(n, 1));
+          };
+          if (in_place) {
+            LocalMatrix<T> const a(task.factors, k, scratch_a);
+            work(a.data(), a.ld());
+            a.store();
+          } else {
+            T* const a = scratch_a.reserve(static_cast<std::int64_t>(n) * n);
+            copy_in<T>(task.a, k, a);
+            work(a, n);
+          }
+          if (info == 0)
+            copy_out<T>(x, task.x, k);
+          else if (task.nan_where_singular)
+            fill_with_nan<T>(task.x, k);
+          pivots.store(task.pivots, k);
+          set(task.info, k, info);
+        }
+      });
+}
+
+template <Element T>
+void inverse(Queue& queue, InverseTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { inverse_lanes(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch, work;
+        for (std::int64_t b = begin; b < end; ++b) {
+          auto const n = static_cast<Int>(task.a.rows_of(b));
+          LocalPivots pivots(n);
+          T* const a = scratch.reserve(static_cast<std::int64_t>(n) * n);
+          copy_in<T>(task.a, b, a);
+          Int info = 0;
+          if (task.factor)
+            info = lapack::getrf<T>(n, n, a, n, pivots.data());
+          else
+            pivots.load(task.pivots, b);
+          if (info == 0) info = invert<T>(n, a, n, pivots.data(), work);
+          if (info == 0)
+            copy_out<T>(a, task.x, b);
+          else if (task.factor)
+            fill_with_nan<T>(task.x, b);
+          set(task.info, b, info);
+        }
+      });
+}
+
+template <Element T>
+void det(Queue& queue, DetTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { det_lanes(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch;
+        for (std::int64_t b = begin; b < end; ++b) {
+          auto const n = static_cast<Int>(task.a.rows_of(b));
+          LocalPivots pivots(n);
+          T* const a = scratch.reserve(static_cast<std::int64_t>(n) * n);
+          copy_in<T>(task.a, b, a);
+          lapack::getrf<T>(n, n, a, n, pivots.data());
+          DiagonalProduct<T> product(task.logabs != nullptr);
+          for (Int k = 0; k < n; ++k) {
+            product.multiply(a[k + static_cast<std::int64_t>(k) * n]);
+            if (pivots.data()[k] != k + 1) product.negate();
+          }
+          task.sign_or_det[b] = product.sign_or_det();
+          if (task.logabs) task.logabs[b] = product.logabs();
+        }
+      });
+}
+
+#define MYRIAD_INSTANTIATE(T)                              \
+  template void getrf<T>(Queue&, GetrfTask<T> const&);     \
+  template void getrs<T>(Queue&, GetrsTask<T> const&);     \
+  template void gesv<T>(Queue&, GesvTask<T> const&);       \
+  template void inverse<T>(Queue&, InverseTask<T> const&); \
+  template void det<T>(Queue&, DetTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::cpu

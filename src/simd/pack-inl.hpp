@@ -1,0 +1,517 @@
+/// Packs: one matrix element of several matrices, a matrix per vector lane; and the loads and stores that turn matrices of any layout into
+/// packs and back. Included once per SIMD target (hwy/foreach_target.h), hence no plain include guard.
+
+#if defined(MYRIAD_SIMD_PACK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYRIAD_SIMD_PACK_INL_HPP
+#undef MYRIAD_SIMD_PACK_INL_HPP
+#else
+#define MYRIAD_SIMD_PACK_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <complex>
+#include <cstdint>
+#include <limits>
+
+#include "core/local_matrix.hpp"
+#include "myriad/batch.hpp"
+#include "simd/group.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace myriad::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// An element of T for every lane. A real pack is one vector, a complex pack one of real and one of imaginary parts.
+/// In memory a pack takes `size` reals: the real parts of all lanes, then the imaginary parts.
+template <typename T>
+struct Pack {
+  using R = T;
+  using D = hn::ScalableTag<R>;
+  using V = hn::Vec<D>;
+  using M = hn::Mask<D>;
+  static constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  static constexpr int size = lanes;
+  V v;
+
+  static HWY_INLINE Pack load(R const* p) { return {hn::Load(D(), p)}; }
+  HWY_INLINE void store(R* p) const { hn::Store(v, D(), p); }
+  static HWY_INLINE Pack zero() { return {hn::Zero(D())}; }
+  static HWY_INLINE Pack set(T x) { return {hn::Set(D(), x)}; }
+};
+
+template <typename Part>
+struct Pack<std::complex<Part>> {
+  using R = Part;
+  using D = hn::ScalableTag<R>;
+  using V = hn::Vec<D>;
+  using M = hn::Mask<D>;
+  static constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  static constexpr int size = 2 * lanes;
+  V re, im;
+
+  static HWY_INLINE Pack load(R const* p) { return {hn::Load(D(), p), hn::Load(D(), p + lanes)}; }
+  HWY_INLINE void store(R* p) const {
+    hn::Store(re, D(), p);
+    hn::Store(im, D(), p + lanes);
+  }
+  static HWY_INLINE Pack zero() { return {hn::Zero(D()), hn::Zero(D())}; }
+  static HWY_INLINE Pack set(std::complex<R> x) { return {hn::Set(D(), x.real()), hn::Set(D(), x.imag())}; }
+};
+
+template <typename T>
+inline constexpr bool is_complex_pack = Pack<T>::size != Pack<T>::lanes;
+
+template <typename T>
+HWY_INLINE Pack<T> add(Pack<T> a, Pack<T> b) {
+  if constexpr (is_complex<T>)
+    return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)};
+  else
+    return {hn::Add(a.v, b.v)};
+}
+template <typename T>
+HWY_INLINE Pack<T> sub(Pack<T> a, Pack<T> b) {
+  if constexpr (is_complex<T>)
+    return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)};
+  else
+    return {hn::Sub(a.v, b.v)};
+}
+template <typename T>
+HWY_INLINE Pack<T> mul(Pack<T> a, Pack<T> b) {
+  if constexpr (is_complex<T>)
+    return {hn::NegMulAdd(a.im, b.im, hn::Mul(a.re, b.re)), hn::MulAdd(a.im, b.re, hn::Mul(a.re, b.im))};
+  else
+    return {hn::Mul(a.v, b.v)};
+}
+/// a b + c
+template <typename T>
+HWY_INLINE Pack<T> mul_add(Pack<T> a, Pack<T> b, Pack<T> c) {
+  if constexpr (is_complex<T>)
+    return {hn::NegMulAdd(a.im, b.im, hn::MulAdd(a.re, b.re, c.re)), hn::MulAdd(a.im, b.re, hn::MulAdd(a.re, b.im, c.im))};
+  else
+    return {hn::MulAdd(a.v, b.v, c.v)};
+}
+/// c - a b
+template <typename T>
+HWY_INLINE Pack<T> neg_mul_add(Pack<T> a, Pack<T> b, Pack<T> c) {
+  if constexpr (is_complex<T>)
+    return {hn::MulAdd(a.im, b.im, hn::NegMulAdd(a.re, b.re, c.re)), hn::NegMulAdd(a.im, b.re, hn::NegMulAdd(a.re, b.im, c.im))};
+  else
+    return {hn::NegMulAdd(a.v, b.v, c.v)};
+}
+template <typename T>
+HWY_INLINE Pack<T> conj(Pack<T> a) {
+  if constexpr (is_complex<T>)
+    return {a.re, hn::Neg(a.im)};
+  else
+    return a;
+}
+template <typename T>
+HWY_INLINE Pack<T> neg(Pack<T> a) {
+  if constexpr (is_complex<T>)
+    return {hn::Neg(a.re), hn::Neg(a.im)};
+  else
+    return {hn::Neg(a.v)};
+}
+/// Real scaling: a s.
+template <typename T>
+HWY_INLINE Pack<T> scale(Pack<T> a, typename Pack<T>::V s) {
+  if constexpr (is_complex<T>)
+    return {hn::Mul(a.re, s), hn::Mul(a.im, s)};
+  else
+    return {hn::Mul(a.v, s)};
+}
+template <typename T>
+HWY_INLINE Pack<T> select(typename Pack<T>::M mask, Pack<T> yes, Pack<T> no) {
+  if constexpr (is_complex<T>)
+    return {hn::IfThenElse(mask, yes.re, no.re), hn::IfThenElse(mask, yes.im, no.im)};
+  else
+    return {hn::IfThenElse(mask, yes.v, no.v)};
+}
+/// |re| + |im|, LAPACK's cabs1, by which pivots are chosen.
+template <typename T>
+HWY_INLINE typename Pack<T>::V abs1(Pack<T> a) {
+  if constexpr (is_complex<T>)
+    return hn::Add(hn::Abs(a.re), hn::Abs(a.im));
+  else
+    return hn::Abs(a.v);
+}
+/// |a|^2 + c
+template <typename T>
+HWY_INLINE typename Pack<T>::V norm_add(Pack<T> a, typename Pack<T>::V c) {
+  if constexpr (is_complex<T>)
+    return hn::MulAdd(a.im, a.im, hn::MulAdd(a.re, a.re, c));
+  else
+    return hn::MulAdd(a.v, a.v, c);
+}
+template <typename T>
+HWY_INLINE typename Pack<T>::V real_part(Pack<T> a) {
+  if constexpr (is_complex<T>)
+    return a.re;
+  else
+    return a.v;
+}
+template <typename T>
+HWY_INLINE Pack<T> from_real(typename Pack<T>::V re) {
+  if constexpr (is_complex<T>)
+    return {re, hn::Zero(typename Pack<T>::D())};
+  else
+    return {re};
+}
+template <typename T>
+HWY_INLINE typename Pack<T>::M is_zero(Pack<T> a) {
+  auto const zero = hn::Zero(typename Pack<T>::D());
+  if constexpr (is_complex<T>)
+    return hn::And(hn::Eq(a.re, zero), hn::Eq(a.im, zero));
+  else
+    return hn::Eq(a.v, zero);
+}
+/// b / a, without overflow of |a|^2 in the complex case (Smith's method).
+template <typename T>
+HWY_INLINE Pack<T> divide(Pack<T> b, Pack<T> a) {
+  if constexpr (is_complex<T>) {
+    auto const re_larger = hn::Ge(hn::Abs(a.re), hn::Abs(a.im));
+    auto const large = hn::IfThenElse(re_larger, a.re, a.im);
+    auto const small = hn::IfThenElse(re_larger, a.im, a.re);
+    auto const ratio = hn::Div(small, large);
+    auto const scale = hn::MulAdd(small, ratio, large);
+    // (re larger) ((b.re + b.im r) + i (b.im - b.re r)) / scale, (im larger) ((b.re r + b.im) + i (b.im r - b.re)) / scale
+    auto const p = hn::IfThenElse(re_larger, b.re, b.im);
+    auto const q = hn::IfThenElse(re_larger, b.im, b.re);
+    auto const re = hn::MulAdd(q, ratio, p);
+    auto const im = hn::NegMulAdd(p, ratio, q);
+    return {hn::Div(re, scale), hn::Div(hn::IfThenElse(re_larger, im, hn::Neg(im)), scale)};
+  } else {
+    return {hn::Div(b.v, a.v)};
+  }
+}
+/// 1 / a
+template <typename T>
+HWY_INLINE Pack<T> reciprocal(Pack<T> a) {
+  return divide(from_real<T>(hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1))), a);
+}
+
+/// Transposes lanes x lanes reals in registers: x[r] becomes what was lane r of all x.
+template <typename R>
+HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)x;
+#else
+  using D = hn::ScalableTag<R>;
+  constexpr D d;
+  constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  constexpr int block = std::min<int>(16 / static_cast<int>(sizeof(R)), lanes);  // lanes of a 128-bit block
+  constexpr int blocks = lanes / block;
+  // Within each group of `block` rows: every 128-bit block is transposed.
+  for (int g = 0; g < lanes; g += block) {
+    if constexpr (block == 2) {
+      auto const a = x[g], b = x[g + 1];
+      x[g] = hn::InterleaveLower(d, a, b);
+      x[g + 1] = hn::InterleaveUpper(d, a, b);
+    } else if constexpr (block == 4) {
+      constexpr hn::Repartition<std::uint64_t, D> d64;
+      auto const a = hn::BitCast(d64, hn::InterleaveLower(d, x[g], x[g + 1]));
+      auto const b = hn::BitCast(d64, hn::InterleaveUpper(d, x[g], x[g + 1]));
+      auto const c = hn::BitCast(d64, hn::InterleaveLower(d, x[g + 2], x[g + 3]));
+      auto const e = hn::BitCast(d64, hn::InterleaveUpper(d, x[g + 2], x[g + 3]));
+      x[g] = hn::BitCast(d, hn::InterleaveLower(d64, a, c));
+      x[g + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, a, c));
+      x[g + 2] = hn::BitCast(d, hn::InterleaveLower(d64, b, e));
+      x[g + 3] = hn::BitCast(d, hn::InterleaveUpper(d64, b, e));
+    }
+  }
+  // Then the blocks: x[g*block + c] holds in block k the column k*block + c of row group g.
+  if constexpr (blocks == 2) {
+    for (int c = 0; c < block; ++c) {
+      auto const a = x[c], b = x[block + c];
+      x[c] = hn::ConcatLowerLower(d, b, a);
+      x[block + c] = hn::ConcatUpperUpper(d, b, a);
+    }
+  } else if constexpr (blocks == 4) {
+    for (int c = 0; c < block; ++c) {
+      auto const low_even = hn::ConcatLowerLower(d, x[2 * block + c], x[c]);
+      auto const low_odd = hn::ConcatLowerLower(d, x[3 * block + c], x[block + c]);
+      auto const high_even = hn::ConcatUpperUpper(d, x[2 * block + c], x[c]);
+      auto const high_odd = hn::ConcatUpperUpper(d, x[3 * block + c], x[block + c]);
+      x[c] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low_odd), low_even);
+      x[block + c] = hn::OddEvenBlocks(low_odd, hn::SwapAdjacentBlocks(low_even));
+      x[2 * block + c] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high_odd), high_even);
+      x[3 * block + c] = hn::OddEvenBlocks(high_odd, hn::SwapAdjacentBlocks(high_even));
+    }
+  }
+  static_assert(blocks == 1 || blocks == 2 || blocks == 4);
+#endif
+}
+
+/// Where a group's matrices lie.
+template <typename T>
+struct GroupView {
+  T* base[max_lanes];
+  std::int64_t rs[max_lanes];
+  std::int64_t cs[max_lanes];
+  bool stored[max_lanes];  ///< store_group writes this lane; `skip` takes one out
+  bool same_strides;       ///< rs and cs are equal in all lanes
+  bool adjacent;           ///< all lanes are stored and lie side by side: an interleaved batch
+  bool conjugated;
+
+  HWY_INLINE GroupView(Batch<T> const& batch, Group const& group, int lanes) : conjugated(batch.conjugated) {
+    same_strides = true;
+    adjacent = group.active == lanes;
+    for (int lane = 0; lane < lanes; ++lane) {
+      std::int64_t const b = group.index[static_cast<std::size_t>(lane)];
+      base[lane] = batch.matrix(b);
+      rs[lane] = batch.row_stride_of(b);
+      cs[lane] = batch.col_stride_of(b);
+      stored[lane] = lane < group.active;
+      same_strides &= rs[lane] == rs[0] && cs[lane] == cs[0];
+      adjacent &= base[lane] == base[0] + lane;
+    }
+    adjacent &= same_strides;
+  }
+
+  /// This lane's matrix keeps what it holds.
+  HWY_INLINE void skip(int lane) {
+    stored[lane] = false;
+    adjacent = false;
+  }
+
+  /// The view that starts at element (i, j).
+  HWY_INLINE GroupView at(std::int64_t i, std::int64_t j, int lanes) const {
+    GroupView part = *this;
+    for (int lane = 0; lane < lanes; ++lane) part.base[lane] += i * rs[lane] + j * cs[lane];
+    return part;
+  }
+};
+
+/// Loads `length` consecutive reals from each of `lanes` addresses (source[lane] + offset); the r-th of all lanes goes to to(r).
+template <typename R, typename To>
+HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t length, To to) {
+  using D = hn::ScalableTag<R>;
+  using V = hn::Vec<D>;
+  constexpr D d;
+  constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  std::int64_t e = 0;
+  for (; e + lanes <= length; e += lanes) {
+    V x[lanes];
+    for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::LoadU(d, source[lane] + e);
+    transpose<R>(x);
+    for (int r = 0; r < lanes; ++r) hn::Store(x[r], d, to(e + r));
+  }
+  if (e == length) return;
+#if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
+  auto const mask = hn::FirstN(d, static_cast<std::size_t>(length - e));
+  V x[lanes];
+  for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::MaskedLoad(mask, d, source[lane] + e);
+  transpose<R>(x);
+  for (int r = 0; r < lanes - 1; ++r)
+    if (e + r < length) hn::Store(x[r], d, to(e + r));
+#else
+  for (; e < length; ++e) {
+    R* const out = to(e);
+    for (int lane = 0; lane < lanes; ++lane) out[lane] = source[lane][e];
+  }
+#endif
+}
+
+/// The reverse of load_run for the lanes that are `stored`.
+template <typename R, typename From>
+HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t length, bool const* HWY_RESTRICT stored, From from) {
+  using D = hn::ScalableTag<R>;
+  using V = hn::Vec<D>;
+  constexpr D d;
+  constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  std::int64_t e = 0;
+  for (; e + lanes <= length; e += lanes) {
+    V x[lanes];
+    for (int r = 0; r < lanes; ++r) x[r] = hn::Load(d, from(e + r));
+    transpose<R>(x);
+    for (int lane = 0; lane < lanes; ++lane)
+      if (stored[lane]) hn::StoreU(x[lane], d, target[lane] + e);
+  }
+  if (e == length) return;
+#if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
+  auto const mask = hn::FirstN(d, static_cast<std::size_t>(length - e));
+  V x[lanes];
+  for (int r = 0; r < lanes; ++r) x[r] = e + r < length ? hn::Load(d, from(e + r)) : hn::Zero(d);
+  transpose<R>(x);
+  for (int lane = 0; lane < lanes; ++lane)
+    if (stored[lane]) hn::BlendedStore(x[lane], mask, d, target[lane] + e);
+#else
+  for (; e < length; ++e) {
+    R const* const in = from(e);
+    for (int lane = 0; lane < lanes; ++lane)
+      if (stored[lane]) target[lane][e] = in[lane];
+  }
+#endif
+}
+
+/// Rows [first, last) of column j of a part of a matrix with m rows.
+struct RowRange {
+  std::int64_t first;
+  std::int64_t last;
+};
+HWY_INLINE RowRange rows_of_column(Part part, std::int64_t j, std::int64_t m) {
+  return {part == Part::lower ? std::min(j, m) : 0, part == Part::upper ? std::min(j + 1, m) : m};
+}
+/// Columns [first, last) of row i of a part of a matrix with n columns.
+HWY_INLINE RowRange cols_of_row(Part part, std::int64_t i, std::int64_t n) {
+  return {part == Part::upper ? std::min(i, n) : 0, part == Part::lower ? std::min(i + 1, n) : n};
+}
+
+/// Calls `run(i, j, length, step_i, step_j)` for the runs of elements that are contiguous in memory; false when there are none (no stride
+/// is one).
+template <typename F>
+HWY_INLINE bool for_each_run(std::int64_t rs, std::int64_t cs, std::int64_t m, std::int64_t n, Part part, F run) {
+  if (rs == 1) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      RowRange const r = rows_of_column(part, j, m);
+      if (r.first < r.last) run(r.first, j, r.last - r.first, 1, 0);
+    }
+    return true;
+  }
+  if (cs == 1) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      RowRange const r = cols_of_row(part, i, n);
+      if (r.first < r.last) run(i, r.first, r.last - r.first, 0, 1);
+    }
+    return true;
+  }
+  return false;
+}
+
+/// Loads the m-by-n matrices of a group (or a part of them) as packs: element (i, j) goes to ws + (i + j*ld) * Pack<T>::size.
+template <typename T>
+HWY_INLINE void load_group(GroupView<T const> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws,
+                           std::int64_t ld, Part part = Part::all) {
+  using P = Pack<T>;
+  using R = typename P::R;
+  constexpr typename P::D d;
+  constexpr std::int64_t parts = is_complex<T> ? 2 : 1;  // reals per element
+  if (m == 0 || n == 0) return;
+  std::int64_t const rs = view.rs[0], cs = view.cs[0];
+  auto const real = [&](int lane) { return reinterpret_cast<R const*>(view.base[lane]); };
+  if (view.adjacent) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      RowRange const r = rows_of_column(part, j, m);
+      for (std::int64_t i = r.first; i < r.last; ++i) {
+        R const* const p = real(0) + (i * rs + j * cs) * parts;
+        R* const to = ws + (i + j * ld) * P::size;
+        if constexpr (is_complex<T>) {
+          typename P::V re, im;
+          hn::LoadInterleaved2(d, p, re, im);
+          P{re, im}.store(to);
+        } else {
+          hn::Store(hn::LoadU(d, p), d, to);
+        }
+      }
+    }
+  } else if (view.same_strides && part == Part::all && ((rs == 1 && (cs == m || n == 1) && ld == m) || (m == 1 && cs == 1 && ld == 1))) {
+    R const* source[max_lanes];
+    for (int lane = 0; lane < P::lanes; ++lane) source[lane] = real(lane);
+    load_run<R>(source, m * n * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+  } else if (view.same_strides && (rs == 1 || cs == 1)) {
+    for_each_run(rs, cs, m, n, part, [&](std::int64_t i, std::int64_t j, std::int64_t length, std::int64_t di, std::int64_t dj) HWY_ATTR {
+      R const* source[max_lanes];
+      for (int lane = 0; lane < P::lanes; ++lane) source[lane] = real(lane) + (i * rs + j * cs) * parts;
+      R* const to = ws + (i + j * ld) * P::size;
+      std::int64_t const step = (di + dj * ld) * P::size;
+      if constexpr (is_complex<T>)
+        load_run<R>(source, length * 2, [&](std::int64_t e) HWY_ATTR { return to + (e >> 1) * step + (e & 1) * P::lanes; });
+      else
+        load_run<R>(source, length, [&](std::int64_t e) HWY_ATTR { return to + e * step; });
+    });
+  } else {
+    for (std::int64_t j = 0; j < n; ++j) {
+      RowRange const r = rows_of_column(part, j, m);
+      for (std::int64_t i = r.first; i < r.last; ++i) {
+        R* const to = ws + (i + j * ld) * P::size;
+        for (int lane = 0; lane < P::lanes; ++lane) {
+          R const* const p = real(lane) + (i * view.rs[lane] + j * view.cs[lane]) * parts;
+          to[lane] = p[0];
+          if constexpr (is_complex<T>) to[lane + P::lanes] = p[1];
+        }
+      }
+    }
+  }
+  if constexpr (is_complex<T>) {
+    if (view.conjugated) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        RowRange const r = rows_of_column(part, j, m);
+        for (std::int64_t i = r.first; i < r.last; ++i) {
+          R* const p = ws + (i + j * ld) * P::size;
+          conj(P::load(p)).store(p);
+        }
+      }
+    }
+  }
+}
+
+/// The reverse of load_group for the lanes that are stored. Conjugates the packs in `ws` where the batch is conjugated.
+template <typename T>
+HWY_INLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws, std::int64_t ld,
+                            Part part = Part::all) {
+  using P = Pack<T>;
+  using R = typename P::R;
+  constexpr typename P::D d;
+  constexpr std::int64_t parts = is_complex<T> ? 2 : 1;
+  if (m == 0 || n == 0) return;
+  if constexpr (is_complex<T>) {
+    if (view.conjugated) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        RowRange const r = rows_of_column(part, j, m);
+        for (std::int64_t i = r.first; i < r.last; ++i) {
+          R* const p = ws + (i + j * ld) * P::size;
+          conj(P::load(p)).store(p);
+        }
+      }
+    }
+  }
+  std::int64_t const rs = view.rs[0], cs = view.cs[0];
+  auto const real = [&](int lane) { return reinterpret_cast<R*>(view.base[lane]); };
+  if (view.adjacent) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      RowRange const r = rows_of_column(part, j, m);
+      for (std::int64_t i = r.first; i < r.last; ++i) {
+        R* const p = real(0) + (i * rs + j * cs) * parts;
+        P const x = P::load(ws + (i + j * ld) * P::size);
+        if constexpr (is_complex<T>)
+          hn::StoreInterleaved2(x.re, x.im, d, p);
+        else
+          hn::StoreU(x.v, d, p);
+      }
+    }
+  } else if (view.same_strides && part == Part::all && ((rs == 1 && (cs == m || n == 1) && ld == m) || (m == 1 && cs == 1 && ld == 1))) {
+    R* target[max_lanes];
+    for (int lane = 0; lane < P::lanes; ++lane) target[lane] = real(lane);
+    store_run<R>(target, m * n * parts, view.stored, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+  } else if (view.same_strides && (rs == 1 || cs == 1)) {
+    for_each_run(rs, cs, m, n, part, [&](std::int64_t i, std::int64_t j, std::int64_t length, std::int64_t di, std::int64_t dj) HWY_ATTR {
+      R* target[max_lanes];
+      for (int lane = 0; lane < P::lanes; ++lane) target[lane] = real(lane) + (i * rs + j * cs) * parts;
+      R const* const from = ws + (i + j * ld) * P::size;
+      std::int64_t const step = (di + dj * ld) * P::size;
+      if constexpr (is_complex<T>)
+        store_run<R>(target, length * 2, view.stored, [&](std::int64_t e) HWY_ATTR { return from + (e >> 1) * step + (e & 1) * P::lanes; });
+      else
+        store_run<R>(target, length, view.stored, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
+    });
+  } else {
+    for (std::int64_t j = 0; j < n; ++j) {
+      RowRange const r = rows_of_column(part, j, m);
+      for (std::int64_t i = r.first; i < r.last; ++i) {
+        R const* const from = ws + (i + j * ld) * P::size;
+        for (int lane = 0; lane < P::lanes; ++lane) {
+          if (!view.stored[lane]) continue;
+          R* const p = real(lane) + (i * view.rs[lane] + j * view.cs[lane]) * parts;
+          p[0] = from[lane];
+          if constexpr (is_complex<T>) p[1] = from[lane + P::lanes];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace myriad::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target
