@@ -1,0 +1,198 @@
+#pragma once
+/// One case per routine: how to make inputs, what a correct result is, how many flops and bytes the work takes. Tests, benchmark and
+/// program use it.
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "case/generate.hpp"
+#include "case/problem.hpp"
+#include "case/storage.hpp"
+#include "case/wide.hpp"
+#include "myriad/queue.hpp"
+
+namespace myriad::cases {
+
+/// What a check of a batch found.
+struct Outcome {
+  bool pass = true;
+  double worst = 0;          ///< largest quantity over its limit, over all matrices; NaN if one was NaN. Above 1 fails
+  std::int64_t matrix = -1;  ///< the first that failed, else the worst
+  std::string what{};        ///< the quantity or the property, for that matrix
+  std::string problem{};     ///< `Problem::text`, seed included
+  /// One line: "passed, worst ..." or what failed where.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Collects what is found about one matrix.
+class Findings {
+ public:
+  /// `value` is at most `limit`; NaN is not.
+  void at_most(char const* what, double value, double limit);
+  /// A property holds.
+  void require(bool holds, std::string const& what);
+  /// Two integers are equal.
+  void equal(char const* what, std::int64_t got, std::int64_t expected);
+
+  [[nodiscard]] bool pass() const { return pass_; }
+  [[nodiscard]] double worst() const { return worst_; }
+  [[nodiscard]] std::string const& what() const { return what_; }
+
+ private:
+  bool pass_ = true;
+  double worst_ = 0;
+  std::string what_ = "all quantities";
+};
+
+/// What `CaseRun::spoil` changes.
+enum class Spoil { result, result_nan, info, padding, input };
+
+/// A problem with its memory, ready to run any number of times.
+class CaseRun {
+ public:
+  explicit CaseRun(Problem const& problem) : problem_(problem) {}
+  virtual ~CaseRun() = default;
+  CaseRun(CaseRun const&) = delete;
+  CaseRun& operator=(CaseRun const&) = delete;
+
+  /// Calls the routine once. The arrays are fresh after construction and after `prepare`.
+  virtual void run(Queue& queue) = 0;
+  /// Puts every array back into its state before the first run: inputs, NaN in outputs, canaries in the padding.
+  void prepare();
+  /// Checks what the last run left, of every `step`-th matrix.
+  [[nodiscard]] Outcome check(std::int64_t step = 1) const;
+  /// Damages what the last run left: the result or info of matrix b, or padding or an input; false where there is no such thing.
+  bool spoil(std::int64_t b, Spoil kind);
+  /// The bytes of all results of matrix b, whatever the layout.
+  [[nodiscard]] std::string result(std::int64_t b) const;
+
+  [[nodiscard]] Problem const& problem() const { return problem_; }
+  /// Floating-point operations of the whole batch; a complex product counts six, a complex sum two.
+  [[nodiscard]] double flops() const;
+  /// Least bytes moved: every input read once, every output written once.
+  [[nodiscard]] virtual double bytes() const;
+
+ protected:
+  /// What a run does to an array.
+  enum class Role { input, output, in_place };
+  void hold(std::initializer_list<ArrayBase*> arrays, Role role);
+  void hold_info(ArrayBase& info) {
+    hold({&info}, Role::output);
+    info_ = &info;
+  }
+  /// Adds to `found` what is to say about the results of matrix b.
+  virtual void verify(std::int64_t b, Findings& found) const = 0;
+  /// Real multiplications and additions of a real matrix of that shape.
+  [[nodiscard]] virtual double real_flops(Shape s) const = 0;
+
+ private:
+  struct Held {
+    ArrayBase* array;
+    Role role;
+  };
+  Problem problem_;
+  std::vector<Held> held_;
+  ArrayBase* info_ = nullptr;
+};
+
+/// An entry of the list of cases.
+struct Case {
+  std::string_view routine;
+  std::string_view family;
+  std::string_view variants;  ///< which choices the routine has: letters of "opq usd x p": see `has`
+  FixShape fix;
+  std::unique_ptr<CaseRun> (*make)(Problem const&);
+
+  /// Whether the routine depends on: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'p' pivots may be empty,
+  /// 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs.
+  [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
+  /// A run of this problem (its `fix` is set here).
+  [[nodiscard]] std::unique_ptr<CaseRun> operator()(Problem problem) const {
+    problem.fix = fix;
+    return make(problem);
+  }
+};
+
+/// All routines, one line each.
+[[nodiscard]] std::span<Case const> all_cases();
+/// The case of that name, or null.
+[[nodiscard]] Case const* find_case(std::string_view routine);
+
+// Sizes of arrays
+inline std::int64_t size_m(Shape s) { return s.m; }
+inline std::int64_t size_n(Shape s) { return s.n; }
+inline std::int64_t size_k(Shape s) { return s.k; }
+inline std::int64_t size_min(Shape s) { return std::min(s.m, s.n); }
+inline std::int64_t size_max(Shape s) { return std::max(s.m, s.n); }
+inline std::int64_t size_one(Shape) { return 1; }
+// Shapes that routines take
+inline Shape square(Shape s) { return {s.n, s.n, s.k}; }
+inline Shape tall(Shape s) { return {std::max(s.m, s.n), std::min(s.m, s.n), std::min({s.k, s.m, s.n})}; }
+
+/// The scalar of a problem in the type of the batch.
+template <typename T>
+T scalar(std::complex<double> x) {
+  if constexpr (is_complex<T>)
+    return T(static_cast<Real<T>>(x.real()), static_cast<Real<T>>(x.imag()));
+  else
+    return static_cast<T>(x.real());
+}
+
+/// The entries of a vector of matrix b as plain values.
+template <typename T>
+std::vector<T> vector_of(Array<T> const& x, std::int64_t b) {
+  std::vector<T> v;
+  for (std::int64_t i = 0; i < x.rows(b); ++i) v.push_back(x.get(b, i, 0));
+  return v;
+}
+template <typename T>
+std::vector<Wide<T>> wide_vector_of(Array<T> const& x, std::int64_t b) {
+  std::vector<Wide<T>> v;
+  for (std::int64_t i = 0; i < x.rows(b); ++i) v.push_back(widened<Wide<T>>(x.get(b, i, 0)));
+  return v;
+}
+
+/// Whether an input has no NaN and no infinity.
+inline bool finite_kind(Input input) { return input != Input::nan && input != Input::infinite; }
+
+/// Of a solution X of A X = B: the largest norm1(b - A x) / (n norm1(A) norm1(x) u) over the columns.
+template <typename T>
+double solution_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<Wide<T>> const& b) {
+  auto const residual = b - a * x;
+  auto const norm = norm1(a);
+  double worst = 0;
+  for (std::int64_t j = 0; j < b.cols(); ++j)
+    worst =
+        larger(worst, quotient(column_norm1(residual, j), norm * column_norm1(x, j)) / (static_cast<double>(a.cols()) * unit_roundoff<T>));
+  return worst;
+}
+/// norm1(difference) / (n norm1(a) u).
+template <typename T>
+double factor_error(Dense<Wide<T>> const& difference, Dense<Wide<T>> const& a, std::int64_t n) {
+  return quotient(norm1(difference), norm1(a)) / (static_cast<double>(std::max<std::int64_t>(n, 1)) * unit_roundoff<T>);
+}
+/// Of an inverse X: norm1(I - A X) / (n norm1(A) norm1(X) u).
+template <typename T>
+double inverse_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x) {
+  return quotient(norm1(identity<Wide<T>>(a.rows()) - a * x), norm1(a) * norm1(x)) /
+         (static_cast<double>(std::max<std::int64_t>(a.rows(), 1)) * unit_roundoff<T>);
+}
+/// norm1(I - Q^H Q) / (m u).
+template <typename T>
+double orthogonality_error(Dense<Wide<T>> const& q) {
+  return static_cast<double>(norm1(identity<Wide<T>>(q.cols()) - adjoint(q) * q)) /
+         (static_cast<double>(std::max<std::int64_t>(q.rows(), 1)) * unit_roundoff<T>);
+}
+/// gamma(k) = k u / (1 - k u), for sums of products of T: complex ones take sqrt(2) gamma(2 k + 4), whatever the order of their real parts.
+template <typename T>
+double gamma_bound(std::int64_t k) {
+  double const ku = static_cast<double>(is_complex<T> ? 2 * k + 4 : k) * unit_roundoff<T>;
+  return (is_complex<T> ? std::sqrt(2.0) : 1.0) * ku / (1 - ku);
+}
+
+}  // namespace myriad::cases

@@ -1,0 +1,101 @@
+#pragma once
+/// What a case is made from: sizes, layout, kind of input, routine variant, seed. Plain data; equal problems give equal inputs.
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <string>
+
+#include "myriad/types.hpp"
+
+namespace myriad::cases {
+
+/// How the matrices of every batch of a case lie in memory.
+enum class Layout {
+  column_major,
+  padded,  ///< column-major, ld > m, gaps between matrices
+  row_major,
+  row_major_padded,
+  interleaved,
+  interleaved_padded,  ///< interleaved with gaps between rows and columns
+  woven,               ///< column j of all matrices side by side: the batch stride lies between row and column stride
+  spread,              ///< both strides larger than one
+  block,               ///< a block of larger matrices
+  conjugated,          ///< padded, and the conjugate is what is stored
+  pointers,            ///< column-major behind pointers in no order of addresses
+  row_major_pointers,
+};
+inline constexpr std::array all_layouts{
+    Layout::column_major, Layout::padded, Layout::row_major, Layout::row_major_padded, Layout::interleaved, Layout::interleaved_padded,
+    Layout::woven,        Layout::spread, Layout::block,     Layout::conjugated,       Layout::pointers,    Layout::row_major_pointers};
+[[nodiscard]] char const* name(Layout layout);
+[[nodiscard]] char const* name(Dtype dtype);
+
+/// What the numbers are.
+enum class Input {
+  random,          ///< uniform in [-1, 1]; Hermitian matrices get a dominant diagonal
+  conditioned,     ///< known singular values (eigenvalues), geometric from 1 to 1e-3
+  dominant,        ///< diagonally dominant
+  graded,          ///< falling from the first to the last row and column
+  scaled,          ///< rows and columns times random powers of two from 2^-20 to 2^20
+  singular_first,  ///< LU, QR: a zero column; Cholesky: a negative pivot; triangular: a zero on the diagonal; all at the first step
+  singular_middle,
+  singular_last,
+  nan,       ///< one NaN in the middle
+  infinite,  ///< one infinity in the middle
+  ties,      ///< many equal candidates for a pivot, every step exact: totally unimodular
+  zero,
+};
+[[nodiscard]] char const* name(Input input);
+
+/// Sizes of one matrix: m, n, and k (inner size of gemm, right-hand sides, reflectors).
+struct Shape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+/// Brings a shape into the form that a routine takes (square, tall).
+using FixShape = Shape (*)(Shape);
+
+struct Problem {
+  Dtype dtype = Dtype::f64;
+  std::int64_t m = 4;
+  std::int64_t n = 4;
+  std::int64_t k = 1;
+  std::int64_t count = 1;
+  Layout layout = Layout::column_major;
+  bool ragged = false;  ///< sizes of every matrix random from 0 to m, n, k
+  Input input = Input::random;
+  Input bad = Input::nan;  ///< what matrix number `bad_place` is instead
+  std::int64_t bad_place = -1;
+  std::uint64_t seed = 1;
+  std::int64_t first = 0;  ///< matrix b is number first + b of the seed's endless sequence, whatever the batch
+  Op op = Op::none;        ///< op(A): a view for gemm and trsm, an argument for getrs, ormqr, gerfs
+  Op op_b = Op::none;      ///< op(B) of gemm
+  Uplo uplo = Uplo::lower;
+  Side side = Side::left;
+  Diag diag = Diag::non_unit;
+  std::complex<double> alpha = 1;  ///< the real part is used for real types
+  std::complex<double> beta = 0;
+  bool pivots = true;      ///< false: factors without pivoting, or no pivots wanted
+  FixShape fix = nullptr;  ///< set by the registry
+
+  [[nodiscard]] Shape bounds() const;                  ///< m, n, k as the routine takes them
+  [[nodiscard]] Shape shape_of(std::int64_t b) const;  ///< of matrix b
+  [[nodiscard]] Input input_of(std::int64_t b) const { return b == bad_place ? bad : input; }
+  [[nodiscard]] std::string text() const;  ///< all that is needed to make it again
+};
+
+/// Random numbers that depend on seed, matrix and stream only.
+class Random {
+ public:
+  Random(Problem const& problem, std::int64_t b, std::uint64_t stream);
+  std::uint64_t bits();
+  double uniform();  ///< in [-1, 1)
+  std::int64_t below(std::int64_t limit);
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace myriad::cases

@@ -1,0 +1,55 @@
+#include <array>
+
+#include "cholesky/case.hpp"
+#include "core/dtype.hpp"
+#include "gemm/case.hpp"
+#include "lu/case.hpp"
+#include "qr/case.hpp"
+#include "refine/case.hpp"
+#include "trsm/case.hpp"
+
+namespace myriad::cases {
+namespace {
+
+template <template <typename> typename C>
+std::unique_ptr<CaseRun> make(Problem const& problem) {
+  return with_dtype(problem.dtype, [&]<typename T>() -> std::unique_ptr<CaseRun> { return std::make_unique<C<T>>(problem); });
+}
+
+constexpr std::array cases{
+    Case{"gemm", "gemm", "oqabkr", nullptr, make<GemmCase>},
+    Case{"trsm", "trsm", "ousdar", nullptr, make<TrsmCase>},
+    Case{"getrf", "lu", "rx", nullptr, make<GetrfCase>},
+    Case{"getrf_nopiv", "lu", "rx", nullptr, make<GetrfNopivCase>},
+    Case{"getrs", "lu", "opk", square, make<GetrsCase>},
+    Case{"gesv", "lu", "pkx", square, make<GesvCase>},
+    Case{"solve", "lu", "kx", square, make<SolveCase>},
+    Case{"getri", "lu", "px", square, make<GetriCase>},
+    Case{"inverse", "lu", "x", square, make<InverseCase>},
+    Case{"det", "lu", "", square, make<DetCase>},
+    Case{"logdet", "lu", "", square, make<LogdetCase>},
+    Case{"potrf", "cholesky", "uhx", square, make<PotrfCase>},
+    Case{"potrs", "cholesky", "uhk", square, make<PotrsCase>},
+    Case{"posv", "cholesky", "uhkx", square, make<PosvCase>},
+    Case{"potri", "cholesky", "uhx", square, make<PotriCase>},
+    Case{"geqrf", "qr", "r", nullptr, make<GeqrfCase>},
+    Case{"ormqr", "qr", "oskr", nullptr, make<OrmqrCase>},
+    Case{"orgqr", "qr", "kr", tall, make<OrgqrCase>},
+    Case{"gels", "qr", "krx", nullptr, make<GelsCase>},
+    Case{"geequ", "refine", "rx", nullptr, make<GeequCase>},
+    Case{"laqge", "refine", "r", nullptr, make<LaqgeCase>},
+    Case{"gerfs", "refine", "opk", square, make<GerfsCase>},
+    Case{"backward_error", "refine", "kr", nullptr, make<BackwardErrorCase>},
+};
+
+}  // namespace
+
+std::span<Case const> all_cases() { return cases; }
+
+Case const* find_case(std::string_view routine) {
+  for (Case const& c : cases)
+    if (c.routine == routine) return &c;
+  return nullptr;
+}
+
+}  // namespace myriad::cases

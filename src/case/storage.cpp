@@ -1,0 +1,135 @@
+#include "case/storage.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace myriad::cases {
+
+template <typename T>
+Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op) {
+  Shape const bounds = problem.bounds();
+  std::int64_t const count = problem.count;
+  bool const turned = op != Op::none;
+  // sizes as they are stored
+  std::int64_t const m = turned ? cols(bounds) : rows(bounds);
+  std::int64_t const n = turned ? rows(bounds) : cols(bounds);
+  auto const stored_rows = [&](std::int64_t b) { return problem.ragged ? (turned ? cols : rows)(problem.shape_of(b)) : m; };
+  auto const stored_cols = [&](std::int64_t b) { return problem.ragged ? (turned ? rows : cols)(problem.shape_of(b)) : n; };
+
+  Batch<T> v;
+  v.rows = m;
+  v.cols = n;
+  v.count = count;
+  // Plain layouts start at a cache line, the others off any alignment; behind the last element there is always a canary.
+  bool const plain = layout == Layout::column_major || layout == Layout::row_major || layout == Layout::interleaved;
+  std::int64_t const head = plain ? 0 : 9;
+  constexpr std::int64_t tail = 8;
+  std::int64_t extent = 0;      // elements between head and tail
+  std::int64_t row_border = 0;  // of a block within larger matrices
+  std::int64_t col_border = 0;
+  switch (layout) {
+    case Layout::column_major:
+      v.col_stride = std::max<std::int64_t>(m, 1);
+      v.batch_stride = v.col_stride * n;
+      break;
+    case Layout::padded:
+    case Layout::conjugated:
+      v.col_stride = m + 3;
+      v.batch_stride = v.col_stride * n + 5;
+      v.conjugated = layout == Layout::conjugated && is_complex<T>;
+      break;
+    case Layout::row_major:
+      v.row_stride = std::max<std::int64_t>(n, 1);
+      v.col_stride = 1;
+      v.batch_stride = v.row_stride * m;
+      break;
+    case Layout::row_major_padded:
+      v.row_stride = n + 2;
+      v.col_stride = 1;
+      v.batch_stride = v.row_stride * m + 7;
+      break;
+    case Layout::interleaved:
+      v.row_stride = std::max<std::int64_t>(count, 1);
+      v.col_stride = v.row_stride * std::max<std::int64_t>(m, 1);
+      v.batch_stride = 1;
+      break;
+    case Layout::interleaved_padded:
+      v.row_stride = count + 3;
+      v.col_stride = v.row_stride * std::max<std::int64_t>(m, 1) + 5;
+      v.batch_stride = 1;
+      break;
+    case Layout::woven:
+      v.batch_stride = std::max<std::int64_t>(m, 1) + 1;
+      v.col_stride = v.batch_stride * std::max<std::int64_t>(count, 1);
+      break;
+    case Layout::spread:
+      v.row_stride = 2;
+      v.col_stride = 2 * m + 3;
+      v.batch_stride = v.col_stride * std::max<std::int64_t>(n, 1) + 1;
+      break;
+    case Layout::block:
+      row_border = 2;
+      col_border = 1;
+      v.col_stride = m + 4;
+      v.batch_stride = v.col_stride * (n + 2);
+      break;
+    case Layout::pointers:
+      v.col_stride = m + 2;
+      v.batch_stride = v.col_stride * n + 3;
+      break;
+    case Layout::row_major_pointers:
+      v.row_stride = n + 2;
+      v.col_stride = 1;
+      v.batch_stride = v.row_stride * m + 3;
+      break;
+  }
+  if (count > 0)
+    extent = (count - 1) * v.batch_stride + std::max<std::int64_t>(m + row_border - 1, 0) * v.row_stride +
+             std::max<std::int64_t>(n + col_border - 1, 0) * v.col_stride + 1;
+  memory_.assign(static_cast<std::size_t>(head + extent + tail), marker<T>(0x2bad));
+  v.data = memory_.data() + head;
+
+  if (layout == Layout::pointers || layout == Layout::row_major_pointers) {
+    for (std::int64_t b = 0; b < count; ++b) {
+      // Neighbours in the batch are far apart in memory and not in order: b -> b * step modulo count with step odd and prime to count, or
+      // reversed.
+      std::int64_t const slot = count % 7 != 0 ? b * 7 % count : count - 1 - b;
+      pointers_.push_back(memory_.data() + head + slot * v.batch_stride);
+    }
+    v.pointers = pointers_.data();
+    v.data = nullptr;
+    v.batch_stride = 0;
+    if (problem.ragged) {  // every matrix with its own leading dimension
+      for (std::int64_t b = 0; b < count; ++b) {
+        row_strides_.push_back(layout == Layout::pointers ? 1 : stored_cols(b) + 1);
+        col_strides_.push_back(layout == Layout::pointers ? stored_rows(b) + 1 : 1);
+      }
+      v.row_strides = row_strides_.data();
+      v.col_strides = col_strides_.data();
+    }
+  }
+  if (problem.ragged) {
+    for (std::int64_t b = 0; b < count; ++b) {
+      row_sizes_.push_back(stored_rows(b) + row_border);
+      col_sizes_.push_back(stored_cols(b) + col_border);
+    }
+    v.row_sizes = row_sizes_.data();
+    v.col_sizes = col_sizes_.data();
+  }
+  if (layout == Layout::block) {
+    v.rows += row_border + 1;
+    v.cols += col_border;
+    v = myriad::block(v, row_border, col_border, m, n);
+  }
+  view_ = op == Op::none ? v : op == Op::transpose ? transposed(v) : conjugate_transposed(v);
+  for_all([&](auto b, auto i, auto j) { *view_.at(b, i, j) = marker<T>(0x0071); });
+  keep();
+}
+
+template class Array<int>;
+template class Array<float>;
+template class Array<double>;
+template class Array<std::complex<float>>;
+template class Array<std::complex<double>>;
+
+}  // namespace myriad::cases

@@ -1,0 +1,187 @@
+#pragma once
+/// A batch together with its memory, in any layout: padding is filled with a canary, and the state before the run is kept.
+
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "case/problem.hpp"
+#include "case/wide.hpp"
+#include "myriad/batch.hpp"
+
+namespace myriad::cases {
+
+/// Memory at cache line boundaries, so that a timing does not depend on where the allocator happened to put it.
+template <typename T>
+struct CacheAligned {
+  using value_type = T;
+  CacheAligned() = default;
+  template <typename U>
+  CacheAligned(CacheAligned<U> const&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64})); }
+  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+  bool operator==(CacheAligned const&) const = default;
+};
+
+/// A value that no computation makes by chance: a NaN with a payload, or an odd integer.
+template <typename T>
+T marker(std::uint32_t payload) {
+  if constexpr (std::is_same_v<T, int>) {
+    return static_cast<int>(0x80000000U | payload);
+  } else if constexpr (is_complex<T>) {
+    return {marker<Real<T>>(payload), marker<Real<T>>(payload + 1)};
+  } else if constexpr (sizeof(T) == 4) {
+    return std::bit_cast<T>(0x7fc00000U | (payload & 0xffffU));
+  } else {
+    return std::bit_cast<T>(0x7ff8000000000000ULL | payload);
+  }
+}
+
+/// What the case's run needs of an array whatever its type.
+class ArrayBase {
+ public:
+  virtual ~ArrayBase() = default;
+  virtual void restore() = 0;                                             ///< back to the state that keep() saw
+  virtual void keep() = 0;                                                ///< this is the state before a run
+  [[nodiscard]] virtual bool unchanged() const = 0;                       ///< every byte as before the run
+  [[nodiscard]] virtual bool padding_unchanged() const = 0;               ///< every byte that belongs to no matrix as before the run
+  virtual void append_bytes(std::int64_t b, std::string& out) const = 0;  ///< the elements of matrix b, whatever the layout
+  virtual bool spoil(std::int64_t b, bool with_nan) = 0;                  ///< changes element (0, 0); false where there is none
+  virtual bool spoil_padding() = 0;                                       ///< changes an element that belongs to no matrix
+  [[nodiscard]] virtual double bytes() const = 0;                         ///< of all elements
+};
+
+template <typename T>
+class Array final : public ArrayBase {
+ public:
+  using Size = std::function<std::int64_t(Shape)>;
+
+  /// A batch of rows-by-cols matrices of the problem's count, layout and raggedness, stored transposed or conjugated where `op` views it
+  /// so. Its elements are NaN.
+  Array(Problem const& problem, Size const& rows, Size const& cols, Op op = Op::none) : Array(problem, problem.layout, rows, cols, op) {}
+  Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op = Op::none);
+  Array(Array const&) = delete;
+  Array& operator=(Array const&) = delete;
+
+  /// The batch, as a routine gets it.
+  [[nodiscard]] Batch<T> const& view() const { return view_; }
+  /// The first element of memory that is one value per matrix.
+  [[nodiscard]] T* data() const { return view_.data; }
+  [[nodiscard]] std::int64_t rows(std::int64_t b) const { return view_.rows_of(b); }
+  [[nodiscard]] std::int64_t cols(std::int64_t b) const { return view_.cols_of(b); }
+
+  [[nodiscard]] T get(std::int64_t b, std::int64_t i, std::int64_t j) const { return seen(*view_.at(b, i, j)); }
+  void set(std::int64_t b, std::int64_t i, std::int64_t j, T value) { *view_.at(b, i, j) = seen(value); }
+  /// Element (i, j) of matrix b before the run.
+  [[nodiscard]] T before(std::int64_t b, std::int64_t i, std::int64_t j) const { return seen(before_[place(b, i, j)]); }
+
+  /// Matrix b now, and before the run, in the type of the oracles.
+  [[nodiscard]] Dense<Wide<T>> now_wide(std::int64_t b) const {
+    return gathered(b, [&](auto i, auto j) { return get(b, i, j); });
+  }
+  [[nodiscard]] Dense<Wide<T>> before_wide(std::int64_t b) const {
+    return gathered(b, [&](auto i, auto j) { return before(b, i, j); });
+  }
+  /// Sets matrix b, rounding to T; of complex numbers a real T takes the real part.
+  template <typename W>
+  void assign(std::int64_t b, Dense<W> const& a) {
+    for (std::int64_t j = 0; j < cols(b); ++j)
+      for (std::int64_t i = 0; i < rows(b); ++i)
+        if constexpr (complex_type<W> && !is_complex<T>)
+          set(b, i, j, static_cast<T>(a(i, j).real()));
+        else if constexpr (is_complex<T>)
+          set(b, i, j, T(static_cast<Real<T>>(std::real(a(i, j))), static_cast<Real<T>>(std::imag(a(i, j)))));
+        else
+          set(b, i, j, static_cast<T>(a(i, j)));
+  }
+  [[nodiscard]] bool matrix_unchanged(std::int64_t b) const {
+    for (std::int64_t j = 0; j < cols(b); ++j)
+      for (std::int64_t i = 0; i < rows(b); ++i)
+        if (!element_unchanged(b, i, j)) return false;
+    return true;
+  }
+  [[nodiscard]] bool element_unchanged(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    return std::memcmp(view_.at(b, i, j), &before_[place(b, i, j)], sizeof(T)) == 0;
+  }
+
+  void restore() override { std::memcpy(memory_.data(), before_.data(), memory_.size() * sizeof(T)); }
+  void keep() override { before_ = memory_; }
+  [[nodiscard]] bool unchanged() const override { return std::memcmp(memory_.data(), before_.data(), memory_.size() * sizeof(T)) == 0; }
+  [[nodiscard]] bool padding_unchanged() const override {
+    auto padding = memory_;
+    for_all([&](auto b, auto i, auto j) { padding[place(b, i, j)] = before_[place(b, i, j)]; });
+    return std::memcmp(padding.data(), before_.data(), padding.size() * sizeof(T)) == 0;
+  }
+  void append_bytes(std::int64_t b, std::string& out) const override {
+    for (std::int64_t j = 0; j < cols(b); ++j)
+      for (std::int64_t i = 0; i < rows(b); ++i) {
+        T const value = get(b, i, j);
+        out.append(reinterpret_cast<char const*>(&value), sizeof value);
+      }
+  }
+  bool spoil(std::int64_t b, bool with_nan) override {
+    if (rows(b) == 0 || cols(b) == 0) return false;
+    T& x = *view_.at(b, 0, 0);
+    if constexpr (std::is_same_v<T, int>) {
+      x += with_nan ? 1000 : 1;
+    } else {
+      // small, but well above any bound: the fourth root of the unit roundoff
+      Real<T> const change = with_nan ? std::numeric_limits<Real<T>>::quiet_NaN()
+                                      : std::max(Real<T>(1), modulus1(x)) * static_cast<Real<T>>(std::sqrt(std::sqrt(unit_roundoff<T>)));
+      x += change;
+    }
+    return true;
+  }
+  bool spoil_padding() override {
+    if (memory_.empty()) return false;
+    memory_.back() = T(1);
+    return true;
+  }
+  [[nodiscard]] double bytes() const override {
+    double elements = 0;
+    for (std::int64_t b = 0; b < view_.count; ++b) elements += static_cast<double>(rows(b)) * static_cast<double>(cols(b));
+    return elements * sizeof(T);
+  }
+
+ private:
+  T seen(T x) const {
+    if constexpr (is_complex<T>)
+      return view_.conjugated ? std::conj(x) : x;
+    else
+      return x;
+  }
+  [[nodiscard]] std::size_t place(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(view_.at(b, i, j) - memory_.data());
+  }
+  template <typename F>
+  void for_all(F&& f) const {
+    for (std::int64_t b = 0; b < view_.count; ++b)
+      for (std::int64_t j = 0; j < cols(b); ++j)
+        for (std::int64_t i = 0; i < rows(b); ++i) f(b, i, j);
+  }
+  template <typename F>
+  [[nodiscard]] Dense<Wide<T>> gathered(std::int64_t b, F&& element) const {
+    Dense<Wide<T>> a(rows(b), cols(b));
+    for (std::int64_t j = 0; j < a.cols(); ++j)
+      for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) = widened<Wide<T>>(element(i, j));
+    return a;
+  }
+
+  std::vector<T, CacheAligned<T>> memory_;
+  std::vector<T, CacheAligned<T>> before_;
+  std::vector<T*> pointers_;
+  std::vector<std::int64_t> row_sizes_, col_sizes_, row_strides_, col_strides_;
+  Batch<T> view_;
+};
+
+extern template class Array<int>;
+extern template class Array<float>;
+extern template class Array<double>;
+extern template class Array<std::complex<float>>;
+extern template class Array<std::complex<double>>;
+
+}  // namespace myriad::cases

@@ -1,0 +1,198 @@
+#pragma once
+#include "case/case.hpp"
+#include "myriad/cholesky.hpp"
+
+namespace myriad::cases {
+
+/// Stores the triangle `uplo` of a Hermitian matrix; what a routine must not read is NaN, and imaginary parts of the diagonal are garbage.
+template <typename T>
+void assign_triangle(Array<T>& a, std::int64_t b, Uplo uplo, Generated const& made) {
+  a.assign(b, made);
+  for (std::int64_t j = 0; j < a.cols(b); ++j)
+    for (std::int64_t i = 0; i < a.rows(b); ++i) {
+      if (i != j && (i > j) != (uplo == Uplo::lower)) a.set(b, i, j, marker<T>(0x0ff));
+      if constexpr (is_complex<T>)
+        if (i == j) a.set(b, i, j, T(a.get(b, i, j).real(), 7));
+    }
+}
+template <typename T>
+bool other_triangle_unchanged(Array<T> const& a, std::int64_t b, Uplo uplo) {
+  for (std::int64_t j = 0; j < a.cols(b); ++j)
+    for (std::int64_t i = 0; i < a.rows(b); ++i)
+      if (i != j && (i > j) != (uplo == Uplo::lower) && !a.element_unchanged(b, i, j)) return false;
+  return true;
+}
+
+/// L (or U^H) from the triangle that potrf left.
+template <typename T>
+Dense<Wide<T>> lower_factor(Uplo uplo, Dense<Wide<T>> const& a) {
+  auto const t = triangle(uplo, Diag::non_unit, a);
+  return uplo == Uplo::lower ? t : adjoint(t);
+}
+
+/// The info of a matrix of that kind: the first leading minor that is not positive definite.
+template <typename T>
+std::int64_t cholesky_info(Uplo uplo, Dense<Wide<T>> const& a) {
+  auto work = hermitian(uplo, a);
+  return factor_cholesky(work);
+}
+
+template <typename T>
+void verify_cholesky(Input input, Uplo uplo, Array<T> const& a, std::int64_t b, int info, Findings& found) {
+  found.require(other_triangle_unchanged(a, b, uplo), "the other triangle was changed");
+  auto const before = a.before_wide(b);
+  if (input == Input::infinite) return;
+  found.equal("info", info, cholesky_info<T>(uplo, before));
+  if (info != 0) return;
+  auto const now = a.now_wide(b);
+  auto const l = lower_factor<T>(uplo, now);
+  auto const whole = hermitian(uplo, before);
+  for (std::int64_t i = 0; i < l.rows(); ++i)
+    found.require(real_part(l(i, i)) > 0 && modulus(l(i, i)) == real_part(l(i, i)), "a diagonal element of the factor is not positive");
+  found.at_most("norm1(A - L L^H) / (n norm1(A) u)", factor_error<T>(whole - l * adjoint(l), whole, l.rows()), 30);
+}
+
+/// A factor made in more precision and rounded; the singular kinds get a zero on its diagonal.
+template <typename T>
+void make_cholesky(Problem const& p, std::int64_t b, Array<T>& a) {
+  Problem regular = p;
+  if (special_index(p.input_of(b), 1) >= 0 || p.input_of(b) == Input::zero) regular.input = regular.bad = Input::random;
+  auto made = positive(regular, b, 1, a.rows(b));
+  factor_cholesky(made);
+  Input const input = p.input_of(b);
+  std::int64_t const special = input == Input::zero && made.rows() > 0 ? 0 : special_index(input, made.rows());
+  if (special >= 0) made(special, special) = finite_kind(input) ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  a.assign(b, p.uplo == Uplo::lower ? made : adjoint(made));
+  for (std::int64_t j = 0; j < a.cols(b); ++j)
+    for (std::int64_t i = 0; i < a.rows(b); ++i)
+      if (i != j && (i > j) != (p.uplo == Uplo::lower)) a.set(b, i, j, marker<T>(0x0ff));
+}
+
+template <typename T>
+struct PotrfCase final : CaseRun {
+  Array<T> a;
+  Array<int> info;
+
+  explicit PotrfCase(Problem const& p) : CaseRun(p), a(p, size_n, size_n), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) assign_triangle(a, b, p.uplo, positive(p, b, 1, a.rows(b)));
+    hold({&a}, Role::in_place);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { potrf(queue, problem().uplo, a.view(), info.data()); }
+  double bytes() const override { return a.bytes(); }  // half of it, read and written
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    verify_cholesky(problem().input_of(b), problem().uplo, a, b, info.get(b, 0, 0), found);
+  }
+  double real_flops(Shape s) const override {
+    double const n = static_cast<double>(s.n);
+    return n * n * n / 3;
+  }
+};
+
+template <typename T>
+struct PotrsCase final : CaseRun {
+  Array<T> a, b;
+
+  explicit PotrsCase(Problem const& p) : CaseRun(p), a(p, size_n, size_n), b(p, size_n, size_k) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      make_cholesky(p, i, a);
+      b.assign(i, general(p, Input::random, i, 2, b.rows(i), b.cols(i)));
+    }
+    hold({&b}, Role::in_place);
+    hold({&a}, Role::input);
+  }
+  void run(Queue& queue) override { potrs<T>(queue, problem().uplo, a.view(), b.view()); }
+  double bytes() const override { return a.bytes() / 2 + 2 * b.bytes(); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    auto const l = lower_factor<T>(problem().uplo, a.before_wide(i));
+    auto const x = b.now_wide(i);
+    if (x.rows() == 0 || x.cols() == 0) return;
+    bool singular = !all_finite(l);
+    for (std::int64_t r = 0; r < l.rows(); ++r) singular = singular || real_part(l(r, r)) == 0;
+    if (singular)
+      found.require(!all_finite(x), "a zero or a NaN on the diagonal of the factor left no trace in X");
+    else
+      found.at_most("norm1(B - A X) / (n norm1(A) norm1(X) u)", solution_error<T>(l * adjoint(l), x, b.before_wide(i)), 30);
+  }
+  double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.n) * static_cast<double>(s.k); }
+};
+
+template <typename T>
+struct PosvCase final : CaseRun {
+  Array<T> a, b;
+  Array<int> info;
+
+  explicit PosvCase(Problem const& p)
+      : CaseRun(p), a(p, size_n, size_n), b(p, size_n, size_k), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      assign_triangle(a, i, p.uplo, positive(p, i, 1, a.rows(i)));
+      b.assign(i, general(p, Input::random, i, 2, b.rows(i), b.cols(i)));
+    }
+    hold({&b, &a}, Role::in_place);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { posv(queue, problem().uplo, a.view(), b.view(), info.data()); }
+  double bytes() const override { return a.bytes() + 2 * b.bytes(); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    Input const input = problem().input_of(i);
+    verify_cholesky(input, problem().uplo, a, i, info.get(i, 0, 0), found);
+    if (info.get(i, 0, 0) > 0)
+      found.require(b.matrix_unchanged(i), "B was changed although A is not positive definite");
+    else if (finite_kind(input))
+      found.at_most("norm1(B - A X) / (n norm1(A) norm1(X) u)",
+                    solution_error<T>(hermitian(problem().uplo, a.before_wide(i)), b.now_wide(i), b.before_wide(i)), 30);
+  }
+  double real_flops(Shape s) const override {
+    double const n = static_cast<double>(s.n);
+    return n * n * n / 3 + 2 * n * n * static_cast<double>(s.k);
+  }
+};
+
+template <typename T>
+struct PotriCase final : CaseRun {
+  Array<T> a;
+  Array<int> info;
+
+  explicit PotriCase(Problem const& p) : CaseRun(p), a(p, size_n, size_n), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) make_cholesky(p, b, a);
+    hold({&a}, Role::in_place);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { potri(queue, problem().uplo, a.view(), info.data()); }
+  double bytes() const override { return a.bytes(); }
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    Uplo const uplo = problem().uplo;
+    found.require(other_triangle_unchanged(a, b, uplo), "the other triangle was changed");
+    auto const l = lower_factor<T>(uplo, a.before_wide(b));
+    std::int64_t const zero = first_zero(l);
+    found.equal("info", info.get(b, 0, 0), zero);
+    auto const result = hermitian(uplo, a.now_wide(b));
+    if (zero > 0)
+      found.require(a.matrix_unchanged(b), "a factor with a zero on its diagonal was changed");
+    else if (!all_finite(l))
+      found.require(!all_finite(result), "a NaN left no trace in the inverse");
+    else
+      found.at_most("norm1(I - A X) / (n norm1(A) norm1(X) u)", inverse_error<T>(l * adjoint(l), result), 30);
+  }
+  double real_flops(Shape s) const override {
+    double const n = static_cast<double>(s.n);
+    return 2.0 / 3.0 * n * n * n;
+  }
+
+ private:
+  static std::int64_t first_zero(Dense<Wide<T>> const& l) {
+    for (std::int64_t i = 0; i < l.rows(); ++i)
+      if (l(i, i) == Wide<T>(0)) return i + 1;
+    return 0;
+  }
+};
+
+}  // namespace myriad::cases

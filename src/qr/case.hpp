@@ -1,0 +1,259 @@
+#pragma once
+#include "case/case.hpp"
+#include "myriad/qr.hpp"
+
+namespace myriad::cases {
+
+/// A factor of geqrf, made in more precision and rounded; `tau` has as many entries as reflectors are wanted.
+template <typename T>
+void make_reflectors(Problem const& p, std::int64_t b, Array<T>& a, Array<T>& tau) {
+  auto made = general(p, finite_kind(p.input_of(b)) ? p.input_of(b) : Input::random, b, 1, a.rows(b), a.cols(b));
+  std::vector<std::complex<double>> made_tau;
+  factor_qr(made, made_tau);
+  if (!finite_kind(p.input_of(b)) && tau.rows(b) > 0) made_tau[0] = std::numeric_limits<double>::quiet_NaN();
+  a.assign(b, made);
+  for (std::int64_t i = 0; i < tau.rows(b); ++i) tau.set(b, i, 0, scalar<T>(made_tau[static_cast<std::size_t>(i)]));
+}
+
+template <typename T>
+struct GeqrfCase final : CaseRun {
+  Array<T> a, tau;
+
+  explicit GeqrfCase(Problem const& p) : CaseRun(p), a(p, size_m, size_n), tau(p, size_min, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) a.assign(b, general(p, b, 1, a.rows(b), a.cols(b)));
+    hold({&a}, Role::in_place);
+    hold({&tau}, Role::output);
+  }
+  void run(Queue& queue) override { geqrf(queue, a.view(), tau.view()); }
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    using W = Wide<T>;
+    auto const before = a.before_wide(b);
+    auto const now = a.now_wide(b);
+    auto const t = wide_vector_of(tau, b);
+    auto const k = static_cast<std::int64_t>(t.size());
+    if (k == 0) return;
+    if (!finite_kind(problem().input_of(b))) {
+      found.require(!all_finite(now), "a NaN or an infinity in A left no trace in its factors");
+      return;
+    }
+    Dense<W> qr(now.rows(), now.cols());
+    for (std::int64_t j = 0; j < now.cols(); ++j)
+      for (std::int64_t i = 0; i <= std::min(j, now.rows() - 1); ++i) qr(i, j) = now(i, j);
+    apply_q(now, t, false, qr);
+    found.at_most("norm1(A - Q R) / (m norm1(A) u)", factor_error<T>(before - qr, before, before.rows()), 30);
+    Dense<W> q(now.rows(), k);
+    for (std::int64_t i = 0; i < k; ++i) q(i, i) = 1;
+    apply_q(now, t, false, q);
+    found.at_most("norm1(I - Q^H Q) / (m u)", orthogonality_error<T>(q), 30);
+    // LAPACK's choice of reflector: R has a real diagonal of the sign opposite to alpha's, so that abs(tau - 1) <= 1 <= re(tau), or tau is
+    // zero.
+    double const slack = 1e3 * unit_roundoff<T>;
+    for (std::int64_t i = 0; i < k; ++i) {
+      W const x = t[static_cast<std::size_t>(i)];
+      found.require(x == W(0) || (real_part(x) >= 1 - slack && modulus(x - W(1)) <= 1 + slack),
+                    "tau(" + std::to_string(i + 1) + ") is not LAPACK's");
+      found.require(modulus(now(i, i)) == modulus(real_part(now(i, i))), "R has a diagonal element that is not real");
+    }
+  }
+  double real_flops(Shape s) const override {
+    double const m = static_cast<double>(std::max(s.m, s.n));
+    double const n = static_cast<double>(std::min(s.m, s.n));
+    return 2 * n * n * (m - n / 3);
+  }
+};
+
+/// The reflectors are columns of an m-by-k (left) or n-by-k (right) matrix.
+template <typename T>
+struct OrmqrCase final : CaseRun {
+  Array<T> a, tau, c;
+
+  explicit OrmqrCase(Problem const& p)
+      : CaseRun(p),
+        a(p, p.side == Side::left ? size_m : size_n, reflectors(p.side)),
+        tau(p, reflectors(p.side), size_one),
+        c(p, size_m, size_n) {
+    for (std::int64_t b = 0; b < p.count; ++b) {
+      make_reflectors(p, b, a, tau);
+      c.assign(b, general(p, Input::random, b, 2, c.rows(b), c.cols(b)));
+    }
+    hold({&c}, Role::in_place);
+    hold({&a, &tau}, Role::input);
+  }
+  void run(Queue& queue) override { ormqr<T>(queue, problem().side, op(), a.view(), tau.view(), c.view()); }
+  /// Op::transpose is for real types only.
+  [[nodiscard]] Op op() const { return is_complex<T> && problem().op == Op::transpose ? Op::conjugate_transpose : problem().op; }
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    auto const t = wide_vector_of(tau, b);
+    auto const result = c.now_wide(b);
+    if (result.rows() == 0 || result.cols() == 0) return;
+    if (!t.empty() && t[0] != t[0]) {
+      found.require(!all_finite(result), "a NaN in tau left no trace");
+      return;
+    }
+    auto const v = a.before_wide(b);
+    auto const before = c.before_wide(b);
+    bool const adjoint_q = op() != Op::none;
+    Dense<Wide<T>> expected = before;
+    if (problem().side == Side::left) {
+      apply_q(v, t, adjoint_q, expected);
+    } else {  // C Q = (Q^H C^H)^H
+      expected = adjoint(before);
+      apply_q(v, t, !adjoint_q, expected);
+      expected = adjoint(expected);
+    }
+    auto const size = std::max<std::int64_t>(v.rows(), 1);
+    found.at_most("norm1(op(Q) C - reference) / (m norm1(C) u)", factor_error<T>(result - expected, before, size), 30);
+  }
+  double real_flops(Shape s) const override {
+    double const rows = static_cast<double>(problem().side == Side::left ? s.m : s.n);
+    double const others = static_cast<double>(problem().side == Side::left ? s.n : s.m);
+    double const k = std::min(rows, static_cast<double>(s.k));
+    return 4 * rows * others * k - 2 * others * k * k;
+  }
+
+ private:
+  static Array<T>::Size reflectors(Side side) {
+    return [side](Shape s) { return std::min(s.k, side == Side::left ? s.m : s.n); };
+  }
+};
+
+/// m >= n >= k.
+template <typename T>
+struct OrgqrCase final : CaseRun {
+  Array<T> a, tau;
+
+  explicit OrgqrCase(Problem const& p) : CaseRun(p), a(p, size_m, size_n), tau(p, size_k, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) make_reflectors(p, b, a, tau);
+    hold({&a}, Role::in_place);
+    hold({&tau}, Role::input);
+  }
+  void run(Queue& queue) override { orgqr<T>(queue, a.view(), tau.view()); }
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    auto const t = wide_vector_of(tau, b);
+    auto const q = a.now_wide(b);
+    if (q.rows() == 0 || q.cols() == 0) return;
+    if (!t.empty() && t[0] != t[0]) {
+      found.require(!all_finite(q), "a NaN in tau left no trace");
+      return;
+    }
+    Dense<Wide<T>> expected(q.rows(), q.cols());
+    for (std::int64_t i = 0; i < q.cols(); ++i) expected(i, i) = 1;
+    apply_q(a.before_wide(b), t, false, expected);
+    found.at_most("norm1(Q - reference) / (m u)", factor_error<T>(q - expected, identity<Wide<T>>(1), q.rows()), 30);
+    found.at_most("norm1(I - Q^H Q) / (m u)", orthogonality_error<T>(q), 30);
+  }
+  double real_flops(Shape s) const override {
+    double const m = static_cast<double>(s.m);
+    double const n = static_cast<double>(s.n);
+    double const k = static_cast<double>(s.k);
+    return 4 * m * n * k - 2 * (m + n) * k * k + 4.0 / 3.0 * k * k * k;
+  }
+};
+
+template <typename T>
+struct GelsCase final : CaseRun {
+  Array<T> a, b;
+  Array<int> info;
+
+  explicit GelsCase(Problem const& p)
+      : CaseRun(p), a(p, size_m, size_n), b(p, size_max, size_k), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      bool const wide = a.rows(i) < a.cols(i);
+      auto const made = wide ? adjoint(general(p, i, 1, a.cols(i), a.rows(i))) : general(p, i, 1, a.rows(i), a.cols(i));
+      a.assign(i, made);
+      b.assign(i, general(p, Input::random, i, 2, b.rows(i), b.cols(i)));
+    }
+    hold({&b, &a}, Role::in_place);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { gels(queue, a.view(), b.view(), info.data()); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    using W = Wide<T>;
+    using R = RealPartOf<W>;
+    Input const input = problem().input_of(i);
+    auto const before = a.before_wide(i);
+    std::int64_t const m = before.rows();
+    std::int64_t const n = before.cols();
+    auto const b0 = b.before_wide(i);
+    auto const b1 = b.now_wide(i);
+    std::int64_t const zero = input == Input::zero ? std::min<std::int64_t>({m, n, 1})
+                              : finite_kind(input) ? special_index(input, std::min(m, n)) + 1
+                                                   : 0;
+    if (input != Input::ties) found.equal("info", info.get(i, 0, 0), zero);
+    if (info.get(i, 0, 0) != 0 || b1.cols() == 0 || n == 0) return;
+    Dense<W> x(n, b1.cols());
+    for (std::int64_t j = 0; j < x.cols(); ++j)
+      for (std::int64_t r = 0; r < n; ++r) x(r, j) = b1(r, j);
+    if (m == 0) {
+      found.require(norm1(x) == 0, "X of an empty system is not zero");
+      return;
+    }
+    if (!finite_kind(input)) {
+      if (input == Input::nan) found.require(!all_finite(x), "a NaN in A left no trace in X");
+      return;
+    }
+    Dense<W> right(m, b1.cols());
+    for (std::int64_t j = 0; j < right.cols(); ++j)
+      for (std::int64_t r = 0; r < m; ++r) right(r, j) = b0(r, j);
+    auto const residual = right - before * x;
+    double const size = static_cast<double>(std::max(m, n));
+    double const u = unit_roundoff<T>;
+    R const norm = norm1(before);
+    if (m >= n) {
+      // The residual is orthogonal to the range of A.
+      found.at_most("norm1(A^H (B - A X)) / (m norm1(A) norm1(B) u)",
+                    quotient(norm1(adjoint(before) * residual), norm * (norm1(right) + norm * norm1(x))) / (size * u), 30);
+      for (std::int64_t j = 0; m > n && j < right.cols(); ++j) {
+        R expected = 0;
+        R got = 0;
+        R scale = 0;
+        for (std::int64_t r = 0; r < m; ++r) expected += modulus(residual(r, j)) * modulus(residual(r, j));
+        for (std::int64_t r = 0; r < m; ++r) scale += modulus(right(r, j)) * modulus(right(r, j));
+        for (std::int64_t r = n; r < m; ++r) got += modulus(b1(r, j)) * modulus(b1(r, j));
+        found.at_most("abs(sum of squares below X - norm(B - A X)^2) / (m norm(B)^2 u)",
+                      quotient(modulus(got - expected), scale) / (size * u), 30);
+      }
+    } else {
+      found.at_most("norm1(B - A X) / (n norm1(A) norm1(X) u)", solution_error<T>(before, x, right), 30);
+      // X has least norm: it lies in the range of A^H. Its projection on that range is made with Q of A^H.
+      auto q = adjoint(before);
+      std::vector<W> tau;
+      factor_qr(q, tau);
+      auto projected = x;
+      apply_q(q, tau, true, projected);
+      R outside = 0;
+      for (std::int64_t j = 0; j < x.cols(); ++j) {
+        R sum = 0;
+        for (std::int64_t r = m; r < n; ++r) sum += modulus(projected(r, j));
+        outside = std::max(outside, sum);
+      }
+      double condition = 1;
+      {
+        auto gram = before * adjoint(before);
+        auto inverse = identity<W>(m);
+        auto lu = gram;
+        std::vector<int> pivots;
+        if (factor_lu(lu, &pivots) == 0) {
+          solve_lu(lu, pivots, inverse);
+          condition = std::sqrt(static_cast<double>(norm1(gram) * norm1(inverse)));
+        }
+      }
+      found.at_most("norm1(X outside the range of A^H) / (n cond(A) norm1(X) u)", quotient(outside, norm1(x)) / (size * condition * u), 30);
+    }
+  }
+  double real_flops(Shape s) const override {
+    double const m = static_cast<double>(std::max(s.m, s.n));
+    double const n = static_cast<double>(std::min(s.m, s.n));
+    return 2 * n * n * (m - n / 3) + 4 * m * n * static_cast<double>(s.k);
+  }
+};
+
+}  // namespace myriad::cases
