@@ -1,0 +1,51 @@
+# shellcheck shell=bash
+# Sourced by the scripts of this folder: steps, errors, the options that they share.
+
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+install=yes
+steps=0 # of the script; it sets them
+step_number=0
+
+# Announces the next step: step "what is done"
+step() {
+  step_number=$((step_number + 1))
+  printf '\n[%s] %s\n' "$step_number/$steps" "$1"
+}
+
+# Ends the script: fail "what is wrong and what to do"
+fail() {
+  printf '%s: %s\n' "$(basename "$0")" "$1" >&2
+  exit 1
+}
+
+install_dependencies() {
+  if [[ $install == yes ]]; then
+    step 'Installing what is missing'
+    "$repository/tools/install-dependencies"
+  else
+    step 'Installing nothing (--no-install)'
+  fi
+  local tool
+  for tool in cmake ninja g++; do
+    command -v "$tool" >/dev/null || fail "$tool is missing; run tools/install-dependencies, or install the packages named in tools/dependencies.txt"
+  done
+}
+
+# configure_and_build PRESET [-DNAME=VALUE...] [-- TARGET...]
+configure_and_build() {
+  local preset=$1
+  shift
+  local options=()
+  while (($#)) && [[ $1 != -- ]]; do
+    options+=("$1")
+    shift
+  done
+  (($#)) && shift
+  local targets=()
+  (($#)) && targets=(--target "$@")
+  step "Configuring build/$preset"
+  (cd "$repository" && cmake --preset "$preset" "${options[@]}") || fail "configuring build/$preset failed; the reason is above"
+  step "Building build/$preset with $jobs jobs"
+  (cd "$repository" && cmake --build --preset "$preset" -j "$jobs" "${targets[@]}") || fail "building build/$preset failed; the reason is above"
+}
