@@ -2,12 +2,14 @@
 /// LAPACKE and CBLAS overloaded on the element type: column-major, one matrix a call, no checks of their own, no NaN scans.
 
 #include <cblas.h>
-#define lapack_complex_float std::complex<float>
-#define lapack_complex_double std::complex<double>
-#include <lapacke.h>
 
 #include <complex>
 #include <cstdint>
+
+// LAPACKE takes the complex types that it is given, before it is included.
+#define lapack_complex_float std::complex<float>
+#define lapack_complex_double std::complex<double>
+#include <lapacke.h>
 
 #include "myriad/types.hpp"
 
