@@ -49,6 +49,67 @@ Int getri(Int n, T* a, Int lda, Int const* pivots, T* work, Int lwork) {
                        pivots, work, lwork);
 }
 
+template <Element T>
+Int potrf(Uplo uplo, Int n, T* a, Int lda) {
+  return MYRIAD_LAPACK(T, LAPACKE_spotrf_work, LAPACKE_dpotrf_work, LAPACKE_cpotrf_work, LAPACKE_zpotrf_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(uplo), n, a, lda);
+}
+
+template <Element T>
+Int potrs(Uplo uplo, Int n, Int nrhs, T const* a, Int lda, T* b, Int ldb) {
+  return MYRIAD_LAPACK(T, LAPACKE_spotrs_work, LAPACKE_dpotrs_work, LAPACKE_cpotrs_work, LAPACKE_zpotrs_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(uplo), n, nrhs, a, lda, b, ldb);
+}
+
+template <Element T>
+Int potri(Uplo uplo, Int n, T* a, Int lda) {
+  return MYRIAD_LAPACK(T, LAPACKE_spotri_work, LAPACKE_dpotri_work, LAPACKE_cpotri_work, LAPACKE_zpotri_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(uplo), n, a, lda);
+}
+
+template <Element T>
+Int geqrf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgeqrf_work, LAPACKE_dgeqrf_work, LAPACKE_cgeqrf_work, LAPACKE_zgeqrf_work, LAPACK_COL_MAJOR, m, n, a,
+                       lda, tau, work, lwork);
+}
+
+template <Element T>
+Int gelqf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgelqf_work, LAPACKE_dgelqf_work, LAPACKE_cgelqf_work, LAPACKE_zgelqf_work, LAPACK_COL_MAJOR, m, n, a,
+                       lda, tau, work, lwork);
+}
+
+/// ormqr, unmqr. The conjugate transpose of a real Q is its transpose.
+template <Element T>
+Int ormqr(Side side, Op op, Int m, Int n, Int k, T const* a, Int lda, T const* tau, T* c, Int ldc, T* work, Int lwork) {
+  char const trans = op == Op::none ? 'N' : is_complex<T> ? 'C' : 'T';
+  return MYRIAD_LAPACK(T, LAPACKE_sormqr_work, LAPACKE_dormqr_work, LAPACKE_cunmqr_work, LAPACKE_zunmqr_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(side), trans, m, n, k, a, lda, tau, c, ldc, work, lwork);
+}
+
+/// ormlq, unmlq
+template <Element T>
+Int ormlq(Side side, Op op, Int m, Int n, Int k, T const* a, Int lda, T const* tau, T* c, Int ldc, T* work, Int lwork) {
+  char const trans = op == Op::none ? 'N' : is_complex<T> ? 'C' : 'T';
+  return MYRIAD_LAPACK(T, LAPACKE_sormlq_work, LAPACKE_dormlq_work, LAPACKE_cunmlq_work, LAPACKE_zunmlq_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(side), trans, m, n, k, a, lda, tau, c, ldc, work, lwork);
+}
+
+/// orgqr, ungqr
+template <Element T>
+Int orgqr(Int m, Int n, Int k, T* a, Int lda, T const* tau, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sorgqr_work, LAPACKE_dorgqr_work, LAPACKE_cungqr_work, LAPACKE_zungqr_work, LAPACK_COL_MAJOR, m, n, k, a,
+                       lda, tau, work, lwork);
+}
+
+/// `work` and `more`: 3n elements and n integers for real types, 2n elements and n reals for complex ones.
+template <Element T, typename More>
+Int gerfs(Op op, Int n, Int nrhs, T const* a, Int lda, T const* af, Int ldaf, Int const* pivots, T const* b, Int ldb, T* x, Int ldx,
+          Real<T>* ferr, Real<T>* berr, T* work, More* more) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgerfs_work, LAPACKE_dgerfs_work, LAPACKE_cgerfs_work, LAPACKE_zgerfs_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(op), n, nrhs, a, lda, af, ldaf, pivots, b, ldb, x, ldx, ferr, berr, work, more);
+}
+
 inline CBLAS_TRANSPOSE cblas(Op op) { return op == Op::none ? CblasNoTrans : op == Op::transpose ? CblasTrans : CblasConjTrans; }
 inline CBLAS_UPLO cblas(Uplo uplo) { return uplo == Uplo::upper ? CblasUpper : CblasLower; }
 inline CBLAS_SIDE cblas(Side side) { return side == Side::left ? CblasLeft : CblasRight; }

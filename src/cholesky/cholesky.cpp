@@ -1,0 +1,75 @@
+#include "cholesky/cholesky.hpp"
+
+#include "cholesky/cholesky_cpu.hpp"
+#include "core/check.hpp"
+#include "core/dtype.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr Access reads = Access::read;
+constexpr Access writes = Access::write;
+
+Check const& check_triangle(Check const& check, Uplo uplo, UntypedBatch const& a, Argument data, Argument ld, Access access) {
+  return check.require(uplo == Uplo::upper || uplo == Uplo::lower, {1, "uplo"}, "is neither upper nor lower")
+      .matrix(a, {2, "n"}, {2, "n"}, data, ld, access)
+      .same(rows(a), cols(a), {2, "n"});
+}
+
+/// A as its lower triangle.
+template <typename T>
+Batch<T> lower_of(Uplo uplo, Batch<T> a) {
+  if (uplo == Uplo::upper) a = transposed(a);
+  a.conjugated = false;
+  return a;
+}
+
+/// B beside `lower_of(uplo, a)`, which is A or its conjugate.
+template <typename T, typename U>
+Batch<T> beside(Uplo uplo, Batch<U> const& a, Batch<T> b) {
+  return (uplo == Uplo::upper) != a.conjugated ? conjugated(b) : b;
+}
+
+}  // namespace
+
+template <Element T>
+void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
+  check_triangle(Check("potrf"), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  cpu::potrf(queue, PotrfTask<T>{.a = lower_of(uplo, a), .info = info});
+}
+
+template <Element T>
+void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b) {
+  check_triangle(Check("potrs"), uplo, a, {4, "a"}, {5, "lda"}, reads)
+      .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
+      .same_count(a, b, {6, "b"})
+      .same(rows(a), rows(b), {2, "n"})
+      .disjoint(b, a, {6, "b"}, "a");
+  cpu::potrs(queue, PotrsTask<T>{.a = lower_of(uplo, a), .b = beside(uplo, a, b)});
+}
+
+template <Element T>
+void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info) {
+  check_triangle(Check("posv"), uplo, a, {4, "a"}, {5, "lda"}, writes)
+      .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
+      .same_count(a, b, {6, "b"})
+      .same(rows(a), rows(b), {2, "n"})
+      .disjoint(b, a, {6, "b"}, "a");
+  cpu::posv(queue, PosvTask<T>{.a = lower_of(uplo, a), .b = beside(uplo, a, b), .info = info});
+}
+
+template <Element T>
+void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
+  check_triangle(Check("potri"), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  cpu::potri(queue, PotrfTask<T>{.a = lower_of(uplo, a), .info = info});
+}
+
+#define MYRIAD_INSTANTIATE(T)                                    \
+  template void potrf<T>(Queue&, Uplo, Batch<T>, int*);          \
+  template void potrs<T>(Queue&, Uplo, In<T>, Batch<T>);         \
+  template void posv<T>(Queue&, Uplo, Batch<T>, Batch<T>, int*); \
+  template void potri<T>(Queue&, Uplo, Batch<T>, int*);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad

@@ -1,0 +1,132 @@
+#include "cholesky/cholesky_cpu.hpp"
+
+#include <cmath>
+#include <complex>
+
+#include "core/dtype.hpp"
+#include "core/lapack.hpp"
+#include "core/local_matrix.hpp"
+
+namespace myriad::cpu {
+namespace {
+
+using lapack::Int;
+
+void set(int* info, std::int64_t k, Int value) {
+  if (info) info[k] = static_cast<int>(value);
+}
+
+/// The lower triangle of matrix k as LAPACK gets it: where rows are what is contiguous, as the upper triangle of the transposed matrix, so
+/// that nothing is copied.
+template <typename T>
+struct Triangle {
+  Triangle(Batch<T> const& lower, std::int64_t k, Scratch<std::remove_const_t<T>>& scratch)
+      : uplo(lower.row_stride_of(k) != 1 && lower.col_stride_of(k) == 1 ? Uplo::upper : Uplo::lower),
+        matrix(uplo == Uplo::upper ? transposed(lower) : lower, k, scratch, part_of(uplo)) {}
+
+  [[nodiscard]] Int n() const { return matrix.rows(); }
+  /// Right-hand sides that go with it.
+  template <typename U>
+  [[nodiscard]] Batch<U> beside(Batch<U> const& b) const {
+    return uplo == Uplo::upper ? conjugated(b) : b;
+  }
+
+  Uplo uplo;
+  LocalMatrix<T> matrix;
+};
+
+/// LAPACK's info. OpenBLAS does not take a NaN for a pivot that is not positive; from there on the diagonal is NaN.
+template <typename T>
+Int factor(Triangle<T> const& a) {
+  Int const info = lapack::potrf<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());
+  for (Int i = 0; info == 0 && i < a.n(); ++i)
+    if (std::isnan(std::real(a.matrix.data()[i + static_cast<std::int64_t>(i) * a.matrix.ld()]))) return i + 1;
+  return info;
+}
+
+/// The first zero on the diagonal, counted from one; 0 if there is none.
+template <typename T>
+Int zero_on_diagonal(LocalMatrix<T> const& a) {
+  for (Int i = 0; i < a.rows(); ++i)
+    if (a.data()[i + static_cast<std::int64_t>(i) * a.ld()] == T(0)) return i + 1;
+  return 0;
+}
+
+}  // namespace
+
+template <Element T>
+void potrf(Queue& queue, PotrfTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch;
+        for (std::int64_t k = begin; k < end; ++k) {
+          Triangle<T> const a(task.a, k, scratch);
+          set(task.info, k, factor(a));
+          a.matrix.store();
+        }
+      });
+}
+
+template <Element T>
+void potrs(Queue& queue, PotrsTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a, task.b), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch_a, scratch_b;
+        for (std::int64_t k = begin; k < end; ++k) {
+          Triangle<T const> const a(task.a, k, scratch_a);
+          LocalMatrix<T> const b(a.beside(task.b), k, scratch_b);
+          lapack::potrs<T>(a.uplo, a.n(), b.cols(), a.matrix.data(), a.matrix.ld(), b.data(), b.ld());
+          b.store();
+        }
+      });
+}
+
+template <Element T>
+void posv(Queue& queue, PosvTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a, task.b), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch_a, scratch_b;
+        for (std::int64_t k = begin; k < end; ++k) {
+          Triangle<T> const a(task.a, k, scratch_a);
+          Int const info = factor(a);
+          if (info == 0) {
+            LocalMatrix<T> const b(a.beside(task.b), k, scratch_b);
+            lapack::potrs<T>(a.uplo, a.n(), b.cols(), a.matrix.data(), a.matrix.ld(), b.data(), b.ld());
+            b.store();
+          }
+          a.matrix.store();
+          set(task.info, k, info);
+        }
+      });
+}
+
+template <Element T>
+void potri(Queue& queue, PotrfTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch;
+        for (std::int64_t k = begin; k < end; ++k) {
+          Triangle<T> const a(task.a, k, scratch);
+          Int const info = zero_on_diagonal(a.matrix);  // OpenBLAS would divide by it
+          if (info == 0) {
+            lapack::potri<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());
+            a.matrix.store();
+          }
+          set(task.info, k, info);
+        }
+      });
+}
+
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void potrf<T>(Queue&, PotrfTask<T> const&); \
+  template void potrs<T>(Queue&, PotrsTask<T> const&); \
+  template void posv<T>(Queue&, PosvTask<T> const&);   \
+  template void potri<T>(Queue&, PotrfTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::cpu

@@ -1,0 +1,99 @@
+#include "qr/qr.hpp"
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/dtype.hpp"
+#include "qr/qr_cpu.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr Access reads = Access::read;
+constexpr Access writes = Access::write;
+
+/// tau holds at most min(m, n) reflectors; where it is ragged, of every matrix.
+void check_reflectors(Check const& check, UntypedBatch const& a, UntypedBatch const& tau, Argument k) {
+  std::int64_t const most = std::min(a.shape.rows, a.shape.cols);
+  if (tau.shape.rows > most)
+    check.require(false, k,
+                  fmt::format("is {}, more than the {} that a {}-by-{} matrix has", tau.shape.rows, most, a.shape.rows, a.shape.cols));
+  for (std::int64_t b = 0; tau.shape.row_sizes && b < a.shape.count; ++b) {
+    std::int64_t const here = std::min(a.shape.rows_of(b), a.shape.cols_of(b));
+    if (tau.shape.rows_of(b) > here)
+      check.require(false, k, fmt::format("of matrix {} is {}, more than {}", b, tau.shape.rows_of(b), here));
+  }
+}
+
+}  // namespace
+
+template <Element T>
+void geqrf(Queue& queue, Batch<T> a, Batch<T> tau) {
+  Check("geqrf")
+      .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
+      .vector(tau, {5, "tau"}, {5, "tau"}, writes)
+      .same_count(a, tau, {5, "tau"})
+      .diagonal_length(tau, a, {5, "tau"})
+      .disjoint(tau, a, {5, "tau"}, "a");
+  cpu::geqrf(queue, GeqrfTask<T>{.a = a, .tau = tau});
+}
+
+template <Element T>
+void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
+  Check check("ormqr");
+  check.require(side == Side::left || side == Side::right, {1, "side"}, "is neither left nor right")
+      .require(op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {2, "trans"},
+               is_complex<T> ? "is neither none nor conjugate_transpose" : "is none of none, transpose, conjugate_transpose")
+      .matrix(c, {3, "m"}, {4, "n"}, {9, "c"}, {10, "ldc"}, writes)
+      .matrix(a, side == Side::left ? Argument{3, "m"} : Argument{4, "n"}, {5, "k"}, {6, "a"}, {7, "lda"}, reads)
+      .vector(tau, {5, "k"}, {8, "tau"}, reads)
+      .same_count(c, a, {6, "a"})
+      .same_count(c, tau, {8, "tau"});
+  if (side == Side::left)
+    check.same(rows(a), rows(c), {3, "m"});
+  else
+    check.same(rows(a), cols(c), {4, "n"});
+  check_reflectors(check, a, tau, {5, "k"});
+  check.disjoint(c, a, {9, "c"}, "a").disjoint(c, tau, {9, "c"}, "tau");
+  cpu::ormqr(queue, OrmqrTask<T>{.side = side, .op = op, .a = a, .tau = tau, .c = c});
+}
+
+template <Element T>
+void orgqr(Queue& queue, Batch<T> a, In<T> tau) {
+  Check check("orgqr");
+  check.matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, writes).vector(tau, {3, "k"}, {6, "tau"}, reads).same_count(a, tau, {6, "tau"});
+  if (a.rows < a.cols) check.require(false, {2, "n"}, fmt::format("is {}, more than m = {}", a.cols, a.rows));
+  for (std::int64_t b = 0; a.ragged() && b < a.count; ++b)
+    if (a.rows_of(b) < a.cols_of(b))
+      check.require(false, {2, "n"}, fmt::format("of matrix {} is {}, more than m = {}", b, a.cols_of(b), a.rows_of(b)));
+  check_reflectors(check, a, tau, {3, "k"});
+  check.disjoint(a, tau, {4, "a"}, "tau");
+  cpu::orgqr(queue, OrgqrTask<T>{.a = a, .tau = tau});
+}
+
+template <Element T>
+void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info) {
+  Check check("gels");
+  check.matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes)
+      .matrix(b, {7, "b"}, {4, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
+      .same_count(a, b, {7, "b"});
+  if (b.rows != std::max(a.rows, a.cols))
+    check.require(false, {7, "b"}, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
+  for (std::int64_t k = 0; (a.ragged() || b.row_sizes) && k < a.count; ++k) {
+    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
+    if (b.rows_of(k) != needed)
+      check.require(false, {7, "b"}, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
+  }
+  check.disjoint(b, a, {7, "b"}, "a");
+  cpu::gels(queue, GelsTask<T>{.a = a, .b = b, .info = info});
+}
+
+#define MYRIAD_INSTANTIATE(T)                                       \
+  template void geqrf<T>(Queue&, Batch<T>, Batch<T>);               \
+  template void ormqr<T>(Queue&, Side, Op, In<T>, In<T>, Batch<T>); \
+  template void orgqr<T>(Queue&, Batch<T>, In<T>);                  \
+  template void gels<T>(Queue&, Batch<T>, Batch<T>, int*);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad

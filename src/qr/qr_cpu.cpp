@@ -1,0 +1,136 @@
+#include "qr/qr_cpu.hpp"
+
+#include "core/dtype.hpp"
+#include "core/lapack.hpp"
+#include "core/local_matrix.hpp"
+
+namespace myriad::cpu {
+namespace {
+
+using lapack::Int;
+
+/// Elements of workspace for LAPACK's blocked algorithms on a side of `length`.
+Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
+
+/// The scalars of the reflectors of one matrix, contiguous as LAPACK wants them.
+template <typename T>
+T* load_tau(Batch<T const> const& tau, std::int64_t b, std::int64_t count, Scratch<T>& scratch) {
+  T* const local = scratch.reserve(count);
+  for (std::int64_t k = 0; k < count; ++k) local[k] = conjugate_if(tau.conjugated, *tau.at(b, k, 0));
+  return local;
+}
+
+/// The first zero on the diagonal, counted from one; 0 if there is none.
+template <typename T>
+Int zero_on_diagonal(LocalMatrix<T> const& a) {
+  for (Int i = 0; i < std::min(a.rows(), a.cols()); ++i)
+    if (a.data()[i + static_cast<std::int64_t>(i) * a.ld()] == T(0)) return i + 1;
+  return 0;
+}
+
+/// Least squares (m >= n) or minimum norm (m < n) of one matrix. Returns info; B is then as it was.
+template <typename T>
+Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_tau, Scratch<T>& scratch_work) {
+  Int const m = a.rows(), n = a.cols(), nrhs = b.cols();
+  T* const tau = scratch_tau.reserve(std::min(m, n));
+  Int const size = work_size(std::max({m, n, nrhs}));
+  T* const work = scratch_work.reserve(size);
+  if (m >= n)
+    lapack::geqrf<T>(m, n, a.data(), a.ld(), tau, work, size);
+  else
+    lapack::gelqf<T>(m, n, a.data(), a.ld(), tau, work, size);
+  if (Int const info = zero_on_diagonal(a)) return info;
+  if (nrhs == 0) return 0;
+  if (m >= n) {
+    lapack::ormqr<T>(Side::left, Op::conjugate_transpose, m, nrhs, n, a.data(), a.ld(), tau, b.data(), b.ld(), work, size);
+    lapack::trsm<T>(Side::left, Uplo::upper, Op::none, Diag::non_unit, n, nrhs, T(1), a.data(), a.ld(), b.data(), b.ld());
+  } else {
+    lapack::trsm<T>(Side::left, Uplo::lower, Op::none, Diag::non_unit, m, nrhs, T(1), a.data(), a.ld(), b.data(), b.ld());
+    for (Int j = 0; j < nrhs; ++j) std::fill_n(b.data() + m + static_cast<std::int64_t>(j) * b.ld(), n - m, T(0));
+    lapack::ormlq<T>(Side::left, Op::conjugate_transpose, n, nrhs, m, a.data(), a.ld(), tau, b.data(), b.ld(), work, size);
+  }
+  return 0;
+}
+
+}  // namespace
+
+template <Element T>
+void geqrf(Queue& queue, GeqrfTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch, scratch_tau, work;
+        for (std::int64_t b = begin; b < end; ++b) {
+          LocalMatrix<T> const a(task.a, b, scratch);
+          std::int64_t const steps = std::min(a.rows(), a.cols());
+          T* const tau = scratch_tau.reserve(steps);
+          Int const size = work_size(a.cols());
+          lapack::geqrf<T>(a.rows(), a.cols(), a.data(), a.ld(), tau, work.reserve(size), size);
+          a.store();
+          for (std::int64_t k = 0; k < steps; ++k) *task.tau.at(b, k, 0) = conjugate_if(task.tau.conjugated, tau[k]);
+        }
+      });
+}
+
+template <Element T>
+void ormqr(Queue& queue, OrmqrTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a, task.c), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch_a, scratch_c, scratch_tau, work;
+        for (std::int64_t b = begin; b < end; ++b) {
+          LocalMatrix<T const> const a(task.a, b, scratch_a);
+          LocalMatrix<T> const c(task.c, b, scratch_c);
+          auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));
+          if (k == 0 || c.rows() == 0 || c.cols() == 0) continue;
+          T const* const tau = load_tau<T>(task.tau, b, k, scratch_tau);
+          Int const size = work_size(std::max(c.rows(), c.cols()));
+          lapack::ormqr<T>(task.side, task.op, c.rows(), c.cols(), k, a.data(), a.ld(), tau, c.data(), c.ld(), work.reserve(size), size);
+          c.store();
+        }
+      });
+}
+
+template <Element T>
+void orgqr(Queue& queue, OrgqrTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch, scratch_tau, work;
+        for (std::int64_t b = begin; b < end; ++b) {
+          LocalMatrix<T> const a(task.a, b, scratch);
+          auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));
+          T const* const tau = load_tau<T>(task.tau, b, k, scratch_tau);
+          Int const size = work_size(a.cols());
+          lapack::orgqr<T>(a.rows(), a.cols(), k, a.data(), a.ld(), tau, work.reserve(size), size);
+          a.store();
+        }
+      });
+}
+
+template <Element T>
+void gels(Queue& queue, GelsTask<T> const& task) {
+  run_by_size(
+      queue, shapes(task.a, task.b), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t begin, std::int64_t end) {
+        Scratch<T> scratch_a, scratch_b, scratch_tau, work;
+        for (std::int64_t k = begin; k < end; ++k) {
+          LocalMatrix<T> const a(task.a, k, scratch_a);
+          LocalMatrix<T> const b(task.b, k, scratch_b);
+          Int const info = gels<T>(a, b, scratch_tau, work);
+          a.store();
+          if (info == 0) b.store();
+          if (task.info) task.info[k] = static_cast<int>(info);
+        }
+      });
+}
+
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void geqrf<T>(Queue&, GeqrfTask<T> const&); \
+  template void ormqr<T>(Queue&, OrmqrTask<T> const&); \
+  template void orgqr<T>(Queue&, OrgqrTask<T> const&); \
+  template void gels<T>(Queue&, GelsTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::cpu
