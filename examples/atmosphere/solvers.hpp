@@ -1,0 +1,62 @@
+#pragma once
+/// The linear algebra of the integrator: the same two operations on Myriad and on LAPACK.
+
+#include <lapacke.h>
+
+#include <array>
+#include <cstdint>
+#include <myriad/myriad.hpp>
+#include <vector>
+
+namespace atmosphere {
+
+/// One matrix per lane, factored and solved by one batched call each. The matrices are interleaved: the integrator writes them that way
+/// without a scatter, and the library reads them without a transpose.
+template <int size, int Lanes>
+class MyriadSolver {
+ public:
+  static constexpr std::int64_t lanes = Lanes;
+
+  explicit MyriadSolver(int threads) : queue_({.threads = threads}) {}
+
+  void factor(double* w, std::int64_t n) {
+    factors_ = interleaved(w, size, n);
+    pivots_ = interleaved(pivot_storage_.data(), 1, n);
+    myriad::getrf(queue_, factors_, pivots_, nullptr);  // a singular W gives Inf, and the step is rejected
+  }
+  void solve(double* x, std::int64_t n) {
+    myriad::getrs<double>(queue_, myriad::Op::none, factors_, pivots_, interleaved(x, 1, n));
+    queue_.wait();
+  }
+
+ private:
+  /// The first n lanes of size-by-columns matrices.
+  template <typename T>
+  static myriad::Batch<T> interleaved(T* data, std::int64_t columns, std::int64_t n) {
+    return myriad::matrices(myriad::interleaved(data, size, columns, lanes), 0, n);
+  }
+
+  myriad::Queue queue_;
+  std::vector<int> pivot_storage_ = std::vector<int>(size * lanes);
+  myriad::Batch<double> factors_;
+  myriad::Batch<int> pivots_;
+};
+
+/// One cell at a time through LAPACK, as a program without batched routines does it.
+template <int size>
+class LapackSolver {
+ public:
+  static constexpr std::int64_t lanes = 1;
+
+  void factor(double* w, std::int64_t) {
+    factors_ = w;
+    LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, w, size, pivots_.data());
+  }
+  void solve(double* x, std::int64_t) { LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', size, 1, factors_, size, pivots_.data(), x, size); }
+
+ private:
+  double* factors_ = nullptr;
+  std::array<lapack_int, size> pivots_{};
+};
+
+}  // namespace atmosphere

@@ -1,0 +1,92 @@
+#include "tensor_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+
+namespace diffusion {
+namespace {
+
+/// Row m of the model for b in s/mm^2 and D in 1e-3 mm^2/s, which makes all unknowns of order one.
+std::array<double, unknowns> model_row(Volume const& volume, std::int64_t m) {
+  double const b = 1e-3 * volume.b_values[m];
+  auto const [x, y, z] = volume.directions[m];
+  return {1, -b * x * x, -b * y * y, -b * z * z, -2 * b * x * y, -2 * b * x * z, -2 * b * y * z};
+}
+
+}  // namespace
+
+Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
+  std::int64_t const voxels = volume.voxels(), rows = volume.measurements();
+  if (rows < unknowns) throw std::invalid_argument("a tensor fit needs at least seven measurements");
+  double smallest = std::numeric_limits<double>::infinity();
+  for (double const s : volume.signal)
+    if (s > 0) smallest = std::min(smallest, s);
+  if (!std::isfinite(smallest)) throw std::invalid_argument("the volume has no positive signal");
+
+  std::vector<double> log_signal(volume.signal.size());
+  std::transform(volume.signal.begin(), volume.signal.end(), log_signal.begin(), [&](double s) { return std::log(std::max(s, smallest)); });
+
+  // Unweighted fit: all voxels share one matrix, so they are the right-hand sides of a single problem. In the file the measurements of a
+  // voxel are `voxels` numbers apart: one row-major matrix, a column per voxel.
+  std::vector<double> model(rows * unknowns);
+  for (std::int64_t m = 0; m < rows; ++m) std::ranges::copy(model_row(volume, m), model.begin() + m * unknowns);
+  std::vector<double> first = log_signal, factored = model;
+  int info = 0;
+  myriad::gels(queue, myriad::row_major(factored.data(), rows, unknowns), myriad::row_major(first.data(), rows, voxels), &info);
+  queue.wait();
+  if (info != 0) throw std::invalid_argument("the directions do not determine a tensor");
+
+  // Weighted problems, interleaved: element (m, j) of all voxels side by side, as the scanner's file has the signals.
+  std::vector<double> a(rows * unknowns * voxels), b(rows * voxels);
+  for (std::int64_t m = 0; m < rows; ++m)
+    for (std::int64_t v = 0; v < voxels; ++v) {
+      double predicted = 0;
+      for (int j = 0; j < unknowns; ++j) predicted += model[m * unknowns + j] * first[j * voxels + v];
+      double const weight = std::exp(predicted);
+      for (int j = 0; j < unknowns; ++j) a[(j * rows + m) * voxels + v] = weight * model[m * unknowns + j];
+      b[m * voxels + v] = weight * log_signal[m * voxels + v];
+    }
+  auto const matrices = myriad::interleaved(a.data(), rows, unknowns, voxels);
+  auto const right_sides = myriad::interleaved(b.data(), rows, 1, voxels);
+
+  Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = std::vector<int>(voxels)};
+  if (method == Method::qr) {
+    myriad::gels(queue, matrices, right_sides, fit.info.data());
+    queue.wait();
+    std::copy_n(b.begin(), unknowns * voxels, fit.unknowns.begin());
+  } else {
+    std::vector<double> products(unknowns * unknowns * voxels);
+    auto const normal = myriad::interleaved(products.data(), unknowns, unknowns, voxels);
+    auto const solution = myriad::interleaved(fit.unknowns.data(), unknowns, 1, voxels);
+    myriad::gemm(queue, 1.0, myriad::transposed(matrices), matrices, 0.0, normal);
+    myriad::gemm(queue, 1.0, myriad::transposed(matrices), right_sides, 0.0, solution);
+    myriad::posv(queue, myriad::Uplo::lower, normal, solution, fit.info.data());
+    queue.wait();
+  }
+  return fit;
+}
+
+TensorShape shape_of(Fit const& fit, std::int64_t voxel) {
+  double const xx = fit(voxel, 1), yy = fit(voxel, 2), zz = fit(voxel, 3);
+  double const xy = fit(voxel, 4), xz = fit(voxel, 5), yz = fit(voxel, 6);
+  double const mean = (xx + yy + zz) / 3;
+  double const dx = xx - mean, dy = yy - mean, dz = zz - mean;  // of the deviator, whose eigenvalues sum to zero
+  double const off_diagonal = xy * xy + xz * xz + yz * yz;
+  double const deviator = dx * dx + dy * dy + dz * dz + 2 * off_diagonal;  // squared Frobenius norm
+  double const whole = deviator + 3 * mean * mean;
+
+  // Eigenvalues in closed form: mean + 2 p cos(phi + 2 pi k / 3). Source: O. K. Smith, Commun. ACM 4 (1961) 168.
+  double const p = std::sqrt(deviator / 6);
+  double const determinant = dx * (dy * dz - yz * yz) - xy * (xy * dz - yz * xz) + xz * (xy * yz - dy * xz);
+  double const cosine = p > 0 ? std::clamp(determinant / (2 * p * p * p), -1.0, 1.0) : 1;
+  double const phi = std::acos(cosine) / 3;
+  double const third = 2 * std::numbers::pi / 3;
+  return {.eigenvalues = {mean + 2 * p * std::cos(phi), mean + 2 * p * std::cos(phi - third), mean + 2 * p * std::cos(phi + third)},
+          .mean_diffusivity = mean,
+          .fractional_anisotropy = whole > 0 ? std::sqrt(1.5 * deviator / whole) : 0};
+}
+
+}  // namespace diffusion

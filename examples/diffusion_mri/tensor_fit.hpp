@@ -1,0 +1,43 @@
+#pragma once
+/// The diffusion tensor of every voxel, by weighted least squares on the logarithm of the signal.
+///
+/// Model: log S_i = log S_0 - b_i g_i^T D g_i, linear in log S_0 and the six entries of the symmetric D. The noise of S is constant, that
+/// of log S therefore goes as 1 / S, and row i of a voxel gets the weight S_i, taken from an unweighted fit. Source: P. J. Basser, J.
+/// Mattiello and D. Le Bihan, J. Magn. Reson. B 103 (1994) 247; R. Salvador et al., Hum. Brain Mapp. 24 (2005) 144.
+
+#include <array>
+#include <cstdint>
+#include <myriad/myriad.hpp>
+#include <vector>
+
+#include "nifti.hpp"
+
+namespace diffusion {
+
+inline constexpr int unknowns = 7;  ///< log S_0, Dxx, Dyy, Dzz, Dxy, Dxz, Dyz
+
+enum class Method { qr, normal_equations };
+
+/// Per voxel log S_0 and the tensor in 1e-3 mm^2/s; voxel v has its unknown j at [j * voxels + v].
+struct Fit {
+  std::int64_t voxels = 0;
+  std::vector<double> unknowns;
+  std::vector<int> info;  ///< per voxel 0, or what gels or posv says of a rank-deficient one
+
+  [[nodiscard]] double operator()(std::int64_t voxel, int j) const { return unknowns[j * voxels + voxel]; }
+};
+
+/// Fits all voxels at once. Method::qr: a batch of (measurements x 7) least squares problems; Method::normal_equations: a batch of 7 x 7
+/// Cholesky solves, less work for less accuracy. Signals that are not positive count as the smallest positive one of the volume.
+/// Throws std::invalid_argument for fewer than seven measurements or a volume without a positive signal.
+[[nodiscard]] Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method);
+
+/// What is usually reported of a tensor.
+struct TensorShape {
+  std::array<double, 3> eigenvalues;  ///< descending
+  double mean_diffusivity;            ///< mean eigenvalue
+  double fractional_anisotropy;       ///< 0: a sphere, 1: a line
+};
+[[nodiscard]] TensorShape shape_of(Fit const& fit, std::int64_t voxel);
+
+}  // namespace diffusion

@@ -1,0 +1,211 @@
+/// The diffusion MRI example: tensors that are known, a volume from a scanner, and files that are wrong.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "diffusion_mri/nifti.hpp"
+#include "diffusion_mri/tensor_fit.hpp"
+
+namespace {
+
+using namespace diffusion;
+namespace fs = std::filesystem;
+
+using Tensor = std::array<double, 6>;  // xx yy zz xy xz yz in 1e-3 mm^2/s
+
+/// Tensor of voxel v: a different one for each, positive definite.
+Tensor tensor(std::int64_t v) {
+  double const s = 0.2 * std::sin(static_cast<double>(v)), c = 0.2 * std::cos(2.0 * static_cast<double>(v));
+  return {1.5 + s, 0.7 + c, 0.4 - s / 2, 0.15 * s, 0.1 * c, -0.2 * s};
+}
+
+/// The signal that the model predicts for these tensors, without noise, in as many directions over a sphere.
+Volume synthetic(std::int64_t voxels, std::int64_t directed) {
+  Volume volume;
+  volume.shape = {voxels, 1, 1};
+  volume.b_values = {0};
+  volume.directions = {{0, 0, 0}};
+  for (std::int64_t m = 0; m < directed; ++m) {
+    double const z = 1 - (2.0 * static_cast<double>(m) + 1) / static_cast<double>(directed), r = std::sqrt(1 - z * z);
+    double const angle = static_cast<double>(m) * std::numbers::pi * (3 - std::sqrt(5.0));
+    volume.b_values.push_back(m % 2 ? 1000 : 700);
+    volume.directions.push_back({r * std::cos(angle), r * std::sin(angle), z});
+  }
+  for (std::int64_t m = 0; m <= directed; ++m)
+    for (std::int64_t v = 0; v < voxels; ++v) {
+      auto const [x, y, z] = volume.directions[m];
+      auto const d = tensor(v);
+      double const along = d[0] * x * x + d[1] * y * y + d[2] * z * z + 2 * (d[3] * x * y + d[4] * x * z + d[5] * y * z);
+      volume.signal.push_back((500 + static_cast<double>(v)) * std::exp(-1e-3 * volume.b_values[m] * along));
+    }
+  return volume;
+}
+
+class TensorFit : public testing::TestWithParam<Method> {};
+INSTANTIATE_TEST_SUITE_P(Methods, TensorFit, testing::Values(Method::qr, Method::normal_equations),
+                         [](auto const& p) { return p.param == Method::qr ? "Qr" : "NormalEquations"; });
+
+TEST_P(TensorFit, FindsKnownTensors) {
+  myriad::Queue queue;
+  for (std::int64_t const voxels : {1, 7, 130}) {
+    Fit const fit = fit_tensors(queue, synthetic(voxels, 30), GetParam());
+    for (std::int64_t v = 0; v < voxels; ++v) {
+      ASSERT_EQ(fit.info[v], 0);
+      EXPECT_NEAR(fit(v, 0), std::log(500 + static_cast<double>(v)), 1e-11);
+      for (int j = 0; j < 6; ++j) EXPECT_NEAR(fit(v, j + 1), tensor(v)[j], 1e-11) << "voxel " << v << ", entry " << j;
+    }
+  }
+}
+
+TEST_P(TensorFit, WeightsStrongSignalsMore) {
+  // One voxel whose weakest signal is doubled: the weighted fit hardly notices, since that signal has little weight.
+  Volume volume = synthetic(1, 30);
+  auto const weakest = std::min_element(volume.signal.begin(), volume.signal.end()) - volume.signal.begin();
+  volume.signal[weakest] *= 2;
+  myriad::Queue queue;
+  double const weighted = std::fabs(fit_tensors(queue, volume, GetParam())(0, 1) - tensor(0)[0]);
+
+  std::vector<double> a, b;
+  for (std::int64_t m = 0; m < volume.measurements(); ++m) {
+    auto const [x, y, z] = volume.directions[m];
+    double const s = 1e-3 * volume.b_values[m];
+    for (double const e : {1.0, -s * x * x, -s * y * y, -s * z * z, -2 * s * x * y, -2 * s * x * z, -2 * s * y * z}) a.push_back(e);
+    b.push_back(std::log(volume.signal[m]));
+  }
+  myriad::gels(queue, myriad::row_major(a.data(), volume.measurements(), unknowns), myriad::vectors(b.data(), volume.measurements(), 1),
+               nullptr);
+  double const plain = std::fabs(b[1] - tensor(0)[0]);
+  EXPECT_LT(weighted, 0.6 * plain);
+  EXPECT_GT(weighted, 0);
+}
+
+TEST(TensorFitErrors, NamesWhatIsMissing) {
+  myriad::Queue queue;
+  EXPECT_THROW((void)fit_tensors(queue, synthetic(2, 5), Method::qr), std::invalid_argument);
+  Volume dark = synthetic(2, 30);
+  std::fill(dark.signal.begin(), dark.signal.end(), 0.0);
+  EXPECT_THROW((void)fit_tensors(queue, dark, Method::qr), std::invalid_argument);
+}
+
+TEST(TensorShape, KnowsSimpleTensors) {
+  auto const shape = [](Tensor const& t) {
+    Fit fit{.voxels = 1, .unknowns = {0}, .info = {0}};
+    fit.unknowns.insert(fit.unknowns.end(), t.begin(), t.end());
+    return shape_of(fit, 0);
+  };
+  TensorShape const sphere = shape({2, 2, 2, 0, 0, 0});
+  EXPECT_DOUBLE_EQ(sphere.mean_diffusivity, 2);
+  EXPECT_DOUBLE_EQ(sphere.fractional_anisotropy, 0);
+  EXPECT_DOUBLE_EQ(sphere.eigenvalues[2], 2);
+  TensorShape const line = shape({0, 0, 3, 0, 0, 0});
+  EXPECT_NEAR(line.fractional_anisotropy, 1, 1e-15);
+  EXPECT_NEAR(line.eigenvalues[0], 3, 1e-14);
+  TensorShape const turned = shape({2, 2, 5, 1, 0, 0});  // eigenvalues 5, 3, 1
+  EXPECT_NEAR(turned.eigenvalues[0], 5, 1e-13);
+  EXPECT_NEAR(turned.eigenvalues[1], 3, 1e-13);
+  EXPECT_NEAR(turned.eigenvalues[2], 1, 1e-13);
+  EXPECT_NEAR(turned.fractional_anisotropy, std::sqrt(1.5 * 8 / 35.0), 1e-14);
+}
+
+TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
+  fs::path const folder = fs::path(MYRIAD_SHARED_DATA) / "dmri";
+  if (!fs::exists(folder)) GTEST_SKIP() << "needs " << folder << ", which is not here";
+  Volume const volume = read_volume(folder / "small_64D.nii", folder / "small_64D.bval", folder / "small_64D.bvec");
+  ASSERT_EQ(volume.voxels(), 1000);
+  ASSERT_EQ(volume.measurements(), 65);
+  myriad::Queue queue;
+  Fit const qr = fit_tensors(queue, volume, Method::qr), normal = fit_tensors(queue, volume, Method::normal_equations);
+  std::vector<double> mean;
+  for (std::int64_t v = 0; v < 1000; ++v) {
+    ASSERT_EQ(qr.info[v], 0);
+    ASSERT_EQ(normal.info[v], 0);
+    for (int j = 0; j < unknowns; ++j) ASSERT_NEAR(qr(v, j), normal(v, j), 1e-10) << "voxel " << v;
+    TensorShape const shape = shape_of(qr, v);
+    mean.push_back(shape.mean_diffusivity);
+    ASSERT_GE(shape.fractional_anisotropy, 0);
+    ASSERT_NEAR(shape.eigenvalues[0] + shape.eigenvalues[1] + shape.eigenvalues[2], 3 * shape.mean_diffusivity, 1e-12);
+  }
+  std::nth_element(mean.begin(), mean.begin() + 500, mean.end());
+  EXPECT_GT(mean[500], 0.6);  // brain tissue: around 0.8e-3 mm^2/s
+  EXPECT_LT(mean[500], 1.1);
+}
+
+/// A folder of its own for each test, removed at the end.
+class VolumeFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("myriad-volume-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+    std::vector<char> image(352 + 2 * 2 * 3, 0);
+    auto const put = [&](std::size_t offset, auto value) { std::memcpy(&image[offset], &value, sizeof value); };
+    put(0, std::int32_t{348});
+    for (int d = 0; std::int16_t const extent : {4, 2, 1, 1, 3}) put(40 + 2 * d++, extent);
+    put(70, std::int16_t{4});
+    put(108, 352.0F);
+    std::memcpy(&image[344], "n+1", 4);
+    for (std::int16_t e = 0; e < 6; ++e) put(352 + 2 * e, std::int16_t(10 * e));
+    write("v.nii", {image.begin(), image.end()});
+    write("v.bval", "0 1000 900\n");
+    write("v.bvec", "nan nan nan\n1 0 0\n0 1 0\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(char const* name, std::string const& text) const { std::ofstream(folder_ / name, std::ios::binary) << text; }
+  [[nodiscard]] std::string read(char const* name) const {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  [[nodiscard]] Volume volume() const { return read_volume(folder_ / "v.nii", folder_ / "v.bval", folder_ / "v.bvec"); }
+  [[nodiscard]] std::string message() const {
+    try {
+      (void)volume();
+    } catch (std::runtime_error const& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(VolumeFiles, AreRead) {
+  Volume const v = volume();
+  EXPECT_EQ(v.voxels(), 2);
+  EXPECT_EQ(v.signal, (std::vector<double>{0, 10, 20, 30, 40, 50}));
+  EXPECT_EQ(v.b_values, (std::vector<double>{0, 1000, 900}));
+  EXPECT_EQ(v.directions[0], (std::array<double, 3>{0, 0, 0}));
+  EXPECT_EQ(v.directions[2], (std::array<double, 3>{0, 1, 0}));
+}
+
+TEST_F(VolumeFiles, WrongOnesAreNamed) {
+  std::string const good = read("v.nii");
+  write("v.nii", good.substr(0, good.size() - 1));
+  EXPECT_NE(message().find("v.nii: ends before"), std::string::npos) << message();
+  write("v.nii", "not an image");
+  EXPECT_NE(message().find("v.nii: is not"), std::string::npos) << message();
+  std::string floats = good;
+  floats[70] = 16;
+  write("v.nii", floats);
+  EXPECT_NE(message().find("data type"), std::string::npos) << message();
+  write("v.nii", good);
+  write("v.bval", "0 1000\n");
+  EXPECT_NE(message().find("v.bval: has 2 b-values for 3"), std::string::npos) << message();
+  write("v.bval", "0 many 900\n");
+  EXPECT_NE(message().find("'many' is not a number"), std::string::npos) << message();
+  write("v.bval", "0 1000 900\n");
+  write("v.bvec", "nan nan nan\n1 0 0\nnan nan nan\n");
+  EXPECT_NE(message().find("no direction for measurement 3"), std::string::npos) << message();
+  write("v.bvec", "0 0 0\n1 0 0\n");
+  EXPECT_NE(message().find("v.bvec: does not hold three numbers"), std::string::npos) << message();
+}
+
+}  // namespace
