@@ -26,13 +26,13 @@ void geequ(Queue& queue, Batch<T> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>
 template <Element T>
 MYRIAD_API void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const> c);
 
-/// Improves X, the solution of op(A) X = B from the factors af, pivots, until its componentwise backward error stops falling, and bounds
-/// the errors.
+/// Improves X, the solution of op(A) X = B from the factors af, pivots, until its componentwise backward error is that of rounding, and
+/// bounds the errors. Where five sweeps do not get there (solutions that span many orders of magnitude), A is factored again, scaled by X.
 ///
 /// a: n-by-n the matrix, af: its factors from getrf, b, x: n-by-nrhs. berr, ferr: nrhs entries per matrix, either may be empty (null data).
 /// berr = max_i |B - op(A) X|_i / (|op(A)| |X| + |B|)_i; ferr bounds the relative error of each column in the maximum norm.
 /// Errors: BadArgument (trans 1, n 2, nrhs 3, a 4, lda 5, af 6, ldaf 7, ipiv 8, b 9, ldb 10, x 11, ldx 12, ferr 13, berr 14).
-/// Cost: per sweep 6 n^2 nrhs flops, at most five sweeps, as many solves again for ferr. Source: LAPACK gerfs.
+/// Cost: per sweep 6 n^2 nrhs flops, mostly one or two; as many solves again for ferr. Source: LAPACK gerfs, which stops earlier.
 template <Element T>
 MYRIAD_API void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T> b, Batch<T> x, Batch<Real<T>> ferr,
                       Batch<Real<T>> berr);

@@ -8,21 +8,13 @@
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
 #include "core/parallel.hpp"
+#include "refine/sweeps.hpp"
 #include "simd/group.hpp"
 
 namespace myriad::cpu {
 namespace {
 
 using lapack::Int;
-
-/// |re| + |im|, LAPACK's measure of a complex number.
-template <typename T>
-Real<T> abs1(T x) {
-  if constexpr (is_complex<T>)
-    return std::abs(x.real()) + std::abs(x.imag());
-  else
-    return std::abs(x);
-}
 
 /// The larger; NaN where either is.
 template <typename R>
@@ -182,7 +174,8 @@ void gerfs(Queue& queue, GerfsTask<T> const& task) {
   using R = Real<T>;
   using More = std::conditional_t<is_complex<T>, R, Int>;
   parallel_for(queue.threads(), task.a.count, 16, [&](std::int64_t begin, std::int64_t end) {
-    Scratch<T> scratch_a, scratch_af, scratch_b, scratch_x, scratch_work;
+    Refiner<T> refiner;
+    Scratch<T> scratch_a, scratch_af, scratch_b, scratch_x, scratch_copy, scratch_work;
     Scratch<R> scratch_error;
     Scratch<More> scratch_more;
     Scratch<Int> scratch_pivots;
@@ -194,14 +187,23 @@ void gerfs(Queue& queue, GerfsTask<T> const& task) {
       Int const n = a.rows(), nrhs = x.cols();
       Int* const pivots = scratch_pivots.reserve(n);
       for (Int i = 0; i < n; ++i) pivots[i] = given(task.pivots) ? *task.pivots.at(k, i, 0) : i + 1;
-      R* const ferr = scratch_error.reserve(2 * static_cast<std::int64_t>(nrhs));
+      R* const ferr = scratch_error.reserve(3 * static_cast<std::int64_t>(nrhs));
       R* const berr = ferr + nrhs;
+      R* const ignored = berr + nrhs;
       std::fill_n(ferr, 2 * nrhs, R(0));
       if (n > 0 && nrhs > 0) {
         std::int64_t const size = n;
-        lapack::gerfs<T>(task.op, n, nrhs, a.data(), a.ld(), af.data(), af.ld(), pivots, b.data(), b.ld(), x.data(), x.ld(), ferr, berr,
-                         scratch_work.reserve(3 * size), scratch_more.reserve(size));
+        refiner.system(task.op, n, a.data(), a.ld(), af.data(), af.ld(), pivots);
+        for (Int j = 0; j < nrhs; ++j)
+          berr[j] = refiner.refine(b.data() + static_cast<std::int64_t>(j) * b.ld(), x.data() + static_cast<std::int64_t>(j) * x.ld());
         x.store();
+        if (given(task.ferr)) {
+          // LAPACK bounds the error of a copy, to which it makes a sweep of its own.
+          T* const copy = scratch_copy.reserve(size * nrhs);
+          for (Int j = 0; j < nrhs; ++j) std::copy_n(x.data() + static_cast<std::int64_t>(j) * x.ld(), size, copy + j * size);
+          lapack::gerfs<T>(task.op, n, nrhs, a.data(), a.ld(), af.data(), af.ld(), pivots, b.data(), b.ld(), copy, n, ferr, ignored,
+                           scratch_work.reserve(3 * size), scratch_more.reserve(size));
+        }
       }
       for (Int j = 0; j < nrhs; ++j) {
         if (given(task.ferr)) *task.ferr.at(k, j, 0) = ferr[j];
