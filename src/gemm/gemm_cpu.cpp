@@ -72,7 +72,9 @@ void gemm_by_blas(GemmTask<T> const& task, std::int64_t begin, std::int64_t end)
 
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task) {
-  parallel_for(queue.threads(), task.c.count, 16, [&](std::int64_t begin, std::int64_t end) { gemm_by_blas<T>(task, begin, end); });
+  run_by_size(
+      queue, shapes(task.a, task.b), gemm_is_small<T>, [&](std::int64_t begin, std::int64_t end) { gemm_small(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) { gemm_by_blas<T>(task, begin, end); });
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&);
