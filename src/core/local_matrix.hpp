@@ -78,7 +78,7 @@ class LocalMatrix {
   [[nodiscard]] Value* data() const { return data_; }
   [[nodiscard]] lapack::Int rows() const { return static_cast<lapack::Int>(m_); }
   [[nodiscard]] lapack::Int cols() const { return static_cast<lapack::Int>(n_); }
-  [[nodiscard]] lapack::Int ld() const { return static_cast<lapack::Int>(std::max<std::int64_t>(ld_, 1)); }
+  [[nodiscard]] lapack::Int ld() const { return static_cast<lapack::Int>(std::max({ld_, m_, std::int64_t{1}})); }
 
   /// Writes the copy back, if it is one.
   void store() const requires(!std::is_const_v<T>) {
