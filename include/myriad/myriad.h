@@ -115,22 +115,32 @@ typedef struct myriad_batch {
   myriad_dtype dtype;          ///< type of the elements
 } myriad_batch;
 
+// The constructors only keep the address that they get; compilers that warn of reading what has not been written are told so.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define MYRIAD_KEEPS_ADDRESS(argument) __attribute__((access(none, argument)))
+#else
+#define MYRIAD_KEEPS_ADDRESS(argument)
+#endif
+
 /// Column-major matrices at equal distances, the LAPACK way. `ld` 0: rows. `stride` 0: ld * cols.
-MYRIAD_API myriad_batch myriad_strided(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride,
-                                       int64_t count);
+MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
+    myriad_strided(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride, int64_t count);
 /// Row-major matrices at equal distances, as C, NumPy and PyTorch keep them. `ld`, the distance between rows, 0: cols. `stride` 0: ld *
 /// rows.
-MYRIAD_API myriad_batch myriad_row_major(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride,
-                                         int64_t count);
+MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
+    myriad_row_major(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride, int64_t count);
 /// Interleaved ("compact") matrices: element (i, j) of all `count` matrices side by side, columns after rows.
-MYRIAD_API myriad_batch myriad_interleaved(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t count);
+MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
+    myriad_interleaved(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t count);
 /// Column-major matrices behind an array of pointers: myriad_pointers(MYRIAD_F64, n, n, (void* const*)matrices, n, count). `ld` 0: rows.
-MYRIAD_API myriad_batch myriad_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
+MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
+    myriad_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
 /// Row-major matrices behind an array of pointers. `ld` 0: cols.
-MYRIAD_API myriad_batch myriad_row_major_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld,
-                                                  int64_t count);
+MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
+    myriad_row_major_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
 /// One vector per matrix (pivots, tau, scalings): a batch of length-by-1 matrices. `stride` 0: length.
-MYRIAD_API myriad_batch myriad_vectors(myriad_dtype dtype, int64_t length, void const* data, int64_t stride, int64_t count);
+MYRIAD_API MYRIAD_KEEPS_ADDRESS(3) myriad_batch
+    myriad_vectors(myriad_dtype dtype, int64_t length, void const* data, int64_t stride, int64_t count);
 
 /// The same memory seen as the transposed matrices.
 MYRIAD_API myriad_batch myriad_transposed(myriad_batch a);

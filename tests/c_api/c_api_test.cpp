@@ -1,0 +1,458 @@
+/// The C interface against the C++ one: every routine, every element type, the same bits; and everything that it checks by itself.
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "myriad/myriad.h"
+#include "myriad/myriad.hpp"
+
+namespace {
+
+using myriad::Batch;
+using myriad::Real;
+
+constexpr std::int64_t n = 5, m = 7, nrhs = 3, count = 9;
+
+struct QueueCloser {
+  void operator()(myriad_queue* queue) const { myriad_queue_destroy(queue); }
+};
+using QueuePointer = std::unique_ptr<myriad_queue, QueueCloser>;
+
+QueuePointer make_queue(int threads = 1) {
+  myriad_queue* queue = nullptr;
+  EXPECT_EQ(myriad_queue_create(&queue, MYRIAD_CPU, threads), MYRIAD_OK) << myriad_last_error(nullptr);
+  return QueuePointer(queue);
+}
+
+template <typename T>
+constexpr myriad_dtype dtype_of = std::is_same_v<T, int> ? MYRIAD_INT : static_cast<myriad_dtype>(myriad::dtype_of<T>);
+
+/// Memory of `count` column-major matrices, with its two descriptors.
+template <typename T>
+struct Matrices {
+  std::int64_t rows, cols;
+  std::vector<T> data;
+
+  Matrices(std::int64_t rows_, std::int64_t cols_, T fill = T())
+      : rows(rows_), cols(cols_), data(static_cast<std::size_t>(rows_ * cols_ * count), fill) {}
+  [[nodiscard]] Batch<T> cpp() { return myriad::batch(data.data(), rows, cols, {.count = count}); }
+  [[nodiscard]] myriad_batch c() const { return myriad_strided(dtype_of<T>, rows, cols, data.data(), 0, 0, count); }
+};
+
+template <typename T>
+Matrices<T> random_matrices(std::int64_t rows, std::int64_t cols, unsigned seed) {
+  std::mt19937_64 engine(seed);
+  std::uniform_real_distribution<Real<T>> uniform(-1, 1);
+  Matrices<T> x(rows, cols);
+  for (T& value : x.data) {
+    if constexpr (myriad::is_complex<T>) {
+      auto const re = uniform(engine);
+      value = T(re, uniform(engine));
+    } else {
+      value = uniform(engine);
+    }
+  }
+  return x;
+}
+
+/// Hermitian positive definite.
+template <typename T>
+Matrices<T> positive_matrices(unsigned seed) {
+  Matrices<T> x = random_matrices<T>(n, n, seed);
+  auto const a = x.cpp();
+  for (std::int64_t b = 0; b < count; ++b)
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) {
+        if constexpr (myriad::is_complex<T>)
+          *a.at(b, i, j) = std::conj(*a.at(b, j, i));
+        else
+          *a.at(b, i, j) = *a.at(b, j, i);
+      }
+      *a.at(b, j, j) = T(2 * n + b);
+    }
+  return x;
+}
+
+template <typename T>
+bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+template <typename T>
+class EveryRoutine : public testing::Test {
+ protected:
+  QueuePointer c_queue = make_queue();
+  myriad::Queue cpp_queue{{.backend = myriad::Backend::cpu, .threads = 1}};
+
+  void good(myriad_status status) { EXPECT_EQ(status, MYRIAD_OK) << myriad_last_error(c_queue.get()); }
+};
+using Elements = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(EveryRoutine, Elements);
+
+TYPED_TEST(EveryRoutine, Gemm) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, m, 1), b = random_matrices<T>(n, nrhs, 2), c1 = random_matrices<T>(m, nrhs, 3), c2 = c1;
+  T const alpha = T(2), beta = T(-3);
+  myriad::gemm<T>(this->cpp_queue, alpha, myriad::conjugate_transposed(a.cpp()), b.cpp(), beta, c1.cpp());
+  auto const ah = myriad_conjugate_transposed(a.c()), bc = b.c(), cc = c2.c();
+  this->good(myriad_gemm(this->c_queue.get(), &alpha, &ah, &bc, &beta, &cc));
+  EXPECT_TRUE(same_bits(c1.data, c2.data));
+}
+
+TYPED_TEST(EveryRoutine, Trsm) {
+  using T = TypeParam;
+  auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1;
+  T const alpha = T(2);
+  myriad::trsm<T>(this->cpp_queue, myriad::Side::right, myriad::Uplo::lower, myriad::Diag::unit, alpha, a.cpp(), b1.cpp());
+  auto const ac = a.c(), bc = b2.c();
+  this->good(myriad_trsm(this->c_queue.get(), MYRIAD_RIGHT, MYRIAD_LOWER, MYRIAD_UNIT, &alpha, &ac, &bc));
+  EXPECT_TRUE(same_bits(b1.data, b2.data));
+}
+
+TYPED_TEST(EveryRoutine, Lu) {
+  using T = TypeParam;
+  auto const a = random_matrices<T>(n, n, 1);
+  auto b = random_matrices<T>(n, nrhs, 2);
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+
+  auto f1 = a, f2 = a;
+  Matrices<int> p1(n, 1), p2(n, 1);
+  auto const f = f2.c(), p = p2.c();
+  myriad::getrf(q, f1.cpp(), p1.cpp(), info1.data());
+  this->good(myriad_getrf(c, &f, &p, info2.data()));
+  EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(p1.data, p2.data) && same_bits(info1, info2));
+
+  auto x1 = b, x2 = b;
+  auto const x = x2.c();
+  myriad::getrs<T>(q, myriad::Op::conjugate_transpose, f1.cpp(), p1.cpp(), x1.cpp());
+  this->good(myriad_getrs(c, MYRIAD_CONJUGATE_TRANSPOSE, &f, &p, &x));
+  EXPECT_TRUE(same_bits(x1.data, x2.data));
+
+  auto i1 = f1, i2 = f2;
+  auto const i = i2.c();
+  myriad::getri<T>(q, i1.cpp(), p1.cpp(), info1.data());
+  this->good(myriad_getri(c, &i, &p, info2.data()));
+  EXPECT_TRUE(same_bits(i1.data, i2.data) && same_bits(info1, info2));
+}
+
+TYPED_TEST(EveryRoutine, LuWithoutPivoting) {
+  using T = TypeParam;
+  auto const a = positive_matrices<T>(1);
+  auto x1 = random_matrices<T>(n, nrhs, 2), x2 = x1;
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto f1 = a, f2 = a;
+  auto const f = f2.c(), x = x2.c();
+  myriad::getrf_nopiv(this->cpp_queue, f1.cpp(), info1.data());
+  this->good(myriad_getrf_nopiv(this->c_queue.get(), &f, info2.data()));
+  EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(info1, info2));
+  myriad::getrs<T>(this->cpp_queue, myriad::Op::none, f1.cpp(), {}, x1.cpp());
+  this->good(myriad_getrs(this->c_queue.get(), MYRIAD_NONE, &f, nullptr, &x));
+  EXPECT_TRUE(same_bits(x1.data, x2.data));
+}
+
+TYPED_TEST(EveryRoutine, SystemsInversesDeterminants) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, n, 1), b = random_matrices<T>(n, nrhs, 2);
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  auto const ac = a.c(), bc = b.c();
+
+  {
+    auto a1 = a, a2 = a, x1 = b, x2 = b;
+    Matrices<int> p1(n, 1), p2(n, 1);
+    auto const f = a2.c(), p = p2.c(), x = x2.c();
+    myriad::gesv(q, a1.cpp(), p1.cpp(), x1.cpp(), info1.data());
+    this->good(myriad_gesv(c, &f, &p, &x, info2.data()));
+    EXPECT_TRUE(same_bits(a1.data, a2.data) && same_bits(p1.data, p2.data) && same_bits(x1.data, x2.data) && same_bits(info1, info2));
+  }
+  {
+    Matrices<T> x1(n, nrhs), x2(n, nrhs);
+    auto const x = x2.c();
+    myriad::solve<T>(q, a.cpp(), b.cpp(), x1.cpp(), info1.data());
+    this->good(myriad_solve(c, &ac, &bc, &x, info2.data()));
+    EXPECT_TRUE(same_bits(x1.data, x2.data) && same_bits(info1, info2));
+    EXPECT_NE(x1.data[0], T(0));
+  }
+  {
+    Matrices<T> x1(n, n), x2(n, n);
+    auto const x = x2.c();
+    myriad::inverse<T>(q, a.cpp(), x1.cpp(), info1.data());
+    this->good(myriad_inverse(c, &ac, &x, info2.data()));
+    EXPECT_TRUE(same_bits(x1.data, x2.data) && same_bits(info1, info2));
+    EXPECT_NE(x1.data[0], T(0));
+  }
+  std::vector<T> d1(count), d2(count), s1(count), s2(count);
+  std::vector<Real<T>> l1(count), l2(count);
+  myriad::det<T>(q, a.cpp(), d1.data());
+  this->good(myriad_det(c, &ac, d2.data()));
+  EXPECT_TRUE(same_bits(d1, d2));
+  EXPECT_NE(d1[0], T(0));
+  myriad::logdet<T>(q, a.cpp(), s1.data(), l1.data());
+  this->good(myriad_logdet(c, &ac, s2.data(), l2.data()));
+  EXPECT_TRUE(same_bits(s1, s2) && same_bits(l1, l2));
+}
+
+TYPED_TEST(EveryRoutine, Cholesky) {
+  using T = TypeParam;
+  auto const a = positive_matrices<T>(1);
+  auto const b = random_matrices<T>(n, nrhs, 2);
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  for (auto const& [cpp_uplo, c_uplo] : {std::pair{myriad::Uplo::lower, MYRIAD_LOWER}, std::pair{myriad::Uplo::upper, MYRIAD_UPPER}}) {
+    auto f1 = a, f2 = a, x1 = b, x2 = b;
+    auto const f = f2.c(), x = x2.c();
+    myriad::potrf(q, cpp_uplo, f1.cpp(), info1.data());
+    this->good(myriad_potrf(c, c_uplo, &f, info2.data()));
+    EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(info1, info2));
+    EXPECT_FALSE(same_bits(f1.data, a.data));
+    myriad::potrs<T>(q, cpp_uplo, f1.cpp(), x1.cpp());
+    this->good(myriad_potrs(c, c_uplo, &f, &x));
+    EXPECT_TRUE(same_bits(x1.data, x2.data));
+    myriad::potri(q, cpp_uplo, f1.cpp(), info1.data());
+    this->good(myriad_potri(c, c_uplo, &f, info2.data()));
+    EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(info1, info2));
+
+    auto g1 = a, g2 = a, y1 = b, y2 = b;
+    auto const g = g2.c(), y = y2.c();
+    myriad::posv(q, cpp_uplo, g1.cpp(), y1.cpp(), info1.data());
+    this->good(myriad_posv(c, c_uplo, &g, &y, info2.data()));
+    EXPECT_TRUE(same_bits(g1.data, g2.data) && same_bits(y1.data, y2.data) && same_bits(info1, info2));
+  }
+}
+
+TYPED_TEST(EveryRoutine, QrAndLeastSquares) {
+  using T = TypeParam;
+  auto const a = random_matrices<T>(m, n, 1);
+  auto const b = random_matrices<T>(m, nrhs, 2);
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+
+  auto f1 = a, f2 = a;
+  Matrices<T> t1(n, 1), t2(n, 1);
+  auto const f = f2.c(), t = t2.c();
+  myriad::geqrf(q, f1.cpp(), t1.cpp());
+  this->good(myriad_geqrf(c, &f, &t));
+  EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(t1.data, t2.data));
+
+  for (auto const apply : {myriad_ormqr, myriad_unmqr}) {
+    auto x1 = b, x2 = b;
+    auto const x = x2.c();
+    myriad::ormqr<T>(q, myriad::Side::left, myriad::Op::conjugate_transpose, f1.cpp(), t1.cpp(), x1.cpp());
+    this->good(apply(c, MYRIAD_LEFT, MYRIAD_CONJUGATE_TRANSPOSE, &f, &t, &x));
+    EXPECT_TRUE(same_bits(x1.data, x2.data));
+    EXPECT_FALSE(same_bits(x1.data, b.data));
+  }
+  for (auto const form : {myriad_orgqr, myriad_ungqr}) {
+    auto q1 = f1, q2 = f1;
+    auto const qc = q2.c();
+    myriad::orgqr<T>(q, q1.cpp(), t1.cpp());
+    this->good(form(c, &qc, &t));
+    EXPECT_TRUE(same_bits(q1.data, q2.data));
+  }
+  auto a1 = a, a2 = a, x1 = b, x2 = b;
+  auto const ac = a2.c(), x = x2.c();
+  myriad::gels(q, a1.cpp(), x1.cpp(), info1.data());
+  this->good(myriad_gels(c, &ac, &x, info2.data()));
+  EXPECT_TRUE(same_bits(a1.data, a2.data) && same_bits(x1.data, x2.data) && same_bits(info1, info2));
+}
+
+TYPED_TEST(EveryRoutine, EquilibrationAndRefinement) {
+  using T = TypeParam;
+  using R = Real<T>;
+  auto a = random_matrices<T>(n, n, 1), b = random_matrices<T>(n, nrhs, 2);
+  for (std::size_t k = 0; k < a.data.size(); k += 3) a.data[k] *= R(1000);
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+
+  Matrices<R> r1(n, 1), r2(n, 1), c1(n, 1), c2(n, 1);
+  std::vector<R> rowcnd1(count), rowcnd2(count), colcnd1(count), colcnd2(count), amax1(count), amax2(count);
+  auto const ac = a.c(), bc = b.c(), r = r2.c(), s = c2.c();
+  myriad::geequ<T>(q, a.cpp(), r1.cpp(), c1.cpp(), rowcnd1.data(), colcnd1.data(), amax1.data(), info1.data());
+  this->good(myriad_geequ(c, &ac, &r, &s, rowcnd2.data(), colcnd2.data(), amax2.data(), info2.data()));
+  EXPECT_TRUE(same_bits(r1.data, r2.data) && same_bits(c1.data, c2.data) && same_bits(rowcnd1, rowcnd2) && same_bits(colcnd1, colcnd2));
+  EXPECT_TRUE(same_bits(amax1, amax2) && same_bits(info1, info2));
+  EXPECT_GT(amax1[0], R(1));
+
+  auto e1 = a, e2 = a;
+  auto const e = e2.c();
+  myriad::laqge<T>(q, e1.cpp(), r1.cpp(), {});
+  this->good(myriad_laqge(c, &e, &r, nullptr));
+  EXPECT_TRUE(same_bits(e1.data, e2.data));
+  EXPECT_FALSE(same_bits(e1.data, a.data));
+
+  auto f = a, x1 = b;
+  Matrices<int> p(n, 1);
+  myriad::gesv(q, f.cpp(), p.cpp(), x1.cpp(), nullptr);
+  for (T& value : x1.data) value *= R(1.0009765625);
+  auto x2 = x1;
+  Matrices<R> ferr1(nrhs, 1), ferr2(nrhs, 1), berr1(nrhs, 1), berr2(nrhs, 1);
+  auto const fc = f.c(), pc = p.c(), xc = x2.c(), ferr = ferr2.c(), berr = berr2.c();
+  myriad::gerfs<T>(q, myriad::Op::none, a.cpp(), f.cpp(), p.cpp(), b.cpp(), x1.cpp(), ferr1.cpp(), berr1.cpp());
+  this->good(myriad_gerfs(c, MYRIAD_NONE, &ac, &fc, &pc, &bc, &xc, &ferr, &berr));
+  EXPECT_TRUE(same_bits(x1.data, x2.data) && same_bits(ferr1.data, ferr2.data) && same_bits(berr1.data, berr2.data));
+
+  myriad::backward_error<T>(q, a.cpp(), x1.cpp(), b.cpp(), berr1.cpp());
+  this->good(myriad_backward_error(c, &ac, &xc, &bc, &berr));
+  EXPECT_TRUE(same_bits(berr1.data, berr2.data));
+}
+
+// ---- What the C interface checks by itself
+
+/// A call that is refused: which argument it names, and where.
+struct Refused {
+  char const* routine;
+  int position;
+  char const* text;
+  std::function<myriad_status(myriad_queue*)> call;
+};
+
+TEST(CApi, RefusesAndNamesTheArgument) {
+  auto const queue = make_queue();
+  Matrices<double> a(n, n, 1), b(n, nrhs, 1);
+  Matrices<float> single(n, n, 1);
+  Matrices<int> pivots(n, 1, 1);
+  auto const ac = a.c(), bc = b.c(), sc = single.c(), pc = pivots.c();
+  auto unknown = a.c();
+  unknown.dtype = static_cast<myriad_dtype>(17);
+  double const one = 1;
+  auto const bad_uplo = static_cast<myriad_uplo>('X');
+
+  std::vector<Refused> const table = {
+      {"gemm", 6, "alpha", [&](auto* q) { return myriad_gemm(q, nullptr, &ac, &ac, &one, &ac); }},
+      {"gemm", 11, "beta", [&](auto* q) { return myriad_gemm(q, &one, &ac, &ac, nullptr, &ac); }},
+      {"gemm", 7, "null", [&](auto* q) { return myriad_gemm(q, &one, nullptr, &ac, &one, &ac); }},
+      {"gemm", 7, "17", [&](auto* q) { return myriad_gemm(q, &one, &unknown, &ac, &one, &ac); }},
+      {"gemm", 7, "int", [&](auto* q) { return myriad_gemm(q, &one, &pc, &ac, &one, &ac); }},
+      {"gemm", 9, "f32", [&](auto* q) { return myriad_gemm(q, &one, &ac, &sc, &one, &ac); }},
+      {"gemm", 12, "f32", [&](auto* q) { return myriad_gemm(q, &one, &ac, &ac, &one, &sc); }},
+      {"trsm", 1, "side", [&](auto* q) { return myriad_trsm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
+      {"trsm", 2, "uplo", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, bad_uplo, MYRIAD_UNIT, &one, &ac, &bc); }},
+      {"trsm", 4, "diag",
+       [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, static_cast<myriad_diag>(300), &one, &ac, &bc); }},
+      {"trsm", 7, "alpha", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_UNIT, nullptr, &ac, &bc); }},
+      {"getrf", 5, "ipiv", [&](auto* q) { return myriad_getrf(q, &ac, nullptr, nullptr); }},
+      {"getrf", 5, "ipiv", [&](auto* q) { return myriad_getrf(q, &ac, &bc, nullptr); }},
+      {"getrs", 1, "trans", [&](auto* q) { return myriad_getrs(q, static_cast<myriad_op>('n'), &ac, &pc, &bc); }},
+      {"getrs", 6, "int", [&](auto* q) { return myriad_getrs(q, MYRIAD_NONE, &ac, &bc, &bc); }},
+      {"gesv", 6, "null", [&](auto* q) { return myriad_gesv(q, &ac, nullptr, nullptr, nullptr); }},
+      {"solve", 7, "f32", [&](auto* q) { return myriad_solve(q, &ac, &bc, &sc, nullptr); }},
+      {"inverse", 4, "f32", [&](auto* q) { return myriad_inverse(q, &ac, &sc, nullptr); }},
+      {"det", 4, "null", [&](auto* q) { return myriad_det(q, &ac, nullptr); }},
+      {"potrf", 1, "uplo", [&](auto* q) { return myriad_potrf(q, bad_uplo, &ac, nullptr); }},
+      {"potrs", 6, "f32", [&](auto* q) { return myriad_potrs(q, MYRIAD_LOWER, &ac, &sc); }},
+      {"ormqr", 8, "f32", [&](auto* q) { return myriad_ormqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &sc, &bc); }},
+      {"unmqr", 9, "f32", [&](auto* q) { return myriad_unmqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &ac, &sc); }},
+      {"orgqr", 6, "f32", [&](auto* q) { return myriad_orgqr(q, &ac, &sc); }},
+      {"ungqr", 6, "null", [&](auto* q) { return myriad_ungqr(q, &ac, nullptr); }},
+      {"gels", 7, "f32", [&](auto* q) { return myriad_gels(q, &ac, &sc, nullptr); }},
+      {"geequ", 5, "f32", [&](auto* q) { return myriad_geequ(q, &ac, &sc, &sc, nullptr, nullptr, nullptr, nullptr); }},
+      {"laqge", 6, "f32", [&](auto* q) { return myriad_laqge(q, &ac, nullptr, &sc); }},
+      {"gerfs", 14, "f32", [&](auto* q) { return myriad_gerfs(q, MYRIAD_NONE, &ac, &ac, &pc, &bc, &bc, nullptr, &sc); }},
+      {"backward_error", 10, "null", [&](auto* q) { return myriad_backward_error(q, &ac, &bc, &bc, nullptr); }},
+  };
+  for (Refused const& refused : table) {
+    EXPECT_EQ(refused.call(queue.get()), MYRIAD_BAD_ARGUMENT) << refused.routine;
+    std::string const text = myriad_last_error(queue.get());
+    EXPECT_TRUE(text.starts_with(refused.routine)) << text;
+    EXPECT_NE(text.find(refused.text), std::string::npos) << refused.routine << ": " << text;
+    EXPECT_EQ(myriad_last_error_position(queue.get()), refused.position) << text;
+    EXPECT_EQ(refused.call(nullptr), MYRIAD_BAD_ARGUMENT) << refused.routine;
+    EXPECT_NE(std::string(myriad_last_error(nullptr)).find("queue"), std::string::npos) << myriad_last_error(nullptr);
+  }
+  EXPECT_TRUE(same_bits(a.data, Matrices<double>(n, n, 1).data)) << "a refused call wrote";
+}
+
+TEST(CApi, ComplexMatricesGoWithRealScalings) {
+  auto const queue = make_queue();
+  Matrices<std::complex<float>> a(n, n, 1);
+  Matrices<float> r(n, 1), c(n, 1);
+  Matrices<double> wide(n, 1);
+  auto const ac = a.c(), rc = r.c(), cc = c.c(), wc = wide.c();
+  EXPECT_EQ(myriad_geequ(queue.get(), &ac, &rc, &cc, nullptr, nullptr, nullptr, nullptr), MYRIAD_OK) << myriad_last_error(queue.get());
+  EXPECT_EQ(myriad_geequ(queue.get(), &ac, &rc, &wc, nullptr, nullptr, nullptr, nullptr), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(queue.get()), 6);
+}
+
+TEST(CApi, Queues) {
+  auto const queue = make_queue(3);
+  EXPECT_EQ(myriad_queue_threads(queue.get()), 3);
+  EXPECT_EQ(myriad_queue_backend(queue.get()), MYRIAD_CPU);
+  EXPECT_EQ(myriad_queue_wait(queue.get()), MYRIAD_OK);
+  EXPECT_STREQ(myriad_last_error(queue.get()), "");
+  EXPECT_EQ(myriad_last_error_position(queue.get()), 0);
+
+  EXPECT_EQ(myriad_queue_create(nullptr, MYRIAD_CPU, 1), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_queue_wait(nullptr), MYRIAD_BAD_ARGUMENT);
+  myriad_queue* none = queue.get();
+  EXPECT_EQ(myriad_queue_create(&none, static_cast<myriad_backend>(9), 1), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(myriad_last_error_position(nullptr), 2);
+}
+
+TEST(CApi, NoGpuIsAStatus) {
+  myriad_queue* queue = nullptr;
+  myriad_status const status = myriad_queue_create(&queue, MYRIAD_GPU, 0);
+  if (status == MYRIAD_OK) {
+    EXPECT_EQ(myriad_queue_backend(queue), MYRIAD_GPU);
+    myriad_queue_destroy(queue);
+  } else {
+    EXPECT_EQ(status, MYRIAD_UNAVAILABLE);
+    EXPECT_EQ(queue, nullptr);
+    EXPECT_NE(std::string(myriad_last_error(nullptr)).find("GPU"), std::string::npos);
+    EXPECT_EQ(myriad_last_error_position(nullptr), 0);
+  }
+}
+
+TEST(CApi, ErrorsOfThreadsWithoutAQueueStayApart) {
+  EXPECT_EQ(myriad_queue_create(nullptr, MYRIAD_CPU, 1), MYRIAD_BAD_ARGUMENT);
+  std::string const here = myriad_last_error(nullptr);
+  EXPECT_NE(here, "");
+  std::string there = "not run";
+  std::thread([&] { there = myriad_last_error(nullptr); }).join();
+  EXPECT_EQ(there, "");
+  EXPECT_EQ(myriad_last_error(nullptr), here);
+}
+
+TEST(CApi, ViewsAreThoseOfTheCppInterface) {
+  Matrices<std::complex<double>> a(m, n);
+  auto const same = [&](myriad_batch const& x, Batch<std::complex<double>> const& y) {
+    for (std::int64_t b = 0; b < y.count; ++b) EXPECT_EQ(myriad_at(x, b, 1, 2), static_cast<void*>(y.at(b, 1, 2)));
+    EXPECT_EQ(x.rows, y.rows);
+    EXPECT_EQ(x.cols, y.cols);
+    EXPECT_EQ(x.count, y.count);
+    EXPECT_EQ(x.conjugated != 0, y.conjugated);
+    EXPECT_EQ(x.dtype, MYRIAD_C64);
+  };
+  same(myriad_transposed(a.c()), myriad::transposed(a.cpp()));
+  same(myriad_conjugated(a.c()), myriad::conjugated(a.cpp()));
+  same(myriad_conjugated(myriad_conjugated(a.c())), a.cpp());
+  same(myriad_conjugate_transposed(a.c()), myriad::conjugate_transposed(a.cpp()));
+  same(myriad_block(a.c(), 2, 1, 4, 3), myriad::block(a.cpp(), 2, 1, 4, 3));
+  same(myriad_rows(a.c(), 2, 4), myriad::rows(a.cpp(), 2, 4));
+  same(myriad_columns(a.c(), 1, 3), myriad::columns(a.cpp(), 1, 3));
+  same(myriad_matrices(a.c(), 4, 2), myriad::matrices(a.cpp(), 4, 2));
+
+  Matrices<double> real(m, n);
+  EXPECT_EQ(myriad_conjugated(real.c()).conjugated, 0);
+  auto unknown = real.c();
+  unknown.dtype = static_cast<myriad_dtype>(-1);
+  EXPECT_EQ(myriad_at(unknown, 0, 0, 0), nullptr);
+  EXPECT_EQ(myriad_transposed(unknown).dtype, unknown.dtype);
+}
+
+}  // namespace
