@@ -1,0 +1,121 @@
+#include <cblas.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+// First: it says which targets the library is compiled for.
+#include <hwy/base.h>
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+
+#include "command.hpp"
+#include "myriad/myriad.hpp"
+#include "simd/dispatch.hpp"
+
+namespace myriad::cli {
+namespace {
+
+/// The value of the first line of /proc/cpuinfo or /proc/meminfo that starts with `key`, empty where there is none.
+std::string proc_value(char const* path, std::string const& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    std::size_t const colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    std::size_t const start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? std::string() : line.substr(start);
+  }
+  return {};
+}
+
+std::string size_text(double bytes) {
+  for (char const* unit : {"bytes", "KiB", "MiB", "GiB"}) {
+    if (bytes < 1024) return fmt::format("{:.4g} {}", bytes, unit);
+    bytes /= 1024;
+  }
+  return fmt::format("{:.4g} TiB", bytes);
+}
+
+/// The best SIMD target that this CPU has and the library is compiled for.
+std::string simd_target() {
+  std::int64_t const usable = static_cast<std::int64_t>(hwy::SupportedTargets()) & static_cast<std::int64_t>(HWY_TARGETS);
+  // The lower the bit, the better the target.
+  return usable == 0 ? hwy::TargetName(HWY_STATIC_TARGET) : hwy::TargetName(usable & -usable);
+}
+
+struct BackendState {
+  std::string name, state;
+  bool usable;
+};
+
+BackendState probe(char const* name, Backend backend) {
+  try {
+    Queue const queue({.backend = backend});
+    return {name, fmt::format("{} thread{}", queue.threads(), queue.threads() == 1 ? "" : "s"), true};
+  } catch (Unavailable const& problem) {
+    return {name, problem.what(), false};
+  }
+}
+
+int run(bool as_json) {
+  utsname system{};
+  ::uname(&system);
+  std::string cpu = proc_value("/proc/cpuinfo", "model name");
+  if (cpu.empty()) cpu = system.machine;
+  auto const memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  std::vector<std::pair<char const*, long>> const caches{
+      {"L1d", ::sysconf(_SC_LEVEL1_DCACHE_SIZE)}, {"L2", ::sysconf(_SC_LEVEL2_CACHE_SIZE)}, {"L3", ::sysconf(_SC_LEVEL3_CACHE_SIZE)}};
+  std::vector<BackendState> const backends{probe("cpu", Backend::cpu), probe("gpu", Backend::gpu)};
+  std::vector<std::pair<char const*, std::string>> const versions{
+      {"myriad", MYRIAD_VERSION},
+      {"compiler", __VERSION__},
+      {"openblas", openblas_get_config()},
+      {"highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"cli11", CLI11_VERSION}};
+
+  if (as_json) {
+    nlohmann::json out{{"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
+                       {"cpu", cpu},
+                       {"cores", std::thread::hardware_concurrency()},
+                       {"memory_bytes", memory},
+                       {"simd", simd_target()}};
+    for (auto const& [name, size] : caches)
+      if (size > 0) out["cache_bytes"][name] = size;
+    for (BackendState const& b : backends) out["backends"][b.name] = {{"usable", b.usable}, {"state", b.state}};
+    for (auto const& [name, version] : versions) out["versions"][name] = version;
+    fmt::print("{}\n", out.dump(2));
+    return exit_good;
+  }
+  fmt::print("myriad     {}\n", MYRIAD_VERSION);
+  fmt::print("system     {} {} {}\n", system.sysname, system.release, system.machine);
+  fmt::print("cpu        {}, {} cores, SIMD target {}\n", cpu, std::thread::hardware_concurrency(), simd_target());
+  std::string cache_text;
+  for (auto const& [name, size] : caches)
+    if (size > 0) cache_text += fmt::format("{}{} {}", cache_text.empty() ? "" : ", ", name, size_text(static_cast<double>(size)));
+  if (!cache_text.empty()) fmt::print("caches     {}\n", cache_text);
+  fmt::print("memory     {}\n", size_text(memory));
+  for (BackendState const& b : backends) fmt::print("{} backend {}\n", b.name, b.usable ? b.state : "not usable: " + b.state);
+  for (auto const& [name, version] : versions)
+    if (name != std::string("myriad")) fmt::print("{:<13} {}\n", name, version);
+  return exit_good;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& action) {
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App& command = *app.add_subcommand("info", "Hardware, backends and versions");
+  command.add_flag("--json", *as_json, "Print as JSON");
+  command.callback([as_json, &action] { action = [as_json] { return run(*as_json); }; });
+}
+
+}  // namespace myriad::cli

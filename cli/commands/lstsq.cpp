@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "check_results.hpp"
+#include "command.hpp"
+#include "commands/operands.hpp"
+#include "core/dtype.hpp"
+#include "myriad/myriad.hpp"
+#include "stream.hpp"
+
+namespace myriad::cli {
+namespace {
+
+struct LstsqOptions : Options {
+  std::string a, b;
+};
+
+std::string deficient(int info) {
+  return fmt::format("rank deficient: element ({0}, {0}), counted from 1, of its triangular factor is exactly zero", info);
+}
+
+/// How far column j of X is from solving a least-squares problem with a matrix near A: the smaller of norm2(A^H r) / (normF(A) norm2(r)),
+/// which is small where r is orthogonal to the columns of A (Stewart), and norm2(r) / (normF(A) norm2(x) + norm2(b)), which is small where
+/// r itself is.
+template <typename T>
+double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<T const> const& b, std::int64_t m, std::int64_t j) {
+  using W = Wide<T>;
+  using R = Real<W>;
+  std::int64_t const rows = a.rows_of(m), cols = a.cols_of(m), k = x.sizes().cols_of(m);
+  T const* const solution = x.matrix(m) + j;
+  std::vector<W> r(static_cast<std::size_t>(rows));
+  R a_norm = 0, x_norm = 0, b_norm = 0, r_norm = 0, gradient = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    W sum = W(element(b, m, i, j));
+    b_norm += std::norm(sum);
+    for (std::int64_t l = 0; l < cols; ++l) {
+      W const value = W(element(a, m, i, l));
+      a_norm += std::norm(value);
+      sum -= value * W(solution[l * k]);
+    }
+    r[static_cast<std::size_t>(i)] = sum;
+    r_norm += std::norm(sum);
+  }
+  for (std::int64_t l = 0; l < cols; ++l) {
+    W sum = 0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      W const value = W(element(a, m, i, l));
+      if constexpr (is_complex<T>)
+        sum += std::conj(value) * r[static_cast<std::size_t>(i)];
+      else
+        sum += value * r[static_cast<std::size_t>(i)];
+    }
+    gradient += std::norm(sum);
+    x_norm += std::norm(W(solution[l * k]));
+  }
+  R const residual = std::sqrt(r_norm), scale = std::sqrt(a_norm) * std::sqrt(x_norm) + std::sqrt(b_norm);
+  if (residual == 0) return 0;
+  R const consistent = residual / scale, optimal = std::sqrt(gradient) / (std::sqrt(a_norm) * residual);
+  return static_cast<double>(optimal < consistent ? optimal : consistent);
+}
+
+template <typename T>
+int run(LstsqOptions const& options, Job& job, Operands& o) {
+  auto const n = [&](std::int64_t m) { return o.a_cols(m); };
+  auto const k = [&](std::int64_t m) { return o.b_cols(m); };
+  auto const longer = [&](std::int64_t m) { return std::max(o.a_rows(m), o.a_cols(m)); };
+  io::ResultFile output(options.output, {matrix_field("x", o.dtype, o.b->vectors(), n, k)},
+                        {.count = o.count, .single = o.single, .ragged = o.ragged()});
+  InfoFile info_file(options, o.count, o.single);
+
+  // gels overwrites A by its factors and B, which it wants as long as X, by X.
+  o.a_input.view = options.verify;
+  o.a_input.work = true;
+  Matrices<T> b_and_x, x;
+  std::vector<int> info;
+  auto const bytes = [&](std::int64_t m) { return (longer(m) + n(m)) * k(m) * static_cast<std::int64_t>(sizeof(T)); };
+  std::array<Input, 2> const inputs{o.a_input, o.b_input};
+  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    auto& [a, b] = operands;
+    info.assign(static_cast<std::size_t>(count), 0);
+    Sizes const like = b.view.ragged() ? sizes_of(b.view) : a.work.sizes();
+    b_and_x.resize(sizes_like(
+        like, [&](std::int64_t m) { return longer(first + m); }, [&](std::int64_t m) { return k(first + m); }));
+    x.resize(sizes_like(
+        like, [&](std::int64_t m) { return n(first + m); }, [&](std::int64_t m) { return k(first + m); }));
+    auto const& right = b.view;
+    for_each_matrix(job.queue(), count, [&](std::int64_t m) {
+      std::int64_t const rows = right.rows_of(m), cols = right.cols_of(m);
+      T* const target = b_and_x.matrix(m);
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < cols; ++j) target[i * cols + j] = *right.at(m, i, j);
+      std::fill_n(target + rows * cols, b_and_x.elements_of(m) - rows * cols, T(0));
+    });
+    job.timed([&] { gels<T>(job.queue(), a.work.batch(), b_and_x.batch(), info.data()); });
+    for_each_matrix(job.queue(), count, [&](std::int64_t m) { std::copy_n(b_and_x.matrix(m), x.elements_of(m), x.matrix(m)); });
+    spoil_failed(x, count, info.data());
+    Matrices<T> const* const result = &x;
+    judge<T>(job, first, count, info.data(), {&result, 1}, inputs, deficient,
+             "the result is not finite: overflow, or nearly rank deficient");
+    if (options.verify) {
+      auto const& left = a.view;
+      verify_each(job, first, count, info.data(), [&](std::int64_t m) {
+        double worst = 0;
+        for (std::int64_t j = 0; j < x.sizes().cols_of(m); ++j) keep_larger(worst, least_squares_error<T>(left, x, right, m, j));
+        return worst;
+      });
+    }
+    void const* const data = x.data();
+    output.write(first, count, {&data, 1});
+    info_file.write(first, count, info.data());
+  });
+  output.commit();
+  info_file.commit();
+  return job.finish();
+}
+
+}  // namespace
+
+void add_lstsq(CLI::App& app, Action& action) {
+  auto options = std::make_shared<LstsqOptions>();
+  CLI::App& command = *app.add_subcommand(
+      "lstsq",
+      "Least squares min |B - A X| where A has at least as many rows as columns, else min |X| with A X = B; A of full rank, by QR");
+  command.add_option("A", options->a, matrices_help)->required();
+  command.add_option("B", options->b, right_hand_sides_help)->required();
+  add_options(command, *options,
+              {.verify_help = "Report the worst normwise backward error, with r = B - A X the smaller of |A^H r| / (|A| |r|) and |r| / "
+                              "(|A| |X| + |B|), and of which matrix",
+               .output_help = "Where X goes: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
+  command.callback([options, &action] {
+    action = [options] {
+      Job job("lstsq", "solved", *options);
+      Operands o = open_operands(options->a, options->b, Match::rows, *options);
+      job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "least-squares problem", "least-squares problems", *o.a),
+                   o.dtype);
+      return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
+    };
+  });
+}
+
+}  // namespace myriad::cli

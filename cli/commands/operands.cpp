@@ -1,0 +1,118 @@
+#include "commands/operands.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "command.hpp"
+#include "io/error.hpp"
+
+namespace myriad::cli {
+
+char const* const matrices_help =
+    "An .npy file (n, n) or (batch, n, n); a Matrix Market file; a quoted pattern of Matrix Market files, 'cells/*/A.mtx', taken in "
+    "natural order; "
+    "or a list of such files, one a line (@FILE, or a name that ends in .txt, .lst or .list)";
+char const* const right_hand_sides_help =
+    "As A, or vectors: (n), (n, k), (batch, n) or (batch, n, k). One matrix of A or B serves a whole batch of the other. "
+    "Two axes beside a batch of A are (batch, n) where that fits, else (n, k)";
+
+namespace {
+
+void check_rectangular(io::Source const& source, bool square) {
+  if (source.vectors()) throw io::Error(fmt::format("{}: {} is a vector, not a matrix", source.name(), source.describe()));
+  if (!square) return;
+  for (std::int64_t m = 0; m < (source.ragged() ? source.count() : 1); ++m) {
+    if (source.rows_of(m) == source.cols_of(m)) continue;
+    std::string const file = source.file_of(m);
+    throw io::Error(fmt::format("{}: the matrices must be square, {} is {} x {}", file.empty() ? source.name() : file,
+                                source.ragged() ? "this one" : "each", source.rows_of(m), source.cols_of(m)));
+  }
+}
+
+/// Patterns with the same wildcards in the folder are meant to pair the files of one folder each.
+void check_folders(io::Source const& a, io::Source const& b) {
+  if (a.folder_pattern().empty() || a.folder_pattern() != b.folder_pattern()) return;
+  for (std::int64_t m = 0; m < std::min(a.count(), b.count()); ++m) {
+    auto const folder = [m](io::Source const& s) { return std::filesystem::path(s.file_of(m)).parent_path(); };
+    if (folder(a) != folder(b))
+      throw io::Error(fmt::format("matrix {} would pair {} with {}: one of the folders lacks a file that '{}' or '{}' asks for", m,
+                                  a.file_of(m), b.file_of(m), a.name(), b.name()));
+  }
+}
+
+}  // namespace
+
+Operands open_operands(std::string const& a_name, std::string const& b_name, Match match, Options const& options) {
+  Operands o;
+  o.a = io::open_source(a_name, options.convert_to());
+  o.b = io::open_source(b_name, options.convert_to());
+  check_rectangular(*o.a, false);
+  io::Source& a = *o.a;
+  io::Source& b = *o.b;
+  o.dtype = io::promote(a.dtype(), b.dtype());
+
+  auto const needed = [&](std::int64_t m) { return match == Match::rows ? a.rows_of(m) : a.cols_of(m); };
+  // (batch, n): one vector per matrix. Where B could also be one n x k matrix for all, this reading wins, and is said aloud.
+  if (!a.single() && b.single() && !b.vectors() && !a.ragged() && b.rows() == a.count() && b.cols() == needed(0)) {
+    bool const ambiguous = b.rows() == needed(0);
+    if (b.as_vectors() && ambiguous)
+      fmt::print(stderr, "note: {} {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n", b.name(),
+                 b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
+  }
+  check_folders(a, b);
+
+  o.single = a.single() && b.single();
+  o.a_input = {.source = &a, .broadcast = a.count() == 1 && b.count() != 1};
+  o.b_input = {.source = &b, .broadcast = b.count() == 1 && a.count() != 1};
+  if (a.count() != b.count() && !o.a_input.broadcast && !o.b_input.broadcast)
+    throw io::Error(fmt::format("{} holds {} matrices ({}) and {} holds {} ({})", a.name(), a.count(), a.describe(), b.name(), b.count(),
+                                b.describe()));
+  o.count = o.a_input.broadcast ? b.count() : a.count();
+
+  bool const ragged = o.ragged();
+  for (std::int64_t m = 0; m < (ragged ? o.count : 1); ++m) {
+    std::int64_t const i = o.a_input.broadcast || a.count() == 0 ? 0 : m, j = o.b_input.broadcast || b.count() == 0 ? 0 : m;
+    if (needed(i) == b.rows_of(j)) continue;
+    std::string const where = ragged ? fmt::format("matrix {}: ", m) : std::string();
+    std::string const a_file = a.file_of(i).empty() ? a.name() : a.file_of(i), b_file = b.file_of(j).empty() ? b.name() : b.file_of(j);
+    throw io::Error(fmt::format("{}the shapes do not match: a matrix of {} is {} x {}, so {} needs {} rows and has {} ({})", where, a_file,
+                                a.rows_of(i), a.cols_of(i), b_file, needed(i), b.rows_of(j), b.describe()));
+  }
+  return o;
+}
+
+std::unique_ptr<io::Source> open_matrices(std::string const& name, bool square, Options const& options) {
+  auto source = io::open_source(name, options.convert_to());
+  check_rectangular(*source, square);
+  return source;
+}
+
+std::string how_many(std::int64_t count, bool single, char const* one, char const* many, io::Source const& sizes) {
+  std::string const size = fmt::format("{}{} x {}", sizes.ragged() ? "up to " : "", sizes.rows(), sizes.cols());
+  if (single) return fmt::format("a {} of {}", one, size);
+  return fmt::format("{} {} of {}", count, count == 1 ? one : many, size);
+}
+
+InfoFile::InfoFile(Options const& options, std::int64_t count, bool single) {
+  if (options.info.empty()) return;
+  if (std::filesystem::path(options.info).extension() != ".npy")
+    throw io::Error(fmt::format("{}: the name after --info ends in .npy", options.info));
+  if (options.info == options.output) throw UsageError(fmt::format("--info and -o are the same file, {}", options.info));
+  file_.emplace(
+      options.info,
+      std::vector{io::Field{"info", io::descr_of<std::int32_t>(), sizeof(std::int32_t), [](std::int64_t) { return io::Shape{}; }}},
+      io::Layout{.count = count, .single = single});
+}
+
+void InfoFile::write(std::int64_t first, std::int64_t count, int const* info) {
+  static_assert(sizeof(int) == sizeof(std::int32_t));
+  void const* const data = info;
+  if (file_) file_->write(first, count, {&data, 1});
+}
+
+void InfoFile::commit() {
+  if (file_) file_->commit();
+}
+
+}  // namespace myriad::cli

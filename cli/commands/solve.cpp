@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "check_results.hpp"
+#include "command.hpp"
+#include "commands/operands.hpp"
+#include "core/dtype.hpp"
+#include "myriad/myriad.hpp"
+#include "stream.hpp"
+
+namespace myriad::cli {
+namespace {
+
+struct SolveOptions : Options {
+  std::string a, b;
+  bool equilibrate = false;
+  bool refine = false;
+};
+
+std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
+
+/// The system as it is factored: scaled to A' = diag(r) A diag(c) where that is asked for. Of a chunk, or of the one A that serves all.
+template <typename T>
+struct System {
+  Batch<T const> a;  ///< A' where it is needed besides its factors
+  Batch<T const> factors;
+  Matrices<T> factor_storage;
+  Matrices<int> pivots;
+  Matrices<Real<T>> row_scales, col_scales;
+  std::vector<int> info;
+
+  /// `a`: the matrices, `work`: a copy of them to be overwritten.
+  void factor(Job& job, SolveOptions const& options, Batch<T const> matrices, Matrices<T> const& work) {
+    Queue& queue = job.queue();
+    auto const n = [&](std::int64_t b) { return work.sizes().rows_of(b); };
+    auto const one = [](std::int64_t) { return std::int64_t{1}; };
+    info.assign(static_cast<std::size_t>(work.sizes().count), 0);
+    pivots.resize(sizes_like(work.sizes(), n, one));
+    if (options.equilibrate) {
+      row_scales.resize(pivots.sizes());
+      col_scales.resize(pivots.sizes());
+      // A zero row or column leaves the scales at one; the factorization then says which pivot is zero.
+      geequ<T>(queue, work.batch(), row_scales.batch(), col_scales.batch(), nullptr, nullptr, nullptr, nullptr);
+      laqge<T>(queue, work.batch(), row_scales.batch(), col_scales.batch());
+      if (options.refine) {
+        factor_storage.resize(work.sizes());
+        queue.wait();
+        std::copy_n(work.data(), work.elements(), factor_storage.data());
+      }
+    }
+    Matrices<T> const& target = options.equilibrate && options.refine ? factor_storage : work;
+    a = options.equilibrate ? Batch<T const>(work.batch()) : matrices;
+    getrf<T>(queue, target.batch(), pivots.batch(), info.data());
+    factors = target.batch();
+  }
+};
+
+/// The same first matrix for all of a batch of `count`, or the batch itself.
+template <typename B>
+[[nodiscard]] B for_all(B batch, bool broadcast, std::int64_t count) {
+  if (broadcast) {
+    batch.batch_stride = 0;
+    batch.count = count;
+  }
+  return batch;
+}
+
+template <typename T>
+int run(SolveOptions const& options, Job& job, Operands& o) {
+  bool const vectors = o.b->vectors();
+  io::ResultFile output(
+      options.output,
+      {matrix_field(
+          "x", o.dtype, vectors, [&](std::int64_t m) { return o.a_cols(m); }, [&](std::int64_t m) { return o.b_cols(m); })},
+      {.count = o.count, .single = o.single, .ragged = o.ragged()});
+  InfoFile info_file(options, o.count, o.single);
+
+  // One A for all right-hand sides is factored once. Where nothing is scaled or refined, the factors are never written down.
+  bool const once = o.a_input.broadcast;
+  bool const direct = !once && !options.equilibrate && !options.refine;
+  System<T> system;
+  Operand<T> only;
+  if (once) {
+    load<T>({.source = o.a.get(), .work = true}, 0, 1, only);
+    job.timed([&] { system.factor(job, options, only.view, only.work); });
+  } else {
+    o.a_input.view = direct || options.verify || (options.refine && !options.equilibrate);
+    o.a_input.work = !direct;
+  }
+  o.b_input.view = direct || options.verify || (options.refine && !options.equilibrate);
+  o.b_input.work = !direct;
+
+  Matrices<T> x_storage, scaled_b;
+  std::vector<int> info;
+  auto const bytes = [&](std::int64_t m) {
+    std::int64_t const n = o.a_cols(m), k = o.b_cols(m);
+    std::int64_t elements = direct || (options.refine && options.equilibrate) ? n * k : 0;
+    if (options.equilibrate && options.refine && !once) elements += n * n;
+    return elements * static_cast<std::int64_t>(sizeof(T)) + 4 * n;
+  };
+  std::array<Input, 2> const inputs{o.a_input, o.b_input};
+  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    auto& [a, b] = operands;
+    Queue& queue = job.queue();
+    info.assign(static_cast<std::size_t>(count), 0);
+    Matrices<T>* x = &x_storage;
+    if (direct) {
+      x_storage.resize(sizes_like(
+          sizes_of(b.view.ragged() ? b.view : a.view), [&](std::int64_t m) { return a.view.cols_of(m); },
+          [&](std::int64_t m) { return b.view.cols_of(m); }));
+      job.timed([&] { solve<T>(queue, a.view, b.view, x_storage.batch(), info.data()); });
+    } else {
+      job.timed([&] {
+        if (!once) system.factor(job, options, a.view, a.work);
+        auto const matrices = for_all(system.a, once, count), factors = for_all(system.factors, once, count);
+        auto const pivots = for_all(Batch<int const>(system.pivots.batch()), once, count);
+        Batch<Real<T> const> const r =
+            options.equilibrate ? for_all(Batch<Real<T> const>(system.row_scales.batch()), once, count) : Batch<Real<T> const>();
+        Batch<Real<T> const> const c =
+            options.equilibrate ? for_all(Batch<Real<T> const>(system.col_scales.batch()), once, count) : Batch<Real<T> const>();
+        if (options.equilibrate) laqge<T>(queue, b.work.batch(), r, {});
+        Batch<T const> right_hand_sides = b.view;
+        x = &b.work;
+        if (options.equilibrate && options.refine) {
+          x_storage.resize(b.work.sizes());
+          queue.wait();
+          std::copy_n(b.work.data(), b.work.elements(), x_storage.data());
+          right_hand_sides = b.work.batch();
+          x = &x_storage;
+        }
+        getrs<T>(queue, Op::none, factors, pivots, x->batch());
+        if (options.refine) gerfs<T>(queue, Op::none, matrices, factors, pivots, right_hand_sides, x->batch(), {}, {});
+        if (options.equilibrate) laqge<T>(queue, x->batch(), c, {});
+      });
+      for (std::int64_t m = 0; m < count; ++m) info[static_cast<std::size_t>(m)] = system.info[static_cast<std::size_t>(once ? 0 : m)];
+      spoil_failed(*x, count, info.data());
+    }
+    Matrices<T> const* const result = x;
+    judge<T>(job, first, count, info.data(), {&result, 1}, inputs, singular);
+    if (options.verify) verify_solution<T>(job, first, once ? for_all(only.view, true, count) : a.view, x->batch(), b.view, info.data());
+    void const* const data = x->data();
+    output.write(first, count, {&data, 1});
+    info_file.write(first, count, info.data());
+  });
+  output.commit();
+  info_file.commit();
+  return job.finish();
+}
+
+}  // namespace
+
+void add_solve(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SolveOptions>();
+  CLI::App& command = *app.add_subcommand("solve", "Solve A X = B by LU with partial pivoting");
+  command.add_option("A", options->a, matrices_help)->required();
+  command.add_option("B", options->b, right_hand_sides_help)->required();
+  add_options(
+      command, *options,
+      {.verify_help = "Report the worst componentwise backward error max |B - A X| / (|A| |X| + |B|), and of which matrix",
+       .output_help =
+           "Where X goes: .npy in the shape of B, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
+  command.add_flag("--equilibrate", options->equilibrate,
+                   "Scale rows and columns to size one first (LAPACK geequb), for badly scaled systems");
+  command.add_flag("--refine", options->refine, "Improve X by iterative refinement (LAPACK gerfs)");
+  command.callback([options, &action] {
+    action = [options] {
+      Job job("solve", "solved", *options);
+      Operands o = open_operands(options->a, options->b, Match::rows, *options);
+      for (std::int64_t m = 0; m < (o.a->ragged() ? o.a->count() : 1); ++m)
+        if (o.a->rows_of(m) != o.a->cols_of(m))
+          throw UsageError(fmt::format("{}: the matrices must be square, {} x {} is not; for least squares there is myriad lstsq",
+                                       o.a->file_of(m).empty() ? o.a->name() : o.a->file_of(m), o.a->rows_of(m), o.a->cols_of(m)));
+      job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "system", "systems", *o.a), o.dtype);
+      return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
+    };
+  });
+}
+
+}  // namespace myriad::cli

@@ -1,0 +1,14 @@
+#pragma once
+/// What reading and writing files throws.
+
+#include <stdexcept>
+
+namespace myriad::io {
+
+/// A file that cannot be read or written as asked. what() is one line that names the file and, where there is one, the line in it.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace myriad::io

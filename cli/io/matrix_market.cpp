@@ -1,0 +1,252 @@
+#include "io/matrix_market.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <system_error>
+#include <vector>
+
+#include "io/error.hpp"
+#include "myriad/types.hpp"
+
+namespace myriad::io {
+namespace {
+
+using Field = MarketHeader::Field;
+using Symmetry = MarketHeader::Symmetry;
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+/// Walks through the lines of a file and the words of a line, and knows where it is.
+class Lines {
+ public:
+  Lines(std::string_view bytes, std::string const& path, std::size_t offset = 0, std::int64_t next_line = 1)
+      : bytes_(bytes), path_(path), next_(offset), number_(next_line - 1) {}
+
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw Error(fmt::format("{}, line {}: {}", path_, std::max<std::int64_t>(number_, 1), problem));
+  }
+
+  /// Goes to the next line that is neither empty nor a comment; false at the end of the file.
+  bool next(bool skip_comments = true) {
+    while (next_ < bytes_.size()) {
+      std::size_t const end = std::min(bytes_.find('\n', next_), bytes_.size());
+      line_ = bytes_.substr(next_, end - next_);
+      next_ = end + 1;
+      ++number_;
+      skip_blanks();
+      if (!line_.empty() && !(skip_comments && line_[0] == '%')) return true;
+    }
+    line_ = {};
+    return false;
+  }
+
+  /// The next word of the line, empty at its end.
+  std::string_view word() {
+    skip_blanks();
+    std::size_t length = 0;
+    while (length < line_.size() && !blank(line_[length])) ++length;
+    std::string_view const result = line_.substr(0, length);
+    line_.remove_prefix(length);
+    return result;
+  }
+
+  void expect_end() {
+    if (std::string_view const rest = word(); !rest.empty()) fail(fmt::format("'{}' is more than the line should hold", rest));
+  }
+
+  std::int64_t integer(char const* what) {
+    std::string_view const text = word();
+    std::int64_t value = 0;
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || problem != std::errc() || end != text.data() + text.size())
+      fail(text.empty() ? fmt::format("{} is missing", what) : fmt::format("{} is '{}', not a whole number", what, text));
+    return value;
+  }
+
+  double real() {
+    std::string_view text = word();
+    if (text.empty()) fail("a value is missing");
+    if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
+    double value = 0;
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (end == text.data() + text.size()) {
+      if (problem == std::errc()) return value;
+      // Too large or too small for a double: infinity, zero or a denormal number, as everywhere else.
+      if (problem == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
+    }
+    // Fortran writes the exponent of a double with a D.
+    if (std::size_t const d = text.find_first_of("dD"); d != std::string_view::npos && d > 0) {
+      std::string const copy = std::string(text.substr(0, d)) + 'e' + std::string(text.substr(d + 1));
+      char* stop = nullptr;
+      value = std::strtod(copy.c_str(), &stop);
+      if (stop == copy.c_str() + copy.size() && copy.find_first_of("xX") == std::string::npos) return value;
+    }
+    fail(fmt::format("'{}' is not a number", text));
+  }
+
+  [[nodiscard]] std::int64_t number() const { return number_; }
+  [[nodiscard]] std::size_t offset() const { return std::min(next_, bytes_.size()); }
+
+ private:
+  void skip_blanks() {
+    std::size_t i = 0;
+    while (i < line_.size() && blank(line_[i])) ++i;
+    line_.remove_prefix(i);
+  }
+
+  std::string_view bytes_;
+  std::string const& path_;
+  std::string_view line_;
+  std::size_t next_;
+  std::int64_t number_;
+};
+
+template <typename E, std::size_t N>
+E choose(Lines const& lines, std::string_view what, std::string const& word, std::array<std::pair<std::string_view, E>, N> const& choices) {
+  for (auto const& [name, value] : choices)
+    if (name == word) return value;
+  std::string names;
+  for (auto const& [name, value] : choices) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  lines.fail(fmt::format("{} '{}' is not known; there are {}", what, word, names));
+}
+
+template <typename T>
+T mirror(T value, Symmetry symmetry) {
+  if (symmetry == Symmetry::skew) return -value;
+  if constexpr (is_complex<T>)
+    if (symmetry == Symmetry::hermitian) return std::conj(value);
+  return value;
+}
+
+template <typename T>
+T value_of(Lines& lines, Field field) {
+  if (field == Field::pattern) return T(1);
+  double const real = lines.real();
+  if constexpr (is_complex<T>) {
+    if (field == Field::complex) return T(real, lines.real());
+  }
+  return T(real);
+}
+
+}  // namespace
+
+bool looks_like_market(std::string_view bytes) { return lower(bytes.substr(0, 14)) == "%%matrixmarket"; }
+
+MarketHeader parse_market_header(std::string_view bytes, std::string const& path) {
+  Lines lines(bytes, path);
+  if (!looks_like_market(bytes) || !lines.next(false))
+    throw Error(fmt::format("{}: is not a Matrix Market file (it does not start with %%MatrixMarket)", path));
+  lines.word();
+  MarketHeader header;
+  if (std::string const object = lower(lines.word()); object != "matrix")
+    lines.fail(fmt::format("the object is '{}'; only 'matrix' can be read", object));
+  header.coordinate = choose<bool, 2>(lines, "format", lower(lines.word()), {{{"array", false}, {"coordinate", true}}});
+  header.field = choose<Field, 5>(lines, "field", lower(lines.word()),
+                                  {{{"real", Field::real},
+                                    {"double", Field::real},
+                                    {"complex", Field::complex},
+                                    {"integer", Field::integer},
+                                    {"pattern", Field::pattern}}});
+  header.symmetry = choose<Symmetry, 4>(lines, "symmetry", lower(lines.word()),
+                                        {{{"general", Symmetry::general},
+                                          {"symmetric", Symmetry::symmetric},
+                                          {"skew-symmetric", Symmetry::skew},
+                                          {"hermitian", Symmetry::hermitian}}});
+  lines.expect_end();
+  if (header.field == Field::pattern && !header.coordinate) lines.fail("an array cannot be a pattern");
+  if (header.symmetry == Symmetry::hermitian && header.field != Field::complex) lines.fail("only a complex matrix can be hermitian");
+  if (header.field == Field::pattern && header.symmetry == Symmetry::skew) lines.fail("a pattern cannot be skew-symmetric");
+
+  if (!lines.next()) lines.fail("the file ends before the line with the sizes");
+  header.rows = lines.integer("the number of rows");
+  header.cols = lines.integer("the number of columns");
+  if (header.coordinate) header.entries = lines.integer("the number of entries");
+  lines.expect_end();
+  if (header.rows < 0 || header.cols < 0 || header.entries < 0) lines.fail("a size is negative");
+  std::int64_t const elements = element_count({header.rows, header.cols});
+  if (header.symmetry != Symmetry::general && header.rows != header.cols)
+    lines.fail(fmt::format("a {} x {} matrix cannot be symmetric, skew-symmetric or hermitian", header.rows, header.cols));
+  if (!header.coordinate) {
+    std::int64_t const n = header.rows;
+    header.entries = header.symmetry == Symmetry::general ? elements : (elements + (header.symmetry == Symmetry::skew ? -n : n)) / 2;
+  }
+  header.data_offset = lines.offset();
+  header.data_line = lines.number() + 1;
+  return header;
+}
+
+template <typename T>
+void parse_market(std::string_view bytes, MarketHeader const& header, std::string const& path, T* out) {
+  std::int64_t const rows = header.rows, cols = header.cols;
+  if (header.coordinate || header.symmetry != Symmetry::general) std::fill_n(out, rows * cols, T(0));
+  if (header.field == Field::complex && !is_complex<T>) throw Error(fmt::format("{}: a complex matrix cannot be read as a real one", path));
+  bool const general = header.symmetry == Symmetry::general;
+
+  Lines lines(bytes, path, header.data_offset, header.data_line);
+  std::int64_t i = header.symmetry == Symmetry::skew ? 1 : 0, j = 0;  // the place of the next element of an array
+  for (std::int64_t k = 0; k < header.entries; ++k) {
+    if (!lines.next()) lines.fail(fmt::format("the file ends after {} of {} entries", k, header.entries));
+    if (header.coordinate) {
+      i = lines.integer("the row") - 1;
+      j = lines.integer("the column") - 1;
+      if (i < 0 || i >= rows || j < 0 || j >= cols)
+        lines.fail(fmt::format("entry ({}, {}) lies outside of the {} x {} matrix", i + 1, j + 1, rows, cols));
+      if (!general && i < j)
+        lines.fail(fmt::format("entry ({}, {}) lies above the diagonal; a file with symmetry holds the lower triangle", i + 1, j + 1));
+      if (header.symmetry == Symmetry::skew && i == j)
+        lines.fail(fmt::format("entry ({0}, {0}) of a skew-symmetric matrix is zero and not stored", i + 1));
+      T const value = value_of<T>(lines, header.field);
+      out[i * cols + j] += value;
+      if (!general && i != j) out[j * cols + i] += mirror(value, header.symmetry);
+    } else {
+      T const value = value_of<T>(lines, header.field);
+      out[i * cols + j] = value;
+      if (!general && i != j) out[j * cols + i] = mirror(value, header.symmetry);
+      if (++i == rows) {
+        ++j;
+        i = general ? 0 : header.symmetry == Symmetry::skew ? j + 1 : j;
+      }
+    }
+    lines.expect_end();
+  }
+  if (lines.next()) lines.fail(fmt::format("the file goes on after its {} entries", header.entries));
+}
+template void parse_market(std::string_view, MarketHeader const&, std::string const&, double*);
+template void parse_market(std::string_view, MarketHeader const&, std::string const&, std::complex<double>*);
+
+template <typename T>
+void save_market(std::string const& path, T const* data, std::int64_t rows, std::int64_t cols) {
+  fmt::memory_buffer text;
+  fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n", is_complex<T> ? "complex" : "real", rows,
+                 cols);
+  for (std::int64_t j = 0; j < cols; ++j)
+    for (std::int64_t i = 0; i < rows; ++i) {
+      T const value = data[i * cols + j];
+      if constexpr (is_complex<T>)
+        fmt::format_to(std::back_inserter(text), "{} {}\n", value.real(), value.imag());
+      else
+        fmt::format_to(std::back_inserter(text), "{}\n", value);
+    }
+  OutputFile file(path);
+  file.write_at(0, text.data(), text.size());
+  file.commit();
+}
+template void save_market(std::string const&, float const*, std::int64_t, std::int64_t);
+template void save_market(std::string const&, double const*, std::int64_t, std::int64_t);
+template void save_market(std::string const&, std::complex<float> const*, std::int64_t, std::int64_t);
+template void save_market(std::string const&, std::complex<double> const*, std::int64_t, std::int64_t);
+
+}  // namespace myriad::io

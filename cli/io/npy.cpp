@@ -1,0 +1,206 @@
+#include "io/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "io/error.hpp"
+
+namespace myriad::io {
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+
+/// Reads the Python dictionary literal of a header: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, std::string const& path) : text_(text), path_(path) {}
+
+  NpyHeader parse() {
+    NpyHeader header;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!accept('}')) {
+      std::string const key = string();
+      expect(':');
+      if (key == "descr") {
+        skip_blanks();
+        if (at_ < text_.size() && text_[at_] == '[') throw Error(fmt::format("{}: holds records (a structured dtype), not numbers", path_));
+        header.descr = string();
+        descr = true;
+      } else if (key == "fortran_order") {
+        header.fortran_order = boolean();
+        order = true;
+      } else if (key == "shape") {
+        header.shape = tuple();
+        shape = true;
+      } else {
+        fail();
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!descr || !order || !shape) fail();
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw Error(fmt::format("{}: the .npy header is damaged", path_)); }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+  bool accept(char c) {
+    skip_blanks();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail();
+  }
+  std::string string() {
+    skip_blanks();
+    char const quote = at_ < text_.size() ? text_[at_] : '\0';
+    if (quote != '\'' && quote != '"') fail();
+    std::size_t const end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) fail();
+    std::string const result(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return result;
+  }
+  bool boolean() {
+    skip_blanks();
+    for (auto const& [word, value] : {std::pair{std::string_view("True"), true}, {"False", false}})
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += word.size();
+        return value;
+      }
+    fail();
+  }
+  Shape tuple() {
+    Shape shape;
+    expect('(');
+    while (!accept(')')) {
+      skip_blanks();
+      std::int64_t value = 0;
+      auto const [end, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+      if (problem != std::errc() || value < 0) fail();
+      at_ = static_cast<std::size_t>(end - text_.data());
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
+      shape.push_back(value);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return shape;
+  }
+
+  std::string_view text_;
+  std::string const& path_;
+  std::size_t at_ = 0;
+};
+
+std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+}  // namespace
+
+std::string to_string(Shape const& shape) {
+  if (shape.size() == 1) return fmt::format("({},)", shape[0]);
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+std::int64_t element_count(Shape const& shape) {
+  std::int64_t count = 1;
+  // A zero anywhere makes the array empty, however large the other extents are.
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  for (std::int64_t const extent : shape) {
+    if (count > std::numeric_limits<std::int64_t>::max() / 16 / extent)
+      throw Error(fmt::format("an array of shape {} is too large", to_string(shape)));
+    count *= extent;
+  }
+  return count;
+}
+
+bool looks_like_npy(std::string_view bytes) { return bytes.starts_with(magic); }
+
+NpyHeader parse_npy_header(std::string_view bytes, std::string const& path) {
+  if (!looks_like_npy(bytes)) throw Error(fmt::format("{}: is not an .npy file (it does not start with \\x93NUMPY)", path));
+  if (bytes.size() < 10) throw Error(fmt::format("{}: the file ends inside its .npy header", path));
+  int const version = static_cast<unsigned char>(bytes[6]);
+  if (version < 1 || version > 3) throw Error(fmt::format("{}: .npy format version {} is not known", path, version));
+  std::size_t const length_size = version == 1 ? 2 : 4;
+  std::size_t const start = 8 + length_size;
+  if (bytes.size() < start) throw Error(fmt::format("{}: the file ends inside its .npy header", path));
+  std::uint64_t const length = little_endian(bytes.substr(8, length_size));
+  if (bytes.size() - start < length) throw Error(fmt::format("{}: the file ends inside its .npy header", path));
+  NpyHeader header = HeaderParser(bytes.substr(start, length), path).parse();
+  header.data_offset = start + length;
+  return header;
+}
+
+Stored stored_type(NpyHeader const& header, std::string const& path) {
+  std::string const& descr = header.descr;
+  if (descr.size() >= 2) {
+    char const order = descr[0];
+    std::string_view const type = std::string_view(descr).substr(1);
+    static constexpr std::pair<std::string_view, Stored> types[] = {
+        {"b1", Stored::b1}, {"i1", Stored::i1}, {"i2", Stored::i2},  {"i4", Stored::i4}, {"i8", Stored::i8},
+        {"u1", Stored::u1}, {"u2", Stored::u2}, {"u4", Stored::u4},  {"u8", Stored::u8}, {"f4", Stored::f4},
+        {"f8", Stored::f8}, {"c8", Stored::c8}, {"c16", Stored::c16}};
+    if (type[0] == 'O') throw Error(fmt::format("{}: holds Python objects (dtype object), not numbers", path));
+    for (auto const& [name, stored] : types) {
+      if (type != name) continue;
+      constexpr char here = std::endian::native == std::endian::little ? '<' : '>';
+      if (order == here || order == '=' || order == '|' || size_of(stored) == 1) return stored;
+      throw Error(fmt::format("{}: holds numbers in the byte order of other machines ('{}'); in NumPy, a.astype('{}') converts them", path,
+                              descr, type));
+    }
+  }
+  throw Error(fmt::format("{}: holds elements of type '{}'; Myriad computes with f4, f8, c8 and c16", path, descr));
+}
+
+std::string npy_preamble(std::string_view descr, Shape const& shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, to_string(shape));
+  // 10 bytes of magic, version and length come before, a newline after; so small a header always fits version 1.0.
+  text.append(63 - (10 + text.size()) % 64, ' ');
+  text += '\n';
+  std::string preamble(magic);
+  preamble += {'\1', '\0', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return preamble + text;
+}
+
+NpyWriter::NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size, std::size_t parts)
+    : file_(std::move(path)), written_(parts, 0) {
+  std::string const preamble = npy_preamble(descr, shape);
+  std::uint64_t const size = static_cast<std::uint64_t>(element_count(shape)) * item_size;
+  offset_ = preamble.size();
+  part_size_ = size / parts;
+  file_.reserve(offset_ + size);
+  file_.write_at(0, preamble.data(), preamble.size());
+}
+
+void NpyWriter::append(void const* data, std::size_t size, std::size_t part) {
+  if (written_.at(part) + size > part_size_) throw Error(fmt::format("{}: more elements than its shape holds", file_.path()));
+  file_.write_at(offset_ + part * part_size_ + written_[part], data, size);
+  written_[part] += size;
+}
+
+void NpyWriter::commit() {
+  if (std::any_of(written_.begin(), written_.end(), [this](std::uint64_t w) { return w != part_size_; }))
+    throw Error(fmt::format("{}: fewer elements than its shape holds", file_.path()));
+  file_.commit();
+}
+
+}  // namespace myriad::io

@@ -1,0 +1,167 @@
+#include "io/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "io/error.hpp"
+
+namespace myriad::io {
+namespace {
+
+/// The temporary files that exist. A signal handler reads this, so it is plain memory: a slot counts when `used` is 2.
+struct Slot {
+  std::atomic<int> used{0};
+  std::array<char, PATH_MAX> path{};
+};
+std::array<Slot, 16> slots;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+int enter(std::string const& path) {
+  if (path.size() >= PATH_MAX) return -1;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    int expected = 0;
+    if (!slots[i].used.compare_exchange_strong(expected, 1)) continue;
+    std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
+    slots[i].used = 2;
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void leave(int slot) {
+  if (slot >= 0) slots[static_cast<std::size_t>(slot)].used = 0;
+}
+
+extern "C" void remove_unfinished(int number) {
+  for (Slot& slot : slots)
+    if (slot.used == 2) ::unlink(slot.path.data());
+  if (number == SIGBUS) {
+    constexpr std::string_view text = "myriad: an input file became shorter while it was read\n";
+    static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+    ::_exit(2);
+  }
+  std::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+std::string folder_of(std::string const& path) {
+  std::string const folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+void write_all(int fd, std::uint64_t offset, void const* data, std::size_t size, std::string const& path) {
+  auto const* p = static_cast<char const*>(data);
+  while (size > 0) {
+    ssize_t const written = ::pwrite(fd, p, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+    p += written;
+    offset += static_cast<std::uint64_t>(written);
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) throw Error("the name of the output file is empty");
+  struct stat status {};
+  if (::stat(path_.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) throw Error(fmt::format("{}: cannot be written: it is a directory", path_));
+    if (!S_ISREG(status.st_mode)) throw Error(fmt::format("{}: cannot be written: it is not a regular file", path_));
+    if (::access(path_.c_str(), W_OK) != 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  }
+  // The rename must hit the file behind a symbolic link, not the link.
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(path_, ignored))
+    if (auto const target = std::filesystem::weakly_canonical(path_, ignored); !ignored) path_ = target.string();
+
+  temporary_ = fmt::format("{}.{}.part", path_, ::getpid());
+  fd_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  slot_ = enter(temporary_);
+}
+
+OutputFile::~OutputFile() { discard(); }
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::exchange(other.fd_, -1)),
+      slot_(std::exchange(other.slot_, -1)) {}
+
+void OutputFile::discard() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  leave(std::exchange(slot_, -1));
+}
+
+void OutputFile::reserve(std::uint64_t size) {
+  // File systems that cannot do this (EOPNOTSUPP) find out that they are full while writing, which is an error all the same.
+  if (size > 0 && ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) != 0 &&
+      (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
+    throw Error(fmt::format("{}: cannot be written: {} ({} bytes needed)", path_, std::strerror(errno), size));
+}
+
+void OutputFile::write_at(std::uint64_t offset, void const* data, std::size_t size) { write_all(fd_, offset, data, size, path_); }
+
+void OutputFile::commit() {
+  int const closed = ::close(std::exchange(fd_, -1));
+  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    std::string const reason = std::strerror(errno);
+    discard();
+    throw Error(fmt::format("{}: cannot be written: {}", path_, reason));
+  }
+  temporary_.clear();
+  leave(std::exchange(slot_, -1));
+}
+
+SpoolFile::SpoolFile(std::string const& beside) : name_(beside) {
+  std::string pattern = folder_of(beside) + "/.myriad-XXXXXX";
+  fd_ = ::mkstemp(pattern.data());
+  if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", beside, std::strerror(errno)));
+  ::unlink(pattern.c_str());
+}
+
+SpoolFile::~SpoolFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+SpoolFile::SpoolFile(SpoolFile&& other) noexcept : name_(std::move(other.name_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
+void SpoolFile::append(void const* data, std::size_t size) {
+  write_all(fd_, size_, data, size, name_);
+  size_ += size;
+}
+
+std::size_t SpoolFile::read_at(std::uint64_t offset, void* data, std::size_t size) const {
+  for (;;) {
+    ssize_t const got = ::pread(fd_, data, size, static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw Error(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)));
+  }
+}
+
+void install_signal_cleanup() {
+  struct sigaction action {};
+  action.sa_handler = remove_unfinished;
+  sigemptyset(&action.sa_mask);
+  for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGBUS}) ::sigaction(number, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace myriad::io

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace myriad::io {
+
+/// A file that appears under its name only when it is complete: it is written beside it and renamed by commit().
+///
+/// A destructor without commit(), and SIGINT, SIGTERM or SIGHUP after install_signal_cleanup(), remove what was written.
+class OutputFile {
+ public:
+  /// Creates the temporary file, so that a name that cannot be written is found before any work is done. Throws Error.
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+  /// Where the bytes are until commit().
+  [[nodiscard]] std::string const& temporary_path() const noexcept { return temporary_; }
+
+  /// Claims the space on the disk, so that a full one is found before any work is done. Throws Error.
+  void reserve(std::uint64_t size);
+  void write_at(std::uint64_t offset, void const* data, std::size_t size);
+  /// Gives the file its name; nothing may be written afterwards.
+  void commit();
+
+ private:
+  void discard() noexcept;
+
+  std::string path_;
+  std::string temporary_;
+  int fd_ = -1;
+  int slot_ = -1;
+};
+
+/// A nameless file in the folder of `beside`, gone with the object; for what must wait until something else is written.
+class SpoolFile {
+ public:
+  explicit SpoolFile(std::string const& beside);
+  ~SpoolFile();
+  SpoolFile(SpoolFile&& other) noexcept;
+  SpoolFile& operator=(SpoolFile&&) = delete;
+
+  void append(void const* data, std::size_t size);
+  /// Reads up to `size` bytes; returns how many there were.
+  [[nodiscard]] std::size_t read_at(std::uint64_t offset, void* data, std::size_t size) const;
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::string name_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// From now on SIGINT, SIGTERM and SIGHUP remove unfinished output files before they end the program as usual, and so does SIGBUS, with a
+/// line that says why: an input file became shorter while it was read. Writing past the limit on file sizes becomes an error instead of a
+/// signal.
+void install_signal_cleanup();
+
+}  // namespace myriad::io

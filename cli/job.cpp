@@ -1,0 +1,200 @@
+#include "job.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "command.hpp"
+
+namespace myriad::cli {
+namespace {
+
+constexpr std::size_t listed_failures = 5;
+
+double seconds_of(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  return fmt::format("{:.0f} min {:.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+}
+
+std::string rate(double per_second) {
+  if (per_second >= 1e6) return fmt::format("{:.3g} million", per_second / 1e6);
+  return fmt::format("{:.3g}", per_second);
+}
+
+}  // namespace
+
+std::optional<Dtype> Options::convert_to() const {
+  if (dtype.empty()) return std::nullopt;
+  if (auto const result = io::parse_dtype(dtype)) return result;
+  throw UsageError(fmt::format("--dtype '{}' is not known; there are f4, f8, c8 and c16", dtype));
+}
+
+Backend parse_backend(std::string const& text) {
+  if (text == "auto") return Backend::automatic;
+  if (text == "cpu") return Backend::cpu;
+  if (text == "gpu") return Backend::gpu;
+  throw UsageError(fmt::format("--backend '{}' is not known; there are auto, cpu and gpu", text));
+}
+
+char const* name_of(Backend backend) { return backend == Backend::gpu ? "gpu" : backend == Backend::cpu ? "cpu" : "auto"; }
+
+void add_options(CLI::App& app, Options& options, Offers const& offers) {
+  app.add_option("-o,--output", options.output, offers.output_help)->required()->type_name("FILE");
+  if (offers.info)
+    app.add_option("--info", options.info,
+                   "Save what happened to each matrix as .npy of int32: 0 good, i > 0 as LAPACK's info, -1 where the result is not finite "
+                   "(NaN or infinity "
+                   "in the input, or overflow)")
+        ->type_name("FILE");
+  app.add_option("--backend", options.backend, "Where to compute: auto (the first GPU, else the CPU), cpu, gpu")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20).description(""));
+  app.add_option("--dtype", options.dtype,
+                 "Convert the inputs to this type first: f4, f8, c8, c16. Default: what they hold, promoted as NumPy does")
+      ->type_name("TYPE");
+  app.add_option("--chunk", options.chunk,
+                 "Memory for the matrices that are worked on at a time, with their results; another such chunk is read meanwhile. "
+                 "Suffixes K, M, G. A single larger matrix takes what it needs. Default 256M")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false).description(""));
+  if (offers.verify) {
+    app.add_flag("--verify", options.verify, offers.verify_help);
+    app.add_option("--tolerance", options.tolerance, "With --verify: matrices with a larger backward error count as failed")
+        ->type_name("E")
+        ->check(CLI::PositiveNumber.description(""));
+  }
+  app.add_flag("--json", options.json, "Print the summary as JSON");
+}
+
+Job::Job(std::string command, std::string verb, Options const& options)
+    : command_(std::move(command)),
+      verb_(std::move(verb)),
+      options_(options),
+      queue_({.backend = parse_backend(options.backend), .threads = options.threads}) {}
+
+void Job::describe(std::vector<io::Source const*> inputs, std::int64_t count, std::string what, Dtype dtype) {
+  inputs_ = std::move(inputs);
+  count_ = count;
+  what_ = std::move(what);
+  dtype_ = dtype;
+}
+
+std::string Job::file_of(std::int64_t b) const {
+  for (io::Source const* source : inputs_)
+    if (b < source->count())
+      if (std::string file = source->file_of(b); !file.empty()) return file;
+  return {};
+}
+
+std::string Job::label(std::int64_t b) const {
+  std::string const file = file_of(b);
+  return file.empty() ? fmt::format("matrix {}", b) : fmt::format("matrix {} ({})", b, file);
+}
+
+void Job::fail(std::int64_t b, int info, std::function<std::string()> const& reason) {
+  ++failed_;
+  if (failures_.size() < listed_failures) failures_.push_back({b, info, reason()});
+}
+
+void Job::verified(std::int64_t b, double error) {
+  if (options_.tolerance > 0 && !(error <= options_.tolerance))
+    fail(b, 0, [&] { return fmt::format("backward error {:.2e} is above the tolerance {:.2e}", error, options_.tolerance); });
+  // Written so that a NaN becomes and stays the worst.
+  if (!worst_ || (!std::isnan(*worst_) && !(error <= *worst_))) {
+    worst_ = error;
+    worst_matrix_ = b;
+  }
+}
+
+void Job::progress(std::int64_t done) {
+  auto const now = Clock::now();
+  double const seconds = seconds_of(now - start_);
+  if (seconds < 1 || count_ <= 0 || !::isatty(STDERR_FILENO) || seconds_of(now - drawn_) < 0.1) return;
+  drawn_ = now;
+  bar_ = true;
+  constexpr int width = 40;
+  double const share = static_cast<double>(done) / static_cast<double>(count_);
+  std::string const bar(static_cast<std::size_t>(share * width), '#');
+  double const left = done > 0 ? seconds / share - seconds : 0;
+  fmt::print(stderr, "\r[{:<{}}] {:3.0f}%  {} of {}, {} left\x1b[K", bar, width, share * 100, done, count_, duration(left));
+  std::fflush(stderr);
+}
+
+void Job::clear_progress() {
+  if (bar_) fmt::print(stderr, "\r\x1b[K");
+  bar_ = false;
+}
+
+int Job::finish() {
+  double const seconds = seconds_of(Clock::now() - start_), compute = seconds_of(compute_);
+  clear_progress();
+  if (options_.json)
+    print_json(seconds, compute);
+  else
+    print_summary(seconds, compute);
+  std::fflush(stdout);
+  if (failed_ == 0) return exit_good;
+
+  std::string text = fmt::format("myriad {}: {} of {} {} failed\n", command_, failed_, count_, count_ == 1 ? "matrix" : "matrices");
+  for (Failure const& f : failures_) text += fmt::format("  {}: {}\n", label(f.matrix), f.reason);
+  if (failed_ > static_cast<std::int64_t>(failures_.size()))
+    text += fmt::format("  and {} more\n", failed_ - static_cast<std::int64_t>(failures_.size()));
+  fmt::print(stderr, "{}", text);
+  return exit_failed_matrices;
+}
+
+void Job::print_summary(double seconds, double compute) const {
+  fmt::print("{} {}, {}, in {}", verb_, what_, io::name_of(dtype_), duration(seconds));
+  if (compute > 0 && count_ > 0)
+    fmt::print("; computing took {} ({} a second) on {} with {} thread{}", duration(compute), rate(static_cast<double>(count_) / compute),
+               name_of(queue_.backend()), queue_.threads(), queue_.threads() == 1 ? "" : "s");
+  fmt::print("\n");
+  if (worst_) fmt::print("worst backward error {:.2e}, {}\n", *worst_, label(worst_matrix_));
+}
+
+void Job::print_json(double seconds, double compute) const {
+  using nlohmann::json;
+  // JSON has no NaN and no infinity.
+  auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); };
+  json inputs = json::array();
+  for (io::Source const* source : inputs_) inputs.push_back(source->name());
+  json failures = json::array();
+  for (Failure const& f : failures_) {
+    json entry{{"matrix", f.matrix}, {"info", f.info}, {"reason", f.reason}};
+    if (std::string const file = file_of(f.matrix); !file.empty()) entry["file"] = file;
+    failures.push_back(std::move(entry));
+  }
+  json summary{{"command", command_},
+               {"inputs", inputs},
+               {"output", options_.output},
+               {"dtype", io::name_of(dtype_)},
+               {"count", count_},
+               {"rows", inputs_.empty() ? 0 : inputs_[0]->rows()},
+               {"cols", inputs_.empty() ? 0 : inputs_[0]->cols()},
+               {"ragged", !inputs_.empty() && inputs_[0]->ragged()},
+               {"backend", name_of(queue_.backend())},
+               {"threads", queue_.threads()},
+               {"seconds", seconds},
+               {"compute_seconds", compute},
+               {"matrices_per_second", compute > 0 ? number(static_cast<double>(count_) / compute) : json(nullptr)},
+               {"failed", failed_},
+               {"failures", failures}};
+  if (worst_) {
+    summary["worst_backward_error"] = number(*worst_);
+    summary["worst_matrix"] = worst_matrix_;
+    if (std::string const file = file_of(worst_matrix_); !file.empty()) summary["worst_file"] = file;
+  }
+  fmt::print("{}\n", summary.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+}  // namespace myriad::cli

@@ -1,0 +1,109 @@
+#pragma once
+/// One run of a subcommand: the options that all share, the queue, what went wrong, how long it took, and the summary at its end.
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/source.hpp"
+#include "myriad/queue.hpp"
+#include "myriad/types.hpp"
+
+namespace myriad::cli {
+
+/// What every computing subcommand takes.
+struct Options {
+  std::string output;
+  std::string info;
+  std::string backend = "auto";
+  int threads = 0;
+  std::string dtype;
+  std::uint64_t chunk = std::uint64_t{256} << 20;
+  bool verify = false;
+  double tolerance = 0;  ///< 0: none
+  bool json = false;
+
+  [[nodiscard]] std::optional<Dtype> convert_to() const;
+};
+
+/// Which of the options a subcommand has.
+struct Offers {
+  bool info = true;
+  bool verify = true;
+  char const* verify_help = "";
+  char const* output_help = "";
+};
+
+/// Declares the options on a subcommand.
+void add_options(CLI::App& app, Options& options, Offers const& offers);
+
+/// "auto", "cpu" or "gpu".
+[[nodiscard]] Backend parse_backend(std::string const& text);
+[[nodiscard]] char const* name_of(Backend backend);
+
+class Job {
+ public:
+  Job(std::string command, std::string verb, Options const& options);
+
+  [[nodiscard]] Options const& options() const { return options_; }
+  [[nodiscard]] Queue& queue() { return queue_; }
+
+  /// The inputs, the first of which names the matrices, and what the summary says of them.
+  void describe(std::vector<io::Source const*> inputs, std::int64_t count, std::string what, Dtype dtype);
+
+  /// Runs work of the library and counts the time it takes.
+  template <typename F>
+  void timed(F&& work) {
+    auto const start = Clock::now();
+    work();
+    queue_.wait();
+    compute_ += Clock::now() - start;
+  }
+
+  /// Matrix b failed. `reason` is only called for the few that are listed.
+  void fail(std::int64_t b, int info, std::function<std::string()> const& reason);
+  /// The backward error of matrix b.
+  void verified(std::int64_t b, double error);
+  /// Shows how far the work is, on a terminal and once it has taken a second.
+  void progress(std::int64_t done);
+  /// Prints the summary and what failed; returns the exit status.
+  [[nodiscard]] int finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Failure {
+    std::int64_t matrix;
+    int info;
+    std::string reason;
+  };
+
+  [[nodiscard]] std::string label(std::int64_t b) const;
+  [[nodiscard]] std::string file_of(std::int64_t b) const;
+  void print_summary(double seconds, double compute) const;
+  void print_json(double seconds, double compute) const;
+  void clear_progress();
+
+  std::string command_, verb_;
+  Options options_;
+  Queue queue_;
+  std::vector<io::Source const*> inputs_;
+  std::string what_;
+  Dtype dtype_ = Dtype::f64;
+  std::int64_t count_ = 0;
+  std::vector<Failure> failures_;  ///< the first few
+  std::int64_t failed_ = 0;
+  std::optional<double> worst_;  ///< NaN where one of the errors is
+  std::int64_t worst_matrix_ = -1;
+  Clock::time_point start_ = Clock::now();
+  Clock::duration compute_{};
+  Clock::time_point drawn_{};
+  bool bar_ = false;  ///< a progress bar stands on the terminal
+};
+
+}  // namespace myriad::cli

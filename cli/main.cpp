@@ -1,0 +1,77 @@
+/// The myriad program: the library's routines on files.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "command.hpp"
+#include "io/output_file.hpp"
+#include "myriad/version.hpp"
+
+namespace {
+
+using namespace myriad::cli;
+
+/// One line on stderr, whatever the text.
+int refuse(std::string const& command, std::string_view problem) {
+  std::string line(problem.substr(0, problem.find_last_not_of("\n ") + 1));
+  for (char& c : line)
+    if (c == '\n') c = ' ';
+  fmt::print(stderr, "myriad{}{}: {}\n", command.empty() ? "" : " ", command, line);
+  return exit_bad_input;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Dense linear algebra for a myriad of small matrices.\n"
+      "Exit status: 0 all well; 1 finished, but some matrices failed; 2 bad usage or input. Matrices, rows and columns are counted from 0 "
+      "unless said otherwise.",
+      "myriad");
+  app.set_version_flag("--version", MYRIAD_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(26);
+
+  Action action;
+  add_solve(app, action);
+  add_multiply(app, action);
+  add_inverse(app, action);
+  add_lstsq(app, action);
+  add_det(app, action);
+  add_lu(app, action);
+  add_cholesky(app, action);
+  add_qr(app, action);
+  add_convert(app, action);
+  add_info(app, action);
+#ifdef MYRIAD_WITH_BENCH
+  add_bench(app, action);
+#endif
+
+  std::string command;
+  auto const name_command = [&] {
+    if (auto const given = app.get_subcommands(); !given.empty()) command = given.front()->get_name();
+  };
+  try {
+    app.parse(argc, argv);
+    name_command();
+    return action();
+  } catch (CLI::ParseError const& problem) {
+    if (problem.get_exit_code() == 0) return app.exit(problem);  // --help, --version
+    name_command();
+    return refuse(command, fmt::format("{} (see myriad {}{}--help)", problem.what(), command, command.empty() ? "" : " "));
+  } catch (std::bad_alloc const&) {
+    return refuse(command, "not enough memory; a smaller --chunk may help");
+  } catch (std::exception const& problem) {
+    return refuse(command, problem.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  myriad::io::install_signal_cleanup();
+  return run(argc, argv);
+}

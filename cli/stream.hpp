@@ -1,0 +1,151 @@
+#pragma once
+/// Batches that need not fit into memory: chunk after chunk is computed while the next one is read.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "io/source.hpp"
+#include "job.hpp"
+#include "matrices.hpp"
+#include "myriad/batch.hpp"
+
+namespace myriad::cli {
+
+/// One input of a command and what the command needs of it.
+struct Input {
+  io::Source const* source = nullptr;
+  bool view = true;        ///< the matrices, to be read
+  bool work = false;       ///< a row-major copy, to be overwritten
+  bool broadcast = false;  ///< one matrix that is used for all of the batch
+};
+
+/// The part of an input that belongs to a chunk.
+template <typename T>
+struct Operand {
+  Batch<T const> view;
+  Matrices<T> work;
+  Matrices<T> original;  ///< what `view` shows, where it is not the file's own memory
+};
+
+[[nodiscard]] inline Sizes sizes_of(io::Source const& source, std::int64_t first, std::int64_t count) {
+  auto const rows = [&](std::int64_t b) { return source.rows_of(first + b); };
+  auto const cols = [&](std::int64_t b) { return source.cols_of(first + b); };
+  if (!source.ragged()) return Sizes::from(count, false, rows, cols, source.rows(), source.cols());
+  return sizes_like(Sizes::from(count, true, rows, cols, 0, 0), rows, cols);
+}
+
+template <typename T>
+void load(Input const& input, std::int64_t first, std::int64_t count, Operand<T>& operand) {
+  io::Source const& source = *input.source;
+  Dtype const dtype = dtype_of<T>;
+  std::int64_t const from = input.broadcast ? 0 : first;
+  std::int64_t const many = input.broadcast ? std::min<std::int64_t>(count, 1) : count;
+  auto const direct = source.direct(dtype);
+  if (direct) source.populate(from, many);
+  if (input.view) {
+    if (direct) {
+      auto const* const data = static_cast<T const*>(direct->data);
+      operand.view = {.data = data + from * direct->batch_stride,
+                      .rows = source.rows(),
+                      .cols = source.cols(),
+                      .row_stride = std::max<std::int64_t>(direct->row_stride, 1),
+                      .col_stride = std::max<std::int64_t>(direct->col_stride, 1),
+                      .batch_stride = direct->batch_stride,
+                      .count = many};
+    } else {
+      operand.original.resize(sizes_of(source, from, many));
+      source.read(from, many, dtype, operand.original.data());
+      operand.view = operand.original.batch();
+    }
+    if (input.broadcast) {
+      operand.view.batch_stride = 0;
+      operand.view.count = count;
+    }
+  }
+  if (input.work) {
+    Matrices<T>& work = operand.work;
+    Sizes sizes = sizes_of(source, from, many);
+    sizes.count = count;
+    work.resize(std::move(sizes));
+    if (input.view && !direct)
+      std::copy_n(operand.original.data(), operand.original.elements(), work.data());
+    else
+      source.read(from, many, dtype, work.data());
+    if (input.broadcast)
+      for (std::int64_t b = 1; b < count; ++b) std::copy_n(work.data(), work.elements_of(0), work.matrix(b));
+  }
+}
+
+/// Bytes that `load` keeps for matrix b.
+template <typename T>
+[[nodiscard]] std::int64_t bytes_of(Input const& input, std::int64_t b) {
+  std::int64_t const m = input.broadcast ? 0 : b;
+  std::int64_t const elements = input.source->rows_of(m) * input.source->cols_of(m);
+  std::int64_t const copies = (input.view && !input.broadcast ? 1 : 0) + (input.work ? 1 : 0);
+  return elements * copies * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// First matrix of each chunk, and the count of all at the end.
+template <typename Bytes>
+[[nodiscard]] std::vector<std::int64_t> chunk_starts(std::int64_t count, bool ragged, std::int64_t limit, Bytes&& bytes) {
+  std::vector<std::int64_t> starts{0};
+  if (count == 0) return starts;
+  if (!ragged) {
+    std::int64_t const step = std::max<std::int64_t>(limit / std::max<std::int64_t>(bytes(0), 1), 1);
+    for (std::int64_t first = step; first < count; first += step) starts.push_back(first);
+  } else {
+    std::int64_t held = 0;
+    for (std::int64_t b = 0; b < count; ++b) {
+      std::int64_t const more = bytes(b);
+      if (held > 0 && held + more > limit) {
+        starts.push_back(b);
+        held = 0;
+      }
+      held += more;
+    }
+  }
+  starts.push_back(count);
+  return starts;
+}
+
+/// Calls body(first, count, operands) for chunk after chunk of a batch of `count` matrices, in order, while a thread loads the next chunk.
+///
+/// `result_bytes(b)`: what the body itself keeps for matrix b. At most two chunks are held, each of at most --chunk bytes or one matrix.
+template <typename T, std::size_t N, typename Bytes, typename Body>
+void stream(Job& job, std::int64_t count, std::array<Input, N> const& inputs, Bytes&& result_bytes, Body&& body) {
+  bool ragged = false;
+  for (Input const& input : inputs) ragged = ragged || input.source->ragged();
+  auto const bytes = [&](std::int64_t b) {
+    std::int64_t sum = result_bytes(b);
+    for (Input const& input : inputs) sum += bytes_of<T>(input, b);
+    return sum;
+  };
+  auto const limit = static_cast<std::int64_t>(std::min<std::uint64_t>(job.options().chunk, std::uint64_t{1} << 62));
+  // Smaller chunks where a few would do: reading and computing then overlap from the start. 16 MiB keep both busy for milliseconds.
+  std::int64_t target = limit;
+  if (!ragged && count > 0)
+    target = std::min(limit, std::max<std::int64_t>(count * std::max<std::int64_t>(bytes(0), 1) / 8, std::int64_t{16} << 20));
+  std::vector<std::int64_t> const starts = chunk_starts(count, ragged, target, bytes);
+
+  std::array<std::array<Operand<T>, N>, 2> slots;
+  auto const load_chunk = [&](std::size_t k) {
+    for (std::size_t i = 0; i < N; ++i) load<T>(inputs[i], starts[k], starts[k + 1] - starts[k], slots[k % 2][i]);
+  };
+  if (starts.size() > 1) load_chunk(0);
+  for (std::size_t k = 0; k + 1 < starts.size(); ++k) {
+    std::future<void> next;
+    if (k + 2 < starts.size()) next = std::async(std::launch::async, load_chunk, k + 1);
+    std::int64_t const first = starts[k], many = starts[k + 1] - first;
+    body(first, many, slots[k % 2]);
+    for (Input const& input : inputs)
+      if (!input.broadcast && input.source->direct(dtype_of<T>)) input.source->release(first, many);
+    if (next.valid()) next.get();
+    job.progress(first + many);
+  }
+}
+
+}  // namespace myriad::cli

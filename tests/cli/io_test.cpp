@@ -1,0 +1,501 @@
+/// Reading and writing files: every format, and everything that can be wrong with a file.
+
+#include <gtest/gtest.h>
+#include <minizip/unzip.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "io/element.hpp"
+#include "io/error.hpp"
+#include "io/mapped_file.hpp"
+#include "io/matrix_market.hpp"
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+#include "io/output_file.hpp"
+#include "io/paths.hpp"
+#include "io/results.hpp"
+#include "io/source.hpp"
+#include "temporary_folder.hpp"
+
+namespace myriad::io {
+namespace {
+
+using test::TemporaryFolder;
+using c64 = std::complex<double>;
+
+/// The text of the Error that f throws.
+template <typename F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+::testing::AssertionResult contains(std::string const& text, std::string const& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << text << "' does not contain '" << part << "'";
+}
+
+std::string npy_bytes(std::string const& dictionary, std::string const& data, int version = 1) {
+  std::string bytes = "\x93NUMPY";
+  bytes += static_cast<char>(version);
+  bytes += '\0';
+  std::size_t const length = dictionary.size() + 1;
+  for (std::size_t i = 0; i < (version == 1 ? 2U : 4U); ++i) bytes += static_cast<char>(length >> (8 * i) & 0xff);
+  return bytes + dictionary + "\n" + data;
+}
+
+template <typename T>
+std::string raw(std::vector<T> const& values) {
+  return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
+}
+
+template <typename T>
+std::vector<T> read_all(Source const& source) {
+  std::int64_t elements = 0;
+  for (std::int64_t b = 0; b < source.count(); ++b) elements += source.rows_of(b) * source.cols_of(b);
+  std::vector<T> out(static_cast<std::size_t>(elements), T(-77));
+  source.read(0, source.count(), dtype_of<T>, out.data());
+  return out;
+}
+
+struct Io : ::testing::Test {
+  TemporaryFolder folder;
+};
+
+// .npy
+
+TEST_F(Io, NpyHeaderIsReadInEveryVersionAndSpelling) {
+  for (int version : {1, 2, 3}) {
+    NpyHeader const h = parse_npy_header(npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", "", version), "f");
+    EXPECT_EQ(h.descr, "<f8");
+    EXPECT_FALSE(h.fortran_order);
+    EXPECT_EQ(h.shape, (Shape{3, 4}));
+  }
+  NpyHeader const h = parse_npy_header(npy_bytes("{\"shape\":(5L,),\"fortran_order\":True,\"descr\":\"<c16\"}", ""), "f");
+  EXPECT_TRUE(h.fortran_order);
+  EXPECT_EQ(h.shape, (Shape{5}));
+  EXPECT_EQ(parse_npy_header(npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': ()}", ""), "f").shape, Shape{});
+}
+
+TEST_F(Io, NpyHeaderThatIsDamagedIsRefused) {
+  for (std::string const& dictionary :
+       {std::string("{'descr': '<f8', 'fortran_order': False}"), std::string("{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}"),
+        std::string("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"),
+        std::string("{'descr': '<f8', 'fortran_order': False, 'shape': (1"), std::string("nonsense"), std::string("")})
+    EXPECT_TRUE(
+        contains(error_of([&] { (void)parse_npy_header(npy_bytes(dictionary, ""), "f.npy"); }), "f.npy: the .npy header is damaged"))
+        << dictionary;
+  EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(npy_bytes("{}", "").substr(0, 8), "f"); }), "ends inside its .npy header"));
+  EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(npy_bytes("{}", "").substr(0, 11), "f"); }), "ends inside its .npy header"));
+  EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(npy_bytes("{}", "", 9), "f"); }), "version 9"));
+}
+
+TEST_F(Io, NpyTypesThatCannotBeComputedWithAreRefusedByName) {
+  auto const refusal = [&](std::string const& descr) {
+    std::string const path =
+        folder.write("a.npy", npy_bytes("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1, 1), }", std::string(16, '\0')));
+    return error_of([&] { (void)open_source(path); });
+  };
+  EXPECT_TRUE(contains(refusal(">f8"), "byte order of other machines ('>f8'); in NumPy, a.astype('f8')"));
+  EXPECT_TRUE(contains(refusal("|O"), "Python objects"));
+  EXPECT_TRUE(contains(refusal("<f2"), "elements of type '<f2'"));
+  EXPECT_TRUE(contains(refusal("<U4"), "elements of type '<U4'"));
+  EXPECT_TRUE(contains(refusal("<i8"), "integers ('<i8'); --dtype f8"));
+  std::string const path =
+      folder.write("r.npy", npy_bytes("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (1,), }", std::string(8, '\0')));
+  EXPECT_TRUE(contains(error_of([&] { (void)open_source(path); }), "structured dtype"));
+}
+
+TEST_F(Io, NpyThatIsCutShortNamesTheBytes) {
+  std::string const path =
+      folder.write("a.npy", npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", std::string(31, '\0')));
+  EXPECT_TRUE(contains(error_of([&] { (void)open_source(path); }), "cut short: shape (2, 2) of '<f8' takes 32 bytes, there are 31"));
+}
+
+TEST_F(Io, NpyShapeThatOverflowsIsRefused) {
+  std::string const path = folder.write(
+      "a.npy",
+      npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }", std::string(31, '\0')));
+  EXPECT_TRUE(contains(error_of([&] { (void)open_source(path); }), "too large"));
+}
+
+TEST_F(Io, NpyShapesBecomeMatrices) {
+  auto const open = [&](Shape const& shape) {
+    std::vector<double> const data(static_cast<std::size_t>(element_count(shape)));
+    save_npy(folder.path("a.npy"), data.data(), shape);
+    return open_source(folder.path("a.npy"));
+  };
+  auto const vector = open({3});
+  EXPECT_TRUE(vector->vectors() && vector->single());
+  EXPECT_EQ(vector->rows(), 3);
+  EXPECT_EQ(vector->cols(), 1);
+  auto const batch = open({5, 3, 2});
+  EXPECT_FALSE(batch->single());
+  EXPECT_EQ(batch->count(), 5);
+  auto const two = open({4, 3});
+  EXPECT_TRUE(two->single());
+  ASSERT_TRUE(two->as_vectors());
+  EXPECT_EQ(two->count(), 4);
+  EXPECT_EQ(two->rows(), 3);
+  EXPECT_EQ(open({0, 3, 3})->count(), 0);
+  EXPECT_TRUE(contains(error_of([&] { open({1, 1, 1, 1}); }), "4 dimensions"));
+  EXPECT_TRUE(contains(error_of([&] { open({}); }), "0 dimensions"));
+}
+
+TEST_F(Io, NpyInFortranOrderIsTheSameMatrices) {
+  constexpr std::int64_t count = 131, rows = 3, cols = 2;
+  std::vector<float> c_order(count * rows * cols), fortran(c_order.size());
+  for (std::int64_t b = 0; b < count; ++b)
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) {
+        float const value = static_cast<float>(b * 100 + i * 10 + j);
+        c_order[static_cast<std::size_t>((b * rows + i) * cols + j)] = value;
+        fortran[static_cast<std::size_t>(b + count * (i + rows * j))] = value;
+      }
+  auto const source =
+      open_source(folder.write("f.npy", npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (131, 3, 2), }", raw(fortran))));
+  EXPECT_EQ(read_all<float>(*source), c_order);
+  std::vector<double> part(2 * rows * cols);
+  source->read(70, 2, Dtype::f64, part.data());
+  for (std::size_t k = 0; k < part.size(); ++k)
+    EXPECT_EQ(part[k], static_cast<double>(c_order[static_cast<std::size_t>(70 * rows * cols) + k]));
+
+  auto const matrix = open_source(
+      folder.write("m.npy", npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", raw<float>({1, 4, 2, 5, 3, 6}))));
+  EXPECT_EQ(read_all<float>(*matrix), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  auto const vectors = open_source(folder.path("m.npy"));
+  ASSERT_TRUE(vectors->as_vectors());
+  EXPECT_EQ(read_all<float>(*vectors), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(Io, NpyMemoryIsUsedDirectlyOnlyWhereItFits) {
+  std::vector<double> const data(18, 1.0);
+  save_npy(folder.path("a.npy"), data.data(), {2, 3, 3});
+  auto const source = open_source(folder.path("a.npy"));
+  EXPECT_TRUE(source->direct(Dtype::f64));
+  EXPECT_FALSE(source->direct(Dtype::f32));
+  // A header of odd length leaves the elements unaligned.
+  auto const odd =
+      open_source(folder.write("odd.npy", npy_bytes("{'descr':'<f8','fortran_order':False,'shape':(1,1)} ", raw<double>({42.0}))));
+  ASSERT_NE(parse_npy_header(MappedFile(folder.path("odd.npy")).bytes(), "").data_offset % 8, 0U);
+  EXPECT_FALSE(odd->direct(Dtype::f64));
+  EXPECT_EQ(read_all<double>(*odd), std::vector<double>{42.0});
+}
+
+TEST_F(Io, IntegersAreConvertedOnRequestAndComplexNeverMadeReal) {
+  std::string const path =
+      folder.write("i.npy", npy_bytes("{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3), }", raw<std::int16_t>({-1, 2, 300})));
+  EXPECT_EQ(read_all<double>(*open_source(path, Dtype::f64)), (std::vector<double>{-1, 2, 300}));
+  EXPECT_EQ(read_all<c64>(*open_source(path, Dtype::c64)), (std::vector<c64>{-1, 2, 300}));
+  c64 const z(1, 2);
+  save_npy(folder.path("z.npy"), &z, {1, 1});
+  EXPECT_TRUE(
+      contains(error_of([&] { (void)open_source(folder.path("z.npy"), Dtype::f64); }), "--dtype f8 would drop their imaginary parts"));
+  EXPECT_EQ(read_all<std::complex<float>>(*open_source(folder.path("z.npy"), Dtype::c32))[0], std::complex<float>(1, 2));
+}
+
+TEST_F(Io, NpyIsAlignedAndRoundTrips) {
+  for (Shape const& shape : {Shape{}, Shape{7}, Shape{0, 4, 4}, Shape{2, 3, 5}, Shape{1234567, 1, 1}}) {
+    std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
+    std::iota(data.begin(), data.end(), 0.5);
+    std::string const path = folder.path("a.npy");
+    save_npy(path, data.data(), shape);
+    MappedFile const file(path);
+    NpyHeader const header = parse_npy_header(file.bytes(), path);
+    EXPECT_EQ(header.shape, shape);
+    EXPECT_EQ(header.data_offset % 64, 0U);
+    EXPECT_EQ(file.bytes().substr(header.data_offset), raw(data));
+  }
+}
+
+TEST_F(Io, PromotionIsNumPys) {
+  EXPECT_EQ(promote(Dtype::f32, Dtype::f32), Dtype::f32);
+  EXPECT_EQ(promote(Dtype::f32, Dtype::f64), Dtype::f64);
+  EXPECT_EQ(promote(Dtype::f32, Dtype::c32), Dtype::c32);
+  EXPECT_EQ(promote(Dtype::f64, Dtype::c32), Dtype::c64);
+  EXPECT_EQ(promote(Dtype::c64, Dtype::f32), Dtype::c64);
+}
+
+// Matrix Market
+
+struct Market : Io {
+  template <typename T = double>
+  std::vector<T> parse(std::string const& text) {
+    MarketHeader const header = parse_market_header(text, "m.mtx");
+    std::vector<T> out(static_cast<std::size_t>(header.rows * header.cols), T(-77));
+    parse_market(text, header, "m.mtx", out.data());
+    return out;
+  }
+  std::string refusal(std::string const& text) {
+    return error_of([&] { parse<c64>(text); });
+  }
+};
+
+TEST_F(Market, ArrayIsColumnByColumn) {
+  EXPECT_EQ(parse("%%MatrixMarket matrix array real general\n% comment\n\n2 3\n1\n2\n 3 \n4\r\n5e0\n+6\n"),
+            (std::vector<double>{1, 3, 5, 2, 4, 6}));
+}
+
+TEST_F(Market, CoordinateIsDenseAndAddsUpDuplicates) {
+  EXPECT_EQ(parse("%%matrixmarket MATRIX Coordinate Integer General\n2 2 3\n1 1 5\n2 1 -3\n1 1 2"), (std::vector<double>{7, 0, -3, 0}));
+  EXPECT_EQ(parse("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"), (std::vector<double>{0, 1, 0, 0}));
+}
+
+TEST_F(Market, SymmetryFillsTheOtherTriangle) {
+  EXPECT_EQ(parse("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 5\n"), (std::vector<double>{1, 5, 5, 0}));
+  EXPECT_EQ(parse("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n"), (std::vector<double>{0, -5, 5, 0}));
+  EXPECT_EQ(parse("%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n"), (std::vector<double>{1, 2, 3, 2, 4, 5, 3, 5, 6}));
+  EXPECT_EQ(parse("%%MatrixMarket matrix array real skew-symmetric\n3 3\n2\n3\n5\n"), (std::vector<double>{0, -2, -3, 2, 0, -5, 3, 5, 0}));
+  EXPECT_EQ(parse<c64>("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 5 7\n"),
+            (std::vector<c64>{1, {5, -7}, {5, 7}, 0}));
+  EXPECT_EQ(parse<c64>("%%MatrixMarket matrix array complex symmetric\n2 2\n1 1\n5 7\n2 2\n"),
+            (std::vector<c64>{{1, 1}, {5, 7}, {5, 7}, {2, 2}}));
+}
+
+TEST_F(Market, NumbersInEverySpelling) {
+  std::vector<double> const x =
+      parse("%%MatrixMarket matrix array real general\n8 1\n1D+02\n-2.5d-1\n1e-320\n1e-400\n1e400\nnan\n-inf\n1e-91\n");
+  EXPECT_EQ(x[0], 100);
+  EXPECT_EQ(x[1], -0.25);
+  EXPECT_EQ(x[2], 1e-320);
+  EXPECT_EQ(x[3], 0);
+  EXPECT_EQ(x[4], std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(x[5]));
+  EXPECT_EQ(x[6], -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(x[7], 1e-91);
+}
+
+TEST_F(Market, ErrorsNameTheLine) {
+  std::string const head = "%%MatrixMarket matrix coordinate real general\n";
+  EXPECT_TRUE(contains(refusal("hello"), "m.mtx: is not a Matrix Market file"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket vector array real general\n1 1\n1\n"), "m.mtx, line 1: the object is 'vector'"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array quaternion general\n1 1\n1\n"),
+                       "line 1: field 'quaternion' is not known; there are real"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real\n1 1\n1\n"), "line 1: symmetry '' is not known"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real hermitian\n1 1\n1\n"), "only a complex matrix can be hermitian"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array pattern general\n1 1\n1\n"), "an array cannot be a pattern"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real symmetric\n1 2\n1\n"), "line 2: a 1 x 2 matrix cannot be symmetric"));
+  EXPECT_TRUE(contains(refusal(head), "line 1: the file ends before the line with the sizes"));
+  EXPECT_TRUE(contains(refusal(head + "2 2\n"), "line 2: the number of entries is missing"));
+  EXPECT_TRUE(contains(refusal(head + "2 x 1\n"), "line 2: the number of columns is 'x'"));
+  EXPECT_TRUE(contains(refusal(head + "2 -2 1\n"), "line 2: a size is negative"));
+  EXPECT_TRUE(contains(refusal(head + "%\n2 2 2\n1 1 1\n"), "line 4: the file ends after 1 of 2 entries"));
+  EXPECT_TRUE(contains(refusal(head + "2 2 1\n3 1 1\n"), "line 3: entry (3, 1) lies outside of the 2 x 2 matrix"));
+  EXPECT_TRUE(contains(refusal(head + "2 2 1\n0 1 1\n"), "line 3: entry (0, 1) lies outside"));
+  EXPECT_TRUE(contains(refusal(head + "2 2 1\n1 1 abc\n"), "line 3: 'abc' is not a number"));
+  EXPECT_TRUE(contains(refusal(head + "2 2 1\n1 1\n"), "line 3: a value is missing"));
+  EXPECT_TRUE(contains(refusal(head + "2 2 1\n1 1 1 1\n"), "line 3: '1' is more than the line should hold"));
+  EXPECT_TRUE(contains(refusal(head + "2 2 1\n1 1 1\n2 2 2\n"), "line 4: the file goes on after its 1 entries"));
+  EXPECT_TRUE(
+      contains(refusal("%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n"), "line 3: entry (1, 2) lies above the diagonal"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n"),
+                       "line 3: entry (1, 1) of a skew-symmetric"));
+}
+
+TEST_F(Market, RoundTripsExactly) {
+  std::vector<c64> const x{{0.1, -1e-300}, {1.0 / 3, 2}, {-0.0, 7}, {1e22, 3}, {4, 5}, {6, 7}};
+  save_market(folder.path("x.mtx"), x.data(), 2, 3);
+  EXPECT_EQ(read_all<c64>(*open_source(folder.path("x.mtx"))), x);
+}
+
+// Sets of files
+
+TEST_F(Io, NaturalOrderComparesNumbers) {
+  std::vector<std::string> names{"c10/A", "c9/A", "c1/A", "c/A", "c9-x/A", "c09/A", "b2"};
+  std::sort(names.begin(), names.end(), natural_less);
+  EXPECT_EQ(names, (std::vector<std::string>{"b2", "c/A", "c1/A", "c09/A", "c9/A", "c9-x/A", "c10/A"}));
+  EXPECT_TRUE(natural_less("x99999999999999999999998", "x99999999999999999999999"));
+  EXPECT_FALSE(natural_less("a", "a"));
+}
+
+TEST_F(Io, PatternIsABatchAndDifferentSizesMakeItRagged) {
+  for (int k : {2, 10, 1}) {
+    double const value[] = {static_cast<double>(k), 0, 0, 1};
+    std::filesystem::create_directory(folder.path(std::to_string(k)));
+    save_market(folder.path(std::to_string(k) + "/A.mtx"), value, 2, 2);
+  }
+  auto const source = open_source(folder.path("*/A.mtx"));
+  EXPECT_EQ(source->count(), 3);
+  EXPECT_FALSE(source->ragged());
+  EXPECT_FALSE(source->single());
+  EXPECT_EQ(source->file_of(2), folder.path("10/A.mtx"));
+  EXPECT_EQ(source->folder_pattern(), folder.path("*"));
+  EXPECT_EQ(read_all<double>(*source), (std::vector<double>{1, 0, 0, 1, 2, 0, 0, 1, 10, 0, 0, 1}));
+
+  double const big[] = {1, 2, 3, 4, 5, 6};
+  save_market(folder.path("2/A.mtx"), big, 3, 2);
+  auto const ragged = open_source(folder.path("*/A.mtx"));
+  EXPECT_TRUE(ragged->ragged());
+  EXPECT_EQ(ragged->rows(), 3);
+  EXPECT_EQ(ragged->rows_of(0), 2);
+  EXPECT_EQ(read_all<double>(*ragged), (std::vector<double>{1, 0, 0, 1, 1, 2, 3, 4, 5, 6, 10, 0, 0, 1}));
+  EXPECT_TRUE(contains(error_of([&] { (void)open_source(folder.path("*/B.mtx")); }), "no file matches"));
+
+  std::string const list = folder.write("all.txt", "# cells\n" + folder.path("10/A.mtx") + "\r\n\n" + folder.path("1/A.mtx") + "\n");
+  EXPECT_EQ(read_all<double>(*open_source(list)), (std::vector<double>{10, 0, 0, 1, 1, 0, 0, 1}));
+  std::filesystem::rename(list, folder.path("cells"));
+  EXPECT_EQ(open_source("@" + folder.path("cells"))->count(), 2);
+  EXPECT_TRUE(contains(error_of([&] { (void)open_source(folder.write("none.txt", "# nothing\n")); }), "the list names no file"));
+}
+
+TEST_F(Io, WhatIsNoMatrixFileIsRefusedWithAReason) {
+  auto const refusal = [&](std::string const& name) { return error_of([&] { (void)open_source(name); }); };
+  EXPECT_TRUE(contains(refusal(folder.path("gone.npy")), "gone.npy: cannot be read: No such file or directory"));
+  EXPECT_TRUE(contains(refusal(folder.path("")), "is a directory, not a file"));
+  EXPECT_TRUE(contains(refusal(folder.write("empty.npy", "")), "the file is empty"));
+  EXPECT_TRUE(contains(refusal(folder.write("text.npy", "1 2 3\n")), "text.npy: is neither an .npy file"));
+  EXPECT_TRUE(contains(refusal(folder.write("a.npz", "PK\3\4")), "is an .npz"));
+  EXPECT_TRUE(contains(refusal(folder.write("a.mtx.gz", "\x1f\x8b")), "gzip"));
+}
+
+// Output
+
+TEST_F(Io, OutputAppearsOnlyWhenItIsComplete) {
+  std::string const path = folder.path("x.npy");
+  {
+    NpyWriter writer(path, "<f8", {2}, 8);
+    double const one = 1;
+    writer.append(&one, 8);
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_EQ(folder.files().size(), 1U);
+    EXPECT_TRUE(contains(error_of([&] { writer.commit(); }), "fewer elements"));
+    EXPECT_TRUE(contains(error_of([&] { writer.append("0123456789abcdef", 16); }), "more elements"));
+  }
+  EXPECT_TRUE(folder.files().empty());
+
+  folder.write("x.npy", "old");
+  { OutputFile const abandoned(path); }
+  EXPECT_EQ(folder.read("x.npy"), "old");
+  OutputFile file(path);
+  file.write_at(0, "new", 3);
+  EXPECT_EQ(folder.read("x.npy"), "old");
+  file.commit();
+  EXPECT_EQ(folder.read("x.npy"), "new");
+  EXPECT_EQ(folder.files().size(), 1U);
+}
+
+TEST_F(Io, OutputThatCannotBeWrittenIsFoundAtOnce) {
+  EXPECT_TRUE(contains(error_of([&] { OutputFile{folder.path("no/x.npy")}; }), "no/x.npy: cannot be written: No such file or directory"));
+  EXPECT_TRUE(contains(error_of([&] { OutputFile{folder.path("")}; }), "directory"));
+  EXPECT_TRUE(contains(error_of([&] { OutputFile{"/dev/null"}; }), "not a regular file"));
+  if (::geteuid() != 0) {
+    std::filesystem::permissions(folder.write("fixed.npy", "x"), std::filesystem::perms::owner_read);
+    EXPECT_TRUE(contains(error_of([&] { OutputFile{folder.path("fixed.npy")}; }), "Permission denied"));
+  }
+}
+
+TEST_F(Io, OutputKeepsALinkAndChangesWhatItPointsTo) {
+  folder.write("target.npy", "old");
+  std::filesystem::create_symlink("target.npy", folder.path("link.npy"));
+  OutputFile file(folder.path("link.npy"));
+  file.write_at(0, "new", 3);
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link.npy")));
+  EXPECT_EQ(folder.read("target.npy"), "new");
+}
+
+TEST_F(Io, SignalsRemoveUnfinishedOutput) {
+  EXPECT_EXIT(
+      {
+        install_signal_cleanup();
+        NpyWriter const writer(folder.path("x.npy"), "<f8", {1000}, 8);
+        ::raise(SIGTERM);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_TRUE(folder.files().empty());
+}
+
+/// The members of an .npz and their bytes.
+std::vector<std::pair<std::string, std::string>> members(std::string const& path) {
+  std::vector<std::pair<std::string, std::string>> result;
+  unzFile const zip = unzOpen64(path.c_str());
+  if (!zip) return result;
+  for (int status = unzGoToFirstFile(zip); status == UNZ_OK; status = unzGoToNextFile(zip)) {
+    unz_file_info64 info{};
+    std::array<char, 256> name{};
+    unzGetCurrentFileInfo64(zip, &info, name.data(), name.size(), nullptr, 0, nullptr, 0);
+    std::string bytes(info.uncompressed_size, '\0');
+    unzOpenCurrentFile(zip);
+    if (unzReadCurrentFile(zip, bytes.data(), static_cast<unsigned>(bytes.size())) < 0) bytes = "unreadable";
+    if (unzCloseCurrentFile(zip) != UNZ_OK) bytes = "wrong checksum";
+    result.emplace_back(name.data(), bytes);
+  }
+  unzClose(zip);
+  return result;
+}
+
+TEST_F(Io, ResultsOfSeveralFieldsAreMembersOfAnArchive) {
+  std::string const path = folder.path("f.npz");
+  auto const shape = [](std::int64_t) { return Shape{2}; };
+  ResultFile file(path, {{"lu", "<f8", 8, shape}, {"pivots", "<i4", 4, shape}}, {.count = 3});
+  std::vector<double> const lu{1, 2, 3, 4, 5, 6};
+  std::vector<std::int32_t> const pivots{1, 2, 3, 4, 5, 6};
+  for (std::int64_t b = 0; b < 3; ++b) {
+    std::array<void const*, 2> const data{lu.data() + 2 * b, pivots.data() + 2 * b};
+    file.write(b, 1, data);
+  }
+  file.commit();
+  auto const found = members(path);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].first, "lu.npy");
+  EXPECT_EQ(found[0].second, npy_preamble("<f8", {3, 2}) + raw(lu));
+  EXPECT_EQ(found[1].first, "pivots.npy");
+  EXPECT_EQ(found[1].second, npy_preamble("<i4", {3, 2}) + raw(pivots));
+  EXPECT_EQ(folder.files().size(), 1U);
+}
+
+TEST_F(Io, RaggedResultsAreOneMemberPerMatrix) {
+  std::string const path = folder.path("f.npz");
+  std::vector<Field> const fields{{"x", "<f8", 8, [](std::int64_t b) { return Shape{b + 1}; }}};
+  ResultFile file(path, fields, {.count = 3, .ragged = true});
+  std::vector<double> const x{1, 2, 3, 4, 5, 6};
+  void const* data = x.data();
+  file.write(0, 2, {&data, 1});
+  data = x.data() + 3;
+  file.write(2, 1, {&data, 1});
+  file.commit();
+  auto const found = members(path);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].second, npy_preamble("<f8", {1}) + raw<double>({1}));
+  EXPECT_EQ(found[2].first, "x_2.npy");
+  EXPECT_EQ(found[2].second, npy_preamble("<f8", {3}) + raw<double>({4, 5, 6}));
+  EXPECT_TRUE(contains(error_of([&] { ResultFile(folder.path("f.npy"), fields, {.count = 3, .ragged = true}); }),
+                       "differ in size, so the result is an .npz"));
+}
+
+TEST_F(Io, StackedFieldsLieOneBehindTheOther) {
+  auto const shape = [](std::int64_t) { return Shape{}; };
+  ResultFile file(folder.path("d.npy"), {{"sign", "<f8", 8, shape}, {"log", "<f8", 8, shape}}, {.count = 2, .fields_first = true});
+  for (double b : {0.0, 1.0}) {
+    double const sign = b, log = 10 + b;
+    std::array<void const*, 2> const data{&sign, &log};
+    file.write(static_cast<std::int64_t>(b), 1, data);
+  }
+  file.commit();
+  EXPECT_EQ(folder.read("d.npy"), npy_preamble("<f8", {2, 2}) + raw<double>({0, 1, 10, 11}));
+}
+
+TEST_F(Io, NameOfAResultTellsItsFormat) {
+  std::vector<Field> const one{{"x", "<f8", 8, [](std::int64_t) { return Shape{}; }}};
+  EXPECT_TRUE(contains(error_of([&] { ResultFile(folder.path("x.txt"), one, {}); }), "ends in .npy or .npz"));
+  EXPECT_TRUE(contains(error_of([&] { ResultFile(folder.path("x.npy"), {one[0], one[0]}, {}); }), "give a name that ends in .npz"));
+}
+
+}  // namespace
+}  // namespace myriad::io
