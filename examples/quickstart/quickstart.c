@@ -10,8 +10,8 @@ int main(void) {
   double* b = malloc(sizeof(double) * n * count);
   int* info = malloc(sizeof(int) * count);
   if (!a || !b || !info) return 1;
-  for (int i = 0; i < n * n * count; ++i) a[i] = sin(1.0 + i); /* any matrices, one behind the other, column-major */
-  for (int i = 0; i < n * count; ++i) b[i] = cos(1.0 + i);
+  for (int i = 0; i < n * n * count; ++i) a[i] = sin(1.0 * i * i); /* any matrices, one behind the other, column-major */
+  for (int i = 0; i < n * count; ++i) b[i] = cos(1.0 * i);
 
   myriad_queue* queue;
   myriad_status status = myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0);

@@ -7,8 +7,8 @@
 int main() {
   int const n = 8, count = 10'000;
   std::vector<double> a(n * n * count), b(n * count);
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(1.0 + i);  // any matrices, one behind the other, column-major
-  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::cos(1.0 + i);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(1.0 * i * i);  // any matrices, one behind the other, column-major
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::cos(1.0 * i);
   std::vector<double> x(b.size()), error(count);
   std::vector<int> info(count);
 
