@@ -17,7 +17,7 @@ template <typename T>
 bool lu_fits_lanes(std::array<std::int64_t, 4> const& shape) {
   std::int64_t const m = shape[0];
   std::int64_t const n = shape[1];
-  return m <= 64 && n <= 64 && (m * n + 2 * std::max(m, n)) * lane_element_bytes<T> <= lane_workspace_bytes;
+  return m <= 64 && n <= 64 && (m + 1) * (n + 2) * lane_element_bytes<T> <= lane_workspace_bytes;
 }
 
 /// The product of the pivots, plain or as sign and logarithm.

@@ -14,48 +14,62 @@
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
 
-/// The rows that some lane picked as pivot in one step, the step's own row left out. Rows are numbered below 64.
+/// The pivot rows of one group, counted from zero. Row numbers stay below 64.
 template <typename T>
-HWY_INLINE std::uint64_t picked_rows(typename Pack<T>::R const* HWY_RESTRICT pivot_rows, int k) {
-  std::uint64_t rows = 0;
-  for (int lane = 0; lane < Pack<T>::lanes; ++lane) rows |= std::uint64_t{1} << static_cast<int>(pivot_rows[lane]);
-  return rows & ~(std::uint64_t{1} << k);
-}
+struct Pivots {
+  using R = typename Pack<T>::R;
+  HWY_ALIGN R rows[64 * Pack<T>::lanes];  ///< pack k: each lane's pivot row of step k
+  std::uint64_t picked[64];               ///< the rows below k that some lane picked in step k
 
-/// In N columns, interchanges row k with each lane's pivot row. Only the rows in `rows` are touched: at most one per lane, however many
-/// rows there are.
+  HWY_INLINE R const* of_step(int k) const { return rows + k * Pack<T>::lanes; }
+  HWY_INLINE R* of_step(int k) { return rows + k * Pack<T>::lanes; }
+
+  /// Makes `picked[k]` from `rows`.
+  HWY_INLINE void note_picked(int k) {
+    std::uint64_t set = 0;
+    for (int lane = 0; lane < Pack<T>::lanes; ++lane) set |= std::uint64_t{1} << static_cast<int>(of_step(k)[lane]);
+    picked[k] = set & ~(std::uint64_t{1} << k);
+  }
+};
+
+/// In N columns, interchanges row k with each lane's pivot row. Where there are more rows below k than lanes, only the rows that some lane
+/// picked are touched. (One lane at a time with a fixed number of steps, to spare the mispredicted end of that loop, was slower: 1.7x at n
+/// = 32 in double on AVX-512, since lanes that pick the same row wait for one another's store.)
 template <typename T, int N>
-HWY_INLINE void swap_rows(PackMatrix<T> a, int k, typename Pack<T>::R const* HWY_RESTRICT pivot_rows, std::uint64_t rows) {
+HWY_INLINE void swap_row(PackMatrix<T> a, int k, int m, Pivots<T> const& pivots) {
+  using R = typename Pack<T>::R;
   constexpr typename Pack<T>::D d;
-  auto const pivot = hn::Load(d, pivot_rows);
   Pack<T> top[N], from[N];
   for (int j = 0; j < N; ++j) from[j] = top[j] = a.load(k, j);
-  for (; rows; rows &= rows - 1) {
-    int const i = std::countr_zero(rows);
-    auto const mask = hn::Eq(pivot, hn::Set(d, static_cast<typename Pack<T>::R>(i)));
+  auto const exchange = [&](int i, auto mask) HWY_ATTR {
     for (int j = 0; j < N; ++j) {
       Pack<T> const x = a.load(i, j);
       from[j] = select(mask, x, from[j]);
       a.store(i, j, select(mask, top[j], x));
     }
+  };
+  auto const pivot = hn::Load(d, pivots.of_step(k));
+  if (m - k - 1 <= Pack<T>::lanes) {
+    for (int i = k + 1; i < m; ++i) exchange(i, hn::Eq(pivot, hn::Set(d, static_cast<R>(i))));
+  } else {
+    for (std::uint64_t rows = pivots.picked[k]; rows; rows &= rows - 1) {
+      int const i = std::countr_zero(rows);
+      exchange(i, hn::Eq(pivot, hn::Set(d, static_cast<R>(i))));
+    }
   }
   for (int j = 0; j < N; ++j) a.store(k, j, from[j]);
 }
 
-/// The interchanges of steps [first, last) (downwards when `backwards`), in n columns.
+/// The interchanges of steps [first, last) (downwards when `backwards`) in n columns of m rows.
 template <typename T>
-HWY_INLINE void swap_rows(PackMatrix<T> a, int n, int first, int last, typename Pack<T>::R const* HWY_RESTRICT pivot_rows,
-                          bool backwards = false) {
-  constexpr int lanes = Pack<T>::lanes;
-  constexpr int width = 4;
-  for (int step = first; step < last; ++step) {
-    int const k = backwards ? first + last - 1 - step : step;
-    std::uint64_t const rows = picked_rows<T>(pivot_rows + k * lanes, k);
-    if (!rows) continue;
-    int j = 0;
-    for (; j + width <= n; j += width) swap_rows<T, width>(a.block(0, j), k, pivot_rows + k * lanes, rows);
-    for (; j < n; ++j) swap_rows<T, 1>(a.block(0, j), k, pivot_rows + k * lanes, rows);
-  }
+HWY_NOINLINE void swap_rows(PackMatrix<T> a, int m, int n, int first, int last, Pivots<T> const& pivots, bool backwards = false) {
+  constexpr int width = tile_cols<T>;
+  auto const step = [&](int s) { return backwards ? first + last - 1 - s : s; };
+  int j = 0;
+  for (; j + width <= n; j += width)
+    for (int s = first; s < last; ++s) swap_row<T, width>(a.block(0, j), step(s), m, pivots);
+  for (; j < n; ++j)
+    for (int s = first; s < last; ++s) swap_row<T, 1>(a.block(0, j), step(s), m, pivots);
 }
 
 /// Scales a column by 1 / pivot. Where that would overflow (the pivot is below the smallest normal number over one), the lane divides
@@ -76,59 +90,162 @@ HWY_INLINE void scale_by_reciprocal(PackMatrix<T> column, int m, Pack<T> pivot) 
   }
 }
 
+/// The row of the largest element of column k in rows k to m - 1, per lane; the lowest of equals. A NaN is larger than nothing, and in row
+/// k nothing is larger than it.
+template <typename T>
+HWY_INLINE typename Pack<T>::V find_pivot(PackMatrix<T> a, int k, int m) {
+  using R = typename Pack<T>::R;
+  constexpr typename Pack<T>::D d;
+  auto best = abs1(a.load(k, k));
+  auto row = hn::Set(d, static_cast<R>(k));
+  auto candidate = hn::Set(d, static_cast<R>(k));
+  auto const one = hn::Set(d, R(1));
+  for (int i = k + 1; i < m; ++i) {
+    auto const x = abs1(a.load(i, k));
+    auto const larger = hn::Gt(x, best);
+    candidate = hn::Add(candidate, one);
+    best = hn::IfThenElse(larger, x, best);
+    row = hn::IfThenElse(larger, candidate, row);
+  }
+  return row;
+}
+
+/// Notes a zero pivot of step k in info and returns what to divide by. With partial pivoting a zero pivot has only zeros below, which stay;
+/// without, it is left to make Inf and NaN.
+template <typename T>
+HWY_INLINE Pack<T> pivot_divisor(Pack<T> pivot, int k, bool pivoting, typename Pack<T>::V& info) {
+  constexpr typename Pack<T>::D d;
+  auto const zero = is_zero(pivot);
+  auto const first = hn::And(zero, hn::Eq(info, hn::Zero(d)));
+  info = hn::IfThenElse(first, hn::Set(d, static_cast<typename Pack<T>::R>(k + 1)), info);
+  return pivoting ? select(zero, Pack<T>::set(T(1)), pivot) : pivot;
+}
+
+/// How `factor` treats a matrix.
+struct FactorOptions {
+  bool pivoting = true;
+  bool keep_lower = true;  ///< false: L is left with its rows in disorder, for callers that only want U and what stands beside it
+};
+
 /// PA = LU of the m-by-n packs in `a`, LAPACK's getrf. `columns` >= n columns take part in interchanges and updates: the columns beyond n
-/// are right-hand sides, on return L^-1 P B. pivot_rows: pack k holds each lane's pivot row of step k, counted from zero. Returns info per
+/// are right-hand sides, on return L^-1 P B. Returns info per
 /// lane.
 ///
-/// Right-looking in panels, so that the trailing matrix is read and written once a panel.
+/// Right-looking in panels; all that a panel does to a block of columns is done while the block is in the first cache.
 template <typename T>
-HWY_INLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int columns, bool pivoting,
-                                      typename Pack<T>::R* HWY_RESTRICT pivot_rows) {
+HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int columns, FactorOptions options, Pivots<T>& pivots) {
   using P = Pack<T>;
-  using R = typename P::R;
   constexpr typename P::D d;
   constexpr int panel = 4;
+  constexpr int width = tile_cols<T>;
   auto info = hn::Zero(d);
   int const steps = std::min(m, n);
   for (int k0 = 0; k0 < steps; k0 += panel) {
     int const k1 = std::min(k0 + panel, steps);
     for (int k = k0; k < k1; ++k) {
-      if (pivoting) {
-        auto best = abs1(a.load(k, k));
-        auto row = hn::Set(d, static_cast<R>(k));
-        for (int i = k + 1; i < m; ++i) {
-          auto const x = abs1(a.load(i, k));
-          auto const larger = hn::Gt(x, best);
-          best = hn::IfThenElse(larger, x, best);
-          row = hn::IfThenElse(larger, hn::Set(d, static_cast<R>(i)), row);
-        }
-        hn::Store(row, d, pivot_rows + k * P::lanes);
-        swap_rows<T>(a.block(0, k0), k1 - k0, k, k + 1, pivot_rows);
+      if (options.pivoting) {
+        hn::Store(find_pivot(a, k, m), d, pivots.of_step(k));
+        pivots.note_picked(k);
+        if (k1 - k0 == panel)
+          swap_row<T, panel>(a.block(0, k0), k, m, pivots);
+        else
+          for (int j = k0; j < k1; ++j) swap_row<T, 1>(a.block(0, j), k, m, pivots);
       }
-      P const pivot = a.load(k, k);
-      auto const zero = is_zero(pivot);
-      if (HWY_UNLIKELY(!hn::AllFalse(d, zero)))
-        info = hn::IfThenElse(hn::And(zero, hn::Eq(info, hn::Zero(d))), hn::Set(d, static_cast<R>(k + 1)), info);
-      // With partial pivoting a zero pivot has only zeros below, which stay; without, the zero is left to make Inf and NaN.
-      P const divisor = pivoting ? select(zero, P::set(T(1)), pivot) : pivot;
-      scale_by_reciprocal<T>(a.block(k + 1, k), m - k - 1, divisor);
-      gemm_sub<T>(m - k - 1, k1 - k - 1, 1, a.block(k + 1, k), a.block(k, k + 1), a.block(k + 1, k + 1));
+      scale_by_reciprocal<T>(a.block(k + 1, k), m - k - 1, pivot_divisor(a.load(k, k), k, options.pivoting, info));
+      for (int j = k + 1; j < k1; ++j) gemm_sub_strip<T, 1>(m - k - 1, 1, a.block(k + 1, k), a.block(k, j), a.block(k + 1, j));
     }
-    if (pivoting) {
-      swap_rows<T>(a, k0, k0, k1, pivot_rows);
-      swap_rows<T>(a.block(0, k1), columns - k1, k0, k1, pivot_rows);
-    }
-    // Rows k0 to k1 - 1 of U, then the rest.
-    for (int k = k0; k + 1 < k1; ++k) gemm_sub<T>(k1 - k - 1, columns - k1, 1, a.block(k + 1, k), a.block(k, k1), a.block(k + 1, k1));
-    gemm_sub<T>(m - k1, columns - k1, k1 - k0, a.block(k1, k0), a.block(k0, k1), a.block(k1, k1));
+    if (options.pivoting && options.keep_lower && k0 > 0) swap_rows<T>(a, m, k0, k0, k1, pivots);
+    auto const update = [&]<int N>(int j) HWY_ATTR {
+      for (int k = k0; k < k1; ++k) {
+        if (options.pivoting) swap_row<T, N>(a.block(0, j), k, m, pivots);
+      }
+      // Rows k0 to k1 - 1 of U, then the rest.
+      for (int k = k0; k + 1 < k1; ++k)
+        for (int i = k + 1; i < k1; ++i) gemm_sub_tile<T, 1, N, false, false>(1, a.block(i, k), a.block(k, j), a.block(i, j));
+      gemm_sub_strip<T, N>(m - k1, k1 - k0, a.block(k1, k0), a.block(k0, j), a.block(k1, j));
+    };
+    int j = k1;
+    for (; j + width <= columns; j += width) update.template operator()<width>(j);
+    for (; j < columns; ++j) update.template operator()<1>(j);
   }
   return info;
+}
+
+/// `factor` for N-by-N matrices, unrolled, with C columns in all. Same arithmetic in the same order.
+template <typename T, int N, int C>
+HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions options, Pivots<T>& pivots) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  auto info = hn::Zero(d);
+  P x[C][N];
+  for (int j = 0; j < C; ++j)
+    for (int i = 0; i < N; ++i) x[j][i] = a.load(i, j);
+#pragma GCC unroll 8
+  for (int k = 0; k < N; ++k) {
+    if (options.pivoting) {
+      auto best = abs1(x[k][k]);
+      auto row = hn::Set(d, static_cast<typename P::R>(k));
+#pragma GCC unroll 8
+      for (int i = k + 1; i < N; ++i) {
+        auto const size = abs1(x[k][i]);
+        auto const larger = hn::Gt(size, best);
+        best = hn::IfThenElse(larger, size, best);
+        row = hn::IfThenElse(larger, hn::Set(d, static_cast<typename P::R>(i)), row);
+      }
+      hn::Store(row, d, pivots.of_step(k));
+      P top[C];
+      for (int j = 0; j < C; ++j) top[j] = x[j][k];
+#pragma GCC unroll 8
+      for (int i = k + 1; i < N; ++i) {
+        auto const mask = hn::Eq(row, hn::Set(d, static_cast<typename P::R>(i)));
+#pragma GCC unroll 9
+        for (int j = 0; j < C; ++j) {
+          x[j][k] = select(mask, x[j][i], x[j][k]);
+          x[j][i] = select(mask, top[j], x[j][i]);
+        }
+      }
+    }
+    P const divisor = pivot_divisor(x[k][k], k, options.pivoting, info);
+    auto const tiny = hn::Lt(abs1(divisor), hn::Set(d, std::numeric_limits<typename P::R>::min()));
+    P const r = reciprocal(divisor);
+    if (HWY_LIKELY(hn::AllFalse(d, tiny))) {
+#pragma GCC unroll 8
+      for (int i = k + 1; i < N; ++i) x[k][i] = mul(x[k][i], r);
+    } else {
+#pragma GCC unroll 8
+      for (int i = k + 1; i < N; ++i) x[k][i] = select(tiny, divide(x[k][i], divisor), mul(x[k][i], r));
+    }
+#pragma GCC unroll 9
+    for (int j = k + 1; j < C; ++j)
+#pragma GCC unroll 8
+      for (int i = k + 1; i < N; ++i) x[j][i] = neg_mul_add(x[k][i], x[j][k], x[j][i]);
+  }
+  for (int j = 0; j < C; ++j)
+    for (int i = 0; i < N; ++i) a.store(i, j, x[j][i]);
+  return info;
+}
+
+/// Up to this size the algorithms are unrolled for the size at hand: getrf at n = 8 in double takes 37 ns instead of 57 (AVX-512, one
+/// thread). Complex packs fill the registers sooner.
+template <typename T>
+inline constexpr int unrolled_size = is_complex<T> ? 4 : 8;
+
+/// `factor` for a square matrix and `extra` right-hand sides.
+template <typename T, int N = unrolled_size<T>>
+HWY_INLINE typename Pack<T>::V factor_square(PackMatrix<T> a, int n, int extra, FactorOptions options, Pivots<T>& pivots) {
+  if constexpr (N > 1) {
+    if (n == N && extra == 0) return factor_fixed<T, N, N>(a, options, pivots);
+    if (n == N && extra == 1) return factor_fixed<T, N, N + 1>(a, options, pivots);
+    return factor_square<T, N - 1>(a, n, extra, options, pivots);
+  } else {
+    return factor<T>(a, n, n, n + extra, options, pivots);
+  }
 }
 
 /// B = U^-1 B for an n-by-n upper triangle, or B = L^-1 B (lower): forward or backward substitution by columns of B.
 /// `conjugated` uses the conjugate of A.
 template <typename T, bool upper, bool unit, bool conjugated = false>
-HWY_INLINE void solve_triangle(PackMatrix<T> a, int n, PackMatrix<T> b, int nrhs) {
+HWY_NOINLINE void solve_triangle(PackMatrix<T> a, int n, PackMatrix<T> b, int nrhs) {
   constexpr int block = 4;
   // Blocks of rows: solved in place, then the others are updated.
   for (int done = 0; done < n; done += block) {
@@ -153,9 +270,9 @@ HWY_INLINE void solve_triangle(PackMatrix<T> a, int n, PackMatrix<T> b, int nrhs
 
 /// B = op(A)^-1 B from the factors of `factor`.
 template <typename T>
-HWY_INLINE void solve_packs(Op op, PackMatrix<T> a, int n, typename Pack<T>::R const* HWY_RESTRICT pivot_rows, PackMatrix<T> b, int nrhs) {
+HWY_NOINLINE void solve_packs(Op op, PackMatrix<T> a, int n, Pivots<T> const& pivots, PackMatrix<T> b, int nrhs) {
   if (op == Op::none) {
-    swap_rows<T>(b, nrhs, 0, n, pivot_rows);
+    swap_rows<T>(b, n, nrhs, 0, n, pivots);
     solve_triangle<T, false, true>(a, n, b, nrhs);
     solve_triangle<T, true, false>(a, n, b, nrhs);
   } else {
@@ -166,34 +283,61 @@ HWY_INLINE void solve_packs(Op op, PackMatrix<T> a, int n, typename Pack<T>::R c
       solve_triangle<T, false, false>(a.transposed(), n, b, nrhs);
       solve_triangle<T, true, true>(a.transposed(), n, b, nrhs);
     }
-    swap_rows<T>(b, nrhs, 0, n, pivot_rows, true);
+    swap_rows<T>(b, n, nrhs, 0, n, pivots, true);
   }
 }
 
-/// A^-1 up to the order of its columns, from the factors: U^-1 in place, then X L = U^-1 (LAPACK's getri). `work` holds n packs.
-/// Column interchanges are left to the caller.
-template <typename T>
-HWY_INLINE void invert_packs(PackMatrix<T> a, int n, typename Pack<T>::R* HWY_RESTRICT work) {
+/// A^-1 up to the order of its columns, from the factors: U^-1 in place, then X L = U^-1 (LAPACK's getri). `work` holds n packs. Column
+/// interchanges are left to the caller. N: the size where it is known at compile time, else 0.
+template <typename T, int N = 0>
+HWY_NOINLINE void invert_packs_impl(PackMatrix<T> a, int size, typename Pack<T>::R* HWY_RESTRICT work) {
   using P = Pack<T>;
+  int const n = N ? N : size;
   // U^-1, column by column: x_j = -U^-1(0:j, 0:j) u_j / u_jj
+#pragma GCC unroll 8
   for (int j = 0; j < n; ++j) {
     P const diagonal = reciprocal(a.load(j, j));
     a.store(j, j, diagonal);
+#pragma GCC unroll 8
     for (int i = 0; i < j; ++i) P(neg(mul(a.load(i, j), diagonal))).store(work + i * P::size);
+#pragma GCC unroll 8
     for (int i = 0; i < j; ++i) {
       P sum = mul(a.load(i, i), P::load(work + i * P::size));
+#pragma GCC unroll 8
       for (int k = i + 1; k < j; ++k) sum = mul_add(a.load(i, k), P::load(work + k * P::size), sum);
       a.store(i, j, sum);
     }
   }
   // X L = U^-1, from the last column to the first
   PackMatrix<T> const column{work, P::size, 0};
+#pragma GCC unroll 8
   for (int j = n - 2; j >= 0; --j) {
+#pragma GCC unroll 8
     for (int i = j + 1; i < n; ++i) {
       column.store(i, 0, a.load(i, j));
       a.store(i, j, P::zero());
     }
-    gemm_sub<T>(n, 1, n - j - 1, a.block(0, j + 1), column.block(j + 1, 0), a.block(0, j));
+    if constexpr (N > 0) {
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) {
+        P x = a.load(i, j);
+#pragma GCC unroll 8
+        for (int k = j + 1; k < N; ++k) x = neg_mul_add(a.load(i, k), column.load(k, 0), x);
+        a.store(i, j, x);
+      }
+    } else {
+      gemm_sub_strip<T, 1>(n, n - j - 1, a.block(0, j + 1), column.block(j + 1, 0), a.block(0, j));
+    }
+  }
+}
+
+template <typename T, int N = unrolled_size<T>>
+HWY_INLINE void invert_packs(PackMatrix<T> a, int n, typename Pack<T>::R* HWY_RESTRICT work) {
+  if constexpr (N > 1) {
+    if (n == N) return invert_packs_impl<T, N>(a, n, work);
+    return invert_packs<T, N - 1>(a, n, work);
+  } else {
+    return invert_packs_impl<T>(a, n, work);
   }
 }
 

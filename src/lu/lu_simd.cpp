@@ -15,24 +15,36 @@ namespace myriad::HWY_NAMESPACE {
 
 /// Writes the pivots of `steps` steps, counted from one, for the active lanes.
 template <typename T>
-void store_pivots(Batch<int> const& pivots, Group const& group, int steps, typename Pack<T>::R const* HWY_RESTRICT rows) {
+HWY_NOINLINE void store_pivots(Batch<int> const& batch, Group const& group, int steps, Pivots<T> const& pivots) {
+  constexpr typename Pack<T>::D d;
+  constexpr hn::Rebind<std::int32_t, typename Pack<T>::D> d32;
+  constexpr int lanes = Pack<T>::lanes;
+  HWY_ALIGN std::int32_t rows[64 * lanes];
+  for (int k = 0; k < steps; ++k) {
+    auto const row = hn::Add(hn::Load(d, pivots.of_step(k)), hn::Set(d, typename Pack<T>::R(1)));
+    if constexpr (sizeof(typename Pack<T>::R) == 8)
+      hn::Store(hn::DemoteTo(d32, row), d32, rows + k * lanes);
+    else
+      hn::Store(hn::ConvertTo(d32, row), d32, rows + k * lanes);
+  }
   for (int lane = 0; lane < group.active; ++lane) {
     std::int64_t const b = group.index[static_cast<std::size_t>(lane)];
-    int* const p = pivots.matrix(b);
-    std::int64_t const step = pivots.row_stride_of(b);
-    for (int k = 0; k < steps; ++k) p[k * step] = static_cast<int>(rows[k * Pack<T>::lanes + lane]) + 1;
+    int* const p = batch.matrix(b);
+    std::int64_t const step = batch.row_stride_of(b);
+    for (int k = 0; k < steps; ++k) p[k * step] = rows[k * lanes + lane];
   }
 }
 
-/// Reads the pivots of `steps` steps as row numbers counted from zero; without pivots every row stays in its place.
+/// Reads the pivots of `steps` steps; without pivots every row stays in its place.
 template <typename T>
-void load_pivots(Batch<int const> const& pivots, Group const& group, int steps, typename Pack<T>::R* HWY_RESTRICT rows) {
+void load_pivots(Batch<int const> const& batch, Group const& group, int steps, Pivots<T>& pivots) {
   for (int lane = 0; lane < Pack<T>::lanes; ++lane) {
     std::int64_t const b = group.index[static_cast<std::size_t>(lane)];
-    int const* const p = pivots.data || pivots.pointers ? pivots.matrix(b) : nullptr;
-    std::int64_t const step = p ? pivots.row_stride_of(b) : 0;
-    for (int k = 0; k < steps; ++k) rows[k * Pack<T>::lanes + lane] = static_cast<typename Pack<T>::R>(p ? p[k * step] - 1 : k);
+    int const* const p = batch.data || batch.pointers ? batch.matrix(b) : nullptr;
+    std::int64_t const step = p ? batch.row_stride_of(b) : 0;
+    for (int k = 0; k < steps; ++k) pivots.of_step(k)[lane] = static_cast<typename Pack<T>::R>(p ? p[k * step] - 1 : k);
   }
+  for (int k = 0; k < steps; ++k) pivots.note_picked(k);
 }
 
 template <typename T>
@@ -44,24 +56,20 @@ void store_info(int* info, Group const& group, typename Pack<T>::V values) {
   for (int lane = 0; lane < group.active; ++lane) info[group.index[static_cast<std::size_t>(lane)]] = static_cast<int>(buffer[lane]);
 }
 
-/// Space for the pivot rows of one group.
-template <typename T>
-struct PivotRows {
-  HWY_ALIGN typename Pack<T>::R rows[64 * Pack<T>::lanes];
-};
-
 template <typename T>
 void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
-  PivotRows<T> pivots;
+  Pivots<T> pivots;
   for_each_group(P::lanes, begin, end, shapes(task.a), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const m = static_cast<int>(task.a.rows_of(group.index[0]));
     auto const n = static_cast<int>(task.a.cols_of(group.index[0]));
-    load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, n, ws, m);
-    auto const info = factor<T>(pack_matrix<T>(ws, m), m, n, n, task.pivoting, pivots.rows);
-    store_group<T>(GroupView<T>(task.a, group, P::lanes), m, n, ws, m);
-    if (task.pivoting) store_pivots<T>(task.pivots, group, std::min(m, n), pivots.rows);
+    int const ld = pack_ld(m);
+    load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, n, ws, ld);
+    auto const info = m == n ? factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.pivoting = task.pivoting}, pivots)
+                             : factor<T>(pack_matrix<T>(ws, ld), m, n, n, {.pivoting = task.pivoting}, pivots);
+    store_group<T>(GroupView<T>(task.a, group, P::lanes), m, n, ws, ld);
+    if (task.pivoting) store_pivots<T>(task.pivots, group, std::min(m, n), pivots);
     store_info<T>(task.info, group, info);
   });
 }
@@ -70,28 +78,29 @@ void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end)
 template <typename T>
 int columns_beside(int n) {
   constexpr std::int64_t packs = lane_workspace_bytes / static_cast<std::int64_t>(sizeof(typename Pack<T>::R) * Pack<T>::size);
-  return static_cast<int>(packs / std::max(n, 1)) - n;
+  return static_cast<int>(packs / std::max(pack_ld(n), 1)) - n;
 }
 
 template <typename T>
 void getrs_lanes(GetrsTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
-  PivotRows<T> pivots;
+  Pivots<T> pivots;
   for_each_group(P::lanes, begin, end, shapes(task.a, task.b), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.b.rows_of(group.index[0]));
     auto const nrhs = static_cast<int>(task.b.cols_of(group.index[0]));
-    auto* const b = ws + n * n * P::size;
-    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, n);
-    load_pivots<T>(task.pivots, group, n, pivots.rows);
+    int const ld = pack_ld(n);
+    auto* const b = ws + ld * n * P::size;
+    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
+    load_pivots<T>(task.pivots, group, n, pivots);
     GroupView<T> const target(task.b, group, P::lanes);
     GroupView<T const> const source(task.b, group, P::lanes);
     int const most = columns_beside<T>(n);
     for (int j = 0; j < nrhs; j += most) {
       int const width = std::min(most, nrhs - j);
-      load_group<T>(source.at(0, j, P::lanes), n, width, b, n);
-      solve_packs<T>(task.op, pack_matrix<T>(ws, n), n, pivots.rows, pack_matrix<T>(b, n), width);
-      store_group<T>(target.at(0, j, P::lanes), n, width, b, n);
+      load_group<T>(source.at(0, j, P::lanes), n, width, b, ld);
+      solve_packs<T>(task.op, pack_matrix<T>(ws, ld), n, pivots, pack_matrix<T>(b, ld), width);
+      store_group<T>(target.at(0, j, P::lanes), n, width, b, ld);
     }
   });
 }
@@ -121,57 +130,58 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
   constexpr typename P::D d;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
-  PivotRows<T> pivots;
+  Pivots<T> pivots;
   bool const write_factors = task.factors.data || task.factors.pointers;
   bool const write_pivots = task.pivots.data || task.pivots.pointers;
   for_each_group(P::lanes, begin, end, shapes(task.a, task.x), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.x.rows_of(group.index[0]));
     auto const nrhs = static_cast<int>(task.x.cols_of(group.index[0]));
-    auto* const b = ws + n * n * P::size;
+    int const ld = pack_ld(n);
+    auto* const b = ws + ld * n * P::size;
     GroupView<T const> const source(task.b, group, P::lanes);
     GroupView<T> target(task.x, group, P::lanes);
-    PackMatrix<T> const a = pack_matrix<T>(ws, n);
+    PackMatrix<T> const a = pack_matrix<T>(ws, ld);
     // The first right-hand sides stand beside A while it is factored, which saves their forward substitution a pass of its own.
     int const most = columns_beside<T>(n);
     int width = std::min(most, nrhs);
-    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, n);
-    load_group<T>(source, n, width, b, n);
-    auto const info = factor<T>(a, n, n, n + width, true, pivots.rows);
+    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
+    load_group<T>(source, n, width, b, ld);
+    auto const info = factor_square<T>(a, n, width, {.keep_lower = write_factors || width < nrhs}, pivots);
     auto const singular = hn::Ne(info, hn::Zero(d));
     bool const any_singular = !hn::AllFalse(d, singular);
     if (any_singular && !task.nan_where_singular) skip_lanes<T>(target, singular);
-    solve_triangle<T, true, false>(a, n, pack_matrix<T>(b, n), width);
+    solve_triangle<T, true, false>(a, n, pack_matrix<T>(b, ld), width);
     for (int j = 0; j < nrhs;) {
-      if (any_singular && task.nan_where_singular) fill_nan<T>(singular, b, n * width);
-      store_group<T>(target.at(0, j, P::lanes), n, width, b, n);
+      if (any_singular && task.nan_where_singular) fill_nan<T>(singular, b, ld * width);
+      store_group<T>(target.at(0, j, P::lanes), n, width, b, ld);
       j += width;
       width = std::min(most, nrhs - j);
       if (width == 0) break;
-      load_group<T>(source.at(0, j, P::lanes), n, width, b, n);
-      solve_packs<T>(Op::none, a, n, pivots.rows, pack_matrix<T>(b, n), width);
+      load_group<T>(source.at(0, j, P::lanes), n, width, b, ld);
+      solve_packs<T>(Op::none, a, n, pivots, pack_matrix<T>(b, ld), width);
     }
-    if (write_factors) store_group<T>(GroupView<T>(task.factors, group, P::lanes), n, n, ws, n);
-    if (write_pivots) store_pivots<T>(task.pivots, group, n, pivots.rows);
+    if (write_factors) store_group<T>(GroupView<T>(task.factors, group, P::lanes), n, n, ws, ld);
+    if (write_pivots) store_pivots<T>(task.pivots, group, n, pivots);
     store_info<T>(task.info, group, info);
   });
 }
 
-/// Stores an inverse whose column k belongs where the interchanges of `pivot_rows`, undone, take it. Column by column from each lane's own
+/// Stores an inverse whose column k belongs where the interchanges of the pivots, undone, take it. Column by column from each lane's own
 /// place, so that nothing is moved for it.
 template <typename T>
-HWY_INLINE void store_with_columns_interchanged(GroupView<T> const& view, int n, typename Pack<T>::R const* HWY_RESTRICT pivot_rows,
-                                                typename Pack<T>::R* HWY_RESTRICT ws) {
+HWY_INLINE void store_with_columns_interchanged(GroupView<T> const& view, int n, Pivots<T> const& pivots,
+                                                typename Pack<T>::R* HWY_RESTRICT ws, int ld) {
   using P = Pack<T>;
   std::uint8_t place[max_lanes][64];
   for (int lane = 0; lane < P::lanes; ++lane) {
     for (int k = 0; k < n; ++k) place[lane][k] = static_cast<std::uint8_t>(k);
-    for (int k = 0; k < n; ++k) std::swap(place[lane][k], place[lane][static_cast<int>(pivot_rows[k * P::lanes + lane])]);
+    for (int k = 0; k < n; ++k) std::swap(place[lane][k], place[lane][static_cast<int>(pivots.of_step(k)[lane])]);
   }
   for (int j = 0; j < n; ++j) {
     GroupView<T> column = view;
     column.adjacent = false;
     for (int lane = 0; lane < P::lanes; ++lane) column.base[lane] += place[lane][j] * view.cs[lane];
-    store_group<T>(column, n, 1, ws + j * n * P::size, n);
+    store_group<T>(column, n, 1, ws + j * ld * P::size, ld);
   }
 }
 
@@ -180,37 +190,38 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
   using P = Pack<T>;
   constexpr typename P::D d;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
-  PivotRows<T> pivots;
+  Pivots<T> pivots;
   // The inverse of A^T is the transposed inverse: a row-major result is computed as a column-major one. Factors are of A as it is.
   bool const flip = task.factor && task.x.row_stride != 1 && task.x.col_stride == 1;
   Batch<T const> const a = flip ? transposed(task.a) : task.a;
   Batch<T> const x = flip ? transposed(task.x) : task.x;
   for_each_group(P::lanes, begin, end, shapes(a), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(a.rows_of(group.index[0]));
-    PackMatrix<T> const packs = pack_matrix<T>(ws, n);
+    int const ld = pack_ld(n);
+    PackMatrix<T> const packs = pack_matrix<T>(ws, ld);
     GroupView<T> view(x, group, P::lanes);
-    load_group<T>(GroupView<T const>(a, group, P::lanes), n, n, ws, n);
+    load_group<T>(GroupView<T const>(a, group, P::lanes), n, n, ws, ld);
     auto info = hn::Zero(d);
     if (task.factor) {
-      info = factor<T>(packs, n, n, n, true, pivots.rows);
+      info = factor_square<T>(packs, n, 0, {}, pivots);
     } else {
-      load_pivots<T>(task.pivots, group, n, pivots.rows);
+      load_pivots<T>(task.pivots, group, n, pivots);
       for (int k = n - 1; k >= 0; --k)
         info = hn::IfThenElse(is_zero(packs.load(k, k)), hn::Set(d, static_cast<typename P::R>(k + 1)), info);
     }
-    invert_packs<T>(packs, n, ws + n * n * P::size);
+    invert_packs<T>(packs, n, ws + ld * n * P::size);
     auto const singular = hn::Ne(info, hn::Zero(d));
     if (!hn::AllFalse(d, singular)) {
       if (task.factor)
-        fill_nan<T>(singular, ws, n * n);
+        fill_nan<T>(singular, ws, ld * n);
       else
         skip_lanes<T>(view, singular);
     }
     if (view.adjacent) {
-      swap_rows<T>(packs.transposed(), n, 0, n, pivots.rows, true);
-      store_group<T>(view, n, n, ws, n);
+      swap_rows<T>(packs.transposed(), n, n, 0, n, pivots, true);
+      store_group<T>(view, n, n, ws, ld);
     } else {
-      store_with_columns_interchanged<T>(view, n, pivots.rows, ws);
+      store_with_columns_interchanged<T>(view, n, pivots, ws, ld);
     }
     store_info<T>(task.info, group, info);
   });
@@ -221,20 +232,21 @@ void det_lanes(DetTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
   using R = typename P::R;
   auto* const ws = static_cast<R*>(lane_workspace());
-  PivotRows<T> pivots;
+  Pivots<T> pivots;
   for_each_group(P::lanes, begin, end, shapes(task.a), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
-    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, n);
-    factor<T>(pack_matrix<T>(ws, n), n, n, n, true, pivots.rows);
+    int const ld = pack_ld(n);
+    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
+    factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.keep_lower = false}, pivots);
     for (int lane = 0; lane < group.active; ++lane) {
       DiagonalProduct<T> product(task.logabs != nullptr);
       for (int k = 0; k < n; ++k) {
-        R const* const u = ws + (k + k * n) * P::size + lane;
+        R const* const u = ws + (k + k * ld) * P::size + lane;
         if constexpr (is_complex<T>)
           product.multiply(T(u[0], u[P::lanes]));
         else
           product.multiply(u[0]);
-        if (static_cast<int>(pivots.rows[k * P::lanes + lane]) != k) product.negate();
+        if (static_cast<int>(pivots.of_step(k)[lane]) != k) product.negate();
       }
       std::int64_t const b = group.index[static_cast<std::size_t>(lane)];
       task.sign_or_det[b] = product.sign_or_det();

@@ -243,6 +243,10 @@ HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 #endif
 }
 
+/// Leading dimension, in packs, for matrices of m rows: a power-of-two distance between columns would send all of a row to few sets of the
+/// first cache.
+HWY_INLINE int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
+
 /// Where a group's matrices lie.
 template <typename T>
 struct GroupView {
@@ -255,6 +259,19 @@ struct GroupView {
   bool conjugated;
 
   HWY_INLINE GroupView(Batch<T> const& batch, Group const& group, int lanes) : conjugated(batch.conjugated) {
+    if (!batch.pointers && !batch.row_strides && !batch.col_strides) {
+      T* const first = batch.matrix(0);
+      for (int lane = 0; lane < lanes; ++lane) {
+        base[lane] = first + group.index[static_cast<std::size_t>(lane)] * batch.batch_stride;
+        rs[lane] = batch.row_stride;
+        cs[lane] = batch.col_stride;
+        stored[lane] = lane < group.active;
+      }
+      same_strides = true;
+      adjacent = batch.batch_stride == 1 && group.active == lanes &&
+                 group.index[static_cast<std::size_t>(lanes) - 1] == group.index[0] + lanes - 1;
+      return;
+    }
     same_strides = true;
     adjacent = group.active == lanes;
     for (int lane = 0; lane < lanes; ++lane) {
@@ -283,9 +300,9 @@ struct GroupView {
   }
 };
 
-/// Loads `length` consecutive reals from each of `lanes` addresses (source[lane] + offset); the r-th of all lanes goes to to(r).
+/// Loads `length` consecutive reals from source[lane] + offset for every lane; the r-th of all lanes goes to to(r).
 template <typename R, typename To>
-HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t length, To to) {
+HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offset, std::int64_t length, To to) {
   using D = hn::ScalableTag<R>;
   using V = hn::Vec<D>;
   constexpr D d;
@@ -293,7 +310,7 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t lengt
   std::int64_t e = 0;
   for (; e + lanes <= length; e += lanes) {
     V x[lanes];
-    for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::LoadU(d, source[lane] + e);
+    for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::LoadU(d, source[lane] + offset + e);
     transpose<R>(x);
     for (int r = 0; r < lanes; ++r) hn::Store(x[r], d, to(e + r));
   }
@@ -301,21 +318,22 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t lengt
 #if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
   auto const mask = hn::FirstN(d, static_cast<std::size_t>(length - e));
   V x[lanes];
-  for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::MaskedLoad(mask, d, source[lane] + e);
+  for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::MaskedLoad(mask, d, source[lane] + offset + e);
   transpose<R>(x);
   for (int r = 0; r < lanes - 1; ++r)
     if (e + r < length) hn::Store(x[r], d, to(e + r));
 #else
   for (; e < length; ++e) {
     R* const out = to(e);
-    for (int lane = 0; lane < lanes; ++lane) out[lane] = source[lane][e];
+    for (int lane = 0; lane < lanes; ++lane) out[lane] = source[lane][offset + e];
   }
 #endif
 }
 
 /// The reverse of load_run for the lanes that are `stored`.
 template <typename R, typename From>
-HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t length, bool const* HWY_RESTRICT stored, From from) {
+HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, std::int64_t length, bool const* HWY_RESTRICT stored,
+                          From from) {
   using D = hn::ScalableTag<R>;
   using V = hn::Vec<D>;
   constexpr D d;
@@ -326,7 +344,7 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t length, bo
     for (int r = 0; r < lanes; ++r) x[r] = hn::Load(d, from(e + r));
     transpose<R>(x);
     for (int lane = 0; lane < lanes; ++lane)
-      if (stored[lane]) hn::StoreU(x[lane], d, target[lane] + e);
+      if (stored[lane]) hn::StoreU(x[lane], d, target[lane] + offset + e);
   }
   if (e == length) return;
 #if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
@@ -335,12 +353,12 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t length, bo
   for (int r = 0; r < lanes; ++r) x[r] = e + r < length ? hn::Load(d, from(e + r)) : hn::Zero(d);
   transpose<R>(x);
   for (int lane = 0; lane < lanes; ++lane)
-    if (stored[lane]) hn::BlendedStore(x[lane], mask, d, target[lane] + e);
+    if (stored[lane]) hn::BlendedStore(x[lane], mask, d, target[lane] + offset + e);
 #else
   for (; e < length; ++e) {
     R const* const in = from(e);
     for (int lane = 0; lane < lanes; ++lane)
-      if (stored[lane]) target[lane][e] = in[lane];
+      if (stored[lane]) target[lane][offset + e] = in[lane];
   }
 #endif
 }
@@ -381,20 +399,21 @@ HWY_INLINE bool for_each_run(std::int64_t rs, std::int64_t cs, std::int64_t m, s
 
 /// Loads the m-by-n matrices of a group (or a part of them) as packs: element (i, j) goes to ws + (i + j*ld) * Pack<T>::size.
 template <typename T>
-HWY_INLINE void load_group(GroupView<T const> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws,
-                           std::int64_t ld, Part part = Part::all) {
+HWY_NOINLINE void load_group(GroupView<T const> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws,
+                             std::int64_t ld, Part part = Part::all) {
   using P = Pack<T>;
   using R = typename P::R;
   constexpr typename P::D d;
   constexpr std::int64_t parts = is_complex<T> ? 2 : 1;  // reals per element
   if (m == 0 || n == 0) return;
   std::int64_t const rs = view.rs[0], cs = view.cs[0];
-  auto const real = [&](int lane) { return reinterpret_cast<R const*>(view.base[lane]); };
+  R const* source[max_lanes];
+  for (int lane = 0; lane < P::lanes; ++lane) source[lane] = reinterpret_cast<R const*>(view.base[lane]);
   if (view.adjacent) {
     for (std::int64_t j = 0; j < n; ++j) {
       RowRange const r = rows_of_column(part, j, m);
       for (std::int64_t i = r.first; i < r.last; ++i) {
-        R const* const p = real(0) + (i * rs + j * cs) * parts;
+        R const* const p = source[0] + (i * rs + j * cs) * parts;
         R* const to = ws + (i + j * ld) * P::size;
         if constexpr (is_complex<T>) {
           typename P::V re, im;
@@ -406,19 +425,16 @@ HWY_INLINE void load_group(GroupView<T const> const& view, std::int64_t m, std::
       }
     }
   } else if (view.same_strides && part == Part::all && ((rs == 1 && (cs == m || n == 1) && ld == m) || (m == 1 && cs == 1 && ld == 1))) {
-    R const* source[max_lanes];
-    for (int lane = 0; lane < P::lanes; ++lane) source[lane] = real(lane);
-    load_run<R>(source, m * n * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+    load_run<R>(source, 0, m * n * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   } else if (view.same_strides && (rs == 1 || cs == 1)) {
     for_each_run(rs, cs, m, n, part, [&](std::int64_t i, std::int64_t j, std::int64_t length, std::int64_t di, std::int64_t dj) HWY_ATTR {
-      R const* source[max_lanes];
-      for (int lane = 0; lane < P::lanes; ++lane) source[lane] = real(lane) + (i * rs + j * cs) * parts;
+      std::int64_t const offset = (i * rs + j * cs) * parts;
       R* const to = ws + (i + j * ld) * P::size;
       std::int64_t const step = (di + dj * ld) * P::size;
       if constexpr (is_complex<T>)
-        load_run<R>(source, length * 2, [&](std::int64_t e) HWY_ATTR { return to + (e >> 1) * step + (e & 1) * P::lanes; });
+        load_run<R>(source, offset, length * 2, [&](std::int64_t e) HWY_ATTR { return to + (e >> 1) * step + (e & 1) * P::lanes; });
       else
-        load_run<R>(source, length, [&](std::int64_t e) HWY_ATTR { return to + e * step; });
+        load_run<R>(source, offset, length, [&](std::int64_t e) HWY_ATTR { return to + e * step; });
     });
   } else {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -426,7 +442,7 @@ HWY_INLINE void load_group(GroupView<T const> const& view, std::int64_t m, std::
       for (std::int64_t i = r.first; i < r.last; ++i) {
         R* const to = ws + (i + j * ld) * P::size;
         for (int lane = 0; lane < P::lanes; ++lane) {
-          R const* const p = real(lane) + (i * view.rs[lane] + j * view.cs[lane]) * parts;
+          R const* const p = source[lane] + (i * view.rs[lane] + j * view.cs[lane]) * parts;
           to[lane] = p[0];
           if constexpr (is_complex<T>) to[lane + P::lanes] = p[1];
         }
@@ -448,8 +464,8 @@ HWY_INLINE void load_group(GroupView<T const> const& view, std::int64_t m, std::
 
 /// The reverse of load_group for the lanes that are stored. Conjugates the packs in `ws` where the batch is conjugated.
 template <typename T>
-HWY_INLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws, std::int64_t ld,
-                            Part part = Part::all) {
+HWY_NOINLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws,
+                              std::int64_t ld, Part part = Part::all) {
   using P = Pack<T>;
   using R = typename P::R;
   constexpr typename P::D d;
@@ -467,12 +483,13 @@ HWY_INLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64
     }
   }
   std::int64_t const rs = view.rs[0], cs = view.cs[0];
-  auto const real = [&](int lane) { return reinterpret_cast<R*>(view.base[lane]); };
+  R* target[max_lanes];
+  for (int lane = 0; lane < P::lanes; ++lane) target[lane] = reinterpret_cast<R*>(view.base[lane]);
   if (view.adjacent) {
     for (std::int64_t j = 0; j < n; ++j) {
       RowRange const r = rows_of_column(part, j, m);
       for (std::int64_t i = r.first; i < r.last; ++i) {
-        R* const p = real(0) + (i * rs + j * cs) * parts;
+        R* const p = target[0] + (i * rs + j * cs) * parts;
         P const x = P::load(ws + (i + j * ld) * P::size);
         if constexpr (is_complex<T>)
           hn::StoreInterleaved2(x.re, x.im, d, p);
@@ -481,19 +498,17 @@ HWY_INLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64
       }
     }
   } else if (view.same_strides && part == Part::all && ((rs == 1 && (cs == m || n == 1) && ld == m) || (m == 1 && cs == 1 && ld == 1))) {
-    R* target[max_lanes];
-    for (int lane = 0; lane < P::lanes; ++lane) target[lane] = real(lane);
-    store_run<R>(target, m * n * parts, view.stored, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+    store_run<R>(target, 0, m * n * parts, view.stored, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   } else if (view.same_strides && (rs == 1 || cs == 1)) {
     for_each_run(rs, cs, m, n, part, [&](std::int64_t i, std::int64_t j, std::int64_t length, std::int64_t di, std::int64_t dj) HWY_ATTR {
-      R* target[max_lanes];
-      for (int lane = 0; lane < P::lanes; ++lane) target[lane] = real(lane) + (i * rs + j * cs) * parts;
+      std::int64_t const offset = (i * rs + j * cs) * parts;
       R const* const from = ws + (i + j * ld) * P::size;
       std::int64_t const step = (di + dj * ld) * P::size;
       if constexpr (is_complex<T>)
-        store_run<R>(target, length * 2, view.stored, [&](std::int64_t e) HWY_ATTR { return from + (e >> 1) * step + (e & 1) * P::lanes; });
+        store_run<R>(target, offset, length * 2, view.stored,
+                     [&](std::int64_t e) HWY_ATTR { return from + (e >> 1) * step + (e & 1) * P::lanes; });
       else
-        store_run<R>(target, length, view.stored, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
+        store_run<R>(target, offset, length, view.stored, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
     });
   } else {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -502,7 +517,7 @@ HWY_INLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64
         R const* const from = ws + (i + j * ld) * P::size;
         for (int lane = 0; lane < P::lanes; ++lane) {
           if (!view.stored[lane]) continue;
-          R* const p = real(lane) + (i * view.rs[lane] + j * view.cs[lane]) * parts;
+          R* const p = target[lane] + (i * view.rs[lane] + j * view.cs[lane]) * parts;
           p[0] = from[lane];
           if constexpr (is_complex<T>) p[1] = from[lane + P::lanes];
         }

@@ -62,8 +62,9 @@ HWY_INLINE void gemm_sub_tile(std::int64_t k, PackMatrix<T> a, PackMatrix<T> b, 
     for (int j = 0; j < N; ++j) c.store(i, j, x[i][j]);
 }
 
-template <typename T, int N, bool conj_a, bool conj_b>
-HWY_INLINE void gemm_sub_columns(std::int64_t m, std::int64_t k, PackMatrix<T> a, PackMatrix<T> b, PackMatrix<T> c) {
+/// gemm_sub for N columns of C.
+template <typename T, int N, bool conj_a = false, bool conj_b = false>
+HWY_INLINE void gemm_sub_strip(std::int64_t m, std::int64_t k, PackMatrix<T> a, PackMatrix<T> b, PackMatrix<T> c) {
   constexpr int rows = tile_rows<T>;
   std::int64_t i = 0;
   for (; i + rows <= m; i += rows) gemm_sub_tile<T, rows, N, conj_a, conj_b>(k, a.block(i, 0), b, c.block(i, 0));
@@ -73,11 +74,11 @@ HWY_INLINE void gemm_sub_columns(std::int64_t m, std::int64_t k, PackMatrix<T> a
 /// C = C - A B with A m-by-k, B k-by-n, all of packs; A or B conjugated on request. Each element is updated in ascending k, one
 /// multiply-add at a time, whatever the tiling, so that blocked and unblocked algorithms give the same bits.
 template <typename T, bool conj_a = false, bool conj_b = false>
-HWY_INLINE void gemm_sub(std::int64_t m, std::int64_t n, std::int64_t k, PackMatrix<T> a, PackMatrix<T> b, PackMatrix<T> c) {
+HWY_NOINLINE void gemm_sub(std::int64_t m, std::int64_t n, std::int64_t k, PackMatrix<T> a, PackMatrix<T> b, PackMatrix<T> c) {
   constexpr int cols = tile_cols<T>;
   std::int64_t j = 0;
-  for (; j + cols <= n; j += cols) gemm_sub_columns<T, cols, conj_a, conj_b>(m, k, a, b.block(0, j), c.block(0, j));
-  for (; j < n; ++j) gemm_sub_columns<T, 1, conj_a, conj_b>(m, k, a, b.block(0, j), c.block(0, j));
+  for (; j + cols <= n; j += cols) gemm_sub_strip<T, cols, conj_a, conj_b>(m, k, a, b.block(0, j), c.block(0, j));
+  for (; j < n; ++j) gemm_sub_strip<T, 1, conj_a, conj_b>(m, k, a, b.block(0, j), c.block(0, j));
 }
 
 }  // namespace myriad::HWY_NAMESPACE
