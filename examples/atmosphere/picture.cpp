@@ -14,13 +14,14 @@ struct Panel {
   int species;
   char const* title;
   char const* unit;
-  double per_ppm;  ///< units in one ppm
+  double per_ppm;            ///< units in one ppm
+  bool logarithmic = false;  ///< for what falls by a factor within the first minute and moves little afterwards
 };
 
 constexpr Panel panels[] = {
     {NO, "Nitric oxide, NO", "ppb", 1e3},
     {NO2, "Nitrogen dioxide, NO\u2082", "ppb", 1e3},
-    {O3, "Ozone, O\u2083", "ppb", 1e3},
+    {O3, "Ozone, O\u2083", "ppb", 1e3, true},
     {HCHO, "Formaldehyde, HCHO", "ppb", 1e3},
     {ALD, "Higher aldehydes, ALD", "ppb", 1e3},
     {PAN, "Peroxyacetyl nitrate, PAN", "ppt", 1e6},
@@ -45,11 +46,11 @@ std::vector<int> picture_species() {
 }
 
 std::string picture(Recorder const& recorder) {
-  using myriad::plot::Chart, myriad::plot::Series;
+  using myriad::plot::Axis, myriad::plot::Chart, myriad::plot::Series;
   std::vector<Chart> charts;
   for (std::size_t s = 0; s < std::size(panels); ++s) {
     Panel const& panel = panels[s];
-    Series cells{.label = "", .x = {}, .y = {}, .markers = false, .colour = static_cast<int>(0)};
+    Series cells{.label = "", .x = {}, .y = {}, .markers = false, .colour = 0};
     Series published{.label = "", .x = {}, .y = {}, .dashed = true, .markers = false, .colour = 1};
     for (int point = 0; point < recorder.points(); ++point) {
       std::vector<float> values = recorder.across_cells(s, point);
@@ -61,9 +62,10 @@ std::string picture(Recorder const& recorder) {
       cells.high.push_back(quantile(values, 0.95) * panel.per_ppm);
     }
     Series const reference{.label = "", .x = {end_time}, .y = {reference_solution[panel.species] * panel.per_ppm}, .colour = 1};
+    std::string const label = fmt::format("mixing ratio ({})", panel.unit);
     charts.push_back({.title = panel.title,
                       .x = {.label = "time (min)", .low = 0, .high = end_time, .ticks = {0, 10, 20, 30, 40, 50, 60}},
-                      .y = {.label = fmt::format("mixing ratio ({})", panel.unit), .low = 0},
+                      .y = panel.logarithmic ? Axis{.label = label, .logarithmic = true} : Axis{.label = label, .low = 0},
                       .series = {cells, published, reference}});
   }
   return myriad::plot::svg(

@@ -10,8 +10,9 @@
 
 namespace atmosphere {
 
-/// One matrix per lane, factored and solved by one batched call each. The matrices are interleaved: the integrator writes them that way
-/// without a scatter, and the library reads them without a transpose.
+/// One matrix per lane, factored and solved by one batched call each. The matrices are interleaved: that is how the integrator computes
+/// them, many cells side by side. The library takes column-major ones as fast (within 5 % for 64 matrices of size 20), but they would have
+/// to be written with a stride.
 template <int size, int Lanes>
 class MyriadSolver {
  public:

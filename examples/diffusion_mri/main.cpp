@@ -60,7 +60,7 @@ int run(std::filesystem::path const& image, std::filesystem::path const& b_value
     not_positive += !(shape.eigenvalues[2] > 0);
     for (int j = 0; j < unknowns; ++j) {
       double const apart = std::fabs(qr.fit(v, j) - normal.fit(v, j));
-      if (!(apart <= difference)) difference = apart;
+      if (apart > difference || std::isnan(apart)) difference = apart;
     }
   }
   fmt::print("QR of {} x {} matrices: {:.1f} ms; normal equations: {:.1f} ms; largest difference of an unknown: {:.1e}\n",

@@ -76,7 +76,7 @@ Summary summary(std::vector<double> const& errors) {
   Summary result;
   for (std::size_t k = 0; k < errors.size(); ++k) {
     result.not_accurate += !(errors[k] <= accurate);
-    if (result.worst_system < 0 || !(errors[k] <= result.worst)) {
+    if (result.worst_system < 0 || errors[k] > result.worst || std::isnan(errors[k])) {
       result.worst = errors[k];
       result.worst_system = static_cast<std::int64_t>(k);
     }

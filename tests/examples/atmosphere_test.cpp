@@ -163,7 +163,7 @@ double published_error(State const& y) {
   double worst = 0;
   for (int i = 0; i < species_count; ++i) {
     double const error = std::fabs(y[i] / reference_solution[i] - 1);
-    if (!(error <= worst)) worst = error;
+    if (error > worst || std::isnan(error)) worst = error;
   }
   return worst;
 }
