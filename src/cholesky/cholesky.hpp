@@ -12,12 +12,20 @@
 
 namespace myriad {
 
-/// Whether matrices of this shape (and right-hand sides beside them) are factored side by side in SIMD lanes: the packs of the matrix and
-/// of a few right-hand sides fit the workspace.
+/// Up to which order matrices are factored side by side in SIMD lanes; larger ones go to LAPACK, which is as fast there.
+template <typename T>
+inline constexpr std::int64_t cholesky_lane_limit = is_complex<T> ? 128 : 256;
+
 template <typename T>
 bool cholesky_fits_lanes(std::array<std::int64_t, 4> const& shape) {
+  return shape[1] <= cholesky_lane_limit<T>;
+}
+
+/// The inverse needs the whole matrix in the workspace.
+template <typename T>
+bool cholesky_inverse_fits_lanes(std::array<std::int64_t, 4> const& shape) {
   std::int64_t const n = shape[1];
-  return (n * n + 2 * n) * lane_element_bytes<T> <= lane_workspace_bytes;
+  return n * (n + 1) * lane_element_bytes<T> <= lane_workspace_bytes;
 }
 
 /// potrf and potri
@@ -27,12 +35,17 @@ struct PotrfTask {
   int* info;
 };
 
+MYRIAD_LANES_DECLARE(potrf_lanes, PotrfTask);
+MYRIAD_LANES_DECLARE(potri_lanes, PotrfTask);
+
 /// potrs
 template <typename T>
 struct PotrsTask {
   Batch<T const> a;
   Batch<T> b;
 };
+
+MYRIAD_LANES_DECLARE(potrs_lanes, PotrsTask);
 
 /// posv
 template <typename T>
@@ -41,5 +54,6 @@ struct PosvTask {
   Batch<T> b;
   int* info;
 };
+MYRIAD_LANES_DECLARE(posv_lanes, PosvTask);
 
 }  // namespace myriad

@@ -57,7 +57,7 @@ Int zero_on_diagonal(LocalMatrix<T> const& a) {
 template <Element T>
 void potrf(Queue& queue, PotrfTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a), cholesky_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { potrf_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch;
         for (std::int64_t k = begin; k < end; ++k) {
@@ -71,7 +71,7 @@ void potrf(Queue& queue, PotrfTask<T> const& task) {
 template <Element T>
 void potrs(Queue& queue, PotrsTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a, task.b), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a, task.b), cholesky_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { potrs_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_b;
         for (std::int64_t k = begin; k < end; ++k) {
@@ -86,7 +86,7 @@ void potrs(Queue& queue, PotrsTask<T> const& task) {
 template <Element T>
 void posv(Queue& queue, PosvTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a, task.b), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a, task.b), cholesky_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { posv_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_b;
         for (std::int64_t k = begin; k < end; ++k) {
@@ -106,7 +106,7 @@ void posv(Queue& queue, PosvTask<T> const& task) {
 template <Element T>
 void potri(Queue& queue, PotrfTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a), cholesky_inverse_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { potri_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch;
         for (std::int64_t k = begin; k < end; ++k) {

@@ -1,0 +1,365 @@
+/// Cholesky factorization, triangular solves and inversion on packs. Included once per SIMD target, hence no plain include guard.
+///
+/// Everything goes by tiles that stay in registers from their first load to their only store. Each element is updated in ascending order,
+/// one multiply-add at a time, whatever the tiles, so that tiles and panels do not change the bits.
+
+#if defined(MYRIAD_CHOLESKY_PACKS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYRIAD_CHOLESKY_PACKS_INL_HPP
+#undef MYRIAD_CHOLESKY_PACKS_INL_HPP
+#else
+#define MYRIAD_CHOLESKY_PACKS_INL_HPP
+#endif
+
+#include "simd/pack_blas-inl.hpp"
+#include "simd/pack_info-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace myriad::HWY_NAMESPACE {
+
+/// c - a conj(b)
+template <typename T>
+HWY_INLINE Pack<T> neg_mul_conj_add(Pack<T> a, Pack<T> b, Pack<T> c) {
+  if constexpr (is_complex<T>)
+    return {hn::NegMulAdd(a.im, b.im, hn::NegMulAdd(a.re, b.re, c.re)), hn::MulAdd(a.re, b.im, hn::NegMulAdd(a.im, b.re, c.im))};
+  else
+    return {hn::NegMulAdd(a.v, b.v, c.v)};
+}
+
+/// c + conj(a) b
+template <typename T>
+HWY_INLINE Pack<T> conj_mul_add(Pack<T> a, Pack<T> b, Pack<T> c) {
+  if constexpr (is_complex<T>)
+    return {hn::MulAdd(a.im, b.im, hn::MulAdd(a.re, b.re, c.re)), hn::NegMulAdd(a.im, b.re, hn::MulAdd(a.re, b.im, c.im))};
+  else
+    return {hn::MulAdd(a.v, b.v, c.v)};
+}
+
+/// c - a b or c - conj(a) b
+template <typename T, bool conj_a>
+HWY_INLINE Pack<T> update(Pack<T> a, Pack<T> b, Pack<T> c) {
+  if constexpr (conj_a && is_complex<T>)
+    return {hn::NegMulAdd(a.im, b.im, hn::NegMulAdd(a.re, b.re, c.re)), hn::MulAdd(a.im, b.re, hn::NegMulAdd(a.re, b.im, c.im))};
+  else
+    return neg_mul_add(a, b, c);
+}
+
+template <typename T>
+HWY_INLINE typename Pack<T>::V inverse_of_real(typename Pack<T>::V x) {
+  return hn::Div(hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1)), x);
+}
+
+/// Calls `f.operator()<N>(i)` for [first, last) in steps of Max, and what remains in one step.
+template <int Max, typename F>
+HWY_INLINE void in_steps(int first, int last, F const& f) {
+  int i = first;
+  for (; last - i >= Max; i += Max) f.template operator()<Max>(i);
+  if constexpr (Max > 1) {
+    int const rest = last - i;
+    if (rest == 1) f.template operator()<1>(i);
+    if constexpr (Max > 2)
+      if (rest == 2) f.template operator()<2>(i);
+    if constexpr (Max > 3)
+      if (rest == 3) f.template operator()<3>(i);
+    static_assert(Max <= 4);
+  }
+}
+
+/// Factors the N-by-N tile `c` after k columns, to whose left its rows stand in `l`. inverse: the reciprocals of the diagonal.
+/// `number`: of the tile's first column, counted from one. A pivot that is not positive is replaced by one, so that the lane goes on.
+template <typename T, int N>
+HWY_INLINE typename Pack<T>::V factor_diagonal(int k, PackMatrix<T> l, PackMatrix<T> c, typename Pack<T>::R* HWY_RESTRICT inverse,
+                                               int number, typename Pack<T>::V info) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  P x[N][N];
+#pragma GCC unroll 4
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 4
+    for (int i = j; i < N; ++i) x[i][j] = c.load(i, j);
+  for (std::int64_t p = 0; p < k; ++p) {
+    P row[N];
+#pragma GCC unroll 4
+    for (int i = 0; i < N; ++i) row[i] = l.load(i, p);
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j)
+#pragma GCC unroll 4
+      for (int i = j; i < N; ++i) x[i][j] = neg_mul_conj_add(row[i], row[j], x[i][j]);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < N; ++j) {
+    auto const pivot = real_part(x[j][j]);
+    auto const positive = hn::Gt(pivot, hn::Zero(d));
+    info = first_failure<T>(info, hn::Not(positive), number + j);
+    auto const root = hn::Sqrt(hn::IfThenElse(positive, pivot, hn::Set(d, typename P::R(1))));
+    auto const r = inverse_of_real<T>(root);
+    hn::Store(r, d, inverse + j * P::lanes);
+    c.store(j, j, from_real<T>(root));
+#pragma GCC unroll 4
+    for (int i = j + 1; i < N; ++i) {
+      x[i][j] = scale(x[i][j], r);
+      c.store(i, j, x[i][j]);
+    }
+#pragma GCC unroll 4
+    for (int q = j + 1; q < N; ++q)
+#pragma GCC unroll 4
+      for (int i = q; i < N; ++i) x[i][q] = neg_mul_conj_add(x[i][j], x[q][j], x[i][q]);
+  }
+  return info;
+}
+
+/// M rows of L below the N-by-N tile `diagonal`, after k columns: their own stand in `l`, those of the diagonal tile in `l_diagonal`.
+template <typename T, int M, int N>
+HWY_INLINE void factor_below(int k, PackMatrix<T> l, PackMatrix<T> l_diagonal, PackMatrix<T> c, PackMatrix<T> diagonal,
+                             typename Pack<T>::R const* HWY_RESTRICT inverse) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  P x[M][N];
+#pragma GCC unroll 4
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) x[i][j] = c.load(i, j);
+  for (std::int64_t p = 0; p < k; ++p) {
+    P row[M];
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) row[i] = l.load(i, p);
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      P const other = l_diagonal.load(j, p);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) x[i][j] = neg_mul_conj_add(row[i], other, x[i][j]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < N; ++j) {
+#pragma GCC unroll 4
+    for (int q = 0; q < j; ++q) {
+      P const other = diagonal.load(j, q);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) x[i][j] = neg_mul_conj_add(x[i][q], other, x[i][j]);
+    }
+    auto const r = hn::Load(d, inverse + j * P::lanes);
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) {
+      x[i][j] = scale(x[i][j], r);
+      c.store(i, j, x[i][j]);
+    }
+  }
+}
+
+/// Factors the panel of w columns and m >= w rows; `number`: of its first column, counted from one. Returns info.
+template <typename T>
+HWY_NOINLINE typename Pack<T>::V factor_panel(PackMatrix<T> a, int m, int w, int number, typename Pack<T>::V info) {
+  using P = Pack<T>;
+  HWY_ALIGN typename P::R inverse[4 * P::lanes];
+  in_steps<tile_cols<T>>(0, w, [&]<int N>(int j) HWY_ATTR {
+    info = factor_diagonal<T, N>(j, a.block(j, 0), a.block(j, j), inverse, number + j, info);
+    in_steps<tile_rows<T>>(j + N, m, [&]<int M>(int i) HWY_ATTR {
+      factor_below<T, M, N>(j, a.block(i, 0), a.block(j, 0), a.block(i, j), a.block(j, j), inverse);
+    });
+  });
+  return info;
+}
+
+/// The lower trapezoid of a panel (m rows, w columns) less L_rows L_columns^H, for its rows [first, last). `l` holds k columns of these
+/// rows, `l_columns` of the panel's first w rows.
+template <typename T>
+HWY_NOINLINE void update_panel(PackMatrix<T> a, int w, int first, int last, int k, PackMatrix<T> l, PackMatrix<T> l_columns) {
+  in_steps<tile_cols<T>>(0, std::min(w, last), [&]<int N>(int j) HWY_ATTR {
+    in_steps<tile_rows<T>>(std::max(first, j), last, [&]<int M>(int i) HWY_ATTR {
+      gemm_sub_tile<T, M, N, false, true>(k, l.block(i - first, 0), l_columns.block(j, 0).transposed(), a.block(i, j));
+    });
+  });
+}
+
+/// Rows i0 to i0 + M - 1 of N columns of B, less op(A) times the rows [first, last) of B; where `solve`, then solved with the triangle that
+/// A has on its diagonal there. op conjugates where `conjugated`.
+template <typename T, int M, int N, bool upper, bool conjugated>
+HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool solve, PackMatrix<T> b) {
+  using P = Pack<T>;
+  P x[M][N];
+#pragma GCC unroll 4
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) x[i][j] = b.load(i0 + i, j);
+  for (std::int64_t p = first; p < last; ++p) {
+    P other[N];
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) other[j] = b.load(p, j);
+#pragma GCC unroll 4
+    for (int i = 0; i < M; ++i) {
+      P const l = a.load(i0 + i, p);
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) x[i][j] = update<T, conjugated>(l, other[j], x[i][j]);
+    }
+  }
+  if (solve) {
+#pragma GCC unroll 4
+    for (int step = 0; step < M; ++step) {
+      int const k = upper ? M - 1 - step : step;
+      auto const r = inverse_of_real<T>(real_part(a.load(i0 + k, i0 + k)));
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) x[k][j] = scale(x[k][j], r);
+#pragma GCC unroll 4
+      for (int other = step + 1; other < M; ++other) {
+        int const i = upper ? M - 1 - other : other;
+        P const l = a.load(i0 + i, i0 + k);
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) x[i][j] = update<T, conjugated>(l, x[k][j], x[i][j]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) b.store(i0 + i, j, x[i][j]);
+}
+
+/// Forward substitution with a panel of L (w columns, m >= w rows): the first w rows of B are solved, the others updated.
+template <typename T>
+HWY_NOINLINE void solve_forward(PackMatrix<T> a, int m, int w, PackMatrix<T> b, int nrhs) {
+  in_steps<4>(0, nrhs, [&]<int N>(int j) HWY_ATTR {
+    constexpr int rows = N == 1 ? 4 : tile_rows<T>;
+    PackMatrix<T> const x = b.block(0, j);
+    in_steps<rows>(0, w, [&]<int M>(int i) HWY_ATTR { solve_tile<T, M, N, false, false>(a, i, 0, i, true, x); });
+    in_steps<rows>(w, m, [&]<int M>(int i) HWY_ATTR { solve_tile<T, M, N, false, false>(a, i, 0, w, false, x); });
+  });
+}
+
+/// Backward substitution with L^H of the same panel: the first w rows of B are solved, the others are.
+template <typename T>
+HWY_NOINLINE void solve_backward(PackMatrix<T> a, int m, int w, PackMatrix<T> b, int nrhs) {
+  in_steps<4>(0, nrhs, [&]<int N>(int j) HWY_ATTR {
+    constexpr int rows = N == 1 ? 4 : tile_rows<T>;
+    PackMatrix<T> const x = b.block(0, j);
+    PackMatrix<T> const adjoint = a.transposed();
+    // From the end: what does not fill a tile comes last, at the top.
+    in_steps<rows>(0, w, [&]<int M>(int done) HWY_ATTR { solve_tile<T, M, N, true, true>(adjoint, w - done - M, w - done, m, true, x); });
+  });
+}
+
+/// L^-1 in place, one tile of columns after the other: what stands to the left of a tile is not needed any more.
+template <typename T>
+HWY_NOINLINE void invert_lower(PackMatrix<T> a, int n) {
+  using P = Pack<T>;
+  in_steps<tile_cols<T>>(0, n, [&]<int N>(int j0) HWY_ATTR {
+    // The diagonal tile; above its diagonal go zeros, which are multiplied below.
+    P x[N][N];
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      x[j][j] = from_real<T>(inverse_of_real<T>(real_part(a.load(j0 + j, j0 + j))));
+#pragma GCC unroll 4
+      for (int i = j + 1; i < N; ++i) {
+        P sum = P::zero();
+#pragma GCC unroll 4
+        for (int p = j; p < i; ++p) sum = neg_mul_add(a.load(j0 + i, j0 + p), x[p][j], sum);
+        x[i][j] = scale(sum, inverse_of_real<T>(real_part(a.load(j0 + i, j0 + i))));
+      }
+    }
+    auto const store_diagonal = [&]() HWY_ATTR {
+      for (int j = 0; j < N; ++j)
+        for (int i = 0; i < N; ++i) a.store(j0 + i, j0 + j, i >= j ? x[i][j] : P::zero());
+    };
+    in_steps<tile_rows<T>>(j0 + N, n, [&]<int M>(int i0) HWY_ATTR {
+      P y[M][N];
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) {
+          y[i][j] = P::zero();
+#pragma GCC unroll 4
+          for (int p = j; p < N; ++p) y[i][j] = neg_mul_add(a.load(i0 + i, j0 + p), x[p][j], y[i][j]);
+        }
+      for (std::int64_t p = j0 + N; p < i0; ++p) {
+        P other[N];
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) other[j] = a.load(p, j0 + j);
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i) {
+          P const l = a.load(i0 + i, p);
+#pragma GCC unroll 4
+          for (int j = 0; j < N; ++j) y[i][j] = neg_mul_add(l, other[j], y[i][j]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int k = 0; k < M; ++k) {
+        auto const r = inverse_of_real<T>(real_part(a.load(i0 + k, i0 + k)));
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) {
+          y[k][j] = scale(y[k][j], r);
+          a.store(i0 + k, j0 + j, y[k][j]);
+        }
+#pragma GCC unroll 4
+        for (int i = k + 1; i < M; ++i) {
+          P const l = a.load(i0 + i, i0 + k);
+#pragma GCC unroll 4
+          for (int j = 0; j < N; ++j) y[i][j] = neg_mul_add(l, y[k][j], y[i][j]);
+        }
+      }
+    });
+    store_diagonal();
+  });
+}
+
+/// The lower triangle of L^H L in place, by rows of tiles from the top: those above are not needed any more.
+template <typename T>
+HWY_NOINLINE void multiply_adjoint_lower(PackMatrix<T> a, int n) {
+  using P = Pack<T>;
+  constexpr int tile = tile_cols<T>;
+  in_steps<tile>(0, n, [&]<int M>(int i0) HWY_ATTR {
+    in_steps<tile>(0, i0, [&]<int N>(int j0) HWY_ATTR {
+      P x[M][N];
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) {
+          x[i][j] = P::zero();
+#pragma GCC unroll 4
+          for (int p = i; p < M; ++p) x[i][j] = conj_mul_add(a.load(i0 + p, i0 + i), a.load(i0 + p, j0 + j), x[i][j]);
+        }
+      for (std::int64_t p = i0 + M; p < n; ++p) {
+        P other[N];
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) other[j] = a.load(p, j0 + j);
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i) {
+          P const l = a.load(p, i0 + i);
+#pragma GCC unroll 4
+          for (int j = 0; j < N; ++j) x[i][j] = conj_mul_add(l, other[j], x[i][j]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) a.store(i0 + i, j0 + j, x[i][j]);
+    });
+    P x[M][M];
+#pragma GCC unroll 4
+    for (int j = 0; j < M; ++j)
+#pragma GCC unroll 4
+      for (int i = j; i < M; ++i) {
+        x[i][j] = P::zero();
+#pragma GCC unroll 4
+        for (int p = i; p < M; ++p) x[i][j] = conj_mul_add(a.load(i0 + p, i0 + i), a.load(i0 + p, i0 + j), x[i][j]);
+      }
+    for (std::int64_t p = i0 + M; p < n; ++p) {
+      P row[M];
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) row[i] = a.load(p, i0 + i);
+#pragma GCC unroll 4
+      for (int j = 0; j < M; ++j)
+#pragma GCC unroll 4
+        for (int i = j; i < M; ++i) x[i][j] = conj_mul_add(row[i], row[j], x[i][j]);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < M; ++j) {
+      a.store(i0 + j, i0 + j, from_real<T>(real_part(x[j][j])));
+#pragma GCC unroll 4
+      for (int i = j + 1; i < M; ++i) a.store(i0 + i, i0 + j, x[i][j]);
+    }
+  });
+}
+
+}  // namespace myriad::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

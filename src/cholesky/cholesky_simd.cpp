@@ -1,0 +1,220 @@
+// Cholesky of small matrices, one matrix per vector lane. See simd/pack-inl.hpp for how matrices become packs.
+//
+// A matrix that does not fit the workspace goes through it in panels of columns, left-looking: a panel is loaded, updated with the columns
+// of L to its left, which are read again from where the matrix lies, factored and stored. One that fits is a single panel.
+
+#include "cholesky/cholesky.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cholesky/cholesky_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cholesky/cholesky_packs-inl.hpp"
+#include "simd/pack-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace myriad::HWY_NAMESPACE {
+
+/// More panels than any matrix has.
+inline constexpr int max_panels = 64;
+
+/// The workspace of one group: a panel of A, tiles of L to its left, and right-hand sides.
+template <typename T>
+class Space {
+  using P = Pack<T>;
+  using R = typename P::R;
+  static constexpr int packs = static_cast<int>(lane_workspace_bytes / static_cast<std::int64_t>(sizeof(R) * P::size));
+  static constexpr int most_sides = 8;
+
+ public:
+  static constexpr int tile = 16;  ///< columns, and rows below a panel's own, of L that are loaded at a time
+
+  Space(int n, int nrhs)
+      : n_(n), sides_(std::min(nrhs, n * (pack_ld(n) + most_sides) <= packs ? packs / std::max(n, 1) - pack_ld(n) : most_sides)) {}
+
+  /// Columns of the panel that starts at column j.
+  [[nodiscard]] int width(int j) const {
+    int const m = n_ - j;
+    int const available = packs - n_ * sides_;
+    if (m * pack_ld(m) <= available) return m;
+    int const rest = available - tile * tile;
+    return rest / (pack_ld(m) + tile) / 4 * 4;
+  }
+  /// Right-hand sides that are carried at a time.
+  [[nodiscard]] int sides() const { return sides_; }
+
+  [[nodiscard]] PackMatrix<T> b() const { return pack_matrix<T>(base_, std::max(n_, 1)); }
+  [[nodiscard]] R* panel() const { return base_ + n_ * sides_ * P::size; }
+  /// Behind the panel at column j.
+  [[nodiscard]] R* tiles(int j) const { return panel() + pack_ld(n_ - j) * width(j) * P::size; }
+
+ private:
+  int n_;
+  int sides_;
+  R* base_ = static_cast<R*>(lane_workspace());
+};
+
+template <typename T>
+HWY_INLINE PackMatrix<T> load_panel(Space<T> const& space, GroupView<T const> const& view, int n, int j) {
+  int const m = n - j;
+  load_group<T>(j == 0 ? view : view.at(j, j, Pack<T>::lanes), m, space.width(j), space.panel(), pack_ld(m), Part::lower);
+  return pack_matrix<T>(space.panel(), pack_ld(m));
+}
+
+/// Updates the panel at column j with all columns to its left.
+template <typename T>
+HWY_NOINLINE void update_from_left(Space<T> const& space, GroupView<T const> const& view, int n, int j, PackMatrix<T> panel) {
+  using P = Pack<T>;
+  constexpr int tile = Space<T>::tile;
+  int const w = space.width(j);
+  auto* const columns = space.tiles(j);
+  auto* const rows = columns + w * tile * P::size;
+  for (int k = 0; k < j; k += tile) {
+    int const depth = std::min(tile, j - k);
+    load_group<T>(view.at(j, k, P::lanes), w, depth, columns, w);
+    PackMatrix<T> const l_columns = pack_matrix<T>(columns, w);
+    update_panel<T>(panel, w, 0, w, depth, l_columns, l_columns);
+    for (int i = j + w; i < n; i += tile) {
+      int const m = std::min(tile, n - i);
+      load_group<T>(view.at(i, k, P::lanes), m, depth, rows, m);
+      update_panel<T>(panel, w, i - j, i - j + m, depth, pack_matrix<T>(rows, m), l_columns);
+    }
+  }
+}
+
+/// Factors the matrices of `view` in place, calling `with_panel(panel, j)` for every panel of L. Returns info.
+template <typename T, typename F>
+HWY_INLINE typename Pack<T>::V factor_group(Space<T> const& space, GroupView<T const> const& source, GroupView<T> const& target, int n,
+                                            F const& with_panel) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  auto info = hn::Zero(d);
+  for (int j = 0; j < n; j += space.width(j)) {
+    PackMatrix<T> const panel = load_panel<T>(space, source, n, j);
+    if (j > 0) update_from_left<T>(space, source, n, j, panel);
+    info = factor_panel<T>(panel, n - j, space.width(j), j + 1, info);
+    store_group<T>(j == 0 ? target : target.at(j, j, P::lanes), n - j, space.width(j), panel.data, pack_ld(n - j), Part::lower);
+    with_panel(panel, j);
+  }
+  return info;
+}
+
+/// L^-H B for the right-hand sides in the workspace, from the last panel to the first; the last is still there.
+template <typename T>
+HWY_INLINE void solve_back(Space<T> const& space, GroupView<T const> const& view, int n, PackMatrix<T> b, int nrhs) {
+  int starts[max_panels];
+  int count = 0;
+  for (int j = 0; j < n; j += space.width(j)) starts[count++] = j;
+  for (int k = count - 1; k >= 0; --k) {
+    int const j = starts[k];
+    PackMatrix<T> const panel = k == count - 1 ? pack_matrix<T>(space.panel(), pack_ld(n - j)) : load_panel<T>(space, view, n, j);
+    solve_backward<T>(panel, n - j, space.width(j), b.block(j, 0), nrhs);
+  }
+}
+
+template <typename T>
+void potrf_lanes(PotrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
+    auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
+    auto const info = factor_group<T>(Space<T>(n, 0), GroupView<T const>(task.a, group, P::lanes), GroupView<T>(task.a, group, P::lanes), n,
+                                      [](PackMatrix<T>, int) HWY_ATTR {});
+    write_info<T>(task.info, group, info);
+  });
+}
+
+template <typename T>
+void potrs_lanes(PotrsTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  for_each_group(P::lanes, begin, end, shapes(task.a, task.b), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
+    auto const n = static_cast<int>(task.b.rows_of(group.index[0]));
+    auto const nrhs = static_cast<int>(task.b.cols_of(group.index[0]));
+    if (n == 0 || nrhs == 0) return;
+    Space<T> const space(n, nrhs);
+    GroupView<T const> const a(task.a, group, P::lanes);
+    GroupView<T const> const source(task.b, group, P::lanes);
+    GroupView<T> const target(task.b, group, P::lanes);
+    bool const whole = space.width(0) == n;
+    for (int first = 0; first < nrhs; first += space.sides()) {
+      int const sides = std::min(space.sides(), nrhs - first);
+      load_group<T>(first == 0 ? source : source.at(0, first, P::lanes), n, sides, space.b().data, n);
+      for (int j = 0; j < n; j += space.width(j)) {
+        if (!whole || first == 0) load_panel<T>(space, a, n, j);
+        solve_forward<T>(pack_matrix<T>(space.panel(), pack_ld(n - j)), n - j, space.width(j), space.b().block(j, 0), sides);
+      }
+      solve_back<T>(space, a, n, space.b(), sides);
+      store_group<T>(first == 0 ? target : target.at(0, first, P::lanes), n, sides, space.b().data, n);
+    }
+  });
+}
+
+template <typename T>
+void posv_lanes(PosvTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  for_each_group(P::lanes, begin, end, shapes(task.a, task.b), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
+    auto const n = static_cast<int>(task.b.rows_of(group.index[0]));
+    auto const nrhs = static_cast<int>(task.b.cols_of(group.index[0]));
+    Space<T> const space(n, nrhs);
+    GroupView<T const> const a(task.a, group, P::lanes);
+    GroupView<T const> const source(task.b, group, P::lanes);
+    GroupView<T> target(task.b, group, P::lanes);
+    // The first right-hand sides are solved forward panel by panel, while A is factored.
+    int sides = n > 0 ? std::min(space.sides(), nrhs) : 0;
+    if (sides > 0) load_group<T>(source, n, sides, space.b().data, n);
+    auto const info = factor_group<T>(space, a, GroupView<T>(task.a, group, P::lanes), n, [&](PackMatrix<T> panel, int j) HWY_ATTR {
+      solve_forward<T>(panel, n - j, space.width(j), space.b().block(j, 0), sides);
+    });
+    write_info<T>(task.info, group, info);
+    keep_failed<T>(target, info);
+    bool const whole = space.width(0) == n;
+    for (int first = 0; sides > 0;) {
+      solve_back<T>(space, a, n, space.b(), sides);
+      store_group<T>(target.at(0, first, P::lanes), n, sides, space.b().data, n);
+      first += sides;
+      sides = std::min(space.sides(), nrhs - first);
+      if (sides <= 0) break;
+      load_group<T>(source.at(0, first, P::lanes), n, sides, space.b().data, n);
+      for (int j = 0; j < n; j += space.width(j)) {
+        if (!whole) load_panel<T>(space, a, n, j);
+        solve_forward<T>(pack_matrix<T>(space.panel(), pack_ld(n - j)), n - j, space.width(j), space.b().block(j, 0), sides);
+      }
+    }
+  });
+}
+
+template <typename T>
+void potri_lanes(PotrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_inverse_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
+    auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
+    Space<T> const space(n, 0);
+    PackMatrix<T> const a = load_panel<T>(space, GroupView<T const>(task.a, group, P::lanes), n, 0);
+    auto info = hn::Zero(d);
+    for (int k = 0; k < n; ++k) info = first_failure<T>(info, hn::Eq(real_part(a.load(k, k)), hn::Zero(d)), k + 1);
+    invert_lower<T>(a, n);
+    multiply_adjoint_lower<T>(a, n);
+    GroupView<T> target(task.a, group, P::lanes);
+    keep_failed<T>(target, info);
+    store_group<T>(target, n, n, a.data, pack_ld(n), Part::lower);
+    write_info<T>(task.info, group, info);
+  });
+}
+
+MYRIAD_LANES_IMPLEMENT(potrf_lanes, PotrfTask)
+MYRIAD_LANES_IMPLEMENT(potrs_lanes, PotrsTask)
+MYRIAD_LANES_IMPLEMENT(posv_lanes, PosvTask)
+MYRIAD_LANES_IMPLEMENT(potri_lanes, PotrfTask)
+
+}  // namespace myriad::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace myriad {
+MYRIAD_LANES_DISPATCH(potrf_lanes, PotrfTask)
+MYRIAD_LANES_DISPATCH(potrs_lanes, PotrsTask)
+MYRIAD_LANES_DISPATCH(posv_lanes, PosvTask)
+MYRIAD_LANES_DISPATCH(potri_lanes, PotrfTask)
+}  // namespace myriad
+#endif

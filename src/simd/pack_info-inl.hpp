@@ -1,0 +1,47 @@
+/// info of the lanes, and leaving out what failed. Included once per SIMD target, hence no plain include guard.
+
+#if defined(MYRIAD_SIMD_PACK_INFO_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYRIAD_SIMD_PACK_INFO_INL_HPP
+#undef MYRIAD_SIMD_PACK_INFO_INL_HPP
+#else
+#define MYRIAD_SIMD_PACK_INFO_INL_HPP
+#endif
+
+#include "simd/pack-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace myriad::HWY_NAMESPACE {
+
+/// Writes the info of the active lanes; `info` may be null.
+template <typename T>
+HWY_INLINE void write_info(int* info, Group const& group, typename Pack<T>::V values) {
+  if (!info) return;
+  constexpr typename Pack<T>::D d;
+  HWY_ALIGN typename Pack<T>::R buffer[Pack<T>::lanes];
+  hn::Store(values, d, buffer);
+  for (int lane = 0; lane < group.active; ++lane) info[group.index[static_cast<std::size_t>(lane)]] = static_cast<int>(buffer[lane]);
+}
+
+/// Lanes with info keep what their matrices in `view` hold.
+template <typename T>
+HWY_INLINE void keep_failed(GroupView<T>& view, typename Pack<T>::V info) {
+  constexpr typename Pack<T>::D d;
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Eq(info, hn::Zero(d))))) return;
+  HWY_ALIGN typename Pack<T>::R buffer[Pack<T>::lanes];
+  hn::Store(info, d, buffer);
+  for (int lane = 0; lane < Pack<T>::lanes; ++lane)
+    if (buffer[lane] != 0) view.skip(lane);
+}
+
+/// Info that becomes `value` in the lanes of `failed` that had none.
+template <typename T>
+HWY_INLINE typename Pack<T>::V first_failure(typename Pack<T>::V info, typename Pack<T>::M failed, int value) {
+  constexpr typename Pack<T>::D d;
+  auto const first = hn::And(failed, hn::Eq(info, hn::Zero(d)));
+  return hn::IfThenElse(first, hn::Set(d, static_cast<typename Pack<T>::R>(value)), info);
+}
+
+}  // namespace myriad::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target
