@@ -9,6 +9,7 @@
 
 #include <bit>
 
+#include "simd/ahead.hpp"
 #include "simd/pack_blas-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -96,18 +97,26 @@ template <typename T>
 HWY_INLINE typename Pack<T>::V find_pivot(PackMatrix<T> a, int k, int m) {
   using R = typename Pack<T>::R;
   constexpr typename Pack<T>::D d;
-  auto best = abs1(a.load(k, k));
-  auto row = hn::Set(d, static_cast<R>(k));
-  auto candidate = hn::Set(d, static_cast<R>(k));
+  // Two independent searches, in every other row each, since a comparison has to wait for the one before it.
+  auto best = abs1(a.load(k, k)), best_odd = best;
+  auto row = hn::Set(d, static_cast<R>(k)), row_odd = row;
+  auto candidate = row;
   auto const one = hn::Set(d, R(1));
-  for (int i = k + 1; i < m; ++i) {
+  auto const look_at = [&](int i, auto& best_so_far, auto& best_row) HWY_ATTR {
     auto const x = abs1(a.load(i, k));
-    auto const larger = hn::Gt(x, best);
     candidate = hn::Add(candidate, one);
-    best = hn::IfThenElse(larger, x, best);
-    row = hn::IfThenElse(larger, candidate, row);
+    auto const larger = hn::Gt(x, best_so_far);
+    best_so_far = hn::IfThenElse(larger, x, best_so_far);
+    best_row = hn::IfThenElse(larger, candidate, best_row);
+  };
+  int i = k + 1;
+  for (; i + 1 < m; i += 2) {
+    look_at(i, best, row);
+    look_at(i + 1, best_odd, row_odd);
   }
-  return row;
+  if (i < m) look_at(i, best, row);
+  auto const equal_and_lower = hn::And(hn::Eq(best_odd, best), hn::Lt(row_odd, row));
+  return hn::IfThenElse(hn::Or(hn::Gt(best_odd, best), equal_and_lower), row_odd, row);
 }
 
 /// Notes a zero pivot of step k in info and returns what to divide by. With partial pivoting a zero pivot has only zeros below, which stay;
@@ -131,9 +140,11 @@ struct FactorOptions {
 /// are right-hand sides, on return L^-1 P B. Returns info per
 /// lane.
 ///
-/// Right-looking in panels; all that a panel does to a block of columns is done while the block is in the first cache.
+/// Right-looking in panels; all that a panel does to a block of columns is done while the block is in the first cache, and a piece of what
+/// lies `ahead` is fetched.
 template <typename T>
-HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int columns, FactorOptions options, Pivots<T>& pivots) {
+HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int columns, FactorOptions options, Pivots<T>& pivots,
+                                        Ahead ahead = {}) {
   using P = Pack<T>;
   constexpr typename P::D d;
   constexpr int panel = 4;
@@ -154,8 +165,8 @@ HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int colum
       scale_by_reciprocal<T>(a.block(k + 1, k), m - k - 1, pivot_divisor(a.load(k, k), k, options.pivoting, info));
       for (int j = k + 1; j < k1; ++j) gemm_sub_strip<T, 1>(m - k - 1, 1, a.block(k + 1, k), a.block(k, j), a.block(k + 1, j));
     }
-    if (options.pivoting && options.keep_lower && k0 > 0) swap_rows<T>(a, m, k0, k0, k1, pivots);
     auto const update = [&]<int N>(int j) HWY_ATTR {
+      ahead.fetch();
       for (int k = k0; k < k1; ++k) {
         if (options.pivoting) swap_row<T, N>(a.block(0, j), k, m, pivots);
       }
@@ -167,6 +178,11 @@ HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int colum
     int j = k1;
     for (; j + width <= columns; j += width) update.template operator()<width>(j);
     for (; j < columns; ++j) update.template operator()<1>(j);
+  }
+  // L's rows are put in order at the end, a block of columns at a time, while it is in the first cache.
+  if (options.pivoting && options.keep_lower) {
+    for (int j = 0; j < steps; j += panel)
+      swap_rows<T>(a.block(0, j), m, std::min(panel, steps - j), std::min(j + panel, steps), steps, pivots);
   }
   return info;
 }
@@ -230,15 +246,23 @@ HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions opt
 template <typename T>
 inline constexpr int unrolled_size = is_complex<T> ? 4 : 8;
 
+/// How often `factor` fetches what lies ahead.
+template <typename T>
+constexpr int blocks_of_factor(int n) {
+  int const blocks = (n + tile_cols<T> - 1) / tile_cols<T>;
+  return std::max(1, (n + 3) / 4 * blocks / 2);
+}
+
 /// `factor` for a square matrix and `extra` right-hand sides.
 template <typename T, int N = unrolled_size<T>>
-HWY_INLINE typename Pack<T>::V factor_square(PackMatrix<T> a, int n, int extra, FactorOptions options, Pivots<T>& pivots) {
+HWY_INLINE typename Pack<T>::V factor_square(PackMatrix<T> a, int n, int extra, FactorOptions options, Pivots<T>& pivots,
+                                             Ahead ahead = {}) {
   if constexpr (N > 1) {
     if (n == N && extra == 0) return factor_fixed<T, N, N>(a, options, pivots);
     if (n == N && extra == 1) return factor_fixed<T, N, N + 1>(a, options, pivots);
-    return factor_square<T, N - 1>(a, n, extra, options, pivots);
+    return factor_square<T, N - 1>(a, n, extra, options, pivots, ahead);
   } else {
-    return factor<T>(a, n, n, n + extra, options, pivots);
+    return factor<T>(a, n, n, n + extra, options, pivots, ahead);
   }
 }
 

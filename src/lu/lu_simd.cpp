@@ -66,7 +66,8 @@ void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end)
     auto const n = static_cast<int>(task.a.cols_of(group.index[0]));
     int const ld = pack_ld(m);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, n, ws, ld);
-    auto const info = m == n ? factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.pivoting = task.pivoting}, pivots)
+    auto const info = m == n ? factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.pivoting = task.pivoting}, pivots,
+                                                ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)))
                              : factor<T>(pack_matrix<T>(ws, ld), m, n, n, {.pivoting = task.pivoting}, pivots);
     store_group<T>(GroupView<T>(task.a, group, P::lanes), m, n, ws, ld);
     if (task.pivoting) store_pivots<T>(task.pivots, group, std::min(m, n), pivots);
@@ -146,7 +147,8 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
     int width = std::min(most, nrhs);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
     load_group<T>(source, n, width, b, ld);
-    auto const info = factor_square<T>(a, n, width, {.keep_lower = write_factors || width < nrhs}, pivots);
+    auto const info = factor_square<T>(a, n, width, {.keep_lower = write_factors || width < nrhs}, pivots,
+                                       ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)));
     auto const singular = hn::Ne(info, hn::Zero(d));
     bool const any_singular = !hn::AllFalse(d, singular);
     if (any_singular && !task.nan_where_singular) skip_lanes<T>(target, singular);
@@ -203,7 +205,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     load_group<T>(GroupView<T const>(a, group, P::lanes), n, n, ws, ld);
     auto info = hn::Zero(d);
     if (task.factor) {
-      info = factor_square<T>(packs, n, 0, {}, pivots);
+      info = factor_square<T>(packs, n, 0, {}, pivots, ahead_of(a, group, P::lanes, end, blocks_of_factor<T>(n)));
     } else {
       load_pivots<T>(task.pivots, group, n, pivots);
       for (int k = n - 1; k >= 0; --k)
@@ -237,7 +239,8 @@ void det_lanes(DetTask<T> const& task, std::int64_t begin, std::int64_t end) {
     auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
     int const ld = pack_ld(n);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
-    factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.keep_lower = false}, pivots);
+    factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.keep_lower = false}, pivots,
+                     ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)));
     for (int lane = 0; lane < group.active; ++lane) {
       DiagonalProduct<T> product(task.logabs != nullptr);
       for (int k = 0; k < n; ++k) {

@@ -1,0 +1,45 @@
+#pragma once
+/// Fetching what comes next into the cache while the present is worked on.
+
+#include <cstdint>
+
+#include "myriad/batch.hpp"
+#include "simd/group.hpp"
+
+namespace myriad {
+
+/// A range of memory that is fetched into the second cache piece by piece.
+class Ahead {
+ public:
+  Ahead() = default;
+  /// `bytes` from `first` on, in `pieces` calls of `fetch`.
+  Ahead(void const* first, std::int64_t bytes, std::int64_t pieces)
+      : next_(static_cast<char const*>(first)),
+        left_((bytes + line - 1) / line),
+        piece_((left_ + pieces - 1) / std::max<std::int64_t>(pieces, 1)) {}
+
+  void fetch() {
+    std::int64_t const lines = std::min(piece_, left_);
+    for (std::int64_t i = 0; i < lines; ++i) __builtin_prefetch(next_ + i * line, 0, 2);
+    next_ += lines * line;
+    left_ -= lines;
+  }
+
+ private:
+  static constexpr std::int64_t line = 64;
+  char const* next_ = nullptr;
+  std::int64_t left_ = 0;
+  std::int64_t piece_ = 0;
+};
+
+/// The matrices that follow a group in a batch of equal matrices that lie one behind the other; nothing for any other batch, or behind the
+/// matrix `end`.
+template <typename T>
+Ahead ahead_of(Batch<T> const& batch, Group const& group, int lanes, std::int64_t end, std::int64_t pieces) {
+  std::int64_t const next = group.index[0] + lanes;
+  std::int64_t const last = std::min(next + lanes, end);
+  if (batch.pointers || batch.ragged() || batch.batch_stride > 2 * batch.rows * batch.cols || last <= next) return {};
+  return {batch.matrix(next), (last - next) * batch.batch_stride * static_cast<std::int64_t>(sizeof(T)), pieces};
+}
+
+}  // namespace myriad
