@@ -1,10 +1,13 @@
 // Small products. Where matrices lie in rows or columns, each is computed by itself, a tile of C in registers at a time
 // (gemm_tile-inl.hpp); where they are interleaved, side by side, one matrix per vector lane.
 
+#include <numeric>
+
 #include "gemm/gemm.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gemm/gemm_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -14,6 +17,12 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
+
+/// A C of which nothing is read is written past the caches where the batch takes at least so many bytes.
+inline constexpr std::int64_t stream_from = 32 << 20;
+
+/// Matrices are worked on in steps of about so many bytes of C.
+inline constexpr std::int64_t step_bytes = 2048;
 
 /// Strides of a matrix, in elements.
 struct Strides {
@@ -56,12 +65,13 @@ inline Problem turned(Problem const& p) {
   return {.m = p.n, .n = p.m, .k = p.k, .a = transposed(p.b), .b = transposed(p.a), .c = transposed(p.c)};
 }
 
-/// Cuts `size` into pieces of nearly equal size, none above `most`: piece i starts at cut(i).
+/// `size` in pieces of nearly equal size, none above `most`.
 struct Pieces {
-  std::int64_t size;
-  std::int64_t number;
-  Pieces(std::int64_t size_, std::int64_t most) : size(size_), number((size_ + most - 1) / most) {}
-  [[nodiscard]] std::int64_t cut(std::int64_t i) const { return i * size / number; }
+  std::int64_t number, least, longer;
+  Pieces(std::int64_t size, std::int64_t most)
+      : number((size + most - 1) / most), least(number ? size / number : 0), longer(number ? size % number : 0) {}
+  /// Size of piece i; the longer ones come first.
+  [[nodiscard]] std::int64_t of(std::int64_t i) const { return least + (i < longer); }
 };
 
 /// How products of one shape and layout are computed.
@@ -74,33 +84,28 @@ struct Plan {
   std::int64_t vectors;
   Pieces heights;  ///< of the vectors that a column of C takes
   Pieces widths;   ///< of the columns of C
-  Epilogue<T> epilogue;
-  Tile<T> tile;  ///< all but the pointers
+  TileTask<T> tile;
 
   Plan(GemmTask<T> const& task, Problem const& given)
       : problem(is_turned(given) ? turned(given) : given),
         turn(is_turned(given)),
-        copy_a(false),
+        copy_a((problem.a.rs != 1 && problem.m > 1) || (!has_masks && problem.m * reals<T> % lanes != 0)),
         vectors((problem.m * reals<T> + lanes - 1) / lanes),
         heights(vectors, tile_height),
-        widths(problem.n, tile_width<T>(static_cast<int>(heights.number ? (vectors + heights.number - 1) / heights.number : 1))),
-        epilogue{.alpha = task.alpha,
-                 .beta = task.beta,
-                 .conj_a = turn ? task.b.conjugated : task.a.conjugated,
-                 .conj_b = turn ? task.a.conjugated : task.b.conjugated},
-        tile{} {
-    copy_a = (problem.a.rs != 1 && problem.m > 1) || (!has_masks && problem.m * reals<T> % lanes != 0);
-    if (problem.m == 1) problem.c.rs = 1;
-    tile.a_cs = copy_a ? vectors * lanes : problem.a.cs * reals<T>;
-    tile.b_rs = problem.b.rs * reals<T>;
-    tile.b_cs = problem.b.cs * reals<T>;
-    tile.c_rs = problem.c.rs * reals<T>;
-    tile.c_cs = problem.c.cs * reals<T>;
-    tile.k = problem.k;
-    tile.rows = problem.m * reals<T>;
-    tile.count = 1;
-    if (problem.k == 0) epilogue.alpha = T(1);  // alpha is not used then, even if it is NaN
-  }
+        widths(problem.n, tile_width<T>(static_cast<int>(std::max<std::int64_t>(heights.of(0), 1)))),
+        tile{.alpha = problem.k == 0 ? T(1) : task.alpha,  // not used then, even if it is NaN
+             .beta = task.beta,
+             .conj_a = turn ? task.b.conjugated : task.a.conjugated,
+             .conj_b = turn ? task.a.conjugated : task.b.conjugated,
+             .k = problem.k,
+             .a_cs = copy_a ? vectors * lanes : problem.a.cs * reals<T>,
+             .b_rs = problem.b.rs * reals<T>,
+             .b_cs = problem.b.cs * reals<T>,
+             .c_rs = problem.m == 1 ? reals<T> : problem.c.rs * reals<T>,
+             .c_cs = problem.c.cs * reals<T>,
+             .a_next = (turn ? task.b : task.a).batch_stride * reals<T>,
+             .b_next = (turn ? task.a : task.b).batch_stride * reals<T>,
+             .c_next = task.c.batch_stride * reals<T>} {}
 
   [[nodiscard]] bool one_tile() const { return !copy_a && heights.number == 1 && widths.number == 1; }
 };
@@ -115,39 +120,61 @@ void copy_columns(T const* a, Strides s, std::int64_t m, std::int64_t k, Real<T>
   }
 }
 
+/// Memory that is fetched into the cache a share at a time.
+class Ahead {
+ public:
+  /// Nothing
+  Ahead() = default;
+  /// `share` reals at a time
+  template <typename R>
+  Ahead(R const* first, std::int64_t share)
+      : line_(reinterpret_cast<char const*>(first)), left_(0), share_(share * static_cast<std::int64_t>(sizeof(R))) {}
+  HWY_INLINE void fetch(std::int64_t shares = 1) {
+    left_ += shares * share_;
+    std::int64_t const lines = (left_ + 63) / 64;
+    for (std::int64_t i = 0; i < lines; ++i) hwy::Prefetch(line_ + i * 64);
+    line_ += lines * 64;
+    left_ -= lines * 64;
+  }
+
+ private:
+  char const* line_ = nullptr;
+  std::int64_t left_ = 0;  ///< bytes that are due but not fetched; negative: fetched but not due
+  std::int64_t share_ = 0;
+};
+
 template <typename T>
-void run_tiles(Plan<T> const& plan, Tile<T> tile, Real<T> const* a, Real<T> const* b, Real<T>* c) {
+void run_tiles(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b) {
+  std::int64_t rows_left = plan.problem.m * reals<T>;
   for (std::int64_t h = 0; h < plan.heights.number; ++h) {
-    std::int64_t const v = plan.heights.cut(h), height = plan.heights.cut(h + 1) - v;
-    std::int64_t const i = v * Plan<T>::lanes;
-    tile.rows = std::min(height * Plan<T>::lanes, plan.tile.rows - i);
-    tile.a = a + i;
+    std::int64_t const height = plan.heights.of(h);
+    std::int64_t const rows = std::min(height * Plan<T>::lanes, rows_left);
+    auto const& row = tiles<T>[static_cast<std::size_t>(height - 1)];
+    Real<T> const* b_tile = b;
+    Real<T>* c_tile = c;
     for (std::int64_t w = 0; w < plan.widths.number; ++w) {
-      std::int64_t const j = plan.widths.cut(w), width = plan.widths.cut(w + 1) - j;
-      tile.b = b + j * tile.b_cs;
-      tile.c = c + i / reals<T> * tile.c_rs + j * tile.c_cs;
-      tiles<T>[static_cast<std::size_t>(height - 1)][static_cast<std::size_t>(width - 1)](tile, plan.epilogue);
+      std::int64_t const width = plan.widths.of(w);
+      ahead_a.fetch();
+      ahead_b.fetch();
+      row[static_cast<std::size_t>(width - 1)](plan.tile, a, b_tile, c_tile, rows, 1);
+      b_tile += width * plan.tile.b_cs;
+      c_tile += width * plan.tile.c_cs;
     }
+    rows_left -= rows;
+    a += rows;
+    c += rows / reals<T> * plan.tile.c_rs;
   }
 }
 
-/// The product of matrix q.
+/// One product.
 template <typename T>
-void multiply_one(GemmTask<T> const& task, Plan<T> const& plan, std::int64_t q) {
-  using R = Real<T>;
-  auto* const c = reinterpret_cast<R*>(task.c.matrix(q));
-  R const* a = nullptr;
-  R const* b = nullptr;
-  if (plan.problem.k > 0) {
-    a = reinterpret_cast<R const*>(plan.turn ? task.b.matrix(q) : task.a.matrix(q));
-    b = reinterpret_cast<R const*>(plan.turn ? task.a.matrix(q) : task.b.matrix(q));
-    if (plan.copy_a) {
-      auto* const copy = static_cast<R*>(lane_workspace());
-      copy_columns<T>(reinterpret_cast<T const*>(a), plan.problem.a, plan.problem.m, plan.problem.k, copy, plan.tile.a_cs);
-      a = copy;
-    }
+void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b) {
+  if (plan.copy_a) {
+    auto* const copy = static_cast<Real<T>*>(lane_workspace());
+    copy_columns<T>(reinterpret_cast<T const*>(a), plan.problem.a, plan.problem.m, plan.problem.k, copy, plan.tile.a_cs);
+    a = copy;
   }
-  run_tiles<T>(plan, plan.tile, a, b, c);
+  run_tiles<T>(plan, a, b, c, ahead_a, ahead_b);
 }
 
 template <typename T>
@@ -155,30 +182,91 @@ bool uniform(Batch<T> const& x) {
   return !x.pointers && !x.ragged() && !x.row_strides && !x.col_strides;
 }
 
+/// Copies n reals past the caches: what is written is not read into them first.
+template <typename R>
+void stream(R const* HWY_RESTRICT from, R* HWY_RESTRICT to, std::int64_t n) {
+  constexpr hn::ScalableTag<R> d;
+  constexpr std::int64_t lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  std::int64_t i = 0;
+  for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % 64 != 0; ++i) to[i] = from[i];
+  for (; i + 64 / static_cast<std::int64_t>(sizeof(R)) <= n; i += 64 / static_cast<std::int64_t>(sizeof(R)))
+    for (std::int64_t e = 0; e < 64 / static_cast<std::int64_t>(sizeof(R)); e += lanes)
+      hn::Stream(hn::LoadU(d, from + i + e), d, to + i + e);
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+/// Matrices [begin, end) of a batch in which all have one shape and lie at equal distances.
+template <typename T>
+void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using R = Real<T>;
+  Plan<T> const plan(task, problem_of(task, begin));
+  TileTask<T> const& tile = plan.tile;
+  std::int64_t const m = plan.problem.m, n = plan.problem.n, k = plan.problem.k;
+  R* c = reinterpret_cast<R*>(task.c.matrix(begin));
+  R const* a = c;  // not read where k = 0
+  R const* b = c;
+  if (k > 0) {
+    a = reinterpret_cast<R const*>(plan.turn ? task.b.matrix(begin) : task.a.matrix(begin));
+    b = reinterpret_cast<R const*>(plan.turn ? task.a.matrix(begin) : task.b.matrix(begin));
+  }
+  std::int64_t const size = m * n * reals<T>;
+  auto const bytes = [&](std::int64_t elements) { return elements * static_cast<std::int64_t>(sizeof(T)); };
+  bool const dense = tile.c_rs == reals<T> && (tile.c_cs == m * reals<T> || n == 1) && tile.c_next == size;
+  bool const streamed = dense && task.beta == T(0) && bytes(m * n) <= 65536 && bytes((m * n + m * k + k * n) * task.c.count) >= stream_from;
+  // Matrices are taken in steps: what a step needs is fetched while the one before it is computed. Several steps are copied out together,
+  // so that they end with a line of the cache.
+  std::int64_t const step = std::max<std::int64_t>(step_bytes / bytes(m * n), 1);
+  std::int64_t const whole_lines = 64 / std::gcd(bytes(m * n), std::int64_t{64});
+  std::int64_t const aligned_step = (step + whole_lines - 1) / whole_lines * whole_lines;
+  std::int64_t const group = streamed && bytes(m * n) * aligned_step <= 8 * step_bytes ? aligned_step : step;
+  std::int64_t const tiles_each = plan.heights.number * plan.widths.number;
+  // Reals from one matrix to the next, if they are close
+  std::int64_t const near_a = tile.a_next <= 2 * m * k * reals<T> ? tile.a_next : 0;
+  std::int64_t const near_b = tile.b_next <= 2 * k * n * reals<T> ? tile.b_next : 0;
+  R* const buffer = static_cast<R*>(lane_workspace()) + (plan.copy_a ? tile.a_cs * k : 0);
+  for (std::int64_t q = begin; q < end; q += group) {
+    std::int64_t const count = std::min(group, end - q);
+    R* const target = streamed ? buffer + reinterpret_cast<std::uintptr_t>(c) % 64 / sizeof(R) : c;
+    for (std::int64_t first = 0; first < count; first += step) {
+      std::int64_t const last = std::min(first + step, count);
+      Ahead ahead_a(a + (first + step) * tile.a_next, (near_a + tiles_each - 1) / tiles_each);
+      Ahead ahead_b(b + (first + step) * tile.b_next, (near_b + tiles_each - 1) / tiles_each);
+      if (plan.one_tile()) {
+        ahead_a.fetch(last - first);
+        ahead_b.fetch(last - first);
+        tiles<T>[static_cast<std::size_t>(plan.vectors - 1)][static_cast<std::size_t>(n - 1)](
+            tile, a + first * tile.a_next, b + first * tile.b_next, target + first * tile.c_next, m * reals<T>, last - first);
+      } else {
+        for (std::int64_t i = first; i < last; ++i)
+          multiply(plan, a + i * tile.a_next, b + i * tile.b_next, target + i * tile.c_next, ahead_a, ahead_b);
+      }
+    }
+    if (streamed) stream(target, c, count * size);
+    a += count * tile.a_next;
+    b += count * tile.b_next;
+    c += count * tile.c_next;
+  }
+  if (streamed) hwy::FlushStream();
+}
+
 template <typename T>
 void gemm_small(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using R = Real<T>;
   if (uniform(task.a) && uniform(task.b) && uniform(task.c)) {
-    Plan<T> const plan(task, problem_of(task, begin));
-    if (plan.one_tile() && plan.problem.k > 0) {
-      Tile<T> tile = plan.tile;
-      tile.a = reinterpret_cast<R const*>(plan.turn ? task.b.matrix(begin) : task.a.matrix(begin));
-      tile.b = reinterpret_cast<R const*>(plan.turn ? task.a.matrix(begin) : task.b.matrix(begin));
-      tile.c = reinterpret_cast<R*>(task.c.matrix(begin));
-      tile.a_next = (plan.turn ? task.b : task.a).batch_stride * reals<T>;
-      tile.b_next = (plan.turn ? task.a : task.b).batch_stride * reals<T>;
-      tile.c_next = task.c.batch_stride * reals<T>;
-      tile.count = end - begin;
-      tiles<T>[static_cast<std::size_t>(plan.vectors - 1)][static_cast<std::size_t>(plan.problem.n - 1)](tile, plan.epilogue);
-      return;
-    }
-    for (std::int64_t q = begin; q < end; ++q) multiply_one(task, plan, q);
+    multiply_range(task, begin, end);
     return;
   }
   for (std::int64_t q = begin; q < end; ++q) {
     Problem const problem = problem_of(task, q);
     if (problem.m == 0 || problem.n == 0 || !gemm_is_small<T>({problem.m, task.a.cols_of(q), task.b.rows_of(q), problem.n})) continue;
-    multiply_one(task, Plan<T>(task, problem), q);
+    Plan<T> const plan(task, problem);
+    R* const c = reinterpret_cast<R*>(task.c.matrix(q));
+    Ahead nothing;
+    if (problem.k > 0)
+      multiply(plan, reinterpret_cast<R const*>(plan.turn ? task.b.matrix(q) : task.a.matrix(q)),
+               reinterpret_cast<R const*>(plan.turn ? task.a.matrix(q) : task.b.matrix(q)), c, nothing, nothing);
+    else
+      multiply<T>(plan, c, c, c, nothing, nothing);
   }
 }
 

@@ -40,7 +40,7 @@ inline constexpr int vector_reals = std::max(static_cast<int>(hn::MaxLanes(hn::S
 
 /// Vectors of rows in the tallest tile, columns in the widest.
 inline constexpr int tile_height = 3;
-inline constexpr int tile_columns = 8;
+inline constexpr int tile_columns = 12;
 
 /// Columns of the widest tile with `height` vectors of rows: the accumulators (two for a complex element), the vectors of A and one
 /// broadcast element of B fit the registers.
@@ -49,34 +49,24 @@ constexpr int tile_width(int height) {
   return std::clamp((vector_registers - height - 1) / (height * reals<T>), 1, tile_columns);
 }
 
-/// What happens to A B, and which of the two is conjugated.
+/// What tiles of C = alpha A B + beta C have in common. Strides count reals; the rows of A are contiguous.
 template <typename T>
-struct Epilogue {
+struct TileTask {
   T alpha;
   T beta;
   bool conj_a;
   bool conj_b;
-};
-
-/// A tile of C = alpha A B + beta C, and how the same tile of the next matrix is reached. Pointers, strides and rows count reals; the rows
-/// of A are contiguous.
-template <typename T>
-struct Tile {
-  using R = Real<T>;
-  R const* a;
-  R const* b;
-  R* c;
+  std::int64_t k;
   std::int64_t a_cs;
   std::int64_t b_rs, b_cs;
   std::int64_t c_rs, c_cs;
-  std::int64_t a_next, b_next, c_next;
-  std::int64_t k;
-  std::int64_t rows;
-  std::int64_t count;
+  std::int64_t a_next, b_next, c_next;  ///< distances to the next matrix
 };
 
+/// Computes a tile of `rows` reals a column at `c` from the rows of A at `a` and the columns of B at `b`, and the same of the count - 1
+/// matrices that follow.
 template <typename T>
-using TileFunction = void (*)(Tile<T> const&, Epilogue<T> const&);
+using TileFunction = void (*)(TileTask<T> const& t, Real<T> const* a, Real<T> const* b, Real<T>* c, std::int64_t rows, std::int64_t count);
 
 /// Pairs of lanes (x, y).
 template <typename D, typename R>
@@ -108,28 +98,26 @@ HWY_INLINE void finish_column(Real<T> const* product, std::int64_t n, T beta, T*
   }
 }
 
-/// H vectors by N columns, in `t.count` matrices. Each element is summed in ascending order of k with one multiply-add a step, whatever the
+/// H vectors by N columns, in `count` matrices. Each element is summed in ascending order of k with one multiply-add a step, whatever the
 /// tile.
 template <typename T, int H, int N>
-void vector_tile(Tile<T> const& t, Epilogue<T> const& e) {
+void vector_tile(TileTask<T> const& t, Real<T> const* a_matrix, Real<T> const* b_matrix, Real<T>* c_matrix, std::int64_t rows,
+                 std::int64_t count) {
   using R = Real<T>;
   using D = hn::ScalableTag<R>;
   using V = hn::Vec<D>;
   constexpr D d;
   constexpr int lanes = vector_reals<T>;
   constexpr bool complex = is_complex<T>;
-  std::int64_t const tail = t.rows - (H - 1) * lanes;
+  std::int64_t const tail = rows - (H - 1) * lanes;
   auto const mask = hn::FirstN(d, static_cast<std::size_t>(tail));
   bool const in_vectors = t.c_rs == reals<T> && (has_masks || tail == lanes);
-  R const* a_matrix = t.a;
-  R const* b_matrix = t.b;
-  R* c_matrix = t.c;
-  for (std::int64_t q = 0; q < t.count; ++q) {
+  for (std::int64_t q = 0; q < count; ++q) {
     V sum[H][N];
     V cross[complex ? H : 1][complex ? N : 1];  // products with the imaginary parts of B
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int j = 0; j < N; ++j) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int v = 0; v < H; ++v) {
         sum[v][j] = hn::Zero(d);
         if constexpr (complex) cross[v][j] = hn::Zero(d);
@@ -139,21 +127,21 @@ void vector_tile(Tile<T> const& t, Epilogue<T> const& e) {
     R const* b = b_matrix;
     for (std::int64_t p = t.k; p > 0; --p) {
       V x[H];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int v = 0; v < H; ++v) {
         if (has_masks && v == H - 1)
           x[v] = hn::MaskedLoad(mask, d, a + v * lanes);
         else
           x[v] = hn::LoadU(d, a + v * lanes);
       }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int j = 0; j < N; ++j) {
         V const re = hn::Set(d, b[j * t.b_cs]);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int v = 0; v < H; ++v) sum[v][j] = hn::MulAdd(x[v], re, sum[v][j]);
         if constexpr (complex) {
           V const im = hn::Set(d, b[j * t.b_cs + 1]);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
           for (int v = 0; v < H; ++v) cross[v][j] = hn::MulAdd(x[v], im, cross[v][j]);
         }
       }
@@ -162,36 +150,36 @@ void vector_tile(Tile<T> const& t, Epilogue<T> const& e) {
     }
     if constexpr (complex) {
       // a b = (ar br - ai bi, ai br + ar bi); a conjugate changes the sign of what has one of its imaginary parts.
-      V const sum_sign = pairs(d, R(1), R(e.conj_a ? -1 : 1));
-      V const cross_sign = pairs(d, R(e.conj_a == e.conj_b ? -1 : 1), R(e.conj_b ? -1 : 1));
-#pragma GCC unroll 8
+      V const sum_sign = pairs(d, R(1), R(t.conj_a ? -1 : 1));
+      V const cross_sign = pairs(d, R(t.conj_a == t.conj_b ? -1 : 1), R(t.conj_b ? -1 : 1));
+#pragma GCC unroll 12
       for (int j = 0; j < N; ++j) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int v = 0; v < H; ++v) sum[v][j] = hn::MulAdd(hn::Reverse2(d, cross[v][j]), cross_sign, hn::Mul(sum[v][j], sum_sign));
       }
     }
-    if (e.alpha != T(1)) {
-#pragma GCC unroll 8
+    if (t.alpha != T(1)) {
+#pragma GCC unroll 12
       for (int j = 0; j < N; ++j) {
-#pragma GCC unroll 8
-        for (int v = 0; v < H; ++v) sum[v][j] = scaled<T>(sum[v][j], e.alpha);
+#pragma GCC unroll 12
+        for (int v = 0; v < H; ++v) sum[v][j] = scaled<T>(sum[v][j], t.alpha);
       }
     }
     if (in_vectors) {
-      if (e.beta != T(0)) {
-#pragma GCC unroll 8
+      if (t.beta != T(0)) {
+#pragma GCC unroll 12
         for (int j = 0; j < N; ++j) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
           for (int v = 0; v < H; ++v) {
             R const* const c = c_matrix + j * t.c_cs + v * lanes;
             V const y = has_masks && v == H - 1 ? hn::MaskedLoad(mask, d, c) : hn::LoadU(d, c);
-            sum[v][j] = hn::Add(sum[v][j], e.beta == T(1) ? y : scaled<T>(y, e.beta));
+            sum[v][j] = hn::Add(sum[v][j], t.beta == T(1) ? y : scaled<T>(y, t.beta));
           }
         }
       }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int j = 0; j < N; ++j) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int v = 0; v < H; ++v) {
           R* const c = c_matrix + j * t.c_cs + v * lanes;
           if (has_masks && v == H - 1)
@@ -202,13 +190,13 @@ void vector_tile(Tile<T> const& t, Epilogue<T> const& e) {
       }
     } else {
       HWY_ALIGN R product[N][H * lanes];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int j = 0; j < N; ++j) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int v = 0; v < H; ++v) hn::Store(sum[v][j], d, product[j] + v * lanes);
       }
       for (int j = 0; j < N; ++j)
-        finish_column<T>(product[j], t.rows / reals<T>, e.beta, reinterpret_cast<T*>(c_matrix + j * t.c_cs), t.c_rs / reals<T>);
+        finish_column<T>(product[j], rows / reals<T>, t.beta, reinterpret_cast<T*>(c_matrix + j * t.c_cs), t.c_rs / reals<T>);
     }
     a_matrix += t.a_next;
     b_matrix += t.b_next;
@@ -218,23 +206,24 @@ void vector_tile(Tile<T> const& t, Epilogue<T> const& e) {
 
 /// The same without vectors, for complex elements where a vector has one lane.
 template <typename T, int N>
-void scalar_tile(Tile<T> const& t, Epilogue<T> const& e) {
+void scalar_tile(TileTask<T> const& t, Real<T> const* a_matrix, Real<T> const* b_matrix, Real<T>* c_matrix, std::int64_t rows,
+                 std::int64_t count) {
   using R = Real<T>;
-  for (std::int64_t q = 0; q < t.count; ++q) {
+  for (std::int64_t q = 0; q < count; ++q) {
     for (int j = 0; j < N; ++j) {
-      for (std::int64_t i = 0; i < t.rows; i += 2) {
+      for (std::int64_t i = 0; i < rows; i += 2) {
         R re = 0, im = 0;
         for (std::int64_t p = 0; p < t.k; ++p) {
-          R const* const a = t.a + q * t.a_next + p * t.a_cs + i;
-          R const* const b = t.b + q * t.b_next + p * t.b_rs + j * t.b_cs;
-          R const a_im = e.conj_a ? -a[1] : a[1];
-          R const b_im = e.conj_b ? -b[1] : b[1];
+          R const* const a = a_matrix + q * t.a_next + p * t.a_cs + i;
+          R const* const b = b_matrix + q * t.b_next + p * t.b_rs + j * t.b_cs;
+          R const a_im = t.conj_a ? -a[1] : a[1];
+          R const b_im = t.conj_b ? -b[1] : b[1];
           re += a[0] * b[0] - a_im * b_im;
           im += a[0] * b_im + a_im * b[0];
         }
-        T const sum = e.alpha == T(1) ? T(re, im) : e.alpha * T(re, im);
+        T const sum = t.alpha == T(1) ? T(re, im) : t.alpha * T(re, im);
         R const product[2] = {sum.real(), sum.imag()};
-        finish_column<T>(product, 1, e.beta, reinterpret_cast<T*>(t.c + q * t.c_next + i / 2 * t.c_rs + j * t.c_cs), 1);
+        finish_column<T>(product, 1, t.beta, reinterpret_cast<T*>(c_matrix + q * t.c_next + i / 2 * t.c_rs + j * t.c_cs), 1);
       }
     }
   }
