@@ -133,11 +133,10 @@ MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
 MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
     myriad_interleaved(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t count);
 /// Column-major matrices behind an array of pointers: myriad_pointers(MYRIAD_F64, n, n, (void* const*)matrices, n, count). `ld` 0: rows.
-MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
-    myriad_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
+MYRIAD_API myriad_batch myriad_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
 /// Row-major matrices behind an array of pointers. `ld` 0: cols.
-MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
-    myriad_row_major_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld, int64_t count);
+MYRIAD_API myriad_batch myriad_row_major_pointers(myriad_dtype dtype, int64_t rows, int64_t cols, void* const* pointers, int64_t ld,
+                                                  int64_t count);
 /// One vector per matrix (pivots, tau, scalings): a batch of length-by-1 matrices. `stride` 0: length.
 MYRIAD_API MYRIAD_KEEPS_ADDRESS(3) myriad_batch
     myriad_vectors(myriad_dtype dtype, int64_t length, void const* data, int64_t stride, int64_t count);
