@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
 #include "command.hpp"
+#include "myriad/error.hpp"
 
 namespace myriad::cli {
 namespace {
@@ -45,42 +48,99 @@ Backend parse_backend(std::string const& text) {
 
 char const* name_of(Backend backend) { return backend == Backend::gpu ? "gpu" : backend == Backend::cpu ? "cpu" : "auto"; }
 
-void add_options(CLI::App& app, Options& options, Offers const& offers) {
-  app.add_option("-o,--output", options.output, offers.output_help)->required()->type_name("FILE");
-  if (offers.info)
-    app.add_option("--info", options.info,
-                   "Save what happened to each matrix as .npy of int32: 0 good, i > 0 as LAPACK's info, -1 where the result is not finite "
-                   "(NaN or infinity "
-                   "in the input, or overflow)")
-        ->type_name("FILE");
-  app.add_option("--backend", options.backend, "Where to compute: auto (the first GPU, else the CPU), cpu, gpu")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--threads", options.threads, "CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20).description(""));
-  app.add_option("--dtype", options.dtype,
-                 "Convert the inputs to this type first: f4, f8, c8, c16. Default: what they hold, promoted as NumPy does")
-      ->type_name("TYPE");
-  app.add_option("--chunk", options.chunk,
-                 "Memory for the matrices that are worked on at a time, with their results; another such chunk is read meanwhile. "
-                 "Suffixes K, M, G. A single larger matrix takes what it needs. Default 256M")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false).description(""));
-  if (offers.verify) {
-    app.add_flag("--verify", options.verify, offers.verify_help);
-    app.add_option("--tolerance", options.tolerance, "With --verify: matrices with a larger backward error count as failed")
-        ->type_name("E")
-        ->check(CLI::PositiveNumber.description(""));
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t width = 72;
+  std::string result;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    std::size_t const length = std::min(text.find(' '), text.size());
+    if (column > 0) {
+      bool const full = column + 1 + length > width;
+      result += full ? '\n' : ' ';
+      column = full ? 0 : column + 1;
+    }
+    result += text.substr(0, length);
+    column += length;
+    text.remove_prefix(std::min(length + 1, text.size()));
   }
-  app.add_flag("--json", options.json, "Print the summary as JSON");
+  return result;
 }
 
+std::uint64_t parse_size(std::string const& text) {
+  double value = 0;
+  char const* const end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, value);
+  std::string unit(rest, end);
+  for (char& c : unit) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char const* suffix : {"IB", "B"})
+    if (unit.size() > 1 && unit.ends_with(suffix)) {
+      unit.resize(unit.size() - std::string_view(suffix).size());
+      break;
+    }
+  for (auto const& [name, factor] : {std::pair{"", 1.0}, {"B", 1.0}, {"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40}})
+    if (problem == std::errc() && unit == name && value * factor >= 1 && value * factor <= 0x1p60)
+      return static_cast<std::uint64_t>(value * factor);
+  throw UsageError(fmt::format("--chunk '{}' is not a size; write 64M or 2G", text));
+}
+
+void add_options(CLI::App& app, Options& options, Offers const& offers) {
+  app.add_option("-o,--output", options.output, wrapped(offers.output_help))->required()->type_name("FILE");
+  if (offers.info)
+    app.add_option("--info", options.info,
+                   wrapped("Save what happened to each matrix as .npy of int32: 0 good, i > 0 as LAPACK's info, -1 where the result is not "
+                           "finite (NaN or "
+                           "infinity in the input, or overflow)"))
+        ->type_name("FILE");
+  app.add_option("--backend", options.backend, wrapped("Where to compute: auto (the first GPU, else the CPU), cpu, gpu"))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, wrapped("CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores"))
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
+  app.add_option("--dtype", options.dtype,
+                 wrapped("Convert the inputs to this type first: f4, f8, c8, c16. Default: what they hold, promoted as NumPy does"))
+      ->type_name("TYPE");
+  app.add_option_function<std::string>(
+         "--chunk", [&options](std::string const& text) { options.chunk = parse_size(text); },
+         wrapped("Memory for the matrices that are worked on at a time, with their results; another such chunk is read meanwhile. One "
+                 "larger matrix takes "
+                 "what it needs. Suffixes K, M, G; default 256M"))
+      ->type_name("SIZE");
+  if (offers.verify) {
+    app.add_flag("--verify", options.verify, wrapped(offers.verify_help));
+    app.add_option("--tolerance", options.tolerance, wrapped("With --verify: matrices with a larger backward error count as failed"))
+        ->type_name("E")
+        ->check(
+            [](std::string const& text) {
+              double value = 0;
+              auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+              return problem == std::errc() && end == text.data() + text.size() && value > 0
+                         ? std::string()
+                         : fmt::format("'{}' is not a positive number", text);
+            },
+            "");
+  }
+  app.add_flag("--json", options.json, wrapped("Print the summary as JSON"));
+}
+
+namespace {
+
+/// A queue, or an error in the words of the command line.
+Queue open_queue(Options const& options) {
+  try {
+    return Queue({.backend = parse_backend(options.backend), .threads = options.threads});
+  } catch (Unavailable const&) {
+    throw UsageError(
+        fmt::format("--backend {}: there is no such backend in this build or on this machine (see myriad info)", options.backend));
+  }
+}
+
+}  // namespace
+
 Job::Job(std::string command, std::string verb, Options const& options)
-    : command_(std::move(command)),
-      verb_(std::move(verb)),
-      options_(options),
-      queue_({.backend = parse_backend(options.backend), .threads = options.threads}) {}
+    : command_(std::move(command)), verb_(std::move(verb)), options_(options), queue_(open_queue(options)) {
+  if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
+}
 
 void Job::describe(std::vector<io::Source const*> inputs, std::int64_t count, std::string what, Dtype dtype) {
   inputs_ = std::move(inputs);
@@ -163,7 +223,7 @@ void Job::print_summary(double seconds, double compute) const {
 }
 
 void Job::print_json(double seconds, double compute) const {
-  using nlohmann::json;
+  using json = nlohmann::ordered_json;  // in the order in which they are given
   // JSON has no NaN and no infinity.
   auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); };
   json inputs = json::array();

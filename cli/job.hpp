@@ -43,6 +43,12 @@ struct Offers {
 /// Declares the options on a subcommand.
 void add_options(CLI::App& app, Options& options, Offers const& offers);
 
+/// Text of a help message in lines that fit beside the names of the options.
+[[nodiscard]] std::string wrapped(std::string_view text);
+
+/// "64M", "2GiB" or "1000" in bytes. Throws UsageError.
+[[nodiscard]] std::uint64_t parse_size(std::string const& text);
+
 /// "auto", "cpu" or "gpu".
 [[nodiscard]] Backend parse_backend(std::string const& text);
 [[nodiscard]] char const* name_of(Backend backend);

@@ -50,6 +50,9 @@ int run(int argc, char** argv) {
   add_bench(app, action);
 #endif
 
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* sub) { return sub->check_name(argv[1]); }).empty())
+    return refuse("", fmt::format("'{}' is not a command (see myriad --help)", argv[1]));
+
   std::string command;
   auto const name_command = [&] {
     if (auto const given = app.get_subcommands(); !given.empty()) command = given.front()->get_name();
@@ -65,6 +68,7 @@ int run(int argc, char** argv) {
   } catch (std::bad_alloc const&) {
     return refuse(command, "not enough memory; a smaller --chunk may help");
   } catch (std::exception const& problem) {
+    name_command();
     return refuse(command, problem.what());
   }
 }

@@ -97,7 +97,7 @@ int run(DetOptions const& options, Job& job, io::Source const& source) {
 void add_det(CLI::App& app, Action& action) {
   auto options = std::make_shared<DetOptions>();
   CLI::App& command = *app.add_subcommand("det", "Determinants by LU with partial pivoting");
-  command.add_option("A", options->a, matrices_help)->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required();
   add_options(
       command, *options,
       {.verify = false,
@@ -105,7 +105,7 @@ void add_det(CLI::App& app, Action& action) {
            "Where the determinants go: .npy of shape (batch), or () for a single matrix. With --log (2, batch): signs, then logarithms "
            "(sign, logabsdet = numpy.load(FILE)); or an .npz with sign and logabsdet"});
   command.add_flag("--log", options->log,
-                   "sign and log |det| as numpy.linalg.slogdet, which do not overflow; 0 and -inf where A is singular");
+                   wrapped("sign and log |det| as numpy.linalg.slogdet, which do not overflow; 0 and -inf where A is singular"));
   command.callback([options, &action] {
     action = [options] {
       Job job("det", "computed determinants of", *options);

@@ -1,5 +1,12 @@
+// First of all: it says which targets the library is compiled for, before Highway looks.
+// clang-format off
+#include "simd/dispatch.hpp"
+#include <hwy/highway.h>
+// clang-format on
+
 #include <cblas.h>
 #include <fmt/format.h>
+#include <hwy/targets.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -10,14 +17,8 @@
 #include <thread>
 #include <vector>
 
-// First: it says which targets the library is compiled for.
-#include <hwy/base.h>
-#include <hwy/highway.h>
-#include <hwy/targets.h>
-
 #include "command.hpp"
 #include "myriad/myriad.hpp"
-#include "simd/dispatch.hpp"
 
 namespace myriad::cli {
 namespace {

@@ -84,14 +84,14 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
 void add_inverse(CLI::App& app, Action& action) {
   auto options = std::make_shared<InverseOptions>();
   CLI::App& command = *app.add_subcommand("inverse", "X = A^-1 by LU with partial pivoting");
-  command.add_option("A", options->a, matrices_help)->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required();
   add_options(
       command, *options,
       {.verify_help = "Report the worst componentwise backward error of A X = I, max |I - A X| / (|A| |X| + I), and of which matrix",
        .output_help =
            "Where X goes: .npy in the shape of A, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.add_flag("--equilibrate", options->equilibrate,
-                   "Scale rows and columns to size one first (LAPACK geequb), for badly scaled matrices");
+                   wrapped("Scale rows and columns to size one first (LAPACK geequb), for badly scaled matrices"));
   command.callback([options, &action] {
     action = [options] {
       Job job("inverse", "inverted", *options);

@@ -155,16 +155,16 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
 void add_solve(CLI::App& app, Action& action) {
   auto options = std::make_shared<SolveOptions>();
   CLI::App& command = *app.add_subcommand("solve", "Solve A X = B by LU with partial pivoting");
-  command.add_option("A", options->a, matrices_help)->required();
-  command.add_option("B", options->b, right_hand_sides_help)->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required();
+  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required();
   add_options(
       command, *options,
       {.verify_help = "Report the worst componentwise backward error max |B - A X| / (|A| |X| + |B|), and of which matrix",
        .output_help =
            "Where X goes: .npy in the shape of B, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.add_flag("--equilibrate", options->equilibrate,
-                   "Scale rows and columns to size one first (LAPACK geequb), for badly scaled systems");
-  command.add_flag("--refine", options->refine, "Improve X by iterative refinement (LAPACK gerfs)");
+                   wrapped("Scale rows and columns to size one first (LAPACK geequb), for badly scaled systems"));
+  command.add_flag("--refine", options->refine, wrapped("Improve X by iterative refinement (LAPACK gerfs)"));
   command.callback([options, &action] {
     action = [options] {
       Job job("solve", "solved", *options);
