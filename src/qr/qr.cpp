@@ -55,7 +55,9 @@ void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
     check.same(rows(a), cols(c), {4, "n"});
   check_reflectors(check, a, tau, {5, "k"});
   check.disjoint(c, a, {9, "c"}, "a").disjoint(c, tau, {9, "c"}, "tau");
-  cpu::ormqr(queue, OrmqrTask<T>{.side = side, .op = op, .a = a, .tau = tau, .c = c});
+  // C op(Q) = (op(Q)^H C^H)^H
+  bool const adjoint = (op != Op::none) == (side == Side::left);
+  cpu::ormqr(queue, OrmqrTask<T>{.adjoint = adjoint, .a = a, .tau = tau, .c = side == Side::left ? c : conjugate_transposed(c)});
 }
 
 template <Element T>

@@ -57,7 +57,7 @@ Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_t
 template <Element T>
 void geqrf(Queue& queue, GeqrfTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a), geqrf_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { geqrf_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch, scratch_tau, work;
         for (std::int64_t b = begin; b < end; ++b) {
@@ -75,17 +75,21 @@ void geqrf(Queue& queue, GeqrfTask<T> const& task) {
 template <Element T>
 void ormqr(Queue& queue, OrmqrTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a, task.c), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, ormqr_shapes<T>(task.a, task.tau, task.c), ormqr_fits_lanes<T>,
+      [&](std::int64_t begin, std::int64_t end) { ormqr_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_c, scratch_tau, work;
         for (std::int64_t b = begin; b < end; ++b) {
           LocalMatrix<T const> const a(task.a, b, scratch_a);
-          LocalMatrix<T> const c(task.c, b, scratch_c);
+          // What is row-major or conjugated is worked on from the other side, where it needs no copy.
+          bool const flip = task.c.row_stride_of(b) != 1 && task.c.col_stride_of(b) == 1;
+          LocalMatrix<T> const c(flip ? conjugate_transposed(task.c) : task.c, b, scratch_c);
           auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));
           if (k == 0 || c.rows() == 0 || c.cols() == 0) continue;
           T const* const tau = load_tau<T>(task.tau, b, k, scratch_tau);
           Int const size = work_size(std::max(c.rows(), c.cols()));
-          lapack::ormqr<T>(task.side, task.op, c.rows(), c.cols(), k, a.data(), a.ld(), tau, c.data(), c.ld(), work.reserve(size), size);
+          lapack::ormqr<T>(flip ? Side::right : Side::left, task.adjoint != flip ? Op::conjugate_transpose : Op::none, c.rows(), c.cols(),
+                           k, a.data(), a.ld(), tau, c.data(), c.ld(), work.reserve(size), size);
           c.store();
         }
       });
@@ -94,7 +98,7 @@ void ormqr(Queue& queue, OrmqrTask<T> const& task) {
 template <Element T>
 void orgqr(Queue& queue, OrgqrTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a, task.tau), geqrf_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { orgqr_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch, scratch_tau, work;
         for (std::int64_t b = begin; b < end; ++b) {
@@ -111,7 +115,7 @@ void orgqr(Queue& queue, OrgqrTask<T> const& task) {
 template <Element T>
 void gels(Queue& queue, GelsTask<T> const& task) {
   run_by_size(
-      queue, shapes(task.a, task.b), [](auto const&) { return false; }, [](std::int64_t, std::int64_t) {},
+      queue, shapes(task.a, task.b), gels_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { gels_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_b, scratch_tau, work;
         for (std::int64_t k = begin; k < end; ++k) {
