@@ -10,9 +10,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace atmosphere {
 
@@ -61,6 +62,22 @@ struct Statistics {
     rejected += other.rejected;
     return *this;
   }
+};
+
+/// Zeros that start at a cache line: interleaved matrices that do are read by the library where they are.
+class Memory {
+ public:
+  explicit Memory(std::int64_t size) : data_(new (std::align_val_t{64}) double[static_cast<std::size_t>(size)]()) {}
+  double& operator[](std::int64_t i) { return data_[i]; }
+  double const& operator[](std::int64_t i) const { return data_[i]; }
+  double* data() { return data_.get(); }
+  [[nodiscard]] double const* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(double* data) const { ::operator delete[](data, std::align_val_t{64}); }
+  };
+  std::unique_ptr<double[], Free> data_;
 };
 
 /// Advances up to Solver::lanes cells in lockstep: all take a step at the same moment, but each has its own time, step size and verdict. A
@@ -192,7 +209,7 @@ class LockstepRodas4 {
     for (std::int64_t lane = 0; lane < n; ++lane) System::subtract_jacobian(&y_[lane], &p_[lane], lanes, &w_[lane], lanes);
   }
 
-  void stage_argument(int stage, std::vector<double>& result) const {
+  void stage_argument(int stage, Memory& result) const {
     std::int64_t const n = active();
     for (int i = 0; i < size; ++i) {
       double* const out = &result[at(i, 0)];
@@ -263,10 +280,11 @@ class LockstepRodas4 {
   std::int64_t active_ = 0;
   std::array<std::int64_t, lanes> cell_, attempt_;
   Lanes time_, h_, inverse_h_, growth_limit_, error_;
-  std::vector<double> y_ = std::vector<double>(size * lanes), y_new_ = y_;
-  std::vector<double> p_ = std::vector<double>(System::parameters * lanes);
-  std::array<std::vector<double>, rodas4::stages> u_{y_, y_, y_, y_, y_, y_};
-  std::vector<double> w_ = std::vector<double>(std::int64_t{size} * size * lanes);
+  Memory y_{size * lanes}, y_new_{size * lanes};
+  Memory p_{System::parameters * lanes};
+  std::array<Memory, rodas4::stages> u_{Memory(size * lanes), Memory(size* lanes), Memory(size* lanes),
+                                        Memory(size* lanes),  Memory(size* lanes), Memory(size* lanes)};
+  Memory w_{std::int64_t{size} * size * lanes};
 };
 
 }  // namespace atmosphere
