@@ -1,0 +1,516 @@
+/// The myriad program as its users see it: results, exit statuses, messages, streaming, interruption.
+
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/matrix_market.hpp"
+#include "io/npy.hpp"
+#include "io/source.hpp"
+
+namespace myriad {
+namespace {
+
+using io::Shape;
+using test::Outcome;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Array {
+  Shape shape;
+  std::string descr;
+  std::vector<std::complex<double>> values;
+
+  double operator[](std::size_t k) const { return values.at(k).real(); }
+};
+
+std::vector<double> random(std::size_t length, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> values(length);
+  for (double& value : values) value = uniform(engine);
+  return values;
+}
+
+struct Myriad : ::testing::Test {
+  test::TemporaryFolder folder;
+
+  /// Runs the program; arguments that start with / are names in the folder.
+  Outcome run(std::vector<std::string> arguments) {
+    for (std::string& argument : arguments)
+      if (argument.starts_with("/")) argument = folder.path(argument.substr(1));
+    return test::Program(folder, std::move(arguments)).wait();
+  }
+
+  template <typename T>
+  void save(std::string const& name, Shape const& shape, std::vector<T> const& values) {
+    ASSERT_EQ(static_cast<std::int64_t>(values.size()), io::element_count(shape));
+    io::save_npy(folder.path(name), values.data(), shape);
+  }
+
+  Array load(std::string const& name) {
+    std::string const bytes = folder.read(name);
+    io::NpyHeader const header = io::parse_npy_header(bytes, name);
+    io::Stored const stored = io::stored_type(header, name);
+    Array array{header.shape, header.descr, std::vector<std::complex<double>>(static_cast<std::size_t>(io::element_count(header.shape)))};
+    io::convert(stored, bytes.data() + header.data_offset, 1, Dtype::c64, array.values.data(), 1,
+                static_cast<std::int64_t>(array.values.size()));
+    return array;
+  }
+
+  /// The program refuses this with status 2 and one line on stderr that holds `part`, and writes nothing.
+  void expect_refusal(std::vector<std::string> arguments, std::string const& part) {
+    auto const before = folder.files();
+    Outcome const outcome = run(std::move(arguments));
+    EXPECT_EQ(outcome.status, 2) << part;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err << "does not contain: " << part;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with("myriad")) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(folder.files(), before);
+  }
+
+  void expect_good(Outcome const& outcome) {
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+  }
+};
+
+// Results
+
+TEST_F(Myriad, SolvesABatch) {
+  save<double>("a.npy", {3, 2, 2}, {2, 0, 0, 4, 0, 1, 1, 0, 1, 0, 0, 1});
+  save<double>("b.npy", {3, 2}, {2, 4, 5, 6, 7, 8});
+  Outcome const outcome = run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--info", "/info.npy", "--verify"});
+  expect_good(outcome);
+  EXPECT_NE(outcome.out.find("solved 3 systems of 2 x 2, f8"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("worst backward error 0.00e+00, matrix 0"), std::string::npos) << outcome.out;
+  Array const x = load("x.npy");
+  EXPECT_EQ(x.shape, (Shape{3, 2}));
+  EXPECT_EQ(x.values, (std::vector<std::complex<double>>{1, 1, 6, 5, 7, 8}));
+  Array const info = load("info.npy");
+  EXPECT_EQ(info.descr, "<i4");
+  EXPECT_EQ(info.shape, Shape{3});
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"a.npy", "b.npy", "info.npy", "x.npy"}));
+}
+
+TEST_F(Myriad, ShapesOfRightHandSides) {
+  save<double>("one.npy", {2, 2}, {2, 0, 0, 4});
+  save<double>("three.npy", {3, 2, 2}, {2, 0, 0, 4, 1, 0, 0, 1, 4, 0, 0, 2});
+  save<double>("n.npy", {2}, {2, 4});
+  save<double>("nk.npy", {2, 3}, {2, 4, 6, 4, 8, 12});
+  save<double>("batch_n.npy", {3, 2}, {2, 4, 2, 4, 2, 4});
+  save<double>("batch_nk.npy", {3, 2, 1}, {2, 4, 2, 4, 2, 4});
+  struct {
+    char const *a, *b;
+    Shape shape;
+    std::vector<std::complex<double>> x;
+  } const cases[] = {{"/one.npy", "/n.npy", {2}, {1, 1}},
+                     {"/one.npy", "/nk.npy", {2, 3}, {1, 2, 3, 1, 2, 3}},
+                     {"/one.npy", "/batch_nk.npy", {3, 2, 1}, {1, 1, 1, 1, 1, 1}},
+                     {"/three.npy", "/n.npy", {3, 2}, {1, 1, 2, 4, 0.5, 2}},
+                     {"/three.npy", "/batch_n.npy", {3, 2}, {1, 1, 2, 4, 0.5, 2}},
+                     {"/three.npy", "/batch_nk.npy", {3, 2, 1}, {1, 1, 2, 4, 0.5, 2}},
+                     {"/three.npy", "/nk.npy", {3, 2, 3}, {1, 2, 3, 1, 2, 3, 2, 4, 6, 4, 8, 12, 0.5, 1, 1.5, 2, 4, 6}}};
+  for (auto const& c : cases)
+    for (auto const& options :
+         std::vector<std::vector<std::string>>{{}, {"--equilibrate"}, {"--refine"}, {"--equilibrate", "--refine", "--verify"}}) {
+      std::vector<std::string> arguments{"solve", c.a, c.b, "-o", "/x.npy"};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      expect_good(run(arguments));
+      Array const x = load("x.npy");
+      EXPECT_EQ(x.shape, c.shape) << c.a << c.b;
+      EXPECT_EQ(x.values, c.x) << c.a << c.b;
+    }
+}
+
+TEST_F(Myriad, TellsHowItReadsAnAmbiguousB) {
+  save<double>("a.npy", {2, 2, 2}, {1, 0, 0, 1, 1, 0, 0, 1});
+  save<double>("b.npy", {2, 2}, {1, 2, 3, 4});
+  Outcome const outcome = run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.err.find("is taken as one vector per matrix"), std::string::npos) << outcome.err;
+  EXPECT_EQ(load("x.npy").shape, (Shape{2, 2}));
+}
+
+TEST_F(Myriad, TypesArePromotedOrConverted) {
+  save<float>("f4.npy", {1, 1}, {2});
+  save<std::complex<float>>("c8.npy", {1, 1}, {{0, 4}});
+  save<double>("f8.npy", {1, 1}, {4});
+  save<std::int32_t>("i4.npy", {1, 1}, {4});
+  expect_good(run({"solve", "/f4.npy", "/c8.npy", "-o", "/x.npy"}));
+  EXPECT_EQ(load("x.npy").descr, "<c8");
+  EXPECT_EQ(load("x.npy").values[0], std::complex<double>(0, 2));
+  expect_good(run({"solve", "/f8.npy", "/c8.npy", "-o", "/x.npy"}));
+  EXPECT_EQ(load("x.npy").descr, "<c16");
+  expect_good(run({"solve", "/f8.npy", "/i4.npy", "-o", "/x.npy", "--dtype", "f4"}));
+  EXPECT_EQ(load("x.npy").descr, "<f4");
+  expect_refusal({"solve", "/f8.npy", "/i4.npy", "-o", "/x.npy"}, "i4.npy: holds integers ('<i4'); --dtype f8 converts them");
+  expect_refusal({"solve", "/f8.npy", "/c8.npy", "-o", "/x.npy", "--dtype", "f8"}, "--dtype f8 would drop their imaginary parts");
+}
+
+TEST_F(Myriad, FortranOrderGivesTheSameBytes) {
+  constexpr std::int64_t count = 100, n = 5;
+  std::vector<double> const a = random(count * n * n, 1), b = random(count * n, 2);
+  std::vector<double> fortran(a.size());
+  for (std::int64_t m = 0; m < count; ++m)
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        fortran[static_cast<std::size_t>(m + count * (i + n * j))] = a[static_cast<std::size_t>((m * n + i) * n + j)];
+  save("a.npy", {count, n, n}, a);
+  save("b.npy", {count, n}, b);
+  save("f.npy", {count, n, n}, fortran);
+  std::string bytes = folder.read("f.npy");
+  bytes.replace(bytes.find("False"), 5, "True ");
+  folder.write("f.npy", bytes);
+  expect_good(run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--refine"}));
+  expect_good(run({"solve", "/f.npy", "/b.npy", "-o", "/y.npy", "--refine"}));
+  EXPECT_EQ(folder.read("x.npy"), folder.read("y.npy"));
+}
+
+TEST_F(Myriad, EveryCommandWritesWhatItPromises) {
+  save<double>("a.npy", {1, 2, 2}, {4, 2, 2, 5});
+  save<double>("tall.npy", {3, 2}, {1, 0, 0, 2, 0, 0});
+  save<double>("b.npy", {3}, {3, 4, 5});
+
+  expect_good(run({"multiply", "/a.npy", "/a.npy", "-o", "/c.npy", "--verify"}));
+  EXPECT_EQ(load("c.npy").values, (std::vector<std::complex<double>>{20, 18, 18, 29}));
+  expect_good(run({"inverse", "/a.npy", "-o", "/x.npy", "--verify", "--tolerance", "1e-14"}));
+  EXPECT_NEAR(load("x.npy")[0], 5.0 / 16, 1e-15);
+  expect_good(run({"inverse", "/a.npy", "-o", "/x.npy", "--equilibrate", "--verify", "--tolerance", "1e-14"}));
+  EXPECT_NEAR(load("x.npy")[1], -2.0 / 16, 1e-15);
+  expect_good(run({"lstsq", "/tall.npy", "/b.npy", "-o", "/x.npy", "--verify", "--tolerance", "1e-14"}));
+  EXPECT_EQ(load("x.npy").shape, Shape{2});
+  EXPECT_NEAR(load("x.npy")[0], 3, 1e-14);
+  EXPECT_NEAR(load("x.npy")[1], 2, 1e-14);
+  expect_good(run({"det", "/a.npy", "-o", "/d.npy"}));
+  EXPECT_EQ(load("d.npy").shape, Shape{1});
+  EXPECT_NEAR(load("d.npy")[0], 16, 1e-14);
+  expect_good(run({"det", "/a.npy", "--log", "-o", "/d.npy"}));
+  EXPECT_EQ(load("d.npy").shape, (Shape{2, 1}));
+  EXPECT_EQ(load("d.npy")[0], 1);
+  EXPECT_NEAR(load("d.npy")[1], std::log(16), 1e-14);
+  for (std::string const command : {"lu", "cholesky", "qr"}) {
+    Outcome const outcome = run({command, "/a.npy", "-o", "/f.npz", "--verify", "--tolerance", "1e-14"});
+    expect_good(outcome);
+    EXPECT_NE(outcome.out.find("worst backward error"), std::string::npos);
+    EXPECT_TRUE(folder.read("f.npz").starts_with("PK"));
+  }
+  expect_good(run({"cholesky", "/a.npy", "-o", "/l.npy"}));
+  EXPECT_EQ(load("l.npy").values, (std::vector<std::complex<double>>{2, 0, 1, 2}));
+  expect_refusal({"lu", "/a.npy", "-o", "/f.npy"}, "several arrays in an .npz archive");
+  expect_good(run({"convert", "/tall.npy", "-o", "/tall.mtx"}));
+  expect_good(run({"convert", "/tall.mtx", "-o", "/back.npy"}));
+  EXPECT_EQ(folder.read("back.npy"), folder.read("tall.npy"));
+}
+
+TEST_F(Myriad, BatchesOfNothingAreFine) {
+  save<double>("a.npy", {0, 3, 3}, {});
+  save<double>("b.npy", {0, 3}, {});
+  save<double>("z.npy", {5, 0, 0}, {});
+  expect_good(run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--verify", "--refine", "--equilibrate"}));
+  EXPECT_EQ(load("x.npy").shape, (Shape{0, 3}));
+  expect_good(run({"lu", "/a.npy", "-o", "/f.npz", "--verify"}));
+  expect_good(run({"det", "/z.npy", "-o", "/d.npy"}));
+  EXPECT_EQ(load("d.npy").values, std::vector<std::complex<double>>(5, 1));
+}
+
+TEST_F(Myriad, SolvesMatrixMarketSetsInNaturalOrder) {
+  for (int k : {1, 2, 10}) {
+    std::string const cell = std::to_string(k);
+    folder.write("cells/" + cell + "/A.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 " + cell + "\n2 2 1\n");
+    folder.write("cells/" + cell + "/b.mtx", "%%MatrixMarket matrix array real general\n2 1\n20\n7\n");
+  }
+  std::vector<std::string> const arguments{
+      "solve", "/cells/*/A.mtx", "/cells/*/b.mtx", "--equilibrate", "--refine", "--verify", "--tolerance", "1e-15", "-o", "/x.npy"};
+  Outcome const outcome = run(arguments);
+  expect_good(outcome);
+  EXPECT_NE(outcome.out.find("/A.mtx)"), std::string::npos) << outcome.out;
+  Array const x = load("x.npy");
+  EXPECT_EQ(x.shape, (Shape{3, 2, 1}));
+  EXPECT_EQ(x.values, (std::vector<std::complex<double>>{20, 7, 10, 7, 2, 7}));
+
+  // A folder that lacks a file must not shift the pairs.
+  std::filesystem::remove(folder.path("cells/1/b.mtx"));
+  std::filesystem::remove(folder.path("cells/2/A.mtx"));
+  expect_refusal(arguments, "one of the folders lacks a file");
+}
+
+TEST_F(Myriad, SetsOfDifferentSizesGiveAnArchive) {
+  folder.write("A1.mtx", "%%MatrixMarket matrix array real general\n1 1\n2\n");
+  folder.write("A2.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 4\n");
+  folder.write("b1.mtx", "%%MatrixMarket matrix array real general\n1 1\n6\n");
+  folder.write("b2.mtx", "%%MatrixMarket matrix array real general\n2 1\n5\n8\n");
+  expect_refusal({"solve", "/A*.mtx", "/b*.mtx", "-o", "/x.npy"}, "x.npy: the matrices differ in size, so the result is an .npz archive");
+  for (auto const& options : std::vector<std::vector<std::string>>{{}, {"--equilibrate", "--refine"}}) {
+    std::vector<std::string> arguments{"solve", "/A*.mtx", "/b*.mtx", "--verify", "--tolerance", "1e-15", "-o", "/x.npz"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    expect_good(run(arguments));
+    std::string const bytes = folder.read("x.npz");
+    double const x0 = 3, x1[] = {2, 5};
+    EXPECT_NE(bytes.find("x_0.npy"), std::string::npos);
+    EXPECT_NE(bytes.find(io::npy_preamble("<f8", {1, 1}) + std::string(reinterpret_cast<char const*>(&x0), 8)), std::string::npos);
+    EXPECT_NE(bytes.find(io::npy_preamble("<f8", {2, 1}) + std::string(reinterpret_cast<char const*>(x1), 16)), std::string::npos);
+  }
+  for (std::string const command : {"inverse", "lu", "qr"})
+    expect_good(run({command, "/A*.mtx", "-o", "/f.npz", "--verify", "--tolerance", "1e-15"}));
+  expect_good(run({"multiply", "/A*.mtx", "/b*.mtx", "-o", "/c.npz", "--verify"}));
+  expect_good(run({"lstsq", "/A*.mtx", "/b*.mtx", "-o", "/x.npz", "--verify"}));
+  expect_good(run({"det", "/A*.mtx", "-o", "/d.npy"}));
+  EXPECT_EQ(load("d.npy").values, (std::vector<std::complex<double>>{2, -4}));
+}
+
+TEST_F(Myriad, SummaryAsJson) {
+  save<double>("a.npy", {2, 1, 1}, {1, 0});
+  save<double>("b.npy", {2, 1}, {1, 1});
+  Outcome const outcome = run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--json", "--verify", "--threads", "1"});
+  EXPECT_EQ(outcome.status, 1);
+  auto const summary = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(summary["command"], "solve");
+  EXPECT_EQ(summary["count"], 2);
+  EXPECT_EQ(summary["failed"], 1);
+  EXPECT_EQ(summary["failures"][0]["matrix"], 1);
+  EXPECT_EQ(summary["failures"][0]["info"], 1);
+  EXPECT_EQ(summary["backend"], "cpu");
+  EXPECT_EQ(summary["threads"], 1);
+  EXPECT_EQ(summary["dtype"], "f8");
+  EXPECT_EQ(summary["worst_backward_error"], 0.0);
+  EXPECT_GT(summary["seconds"].get<double>(), 0);
+  EXPECT_GT(summary["matrices_per_second"].get<double>(), 0);
+  auto const machine = nlohmann::json::parse(run({"info", "--json"}).out);
+  EXPECT_TRUE(machine["backends"]["cpu"]["usable"].get<bool>());
+}
+
+// Failures of single matrices: exit status 1, neighbours unharmed
+
+TEST_F(Myriad, SingularMatricesAndNanAreReported) {
+  constexpr std::int64_t count = 9, n = 3;
+  std::vector<double> a = random(count * n * n, 3);
+  std::vector<double> const b = random(count * n, 4);
+  save("a.npy", {count, n, n}, a);
+  save("b.npy", {count, n}, b);
+  for (auto const& options :
+       std::vector<std::vector<std::string>>{{}, {"--equilibrate"}, {"--refine"}, {"--equilibrate", "--refine", "--verify"}}) {
+    save("a.npy", {count, n, n}, a);
+    auto const command = [&](std::string const& output) {
+      std::vector<std::string> arguments{"solve", "/a.npy", "/b.npy", "-o", output, "--info", "/info.npy"};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      return arguments;
+    };
+    expect_good(run(command("/good.npy")));
+    std::vector<double> bad = a;
+    std::fill_n(bad.begin() + 2 * n * n, n * n, 0.0);
+    bad[5 * n * n + 4] = nan;
+    save("a.npy", {count, n, n}, bad);
+    Outcome const outcome = run(command("/x.npy"));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("2 of 9 matrices failed"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("matrix 2: singular: U(1, 1), counted from 1, is exactly zero"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("matrix 5: " + folder.path("a.npy") + " holds NaN at (1, 1), counted from 0"), std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(load("info.npy").values, (std::vector<std::complex<double>>{0, 0, 1, 0, 0, -1, 0, 0, 0}));
+    Array const x = load("x.npy"), good = load("good.npy");
+    for (std::size_t m = 0; m < count; ++m)
+      for (std::size_t i = 0; i < n; ++i) {
+        if (m == 2 || m == 5)
+          EXPECT_TRUE(std::isnan(x[m * n + i])) << m;
+        else
+          EXPECT_EQ(x[m * n + i], good[m * n + i]) << m;
+      }
+  }
+}
+
+TEST_F(Myriad, NoCommandPassesNanInSilence) {
+  save<double>("a.npy", {2, 2, 2}, {4, 1, 1, 3, 4, nan, nan, 3});
+  save<double>("b.npy", {2, 2}, {1, 1, 1, 1});
+  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky"}) {
+    Outcome const outcome = run({command, "/a.npy", "-o", "/o.npz", "--info", "/info.npy"});
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_NE(outcome.err.find("matrix 1: " + folder.path("a.npy") + " holds NaN at"), std::string::npos) << command << outcome.err;
+    EXPECT_EQ(load("info.npy")[0], 0) << command;
+    EXPECT_NE(load("info.npy")[1], 0) << command;
+  }
+  for (std::string const command : {"multiply", "lstsq"}) {
+    Outcome const outcome = run({command, "/a.npy", "/b.npy", "-o", "/o.npz"});
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_NE(outcome.err.find("1 of 2 matrices failed"), std::string::npos) << command << outcome.err;
+  }
+}
+
+TEST_F(Myriad, OverflowIsAFailureAndLogAvoidsIt) {
+  save<double>("a.npy", {2, 2}, {1e200, 0, 0, 1e200});
+  Outcome const outcome = run({"det", "/a.npy", "-o", "/d.npy"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("overflows; --log"), std::string::npos) << outcome.err;
+  expect_good(run({"det", "/a.npy", "-o", "/d.npy", "--log"}));
+  save<double>("s.npy", {2, 2}, {1, 1, 1, 1});
+  expect_good(run({"det", "/s.npy", "-o", "/d.npy", "--log"}));
+  EXPECT_EQ(load("d.npy")[0], 0);
+  EXPECT_EQ(load("d.npy")[1], -std::numeric_limits<double>::infinity());
+}
+
+TEST_F(Myriad, ToleranceMakesAPoorSolutionAFailure) {
+  save("a.npy", {50, 5, 5}, random(50 * 25, 5));
+  save("b.npy", {50, 5}, random(50 * 5, 6));
+  Outcome const outcome = run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--verify", "--tolerance", "1e-30"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("is above the tolerance 1.00e-30"), std::string::npos) << outcome.err;
+  expect_good(run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--verify", "--refine", "--tolerance", "1e-15"}));
+  expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--tolerance", "1e-15"}, "--tolerance needs --verify");
+}
+
+// Bad usage and input: exit status 2, one line, nothing written
+
+TEST_F(Myriad, RefusesWrongUsage) {
+  save<double>("a.npy", {2, 2}, {1, 0, 0, 1});
+  expect_refusal({}, "subcommand");
+  expect_refusal({"slove"}, "'slove' is not a command");
+  expect_refusal({"solve"}, "myriad solve: A is required");
+  expect_refusal({"solve", "/a.npy", "/a.npy"}, "--output is required");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--what"}, "--what");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--threads", "0"}, "--threads");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--chunk", "lots"}, "--chunk 'lots' is not a size");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--dtype", "i4"}, "--dtype 'i4' is not known");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "abacus"}, "--backend 'abacus' is not known");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.txt"}, "x.txt: the name of a result ends in .npy or .npz");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--info", "/x.npy"}, "--info and -o are the same file");
+  EXPECT_EQ(run({"--help"}).status, 0);
+  EXPECT_EQ(run({"--version"}).status, 0);
+  for (std::string const command : {"solve", "multiply", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "convert", "info"}) {
+    Outcome const help = run({command, "--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_NE(help.out.find("Usage: myriad " + command), std::string::npos) << help.out;
+  }
+}
+
+TEST_F(Myriad, RefusesWrongFiles) {
+  save<double>("a.npy", {2, 2, 2}, {1, 0, 0, 1, 1, 0, 0, 1});
+  save<double>("b.npy", {2, 2, 1}, {1, 1, 1, 1});
+  expect_refusal({"solve", "/none.npy", "/b.npy", "-o", "/x.npy"}, "none.npy: cannot be read: No such file or directory");
+  folder.write("text.npy", "1 2\n3 4\n");
+  expect_refusal({"solve", "/text.npy", "/b.npy", "-o", "/x.npy"}, "text.npy: is neither an .npy file");
+  std::string const whole = folder.read("a.npy");
+  folder.write("cut.npy", whole.substr(0, whole.size() - 1));
+  expect_refusal({"solve", "/cut.npy", "/b.npy", "-o", "/x.npy"}, "cut.npy: the file is cut short");
+  folder.write("stub.npy", whole.substr(0, 20));
+  expect_refusal({"solve", "/stub.npy", "/b.npy", "-o", "/x.npy"}, "ends inside its .npy header");
+  std::string swapped = whole;
+  swapped.replace(swapped.find("<f8"), 3, ">f8");
+  folder.write("swapped.npy", swapped);
+  expect_refusal({"solve", "/swapped.npy", "/b.npy", "-o", "/x.npy"}, "byte order");
+  folder.write("bad.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n0\nzero\n1\n");
+  expect_refusal({"solve", "/bad.mtx", "/b.npy", "-o", "/x.npy"}, "bad.mtx, line 5: 'zero' is not a number");
+  expect_refusal({"solve", "/cells/*/A.mtx", "/b.npy", "-o", "/x.npy"}, "no file matches this pattern");
+}
+
+TEST_F(Myriad, RefusesShapesThatDoNotMatch) {
+  save<double>("a.npy", {2, 2, 2}, {1, 0, 0, 1, 1, 0, 0, 1});
+  save<double>("wide.npy", {2, 3}, {1, 0, 0, 1, 1, 0});
+  save<double>("b3.npy", {3, 2, 1}, {1, 1, 1, 1, 1, 1});
+  save<double>("rows.npy", {2, 3, 1}, {1, 1, 1, 1, 1, 1});
+  save<double>("v.npy", {2}, {1, 1});
+  save<double>("four.npy", {1, 1, 2, 2}, {1, 0, 0, 1});
+  expect_refusal({"solve", "/a.npy", "/b3.npy", "-o", "/x.npy"},
+                 "a.npy holds 2 matrices (shape (2, 2, 2)) and " + folder.path("b3.npy") + " holds 3");
+  expect_refusal({"solve", "/a.npy", "/rows.npy", "-o", "/x.npy"}, "needs 2 rows and has 3");
+  expect_refusal({"solve", "/wide.npy", "/v.npy", "-o", "/x.npy"},
+                 "the matrices must be square, 2 x 3 is not; for least squares there is myriad lstsq");
+  expect_refusal({"inverse", "/wide.npy", "-o", "/x.npy"}, "wide.npy: the matrices must be square");
+  expect_refusal({"inverse", "/v.npy", "-o", "/x.npy"}, "shape (2,) is a vector, not a matrix");
+  expect_refusal({"det", "/four.npy", "-o", "/x.npy"}, "four.npy: has 4 dimensions, shape (1, 1, 2, 2)");
+  expect_refusal({"multiply", "/wide.npy", "/wide.npy", "-o", "/x.npy"}, "needs 3 rows and has 2");
+}
+
+TEST_F(Myriad, FindsAnUnwritableOutputBeforeItComputes) {
+  // The input turns out to be bad only once it is read, so the message shows what came first.
+  folder.write("a.mtx", "%%MatrixMarket matrix array real general\n1 1\nbad\n");
+  expect_refusal({"inverse", "/a.mtx", "-o", "/none/x.npy"}, "none/x.npy: cannot be written: No such file or directory");
+  expect_refusal({"inverse", "/a.mtx", "-o", "/x.npy", "--info", "/none/info.npy"}, "none/info.npy: cannot be written");
+  std::filesystem::create_directory(folder.path("folder.npy"));
+  expect_refusal({"inverse", "/a.mtx", "-o", "/folder.npy"}, "it is a directory");
+  expect_refusal({"inverse", "/a.mtx", "-o", "/x.npy"}, "a.mtx, line 3");
+}
+
+// Streaming
+
+/// Writes a batch of well-conditioned n x n matrices without holding it in memory.
+void write_batch(std::string const& path, std::int64_t count, std::int64_t n) {
+  std::ofstream file(path, std::ios::binary);
+  file << io::npy_preamble("<f8", {count, n, n});
+  std::vector<double> matrix = random(static_cast<std::size_t>(n * n), 7);
+  for (std::int64_t b = 0; b < count; ++b) {
+    for (std::int64_t i = 0; i < n; ++i) matrix[static_cast<std::size_t>(i * n + i)] = 4 + static_cast<double>((b * 31 + i) % 17);
+    file.write(reinterpret_cast<char const*>(matrix.data()), static_cast<std::streamsize>(matrix.size() * sizeof(double)));
+  }
+}
+
+TEST_F(Myriad, ChunksGiveTheSameBytes) {
+  write_batch(folder.path("a.npy"), 3001, 6);
+  save("b.npy", {3001, 6}, random(3001 * 6, 9));
+  for (std::string const command : {"solve", "inverse", "lu", "qr", "det"}) {
+    std::vector<std::string> arguments{command, "/a.npy"};
+    if (command == "solve") arguments.insert(arguments.end(), {"/b.npy", "--verify"});
+    auto const with = [&](std::string const& output, std::string const& chunk) {
+      auto all = arguments;
+      all.insert(all.end(), {"-o", output, "--chunk", chunk});
+      return all;
+    };
+    expect_good(run(with("/whole.npz", "1G")));
+    expect_good(run(with("/parts.npz", "10000")));
+    expect_good(run(with("/single.npz", "1")));
+    EXPECT_EQ(folder.read("whole.npz"), folder.read("parts.npz")) << command;
+    EXPECT_EQ(folder.read("whole.npz"), folder.read("single.npz")) << command;
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(Myriad, MemoryStaysBoundedWhateverTheSizeOfTheFile) {
+  write_batch(folder.path("small.npy"), 100, 16);
+  write_batch(folder.path("large.npy"), 65536, 16);  // 128 MiB
+  for (std::string const command : {"inverse", "lu"}) {
+    long const before = run({command, "/small.npy", "-o", "/x.npz", "--chunk", "4M"}).peak_kib;
+    Outcome const outcome = run({command, "/large.npy", "-o", "/x.npz", "--chunk", "4M"});
+    expect_good(outcome);
+    EXPECT_LT(outcome.peak_kib - before, 24 * 1024)
+        << command << ": " << before << " KiB with a small file, " << outcome.peak_kib << " KiB with a large one";
+  }
+}
+#endif
+
+TEST_F(Myriad, AnInterruptedRunLeavesNothingBehind) {
+  write_batch(folder.path("a.npy"), 64, 400);
+  folder.write("x.npz", "old");
+  std::vector<std::string> const before = folder.files();
+  for (int const number : {SIGINT, SIGTERM}) {
+    test::Program program(folder, {"qr", folder.path("a.npy"), "-o", folder.path("x.npz"), "--threads", "1"});
+    auto const unfinished = [&] {
+      for (std::string const& name : folder.files())
+        if (name.ends_with(".part")) return true;
+      return false;
+    };
+    auto const start = std::chrono::steady_clock::now();
+    while (!unfinished() && std::chrono::steady_clock::now() - start < std::chrono::seconds(30))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    program.signal(number);
+    EXPECT_EQ(program.wait().status, -number);
+    EXPECT_EQ(folder.files(), before);
+    EXPECT_EQ(folder.read("x.npz"), "old");
+  }
+}
+
+}  // namespace
+}  // namespace myriad
