@@ -37,7 +37,10 @@ void getrf_nopiv(Queue& queue, Batch<T> a, int* info) {
 template <Element T>
 void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
   Check check("getrs");
-  check.matrix(b, {2, "n"}, {3, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
+  check
+      .require(op == Op::none || op == Op::transpose || op == Op::conjugate_transpose, {1, "trans"},
+               "is none of none, transpose, conjugate_transpose")
+      .matrix(b, {2, "n"}, {3, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
       .matrix(a, {2, "n"}, {2, "n"}, {4, "a"}, {5, "lda"}, reads)
       .same(rows(a), cols(a), {2, "n"})
       .same_count(a, b, {7, "b"})

@@ -6,6 +6,7 @@
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "lu/getrf_recursive.hpp"
 
 namespace myriad::cpu {
 namespace {
@@ -34,6 +35,12 @@ class LocalPivots {
 
 void set(int* info, std::int64_t b, Int value) {
   if (info) info[b] = static_cast<int>(value);
+}
+
+/// PA = LU of one matrix.
+template <Element T>
+Int factor(Int m, Int n, T* a, Int lda, Int* pivots) {
+  return std::max(m, n) <= getrf_recursive_largest ? getrf_recursive<T>(m, n, a, lda, pivots) : lapack::getrf<T>(m, n, a, lda, pivots);
 }
 
 /// LU without pivoting by blocks of columns: unblocked in the panel, then trsm and gemm. Returns info.
@@ -99,7 +106,7 @@ void getrf(Queue& queue, GetrfTask<T> const& task) {
           LocalMatrix<T> const a(task.a, b, scratch);
           if (task.pivoting) {
             LocalPivots pivots(std::min(a.rows(), a.cols()));
-            set(task.info, b, lapack::getrf<T>(a.rows(), a.cols(), a.data(), a.ld(), pivots.data()));
+            set(task.info, b, factor<T>(a.rows(), a.cols(), a.data(), a.ld(), pivots.data()));
             pivots.store(task.pivots, b);
           } else {
             set(task.info, b, getrf_nopiv<T>(a.rows(), a.cols(), a.data(), a.ld()));
@@ -142,7 +149,7 @@ void gesv(Queue& queue, GesvTask<T> const& task) {
           copy_in<T>(task.b, k, x);
           Int info = 0;
           auto const work = [&](T* a, Int lda) {
-            info = lapack::getrf<T>(n, n, a, lda, pivots.data());
+            info = factor<T>(n, n, a, lda, pivots.data());
             if (info == 0) lapack::getrs<T>(Op::none, n, nrhs, a, lda, pivots.data(), x, std::max<Int>(n, 1));
           };
           if (in_place) {
@@ -177,7 +184,7 @@ void inverse(Queue& queue, InverseTask<T> const& task) {
           copy_in<T>(task.a, b, a);
           Int info = 0;
           if (task.factor)
-            info = lapack::getrf<T>(n, n, a, n, pivots.data());
+            info = factor<T>(n, n, a, n, pivots.data());
           else
             pivots.load(task.pivots, b);
           if (info == 0) info = invert<T>(n, a, n, pivots.data(), work);
@@ -201,7 +208,7 @@ void det(Queue& queue, DetTask<T> const& task) {
           LocalPivots pivots(n);
           T* const a = scratch.reserve(static_cast<std::int64_t>(n) * n);
           copy_in<T>(task.a, b, a);
-          lapack::getrf<T>(n, n, a, n, pivots.data());
+          factor<T>(n, n, a, n, pivots.data());
           DiagonalProduct<T> product(task.logabs != nullptr);
           for (Int k = 0; k < n; ++k) {
             product.multiply(a[k + static_cast<std::int64_t>(k) * n]);
