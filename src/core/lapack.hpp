@@ -102,12 +102,20 @@ Int orgqr(Int m, Int n, Int k, T* a, Int lda, T const* tau, T* work, Int lwork) 
                        lda, tau, work, lwork);
 }
 
-/// `work` and `more`: 3n elements and n integers for real types, 2n elements and n reals for complex ones.
-template <Element T, typename More>
-Int gerfs(Op op, Int n, Int nrhs, T const* a, Int lda, T const* af, Int ldaf, Int const* pivots, T const* b, Int ldb, T* x, Int ldx,
-          Real<T>* ferr, Real<T>* berr, T* work, More* more) {
-  return MYRIAD_LAPACK(T, LAPACKE_sgerfs_work, LAPACKE_dgerfs_work, LAPACKE_cgerfs_work, LAPACKE_zgerfs_work, LAPACK_COL_MAJOR,
-                       static_cast<char>(op), n, nrhs, a, lda, af, ldaf, pivots, b, ldb, x, ldx, ferr, berr, work, more);
+/// One step of the estimate of a matrix's 1-norm by reverse communication: v, x: n elements, signs: n integers (real types only), kase: 0
+/// at first, and when the estimate is there; 1: x is to be multiplied by the matrix, 2: by its adjoint. state: 3 integers.
+template <Element T>
+void lacn2(Int n, T* v, T* x, Int* signs, Real<T>& estimate, Int& kase, Int* state) {
+  if constexpr (is_complex<T>) {
+    if constexpr (sizeof(T) == 8)
+      LAPACKE_clacn2_work(n, v, x, &estimate, &kase, state);
+    else
+      LAPACKE_zlacn2_work(n, v, x, &estimate, &kase, state);
+  } else if constexpr (sizeof(T) == 4) {
+    LAPACKE_slacn2_work(n, v, x, signs, &estimate, &kase, state);
+  } else {
+    LAPACKE_dlacn2_work(n, v, x, signs, &estimate, &kase, state);
+  }
 }
 
 inline CBLAS_TRANSPOSE cblas(Op op) { return op == Op::none ? CblasNoTrans : op == Op::transpose ? CblasTrans : CblasConjTrans; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
@@ -116,33 +117,143 @@ class DoubledSum<double> {
   double low_ = 0;
 };
 
-/// |(b - A x)_i| / (|A| |x| + |b|)_i, with 0/0 = 0.
-template <typename T, typename Row, typename X>
-double backward_error_of_row(std::int64_t n, T b, Row const& row, X const& x) {
+/// A residual (b - A x)_i, and |A| |x| + |b| of that row to measure it by.
+template <typename T>
+struct Residual {
+  T value;
+  Real<T> scale;
+  /// The componentwise backward error, with 0/0 = 0.
+  [[nodiscard]] Real<T> error() const {
+    Real<T> const size = abs1(value);
+    return size == 0 && !std::isnan(scale) ? 0 : size / scale;
+  }
+};
+
+/// Row `row` of b - A x, accumulated in twice the precision of T.
+template <typename T, typename Row>
+Residual<T> residual_of_row(std::int64_t n, T b, Row const& row, T const* x) {
   using R = Real<T>;
-  double residual = 0;
-  double scale = static_cast<double>(abs1(b));
+  R scale = abs1(b);
   if constexpr (is_complex<T>) {
     DoubledSum<R> re(b.real()), im(b.imag());
     for (std::int64_t j = 0; j < n; ++j) {
-      T const p = row(j), q = x(j);
+      T const p = row(j), q = x[j];
       re.subtract(p.real(), q.real());
       re.subtract(-p.imag(), q.imag());
       im.subtract(p.real(), q.imag());
       im.subtract(p.imag(), q.real());
-      scale += static_cast<double>(abs1(p)) * static_cast<double>(abs1(q));
+      scale += abs1(p) * abs1(q);
     }
-    residual = std::abs(re.value()) + std::abs(im.value());
+    return {T(static_cast<R>(re.value()), static_cast<R>(im.value())), scale};
   } else {
     DoubledSum<R> sum(b);
     for (std::int64_t j = 0; j < n; ++j) {
-      sum.subtract(row(j), x(j));
-      scale += static_cast<double>(abs1(row(j))) * static_cast<double>(abs1(x(j)));
+      T const p = row(j);
+      sum.subtract(p, x[j]);
+      scale += abs1(p) * abs1(x[j]);
     }
-    residual = std::abs(sum.value());
+    return {static_cast<R>(sum.value()), scale};
   }
-  return residual == 0 && !std::isnan(scale) ? 0 : residual / scale;
 }
+
+/// One matrix with its factors, as LAPACK gets them, and memory for its refinement.
+template <typename T>
+class Refinement {
+  using R = Real<T>;
+
+ public:
+  Refinement(Op op, LocalMatrix<T const> const& a, LocalMatrix<T const> const& af, Int const* pivots)
+      : op_(op),
+        n_(a.rows()),
+        a_(a),
+        af_(af),
+        pivots_(pivots),
+        residual_(static_cast<std::size_t>(n_)),
+        best_(residual_.size()),
+        v_(residual_.size()),
+        weights_(residual_.size()),
+        signs_(residual_.size()) {}
+
+  /// Refines x and returns its backward error.
+  R improve(T const* b, T* x) {
+    constexpr int most_sweeps = 5;
+    constexpr R saturated = R(0.1);  // an error that large may fail to fall while X gets better
+    constexpr R unit_roundoff = std::numeric_limits<R>::epsilon() / 2;
+    R best = std::numeric_limits<R>::infinity();
+    R last = best;
+    for (int sweep = 0;; ++sweep) {
+      R const error = measure(b, x);
+      if (sweep == 0 || error < best) {
+        best = error;
+        std::copy_n(x, n_, best_.begin());
+      }
+      bool const falling = 2 * error <= last || last > saturated;
+      if (sweep == most_sweeps || !(error > unit_roundoff) || !falling) break;
+      last = error;
+      solve(op_, residual_.data());
+      for (Int i = 0; i < n_; ++i) x[i] += residual_[static_cast<std::size_t>(i)];
+    }
+    std::copy_n(best_.begin(), n_, x);
+    return best;
+  }
+
+  /// A bound on the relative error of x in the maximum norm, as in LAPACK: the norm of |op(A)^-1| (|r| + (n + 1) eps (|op(A)| |x| + |b|)).
+  R forward_bound(T const* b, T const* x) {
+    measure(b, x);
+    R const slack = static_cast<R>(n_ + 1) * std::numeric_limits<R>::epsilon();
+    for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] = abs1(residual_[i]) + slack * weights_[i];
+    Op const adjoint = op_ == Op::none ? Op::conjugate_transpose : Op::none;
+    Op const plain = op_ == Op::none ? Op::none : Op::conjugate_transpose;
+    Int kase = 0;
+    Int state[3] = {};
+    R estimate = 0;
+    auto const weigh = [&] {
+      for (std::size_t i = 0; i < weights_.size(); ++i) residual_[i] *= weights_[i];
+    };
+    for (;;) {
+      lapack::lacn2<T>(n_, v_.data(), residual_.data(), signs_.data(), estimate, kase, state);
+      if (kase == 0) break;
+      if (kase == 1) {
+        solve(adjoint, residual_.data());
+        weigh();
+      } else {
+        weigh();
+        solve(plain, residual_.data());
+      }
+    }
+    R size = 0;
+    for (Int i = 0; i < n_; ++i) size = max_or_nan(size, abs1(x[i]));
+    return size == 0 ? estimate : estimate / size;
+  }
+
+ private:
+  /// Leaves the residual and |op(A)| |x| + |b|.
+  R measure(T const* b, T const* x) {
+    R worst = 0;
+    for (Int i = 0; i < n_; ++i) {
+      T const* const line = a_.data() + (op_ == Op::none ? i : static_cast<std::int64_t>(i) * a_.ld());
+      std::int64_t const step = op_ == Op::none ? a_.ld() : 1;
+      bool const conjugated = op_ == Op::conjugate_transpose;
+      Residual<T> const r = residual_of_row<T>(
+          n_, b[i], [&](std::int64_t j) { return conjugate_if(conjugated, line[j * step]); }, x);
+      residual_[static_cast<std::size_t>(i)] = r.value;
+      weights_[static_cast<std::size_t>(i)] = r.scale;
+      worst = max_or_nan(worst, r.error());
+    }
+    return worst;
+  }
+
+  void solve(Op op, T* x) const { lapack::getrs<T>(op, n_, 1, af_.data(), af_.ld(), pivots_, x, std::max<Int>(n_, 1)); }
+
+  Op op_;
+  Int n_;
+  LocalMatrix<T const> const& a_;
+  LocalMatrix<T const> const& af_;
+  Int const* pivots_;
+  std::vector<T> residual_, best_, v_;
+  std::vector<R> weights_;
+  std::vector<Int> signs_;
+};
 
 }  // namespace
 
@@ -172,43 +283,27 @@ void laqge(Queue& queue, LaqgeTask<T> const& task) {
 template <Element T>
 void gerfs(Queue& queue, GerfsTask<T> const& task) {
   using R = Real<T>;
-  using More = std::conditional_t<is_complex<T>, R, Int>;
   parallel_for(queue.threads(), task.a.count, 16, [&](std::int64_t begin, std::int64_t end) {
-    Refiner<T> refiner;
-    Scratch<T> scratch_a, scratch_af, scratch_b, scratch_x, scratch_copy, scratch_work;
-    Scratch<R> scratch_error;
-    Scratch<More> scratch_more;
+    Scratch<T> scratch_a, scratch_af, scratch_b, scratch_x;
     Scratch<Int> scratch_pivots;
     for (std::int64_t k = begin; k < end; ++k) {
       LocalMatrix<T const> const a(task.a, k, scratch_a);
       LocalMatrix<T const> const af(task.af, k, scratch_af);
       LocalMatrix<T const> const b(task.b, k, scratch_b);
       LocalMatrix<T> const x(task.x, k, scratch_x);
-      Int const n = a.rows(), nrhs = x.cols();
+      Int const n = a.rows();
       Int* const pivots = scratch_pivots.reserve(n);
       for (Int i = 0; i < n; ++i) pivots[i] = given(task.pivots) ? *task.pivots.at(k, i, 0) : i + 1;
-      R* const ferr = scratch_error.reserve(3 * static_cast<std::int64_t>(nrhs));
-      R* const berr = ferr + nrhs;
-      R* const ignored = berr + nrhs;
-      std::fill_n(ferr, 2 * nrhs, R(0));
-      if (n > 0 && nrhs > 0) {
-        std::int64_t const size = n;
-        refiner.system(task.op, n, a.data(), a.ld(), af.data(), af.ld(), pivots);
-        for (Int j = 0; j < nrhs; ++j)
-          berr[j] = refiner.refine(b.data() + static_cast<std::int64_t>(j) * b.ld(), x.data() + static_cast<std::int64_t>(j) * x.ld());
-        x.store();
-        if (given(task.ferr)) {
-          // LAPACK bounds the error of a copy, to which it makes a sweep of its own.
-          T* const copy = scratch_copy.reserve(size * nrhs);
-          for (Int j = 0; j < nrhs; ++j) std::copy_n(x.data() + static_cast<std::int64_t>(j) * x.ld(), size, copy + j * size);
-          lapack::gerfs<T>(task.op, n, nrhs, a.data(), a.ld(), af.data(), af.ld(), pivots, b.data(), b.ld(), copy, n, ferr, ignored,
-                           scratch_work.reserve(3 * size), scratch_more.reserve(size));
-        }
+      Refinement<T> refinement(task.op, a, af, pivots);
+      std::int64_t const nrhs = task.x.cols_of(k);
+      for (std::int64_t j = 0; j < nrhs; ++j) {
+        T const* const bj = b.data() + j * b.ld();
+        T* const xj = x.data() + j * x.ld();
+        R const berr = n > 0 ? refinement.improve(bj, xj) : R(0);
+        if (given(task.berr)) *task.berr.at(k, j, 0) = berr;
+        if (given(task.ferr)) *task.ferr.at(k, j, 0) = n > 0 ? refinement.forward_bound(bj, xj) : R(0);
       }
-      for (Int j = 0; j < nrhs; ++j) {
-        if (given(task.ferr)) *task.ferr.at(k, j, 0) = ferr[j];
-        if (given(task.berr)) *task.berr.at(k, j, 0) = berr[j];
-      }
+      x.store();
     }
   });
 }
@@ -221,18 +316,18 @@ void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
     for (std::int64_t k = begin; k < end; ++k) {
       std::int64_t const m = task.a.rows_of(k), n = task.a.cols_of(k);
       std::int64_t const rs = task.a.row_stride_of(k), cs = task.a.col_stride_of(k);
-      T* const x = scratch.reserve(std::max<std::int64_t>(n, 1));
+      T* const x = scratch.reserve(n);
       for (std::int64_t q = 0; q < task.x.cols_of(k); ++q) {
         for (std::int64_t j = 0; j < n; ++j) x[j] = conjugate_if(task.x.conjugated, *task.x.at(k, j, q));
-        double worst = 0;
+        Real<T> worst = 0;
         for (std::int64_t i = 0; i < m; ++i) {
-          T const* const a = n > 0 ? task.a.matrix(k) + i * rs : nullptr;
-          worst = max_or_nan(
-              worst, backward_error_of_row<T>(
-                         n, conjugate_if(task.b.conjugated, *task.b.at(k, i, q)),
-                         [&](std::int64_t j) { return conjugate_if(task.a.conjugated, a[j * cs]); }, [&](std::int64_t j) { return x[j]; }));
+          T const* const row = n > 0 ? task.a.matrix(k) + i * rs : nullptr;
+          Residual<T> const r = residual_of_row<T>(
+              n, conjugate_if(task.b.conjugated, *task.b.at(k, i, q)),
+              [&](std::int64_t j) { return conjugate_if(task.a.conjugated, row[j * cs]); }, x);
+          worst = max_or_nan(worst, r.error());
         }
-        *task.berr.at(k, q, 0) = static_cast<Real<T>>(worst);
+        *task.berr.at(k, q, 0) = worst;
       }
     }
   });
