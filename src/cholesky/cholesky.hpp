@@ -12,9 +12,10 @@
 
 namespace myriad {
 
-/// Up to which order matrices are factored side by side in SIMD lanes; larger ones go to LAPACK, which is as fast there.
+/// Up to which order matrices are factored side by side in SIMD lanes. Lanes still win by a factor of two at twice that order if all are
+/// filled (double, AVX-512), but lose to LAPACK where a batch has fewer matrices than lanes.
 template <typename T>
-inline constexpr std::int64_t cholesky_lane_limit = is_complex<T> ? 128 : 256;
+inline constexpr std::int64_t cholesky_lane_limit = is_complex<T> ? 96 : 128;
 
 template <typename T>
 bool cholesky_fits_lanes(std::array<std::int64_t, 4> const& shape) {

@@ -55,6 +55,70 @@ class Space {
   R* base_ = static_cast<R*>(lane_workspace());
 };
 
+/// Small matrices whose elements lie side by side: they are loaded whole, which takes fewer steps than column by column, and only the
+/// elements of the lower triangle are stored.
+template <typename T>
+class Compact {
+  using P = Pack<T>;
+  using R = typename P::R;
+  static constexpr int parts = is_complex<T> ? 2 : 1;
+
+ public:
+  /// Whether all matrices of an n-by-n batch can be treated so.
+  static bool suits(Batch<T> const& a, int n) {
+#if HWY_TARGET == HWY_AVX3  // where stores can leave out elements
+    bool const columns = a.row_stride == 1 && a.col_stride == n;
+    bool const rows = a.col_stride == 1 && a.row_stride == n;
+    return (columns || rows) && n > 1 && n < 16 && n * parts <= P::lanes && !a.row_strides && !a.col_strides && a.batch_stride != 1;
+#else
+    (void)a, (void)n;
+    return false;
+#endif
+  }
+
+  Compact(Batch<T> const& a, int n) : n_(n), by_rows_(a.row_stride != 1) {
+    for (int e = 0; e < steps() * P::lanes; ++e) {
+      int const q = e / parts;
+      bool const lower = q < n * n && (by_rows_ ? q / n >= q % n : q % n >= q / n);
+      if (lower) bits_[e / 8] = static_cast<std::uint8_t>(bits_[e / 8] | 1U << e % 8);
+    }
+  }
+
+  /// Where the packs go, and how they are found.
+  [[nodiscard]] PackMatrix<T> packs(R* ws) const {
+    PackMatrix<T> const by_columns = pack_matrix<T>(ws, n_);
+    return by_rows_ ? by_columns.transposed() : by_columns;
+  }
+
+  HWY_INLINE void load(GroupView<T const> const& view, R* ws) const {
+    R const* source[max_lanes];
+    for (int lane = 0; lane < P::lanes; ++lane) source[lane] = reinterpret_cast<R const*>(view.base[lane]);
+    load_run<R>(source, 0, n_ * n_ * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+  }
+
+  HWY_INLINE void store(GroupView<T> const& view, R const* ws) const {
+    constexpr typename P::D d;
+    for (int step = 0; step < steps(); ++step) {
+      typename P::V x[P::lanes];
+      for (int r = 0; r < P::lanes; ++r) {
+        int const e = step * P::lanes + r;
+        x[r] = e < n_ * n_ * parts ? hn::Load(d, ws + e * P::lanes) : hn::Zero(d);
+      }
+      transpose<R>(x);
+      auto const mask = hn::LoadMaskBits(d, bits_ + step * P::lanes / 8);
+      for (int lane = 0; lane < P::lanes; ++lane)
+        if (view.stored[lane]) hn::BlendedStore(x[lane], mask, d, reinterpret_cast<R*>(view.base[lane]) + step * P::lanes);
+    }
+  }
+
+ private:
+  [[nodiscard]] int steps() const { return (n_ * n_ * parts + P::lanes - 1) / P::lanes; }
+
+  int n_;
+  bool by_rows_;
+  std::uint8_t bits_[64] = {};
+};
+
 template <typename T>
 HWY_INLINE PackMatrix<T> load_panel(Space<T> const& space, GroupView<T const> const& view, int n, int j) {
   int const m = n - j;
@@ -86,14 +150,14 @@ HWY_NOINLINE void update_from_left(Space<T> const& space, GroupView<T const> con
 /// Factors the matrices of `view` in place, calling `with_panel(panel, j)` for every panel of L. Returns info.
 template <typename T, typename F>
 HWY_INLINE typename Pack<T>::V factor_group(Space<T> const& space, GroupView<T const> const& source, GroupView<T> const& target, int n,
-                                            F const& with_panel) {
+                                            Ahead const& ahead, F const& with_panel) {
   using P = Pack<T>;
   constexpr typename P::D d;
   auto info = hn::Zero(d);
   for (int j = 0; j < n; j += space.width(j)) {
     PackMatrix<T> const panel = load_panel<T>(space, source, n, j);
     if (j > 0) update_from_left<T>(space, source, n, j, panel);
-    info = factor_panel<T>(panel, n - j, space.width(j), j + 1, info);
+    info = factor_panel<T>(panel, n - j, space.width(j), j + 1, info, j == 0 ? ahead : Ahead());
     store_group<T>(j == 0 ? target : target.at(j, j, P::lanes), n - j, space.width(j), panel.data, pack_ld(n - j), Part::lower);
     with_panel(panel, j);
   }
@@ -116,10 +180,24 @@ HWY_INLINE void solve_back(Space<T> const& space, GroupView<T const> const& view
 template <typename T>
 void potrf_lanes(PotrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
+  constexpr typename P::D d;
+  if (int const n = static_cast<int>(task.a.rows); !task.a.ragged() && Compact<T>::suits(task.a, n)) {
+    Compact<T> const compact(task.a, n);
+    auto* const ws = static_cast<typename P::R*>(lane_workspace());
+    for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
+      GroupView<T> const view(task.a, group, P::lanes);
+      compact.load(GroupView<T const>(task.a, group, P::lanes), ws);
+      auto const info =
+          factor_panel<T>(compact.packs(ws), n, n, 1, hn::Zero(d), ahead_of(task.a, group, P::lanes, end, blocks_of_panel<T>(n)));
+      compact.store(view, ws);
+      write_info<T>(task.info, group, info);
+    });
+    return;
+  }
   for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
     auto const info = factor_group<T>(Space<T>(n, 0), GroupView<T const>(task.a, group, P::lanes), GroupView<T>(task.a, group, P::lanes), n,
-                                      [](PackMatrix<T>, int) HWY_ATTR {});
+                                      ahead_of(task.a, group, P::lanes, end, blocks_of_panel<T>(n)), [](PackMatrix<T>, int) HWY_ATTR {});
     write_info<T>(task.info, group, info);
   });
 }
@@ -162,9 +240,9 @@ void posv_lanes(PosvTask<T> const& task, std::int64_t begin, std::int64_t end) {
     // The first right-hand sides are solved forward panel by panel, while A is factored.
     int sides = n > 0 ? std::min(space.sides(), nrhs) : 0;
     if (sides > 0) load_group<T>(source, n, sides, space.b().data, n);
-    auto const info = factor_group<T>(space, a, GroupView<T>(task.a, group, P::lanes), n, [&](PackMatrix<T> panel, int j) HWY_ATTR {
-      solve_forward<T>(panel, n - j, space.width(j), space.b().block(j, 0), sides);
-    });
+    auto const info = factor_group<T>(
+        space, a, GroupView<T>(task.a, group, P::lanes), n, ahead_of(task.a, group, P::lanes, end, blocks_of_panel<T>(n)),
+        [&](PackMatrix<T> panel, int j) HWY_ATTR { solve_forward<T>(panel, n - j, space.width(j), space.b().block(j, 0), sides); });
     write_info<T>(task.info, group, info);
     keep_failed<T>(target, info);
     bool const whole = space.width(0) == n;

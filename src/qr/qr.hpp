@@ -11,13 +11,14 @@
 namespace myriad {
 
 /// The workspace of the lane kernels holds columns of A, or of what reflectors are applied to, a block of four reflectors, and the taus.
-/// Matrices that do not fit go through it in panels of columns, of which there have to be a few.
+/// Matrices that do not fit go through it in panels of columns, of which there have to be a few. The limit: lanes still win by a factor of
+/// two at twice that order if all are filled (double, AVX-512), but lose to LAPACK where a batch has fewer matrices than lanes.
 ///
 /// Whether m-by-n matrices (m >= n, or m the length of the reflectors) are worked on side by side in SIMD lanes.
 template <typename T>
 bool qr_fits_lanes(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t packs = lane_workspace_bytes / lane_element_bytes<T>;
-  constexpr std::int64_t limit = is_complex<T> ? 128 : 256;  // beyond, LAPACK is as fast
+  constexpr std::int64_t limit = is_complex<T> ? 96 : 128;
   std::int64_t const steps = std::min(m, n);
   return (m + 1) * (n + 5) + steps <= packs || (m <= limit && n <= limit && (m + 1) * 12 + steps <= packs);
 }

@@ -10,6 +10,7 @@
 #define MYRIAD_QR_PACKS_INL_HPP
 #endif
 
+#include "simd/ahead.hpp"
 #include "simd/pack_blas-inl.hpp"
 #include "simd/pack_info-inl.hpp"
 #include "simd/pack_tiles-inl.hpp"
@@ -197,13 +198,18 @@ HWY_NOINLINE void reflect(PackMatrix<T> v, int m, int reflectors, typename Pack<
   });
 }
 
+/// How often factor_qr fetches what lies ahead.
+constexpr int blocks_of_qr(int m, int n) { return (std::min(m, n) + reflector_block - 1) / reflector_block; }
+
 /// QR of the first n columns of m rows; `columns` >= n columns take part: on those beyond n only Q^H is applied. tau: min(m, n) packs.
+/// Meanwhile what lies `ahead` is fetched.
 template <typename T>
-HWY_NOINLINE void factor_qr(PackMatrix<T> a, int m, int n, int columns, typename Pack<T>::R* HWY_RESTRICT tau) {
+HWY_NOINLINE void factor_qr(PackMatrix<T> a, int m, int n, int columns, typename Pack<T>::R* HWY_RESTRICT tau, Ahead ahead = {}) {
   using P = Pack<T>;
   int const steps = std::min(m, n);
   for (int k0 = 0; k0 < steps; k0 += reflector_block) {
     int const k1 = std::min(k0 + reflector_block, steps);
+    ahead.fetch();
     for (int k = k0; k < k1; ++k) {
       PackMatrix<T> const v = a.block(k, k);
       P const t = make_reflector<T>(v, m - k);

@@ -67,13 +67,13 @@ HWY_INLINE void apply_q(QrSpace<T> const& space, GroupView<T const> const& view,
 /// Returns whether it did: then the whole factorization is in the workspace, and not yet stored.
 template <typename T>
 HWY_INLINE bool factor_group(QrSpace<T> const& space, GroupView<T const> const& source, GroupView<T> const& target, int m, int n,
-                             int beside) {
+                             int beside, Ahead const& ahead) {
   using P = Pack<T>;
   int const steps = std::min(m, n);
   PackMatrix<T> const panel = space.panel();
   if (n + beside <= space.columns()) {
     load_group<T>(source, m, n, panel.data, space.ld());
-    factor_qr<T>(panel, m, n, n + beside, space.tau());
+    factor_qr<T>(panel, m, n, n + beside, space.tau(), ahead);
     return true;
   }
   int const most = space.columns() / reflector_block * reflector_block;
@@ -103,7 +103,8 @@ void geqrf_lanes(GeqrfTask<T> const& task, std::int64_t begin, std::int64_t end)
     if (steps == 0) return;
     QrSpace<T> const space(m, steps);
     GroupView<T> const target(task.a, group, P::lanes);
-    if (factor_group<T>(space, GroupView<T const>(task.a, group, P::lanes), target, m, n, 0))
+    if (factor_group<T>(space, GroupView<T const>(task.a, group, P::lanes), target, m, n, 0,
+                        ahead_of(task.a, group, P::lanes, end, blocks_of_qr(m, n))))
       store_group<T>(target, m, n, space.panel().data, space.ld());
     store_group<T>(GroupView<T>(task.tau, group, P::lanes), steps, 1, space.tau(), steps);
   });
@@ -203,7 +204,7 @@ void gels_lanes(GelsTask<T> const& task, std::int64_t begin, std::int64_t end) {
     PackMatrix<T> b = space.panel().block(0, n);
     if (beside > 0) load_group<T>(source, m, beside, b.data, space.ld());
     GroupView<T> const stored(a, group, P::lanes);
-    bool const whole = factor_group<T>(space, factors, stored, m, n, beside);
+    bool const whole = factor_group<T>(space, factors, stored, m, n, beside, ahead_of(task.a, group, P::lanes, end, blocks_of_qr(m, n)));
     auto info = hn::Zero(d);
     for (int k = 0; k < n; ++k) {
       Pack<T> diagonal = whole ? space.panel().load(k, k) : Pack<T>::zero();
