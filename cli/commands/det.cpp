@@ -97,7 +97,7 @@ int run(DetOptions const& options, Job& job, io::Source const& source) {
 void add_det(CLI::App& app, Action& action) {
   auto options = std::make_shared<DetOptions>();
   CLI::App& command = *app.add_subcommand("det", "Determinants by LU with partial pivoting");
-  command.add_option("A", options->a, wrapped(matrices_help))->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   add_options(
       command, *options,
       {.verify = false,

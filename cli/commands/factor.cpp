@@ -205,7 +205,7 @@ template <template <typename> typename Factorization>
 void add_factorization(CLI::App& app, Action& action, char const* name, char const* verb, char const* help, Offers const& offers) {
   auto options = std::make_shared<FactorOptions>();
   CLI::App& command = *app.add_subcommand(name, help);
-  command.add_option("A", options->a, wrapped(matrices_help))->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   add_options(command, *options, offers);
   command.callback([options, &action, name, verb] {
     action = [options, name, verb] {

@@ -84,7 +84,7 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
 void add_inverse(CLI::App& app, Action& action) {
   auto options = std::make_shared<InverseOptions>();
   CLI::App& command = *app.add_subcommand("inverse", "X = A^-1 by LU with partial pivoting");
-  command.add_option("A", options->a, wrapped(matrices_help))->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   add_options(
       command, *options,
       {.verify_help = "Report the worst componentwise backward error of A X = I, max |I - A X| / (|A| |X| + I), and of which matrix",

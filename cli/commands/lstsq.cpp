@@ -125,8 +125,8 @@ void add_lstsq(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "lstsq",
       "Least squares min |B - A X| where A has at least as many rows as columns, else min |X| with A X = B; A of full rank, by QR");
-  command.add_option("A", options->a, wrapped(matrices_help))->required();
-  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
+  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(command, *options,
               {.verify_help = "Report the worst normwise backward error, with r = B - A X the smaller of |A^H r| / (|A| |r|) and |r| / "
                               "(|A| |X| + |B|), and of which matrix",

@@ -52,8 +52,8 @@ int run(MultiplyOptions const& options, Job& job, Operands& o) {
 void add_multiply(CLI::App& app, Action& action) {
   auto options = std::make_shared<MultiplyOptions>();
   CLI::App& command = *app.add_subcommand("multiply", "C = A B");
-  command.add_option("A", options->a, wrapped(matrices_help))->required();
-  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
+  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(command, *options,
               {.verify_help = "Report the worst componentwise error max |C - A B| / (|A| |B| + |C|), and of which matrix",
                .output_help = "Where C goes: .npy, or .npz with c_0, c_1, ... where the matrices differ in size"});

@@ -57,8 +57,8 @@ Operands open_operands(std::string const& a_name, std::string const& b_name, Mat
   if (!a.single() && b.single() && !b.vectors() && !a.ragged() && b.rows() == a.count() && b.cols() == needed(0)) {
     bool const ambiguous = b.rows() == needed(0);
     if (b.as_vectors() && ambiguous)
-      fmt::print(stderr, "note: {} {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n", b.name(),
-                 b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
+      fmt::print(stderr, "myriad: note: {} with {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n",
+                 b.name(), b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
   }
   check_folders(a, b);
 

@@ -155,8 +155,8 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
 void add_solve(CLI::App& app, Action& action) {
   auto options = std::make_shared<SolveOptions>();
   CLI::App& command = *app.add_subcommand("solve", "Solve A X = B by LU with partial pivoting");
-  command.add_option("A", options->a, wrapped(matrices_help))->required();
-  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required();
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
+  command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(
       command, *options,
       {.verify_help = "Report the worst componentwise backward error max |B - A X| / (|A| |X| + |B|), and of which matrix",

@@ -21,6 +21,8 @@ class NpzWriter {
 
   [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
 
+  /// Claims space on the disk for so many bytes of arrays. Throws Error where there is not enough.
+  void reserve(std::uint64_t size) { file_.reserve(size); }
   /// Starts the array that numpy.load(...)[name] gives; the one before must be complete.
   void begin(std::string_view name, std::string_view descr, Shape const& shape, std::size_t item_size);
   void append(void const* data, std::size_t size);

@@ -89,8 +89,11 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (std::filesystem::is_symlink(path_, ignored))
     if (auto const target = std::filesystem::weakly_canonical(path_, ignored); !ignored) path_ = target.string();
 
-  temporary_ = fmt::format("{}.{}.part", path_, ::getpid());
-  fd_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  // A run that was killed outright may have left a file of the same name.
+  for (int attempt = 0; fd_ < 0 && attempt < 100 && (attempt == 0 || errno == EEXIST); ++attempt) {
+    temporary_ = fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt);
+    fd_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  }
   if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   slot_ = enter(temporary_);
 }
