@@ -1,10 +1,11 @@
 #include "gemm/gemm_cpu.hpp"
 
-#include <optional>
+#include <algorithm>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "core/parallel.hpp"
 #include "simd/group.hpp"
 
 namespace myriad::cpu {
@@ -49,32 +50,38 @@ void scale(T beta, Batch<T> const& c, std::int64_t b) {
 }
 
 template <Element T>
-void gemm_by_blas(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
-  Scratch<T> scratch_a, scratch_b, scratch_c;
-  for (std::int64_t k = begin; k < end; ++k) {
-    if (task.c.rows_of(k) == 0 || task.c.cols_of(k) == 0) continue;
-    if (task.alpha == T(0) || task.a.cols_of(k) == 0) {
-      scale<T>(task.beta, task.c, k);
-      continue;
-    }
-    // A row-major C is the transposed product.
-    bool const flip = task.c.row_stride_of(k) != 1 && task.c.col_stride_of(k) == 1;
-    BlasInput<T> const a(flip ? transposed(task.b) : task.a, k, scratch_a);
-    BlasInput<T> const b(flip ? transposed(task.a) : task.b, k, scratch_b);
-    LocalMatrix<T> const c(flip ? transposed(task.c) : task.c, k, scratch_c);
-    lapack::gemm<T>(a.op, b.op, c.rows(), c.cols(), static_cast<Int>(task.a.cols_of(k)), task.alpha, a.data, a.ld, b.data, b.ld, task.beta,
-                    c.data(), c.ld());
-    c.store();
+void gemm_by_blas(GemmTask<T> const& task, std::int64_t q) {
+  if (task.c.rows_of(q) == 0 || task.c.cols_of(q) == 0) return;
+  if (task.alpha == T(0) || task.a.cols_of(q) == 0) {
+    scale<T>(task.beta, task.c, q);
+    return;
   }
+  // A row-major C is the transposed product.
+  bool const flip = task.c.row_stride_of(q) != 1 && task.c.col_stride_of(q) == 1;
+  Scratch<T> scratch_a, scratch_b, scratch_c;
+  BlasInput<T> const a(flip ? transposed(task.b) : task.a, q, scratch_a);
+  BlasInput<T> const b(flip ? transposed(task.a) : task.b, q, scratch_b);
+  LocalMatrix<T> const c(flip ? transposed(task.c) : task.c, q, scratch_c);
+  lapack::gemm<T>(a.op, b.op, c.rows(), c.cols(), static_cast<Int>(task.a.cols_of(q)), task.alpha, a.data, a.ld, b.data, b.ld, task.beta,
+                  c.data(), c.ld());
+  c.store();
 }
 
 }  // namespace
 
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task) {
-  run_by_size(
-      queue, shapes(task.a, task.b), gemm_is_small<T>, [&](std::int64_t begin, std::int64_t end) { gemm_small(task, begin, end); },
-      [&](std::int64_t begin, std::int64_t end) { gemm_by_blas<T>(task, begin, end); });
+  std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
+  // Enough work to hide the hand-out; whole groups of lanes and, where matrices are small, whole lines of the cache.
+  std::int64_t const fair = 65536 / (m * n + k * (m + n));
+  bool const grouped = is_interleaved(task) || fair > max_lanes;
+  std::int64_t const grain = grouped ? std::clamp<std::int64_t>(fair / max_lanes, 1, 256) * max_lanes : std::max<std::int64_t>(fair, 1);
+  parallel_for(queue.threads(), task.c.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    bool const same = uniform(task.a) && uniform(task.b) && uniform(task.c);
+    if (!same || gemm_is_small(task, begin)) gemm_small(task, begin, end);
+    for (std::int64_t q = begin; q < end; ++q)
+      if (!gemm_is_small(task, q)) gemm_by_blas<T>(task, q);
+  });
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&);

@@ -18,8 +18,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
 
-/// A C of which nothing is read is written past the caches where the batch takes at least so many bytes.
-inline constexpr std::int64_t stream_from = 32 << 20;
+/// A batch of at least so many bytes is taken to lie beyond the caches: a C of which nothing is read is written past them.
+inline constexpr std::int64_t far_bytes = 32 << 20;
+
+/// And beyond the caches of one core from here on: fetching ahead pays from several tiles a matrix. Below, its instructions cost 10%.
+inline constexpr std::int64_t outer_bytes = 1 << 20;
 
 /// Matrices are worked on in steps of about so many bytes of C.
 inline constexpr std::int64_t step_bytes = 2048;
@@ -79,26 +82,28 @@ template <typename T>
 struct Plan {
   static constexpr std::int64_t lanes = vector_reals<T>;
   Problem problem;
-  bool turn;    ///< C^T = B^T A^T
-  bool copy_a;  ///< A is brought to contiguous, padded columns first
+  bool turn;  ///< C^T = B^T A^T
   std::int64_t vectors;
   Pieces heights;  ///< of the vectors that a column of C takes
   Pieces widths;   ///< of the columns of C
+  bool copy_a;  ///< The rows of a tile are brought to contiguous, padded columns first: where they do not lie so, and where they would not
+                ///< stay in the first cache
   TileTask<T> tile;
 
   Plan(GemmTask<T> const& task, Problem const& given)
       : problem(is_turned(given) ? turned(given) : given),
         turn(is_turned(given)),
-        copy_a((problem.a.rs != 1 && problem.m > 1) || (!has_masks && problem.m * reals<T> % lanes != 0)),
         vectors((problem.m * reals<T> + lanes - 1) / lanes),
         heights(vectors, tile_height),
         widths(problem.n, tile_width<T>(static_cast<int>(std::max<std::int64_t>(heights.of(0), 1)))),
+        copy_a((problem.a.rs != 1 && problem.m > 1) || (!has_masks && problem.m * reals<T> % lanes != 0) ||
+               (problem.k > 256 && widths.number > 4)),
         tile{.alpha = problem.k == 0 ? T(1) : task.alpha,  // not used then, even if it is NaN
              .beta = task.beta,
              .conj_a = turn ? task.b.conjugated : task.a.conjugated,
              .conj_b = turn ? task.a.conjugated : task.b.conjugated,
              .k = problem.k,
-             .a_cs = copy_a ? vectors * lanes : problem.a.cs * reals<T>,
+             .a_cs = problem.a.cs * reals<T>,
              .b_rs = problem.b.rs * reals<T>,
              .b_cs = problem.b.cs * reals<T>,
              .c_rs = problem.m == 1 ? reals<T> : problem.c.rs * reals<T>,
@@ -110,13 +115,55 @@ struct Plan {
   [[nodiscard]] bool one_tile() const { return !copy_a && heights.number == 1 && widths.number == 1; }
 };
 
-/// Copies the m-by-k matrix at `a` to columns of `ld` reals, the rows beyond m filled with zeros.
+/// Copies `rows` rows of A, k elements each, to columns of `ld` reals; what is beyond the rows is filled with zeros. A row of A is
+/// contiguous.
+template <typename R>
+void copy_contiguous_rows(R const* HWY_RESTRICT a, std::int64_t rs, std::int64_t rows, std::int64_t k, R* HWY_RESTRICT to,
+                          std::int64_t ld) {
+  using V = hn::Vec<hn::ScalableTag<R>>;
+  constexpr hn::ScalableTag<R> d;
+  constexpr std::int64_t lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  for (std::int64_t i = 0; i < ld; i += lanes) {
+    for (std::int64_t p = 0; p < k; p += lanes) {
+      std::int64_t const columns = std::min(lanes, k - p);
+      V x[lanes];
+      if (has_masks || columns == lanes) {
+        auto const mask = hn::FirstN(d, static_cast<std::size_t>(columns));
+        for (std::int64_t r = 0; r < lanes; ++r) {
+          if (i + r >= rows)
+            x[r] = hn::Zero(d);
+          else
+            x[r] = has_masks ? hn::MaskedLoad(mask, d, a + (i + r) * rs + p) : hn::LoadU(d, a + (i + r) * rs + p);
+        }
+      } else {
+        HWY_ALIGN R row[lanes] = {};
+        for (std::int64_t r = 0; r < lanes; ++r) {
+          for (std::int64_t e = 0; e < columns; ++e) row[e] = i + r < rows ? a[(i + r) * rs + p + e] : R(0);
+          x[r] = hn::Load(d, row);
+        }
+      }
+      transpose<R>(x);
+      for (std::int64_t e = 0; e < lanes; ++e)
+        if (e < columns) hn::StoreU(x[e], d, to + (p + e) * ld + i);
+    }
+  }
+}
+
+/// Copies `rows` rows of A, k elements each, to columns of `ld` reals; what is beyond the rows is filled with zeros.
 template <typename T>
-void copy_columns(T const* a, Strides s, std::int64_t m, std::int64_t k, Real<T>* to, std::int64_t ld) {
+void copy_rows(T const* a, Strides s, std::int64_t rows, std::int64_t k, Real<T>* to, std::int64_t ld) {
+  if constexpr (sizeof(T) <= sizeof(double) && vector_reals < T >> reals<T>) {
+    if (s.cs == 1 && s.rs != 1) {
+      // Only bits are moved: two floats go as one double.
+      using Whole = std::conditional_t<is_complex<T>, double, T>;
+      copy_contiguous_rows<Whole>(reinterpret_cast<Whole const*>(a), s.rs, rows, k, reinterpret_cast<Whole*>(to), ld / reals<T>);
+      return;
+    }
+  }
   for (std::int64_t p = 0; p < k; ++p) {
     T* const column = reinterpret_cast<T*>(to + p * ld);
-    for (std::int64_t i = 0; i < m; ++i) column[i] = a[i * s.rs + p * s.cs];
-    std::fill(to + p * ld + m * reals<T>, to + (p + 1) * ld, Real<T>(0));
+    for (std::int64_t i = 0; i < rows; ++i) column[i] = a[i * s.rs + p * s.cs];
+    std::fill(to + p * ld + rows * reals<T>, to + (p + 1) * ld, Real<T>(0));
   }
 }
 
@@ -143,43 +190,37 @@ class Ahead {
   std::int64_t share_ = 0;
 };
 
+/// One product.
 template <typename T>
-void run_tiles(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b) {
+void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b) {
+  using R = Real<T>;
+  TileTask<T> tile = plan.tile;
   std::int64_t rows_left = plan.problem.m * reals<T>;
   for (std::int64_t h = 0; h < plan.heights.number; ++h) {
     std::int64_t const height = plan.heights.of(h);
     std::int64_t const rows = std::min(height * Plan<T>::lanes, rows_left);
+    R const* a_tile = a;
+    if (plan.copy_a) {
+      auto* const copy = static_cast<R*>(lane_workspace());
+      tile.a_cs = height * Plan<T>::lanes;
+      copy_rows<T>(reinterpret_cast<T const*>(a), plan.problem.a, rows / reals<T>, plan.problem.k, copy, tile.a_cs);
+      a_tile = copy;
+    }
     auto const& row = tiles<T>[static_cast<std::size_t>(height - 1)];
-    Real<T> const* b_tile = b;
-    Real<T>* c_tile = c;
+    R const* b_tile = b;
+    R* c_tile = c;
     for (std::int64_t w = 0; w < plan.widths.number; ++w) {
       std::int64_t const width = plan.widths.of(w);
       ahead_a.fetch();
       ahead_b.fetch();
-      row[static_cast<std::size_t>(width - 1)](plan.tile, a, b_tile, c_tile, rows, 1);
-      b_tile += width * plan.tile.b_cs;
-      c_tile += width * plan.tile.c_cs;
+      row[static_cast<std::size_t>(width - 1)](tile, a_tile, b_tile, c_tile, rows, 1);
+      b_tile += width * tile.b_cs;
+      c_tile += width * tile.c_cs;
     }
     rows_left -= rows;
-    a += rows;
-    c += rows / reals<T> * plan.tile.c_rs;
+    a += rows / reals<T> * plan.problem.a.rs * reals<T>;
+    c += rows / reals<T> * tile.c_rs;
   }
-}
-
-/// One product.
-template <typename T>
-void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b) {
-  if (plan.copy_a) {
-    auto* const copy = static_cast<Real<T>*>(lane_workspace());
-    copy_columns<T>(reinterpret_cast<T const*>(a), plan.problem.a, plan.problem.m, plan.problem.k, copy, plan.tile.a_cs);
-    a = copy;
-  }
-  run_tiles<T>(plan, a, b, c, ahead_a, ahead_b);
-}
-
-template <typename T>
-bool uniform(Batch<T> const& x) {
-  return !x.pointers && !x.ragged() && !x.row_strides && !x.col_strides;
 }
 
 /// Copies n reals past the caches: what is written is not read into them first.
@@ -212,18 +253,23 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   std::int64_t const size = m * n * reals<T>;
   auto const bytes = [&](std::int64_t elements) { return elements * static_cast<std::int64_t>(sizeof(T)); };
   bool const dense = tile.c_rs == reals<T> && (tile.c_cs == m * reals<T> || n == 1) && tile.c_next == size;
-  bool const streamed = dense && task.beta == T(0) && bytes(m * n) <= 65536 && bytes((m * n + m * k + k * n) * task.c.count) >= stream_from;
+  std::int64_t const footprint = bytes((m * n + m * k + k * n) * task.c.count);
+  bool const far = footprint >= far_bytes;
   // Matrices are taken in steps: what a step needs is fetched while the one before it is computed. Several steps are copied out together,
   // so that they end with a line of the cache.
   std::int64_t const step = std::max<std::int64_t>(step_bytes / bytes(m * n), 1);
   std::int64_t const whole_lines = 64 / std::gcd(bytes(m * n), std::int64_t{64});
   std::int64_t const aligned_step = (step + whole_lines - 1) / whole_lines * whole_lines;
+  std::int64_t const copied = plan.copy_a ? tile_height * Plan<T>::lanes * k : 0;  // reals
+  bool const fits = copied * static_cast<std::int64_t>(sizeof(R)) + bytes(m * n) + 9 * step_bytes <= lane_workspace_bytes;
+  bool const streamed = far && dense && fits && task.beta == T(0);
   std::int64_t const group = streamed && bytes(m * n) * aligned_step <= 8 * step_bytes ? aligned_step : step;
   std::int64_t const tiles_each = plan.heights.number * plan.widths.number;
-  // Reals from one matrix to the next, if they are close
-  std::int64_t const near_a = tile.a_next <= 2 * m * k * reals<T> ? tile.a_next : 0;
-  std::int64_t const near_b = tile.b_next <= 2 * k * n * reals<T> ? tile.b_next : 0;
-  R* const buffer = static_cast<R*>(lane_workspace()) + (plan.copy_a ? tile.a_cs * k : 0);
+  // Reals from one matrix to the next, if they are close and worth fetching ahead
+  bool const ahead = footprint >= (plan.one_tile() ? far_bytes : outer_bytes);
+  std::int64_t const near_a = ahead && tile.a_next <= 2 * m * k * reals<T> ? tile.a_next : 0;
+  std::int64_t const near_b = ahead && tile.b_next <= 2 * k * n * reals<T> ? tile.b_next : 0;
+  R* const buffer = static_cast<R*>(lane_workspace()) + copied;
   for (std::int64_t q = begin; q < end; q += group) {
     std::int64_t const count = std::min(group, end - q);
     R* const target = streamed ? buffer + reinterpret_cast<std::uintptr_t>(c) % 64 / sizeof(R) : c;
@@ -249,16 +295,63 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   if (streamed) hwy::FlushStream();
 }
 
+/// Columns of B that are multiplied at a time, side by side with all of A; not positive: A does not fit the workspace.
+template <typename T>
+std::int64_t lane_columns(std::int64_t m, std::int64_t k) {
+  constexpr std::int64_t packs = lane_workspace_bytes / static_cast<std::int64_t>(sizeof(Real<T>) * Pack<T>::size);
+  return (packs - m * k) / (std::max(m, k) + m);
+}
+
+/// Matrices [begin, end) of a batch in which all have one shape, one per vector lane.
+template <typename T>
+void multiply_lanes(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
+  std::int64_t const most = lane_columns<T>(m, k);
+  // A, then columns of C, then as many of B, which make room for what C was before
+  auto* const a = static_cast<typename P::R*>(lane_workspace());
+  auto* const c = a + m * k * P::size;
+  auto* const b = c + m * most * P::size;
+  P const alpha = P::set(-task.alpha);
+  P const beta = P::set(task.beta);
+  for_each_group(
+      P::lanes, begin, end, shapes(task.a, task.b), [](auto const&) { return true; },
+      [&](Group const& group) HWY_ATTR {
+        load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, k, a, m);
+        GroupView<T const> const source(task.b, group, P::lanes);
+        GroupView<T const> const before(task.c, group, P::lanes);
+        GroupView<T> const target(task.c, group, P::lanes);
+        for (std::int64_t j = 0; j < n; j += most) {
+          std::int64_t const width = std::min(most, n - j);
+          load_group<T>(source.at(0, j, P::lanes), k, width, b, k);
+          for (std::int64_t i = 0; i < m * width; ++i) P::zero().store(c + i * P::size);
+          gemm_sub<T>(m, width, k, pack_matrix<T>(a, m), pack_matrix<T>(b, k), pack_matrix<T>(c, m));
+          if (task.beta == T(0)) {
+            for (std::int64_t i = 0; i < m * width * P::size; i += P::size) mul(P::load(c + i), alpha).store(c + i);
+          } else {
+            load_group<T>(before.at(0, j, P::lanes), m, width, b, m);
+            for (std::int64_t i = 0; i < m * width * P::size; i += P::size)
+              mul_add(P::load(c + i), alpha, task.beta == T(1) ? P::load(b + i) : mul(P::load(b + i), beta)).store(c + i);
+          }
+          store_group<T>(target.at(0, j, P::lanes), m, width, c, m);
+        }
+      });
+}
+
 template <typename T>
 void gemm_small(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using R = Real<T>;
   if (uniform(task.a) && uniform(task.b) && uniform(task.c)) {
-    multiply_range(task, begin, end);
+    bool const product = task.alpha != T(0) && task.a.cols > 0;
+    if (product && is_interleaved(task) && lane_columns<T>(task.c.rows, task.a.cols) >= std::min<std::int64_t>(task.c.cols, 4))
+      multiply_lanes(task, begin, end);
+    else
+      multiply_range(task, begin, end);
     return;
   }
   for (std::int64_t q = begin; q < end; ++q) {
     Problem const problem = problem_of(task, q);
-    if (problem.m == 0 || problem.n == 0 || !gemm_is_small<T>({problem.m, task.a.cols_of(q), task.b.rows_of(q), problem.n})) continue;
+    if (problem.m == 0 || problem.n == 0 || !gemm_is_small(task, q)) continue;
     Plan<T> const plan(task, problem);
     R* const c = reinterpret_cast<R*>(task.c.matrix(q));
     Ahead nothing;
