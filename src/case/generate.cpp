@@ -185,7 +185,8 @@ Generated triangular(Problem const& problem, std::int64_t b, std::uint64_t strea
       else
         a(i, j) = not_a_number;
     }
-  if (input == Input::graded || input == Input::scaled) scale_by_powers(a, random, false);
+  // A unit diagonal would not be scaled with the rest, and X would grow beyond the range of single precision.
+  if ((input == Input::graded || input == Input::scaled) && problem.diag == Diag::non_unit) scale_by_powers(a, random, false);
   std::int64_t const special = special_index(input, n);
   if (special >= 0 && problem.diag == Diag::non_unit)
     a(special, special) = input == Input::nan ? not_a_number : input == Input::infinite ? std::numeric_limits<double>::infinity() : 0.0;

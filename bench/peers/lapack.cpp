@@ -1,0 +1,382 @@
+#include "core/lapack.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "cholesky/case.hpp"
+#include "core/dtype.hpp"
+#include "gemm/case.hpp"
+#include "lu/case.hpp"
+#include "peers/loop.hpp"
+#include "peers/peer.hpp"
+#include "qr/case.hpp"
+#include "refine/case.hpp"
+#include "trsm/case.hpp"
+
+namespace myriad::bench {
+namespace {
+
+using namespace cases;
+using lapack::Int;
+
+/// Workspace of the calling thread.
+template <typename T, int Slot = 0>
+T* workspace(std::int64_t size) {
+  thread_local std::vector<T> memory;
+  if (static_cast<std::size_t>(size) > memory.size()) memory.resize(static_cast<std::size_t>(size));
+  return memory.data();
+}
+constexpr std::int64_t block = 64;  // at least LAPACK's block sizes
+
+Int as_int(std::int64_t x) { return static_cast<Int>(x); }
+
+/// Matrix b as LAPACK takes it.
+template <typename T>
+struct Matrix {
+  T* data;
+  Int m, n, ld;
+  Matrix(Batch<T> const& a, std::int64_t b, Op op = Op::none)
+      : data(a.matrix(b)), m(as_int(a.rows_of(b))), n(as_int(a.cols_of(b))), ld(stored_ld(a, b, op)) {}
+  void copy_to(T* to) const {
+    for (Int j = 0; j < n; ++j) std::copy_n(data + std::int64_t{j} * ld, m, to + std::int64_t{j} * std::max(m, 1));
+  }
+};
+
+/// The stored triangle of a view: a transposed view turns it.
+Uplo stored(Op op, Uplo uplo) { return op == Op::none ? uplo : uplo == Uplo::lower ? Uplo::upper : Uplo::lower; }
+
+template <typename T>
+std::function<void()> work(GemmCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const x(c.a.view(), i, p.op), y(c.b.view(), i, p.op_b), z(c.c.view(), i);
+      lapack::gemm(p.op, p.op_b, z.m, z.n, x.n, c.alpha, x.data, x.ld, y.data, y.ld, c.beta, z.data, z.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(TrsmCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), b(c.b.view(), i);
+      lapack::trsm(p.side, stored(p.op, p.uplo), p.op, p.diag, b.m, b.n, c.alpha, a.data, a.ld, b.data, b.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GetrfCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      c.info.data()[i] = lapack::getrf(a.m, a.n, a.data, a.ld, c.pivots.view().matrix(i));
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GetrsCase<T>& c, int threads) {
+  if (!c.problem().pivots) return {};
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i);
+      lapack::getrs(c.problem().op, a.n, b.n, a.data, a.ld, c.pivots.view().matrix(i), b.data, b.ld);
+    });
+  };
+}
+
+template <typename T>
+Int gesv(Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b, Int ldb) {
+  if (nrhs == 0) return lapack::getrf(n, n, a, lda, pivots);  // OpenBLAS returns at once
+  return MYRIAD_LAPACK(T, LAPACKE_sgesv_work, LAPACKE_dgesv_work, LAPACKE_cgesv_work, LAPACKE_zgesv_work, LAPACK_COL_MAJOR, n, nrhs, a, lda,
+                       pivots, b, ldb);
+}
+
+template <typename T>
+std::function<void()> work(GesvCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i);
+      int* const pivots = c.problem().pivots ? c.pivots.view().matrix(i) : workspace<int>(a.n);
+      c.info.data()[i] = gesv(a.n, b.n, a.data, a.ld, pivots, b.data, b.ld);
+    });
+  };
+}
+
+template <typename T>
+void fill_nan(Matrix<T> const& x) {
+  for (Int j = 0; j < x.n; ++j) std::fill_n(x.data + std::int64_t{j} * x.ld, x.m, T(std::numeric_limits<Real<T>>::quiet_NaN()));
+}
+
+template <typename T>
+std::function<void()> work(SolveCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Batch<T> const& views = c.a.view();
+      Matrix<T> const a(views, i), b(c.b.view(), i), x(c.x.view(), i);
+      T* const factors = workspace<T>(std::int64_t{a.n} * a.n);
+      a.copy_to(factors);
+      for (Int j = 0; j < b.n; ++j) std::copy_n(b.data + std::int64_t{j} * b.ld, b.m, x.data + std::int64_t{j} * x.ld);
+      c.info.data()[i] = gesv(a.n, b.n, factors, std::max(a.n, 1), workspace<int>(a.n), x.data, x.ld);
+      if (c.info.data()[i] > 0) fill_nan(x);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GetriCase<T>& c, int threads) {
+  if (!c.problem().pivots) return {};
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      c.info.data()[i] =
+          lapack::getri(a.n, a.data, a.ld, c.pivots.view().matrix(i), workspace<T>(a.n * block + 1), as_int(a.n * block + 1));
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(InverseCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.x.view(), i);
+      for (Int j = 0; j < a.n; ++j) std::copy_n(a.data + std::int64_t{j} * a.ld, a.m, x.data + std::int64_t{j} * x.ld);
+      int* const pivots = workspace<int>(a.n);
+      int info = lapack::getrf(a.n, a.n, x.data, x.ld, pivots);
+      if (info == 0)
+        info = lapack::getri(a.n, x.data, x.ld, pivots, workspace<T>(a.n * block + 1), as_int(a.n * block + 1));
+      else
+        fill_nan(x);
+      c.info.data()[i] = info;
+    });
+  };
+}
+
+/// Calls f(u(i, i), whether row i was interchanged) for the pivots of a copy of A.
+template <typename T, typename F>
+void for_pivots(Matrix<T> const& a, F const& f) {
+  T* const factors = workspace<T>(std::int64_t{a.n} * a.n);
+  int* const pivots = workspace<int>(a.n);
+  a.copy_to(factors);
+  lapack::getrf(a.n, a.n, factors, std::max(a.n, 1), pivots);
+  for (Int i = 0; i < a.n; ++i) f(factors[i + std::int64_t{i} * a.n], pivots[i] != i + 1);
+}
+
+template <typename T>
+std::function<void()> work(DetCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      T product = 1;
+      for_pivots(Matrix<T>(c.a.view(), i), [&](T u, bool swapped) { product *= swapped ? -u : u; });
+      c.determinant.data()[i] = product;
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(LogdetCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      T sign = 1;
+      Real<T> sum = 0;
+      for_pivots(Matrix<T>(c.a.view(), i), [&](T u, bool swapped) {
+        Real<T> const size = std::abs(u);
+        sign *= size == 0 ? T(0) : (swapped ? -u : u) / size;
+        sum += std::log(size);
+      });
+      c.sign.data()[i] = sign;
+      c.log_abs.data()[i] = sum;
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(PotrfCase<T>& c, int threads) {
+  return [&c, threads] {
+    char const uplo = static_cast<char>(c.problem().uplo);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      c.info.data()[i] = MYRIAD_LAPACK(T, LAPACKE_spotrf_work, LAPACKE_dpotrf_work, LAPACKE_cpotrf_work, LAPACKE_zpotrf_work,
+                                       LAPACK_COL_MAJOR, uplo, a.n, a.data, a.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(PotrsCase<T>& c, int threads) {
+  return [&c, threads] {
+    char const uplo = static_cast<char>(c.problem().uplo);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i);
+      MYRIAD_LAPACK(T, LAPACKE_spotrs_work, LAPACKE_dpotrs_work, LAPACKE_cpotrs_work, LAPACKE_zpotrs_work, LAPACK_COL_MAJOR, uplo, a.n, b.n,
+                    a.data, a.ld, b.data, b.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(PosvCase<T>& c, int threads) {
+  return [&c, threads] {
+    char const uplo = static_cast<char>(c.problem().uplo);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i);
+      c.info.data()[i] = MYRIAD_LAPACK(T, LAPACKE_sposv_work, LAPACKE_dposv_work, LAPACKE_cposv_work, LAPACKE_zposv_work, LAPACK_COL_MAJOR,
+                                       uplo, a.n, b.n, a.data, a.ld, b.data, b.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(PotriCase<T>& c, int threads) {
+  return [&c, threads] {
+    char const uplo = static_cast<char>(c.problem().uplo);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      c.info.data()[i] = MYRIAD_LAPACK(T, LAPACKE_spotri_work, LAPACKE_dpotri_work, LAPACKE_cpotri_work, LAPACKE_zpotri_work,
+                                       LAPACK_COL_MAJOR, uplo, a.n, a.data, a.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GeqrfCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      T* const tau = c.tau.view().matrix(i);
+      Int const size = as_int(a.n * block + 1);
+      MYRIAD_LAPACK(T, LAPACKE_sgeqrf_work, LAPACKE_dgeqrf_work, LAPACKE_cgeqrf_work, LAPACKE_zgeqrf_work, LAPACK_COL_MAJOR, a.m, a.n,
+                    a.data, a.ld, tau, workspace<T>(size), size);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(OrmqrCase<T>& c, int threads) {
+  return [&c, threads] {
+    char const side = static_cast<char>(c.problem().side);
+    char const op = static_cast<char>(c.op() == Op::none ? Op::none : is_complex<T> ? Op::conjugate_transpose : Op::transpose);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.c.view(), i);
+      T* const tau = c.tau.view().matrix(i);
+      Int const k = as_int(c.tau.rows(i));
+      Int const size = as_int((std::max(x.m, x.n) + block + 1) * block + 1);
+      MYRIAD_LAPACK(T, LAPACKE_sormqr_work, LAPACKE_dormqr_work, LAPACKE_cunmqr_work, LAPACKE_zunmqr_work, LAPACK_COL_MAJOR, side, op, x.m,
+                    x.n, k, a.data, a.ld, tau, x.data, x.ld, workspace<T>(size), size);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(OrgqrCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      Int const k = as_int(c.tau.rows(i));
+      Int const size = as_int(a.n * block + 1);
+      MYRIAD_LAPACK(T, LAPACKE_sorgqr_work, LAPACKE_dorgqr_work, LAPACKE_cungqr_work, LAPACKE_zungqr_work, LAPACK_COL_MAJOR, a.m, a.n, k,
+                    a.data, a.ld, c.tau.view().matrix(i), workspace<T>(size), size);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GelsCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i);
+      Int const size = as_int(std::min(a.m, a.n) + std::max({a.m, a.n, b.n, 1}) * block + 1);
+      c.info.data()[i] = MYRIAD_LAPACK(T, LAPACKE_sgels_work, LAPACKE_dgels_work, LAPACKE_cgels_work, LAPACKE_zgels_work, LAPACK_COL_MAJOR,
+                                       'N', a.m, a.n, b.n, a.data, a.ld, b.data, b.ld, workspace<T>(size), size);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GeequCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      auto* const r = c.r.view().matrix(i);
+      auto* const s = c.c.view().matrix(i);
+      int const info =
+          MYRIAD_LAPACK(T, LAPACKE_sgeequb_work, LAPACKE_dgeequb_work, LAPACKE_cgeequb_work, LAPACKE_zgeequb_work, LAPACK_COL_MAJOR, a.m,
+                        a.n, a.data, a.ld, r, s, c.rowcnd.data() + i, c.colcnd.data() + i, c.amax.data() + i);
+      if (info > 0) {
+        std::fill_n(r, a.m, Real<T>(1));
+        std::fill_n(s, a.n, Real<T>(1));
+      }
+      c.info.data()[i] = info;
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GerfsCase<T>& c, int threads) {
+  if (!c.problem().pivots) return {};
+  return [&c, threads] {
+    char const op = static_cast<char>(c.problem().op);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), af(c.af.view(), i), b(c.b.view(), i), x(c.x.view(), i);
+      int const* const pivots = c.pivots.view().matrix(i);
+      auto* const ferr = c.ferr.view().matrix(i);
+      auto* const berr = c.berr.view().matrix(i);
+      T* const w = workspace<T>(3 * a.n + 1);
+      if constexpr (is_complex<T>)
+        MYRIAD_LAPACK(T, LAPACKE_sgerfs_work, LAPACKE_dgerfs_work, LAPACKE_cgerfs_work, LAPACKE_zgerfs_work, LAPACK_COL_MAJOR, op, a.n, b.n,
+                      a.data, a.ld, af.data, af.ld, pivots, b.data, b.ld, x.data, x.ld, ferr, berr, w, workspace<Real<T>>(a.n + 1));
+      else
+        MYRIAD_LAPACK(T, LAPACKE_sgerfs_work, LAPACKE_dgerfs_work, LAPACKE_cgerfs_work, LAPACKE_zgerfs_work, LAPACK_COL_MAJOR, op, a.n, b.n,
+                      a.data, a.ld, af.data, af.ld, pivots, b.data, b.ld, x.data, x.ld, ferr, berr, w, workspace<int>(a.n + 1));
+    });
+  };
+}
+
+class LapackPeer final : public Peer {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "lapack"; }
+  [[nodiscard]] std::string label() const override {
+    std::string const config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_AFFINITY ..."
+    auto const end = config.find(' ', config.find(' ') + 1);
+    return "LAPACK (" + config.substr(0, end) + ")";
+  }
+  [[nodiscard]] std::function<void()> prepare(std::string_view routine, CaseRun& run, int threads) const override {
+    openblas_set_num_threads(1);
+    return with_dtype(run.problem().dtype, [&]<typename T>() -> std::function<void()> {
+      auto const as = [&]<template <typename> typename C>() { return work(dynamic_cast<C<T>&>(run), threads); };
+      if (routine == "gemm") return as.template operator()<GemmCase>();
+      if (routine == "trsm") return as.template operator()<TrsmCase>();
+      if (routine == "getrf") return as.template operator()<GetrfCase>();
+      if (routine == "getrs") return as.template operator()<GetrsCase>();
+      if (routine == "gesv") return as.template operator()<GesvCase>();
+      if (routine == "solve") return as.template operator()<SolveCase>();
+      if (routine == "getri") return as.template operator()<GetriCase>();
+      if (routine == "inverse") return as.template operator()<InverseCase>();
+      if (routine == "det") return as.template operator()<DetCase>();
+      if (routine == "logdet") return as.template operator()<LogdetCase>();
+      if (routine == "potrf") return as.template operator()<PotrfCase>();
+      if (routine == "potrs") return as.template operator()<PotrsCase>();
+      if (routine == "posv") return as.template operator()<PosvCase>();
+      if (routine == "potri") return as.template operator()<PotriCase>();
+      if (routine == "geqrf") return as.template operator()<GeqrfCase>();
+      if (routine == "ormqr") return as.template operator()<OrmqrCase>();
+      if (routine == "orgqr") return as.template operator()<OrgqrCase>();
+      if (routine == "gels") return as.template operator()<GelsCase>();
+      if (routine == "geequ") return as.template operator()<GeequCase>();
+      if (routine == "gerfs") return as.template operator()<GerfsCase>();
+      return {};
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Peer> make_lapack_peer() { return std::make_unique<LapackPeer>(); }
+
+}  // namespace myriad::bench

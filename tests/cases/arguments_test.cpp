@@ -1,0 +1,370 @@
+/// Illegal arguments: a BadArgument with LAPACK's position, and nothing written.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "myriad/myriad.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr std::int64_t n = 5;
+constexpr std::int64_t nrhs = 2;
+constexpr std::int64_t count = 3;
+constexpr double untouched = -1.5e300;
+
+class Arguments : public testing::Test {
+ protected:
+  std::vector<double> memory_a = std::vector<double>(200, untouched), memory_b = memory_a, memory_c = memory_a, memory_r = memory_a,
+                      memory_s = memory_a;
+  std::vector<int> memory_p = std::vector<int>(60, -77), info = memory_p;
+  Queue queue{{.backend = Backend::cpu, .threads = 1}};
+
+  Batch<double> a = batch(memory_a.data(), n, n, {.count = count});
+  Batch<double> b = batch(memory_b.data(), n, nrhs, {.count = count});
+  Batch<double> c = batch(memory_c.data(), n, nrhs, {.count = count});
+  Batch<double> x = batch(memory_c.data(), n, n, {.count = count});
+  Batch<double> r = vectors(memory_r.data(), n, count);
+  Batch<double> s = vectors(memory_s.data(), n, count);
+  Batch<double> tau = vectors(memory_r.data(), n, count);
+  Batch<double> ferr = vectors(memory_r.data(), nrhs, count);
+  Batch<double> berr = vectors(memory_s.data(), nrhs, count);
+  Batch<int> pivots = vectors(memory_p.data(), n, count);
+
+  static Batch<double> null(Batch<double> z) {
+    z.data = nullptr;
+    return z;
+  }
+  static Batch<double> negative_rows(Batch<double> z) {
+    z.rows = -1;
+    return z;
+  }
+  static Batch<double> negative_cols(Batch<double> z) {
+    z.cols = -1;
+    return z;
+  }
+  static Batch<double> short_ld(Batch<double> z) {
+    z.col_stride = z.rows - 1;
+    return z;
+  }
+  static Batch<double> overlapping(Batch<double> z) {
+    z.batch_stride = 1;
+    return z;
+  }
+  template <typename T>
+  static Batch<T> fewer(Batch<T> z) {
+    z.count -= 1;
+    return z;
+  }
+  static Batch<double> longer(Batch<double> z) {
+    z.rows += 1;
+    return z;
+  }
+  static Batch<double> narrower(Batch<double> z) {
+    z.cols -= 1;
+    return z;
+  }
+
+  /// The call throws BadArgument with that routine, position and name, and writes nothing.
+  void bad(std::string const& routine, int position, std::string const& argument, std::function<void()> const& call) {
+    try {
+      call();
+      ADD_FAILURE() << routine << ": argument " << position << " (" << argument << ") was accepted";
+    } catch (BadArgument const& error) {
+      EXPECT_EQ(error.routine(), routine) << error.what();
+      EXPECT_EQ(error.position(), position) << error.what();
+      EXPECT_EQ(error.argument(), argument) << error.what();
+      EXPECT_NE(std::string(error.what()).find(argument), std::string::npos);
+    }
+    // one line per array at most: what was there before is the same number everywhere
+    for (auto* memory : {&memory_a, &memory_b, &memory_c, &memory_r, &memory_s})
+      if (std::any_of(memory->begin(), memory->end(), [](double value) { return value != untouched; })) {
+        ADD_FAILURE() << routine << " wrote to an array";
+        std::fill(memory->begin(), memory->end(), untouched);
+      }
+    for (auto* memory : {&memory_p, &info})
+      if (std::any_of(memory->begin(), memory->end(), [](int value) { return value != -77; })) {
+        ADD_FAILURE() << routine << " wrote to pivots or info";
+        std::fill(memory->begin(), memory->end(), -77);
+      }
+  }
+};
+
+TEST_F(Arguments, Gemm) {
+  auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { gemm(queue, 1.0, p, q, 0.0, z); }; };
+  bad("gemm", 3, "m", call(negative_rows(a), b, c));
+  bad("gemm", 5, "k", call(negative_cols(a), b, c));
+  bad("gemm", 4, "n", call(a, negative_cols(b), c));
+  bad("gemm", 7, "a", call(null(a), b, c));
+  bad("gemm", 8, "lda", call(short_ld(a), b, c));
+  bad("gemm", 9, "b", call(a, null(b), c));
+  bad("gemm", 10, "ldb", call(a, short_ld(b), c));
+  bad("gemm", 12, "c", call(a, b, null(c)));
+  bad("gemm", 13, "ldc", call(a, b, short_ld(c)));
+  bad("gemm", 12, "c", call(a, b, overlapping(c)));
+  bad("gemm", 7, "a", call(fewer(a), b, c));
+  bad("gemm", 9, "b", call(a, fewer(b), c));
+  bad("gemm", 3, "m", call(a, b, batch(memory_c.data(), n + 1, nrhs, {.count = count})));
+  bad("gemm", 5, "k", call(narrower(a), b, c));
+  bad("gemm", 4, "n", call(a, b, batch(memory_c.data(), n, nrhs + 1, {.count = count})));
+  bad("gemm", 12, "c", call(a, b, b));
+  bad("gemm", 12, "c", call(a, b, batch(memory_a.data() + 1, n, nrhs, {.ld = n, .stride = n * n, .count = count})));
+}
+
+TEST_F(Arguments, Trsm) {
+  auto const call = [&](In<double> p, Batch<double> z, Side side = Side::left) {
+    return [=, this] { trsm(queue, side, Uplo::lower, Diag::non_unit, 1.0, p, z); };
+  };
+  bad("trsm", 1, "side", call(a, b, static_cast<Side>('X')));
+  bad("trsm", 2, "uplo", [&] { trsm(queue, Side::left, static_cast<Uplo>('X'), Diag::unit, 1.0, a, b); });
+  bad("trsm", 4, "diag", [&] { trsm(queue, Side::left, Uplo::lower, static_cast<Diag>('X'), 1.0, a, b); });
+  bad("trsm", 5, "m", call(a, negative_rows(b)));
+  bad("trsm", 6, "n", call(a, negative_cols(b)));
+  bad("trsm", 8, "a", call(null(a), b));
+  bad("trsm", 9, "lda", call(short_ld(a), b));
+  bad("trsm", 10, "b", call(a, null(b)));
+  bad("trsm", 11, "ldb", call(a, short_ld(b)));
+  bad("trsm", 8, "a", call(fewer(a), b));
+  bad("trsm", 5, "m", call(narrower(a), b));
+  bad("trsm", 6, "n", call(a, b, Side::right));
+  bad("trsm", 10, "b", call(a, columns(a, 1, nrhs)));
+}
+
+TEST_F(Arguments, Getrf) {
+  auto const call = [&](Batch<double> z, Batch<int> p) { return [=, this] { getrf(queue, z, p, info.data()); }; };
+  bad("getrf", 1, "m", call(negative_rows(a), pivots));
+  bad("getrf", 2, "n", call(negative_cols(a), pivots));
+  bad("getrf", 3, "a", call(null(a), pivots));
+  bad("getrf", 4, "lda", call(short_ld(a), pivots));
+  bad("getrf", 3, "a", call(overlapping(a), pivots));
+  bad("getrf", 5, "ipiv", call(a, Batch<int>{.rows = n, .cols = 1, .col_stride = n, .batch_stride = n, .count = count}));
+  bad("getrf", 5, "ipiv", call(a, fewer(pivots)));
+  bad("getrf", 5, "ipiv", call(a, vectors(memory_p.data(), n - 1, count)));
+  bad("getrf_nopiv", 1, "m", [&] { getrf_nopiv(queue, negative_rows(a), info.data()); });
+  bad("getrf_nopiv", 3, "a", [&] { getrf_nopiv(queue, null(a), info.data()); });
+  bad("getrf_nopiv", 4, "lda", [&] { getrf_nopiv(queue, short_ld(a), info.data()); });
+}
+
+TEST_F(Arguments, GetrsGesvSolve) {
+  auto const rs = [&](In<double> p, Batch<int const> ipiv, Batch<double> z, Op op = Op::none) {
+    return [=, this] { getrs<double>(queue, op, p, ipiv, z); };
+  };
+  bad("getrs", 1, "trans", rs(a, pivots, b, static_cast<Op>('X')));
+  bad("getrs", 2, "n", rs(narrower(a), pivots, b));
+  bad("getrs", 3, "nrhs", rs(a, pivots, negative_cols(b)));
+  bad("getrs", 4, "a", rs(null(a), pivots, b));
+  bad("getrs", 5, "lda", rs(short_ld(a), pivots, b));
+  bad("getrs", 6, "ipiv", rs(a, fewer(pivots), b));
+  bad("getrs", 7, "b", rs(a, pivots, null(b)));
+  bad("getrs", 8, "ldb", rs(a, pivots, short_ld(b)));
+  bad("getrs", 7, "b", rs(a, pivots, columns(a, 0, nrhs)));
+
+  auto const sv = [&](Batch<double> p, Batch<int> ipiv, Batch<double> z) { return [=, this] { gesv(queue, p, ipiv, z, info.data()); }; };
+  bad("gesv", 1, "n", sv(negative_rows(a), pivots, b));
+  bad("gesv", 1, "n", sv(narrower(a), pivots, b));
+  bad("gesv", 2, "nrhs", sv(a, pivots, negative_cols(b)));
+  bad("gesv", 3, "a", sv(null(a), pivots, b));
+  bad("gesv", 4, "lda", sv(short_ld(a), pivots, b));
+  bad("gesv", 5, "ipiv", sv(a, fewer(pivots), b));
+  bad("gesv", 5, "ipiv", sv(a, vectors(memory_p.data(), n - 1, count), b));
+  bad("gesv", 6, "b", sv(a, pivots, null(b)));
+  bad("gesv", 6, "b", sv(a, pivots, fewer(b)));
+  bad("gesv", 7, "ldb", sv(a, pivots, short_ld(b)));
+  bad("gesv", 6, "b", sv(a, pivots, columns(a, 0, nrhs)));
+
+  auto const so = [&](In<double> p, In<double> z, Batch<double> y) { return [=, this] { solve(queue, p, z, y, info.data()); }; };
+  bad("solve", 1, "n", so(narrower(a), b, c));
+  bad("solve", 2, "nrhs", so(a, b, narrower(c)));
+  bad("solve", 3, "a", so(null(a), b, c));
+  bad("solve", 4, "lda", so(short_ld(a), b, c));
+  bad("solve", 5, "b", so(a, null(b), c));
+  bad("solve", 6, "ldb", so(a, short_ld(b), c));
+  bad("solve", 7, "x", so(a, b, null(c)));
+  bad("solve", 8, "ldx", so(a, b, short_ld(c)));
+  bad("solve", 7, "x", so(a, b, fewer(c)));
+  bad("solve", 7, "x", so(a, b, columns(a, 0, nrhs)));
+  bad("solve", 7, "x", so(a, b, batch(memory_b.data() + 1, n, nrhs, {.count = count})));
+}
+
+TEST_F(Arguments, InverseAndDeterminant) {
+  bad("getri", 1, "n", [&] { getri<double>(queue, narrower(a), pivots, info.data()); });
+  bad("getri", 2, "a", [&] { getri<double>(queue, null(a), pivots, info.data()); });
+  bad("getri", 3, "lda", [&] { getri<double>(queue, short_ld(a), pivots, info.data()); });
+  bad("getri", 4, "ipiv", [&] { getri<double>(queue, a, fewer(pivots), info.data()); });
+  bad("inverse", 1, "n", [&] { inverse(queue, narrower(a), x, info.data()); });
+  bad("inverse", 2, "a", [&] { inverse(queue, null(a), x, info.data()); });
+  bad("inverse", 3, "lda", [&] { inverse(queue, short_ld(a), x, info.data()); });
+  bad("inverse", 4, "x", [&] { inverse(queue, a, null(x), info.data()); });
+  bad("inverse", 5, "ldx", [&] { inverse(queue, a, short_ld(x), info.data()); });
+  bad("inverse", 4, "x", [&] { inverse(queue, a, batch(memory_a.data() + 1, n, n, {.count = count}), info.data()); });
+  bad("det", 1, "n", [&] { det<double>(queue, narrower(a), memory_r.data()); });
+  bad("det", 2, "a", [&] { det<double>(queue, null(a), memory_r.data()); });
+  bad("det", 3, "lda", [&] { det<double>(queue, short_ld(a), memory_r.data()); });
+  bad("det", 4, "det", [&] { det<double>(queue, a, nullptr); });
+  bad("logdet", 4, "sign", [&] { logdet<double>(queue, a, nullptr, memory_r.data()); });
+  bad("logdet", 5, "logabs", [&] { logdet<double>(queue, a, memory_r.data(), nullptr); });
+}
+
+TEST_F(Arguments, Cholesky) {
+  Uplo const lower = Uplo::lower;
+  Uplo const neither = static_cast<Uplo>('X');
+  bad("potrf", 1, "uplo", [&] { potrf(queue, neither, a, info.data()); });
+  bad("potrf", 2, "n", [&] { potrf(queue, lower, narrower(a), info.data()); });
+  bad("potrf", 3, "a", [&] { potrf(queue, lower, null(a), info.data()); });
+  bad("potrf", 4, "lda", [&] { potrf(queue, lower, short_ld(a), info.data()); });
+  bad("potri", 1, "uplo", [&] { potri(queue, neither, a, info.data()); });
+  bad("potri", 2, "n", [&] { potri(queue, lower, narrower(a), info.data()); });
+  bad("potri", 3, "a", [&] { potri(queue, lower, null(a), info.data()); });
+  bad("potri", 4, "lda", [&] { potri(queue, lower, short_ld(a), info.data()); });
+  bad("potrs", 1, "uplo", [&] { potrs<double>(queue, neither, a, b); });
+  bad("potrs", 2, "n", [&] { potrs<double>(queue, lower, narrower(a), b); });
+  bad("potrs", 3, "nrhs", [&] { potrs<double>(queue, lower, a, negative_cols(b)); });
+  bad("potrs", 4, "a", [&] { potrs<double>(queue, lower, null(a), b); });
+  bad("potrs", 5, "lda", [&] { potrs<double>(queue, lower, short_ld(a), b); });
+  bad("potrs", 6, "b", [&] { potrs<double>(queue, lower, a, null(b)); });
+  bad("potrs", 7, "ldb", [&] { potrs<double>(queue, lower, a, short_ld(b)); });
+  bad("posv", 1, "uplo", [&] { posv(queue, neither, a, b, info.data()); });
+  bad("posv", 2, "n", [&] { posv(queue, lower, narrower(a), b, info.data()); });
+  bad("posv", 3, "nrhs", [&] { posv(queue, lower, a, negative_cols(b), info.data()); });
+  bad("posv", 4, "a", [&] { posv(queue, lower, null(a), b, info.data()); });
+  bad("posv", 5, "lda", [&] { posv(queue, lower, short_ld(a), b, info.data()); });
+  bad("posv", 6, "b", [&] { posv(queue, lower, a, fewer(b), info.data()); });
+  bad("posv", 7, "ldb", [&] { posv(queue, lower, a, short_ld(b), info.data()); });
+  bad("posv", 6, "b", [&] { posv(queue, lower, a, columns(a, 0, nrhs), info.data()); });
+}
+
+TEST_F(Arguments, Qr) {
+  bad("geqrf", 1, "m", [&] { geqrf(queue, negative_rows(a), tau); });
+  bad("geqrf", 2, "n", [&] { geqrf(queue, negative_cols(a), tau); });
+  bad("geqrf", 3, "a", [&] { geqrf(queue, null(a), tau); });
+  bad("geqrf", 4, "lda", [&] { geqrf(queue, short_ld(a), tau); });
+  bad("geqrf", 5, "tau", [&] { geqrf(queue, a, null(tau)); });
+  bad("geqrf", 5, "tau", [&] { geqrf(queue, a, vectors(memory_r.data(), n - 1, count)); });
+  bad("geqrf", 5, "tau", [&] { geqrf(queue, a, vectors(memory_a.data(), n, count, n * n)); });
+  auto const mqr = [&](Side side, Op op, In<double> p, In<double> t, Batch<double> z) {
+    return [=, this] { ormqr<double>(queue, side, op, p, t, z); };
+  };
+  bad("ormqr", 1, "side", mqr(static_cast<Side>('X'), Op::none, a, tau, c));
+  bad("ormqr", 2, "trans", mqr(Side::left, static_cast<Op>('X'), a, tau, c));
+  bad("ormqr", 3, "m", mqr(Side::left, Op::none, a, tau, negative_rows(c)));
+  bad("ormqr", 4, "n", mqr(Side::left, Op::none, a, tau, negative_cols(c)));
+  bad("ormqr", 5, "k", mqr(Side::left, Op::none, narrower(a), tau, c));
+  bad("ormqr", 6, "a", mqr(Side::left, Op::none, null(a), tau, c));
+  bad("ormqr", 7, "lda", mqr(Side::left, Op::none, short_ld(a), tau, c));
+  bad("ormqr", 8, "tau", mqr(Side::left, Op::none, a, null(tau), c));
+  bad("ormqr", 9, "c", mqr(Side::left, Op::none, a, tau, null(c)));
+  bad("ormqr", 10, "ldc", mqr(Side::left, Op::none, a, tau, short_ld(c)));
+  bad("ormqr", 4, "n", mqr(Side::right, Op::none, a, tau, c));
+  bad("ormqr", 9, "c", mqr(Side::left, Op::none, a, tau, columns(a, 0, nrhs)));
+  std::vector<std::complex<double>> z(80);
+  auto const complex_batch = batch(z.data(), 2, 2, {.count = 2});
+  bad("ormqr", 2, "trans", [&] {
+    ormqr<std::complex<double>>(queue, Side::left, Op::transpose, complex_batch, vectors(z.data() + 20, 2, 2),
+                                batch(z.data() + 40, 2, 2, {.count = 2}));
+  });
+  bad("orgqr", 1, "m", [&] { orgqr<double>(queue, negative_rows(a), tau); });
+  bad("orgqr", 2, "n", [&] { orgqr<double>(queue, transposed(b), ferr); });
+  bad("orgqr", 3, "k", [&] { orgqr<double>(queue, narrower(a), tau); });
+  bad("orgqr", 4, "a", [&] { orgqr<double>(queue, null(a), tau); });
+  bad("orgqr", 5, "lda", [&] { orgqr<double>(queue, short_ld(a), tau); });
+  bad("orgqr", 6, "tau", [&] { orgqr<double>(queue, a, null(tau)); });
+  bad("gels", 2, "m", [&] { gels(queue, negative_rows(a), b, info.data()); });
+  bad("gels", 3, "n", [&] { gels(queue, negative_cols(a), b, info.data()); });
+  bad("gels", 4, "nrhs", [&] { gels(queue, a, negative_cols(b), info.data()); });
+  bad("gels", 5, "a", [&] { gels(queue, null(a), b, info.data()); });
+  bad("gels", 6, "lda", [&] { gels(queue, short_ld(a), b, info.data()); });
+  bad("gels", 7, "b", [&] { gels(queue, a, null(b), info.data()); });
+  bad("gels", 7, "b", [&] { gels(queue, a, fewer(b), info.data()); });
+  bad("gels", 8, "ldb", [&] { gels(queue, a, short_ld(b), info.data()); });
+  bad("gels", 7, "b", [&] { gels(queue, a, columns(a, 0, nrhs), info.data()); });
+}
+
+TEST_F(Arguments, Refinement) {
+  double* const none = nullptr;
+  auto const equ = [&](Batch<double> p, Batch<double> u, Batch<double> v) {
+    return [=, this] { geequ(queue, p, u, v, none, none, none, info.data()); };
+  };
+  bad("geequ", 1, "m", equ(negative_rows(a), r, s));
+  bad("geequ", 2, "n", equ(negative_cols(a), r, s));
+  bad("geequ", 3, "a", equ(null(a), r, s));
+  bad("geequ", 4, "lda", equ(short_ld(a), r, s));
+  bad("geequ", 5, "r", equ(a, null(r), s));
+  bad("geequ", 6, "c", equ(a, r, null(s)));
+  bad("geequ", 5, "r", equ(a, longer(r), s));
+  bad("geequ", 6, "c", equ(a, r, r));
+  auto const qge = [&](Batch<double> p, Batch<double> u, Batch<double> v) { return [=, this] { laqge<double>(queue, p, u, v); }; };
+  bad("laqge", 1, "m", qge(negative_rows(a), r, s));
+  bad("laqge", 3, "a", qge(null(a), r, s));
+  bad("laqge", 4, "lda", qge(short_ld(a), r, s));
+  bad("laqge", 5, "r", qge(a, longer(r), s));
+  bad("laqge", 6, "c", qge(a, r, fewer(s)));
+  auto const rfs = [&](In<double> p, In<double> f, Batch<int const> ipiv, In<double> z, Batch<double> y) {
+    return [=, this] { gerfs<double>(queue, Op::none, p, f, ipiv, z, y, ferr, berr); };
+  };
+  std::vector<double> factors(100, 1.0);
+  auto const af = batch(factors.data(), n, n, {.count = count});
+  bad("gerfs", 1, "trans", [&] { gerfs<double>(queue, static_cast<Op>('X'), a, af, pivots, b, c, ferr, berr); });
+  bad("gerfs", 2, "n", rfs(narrower(a), af, pivots, b, c));
+  bad("gerfs", 3, "nrhs", rfs(a, af, pivots, negative_cols(b), c));
+  bad("gerfs", 4, "a", rfs(null(a), af, pivots, b, c));
+  bad("gerfs", 5, "lda", rfs(short_ld(a), af, pivots, b, c));
+  bad("gerfs", 6, "af", rfs(a, null(af), pivots, b, c));
+  bad("gerfs", 7, "ldaf", rfs(a, short_ld(af), pivots, b, c));
+  bad("gerfs", 8, "ipiv", rfs(a, af, fewer(pivots), b, c));
+  bad("gerfs", 9, "b", rfs(a, af, pivots, null(b), c));
+  bad("gerfs", 10, "ldb", rfs(a, af, pivots, short_ld(b), c));
+  bad("gerfs", 11, "x", rfs(a, af, pivots, b, null(c)));
+  bad("gerfs", 12, "ldx", rfs(a, af, pivots, b, short_ld(c)));
+  bad("gerfs", 11, "x", rfs(a, af, pivots, b, b));
+  bad("gerfs", 13, "ferr", [&] { gerfs<double>(queue, Op::none, a, af, pivots, b, c, fewer(ferr), berr); });
+  bad("gerfs", 14, "berr", [&] { gerfs<double>(queue, Op::none, a, af, pivots, b, c, ferr, longer(berr)); });
+  auto const error = [&](Batch<double> p, In<double> y, In<double> z, Batch<double> e) {
+    return [=, this] { backward_error<double>(queue, p, y, z, e); };
+  };
+  bad("backward_error", 1, "m", error(negative_rows(a), c, b, berr));
+  bad("backward_error", 2, "n", error(narrower(a), c, b, berr));
+  bad("backward_error", 3, "nrhs", error(a, c, narrower(b), berr));
+  bad("backward_error", 4, "a", error(null(a), c, b, berr));
+  bad("backward_error", 5, "lda", error(short_ld(a), c, b, berr));
+  bad("backward_error", 6, "x", error(a, null(c), b, berr));
+  bad("backward_error", 7, "ldx", error(a, short_ld(c), b, berr));
+  bad("backward_error", 8, "b", error(a, c, null(b), berr));
+  bad("backward_error", 9, "ldb", error(a, c, short_ld(b), berr));
+  bad("backward_error", 10, "berr", error(a, c, b, null(berr)));
+}
+
+TEST_F(Arguments, PointersAndRaggedSizes) {
+  std::vector<double*> pointers{memory_a.data(), memory_a.data() + 25, nullptr};
+  auto behind = batch(pointers.data(), n, n, {.ld = n, .count = count});
+  bad("getrf", 3, "a", [&] { getrf(queue, behind, pivots, info.data()); });
+  pointers[2] = memory_a.data() + 30;  // within matrix 1
+  bad("getrf", 3, "a", [&] { getrf(queue, behind, pivots, info.data()); });
+  std::vector<std::int64_t> sizes{1, n + 1, 2};
+  auto ragged = a;
+  ragged.row_sizes = ragged.col_sizes = sizes.data();
+  bad("getrf", 1, "m", [&] { getrf(queue, ragged, pivots, info.data()); });
+  sizes[1] = -1;
+  bad("getrf", 1, "m", [&] { getrf(queue, ragged, pivots, info.data()); });
+  sizes[1] = 3;
+  auto uneven = ragged;
+  std::vector<std::int64_t> others{1, 3, 3};
+  uneven.col_sizes = others.data();
+  bad("gesv", 1, "n", [&] { gesv(queue, uneven, pivots, b, info.data()); });
+}
+
+TEST_F(Arguments, NothingToDoIsNoError) {
+  Batch<double> const no_matrix{.rows = n, .cols = n, .col_stride = n, .count = 0};
+  Batch<double> const no_rows{.rows = 0, .cols = 0, .col_stride = 1, .count = 3};
+  Batch<int> const no_pivots{.rows = n, .cols = 1, .col_stride = n, .count = 0};
+  EXPECT_NO_THROW(getrf(queue, no_matrix, no_pivots, nullptr));
+  EXPECT_NO_THROW(gemm(queue, 1.0, no_matrix, no_matrix, 0.0, no_matrix));
+  EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_matrix, nullptr));
+  EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_rows, info.data()));
+  for (int b = 0; b < 3; ++b) EXPECT_EQ(info[static_cast<std::size_t>(b)], 0) << "info of an empty matrix";
+}
+
+}  // namespace
+}  // namespace myriad

@@ -1,0 +1,87 @@
+/// Matrix b gets the same bits whatever the size of the batch, its place, its neighbours, the threads and the run.
+
+#include "sweep.hpp"
+
+namespace myriad::cases {
+namespace {
+
+class Invariance : public CaseTest {
+ protected:
+  std::vector<std::string> results(Problem const& p, Queue& on) {
+    auto const run = routine()(p);
+    run->run(on);
+    std::vector<std::string> bytes;
+    for (std::int64_t b = 0; b < p.count; ++b) bytes.push_back(run->result(b));
+    return bytes;
+  }
+  std::vector<std::string> results(Problem const& p) { return results(p, queue); }
+
+  /// Problems on both sides of every change of algorithm, in a few layouts, ragged too.
+  std::vector<Problem> problems() {
+    std::vector<Problem> all;
+    unsigned i = 0;
+    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{3, 17} : std::vector<std::int64_t>{1, 3, 4, 8, 13, 17, 32, 33, 40})
+      for (bool const ragged : {false, true})
+        for (Layout const layout : {Layout::column_major, Layout::row_major_padded, Layout::interleaved, Layout::pointers}) {
+          Problem p = problem(n, 21, layout);
+          vary(routine(), p, i++);
+          p.ragged = ragged;
+          all.push_back(p);
+        }
+    return all;
+  }
+};
+
+TEST_P(Invariance, SameBitsWhateverCountAndPlace) {
+  for (Problem const& p : problems()) {
+    auto const whole = results(p);
+    for (std::int64_t const first : {0, 1, 9, 20}) {
+      for (std::int64_t const count : {1, 2, 12}) {
+        if (first + count > p.count) continue;
+        if (count == 1 && p.layout == Layout::interleaved) continue;  // an interleaved batch of one is a column-major one
+        Problem part = p;
+        part.first = first;
+        part.count = count;
+        auto const some = results(part);
+        for (std::int64_t b = 0; b < count; ++b)
+          ASSERT_EQ(some[static_cast<std::size_t>(b)], whole[static_cast<std::size_t>(first + b)])
+              << "matrix " << first + b << " of 21 differs as number " << b << " of " << count << ": " << p.text();
+      }
+    }
+  }
+}
+
+TEST_P(Invariance, SameBitsFromRunToRunAndOnAnyNumberOfThreads) {
+  Queue one{{.backend = Backend::cpu, .threads = 1}};
+  Queue three{{.backend = Backend::cpu, .threads = 3}};
+  for (Problem const& p : problems()) {
+    auto const first = results(p);
+    ASSERT_EQ(first, results(p)) << p.text();
+    ASSERT_EQ(first, results(p, one)) << p.text();
+    ASSERT_EQ(first, results(p, three)) << p.text();
+  }
+}
+
+TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
+  unsigned i = 0;
+  for (Problem const& p : problems()) {
+    auto const good = results(p);
+    Problem bad = p;
+    constexpr std::array kinds{Input::nan,           Input::infinite, Input::singular_first, Input::singular_middle,
+                               Input::singular_last, Input::zero};
+    bad.bad = kinds[i++ % kinds.size()];
+    for (std::int64_t const place : {0, 5, 20}) {
+      bad.bad_place = place;
+      auto const others = results(bad);
+      for (std::int64_t b = 0; b < p.count; ++b)
+        if (b != place)
+          ASSERT_EQ(others[static_cast<std::size_t>(b)], good[static_cast<std::size_t>(b)]) << "matrix " << b << " differs: " << bad.text();
+      if (!right(bad)) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Invariance, testing::ValuesIn(all_subjects()), subject_name);
+
+}  // namespace
+}  // namespace myriad::cases

@@ -1,0 +1,145 @@
+/// Every routine and type over layouts, sizes, counts, variants, kinds of input and ragged batches.
+
+#include "sweep.hpp"
+
+namespace myriad::cases {
+namespace {
+
+class Routines : public CaseTest {};
+
+std::vector<std::int64_t> sizes() {
+  if (quickly) return {0, 1, 2, 5, 8, 17, 33};
+  return {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65};
+}
+
+TEST_P(Routines, SizesInAllLayouts) {
+  unsigned i = 0;
+  for (std::int64_t const n : sizes())
+    for (Layout const layout : all_layouts) {
+      if (n > 40 && i++ % 4 != 0) continue;  // LAPACK's work, a copy per matrix whatever the layout
+      // more than a few groups of SIMD lanes where matrices are small, and a rest
+      Problem p = problem(n, n <= 9 ? 37 : n <= 17 ? 19 : n <= 33 ? 9 : 3, layout);
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, LargeMatrices) {
+  unsigned i = 0;
+  for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
+    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{100, 128, 129}) {
+      Problem p = problem(n, 1, layout);
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, AllVariants) {
+  unsigned i = 0;
+  for (std::int64_t const n : quickly ? std::vector<std::int64_t>{3, 20} : std::vector<std::int64_t>{1, 3, 6, 8, 14, 20, 35})
+    for (unsigned variant = 0; variant < 60; ++variant) {
+      if (quickly && variant % 3 != 0) continue;
+      Problem p = problem(n, n < 10 ? 21 : 5, all_layouts[i % all_layouts.size()]);
+      vary(routine(), p, i++);
+      p.seed += 1000;
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, Counts) {
+  unsigned i = 0;
+  for (std::int64_t const count : {0, 1, 2, 3, 5, 8, 15, 16, 17, 31, 64, 65, 127, 513})
+    for (std::int64_t const n : {1, 4, 6}) {
+      if (quickly && count > 100) continue;
+      Problem p = problem(n, count, all_layouts[i % all_layouts.size()]);
+      vary(routine(), p, i++);
+      if (!right(p, count > 100 ? 7 : 1)) return;
+    }
+}
+
+TEST_P(Routines, ManyTinyMatrices) {
+  if (quickly) GTEST_SKIP() << "too many for a sanitizer";
+  for (std::int64_t const count : {65535, 65536}) {
+    Problem p = problem(2, count, count % 2 == 0 ? Layout::column_major : Layout::interleaved);
+    if (!right(p, 61)) return;
+  }
+}
+
+TEST_P(Routines, RectangularMatrices) {
+  if (!routine().has('r')) GTEST_SKIP() << "takes square matrices";
+  unsigned i = 0;
+  for (auto const& [m, n] : std::vector<std::pair<int, int>>{{3, 7},
+                                                             {7, 3},
+                                                             {1, 9},
+                                                             {9, 1},
+                                                             {0, 5},
+                                                             {5, 0},
+                                                             {2, 4},
+                                                             {4, 2},
+                                                             {16, 33},
+                                                             {33, 16},
+                                                             {8, 32},
+                                                             {32, 8},
+                                                             {40, 65},
+                                                             {65, 7},
+                                                             {7, 65}})
+    for (std::int64_t const k : {0, 1, 2, 5, 40}) {
+      if (quickly && m + n > 50) continue;
+      Problem p = problem(m, n, k, m + n < 20 ? 19 : 3, all_layouts[i % all_layouts.size()]);
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, ManyRightHandSides) {
+  if (!routine().has('k')) GTEST_SKIP() << "takes no right-hand sides";
+  unsigned i = 0;
+  for (std::int64_t const n : {1, 4, 9, 16, 33})
+    for (std::int64_t const k : {0, 1, 2, 3, 4, 5, 8, 13, 40}) {
+      Problem p = problem(n, n, k, n < 10 ? 17 : 3, all_layouts[i % all_layouts.size()]);
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, RaggedBatches) {
+  unsigned i = 0;
+  for (std::int64_t const n : quickly ? std::vector<std::int64_t>{4, 20} : std::vector<std::int64_t>{1, 4, 9, 20, 34, 66})
+    for (Layout const layout : all_layouts) {
+      Problem p = problem(n, routine().has('r') ? n + 3 : n, 5, n < 30 ? 23 : 7, layout);
+      p.ragged = true;
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, KindsOfInput) {
+  unsigned i = 0;
+  for (Input const input : {Input::conditioned, Input::dominant, Input::graded, Input::scaled, Input::singular_first,
+                            Input::singular_middle, Input::singular_last, Input::nan, Input::infinite, Input::ties, Input::zero})
+    for (std::int64_t const n :
+         quickly ? std::vector<std::int64_t>{1, 5, 18} : std::vector<std::int64_t>{1, 2, 4, 5, 8, 12, 16, 17, 31, 32, 33, 40, 64}) {
+      Problem p = problem(n, n < 20 ? 11 : 3, all_layouts[i % all_layouts.size()]);
+      vary(routine(), p, i++);
+      p.input = input;
+      if (!right(p)) return;
+      if (!routine().has('r')) continue;
+      p.m += n % 2 == 0 ? 3 : 0;
+      p.n += n % 2 == 0 ? 0 : 3;
+      if (!right(p)) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Routines, testing::ValuesIn(all_subjects()), subject_name);
+
+TEST(Registry, EveryRoutineIsThere) {
+  for (char const* const routine :
+       {"gemm",  "trsm", "getrf", "getrf_nopiv", "getrs", "gesv",  "solve", "getri", "inverse", "det",   "logdet",        "potrf",
+        "potrs", "posv", "potri", "geqrf",       "ormqr", "orgqr", "gels",  "geequ", "laqge",   "gerfs", "backward_error"})
+    EXPECT_NE(find_case(routine), nullptr) << routine;
+  EXPECT_EQ(all_cases().size(), 23U);
+  EXPECT_EQ(find_case("nothing"), nullptr);
+}
+
+}  // namespace
+}  // namespace myriad::cases

@@ -1,0 +1,255 @@
+/// What the headers promise beside accuracy: aliasing, what is not read, pivots and info as LAPACK's, broadcast inputs, null info.
+
+#include <gtest/gtest.h>
+
+#include "cholesky/case.hpp"
+#include "core/dtype.hpp"
+#include "gemm/case.hpp"
+#include "lu/case.hpp"
+#include "myriad/myriad.hpp"
+#include "peers/peer.hpp"
+#include "qr/case.hpp"
+
+namespace myriad::cases {
+namespace {
+
+constexpr std::array all_dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
+
+Queue& queue() {
+  static Queue queue{{.backend = Backend::cpu, .threads = 2}};
+  return queue;
+}
+
+Problem problem(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, Layout layout = Layout::column_major) {
+  Problem p;
+  p.dtype = dtype;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.count = count;
+  p.layout = layout;
+  return p;
+}
+
+/// Runs a case with Myriad and, on the same input, with LAPACK.
+template <typename C>
+std::pair<std::unique_ptr<C>, std::unique_ptr<C>> both(char const* routine, Problem const& p) {
+  auto const lapack = bench::make_lapack_peer();
+  auto mine = std::make_unique<C>(p);
+  auto theirs = std::make_unique<C>(p);
+  mine->run(queue());
+  lapack->prepare(routine, *theirs, 1)();
+  return {std::move(mine), std::move(theirs)};
+}
+
+template <typename C>
+void expect_equal_info(C const& mine, C const& theirs) {
+  for (std::int64_t b = 0; b < mine.problem().count; ++b)
+    EXPECT_EQ(mine.info.get(b, 0, 0), theirs.info.get(b, 0, 0)) << "info of matrix " << b << ": " << mine.problem().text();
+}
+
+TEST(AsLapack, PivotsAndInfoOfGetrf) {
+  for (Dtype const dtype : {Dtype::f64, Dtype::c64})
+    with_dtype(dtype, [&]<typename T>() {
+      for (Input const input : {Input::random, Input::conditioned, Input::ties, Input::zero, Input::singular_first, Input::singular_middle,
+                                Input::singular_last})
+        for (std::int64_t const n : {1, 2, 3, 5, 8, 13, 16, 20, 32, 33, 48, 64}) {
+          Problem p = problem(dtype, n % 3 == 0 ? n + 2 : n, n % 5 == 0 ? n + 3 : n, 1, n < 20 ? 33 : 5);
+          p.input = input;
+          auto const [mine, theirs] = both<GetrfCase<T>>("getrf", p);
+          expect_equal_info(*mine, *theirs);
+          for (std::int64_t b = 0; b < p.count; ++b)
+            EXPECT_EQ(vector_of(mine->pivots, b), vector_of(theirs->pivots, b)) << "pivots of matrix " << b << ": " << p.text();
+        }
+    });
+}
+
+TEST(AsLapack, TiesTakeTheLowestRow) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (std::int64_t const n : {2, 3, 4, 7, 8, 12, 16, 25, 32, 40}) {
+        Problem p = problem(dtype, n, n, 1, 11, Layout::row_major);
+        p.input = Input::ties;
+        GetrfCase<T> run(p);
+        run.run(queue());
+        Outcome const outcome = run.check();  // demands the first of the largest at every step
+        EXPECT_TRUE(outcome.pass) << outcome.text();
+      }
+    });
+}
+
+TEST(AsLapack, ComplexPivotsGoByTheSumOfRealAndImaginaryPart) {
+  // |3 + 3i| < |4.9| but 3 + 3 > 4.9
+  std::complex<double> a[4] = {{4.9, 0}, {3, 3}, {1, 0}, {0, 1}};
+  int pivots[2];
+  int info = -1;
+  getrf(queue(), batch(a, 2, 2), vectors(pivots, 2, 1), &info);
+  EXPECT_EQ(pivots[0], 2);
+  EXPECT_EQ(info, 0);
+}
+
+TEST(AsLapack, AZeroRowGivesItsNumberLast) {
+  // elimination leaves a row of zeros exactly zero, so that the last pivot is
+  for (std::int64_t const n : {2, 4, 9, 17, 33}) {
+    Array<double> a(problem(Dtype::f64, n, n, 1, 3), size_m, size_n);
+    for (std::int64_t b = 0; b < 3; ++b) {
+      auto made = general(problem(Dtype::f64, n, n, 1, 3), b, 1, n, n);
+      for (std::int64_t j = 0; j < n; ++j) made(n / 2, j) = 0;
+      a.assign(b, made);
+    }
+    std::vector<int> pivots(static_cast<std::size_t>(3 * n)), info(3, -1);
+    getrf(queue(), a.view(), vectors(pivots.data(), n, 3), info.data());
+    EXPECT_EQ(info, std::vector<int>(3, static_cast<int>(n)));
+  }
+}
+
+TEST(AsLapack, InfoOfTheOtherRoutines) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (Input const input : {Input::random, Input::singular_first, Input::singular_middle, Input::singular_last, Input::zero})
+        for (std::int64_t const n : {1, 3, 8, 20, 33}) {
+          Problem p = problem(dtype, n, n, 2, 5);
+          p.input = input;
+          auto const compare = [&]<template <typename> typename C>(char const* routine) {
+            auto const [mine, theirs] = both<C<T>>(routine, p);
+            expect_equal_info(*mine, *theirs);
+          };
+          compare.template operator()<GesvCase>("gesv");
+          compare.template operator()<GetriCase>("getri");
+          compare.template operator()<PotrfCase>("potrf");
+          compare.template operator()<PosvCase>("posv");
+          compare.template operator()<PotriCase>("potri");
+        }
+    });
+}
+
+TEST(InPlace, SolveIntoItsRightHandSidesAndInverseIntoItsMatrix) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (Layout const layout : all_layouts)
+        for (std::int64_t const n : {1, 4, 9, 33}) {
+          Problem p = problem(dtype, n, n, 3, 9, layout);
+          p.fix = square;
+          p.bad = Input::singular_middle;
+          p.bad_place = 4;
+          SolveCase<T> apart(p);
+          apart.run(queue());
+          SolveCase<T> together(p);
+          solve(queue(), together.a.view(), together.b.view(), together.b.view(), together.info.data());
+          InverseCase<T> away(p);
+          away.run(queue());
+          InverseCase<T> here(p);
+          inverse(queue(), here.a.view(), here.a.view(), here.info.data());
+          for (std::int64_t b = 0; b < p.count; ++b) {
+            std::string x, y;
+            apart.x.append_bytes(b, x);
+            together.b.append_bytes(b, y);
+            EXPECT_EQ(apart.info.get(b, 0, 0), together.info.get(b, 0, 0));
+            if (b == 4) {
+              EXPECT_FALSE(all_finite(together.b.now_wide(b))) << p.text();
+            } else {
+              EXPECT_EQ(x, y) << "solve, matrix " << b << ": " << p.text();
+            }
+            x.clear(), y.clear();
+            away.x.append_bytes(b, x);
+            here.a.append_bytes(b, y);
+            if (b == 4) {
+              EXPECT_FALSE(all_finite(here.a.now_wide(b))) << p.text();
+            } else {
+              EXPECT_EQ(x, y) << "inverse, matrix " << b << ": " << p.text();
+            }
+          }
+        }
+    });
+}
+
+TEST(Gemm, OneMatrixForAll) {
+  for (std::int64_t const n : {3, 8, 20, 40}) {
+    Problem p = problem(Dtype::f64, n, n, n, 9);
+    GemmCase<double> run(p);
+    auto one = run.a.view();
+    one.batch_stride = 0;
+    gemm(queue(), 1.0, one, run.b.view(), 0.0, run.c.view());
+    for (std::int64_t b = 0; b < p.count; ++b) {
+      auto const error = run.c.now_wide(b) - run.a.now_wide(0) * run.b.now_wide(b);
+      EXPECT_LT(static_cast<double>(norm1(error)), 1e-13 * static_cast<double>(n)) << "matrix " << b;
+    }
+  }
+}
+
+TEST(Gemm, ZeroAlphaDoesNotReadAAndB) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (std::int64_t const n : {1, 5, 33}) {
+        Problem p = problem(dtype, n, n, n, 5);
+        p.alpha = 0;
+        p.beta = {2, 0};
+        p.input = Input::nan;
+        GemmCase<T> run(p);
+        run.run(queue());
+        EXPECT_TRUE(run.check().pass) << run.check().text();
+      }
+    });
+}
+
+TEST(Info, MayBeNull) {
+  for (std::int64_t const n : {4, 40}) {
+    Problem p = problem(Dtype::f64, n, n, 2, 3);
+    GesvCase<double> gesv_run(p);
+    gesv(queue(), gesv_run.a.view(), gesv_run.pivots.view(), gesv_run.b.view(), nullptr);
+    GetrfCase<double> getrf_run(p);
+    getrf(queue(), getrf_run.a.view(), getrf_run.pivots.view(), nullptr);
+    getrf_nopiv(queue(), getrf_run.a.view(), nullptr);
+    SolveCase<double> solve_run(p);
+    solve(queue(), solve_run.a.view(), solve_run.b.view(), solve_run.x.view(), nullptr);
+    InverseCase<double> inverse_run(p);
+    inverse(queue(), inverse_run.a.view(), inverse_run.x.view(), nullptr);
+    PosvCase<double> posv_run(p);
+    posv(queue(), p.uplo, posv_run.a.view(), posv_run.b.view(), nullptr);
+    PotriCase<double> potri_run(p);
+    potri(queue(), p.uplo, potri_run.a.view(), nullptr);
+    PotrfCase<double> potrf_run(p);
+    potrf(queue(), p.uplo, potrf_run.a.view(), nullptr);
+    GelsCase<double> gels_run(p);
+    gels(queue(), gels_run.a.view(), gels_run.b.view(), nullptr);
+    SolveCase<double> expected(p);
+    expected.run(queue());
+    for (std::int64_t b = 0; b < p.count; ++b) {
+      std::string x, y;
+      solve_run.x.append_bytes(b, x);
+      expected.x.append_bytes(b, y);
+      EXPECT_EQ(x, y);
+    }
+  }
+}
+
+TEST(Views, AFactorizationOfABlockLeavesTheRestAlone) {
+  for (std::int64_t const n : {8, 40}) {
+    Problem p = problem(Dtype::f64, n, n, 1, 5);
+    GetrfCase<double> run(p);
+    std::int64_t const size = n / 2;
+    std::vector<int> pivots(static_cast<std::size_t>(size * 5)), info(5);
+    getrf(queue(), block(run.a.view(), 1, 2, size, size), vectors(pivots.data(), size, 5), info.data());
+    for (std::int64_t b = 0; b < 5; ++b)
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i)
+          if (i < 1 || i >= 1 + size || j < 2 || j >= 2 + size) {
+            EXPECT_TRUE(run.a.element_unchanged(b, i, j)) << b << " " << i << " " << j;
+          }
+  }
+}
+
+TEST(Determinant, OfNothingIsOne) {
+  double value = -5;
+  double log_abs = -5;
+  double dummy = 0;
+  det<double>(queue(), batch(&dummy, 0, 0), &value);
+  EXPECT_EQ(value, 1.0);
+  value = -5;
+  logdet<double>(queue(), batch(&dummy, 0, 0), &value, &log_abs);
+  EXPECT_EQ(value, 1.0);
+  EXPECT_EQ(log_abs, 0.0);
+}
+
+}  // namespace
+}  // namespace myriad::cases

@@ -1,0 +1,95 @@
+#pragma once
+/// What the tests over all cases share.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "case/case.hpp"
+#include "myriad/queue.hpp"
+
+// Sanitizers make everything an order of magnitude slower: fewer and smaller sizes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MYRIAD_TEST_QUICKLY 1
+#else
+#define MYRIAD_TEST_QUICKLY 0
+#endif
+
+namespace myriad::cases {
+
+inline constexpr bool quickly = MYRIAD_TEST_QUICKLY != 0;
+
+/// A routine and an element type: what the tests are parameterised by.
+struct Subject {
+  Case const* routine;
+  Dtype dtype;
+};
+inline void PrintTo(Subject const& subject, std::ostream* out) { *out << subject.routine->routine << " " << name(subject.dtype); }
+inline std::vector<Subject> all_subjects() {
+  std::vector<Subject> subjects;
+  for (Case const& c : all_cases())
+    for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) subjects.push_back({&c, dtype});
+  return subjects;
+}
+inline std::string subject_name(testing::TestParamInfo<Subject> const& info) {
+  return std::string(info.param.routine->routine) + "_" + name(info.param.dtype);
+}
+
+/// The i-th of a sequence that goes through all variants of a routine: every pair of choices comes up.
+inline void vary(Case const& c, Problem& p, unsigned i) {
+  constexpr std::array ops{Op::none, Op::transpose, Op::conjugate_transpose};
+  constexpr std::array<std::complex<double>, 5> alphas{{{1, 0}, {-1, 0}, {0.75, -0.5}, {2, 0}, {0, 0}}};
+  constexpr std::array<std::complex<double>, 4> betas{{{0, 0}, {1, 0}, {-0.25, 0.5}, {-1, 0}}};
+  if (c.has('o')) p.op = ops[i % 3];
+  if (c.has('q')) p.op_b = ops[i / 3 % 3];
+  if (c.has('u')) p.uplo = i % 2 == 0 ? Uplo::lower : Uplo::upper;
+  if (c.has('s')) p.side = i / 2 % 2 == 0 ? Side::left : Side::right;
+  if (c.has('d')) p.diag = i / 4 % 2 == 0 ? Diag::non_unit : Diag::unit;
+  if (c.has('a')) p.alpha = alphas[(i + i / 5) % 5];
+  if (c.has('b')) p.beta = betas[(i + i / 4) % 4];
+  if (c.has('p')) p.pivots = i % 4 != 3;
+  p.seed = i + 1;
+}
+
+class CaseTest : public testing::TestWithParam<Subject> {
+ protected:
+  [[nodiscard]] Case const& routine() const { return *GetParam().routine; }
+  [[nodiscard]] Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, Layout layout) const {
+    Problem p;
+    p.dtype = GetParam().dtype;
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.count = count;
+    p.layout = layout;
+    return p;
+  }
+  /// A square problem with a few right-hand sides; of products with an inner size of n.
+  [[nodiscard]] Problem problem(std::int64_t n, std::int64_t count, Layout layout) const {
+    std::int64_t const k = routine().routine == "gemm" || routine().routine == "orgqr" || routine().routine == "ormqr" ? n : 1 + n % 3;
+    return problem(n, n, k, count, layout);
+  }
+  /// Runs a problem and checks it; false, after enough failures, says to stop.
+  bool right(Problem const& p, std::int64_t step = 1) {
+    try {
+      auto const run = routine()(p);
+      run->run(queue);
+      Outcome const outcome = run->check(step);
+      if (!outcome.pass) {
+        ++failures;
+        ADD_FAILURE() << routine().routine << ": " << outcome.text();
+      }
+    } catch (std::exception const& error) {
+      ++failures;
+      ADD_FAILURE() << routine().routine << " threw: " << error.what() << "\n  in " << p.text();
+    }
+    return failures < 3;
+  }
+  Queue queue{{.backend = Backend::cpu, .threads = 2}};
+  int failures = 0;
+};
+
+}  // namespace myriad::cases
