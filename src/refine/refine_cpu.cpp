@@ -9,7 +9,7 @@
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
 #include "core/parallel.hpp"
-#include "refine/sweeps.hpp"
+#include "refine/wide_range.hpp"
 #include "simd/group.hpp"
 
 namespace myriad::cpu {
@@ -197,6 +197,14 @@ class Refinement {
     return best;
   }
 
+  /// Replaces x by `other` where that has the smaller backward error; returns the error of x.
+  R better_of(T const* b, T* x, T const* other) {
+    R const error = measure(b, x), other_error = measure(b, other);
+    if (!(other_error < error)) return error;
+    std::copy_n(other, n_, x);
+    return other_error;
+  }
+
   /// A bound on the relative error of x in the maximum norm, as in LAPACK: the norm of |op(A)^-1| (|r| + (n + 1) eps (|op(A)| |x| + |b|)).
   R forward_bound(T const* b, T const* x) {
     measure(b, x);
@@ -284,8 +292,9 @@ template <Element T>
 void gerfs(Queue& queue, GerfsTask<T> const& task) {
   using R = Real<T>;
   parallel_for(queue.threads(), task.a.count, 16, [&](std::int64_t begin, std::int64_t end) {
-    Scratch<T> scratch_a, scratch_af, scratch_b, scratch_x;
+    Scratch<T> scratch_a, scratch_af, scratch_b, scratch_x, start;
     Scratch<Int> scratch_pivots;
+    WideRangeRefiner<T> refiner;
     for (std::int64_t k = begin; k < end; ++k) {
       LocalMatrix<T const> const a(task.a, k, scratch_a);
       LocalMatrix<T const> const af(task.af, k, scratch_af);
@@ -299,7 +308,13 @@ void gerfs(Queue& queue, GerfsTask<T> const& task) {
       for (std::int64_t j = 0; j < nrhs; ++j) {
         T const* const bj = b.data() + j * b.ld();
         T* const xj = x.data() + j * x.ld();
-        R const berr = n > 0 ? refinement.improve(bj, xj) : R(0);
+        std::copy_n(xj, n, start.reserve(n));
+        R berr = n > 0 ? refinement.improve(bj, xj) : R(0);
+        if (berr > refiner.enough(n)) {
+          refiner.system(task.op, n, a.data(), a.ld(), af.data(), af.ld(), pivots);
+          refiner.refine(bj, start.reserve(n));
+          berr = refinement.better_of(bj, xj, start.reserve(n));
+        }
         if (given(task.berr)) *task.berr.at(k, j, 0) = berr;
         if (given(task.ferr)) *task.ferr.at(k, j, 0) = n > 0 ? refinement.forward_bound(bj, xj) : R(0);
       }
