@@ -224,10 +224,24 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     int const ld = pack_ld(n);
     PackMatrix<T> const packs = pack_matrix<T>(ws, ld);
     GroupView<T> view(x, group, P::lanes);
-    load_group<T>(GroupView<T const>(a, group, P::lanes), n, n, ws, ld);
+    auto const load = [&](Batch<T const> const& source)
+                          HWY_ATTR { load_group<T>(GroupView<T const>(source, group, P::lanes), n, n, ws, ld); };
+    auto const factor = [&]() HWY_ATTR {
+      return factor_square<T>(packs, n, 0, {}, pivots, ahead_of(a, group, P::lanes, end, blocks_of_factor<T>(n)));
+    };
+    load(a);
     auto info = hn::Zero(d);
     if (task.factor) {
-      info = factor_square<T>(packs, n, 0, {}, pivots, ahead_of(a, group, P::lanes, end, blocks_of_factor<T>(n)));
+      info = factor();
+      if (flip && !hn::AllTrue(d, hn::Eq(info, hn::Zero(d)))) {  // info counts the pivots of A, and those of A^T are others
+        load(task.a);
+        auto const of_a = factor();
+        auto const known = hn::And(hn::Ne(info, hn::Zero(d)), hn::Ne(of_a, hn::Zero(d)));
+        auto const both = hn::IfThenElse(known, of_a, info);
+        load(a);
+        (void)factor();
+        info = both;
+      }
     } else {
       load_pivots<T>(task.pivots, group, n, pivots);
       for (int k = n - 1; k >= 0; --k)

@@ -85,7 +85,11 @@ void for_each_group(int lanes, std::int64_t begin, std::int64_t end, Shapes cons
     auto last = order.begin();
     for (std::int64_t k = first; k < std::min(first + window, end); ++k)
       if (fits(shapes.of(k))) *last++ = k;
-    std::sort(order.begin(), last, [&](std::int64_t x, std::int64_t y) { return shapes.of(x) < shapes.of(y); });
+    // Equal shapes in order of their numbers: a group whose first and last are `lanes` - 1 apart is then a run, as GroupView takes it.
+    std::sort(order.begin(), last, [&](std::int64_t x, std::int64_t y) {
+      auto const of_x = shapes.of(x), of_y = shapes.of(y);
+      return of_x != of_y ? of_x < of_y : x < y;
+    });
     for (auto k = order.begin(); k != last; ++k) {
       if (group.active && shapes.of(group.index[0]) != shapes.of(*k)) emit();
       add(*k);
