@@ -391,7 +391,8 @@ struct Determinant {
 /// A general matrix scaled by a power of two so that its determinant has a moderate size.
 inline Generated moderate(Problem const& p, std::int64_t b, std::int64_t n) {
   auto made = general(p, b, 1, n, n);
-  if (p.input_of(b) != Input::random || n == 0) return made;
+  Input const input = p.input_of(b);
+  if ((input != Input::random && !(finite_kind(input) && special_index(input, 1) >= 0)) || n == 0) return made;
   bool const real = p.dtype == Dtype::f32 || p.dtype == Dtype::f64;
   double const scale = std::exp2(std::round(std::log2(std::sqrt((real ? 3.0 : 1.5) * std::exp(1.0) / static_cast<double>(n)))));
   for (std::int64_t j = 0; j < n; ++j)
@@ -480,6 +481,8 @@ struct LogdetCase final : CaseRun {
     found.at_most(
         "abs(logabs - reference) / (n (sum(abs(A^-1)^T abs(L) abs(U)) + abs(logabs)) u)",
         static_cast<double>(modulus(static_cast<RealPartOf<W>>(got_log) - expected.log_abs)) / (allowed + n * size * unit_roundoff<T>), 30);
+    found.at_most("abs(abs(sign) - 1) / (n u)", std::abs(static_cast<double>(modulus(widened<W>(got_sign))) - 1) / (n * unit_roundoff<T>),
+                  30);
     if (30 * allowed < 0.5)
       found.at_most("abs(sign - reference) / (n sum(abs(A^-1)^T abs(L) abs(U)) u)",
                     static_cast<double>(modulus(widened<W>(got_sign) - expected.direction)) / allowed, 30);
