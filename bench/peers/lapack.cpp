@@ -299,25 +299,6 @@ std::function<void()> work(GelsCase<T>& c, int threads) {
 }
 
 template <typename T>
-std::function<void()> work(GeequCase<T>& c, int threads) {
-  return [&c, threads] {
-    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
-      Matrix<T> const a(c.a.view(), i);
-      auto* const r = c.r.view().matrix(i);
-      auto* const s = c.c.view().matrix(i);
-      int const info =
-          MYRIAD_LAPACK(T, LAPACKE_sgeequb_work, LAPACKE_dgeequb_work, LAPACKE_cgeequb_work, LAPACKE_zgeequb_work, LAPACK_COL_MAJOR, a.m,
-                        a.n, a.data, a.ld, r, s, c.rowcnd.data() + i, c.colcnd.data() + i, c.amax.data() + i);
-      if (info > 0) {
-        std::fill_n(r, a.m, Real<T>(1));
-        std::fill_n(s, a.n, Real<T>(1));
-      }
-      c.info.data()[i] = info;
-    });
-  };
-}
-
-template <typename T>
 std::function<void()> work(GerfsCase<T>& c, int threads) {
   if (!c.problem().pivots) return {};
   return [&c, threads] {
@@ -368,7 +349,6 @@ class LapackPeer final : public Peer {
       if (routine == "ormqr") return as.template operator()<OrmqrCase>();
       if (routine == "orgqr") return as.template operator()<OrgqrCase>();
       if (routine == "gels") return as.template operator()<GelsCase>();
-      if (routine == "geequ") return as.template operator()<GeequCase>();
       if (routine == "gerfs") return as.template operator()<GerfsCase>();
       return {};
     });
