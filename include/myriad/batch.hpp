@@ -79,8 +79,7 @@ struct Strided {
 
 /// Column-major matrices at equal distances.
 template <typename T>
-  requires(!std::is_pointer_v<T>)
-[[nodiscard]] Batch<T> batch(T* data, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
+requires(!std::is_pointer_v<T>) [[nodiscard]] Batch<T> batch(T* data, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
   std::int64_t const ld = s.ld != 0 ? s.ld : std::max<std::int64_t>(rows, 1);
   return {.data = data,
           .rows = rows,
@@ -104,8 +103,7 @@ template <typename T>
 
 /// Row-major matrices, as NumPy and PyTorch keep them; `ld` is the distance between rows (0: cols).
 template <typename T>
-  requires(!std::is_pointer_v<T>)
-[[nodiscard]] Batch<T> row_major(T* data, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
+requires(!std::is_pointer_v<T>) [[nodiscard]] Batch<T> row_major(T* data, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
   std::int64_t const ld = s.ld != 0 ? s.ld : std::max<std::int64_t>(cols, 1);
   return {.data = data,
           .rows = rows,
