@@ -295,47 +295,71 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   if (streamed) hwy::FlushStream();
 }
 
-/// Columns of B that are multiplied at a time, side by side with all of A; not positive: A does not fit the workspace.
+/// Rows and columns of the blocks of A, B and C that stand side by side in the workspace as packs.
 template <typename T>
-std::int64_t lane_columns(std::int64_t m, std::int64_t k) {
+constexpr std::int64_t lane_block() {
   constexpr std::int64_t packs = lane_workspace_bytes / static_cast<std::int64_t>(sizeof(Real<T>) * Pack<T>::size);
-  return (packs - m * k) / (std::max(m, k) + m);
+  std::int64_t edge = 1;
+  while (3 * (edge + 1) * (edge + 1) <= packs) ++edge;
+  return edge;
+}
+
+/// Fetches the m-by-n matrices of the group after this one, where they lie side by side: each of their elements is in another line.
+template <typename T>
+HWY_INLINE void fetch_next_group(GroupView<T const> const& view, std::int64_t m, std::int64_t n) {
+  if (!view.adjacent || m * n > 512) return;
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      T const* const p = view.base[0] + i * view.rs[0] + j * view.cs[0] + Pack<T>::lanes;
+      hwy::Prefetch(p);
+      if constexpr (is_complex<T>) hwy::Prefetch(p + Pack<T>::lanes / 2);
+    }
+  }
 }
 
 /// Matrices [begin, end) of a batch in which all have one shape, one per vector lane.
 template <typename T>
 void multiply_lanes(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
+  constexpr std::int64_t most = lane_block<T>();
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  std::int64_t const most = lane_columns<T>(m, k);
-  // A, then columns of C, then as many of B, which make room for what C was before
+  Pieces const rows(m, most), columns(n, most), depths(k, most);
   auto* const a = static_cast<typename P::R*>(lane_workspace());
-  auto* const c = a + m * k * P::size;
-  auto* const b = c + m * most * P::size;
-  P const alpha = P::set(-task.alpha);
+  auto* const b = a + most * most * P::size;
+  auto* const c = b + most * most * P::size;
+  P const minus_alpha = P::set(-task.alpha);
   P const beta = P::set(task.beta);
-  for_each_group(
-      P::lanes, begin, end, shapes(task.a, task.b), [](auto const&) { return true; },
-      [&](Group const& group) HWY_ATTR {
-        load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, k, a, m);
-        GroupView<T const> const source(task.b, group, P::lanes);
-        GroupView<T const> const before(task.c, group, P::lanes);
-        GroupView<T> const target(task.c, group, P::lanes);
-        for (std::int64_t j = 0; j < n; j += most) {
-          std::int64_t const width = std::min(most, n - j);
-          load_group<T>(source.at(0, j, P::lanes), k, width, b, k);
-          for (std::int64_t i = 0; i < m * width; ++i) P::zero().store(c + i * P::size);
-          gemm_sub<T>(m, width, k, pack_matrix<T>(a, m), pack_matrix<T>(b, k), pack_matrix<T>(c, m));
-          if (task.beta == T(0)) {
-            for (std::int64_t i = 0; i < m * width * P::size; i += P::size) mul(P::load(c + i), alpha).store(c + i);
-          } else {
-            load_group<T>(before.at(0, j, P::lanes), m, width, b, m);
-            for (std::int64_t i = 0; i < m * width * P::size; i += P::size)
-              mul_add(P::load(c + i), alpha, task.beta == T(1) ? P::load(b + i) : mul(P::load(b + i), beta)).store(c + i);
-          }
-          store_group<T>(target.at(0, j, P::lanes), m, width, c, m);
+  auto const every_shape = [](auto const&) { return true; };
+  for_each_group(P::lanes, begin, end, shapes(task.a, task.b), every_shape, [&](Group const& group) HWY_ATTR {
+    GroupView<T const> const view_a(task.a, group, P::lanes), view_b(task.b, group, P::lanes);
+    GroupView<T> const view_c(task.c, group, P::lanes);
+    GroupView<T const> const old_c(task.c, group, P::lanes);
+    fetch_next_group<T>(view_a, m, k);
+    fetch_next_group<T>(view_b, k, n);
+    fetch_next_group<T>(old_c, m, n);
+    for (std::int64_t j = 0, w = 0; w < columns.number; j += columns.of(w++)) {
+      std::int64_t const width = columns.of(w);
+      for (std::int64_t i = 0, h = 0; h < rows.number; i += rows.of(h++)) {
+        std::int64_t const height = rows.of(h);
+        std::int64_t const size = height * width * P::size;
+        for (std::int64_t e = 0; e < size; e += P::size) P::zero().store(c + e);
+        for (std::int64_t p = 0, d = 0; d < depths.number; p += depths.of(d++)) {
+          std::int64_t const depth = depths.of(d);
+          load_group<T>(view_a.at(i, p, P::lanes), height, depth, a, height);
+          load_group<T>(view_b.at(p, j, P::lanes), depth, width, b, depth);
+          gemm_sub<T>(height, width, depth, pack_matrix<T>(a, height), pack_matrix<T>(b, depth), pack_matrix<T>(c, height));
         }
-      });
+        if (task.beta == T(0)) {
+          for (std::int64_t e = 0; e < size; e += P::size) mul(P::load(c + e), minus_alpha).store(c + e);
+        } else {
+          load_group<T>(old_c.at(i, j, P::lanes), height, width, b, height);
+          for (std::int64_t e = 0; e < size; e += P::size)
+            mul_add(P::load(c + e), minus_alpha, task.beta == T(1) ? P::load(b + e) : mul(P::load(b + e), beta)).store(c + e);
+        }
+        store_group<T>(view_c.at(i, j, P::lanes), height, width, c, height);
+      }
+    }
+  });
 }
 
 template <typename T>
@@ -343,7 +367,7 @@ void gemm_small(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using R = Real<T>;
   if (uniform(task.a) && uniform(task.b) && uniform(task.c)) {
     bool const product = task.alpha != T(0) && task.a.cols > 0;
-    if (product && is_interleaved(task) && lane_columns<T>(task.c.rows, task.a.cols) >= std::min<std::int64_t>(task.c.cols, 4))
+    if (product && is_interleaved(task))
       multiply_lanes(task, begin, end);
     else
       multiply_range(task, begin, end);
