@@ -37,7 +37,8 @@ class Space {
   [[nodiscard]] int width(int j) const {
     int const m = n_ - j;
     int const available = packs - n_ * sides_;
-    if (m * pack_ld(m) <= available) return m;
+    int const columns = j > 0 ? m * tile : 0;  // of L to the left, beside this panel's own
+    if (m * pack_ld(m) + columns <= available) return m;
     int const rest = available - tile * tile;
     return rest / (pack_ld(m) + tile) / 4 * 4;
   }
@@ -77,10 +78,11 @@ class Compact {
   }
 
   Compact(Batch<T> const& a, int n) : n_(n), by_rows_(a.row_stride != 1) {
-    for (int e = 0; e < steps() * P::lanes; ++e) {
+    constexpr int width = P::lanes / 2;
+    for (int e = 0; e < n * n * parts; ++e) {
       int const q = e / parts;
-      bool const lower = q < n * n && (by_rows_ ? q / n >= q % n : q % n >= q / n);
-      if (lower) bits_[e / 8] = static_cast<std::uint8_t>(bits_[e / 8] | 1U << e % 8);
+      bool const lower = by_rows_ ? q / n >= q % n : q % n >= q / n;
+      if (lower) bits_[e / width] = static_cast<std::uint8_t>(bits_[e / width] | 1U << e % width);
     }
   }
 
@@ -97,22 +99,30 @@ class Compact {
   }
 
   HWY_INLINE void store(GroupView<T> const& view, R const* ws) const {
+#if HWY_TARGET == HWY_AVX3
     constexpr typename P::D d;
+    constexpr HalfOf<R> half;
+    constexpr int width = half_lanes<R>;
     for (int step = 0; step < steps(); ++step) {
-      typename P::V x[P::lanes];
-      for (int r = 0; r < P::lanes; ++r) {
-        int const e = step * P::lanes + r;
+      typename P::V x[width];
+      for (int r = 0; r < width; ++r) {
+        int const e = step * width + r;
         x[r] = e < n_ * n_ * parts ? hn::Load(d, ws + e * P::lanes) : hn::Zero(d);
       }
-      transpose<R>(x);
-      auto const mask = hn::LoadMaskBits(d, bits_ + step * P::lanes / 8);
-      for (int lane = 0; lane < P::lanes; ++lane)
-        if (view.stored[lane]) hn::BlendedStore(x[lane], mask, d, reinterpret_cast<R*>(view.base[lane]) + step * P::lanes);
+      auto const mask = hn::LoadMaskBits(half, bits_ + step);
+      transpose_to_halves<R>(x);
+      scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
+        if (view.stored[lane]) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, reinterpret_cast<R*>(view.base[lane]) + step * width);
+      });
     }
+#else
+    (void)view, (void)ws;
+#endif
   }
 
  private:
-  [[nodiscard]] int steps() const { return (n_ * n_ * parts + P::lanes - 1) / P::lanes; }
+  /// Half vectors, so that a step of either element type has its own byte of bits.
+  [[nodiscard]] int steps() const { return (n_ * n_ * parts + P::lanes / 2 - 1) / (P::lanes / 2); }
 
   int n_;
   bool by_rows_;

@@ -191,6 +191,30 @@ HWY_INLINE Pack<T> reciprocal(Pack<T> a) {
   return divide(from_real<T>(hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1))), a);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// Transposes every 128-bit block of as many vectors as a block has lanes.
+template <typename R>
+HWY_INLINE void transpose_in_blocks(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
+  using D = hn::ScalableTag<R>;
+  constexpr D d;
+  if constexpr (sizeof(R) == 8) {
+    auto const a = x[0], b = x[1];
+    x[0] = hn::InterleaveLower(d, a, b);
+    x[1] = hn::InterleaveUpper(d, a, b);
+  } else {
+    constexpr hn::Repartition<std::uint64_t, D> d64;
+    auto const a = hn::BitCast(d64, hn::InterleaveLower(d, x[0], x[1]));
+    auto const b = hn::BitCast(d64, hn::InterleaveUpper(d, x[0], x[1]));
+    auto const c = hn::BitCast(d64, hn::InterleaveLower(d, x[2], x[3]));
+    auto const e = hn::BitCast(d64, hn::InterleaveUpper(d, x[2], x[3]));
+    x[0] = hn::BitCast(d, hn::InterleaveLower(d64, a, c));
+    x[1] = hn::BitCast(d, hn::InterleaveUpper(d64, a, c));
+    x[2] = hn::BitCast(d, hn::InterleaveLower(d64, b, e));
+    x[3] = hn::BitCast(d, hn::InterleaveUpper(d64, b, e));
+  }
+}
+#endif
+
 /// Transposes lanes x lanes reals in registers: x[r] becomes what was lane r of all x.
 template <typename R>
 HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
@@ -202,24 +226,7 @@ HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
   constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
   constexpr int block = std::min<int>(16 / static_cast<int>(sizeof(R)), lanes);  // lanes of a 128-bit block
   constexpr int blocks = lanes / block;
-  // Within each group of `block` rows: every 128-bit block is transposed.
-  for (int g = 0; g < lanes; g += block) {
-    if constexpr (block == 2) {
-      auto const a = x[g], b = x[g + 1];
-      x[g] = hn::InterleaveLower(d, a, b);
-      x[g + 1] = hn::InterleaveUpper(d, a, b);
-    } else if constexpr (block == 4) {
-      constexpr hn::Repartition<std::uint64_t, D> d64;
-      auto const a = hn::BitCast(d64, hn::InterleaveLower(d, x[g], x[g + 1]));
-      auto const b = hn::BitCast(d64, hn::InterleaveUpper(d, x[g], x[g + 1]));
-      auto const c = hn::BitCast(d64, hn::InterleaveLower(d, x[g + 2], x[g + 3]));
-      auto const e = hn::BitCast(d64, hn::InterleaveUpper(d, x[g + 2], x[g + 3]));
-      x[g] = hn::BitCast(d, hn::InterleaveLower(d64, a, c));
-      x[g + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, a, c));
-      x[g + 2] = hn::BitCast(d, hn::InterleaveLower(d64, b, e));
-      x[g + 3] = hn::BitCast(d, hn::InterleaveUpper(d64, b, e));
-    }
-  }
+  for (int g = 0; g < lanes; g += block) transpose_in_blocks<R>(x + g);
   // Then the blocks: x[g*block + c] holds in block k the column k*block + c of row group g.
   if constexpr (blocks == 2) {
     for (int c = 0; c < block; ++c) {
@@ -246,6 +253,92 @@ HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 /// Leading dimension, in packs, for matrices of m rows: a power-of-two distance between columns would send all of a row to few sets of the
 /// first cache.
 HWY_INLINE int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+// Loads and stores of half vectors save a third (AVX-512) or half (AVX2) of the shuffles of a transposition, which are what bounds it: to
+// put two halves from memory together, or to store them, takes no shuffle. Half a transposition is also what a short run needs.
+template <typename R>
+using HalfOf = hn::Half<hn::ScalableTag<R>>;
+template <typename R>
+inline constexpr int half_lanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<R>())) / 2;
+
+#if HWY_TARGET == HWY_AVX3
+/// 128-bit blocks 0 and 2 (`odd`: 1 and 3) of a, then of b.
+template <bool odd, typename V>
+HWY_INLINE V every_other_block(V a, V b) {
+  if constexpr (sizeof(hn::TFromV<V>) == 8)
+    return V{_mm512_shuffle_f64x2(a.raw, b.raw, odd ? 0xDD : 0x88)};
+  else
+    return V{_mm512_shuffle_f32x4(a.raw, b.raw, odd ? 0xDD : 0x88)};
+}
+/// 128-bit blocks 0 and 1 (`upper`: 2 and 3) of a and b in turns: a, b, a, b.
+template <bool upper, typename V>
+HWY_INLINE V blocks_in_turns(V a, V b) {
+  __m512i const order = upper ? _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15) : _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  if constexpr (sizeof(hn::TFromV<V>) == 8)
+    return V{_mm512_permutex2var_pd(a.raw, order, b.raw)};
+  else
+    return V{_mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(a.raw), order, _mm512_castps_pd(b.raw)))};
+}
+#endif
+
+/// Half vectors from memory, those of two lanes in one vector.
+template <typename R, typename LoadHalf>
+HWY_INLINE void gather_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x, LoadHalf load) {
+  constexpr hn::ScalableTag<R> d;
+  constexpr int block = 16 / static_cast<int>(sizeof(R));
+  for (int g = 0; g < half_lanes<R>; g += block)
+    for (int i = 0; i < block; ++i) x[g + i] = hn::Combine(d, load(2 * g + block + i), load(2 * g + i));
+}
+/// x[r], for r below half the lanes, gets the r-th element of the half vectors of all lanes.
+template <typename R>
+HWY_INLINE void transpose_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
+  constexpr int block = 16 / static_cast<int>(sizeof(R));
+  transpose_in_blocks<R>(x);
+#if HWY_TARGET == HWY_AVX3
+  transpose_in_blocks<R>(x + block);
+  for (int c = 0; c < block; ++c) {
+    auto const a = x[c], b = x[block + c];
+    x[c] = every_other_block<false>(a, b);
+    x[block + c] = every_other_block<true>(a, b);
+  }
+#else
+  static_assert(half_lanes<R> == block);
+#endif
+}
+
+/// The reverse of transpose_halves: from elements to half vectors of two lanes each.
+template <typename R>
+HWY_INLINE void transpose_to_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
+  constexpr int block = 16 / static_cast<int>(sizeof(R));
+  transpose_in_blocks<R>(x);
+#if HWY_TARGET == HWY_AVX3
+  transpose_in_blocks<R>(x + block);
+  for (int c = 0; c < block; ++c) {
+    auto const a = x[c], b = x[block + c];
+    x[c] = blocks_in_turns<false>(a, b);
+    x[block + c] = blocks_in_turns<true>(a, b);
+  }
+#else
+  static_assert(half_lanes<R> == block);
+#endif
+}
+/// The reverse of gather_halves: calls store(lane, number of the vector, whether the lane's half is its upper one) for all lanes.
+template <typename R, typename StoreHalf>
+HWY_INLINE void scatter_halves(StoreHalf store) {
+  constexpr int block = 16 / static_cast<int>(sizeof(R));
+  for (int g = 0; g < half_lanes<R>; g += block)
+    for (int i = 0; i < block; ++i) {
+      store(2 * g + i, g + i, false);
+      store(2 * g + block + i, g + i, true);
+    }
+}
+template <typename R>
+HWY_INLINE hn::Vec<HalfOf<R>> half_of(hn::Vec<hn::ScalableTag<R>> x, bool upper) {
+  constexpr HalfOf<R> half;
+  return upper ? hn::UpperHalf(half, x) : hn::LowerHalf(half, x);
+}
+#endif
 
 /// Where a group's matrices lie.
 template <typename T>
@@ -306,21 +399,50 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
   using D = hn::ScalableTag<R>;
   using V = hn::Vec<D>;
   constexpr D d;
-  constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  [[maybe_unused]] constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
   std::int64_t e = 0;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  constexpr HalfOf<R> half;
+  constexpr int width = half_lanes<R>;
+  // Both halves of a lane are loaded one after the other: matrices a power of two apart would push each other out of the first cache
+  // in between.
+  for (; e + lanes <= length; e += lanes) {
+    V x[width], y[width];
+    constexpr int block = 16 / static_cast<int>(sizeof(R));
+    for (int g = 0; g < width; g += block)
+      for (int i = 0; i < block; ++i) {
+        R const* const low = source[2 * g + i] + offset + e;
+        R const* const high = source[2 * g + block + i] + offset + e;
+        x[g + i] = hn::Combine(d, hn::LoadU(half, high), hn::LoadU(half, low));
+        y[g + i] = hn::Combine(d, hn::LoadU(half, high + width), hn::LoadU(half, low + width));
+      }
+    transpose_halves<R>(x);
+    transpose_halves<R>(y);
+    for (int r = 0; r < width; ++r) hn::Store(x[r], d, to(e + r));
+    for (int r = 0; r < width; ++r) hn::Store(y[r], d, to(e + width + r));
+  }
+  if (e + width <= length) {
+    V x[width];
+    gather_halves<R>(x, [&](int lane) HWY_ATTR { return hn::LoadU(half, source[lane] + offset + e); });
+    transpose_halves<R>(x);
+    for (int r = 0; r < width; ++r) hn::Store(x[r], d, to(e + r));
+    e += width;
+  }
+  if (e == length) return;
+#else
   for (; e + lanes <= length; e += lanes) {
     V x[lanes];
     for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::LoadU(d, source[lane] + offset + e);
     transpose<R>(x);
     for (int r = 0; r < lanes; ++r) hn::Store(x[r], d, to(e + r));
   }
-  if (e == length) return;
+#endif
 #if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
-  auto const mask = hn::FirstN(d, static_cast<std::size_t>(length - e));
-  V x[lanes];
-  for (int lane = 0; lane < lanes; ++lane) x[lane] = hn::MaskedLoad(mask, d, source[lane] + offset + e);
-  transpose<R>(x);
-  for (int r = 0; r < lanes - 1; ++r)
+  auto const mask = hn::FirstN(half, static_cast<std::size_t>(length - e));
+  V x[width];
+  gather_halves<R>(x, [&](int lane) HWY_ATTR { return hn::MaskedLoad(mask, half, source[lane] + offset + e); });
+  transpose_halves<R>(x);
+  for (int r = 0; r < width - 1; ++r)
     if (e + r < length) hn::Store(x[r], d, to(e + r));
 #else
   for (; e < length; ++e) {
@@ -330,15 +452,47 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
 #endif
 }
 
-/// The reverse of load_run for the lanes that are `stored`.
+/// The reverse of load_run for the lanes that are `stored`. ahead: how far behind each address the one that is stored to soon lies.
 template <typename R, typename From>
 HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, std::int64_t length, bool const* HWY_RESTRICT stored,
-                          From from) {
+                          [[maybe_unused]] std::int64_t ahead, From from) {
   using D = hn::ScalableTag<R>;
   using V = hn::Vec<D>;
   constexpr D d;
-  constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  [[maybe_unused]] constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
   std::int64_t e = 0;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  constexpr HalfOf<R> half;
+  constexpr int width = half_lanes<R>;
+  // What follows in the next column or row is fetched meanwhile: stores that miss the first cache wait for one another.
+  for (; e + lanes <= length; e += lanes) {
+    V x[width], y[width];
+    for (int r = 0; r < width; ++r) x[r] = hn::Load(d, from(e + r));
+    for (int r = 0; r < width; ++r) y[r] = hn::Load(d, from(e + width + r));
+    transpose_to_halves<R>(x);
+    transpose_to_halves<R>(y);
+    scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
+      R* const to = target[lane] + offset + e;
+      __builtin_prefetch(to + ahead, 1, 3);
+      if (stored[lane]) {
+        hn::StoreU(half_of<R>(x[v], upper), half, to);
+        hn::StoreU(half_of<R>(y[v], upper), half, to + width);
+      }
+    });
+  }
+  if (e + width <= length) {
+    V x[width];
+    for (int r = 0; r < width; ++r) x[r] = hn::Load(d, from(e + r));
+    transpose_to_halves<R>(x);
+    scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
+      R* const to = target[lane] + offset + e;
+      __builtin_prefetch(to + ahead, 1, 3);
+      if (stored[lane]) hn::StoreU(half_of<R>(x[v], upper), half, to);
+    });
+    e += width;
+  }
+  if (e == length) return;
+#else
   for (; e + lanes <= length; e += lanes) {
     V x[lanes];
     for (int r = 0; r < lanes; ++r) x[r] = hn::Load(d, from(e + r));
@@ -346,14 +500,17 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
     for (int lane = 0; lane < lanes; ++lane)
       if (stored[lane]) hn::StoreU(x[lane], d, target[lane] + offset + e);
   }
-  if (e == length) return;
+#endif
 #if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
-  auto const mask = hn::FirstN(d, static_cast<std::size_t>(length - e));
-  V x[lanes];
-  for (int r = 0; r < lanes; ++r) x[r] = e + r < length ? hn::Load(d, from(e + r)) : hn::Zero(d);
-  transpose<R>(x);
-  for (int lane = 0; lane < lanes; ++lane)
-    if (stored[lane]) hn::BlendedStore(x[lane], mask, d, target[lane] + offset + e);
+  auto const mask = hn::FirstN(half, static_cast<std::size_t>(length - e));
+  V x[width];
+  for (int r = 0; r < width; ++r) x[r] = e + r < length ? hn::Load(d, from(e + r)) : hn::Zero(d);
+  transpose_to_halves<R>(x);
+  scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
+    R* const to = target[lane] + offset + e;
+    __builtin_prefetch(to + ahead, 1, 3);
+    if (stored[lane]) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, to);
+  });
 #else
   for (; e < length; ++e) {
     R const* const in = from(e);
@@ -498,17 +655,19 @@ HWY_NOINLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int
       }
     }
   } else if (view.same_strides && part == Part::all && ((rs == 1 && (cs == m || n == 1) && ld == m) || (m == 1 && cs == 1 && ld == 1))) {
-    store_run<R>(target, 0, m * n * parts, view.stored, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+    store_run<R>(target, 0, m * n * parts, view.stored, 256 / static_cast<std::int64_t>(sizeof(R)),
+                 [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   } else if (view.same_strides && (rs == 1 || cs == 1)) {
     for_each_run(rs, cs, m, n, part, [&](std::int64_t i, std::int64_t j, std::int64_t length, std::int64_t di, std::int64_t dj) HWY_ATTR {
       std::int64_t const offset = (i * rs + j * cs) * parts;
+      std::int64_t const next_run = (rs == 1 ? cs : rs) * parts;
       R const* const from = ws + (i + j * ld) * P::size;
       std::int64_t const step = (di + dj * ld) * P::size;
       if constexpr (is_complex<T>)
-        store_run<R>(target, offset, length * 2, view.stored,
+        store_run<R>(target, offset, length * 2, view.stored, next_run,
                      [&](std::int64_t e) HWY_ATTR { return from + (e >> 1) * step + (e & 1) * P::lanes; });
       else
-        store_run<R>(target, offset, length, view.stored, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
+        store_run<R>(target, offset, length, view.stored, next_run, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
     });
   } else {
     for (std::int64_t j = 0; j < n; ++j) {
