@@ -434,7 +434,7 @@ struct DetCase final : CaseRun {
     double const n = static_cast<double>(std::max<std::int64_t>(before.rows(), 1));
     found.at_most("abs(det - reference) / (n abs(det) sum(abs(A^-1)^T abs(L) abs(U)) u)",
                   static_cast<double>(modulus(widened<W>(got) - value) / modulus(value)) / (n * expected.sensitivity * unit_roundoff<T>),
-                  30);
+                  3);
   }
   double real_flops(Shape s) const override {
     double const n = static_cast<double>(s.n);
@@ -480,12 +480,12 @@ struct LogdetCase final : CaseRun {
     double const size = std::abs(static_cast<double>(expected.log_abs));
     found.at_most(
         "abs(logabs - reference) / (n (sum(abs(A^-1)^T abs(L) abs(U)) + abs(logabs)) u)",
-        static_cast<double>(modulus(static_cast<RealPartOf<W>>(got_log) - expected.log_abs)) / (allowed + n * size * unit_roundoff<T>), 30);
+        static_cast<double>(modulus(static_cast<RealPartOf<W>>(got_log) - expected.log_abs)) / (allowed + n * size * unit_roundoff<T>), 3);
     found.at_most("abs(abs(sign) - 1) / (n u)", std::abs(static_cast<double>(modulus(widened<W>(got_sign))) - 1) / (n * unit_roundoff<T>),
                   30);
-    if (30 * allowed < 0.5)
+    if (3 * allowed < 0.5)
       found.at_most("abs(sign - reference) / (n sum(abs(A^-1)^T abs(L) abs(U)) u)",
-                    static_cast<double>(modulus(widened<W>(got_sign) - expected.direction)) / allowed, 30);
+                    static_cast<double>(modulus(widened<W>(got_sign) - expected.direction)) / allowed, 3);
   }
   double real_flops(Shape s) const override {
     double const n = static_cast<double>(s.n);
