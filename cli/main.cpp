@@ -46,9 +46,7 @@ int run(int argc, char** argv) {
   add_qr(app, action);
   add_convert(app, action);
   add_info(app, action);
-#ifdef MYRIAD_WITH_BENCH
   add_bench(app, action);
-#endif
 
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* sub) { return sub->check_name(argv[1]); }).empty())
     return refuse("", fmt::format("'{}' is not a command (see myriad --help)", argv[1]));
