@@ -74,8 +74,9 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
       bad.bad_place = place;
       auto const others = results(bad);
       for (std::int64_t b = 0; b < p.count; ++b)
-        if (b != place)
+        if (b != place) {
           ASSERT_EQ(others[static_cast<std::size_t>(b)], good[static_cast<std::size_t>(b)]) << "matrix " << b << " differs: " << bad.text();
+        }
       if (!right(bad)) return;
     }
   }
