@@ -92,13 +92,12 @@ class Compact {
     return by_rows_ ? by_columns.transposed() : by_columns;
   }
 
-  HWY_INLINE void load(GroupView<T const> const& view, R* ws) const {
-    R const* source[max_lanes];
-    for (int lane = 0; lane < P::lanes; ++lane) source[lane] = reinterpret_cast<R const*>(view.base[lane]);
-    load_run<R>(source, 0, n_ * n_ * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+  HWY_INLINE void load(R const* const* base, R* ws) const {
+    load_run<R>(base, 0, n_ * n_ * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   }
 
-  HWY_INLINE void store(GroupView<T> const& view, R const* ws) const {
+  /// To the first `active` lanes.
+  HWY_INLINE void store(R* const* base, int active, R const* ws) const {
 #if HWY_TARGET == HWY_AVX3
     constexpr typename P::D d;
     constexpr HalfOf<R> half;
@@ -112,11 +111,11 @@ class Compact {
       auto const mask = hn::LoadMaskBits(half, bits_ + step);
       transpose_to_halves<R>(x);
       scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
-        if (view.stored[lane]) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, reinterpret_cast<R*>(view.base[lane]) + step * width);
+        if (lane < active) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, base[lane] + step * width);
       });
     }
 #else
-    (void)view, (void)ws;
+    (void)base, (void)active, (void)ws;
 #endif
   }
 
@@ -192,16 +191,26 @@ void potrf_lanes(PotrfTask<T> const& task, std::int64_t begin, std::int64_t end)
   using P = Pack<T>;
   constexpr typename P::D d;
   if (int const n = static_cast<int>(task.a.rows); !task.a.ragged() && Compact<T>::suits(task.a, n)) {
+    // Groups of neighbours: nothing is looked up per matrix, which at these sizes would take longer than the factorization.
     Compact<T> const compact(task.a, n);
     auto* const ws = static_cast<typename P::R*>(lane_workspace());
-    for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
-      GroupView<T> const view(task.a, group, P::lanes);
-      compact.load(GroupView<T const>(task.a, group, P::lanes), ws);
-      auto const info =
-          factor_panel<T>(compact.packs(ws), n, n, 1, hn::Zero(d), ahead_of(task.a, group, P::lanes, end, blocks_of_panel<T>(n)));
-      compact.store(view, ws);
-      write_info<T>(task.info, group, info);
-    });
+    std::int64_t const bytes = static_cast<std::int64_t>(sizeof(T)) * n * n * P::lanes;
+    bool const adjacent = !task.a.pointers && task.a.batch_stride == n * n;
+    for (std::int64_t k = begin; k < end; k += P::lanes) {
+      int const active = static_cast<int>(std::min<std::int64_t>(P::lanes, end - k));
+      typename P::R* base[P::lanes];
+      for (int lane = 0; lane < P::lanes; ++lane)
+        base[lane] = reinterpret_cast<typename P::R*>(task.a.matrix(k + (lane < active ? lane : 0)));
+      Ahead const ahead = adjacent && k + 2 * P::lanes <= end ? Ahead(task.a.matrix(k + P::lanes), bytes, 1) : Ahead();
+      compact.load(base, ws);
+      auto const info = factor_panel<T>(compact.packs(ws), n, n, 1, hn::Zero(d), ahead);
+      compact.store(base, active, ws);
+      if (task.info) {
+        HWY_ALIGN typename P::R buffer[P::lanes];
+        hn::Store(info, d, buffer);
+        for (int lane = 0; lane < active; ++lane) task.info[k + lane] = static_cast<int>(buffer[lane]);
+      }
+    }
     return;
   }
   for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
