@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -38,7 +39,6 @@ struct BenchOptions {
   std::vector<std::string> layouts{"column_major"};
   std::vector<int> threads{};
   std::vector<std::string> peers{};
-  std::vector<std::string> command{};
   int repeats = 11;
   bool cold = false;
   std::string json;
@@ -303,6 +303,17 @@ void add_charts(std::vector<plot::Chart>& charts, std::string const& title, std:
   }
 }
 
+/// The command that this run was started with, without the folder of the program.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  std::size_t const end = std::min(text.find('\0'), text.size());
+  if (auto const slash = text.rfind('/', end); slash != std::string::npos) text.erase(0, slash + 1);
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
 int run(BenchOptions const& options) {
   Case const* const routine = find_case(options.routine);
   if (!routine) {
@@ -333,7 +344,7 @@ int run(BenchOptions const& options) {
   std::time_t const now = std::time(nullptr);
   std::string const date = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(now));
   fmt::print("{}; myriad {} ({}), {}\n", machine, MYRIAD_VERSION, MYRIAD_COMMIT, date);
-  nlohmann::json report{{"command", fmt::format("{}", fmt::join(options.command, " "))},
+  nlohmann::json report{{"command", command_line()},
                         {"routine", options.routine},
                         {"cpu", cpu_model()},
                         {"cores", std::thread::hardware_concurrency()},

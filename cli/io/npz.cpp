@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -13,7 +14,11 @@
 namespace myriad::io {
 
 NpzWriter::NpzWriter(std::string path) : file_(std::move(path)) {
-  zip_ = zipOpen64(file_.temporary_path().c_str(), APPEND_STATUS_CREATE);
+  // The file exists already. Were it created here again, an interruption could remove it just before that.
+  zlib_filefunc64_def functions{};
+  fill_fopen64_filefunc(&functions);
+  functions.zopen64_file = [](voidpf, void const* name, int) -> voidpf { return std::fopen(static_cast<char const*>(name), "r+b"); };
+  zip_ = zipOpen2_64(file_.temporary_path().c_str(), APPEND_STATUS_CREATE, nullptr, &functions);
   if (!zip_) throw Error(fmt::format("{}: cannot be written: {}", file_.path(), std::strerror(errno)));
 }
 

@@ -92,10 +92,15 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   // A run that was killed outright may have left a file of the same name.
   for (int attempt = 0; fd_ < 0 && attempt < 100 && (attempt == 0 || errno == EEXIST); ++attempt) {
     temporary_ = fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt);
+    slot_ = enter(temporary_);  // first, so that an interruption finds the file as soon as it is there
     fd_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    if (fd_ < 0) {
+      int const reason = errno;
+      leave(std::exchange(slot_, -1));
+      errno = reason;
+    }
   }
   if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
-  slot_ = enter(temporary_);
 }
 
 OutputFile::~OutputFile() { discard(); }
