@@ -25,12 +25,16 @@
 
 #ifdef __cplusplus
 extern "C" {
+// With a fixed type an enumeration may hold any value of it, so that a wrong one can be looked at and refused.
+#define MYRIAD_ENUM_TYPE : int
+#else
+#define MYRIAD_ENUM_TYPE
 #endif
 
 // ---- Statuses and errors
 // -------------------------------------------------------------------------------------------------------------------
 
-typedef enum myriad_status {
+typedef enum myriad_status MYRIAD_ENUM_TYPE {
   MYRIAD_OK = 0,
   MYRIAD_BAD_ARGUMENT = 1,   ///< myriad_last_error names it, myriad_last_error_position has its place
   MYRIAD_UNAVAILABLE = 2,    ///< not in this build or on this machine: a GPU queue without a GPU, say
@@ -55,16 +59,16 @@ MYRIAD_API char const* myriad_version(void);
 // ----------------------------------------------------------------------------------------
 
 /// Element types: float, double, float _Complex, double _Complex (or std::complex), and int for pivots.
-typedef enum myriad_dtype { MYRIAD_F32 = 0, MYRIAD_F64 = 1, MYRIAD_C32 = 2, MYRIAD_C64 = 3, MYRIAD_INT = 4 } myriad_dtype;
+typedef enum myriad_dtype MYRIAD_ENUM_TYPE { MYRIAD_F32 = 0, MYRIAD_F64 = 1, MYRIAD_C32 = 2, MYRIAD_C64 = 3, MYRIAD_INT = 4 } myriad_dtype;
 /// The triangle of the (viewed) matrix that is used.
-typedef enum myriad_uplo { MYRIAD_UPPER = 'U', MYRIAD_LOWER = 'L' } myriad_uplo;
+typedef enum myriad_uplo MYRIAD_ENUM_TYPE { MYRIAD_UPPER = 'U', MYRIAD_LOWER = 'L' } myriad_uplo;
 /// On which side of B the matrix A stands.
-typedef enum myriad_side { MYRIAD_LEFT = 'L', MYRIAD_RIGHT = 'R' } myriad_side;
+typedef enum myriad_side MYRIAD_ENUM_TYPE { MYRIAD_LEFT = 'L', MYRIAD_RIGHT = 'R' } myriad_side;
 /// Whether the diagonal of a triangular matrix is taken as one and not read.
-typedef enum myriad_diag { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT = 'U' } myriad_diag;
+typedef enum myriad_diag MYRIAD_ENUM_TYPE { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT = 'U' } myriad_diag;
 /// What is applied to a factored matrix. Plain matrices are transposed by a view instead.
-typedef enum myriad_op { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
-typedef enum myriad_backend { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
+typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
+typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
 
 // ---- Queues
 // --------------------------------------------------------------------------------------------------------------------------------
@@ -310,8 +314,8 @@ MYRIAD_API myriad_status myriad_laqge(myriad_queue* queue, myriad_batch const* a
 /// Improves X, the solution of op(A) X = B from the factors af and pivots of getrf, until its componentwise backward error stops falling.
 ///
 /// a, af: n-by-n; b, x: n-by-nrhs; ferr, berr: nrhs entries, or NULL. pivots NULL: factors of getrf_nopiv. Positions: trans 1, n 2, nrhs 3,
-/// a 4, lda 5, af 6, ldaf 7, ipiv 8, b 9, ldb 10, x 11, ldx 12, ferr 13, berr 14. Cost: 6 n^2 nrhs flops a sweep, at most five sweeps, as
-/// many solves again for ferr. Source: LAPACK gerfs.
+/// a 4, lda 5, af 6, ldaf 7, ipiv 8, b 9, ldb 10, x 11, ldx 12, ferr 13, berr 14. Cost: 6 n^2 nrhs flops a sweep, mostly one or
+/// two, as many solves again for ferr. Source: LAPACK gerfs, which stops earlier.
 MYRIAD_API myriad_status myriad_gerfs(myriad_queue* queue, myriad_op trans, myriad_batch const* a, myriad_batch const* af,
                                       myriad_batch const* pivots, myriad_batch const* b, myriad_batch const* x, myriad_batch const* ferr,
                                       myriad_batch const* berr);
