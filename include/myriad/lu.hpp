@@ -2,7 +2,7 @@
 /// LU factorization and what it serves: linear systems, inverses, determinants.
 ///
 /// Everywhere `info` is null or has one entry per matrix: 0, or i > 0 where U(i, i), counted from one, is exactly zero (the first
-/// such i). The factorization is then complete, but no solution or inverse is computed: that matrix of X is left as it was (B
+/// such i). With pivoting the factorization is then complete, but no solution or inverse is computed: that matrix of X is left as it was (B
 /// for in-place routines, NaN where X is a separate output). Pivots are LAPACK's: row i was interchanged with row pivots[i], counted from
 /// one.
 
@@ -19,8 +19,9 @@ namespace myriad {
 template <Element T>
 MYRIAD_API void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info);
 
-/// A = LU without pivoting, in place. info = i > 0: the pivot U(i, i) is exactly zero. Stable for diagonally dominant matrices and
-/// the like only. Errors: BadArgument (m 1, n 2, a 3, lda 4). Cost: as getrf. Source: MAGMA getrf_nopiv.
+/// A = LU without pivoting, in place. info = i > 0: the pivot U(i, i) is exactly zero, and what was divided by it is Inf or NaN. Stable
+/// for diagonally dominant matrices and the like only. Errors: BadArgument (m 1, n 2, a 3, lda 4). Cost: as getrf. Source: MAGMA
+/// getrf_nopiv.
 template <Element T>
 MYRIAD_API void getrf_nopiv(Queue& queue, Batch<T> a, int* info);
 
