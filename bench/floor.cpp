@@ -12,12 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Shortest of several runs, for at least a tenth of a second.
+/// Shortest of several runs, for at least half a second: two threads that start on one core take a while to part.
 template <typename F>
 double best_seconds(F const& work) {
   double best = std::numeric_limits<double>::infinity();
   auto const start = Clock::now();
-  for (int turn = 0; turn < 5 || Clock::now() - start < std::chrono::milliseconds(100); ++turn) {
+  for (int turn = 0; turn < 5 || Clock::now() - start < std::chrono::milliseconds(500); ++turn) {
     auto const begin = Clock::now();
     work();
     best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
