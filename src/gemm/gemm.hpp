@@ -20,8 +20,8 @@ struct GemmTask {
 };
 MYRIAD_LANES_DECLARE(gemm_small, GemmTask);
 
-/// Whether the product of matrix q goes to the kernels of this room. Measured against OpenBLAS with its AVX-512 kernels (Xeon of the
-/// Sapphire Rapids kind, double): 1.28x at n = 64, 1.38x at 128, 1.14x at 256, 1.05x at 384, 0.97x at 512.
+/// Whether the product of matrix q goes to the kernels of this room. Near the limit OpenBLAS with its
+/// AVX-512 kernels catches up; the limit itself has yet to be measured on an idle machine.
 template <typename T>
 bool gemm_is_small(GemmTask<T> const& task, std::int64_t q) {
   constexpr std::int64_t largest = 512;

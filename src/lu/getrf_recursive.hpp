@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Up to this size `getrf_recursive` is faster than OpenBLAS (one thread).
+/// Up to this size `getrf_recursive` takes the place of LAPACK's getrf.
 inline constexpr lapack::Int getrf_recursive_largest = 256;
 
 /// LAPACK's getrf of a column-major matrix, both sizes at most getrf_recursive_largest. Source: LAPACK getrf2 (Toledo 1997).

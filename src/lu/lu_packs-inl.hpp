@@ -34,8 +34,8 @@ struct Pivots {
 };
 
 /// In N columns, interchanges row k with each lane's pivot row. Where there are more rows below k than lanes, only the rows that some lane
-/// picked are touched. (One lane at a time with a fixed number of steps, to spare the mispredicted end of that loop, was slower: 1.7x at n
-/// = 32 in double on AVX-512, since lanes that pick the same row wait for one another's store.)
+/// picked are touched. (One lane at a time with a fixed number of steps, to spare the mispredicted end of that loop, was slower at
+/// n = 32, since lanes that pick the same row wait for one another's store.)
 template <typename T, int N>
 HWY_INLINE void swap_row(PackMatrix<T> a, int k, int m, Pivots<T> const& pivots) {
   using R = typename Pack<T>::R;
@@ -241,8 +241,7 @@ HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions opt
   return info;
 }
 
-/// Up to this size the algorithms are unrolled for the size at hand: getrf at n = 8 in double takes 37 ns instead of 57 (AVX-512, one
-/// thread). Complex packs fill the registers sooner.
+/// Up to this size the algorithms are unrolled for the size at hand. Complex packs fill the registers sooner.
 template <typename T>
 inline constexpr int unrolled_size = is_complex<T> ? 4 : 8;
 

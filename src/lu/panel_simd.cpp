@@ -126,7 +126,7 @@ void factor_one_panel(PanelTask<T> const& t, std::int64_t, std::int64_t) {
 /// Columns of B that are solved side by side.
 inline constexpr int side_by_side = 8;
 
-/// `width` columns of B, turned so that each of their rows is a vector: one by one they took 40 % of the time of an LU at n = 64 in double.
+/// `width` columns of B, turned so that each of their rows is a vector: one by one they took much of the time of an LU at n = 64.
 template <typename T>
 HWY_INLINE void solve_columns(LowerTask<T> const& t, Int first, Int width) {
   using R = Real<T>;

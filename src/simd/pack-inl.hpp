@@ -60,9 +60,6 @@ struct Pack<std::complex<Part>> {
 };
 
 template <typename T>
-inline constexpr bool is_complex_pack = Pack<T>::size != Pack<T>::lanes;
-
-template <typename T>
 HWY_INLINE Pack<T> add(Pack<T> a, Pack<T> b) {
   if constexpr (is_complex<T>)
     return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)};
