@@ -40,4 +40,34 @@ class MYRIAD_API Unavailable : public Error {
   using Error::Error;
 };
 
+/// Memory of a GPU, or pinned memory, ran out. The queue stays usable. (Memory of the host that runs out is a std::bad_alloc.)
+class MYRIAD_API OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The CUDA driver refused a call or reports that work given to a queue went wrong. `code()` is its CUresult. After a launch that was
+/// refused the queue stays usable; after a kernel that failed while it ran (an illegal address, say) the driver refuses the device to this
+/// process from then on.
+class MYRIAD_API GpuError : public Error {
+ public:
+  GpuError(std::string const& text, int code) : Error(text), code_(code) {}
+
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+/// A kernel that does not compile, or cannot be compiled where it has to be. what() names it; `log()` has the compiler's words.
+class MYRIAD_API CompileError : public Error {
+ public:
+  CompileError(std::string const& text, std::string log) : Error(text), log_(std::move(log)) {}
+
+  [[nodiscard]] std::string const& log() const noexcept { return log_; }
+
+ private:
+  std::string log_;
+};
+
 }  // namespace myriad

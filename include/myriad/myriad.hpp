@@ -3,9 +3,12 @@
 
 #include "myriad/batch.hpp"
 #include "myriad/cholesky.hpp"
+#include "myriad/device.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
+#include "myriad/kernels.hpp"
 #include "myriad/lu.hpp"
+#include "myriad/memory.hpp"
 #include "myriad/qr.hpp"
 #include "myriad/queue.hpp"
 #include "myriad/refine.hpp"

@@ -1,44 +1,94 @@
 #pragma once
 /// Where work runs.
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "myriad/device.hpp"
 #include "myriad/export.h"
 
 namespace myriad {
 
+namespace detail {
+class Memory;
+}
+
 /// Which kind of processor a queue stands for.
 enum class Backend { automatic, cpu, gpu };
 
+/// The default streams of CUDA, for QueueOptions::stream. PyTorch and CuPy call the legacy one 0, which here stands for a stream of the
+/// queue's own: a program that passes on their number passes `legacy_stream()` in its place.
+inline void* legacy_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
+inline void* per_thread_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }
+
 struct QueueOptions {
-  Backend backend = Backend::automatic;  ///< automatic: the first GPU, or the CPU where there is none
+  /// automatic: the CPU, until every routine has a GPU kernel; then the first GPU, or the CPU where there is none. With a stream: gpu.
+  Backend backend = Backend::automatic;
   int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else as many as OpenMP would take (OMP_NUM_THREADS, the cores)
+  int device = 0;   ///< which GPU, as the driver counts them
+  /// A stream of that GPU, from the CUDA driver or runtime (CUstream, cudaStream_t), which the caller keeps alive longer than the queue;
+  /// nullptr: one of the queue's own, which does not wait for the legacy default stream nor it for that.
+  void* stream = nullptr;
 };
 
-/// A place where routines are executed in the order in which they are called.
+/// A place where routines are executed in the order in which they are called: the CPU, or a stream of a GPU.
 ///
-/// Today a queue is the CPU: a call returns when its work is done. A caller that treats every call as an enqueue, keeps its
-/// arguments alive and calls `wait()` before it reads results is ready for a GPU queue.
+/// On the CPU a call returns when its work is done. On a GPU it returns when its work is enqueued: arguments stay alive, and results are
+/// read, after `wait()`. Batches, `info` and all arrays that they name (pointers, sizes) are then in memory that the GPU reaches; see
+/// myriad/memory.hpp. A program written this way runs on both.
+///
+/// A call on a GPU never waits for the GPU, takes memory from the queue's own pool only, and may be captured into a CUDA graph once
+/// `prepare` or an earlier call has loaded its kernels.
 ///
 /// Any number of host threads may use different queues at the same time; one queue is used by one thread at a time. The number of
-/// threads is chosen when the queue is made; routines never start threads inside threads.
+/// threads is chosen when the queue is made; routines never start threads inside threads. A call that fails leaves the queue usable.
 class MYRIAD_API Queue {
  public:
-  /// Throws Unavailable where the backend asked for does not exist, BadArgument for a negative number of threads.
+  /// Throws Unavailable where the backend asked for does not exist, with what was looked for; BadArgument for a negative number of threads,
+  /// a device that is not there, a stream of another context, a device or stream for the CPU.
   explicit Queue(QueueOptions options = {});
+  /// Waits for the work of a stream of its own. A stream of the caller's is left as it is.
   ~Queue();
   Queue(Queue&&) noexcept;
   Queue& operator=(Queue&&) noexcept;
 
-  /// Returns when all work given to this queue is done; throws what went wrong in it.
+  /// Returns when all work given to this queue is done; throws what went wrong in it (GpuError). Not while the stream is being captured.
   void wait();
+
+  /// Runs `calls()` such that the kernels of the routines called on this queue are loaded, compiled if need be, and nothing else happens:
+  /// nothing is computed or copied, no argument is read but its description. On the CPU, which has nothing to load, `calls` is not run.
+  template <typename F>
+  void prepare(F&& calls) {
+    Preparing const preparing(*this);
+    if (preparing.on_gpu()) std::forward<F>(calls)();
+  }
 
   [[nodiscard]] Backend backend() const noexcept;  ///< never `automatic`
   [[nodiscard]] int threads() const noexcept;
 
+  [[nodiscard]] Device const& device() const;   ///< throws Unavailable on the CPU
+  [[nodiscard]] void* stream() const noexcept;  ///< the CUstream; nullptr on the CPU
+
  private:
+  friend struct QueueAccess;
+  friend class detail::Memory;
+
+  /// Launches of the queue are off while it lives.
+  class MYRIAD_API Preparing {
+   public:
+    explicit Preparing(Queue& queue);
+    ~Preparing();
+    Preparing(Preparing const&) = delete;
+    Preparing& operator=(Preparing const&) = delete;
+    [[nodiscard]] bool on_gpu() const noexcept { return queue_.backend() == Backend::gpu; }
+
+   private:
+    Queue& queue_;
+  };
+
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  ///< shared with the memory that was taken from the queue
 };
 
 }  // namespace myriad

@@ -3,6 +3,7 @@
 #include "cholesky/cholesky_cpu.hpp"
 #include "core/check.hpp"
 #include "core/dtype.hpp"
+#include "runtime/backend.hpp"
 
 namespace myriad {
 namespace {
@@ -34,33 +35,37 @@ Batch<T> beside(Uplo uplo, Batch<U> const& a, Batch<T> b) {
 
 template <Element T>
 void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
-  check_triangle(Check("potrf"), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  check_triangle(Check("potrf", queue), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  gpu::require_cpu(queue, "potrf");
   cpu::potrf(queue, PotrfTask<T>{.a = lower_of(uplo, a), .info = info});
 }
 
 template <Element T>
 void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b) {
-  check_triangle(Check("potrs"), uplo, a, {4, "a"}, {5, "lda"}, reads)
+  check_triangle(Check("potrs", queue), uplo, a, {4, "a"}, {5, "lda"}, reads)
       .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
       .same_count(a, b, {6, "b"})
       .same(rows(a), rows(b), {2, "n"})
       .disjoint(b, a, {6, "b"}, "a");
+  gpu::require_cpu(queue, "potrs");
   cpu::potrs(queue, PotrsTask<T>{.a = lower_of(uplo, a), .b = beside(uplo, a, b)});
 }
 
 template <Element T>
 void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info) {
-  check_triangle(Check("posv"), uplo, a, {4, "a"}, {5, "lda"}, writes)
+  check_triangle(Check("posv", queue), uplo, a, {4, "a"}, {5, "lda"}, writes)
       .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
       .same_count(a, b, {6, "b"})
       .same(rows(a), rows(b), {2, "n"})
       .disjoint(b, a, {6, "b"}, "a");
+  gpu::require_cpu(queue, "posv");
   cpu::posv(queue, PosvTask<T>{.a = lower_of(uplo, a), .b = beside(uplo, a, b), .info = info});
 }
 
 template <Element T>
 void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
-  check_triangle(Check("potri"), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  check_triangle(Check("potri", queue), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  gpu::require_cpu(queue, "potri");
   cpu::potri(queue, PotrfTask<T>{.a = lower_of(uplo, a), .info = info});
 }
 

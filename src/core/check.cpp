@@ -150,7 +150,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
   if (s.cols < 0) fail(cols, fmt::format("is negative: {}", s.cols));
   if (s.count < 0) fail(data, fmt::format("has a negative number of matrices: {}", s.count));
   if (s.row_offset < 0 || s.col_offset < 0) fail(data, fmt::format("is a block that starts at ({}, {})", s.row_offset, s.col_offset));
-  for (std::int64_t b = 0; s.ragged() && b < s.count; ++b) {
+  for (std::int64_t b = 0; arrays_readable_ && s.ragged() && b < s.count; ++b) {
     if (s.row_sizes && (s.row_sizes[b] < 0 || s.row_sizes[b] - s.row_offset > s.rows))
       fail(rows, fmt::format("of matrix {} is {}, outside 0 to {}", b, s.row_sizes[b], s.rows + s.row_offset));
     if (s.col_sizes && (s.col_sizes[b] < 0 || s.col_sizes[b] - s.col_offset > s.cols))
@@ -158,7 +158,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
   }
   if (s.count == 0 || s.rows == 0 || s.cols == 0) return *this;
   if (!a.data && !a.pointers) fail(data, "is a null pointer");
-  if (a.pointers) {
+  if (a.pointers && arrays_readable_) {
     for (std::int64_t b = 0; b < s.count; ++b)
       if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));
   }
@@ -169,7 +169,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
       fail(ld, fmt::format("{}lets elements of a {}-by-{} matrix overlap: row stride {}, column stride {}", which, m, n, rs, cs));
   };
   if (s.row_strides || s.col_strides) {
-    for (std::int64_t b = 0; b < s.count; ++b)
+    for (std::int64_t b = 0; arrays_readable_ && b < s.count; ++b)
       check_strides(s.row_stride_of(b), s.col_stride_of(b), s.rows_of(b), s.cols_of(b), fmt::format("of matrix {} ", b));
   } else {
     check_strides(s.row_stride, s.col_stride, s.rows, s.cols, "");
@@ -177,7 +177,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
   if (a.pointers) {
     // Increasing pointers are compared with their neighbour. Others are the caller's word: sorting a million pointers would take longer
     // than the work.
-    for (std::int64_t b = 0; access == Access::write && b + 1 < s.count; ++b)
+    for (std::int64_t b = 0; arrays_readable_ && access == Access::write && b + 1 < s.count; ++b)
       if (a.pointers[b] <= a.pointers[b + 1] && interval_of(a, b).meets(interval_of(a, b + 1)))
         fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));
   } else {
@@ -187,7 +187,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
         fail(data, fmt::format("has matrices overlap: stride {} between {}-by-{} matrices with row stride {} and column stride {}",
                                s.batch_stride, s.rows, s.cols, s.row_stride, s.col_stride));
     } else {
-      for (std::int64_t b = 0; access == Access::write && b + 1 < s.count; ++b)
+      for (std::int64_t b = 0; arrays_readable_ && access == Access::write && b + 1 < s.count; ++b)
         if (interval_of(a, b).meets(interval_of(a, b + 1))) fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));
     }
   }
@@ -206,7 +206,7 @@ Check const& Check::same_count(UntypedBatch const& a, UntypedBatch const& b, Arg
 
 Check const& Check::same(Dimension x, Dimension y, Argument size) const {
   if (x.bound() != y.bound()) fail(size, fmt::format("does not agree: {} and {}", x.bound(), y.bound()));
-  if (!x.batch.shape.ragged() && !y.batch.shape.ragged()) return *this;
+  if (!arrays_readable_ || (!x.batch.shape.ragged() && !y.batch.shape.ragged())) return *this;
   for (std::int64_t b = 0; b < std::min(x.batch.shape.count, y.batch.shape.count); ++b)
     if (x.of(b) != y.of(b)) fail(size, fmt::format("does not agree in matrix {}: {} and {}", b, x.of(b), y.of(b)));
   return *this;
@@ -216,21 +216,25 @@ Check const& Check::diagonal_length(UntypedBatch const& x, UntypedBatch const& a
   auto const& s = a.shape;
   std::int64_t const length = std::min(s.rows, s.cols);
   if (x.shape.rows < length) fail(data, fmt::format("has {} entries per matrix, fewer than min(m, n) = {}", x.shape.rows, length));
-  for (std::int64_t b = 0; x.shape.row_sizes && b < std::min(s.count, x.shape.count); ++b) {
+  for (std::int64_t b = 0; arrays_readable_ && x.shape.row_sizes && b < std::min(s.count, x.shape.count); ++b) {
     std::int64_t const needed = std::min(s.rows_of(b), s.cols_of(b));
     if (x.shape.rows_of(b) < needed) fail(data, fmt::format("has {} entries for matrix {}, fewer than {}", x.shape.rows_of(b), b, needed));
   }
   return *this;
 }
 
+bool Check::meet(UntypedBatch const& a, UntypedBatch const& b) const {
+  return (arrays_readable_ || (uniform(a) && uniform(b))) && overlap(a, b);
+}
+
 Check const& Check::disjoint(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const {
-  if (overlap(output, input)) fail(output_data, fmt::format("overlaps {}", input_name));
+  if (meet(output, input)) fail(output_data, fmt::format("overlaps {}", input_name));
   return *this;
 }
 
 Check const& Check::disjoint_or_same(UntypedBatch const& output, UntypedBatch const& input, Argument output_data,
                                      char const* input_name) const {
-  if (!same_matrices(output, input) && overlap(output, input))
+  if (!same_matrices(output, input) && meet(output, input))
     fail(output_data, fmt::format("overlaps {} without being the same matrices", input_name));
   return *this;
 }

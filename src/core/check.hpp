@@ -6,6 +6,7 @@
 
 #include "myriad/batch.hpp"
 #include "myriad/error.hpp"
+#include "myriad/queue.hpp"
 
 namespace myriad {
 
@@ -44,10 +45,14 @@ struct Dimension {
 inline Dimension rows(UntypedBatch const& a) { return {a, false}; }
 inline Dimension cols(UntypedBatch const& a) { return {a, true}; }
 
-/// The checks of one call: `Check("gesv").matrix(...).matrix(...).same_count(...)`.
+/// The checks of one call: `Check("gesv", queue).matrix(...).matrix(...).same_count(...)`.
+///
+/// On a GPU queue the arrays of sizes, strides and pointers are the GPU's: what is in them is the caller's word, and everything else is
+/// checked.
 class Check {
  public:
   explicit Check(char const* routine) : routine_(routine) {}
+  Check(char const* routine, Queue const& queue) : routine_(routine), arrays_readable_(queue.backend() == Backend::cpu) {}
 
   /// Sizes are not negative, pointers are there where there is something to point at, and strides keep elements apart (a stride of zero is
   /// fine where it is only read). `data` and `ld` are where LAPACK has the array and its leading dimension, `rows` and `cols` its sizes.
@@ -71,13 +76,18 @@ class Check {
   /// As `disjoint`, but the very same matrices are allowed (in place).
   Check const& disjoint_or_same(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const;
 
+  /// Whether arrays of sizes, strides and pointers are in memory that the host reads.
+  [[nodiscard]] bool arrays_readable() const noexcept { return arrays_readable_; }
+
   /// Throws unless `good`.
   Check const& require(bool good, Argument argument, std::string_view problem) const;
 
  private:
   [[noreturn]] void fail(Argument argument, std::string_view problem) const;
+  [[nodiscard]] bool meet(UntypedBatch const& a, UntypedBatch const& b) const;
 
   char const* routine_;
+  bool arrays_readable_ = true;
 };
 
 }  // namespace myriad

@@ -4,12 +4,13 @@
 #include "core/dtype.hpp"
 #include "core/local_matrix.hpp"
 #include "gemm/gemm_cpu.hpp"
+#include "runtime/backend.hpp"
 
 namespace myriad {
 
 template <Element T>
 void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c) {
-  Check("gemm")
+  Check("gemm", queue)
       .matrix(a, {3, "m"}, {5, "k"}, {7, "a"}, {8, "lda"}, Access::read)
       .matrix(b, {5, "k"}, {4, "n"}, {9, "b"}, {10, "ldb"}, Access::read)
       .matrix(c, {3, "m"}, {4, "n"}, {12, "c"}, {13, "ldc"}, Access::write)
@@ -20,6 +21,7 @@ void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::ty
       .same(cols(a), rows(b), {5, "k"})
       .disjoint(c, a, {12, "c"}, "a")
       .disjoint(c, b, {12, "c"}, "b");
+  gpu::require_cpu(queue, "gemm");
   if (c.empty()) return;
   if (c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
     alpha = conjugate_if(true, alpha);

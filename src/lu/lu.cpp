@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "lu/lu_cpu.hpp"
+#include "runtime/backend.hpp"
 
 namespace myriad {
 namespace {
@@ -19,24 +20,26 @@ bool given(Batch<T> const& batch) {
 
 template <Element T>
 void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info) {
-  Check("getrf")
+  Check("getrf", queue)
       .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
       .vector(pivots, {5, "ipiv"}, {5, "ipiv"}, writes)
       .same_count(a, pivots, {5, "ipiv"})
       .diagonal_length(pivots, a, {5, "ipiv"})
       .disjoint(pivots, a, {5, "ipiv"}, "a");
+  gpu::require_cpu(queue, "getrf");
   cpu::getrf(queue, GetrfTask<T>{.a = a, .pivots = pivots, .info = info, .pivoting = true});
 }
 
 template <Element T>
 void getrf_nopiv(Queue& queue, Batch<T> a, int* info) {
-  Check("getrf_nopiv").matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
+  Check("getrf_nopiv", queue).matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
+  gpu::require_cpu(queue, "getrf_nopiv");
   cpu::getrf(queue, GetrfTask<T>{.a = a, .pivots = {}, .info = info, .pivoting = false});
 }
 
 template <Element T>
 void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
-  Check check("getrs");
+  Check check("getrs", queue);
   check
       .require(op == Op::none || op == Op::transpose || op == Op::conjugate_transpose, {1, "trans"},
                "is none of none, transpose, conjugate_transpose")
@@ -48,12 +51,13 @@ void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
       .disjoint(b, a, {7, "b"}, "a");
   if (given(pivots))
     check.vector(pivots, {6, "ipiv"}, {6, "ipiv"}, reads).same_count(a, pivots, {6, "ipiv"}).diagonal_length(pivots, a, {6, "ipiv"});
+  gpu::require_cpu(queue, "getrs");
   cpu::getrs(queue, GetrsTask<T>{.op = op, .a = a, .pivots = pivots, .b = b});
 }
 
 template <Element T>
 void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
-  Check check("gesv");
+  Check check("gesv", queue);
   check.matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, writes)
       .same(rows(a), cols(a), {1, "n"})
       .matrix(b, {1, "n"}, {2, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
@@ -66,12 +70,13 @@ void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
         .diagonal_length(pivots, a, {5, "ipiv"})
         .disjoint(pivots, a, {5, "ipiv"}, "a")
         .disjoint(pivots, b, {5, "ipiv"}, "b");
+  gpu::require_cpu(queue, "gesv");
   cpu::gesv(queue, GesvTask<T>{.a = a, .b = b, .x = b, .factors = a, .pivots = pivots, .info = info, .nan_where_singular = false});
 }
 
 template <Element T>
 void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
-  Check("solve")
+  Check("solve", queue)
       .matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .matrix(b, {1, "n"}, {2, "nrhs"}, {5, "b"}, {6, "ldb"}, reads)
@@ -83,21 +88,23 @@ void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
       .same(cols(b), cols(x), {2, "nrhs"})
       .disjoint(x, a, {7, "x"}, "a")
       .disjoint_or_same(x, b, {7, "x"}, "b");
+  gpu::require_cpu(queue, "solve");
   cpu::gesv(queue, GesvTask<T>{.a = a, .b = b, .x = x, .factors = {}, .pivots = {}, .info = info, .nan_where_singular = true});
 }
 
 template <Element T>
 void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* info) {
-  Check check("getri");
+  Check check("getri", queue);
   check.matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, writes).same(rows(a), cols(a), {1, "n"});
   if (given(pivots))
     check.vector(pivots, {4, "ipiv"}, {4, "ipiv"}, reads).same_count(a, pivots, {4, "ipiv"}).diagonal_length(pivots, a, {4, "ipiv"});
+  gpu::require_cpu(queue, "getri");
   cpu::inverse(queue, InverseTask<T>{.a = a, .pivots = pivots, .x = a, .info = info, .factor = false});
 }
 
 template <Element T>
 void inverse(Queue& queue, In<T> a, Batch<T> x, int* info) {
-  Check("inverse")
+  Check("inverse", queue)
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .matrix(x, {1, "n"}, {1, "n"}, {4, "x"}, {5, "ldx"}, writes)
@@ -105,25 +112,28 @@ void inverse(Queue& queue, In<T> a, Batch<T> x, int* info) {
       .same(rows(a), rows(x), {1, "n"})
       .same(cols(a), cols(x), {1, "n"})
       .disjoint_or_same(x, a, {4, "x"}, "a");
+  gpu::require_cpu(queue, "inverse");
   cpu::inverse(queue, InverseTask<T>{.a = a, .pivots = {}, .x = x, .info = info, .factor = true});
 }
 
 template <Element T>
 void det(Queue& queue, In<T> a, T* determinant) {
-  Check("det")
+  Check("det", queue)
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .require(determinant || a.count == 0, {4, "det"}, "is a null pointer");
+  gpu::require_cpu(queue, "det");
   cpu::det(queue, DetTask<T>{.a = a, .sign_or_det = determinant, .logabs = nullptr});
 }
 
 template <Element T>
 void logdet(Queue& queue, In<T> a, T* sign, Real<T>* logabs) {
-  Check("logdet")
+  Check("logdet", queue)
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .require(sign || a.count == 0, {4, "sign"}, "is a null pointer")
       .require(logabs || a.count == 0, {5, "logabs"}, "is a null pointer");
+  gpu::require_cpu(queue, "logdet");
   cpu::det(queue, DetTask<T>{.a = a, .sign_or_det = sign, .logabs = logabs});
 }
 

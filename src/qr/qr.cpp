@@ -5,6 +5,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "qr/qr_cpu.hpp"
+#include "runtime/backend.hpp"
 
 namespace myriad {
 namespace {
@@ -18,7 +19,7 @@ void check_reflectors(Check const& check, UntypedBatch const& a, UntypedBatch co
   if (tau.shape.rows > most)
     check.require(false, k,
                   fmt::format("is {}, more than the {} that a {}-by-{} matrix has", tau.shape.rows, most, a.shape.rows, a.shape.cols));
-  for (std::int64_t b = 0; tau.shape.row_sizes && b < a.shape.count; ++b) {
+  for (std::int64_t b = 0; check.arrays_readable() && tau.shape.row_sizes && b < a.shape.count; ++b) {
     std::int64_t const here = std::min(a.shape.rows_of(b), a.shape.cols_of(b));
     if (tau.shape.rows_of(b) > here)
       check.require(false, k, fmt::format("of matrix {} is {}, more than {}", b, tau.shape.rows_of(b), here));
@@ -29,18 +30,19 @@ void check_reflectors(Check const& check, UntypedBatch const& a, UntypedBatch co
 
 template <Element T>
 void geqrf(Queue& queue, Batch<T> a, Batch<T> tau) {
-  Check("geqrf")
+  Check("geqrf", queue)
       .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
       .vector(tau, {5, "tau"}, {5, "tau"}, writes)
       .same_count(a, tau, {5, "tau"})
       .diagonal_length(tau, a, {5, "tau"})
       .disjoint(tau, a, {5, "tau"}, "a");
+  gpu::require_cpu(queue, "geqrf");
   cpu::geqrf(queue, GeqrfTask<T>{.a = a, .tau = tau});
 }
 
 template <Element T>
 void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
-  Check check("ormqr");
+  Check check("ormqr", queue);
   check.require(side == Side::left || side == Side::right, {1, "side"}, "is neither left nor right")
       .require(op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {2, "trans"},
                is_complex<T> ? "is neither none nor conjugate_transpose" : "is none of none, transpose, conjugate_transpose")
@@ -57,36 +59,39 @@ void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
   check.disjoint(c, a, {9, "c"}, "a").disjoint(c, tau, {9, "c"}, "tau");
   // C op(Q) = (op(Q)^H C^H)^H
   bool const adjoint = (op != Op::none) == (side == Side::left);
+  gpu::require_cpu(queue, "ormqr");
   cpu::ormqr(queue, OrmqrTask<T>{.adjoint = adjoint, .a = a, .tau = tau, .c = side == Side::left ? c : conjugate_transposed(c)});
 }
 
 template <Element T>
 void orgqr(Queue& queue, Batch<T> a, In<T> tau) {
-  Check check("orgqr");
+  Check check("orgqr", queue);
   check.matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, writes).vector(tau, {3, "k"}, {6, "tau"}, reads).same_count(a, tau, {6, "tau"});
   if (a.rows < a.cols) check.require(false, {2, "n"}, fmt::format("is {}, more than m = {}", a.cols, a.rows));
-  for (std::int64_t b = 0; a.ragged() && b < a.count; ++b)
+  for (std::int64_t b = 0; check.arrays_readable() && a.ragged() && b < a.count; ++b)
     if (a.rows_of(b) < a.cols_of(b))
       check.require(false, {2, "n"}, fmt::format("of matrix {} is {}, more than m = {}", b, a.cols_of(b), a.rows_of(b)));
   check_reflectors(check, a, tau, {3, "k"});
   check.disjoint(a, tau, {4, "a"}, "tau");
+  gpu::require_cpu(queue, "orgqr");
   cpu::orgqr(queue, OrgqrTask<T>{.a = a, .tau = tau});
 }
 
 template <Element T>
 void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info) {
-  Check check("gels");
+  Check check("gels", queue);
   check.matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes)
       .matrix(b, {7, "b"}, {4, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
       .same_count(a, b, {7, "b"});
   if (b.rows != std::max(a.rows, a.cols))
     check.require(false, {7, "b"}, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
-  for (std::int64_t k = 0; (a.ragged() || b.row_sizes) && k < a.count; ++k) {
+  for (std::int64_t k = 0; check.arrays_readable() && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
     std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
     if (b.rows_of(k) != needed)
       check.require(false, {7, "b"}, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
   }
   check.disjoint(b, a, {7, "b"}, "a");
+  gpu::require_cpu(queue, "gels");
   cpu::gels(queue, GelsTask<T>{.a = a, .b = b, .info = info});
 }
 

@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "refine/refine_cpu.hpp"
+#include "runtime/backend.hpp"
 
 namespace myriad {
 namespace {
@@ -14,7 +15,7 @@ constexpr Access writes = Access::write;
 
 template <Element T>
 void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax, int* info) {
-  Check("geequ")
+  Check("geequ", queue)
       .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, reads)
       .vector(r, {5, "r"}, {5, "r"}, writes)
       .vector(c, {6, "c"}, {6, "c"}, writes)
@@ -25,23 +26,25 @@ void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, R
       .disjoint(r, a, {5, "r"}, "a")
       .disjoint(c, a, {6, "c"}, "a")
       .disjoint(c, r, {6, "c"}, "r");
+  gpu::require_cpu(queue, "geequ");
   cpu::geequ(queue, GeequTask<T>{.a = a, .r = r, .c = c, .rowcnd = rowcnd, .colcnd = colcnd, .amax = amax, .info = info});
 }
 
 template <Element T>
 void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const> c) {
-  Check check("laqge");
+  Check check("laqge", queue);
   check.matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
   if (given(r))
     check.vector(r, {5, "r"}, {5, "r"}, reads).same_count(a, r, {5, "r"}).same(rows(a), rows(r), {5, "r"}).disjoint(a, r, {3, "a"}, "r");
   if (given(c))
     check.vector(c, {6, "c"}, {6, "c"}, reads).same_count(a, c, {6, "c"}).same(cols(a), rows(c), {6, "c"}).disjoint(a, c, {3, "a"}, "c");
+  gpu::require_cpu(queue, "laqge");
   cpu::laqge(queue, LaqgeTask<T>{.a = a, .r = r, .c = c});
 }
 
 template <Element T>
 void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T> b, Batch<T> x, Batch<Real<T>> ferr, Batch<Real<T>> berr) {
-  Check check("gerfs");
+  Check check("gerfs", queue);
   check
       .require(op == Op::none || op == Op::transpose || op == Op::conjugate_transpose, {1, "trans"},
                "is none of none, transpose, conjugate_transpose")
@@ -76,12 +79,13 @@ void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T
   check_error(ferr, {13, "ferr"});
   check_error(berr, {14, "berr"});
   if (given(ferr) && given(berr)) check.disjoint(berr, ferr, {14, "berr"}, "ferr");
+  gpu::require_cpu(queue, "gerfs");
   cpu::gerfs(queue, GerfsTask<T>{.op = op, .a = a, .af = af, .pivots = pivots, .b = b, .x = x, .ferr = ferr, .berr = berr});
 }
 
 template <Element T>
 void backward_error(Queue& queue, Batch<T const> a, In<T> x, In<T> b, Batch<Real<T>> berr) {
-  Check("backward_error")
+  Check("backward_error", queue)
       .matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, reads)
       .matrix(x, {2, "n"}, {3, "nrhs"}, {6, "x"}, {7, "ldx"}, reads)
       .matrix(b, {1, "m"}, {3, "nrhs"}, {8, "b"}, {9, "ldb"}, reads)
@@ -96,6 +100,7 @@ void backward_error(Queue& queue, Batch<T const> a, In<T> x, In<T> b, Batch<Real
       .disjoint(berr, a, {10, "berr"}, "a")
       .disjoint(berr, x, {10, "berr"}, "x")
       .disjoint(berr, b, {10, "berr"}, "b");
+  gpu::require_cpu(queue, "backward_error");
   cpu::backward_error(queue, BackwardErrorTask<T>{.a = a, .x = x, .b = b, .berr = berr});
 }
 

@@ -6,12 +6,21 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "myriad/error.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/queue_state.hpp"
 
 namespace myriad {
 namespace {
+
+namespace driver = gpu::driver;
+
+/// Whether Backend::automatic takes a GPU. Not before every routine has a kernel: a program that leaves the choice to the library would
+/// meet Unavailable where the CPU serves it well. This is the one place to change; docs/gpu.md says so, too.
+constexpr bool automatic_takes_gpu = false;
 
 int threads_from_environment() {
   char const* const text = std::getenv("MYRIAD_NUM_THREADS");
@@ -23,24 +32,120 @@ int threads_from_environment() {
   return threads;
 }
 
+/// Why no GPU can be used, empty where one can.
+std::string gpu_problem() {
+  driver::Loaded const& loaded = driver::load();
+  return loaded.api ? gpu::KernelStore::instance().problem() : loaded.problem;
+}
+
+Backend chosen_backend(QueueOptions const& options) {
+  if (options.backend != Backend::automatic) return options.backend;
+  if (options.stream) return Backend::gpu;
+  return automatic_takes_gpu && gpu_problem().empty() ? Backend::gpu : Backend::cpu;
+}
+
+bool is_default_stream(void* stream) { return stream == legacy_stream() || stream == per_thread_stream(); }
+
 }  // namespace
 
-struct Queue::State {
-  int threads;
-};
+Queue::State::~State() {
+  if (!context) return;
+  try {
+    driver::Api const& cu = driver::api();
+    driver::CurrentContext const current(context->handle());
+    if (owns_stream && stream) {
+      if (!capturing()) cu.cuStreamSynchronize(stream);
+      cu.cuStreamDestroy_v2(stream);
+    }
+    if (pool) cu.cuMemPoolDestroy(pool);
+  } catch (std::exception const& error) {
+    // At the end of the process the driver may be gone already.
+    gpu::message(error.what());
+  }
+}
+
+bool Queue::State::capturing() const {
+  auto status = driver::CaptureStatus::none;
+  return driver::api().cuStreamIsCapturing(stream, &status) == driver::Result::success && status != driver::CaptureStatus::none;
+}
+
+driver::Address Queue::State::allocate(std::int64_t bytes) {
+  driver::Address address = 0;
+  if (bytes <= 0) return address;
+  driver::CurrentContext const current(context->handle());
+  driver::Result const result = driver::api().cuMemAllocFromPoolAsync(&address, static_cast<std::size_t>(bytes), pool, stream);
+  if (result != driver::Result::success)
+    driver::check(result, "cuMemAllocFromPoolAsync", fmt::format("{} bytes of GPU memory", bytes).c_str());
+  return address;
+}
+
+void Queue::State::free(driver::Address address) noexcept {
+  if (!address) return;
+  try {
+    driver::CurrentContext const current(context->handle());
+    driver::check(driver::api().cuMemFreeAsync(address, stream), "cuMemFreeAsync");
+  } catch (std::exception const& error) {
+    gpu::message(error.what());
+  }
+}
 
 Queue::Queue(QueueOptions options) {
-  if (options.backend == Backend::gpu)
-    throw Unavailable("Queue: this build of Myriad has no GPU backend; use Backend::cpu or Backend::automatic");
   if (options.threads < 0) throw BadArgument("Queue", 1, "threads", fmt::format("is negative: {}", options.threads));
-  state_ = std::make_unique<State>(State{.threads = options.threads > 0 ? options.threads : threads_from_environment()});
+  Backend const backend = chosen_backend(options);
+  state_ = std::make_shared<State>();
+  State& state = *state_;
+  state.backend = backend;
+  state.threads = options.threads > 0 ? options.threads : threads_from_environment();
+  if (backend == Backend::cpu) {
+    if (options.device != 0) throw BadArgument("Queue", 2, "device", fmt::format("is {} for a queue on the CPU", options.device));
+    if (options.stream) throw BadArgument("Queue", 3, "stream", "is given for a queue on the CPU");
+    return;
+  }
+
+  if (std::string const problem = gpu_problem(); !problem.empty()) throw Unavailable(fmt::format("Queue: no GPU can be used: {}", problem));
+  state.context = &gpu::Context::of(options.device);
+  driver::Api const& cu = driver::api();
+  driver::CurrentContext const current(state.context->handle());
+  if (options.stream) {
+    state.stream = static_cast<driver::StreamHandle>(options.stream);
+    driver::ContextHandle owner = nullptr;
+    // A stream that does not say whose it is may be one of a green context, which shares the primary context's memory and kernels.
+    if (!is_default_stream(options.stream) && cu.cuStreamGetCtx(state.stream, &owner) == driver::Result::success &&
+        owner != state.context->handle())
+      throw BadArgument("Queue", 3, "stream", fmt::format("is not of the primary context of device {}", options.device));
+  } else {
+    driver::check(cu.cuStreamCreate(&state.stream, driver::stream_non_blocking), "cuStreamCreate");
+    state.owns_stream = true;
+  }
+  driver::PoolProperties properties{};
+  properties.location.id = options.device;
+  driver::check(cu.cuMemPoolCreate(&state.pool, &properties), "cuMemPoolCreate");
+  // Memory stays with the pool when it is free: the next call wants it again.
+  std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
+  driver::check(cu.cuMemPoolSetAttribute(state.pool, driver::PoolAttribute::release_threshold, &keep), "cuMemPoolSetAttribute");
 }
 Queue::~Queue() = default;
 Queue::Queue(Queue&&) noexcept = default;
 Queue& Queue::operator=(Queue&&) noexcept = default;
 
-void Queue::wait() {}
-Backend Queue::backend() const noexcept { return Backend::cpu; }
+void Queue::wait() {
+  State const& state = *state_;
+  if (state.backend == Backend::cpu) return;
+  driver::CurrentContext const current(state.context->handle());
+  // The driver would end the capture with an error.
+  if (state.capturing()) throw Error("Queue: wait() while the stream is being captured");
+  driver::check(driver::api().cuStreamSynchronize(state.stream), "cuStreamSynchronize", "work on the queue");
+}
+
+Backend Queue::backend() const noexcept { return state_->backend; }
 int Queue::threads() const noexcept { return state_->threads; }
+Device const& Queue::device() const {
+  if (!state_->context) throw Unavailable("Queue: a queue on the CPU has no device");
+  return state_->context->device();
+}
+void* Queue::stream() const noexcept { return state_->stream; }
+
+Queue::Preparing::Preparing(Queue& queue) : queue_(queue) { ++queue_.state_->preparing; }
+Queue::Preparing::~Preparing() { --queue_.state_->preparing; }
 
 }  // namespace myriad

@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "core/local_matrix.hpp"
+#include "runtime/backend.hpp"
 #include "trsm/trsm_cpu.hpp"
 
 namespace myriad {
@@ -11,7 +12,7 @@ template <Element T>
 void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
   bool const left = side == Side::left;
   Argument const order = left ? Argument{5, "m"} : Argument{6, "n"};
-  Check("trsm")
+  Check("trsm", queue)
       .require(left || side == Side::right, {1, "side"}, "is neither left nor right")
       .require(uplo == Uplo::upper || uplo == Uplo::lower, {2, "uplo"}, "is neither upper nor lower")
       .require(diag == Diag::unit || diag == Diag::non_unit, {4, "diag"}, "is neither unit nor non_unit")
@@ -21,6 +22,7 @@ void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T>
       .same_count(b, a, {8, "a"})
       .same(rows(a), left ? rows(b) : cols(b), order)
       .disjoint(b, a, {10, "b"}, "a");
+  gpu::require_cpu(queue, "trsm");
   if (b.empty()) return;
   if (b.conjugated) {  // conj(A) conj(X) = conj(alpha) conj(B)
     alpha = conjugate_if(true, alpha);

@@ -25,7 +25,48 @@ TEST(Queue, IsTheCpuWithTheThreadsAskedFor) {
 
 TEST(Queue, RefusesWhatItCannotDo) {
   EXPECT_THROW(Queue({.threads = -1}), BadArgument);
-  EXPECT_THROW(Queue({.backend = Backend::gpu}), Unavailable);
+  EXPECT_THROW(Queue({.backend = Backend::cpu, .device = 1}), BadArgument);
+  EXPECT_THROW(Queue({.backend = Backend::cpu, .stream = legacy_stream()}), BadArgument);
+  EXPECT_THROW((void)Queue({.backend = Backend::cpu}).device(), Unavailable);
+}
+
+TEST(Queue, SaysWhyThereIsNoGpu) {
+  if (!devices().empty()) GTEST_SKIP() << "there is a GPU";
+  for (QueueOptions const& options : {QueueOptions{.backend = Backend::gpu}, QueueOptions{.stream = legacy_stream()}}) {
+    try {
+      Queue const queue(options);
+      FAIL();
+    } catch (Unavailable const& reason) {
+      EXPECT_NE(std::string(reason.what()).find("no GPU can be used: "), std::string::npos) << reason.what();
+    }
+  }
+}
+
+TEST(Queue, PreparesNothingOnTheCpu) {
+  Queue queue({.backend = Backend::cpu});
+  queue.prepare([] { FAIL(); });
+}
+
+TEST(Memory, IsPlainOnTheCpu) {
+  Queue queue({.backend = Backend::cpu});
+  std::vector<double> const x{1, 2, 3};
+  DeviceArray<double> a = to_device(queue, x);
+  DeviceArray<double> b(queue, 3);
+  copy(queue, a.data(), 3, b.data());
+  EXPECT_EQ(b.data()[2], 3);
+  EXPECT_EQ(to_host(queue, b), x);
+  PinnedArray<double> c(queue, 3);
+  copy(queue, b.data(), b.size(), c.data());
+  EXPECT_EQ(c[1], 2);
+  DeviceArray<double> moved = std::move(a);
+  EXPECT_EQ(a.size(), 0);
+  EXPECT_EQ(a.data(), nullptr);
+  b = std::move(moved);
+  EXPECT_EQ(to_host(queue, b), x);
+  EXPECT_EQ(DeviceArray<double>(queue, 0).data(), nullptr);
+  EXPECT_THROW(DeviceArray<double>(queue, -1), BadArgument);
+  EXPECT_THROW(DeviceArray<double>(queue, std::int64_t{1} << 62), BadArgument);
+  EXPECT_THROW(copy<double>(queue, nullptr, 1, b.data()), BadArgument);
 }
 
 TEST(Queue, TakesTheEnvironmentsNumberOfThreads) {

@@ -1,0 +1,36 @@
+#pragma once
+/// The GPUs of this machine.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "myriad/export.h"
+
+namespace myriad {
+
+/// What a GPU is, as far as choosing a kernel needs to know.
+struct Device {
+  int ordinal = 0;  ///< its number for QueueOptions::device, as the CUDA driver counts (CUDA_VISIBLE_DEVICES applies)
+  std::string name;
+  std::array<unsigned char, 16> uuid{};
+  int major = 0;  ///< compute capability: 9.0 is sm_90
+  int minor = 0;
+  int multiprocessors = 0;
+  int max_threads_per_multiprocessor = 0;
+  int max_blocks_per_multiprocessor = 0;
+  int max_threads_per_block = 0;
+  int registers_per_multiprocessor = 0;
+  int registers_per_block = 0;
+  int shared_memory_per_multiprocessor = 0;  ///< bytes
+  int shared_memory_per_block = 0;           ///< bytes that one block can have, static and dynamic together
+  int reserved_shared_memory_per_block = 0;  ///< bytes that each block takes beside its own
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+/// The GPUs that the CUDA driver finds; none where there is no driver. Throws nothing but std::bad_alloc.
+MYRIAD_API std::vector<Device> devices();
+
+}  // namespace myriad

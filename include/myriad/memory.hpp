@@ -1,0 +1,124 @@
+#pragma once
+/// Memory that a queue's processor reaches, and copies to and from it. On a queue of the CPU all of it is plain host memory, so that one
+/// program runs on both.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "myriad/export.h"
+#include "myriad/queue.hpp"
+
+namespace myriad {
+
+namespace detail {
+
+/// Bytes that belong to a queue. They keep what they need of the queue alive, so that either may go first.
+class MYRIAD_API Memory {
+ public:
+  enum class Kind { device, pinned };
+
+  Memory() noexcept;
+  /// Throws BadArgument for a negative count, OutOfMemory, std::bad_alloc.
+  Memory(Queue& queue, Kind kind, std::int64_t count, std::size_t element_bytes);
+  ~Memory();
+  Memory(Memory&&) noexcept;
+  Memory& operator=(Memory&&) noexcept;
+
+  [[nodiscard]] void* data() const noexcept { return data_; }
+
+  static std::int64_t copy(Queue& queue, void const* from, std::int64_t count, std::size_t element_bytes, void* to);
+
+ private:
+  std::shared_ptr<Queue::State> owner_;
+  void* data_ = nullptr;
+  Kind kind_ = Kind::device;
+};
+
+}  // namespace detail
+
+/// Copies `count` elements, in the order of the queue's other work. Either side may be memory of the host or of a GPU. Returns at once
+/// where it can: `from` stays as it is, and `to` is read, after `wait()`. Between the GPU and host memory that is not pinned the driver may
+/// wait for the copy.
+template <typename T>
+void copy(Queue& queue, T const* from, std::int64_t count, T* to) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  detail::Memory::copy(queue, from, count, sizeof(T), to);
+}
+
+/// Elements in memory of the queue's processor: GPU memory from the queue's pool, taken and given back in stream order. Not initialised.
+template <typename T>
+class DeviceArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  DeviceArray() = default;
+  DeviceArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::device, size, sizeof(T)), size_(size) {}
+  DeviceArray(DeviceArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+
+ private:
+  detail::Memory memory_;
+  std::int64_t size_ = 0;
+};
+
+/// Elements in host memory that a GPU copies from and to at full speed and without the host waiting. Not initialised. Its destructor waits
+/// for the queue.
+template <typename T>
+class PinnedArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  PinnedArray() = default;
+  PinnedArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::pinned, size, sizeof(T)), size_(size) {}
+  PinnedArray(PinnedArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
+  PinnedArray& operator=(PinnedArray&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+  [[nodiscard]] T& operator[](std::int64_t i) const noexcept { return data()[i]; }
+  [[nodiscard]] T* begin() const noexcept { return data(); }
+  [[nodiscard]] T* end() const noexcept { return data() + size_; }
+
+ private:
+  detail::Memory memory_;
+  std::int64_t size_ = 0;
+};
+
+/// A copy of host elements in the queue's memory.
+template <typename T>
+DeviceArray<std::remove_const_t<T>> to_device(Queue& queue, std::span<T> from) {
+  DeviceArray<std::remove_const_t<T>> out(queue, static_cast<std::int64_t>(from.size()));
+  copy<std::remove_const_t<T>>(queue, from.data(), out.size(), out.data());
+  return out;
+}
+template <typename T>
+DeviceArray<T> to_device(Queue& queue, std::vector<T> const& from) {
+  return to_device(queue, std::span<T const>(from));
+}
+
+/// The elements, on the host. Waits for the queue.
+template <typename T>
+std::vector<T> to_host(Queue& queue, DeviceArray<T> const& from) {
+  std::vector<T> out(static_cast<std::size_t>(from.size()));
+  copy<T>(queue, from.data(), from.size(), out.data());
+  queue.wait();
+  return out;
+}
+
+}  // namespace myriad

@@ -1,0 +1,81 @@
+/// What programs learn about kernels and may do with them: myriad/kernels.hpp.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/parallel.hpp"
+#include "myriad/error.hpp"
+#include "myriad/kernels.hpp"
+#include "packs/shipped.hpp"
+#include "runtime/driver.hpp"
+
+namespace myriad {
+
+using gpu::KernelRecord;
+using gpu::KernelSource;
+using gpu::KernelStore;
+
+GpuReport gpu_report() {
+  GpuReport out;
+  gpu::driver::Loaded const& driver = gpu::driver::load();
+  out.driver_version = driver.version;
+  out.driver_problem = driver.problem;
+  out.devices = devices();
+  KernelStore const& store = KernelStore::instance();
+  out.compiler_version = store.nvrtc().version();
+  out.compiler_path = store.nvrtc().path();
+  out.tried = store.nvrtc().tried();
+  out.compiler_archs = store.nvrtc().archs();
+  out.cache_folder = store.cache().folder();
+  out.cache_problem = store.cache().problem();
+  for (gpu::Packs::Place const& place : store.packs().places)
+    out.packs.push_back(
+        {.path = place.path, .kernels = place.pack ? static_cast<std::int64_t>(place.pack->size()) : 0, .problem = place.problem});
+  return out;
+}
+
+std::vector<CachedKernel> cached_kernels() {
+  std::vector<CachedKernel> out;
+  for (std::string const& path : KernelStore::instance().cache().files()) {
+    CachedKernel kernel;
+    kernel.file = path;
+    if (auto const bytes = gpu::read_file(path)) {
+      kernel.bytes = static_cast<std::int64_t>(bytes->size());
+      std::string problem;
+      if (auto const record = gpu::from_bytes(*bytes, problem)) {
+        kernel.name = fmt::format("{} for {}", record->name, record->arch);
+        kernel.compiler = record->compiler;
+      }
+    }
+    out.push_back(std::move(kernel));
+  }
+  return out;
+}
+
+std::int64_t clear_kernel_cache() {
+  std::int64_t removed = 0;
+  for (std::string const& path : KernelStore::instance().cache().files()) removed += ::unlink(path.c_str()) == 0;
+  return removed;
+}
+
+std::int64_t build_pack(PackOptions const& options, std::string const& path) {
+  if (options.archs.empty()) throw BadArgument("build_pack", 1, "archs", "names no architecture");
+  std::vector<KernelSource> const sources =
+      gpu::shipped_kernels({.routines = options.routines, .sizes = options.sizes, .dtypes = options.dtypes});
+  if (sources.empty()) return 0;
+  KernelStore& store = KernelStore::instance();
+  std::vector<KernelRecord> records(sources.size() * options.archs.size());
+  int const threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  parallel_for(threads, static_cast<std::int64_t>(records.size()), 1, [&](std::int64_t begin, std::int64_t) {
+    auto const i = static_cast<std::size_t>(begin);
+    records[i] = store.compile(sources[i / options.archs.size()], options.archs[i % options.archs.size()]);
+  });
+  auto const count = static_cast<std::int64_t>(records.size());
+  gpu::Pack::write(path, std::move(records));
+  return count;
+}
+
+}  // namespace myriad

@@ -1,0 +1,35 @@
+#include "packs/shipped.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace myriad::gpu {
+namespace {
+
+using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
+
+/// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
+constexpr std::initializer_list<Kernels> rooms{};
+
+template <typename T>
+bool empty_or_contains(std::vector<T> const& list, auto const& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+bool KernelFilter::wants_routine(std::string_view routine) const { return empty_or_contains(routines, routine); }
+bool KernelFilter::wants_size(int n) const { return empty_or_contains(sizes, n); }
+bool KernelFilter::wants_dtype(Dtype dtype) const { return empty_or_contains(dtypes, dtype); }
+
+std::vector<KernelSource> shipped_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> out;
+  std::set<std::pair<std::string, std::vector<std::string>>> seen;  // routines share kernels
+  for (Kernels const kernels : rooms)
+    for (KernelSource& source : kernels(filter))
+      if (seen.emplace(source.header + " " + source.name, source.options).second) out.push_back(std::move(source));
+  return out;
+}
+
+}  // namespace myriad::gpu

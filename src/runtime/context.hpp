@@ -1,0 +1,106 @@
+#pragma once
+/// GPUs with their primary contexts, and the kernels that are loaded into them.
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+
+#include "myriad/device.hpp"
+#include "runtime/driver.hpp"
+#include "runtime/kernel_store.hpp"
+
+namespace myriad::gpu {
+
+/// What finds a loaded kernel: which kernel, and which instance of it. It has to tell apart whatever leads to another KernelSource.
+struct KernelKey {
+  std::uint64_t kernel = 0;
+  std::array<std::uint64_t, 7> config{};
+
+  bool operator==(KernelKey const&) const = default;
+};
+
+/// A number for a kernel, from its name: `constexpr auto id = kernel_id("lu/getrf_tiny")`. FNV-1a.
+constexpr std::uint64_t kernel_id(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (char const c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+/// The key of kernel `id` with the bytes of `parts`: integers, enumerations, plain structs without padding; 56 bytes at most. The types of
+/// the parts are the same at every use of one id.
+template <typename... Parts>
+KernelKey kernel_key(std::uint64_t id, Parts const&... parts) {
+  static_assert((std::has_unique_object_representations_v<Parts> && ...), "padding would make equal parts differ");
+  static_assert((sizeof(Parts) + ... + 0) <= sizeof(KernelKey::config));
+  KernelKey key{.kernel = id};
+  auto* at = reinterpret_cast<unsigned char*>(key.config.data());
+  ((std::memcpy(at, &parts, sizeof(Parts)), at += sizeof(Parts)), ...);
+  return key;
+}
+
+/// A kernel that is loaded.
+struct Kernel {
+  std::string name;  ///< with its architecture: "myriad::getrf_tiny<double, 8> for sm_90"
+  driver::FunctionHandle function = nullptr;
+  int registers = 0;
+  int local_bytes = 0;   ///< per thread; more than 0 means spills or arrays indexed at run time
+  int shared_bytes = 0;  ///< static
+  int max_threads = 0;
+  int max_dynamic_shared_bytes = 0;  ///< what a launch may ask for
+  std::string log;                   ///< of the compiler
+};
+
+/// A GPU. One object per device and process, never destroyed: at the end of the process the driver may go first.
+class Context {
+ public:
+  /// Throws Unavailable where there is no driver or no GPU, BadArgument where there are GPUs but not as many.
+  static Context& of(int ordinal);
+
+  [[nodiscard]] Device const& device() const noexcept { return device_; }
+  [[nodiscard]] driver::ContextHandle handle() const noexcept { return handle_; }
+
+  /// The kernel of `key`, loaded if need be: then `source()` returns its KernelSource. Any thread; two that want the same kernel load it
+  /// once. Where loading fails the exception goes to all who wait, and the next call tries again.
+  template <std::invocable F>
+  Kernel const& kernel(KernelKey const& key, F&& source) {
+    if (Kernel const* const found = find(key)) return *found;
+    return load(key, std::forward<F>(source)());
+  }
+
+ private:
+  explicit Context(int ordinal);
+
+  struct KeyHash {
+    std::size_t operator()(KernelKey const& key) const noexcept {
+      std::uint64_t hash = key.kernel;
+      for (std::uint64_t const word : key.config) {
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+      }
+      return hash;
+    }
+  };
+
+  Kernel const* find(KernelKey const& key) const;
+  Kernel const& load(KernelKey const& key, KernelSource const& source);
+  std::unique_ptr<Kernel> load_module(KernelSource const& source);
+
+  Device device_;
+  driver::ContextHandle handle_ = nullptr;
+
+  mutable std::shared_mutex kernels_mutex_;
+  std::unordered_map<KernelKey, std::unique_ptr<Kernel const>, KeyHash> kernels_;
+  std::mutex loading_mutex_;
+  std::unordered_map<KernelKey, std::shared_future<Kernel const*>, KeyHash> loading_;
+};
+
+}  // namespace myriad::gpu

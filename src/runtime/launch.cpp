@@ -1,0 +1,52 @@
+#include "runtime/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "myriad/error.hpp"
+#include "runtime/queue_state.hpp"
+
+namespace myriad::gpu {
+
+void require_cpu(Queue const& queue, char const* routine) {
+  if (on_gpu(queue)) throw Unavailable(fmt::format("{}: no GPU kernel yet; a queue with Backend::cpu computes it", routine));
+}
+
+Context& context_of(Queue& queue) {
+  Context* const context = QueueAccess::state(queue).context;
+  if (!context) throw Unavailable("the queue is on the CPU");
+  return *context;
+}
+
+driver::StreamHandle stream_of(Queue& queue) { return QueueAccess::state(queue).stream; }
+
+void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params) {
+  QueueAccess::State const& state = QueueAccess::state(queue);
+  // Checked here although the driver would: its "invalid argument" does not say which.
+  if (grid.blocks < 0 || grid.threads < 1 || grid.threads_y < 1 || std::int64_t{grid.threads} * grid.threads_y > kernel.max_threads ||
+      grid.shared_bytes < 0 || grid.shared_bytes > kernel.max_dynamic_shared_bytes)
+    throw GpuError(
+        fmt::format("{}: a launch of {} blocks of {} x {} threads with {} bytes of shared memory; it has {} registers a thread, so that "
+                    "{} threads and {} bytes are the limit",
+                    kernel.name, grid.blocks, grid.threads, grid.threads_y, grid.shared_bytes, kernel.registers, kernel.max_threads,
+                    kernel.max_dynamic_shared_bytes),
+        static_cast<int>(driver::Result::invalid_value));
+  if (grid.blocks == 0 || state.preparing > 0) return;
+  driver::CurrentContext const current(state.context->handle());
+  auto const blocks = static_cast<unsigned>(std::min<std::int64_t>(grid.blocks, std::numeric_limits<std::int32_t>::max()));
+  void* parameters[] = {const_cast<void*>(params)};
+  driver::Result const result = driver::api().cuLaunchKernel(kernel.function, blocks, 1, 1, static_cast<unsigned>(grid.threads),
+                                                             static_cast<unsigned>(grid.threads_y), 1,
+                                                             static_cast<unsigned>(grid.shared_bytes), state.stream, parameters, nullptr);
+  if (result != driver::Result::success) driver::check(result, "cuLaunchKernel", kernel.name.c_str());
+}
+
+Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
+  QueueAccess::State& state = QueueAccess::state(queue);
+  if (state.preparing == 0) address_ = state.allocate(bytes);
+}
+Workspace::~Workspace() { QueueAccess::state(queue_).free(address_); }
+
+}  // namespace myriad::gpu

@@ -1,0 +1,65 @@
+#pragma once
+/// How a routine reaches a GPU: its kernel, a launch, workspace.
+///
+///     Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("lu/getrf_tiny"), dtype_of<T>, config),
+///                                       [&] { return KernelSource{.header = "lu/getrf_tiny.cuh", .name = fmt::format(...)}; });
+///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, GetrfTinyParams{...});
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "myriad/queue.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/context.hpp"
+
+namespace myriad::gpu {
+
+/// The context of a queue on a GPU.
+Context& context_of(Queue& queue);
+driver::StreamHandle stream_of(Queue& queue);
+
+/// The kernel of `key` on the queue's GPU; `source` returns its KernelSource and is called only where it is not loaded.
+template <std::invocable F>
+Kernel const& kernel_for(Queue& queue, KernelKey const& key, F&& source) {
+  return context_of(queue).kernel(key, std::forward<F>(source));
+}
+
+struct Grid {
+  std::int64_t blocks = 0;  ///< no launch for 0. Beyond 2^31 - 1 as many as that are started: the kernel strides over the rest (gridDim.x)
+  int threads = 0;          ///< threadIdx.x; 1 to 1024 together with threads_y
+  int threads_y = 1;
+  std::int64_t shared_bytes = 0;  ///< dynamic shared memory per block
+};
+
+/// Enqueues a kernel with one parameter, by value. Does not wait, allocates nothing; legal while the stream is captured. Throws GpuError
+/// where the driver refuses the launch; the queue stays usable.
+void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params);
+
+template <typename Params>
+void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& params) {
+  static_assert(std::is_trivially_copyable_v<Params> && !std::is_pointer_v<Params>);
+  static_assert(sizeof(Params) <= 4096, "parameters of a kernel are 4 KiB at most");
+  launch(queue, kernel, grid, static_cast<void const*>(&params));
+}
+
+/// Device memory for one call, in stream order: from the queue's pool, given back when this goes, which may be before the work that uses it
+/// has run. Null for 0 bytes and while the queue is prepared.
+class Workspace {
+ public:
+  Workspace(Queue& queue, std::int64_t bytes);
+  ~Workspace();
+  Workspace(Workspace const&) = delete;
+  Workspace& operator=(Workspace const&) = delete;
+
+  template <typename T>
+  [[nodiscard]] T* as() const noexcept {
+    return reinterpret_cast<T*>(address_);
+  }
+
+ private:
+  Queue& queue_;
+  driver::Address address_ = 0;
+};
+
+}  // namespace myriad::gpu

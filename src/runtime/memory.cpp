@@ -1,0 +1,95 @@
+#include "myriad/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "myriad/error.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/queue_state.hpp"
+
+namespace myriad::detail {
+namespace {
+
+namespace driver = gpu::driver;
+
+/// As the driver aligns, so that code that rests on it behaves alike on both.
+constexpr std::align_val_t alignment{256};
+
+std::int64_t bytes_of(char const* what, std::int64_t count, std::size_t element_bytes) {
+  if (count < 0) throw BadArgument(what, 1, "size", fmt::format("is negative: {}", count));
+  if (count > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(element_bytes))
+    throw BadArgument(what, 1, "size", fmt::format("is too large: {} elements of {} bytes", count, element_bytes));
+  return count * static_cast<std::int64_t>(element_bytes);
+}
+
+void* address(driver::Address a) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a)); }
+driver::Address address(void const* a) { return reinterpret_cast<std::uintptr_t>(a); }
+
+}  // namespace
+
+Memory::Memory() noexcept = default;
+
+Memory::Memory(Queue& queue, Kind kind, std::int64_t count, std::size_t element_bytes) : owner_(queue.state_), kind_(kind) {
+  std::int64_t const bytes = bytes_of(kind == Kind::device ? "DeviceArray" : "PinnedArray", count, element_bytes);
+  if (bytes == 0) return;
+  if (owner_->backend == Backend::cpu) {
+    data_ = ::operator new(static_cast<std::size_t>(bytes), alignment);
+  } else if (kind == Kind::device) {
+    data_ = address(owner_->allocate(bytes));
+  } else {
+    driver::CurrentContext const current(owner_->context->handle());
+    driver::OutsideCapture const outside_capture;
+    driver::Result const result = driver::api().cuMemHostAlloc(&data_, static_cast<std::size_t>(bytes), driver::host_alloc_portable);
+    if (result != driver::Result::success) driver::check(result, "cuMemHostAlloc", fmt::format("{} bytes of pinned memory", bytes).c_str());
+  }
+}
+
+Memory::~Memory() {
+  if (!data_) return;
+  if (owner_->backend == Backend::cpu) {
+    ::operator delete(data_, alignment);
+  } else if (kind_ == Kind::device) {
+    owner_->free(address(data_));
+  } else {
+    try {
+      driver::Api const& cu = driver::api();
+      driver::CurrentContext const current(owner_->context->handle());
+      driver::OutsideCapture const outside_capture;
+      // Copies may still be under way.
+      if (!owner_->capturing()) cu.cuStreamSynchronize(owner_->stream);
+      driver::check(cu.cuMemFreeHost(data_), "cuMemFreeHost");
+    } catch (std::exception const& error) {
+      gpu::message(error.what());
+    }
+  }
+}
+
+Memory::Memory(Memory&& other) noexcept : owner_(std::move(other.owner_)), data_(std::exchange(other.data_, nullptr)), kind_(other.kind_) {}
+Memory& Memory::operator=(Memory&& other) noexcept {
+  Memory old(std::move(*this));
+  owner_ = std::move(other.owner_);
+  data_ = std::exchange(other.data_, nullptr);
+  kind_ = other.kind_;
+  return *this;
+}
+
+std::int64_t Memory::copy(Queue& queue, void const* from, std::int64_t count, std::size_t element_bytes, void* to) {
+  std::int64_t const bytes = bytes_of("copy", count, element_bytes);
+  if (bytes == 0) return bytes;
+  if (!from || !to) throw BadArgument("copy", from ? 3 : 1, from ? "to" : "from", "is a null pointer");
+  Queue::State const& state = *queue.state_;
+  if (state.backend == Backend::cpu) {
+    std::memmove(to, from, static_cast<std::size_t>(bytes));
+  } else if (state.preparing == 0) {
+    // Unified addresses: the driver knows what is where.
+    driver::CurrentContext const current(state.context->handle());
+    driver::check(driver::api().cuMemcpyAsync(address(to), address(from), static_cast<std::size_t>(bytes), state.stream), "cuMemcpyAsync",
+                  "copy");
+  }
+  return bytes;
+}
+
+}  // namespace myriad::detail

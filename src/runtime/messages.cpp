@@ -1,0 +1,54 @@
+#include "runtime/messages.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "myriad/kernels.hpp"
+
+namespace myriad {
+namespace {
+
+struct Handler {
+  std::mutex mutex;
+  MessageHandler handler;
+};
+
+Handler& the_handler() {
+  static auto* const handler = new Handler;  // not destroyed: queues may outlive main
+  return *handler;
+}
+
+}  // namespace
+
+MessageHandler on_message(MessageHandler handler) {
+  std::scoped_lock const lock(the_handler().mutex);
+  return std::exchange(the_handler().handler, std::move(handler));
+}
+
+namespace gpu {
+
+char const* environment(char const* name) noexcept {
+  char const* const value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+void message(std::string const& text) noexcept {
+  try {
+    MessageHandler handler;
+    {
+      std::scoped_lock const lock(the_handler().mutex);
+      handler = the_handler().handler;
+    }
+    if (handler) handler(text);
+  } catch (...) {
+    // A handler's own trouble is not the caller's of a routine.
+  }
+  if (char const* const verbose = environment("MYRIAD_VERBOSE"); verbose && std::strcmp(verbose, "0") != 0)
+    std::fprintf(stderr, "myriad: %s\n", text.c_str());
+}
+
+}  // namespace gpu
+}  // namespace myriad

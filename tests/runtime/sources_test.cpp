@@ -1,0 +1,102 @@
+/// The sources inside the library.
+
+#include "runtime/sources.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "runtime/sha256.hpp"
+#include "test_kernel.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(EmbeddedSources, AreTheFiles) {
+  fs::path const src = fs::path(MYRIAD_SOURCE_DIR) / "src";
+  std::map<std::string, std::string> wanted;
+  for (auto const& entry : fs::recursive_directory_iterator(src)) {
+    if (!entry.is_regular_file()) continue;
+    std::string const name = entry.path().lexically_relative(src).string();
+    std::string const extension = entry.path().extension();
+    bool const of_simt = name.starts_with("simt/") && extension != ".cpp" && entry.path().filename() != "CMakeLists.txt";
+    if (of_simt || extension == ".cuh") wanted[name] = test::text_of(entry.path());
+  }
+  std::map<std::string, std::string> embedded;
+  for (SourceFile const& file : embedded_sources()) embedded[std::string(file.name)] = file.text;
+  EXPECT_EQ(embedded.size(), embedded_sources().size());
+  for (auto const& [name, text] : wanted) {
+    ASSERT_TRUE(embedded.contains(name)) << name;
+    EXPECT_EQ(embedded[name], text) << name;
+  }
+  EXPECT_EQ(embedded.size(), wanted.size());
+}
+
+TEST(EmbeddedSources, TakeAnyCharacterAndLength) {
+  test::TemporaryFolder const folder;
+  std::string every;
+  for (int i = 1; i < 256; ++i) every += static_cast<char>(i);
+  std::string longer = "R\"(not a raw string)\" \\ ; ${x} @x@ [brackets]\n";
+  while (longer.size() < 100000) longer += longer;
+  std::map<std::string, std::string> const files{{"every.cuh", every}, {"longer.cuh", longer}, {"empty.cuh", ""}};
+  std::string list;
+  for (auto const& [name, text] : files) {
+    std::ofstream(folder.path() / name, std::ios::binary) << text;
+    list += (folder.path() / name).string() + "\n";
+  }
+  std::ofstream(folder.path() / "list.txt") << list;
+  auto const run = [&](std::string const& command) { return std::system(command.c_str()); };
+  std::string const out = (folder.path() / "out.cpp").string();
+  ASSERT_EQ(run("cmake -DROOT=" + folder.path().string() + " -DLIST=" + folder.path().string() + "/list.txt -DOUTPUT=" + out + " -P " +
+                MYRIAD_SOURCE_DIR "/cmake/embed_sources.cmake"),
+            0);
+  // The bytes as the generated file has them
+  std::string const code = test::text_of(out);
+  std::size_t at = 0;
+  for (auto const& [name, text] : std::map<std::string, std::string>{{"0", ""}, {"1", every}, {"2", longer}}) {
+    at = code.find("text_" + name + "[] = {", at);
+    ASSERT_NE(at, std::string::npos);
+    std::size_t const end = code.find("0};", at);
+    std::string bytes;
+    for (at = code.find("0x", at); at < end; at = code.find("0x", at + 1))
+      bytes += static_cast<char>(std::stoi(code.substr(at, 4), nullptr, 16));
+    EXPECT_EQ(bytes, text) << name;
+    at = end;
+  }
+  EXPECT_NE(code.find("\"longer.cuh\""), std::string::npos);
+}
+
+TEST(ReachedSources, FollowIncludes) {
+  std::array<SourceFile, 5> const files{
+      SourceFile{"a.cuh", "#pragma once\n#include \"b.hpp\"\n# include  \"simt/c.hpp\" // why\n#include <d.hpp>\n"},
+      {"b.hpp", "#include \"a.cuh\"\n#include \"missing.hpp\"\n"},
+      {"simt/c.hpp", "text"},
+      {"d.hpp", "not by brackets"},
+      {"e.hpp", "// #include \"a.cuh\""}};
+  auto const names = [&](std::string_view header) {
+    std::vector<std::string> out;
+    for (SourceFile const& file : reached_sources(header, files)) out.emplace_back(file.name);
+    return out;
+  };
+  EXPECT_EQ(names("a.cuh"), (std::vector<std::string>{"a.cuh", "b.hpp", "simt/c.hpp"}));
+  EXPECT_EQ(names("e.hpp"), (std::vector<std::string>{"e.hpp"}));
+  EXPECT_TRUE(names("nothing").empty());
+}
+
+TEST(Sha256, AgreesWithTheStandard) {
+  EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(hex(sha256(std::string(1000000, 'a'))), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  // in pieces, across blocks
+  Sha256 pieces;
+  for (int i = 0; i < 1000; ++i) pieces.add(std::string(1000, 'a'));
+  EXPECT_EQ(hex(pieces.finish()), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+}  // namespace
+}  // namespace myriad::gpu
