@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "lu/lu_cpu.hpp"
+#include "lu/lu_gpu.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
@@ -26,15 +27,15 @@ void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info) {
       .same_count(a, pivots, {5, "ipiv"})
       .diagonal_length(pivots, a, {5, "ipiv"})
       .disjoint(pivots, a, {5, "ipiv"}, "a");
-  gpu::require_cpu(queue, "getrf");
-  cpu::getrf(queue, GetrfTask<T>{.a = a, .pivots = pivots, .info = info, .pivoting = true});
+  GetrfTask<T> const task{.a = a, .pivots = pivots, .info = info, .pivoting = true};
+  gpu::on_gpu(queue) ? gpu::getrf(queue, task) : cpu::getrf(queue, task);
 }
 
 template <Element T>
 void getrf_nopiv(Queue& queue, Batch<T> a, int* info) {
   Check("getrf_nopiv", queue).matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
-  gpu::require_cpu(queue, "getrf_nopiv");
-  cpu::getrf(queue, GetrfTask<T>{.a = a, .pivots = {}, .info = info, .pivoting = false});
+  GetrfTask<T> const task{.a = a, .pivots = {}, .info = info, .pivoting = false};
+  gpu::on_gpu(queue) ? gpu::getrf(queue, task) : cpu::getrf(queue, task);
 }
 
 template <Element T>
@@ -70,8 +71,8 @@ void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
         .diagonal_length(pivots, a, {5, "ipiv"})
         .disjoint(pivots, a, {5, "ipiv"}, "a")
         .disjoint(pivots, b, {5, "ipiv"}, "b");
-  gpu::require_cpu(queue, "gesv");
-  cpu::gesv(queue, GesvTask<T>{.a = a, .b = b, .x = b, .factors = a, .pivots = pivots, .info = info, .nan_where_singular = false});
+  GesvTask<T> const task{.a = a, .b = b, .x = b, .factors = a, .pivots = pivots, .info = info, .nan_where_singular = false};
+  gpu::on_gpu(queue) ? gpu::gesv(queue, "gesv", task) : cpu::gesv(queue, task);
 }
 
 template <Element T>
@@ -88,8 +89,8 @@ void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
       .same(cols(b), cols(x), {2, "nrhs"})
       .disjoint(x, a, {7, "x"}, "a")
       .disjoint_or_same(x, b, {7, "x"}, "b");
-  gpu::require_cpu(queue, "solve");
-  cpu::gesv(queue, GesvTask<T>{.a = a, .b = b, .x = x, .factors = {}, .pivots = {}, .info = info, .nan_where_singular = true});
+  GesvTask<T> const task{.a = a, .b = b, .x = x, .factors = {}, .pivots = {}, .info = info, .nan_where_singular = true};
+  gpu::on_gpu(queue) ? gpu::gesv(queue, "solve", task) : cpu::gesv(queue, task);
 }
 
 template <Element T>
@@ -112,8 +113,8 @@ void inverse(Queue& queue, In<T> a, Batch<T> x, int* info) {
       .same(rows(a), rows(x), {1, "n"})
       .same(cols(a), cols(x), {1, "n"})
       .disjoint_or_same(x, a, {4, "x"}, "a");
-  gpu::require_cpu(queue, "inverse");
-  cpu::inverse(queue, InverseTask<T>{.a = a, .pivots = {}, .x = x, .info = info, .factor = true});
+  InverseTask<T> const task{.a = a, .pivots = {}, .x = x, .info = info, .factor = true};
+  gpu::on_gpu(queue) ? gpu::inverse(queue, task) : cpu::inverse(queue, task);
 }
 
 template <Element T>

@@ -1,8 +1,11 @@
 #include "packs/shipped.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
+
+#include "lu/lu_gpu.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -10,7 +13,7 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::initializer_list<Kernels> rooms{};
+constexpr std::array<Kernels, 1> rooms{lu_kernels};
 
 template <typename T>
 bool empty_or_contains(std::vector<T> const& list, auto const& value) {

@@ -43,6 +43,14 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
   if (result != driver::Result::success) driver::check(result, "cuLaunchKernel", kernel.name.c_str());
 }
 
+void clear(Queue& queue, int* data, std::int64_t count) {
+  QueueAccess::State const& state = QueueAccess::state(queue);
+  if (!data || count <= 0 || state.preparing > 0) return;
+  driver::CurrentContext const current(state.context->handle());
+  driver::check(driver::api().cuMemsetD8Async(reinterpret_cast<driver::Address>(data), 0, static_cast<std::size_t>(count) * sizeof(int), state.stream),
+                "cuMemsetD8Async");
+}
+
 Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
   QueueAccess::State& state = QueueAccess::state(queue);
   if (state.preparing == 0) address_ = state.allocate(bytes);

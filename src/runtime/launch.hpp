@@ -43,6 +43,9 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& 
   launch(queue, kernel, grid, static_cast<void const*>(&params));
 }
 
+/// Enqueues zeros into `count` numbers, for what has no kernel to write it; nothing where `data` is null.
+void clear(Queue& queue, int* data, std::int64_t count);
+
 /// Device memory for one call, in stream order: from the queue's pool, given back when this goes, which may be before the work that uses it
 /// has run. Null for 0 bytes and while the queue is prepared.
 class Workspace {

@@ -1,0 +1,19 @@
+#pragma once
+/// LU on a GPU.
+
+#include "lu/lu.hpp"
+#include "packs/shipped.hpp"
+
+namespace myriad::gpu {
+
+template <typename T>
+void getrf(Queue& queue, GetrfTask<T> const& task);
+template <typename T>
+void gesv(Queue& queue, char const* routine, GesvTask<T> const& task);
+template <typename T>
+void inverse(Queue& queue, InverseTask<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> lu_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu

@@ -1,0 +1,106 @@
+#pragma once
+/// LU, solve and inverse of many matrices of up to 32 rows and columns, each read once and written once.
+
+#include "lu/lu_rows.cuh"
+#include "lu/lu_tiny_config.cuh"
+
+namespace myriad {
+
+/// Launch: any number of blocks of C.threads() threads with LuTinyMemory(sizeof(T), C).bytes of dynamic shared memory.
+template <typename T, LuTiny C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArguments<T> const args) {
+  using namespace simt;
+  constexpr LuTinyMemory memory(sizeof(T), C);
+  constexpr bool by_rows = is_by_rows(C.a);
+  using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()>, LuAcrossLanes<T, C.m, C.n, C.nrhs, C.lanes, C.ragged()>>;
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), by_rows> a(shared_memory());
+  Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), by_rows> x(shared_memory() + memory.x);
+  Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), false> pivots(shared_memory() + memory.pivots);
+  int const q = thread_index() / C.lanes;
+  int const lane = thread_index() % C.lanes;
+  T* const buffer = reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix);
+
+  for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
+    int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
+    Index const b = first + q;
+    a.template load<C.a>(args.a, first, active);
+    if constexpr (C.solves()) x.template load<C.b>(args.b, first, active);
+    wait_copies();
+    sync_block();
+
+    Lu lu(lane, buffer);
+    SIMT_UNROLL
+    for (int r = 0; r < lu.held; ++r) {
+      SIMT_UNROLL
+      for (int j = 0; j < C.n; ++j) lu.at(r, j) = lu.exists(r) ? conjugate_if(args.a.conjugated, a.at(q, lu.row(r), j)) : from_real<T>(0);
+      SIMT_UNROLL
+      for (int j = 0; j < C.nrhs; ++j) lu.rhs(r, j) = lu.exists(r) ? conjugate_if(args.b.conjugated, x.at(q, lu.row(r), j)) : from_real<T>(0);
+    }
+    // Of a ragged batch the last steps may find the identity, which they leave alone.
+    int const rows = !C.ragged() || q >= active ? C.m : args.a.rows_of(b);
+    int const steps = !C.ragged() || q >= active ? smaller(C.m, C.n) : smaller(rows, args.a.cols_of(b));
+
+    if constexpr (C.job == LuJob::inverse) {
+      lu.invert(rows, steps, [&](int k, int column) { pivots.at(q, k, 0) = column; });
+      sync_warp();
+      SIMT_UNROLL
+      for (int j = 0; j < C.n; ++j) {
+        int const column = pivots.at(q, j, 0);
+        SIMT_UNROLL
+        for (int r = 0; r < lu.held; ++r)
+          if (lu.exists(r)) a.at(q, lu.position(r), column) = lu.info ? not_a_number<T>() : conjugate_if(args.result.conjugated, lu.at(r, j));
+      }
+    } else {
+      // Across lanes a finished column goes to its place in the tile, where only its own lane has been; its rows are sorted later.
+      lu.template factor<C.pivoting(), C.writes_factors()>(
+          rows, steps,
+          [&](int k, int p) {
+            if (lane == 0) pivots.at(q, k, 0) = p + 1;
+          },
+          [&](int r, int k, T value) { a.at(q, lu.row(r), k) = value; });
+      if constexpr (C.solves()) lu.substitute_back([&](int r, int k) { return a.at(q, lu.row(r), k); });
+      if constexpr (C.writes_factors()) {
+        if constexpr (C.lanes > 1) {
+          SIMT_UNROLL
+          for (int r = 0; r < lu.held; ++r) {
+            SIMT_UNROLL
+            for (int j = 0; j < C.n; ++j)
+              if (j < lu.steps && lu.exists(r)) lu.at(r, j) = a.at(q, lu.row(r), j);
+          }
+        }
+        sync_warp();
+        SIMT_UNROLL
+        for (int r = 0; r < lu.held; ++r) {
+          SIMT_UNROLL
+          for (int j = 0; j < C.n; ++j)
+            if (lu.exists(r)) a.at(q, lu.position(r), j) = conjugate_if(args.result.conjugated, lu.at(r, j));
+        }
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < lu.held; ++r) {
+        if (!lu.exists(r)) continue;
+        int const i = lu.position(r);
+        SIMT_UNROLL
+        for (int j = 0; j < C.nrhs; ++j) {
+          T value = conjugate_if(args.x.conjugated, lu.rhs(r, j));
+          if (lu.info) {
+            if (args.nan_where_singular)
+              value = not_a_number<T>();
+            else if (q < active && i < args.x.rows_of(b) && j < args.x.cols_of(b))
+              value = *args.x.at(b, i, j);
+          }
+          x.at(q, i, j) = value;
+        }
+      }
+    }
+    sync_block();
+    if constexpr (C.job != LuJob::solve) a.template store<C.result>(args.result, first, active);
+    if constexpr (C.solves()) x.template store<C.x>(args.x, first, active);
+    if constexpr (C.job != LuJob::inverse && C.pivoting())
+      if (args.pivots.given()) pivots.template store<C.pivots>(args.pivots, first, active);
+    if (args.info && lane == 0 && q < active) args.info[b] = lu.info;
+    if (first + block_count() * C.matrices < args.a.count) sync_block();
+  }
+}
+
+}  // namespace myriad

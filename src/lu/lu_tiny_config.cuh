@@ -1,0 +1,63 @@
+#pragma once
+/// LU of matrices of up to 32 rows and columns on a GPU: what host and kernel share.
+
+#include "simt/tile.hpp"
+
+namespace myriad {
+
+/// Which result a kernel gives.
+enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse };
+
+/// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
+struct LuTiny {
+  LuJob job;
+  int m, n;
+  int nrhs;  ///< right-hand sides beside the matrix, where the job is to solve; else 0
+  int lanes, matrices;
+  int blocks_per_sm;      ///< for which registers have to suffice; 0: as the compiler likes
+  simt::Layout a;         ///< layouts of the batches of the same names below
+  simt::Layout result;    ///< of the factors or the inverse
+  simt::Layout b, x;      ///< where the job is to solve
+  simt::Layout pivots;    ///< packed_columns or columns
+  constexpr bool operator==(LuTiny const&) const = default;
+
+  SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
+  SIMT_INLINE constexpr bool solves() const { return job == LuJob::solve || job == LuJob::solve_and_factor; }
+  SIMT_INLINE constexpr bool pivoting() const { return job != LuJob::factor_without_pivoting; }
+  SIMT_INLINE constexpr bool writes_factors() const { return job != LuJob::solve && job != LuJob::inverse; }
+  /// Whether a matrix may be smaller than m by n.
+  SIMT_INLINE constexpr bool ragged() const { return !simt::is_packed(a); }
+};
+
+/// The dynamic shared memory of a block, one part after the other; in bytes.
+struct LuTinyMemory {
+  int x, pivots, buffer;
+  int buffer_of_matrix;
+  int bytes;
+
+  SIMT_INLINE constexpr LuTinyMemory(int element_bytes, LuTiny const& c) {
+    using simt::ceil_div;
+    bool const by_rows = simt::is_by_rows(c.a);
+    int const per_chunk = 16 / element_bytes;
+    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, by_rows).bytes;
+    pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, by_rows).bytes : 0);
+    buffer = pivots + (c.pivoting() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, false).bytes : 0);
+    // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
+    // banks.
+    buffer_of_matrix = c.lanes == 1 ? 0 : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);
+    bytes = buffer + buffer_of_matrix * c.matrices;
+  }
+};
+
+template <typename T>
+struct LuTinyArguments {
+  simt::Matrices<T const> a;
+  simt::Matrices<T> result;    ///< the factors or the inverse; may be a
+  simt::Matrices<int> pivots;  ///< where they are wanted
+  simt::Matrices<T const> b;   ///< where the job is to solve
+  simt::Matrices<T> x;         ///< may be b
+  int* info;                   ///< or null
+  bool nan_where_singular;     ///< of x; otherwise it is left as it is
+};
+
+}  // namespace myriad

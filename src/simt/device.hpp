@@ -1,0 +1,85 @@
+#pragma once
+/// The primitives of kernels, on a GPU. Each has its twin of the same name in simt/host.hpp.
+
+#define SIMT_INLINE __device__ __forceinline__
+#define SIMT_KERNEL __global__
+#define SIMT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#define SIMT_UNROLL _Pragma("unroll")
+#define SIMT_LOOP _Pragma("unroll 1")
+
+namespace myriad::simt {
+
+inline constexpr int warp_size = 32;
+
+__device__ __forceinline__ int thread_index() { return static_cast<int>(threadIdx.x); }
+/// The number of this thread in its warp.
+__device__ __forceinline__ int lane_index() { return static_cast<int>(threadIdx.x % 32); }
+__device__ __forceinline__ long long block_index() { return blockIdx.x; }
+__device__ __forceinline__ long long block_count() { return gridDim.x; }
+
+/// Every thread of the block arrives, and what each wrote to shared memory is seen by all.
+__device__ __forceinline__ void sync_block() { __syncthreads(); }
+/// As sync_block, for the lanes of a warp.
+__device__ __forceinline__ void sync_warp() { __syncwarp(); }
+
+/// The dynamic shared memory of the block, aligned to 128 bytes.
+__device__ __forceinline__ char* shared_memory() {
+  extern __shared__ __align__(128) char myriad_shared_memory[];
+  return myriad_shared_memory;
+}
+
+/// The value of the lane whose number differs by `mask`; for numbers.
+template <typename T>
+__device__ __forceinline__ T shuffle_xor(T value, int mask) {
+  return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+/// The value of lane `source`; for numbers.
+template <typename T>
+__device__ __forceinline__ T shuffle(T value, int source) {
+  return __shfl_sync(0xffffffffu, value, source);
+}
+/// Bit l is set where `condition` holds in lane l.
+__device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
+
+/// Starts a copy of 16 bytes from global to shared memory, both aligned to 16 bytes; complete after wait_copies and a barrier.
+__device__ __forceinline__ void copy_async_16(void* to_shared, void const* from_global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
+               "l"(from_global)
+               : "memory");
+}
+/// Returns when the copies of this thread have arrived.
+__device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/// 16 bytes that are moved at once.
+struct alignas(16) Chunk {
+  unsigned words[4];
+};
+__device__ __forceinline__ Chunk load_chunk(void const* from) {
+  uint4 const x = *static_cast<uint4 const*>(from);
+  return {{x.x, x.y, x.z, x.w}};
+}
+__device__ __forceinline__ void store_chunk(void* to, Chunk x) {
+  *static_cast<uint4*>(to) = make_uint4(x.words[0], x.words[1], x.words[2], x.words[3]);
+}
+
+/// The number of the lowest bit that is set, from zero; of none -1.
+__device__ __forceinline__ int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
+
+__device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }
+__device__ __forceinline__ double quiet_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
+
+/// 1 / x to about one unit in the last place, for x whose reciprocal is a normal number: Newton's iteration on the hardware's estimate.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return fmaf(y, fmaf(-x, y, 1.0f), y);
+}
+__device__ __forceinline__ double reciprocal(double x) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  y = fma(y, fma(-x, y, 1.0), y);
+  return fma(y, fma(-x, y, 1.0), y);
+}
+
+}  // namespace myriad::simt

@@ -1,0 +1,238 @@
+// Compiled without the thread sanitizer (see CMakeLists.txt): what fibers tell each other here is none of its business, and what orders the
+// memory of the kernel is said by release and acquire.
+
+#include "simt/host.hpp"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+// Null where the program has no such sanitizer.
+extern "C" {
+[[gnu::weak]] void* __tsan_get_current_fiber();
+[[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
+[[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
+[[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+[[gnu::weak]] void __tsan_acquire(void* address);
+[[gnu::weak]] void __tsan_release(void* address);
+[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, void const* bottom, std::size_t size);
+[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack_save, void const** bottom_old, std::size_t* size_old);
+}
+
+namespace myriad::simt {
+namespace {
+
+constexpr std::size_t stack_bytes = 512 * 1024;
+
+void release(void* what) {
+  if (__tsan_release) __tsan_release(what);
+}
+void acquire(void* what) {
+  if (__tsan_acquire) __tsan_acquire(what);
+}
+
+/// Threads that wait for one another: a block or a warp.
+struct Barrier {
+  int size = 0;
+  int arrived = 0;
+  long long round = 0;
+};
+
+struct Warp {
+  Barrier barrier;
+  std::array<std::array<host::Slot, warp_size>, 2> slots;
+};
+
+/// An execution with a stack of its own, as the sanitizers want to know it.
+struct Context {
+  ucontext_t context;
+  void const* stack = nullptr;
+  std::size_t stack_size = 0;
+  void* tsan = nullptr;
+};
+
+/// Leaves `from`, which may be resumed unless it is `done`, for `to`.
+void switch_context(Context& from, Context& to, bool done) {
+  void* fake_stack = nullptr;
+  if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(done ? nullptr : &fake_stack, to.stack, to.stack_size);
+  if (__tsan_switch_to_fiber) __tsan_switch_to_fiber(to.tsan, 1);  // 1: nothing is ordered by this
+  swapcontext(&from.context, &to.context);
+  if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+}
+
+struct Fiber {
+  Context context;
+  std::unique_ptr<char[]> stack;
+  int index = 0;
+  bool finished = false;
+  Barrier* waits_for = nullptr;
+  long long round = 0;
+  long long exchanges = 0;
+  std::vector<host::Copy> copies;
+  std::exception_ptr error;
+};
+
+struct Block {
+  long long index = 0, count = 0;
+  std::vector<Fiber> fibers;
+  std::vector<Warp> warps;
+  Barrier barrier;
+  struct Free {
+    void operator()(char* p) const { ::operator delete(p, std::align_val_t(128)); }
+  };
+  std::unique_ptr<char, Free> shared;
+  void (*kernel)(void const*) = nullptr;
+  void const* argument = nullptr;
+  Context scheduler;
+  char begun = 0, ended = 0;  ///< their addresses stand for what orders kernel and caller
+};
+
+thread_local Block* block = nullptr;
+thread_local Fiber* current = nullptr;
+
+Warp& my_warp() { return block->warps[static_cast<std::size_t>(current->index / warp_size)]; }
+
+void fiber_main() {
+  if (__sanitizer_finish_switch_fiber)
+    __sanitizer_finish_switch_fiber(nullptr, &block->scheduler.stack, &block->scheduler.stack_size);
+  acquire(&block->begun);
+  try {
+    block->kernel(block->argument);
+  } catch (...) {
+    current->error = std::current_exception();
+  }
+  release(&block->ended);
+  current->finished = true;
+  switch_context(current->context, block->scheduler, true);
+}
+
+/// Returns when all of the barrier's threads are here.
+void arrive(Barrier& barrier) {
+  if (++barrier.arrived == barrier.size) {
+    barrier.arrived = 0;
+    ++barrier.round;
+    return;
+  }
+  current->waits_for = &barrier;
+  current->round = barrier.round;
+  switch_context(current->context, block->scheduler, false);
+}
+
+void sync(Barrier& barrier) {
+  release(&barrier);
+  arrive(barrier);
+  acquire(&barrier);
+}
+
+std::array<host::Slot, warp_size> const& exchange_all(host::Slot mine) {
+  Warp& warp = my_warp();
+  // Two sets of slots: who writes the value after next has seen all lanes arrive with the next, and so be done with this one.
+  auto& slots = warp.slots[static_cast<std::size_t>(current->exchanges++ % 2)];
+  slots[static_cast<std::size_t>(current->index % warp_size)] = mine;
+  arrive(warp.barrier);
+  return slots;
+}
+
+void run_block() {
+  for (Fiber& fiber : block->fibers) {
+    fiber.finished = false;
+    fiber.waits_for = nullptr;
+    fiber.exchanges = 0;
+    getcontext(&fiber.context.context);
+    fiber.context.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.context.uc_stack.ss_size = stack_bytes;
+    fiber.context.context.uc_link = nullptr;
+    makecontext(&fiber.context.context, fiber_main, 0);
+    if (__tsan_create_fiber) fiber.context.tsan = __tsan_create_fiber(0);
+  }
+  release(&block->begun);
+  std::size_t left = block->fibers.size();
+  while (left > 0) {
+    bool moved = false;
+    for (Fiber& fiber : block->fibers) {
+      if (fiber.finished || (fiber.waits_for && fiber.waits_for->round == fiber.round)) continue;
+      fiber.waits_for = nullptr;
+      moved = true;
+      current = &fiber;
+      switch_context(block->scheduler, fiber.context, false);
+      if (fiber.finished) --left;
+    }
+    if (!moved) throw std::logic_error("simt: threads of a block wait for others that do not come");
+  }
+  acquire(&block->ended);
+  for (Fiber& fiber : block->fibers) {
+    if (__tsan_destroy_fiber) __tsan_destroy_fiber(fiber.context.tsan);
+    if (fiber.error) std::rethrow_exception(fiber.error);
+    if (!fiber.copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
+  }
+}
+
+}  // namespace
+
+int thread_index() { return current->index; }
+int lane_index() { return current->index % warp_size; }
+long long block_index() { return block->index; }
+long long block_count() { return block->count; }
+char* shared_memory() { return block->shared.get(); }
+
+void sync_block() { sync(block->barrier); }
+void sync_warp() { sync(my_warp().barrier); }
+
+unsigned ballot(bool condition) {
+  auto const& slots = exchange_all({{condition, 0}});
+  unsigned result = 0;
+  for (int lane = 0; lane < my_warp().barrier.size; ++lane)
+    if (slots[static_cast<std::size_t>(lane)].words[0]) result |= 1U << lane;
+  return result;
+}
+
+namespace host {
+
+Slot exchange(Slot mine, int source) { return exchange_all(mine)[static_cast<std::size_t>(source)]; }
+
+void copy_later(Copy copy) { current->copies.push_back(copy); }
+Copy next_copy() {
+  if (current->copies.empty()) return {};
+  Copy const copy = current->copies.back();
+  current->copies.pop_back();
+  return copy;
+}
+
+void run(long long blocks, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument) {
+  Block mine;
+  mine.count = blocks;
+  mine.kernel = kernel;
+  mine.argument = argument;
+  mine.fibers.resize(static_cast<std::size_t>(threads));
+  mine.warps.resize(static_cast<std::size_t>((threads + warp_size - 1) / warp_size));
+  mine.barrier.size = threads;
+  for (std::size_t w = 0; w < mine.warps.size(); ++w)
+    mine.warps[w].barrier.size = std::min(warp_size, threads - static_cast<int>(w) * warp_size);
+  for (std::size_t t = 0; t < mine.fibers.size(); ++t) {
+    Fiber& fiber = mine.fibers[t];
+    fiber.index = static_cast<int>(t);
+    fiber.stack = std::make_unique<char[]>(stack_bytes);
+    fiber.context.stack = fiber.stack.get();
+    fiber.context.stack_size = stack_bytes;
+  }
+  if (__tsan_get_current_fiber) mine.scheduler.tsan = __tsan_get_current_fiber();
+  struct Current {
+    explicit Current(Block* b) { block = b; }
+    ~Current() { block = nullptr; }
+  } const here(&mine);
+  for (mine.index = 0; mine.index < blocks; ++mine.index) {
+    // Of the size asked for, so that the address sanitizer knows where it ends.
+    auto const bytes = static_cast<std::size_t>(shared_bytes);
+    mine.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(128))));
+    std::fill_n(mine.shared.get(), bytes, static_cast<char>(-1));
+    run_block();
+  }
+}
+
+}  // namespace host
+}  // namespace myriad::simt

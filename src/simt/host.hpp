@@ -1,0 +1,104 @@
+#pragma once
+/// The primitives of kernels, on a CPU: the twin of simt/device.hpp, for tests under the sanitizers.
+///
+/// A block runs as fibers of one thread, one per GPU thread, that take turns at barriers. The thread sanitizer is told what orders memory,
+/// and only that: barriers do, shuffles and votes do not. Asynchronous copies arrive at wait_copies and not before. Shared memory begins
+/// with garbage and is an allocation of its own, so that the address sanitizer sees its end.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+#define SIMT_INLINE inline
+#define SIMT_KERNEL
+#define SIMT_BOUNDS(threads, blocks)
+#define SIMT_UNROLL
+#define SIMT_LOOP
+
+namespace myriad::simt {
+
+inline constexpr int warp_size = 32;
+
+int thread_index();
+int lane_index();
+long long block_index();
+long long block_count();
+void sync_block();
+void sync_warp();
+char* shared_memory();
+
+namespace host {
+/// What a lane hands to its warp.
+struct Slot {
+  unsigned long long words[2];
+};
+/// Hands `mine` to the warp and, when all lanes have done so, returns what lane `source` did.
+Slot exchange(Slot mine, int source);
+struct Copy {
+  void* to;
+  void const* from;
+};
+void copy_later(Copy copy);
+/// A copy that this thread has not waited for, which is then forgotten; without any, null pointers.
+Copy next_copy();
+void run(long long blocks, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
+}  // namespace host
+
+/// Runs `kernel(argument)` in every thread of `blocks` blocks. Throws std::logic_error where threads of a block wait at different barriers.
+template <typename Argument>
+void run(long long blocks, int threads, int shared_bytes, void (*kernel)(Argument), Argument const& argument) {
+  struct Call {
+    void (*kernel)(Argument);
+    Argument const* argument;
+  } const call{kernel, &argument};
+  host::run(
+      blocks, threads, shared_bytes,
+      [](void const* c) {
+        auto const* const my = static_cast<Call const*>(c);
+        my->kernel(*my->argument);
+      },
+      &call);
+}
+
+template <typename T>
+T shuffle(T value, int source) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(host::Slot));
+  host::Slot slot{};
+  std::memcpy(&slot, &value, sizeof(T));
+  slot = host::exchange(slot, source & (warp_size - 1));
+  std::memcpy(&value, &slot, sizeof(T));
+  return value;
+}
+template <typename T>
+T shuffle_xor(T value, int mask) {
+  return shuffle(value, lane_index() ^ mask);
+}
+unsigned ballot(bool condition);
+
+inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global}); }
+inline void wait_copies() {
+  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, 16);
+}
+
+struct alignas(16) Chunk {
+  unsigned words[4];
+};
+inline Chunk load_chunk(void const* from) { return *static_cast<Chunk const*>(std::assume_aligned<16>(from)); }
+inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_aligned<16>(to)) = x; }
+
+inline int lowest_bit(unsigned bits) { return bits == 0 ? -1 : std::countr_zero(bits); }
+inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
+inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }
+inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
+inline float reciprocal(float x) { return 1.0F / x; }
+inline double reciprocal(double x) { return 1.0 / x; }
+using std::fabs;
+using std::fma;
+inline float fabsf(float x) { return std::fabs(x); }
+inline float fmaf(float x, float y, float z) { return std::fma(x, y, z); }
+
+}  // namespace myriad::simt

@@ -1,0 +1,8 @@
+#pragma once
+/// For whom this is compiled: NVRTC (or nvcc), or a plain C++ compiler with the host twin of a GPU.
+
+#if defined(__CUDACC__)
+#include "simt/device.hpp"
+#else
+#include "simt/host.hpp"
+#endif

@@ -1,0 +1,171 @@
+#pragma once
+/// Element types, sizes and small arithmetic of the kernels. Compiles for the device, where there is no standard library, and for the host.
+
+#include "simt/target.hpp"
+
+namespace myriad::simt {
+
+using Index = long long;  ///< sizes, strides and offsets that multiply
+
+/// A complex number; laid out as std::complex and as the interleaved complex numbers of every library.
+template <typename R>
+struct alignas(2 * sizeof(R)) Complex {
+  R re, im;
+};
+
+template <typename T>
+struct Traits {
+  using Real = T;
+  static constexpr bool complex = false;
+};
+template <typename R>
+struct Traits<Complex<R>> {
+  using Real = R;
+  static constexpr bool complex = true;
+};
+template <typename T>
+struct Traits<T const> : Traits<T> {};
+
+template <typename T>
+using Real = typename Traits<T>::Real;
+template <typename T>
+inline constexpr bool is_complex = Traits<T>::complex;
+
+template <typename R>
+SIMT_INLINE Complex<R> operator+(Complex<R> x, Complex<R> y) {
+  return {x.re + y.re, x.im + y.im};
+}
+template <typename R>
+SIMT_INLINE Complex<R> operator-(Complex<R> x, Complex<R> y) {
+  return {x.re - y.re, x.im - y.im};
+}
+template <typename R>
+SIMT_INLINE Complex<R> operator-(Complex<R> x) {
+  return {-x.re, -x.im};
+}
+template <typename R>
+SIMT_INLINE Complex<R> operator*(Complex<R> x, Complex<R> y) {
+  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+template <typename R>
+SIMT_INLINE Complex<R> operator*(R x, Complex<R> y) {
+  return {x * y.re, x * y.im};
+}
+template <typename R>
+SIMT_INLINE bool operator==(Complex<R> x, Complex<R> y) {
+  return x.re == y.re && x.im == y.im;
+}
+
+template <typename T>
+SIMT_INLINE T from_real(Real<T> x) {
+  if constexpr (is_complex<T>)
+    return {x, Real<T>(0)};
+  else
+    return x;
+}
+template <typename T>
+SIMT_INLINE T conjugate_if(bool conjugate, T x) {
+  if constexpr (is_complex<T>)
+    return {x.re, conjugate ? -x.im : x.im};
+  else
+    return x;
+}
+
+SIMT_INLINE float multiply_add(float x, float y, float z) { return fmaf(x, y, z); }
+SIMT_INLINE double multiply_add(double x, double y, double z) { return fma(x, y, z); }
+/// x y + z
+template <typename R>
+SIMT_INLINE Complex<R> multiply_add(Complex<R> x, Complex<R> y, Complex<R> z) {
+  return {multiply_add(-x.im, y.im, multiply_add(x.re, y.re, z.re)), multiply_add(x.im, y.re, multiply_add(x.re, y.im, z.im))};
+}
+/// z - x y
+template <typename T>
+SIMT_INLINE T subtract_product(T z, T x, T y) {
+  return multiply_add(-x, y, z);
+}
+
+SIMT_INLINE float magnitude(float x) { return fabsf(x); }
+SIMT_INLINE double magnitude(double x) { return fabs(x); }
+/// |re| + |im|, by which LAPACK compares complex pivots.
+template <typename R>
+SIMT_INLINE R magnitude(Complex<R> x) {
+  return magnitude(x.re) + magnitude(x.im);
+}
+
+/// 2 to the power of `of_double`, or, where R is float, of `of_float`.
+template <typename R, int of_double, int of_float>
+inline constexpr R power_of_two = [] {
+  R power = 1;
+  int const exponent = sizeof(R) == 4 ? of_float : of_double;
+  for (int i = 0; i < (exponent < 0 ? -exponent : exponent); ++i) power *= exponent < 0 ? R(0.5) : R(2);
+  return power;
+}();
+
+/// 1 / x of a complex number (Smith 1962); reciprocal of real numbers is a primitive.
+template <typename R>
+SIMT_INLINE Complex<R> reciprocal(Complex<R> x) {
+  bool const wide = magnitude(x.re) >= magnitude(x.im);
+  R const large = wide ? x.re : x.im;
+  R const small = wide ? x.im : x.re;
+  R const ratio = small * reciprocal(large);
+  R const inverse = reciprocal(multiply_add(small, ratio, large));
+  return {wide ? inverse : ratio * inverse, -(wide ? ratio * inverse : inverse)};
+}
+
+template <bool first, typename A, typename B>
+struct ChooseType {
+  using type = A;
+};
+template <typename A, typename B>
+struct ChooseType<false, A, B> {
+  using type = B;
+};
+template <bool first, typename A, typename B>
+using Choose = typename ChooseType<first, A, B>::type;
+
+/// 16 bytes as elements.
+template <typename T>
+union Chunked {
+  SIMT_INLINE Chunked() : chunk{} {}
+  SIMT_INLINE explicit Chunked(Chunk c) : chunk(c) {}
+  Chunk chunk;
+  T x[16 / sizeof(T)];
+};
+
+/// Exchanges x and y where `here`; a select, not a branch.
+template <typename T>
+SIMT_INLINE void exchange_if(bool here, T& x, T& y) {
+  T const former = x;
+  x = here ? y : x;
+  y = here ? former : y;
+}
+
+SIMT_INLINE constexpr int ceil_div(int x, int y) { return (x + y - 1) / y; }
+template <typename T>
+SIMT_INLINE constexpr T smaller(T x, T y) {
+  return x < y ? x : y;
+}
+template <typename T>
+SIMT_INLINE constexpr T larger(T x, T y) {
+  return x > y ? x : y;
+}
+
+/// An unsigned number that orders magnitudes as they are, with NaN above all: what every lane agrees on.
+SIMT_INLINE unsigned ordered_bits(float x) { return bits_of(x); }
+SIMT_INLINE unsigned long long ordered_bits(double x) { return bits_of(x); }
+
+/// The leading 32 of ordered bits.
+SIMT_INLINE unsigned leading_bits(unsigned bits) { return bits; }
+SIMT_INLINE unsigned leading_bits(unsigned long long bits) { return static_cast<unsigned>(bits >> 32); }
+
+/// NaN, of a complex type in both parts.
+template <typename T>
+SIMT_INLINE T not_a_number() {
+  Real<T> const nan = Real<T>(quiet_nan());
+  if constexpr (is_complex<T>)
+    return {nan, nan};
+  else
+    return nan;
+}
+
+}  // namespace myriad::simt
