@@ -31,6 +31,8 @@ void add_cholesky(CLI::App& app, Action& action);
 void add_qr(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
+void add_cache(CLI::App& app, Action& action);
+void add_pack(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 
 }  // namespace myriad::cli

@@ -129,9 +129,8 @@ namespace {
 Queue open_queue(Options const& options) {
   try {
     return Queue({.backend = parse_backend(options.backend), .threads = options.threads});
-  } catch (Unavailable const&) {
-    throw UsageError(
-        fmt::format("--backend {}: there is no such backend in this build or on this machine (see myriad info)", options.backend));
+  } catch (Unavailable const& reason) {
+    throw UsageError(fmt::format("--backend {}: {} (see myriad info)", options.backend, reason.what()));
   }
 }
 

@@ -46,6 +46,8 @@ int run(int argc, char** argv) {
   add_qr(app, action);
   add_convert(app, action);
   add_info(app, action);
+  add_cache(app, action);
+  add_pack(app, action);
   add_bench(app, action);
 
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* sub) { return sub->check_name(argv[1]); }).empty())

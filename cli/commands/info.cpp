@@ -59,10 +59,60 @@ struct BackendState {
 BackendState probe(char const* name, Backend backend) {
   try {
     Queue const queue({.backend = backend});
+    if (queue.backend() == Backend::gpu) return {name, fmt::format("{}, the first of {}", queue.device().name, devices().size()), true};
     return {name, fmt::format("{} thread{}", queue.threads(), queue.threads() == 1 ? "" : "s"), true};
   } catch (Unavailable const& problem) {
     return {name, problem.what(), false};
   }
+}
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+nlohmann::json gpu_json(GpuReport const& report) {
+  nlohmann::json out{{"driver", report.driver_version > 0 ? version_text(report.driver_version) : ""},
+                     {"driver_problem", report.driver_problem},
+                     {"devices", nlohmann::json::array()},
+                     {"nvrtc",
+                      {{"version", report.compiler_version > 0 ? version_text(report.compiler_version) : ""},
+                       {"path", report.compiler_path},
+                       {"archs", report.compiler_archs},
+                       {"tried", report.tried}}},
+                     {"cache", {{"folder", report.cache_folder}, {"problem", report.cache_problem}}},
+                     {"packs", nlohmann::json::array()}};
+  for (Device const& d : report.devices)
+    out["devices"].push_back({{"ordinal", d.ordinal},
+                              {"name", d.name},
+                              {"compute_capability", fmt::format("{}.{}", d.major, d.minor)},
+                              {"multiprocessors", d.multiprocessors},
+                              {"memory_bytes", d.memory_bytes},
+                              {"l2_bytes", d.l2_bytes},
+                              {"shared_memory_per_multiprocessor", d.shared_memory_per_multiprocessor},
+                              {"shared_memory_per_block", d.shared_memory_per_block}});
+  for (GpuReport::Pack const& pack : report.packs)
+    out["packs"].push_back({{"path", pack.path}, {"kernels", pack.kernels}, {"problem", pack.problem}});
+  return out;
+}
+
+void print_gpu(GpuReport const& report) {
+  if (report.driver_problem.empty())
+    fmt::print("driver     CUDA {}\n", version_text(report.driver_version));
+  else
+    fmt::print("driver     {}\n", report.driver_problem);
+  for (Device const& d : report.devices)
+    fmt::print("gpu {}      {}, sm_{}{}, {} multiprocessors, {}, L2 {}, shared memory {} a multiprocessor, {} a block\n", d.ordinal, d.name,
+               d.major, d.minor, d.multiprocessors, size_text(static_cast<double>(d.memory_bytes)),
+               size_text(static_cast<double>(d.l2_bytes)), size_text(d.shared_memory_per_multiprocessor),
+               size_text(d.shared_memory_per_block));
+  if (report.compiler_version > 0) {
+    fmt::print("nvrtc      {}, {}\n", version_text(report.compiler_version), report.compiler_path);
+  } else {
+    fmt::print("nvrtc      not found; tried\n");
+    for (std::string const& place : report.tried) fmt::print("             {}\n", place);
+  }
+  fmt::print("kernels    {}{}\n", report.cache_folder.empty() ? "not kept" : "kept in " + report.cache_folder,
+             report.cache_problem.empty() ? "" : "; not used: " + report.cache_problem);
+  for (GpuReport::Pack const& pack : report.packs)
+    fmt::print("pack       {}\n", pack.problem.empty() ? fmt::format("{}, {} kernels", pack.path, pack.kernels) : pack.problem);
 }
 
 int run(bool as_json) {
@@ -74,6 +124,7 @@ int run(bool as_json) {
   std::vector<std::pair<char const*, long>> const caches{
       {"L1d", ::sysconf(_SC_LEVEL1_DCACHE_SIZE)}, {"L2", ::sysconf(_SC_LEVEL2_CACHE_SIZE)}, {"L3", ::sysconf(_SC_LEVEL3_CACHE_SIZE)}};
   std::vector<BackendState> const backends{probe("cpu", Backend::cpu), probe("gpu", Backend::gpu)};
+  GpuReport const report = gpu_report();
   std::vector<std::pair<char const*, std::string>> const versions{
       {"myriad", MYRIAD_VERSION},
       {"compiler", __VERSION__},
@@ -93,6 +144,7 @@ int run(bool as_json) {
       if (size > 0) out["cache_bytes"][name] = size;
     for (BackendState const& b : backends) out["backends"][b.name] = {{"usable", b.usable}, {"state", b.state}};
     for (auto const& [name, version] : versions) out["versions"][name] = version;
+    out["gpu"] = gpu_json(report);
     fmt::print("{}\n", out.dump(2));
     return exit_good;
   }
@@ -105,6 +157,7 @@ int run(bool as_json) {
   if (!cache_text.empty()) fmt::print("caches     {}\n", cache_text);
   fmt::print("memory     {}\n", size_text(memory));
   for (BackendState const& b : backends) fmt::print("{} backend {}\n", b.name, b.usable ? b.state : "not usable: " + b.state);
+  print_gpu(report);
   for (auto const& [name, version] : versions)
     if (name != std::string("myriad")) fmt::print("{:<13} {}\n", name, version);
   return exit_good;

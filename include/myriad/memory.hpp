@@ -37,6 +37,7 @@ class MYRIAD_API Memory {
   std::shared_ptr<Queue::State> owner_;
   void* data_ = nullptr;
   Kind kind_ = Kind::device;
+  bool of_graph_ = false;  ///< taken while the stream was captured
 };
 
 }  // namespace detail
@@ -51,6 +52,7 @@ void copy(Queue& queue, T const* from, std::int64_t count, T* to) {
 }
 
 /// Elements in memory of the queue's processor: GPU memory from the queue's pool, taken and given back in stream order. Not initialised.
+/// One that is made while the stream is being captured is part of the graph and has to go before the capture ends.
 template <typename T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>);

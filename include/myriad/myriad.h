@@ -78,15 +78,47 @@ typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU 
 ///
 /// Any number of threads may use different queues at the same time; one queue is used by one thread at a time.
 MYRIAD_API myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, int threads);
-/// Waits for the work of the queue and frees it. NULL is fine.
+/// Makes a queue on a GPU. `device`: which one, as the CUDA driver counts them from 0. `stream`: a stream of that GPU (CUstream or
+/// cudaStream_t), which the caller keeps alive longer than the queue, MYRIAD_LEGACY_STREAM or MYRIAD_PER_THREAD_STREAM; NULL: one of the
+/// queue's own. `threads` as above. MYRIAD_UNAVAILABLE, with what was looked for, where no GPU can be used.
+MYRIAD_API myriad_status myriad_queue_create_on(myriad_queue** queue, int device, void* stream, int threads);
+/// CUDA's default streams. PyTorch and CuPy call the legacy one 0, which here would be a stream of the queue's own.
+#define MYRIAD_LEGACY_STREAM ((void*)(uintptr_t)1)
+#define MYRIAD_PER_THREAD_STREAM ((void*)(uintptr_t)2)
+/// Waits for the work of the queue and frees it; a stream of the caller's is not waited for. NULL is fine.
 MYRIAD_API void myriad_queue_destroy(myriad_queue* queue);
-/// Returns when all work given to the queue is done. A call on the CPU returns when its work is done; callers that wait before they read
-/// results are ready for a GPU queue.
+/// Returns when all work given to the queue is done. A call on the CPU returns when its work is done, a call on a GPU when its work is
+/// enqueued: arguments stay alive, and results are read, after this.
 MYRIAD_API myriad_status myriad_queue_wait(myriad_queue* queue);
+/// Runs `calls(queue, user)` such that the GPU kernels of the routines called in it are loaded, compiled if need be, and nothing else
+/// happens. On the CPU, which has nothing to load, `calls` is not run. Returns the status of `calls`.
+MYRIAD_API myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user);
 /// CPU threads of the queue; 0 for NULL.
 MYRIAD_API int myriad_queue_threads(myriad_queue const* queue);
 /// MYRIAD_CPU or MYRIAD_GPU; MYRIAD_AUTOMATIC for NULL.
 MYRIAD_API myriad_backend myriad_queue_backend(myriad_queue const* queue);
+
+// ---- Memory
+// --------------------------------------------------------------------------------------------------------------------------------
+//
+// What a routine on a GPU queue reads and writes, arrays of pointers and sizes included, is in memory that the GPU reaches. On a CPU queue
+// all of it is plain host memory, so that one program runs on both.
+
+/// A piece of memory that was taken from a queue. Opaque.
+typedef struct myriad_memory myriad_memory;
+
+/// Memory of the queue's processor, for `bytes` bytes, not initialised; taken and given back in the order of the queue's other work.
+/// *memory is NULL on failure. The address is myriad_address(*memory).
+MYRIAD_API myriad_status myriad_allocate(myriad_queue* queue, int64_t bytes, myriad_memory** memory);
+/// Host memory that a GPU copies from and to at full speed and without the host waiting.
+MYRIAD_API myriad_status myriad_allocate_pinned(myriad_queue* queue, int64_t bytes, myriad_memory** memory);
+/// Where it is; NULL for NULL and for 0 bytes.
+MYRIAD_API void* myriad_address(myriad_memory const* memory);
+/// Gives it back; its queue may be gone. For pinned memory this waits for the queue. NULL is fine.
+MYRIAD_API void myriad_free(myriad_memory* memory);
+/// Copies bytes between host and GPU memory, either way or within one, in the order of the queue's other work. `from` stays as it is, and
+/// `to` is read, after myriad_queue_wait.
+MYRIAD_API myriad_status myriad_copy(myriad_queue* queue, void const* from, int64_t bytes, void* to);
 
 // ---- Batches
 // -------------------------------------------------------------------------------------------------------------------------------

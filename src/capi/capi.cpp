@@ -39,6 +39,10 @@ struct myriad_queue {
   Failure failure;
 };
 
+struct myriad_memory {
+  myriad::detail::Memory memory;
+};
+
 namespace {
 
 using myriad::Argument;
@@ -61,6 +65,9 @@ myriad_status guard(myriad_queue* queue, F&& f) noexcept {
     return MYRIAD_UNAVAILABLE;
   } catch (std::bad_alloc const&) {
     failure.keep("out of memory", 0);
+    return MYRIAD_OUT_OF_MEMORY;
+  } catch (myriad::OutOfMemory const& error) {
+    failure.keep(error.what(), 0);
     return MYRIAD_OUT_OF_MEMORY;
   } catch (std::exception const& error) {
     failure.keep(error.what(), 0);
@@ -228,6 +235,16 @@ myriad_status form_q(char const* routine, myriad_queue* queue, myriad_batch cons
   return call(queue, routine, {{a, {4, "a"}}, {tau, {6, "tau"}}}, [&]<typename T>(Queue& q) { myriad::orgqr<T>(q, as<T>(a), as<T>(tau)); });
 }
 
+myriad_status allocate(char const* routine, myriad_queue* queue, myriad::detail::Memory::Kind kind, int64_t bytes, myriad_memory** memory) {
+  if (memory) *memory = nullptr;
+  return guard(queue, [&] {
+    if (!queue) refuse(routine, {1, "queue"}, "is a null pointer");
+    if (bytes < 0) refuse(routine, {2, "bytes"}, fmt::format("is negative: {}", bytes));
+    if (!memory) refuse(routine, {3, "memory"}, "is a null pointer");
+    *memory = new myriad_memory{myriad::detail::Memory(queue->queue, kind, bytes, 1)};
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -248,6 +265,14 @@ myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, 
     *queue = new myriad_queue{Queue({.backend = static_cast<myriad::Backend>(backend), .threads = threads}), {}};
   });
 }
+myriad_status myriad_queue_create_on(myriad_queue** queue, int device, void* stream, int threads) {
+  if (queue) *queue = nullptr;
+  return guard(nullptr, [&] {
+    if (!queue) refuse("queue_create_on", {1, "queue"}, "is a null pointer");
+    if (threads < 0) refuse("queue_create_on", {4, "threads"}, fmt::format("is negative: {}", threads));
+    *queue = new myriad_queue{Queue({.backend = myriad::Backend::gpu, .threads = threads, .device = device, .stream = stream}), {}};
+  });
+}
 void myriad_queue_destroy(myriad_queue* queue) { delete queue; }
 myriad_status myriad_queue_wait(myriad_queue* queue) {
   return guard(queue, [&] {
@@ -255,9 +280,36 @@ myriad_status myriad_queue_wait(myriad_queue* queue) {
     queue->queue.wait();
   });
 }
+myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user) {
+  myriad_status status = MYRIAD_OK;
+  myriad_status const own = guard(queue, [&] {
+    if (!queue) refuse("prepare", {1, "queue"}, "is a null pointer");
+    if (!calls) refuse("prepare", {2, "calls"}, "is a null pointer");
+    queue->queue.prepare([&] { status = calls(queue, user); });
+  });
+  return own == MYRIAD_OK ? status : own;
+}
 int myriad_queue_threads(myriad_queue const* queue) { return queue ? queue->queue.threads() : 0; }
 myriad_backend myriad_queue_backend(myriad_queue const* queue) {
   return queue ? static_cast<myriad_backend>(queue->queue.backend()) : MYRIAD_AUTOMATIC;
+}
+
+myriad_status myriad_allocate(myriad_queue* queue, int64_t bytes, myriad_memory** memory) {
+  return allocate("allocate", queue, myriad::detail::Memory::Kind::device, bytes, memory);
+}
+myriad_status myriad_allocate_pinned(myriad_queue* queue, int64_t bytes, myriad_memory** memory) {
+  return allocate("allocate_pinned", queue, myriad::detail::Memory::Kind::pinned, bytes, memory);
+}
+void* myriad_address(myriad_memory const* memory) { return memory ? memory->memory.data() : nullptr; }
+void myriad_free(myriad_memory* memory) { delete memory; }
+myriad_status myriad_copy(myriad_queue* queue, void const* from, int64_t bytes, void* to) {
+  return guard(queue, [&] {
+    if (!queue) refuse("copy", {1, "queue"}, "is a null pointer");
+    if (bytes < 0) refuse("copy", {3, "bytes"}, fmt::format("is negative: {}", bytes));
+    if (!from && bytes > 0) refuse("copy", {2, "from"}, "is a null pointer");
+    if (!to && bytes > 0) refuse("copy", {4, "to"}, "is a null pointer");
+    myriad::detail::Memory::copy(queue->queue, from, bytes, 1, to);
+  });
 }
 
 // The layouts are computed on bytes: sizes and strides count elements, so that the element type does not matter.

@@ -53,8 +53,10 @@ void clear(Queue& queue, int* data, std::int64_t count) {
 
 Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
   QueueAccess::State& state = QueueAccess::state(queue);
-  if (state.preparing == 0) address_ = state.allocate(bytes);
+  if (state.preparing > 0 || bytes <= 0) return;
+  of_graph_ = state.capturing();
+  address_ = state.allocate(bytes);
 }
-Workspace::~Workspace() { QueueAccess::state(queue_).free(address_); }
+Workspace::~Workspace() { QueueAccess::state(queue_).free(address_, of_graph_); }
 
 }  // namespace myriad::gpu

@@ -63,6 +63,7 @@ class Workspace {
  private:
   Queue& queue_;
   driver::Address address_ = 0;
+  bool of_graph_ = false;  ///< taken while the stream is captured
 };
 
 }  // namespace myriad::gpu

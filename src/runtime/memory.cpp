@@ -38,6 +38,7 @@ Memory::Memory(Queue& queue, Kind kind, std::int64_t count, std::size_t element_
   if (owner_->backend == Backend::cpu) {
     data_ = ::operator new(static_cast<std::size_t>(bytes), alignment);
   } else if (kind == Kind::device) {
+    of_graph_ = owner_->capturing();
     data_ = address(owner_->allocate(bytes));
   } else {
     driver::CurrentContext const current(owner_->context->handle());
@@ -52,7 +53,7 @@ Memory::~Memory() {
   if (owner_->backend == Backend::cpu) {
     ::operator delete(data_, alignment);
   } else if (kind_ == Kind::device) {
-    owner_->free(address(data_));
+    owner_->free(address(data_), of_graph_);
   } else {
     try {
       driver::Api const& cu = driver::api();
@@ -67,12 +68,14 @@ Memory::~Memory() {
   }
 }
 
-Memory::Memory(Memory&& other) noexcept : owner_(std::move(other.owner_)), data_(std::exchange(other.data_, nullptr)), kind_(other.kind_) {}
+Memory::Memory(Memory&& other) noexcept
+    : owner_(std::move(other.owner_)), data_(std::exchange(other.data_, nullptr)), kind_(other.kind_), of_graph_(other.of_graph_) {}
 Memory& Memory::operator=(Memory&& other) noexcept {
   Memory old(std::move(*this));
   owner_ = std::move(other.owner_);
   data_ = std::exchange(other.data_, nullptr);
   kind_ = other.kind_;
+  of_graph_ = other.of_graph_;
   return *this;
 }
 

@@ -53,6 +53,7 @@ Queue::State::~State() {
   try {
     driver::Api const& cu = driver::api();
     driver::CurrentContext const current(context->handle());
+    if (pool) free_postponed();
     if (owns_stream && stream) {
       if (!capturing()) cu.cuStreamSynchronize(stream);
       cu.cuStreamDestroy_v2(stream);
@@ -73,20 +74,31 @@ driver::Address Queue::State::allocate(std::int64_t bytes) {
   driver::Address address = 0;
   if (bytes <= 0) return address;
   driver::CurrentContext const current(context->handle());
+  free_postponed();
   driver::Result const result = driver::api().cuMemAllocFromPoolAsync(&address, static_cast<std::size_t>(bytes), pool, stream);
   if (result != driver::Result::success)
     driver::check(result, "cuMemAllocFromPoolAsync", fmt::format("{} bytes of GPU memory", bytes).c_str());
   return address;
 }
 
-void Queue::State::free(driver::Address address) noexcept {
+void Queue::State::free(driver::Address address, bool of_graph) noexcept {
   if (!address) return;
   try {
     driver::CurrentContext const current(context->handle());
+    if (!of_graph && capturing()) {
+      postponed_.push_back(address);
+      return;
+    }
     driver::check(driver::api().cuMemFreeAsync(address, stream), "cuMemFreeAsync");
   } catch (std::exception const& error) {
     gpu::message(error.what());
   }
+}
+
+void Queue::State::free_postponed() {
+  if (postponed_.empty() || capturing()) return;
+  for (driver::Address const address : postponed_) driver::check(driver::api().cuMemFreeAsync(address, stream), "cuMemFreeAsync");
+  postponed_.clear();
 }
 
 Queue::Queue(QueueOptions options) {
@@ -106,6 +118,7 @@ Queue::Queue(QueueOptions options) {
   state.context = &gpu::Context::of(options.device);
   driver::Api const& cu = driver::api();
   driver::CurrentContext const current(state.context->handle());
+  driver::OutsideCapture const outside_capture;
   if (options.stream) {
     state.stream = static_cast<driver::StreamHandle>(options.stream);
     driver::ContextHandle owner = nullptr;

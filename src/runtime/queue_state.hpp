@@ -1,6 +1,8 @@
 #pragma once
 /// The inside of a queue.
 
+#include <vector>
+
 #include "myriad/queue.hpp"
 #include "runtime/context.hpp"
 
@@ -24,9 +26,16 @@ struct Queue::State {
 
   [[nodiscard]] bool capturing() const;
 
-  /// Device memory in stream order; 0 for 0 bytes.
+  /// Device memory in stream order; 0 for 0 bytes. Taken while the stream is captured it belongs to the graph, and has to be given back in
+  /// the same capture.
   [[nodiscard]] gpu::driver::Address allocate(std::int64_t bytes);
-  void free(gpu::driver::Address address) noexcept;
+  /// Memory that was taken before a capture is given back after it.
+  void free(gpu::driver::Address address, bool of_graph) noexcept;
+
+ private:
+  void free_postponed();
+
+  std::vector<gpu::driver::Address> postponed_;
 };
 
 /// The way in for the library itself.

@@ -134,6 +134,43 @@ static void test_errors(myriad_queue* queue) {
   EXPECT(myriad_getrf_nopiv(queue, &matrix, NULL) == MYRIAD_OK); /* the queue is still good */
 }
 
+static myriad_status fail_if_called(myriad_queue* queue, void* user) {
+  (void)queue;
+  ++*(int*)user;
+  return MYRIAD_FAILED;
+}
+
+static void test_memory(myriad_queue* queue) {
+  double const from[4] = {1, 2, 3, 4};
+  double to[4] = {0, 0, 0, 0};
+  myriad_memory *first = NULL, *second = NULL, *none = NULL;
+  EXPECT(myriad_allocate(queue, sizeof(from), &first) == MYRIAD_OK);
+  EXPECT(myriad_allocate_pinned(queue, sizeof(from), &second) == MYRIAD_OK);
+  EXPECT(myriad_copy(queue, from, sizeof(from), myriad_address(first)) == MYRIAD_OK);
+  EXPECT(myriad_copy(queue, myriad_address(first), sizeof(from), myriad_address(second)) == MYRIAD_OK);
+  EXPECT(myriad_copy(queue, myriad_address(second), sizeof(from), to) == MYRIAD_OK);
+  EXPECT(myriad_queue_wait(queue) == MYRIAD_OK);
+  EXPECT(memcmp(from, to, sizeof(from)) == 0);
+  EXPECT(myriad_allocate(queue, 0, &none) == MYRIAD_OK && none && !myriad_address(none));
+  myriad_free(none);
+  EXPECT(myriad_allocate(queue, -1, &none) == MYRIAD_BAD_ARGUMENT && !none);
+  EXPECT(myriad_copy(queue, NULL, 8, to) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 2);
+  EXPECT(myriad_copy(queue, NULL, 0, NULL) == MYRIAD_OK);
+  myriad_free(first);
+  myriad_free(second);
+  myriad_free(NULL);
+  EXPECT(myriad_address(NULL) == NULL);
+
+  int calls = 0;
+  if (myriad_queue_backend(queue) == MYRIAD_CPU) {
+    EXPECT(myriad_prepare(queue, fail_if_called, &calls) == MYRIAD_OK && calls == 0);
+  } else {
+    EXPECT(myriad_prepare(queue, fail_if_called, &calls) == MYRIAD_FAILED && calls == 1);
+  }
+  EXPECT(myriad_prepare(queue, NULL, NULL) == MYRIAD_BAD_ARGUMENT);
+  EXPECT(myriad_prepare(NULL, fail_if_called, &calls) == MYRIAD_BAD_ARGUMENT);
+}
+
 int main(void) {
   myriad_queue* queue = NULL;
   if (myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 2) != MYRIAD_OK) {
@@ -147,6 +184,7 @@ int main(void) {
   test_complex_product(queue);
   test_singular_is_info(queue);
   test_errors(queue);
+  test_memory(queue);
   myriad_queue_destroy(queue);
   myriad_queue_destroy(NULL);
   if (failures == 0) puts("all good");
