@@ -5,6 +5,11 @@
 
 namespace myriad::cases {
 
+std::pmr::memory_resource*& array_memory() {
+  static std::pmr::memory_resource* resource = std::pmr::new_delete_resource();
+  return resource;
+}
+
 template <typename T>
 Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op) {
   Shape const bounds = problem.bounds();

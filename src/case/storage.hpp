@@ -4,8 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <memory>
-#include <new>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,9 @@
 
 namespace myriad::cases {
 
+/// Where arrays of cases get their memory. At first the host's; tests on a GPU set memory that both reach.
+std::pmr::memory_resource*& array_memory();
+
 /// Memory at cache line boundaries, so that a timing does not depend on where the allocator happened to put it.
 template <typename T>
 struct CacheAligned {
@@ -22,8 +24,8 @@ struct CacheAligned {
   CacheAligned() = default;
   template <typename U>
   CacheAligned(CacheAligned<U> const&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64})); }
-  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+  T* allocate(std::size_t n) { return static_cast<T*>(array_memory()->allocate(n * sizeof(T), 64)); }
+  void deallocate(T* p, std::size_t n) { array_memory()->deallocate(p, n * sizeof(T), 64); }
   bool operator==(CacheAligned const&) const = default;
 };
 
@@ -173,8 +175,8 @@ class Array final : public ArrayBase {
 
   std::vector<T, CacheAligned<T>> memory_;
   std::vector<T, CacheAligned<T>> before_;
-  std::vector<T*> pointers_;
-  std::vector<std::int64_t> row_sizes_, col_sizes_, row_strides_, col_strides_;
+  std::vector<T*, CacheAligned<T*>> pointers_;
+  std::vector<std::int64_t, CacheAligned<std::int64_t>> row_sizes_, col_sizes_, row_strides_, col_strides_;
   Batch<T> view_;
 };
 

@@ -12,10 +12,12 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   using namespace simt;
   constexpr LuTinyMemory memory(sizeof(T), C);
   constexpr bool by_rows = is_by_rows(C.a);
+  constexpr bool writes_rows = C.writes_rows(sizeof(T));
   using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()>, LuAcrossLanes<T, C.m, C.n, C.nrhs, C.lanes, C.ragged()>>;
   Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), by_rows> a(shared_memory());
   Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), by_rows> x(shared_memory() + memory.x);
   Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), false> pivots(shared_memory() + memory.pivots);
+  unsigned char* const order = reinterpret_cast<unsigned char*>(shared_memory() + memory.order);
   int const q = thread_index() / C.lanes;
   int const lane = thread_index() % C.lanes;
   T* const buffer = reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix);
@@ -34,7 +36,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       SIMT_UNROLL
       for (int j = 0; j < C.n; ++j) lu.at(r, j) = lu.exists(r) ? conjugate_if(args.a.conjugated, a.at(q, lu.row(r), j)) : from_real<T>(0);
       SIMT_UNROLL
-      for (int j = 0; j < C.nrhs; ++j) lu.rhs(r, j) = lu.exists(r) ? conjugate_if(args.b.conjugated, x.at(q, lu.row(r), j)) : from_real<T>(0);
+      for (int j = 0; j < C.nrhs; ++j)
+        lu.rhs(r, j) = lu.exists(r) ? conjugate_if(args.b.conjugated, x.at(q, lu.row(r), j)) : from_real<T>(0);
     }
     // Of a ragged batch the last steps may find the identity, which they leave alone.
     int const rows = !C.ragged() || q >= active ? C.m : args.a.rows_of(b);
@@ -48,10 +51,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         int const column = pivots.at(q, j, 0);
         SIMT_UNROLL
         for (int r = 0; r < lu.held; ++r)
-          if (lu.exists(r)) a.at(q, lu.position(r), column) = lu.info ? not_a_number<T>() : conjugate_if(args.result.conjugated, lu.at(r, j));
+          if (lu.exists(r))
+            a.at(q, lu.position(r), column) = lu.info ? not_a_number<T>() : conjugate_if(args.result.conjugated, lu.at(r, j));
       }
     } else {
-      // Across lanes a finished column goes to its place in the tile, where only its own lane has been; its rows are sorted later.
+      // Across lanes a finished column goes back into the tile, where only its own lane reads and writes; rows are sorted afterwards.
       lu.template factor<C.pivoting(), C.writes_factors()>(
           rows, steps,
           [&](int k, int p) {
@@ -59,21 +63,40 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
           },
           [&](int r, int k, T value) { a.at(q, lu.row(r), k) = value; });
       if constexpr (C.solves()) lu.substitute_back([&](int r, int k) { return a.at(q, lu.row(r), k); });
-      if constexpr (C.writes_factors()) {
-        if constexpr (C.lanes > 1) {
+      if constexpr (C.writes_factors() && C.lanes > 1) {
+        constexpr int finished = smaller(C.m, C.n);
+        SIMT_UNROLL
+        for (int r = 0; r < lu.held; ++r) {
+          if (!lu.exists(r)) continue;
+          if constexpr (writes_rows) order[q * C.m + lu.position(r)] = static_cast<unsigned char>(lu.row(r));
           SIMT_UNROLL
-          for (int r = 0; r < lu.held; ++r) {
-            SIMT_UNROLL
-            for (int j = 0; j < C.n; ++j)
-              if (j < lu.steps && lu.exists(r)) lu.at(r, j) = a.at(q, lu.row(r), j);
+          for (int j = 0; j < C.n; ++j) {
+            if (writes_rows && j >= finished) a.at(q, lu.row(r), j) = lu.at(r, j);
+            if (!writes_rows && j < finished) lu.at(r, j) = a.at(q, lu.row(r), j);
           }
         }
         sync_warp();
-        SIMT_UNROLL
-        for (int r = 0; r < lu.held; ++r) {
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < lu.held; ++r) {
+        if (!C.writes_factors() || !lu.exists(r)) continue;
+        if constexpr (writes_rows) {
+          int const i = lu.row(r);
+          int const from = order[q * C.m + i];
+          bool const real = q < active && (!C.ragged() || i < args.result.rows_of(b));
+          auto const column_of = [&](int j) {
+            if constexpr (C.result == Layout::packed_columns)
+              return args.result.data + b * (C.m * C.n) + (i + j * C.m);
+            else
+              return args.result.at(b, i, j);
+          };
+          int const columns = !real ? 0 : C.ragged() ? args.result.cols_of(b) : C.n;
           SIMT_UNROLL
           for (int j = 0; j < C.n; ++j)
-            if (lu.exists(r)) a.at(q, lu.position(r), j) = conjugate_if(args.result.conjugated, lu.at(r, j));
+            if (j < columns) *column_of(j) = conjugate_if(args.result.conjugated, a.at(q, from, j));
+        } else {
+          SIMT_UNROLL
+          for (int j = 0; j < C.n; ++j) a.at(q, lu.position(r), j) = conjugate_if(args.result.conjugated, lu.at(r, j));
         }
       }
       SIMT_UNROLL
@@ -94,7 +117,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       }
     }
     sync_block();
-    if constexpr (C.job != LuJob::solve) a.template store<C.result>(args.result, first, active);
+    if constexpr (C.job != LuJob::solve && !writes_rows) a.template store<C.result>(args.result, first, active);
     if constexpr (C.solves()) x.template store<C.x>(args.x, first, active);
     if constexpr (C.job != LuJob::inverse && C.pivoting())
       if (args.pivots.given()) pivots.template store<C.pivots>(args.pivots, first, active);

@@ -14,24 +14,30 @@ struct LuTiny {
   int m, n;
   int nrhs;  ///< right-hand sides beside the matrix, where the job is to solve; else 0
   int lanes, matrices;
-  int blocks_per_sm;      ///< for which registers have to suffice; 0: as the compiler likes
-  simt::Layout a;         ///< layouts of the batches of the same names below
-  simt::Layout result;    ///< of the factors or the inverse
-  simt::Layout b, x;      ///< where the job is to solve
-  simt::Layout pivots;    ///< packed_columns or columns
+  int blocks_per_sm;    ///< for which registers have to suffice; 0: as the compiler likes
+  simt::Layout a;       ///< layouts of the batches of the same names below
+  simt::Layout result;  ///< of the factors or the inverse
+  simt::Layout b, x;    ///< where the job is to solve
+  simt::Layout pivots;  ///< packed_columns or columns
   constexpr bool operator==(LuTiny const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
   SIMT_INLINE constexpr bool solves() const { return job == LuJob::solve || job == LuJob::solve_and_factor; }
   SIMT_INLINE constexpr bool pivoting() const { return job != LuJob::factor_without_pivoting; }
   SIMT_INLINE constexpr bool writes_factors() const { return job != LuJob::solve && job != LuJob::inverse; }
+  /// Whether the lanes write factors from the tile to their rows themselves, a few rows of each column at once, instead of sorting the rows
+  /// within the tile: faster where the rows of the lanes fill sectors of memory.
+  SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
+    return writes_factors() && lanes > 1 && element_bytes > 4 &&
+           (result == simt::Layout::packed_columns || result == simt::Layout::columns);
+  }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return !simt::is_packed(a); }
 };
 
 /// The dynamic shared memory of a block, one part after the other; in bytes.
 struct LuTinyMemory {
-  int x, pivots, buffer;
+  int x, pivots, order, buffer;
   int buffer_of_matrix;
   int bytes;
 
@@ -41,7 +47,8 @@ struct LuTinyMemory {
     int const per_chunk = 16 / element_bytes;
     x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, by_rows).bytes;
     pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, by_rows).bytes : 0);
-    buffer = pivots + (c.pivoting() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, false).bytes : 0);
+    order = pivots + (c.pivoting() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, false).bytes : 0);
+    buffer = order + (c.writes_rows(element_bytes) ? ceil_div(c.matrices * c.m, 16) * 16 : 0);
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
     buffer_of_matrix = c.lanes == 1 ? 0 : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);

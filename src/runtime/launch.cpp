@@ -47,7 +47,8 @@ void clear(Queue& queue, int* data, std::int64_t count) {
   QueueAccess::State const& state = QueueAccess::state(queue);
   if (!data || count <= 0 || state.preparing > 0) return;
   driver::CurrentContext const current(state.context->handle());
-  driver::check(driver::api().cuMemsetD8Async(reinterpret_cast<driver::Address>(data), 0, static_cast<std::size_t>(count) * sizeof(int), state.stream),
+  driver::check(driver::api().cuMemsetD8Async(reinterpret_cast<driver::Address>(data), 0, static_cast<std::size_t>(count) * sizeof(int),
+                                              state.stream),
                 "cuMemsetD8Async");
 }
 

@@ -98,8 +98,7 @@ thread_local Fiber* current = nullptr;
 Warp& my_warp() { return block->warps[static_cast<std::size_t>(current->index / warp_size)]; }
 
 void fiber_main() {
-  if (__sanitizer_finish_switch_fiber)
-    __sanitizer_finish_switch_fiber(nullptr, &block->scheduler.stack, &block->scheduler.stack_size);
+  if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(nullptr, &block->scheduler.stack, &block->scheduler.stack_size);
   acquire(&block->begun);
   try {
     block->kernel(block->argument);

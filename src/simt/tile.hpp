@@ -19,8 +19,8 @@ SIMT_INLINE constexpr bool is_by_rows(Layout layout) { return layout == Layout::
 
 /// How a tile of `matrices` m-by-n matrices lies in shared memory, column by column or row by row; everything in elements but `bytes`.
 ///
-/// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded, where copies of 16 bytes allow it, so that the lanes
-/// of a warp meet different banks.
+/// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded, where copies of 16 bytes allow it, so that the
+/// lanes of a warp meet different banks.
 struct TileShape {
   int length;         ///< of a line: of a column or, by rows, a row
   int per_chunk;      ///< in 16 bytes

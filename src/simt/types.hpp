@@ -44,10 +44,6 @@ SIMT_INLINE Complex<R> operator-(Complex<R> x) {
   return {-x.re, -x.im};
 }
 template <typename R>
-SIMT_INLINE Complex<R> operator*(Complex<R> x, Complex<R> y) {
-  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
-}
-template <typename R>
 SIMT_INLINE Complex<R> operator*(R x, Complex<R> y) {
   return {x * y.re, x * y.im};
 }
@@ -77,6 +73,10 @@ SIMT_INLINE double multiply_add(double x, double y, double z) { return fma(x, y,
 template <typename R>
 SIMT_INLINE Complex<R> multiply_add(Complex<R> x, Complex<R> y, Complex<R> z) {
   return {multiply_add(-x.im, y.im, multiply_add(x.re, y.re, z.re)), multiply_add(x.im, y.re, multiply_add(x.re, y.im, z.im))};
+}
+template <typename R>
+SIMT_INLINE Complex<R> operator*(Complex<R> x, Complex<R> y) {
+  return {multiply_add(-x.im, y.im, x.re * y.re), multiply_add(x.im, y.re, x.re * y.im)};
 }
 /// z - x y
 template <typename T>

@@ -1,0 +1,52 @@
+#pragma once
+/// Which kernel is used for LU of tiny matrices on a GPU.
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "lu/lu_tiny_config.cuh"
+#include "myriad/types.hpp"
+
+namespace myriad {
+
+inline constexpr int lu_tiny_largest = 32;  ///< rows and columns that the kernels take
+
+/// For matrices of up to `n` rows and columns: lanes to a matrix, and registers that a thread may have.
+struct LuTinyChoice {
+  int n, lanes, registers;
+};
+
+// Fastest of 1 to 32 lanes and several limits of registers for getrf at n = 4, 8, 12, 16, 20, 24, 32, NVIDIA H200, 2026-11-21. Complex
+// types by the number of registers that a matrix takes.
+inline constexpr std::array lu_tiny_f32{LuTinyChoice{8, 1, 96},   LuTinyChoice{12, 1, 255}, LuTinyChoice{16, 4, 96},
+                                        LuTinyChoice{20, 4, 128}, LuTinyChoice{24, 8, 96},  LuTinyChoice{32, 8, 168}};
+inline constexpr std::array lu_tiny_f64{LuTinyChoice{4, 1, 80},  LuTinyChoice{8, 1, 168},  LuTinyChoice{12, 4, 128},
+                                        LuTinyChoice{16, 8, 96}, LuTinyChoice{24, 8, 168}, LuTinyChoice{32, 16, 168}};
+inline constexpr std::array lu_tiny_c64{LuTinyChoice{3, 1, 96},   LuTinyChoice{5, 1, 168},  LuTinyChoice{8, 4, 128},
+                                        LuTinyChoice{12, 8, 168}, LuTinyChoice{16, 8, 232}, LuTinyChoice{24, 16, 255},
+                                        LuTinyChoice{32, 32, 232}};
+
+/// The kernel for m-by-n matrices, as if all batches were packed by columns.
+constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
+  std::span<LuTinyChoice const> const table = dtype == Dtype::f32   ? std::span<LuTinyChoice const>(lu_tiny_f32)
+                                              : dtype == Dtype::c64 ? std::span<LuTinyChoice const>(lu_tiny_c64)
+                                                                    : std::span<LuTinyChoice const>(lu_tiny_f64);
+  LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
+  int const threads = best.lanes == 1 ? 64 : 32;
+  constexpr auto packed = simt::Layout::packed_columns;
+  return {.job = job,
+          .m = m,
+          .n = n,
+          .nrhs = nrhs,
+          .lanes = best.lanes,
+          .matrices = threads / best.lanes,
+          .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
+          .a = packed,
+          .result = packed,
+          .b = packed,
+          .x = packed,
+          .pivots = packed};
+}
+
+}  // namespace myriad

@@ -1,0 +1,94 @@
+/// The host twin itself: shuffles, votes, copies, and what it refuses.
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "simt/types.hpp"
+
+namespace myriad::simt {
+namespace {
+
+struct Output {
+  int* values;
+};
+
+TEST(SimtHost, ShufflesAndVotes) {
+  std::vector<int> values(96 * 3);
+  run(
+      1, 96, 0,
+      +[](Output out) {
+        int const t = thread_index();
+        out.values[3 * t] = shuffle_xor(t, 5);
+        out.values[3 * t + 1] = static_cast<int>(shuffle(static_cast<double>(t), 7));
+        out.values[3 * t + 2] = lowest_bit(ballot(lane_index() >= 9));
+      },
+      Output{values.data()});
+  for (int t = 0; t < 96; ++t) {
+    EXPECT_EQ(values[static_cast<std::size_t>(3 * t)], t ^ 5);
+    EXPECT_EQ(values[static_cast<std::size_t>(3 * t + 1)], t / 32 * 32 + 7);
+    EXPECT_EQ(values[static_cast<std::size_t>(3 * t + 2)], 9);
+  }
+}
+
+TEST(SimtHost, BlocksAndThreadsAreNumbered) {
+  std::vector<int> values(5 * 40);
+  run(
+      5, 40, 0, +[](Output out) { out.values[block_index() * 40 + thread_index()] = static_cast<int>(block_count()) + thread_index(); },
+      Output{values.data()});
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], 5 + i % 40);
+}
+
+struct Copies {
+  float const* from;
+  float* before;
+  float* after;
+};
+
+TEST(SimtHost, CopiesArriveWhenTheyAreWaitedFor) {
+  std::vector<float> from(4, 3.0F), before(4), after(4);
+  run(
+      1, 1, 16,
+      +[](Copies c) {
+        auto* const shared = reinterpret_cast<float*>(shared_memory());
+        shared[1] = 1;
+        copy_async_16(shared, c.from);
+        c.before[1] = shared[1];
+        wait_copies();
+        c.after[1] = shared[1];
+      },
+      Copies{from.data(), before.data(), after.data()});
+  EXPECT_EQ(before[1], 1.0F);
+  EXPECT_EQ(after[1], 3.0F);
+}
+
+TEST(SimtHost, AnEndBeforeACopyHasArrivedIsAnError) {
+  float const from[4] = {};
+  EXPECT_THROW(run(
+                   1, 1, 16, +[](Copies c) { copy_async_16(shared_memory(), c.from); }, Copies{from, nullptr, nullptr}),
+               std::logic_error);
+}
+
+TEST(SimtHost, ThreadsThatWaitForNobodyAreAnError) {
+  EXPECT_THROW(run(
+                   1, 8, 0,
+                   +[](Output) {
+                     if (thread_index() != 3) sync_block();
+                   },
+                   Output{nullptr}),
+               std::logic_error);
+}
+
+TEST(SimtHost, AnExceptionReachesTheCaller) {
+  EXPECT_THROW(run(
+                   1, 2, 0,
+                   +[](Output) {
+                     if (thread_index() == 1) throw std::runtime_error("from a kernel");
+                   },
+                   Output{nullptr}),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace myriad::simt

@@ -1,0 +1,201 @@
+/// Kernels of lu/lu_tiny.cuh on the host twin: results against the definition, pivots and info against the CPU's.
+
+#include "lu/lu_tiny.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "lu/lu_tiny_plan.hpp"
+#include "myriad/myriad.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad {
+namespace {
+
+using simt::Layout;
+
+constexpr std::array jobs{LuJob::factor, LuJob::solve, LuJob::inverse, LuJob::solve_and_factor, LuJob::factor_without_pivoting};
+constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::rows, Layout::columns};
+
+/// A kernel as the planner chooses it, for batches in one layout.
+template <typename T>
+constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
+  bool const solves = job == LuJob::solve || job == LuJob::solve_and_factor;
+  LuTiny c = lu_tiny_plan(job, dtype_of<T>, m, n, solves ? 1 + n % 3 : 0);
+  c.a = c.result = c.b = c.x = layout;
+  return c;
+}
+
+/// A batch with its memory, behind NaN.
+template <typename T>
+struct Stored {
+  std::vector<T> memory;
+  std::vector<std::int64_t> sizes;
+  Batch<T> view;
+
+  Stored(int m, int n, std::int64_t count, Layout layout) : memory(static_cast<std::size_t>(m * n * count + 8)) {
+    switch (layout) {
+      case Layout::interleaved:
+        view = interleaved(memory.data(), m, n, count);
+        break;
+      case Layout::packed_rows:
+        view = row_major(memory.data(), m, n, {.count = count});
+        break;
+      case Layout::rows:
+        view = row_major(memory.data() + 1, m, n, {.count = count});
+        break;
+      case Layout::columns:
+        view = batch(memory.data() + 1, m, n, {.count = count});
+        break;
+      case Layout::packed_columns:
+        view = batch(memory.data(), m, n, {.count = count});
+        break;
+    }
+  }
+};
+
+template <typename T, int m, int n, int variant>
+void check() {
+  constexpr Layout layout = layouts[variant % 5];
+  constexpr LuTiny c = kernel<T>(m == n ? jobs[variant / 5 % 5] : LuJob::factor, m, n, layout);
+  constexpr int steps = m < n ? m : n;
+  constexpr std::int64_t count = 2 * c.matrices + 1;
+  std::mt19937 random(variant);
+  std::normal_distribution<Real<T>> normal;
+  auto const number = [&] {
+    if constexpr (is_complex<T>)
+      return T(normal(random), normal(random));
+    else
+      return normal(random);
+  };
+  Stored<T> a(m, n, count, layout), b(m, c.solves() ? c.nrhs : 1, count, layout), x(m, c.solves() ? c.nrhs : 1, count, layout),
+      result(m, n, count, layout);
+  for (auto* v : {&a.memory, &b.memory}) std::generate(v->begin(), v->end(), number);
+  if (!c.pivoting())
+    for (std::int64_t q = 0; q < count; ++q)
+      for (int i = 0; i < steps; ++i) *a.view.at(q, i, i) += T(10);
+  for (int j = 0; j < n; ++j) *a.view.at(1, m - 1, j) = T(0);  // singular
+  for (int j = 0; j < n; ++j)                                  // the same magnitudes in every row: ties
+    for (int i = 0; i < m; ++i) *a.view.at(2, i, j) = T((i * (j + 1)) % 3 == 1 ? -1 : 1);
+  bool const ragged = layout == Layout::columns && m == n;
+  if (ragged) {
+    for (std::int64_t q = 0; q < count; ++q) a.sizes.push_back(q < 3 ? m : q % (m + 1));
+    a.view.row_sizes = a.view.col_sizes = result.view.row_sizes = result.view.col_sizes = a.sizes.data();
+    b.view.row_sizes = x.view.row_sizes = a.sizes.data();
+  }
+  std::vector<int> pivots(static_cast<std::size_t>(steps * count), -7), info(static_cast<std::size_t>(count), -7);
+  auto const expected_x = x.memory;
+
+  auto const views = [&](auto const& batch) { return gpu::matrices_of(batch); };
+  Batch<T const> const a_in = a.view, b_in = b.view;
+  LuTinyArguments<gpu::DeviceElement<T>> const args{.a = views(a_in),
+                                                    .result = views(result.view),
+                                                    .pivots = views(vectors(pivots.data(), steps, count)),
+                                                    .b = views(b_in),
+                                                    .x = views(x.view),
+                                                    .info = info.data(),
+                                                    .nan_where_singular = true};
+  simt::run(2, c.threads(), LuTinyMemory(sizeof(T), c).bytes, lu_tiny<gpu::DeviceElement<T>, c>, args);
+
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  std::vector<T> factors(static_cast<std::size_t>(m * n * count));
+  std::vector<int> expected_pivots(pivots.size()), expected_info(info.size());
+  auto lu = batch(factors.data(), m, n, {.count = count});
+  lu.row_sizes = a.view.row_sizes;
+  lu.col_sizes = a.view.col_sizes;
+  for (std::int64_t q = 0; q < count; ++q)
+    for (int j = 0; j < a_in.cols_of(q); ++j)
+      for (int i = 0; i < a_in.rows_of(q); ++i) *lu.at(q, i, j) = *a_in.at(q, i, j);
+  if (c.pivoting())
+    getrf<T>(cpu, lu, vectors(expected_pivots.data(), steps, count), expected_info.data());
+  else
+    getrf_nopiv<T>(cpu, lu, expected_info.data());
+
+  double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
+  auto const size = [](T value) { return static_cast<double>(std::abs(value)); };
+  for (std::int64_t q = 0; q < count; ++q) {
+    SCOPED_TRACE(testing::Message() << "matrix " << q << " of " << m << " by " << n << ", job " << static_cast<int>(c.job) << ", layout "
+                                    << static_cast<int>(layout));
+    int const rows = static_cast<int>(a_in.rows_of(q)), cols = static_cast<int>(a_in.cols_of(q)), real_steps = std::min(rows, cols);
+    auto const p = [&](int k) { return pivots[static_cast<std::size_t>(q * steps + k)]; };
+    if (q != 2 || c.pivoting()) {
+      ASSERT_EQ(info[static_cast<std::size_t>(q)], expected_info[static_cast<std::size_t>(q)]);
+    }
+    for (int k = 0; c.pivoting() && c.writes_factors() && k < real_steps; ++k) {
+      ASSERT_EQ(p(k), expected_pivots[static_cast<std::size_t>(q * steps + k)]) << "step " << k;
+    }
+    bool const singular = info[static_cast<std::size_t>(q)] != 0;
+    if (c.writes_factors() && !(singular && !c.pivoting()) && (q != 2 || c.pivoting())) {
+      std::vector<int> order(static_cast<std::size_t>(rows));
+      for (int i = 0; i < rows; ++i) order[static_cast<std::size_t>(i)] = i;
+      if (c.pivoting())
+        for (int k = 0; k < real_steps; ++k) std::swap(order[static_cast<std::size_t>(k)], order[static_cast<std::size_t>(p(k) - 1)]);
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < cols; ++j) {
+          T sum(0);
+          double scale = 1;
+          for (int k = 0; k <= std::min({i, j, real_steps - 1}); ++k) {
+            T const l = k == i ? T(1) : *result.view.at(q, i, k);
+            sum += l * *result.view.at(q, k, j);
+            scale += size(l) * size(*result.view.at(q, k, j));
+          }
+          ASSERT_LE(size(sum - *a_in.at(q, order[static_cast<std::size_t>(i)], j)), 30 * n * u * scale);
+        }
+    }
+    auto const residual = [&](Batch<T> const& y, auto const& right) {
+      for (int j = 0; j < y.cols_of(q); ++j)
+        for (int i = 0; i < rows; ++i) {
+          T sum = right(i, j);
+          double scale = size(sum);
+          for (int k = 0; k < rows; ++k) {
+            if (singular) {
+              ASSERT_TRUE(std::isnan(std::abs(*y.at(q, k, j))));
+              continue;
+            }
+            sum -= *a_in.at(q, i, k) * *y.at(q, k, j);
+            scale += size(*a_in.at(q, i, k)) * size(*y.at(q, k, j));
+          }
+          if (!singular) {
+            ASSERT_LE(size(sum), 100 * n * u * scale) << i << "," << j;
+          }
+        }
+    };
+    if (c.solves()) residual(x.view, [&](int i, int j) { return *b_in.at(q, i, j); });
+    if (c.job == LuJob::inverse) {
+      auto inverted = result.view;
+      residual(inverted, [](int i, int j) { return T(i == j ? 1 : 0); });
+    }
+  }
+}
+
+/// Sizes on both sides of every change of the plan; jobs and layouts take turns.
+template <typename T, int first, int... sizes>
+void check_sizes(std::integer_sequence<int, sizes...>) {
+  (check<T, sizes, sizes, (sizes * 7 + first) % 25>(), ...);
+}
+
+TEST(LuTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 4, 5, 9, 12, 13, 17, 32>{}); }
+TEST(LuTiny, Double) { check_sizes<double, 5>(std::integer_sequence<int, 2, 3, 8, 9, 13, 16, 17, 24, 31, 32>{}); }
+TEST(LuTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(std::integer_sequence<int, 1, 4, 6, 10, 16, 21, 32>{}); }
+TEST(LuTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(std::integer_sequence<int, 2, 3, 5, 7, 12, 18, 25>{}); }
+TEST(LuTiny, EveryJobAndLayout) {
+  [&]<int... variants>(std::integer_sequence<int, variants...>) { (check<double, 6, 6, variants>(), ...); }
+  (std::make_integer_sequence<int, 25>{});
+}
+TEST(LuTiny, EveryJobAcrossLanes) {
+  [&]<int... jobs>(std::integer_sequence<int, jobs...>) { (check<double, 11, 11, 6 * jobs>(), ...); }
+  (std::make_integer_sequence<int, 5>{});
+}
+TEST(LuTiny, Rectangular) {
+  check<double, 7, 3, 0>();
+  check<double, 3, 7, 2>();
+  check<float, 20, 13, 1>();
+  check<float, 13, 20, 3>();
+  check<std::complex<double>, 12, 9, 4>();
+}
+
+}  // namespace
+}  // namespace myriad
