@@ -131,7 +131,8 @@ template <typename T>
 bool is_compact(Batch<T const> const& a) {
   std::int64_t const n = a.rows;
   bool const columns = a.row_stride == 1 && a.col_stride == n, rows = a.col_stride == 1 && a.row_stride == n;
-  return (columns || rows) && n > 1 && n * (is_complex<T> ? 2 : 1) <= Pack<T>::lanes && !a.ragged() && !a.row_strides && !a.col_strides;
+  bool const small = n > 1 && n < 16 && n * (is_complex<T> ? 2 : 1) <= Pack<T>::lanes;
+  return small && (columns || rows) && !a.ragged() && !a.row_strides && !a.col_strides;
 }
 
 template <typename T>
@@ -141,7 +142,7 @@ void trsm_lanes(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   bool const compact = is_compact(task.a), by_rows = compact && task.a.row_stride != 1;
   Batch<T const> const triangles = by_rows ? transposed(task.a) : task.a;
   P const alpha = P::set(task.alpha);
-  TriangleSpace<T> space(static_cast<int>(task.b.rows), static_cast<int>(task.b.cols));
+  TriangleSpace<T> space(0, 0);
   for_each_group(P::lanes, begin, end, shapes(task.a, task.b), trsm_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.b.rows_of(group.index[0]));
     auto const nrhs = static_cast<int>(task.b.cols_of(group.index[0]));

@@ -82,6 +82,8 @@ TEST_P(Routines, RectangularMatrices) {
                                                              {32, 8},
                                                              {40, 65},
                                                              {65, 7},
+                                                             {70, 96},
+                                                             {96, 70},
                                                              {7, 65}})
     for (std::int64_t const k : {0, 1, 2, 5, 40}) {
       if (quickly && m + n > 50) continue;
