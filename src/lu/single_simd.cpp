@@ -21,8 +21,9 @@ HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
 using lapack::Int;
 
-/// Elements of a matrix that are used one at a time, for all lanes. Their rows, from `first` on, stand in the lanes of packs in ascending
-/// (sign 1) or descending (-1) order; `step` reals from column to column; the imaginary part `lanes` reals behind the real one.
+/// Elements of a matrix that are used one at a time, for all lanes. Rows stand in the lanes of packs, `step` reals lie between columns, and
+/// the imaginary part `lanes` reals behind the real one. Row i is the (i - first)-th in ascending (sign 1) or descending (-1) order, or
+/// where there is an order, its i-th.
 template <typename T>
 struct Scalars {
   using P = Pack<T>;
@@ -31,8 +32,12 @@ struct Scalars {
   std::int64_t step;
   int first = 0;
   int sign = 1;
+  int const* order = nullptr;
 
-  HWY_INLINE R const* row(int i) const { return data + sign * ((i - first) / P::lanes * P::size + (i - first) % P::lanes); }
+  HWY_INLINE R const* row(int i) const {
+    int const e = order ? order[i] : i - first;
+    return data + sign * (e / P::lanes * P::size + e % P::lanes);
+  }
   static HWY_INLINE P broadcast(R const* p) {
     constexpr typename P::D d;
     if constexpr (is_complex<T>)
@@ -113,31 +118,38 @@ HWY_INLINE void turn(From const& from, To const& to) {
   }
 }
 
-/// A panel of `lanes` columns, turned: pack (v, j) holds rows v*lanes, v*lanes + 1, ... of column j; behind the last row are zeros.
+/// A panel of `lanes` columns, turned: pack (v, j) holds rows v*lanes, v*lanes + 1, ... of column j; behind the last row are zeros. Its
+/// rows stay where they are: what an interchange moves is their positions.
 template <typename T>
 struct TurnedPanel {
   using P = Pack<T>;
   using R = typename P::R;
   R* data;
   int rows;
+  int* order;  ///< order[i]: the row at position i
 
   [[nodiscard]] int vectors() const { return (rows + P::lanes - 1) / P::lanes; }
   [[nodiscard]] std::int64_t column_step() const { return static_cast<std::int64_t>(vectors() | 1) * P::size; }
   HWY_INLINE R* at(int v, int j) const { return data + v * P::size + j * column_step(); }
   /// The real part of an element; the imaginary one is `lanes` reals behind.
   HWY_INLINE R* element(int i, int j) const { return at(i / P::lanes, j) + i % P::lanes; }
-  [[nodiscard]] Scalars<T> scalars() const { return {data, column_step()}; }
+  /// By what multiples of the pivot row the rows of vector v are reduced: those of L, and zeros in rows that are done with.
+  HWY_INLINE R* multipliers(int v) const { return at(v, P::lanes); }
+  /// The positions of the rows of vector v; behind the last row -1.
+  HWY_INLINE R* positions(int v) const { return at(v, P::lanes + 1); }
+  [[nodiscard]] Scalars<T> scalars() const { return {.data = data, .step = column_step(), .order = order}; }
 
   HWY_NOINLINE void load(PackMatrix<T> w) const {
     for (int v = 0; v < vectors(); ++v)
       turn<T>([&](int r) HWY_ATTR { return v * P::lanes + r < rows ? w.load(v * P::lanes + r, 0) : P::zero(); },
               [&](int j, P x) HWY_ATTR { x.store(at(v, j)); });
   }
+  /// Rows by their positions.
   HWY_NOINLINE void store(PackMatrix<T> w) const {
     for (int v = 0; v < vectors(); ++v)
       turn<T>([&](int j) HWY_ATTR { return P::load(at(v, j)); },
               [&](int r, P x) HWY_ATTR {
-                if (v * P::lanes + r < rows) w.store(v * P::lanes + r, 0, x);
+                if (v * P::lanes + r < rows) w.store(static_cast<int>(positions(v)[r]), 0, x);
               });
   }
 };
@@ -158,31 +170,34 @@ struct PivotSearch {
   }
   [[nodiscard]] HWY_INLINE int result() const {
     constexpr typename P::D d;
+    HWY_ALIGN R rows[P::lanes];
+    hn::Store(row, d, rows);
     auto const largest = hn::Eq(size, hn::MaxOfLanes(d, size));
+    // A second pass over the lanes only where there are equals.
+    if (HWY_LIKELY(hn::CountTrue(d, largest) == 1)) return static_cast<int>(rows[hn::FindFirstTrue(d, largest)]);
     return static_cast<int>(hn::GetLane(hn::MinOfLanes(d, hn::IfThenElse(largest, row, hn::Set(d, R(1 << 20))))));
   }
 };
 
-/// Subtracts l u(j) from N columns j of a panel: `below` of its vector v0, all of those behind.
+/// Subtracts multiples of row k from N columns.
 template <typename T, int N>
-HWY_INLINE void update_columns(TurnedPanel<T> panel, int k, int v0, typename Pack<T>::M below, int j0) {
+HWY_INLINE void update_columns(TurnedPanel<T> panel, int row, int j0) {
   using P = Pack<T>;
   P u[N];
 #pragma GCC unroll 4
-  for (int j = 0; j < N; ++j) u[j] = Scalars<T>::broadcast(panel.element(k, j0 + j));
-  auto const update = [&](int v, P l) HWY_ATTR {
+  for (int j = 0; j < N; ++j) u[j] = Scalars<T>::broadcast(panel.element(row, j0 + j));
+  int const vectors = panel.vectors();
+  for (int v = 0; v < vectors; ++v) {
+    P const l = P::load(panel.multipliers(v));
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       auto* const y = panel.at(v, j0 + j);
       neg_mul_add(l, u[j], P::load(y)).store(y);
     }
-  };
-  int const vectors = panel.vectors();
-  update(v0, select(below, P::load(panel.at(v0, k)), P::zero()));
-  for (int v = v0 + 1; v < vectors; ++v) update(v, P::load(panel.at(v, k)));
+  }
 }
 
-/// PA = LU of `steps` columns of a panel; what else it holds is updated. pivots: rows of the panel, counted from zero. Returns info.
+/// PA = LU of `steps` columns of a panel; what else it holds is updated. pivots: positions, counted from zero. Returns info.
 template <typename T>
 HWY_NOINLINE Int factor_turned(TurnedPanel<T> panel, int steps, Int* pivots) {
   using P = Pack<T>;
@@ -190,51 +205,53 @@ HWY_NOINLINE Int factor_turned(TurnedPanel<T> panel, int steps, Int* pivots) {
   constexpr typename P::D d;
   constexpr int lanes = P::lanes;
   int const vectors = panel.vectors();
-  auto const lane = hn::Iota(d, R(0));
-  auto const rows_of = [&](int v) HWY_ATTR { return hn::Add(lane, hn::Set(d, static_cast<R>(v * lanes))); };
+  auto const set = [&](int i) HWY_ATTR { return hn::Set(d, static_cast<R>(i)); };
+  auto const rows_of = [&](int v) HWY_ATTR { return hn::Add(hn::Iota(d, R(0)), set(v * lanes)); };
   PivotSearch<T> search;
-  for (int v = 0; v < vectors; ++v) search.look_at(abs1(P::load(panel.at(v, 0))), rows_of(v));
+  for (int v = 0; v < vectors; ++v) {
+    search.look_at(abs1(P::load(panel.at(v, 0))), rows_of(v));
+    hn::Store(hn::IfThenElse(hn::Lt(rows_of(v), set(panel.rows)), rows_of(v), set(-1)), d, panel.positions(v));
+  }
+  for (int i = 0; i < panel.rows; ++i) panel.order[i] = i;
   Int info = 0;
   for (int k = 0; k < steps; ++k) {
     // In the first place nothing is larger than a NaN.
-    R const* const first = panel.element(k, k);
+    int const displaced = panel.order[k];
+    R const* const first = panel.element(displaced, k);
     bool nan = first[0] != first[0];
     if constexpr (is_complex<T>) nan |= first[lanes] != first[lanes];
-    int const row = nan ? k : search.result();
-    pivots[k] = row;
-    if (row != k)
-      for (int j = 0; j < lanes; ++j)
-        for (int part = 0; part < P::size; part += lanes) std::swap(panel.element(k, j)[part], panel.element(row, j)[part]);
-    P pivot = Scalars<T>::broadcast(first);
+    int const position = nan ? k : search.result();
+    int const row = panel.order[position];
+    pivots[k] = position;
+    std::swap(panel.order[k], panel.order[position]);
+    P pivot = Scalars<T>::broadcast(panel.element(row, k));
     if (hn::AllTrue(d, is_zero(pivot))) {  // zeros below stay
       if (info == 0) info = k + 1;
       pivot = P::set(T(1));
     }
     bool const tiny = hn::AllTrue(d, hn::Lt(abs1(pivot), hn::Set(d, std::numeric_limits<R>::min())));
     P const r = reciprocal(pivot);
-    // Below row k: divided by the pivot, then the next column is updated and searched, then the others are updated.
-    int const v0 = (k + 1) / lanes;
-    if (v0 >= vectors) continue;
-    auto const below = hn::Gt(rows_of(v0), hn::Set(d, static_cast<R>(k)));
+    // What stands below the pivot is divided by it, and the next column is updated and searched; then the others are updated.
     bool const next = k + 1 < lanes;
-    P const u = next ? Scalars<T>::broadcast(panel.element(k, k + 1)) : P::zero();
+    P const u = next ? Scalars<T>::broadcast(panel.element(row, k + 1)) : P::zero();
     search = {};
-    auto const divide_and_update = [&](int v, bool whole) HWY_ATTR {
+    for (int v = 0; v < vectors; ++v) {
+      auto positions = hn::Load(d, panel.positions(v));
+      positions = hn::IfThenElse(hn::Eq(rows_of(v), set(displaced)), set(position), positions);
+      positions = hn::IfThenElse(hn::Eq(rows_of(v), set(row)), set(k), positions);
+      hn::Store(positions, d, panel.positions(v));
+      auto const below = hn::Gt(positions, set(k));
       P const x = P::load(panel.at(v, k));
-      P l = HWY_UNLIKELY(tiny) ? divide(x, pivot) : mul(x, r);
-      if (!whole) l = select(below, l, x);
-      l.store(panel.at(v, k));
-      if (!next) return;
-      if (!whole) l = select(below, l, P::zero());
-      P const y = neg_mul_add(l, u, P::load(panel.at(v, k + 1)));
+      P const l = HWY_UNLIKELY(tiny) ? divide(x, pivot) : mul(x, r);
+      select(below, l, x).store(panel.at(v, k));
+      P const multiplier = select(below, l, P::zero());
+      multiplier.store(panel.multipliers(v));
+      if (!next) continue;
+      P const y = neg_mul_add(multiplier, u, P::load(panel.at(v, k + 1)));
       y.store(panel.at(v, k + 1));
-      auto sizes = abs1(y);
-      if (!whole) sizes = hn::IfThenElse(below, sizes, hn::Set(d, R(-1)));
-      search.look_at(sizes, rows_of(v));
-    };
-    divide_and_update(v0, false);
-    for (int v = v0 + 1; v < vectors; ++v) divide_and_update(v, true);
-    in_steps<4>(k + 2, lanes, [&]<int N>(int j) HWY_ATTR { update_columns<T, N>(panel, k, v0, below, j); });
+      search.look_at(hn::IfThenElse(below, abs1(y), set(-1)), positions);
+    }
+    in_steps<4>(k + 2, lanes, [&]<int N>(int j) HWY_ATTR { update_columns<T, N>(panel, row, j); });
   }
   return info;
 }
@@ -322,7 +339,8 @@ HWY_NOINLINE Int factor_rows(SingleSpace<T> const& space, Int* pivots) {
   Int info = 0;
   for (int k0 = 0; k0 < steps; k0 += lanes) {
     int const c = k0 / lanes, rows = space.m - k0, width = std::min(lanes, steps - k0);
-    TurnedPanel<T> const panel{space.blocks, rows};
+    std::array<int, single_largest> order;
+    TurnedPanel<T> const panel{space.blocks, rows, order.data()};
     panel.load(w.block(k0, c));
     Int const panel_info = factor_turned<T>(panel, width, pivots + k0);
     if (info == 0 && panel_info != 0) info = panel_info + k0;
@@ -379,7 +397,7 @@ HWY_NOINLINE void invert_rows(SingleSpace<T> const& space) {
       auto const one = hn::IfThenElseZero(hn::Eq(lane, hn::Set(d, static_cast<R>(r))), hn::Set(d, R(1)));
       w.store(i0 + r, block, from_real<T>(one));
     }
-    Scalars<T> const l{turned, P::size, i0};
+    Scalars<T> const l{.data = turned, .step = P::size, .first = i0};
     in_steps<tile_cols<T>>(0, block + 1, [&]<int N>(int c) HWY_ATTR {
       // L^-1 begins in pack j with row j*lanes; above it stands U.
       int const common = (c + N - 1) * lanes;
@@ -401,7 +419,7 @@ HWY_NOINLINE void invert_rows(SingleSpace<T> const& space) {
     }
     int const first = n - i0 - rows;  // of these rows, from the end
     // Row `first` stands in lane rows - 1, column 0 in pack n - 1 - i0.
-    Scalars<T> const u{turned + (n - 1 - i0) * P::size + rows - 1, -P::size, first, -1};
+    Scalars<T> const u{.data = turned + (n - 1 - i0) * P::size + rows - 1, .step = -P::size, .first = first, .sign = -1};
     in_steps<tile_cols<T>>(0, space.width, [&]<int N>(int c) HWY_ATTR {
       for_row_tiles<T, N>(first, first + rows,
                           [&]<int M>(int i) HWY_ATTR { update_rows<T, M, N>(u, i, 0, i, true, inverse, from_end.block(0, c)); });
