@@ -1,5 +1,8 @@
 /// Every routine and type over layouts, sizes, counts, variants, kinds of input and ragged batches.
 
+#include <algorithm>
+#include <array>
+
 #include "sweep.hpp"
 
 namespace myriad::cases {
@@ -32,6 +35,17 @@ TEST_P(Routines, LargeMatrices) {
       vary(routine(), p, i++);
       if (!right(p)) return;
     }
+}
+
+TEST_P(Routines, FromKernelsForSingleMatricesToLapack) {
+  static constexpr std::array of_lu{"getrf", "getri", "inverse", "gesv"};
+  if (quickly || std::find(of_lu.begin(), of_lu.end(), routine().routine) == of_lu.end()) GTEST_SKIP() << "changes nothing at this size";
+  unsigned i = 0;
+  for (std::int64_t const n : {256, 257}) {
+    Problem p = problem(n, 1, Layout::column_major);
+    vary(routine(), p, i++);
+    if (!right(p)) return;
+  }
 }
 
 TEST_P(Routines, AllVariants) {
