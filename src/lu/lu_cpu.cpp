@@ -6,7 +6,7 @@
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
-#include "lu/getrf_recursive.hpp"
+#include "lu/single.hpp"
 
 namespace myriad::cpu {
 namespace {
@@ -37,10 +37,47 @@ void set(int* info, std::int64_t b, Int value) {
   if (info) info[b] = static_cast<int>(value);
 }
 
-/// PA = LU of one matrix.
+template <typename T>
+bool is_middle_sized(Batch<T> const& a, std::int64_t b) {
+  return std::max(a.rows_of(b), a.cols_of(b)) <= single_largest;
+}
+
+/// Workspace of the kernels for single matrices.
+template <typename T>
+class SingleWorkspace {
+ public:
+  Real<T>* reserve(std::int64_t m, std::int64_t n) { return memory_.reserve(single_workspace<T>(m, n)); }
+
+ private:
+  Scratch<Real<T>> memory_;
+};
+
+/// PA = LU of matrix b, in place.
 template <Element T>
-Int factor(Int m, Int n, T* a, Int lda, Int* pivots) {
-  return std::max(m, n) <= getrf_recursive_largest ? getrf_recursive<T>(m, n, a, lda, pivots) : lapack::getrf<T>(m, n, a, lda, pivots);
+Int factor(Batch<T> const& batch, std::int64_t b, Int* pivots, Scratch<T>& scratch, SingleWorkspace<T>& workspace) {
+  if (is_middle_sized(batch, b)) {
+    Int info = 0;
+    factor_single(
+        SingleFactorTask<T>{
+            .a = batch, .index = b, .workspace = workspace.reserve(batch.rows_of(b), batch.cols_of(b)), .pivots = pivots, .info = &info},
+        0, 1);
+    return info;
+  }
+  LocalMatrix<T> const a(batch, b, scratch);
+  Int const info = lapack::getrf<T>(a.rows(), a.cols(), a.data(), a.ld(), pivots);
+  a.store();
+  return info;
+}
+
+/// A square matrix in an array.
+template <typename T>
+Batch<T> column_major(T* a, Int n, Int lda) {
+  return batch(a, n, n, {.ld = lda, .count = 1});
+}
+template <Element T>
+Int factor(Batch<T> const& one, Int* pivots, SingleWorkspace<T>& workspace) {
+  Scratch<T> unused;
+  return factor<T>(one, 0, pivots, unused, workspace);
 }
 
 /// LU without pivoting by blocks of columns: unblocked in the panel, then trsm and gemm. Returns info.
@@ -87,11 +124,28 @@ void fill_with_nan(Batch<T> const& batch, std::int64_t b) {
   for_part(Part::all, batch.rows_of(b), batch.cols_of(b), [&](auto i, auto j) { *batch.at(b, i, j) = value; });
 }
 
-/// getri with a workspace of its own. Returns info: U(i, i) = 0.
+/// The inverse of matrix b, or of what its factors and the pivots stand for. Returns info; above zero, nothing is written.
 template <Element T>
-Int invert(Int n, T* a, Int lda, Int const* pivots, Scratch<T>& work) {
-  Int const size = n * 64;
-  return lapack::getri<T>(n, a, lda, pivots, work.reserve(size), size);
+Int invert(InverseTask<T> const& task, std::int64_t b, Int* pivots, Scratch<T>& scratch, Scratch<T>& work, SingleWorkspace<T>& workspace) {
+  auto const n = static_cast<Int>(task.a.rows_of(b));
+  Int info = 0;
+  if (is_middle_sized(task.a, b)) {
+    invert_single(SingleInverseTask<T>{.a = task.a,
+                                       .x = task.x,
+                                       .index = b,
+                                       .factor = task.factor,
+                                       .workspace = workspace.reserve(n, n),
+                                       .pivots = pivots,
+                                       .info = &info},
+                  0, 1);
+    return info;
+  }
+  T* const a = scratch.reserve(static_cast<std::int64_t>(n) * n);
+  copy_in<T>(task.a, b, a);
+  if (task.factor) info = lapack::getrf<T>(n, n, a, n, pivots);
+  if (info == 0) info = lapack::getri<T>(n, a, n, pivots, work.reserve(64 * std::int64_t{n}), 64 * n);
+  if (info == 0) copy_out<T>(a, task.x, b);
+  return info;
 }
 
 }  // namespace
@@ -102,16 +156,17 @@ void getrf(Queue& queue, GetrfTask<T> const& task) {
       queue, shapes(task.a), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { getrf_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch;
+        SingleWorkspace<T> workspace;
         for (std::int64_t b = begin; b < end; ++b) {
-          LocalMatrix<T> const a(task.a, b, scratch);
           if (task.pivoting) {
-            LocalPivots pivots(std::min(a.rows(), a.cols()));
-            set(task.info, b, factor<T>(a.rows(), a.cols(), a.data(), a.ld(), pivots.data()));
+            LocalPivots pivots(std::min(task.a.rows_of(b), task.a.cols_of(b)));
+            set(task.info, b, factor<T>(task.a, b, pivots.data(), scratch, workspace));
             pivots.store(task.pivots, b);
           } else {
+            LocalMatrix<T> const a(task.a, b, scratch);
             set(task.info, b, getrf_nopiv<T>(a.rows(), a.cols(), a.data(), a.ld()));
+            a.store();
           }
-          a.store();
         }
       });
 }
@@ -140,6 +195,7 @@ void gesv(Queue& queue, GesvTask<T> const& task) {
       queue, shapes(task.a, task.x), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { gesv_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_x;
+        SingleWorkspace<T> workspace;
         for (std::int64_t k = begin; k < end; ++k) {
           auto const n = static_cast<Int>(task.x.rows_of(k));
           auto const nrhs = static_cast<Int>(task.x.cols_of(k));
@@ -149,7 +205,7 @@ void gesv(Queue& queue, GesvTask<T> const& task) {
           copy_in<T>(task.b, k, x);
           Int info = 0;
           auto const work = [&](T* a, Int lda) {
-            info = factor<T>(n, n, a, lda, pivots.data());
+            info = factor<T>(column_major(a, n, lda), pivots.data(), workspace);
             if (info == 0) lapack::getrs<T>(Op::none, n, nrhs, a, lda, pivots.data(), x, std::max<Int>(n, 1));
           };
           if (in_place) {
@@ -177,21 +233,12 @@ void inverse(Queue& queue, InverseTask<T> const& task) {
       queue, shapes(task.a), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { inverse_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch, work;
+        SingleWorkspace<T> workspace;
         for (std::int64_t b = begin; b < end; ++b) {
-          auto const n = static_cast<Int>(task.a.rows_of(b));
-          LocalPivots pivots(n);
-          T* const a = scratch.reserve(static_cast<std::int64_t>(n) * n);
-          copy_in<T>(task.a, b, a);
-          Int info = 0;
-          if (task.factor)
-            info = factor<T>(n, n, a, n, pivots.data());
-          else
-            pivots.load(task.pivots, b);
-          if (info == 0) info = invert<T>(n, a, n, pivots.data(), work);
-          if (info == 0)
-            copy_out<T>(a, task.x, b);
-          else if (task.factor)
-            fill_with_nan<T>(task.x, b);
+          LocalPivots pivots(task.a.rows_of(b));
+          if (!task.factor) pivots.load(task.pivots, b);
+          Int const info = invert<T>(task, b, pivots.data(), scratch, work, workspace);
+          if (info != 0 && task.factor) fill_with_nan<T>(task.x, b);
           set(task.info, b, info);
         }
       });
@@ -203,12 +250,13 @@ void det(Queue& queue, DetTask<T> const& task) {
       queue, shapes(task.a), lu_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { det_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch;
+        SingleWorkspace<T> workspace;
         for (std::int64_t b = begin; b < end; ++b) {
           auto const n = static_cast<Int>(task.a.rows_of(b));
           LocalPivots pivots(n);
           T* const a = scratch.reserve(static_cast<std::int64_t>(n) * n);
           copy_in<T>(task.a, b, a);
-          factor<T>(n, n, a, n, pivots.data());
+          factor<T>(column_major(a, n, n), pivots.data(), workspace);
           DiagonalProduct<T> product(task.logabs != nullptr);
           for (Int k = 0; k < n; ++k) {
             product.multiply(a[k + static_cast<std::int64_t>(k) * n]);

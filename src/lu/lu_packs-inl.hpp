@@ -209,6 +209,7 @@ HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions opt
         row = hn::IfThenElse(larger, hn::Set(d, static_cast<typename P::R>(i)), row);
       }
       hn::Store(row, d, pivots.of_step(k));
+      if constexpr (N - 1 > P::lanes) pivots.note_picked(k);  // swap_row asks for it only then
       P top[C];
       for (int j = 0; j < C; ++j) top[j] = x[j][k];
 #pragma GCC unroll 8

@@ -10,6 +10,7 @@
 #include "lu/lu_packs-inl.hpp"
 #include "lu/solve_column-inl.hpp"
 #include "simd/pack-inl.hpp"
+#include "simd/pack_info-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
@@ -49,15 +50,6 @@ void load_pivots(Batch<int const> const& batch, Group const& group, int steps, P
 }
 
 template <typename T>
-void store_info(int* info, Group const& group, typename Pack<T>::V values) {
-  if (!info) return;
-  typename Pack<T>::D const d;
-  HWY_ALIGN typename Pack<T>::R buffer[Pack<T>::lanes];
-  hn::Store(values, d, buffer);
-  for (int lane = 0; lane < group.active; ++lane) info[group.index[static_cast<std::size_t>(lane)]] = static_cast<int>(buffer[lane]);
-}
-
-template <typename T>
 void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
@@ -72,7 +64,7 @@ void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end)
                              : factor<T>(pack_matrix<T>(ws, ld), m, n, n, {.pivoting = task.pivoting}, pivots);
     store_group<T>(GroupView<T>(task.a, group, P::lanes), m, n, ws, ld);
     if (task.pivoting) store_pivots<T>(task.pivots, group, std::min(m, n), pivots);
-    store_info<T>(task.info, group, info);
+    write_info<T>(task.info, group, info);
   });
 }
 
@@ -185,7 +177,7 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
     }
     if (write_factors) store_group<T>(GroupView<T>(task.factors, group, P::lanes), n, n, ws, ld);
     if (write_pivots) store_pivots<T>(task.pivots, group, n, pivots);
-    store_info<T>(task.info, group, info);
+    write_info<T>(task.info, group, info);
   });
 }
 
@@ -260,7 +252,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     } else {
       store_with_columns_interchanged<T>(view, n, pivots, ws, ld);
     }
-    store_info<T>(task.info, group, info);
+    write_info<T>(task.info, group, info);
   });
 }
 

@@ -61,9 +61,9 @@ HWY_INLINE void in_steps(int first, int last, F const& f) {
 }
 
 /// Rows i0 to i0 + M - 1 of N columns of B, less op(A) times the rows [first, last) of B; where `solve`, then solved with the triangle that
-/// A has on its diagonal there. op conjugates where `conjugated`.
-template <typename T, int M, int N, bool upper, bool conjugated>
-HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool solve, PackMatrix<T> b) {
+/// A has on its diagonal there. op conjugates where `conjugated`. divide(k, row): divides row k, N packs, by the diagonal of op(A).
+template <typename T, int M, int N, bool upper, bool conjugated, typename Divide>
+HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool solve, PackMatrix<T> b, Divide const& divide) {
   using P = Pack<T>;
   P x[M][N];
 #pragma GCC unroll 4
@@ -85,9 +85,7 @@ HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool so
 #pragma GCC unroll 4
     for (int step = 0; step < M; ++step) {
       int const k = upper ? M - 1 - step : step;
-      auto const r = inverse_of_real<T>(real_part(a.load(i0 + k, i0 + k)));
-#pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) x[k][j] = scale(x[k][j], r);
+      divide(i0 + k, x[k]);
 #pragma GCC unroll 4
       for (int other = step + 1; other < M; ++other) {
         int const i = upper ? M - 1 - other : other;
@@ -101,6 +99,16 @@ HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool so
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) b.store(i0 + i, j, x[i][j]);
+}
+
+/// solve_tile for an A whose diagonal is real.
+template <typename T, int M, int N, bool upper, bool conjugated>
+HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool solve, PackMatrix<T> b) {
+  solve_tile<T, M, N, upper, conjugated>(a, i0, first, last, solve, b, [&](int k, Pack<T>(&row)[N]) HWY_ATTR {
+    auto const r = inverse_of_real<T>(real_part(a.load(k, k)));
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) row[j] = scale(row[j], r);
+  });
 }
 
 }  // namespace myriad::HWY_NAMESPACE

@@ -1,9 +1,30 @@
 #pragma once
-/// What the files of this room share.
+/// What the files of this room share: the task of the lane kernel, and how far it is used.
+
+#include <array>
 
 #include "myriad/trsm.hpp"
+#include "simd/dispatch.hpp"
+#include "simd/group.hpp"
 
 namespace myriad {
+
+/// Rows of a triangle that the lane kernel holds at a time where it does not hold all of them.
+template <typename T>
+inline constexpr int trsm_panel = is_complex<T> ? 8 : 16;
+
+/// Up to which order triangles are solved with side by side in SIMD lanes. With AVX-512 and all lanes filled, lanes against a loop over
+/// OpenBLAS: three times as fast at order 96 with as many right-hand sides (double and single); with one, where all is loading of A,
+/// twice as fast (single), equal (double), and 15% slower for double complex at order 64. Beyond, batches with fewer matrices than lanes
+/// would lose more than full ones win.
+template <typename T>
+inline constexpr std::int64_t trsm_lane_limit = is_complex<T> ? 64 : 96;
+
+/// Whether systems of this shape are solved side by side in SIMD lanes.
+template <typename T>
+bool trsm_fits_lanes(std::array<std::int64_t, 4> const& shape) {
+  return shape[0] <= trsm_lane_limit<T>;
+}
 
 /// A X = alpha B, X replaces B; A is the triangle `uplo` of a. The right side is the left side of the transposed problem, and B is not
 /// conjugated (see `trsm`).
@@ -15,5 +36,6 @@ struct TrsmTask {
   Batch<T const> a;
   Batch<T> b;
 };
+MYRIAD_LANES_DECLARE(trsm_lanes, TrsmTask);
 
 }  // namespace myriad

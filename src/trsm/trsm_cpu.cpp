@@ -41,7 +41,9 @@ void trsm_by_blas(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end)
 
 template <Element T>
 void trsm(Queue& queue, TrsmTask<T> const& task) {
-  parallel_for(queue.threads(), task.b.count, 16, [&](std::int64_t begin, std::int64_t end) { trsm_by_blas<T>(task, begin, end); });
+  run_by_size(
+      queue, shapes(task.a, task.b), trsm_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { trsm_lanes(task, begin, end); },
+      [&](std::int64_t begin, std::int64_t end) { trsm_by_blas<T>(task, begin, end); });
 }
 
 #define MYRIAD_INSTANTIATE(T) template void trsm<T>(Queue&, TrsmTask<T> const&);

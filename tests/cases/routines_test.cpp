@@ -1,5 +1,8 @@
 /// Every routine and type over layouts, sizes, counts, variants, kinds of input and ragged batches.
 
+#include <algorithm>
+#include <array>
+
 #include "sweep.hpp"
 
 namespace myriad::cases {
@@ -27,11 +30,22 @@ TEST_P(Routines, SizesInAllLayouts) {
 TEST_P(Routines, LargeMatrices) {
   unsigned i = 0;
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
-    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{100, 128, 129}) {
+    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{96, 97, 100, 128, 129}) {
       Problem p = problem(n, 1, layout);
       vary(routine(), p, i++);
       if (!right(p)) return;
     }
+}
+
+TEST_P(Routines, FromKernelsForSingleMatricesToLapack) {
+  static constexpr std::array of_lu{"getrf", "getri", "inverse", "gesv"};
+  if (quickly || std::find(of_lu.begin(), of_lu.end(), routine().routine) == of_lu.end()) GTEST_SKIP() << "changes nothing at this size";
+  unsigned i = 0;
+  for (std::int64_t const n : {256, 257}) {
+    Problem p = problem(n, 1, Layout::column_major);
+    vary(routine(), p, i++);
+    if (!right(p)) return;
+  }
 }
 
 TEST_P(Routines, AllVariants) {
@@ -82,6 +96,8 @@ TEST_P(Routines, RectangularMatrices) {
                                                              {32, 8},
                                                              {40, 65},
                                                              {65, 7},
+                                                             {70, 96},
+                                                             {96, 70},
                                                              {7, 65}})
     for (std::int64_t const k : {0, 1, 2, 5, 40}) {
       if (quickly && m + n > 50) continue;
