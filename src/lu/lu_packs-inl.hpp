@@ -187,57 +187,107 @@ HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int colum
   return info;
 }
 
-/// `factor` for N-by-N matrices, unrolled, with C columns in all. Same arithmetic in the same order.
+/// PA = LU of the N-by-N packs x (x[j][i]: row i of column j) in registers: the arithmetic of `factor` in the same order, unrolled. C - N
+/// columns beyond are right-hand sides, which become L^-1 P B. r: the reciprocals of U's diagonal.
 template <typename T, int N, int C>
-HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions options, Pivots<T>& pivots) {
+HWY_INLINE typename Pack<T>::V factor_registers(Pack<T> (&x)[C][N], Pack<T> (&r)[N], FactorOptions options, Pivots<T>& pivots) {
   using P = Pack<T>;
+  using R = typename P::R;
   constexpr typename P::D d;
   auto info = hn::Zero(d);
-  P x[C][N];
-  for (int j = 0; j < C; ++j)
-    for (int i = 0; i < N; ++i) x[j][i] = a.load(i, j);
 #pragma GCC unroll 8
   for (int k = 0; k < N; ++k) {
     if (options.pivoting) {
       auto best = abs1(x[k][k]);
-      auto row = hn::Set(d, static_cast<typename P::R>(k));
+      auto row = hn::Set(d, static_cast<R>(k));
 #pragma GCC unroll 8
       for (int i = k + 1; i < N; ++i) {
         auto const size = abs1(x[k][i]);
         auto const larger = hn::Gt(size, best);
         best = hn::IfThenElse(larger, size, best);
-        row = hn::IfThenElse(larger, hn::Set(d, static_cast<typename P::R>(i)), row);
+        row = hn::IfThenElse(larger, hn::Set(d, static_cast<R>(i)), row);
       }
       hn::Store(row, d, pivots.of_step(k));
-      P top[C];
-      for (int j = 0; j < C; ++j) top[j] = x[j][k];
+      typename P::M picked[N];
 #pragma GCC unroll 8
-      for (int i = k + 1; i < N; ++i) {
-        auto const mask = hn::Eq(row, hn::Set(d, static_cast<typename P::R>(i)));
+      for (int i = k + 1; i < N; ++i) picked[i] = hn::Eq(row, hn::Set(d, static_cast<R>(i)));
 #pragma GCC unroll 9
-        for (int j = 0; j < C; ++j) {
-          x[j][k] = select(mask, x[j][i], x[j][k]);
-          x[j][i] = select(mask, top[j], x[j][i]);
+      for (int j = 0; j < C; ++j) {
+        if (j < k && !options.keep_lower) continue;
+        P const top = x[j][k];
+#pragma GCC unroll 8
+        for (int i = k + 1; i < N; ++i) {
+          x[j][k] = select(picked[i], x[j][i], x[j][k]);
+          x[j][i] = select(picked[i], top, x[j][i]);
         }
       }
     }
     P const divisor = pivot_divisor(x[k][k], k, options.pivoting, info);
-    auto const tiny = hn::Lt(abs1(divisor), hn::Set(d, std::numeric_limits<typename P::R>::min()));
-    P const r = reciprocal(divisor);
+    auto const tiny = hn::Lt(abs1(divisor), hn::Set(d, std::numeric_limits<R>::min()));
+    r[k] = reciprocal(divisor);
     if (HWY_LIKELY(hn::AllFalse(d, tiny))) {
 #pragma GCC unroll 8
-      for (int i = k + 1; i < N; ++i) x[k][i] = mul(x[k][i], r);
+      for (int i = k + 1; i < N; ++i) x[k][i] = mul(x[k][i], r[k]);
     } else {
 #pragma GCC unroll 8
-      for (int i = k + 1; i < N; ++i) x[k][i] = select(tiny, divide(x[k][i], divisor), mul(x[k][i], r));
+      for (int i = k + 1; i < N; ++i) x[k][i] = select(tiny, divide(x[k][i], divisor), mul(x[k][i], r[k]));
     }
 #pragma GCC unroll 9
     for (int j = k + 1; j < C; ++j)
 #pragma GCC unroll 8
       for (int i = k + 1; i < N; ++i) x[j][i] = neg_mul_add(x[k][i], x[j][k], x[j][i]);
   }
-  for (int j = 0; j < C; ++j)
+  return info;
+}
+
+template <typename T, int N, int C>
+HWY_INLINE void load_registers(PackMatrix<T> a, Pack<T> (&x)[C][N]) {
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) x[j][i] = a.load(i, j);
+}
+template <typename T, int N, int C>
+HWY_INLINE void store_registers(Pack<T> const (&x)[C][N], PackMatrix<T> a) {
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
     for (int i = 0; i < N; ++i) a.store(i, j, x[j][i]);
+}
+
+/// `factor` for N-by-N matrices.
+template <typename T, int N>
+HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions options, Pivots<T>& pivots) {
+  Pack<T> x[N][N], r[N];
+  load_registers<T, N>(a, x);
+  auto const info = options.pivoting ? factor_registers<T, N>(x, r, {}, pivots) : factor_registers<T, N>(x, r, {.pivoting = false}, pivots);
+  store_registers<T, N>(x, a);
+  return info;
+}
+
+/// Solves A x = b for N-by-N matrices and one right-hand side, which becomes x. A is overwritten with its factors where `keep_factors`.
+template <typename T, int N>
+HWY_NOINLINE typename Pack<T>::V solve_fixed(PackMatrix<T> a, typename Pack<T>::R* HWY_RESTRICT b, bool keep_factors, Pivots<T>& pivots) {
+  using P = Pack<T>;
+  P x[N + 1][N], r[N];
+  load_registers<T, N>(a, x);
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i) x[N][i] = P::load(b + i * P::size);
+  auto info = hn::Zero(typename P::D());
+  if (keep_factors) {
+    info = factor_registers<T, N>(x, r, {}, pivots);
+    store_registers<T, N>(x, a);
+  } else {
+    info = factor_registers<T, N>(x, r, {.keep_lower = false}, pivots);
+  }
+#pragma GCC unroll 8
+  for (int k = N - 1; k >= 0; --k) {
+    x[N][k] = mul(x[N][k], r[k]);
+#pragma GCC unroll 8
+    for (int i = 0; i < k; ++i) x[N][i] = neg_mul_add(x[k][i], x[N][k], x[N][i]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i) x[N][i].store(b + i * P::size);
   return info;
 }
 
@@ -252,17 +302,25 @@ constexpr int blocks_of_factor(int n) {
   return std::max(1, (n + 3) / 4 * blocks / 2);
 }
 
-/// `factor` for a square matrix and `extra` right-hand sides.
-template <typename T, int N = unrolled_size<T>>
-HWY_INLINE typename Pack<T>::V factor_square(PackMatrix<T> a, int n, int extra, FactorOptions options, Pivots<T>& pivots,
-                                             Ahead ahead = {}) {
+/// Calls `f.operator()<N>()` where n is a size N for which the algorithms are unrolled, and says whether it is.
+template <typename T, int N = unrolled_size<T>, typename F>
+HWY_INLINE bool if_unrolled(std::int64_t n, F const& f) {
   if constexpr (N > 1) {
-    if (n == N && extra == 0) return factor_fixed<T, N, N>(a, options, pivots);
-    if (n == N && extra == 1) return factor_fixed<T, N, N + 1>(a, options, pivots);
-    return factor_square<T, N - 1>(a, n, extra, options, pivots, ahead);
+    if (n != N) return if_unrolled<T, N - 1>(n, f);
+    f.template operator()<N>();
+    return true;
   } else {
-    return factor<T>(a, n, n, n + extra, options, pivots, ahead);
+    return false;
   }
+}
+
+/// `factor` for a square matrix.
+template <typename T>
+HWY_INLINE typename Pack<T>::V factor_square(PackMatrix<T> a, int n, FactorOptions options, Pivots<T>& pivots, Ahead ahead = {}) {
+  typename Pack<T>::V info;
+  if (!if_unrolled<T>(n, [&]<int N>() HWY_ATTR { info = factor_fixed<T, N>(a, options, pivots); }))
+    info = factor<T>(a, n, n, n, options, pivots, ahead);
+  return info;
 }
 
 /// B = U^-1 B for an n-by-n upper triangle, or B = L^-1 B (lower): forward or backward substitution by columns of B.
@@ -311,57 +369,85 @@ HWY_NOINLINE void solve_packs(Op op, PackMatrix<T> a, int n, Pivots<T> const& pi
 }
 
 /// A^-1 up to the order of its columns, from the factors: U^-1 in place, then X L = U^-1 (LAPACK's getri). `work` holds n packs. Column
-/// interchanges are left to the caller. N: the size where it is known at compile time, else 0.
-template <typename T, int N = 0>
-HWY_NOINLINE void invert_packs_impl(PackMatrix<T> a, int size, typename Pack<T>::R* HWY_RESTRICT work) {
+/// interchanges are left to the caller.
+template <typename T>
+HWY_NOINLINE void invert_general(PackMatrix<T> a, int n, typename Pack<T>::R* HWY_RESTRICT work) {
   using P = Pack<T>;
-  int const n = N ? N : size;
   // U^-1, column by column: x_j = -U^-1(0:j, 0:j) u_j / u_jj
-#pragma GCC unroll 8
   for (int j = 0; j < n; ++j) {
     P const diagonal = reciprocal(a.load(j, j));
     a.store(j, j, diagonal);
-#pragma GCC unroll 8
     for (int i = 0; i < j; ++i) P(neg(mul(a.load(i, j), diagonal))).store(work + i * P::size);
-#pragma GCC unroll 8
     for (int i = 0; i < j; ++i) {
       P sum = mul(a.load(i, i), P::load(work + i * P::size));
-#pragma GCC unroll 8
       for (int k = i + 1; k < j; ++k) sum = mul_add(a.load(i, k), P::load(work + k * P::size), sum);
       a.store(i, j, sum);
     }
   }
   // X L = U^-1, from the last column to the first
   PackMatrix<T> const column{work, P::size, 0};
-#pragma GCC unroll 8
   for (int j = n - 2; j >= 0; --j) {
-#pragma GCC unroll 8
     for (int i = j + 1; i < n; ++i) {
       column.store(i, 0, a.load(i, j));
       a.store(i, j, P::zero());
     }
-    if constexpr (N > 0) {
-#pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) {
-        P x = a.load(i, j);
-#pragma GCC unroll 8
-        for (int k = j + 1; k < N; ++k) x = neg_mul_add(a.load(i, k), column.load(k, 0), x);
-        a.store(i, j, x);
-      }
-    } else {
-      gemm_sub_strip<T, 1>(n, n - j - 1, a.block(0, j + 1), column.block(j + 1, 0), a.block(0, j));
-    }
+    gemm_sub_strip<T, 1>(n, n - j - 1, a.block(0, j + 1), column.block(j + 1, 0), a.block(0, j));
   }
 }
 
-template <typename T, int N = unrolled_size<T>>
-HWY_INLINE void invert_packs(PackMatrix<T> a, int n, typename Pack<T>::R* HWY_RESTRICT work) {
-  if constexpr (N > 1) {
-    if (n == N) return invert_packs_impl<T, N>(a, n, work);
-    return invert_packs<T, N - 1>(a, n, work);
-  } else {
-    return invert_packs_impl<T>(a, n, work);
+/// `invert_general` in registers. r: the reciprocals of U's diagonal.
+template <typename T, int N>
+HWY_INLINE void invert_registers(Pack<T> (&x)[N][N], Pack<T> const (&r)[N]) {
+  using P = Pack<T>;
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) {
+    x[j][j] = r[j];
+    P w[N];
+#pragma GCC unroll 8
+    for (int i = 0; i < j; ++i) w[i] = neg(mul(x[j][i], r[j]));
+#pragma GCC unroll 8
+    for (int i = 0; i < j; ++i) {
+      P sum = mul(x[i][i], w[i]);
+#pragma GCC unroll 8
+      for (int k = i + 1; k < j; ++k) sum = mul_add(x[k][i], w[k], sum);
+      x[j][i] = sum;
+    }
   }
+#pragma GCC unroll 8
+  for (int j = N - 2; j >= 0; --j) {
+    P l[N];
+#pragma GCC unroll 8
+    for (int i = j + 1; i < N; ++i) {
+      l[i] = x[j][i];
+      x[j][i] = P::zero();
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i)
+#pragma GCC unroll 8
+      for (int k = j + 1; k < N; ++k) x[j][i] = neg_mul_add(x[k][i], l[k], x[j][i]);
+  }
+}
+
+/// A^-1 of N-by-N matrices up to the order of its columns, from A, or where `factored` from the factors.
+template <typename T, int N, bool factored>
+HWY_NOINLINE typename Pack<T>::V invert_fixed(PackMatrix<T> a, Pivots<T>& pivots) {
+  Pack<T> x[N][N], r[N];
+  load_registers<T, N>(a, x);
+  auto info = hn::Zero(typename Pack<T>::D());
+  if constexpr (factored) {
+#pragma GCC unroll 8
+    for (int k = 0; k < N; ++k) r[k] = reciprocal(x[k][k]);
+  } else {
+    info = factor_registers<T, N>(x, r, {}, pivots);
+  }
+  invert_registers<T, N>(x, r);
+  store_registers<T, N>(x, a);
+  return info;
+}
+
+template <typename T>
+HWY_INLINE void invert_packs(PackMatrix<T> a, int n, Pivots<T>& pivots, typename Pack<T>::R* HWY_RESTRICT work) {
+  if (!if_unrolled<T>(n, [&]<int N>() HWY_ATTR { invert_fixed<T, N, true>(a, pivots); })) invert_general<T>(a, n, work);
 }
 
 }  // namespace myriad::HWY_NAMESPACE
