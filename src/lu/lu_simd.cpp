@@ -10,6 +10,7 @@
 #include "lu/lu_packs-inl.hpp"
 #include "lu/solve_column-inl.hpp"
 #include "simd/pack-inl.hpp"
+#include "simd/pack_info-inl.hpp"
 #include "simd/pack_neighbours-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,22 +89,6 @@ bool evenly_spaced(Batch<T> const& batch) {
   return !batch.pointers && !batch.ragged() && !batch.row_strides && !batch.col_strides;
 }
 
-/// store_info of neighbours.
-template <typename T>
-HWY_INLINE void store_info_of(int* info, std::int64_t first, int active, typename Pack<T>::V values) {
-  if (!info) return;
-  constexpr hn::Rebind<std::int32_t, typename Pack<T>::D> d32;
-  HWY_ALIGN std::int32_t buffer[Pack<T>::lanes];
-  if constexpr (sizeof(typename Pack<T>::R) == 8)
-    hn::Store(hn::DemoteTo(d32, values), d32, buffer);
-  else
-    hn::Store(hn::ConvertTo(d32, values), d32, buffer);
-  for (int lane = 0; lane < active; ++lane) info[first + lane] = buffer[lane];
-}
-
-/// How far ahead of a group of small matrices memory is fetched, in bytes: several groups, since one takes less time than memory does.
-inline constexpr std::int64_t fetch_distance = 4096;
-
 template <typename T, int N>
 void getrf_neighbours(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
@@ -112,11 +97,11 @@ void getrf_neighbours(GetrfTask<T> const& task, std::int64_t begin, std::int64_t
   for (std::int64_t k = begin; k < end; k += P::lanes) {
     Neighbours<T> const a(task.a, k, end);
     a.template load<N * N>(ws);
-    a.template fetch_behind<N * N>(fetch_distance);
+    a.fetch_behind(N * N);
     auto const info = factor_fixed<T, N>(pack_matrix<T>(ws, N), {.pivoting = task.pivoting}, pivots);
     a.template store<N * N>(ws, a.lanes());
     if (task.pivoting) store_pivots_of<T, N>(task.pivots, k, a.active(), pivots);
-    store_info_of<T>(task.info, k, a.active(), info);
+    write_info<T>(task.info, k, a.active(), info);
   }
 }
 
@@ -134,7 +119,7 @@ void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end)
     int const ld = pack_ld(m);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, n, ws, ld);
     auto const info = m == n ? factor_square<T>(pack_matrix<T>(ws, ld), n, {.pivoting = task.pivoting}, pivots,
-                                                ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)))
+                                                ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)))
                              : factor<T>(pack_matrix<T>(ws, ld), m, n, n, {.pivoting = task.pivoting}, pivots);
     store_group<T>(GroupView<T>(task.a, group, P::lanes), m, n, ws, ld);
     if (task.pivoting) store_pivots<T>(task.pivots, group, std::min(m, n), pivots);
@@ -233,8 +218,10 @@ void gesv_neighbours(GesvTask<T> const& task, std::int64_t begin, std::int64_t e
   for (std::int64_t k = begin; k < end; k += P::lanes) {
     Neighbours<T const> const a(task.a, k, end);
     a.template load<N * N>(ws);
-    a.template fetch_behind<N * N>(fetch_distance);
-    Neighbours<T const>(task.b, k, end).template load<N>(b);
+    a.fetch_behind(N * N);
+    Neighbours<T const> const right(task.b, k, end);
+    right.template load<N>(b);
+    right.fetch_behind(N);
     auto const info = solve_fixed<T, N>(pack_matrix<T>(ws, N), b, false, pivots);
     std::uint32_t stored = a.lanes();
     auto const singular = hn::Ne(info, hn::Zero(d));
@@ -244,8 +231,10 @@ void gesv_neighbours(GesvTask<T> const& task, std::int64_t begin, std::int64_t e
       else
         stored &= ~lanes_of<T>(singular);
     }
-    Neighbours<T>(task.x, k, end).template store<N>(b, stored);
-    store_info_of<T>(task.info, k, a.active(), info);
+    Neighbours<T> const x(task.x, k, end);
+    x.template store<N>(b, stored);
+    x.fetch_behind(N);
+    write_info<T>(task.info, k, a.active(), info);
   }
 }
 
@@ -276,8 +265,11 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
     auto info = hn::Zero(d);
     if (!(nrhs == 1 && if_unrolled<T>(n, [&]<int N>() HWY_ATTR { info = solve_fixed<T, N>(a, b, write_factors, pivots); }))) {
       info = factor<T>(a, n, n, n + width, {.keep_lower = write_factors || width < nrhs}, pivots,
-                       ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)));
-      solve_triangle<T, true, false>(a, n, pack_matrix<T>(b, ld), width);
+                       ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)));
+      if (width <= few_columns)
+        for (int j = 0; j < width; ++j) solve_column<T, true, false>(a, n, b + j * ld * P::size);
+      else
+        solve_triangle<T, true, false>(a, n, pack_matrix<T>(b, ld), width);
     }
     auto const singular = hn::Ne(info, hn::Zero(d));
     bool const any_singular = !hn::AllFalse(d, singular);
@@ -328,7 +320,7 @@ void inverse_neighbours(InverseTask<T> const& task, std::int64_t begin, std::int
   for (std::int64_t k = begin; k < end; k += P::lanes) {
     Neighbours<T const> const a(task.a, k, end);
     a.template load<N * N>(ws);
-    a.template fetch_behind<N * N>(fetch_distance);
+    a.fetch_behind(N * N);
     auto const info = invert_fixed<T, N, false>(pack_matrix<T>(ws, N), pivots);
     auto const singular = hn::Ne(info, hn::Zero(d));
     if (HWY_UNLIKELY(!hn::AllFalse(d, singular))) fill_nan<T>(singular, ws, N * N);
@@ -349,14 +341,25 @@ void inverse_neighbours(InverseTask<T> const& task, std::int64_t begin, std::int
       hn::Store(hn::ConvertTo(integers, column[j]), integers, offset + j * P::lanes);
     }
     Neighbours<T> const x(task.x, k, end);
+    x.fetch_behind(N * N);
     for (int j = 0; j < N; ++j)
       x.template store<N>(ws + j * N * P::size, x.lanes(), [&](int lane) HWY_ATTR { return std::int64_t{offset[j * P::lanes + lane]}; });
-    store_info_of<T>(task.info, k, a.active(), info);
+    write_info<T>(task.info, k, a.active(), info);
   }
+}
+
+/// Whether every matrix that is inverted in lanes fits into the workspace beside a panel of four columns.
+template <typename T>
+constexpr bool panel_fits_beside_inverse() {
+  constexpr std::int64_t packs = lane_workspace_bytes / lane_element_bytes<T>;
+  for (int n = 1; n <= 64; ++n)
+    if (lu_fits_lanes<T>({n, n, 0, 0}) && (pack_ld(n) + 4) * n > packs) return false;
+  return true;
 }
 
 template <typename T>
 void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  static_assert(panel_fits_beside_inverse<T>());
   using P = Pack<T>;
   constexpr typename P::D d;
   if (task.factor && in_one_piece(task.a) && in_one_piece(task.x) &&
@@ -376,7 +379,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     auto const load = [&](Batch<T const> const& source)
                           HWY_ATTR { load_group<T>(GroupView<T const>(source, group, P::lanes), n, n, ws, ld); };
     auto const factor = [&]() HWY_ATTR {
-      return factor_square<T>(packs, n, {}, pivots, ahead_of(a, group, P::lanes, end, blocks_of_factor<T>(n)));
+      return factor_square<T>(packs, n, {}, pivots, ahead_of(a, group, P::lanes, end, pieces_of_factor<T>(n)));
     };
     load(a);
     auto info = hn::Zero(d);
@@ -396,7 +399,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
       for (int k = n - 1; k >= 0; --k)
         info = hn::IfThenElse(is_zero(packs.load(k, k)), hn::Set(d, static_cast<typename P::R>(k + 1)), info);
     }
-    invert_packs<T>(packs, n, pivots, ws + ld * n * P::size);
+    invert_packs<T>(packs, n, pivots, ws + ld * n * P::size, ahead_of(x, group.index[0], P::lanes, end, 2 * panels_of(n)));
     auto const singular = hn::Ne(info, hn::Zero(d));
     if (!hn::AllFalse(d, singular)) {
       if (task.factor)
@@ -425,7 +428,7 @@ void det_lanes(DetTask<T> const& task, std::int64_t begin, std::int64_t end) {
     int const ld = pack_ld(n);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
     factor_square<T>(pack_matrix<T>(ws, ld), n, {.keep_lower = false}, pivots,
-                     ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)));
+                     ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)));
     for (int lane = 0; lane < group.active; ++lane) {
       DiagonalProduct<T> product(task.logabs != nullptr);
       for (int k = 0; k < n; ++k) {

@@ -249,7 +249,7 @@ HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 
 /// Leading dimension, in packs, for matrices of m rows: a power-of-two distance between columns would send all of a row to few sets of the
 /// first cache.
-HWY_INLINE int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
+HWY_INLINE constexpr int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 // Loads and stores of half vectors save a third (AVX-512) or half (AVX2) of the shuffles of a transposition, which are what bounds it: to

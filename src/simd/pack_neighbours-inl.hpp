@@ -22,6 +22,9 @@ bool in_one_piece(Batch<T> const& a) {
   return !a.ragged() && !a.row_strides && !a.col_strides && !a.conjugated && a.row_stride == 1 && (a.col_stride == a.rows || a.cols == 1);
 }
 
+/// How far ahead of a group of small matrices memory is fetched, in bytes: several groups, since one takes less time than memory does.
+inline constexpr std::int64_t fetch_distance = 4096;
+
 /// The matrices [first, first + lanes) of a batch for which in_one_piece holds, as far as they lie before `end`.
 template <typename T>
 class Neighbours {
@@ -43,6 +46,7 @@ class Neighbours {
 
   [[nodiscard]] HWY_INLINE int active() const { return active_; }
   [[nodiscard]] HWY_INLINE R* base(int lane) const { return base_[lane]; }
+  [[nodiscard]] HWY_INLINE R* const* bases() const { return base_; }
   /// A bit for every lane that is not left over.
   [[nodiscard]] HWY_INLINE std::uint32_t lanes() const { return (1U << active_) - 1; }
 
@@ -69,12 +73,11 @@ class Neighbours {
     store<count>(ws, stored, [](int) HWY_ATTR { return std::int64_t{0}; });
   }
 
-  /// Fetches what lies `bytes` behind the matrices, if they lie one behind the other.
-  template <int count>
-  HWY_INLINE void fetch_behind(std::int64_t bytes) const {
-    constexpr std::int64_t size = count * parts * static_cast<std::int64_t>(sizeof(R)) * P::lanes;
-    auto const* const from = reinterpret_cast<char const*>(base_[0]) + bytes;
-    for (std::int64_t i = 0; i < size; i += 64) __builtin_prefetch(from + i, 0, 3);
+  /// Fetches as much as the group takes, of matrices of `count` elements one behind the other, from fetch_distance behind it.
+  HWY_INLINE void fetch_behind(int count) const {
+    int const size = count * parts * static_cast<int>(sizeof(R)) * P::lanes;
+    auto const* const from = reinterpret_cast<char const*>(base_[0]) + fetch_distance;
+    for (int i = 0; i < size; i += 64) __builtin_prefetch(from + i, 0, 3);
   }
 
  private:
