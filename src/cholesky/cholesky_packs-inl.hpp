@@ -30,8 +30,23 @@ HWY_INLINE typename Pack<T>::V inverse_of_root(typename Pack<T>::V x, typename P
   return hn::IfThenElse(ordinary, r, inverse_of_real<T>(root));
 }
 
+/// Makes the root of the pivot x, column `number` counted from one, and returns its reciprocal. A pivot that is not positive goes to info
+/// and is replaced by one, so that the lane goes on.
+template <typename T>
+HWY_INLINE typename Pack<T>::V factor_pivot(Pack<T>& x, int number, typename Pack<T>::V& info) {
+  using R = typename Pack<T>::R;
+  constexpr typename Pack<T>::D d;
+  auto const pivot = real_part(x);
+  auto const positive = hn::Gt(pivot, hn::Zero(d));
+  info = first_failure<T>(info, hn::Not(positive), number);
+  auto const safe_pivot = hn::IfThenElse(positive, pivot, hn::Set(d, R(1)));
+  auto const root = hn::Sqrt(safe_pivot);
+  x = from_real<T>(root);
+  return inverse_of_root<T>(safe_pivot, root);
+}
+
 /// Factors the N-by-N tile `c` after k columns, to whose left its rows stand in `l`. inverse: the reciprocals of the diagonal.
-/// `number`: of the tile's first column, counted from one. A pivot that is not positive is replaced by one, so that the lane goes on.
+/// `number`: of the tile's first column, counted from one.
 template <typename T, int N>
 HWY_INLINE typename Pack<T>::V factor_diagonal(int k, PackMatrix<T> l, PackMatrix<T> c, typename Pack<T>::R* HWY_RESTRICT inverse,
                                                int number, typename Pack<T>::V info) {
@@ -53,14 +68,9 @@ HWY_INLINE typename Pack<T>::V factor_diagonal(int k, PackMatrix<T> l, PackMatri
   }
 #pragma GCC unroll 4
   for (int j = 0; j < N; ++j) {
-    auto const pivot = real_part(x[j][j]);
-    auto const positive = hn::Gt(pivot, hn::Zero(d));
-    info = first_failure<T>(info, hn::Not(positive), number + j);
-    auto const safe_pivot = hn::IfThenElse(positive, pivot, hn::Set(d, typename P::R(1)));
-    auto const root = hn::Sqrt(safe_pivot);
-    auto const r = inverse_of_root<T>(safe_pivot, root);
+    auto const r = factor_pivot<T>(x[j][j], number + j, info);
     hn::Store(r, d, inverse + j * P::lanes);
-    c.store(j, j, from_real<T>(root));
+    c.store(j, j, x[j][j]);
 #pragma GCC unroll 4
     for (int i = j + 1; i < N; ++i) {
       x[i][j] = scale(x[i][j], r);
@@ -113,10 +123,12 @@ HWY_INLINE void factor_below(int k, PackMatrix<T> l, PackMatrix<T> l_diagonal, P
   }
 }
 
-/// How often factor_panel fetches what lies ahead.
+/// How often factor_panel fetches what lies ahead, for w columns of as many rows: once for every tile.
 template <typename T>
-constexpr int blocks_of_panel(int w) {
-  return (w + tile_cols<T> - 1) / tile_cols<T>;
+constexpr int tiles_of_panel(int w) {
+  int tiles = 0;
+  for (int j = 0; j < w; j += tile_cols<T>) tiles += 1 + (std::max(w - j - tile_cols<T>, 0) + tile_rows<T> - 1) / tile_rows<T>;
+  return tiles;
 }
 
 /// Factors the panel of w columns and m >= w rows; `number`: of its first column, counted from one. Returns info. Meanwhile what lies
@@ -129,9 +141,38 @@ HWY_NOINLINE typename Pack<T>::V factor_panel(PackMatrix<T> a, int m, int w, int
     ahead.fetch();
     info = factor_diagonal<T, N>(j, a.block(j, 0), a.block(j, j), inverse, number + j, info);
     in_steps<tile_rows<T>>(j + N, m, [&]<int M>(int i) HWY_ATTR {
+      ahead.fetch();
       factor_below<T, M, N>(j, a.block(i, 0), a.block(j, 0), a.block(i, j), a.block(j, j), inverse);
     });
   });
+  return info;
+}
+
+/// factor_panel for N-by-N matrices, in registers: the same arithmetic in the same order.
+template <typename T, int N>
+HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  auto info = hn::Zero(d);
+  P x[N][N];
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+    for (int i = j; i < N; ++i) x[i][j] = a.load(i, j);
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j) {
+    auto const r = factor_pivot<T>(x[j][j], j + 1, info);
+#pragma GCC unroll 8
+    for (int i = j + 1; i < N; ++i) x[i][j] = scale(x[i][j], r);
+#pragma GCC unroll 8
+    for (int q = j + 1; q < N; ++q)
+#pragma GCC unroll 8
+      for (int i = q; i < N; ++i) x[i][q] = neg_mul_conj_add(x[i][j], x[q][j], x[i][q]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+    for (int i = j; i < N; ++i) a.store(i, j, x[i][j]);
   return info;
 }
 

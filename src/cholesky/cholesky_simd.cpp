@@ -12,6 +12,7 @@
 
 #include "cholesky/cholesky_packs-inl.hpp"
 #include "simd/pack-inl.hpp"
+#include "simd/pack_neighbours-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
@@ -57,8 +58,8 @@ class Space {
 };
 
 /// Small matrices whose elements lie side by side: they are loaded whole, which takes fewer steps than column by column, and only the
-/// elements of the lower triangle are stored.
-template <typename T>
+/// elements of the lower triangle are stored. N: the size where the compiler is to know it, else 0.
+template <typename T, int N = 0>
 class Compact {
   using P = Pack<T>;
   using R = typename P::R;
@@ -70,7 +71,8 @@ class Compact {
 #if HWY_TARGET == HWY_AVX3  // where stores can leave out elements
     bool const columns = a.row_stride == 1 && a.col_stride == n;
     bool const rows = a.col_stride == 1 && a.row_stride == n;
-    return (columns || rows) && n > 1 && n < 16 && n * parts <= P::lanes && !a.row_strides && !a.col_strides && a.batch_stride != 1;
+    return (columns || rows) && n > 1 && n < 16 && n * parts <= P::lanes && !a.ragged() && !a.row_strides && !a.col_strides &&
+           a.batch_stride != 1;
 #else
     (void)a, (void)n;
     return false;
@@ -88,40 +90,46 @@ class Compact {
 
   /// Where the packs go, and how they are found.
   [[nodiscard]] PackMatrix<T> packs(R* ws) const {
-    PackMatrix<T> const by_columns = pack_matrix<T>(ws, n_);
+    PackMatrix<T> const by_columns = pack_matrix<T>(ws, n());
     return by_rows_ ? by_columns.transposed() : by_columns;
   }
 
-  HWY_INLINE void load(R const* const* base, R* ws) const {
-    load_run<R>(base, 0, n_ * n_ * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
+  HWY_INLINE void load(Neighbours<T> const& group, R* ws) const {
+    load_run<R>(group.bases(), 0, length(), [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   }
 
-  /// To the first `active` lanes.
-  HWY_INLINE void store(R* const* base, int active, R const* ws) const {
+  HWY_INLINE void store(Neighbours<T> const& group, R const* ws) const {
+    if (HWY_LIKELY(group.active() == P::lanes))
+      store_lanes(group, ws, [](int) HWY_ATTR { return true; });
+    else
+      store_lanes(group, ws, [&](int lane) HWY_ATTR { return lane < group.active(); });
+  }
+
+ private:
+  [[nodiscard]] HWY_INLINE int n() const { return N ? N : n_; }
+  [[nodiscard]] HWY_INLINE int length() const { return n() * n() * parts; }
+
+  /// In half vectors, so that a step of either element type has its own byte of bits.
+  template <typename Stored>
+  HWY_INLINE void store_lanes(Neighbours<T> const& group, R const* ws, Stored stored) const {
 #if HWY_TARGET == HWY_AVX3
     constexpr typename P::D d;
     constexpr HalfOf<R> half;
     constexpr int width = half_lanes<R>;
-    for (int step = 0; step < steps(); ++step) {
+    for (int e = 0; e < length(); e += width) {
+      if (!bits_[e / width]) continue;
       typename P::V x[width];
-      for (int r = 0; r < width; ++r) {
-        int const e = step * width + r;
-        x[r] = e < n_ * n_ * parts ? hn::Load(d, ws + e * P::lanes) : hn::Zero(d);
-      }
-      auto const mask = hn::LoadMaskBits(half, bits_ + step);
+      for (int r = 0; r < width; ++r) x[r] = e + r < length() ? hn::Load(d, ws + (e + r) * P::lanes) : hn::Zero(d);
+      auto const mask = hn::LoadMaskBits(half, bits_ + e / width);
       transpose_to_halves<R>(x);
       scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
-        if (lane < active) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, base[lane] + step * width);
+        if (stored(lane)) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, group.base(lane) + e);
       });
     }
 #else
-    (void)base, (void)active, (void)ws;
+    (void)group, (void)ws, (void)stored;
 #endif
   }
-
- private:
-  /// Half vectors, so that a step of either element type has its own byte of bits.
-  [[nodiscard]] int steps() const { return (n_ * n_ * parts + P::lanes / 2 - 1) / (P::lanes / 2); }
 
   int n_;
   bool by_rows_;
@@ -186,37 +194,38 @@ HWY_INLINE void solve_back(Space<T> const& space, GroupView<T const> const& view
   }
 }
 
+/// potrf of a batch that Compact suits.
+template <typename T, int N>
+void potrf_compact(PotrfTask<T> const& task, int n, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  Compact<T, N> const compact(task.a, n);
+  auto* const ws = static_cast<typename P::R*>(lane_workspace());
+  PackMatrix<T> const packs = compact.packs(ws);
+  for (std::int64_t k = begin; k < end; k += P::lanes) {
+    Neighbours<T> const group(task.a, k, end);
+    compact.load(group, ws);
+    group.fetch_behind(N ? N * N : n * n);
+    auto info = hn::Zero(typename P::D());
+    if constexpr (N > 0)
+      info = factor_fixed<T, N>(packs);
+    else
+      info = factor_panel<T>(packs, n, n, 1, info, Ahead());
+    compact.store(group, ws);
+    write_info<T>(task.info, k, group.active(), info);
+  }
+}
+
 template <typename T>
 void potrf_lanes(PotrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
-  constexpr typename P::D d;
-  if (int const n = static_cast<int>(task.a.rows); !task.a.ragged() && Compact<T>::suits(task.a, n)) {
-    // Groups of neighbours: nothing is looked up per matrix, which at these sizes would take longer than the factorization.
-    Compact<T> const compact(task.a, n);
-    auto* const ws = static_cast<typename P::R*>(lane_workspace());
-    std::int64_t const bytes = static_cast<std::int64_t>(sizeof(T)) * n * n * P::lanes;
-    bool const adjacent = !task.a.pointers && task.a.batch_stride == n * n;
-    for (std::int64_t k = begin; k < end; k += P::lanes) {
-      int const active = static_cast<int>(std::min<std::int64_t>(P::lanes, end - k));
-      typename P::R* base[P::lanes];
-      for (int lane = 0; lane < P::lanes; ++lane)
-        base[lane] = reinterpret_cast<typename P::R*>(task.a.matrix(k + (lane < active ? lane : 0)));
-      Ahead const ahead = adjacent && k + 2 * P::lanes <= end ? Ahead(task.a.matrix(k + P::lanes), bytes, 1) : Ahead();
-      compact.load(base, ws);
-      auto const info = factor_panel<T>(compact.packs(ws), n, n, 1, hn::Zero(d), ahead);
-      compact.store(base, active, ws);
-      if (task.info) {
-        HWY_ALIGN typename P::R buffer[P::lanes];
-        hn::Store(info, d, buffer);
-        for (int lane = 0; lane < active; ++lane) task.info[k + lane] = static_cast<int>(buffer[lane]);
-      }
-    }
+  if (int const n = static_cast<int>(task.a.rows); Compact<T>::suits(task.a, n)) {
+    if (!if_unrolled<T>(n, [&]<int N>() HWY_ATTR { potrf_compact<T, N>(task, n, begin, end); })) potrf_compact<T, 0>(task, n, begin, end);
     return;
   }
   for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
     auto const info = factor_group<T>(Space<T>(n, 0), GroupView<T const>(task.a, group, P::lanes), GroupView<T>(task.a, group, P::lanes), n,
-                                      ahead_of(task.a, group, P::lanes, end, blocks_of_panel<T>(n)), [](PackMatrix<T>, int) HWY_ATTR {});
+                                      ahead_of(task.a, group, P::lanes, end, tiles_of_panel<T>(n)), [](PackMatrix<T>, int) HWY_ATTR {});
     write_info<T>(task.info, group, info);
   });
 }
@@ -260,7 +269,7 @@ void posv_lanes(PosvTask<T> const& task, std::int64_t begin, std::int64_t end) {
     int sides = n > 0 ? std::min(space.sides(), nrhs) : 0;
     if (sides > 0) load_group<T>(source, n, sides, space.b().data, n);
     auto const info = factor_group<T>(
-        space, a, GroupView<T>(task.a, group, P::lanes), n, ahead_of(task.a, group, P::lanes, end, blocks_of_panel<T>(n)),
+        space, a, GroupView<T>(task.a, group, P::lanes), n, ahead_of(task.a, group, P::lanes, end, tiles_of_panel<T>(n)),
         [&](PackMatrix<T> panel, int j) HWY_ATTR { solve_forward<T>(panel, n - j, space.width(j), space.b().block(j, 0), sides); });
     write_info<T>(task.info, group, info);
     keep_failed<T>(target, info);

@@ -14,7 +14,7 @@ namespace myriad {
 /// Whether matrices of this shape (and right-hand sides beside them) are factored side by side in SIMD lanes: the packs of the matrix and
 /// of a few right-hand sides fit the workspace, and row numbers fit a 64-bit set.
 template <typename T>
-bool lu_fits_lanes(std::array<std::int64_t, 4> const& shape) {
+constexpr bool lu_fits_lanes(std::array<std::int64_t, 4> const& shape) {
   std::int64_t const m = shape[0];
   std::int64_t const n = shape[1];
   return m <= 64 && n <= 64 && (m + 1) * (n + 2) * lane_element_bytes<T> <= lane_workspace_bytes;

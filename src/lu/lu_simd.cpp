@@ -11,6 +11,7 @@
 #include "lu/solve_column-inl.hpp"
 #include "simd/pack-inl.hpp"
 #include "simd/pack_info-inl.hpp"
+#include "simd/pack_neighbours-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
@@ -49,9 +50,58 @@ void load_pivots(Batch<int const> const& batch, Group const& group, int steps, P
   for (int k = 0; k < steps; ++k) pivots.note_picked(k);
 }
 
+/// store_pivots for N steps of neighbours.
+template <typename T, int N>
+HWY_INLINE void store_pivots_of(Batch<int> const& batch, std::int64_t first, int active, Pivots<T> const& pivots) {
+  constexpr typename Pack<T>::D d;
+  constexpr hn::Rebind<std::int32_t, typename Pack<T>::D> d32;
+  constexpr int lanes = Pack<T>::lanes;
+  HWY_ALIGN std::int32_t rows[N * lanes];
+#pragma GCC unroll 8
+  for (int k = 0; k < N; ++k) {
+    auto const row = hn::Add(hn::Load(d, pivots.of_step(k)), hn::Set(d, typename Pack<T>::R(1)));
+    if constexpr (sizeof(typename Pack<T>::R) == 8)
+      hn::Store(hn::DemoteTo(d32, row), d32, rows + k * lanes);
+    else
+      hn::Store(hn::ConvertTo(d32, row), d32, rows + k * lanes);
+  }
+  std::int64_t const step = batch.row_stride;
+  int* p = batch.matrix(first);
+  for (int lane = 0; lane < active; ++lane) {
+#pragma GCC unroll 8
+    for (int k = 0; k < N; ++k) p[k * step] = rows[k * lanes + lane];
+    p = p + batch.batch_stride;
+  }
+}
+
+/// Whether neighbours can be found in a batch without looking at each of them.
+template <typename T>
+bool evenly_spaced(Batch<T> const& batch) {
+  return !batch.pointers && !batch.ragged() && !batch.row_strides && !batch.col_strides;
+}
+
+template <typename T, int N>
+void getrf_neighbours(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  auto* const ws = static_cast<typename P::R*>(lane_workspace());
+  Pivots<T> pivots;
+  for (std::int64_t k = begin; k < end; k += P::lanes) {
+    Neighbours<T> const a(task.a, k, end);
+    a.template load<N * N>(ws);
+    a.fetch_behind(N * N);
+    auto const info = factor_fixed<T, N>(pack_matrix<T>(ws, N), {.pivoting = task.pivoting}, pivots);
+    a.template store<N * N>(ws, a.lanes());
+    if (task.pivoting) store_pivots_of<T, N>(task.pivots, k, a.active(), pivots);
+    write_info<T>(task.info, k, a.active(), info);
+  }
+}
+
 template <typename T>
 void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
+  if (in_one_piece(task.a) && task.a.rows == task.a.cols && (!task.pivoting || evenly_spaced(task.pivots)) &&
+      if_unrolled<T>(task.a.rows, [&]<int N>() HWY_ATTR { getrf_neighbours<T, N>(task, begin, end); }))
+    return;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
   Pivots<T> pivots;
   for_each_group(P::lanes, begin, end, shapes(task.a), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
@@ -59,8 +109,8 @@ void getrf_lanes(GetrfTask<T> const& task, std::int64_t begin, std::int64_t end)
     auto const n = static_cast<int>(task.a.cols_of(group.index[0]));
     int const ld = pack_ld(m);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), m, n, ws, ld);
-    auto const info = m == n ? factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.pivoting = task.pivoting}, pivots,
-                                                ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)))
+    auto const info = m == n ? factor_square<T>(pack_matrix<T>(ws, ld), n, {.pivoting = task.pivoting}, pivots,
+                                                ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)))
                              : factor<T>(pack_matrix<T>(ws, ld), m, n, n, {.pivoting = task.pivoting}, pivots);
     store_group<T>(GroupView<T>(task.a, group, P::lanes), m, n, ws, ld);
     if (task.pivoting) store_pivots<T>(task.pivots, group, std::min(m, n), pivots);
@@ -129,14 +179,54 @@ HWY_INLINE void fill_nan(typename Pack<T>::M mask, typename Pack<T>::R* HWY_REST
   for (int i = 0; i < count; ++i) select(mask, fill, P::load(packs + i * P::size)).store(packs + i * P::size);
 }
 
-/// Takes the lanes of `mask` out of a view.
+/// A bit for every lane of `mask`.
 template <typename T>
-HWY_INLINE void skip_lanes(GroupView<T>& view, typename Pack<T>::M mask) {
+HWY_INLINE std::uint32_t lanes_of(typename Pack<T>::M mask) {
   constexpr typename Pack<T>::D d;
   HWY_ALIGN typename Pack<T>::R flag[Pack<T>::lanes];
   hn::Store(hn::IfThenElseZero(mask, hn::Set(d, typename Pack<T>::R(1))), d, flag);
+  std::uint32_t lanes = 0;
   for (int lane = 0; lane < Pack<T>::lanes; ++lane)
-    if (flag[lane] != 0) view.skip(lane);
+    if (flag[lane] != 0) lanes |= 1U << lane;
+  return lanes;
+}
+
+/// Takes the lanes of `mask` out of a view.
+template <typename T>
+HWY_INLINE void skip_lanes(GroupView<T>& view, typename Pack<T>::M mask) {
+  std::uint32_t const lanes = lanes_of<T>(mask);
+  for (int lane = 0; lane < Pack<T>::lanes; ++lane)
+    if (lanes >> lane & 1) view.skip(lane);
+}
+
+template <typename T, int N>
+void gesv_neighbours(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  constexpr typename P::D d;
+  auto* const ws = static_cast<typename P::R*>(lane_workspace());
+  auto* const b = ws + N * N * P::size;
+  Pivots<T> pivots;
+  for (std::int64_t k = begin; k < end; k += P::lanes) {
+    Neighbours<T const> const a(task.a, k, end);
+    a.template load<N * N>(ws);
+    a.fetch_behind(N * N);
+    Neighbours<T const> const right(task.b, k, end);
+    right.template load<N>(b);
+    right.fetch_behind(N);
+    auto const info = solve_fixed<T, N>(pack_matrix<T>(ws, N), b, false, pivots);
+    std::uint32_t stored = a.lanes();
+    auto const singular = hn::Ne(info, hn::Zero(d));
+    if (HWY_UNLIKELY(!hn::AllFalse(d, singular))) {
+      if (task.nan_where_singular)
+        fill_nan<T>(singular, b, N);
+      else
+        stored &= ~lanes_of<T>(singular);
+    }
+    Neighbours<T> const x(task.x, k, end);
+    x.template store<N>(b, stored);
+    x.fetch_behind(N);
+    write_info<T>(task.info, k, a.active(), info);
+  }
 }
 
 template <typename T>
@@ -147,6 +237,9 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
   Pivots<T> pivots;
   bool const write_factors = task.factors.data || task.factors.pointers;
   bool const write_pivots = task.pivots.data || task.pivots.pointers;
+  if (!write_factors && !write_pivots && task.x.cols == 1 && in_one_piece(task.a) && in_one_piece(task.b) && in_one_piece(task.x) &&
+      if_unrolled<T>(task.a.rows, [&]<int N>() HWY_ATTR { gesv_neighbours<T, N>(task, begin, end); }))
+    return;
   for_each_group(P::lanes, begin, end, shapes(task.a, task.x), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.x.rows_of(group.index[0]));
     auto const nrhs = static_cast<int>(task.x.cols_of(group.index[0]));
@@ -160,12 +253,18 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
     int width = std::min(most, nrhs);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
     load_group<T>(source, n, width, b, ld);
-    auto const info = factor_square<T>(a, n, width, {.keep_lower = write_factors || width < nrhs}, pivots,
-                                       ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)));
+    auto info = hn::Zero(d);
+    if (!(nrhs == 1 && if_unrolled<T>(n, [&]<int N>() HWY_ATTR { info = solve_fixed<T, N>(a, b, write_factors, pivots); }))) {
+      info = factor<T>(a, n, n, n + width, {.keep_lower = write_factors || width < nrhs}, pivots,
+                       ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)));
+      if (width <= few_columns)
+        for (int j = 0; j < width; ++j) solve_column<T, true, false>(a, n, b + j * ld * P::size);
+      else
+        solve_triangle<T, true, false>(a, n, pack_matrix<T>(b, ld), width);
+    }
     auto const singular = hn::Ne(info, hn::Zero(d));
     bool const any_singular = !hn::AllFalse(d, singular);
     if (any_singular && !task.nan_where_singular) skip_lanes<T>(target, singular);
-    solve_triangle<T, true, false>(a, n, pack_matrix<T>(b, ld), width);
     for (int j = 0; j < nrhs;) {
       if (any_singular && task.nan_where_singular) fill_nan<T>(singular, b, ld * width);
       store_group<T>(target.at(0, j, P::lanes), n, width, b, ld);
@@ -200,10 +299,63 @@ HWY_INLINE void store_with_columns_interchanged(GroupView<T> const& view, int n,
   }
 }
 
+template <typename T, int N>
+void inverse_neighbours(InverseTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  using P = Pack<T>;
+  using R = typename P::R;
+  constexpr typename P::D d;
+  constexpr hn::RebindToSigned<typename P::D> integers;
+  auto* const ws = static_cast<R*>(lane_workspace());
+  Pivots<T> pivots;
+  HWY_ALIGN hn::TFromD<decltype(integers)> offset[N * P::lanes];
+  for (std::int64_t k = begin; k < end; k += P::lanes) {
+    Neighbours<T const> const a(task.a, k, end);
+    a.template load<N * N>(ws);
+    a.fetch_behind(N * N);
+    auto const info = invert_fixed<T, N, false>(pack_matrix<T>(ws, N), pivots);
+    auto const singular = hn::Ne(info, hn::Zero(d));
+    if (HWY_UNLIKELY(!hn::AllFalse(d, singular))) fill_nan<T>(singular, ws, N * N);
+    // Every column goes where the interchanges of the pivots, undone, take it.
+    typename P::V column[N];
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) column[j] = hn::Set(d, static_cast<R>(j * N));
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+      auto const pivot = hn::Load(d, pivots.of_step(j));
+      auto const own = column[j];
+#pragma GCC unroll 8
+      for (int i = j + 1; i < N; ++i) {
+        auto const picked = hn::Eq(pivot, hn::Set(d, static_cast<R>(i)));
+        column[j] = hn::IfThenElse(picked, column[i], column[j]);
+        column[i] = hn::IfThenElse(picked, own, column[i]);
+      }
+      hn::Store(hn::ConvertTo(integers, column[j]), integers, offset + j * P::lanes);
+    }
+    Neighbours<T> const x(task.x, k, end);
+    x.fetch_behind(N * N);
+    for (int j = 0; j < N; ++j)
+      x.template store<N>(ws + j * N * P::size, x.lanes(), [&](int lane) HWY_ATTR { return std::int64_t{offset[j * P::lanes + lane]}; });
+    write_info<T>(task.info, k, a.active(), info);
+  }
+}
+
+/// Whether every matrix that is inverted in lanes fits into the workspace beside a panel of four columns.
+template <typename T>
+constexpr bool panel_fits_beside_inverse() {
+  constexpr std::int64_t packs = lane_workspace_bytes / lane_element_bytes<T>;
+  for (int n = 1; n <= 64; ++n)
+    if (lu_fits_lanes<T>({n, n, 0, 0}) && (pack_ld(n) + 4) * n > packs) return false;
+  return true;
+}
+
 template <typename T>
 void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  static_assert(panel_fits_beside_inverse<T>());
   using P = Pack<T>;
   constexpr typename P::D d;
+  if (task.factor && in_one_piece(task.a) && in_one_piece(task.x) &&
+      if_unrolled<T>(task.a.rows, [&]<int N>() HWY_ATTR { inverse_neighbours<T, N>(task, begin, end); }))
+    return;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
   Pivots<T> pivots;
   // The inverse of A^T is the transposed inverse: a row-major result is computed as a column-major one. Factors are of A as it is.
@@ -218,7 +370,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     auto const load = [&](Batch<T const> const& source)
                           HWY_ATTR { load_group<T>(GroupView<T const>(source, group, P::lanes), n, n, ws, ld); };
     auto const factor = [&]() HWY_ATTR {
-      return factor_square<T>(packs, n, 0, {}, pivots, ahead_of(a, group, P::lanes, end, blocks_of_factor<T>(n)));
+      return factor_square<T>(packs, n, {}, pivots, ahead_of(a, group, P::lanes, end, pieces_of_factor<T>(n)));
     };
     load(a);
     auto info = hn::Zero(d);
@@ -238,7 +390,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
       for (int k = n - 1; k >= 0; --k)
         info = hn::IfThenElse(is_zero(packs.load(k, k)), hn::Set(d, static_cast<typename P::R>(k + 1)), info);
     }
-    invert_packs<T>(packs, n, ws + ld * n * P::size);
+    invert_packs<T>(packs, n, pivots, ws + ld * n * P::size, ahead_of(x, group.index[0], P::lanes, end, 2 * panels_of(n)));
     auto const singular = hn::Ne(info, hn::Zero(d));
     if (!hn::AllFalse(d, singular)) {
       if (task.factor)
@@ -266,8 +418,8 @@ void det_lanes(DetTask<T> const& task, std::int64_t begin, std::int64_t end) {
     auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
     int const ld = pack_ld(n);
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
-    factor_square<T>(pack_matrix<T>(ws, ld), n, 0, {.keep_lower = false}, pivots,
-                     ahead_of(task.a, group, P::lanes, end, blocks_of_factor<T>(n)));
+    factor_square<T>(pack_matrix<T>(ws, ld), n, {.keep_lower = false}, pivots,
+                     ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)));
     for (int lane = 0; lane < group.active; ++lane) {
       DiagonalProduct<T> product(task.logabs != nullptr);
       for (int k = 0; k < n; ++k) {

@@ -32,14 +32,19 @@ class Ahead {
   std::int64_t piece_ = 0;
 };
 
-/// The matrices that follow a group in a batch of equal matrices that lie one behind the other; nothing for any other batch, or behind the
-/// matrix `end`.
+/// `count` matrices from `first` on, but before `end`, of a batch of equal matrices that lie one behind the other; nothing for any other
+/// batch.
+template <typename T>
+Ahead ahead_of(Batch<T> const& batch, std::int64_t first, std::int64_t count, std::int64_t end, std::int64_t pieces) {
+  std::int64_t const last = std::min(first + count, end);
+  if (batch.pointers || batch.ragged() || batch.batch_stride > 2 * batch.rows * batch.cols || last <= first) return {};
+  return {batch.matrix(first), (last - first) * batch.batch_stride * static_cast<std::int64_t>(sizeof(T)), pieces};
+}
+
+/// The matrices that follow a group.
 template <typename T>
 Ahead ahead_of(Batch<T> const& batch, Group const& group, int lanes, std::int64_t end, std::int64_t pieces) {
-  std::int64_t const next = group.index[0] + lanes;
-  std::int64_t const last = std::min(next + lanes, end);
-  if (batch.pointers || batch.ragged() || batch.batch_stride > 2 * batch.rows * batch.cols || last <= next) return {};
-  return {batch.matrix(next), (last - next) * batch.batch_stride * static_cast<std::int64_t>(sizeof(T)), pieces};
+  return ahead_of(batch, group.index[0] + lanes, lanes, end, pieces);
 }
 
 }  // namespace myriad

@@ -249,7 +249,7 @@ HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 
 /// Leading dimension, in packs, for matrices of m rows: a power-of-two distance between columns would send all of a row to few sets of the
 /// first cache.
-HWY_INLINE int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
+HWY_INLINE constexpr int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 // Loads and stores of half vectors save a third (AVX-512) or half (AVX2) of the shuffles of a transposition, which are what bounds it: to
@@ -449,9 +449,10 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
 #endif
 }
 
-/// The reverse of load_run for the lanes that are `stored`. ahead: how far behind each address the one that is stored to soon lies.
-template <typename R, typename From>
-HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, std::int64_t length, bool const* HWY_RESTRICT stored,
+/// The reverse of load_run for the lanes for which `stored(lane)`. ahead: how far behind each address the one that is stored to soon lies;
+/// 0 where there is none.
+template <typename R, typename Stored, typename From>
+HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, std::int64_t length, Stored stored,
                           [[maybe_unused]] std::int64_t ahead, From from) {
   using D = hn::ScalableTag<R>;
   using V = hn::Vec<D>;
@@ -470,8 +471,8 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
     transpose_to_halves<R>(y);
     scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
       R* const to = target[lane] + offset + e;
-      __builtin_prefetch(to + ahead, 1, 3);
-      if (stored[lane]) {
+      if (ahead) __builtin_prefetch(to + ahead, 1, 3);
+      if (stored(lane)) {
         hn::StoreU(half_of<R>(x[v], upper), half, to);
         hn::StoreU(half_of<R>(y[v], upper), half, to + width);
       }
@@ -483,8 +484,8 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
     transpose_to_halves<R>(x);
     scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
       R* const to = target[lane] + offset + e;
-      __builtin_prefetch(to + ahead, 1, 3);
-      if (stored[lane]) hn::StoreU(half_of<R>(x[v], upper), half, to);
+      if (ahead) __builtin_prefetch(to + ahead, 1, 3);
+      if (stored(lane)) hn::StoreU(half_of<R>(x[v], upper), half, to);
     });
     e += width;
   }
@@ -495,7 +496,7 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
     for (int r = 0; r < lanes; ++r) x[r] = hn::Load(d, from(e + r));
     transpose<R>(x);
     for (int lane = 0; lane < lanes; ++lane)
-      if (stored[lane]) hn::StoreU(x[lane], d, target[lane] + offset + e);
+      if (stored(lane)) hn::StoreU(x[lane], d, target[lane] + offset + e);
   }
 #endif
 #if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
@@ -505,14 +506,14 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
   transpose_to_halves<R>(x);
   scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
     R* const to = target[lane] + offset + e;
-    __builtin_prefetch(to + ahead, 1, 3);
-    if (stored[lane]) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, to);
+    if (ahead) __builtin_prefetch(to + ahead, 1, 3);
+    if (stored(lane)) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, to);
   });
 #else
   for (; e < length; ++e) {
     R const* const in = from(e);
     for (int lane = 0; lane < lanes; ++lane)
-      if (stored[lane]) target[lane][offset + e] = in[lane];
+      if (stored(lane)) target[lane][offset + e] = in[lane];
   }
 #endif
 }
@@ -639,6 +640,7 @@ HWY_NOINLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int
   std::int64_t const rs = view.rs[0], cs = view.cs[0];
   R* target[max_lanes];
   for (int lane = 0; lane < P::lanes; ++lane) target[lane] = reinterpret_cast<R*>(view.base[lane]);
+  auto const stored = [&](int lane) HWY_ATTR { return view.stored[lane]; };
   if (view.adjacent) {
     for (std::int64_t j = 0; j < n; ++j) {
       RowRange const r = rows_of_column(part, j, m);
@@ -652,7 +654,7 @@ HWY_NOINLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int
       }
     }
   } else if (view.same_strides && part == Part::all && ((rs == 1 && (cs == m || n == 1) && ld == m) || (m == 1 && cs == 1 && ld == 1))) {
-    store_run<R>(target, 0, m * n * parts, view.stored, 256 / static_cast<std::int64_t>(sizeof(R)),
+    store_run<R>(target, 0, m * n * parts, stored, 256 / static_cast<std::int64_t>(sizeof(R)),
                  [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   } else if (view.same_strides && (rs == 1 || cs == 1)) {
     for_each_run(rs, cs, m, n, part, [&](std::int64_t i, std::int64_t j, std::int64_t length, std::int64_t di, std::int64_t dj) HWY_ATTR {
@@ -661,10 +663,10 @@ HWY_NOINLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int
       R const* const from = ws + (i + j * ld) * P::size;
       std::int64_t const step = (di + dj * ld) * P::size;
       if constexpr (is_complex<T>)
-        store_run<R>(target, offset, length * 2, view.stored, next_run,
+        store_run<R>(target, offset, length * 2, stored, next_run,
                      [&](std::int64_t e) HWY_ATTR { return from + (e >> 1) * step + (e & 1) * P::lanes; });
       else
-        store_run<R>(target, offset, length, view.stored, next_run, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
+        store_run<R>(target, offset, length, stored, next_run, [&](std::int64_t e) HWY_ATTR { return from + e * step; });
     });
   } else {
     for (std::int64_t j = 0; j < n; ++j) {

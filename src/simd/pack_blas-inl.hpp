@@ -44,6 +44,22 @@ inline constexpr int tile_rows = is_complex<T>&& tile_registers == 8 ? 2 : 4;
 template <typename T>
 inline constexpr int tile_cols = tile_registers / (tile_rows<T> * (is_complex<T> ? 2 : 1));
 
+/// Up to this size the algorithms are unrolled for the size at hand. Complex packs fill the registers sooner.
+template <typename T>
+inline constexpr int unrolled_size = is_complex<T> ? 4 : 8;
+
+/// Calls `f.operator()<N>()` where n is a size N for which the algorithms are unrolled, and says whether it is.
+template <typename T, int N = unrolled_size<T>, typename F>
+HWY_INLINE bool if_unrolled(std::int64_t n, F const& f) {
+  if constexpr (N > 1) {
+    if (n != N) return if_unrolled<T, N - 1>(n, f);
+    f.template operator()<N>();
+    return true;
+  } else {
+    return false;
+  }
+}
+
 /// One tile of gemm_sub.
 template <typename T, int M, int N, bool conj_a, bool conj_b>
 HWY_INLINE void gemm_sub_tile(std::int64_t k, PackMatrix<T> a, PackMatrix<T> b, PackMatrix<T> c) {

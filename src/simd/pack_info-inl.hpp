@@ -22,6 +22,19 @@ HWY_INLINE void write_info(int* info, Group const& group, typename Pack<T>::V va
   for (int lane = 0; lane < group.active; ++lane) info[group.index[static_cast<std::size_t>(lane)]] = static_cast<int>(buffer[lane]);
 }
 
+/// The same for the matrices [first, first + count).
+template <typename T>
+HWY_INLINE void write_info(int* info, std::int64_t first, int count, typename Pack<T>::V values) {
+  if (!info) return;
+  constexpr hn::Rebind<std::int32_t, typename Pack<T>::D> integers;
+  HWY_ALIGN std::int32_t buffer[Pack<T>::lanes];
+  if constexpr (sizeof(typename Pack<T>::R) == 8)
+    hn::Store(hn::DemoteTo(integers, values), integers, buffer);
+  else
+    hn::Store(hn::ConvertTo(integers, values), integers, buffer);
+  for (int lane = 0; lane < count; ++lane) info[first + lane] = buffer[lane];
+}
+
 /// Lanes with info keep what their matrices in `view` hold.
 template <typename T>
 HWY_INLINE void keep_failed(GroupView<T>& view, typename Pack<T>::V info) {
