@@ -153,6 +153,7 @@ FAKE Result cuStreamSynchronize(StreamHandle) {
 FAKE Result cuStreamQuery(StreamHandle) { return Result::success; }
 FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle, unsigned) { return Result::success; }
 FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
+  if (!current()) return misuse(invalid_context);
   *status = fake.capturing ? CaptureStatus::active : CaptureStatus::none;
   return Result::success;
 }
