@@ -85,6 +85,16 @@ std::vector<fs::path> python_roots() {
   return out;
 }
 
+/// NVRTC opens its second library, libnvrtc-builtins, by its bare name, which outside the loader's path fails although it is in the same
+/// folder. A library of that name that is loaded already is the one it gets.
+void load_builtins(std::string const& path, int version) {
+  std::string const name = "libnvrtc-builtins.so." + version_text(version);
+  std::error_code error;
+  fs::path const real = fs::canonical(path, error);
+  for (fs::path const& folder : {fs::path(path).parent_path(), real.parent_path()})
+    if (!folder.empty() && ::dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL)) return;
+}
+
 std::string log_of(nvrtc::Api const& api, nvrtc::Program program) {
   std::size_t size = 0;
   if (api.nvrtcGetProgramLogSize(program, &size) != nvrtc::Result::success || size <= 1) return {};
@@ -141,6 +151,7 @@ bool Nvrtc::try_library(std::string const& path) {
   if (path.find('/') == std::string::npos && ::dladdr(reinterpret_cast<void*>(api->nvrtcVersion), &place) && place.dli_fname)
     path_ = place.dli_fname;
   tried_.push_back(fmt::format("{}: version {}", path_, version_text(version_)));
+  load_builtins(path_, version_);
   api_ = std::move(api);
   return true;
 }

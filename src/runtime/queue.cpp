@@ -66,6 +66,7 @@ Queue::State::~State() {
 }
 
 bool Queue::State::capturing() const {
+  driver::CurrentContext const current(context->handle());  // the default streams are those of the current context
   auto status = driver::CaptureStatus::none;
   return driver::api().cuStreamIsCapturing(stream, &status) == driver::Result::success && status != driver::CaptureStatus::none;
 }

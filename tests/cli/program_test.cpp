@@ -295,6 +295,32 @@ TEST_F(Myriad, SummaryAsJson) {
   EXPECT_TRUE(machine["backends"]["cpu"]["usable"].get<bool>());
 }
 
+TEST_F(Myriad, TellsOfGpuKernels) {
+  ::setenv("MYRIAD_CACHE_DIR", folder.path("kernels").c_str(), 1);
+  ::setenv("MYRIAD_NVRTC", "/nonexistent/libnvrtc.so", 1);
+  auto const gpu = nlohmann::json::parse(run({"info", "--json"}).out)["gpu"];
+  EXPECT_EQ(gpu["cache"]["folder"], folder.path("kernels"));
+  EXPECT_EQ(gpu["nvrtc"]["version"], "");
+  EXPECT_NE(gpu["nvrtc"]["tried"].dump().find("/nonexistent/libnvrtc.so"), std::string::npos);
+  EXPECT_NE(run({"info"}).out.find("/nonexistent/libnvrtc.so"), std::string::npos);
+  ASSERT_TRUE(std::filesystem::create_directory(folder.path("kernels")));
+  std::string const name(64, 'a');
+  std::ofstream(folder.path("kernels/" + name + ".kernel")) << "no kernel";
+  std::ofstream(folder.path("kernels/mine.txt")) << "something else";
+  auto const cache = nlohmann::json::parse(run({"cache", "list", "--json"}).out);
+  ASSERT_EQ(cache["kernels"].size(), 1U);
+  EXPECT_TRUE(cache["kernels"][0]["damaged"].get<bool>());
+  EXPECT_NE(run({"cache", "list"}).out.find("damaged"), std::string::npos);
+  EXPECT_EQ(run({"cache", "clear"}).out, "1 kernel removed\n");
+  EXPECT_TRUE(std::filesystem::exists(folder.path("kernels/mine.txt")));
+  EXPECT_EQ(run({"cache", "clear"}).out, "0 kernels removed\n");
+  expect_refusal({"pack", "build", "--arch", "sm_90", "--routines", "no_such_routine", "-o", "/x.pack"}, "there are no kernels");
+  expect_refusal({"pack", "build", "--arch", "90", "-o", "/x.pack"}, "--arch '90' is not the name of an architecture");
+  expect_refusal({"pack", "build", "--arch", "sm_90", "--dtype", "f3", "-o", "/x.pack"}, "--dtype 'f3' is not known");
+  ::unsetenv("MYRIAD_CACHE_DIR");
+  ::unsetenv("MYRIAD_NVRTC");
+}
+
 // Failures of single matrices: exit status 1, neighbours unharmed
 
 TEST_F(Myriad, SingularMatricesAndNanAreReported) {

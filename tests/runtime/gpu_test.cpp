@@ -14,6 +14,7 @@
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/queue_state.hpp"
 #include "test_kernel.hpp"
 
 namespace myriad::gpu {
@@ -100,16 +101,26 @@ TEST_F(Gpu, MemoryOutlivesItsQueue) {
 }
 
 TEST_F(Gpu, TakesWorkspaceFromItsPool) {
-  void* first = nullptr;
+  auto const pool = [&](driver::PoolAttribute which) {
+    std::uint64_t bytes = 0;
+    driver::check(driver::api().cuMemPoolGetAttribute(QueueAccess::state(*queue).pool, which, &bytes), "cuMemPoolGetAttribute");
+    return bytes;
+  };
   {
-    Workspace const work(*queue, 1 << 20);
-    first = work.as<void>();
-    ASSERT_NE(first, nullptr);
+    Workspace const work(*queue, 100 << 20);
+    ASSERT_NE(work.as<void>(), nullptr);
+    EXPECT_GE(pool(driver::PoolAttribute::used_memory), 100U << 20);
   }
+  queue->wait();
+  std::uint64_t const reserved = pool(driver::PoolAttribute::reserved_memory);
+  EXPECT_GE(reserved, 100U << 20);  // free memory stays with the pool
+  EXPECT_EQ(pool(driver::PoolAttribute::used_memory), 0U);
   for (int i = 0; i < 100; ++i) {
-    Workspace const work(*queue, 1 << 20);
-    EXPECT_EQ(work.as<void>(), first);  // free memory stays with the pool and comes back
+    Workspace const work(*queue, 100 << 20);
+    scale(*queue, work.as<double>(), 1000, 0.0);
   }
+  queue->wait();
+  EXPECT_EQ(pool(driver::PoolAttribute::reserved_memory), reserved);  // and comes back
   Workspace const none(*queue, 0);
   EXPECT_EQ(none.as<void>(), nullptr);
 }
@@ -128,7 +139,7 @@ TEST_F(Gpu, RunsOnTheCallersStream) {
     scale(other, a.data(), a.size(), 3.0);
     EXPECT_EQ(to_host(other, a), times(x, 3));
   }
-  EXPECT_EQ(cu.cuStreamQuery(stream), driver::Result::success);  // the stream is still there
+  EXPECT_EQ(cu.cuStreamSynchronize(stream), driver::Result::success);  // the stream is still there
   driver::check(cu.cuStreamDestroy_v2(stream), "cuStreamDestroy");
 }
 
@@ -142,6 +153,32 @@ TEST_F(Gpu, LeavesTheCallersContextCurrent) {
     driver::check(cu.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
     EXPECT_EQ(context, nullptr);  // this thread had none
   }).join();
+}
+
+TEST_F(Gpu, ServesEveryDevice) {
+  if (devices().size() < 2) GTEST_SKIP() << "there is one GPU";
+  std::vector<double> const x = iota(1000);
+  std::vector<std::thread> threads;
+  std::vector<int> good(devices().size(), 0);
+  for (std::size_t d = 0; d < good.size(); ++d)
+    threads.emplace_back([&, d] {
+      Queue own({.device = static_cast<int>(d), .stream = legacy_stream()});
+      DeviceArray<double> a = to_device(own, x);
+      scale(own, a.data(), a.size(), 2.0);
+      good[d] = to_host(own, a) == times(x, 2) && own.device().ordinal == static_cast<int>(d);
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (int const g : good) EXPECT_EQ(g, 1);
+  // one thread, work on two devices in turns, and a copy from one to the other
+  Queue second({.backend = Backend::gpu, .device = 1});
+  DeviceArray<double> a = to_device(*queue, x);
+  DeviceArray<double> b(second, a.size());
+  scale(*queue, a.data(), a.size(), 3.0);
+  queue->wait();
+  copy(second, a.data(), a.size(), b.data());
+  scale(second, b.data(), b.size(), 2.0);
+  EXPECT_EQ(to_host(second, b), times(x, 6));
+  EXPECT_EQ(to_host(*queue, a), times(x, 3));
 }
 
 TEST_F(Gpu, RefusesDevicesThatAreNotThere) {
@@ -253,11 +290,8 @@ TEST_F(Gpu, StaysUsableAfterWhatFailed) {
   EXPECT_THROW(DeviceArray<double>(*queue, -1), BadArgument);
   EXPECT_THROW((kernel_for(*queue, kernel_key(kernel_id("test/bad")), [] { return test::scale_source("no_such_type", 1); })), CompileError);
   EXPECT_THROW((kernel_for(*queue, kernel_key(kernel_id("test/bad")), [] { return test::scale_source("no_such_type", 1); })), CompileError);
-  std::vector<double> empty;
-  Batch<double> none = batch(a.data(), 4, 4, {.count = 5});
   scale(*queue, a.data(), a.size(), 2.0);
   EXPECT_EQ(to_host(*queue, a), times(iota(100), 2));
-  (void)none;
 }
 
 TEST_F(Gpu, GivesSharedMemoryBeyond48KiB) {

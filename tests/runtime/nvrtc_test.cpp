@@ -38,6 +38,13 @@ TEST(Nvrtc, CompilesForGpusThatAreNotThere) {
   }
 }
 
+TEST(Nvrtc, CompilesWhatIsNoTemplate) {
+  SKIP_WITHOUT_NVRTC();
+  CompileJob plain = job("sm_90");
+  plain.name = "myriad::test::sum_in_shared";
+  EXPECT_NE(Nvrtc::instance().compile(plain).lowered_name.find("sum_in_shared"), std::string::npos);
+}
+
 TEST(Nvrtc, GivesTheLogOfWhatDoesNotCompile) {
   SKIP_WITHOUT_NVRTC();
   CompileJob bad = job("sm_90");

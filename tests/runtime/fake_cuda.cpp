@@ -1,0 +1,268 @@
+#include "fake_cuda.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/driver.hpp"
+
+namespace myriad::gpu::driver {
+
+struct ContextObject {};
+struct ModuleObject {
+  std::string image;
+};
+struct FunctionObject {
+  std::string name;
+};
+struct StreamObject {};
+struct PoolObject {};
+struct EventObject {};
+
+}  // namespace myriad::gpu::driver
+
+using namespace myriad::gpu::driver;
+
+namespace {
+
+myriad::test::FakeCuda fake;
+ContextObject context;
+FunctionObject function;
+thread_local std::vector<ContextHandle> contexts;
+std::mutex mutex;
+std::set<void*> allocations;
+
+constexpr auto invalid_context = static_cast<Result>(201);
+constexpr auto capture_unsupported = static_cast<Result>(900);
+
+Result misuse(Result result) {
+  ++fake.misuses;
+  return result;
+}
+bool current() { return !contexts.empty() && contexts.back() == &context; }
+Result take(std::atomic<int>& failure) { return static_cast<Result>(failure.exchange(0)); }
+
+Result give_back(void* memory) {
+  std::scoped_lock const lock(mutex);
+  if (allocations.erase(memory) == 0) return misuse(Result::invalid_value);
+  std::free(memory);
+  return Result::success;
+}
+Result allocate(void** memory, std::size_t bytes) {
+  if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
+  std::scoped_lock const lock(mutex);
+  *memory = std::malloc(bytes);
+  allocations.insert(*memory);
+  return Result::success;
+}
+
+}  // namespace
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+FAKE myriad::test::FakeCuda* fake_cuda() { return &fake; }
+
+FAKE Result cuGetErrorName(Result error, char const** text) {
+  *text = error == Result::out_of_memory ? "FAKE_OUT_OF_MEMORY" : "FAKE_ERROR";
+  return Result::success;
+}
+FAKE Result cuGetErrorString(Result, char const** text) {
+  *text = "as told";
+  return Result::success;
+}
+FAKE Result cuInit(unsigned) { return Result::success; }
+FAKE Result cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return Result::success;
+}
+FAKE Result cuDeviceGetCount(int* count) {
+  *count = 1;
+  return Result::success;
+}
+FAKE Result cuDeviceGet(DeviceHandle* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? Result::success : misuse(Result::invalid_value);
+}
+FAKE Result cuDeviceGetName(char* name, int length, DeviceHandle) {
+  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
+  return Result::success;
+}
+FAKE Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
+  std::memset(uuid, 7, sizeof(*uuid));
+  return Result::success;
+}
+FAKE Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
+  *bytes = std::size_t{1} << 40;
+  return Result::success;
+}
+FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
+  switch (attribute) {
+    case DeviceAttribute::compute_capability_major:
+      *value = 9;
+      break;
+    case DeviceAttribute::compute_capability_minor:
+      *value = 0;
+      break;
+    case DeviceAttribute::max_shared_memory_per_block_optin:
+      *value = 232448;
+      break;
+    default:
+      *value = 1024;
+  }
+  return Result::success;
+}
+FAKE Result cuDevicePrimaryCtxRetain(ContextHandle* handle, DeviceHandle) {
+  *handle = &context;
+  return Result::success;
+}
+FAKE Result cuCtxGetCurrent(ContextHandle* handle) {
+  *handle = contexts.empty() ? nullptr : contexts.back();
+  return Result::success;
+}
+FAKE Result cuCtxPushCurrent_v2(ContextHandle handle) {
+  ++fake.pushes;
+  contexts.push_back(handle);
+  return Result::success;
+}
+FAKE Result cuCtxPopCurrent_v2(ContextHandle* handle) {
+  if (contexts.empty()) return misuse(invalid_context);
+  *handle = contexts.back();
+  contexts.pop_back();
+  return Result::success;
+}
+FAKE Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
+  if (!current() || flags != stream_non_blocking) return misuse(invalid_context);
+  *stream = new StreamObject;
+  ++fake.live_streams;
+  return Result::success;
+}
+FAKE Result cuStreamDestroy_v2(StreamHandle stream) {
+  delete stream;
+  --fake.live_streams;
+  return Result::success;
+}
+FAKE Result cuStreamSynchronize(StreamHandle) {
+  if (!current()) return misuse(invalid_context);
+  if (fake.capturing) return misuse(capture_unsupported);
+  ++fake.waits;
+  return take(fake.fail_wait);
+}
+FAKE Result cuStreamQuery(StreamHandle) { return Result::success; }
+FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle, unsigned) { return Result::success; }
+FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
+  if (!current()) return misuse(invalid_context);
+  *status = fake.capturing ? CaptureStatus::active : CaptureStatus::none;
+  return Result::success;
+}
+FAKE Result cuStreamGetCtx(StreamHandle stream, ContextHandle* handle) {
+  // A stream with the address 0x40 stands for one of another context.
+  *handle = stream == reinterpret_cast<StreamHandle>(0x40) ? nullptr : &context;
+  return Result::success;
+}
+FAKE Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
+  thread_local CaptureMode now = CaptureMode::global;
+  std::swap(now, *mode);
+  return Result::success;
+}
+FAKE Result cuEventCreate(EventHandle*, unsigned) { return Result::success; }
+FAKE Result cuEventDestroy_v2(EventHandle) { return Result::success; }
+FAKE Result cuEventRecord(EventHandle, StreamHandle) { return Result::success; }
+FAKE Result cuEventQuery(EventHandle) { return Result::success; }
+FAKE Result cuEventSynchronize(EventHandle) { return Result::success; }
+FAKE Result cuEventElapsedTime(float*, EventHandle, EventHandle) { return Result::success; }
+FAKE Result cuModuleLoadDataEx(ModuleHandle* module, void const* image, unsigned, JitOption*, void**) {
+  if (!current()) return misuse(invalid_context);
+  if (Result const result = take(fake.fail_module); result != Result::success) return result;
+  *module = new ModuleObject{static_cast<char const*>(image)};
+  ++fake.modules;
+  return Result::success;
+}
+FAKE Result cuModuleUnload(ModuleHandle module) {
+  delete module;
+  --fake.modules;
+  return Result::success;
+}
+FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const* name) {
+  if (std::strcmp(name, "scale") != 0) return static_cast<Result>(500);
+  function.name = name;
+  *handle = &function;
+  return Result::success;
+}
+FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle) {
+  *value = attribute == FunctionAttribute::max_threads_per_block ? 1024 : attribute == FunctionAttribute::shared_size_bytes ? 448 : 0;
+  return Result::success;
+}
+FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int value) {
+  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
+  return misuse(Result::invalid_value);
+}
+FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, FunctionHandle, int, std::size_t) { return Result::success; }
+FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                           StreamHandle, void** parameters, void** extra) {
+  if (!current() || extra) return misuse(invalid_context);
+  if (Result const result = take(fake.fail_launch); result != Result::success) return result;
+  ++fake.launches;
+  unsigned const grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+  std::memcpy(fake.grid, grid, sizeof(grid));
+  std::memcpy(fake.block, block, sizeof(block));
+  fake.shared = shared;
+  auto const* const params = static_cast<myriad::test::FakeScaleParams const*>(parameters[0]);
+  for (long long i = 0; !fake.capturing && i < params->count; ++i) params->data[i] *= params->factor;
+  return Result::success;
+}
+FAKE Result cuMemPoolCreate(PoolHandle* pool, PoolProperties const* properties) {
+  if (properties->allocation_type != 1 || properties->location.type != 1 || properties->location.id != 0)
+    return misuse(Result::invalid_value);
+  *pool = new PoolObject;
+  ++fake.live_pools;
+  return Result::success;
+}
+FAKE Result cuMemPoolDestroy(PoolHandle pool) {
+  delete pool;
+  --fake.live_pools;
+  return Result::success;
+}
+FAKE Result cuMemPoolSetAttribute(PoolHandle, PoolAttribute attribute, void* value) {
+  unsigned long long threshold = 0;
+  std::memcpy(&threshold, value, sizeof(threshold));
+  return attribute == PoolAttribute::release_threshold && threshold == ~0ULL ? Result::success : misuse(Result::invalid_value);
+}
+FAKE Result cuMemPoolGetAttribute(PoolHandle, PoolAttribute, void*) { return Result::success; }
+FAKE Result cuMemPoolTrimTo(PoolHandle, std::size_t) { return Result::success; }
+FAKE Result cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, PoolHandle pool, StreamHandle) {
+  if (!current() || !pool || bytes == 0) return misuse(Result::invalid_value);
+  if (Result const result = take(fake.fail_allocation); result != Result::success) return result;
+  void* memory = nullptr;
+  Result const result = allocate(&memory, bytes);
+  if (result == Result::success) ++fake.live_allocations;
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  return result;
+}
+FAKE Result cuMemFreeAsync(Address address, StreamHandle) {
+  if (!current()) return misuse(invalid_context);
+  --fake.live_allocations;
+  return give_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
+}
+FAKE Result cuMemGetInfo_v2(std::size_t*, std::size_t*) { return Result::success; }
+FAKE Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  if (!current() || flags != host_alloc_portable) return misuse(invalid_context);
+  Result const result = allocate(memory, bytes);
+  if (result == Result::success) ++fake.live_pinned;
+  return result;
+}
+FAKE Result cuMemFreeHost(void* memory) {
+  --fake.live_pinned;
+  return give_back(memory);
+}
+FAKE Result cuMemcpyAsync(Address to, Address from, std::size_t bytes, StreamHandle) {
+  if (!current()) return misuse(invalid_context);
+  ++fake.copies;
+  std::memmove(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), reinterpret_cast<void const*>(static_cast<std::uintptr_t>(from)),
+               bytes);
+  return Result::success;
+}
+FAKE Result cuMemsetD8Async(Address, unsigned char, std::size_t, StreamHandle) { return Result::success; }
+FAKE Result cuPointerGetAttribute(void*, PointerAttribute, Address) { return Result::success; }

@@ -1,0 +1,38 @@
+#pragma once
+/// A driver for machines without one: a libcuda.so.1 with one GPU whose memory is the host's. It keeps count of what it is asked for, fails
+/// when it is told to, and is strict where the real one is: a call without a current context, a wait during a capture, memory that is given
+/// back twice are errors.
+
+#include <atomic>
+
+namespace myriad::test {
+
+struct FakeCuda {
+  std::atomic<int> launches{0};
+  std::atomic<int> live_allocations{0};
+  std::atomic<int> live_pinned{0};
+  std::atomic<int> live_streams{0};
+  std::atomic<int> live_pools{0};
+  std::atomic<int> modules{0};
+  std::atomic<int> copies{0};
+  std::atomic<int> waits{0};
+  std::atomic<int> pushes{0};
+  std::atomic<int> misuses{0};         ///< calls that the real driver would refuse, or worse
+  std::atomic<bool> capturing{false};  ///< every stream is being captured
+  // What the next call of a kind returns, once; 0 for success
+  std::atomic<int> fail_launch{0};
+  std::atomic<int> fail_allocation{0};
+  std::atomic<int> fail_wait{0};
+  std::atomic<int> fail_module{0};
+  // The last launch
+  unsigned grid[3] = {}, block[3] = {}, shared = 0;
+};
+
+/// Parameters of the kernel that it runs: data[i] *= factor.
+struct FakeScaleParams {
+  double* data;
+  long long count;
+  double factor;
+};
+
+}  // namespace myriad::test

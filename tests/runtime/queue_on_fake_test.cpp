@@ -1,0 +1,277 @@
+/// Queues, memory and launches on a driver that is made up (fake_cuda.hpp), so that they are tested on machines without a GPU.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "fake_cuda.hpp"
+#include "myriad/memory.hpp"
+#include "myriad/myriad.hpp"
+#include "runtime/launch.hpp"
+#include "test_kernel.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+using test::FakeCuda;
+using test::FakeScaleParams;
+
+KernelSource source() {
+  KernelSource out{.header = "scale.cuh", .name = "scale"};
+  out.files = test::test_sources();
+  return out;
+}
+
+/// The store of this process finds one kernel, in a pack, and no compiler.
+class OnFake : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new test::TemporaryFolder;
+    std::string const pack = (folder->path() / "fake.pack").string();
+    Pack::write(pack, {{.key = KernelStore::key(source(), "sm_90", "NVRTC 13.0"),
+                        .name = "scale",
+                        .arch = "sm_90",
+                        .compiler = "NVRTC 13.0",
+                        .lowered_name = "scale",
+                        .log = "",
+                        .cubin = "image"}});
+    ::setenv("MYRIAD_PACK", pack.c_str(), 1);
+    ::setenv("MYRIAD_NVRTC", "/nonexistent", 1);
+  }
+  static void TearDownTestSuite() { delete folder; }
+
+  void SetUp() override {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+    auto const state = library ? reinterpret_cast<FakeCuda* (*)()>(::dlsym(library, "fake_cuda")) : nullptr;
+    if (!state) GTEST_SKIP() << "libcuda.so.1 is another one";
+    fake = state();
+    queue.emplace(QueueOptions{.backend = Backend::gpu});
+  }
+  void TearDown() override {
+    if (!fake) return;
+    queue.reset();
+    EXPECT_EQ(fake->misuses, 0);
+    EXPECT_EQ(fake->live_allocations, 0);
+    EXPECT_EQ(fake->live_pinned, 0);
+    EXPECT_EQ(fake->live_streams, 0);
+    EXPECT_EQ(fake->live_pools, 0);
+    driver::ContextHandle current = nullptr;
+    driver::api().cuCtxGetCurrent(&current);
+    EXPECT_EQ(current, nullptr);
+  }
+
+  Kernel const& kernel() { return kernel_for(*queue, kernel_key(kernel_id("scale")), source); }
+
+  static inline test::TemporaryFolder* folder = nullptr;
+  FakeCuda* fake = nullptr;
+  std::optional<Queue> queue;
+};
+
+TEST_F(OnFake, CopiesLaunchesWaits) {
+  EXPECT_EQ(queue->device().name, "Fake GPU");
+  EXPECT_EQ(queue->device().shared_memory_per_block, 232448);
+  EXPECT_EQ(devices().size(), 1U);
+  DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
+  launch(*queue, kernel(), {.blocks = std::int64_t{1} << 40, .threads = 16, .threads_y = 4, .shared_bytes = 100'000},
+         FakeScaleParams{.data = a.data(), .count = a.size(), .factor = 2});
+  EXPECT_EQ(to_host(*queue, a), (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(fake->grid[0], static_cast<unsigned>(std::numeric_limits<int>::max()));
+  EXPECT_EQ(fake->grid[1], 1U);
+  EXPECT_EQ(fake->grid[2], 1U);
+  EXPECT_EQ(fake->block[0], 16U);
+  EXPECT_EQ(fake->block[1], 4U);
+  EXPECT_EQ(fake->block[2], 1U);
+  EXPECT_EQ(fake->shared, 100'000U);
+  PinnedArray<double> pinned(*queue, 3);
+  copy(*queue, a.data(), 3, pinned.data());
+  EXPECT_EQ(pinned[2], 6);
+}
+
+TEST_F(OnFake, LoadsAKernelOnce) {
+  Kernel const* const first = &kernel();
+  int const modules = fake->modules;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(&kernel(), first);
+        Context& context = context_of(*queue);
+        (void)context.kernel(kernel_key(kernel_id("new"), i), source);  // eight threads want it at once
+        (void)t;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(fake->modules, modules + 50);
+}
+
+TEST_F(OnFake, PreparesWithoutRunning) {
+  std::vector<double> const x{1, 2, 3};
+  DeviceArray<double> a = to_device(*queue, x);
+  int const launches = fake->launches;
+  int const copies = fake->copies;
+  queue->prepare([&] {
+    launch(*queue, kernel_for(*queue, kernel_key(kernel_id("prepared")), source), {.blocks = 1, .threads = 1},
+           FakeScaleParams{.data = a.data(), .count = 3, .factor = 2});
+    copy(*queue, a.data(), 3, a.data());
+    Workspace const work(*queue, 100);
+    EXPECT_EQ(work.as<void>(), nullptr);
+  });
+  EXPECT_EQ(fake->launches, launches);
+  EXPECT_EQ(fake->copies, copies);
+  int const modules = fake->modules;
+  (void)kernel_for(*queue, kernel_key(kernel_id("prepared")), source);
+  EXPECT_EQ(fake->modules, modules);
+  EXPECT_THROW(queue->prepare([] { throw Error("out of it"); }), Error);
+  launch(*queue, kernel(), {.blocks = 1, .threads = 1}, FakeScaleParams{.data = a.data(), .count = 3, .factor = 2});
+  EXPECT_EQ(to_host(*queue, a), (std::vector<double>{2, 4, 6}));
+}
+
+TEST_F(OnFake, StaysUsableAfterWhatFailed) {
+  DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
+  FakeScaleParams const params{.data = a.data(), .count = 3, .factor = 2};
+  auto const error_of = [](auto&& f) {
+    try {
+      f();
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  fake->fail_launch = 719;
+  std::string const refused = error_of([&] { launch(*queue, kernel(), {.blocks = 1, .threads = 1}, params); });
+  EXPECT_EQ(refused, "scale for sm_90: cuLaunchKernel: FAKE_ERROR (as told)");
+  fake->fail_allocation = 2;
+  EXPECT_THROW(DeviceArray<double>(*queue, 5), OutOfMemory);
+  EXPECT_THROW(DeviceArray<double>(*queue, std::int64_t{1} << 45), OutOfMemory);
+  EXPECT_THROW(PinnedArray<double>(*queue, std::int64_t{1} << 45), OutOfMemory);
+  fake->fail_module = 200;
+  EXPECT_THROW(kernel_for(*queue, kernel_key(kernel_id("broken")), source), GpuError);
+  (void)kernel_for(*queue, kernel_key(kernel_id("broken")), source);  // the next call tries again
+  EXPECT_NE(error_of([&] {
+              kernel_for(*queue, kernel_key(kernel_id("missing")), [] {
+                KernelSource other = source();
+                other.name = "no_such_kernel<7>";
+                return other;
+              });
+            }).find("no_such_kernel<7> for sm_90 is in no pack"),
+            std::string::npos);
+  EXPECT_THROW(launch(*queue, kernel(), {.blocks = 1, .threads = 1025}, params), GpuError);
+  EXPECT_THROW(launch(*queue, kernel(), {.blocks = 1, .threads = 512, .threads_y = 3}, params), GpuError);
+  EXPECT_THROW(launch(*queue, kernel(), {.blocks = 1, .threads = 0}, params), GpuError);
+  EXPECT_THROW(launch(*queue, kernel(), {.blocks = -1, .threads = 1}, params), GpuError);
+  EXPECT_THROW(launch(*queue, kernel(), {.blocks = 1, .threads = 1, .shared_bytes = 232448}, params), GpuError);
+  fake->fail_wait = 700;
+  try {
+    queue->wait();
+    FAIL();
+  } catch (GpuError const& error) {
+    EXPECT_EQ(error.code(), 700);
+  }
+  int const launches = fake->launches;
+  launch(*queue, kernel(), {.blocks = 0, .threads = 1}, params);
+  EXPECT_EQ(fake->launches, launches);
+  launch(*queue, kernel(), {.blocks = 1, .threads = 1}, params);
+  EXPECT_EQ(to_host(*queue, a), (std::vector<double>{2, 4, 6}));
+}
+
+TEST_F(OnFake, IsLegalInACapture) {
+  std::optional<DeviceArray<double>> before = to_device(*queue, std::vector<double>{1, 2, 3});
+  int const live = fake->live_allocations;
+  int const waits = fake->waits;
+  fake->capturing = true;
+  {
+    Workspace const work(*queue, 100);
+    launch(*queue, kernel_for(*queue, kernel_key(kernel_id("in capture")), source), {.blocks = 1, .threads = 1},
+           FakeScaleParams{.data = before->data(), .count = 3, .factor = 2});
+  }
+  EXPECT_EQ(fake->live_allocations, live);  // given back within the graph
+  EXPECT_THROW(queue->wait(), Error);
+  before.reset();
+  EXPECT_EQ(fake->live_allocations, live);  // not within the graph
+  { Queue const other({.backend = Backend::gpu}); }
+  EXPECT_EQ(fake->waits, waits);
+  fake->capturing = false;
+  DeviceArray<double> after(*queue, 1);
+  EXPECT_EQ(fake->live_allocations, live);  // the one before has gone, the new one has come
+}
+
+TEST_F(OnFake, TakesTheCallersStream) {
+  {
+    Queue other({.stream = legacy_stream()});
+    EXPECT_EQ(other.backend(), Backend::gpu);
+    EXPECT_EQ(other.stream(), legacy_stream());
+    int const waits = fake->waits;
+    other.wait();
+    EXPECT_EQ(fake->waits, waits + 1);
+    EXPECT_EQ(fake->live_streams, 1);  // the one of `queue`
+  }
+  EXPECT_EQ(fake->live_streams, 1);
+  EXPECT_THROW(Queue({.stream = reinterpret_cast<void*>(0x40)}), BadArgument);  // of another context
+  EXPECT_THROW(Queue({.backend = Backend::gpu, .device = 1}), BadArgument);
+  EXPECT_THROW(Queue({.backend = Backend::gpu, .device = -1}), BadArgument);
+}
+
+TEST_F(OnFake, MemoryOutlivesItsQueue) {
+  DeviceArray<double> array;
+  PinnedArray<double> pinned;
+  {
+    Queue other({.backend = Backend::gpu});
+    array = DeviceArray<double>(other, 10);
+    pinned = PinnedArray<double>(other, 10);
+  }
+  EXPECT_EQ(fake->live_streams, 2);
+  array = {};
+  pinned = {};
+  EXPECT_EQ(fake->live_streams, 1);
+  EXPECT_EQ(fake->live_allocations, 0);
+}
+
+TEST_F(OnFake, LeavesTheCallersContextCurrent) {
+  int const pushes = fake->pushes;
+  driver::CurrentContext const current(context_of(*queue).handle());
+  EXPECT_EQ(fake->pushes, pushes + 1);
+  DeviceArray<double> a(*queue, 3);
+  queue->wait();
+  EXPECT_EQ(fake->pushes, pushes + 1);  // it is current already
+}
+
+TEST_F(OnFake, RefusesRoutinesWithoutAKernelAndReadsNoArrays) {
+  EXPECT_THROW(require_cpu(*queue, "some_routine"), Unavailable);
+  // Addresses that the host cannot read: the checks leave them alone, and still see sizes.
+  auto const* const sizes = reinterpret_cast<std::int64_t const*>(0x1000);
+  auto* const pointers = reinterpret_cast<double* const*>(0x2000);
+  Batch<double> a = batch(pointers, 4, 4, {.count = 3});
+  a.row_sizes = sizes;
+  a.col_sizes = sizes;
+  try {
+    backward_error<double>(*queue, a, a, a, vectors(reinterpret_cast<double*>(0x3000), 4, 3));
+  } catch (Unavailable const& reason) {
+    EXPECT_NE(std::string(reason.what()).find("backward_error: no GPU kernel yet"), std::string::npos);
+  }
+  EXPECT_THROW(backward_error<double>(*queue, a, a, a, vectors(reinterpret_cast<double*>(0x3000), 3, 3)), BadArgument);
+}
+
+TEST_F(OnFake, WarmLaunchCostsLittle) {
+  FakeScaleParams const params{.data = nullptr, .count = 0, .factor = 1};
+  (void)kernel();
+  int const calls = 10'000;
+  double best = 1;
+  for (int round = 0; round < 10; ++round) {
+    auto const start = std::chrono::steady_clock::now();
+    for (int i = 0; i < calls; ++i)
+      launch(*queue, kernel_for(*queue, kernel_key(kernel_id("scale")), source), {.blocks = 1, .threads = 32}, params);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls);
+  }
+  fmt::print("look-up and launch without the driver's part: {:.0f} ns\n", best * 1e9);
+  EXPECT_LT(best, 3e-6);
+}
+
+}  // namespace
+}  // namespace myriad::gpu
