@@ -178,7 +178,7 @@ class Bench {
     double const bytes = elements * sizeof(T) * static_cast<double>(count);
     Json out;
     out["routine"] = routine;
-    out["dtype"] = cases::name(dtype_of<T>);
+    out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
     out["n"] = n;
     out["layout"] = layout;
     out["count"] = count;

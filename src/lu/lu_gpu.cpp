@@ -25,7 +25,7 @@ KernelSource source(Dtype dtype, LuTiny const& c) {
                               device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, c.blocks_per_sm,
                               layout(c.a), layout(c.result), layout(c.b), layout(c.x), layout(c.pivots)),
           // What is to be fused is written so: kernels of different layouts give the same bits.
-          .options = {"--fmad=false"}};
+          .options = {"-default-device", "--fmad=false"}};
 }
 
 template <typename T>

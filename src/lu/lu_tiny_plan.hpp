@@ -12,26 +12,36 @@ namespace myriad {
 
 inline constexpr int lu_tiny_largest = 32;  ///< rows and columns that the kernels take
 
-/// For matrices of up to `n` rows and columns: lanes to a matrix, and registers that a thread may have.
+/// For matrices of up to `n` rows and columns: lanes to a matrix, and the most registers that a thread may have.
 struct LuTinyChoice {
   int n, lanes, registers;
 };
 
-// Fastest of 1 to 32 lanes and several limits of registers for getrf at n = 4, 8, 12, 16, 20, 24, 32, NVIDIA H200, 2026-11-21. Complex
-// types by the number of registers that a matrix takes.
-inline constexpr std::array lu_tiny_f32{LuTinyChoice{8, 1, 96},   LuTinyChoice{12, 1, 255}, LuTinyChoice{16, 4, 96},
-                                        LuTinyChoice{20, 4, 128}, LuTinyChoice{24, 8, 96},  LuTinyChoice{32, 8, 168}};
-inline constexpr std::array lu_tiny_f64{LuTinyChoice{4, 1, 80},  LuTinyChoice{8, 1, 168},  LuTinyChoice{12, 4, 128},
-                                        LuTinyChoice{16, 8, 96}, LuTinyChoice{24, 8, 168}, LuTinyChoice{32, 16, 168}};
-inline constexpr std::array lu_tiny_c64{LuTinyChoice{3, 1, 96},   LuTinyChoice{5, 1, 168},  LuTinyChoice{8, 4, 128},
+// Fastest of 1 to 32 lanes and several limits of registers at n = 4, 8, 12, 16, 20, 24, 32, NVIDIA H200, 2026-11-21. Complex types follow
+// the real one whose matrix takes as many registers.
+inline constexpr std::array lu_tiny_f32{LuTinyChoice{8, 1, 112},  LuTinyChoice{12, 1, 255}, LuTinyChoice{16, 4, 112},
+                                        LuTinyChoice{20, 4, 144}, LuTinyChoice{24, 8, 112}, LuTinyChoice{32, 8, 168}};
+inline constexpr std::array lu_tiny_f64{LuTinyChoice{4, 1, 80},   LuTinyChoice{8, 1, 168},  LuTinyChoice{12, 4, 144},
+                                        LuTinyChoice{16, 8, 104}, LuTinyChoice{24, 8, 184}, LuTinyChoice{32, 16, 168}};
+inline constexpr std::array lu_tiny_c64{LuTinyChoice{3, 1, 96},   LuTinyChoice{5, 1, 168},  LuTinyChoice{8, 4, 144},
                                         LuTinyChoice{12, 8, 168}, LuTinyChoice{16, 8, 232}, LuTinyChoice{24, 16, 255},
                                         LuTinyChoice{32, 32, 232}};
+inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{8, 1, 144},  LuTinyChoice{12, 1, 255}, LuTinyChoice{16, 4, 144},
+                                                LuTinyChoice{20, 4, 200}, LuTinyChoice{24, 8, 144}, LuTinyChoice{32, 16, 112}};
+inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{4, 1, 80},   LuTinyChoice{8, 1, 200},  LuTinyChoice{12, 4, 144},
+                                                LuTinyChoice{16, 8, 104}, LuTinyChoice{20, 8, 200}, LuTinyChoice{24, 8, 255},
+                                                LuTinyChoice{32, 16, 200}};
+
+constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) {
+  bool const inverse = job == LuJob::inverse;
+  if (dtype == Dtype::c64) return lu_tiny_c64;
+  if (dtype == Dtype::f32) return inverse ? std::span<LuTinyChoice const>(lu_tiny_inverse_f32) : lu_tiny_f32;
+  return inverse ? std::span<LuTinyChoice const>(lu_tiny_inverse_f64) : lu_tiny_f64;
+}
 
 /// The kernel for m-by-n matrices, as if all batches were packed by columns.
 constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
-  std::span<LuTinyChoice const> const table = dtype == Dtype::f32   ? std::span<LuTinyChoice const>(lu_tiny_f32)
-                                              : dtype == Dtype::c64 ? std::span<LuTinyChoice const>(lu_tiny_c64)
-                                                                    : std::span<LuTinyChoice const>(lu_tiny_f64);
+  auto const table = lu_tiny_choices(job, dtype);
   LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
   int const threads = best.lanes == 1 ? 64 : 32;
   constexpr auto packed = simt::Layout::packed_columns;

@@ -159,8 +159,9 @@ template <typename T>
 struct PivotSearch {
   using P = Pack<T>;
   using R = typename P::R;
-  typename P::V size = hn::Set(typename P::D(), R(-1));
-  typename P::V row = hn::Zero(typename P::D());
+  typename P::V size, row;
+
+  HWY_INLINE PivotSearch() : size(hn::Set(typename P::D(), R(-1))), row(hn::Zero(typename P::D())) {}
 
   /// sizes of what stands in `rows`; a NaN is larger than nothing
   HWY_INLINE void look_at(typename P::V sizes, typename P::V rows) {

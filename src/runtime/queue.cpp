@@ -12,6 +12,7 @@
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/queue_state.hpp"
+#include "simd/targets.hpp"
 
 namespace myriad {
 namespace {
@@ -104,6 +105,7 @@ void Queue::State::free_postponed() {
 
 Queue::Queue(QueueOptions options) {
   if (options.threads < 0) throw BadArgument("Queue", 1, "threads", fmt::format("is negative: {}", options.threads));
+  limit_simd_targets();
   Backend const backend = chosen_backend(options);
   state_ = std::make_shared<State>();
   State& state = *state_;

@@ -10,6 +10,7 @@
 
 #include "backend.hpp"
 #include "case/case.hpp"
+#include "myriad/error.hpp"
 #include "myriad/queue.hpp"
 
 // Sanitizers make everything an order of magnitude slower: fewer and smaller sizes.
