@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -34,6 +36,7 @@ FunctionObject function;
 thread_local std::vector<ContextHandle> contexts;
 std::mutex mutex;
 std::set<void*> allocations;
+std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
 
 constexpr auto invalid_context = static_cast<Result>(201);
 constexpr auto capture_unsupported = static_cast<Result>(900);
@@ -176,12 +179,16 @@ FAKE Result cuEventElapsedTime(float*, EventHandle, EventHandle) { return Result
 FAKE Result cuModuleLoadDataEx(ModuleHandle* module, void const* image, unsigned, JitOption*, void**) {
   if (!current()) return misuse(invalid_context);
   if (Result const result = take(fake.fail_module); result != Result::success) return result;
-  *module = new ModuleObject{static_cast<char const*>(image)};
+  auto loaded = std::make_unique<ModuleObject>(ModuleObject{static_cast<char const*>(image)});
+  *module = loaded.get();
+  std::scoped_lock const lock(mutex);
+  modules.emplace(*module, std::move(loaded));
   ++fake.modules;
   return Result::success;
 }
 FAKE Result cuModuleUnload(ModuleHandle module) {
-  delete module;
+  std::scoped_lock const lock(mutex);
+  if (modules.erase(module) == 0) return misuse(Result::invalid_value);
   --fake.modules;
   return Result::success;
 }

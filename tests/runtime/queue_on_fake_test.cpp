@@ -270,7 +270,9 @@ TEST_F(OnFake, WarmLaunchCostsLittle) {
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls);
   }
   fmt::print("look-up and launch without the driver's part: {:.0f} ns\n", best * 1e9);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(best, 3e-6);
+#endif
 }
 
 }  // namespace
