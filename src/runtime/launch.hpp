@@ -43,6 +43,9 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& 
   launch(queue, kernel, grid, static_cast<void const*>(&params));
 }
 
+/// How many blocks of such a launch a multiprocessor holds at a time; 0: none fits.
+int blocks_per_multiprocessor(Queue& queue, Kernel const& kernel, Grid const& grid);
+
 /// Device memory for one call, in stream order: from the queue's pool, given back when this goes, which may be before the work that uses it
 /// has run. Null for 0 bytes and while the queue is prepared.
 class Workspace {

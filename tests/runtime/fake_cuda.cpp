@@ -22,7 +22,9 @@ struct FunctionObject {
 };
 struct StreamObject {};
 struct PoolObject {};
-struct EventObject {};
+struct EventObject {
+  bool recorded = false;
+};
 
 }  // namespace myriad::gpu::driver
 
@@ -154,7 +156,11 @@ FAKE Result cuStreamSynchronize(StreamHandle) {
   return take(fake.fail_wait);
 }
 FAKE Result cuStreamQuery(StreamHandle) { return Result::success; }
-FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle, unsigned) { return Result::success; }
+FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle event, unsigned) {
+  if (!current() || !event->recorded) return misuse(Result::invalid_value);
+  ++fake.held;
+  return Result::success;
+}
 FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
   if (!current()) return misuse(invalid_context);
   *status = fake.capturing ? CaptureStatus::active : CaptureStatus::none;
@@ -170,12 +176,28 @@ FAKE Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
   std::swap(now, *mode);
   return Result::success;
 }
-FAKE Result cuEventCreate(EventHandle*, unsigned) { return Result::success; }
-FAKE Result cuEventDestroy_v2(EventHandle) { return Result::success; }
-FAKE Result cuEventRecord(EventHandle, StreamHandle) { return Result::success; }
-FAKE Result cuEventQuery(EventHandle) { return Result::success; }
-FAKE Result cuEventSynchronize(EventHandle) { return Result::success; }
-FAKE Result cuEventElapsedTime(float*, EventHandle, EventHandle) { return Result::success; }
+FAKE Result cuEventCreate(EventHandle* event, unsigned flags) {
+  if (!current() || flags != 0) return misuse(invalid_context);
+  *event = new EventObject;
+  ++fake.live_events;
+  return Result::success;
+}
+FAKE Result cuEventDestroy_v2(EventHandle event) {
+  delete event;
+  --fake.live_events;
+  return Result::success;
+}
+FAKE Result cuEventRecord(EventHandle event, StreamHandle) {
+  if (!current()) return misuse(invalid_context);
+  event->recorded = true;
+  return Result::success;
+}
+FAKE Result cuEventQuery(EventHandle) { return fake.fail_wait == 600 ? take(fake.fail_wait) : Result::success; }
+FAKE Result cuEventSynchronize(EventHandle event) { return event->recorded ? Result::success : misuse(Result::invalid_value); }
+FAKE Result cuEventElapsedTime(float* milliseconds, EventHandle, EventHandle) {
+  *milliseconds = 1.5F;
+  return Result::success;
+}
 FAKE Result cuModuleLoadDataEx(ModuleHandle* module, void const* image, unsigned, JitOption*, void**) {
   if (!current()) return misuse(invalid_context);
   if (Result const result = take(fake.fail_module); result != Result::success) return result;
@@ -206,7 +228,10 @@ FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int 
   if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
   return misuse(Result::invalid_value);
 }
-FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, FunctionHandle, int, std::size_t) { return Result::success; }
+FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
+  *blocks = 2048 / threads;
+  return current() ? Result::success : misuse(invalid_context);
+}
 FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                            StreamHandle, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);

@@ -62,6 +62,7 @@ class OnFake : public testing::Test {
     EXPECT_EQ(fake->live_pinned, 0);
     EXPECT_EQ(fake->live_streams, 0);
     EXPECT_EQ(fake->live_pools, 0);
+    EXPECT_EQ(fake->live_events, 0);
     driver::ContextHandle current = nullptr;
     driver::api().cuCtxGetCurrent(&current);
     EXPECT_EQ(current, nullptr);
@@ -216,6 +217,24 @@ TEST_F(OnFake, TakesTheCallersStream) {
   EXPECT_THROW(Queue({.stream = reinterpret_cast<void*>(0x40)}), BadArgument);  // of another context
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = 1}), BadArgument);
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = -1}), BadArgument);
+}
+
+TEST_F(OnFake, OrdersQueuesByEvents) {
+  Queue other({.backend = Backend::gpu});
+  Queue cpu({.backend = Backend::cpu});
+  Event start(*queue);
+  EXPECT_THROW(start.hold(other), Error);  // not recorded
+  start.record();
+  start.hold(other);
+  EXPECT_EQ(fake->held, 1);
+  EXPECT_THROW(start.hold(cpu), BadArgument);
+  Event end(*queue);
+  end.record();
+  EXPECT_NEAR(end.seconds_since(start), 1.5e-3, 1e-9);
+  fake->fail_wait = 600;
+  EXPECT_FALSE(end.reached());
+  EXPECT_TRUE(end.reached());
+  EXPECT_EQ(blocks_per_multiprocessor(*queue, kernel(), {.threads = 32, .threads_y = 4}), 16);
 }
 
 TEST_F(OnFake, MemoryOutlivesItsQueue) {
