@@ -339,7 +339,7 @@ TEST_F(Gpu, StartsManyBlocks) {
 }
 
 TEST_F(Gpu, RefusesRoutinesWithoutAKernel) {
-  // A routine may have kernels by now, so that only the helper is certain.
+  // A routine may have kernels by now, so that only the function itself is certain.
   EXPECT_THROW(require_cpu(*queue, "some_routine"), Unavailable);
 }
 
