@@ -73,7 +73,8 @@ typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU 
 // ---- Queues
 // --------------------------------------------------------------------------------------------------------------------------------
 
-/// Makes a queue on the first GPU, or on the CPU where there is none (MYRIAD_AUTOMATIC), or on the one asked for. `threads`: CPU threads;
+/// Makes a queue on the CPU (MYRIAD_CPU), the first GPU (MYRIAD_GPU), or the one that the library chooses (MYRIAD_AUTOMATIC: the CPU, until
+/// every routine has a GPU kernel; then the first GPU, or the CPU where there is none). `threads`: CPU threads;
 /// 0: from MYRIAD_NUM_THREADS, else as many as OpenMP would take. On failure *queue is NULL and the text is in myriad_last_error(NULL).
 ///
 /// Any number of threads may use different queues at the same time; one queue is used by one thread at a time.

@@ -5,6 +5,7 @@
 #include "myriad/cholesky.hpp"
 #include "myriad/device.hpp"
 #include "myriad/error.hpp"
+#include "myriad/event.hpp"
 #include "myriad/gemm.hpp"
 #include "myriad/kernels.hpp"
 #include "myriad/lu.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
@@ -142,8 +143,14 @@ std::unique_ptr<Kernel> Context::load_module(KernelSource const& source) {
   auto kernel = std::make_unique<Kernel>();
   kernel->name = fmt::format("{} for {}", record.name, record.arch);
   kernel->log = record.log;
-  std::string const what = fmt::format("{} ({}, driver {}.{})", kernel->name, record.compiler, driver::load().version / 1000,
-                                       driver::load().version % 1000 / 10);
+  // Machine code from a compiler that is newer than the driver may be more than the driver knows.
+  int major = 0;
+  int minor = 0;
+  int const driver_version = driver::load().version;
+  bool const newer = std::sscanf(record.compiler.c_str(), "NVRTC %d.%d", &major, &minor) == 2 && major > driver_version / 1000;
+  std::string const what =
+      fmt::format("{} ({}, driver {}.{}{})", kernel->name, record.compiler, driver_version / 1000, driver_version % 1000 / 10,
+                  newer ? ": the driver is older than the compiler; MYRIAD_NVRTC can name one that goes with it" : "");
   driver::ModuleHandle module = nullptr;
   check(cu.cuModuleLoadDataEx(&module, record.cubin.data(), 0, nullptr, nullptr), "cuModuleLoadDataEx", what.c_str());
   try {

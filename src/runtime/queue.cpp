@@ -54,6 +54,7 @@ Queue::State::~State() {
   try {
     driver::Api const& cu = driver::api();
     driver::CurrentContext const current(context->handle());
+    driver::OutsideCapture const outside_capture;
     if (pool) free_postponed();
     if (owns_stream && stream) {
       if (!capturing()) cu.cuStreamSynchronize(stream);

@@ -42,6 +42,7 @@ struct Queue::State {
 struct QueueAccess {
   using State = Queue::State;
   static State& state(Queue& queue) { return *queue.state_; }
+  static std::shared_ptr<State> const& shared(Queue& queue) { return queue.state_; }
 };
 
 }  // namespace myriad

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -45,6 +46,20 @@ TEST(Queue, SaysWhyThereIsNoGpu) {
 TEST(Queue, PreparesNothingOnTheCpu) {
   Queue queue({.backend = Backend::cpu});
   queue.prepare([] { FAIL(); });
+}
+
+TEST(Event, IsAMomentOnTheCpu) {
+  Queue queue({.backend = Backend::cpu});
+  Event first(queue);
+  EXPECT_THROW(first.wait(), Error);
+  first.record();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  Event second(queue);
+  second.record();
+  second.hold(queue);
+  second.wait();
+  EXPECT_TRUE(second.reached());
+  EXPECT_GE(second.seconds_since(first), 2e-3);
 }
 
 TEST(Memory, IsPlainOnTheCpu) {

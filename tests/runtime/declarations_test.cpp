@@ -130,9 +130,11 @@ using Pool = driver::PoolProperties;
 static_assert(sizeof(Pool) == sizeof(CUmemPoolProps) && offsetof(Pool, allocation_type) == offsetof(CUmemPoolProps, allocType) &&
               offsetof(Pool, handle_types) == offsetof(CUmemPoolProps, handleTypes) &&
               offsetof(Pool, location) == offsetof(CUmemPoolProps, location) &&
-              offsetof(Pool, security_attributes) == offsetof(CUmemPoolProps, win32SecurityAttributes) &&
-              offsetof(Pool, max_size) == offsetof(CUmemPoolProps, maxSize) && offsetof(Pool, usage) == offsetof(CUmemPoolProps, usage) &&
+              offsetof(Pool, security_attributes) == offsetof(CUmemPoolProps, win32SecurityAttributes));
+#if CUDA_VERSION >= 13000  // older ones have reserved bytes there
+static_assert(offsetof(Pool, max_size) == offsetof(CUmemPoolProps, maxSize) && offsetof(Pool, usage) == offsetof(CUmemPoolProps, usage) &&
               offsetof(Pool, reserved) == offsetof(CUmemPoolProps, reserved));
+#endif
 static_assert(equal(Pool{}.allocation_type, CU_MEM_ALLOCATION_TYPE_PINNED) && equal(Pool{}.handle_types, CU_MEM_HANDLE_TYPE_NONE) &&
               equal(driver::MemoryLocation{}.type, CU_MEM_LOCATION_TYPE_DEVICE));
 

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -20,7 +22,9 @@ struct FunctionObject {
 };
 struct StreamObject {};
 struct PoolObject {};
-struct EventObject {};
+struct EventObject {
+  bool recorded = false;
+};
 
 }  // namespace myriad::gpu::driver
 
@@ -34,6 +38,7 @@ FunctionObject function;
 thread_local std::vector<ContextHandle> contexts;
 std::mutex mutex;
 std::set<void*> allocations;
+std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
 
 constexpr auto invalid_context = static_cast<Result>(201);
 constexpr auto capture_unsupported = static_cast<Result>(900);
@@ -151,7 +156,11 @@ FAKE Result cuStreamSynchronize(StreamHandle) {
   return take(fake.fail_wait);
 }
 FAKE Result cuStreamQuery(StreamHandle) { return Result::success; }
-FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle, unsigned) { return Result::success; }
+FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle event, unsigned) {
+  if (!current() || !event->recorded) return misuse(Result::invalid_value);
+  ++fake.held;
+  return Result::success;
+}
 FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
   if (!current()) return misuse(invalid_context);
   *status = fake.capturing ? CaptureStatus::active : CaptureStatus::none;
@@ -167,21 +176,41 @@ FAKE Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
   std::swap(now, *mode);
   return Result::success;
 }
-FAKE Result cuEventCreate(EventHandle*, unsigned) { return Result::success; }
-FAKE Result cuEventDestroy_v2(EventHandle) { return Result::success; }
-FAKE Result cuEventRecord(EventHandle, StreamHandle) { return Result::success; }
-FAKE Result cuEventQuery(EventHandle) { return Result::success; }
-FAKE Result cuEventSynchronize(EventHandle) { return Result::success; }
-FAKE Result cuEventElapsedTime(float*, EventHandle, EventHandle) { return Result::success; }
+FAKE Result cuEventCreate(EventHandle* event, unsigned flags) {
+  if (!current() || flags != 0) return misuse(invalid_context);
+  *event = new EventObject;
+  ++fake.live_events;
+  return Result::success;
+}
+FAKE Result cuEventDestroy_v2(EventHandle event) {
+  delete event;
+  --fake.live_events;
+  return Result::success;
+}
+FAKE Result cuEventRecord(EventHandle event, StreamHandle) {
+  if (!current()) return misuse(invalid_context);
+  event->recorded = true;
+  return Result::success;
+}
+FAKE Result cuEventQuery(EventHandle) { return fake.fail_wait == 600 ? take(fake.fail_wait) : Result::success; }
+FAKE Result cuEventSynchronize(EventHandle event) { return event->recorded ? Result::success : misuse(Result::invalid_value); }
+FAKE Result cuEventElapsedTime(float* milliseconds, EventHandle, EventHandle) {
+  *milliseconds = 1.5F;
+  return Result::success;
+}
 FAKE Result cuModuleLoadDataEx(ModuleHandle* module, void const* image, unsigned, JitOption*, void**) {
   if (!current()) return misuse(invalid_context);
   if (Result const result = take(fake.fail_module); result != Result::success) return result;
-  *module = new ModuleObject{static_cast<char const*>(image)};
+  auto loaded = std::make_unique<ModuleObject>(ModuleObject{static_cast<char const*>(image)});
+  *module = loaded.get();
+  std::scoped_lock const lock(mutex);
+  modules.emplace(*module, std::move(loaded));
   ++fake.modules;
   return Result::success;
 }
 FAKE Result cuModuleUnload(ModuleHandle module) {
-  delete module;
+  std::scoped_lock const lock(mutex);
+  if (modules.erase(module) == 0) return misuse(Result::invalid_value);
   --fake.modules;
   return Result::success;
 }
@@ -199,7 +228,10 @@ FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int 
   if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
   return misuse(Result::invalid_value);
 }
-FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, FunctionHandle, int, std::size_t) { return Result::success; }
+FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
+  *blocks = 2048 / threads;
+  return current() ? Result::success : misuse(invalid_context);
+}
 FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                            StreamHandle, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);

@@ -13,6 +13,8 @@ struct FakeCuda {
   std::atomic<int> live_pinned{0};
   std::atomic<int> live_streams{0};
   std::atomic<int> live_pools{0};
+  std::atomic<int> live_events{0};
+  std::atomic<int> held{0};  ///< streams that were made to wait for an event
   std::atomic<int> modules{0};
   std::atomic<int> copies{0};
   std::atomic<int> waits{0};

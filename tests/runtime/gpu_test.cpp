@@ -100,6 +100,25 @@ TEST_F(Gpu, MemoryOutlivesItsQueue) {
   queue->wait();
 }
 
+TEST_F(Gpu, OrdersQueuesAndMeasures) {
+  std::vector<double> const x = iota(10'000'000);
+  Queue second({.backend = Backend::gpu});
+  DeviceArray<double> a = to_device(*queue, x);
+  queue->wait();
+  Event start(*queue);
+  Event end(*queue);
+  start.record();
+  for (int i = 0; i < 20; ++i) scale(*queue, a.data(), a.size(), 2.0);
+  end.record();
+  end.hold(second);
+  scale(second, a.data(), a.size(), 0.5);
+  EXPECT_EQ(to_host(second, a), times(x, 1 << 19));
+  EXPECT_TRUE(end.reached());
+  EXPECT_GT(end.seconds_since(start), 20 * 1e-6);
+  EXPECT_LT(end.seconds_since(start), 10);
+  EXPECT_GT(blocks_per_multiprocessor(*queue, scale_kernel<double>(*queue, 1), {.threads = 256}), 0);
+}
+
 TEST_F(Gpu, TakesWorkspaceFromItsPool) {
   auto const pool = [&](driver::PoolAttribute which) {
     std::uint64_t bytes = 0;
@@ -320,7 +339,7 @@ TEST_F(Gpu, StartsManyBlocks) {
 }
 
 TEST_F(Gpu, RefusesRoutinesWithoutAKernel) {
-  // A routine may have kernels by now, so that only the helper is certain.
+  // A routine may have kernels by now, so that only the function itself is certain.
   EXPECT_THROW(require_cpu(*queue, "some_routine"), Unavailable);
 }
 

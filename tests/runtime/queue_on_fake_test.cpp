@@ -62,6 +62,7 @@ class OnFake : public testing::Test {
     EXPECT_EQ(fake->live_pinned, 0);
     EXPECT_EQ(fake->live_streams, 0);
     EXPECT_EQ(fake->live_pools, 0);
+    EXPECT_EQ(fake->live_events, 0);
     driver::ContextHandle current = nullptr;
     driver::api().cuCtxGetCurrent(&current);
     EXPECT_EQ(current, nullptr);
@@ -218,6 +219,24 @@ TEST_F(OnFake, TakesTheCallersStream) {
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = -1}), BadArgument);
 }
 
+TEST_F(OnFake, OrdersQueuesByEvents) {
+  Queue other({.backend = Backend::gpu});
+  Queue cpu({.backend = Backend::cpu});
+  Event start(*queue);
+  EXPECT_THROW(start.hold(other), Error);  // not recorded
+  start.record();
+  start.hold(other);
+  EXPECT_EQ(fake->held, 1);
+  EXPECT_THROW(start.hold(cpu), BadArgument);
+  Event end(*queue);
+  end.record();
+  EXPECT_NEAR(end.seconds_since(start), 1.5e-3, 1e-9);
+  fake->fail_wait = 600;
+  EXPECT_FALSE(end.reached());
+  EXPECT_TRUE(end.reached());
+  EXPECT_EQ(blocks_per_multiprocessor(*queue, kernel(), {.threads = 32, .threads_y = 4}), 16);
+}
+
 TEST_F(OnFake, MemoryOutlivesItsQueue) {
   DeviceArray<double> array;
   PinnedArray<double> pinned;
@@ -242,20 +261,66 @@ TEST_F(OnFake, LeavesTheCallersContextCurrent) {
   EXPECT_EQ(fake->pushes, pushes + 1);  // it is current already
 }
 
-TEST_F(OnFake, RefusesRoutinesWithoutAKernelAndReadsNoArrays) {
-  EXPECT_THROW(require_cpu(*queue, "some_routine"), Unavailable);
-  // Addresses that the host cannot read: the checks leave them alone, and still see sizes.
-  auto const* const sizes = reinterpret_cast<std::int64_t const*>(0x1000);
-  auto* const pointers = reinterpret_cast<double* const*>(0x2000);
-  Batch<double> a = batch(pointers, 4, 4, {.count = 3});
-  a.row_sizes = sizes;
-  a.col_sizes = sizes;
-  try {
-    backward_error<double>(*queue, a, a, a, vectors(reinterpret_cast<double*>(0x3000), 4, 3));
-  } catch (Unavailable const& reason) {
-    EXPECT_NE(std::string(reason.what()).find("backward_error: no GPU kernel yet"), std::string::npos);
-  }
-  EXPECT_THROW(backward_error<double>(*queue, a, a, a, vectors(reinterpret_cast<double*>(0x3000), 3, 3)), BadArgument);
+/// Descriptors whose arrays the host cannot read.
+template <typename T>
+Batch<T> unreadable(std::int64_t rows, std::int64_t cols, std::uintptr_t place) {
+  Batch<T> out = batch(reinterpret_cast<T* const*>(place), rows, cols, {.count = 3});
+  out.row_sizes = reinterpret_cast<std::int64_t const*>(place + 0x10);
+  out.col_sizes = reinterpret_cast<std::int64_t const*>(place + 0x20);
+  out.row_strides = reinterpret_cast<std::int64_t const*>(place + 0x30);
+  out.col_strides = reinterpret_cast<std::int64_t const*>(place + 0x40);
+  return out;
+}
+
+TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
+  auto const a = unreadable<double>(4, 4, 0x1000);
+  auto const b = unreadable<double>(4, 4, 0x2000);
+  auto const c = unreadable<double>(4, 4, 0x3000);
+  auto const x = unreadable<double>(4, 1, 0x4000);
+  auto const y = unreadable<double>(4, 1, 0x5000);
+  auto const pivots = unreadable<int>(4, 1, 0x6000);
+  auto* const info = reinterpret_cast<int*>(0x7000);
+  auto* const values = reinterpret_cast<double*>(0x8000);
+  Queue& q = *queue;
+  // The made-up driver computes nothing, so that a routine that has kernels is to be taken from this list.
+  auto const refused = [&](std::string const& routine, auto&& call) {
+    try {
+      call();
+      ADD_FAILURE() << routine;
+    } catch (Unavailable const& reason) {
+      EXPECT_EQ(std::string(reason.what()).rfind(routine + ": no GPU kernel yet", 0), 0U) << reason.what();
+    } catch (Error const& error) {
+      ADD_FAILURE() << routine << ": " << error.what();
+    }
+  };
+  refused("gemm", [&] { gemm<double>(q, 1, a, b, 0, c); });
+  refused("trsm", [&] { trsm<double>(q, Side::left, Uplo::lower, Diag::unit, 1, a, b); });
+  refused("getrf", [&] { getrf<double>(q, a, pivots, info); });
+  refused("getrf_nopiv", [&] { getrf_nopiv<double>(q, a, info); });
+  refused("getrs", [&] { getrs<double>(q, Op::none, a, pivots, b); });
+  refused("gesv", [&] { gesv<double>(q, a, pivots, b, info); });
+  refused("solve", [&] { solve<double>(q, a, b, c, info); });
+  refused("getri", [&] { getri<double>(q, a, pivots, info); });
+  refused("inverse", [&] { inverse<double>(q, a, b, info); });
+  refused("det", [&] { det<double>(q, a, values); });
+  refused("logdet", [&] { logdet<double>(q, a, values, values + 3); });
+  refused("potrf", [&] { potrf<double>(q, Uplo::lower, a, info); });
+  refused("potrs", [&] { potrs<double>(q, Uplo::lower, a, b); });
+  refused("posv", [&] { posv<double>(q, Uplo::lower, a, b, info); });
+  refused("potri", [&] { potri<double>(q, Uplo::lower, a, info); });
+  refused("geqrf", [&] { geqrf<double>(q, a, x); });
+  refused("ormqr", [&] { ormqr<double>(q, Side::left, Op::none, a, x, b); });
+  refused("orgqr", [&] { orgqr<double>(q, a, x); });
+  refused("gels", [&] { gels<double>(q, a, b, info); });
+  refused("geequ", [&] { geequ<double>(q, a, x, y, nullptr, nullptr, nullptr, info); });
+  refused("laqge", [&] { laqge<double>(q, a, x, y); });
+  refused("gerfs", [&] { gerfs<double>(q, Op::none, a, b, pivots, c, unreadable<double>(4, 4, 0x9000), x, y); });
+  refused("backward_error", [&] { backward_error<double>(q, a, b, c, x); });
+  // What the descriptors say is checked.
+  EXPECT_THROW(gemm<double>(q, 1, a, unreadable<double>(3, 4, 0x2000), 0, c), BadArgument);
+  EXPECT_THROW(getrf<double>(q, a, unreadable<int>(3, 1, 0x6000), info), BadArgument);
+  double* const plain = reinterpret_cast<double*>(0x10000);
+  EXPECT_THROW(gemm<double>(q, 1, batch(plain, 4, 4, {.count = 3}), b, 0, batch(plain + 8, 4, 4, {.count = 3})), BadArgument);  // overlap
 }
 
 TEST_F(OnFake, WarmLaunchCostsLittle) {
@@ -270,7 +335,9 @@ TEST_F(OnFake, WarmLaunchCostsLittle) {
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls);
   }
   fmt::print("look-up and launch without the driver's part: {:.0f} ns\n", best * 1e9);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(best, 3e-6);
+#endif
 }
 
 }  // namespace
