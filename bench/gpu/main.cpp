@@ -20,7 +20,6 @@
 #include "myriad/myriad.hpp"
 #include "plot/chart.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/launch.hpp"
 
 namespace myriad::bench {
 namespace {
@@ -37,25 +36,9 @@ struct Options {
   double energy_seconds = 0;
   int repeats = 7;
   int device = 0;
+  bool name = false;
+  bool no_peers = false;
   std::string json, plot;
-};
-
-class Event {
- public:
-  Event() { driver::check(driver::api().cuEventCreate(&handle_, 0), "cuEventCreate"); }
-  ~Event() { driver::api().cuEventDestroy_v2(handle_); }
-  Event(Event const&) = delete;
-  Event& operator=(Event const&) = delete;
-  void record(Queue& queue) const { driver::check(driver::api().cuEventRecord(handle_, gpu::stream_of(queue)), "cuEventRecord"); }
-  [[nodiscard]] double since(Event const& start) const {
-    driver::check(driver::api().cuEventSynchronize(handle_), "cuEventSynchronize");
-    float milliseconds = 0;
-    driver::check(driver::api().cuEventElapsedTime(&milliseconds, start.handle_, handle_), "cuEventElapsedTime");
-    return static_cast<double>(milliseconds) * 1e-3;
-  }
-
- private:
-  driver::EventHandle handle_ = nullptr;
 };
 
 struct Timing {
@@ -66,26 +49,29 @@ struct Timing {
 /// Times `work`, after `refresh` each time, which is not timed.
 Timing time(Queue& queue, Options const& options, std::function<void()> const& refresh, std::function<void()> const& work,
             EnergyMeter const& meter) {
-  Event const start, stop;
+  Event start(queue), stop(queue);
   std::vector<double> seconds;
   for (int repeat = -2; repeat < options.repeats; ++repeat) {
     refresh();
-    start.record(queue);
+    start.record();
     work();
-    stop.record(queue);
-    double const elapsed = stop.since(start);
+    stop.record();
+    double const elapsed = stop.seconds_since(start);
     if (repeat >= 0) seconds.push_back(elapsed);
   }
   std::sort(seconds.begin(), seconds.end());
   Timing timing{.seconds = seconds[seconds.size() / 2], .joules = 0};
   if (options.energy_seconds > 0) {
-    // On what the last call left: a factorization of factors takes as long.
     auto const calls = std::max<std::int64_t>(1, static_cast<std::int64_t>(options.energy_seconds / timing.seconds));
-    queue.wait();
-    double const before = meter.joules();
-    for (std::int64_t call = 0; call < calls; ++call) work();
-    queue.wait();
-    timing.joules = (meter.joules() - before) / static_cast<double>(calls);
+    auto const joules_of = [&](auto const& call) {
+      queue.wait();
+      double const before = meter.joules();
+      for (std::int64_t k = 0; k < calls; ++k) call();
+      queue.wait();
+      return (meter.joules() - before) / static_cast<double>(calls);
+    };
+    // Inputs are fresh each time; what that takes is measured alone and taken off.
+    timing.joules = joules_of([&] { refresh(), work(); }) - joules_of(refresh);
   }
   return timing;
 }
@@ -93,13 +79,13 @@ Timing time(Queue& queue, Options const& options, std::function<void()> const& r
 double copy_rate(Queue& queue) {
   std::int64_t const elements = std::int64_t{1} << 27;
   DeviceArray<double> const from(queue, elements), to(queue, elements);
-  Event const start, stop;
+  Event start(queue), stop(queue);
   std::vector<double> rates;
   for (int repeat = 0; repeat < 9; ++repeat) {
-    start.record(queue);
+    start.record();
     copy(queue, from.data(), elements, to.data());
-    stop.record(queue);
-    rates.push_back(2.0 * 8.0 * static_cast<double>(elements) / stop.since(start));
+    stop.record();
+    rates.push_back(2.0 * 8.0 * static_cast<double>(elements) / stop.seconds_since(start));
   }
   std::sort(rates.begin(), rates.end());
   return rates[rates.size() / 2];
@@ -187,7 +173,8 @@ class Bench {
     if (options_.energy_seconds > 0) out["nanojoules_per_matrix"] = mine.joules / static_cast<double>(count) * 1e9;
     out["error"] = error;
     out["pass"] = error <= 30;
-    out["peers"] = layout == "column_major" ? peers(routine, n, count, refresh, a, b, x, pivots, info) : Json::object();
+    out["peers"] =
+        layout == "column_major" && !options_.no_peers ? peers(routine, n, count, refresh, a, b, x, pivots, info) : Json::object();
     double best = 0;
     for (auto const& [name, peer] : out["peers"].items())
       if (double const ns = peer["ns_per_matrix"]; best == 0 || ns < best) best = ns;
@@ -335,6 +322,10 @@ std::vector<plot::Chart> charts(Json const& rows) {
 
 int run(Options const& options) {
   Queue queue({.backend = Backend::gpu, .device = options.device});
+  if (options.name) {
+    fmt::print("{}\n", queue.device().name);
+    return 0;
+  }
   Cublas cublas(queue.stream());
   if (!cublas.problem().empty()) fmt::print(stderr, "gpu_bench: {}\n", cublas.problem());
   EnergyMeter const meter(options.device);
@@ -388,6 +379,8 @@ int main(int count, char** arguments) {
   app.add_option("--energy", options.energy_seconds, "seconds to run each for its energy; 0: not measured");
   app.add_option("--repeats", options.repeats, "of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device, "number of the GPU");
+  app.add_flag("--no-peers", options.no_peers, "do not run cuBLAS");
+  app.add_flag("--name", options.name, "only print the name of the GPU");
   app.add_option("--json", options.json, "file for all numbers");
   app.add_option("--plot", options.plot, "file for a picture (SVG)");
   CLI11_PARSE(app, count, arguments);

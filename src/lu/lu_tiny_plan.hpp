@@ -24,7 +24,7 @@ inline constexpr std::array lu_tiny_f32{LuTinyChoice{8, 1, 112},  LuTinyChoice{1
 inline constexpr std::array lu_tiny_f64{LuTinyChoice{4, 1, 80},   LuTinyChoice{8, 1, 168},  LuTinyChoice{12, 4, 144},
                                         LuTinyChoice{16, 8, 104}, LuTinyChoice{24, 8, 184}, LuTinyChoice{32, 16, 168}};
 inline constexpr std::array lu_tiny_c64{LuTinyChoice{3, 1, 96},   LuTinyChoice{5, 1, 168},  LuTinyChoice{8, 4, 144},
-                                        LuTinyChoice{12, 8, 168}, LuTinyChoice{16, 8, 232}, LuTinyChoice{24, 16, 255},
+                                        LuTinyChoice{12, 8, 168}, LuTinyChoice{16, 8, 232}, LuTinyChoice{24, 32, 168},
                                         LuTinyChoice{32, 32, 232}};
 inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{8, 1, 144},  LuTinyChoice{12, 1, 255}, LuTinyChoice{16, 4, 144},
                                                 LuTinyChoice{20, 4, 200}, LuTinyChoice{24, 8, 144}, LuTinyChoice{32, 16, 112}};
