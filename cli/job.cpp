@@ -91,7 +91,7 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
                            "finite (NaN or "
                            "infinity in the input, or overflow)"))
         ->type_name("FILE");
-  app.add_option("--backend", options.backend, wrapped("Where to compute: auto (the first GPU, else the CPU), cpu, gpu"))
+  app.add_option("--backend", options.backend, wrapped("Where to compute: auto or cpu, which are the same until the program can use a GPU"))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--threads", options.threads, wrapped("CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores"))
@@ -127,8 +127,11 @@ namespace {
 
 /// A queue, or an error in the words of the command line.
 Queue open_queue(Options const& options) {
+  Backend const backend = parse_backend(options.backend);
+  if (backend == Backend::gpu)
+    throw UsageError("--backend gpu: the program computes on the CPU so far; programs of your own can have queues on a GPU (docs/gpu.md)");
   try {
-    return Queue({.backend = parse_backend(options.backend), .threads = options.threads});
+    return Queue({.backend = backend, .threads = options.threads});
   } catch (Unavailable const& reason) {
     throw UsageError(fmt::format("--backend {}: {} (see myriad info)", options.backend, reason.what()));
   }

@@ -442,9 +442,10 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
   for (int r = 0; r < width - 1; ++r)
     if (e + r < length) hn::Store(x[r], d, to(e + r));
 #else
-  for (; e < length; ++e) {
-    R* const out = to(e);
-    for (int lane = 0; lane < lanes; ++lane) out[lane] = source[lane][offset + e];
+  auto const left = static_cast<int>(length - e);
+  for (int i = 0; i < left; ++i) {
+    R* const out = to(e + i);
+    for (int lane = 0; lane < lanes; ++lane) out[lane] = source[lane][offset + e + i];
   }
 #endif
 }

@@ -44,9 +44,15 @@ inline constexpr int tile_rows = is_complex<T>&& tile_registers == 8 ? 2 : 4;
 template <typename T>
 inline constexpr int tile_cols = tile_registers / (tile_rows<T> * (is_complex<T> ? 2 : 1));
 
-/// Up to this size the algorithms are unrolled for the size at hand. Complex packs fill the registers sooner.
+/// Up to this size the algorithms are unrolled for the size at hand. Complex packs fill the registers sooner. The baseline of an
+/// architecture, on which hardly anybody computes, is spared what that takes to compile.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
 template <typename T>
 inline constexpr int unrolled_size = is_complex<T> ? 4 : 8;
+#else
+template <typename T>
+inline constexpr int unrolled_size = 1;
+#endif
 
 /// Calls `f.operator()<N>()` where n is a size N for which the algorithms are unrolled, and says whether it is.
 template <typename T, int N = unrolled_size<T>, typename F>

@@ -295,13 +295,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   };
   refused("gemm", [&] { gemm<double>(q, 1, a, b, 0, c); });
   refused("trsm", [&] { trsm<double>(q, Side::left, Uplo::lower, Diag::unit, 1, a, b); });
-  refused("getrf", [&] { getrf<double>(q, a, pivots, info); });
-  refused("getrf_nopiv", [&] { getrf_nopiv<double>(q, a, info); });
   refused("getrs", [&] { getrs<double>(q, Op::none, a, pivots, b); });
-  refused("gesv", [&] { gesv<double>(q, a, pivots, b, info); });
-  refused("solve", [&] { solve<double>(q, a, b, c, info); });
   refused("getri", [&] { getri<double>(q, a, pivots, info); });
-  refused("inverse", [&] { inverse<double>(q, a, b, info); });
   refused("det", [&] { det<double>(q, a, values); });
   refused("logdet", [&] { logdet<double>(q, a, values, values + 3); });
   refused("potrf", [&] { potrf<double>(q, Uplo::lower, a, info); });
