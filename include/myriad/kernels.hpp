@@ -50,7 +50,7 @@ MYRIAD_API GpuReport gpu_report();
 /// A kernel in the user's cache.
 struct CachedKernel {
   std::string file;
-  std::string name;      ///< "myriad::getrf_tiny<double, 8> for sm_90"; empty where the file is damaged
+  std::string name;      ///< "myriad::lu_tiny<double, ...> for sm_90"; empty where the file is damaged
   std::string compiler;  ///< "NVRTC 13.0"
   std::int64_t bytes = 0;
 };

@@ -27,8 +27,9 @@ struct QueueOptions {
   Backend backend = Backend::automatic;
   int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else as many as OpenMP would take (OMP_NUM_THREADS, the cores)
   int device = 0;   ///< which GPU, as the driver counts them
-  /// A stream of that GPU, from the CUDA driver or runtime (CUstream, cudaStream_t), which the caller keeps alive longer than the queue;
-  /// nullptr: one of the queue's own, which does not wait for the legacy default stream nor it for that.
+  /// A stream of that GPU, from the CUDA driver or runtime (CUstream, cudaStream_t), which the caller keeps alive longer than the queue and
+  /// the memory and events taken from it; nullptr: one of the queue's own, which does not wait for the legacy default stream nor it for
+  /// that.
   void* stream = nullptr;
 };
 

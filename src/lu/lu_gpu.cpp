@@ -55,16 +55,16 @@ void require_tiny(char const* routine, std::int64_t m, std::int64_t n) {
 
 template <typename T>
 void getrf(Queue& queue, GetrfTask<T> const& task) {
-  require_tiny(task.pivoting ? "getrf" : "getrf_nopiv", task.a.rows, task.a.cols);
   if (task.a.empty()) {
     clear(queue, task.info, task.a.count);
     return;
   }
+  require_tiny(task.pivoting ? "getrf" : "getrf_nopiv", task.a.rows, task.a.cols);
   LuJob const job = task.pivoting ? LuJob::factor : LuJob::factor_without_pivoting;
   run<T>(queue, lu_tiny_plan(job, dtype_of<T>, static_cast<int>(task.a.rows), static_cast<int>(task.a.cols), 0),
          {.a = matrices_of(Batch<T const>(task.a)),
           .result = matrices_of(task.a),
-          .pivots = matrices_of(task.pivots),
+          .pivots = matrices_of(rows(task.pivots, 0, std::min(task.a.rows, task.a.cols))),
           .b = {},
           .x = {},
           .info = task.info,
@@ -73,13 +73,13 @@ void getrf(Queue& queue, GetrfTask<T> const& task) {
 
 template <typename T>
 void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
-  require_tiny(routine, task.x.rows, task.x.rows);
-  auto const n = static_cast<int>(task.x.rows);
-  std::int64_t const nrhs = task.x.cols;
-  if (n == 0) {
+  if (task.x.rows == 0 || task.x.count == 0) {
     clear(queue, task.info, task.x.count);
     return;
   }
+  require_tiny(routine, task.x.rows, task.x.rows);
+  auto const n = static_cast<int>(task.x.rows);
+  std::int64_t const nrhs = task.x.cols;
   bool const write_factors = task.factors.data || task.factors.pointers;
   // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.
   for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
@@ -88,7 +88,7 @@ void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
     run<T>(queue, lu_tiny_plan(write_factors && last ? LuJob::solve_and_factor : LuJob::solve, dtype_of<T>, n, n, static_cast<int>(width)),
            {.a = matrices_of(task.a),
             .result = matrices_of(task.factors),
-            .pivots = matrices_of(task.pivots),
+            .pivots = matrices_of(rows(task.pivots, 0, n)),
             .b = matrices_of(columns(task.b, j, width)),
             .x = matrices_of(columns(task.x, j, width)),
             .info = task.info,
@@ -98,12 +98,12 @@ void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
 
 template <typename T>
 void inverse(Queue& queue, InverseTask<T> const& task) {
-  require_tiny("inverse", task.a.rows, task.a.rows);
-  auto const n = static_cast<int>(task.a.rows);
-  if (n == 0) {
+  if (task.a.empty()) {
     clear(queue, task.info, task.a.count);
     return;
   }
+  require_tiny("inverse", task.a.rows, task.a.rows);
+  auto const n = static_cast<int>(task.a.rows);
   run<T>(queue, lu_tiny_plan(LuJob::inverse, dtype_of<T>, n, n, 0),
          {.a = matrices_of(task.a),
           .result = matrices_of(task.x),

@@ -10,15 +10,15 @@
 namespace myriad::simt {
 
 /// Division by y of several numbers: a product with the reciprocal, but for y so small or large that the reciprocal would overflow or
-/// vanish, which are scaled first. A zero divides like one.
-template <typename T>
+/// vanish, which are scaled first. A zero divides like one, unless `by_zero`: then it gives infinity or NaN.
+template <typename T, bool by_zero = false>
 struct Divisor {
   T y, reciprocal_of_y;
 
   Divisor() = default;
   SIMT_INLINE explicit Divisor(T divisor) : y(divisor), reciprocal_of_y(reciprocal(divisor)) {}
   SIMT_INLINE bool usual() const {
-    constexpr unsigned least = sizeof(Real<T>) == 4 ? 0x0d000000 : 0x01900000;  // 2^-101, 2^-998
+    constexpr unsigned least = sizeof(Real<T>) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
     constexpr unsigned most = sizeof(Real<T>) == 4 ? 0x72000000 : 0x7e000000;   // 2^101, 2^993
     return leading_bits(ordered_bits(magnitude(y))) - least < most - least;
   }
@@ -29,7 +29,7 @@ struct Divisor {
   SIMT_INLINE T divide_unusual(T x) const {
     using R = Real<T>;
     R const size = magnitude(y);
-    if (size == R(0)) return x;
+    if (size == R(0)) return by_zero ? infinite<R>() * x : x;
     R const scale = size < R(1) ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
     return (scale * x) * reciprocal(scale * y);
   }
@@ -62,7 +62,7 @@ struct LuInOneLane {
     SIMT_UNROLL
     for (int k = 0; k < smaller(M, N); ++k) {
       if constexpr (pivoting) note(k, bring_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
-      Divisor<T> const divisor = by_pivot(k, real_steps);
+      auto const divisor = by_pivot<!pivoting>(k, real_steps);
       SIMT_UNROLL
       for (int i = 0; i < M; ++i) {
         if (i <= k) continue;
@@ -92,25 +92,33 @@ struct LuInOneLane {
     }
   }
 
-  /// Gauss-Jordan: A becomes its inverse with the columns in another order; `note(k, i)` is told that column k belongs to place i.
+  /// Gauss-Jordan: A becomes its inverse with the columns in another order; `note(k, i)` is told that column k belongs to place i. Rows are
+  /// divided by their pivots at the end, in the very order of LuAcrossLanes.
   template <typename Note>
   SIMT_INLINE void invert(int rows, int real_steps, Note note) {
+    T diagonal[M];
     SIMT_UNROLL
     for (int k = 0; k < M; ++k) {
       bring_pivot(k, bound_of(k, rows, real_steps), 0);
       note(k, origin[k]);
-      Divisor<T> const divisor = by_pivot(k, real_steps);
+      auto const divisor = by_pivot<false>(k, real_steps);
+      diagonal[k] = a[k][k];
       a[k][k] = from_real<T>(1);
-      SIMT_UNROLL
-      for (int j = 0; j < N; ++j) a[k][j] = divisor.divide(a[k][j]);
       SIMT_UNROLL
       for (int i = 0; i < M; ++i) {
         if (i == k) continue;
-        T const l = a[i][k];
-        a[i][k] = from_real<T>(0);
+        T const l = divisor.divide(a[i][k]);
+        a[i][k] = -l;
         SIMT_UNROLL
-        for (int j = 0; j < N; ++j) a[i][j] = subtract_product(a[i][j], l, a[k][j]);
+        for (int j = 0; j < N; ++j)
+          if (j != k) a[i][j] = subtract_product(a[i][j], l, a[k][j]);
       }
+    }
+    SIMT_UNROLL
+    for (int k = 0; k < M; ++k) {
+      Divisor<T> const divisor(diagonal[k]);
+      SIMT_UNROLL
+      for (int j = 0; j < N; ++j) a[k][j] = divisor.divide(a[k][j]);
     }
   }
 
@@ -118,9 +126,10 @@ struct LuInOneLane {
   /// Candidates for the pivot of step k stand above this row.
   SIMT_INLINE static int bound_of(int k, int rows, int real_steps) { return !ragged ? M : k < real_steps ? rows : k + 1; }
 
-  SIMT_INLINE Divisor<T> by_pivot(int k, int real_steps) {
+  template <bool by_zero>
+  SIMT_INLINE Divisor<T, by_zero> by_pivot(int k, int real_steps) {
     if (a[k][k] == from_real<T>(0) && info == 0 && (!ragged || k < real_steps)) info = k + 1;
-    return Divisor<T>(a[k][k]);
+    return Divisor<T, by_zero>(a[k][k]);
   }
 
   /// Interchanges columns [from, width) of row k with those of the pivot's row; returns which row that is.
@@ -242,7 +251,7 @@ struct LuAcrossLanes {
       T* const u = pass_row<N>(k, p);
       T const pivot = u[0];
       T minus_l[held], last[held];
-      multipliers(k, pivot, minus_l);
+      multipliers<false>(k, pivot, minus_l);
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
         bool const is_pivot = place[r] == k;
@@ -278,7 +287,7 @@ struct LuAcrossLanes {
         if constexpr (pivoting) note(k, p);
         T* const u = pass_row<window>(k, p);
         T minus_l[held];
-        multipliers(k, u[0], minus_l);
+        multipliers<!pivoting>(k, u[0], minus_l);
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
           bool const below = place[r] > k;
@@ -406,9 +415,10 @@ struct LuAcrossLanes {
   }
 
   /// The factors -l of the column at hand.
+  template <bool by_zero>
   SIMT_INLINE void multipliers(int k, T pivot, T (&minus_l)[held]) {
     if (pivot == from_real<T>(0) && info == 0 && (!ragged || k < limit.steps)) info = k + 1;
-    Divisor<T> const divisor(pivot);
+    Divisor<T, by_zero> const divisor(pivot);
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) minus_l[r] = a[r][0] * -divisor.reciprocal_of_y;
     if (!divisor.usual()) {

@@ -120,7 +120,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
     if constexpr (C.job != LuJob::solve && !writes_rows) a.template store<C.result>(args.result, first, active);
     if constexpr (C.solves()) x.template store<C.x>(args.x, first, active);
     if constexpr (C.job != LuJob::inverse && C.pivoting())
-      if (args.pivots.given()) pivots.template store<C.pivots>(args.pivots, first, active);
+      if (args.pivots.given()) {
+        if constexpr (C.ragged()) {
+          for (int k = lane; k < steps && q < active; k += C.lanes) *args.pivots.at(b, k, 0) = pivots.at(q, k, 0);
+        } else {
+          pivots.template store<C.pivots>(args.pivots, first, active);
+        }
+      }
     if (args.info && lane == 0 && q < active) args.info[b] = lu.info;
     if (first + block_count() * C.matrices < args.a.count) sync_block();
   }

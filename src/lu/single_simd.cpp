@@ -163,9 +163,11 @@ struct PivotSearch {
 
   HWY_INLINE PivotSearch() : size(hn::Set(typename P::D(), R(-1))), row(hn::Zero(typename P::D())) {}
 
-  /// sizes of what stands in `rows`; a NaN is larger than nothing
+  /// sizes of what stands in `rows`, negative where it does not count; a NaN is larger than nothing. Rows come in any order: of equals the
+  /// lowest wins.
   HWY_INLINE void look_at(typename P::V sizes, typename P::V rows) {
-    auto const larger = hn::Gt(sizes, size);
+    auto const equal = hn::And(hn::Eq(sizes, size), hn::Ge(sizes, hn::Zero(typename P::D())));
+    auto const larger = hn::Or(hn::Gt(sizes, size), hn::And(equal, hn::Lt(rows, row)));
     size = hn::IfThenElse(larger, sizes, size);
     row = hn::IfThenElse(larger, rows, row);
   }

@@ -76,6 +76,9 @@ namespace gpu {
 
 Context::Context(int ordinal) : device_(describe_device(ordinal)) {
   driver::DeviceHandle const device = handle_of(ordinal);
+  if (device_.major < 8)
+    throw Unavailable(
+        fmt::format("GPU {} ({}) has compute capability {}.{}; kernels need 8.0", ordinal, device_.name, device_.major, device_.minor));
   if (attribute(DeviceAttribute::memory_pools_supported, device) == 0)
     throw Unavailable(fmt::format("GPU {} ({}) has no memory pools", ordinal, device_.name));
   check(driver::api().cuDevicePrimaryCtxRetain(&handle_, device), "cuDevicePrimaryCtxRetain");

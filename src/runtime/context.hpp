@@ -28,7 +28,7 @@ struct KernelKey {
   bool operator==(KernelKey const&) const = default;
 };
 
-/// A number for a kernel, from its name: `constexpr auto id = kernel_id("lu/getrf_tiny")`. FNV-1a.
+/// A number for a kernel, from its name: `constexpr auto id = kernel_id("lu/lu_tiny")`. FNV-1a.
 constexpr std::uint64_t kernel_id(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (char const c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -49,7 +49,7 @@ KernelKey kernel_key(std::uint64_t id, Parts const&... parts) {
 
 /// A kernel that is loaded.
 struct Kernel {
-  std::string name;  ///< with its architecture: "myriad::getrf_tiny<double, 8> for sm_90"
+  std::string name;  ///< with its architecture: "myriad::lu_tiny<double, ...> for sm_90"
   driver::FunctionHandle function = nullptr;
   int registers = 0;
   int local_bytes = 0;   ///< per thread; more than 0 means spills or arrays indexed at run time

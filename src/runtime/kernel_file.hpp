@@ -14,7 +14,7 @@ namespace myriad::gpu {
 /// A compiled kernel with all that is known about it.
 struct KernelRecord {
   Hash key{};                ///< of sources, options, architecture and compiler: KernelStore::key
-  std::string name;          ///< name expression: "myriad::getrf_tiny<double, 8>"
+  std::string name;          ///< name expression: "myriad::lu_tiny<double, ...>"
   std::string arch;          ///< "sm_90"
   std::string compiler;      ///< "NVRTC 13.0"
   std::string lowered_name;  ///< its symbol in the cubin

@@ -17,8 +17,8 @@ namespace myriad::gpu {
 
 /// What names a kernel.
 struct KernelSource {
-  std::string header;                  ///< the file that defines it, as it is included: "lu/getrf_tiny.cuh"
-  std::string name;                    ///< name expression of the instance: "myriad::getrf_tiny<double, 8>"
+  std::string header;                  ///< the file that defines it, as it is included: "lu/lu_tiny.cuh"
+  std::string name;                    ///< name expression of the instance: "myriad::lu_tiny<double, ...>"
   std::vector<std::string> options{};  ///< compiler options beyond the common ones: "--maxrregcount=128"
   bool arch_specific = false;          ///< uses features of one architecture alone: compiled for sm_90a instead of sm_90
   std::span<SourceFile const> files = embedded_sources();  ///< where the header and what it includes are

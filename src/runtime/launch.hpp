@@ -1,9 +1,9 @@
 #pragma once
 /// How a routine reaches a GPU: its kernel, a launch, workspace.
 ///
-///     Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("lu/getrf_tiny"), dtype_of<T>, config),
-///                                       [&] { return KernelSource{.header = "lu/getrf_tiny.cuh", .name = fmt::format(...)}; });
-///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, GetrfTinyParams{...});
+///     Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("lu/lu_tiny"), dtype_of<T>, config),
+///                                       [&] { return KernelSource{.header = "lu/lu_tiny.cuh", .name = fmt::format(...)}; });
+///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, LuTinyArguments{...});
 
 #include <cstdint>
 #include <type_traits>

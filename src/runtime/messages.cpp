@@ -1,7 +1,8 @@
 #include "runtime/messages.hpp"
 
+#include <stdlib.h>  // secure_getenv
+
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -31,7 +32,7 @@ MessageHandler on_message(MessageHandler handler) {
 namespace gpu {
 
 char const* environment(char const* name) noexcept {
-  char const* const value = std::getenv(name);
+  char const* const value = ::secure_getenv(name);
   return value && *value ? value : nullptr;
 }
 

@@ -22,7 +22,7 @@ constexpr int oldest_version = 12000;
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-/// Numbers in names count as numbers: cuda-13.0 comes before cuda-12.9, which comes before cuda-12.10's elder.
+/// Numbers in names count as numbers: cuda-12.10 is newer than cuda-12.9.
 bool newer_name(fs::path const& a, fs::path const& b) {
   std::string const x = a.filename().string();
   std::string const y = b.filename().string();

@@ -43,7 +43,7 @@ struct Api {
 /// One kernel to compile.
 struct CompileJob {
   std::string source;                ///< text of the translation unit
-  std::string name;                  ///< name expression of the kernel: "myriad::getrf_tiny<double, 8>"
+  std::string name;                  ///< name expression of the kernel: "myriad::lu_tiny<double, ...>"
   std::vector<SourceFile> headers;   ///< what it includes, by the names it includes them with
   std::string arch;                  ///< "sm_90", "sm_90a"
   std::vector<std::string> options;  ///< beyond those that every kernel is compiled with

@@ -70,7 +70,8 @@ Queue::State::~State() {
 bool Queue::State::capturing() const {
   driver::CurrentContext const current(context->handle());  // the default streams are those of the current context
   auto status = driver::CaptureStatus::none;
-  return driver::api().cuStreamIsCapturing(stream, &status) == driver::Result::success && status != driver::CaptureStatus::none;
+  // What the driver does not want to say, of the legacy stream while another is captured, is taken for yes: to wait would end that capture.
+  return driver::api().cuStreamIsCapturing(stream, &status) != driver::Result::success || status != driver::CaptureStatus::none;
 }
 
 driver::Address Queue::State::allocate(std::int64_t bytes) {

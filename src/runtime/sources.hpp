@@ -8,7 +8,7 @@
 namespace myriad::gpu {
 
 struct SourceFile {
-  std::string_view name;  ///< as it is included: "simt/simt.hpp", "lu/getrf_tiny.cuh"
+  std::string_view name;  ///< as it is included: "simt/types.hpp", "lu/lu_tiny.cuh"
   std::string_view text;
 };
 

@@ -32,7 +32,7 @@ using DeviceElement = typename detail::DeviceElement<T>::type;
 template <typename T>
 simt::Matrices<DeviceElement<T>> matrices_of(Batch<T> b) {
   using D = DeviceElement<T>;
-  if (b.data && !b.ragged() && !b.row_strides && !b.col_strides) {
+  if (b.data && !b.pointers && !b.ragged() && !b.row_strides && !b.col_strides) {
     b.data += b.row_offset * b.row_stride + b.col_offset * b.col_stride;
     b.row_offset = b.col_offset = 0;
   }

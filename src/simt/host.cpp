@@ -161,14 +161,17 @@ void run_block() {
       switch_context(block->scheduler, fiber.context, false);
       if (fiber.finished) --left;
     }
-    if (!moved) throw std::logic_error("simt: threads of a block wait for others that do not come");
+    if (!moved) break;
   }
   acquire(&block->ended);
   for (Fiber& fiber : block->fibers) {
     if (__tsan_destroy_fiber) __tsan_destroy_fiber(fiber.context.tsan);
-    if (fiber.error) std::rethrow_exception(fiber.error);
-    if (!fiber.copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
   }
+  for (Fiber const& fiber : block->fibers)
+    if (fiber.error) std::rethrow_exception(fiber.error);
+  if (left > 0) throw std::logic_error("simt: threads of a block wait for others that do not come");
+  for (Fiber const& fiber : block->fibers)
+    if (!fiber.copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ inline constexpr std::int64_t trsm_lane_limit = is_complex<T> ? 64 : 96;
 /// Whether systems of this shape are solved side by side in SIMD lanes.
 template <typename T>
 bool trsm_fits_lanes(std::array<std::int64_t, 4> const& shape) {
-  return shape[0] <= trsm_lane_limit<T>;
+  constexpr std::int64_t most_columns = 8192;  // beyond, one matrix has work enough for BLAS
+  return shape[0] <= trsm_lane_limit<T> && shape[3] <= most_columns;
 }
 
 /// A X = alpha B, X replaces B; A is the triangle `uplo` of a. The right side is the left side of the transposed problem, and B is not

@@ -251,5 +251,20 @@ TEST(Determinant, OfNothingIsOne) {
   EXPECT_EQ(log_abs, 0.0);
 }
 
+TEST(Pivots, OfEqualsTheLowestRowWinsAtEverySize) {
+  for (std::int64_t const n : {4, 9, 30, 62, 63, 100, 256, 257}) {
+    std::int64_t const low = n / 3, high = n / 2;
+    std::vector<double> a(static_cast<std::size_t>(n * n));
+    auto const at = [&](std::int64_t i, std::int64_t j) -> double& { return a[static_cast<std::size_t>(i + j * n)]; };
+    at(high, 0) = 2;            // row 0 goes down to where `high` was
+    at(0, 1) = at(low, 1) = 1;  // and is now below its equal
+    for (std::int64_t j = 2; j < n; ++j) at(j, j) = 1;
+    std::vector<int> pivots(static_cast<std::size_t>(n)), info(1);
+    getrf<double>(queue(), batch(a.data(), n, n), vectors(pivots.data(), n, 1), info.data());
+    EXPECT_EQ(pivots[0], high + 1) << n;
+    EXPECT_EQ(pivots[1], low + 1) << n;
+  }
+}
+
 }  // namespace
 }  // namespace myriad::cases

@@ -412,7 +412,8 @@ TEST_F(Myriad, RefusesWrongUsage) {
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--chunk", "lots"}, "--chunk 'lots' is not a size");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--dtype", "i4"}, "--dtype 'i4' is not known");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "abacus"}, "--backend 'abacus' is not known");
-  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "gpu"}, "--backend gpu: the program computes on the CPU so far");
+  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "gpu"},
+                 "--backend gpu: the program computes on the CPU so far");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.txt"}, "x.txt: the name of a result ends in .npy or .npz");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--info", "/x.npy"}, "--info and -o are the same file");
   EXPECT_EQ(run({"--help"}).status, 0);

@@ -29,7 +29,7 @@ constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   return c;
 }
 
-/// A batch with its memory, behind NaN.
+/// A batch with its memory.
 template <typename T>
 struct Stored {
   std::vector<T> memory;
@@ -87,7 +87,6 @@ void check() {
     b.view.row_sizes = x.view.row_sizes = a.sizes.data();
   }
   std::vector<int> pivots(static_cast<std::size_t>(steps * count), -7), info(static_cast<std::size_t>(count), -7);
-  auto const expected_x = x.memory;
 
   auto const views = [&](auto const& batch) { return gpu::matrices_of(batch); };
   Batch<T const> const a_in = a.view, b_in = b.view;
