@@ -29,7 +29,7 @@ struct Divisor {
   SIMT_INLINE T divide_unusual(T x) const {
     using R = Real<T>;
     R const size = magnitude(y);
-    if (size == R(0)) return by_zero ? infinite<R>() * x : x;
+    if (size == R(0)) return by_zero ? R(infinity()) * x : x;
     R const scale = size < R(1) ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
     return (scale * x) * reciprocal(scale * y);
   }

@@ -67,6 +67,7 @@ __device__ __forceinline__ int lowest_bit(unsigned bits) { return __ffs(static_c
 
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }
+__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 __device__ __forceinline__ double quiet_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
 
 /// 1 / x to about one unit in the last place, for x whose reciprocal is a normal number: Newton's iteration on the hardware's estimate.

@@ -93,6 +93,7 @@ inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_al
 inline int lowest_bit(unsigned bits) { return bits == 0 ? -1 : std::countr_zero(bits); }
 inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }
+inline double infinity() { return std::numeric_limits<double>::infinity(); }
 inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
 inline float reciprocal(float x) { return 1.0F / x; }
 inline double reciprocal(double x) { return 1.0 / x; }

@@ -158,11 +158,6 @@ SIMT_INLINE unsigned long long ordered_bits(double x) { return bits_of(x); }
 SIMT_INLINE unsigned leading_bits(unsigned bits) { return bits; }
 SIMT_INLINE unsigned leading_bits(unsigned long long bits) { return static_cast<unsigned>(bits >> 32); }
 
-template <typename R>
-SIMT_INLINE R infinite() {
-  return R(power_of_two<R, 1000, 100> * power_of_two<R, 1000, 100>);
-}
-
 /// NaN, of a complex type in both parts.
 template <typename T>
 SIMT_INLINE T not_a_number() {
