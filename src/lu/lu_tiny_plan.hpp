@@ -17,7 +17,8 @@ struct LuTinyChoice {
   int n, lanes, registers;
 };
 
-// Fastest of 1 to 32 lanes and several limits of registers at n = 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, NVIDIA H200, 2026-11-21.
+// Fastest of 1 to 32 lanes and several limits of registers at n = 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32:
+// bench/results/NVIDIA-H200/2026-11-21/lu-tuning.json.
 // Single complex follows double, whose matrices are as large.
 inline constexpr std::array lu_tiny_f32{LuTinyChoice{8, 1, 112},  LuTinyChoice{10, 1, 200}, LuTinyChoice{12, 1, 255},
                                         LuTinyChoice{14, 4, 96},  LuTinyChoice{16, 4, 112}, LuTinyChoice{20, 4, 144},

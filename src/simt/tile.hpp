@@ -51,8 +51,6 @@ class Tile {
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
 
  public:
-  static constexpr int bytes = shape.bytes;
-
   SIMT_INLINE explicit Tile(char* memory) : data_(reinterpret_cast<T*>(memory)) {}
 
   SIMT_INLINE T& at(int q, int i, int j) {

@@ -13,9 +13,8 @@ namespace myriad {
 template <typename T>
 inline constexpr int trsm_panel = is_complex<T> ? 8 : 16;
 
-/// Up to which order triangles are solved with side by side in SIMD lanes. With AVX-512 and all lanes filled, lanes against a loop over
-/// OpenBLAS: three times as fast at order 96 with as many right-hand sides (double and single); with one, where all is loading of A,
-/// twice as fast (single), equal (double), and 15% slower for double complex at order 64. Beyond, batches with fewer matrices than lanes
+/// Up to which order triangles are solved with side by side in SIMD lanes. With one right-hand side, where all is loading of A, double
+/// about breaks even with a loop over OpenBLAS there and double complex loses a little. Beyond, batches with fewer matrices than lanes
 /// would lose more than full ones win.
 template <typename T>
 inline constexpr std::int64_t trsm_lane_limit = is_complex<T> ? 64 : 96;

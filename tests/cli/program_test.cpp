@@ -401,6 +401,21 @@ TEST_F(Myriad, ToleranceMakesAPoorSolutionAFailure) {
 
 // Bad usage and input: exit status 2, one line, nothing written
 
+TEST_F(Myriad, TakesNoBetterSimdTargetThanItIsAllowed) {
+  ::setenv("MYRIAD_SIMD", "abacus", 1);
+  Outcome const refused = run({"info"});
+  EXPECT_EQ(refused.status, 2);
+  ASSERT_NE(refused.err.find("MYRIAD_SIMD is 'abacus'; this build has "), std::string::npos) << refused.err;
+  // The last of them is what every processor has.
+  std::string const known = refused.err.substr(0, refused.err.find_last_not_of(" \n") + 1);
+  std::string const last = known.substr(known.find_last_of(' ') + 1);
+  ::setenv("MYRIAD_SIMD", last.c_str(), 1);
+  Outcome const limited = run({"info"});
+  ::unsetenv("MYRIAD_SIMD");
+  EXPECT_EQ(limited.status, 0) << limited.err;
+  EXPECT_NE(limited.out.find("SIMD target " + last + "\n"), std::string::npos) << limited.out;
+}
+
 TEST_F(Myriad, RefusesWrongUsage) {
   save<double>("a.npy", {2, 2}, {1, 0, 0, 1});
   expect_refusal({}, "subcommand");

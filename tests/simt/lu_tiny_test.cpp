@@ -188,6 +188,36 @@ TEST(LuTiny, EveryJobAcrossLanes) {
   [&]<int... jobs>(std::integer_sequence<int, jobs...>) { (check<double, 11, 11, 6 * jobs>(), ...); }
   (std::make_integer_sequence<int, 5>{});
 }
+/// Without pivoting a zero pivot gives infinity or NaN below it, and info; the next matrix does not notice.
+template <int lanes>
+void check_zero_pivot() {
+  constexpr int n = 3;
+  constexpr LuTiny c = [] {
+    LuTiny plan = lu_tiny_plan(LuJob::factor_without_pivoting, Dtype::f64, n, n, 0);
+    plan.lanes = lanes;
+    plan.matrices = 32 / lanes;
+    return plan;
+  }();
+  alignas(16) double a[2 * n * n] = {0, 1, 0, 1, 0, 0, 0, 0, 1, /**/ 2, 1, 0, 0, 2, 0, 0, 0, 1};
+  int info[2] = {-7, -7};
+  LuTinyArguments<double> const args{.a = gpu::matrices_of(Batch<double const>(batch(a, n, n, {.count = 2}))),
+                                     .result = gpu::matrices_of(batch(a, n, n, {.count = 2})),
+                                     .pivots = {},
+                                     .b = {},
+                                     .x = {},
+                                     .info = info,
+                                     .nan_where_singular = false};
+  simt::run(1, c.threads(), LuTinyMemory(sizeof(double), c).bytes, lu_tiny<double, c>, args);
+  EXPECT_EQ(info[0], 1);
+  EXPECT_FALSE(std::isfinite(a[1]));
+  EXPECT_EQ(info[1], 0);
+  EXPECT_EQ(a[9 + 1], 0.5);
+}
+TEST(LuTiny, AZeroPivotWithoutPivotingIsNotHidden) {
+  check_zero_pivot<1>();
+  check_zero_pivot<4>();
+}
+
 TEST(LuTiny, Rectangular) {
   check<double, 7, 3, 0>();
   check<double, 3, 7, 2>();
