@@ -52,8 +52,8 @@ void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
       .disjoint(b, a, {7, "b"}, "a");
   if (given(pivots))
     check.vector(pivots, {6, "ipiv"}, {6, "ipiv"}, reads).same_count(a, pivots, {6, "ipiv"}).diagonal_length(pivots, a, {6, "ipiv"});
-  gpu::require_cpu(queue, "getrs");
-  cpu::getrs(queue, GetrsTask<T>{.op = op, .a = a, .pivots = pivots, .b = b});
+  GetrsTask<T> const task{.op = op, .a = a, .pivots = pivots, .b = b};
+  gpu::on_gpu(queue) ? gpu::getrs(queue, task) : cpu::getrs(queue, task);
 }
 
 template <Element T>
@@ -99,8 +99,8 @@ void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* info) {
   check.matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, writes).same(rows(a), cols(a), {1, "n"});
   if (given(pivots))
     check.vector(pivots, {4, "ipiv"}, {4, "ipiv"}, reads).same_count(a, pivots, {4, "ipiv"}).diagonal_length(pivots, a, {4, "ipiv"});
-  gpu::require_cpu(queue, "getri");
-  cpu::inverse(queue, InverseTask<T>{.a = a, .pivots = pivots, .x = a, .info = info, .factor = false});
+  InverseTask<T> const task{.a = a, .pivots = pivots, .x = a, .info = info, .factor = false};
+  gpu::on_gpu(queue) ? gpu::inverse(queue, task) : cpu::inverse(queue, task);
 }
 
 template <Element T>
@@ -123,8 +123,8 @@ void det(Queue& queue, In<T> a, T* determinant) {
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .require(determinant || a.count == 0, {4, "det"}, "is a null pointer");
-  gpu::require_cpu(queue, "det");
-  cpu::det(queue, DetTask<T>{.a = a, .sign_or_det = determinant, .logabs = nullptr});
+  DetTask<T> const task{.a = a, .sign_or_det = determinant, .logabs = nullptr};
+  gpu::on_gpu(queue) ? gpu::det(queue, task) : cpu::det(queue, task);
 }
 
 template <Element T>
@@ -134,8 +134,8 @@ void logdet(Queue& queue, In<T> a, T* sign, Real<T>* logabs) {
       .same(rows(a), cols(a), {1, "n"})
       .require(sign || a.count == 0, {4, "sign"}, "is a null pointer")
       .require(logabs || a.count == 0, {5, "logabs"}, "is a null pointer");
-  gpu::require_cpu(queue, "logdet");
-  cpu::det(queue, DetTask<T>{.a = a, .sign_or_det = sign, .logabs = logabs});
+  DetTask<T> const task{.a = a, .sign_or_det = sign, .logabs = logabs};
+  gpu::on_gpu(queue) ? gpu::det(queue, task) : cpu::det(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                            \

@@ -3,27 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 
 #include "core/dtype.hpp"
 #include "lu/lu_tiny_plan.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
+#include "trsm/trsm_gpu.hpp"
 
 namespace myriad::gpu {
 namespace {
 
-char const* device_name(Dtype dtype) {
-  constexpr std::array names{"float", "double", "myriad::simt::Complex<float>", "myriad::simt::Complex<double>"};
-  return names.at(static_cast<std::size_t>(dtype));
-}
-
 KernelSource source(Dtype dtype, LuTiny const& c) {
-  auto const layout = [](simt::Layout l) { return fmt::format("myriad::simt::Layout({})", static_cast<int>(l)); };
   return {.header = "lu/lu_tiny.cuh",
           .name = fmt::format("myriad::lu_tiny<{}, myriad::LuTiny{{myriad::LuJob({}), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}>",
                               device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, c.blocks_per_sm,
-                              layout(c.a), layout(c.result), layout(c.b), layout(c.x), layout(c.pivots)),
+                              device_name(c.a), device_name(c.result), device_name(c.b), device_name(c.x), device_name(c.pivots)),
           // What is to be fused is written so: kernels of different layouts give the same bits.
           .options = {"-default-device", "--fmad=false"}};
 }
@@ -31,7 +27,7 @@ KernelSource source(Dtype dtype, LuTiny const& c) {
 template <typename T>
 void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) {
   c.a = layout_of(args.a);
-  if (c.job != LuJob::solve) c.result = layout_of(args.result);
+  if (c.has_result()) c.result = layout_of(args.result);
   if (c.solves()) {
     c.b = c.nrhs == 0 ? simt::Layout::columns : layout_of(args.b);
     c.x = c.nrhs == 0 ? simt::Layout::columns : layout_of(args.x);
@@ -44,12 +40,6 @@ void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) 
 }
 
 constexpr std::int64_t most_columns = 4;  ///< right-hand sides that one launch takes
-
-void require_tiny(char const* routine, std::int64_t m, std::int64_t n) {
-  if (m > lu_tiny_largest || n > lu_tiny_largest)
-    throw Unavailable(fmt::format("{}: GPU kernels take matrices of up to {} rows and columns so far, and these have {} by {}", routine,
-                                  lu_tiny_largest, m, n));
-}
 
 }  // namespace
 
@@ -68,7 +58,9 @@ void getrf(Queue& queue, GetrfTask<T> const& task) {
           .b = {},
           .x = {},
           .info = task.info,
-          .nan_where_singular = false});
+          .nan_where_singular = false,
+          .sign_or_det = nullptr,
+          .logabs = nullptr});
 }
 
 template <typename T>
@@ -92,12 +84,45 @@ void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
             .b = matrices_of(columns(task.b, j, width)),
             .x = matrices_of(columns(task.x, j, width)),
             .info = task.info,
-            .nan_where_singular = task.nan_where_singular});
+            .nan_where_singular = task.nan_where_singular,
+            .sign_or_det = nullptr,
+            .logabs = nullptr});
   }
 }
 
 template <typename T>
+void getrs(Queue& queue, GetrsTask<T> const& task) {
+  // A^T = U^T L^T P: a lower and a unit upper triangle of the transposed view.
+  bool const transposed_factors = task.op != Op::none;
+  Batch<T const> a = transposed_factors ? transposed(task.a) : task.a;
+  if (task.op == Op::conjugate_transpose) a = conjugated(a);
+  substitute<T>(queue, {.routine = "getrs",
+                        .lower = transposed_factors ? Triangle::non_unit : Triangle::unit,
+                        .upper = transposed_factors ? Triangle::unit : Triangle::non_unit,
+                        .interchange = transposed_factors ? Interchange::after : Interchange::before,
+                        .right = RightSide::given,
+                        .alpha = T(1),
+                        .a = a,
+                        .pivots = task.pivots,
+                        .b = task.b,
+                        .info = nullptr});
+}
+
+template <typename T>
 void inverse(Queue& queue, InverseTask<T> const& task) {
+  if (!task.factor) {  // getri
+    substitute<T>(queue, {.routine = "getri",
+                          .lower = Triangle::unit,
+                          .upper = Triangle::non_unit,
+                          .interchange = Interchange::before,
+                          .right = RightSide::identity,
+                          .alpha = T(1),
+                          .a = task.a,
+                          .pivots = task.pivots,
+                          .b = task.x,
+                          .info = task.info});
+    return;
+  }
   if (task.a.empty()) {
     clear(queue, task.info, task.a.count);
     return;
@@ -111,13 +136,33 @@ void inverse(Queue& queue, InverseTask<T> const& task) {
           .b = {},
           .x = {},
           .info = task.info,
-          .nan_where_singular = true});
+          .nan_where_singular = true,
+          .sign_or_det = nullptr,
+          .logabs = nullptr});
+}
+
+template <typename T>
+void det(Queue& queue, DetTask<T> const& task) {
+  require_tiny(task.logabs ? "logdet" : "det", task.a.rows, task.a.rows);
+  if (task.a.count == 0) return;
+  // The determinant of nothing is one: that of one element which no matrix has, and for which a one stands.
+  auto const n = static_cast<int>(std::max<std::int64_t>(task.a.rows, 1));
+  run<T>(queue, lu_tiny_plan(task.logabs ? LuJob::log_determinant : LuJob::determinant, dtype_of<T>, n, n, 0),
+         {.a = matrices_of(task.a),
+          .result = {},
+          .pivots = {},
+          .b = {},
+          .x = {},
+          .info = nullptr,
+          .nan_where_singular = false,
+          .sign_or_det = reinterpret_cast<DeviceElement<T>*>(task.sign_or_det),
+          .logabs = task.logabs});
 }
 
 std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
-    for (int n = 1; n <= lu_tiny_largest; ++n) {
+    for (int n = 1; n <= tiny_largest; ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, LuJob job, int nrhs) {
         if (filter.wants_routine(routine)) kernels.push_back(source(dtype, lu_tiny_plan(job, dtype, n, n, nrhs)));
@@ -127,6 +172,8 @@ std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
       add("gesv", LuJob::solve_and_factor, 1);
       add("solve", LuJob::solve, 1);
       add("inverse", LuJob::inverse, 0);
+      add("det", LuJob::determinant, 0);
+      add("logdet", LuJob::log_determinant, 0);
     }
   return kernels;
 }
@@ -134,7 +181,9 @@ std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
 #define MYRIAD_INSTANTIATE(T)                                     \
   template void getrf<T>(Queue&, GetrfTask<T> const&);            \
   template void gesv<T>(Queue&, char const*, GesvTask<T> const&); \
-  template void inverse<T>(Queue&, InverseTask<T> const&);
+  template void getrs<T>(Queue&, GetrsTask<T> const&);            \
+  template void inverse<T>(Queue&, InverseTask<T> const&);        \
+  template void det<T>(Queue&, DetTask<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

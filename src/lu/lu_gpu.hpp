@@ -11,7 +11,11 @@ void getrf(Queue& queue, GetrfTask<T> const& task);
 template <typename T>
 void gesv(Queue& queue, char const* routine, GesvTask<T> const& task);
 template <typename T>
+void getrs(Queue& queue, GetrsTask<T> const& task);
+template <typename T>
 void inverse(Queue& queue, InverseTask<T> const& task);
+template <typename T>
+void det(Queue& queue, DetTask<T> const& task);
 
 /// What a pack holds of this room.
 std::vector<KernelSource> lu_kernels(KernelFilter const& filter);

@@ -1,5 +1,5 @@
 #pragma once
-/// LU, solve and inverse of many matrices of up to 32 rows and columns, each read once and written once.
+/// LU, solve, inverse and determinant of many matrices of up to 32 rows and columns, each read once and written once.
 
 #include "lu/lu_rows.cuh"
 #include "lu/lu_tiny_config.cuh"
@@ -55,14 +55,41 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
             a.at(q, lu.position(r), column) = lu.info ? not_a_number<T>() : conjugate_if(args.result.conjugated, lu.at(r, j));
       }
     } else {
+      bool odd = false;  // interchanges
       // Across lanes a finished column goes back into the tile, where only its own lane reads and writes; rows are sorted afterwards.
       lu.template factor<C.pivoting(), C.writes_factors()>(
           rows, steps,
           [&](int k, int p) {
-            if (lane == 0) pivots.at(q, k, 0) = p + 1;
+            if (lane == 0 && !C.determinant()) pivots.at(q, k, 0) = p + 1;
+            odd = odd != (p != k);
           },
           [&](int r, int k, T value) { a.at(q, lu.row(r), k) = value; });
       if constexpr (C.solves()) lu.substitute_back([&](int r, int k) { return a.at(q, lu.row(r), k); });
+      if constexpr (C.determinant()) {
+        // One lane takes all pivots, in order: bits do not depend on how rows are spread over lanes.
+        T pivot[lu.held];
+        SIMT_UNROLL
+        for (int r = 0; r < lu.held; ++r)
+          pivot[r] = !lu.exists(r) ? from_real<T>(1) : C.lanes == 1 ? lu.at(r, r) : a.at(q, lu.row(r), lu.position(r));
+        auto const in_order = [&](auto value_of, auto use) {
+          sync_warp();
+          SIMT_UNROLL
+          for (int r = 0; r < lu.held; ++r)
+            if (lu.exists(r)) a.at(q, lu.position(r), 0) = value_of(pivot[r]);
+          sync_warp();
+          SIMT_LOOP
+          for (int k = 0; k < C.n && lane == 0; ++k) use(a.at(q, k, 0));
+        };
+        constexpr bool logarithm = C.job == LuJob::log_determinant;
+        T product = from_real<T>(odd ? -1 : 1);
+        in_order([](T u) { return logarithm ? sign(u) : u; }, [&](T u) { product = product * u; });
+        if (lane == 0 && q < active) args.sign_or_det[b] = product;
+        if constexpr (logarithm) {
+          Real<T> sum = 0;
+          in_order([](T u) { return from_real<T>(natural_logarithm(modulus(u))); }, [&](T u) { sum += real_part(u); });
+          if (lane == 0 && q < active) args.logabs[b] = sum;
+        }
+      }
       if constexpr (C.writes_factors() && C.lanes > 1) {
         constexpr int finished = smaller(C.m, C.n);
         SIMT_UNROLL
@@ -117,9 +144,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       }
     }
     sync_block();
-    if constexpr (C.job != LuJob::solve && !writes_rows) a.template store<C.result>(args.result, first, active);
+    if constexpr (C.has_result() && !writes_rows) a.template store<C.result>(args.result, first, active);
     if constexpr (C.solves()) x.template store<C.x>(args.x, first, active);
-    if constexpr (C.job != LuJob::inverse && C.pivoting())
+    if constexpr (C.job != LuJob::inverse && !C.determinant() && C.pivoting())
       if (args.pivots.given()) {
         if constexpr (C.ragged()) {
           for (int k = lane; k < steps && q < active; k += C.lanes) *args.pivots.at(b, k, 0) = pivots.at(q, k, 0);

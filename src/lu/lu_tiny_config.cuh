@@ -6,7 +6,7 @@
 namespace myriad {
 
 /// Which result a kernel gives.
-enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse };
+enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct LuTiny {
@@ -24,7 +24,9 @@ struct LuTiny {
   SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
   SIMT_INLINE constexpr bool solves() const { return job == LuJob::solve || job == LuJob::solve_and_factor; }
   SIMT_INLINE constexpr bool pivoting() const { return job != LuJob::factor_without_pivoting; }
-  SIMT_INLINE constexpr bool writes_factors() const { return job != LuJob::solve && job != LuJob::inverse; }
+  SIMT_INLINE constexpr bool determinant() const { return job == LuJob::determinant || job == LuJob::log_determinant; }
+  SIMT_INLINE constexpr bool writes_factors() const { return job != LuJob::solve && job != LuJob::inverse && !determinant(); }
+  SIMT_INLINE constexpr bool has_result() const { return writes_factors() || job == LuJob::inverse; }
   /// Whether the lanes write factors from the tile to their rows themselves, a few rows of each column at once, instead of sorting the rows
   /// within the tile: faster where the rows of the lanes fill sectors of memory.
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
@@ -65,6 +67,8 @@ struct LuTinyArguments {
   simt::Matrices<T> x;         ///< may be b
   int* info;                   ///< or null
   bool nan_where_singular;     ///< of x; otherwise it is left as it is
+  T* sign_or_det;              ///< where the job is a determinant
+  simt::Real<T>* logabs;       ///< and there where its logarithm is wanted
 };
 
 }  // namespace myriad

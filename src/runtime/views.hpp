@@ -59,7 +59,7 @@ simt::Matrices<DeviceElement<T>> matrices_of(Batch<T> b) {
 template <typename T>
 simt::Layout layout_of(simt::Matrices<T> const& a) {
   using simt::Layout;
-  bool const even = !a.pointers && !a.row_sizes && !a.col_sizes && !a.row_strides && !a.col_strides;
+  bool const even = a.rows > 0 && a.cols > 0 && !a.pointers && !a.row_sizes && !a.col_sizes && !a.row_strides && !a.col_strides;
   bool const close = even && (a.batch_stride == a.rows * a.cols || a.count == 1) && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
   if (close && a.row_stride == 1 && (a.col_stride == a.rows || a.cols == 1)) return Layout::packed_columns;
   if (close && a.col_stride == 1 && (a.row_stride == a.cols || a.rows == 1)) return Layout::packed_rows;

@@ -70,6 +70,12 @@ __device__ __forceinline__ unsigned long long bits_of(double x) { return static_
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 __device__ __forceinline__ double quiet_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
 
+__device__ __forceinline__ float natural_logarithm(float x) { return logf(x); }
+__device__ __forceinline__ double natural_logarithm(double x) { return log(x); }
+/// The root of x^2 + y^2, without overflow on the way.
+__device__ __forceinline__ float hypotenuse(float x, float y) { return hypotf(x, y); }
+__device__ __forceinline__ double hypotenuse(double x, double y) { return hypot(x, y); }
+
 /// 1 / x to about one unit in the last place, for x whose reciprocal is a normal number: Newton's iteration on the hardware's estimate.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;

@@ -95,6 +95,10 @@ inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }
 inline double infinity() { return std::numeric_limits<double>::infinity(); }
 inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
+inline float natural_logarithm(float x) { return std::log(x); }
+inline double natural_logarithm(double x) { return std::log(x); }
+inline float hypotenuse(float x, float y) { return std::hypot(x, y); }
+inline double hypotenuse(double x, double y) { return std::hypot(x, y); }
 inline float reciprocal(float x) { return 1.0F / x; }
 inline double reciprocal(double x) { return 1.0 / x; }
 using std::fabs;

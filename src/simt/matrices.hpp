@@ -27,6 +27,10 @@ struct Matrices {
   SIMT_INLINE T* at(Index b, int i, int j) const {
     return (pointers ? pointers[b] : data + b * batch_stride) + (i + row_offset) * row_stride_of(b) + (j + col_offset) * col_stride_of(b);
   }
+  SIMT_INLINE Matrices<T const> as_const() const {
+    return {data,      pointers,  rows,        cols,        row_stride, col_stride, batch_stride, count,
+            row_sizes, col_sizes, row_strides, col_strides, row_offset, col_offset, conjugated};
+  }
 
  private:
   SIMT_INLINE static int within(Index size, Index bound) { return static_cast<int>(size < 0 ? 0 : size > bound ? bound : size); }

@@ -84,6 +84,36 @@ SIMT_INLINE T subtract_product(T z, T x, T y) {
   return multiply_add(-x, y, z);
 }
 
+template <typename T>
+SIMT_INLINE Real<T> real_part(T x) {
+  if constexpr (is_complex<T>)
+    return x.re;
+  else
+    return x;
+}
+
+SIMT_INLINE float modulus(float x) { return fabsf(x); }
+SIMT_INLINE double modulus(double x) { return fabs(x); }
+template <typename R>
+SIMT_INLINE R modulus(Complex<R> x) {
+  return hypotenuse(x.re, x.im);
+}
+/// x / |x|; zero of zero.
+template <typename T>
+SIMT_INLINE T sign(T x) {
+  Real<T> const size = modulus(x);
+  if (size == Real<T>(0)) return from_real<T>(0);
+  if constexpr (is_complex<T>)
+    return {x.re / size, x.im / size};
+  else
+    return x / size;
+}
+
+template <typename R>
+SIMT_INLINE Complex<R> shuffle(Complex<R> value, int source) {
+  return {shuffle(value.re, source), shuffle(value.im, source)};
+}
+
 SIMT_INLINE float magnitude(float x) { return fabsf(x); }
 SIMT_INLINE double magnitude(double x) { return fabs(x); }
 /// |re| + |im|, by which LAPACK compares complex pivots.

@@ -5,6 +5,7 @@
 #include "core/local_matrix.hpp"
 #include "runtime/backend.hpp"
 #include "trsm/trsm_cpu.hpp"
+#include "trsm/trsm_gpu.hpp"
 
 namespace myriad {
 
@@ -22,7 +23,6 @@ void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T>
       .same_count(b, a, {8, "a"})
       .same(rows(a), left ? rows(b) : cols(b), order)
       .disjoint(b, a, {10, "b"}, "a");
-  gpu::require_cpu(queue, "trsm");
   if (b.empty()) return;
   if (b.conjugated) {  // conj(A) conj(X) = conj(alpha) conj(B)
     alpha = conjugate_if(true, alpha);
@@ -34,7 +34,8 @@ void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T>
     a = transposed(a);
     b = transposed(b);
   }
-  cpu::trsm(queue, TrsmTask<T>{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b});
+  TrsmTask<T> const task{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b};
+  gpu::on_gpu(queue) ? gpu::trsm(queue, task) : cpu::trsm(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void trsm<T>(Queue&, Side, Uplo, Diag, std::type_identity_t<T>, In<T>, Batch<T>);

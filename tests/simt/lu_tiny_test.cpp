@@ -11,14 +11,12 @@
 #include "lu/lu_tiny_plan.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
+#include "stored.hpp"
 
 namespace myriad {
 namespace {
 
-using simt::Layout;
-
 constexpr std::array jobs{LuJob::factor, LuJob::solve, LuJob::inverse, LuJob::solve_and_factor, LuJob::factor_without_pivoting};
-constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::rows, Layout::columns};
 
 /// A kernel as the planner chooses it, for batches in one layout.
 template <typename T>
@@ -28,34 +26,6 @@ constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   c.a = c.result = c.b = c.x = layout;
   return c;
 }
-
-/// A batch with its memory.
-template <typename T>
-struct Stored {
-  std::vector<T> memory;
-  std::vector<std::int64_t> sizes;
-  Batch<T> view;
-
-  Stored(int m, int n, std::int64_t count, Layout layout) : memory(static_cast<std::size_t>(m * n * count + 8)) {
-    switch (layout) {
-      case Layout::interleaved:
-        view = interleaved(memory.data(), m, n, count);
-        break;
-      case Layout::packed_rows:
-        view = row_major(memory.data(), m, n, {.count = count});
-        break;
-      case Layout::rows:
-        view = row_major(memory.data() + 1, m, n, {.count = count});
-        break;
-      case Layout::columns:
-        view = batch(memory.data() + 1, m, n, {.count = count});
-        break;
-      case Layout::packed_columns:
-        view = batch(memory.data(), m, n, {.count = count});
-        break;
-    }
-  }
-};
 
 template <typename T, int m, int n, int variant>
 void check() {
@@ -96,7 +66,9 @@ void check() {
                                                     .b = views(b_in),
                                                     .x = views(x.view),
                                                     .info = info.data(),
-                                                    .nan_where_singular = true};
+                                                    .nan_where_singular = true,
+                                                    .sign_or_det = nullptr,
+                                                    .logabs = nullptr};
   simt::run(2, c.threads(), LuTinyMemory(sizeof(T), c).bytes, lu_tiny<gpu::DeviceElement<T>, c>, args);
 
   Queue cpu({.backend = Backend::cpu, .threads = 1});
@@ -206,7 +178,9 @@ void check_zero_pivot() {
                                      .b = {},
                                      .x = {},
                                      .info = info,
-                                     .nan_where_singular = false};
+                                     .nan_where_singular = false,
+                                     .sign_or_det = nullptr,
+                                     .logabs = nullptr};
   simt::run(1, c.threads(), LuTinyMemory(sizeof(double), c).bytes, lu_tiny<double, c>, args);
   EXPECT_EQ(info[0], 1);
   EXPECT_FALSE(std::isfinite(a[1]));

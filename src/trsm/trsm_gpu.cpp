@@ -1,0 +1,127 @@
+#include "trsm/trsm_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/dtype.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+constexpr std::int64_t most_columns = 4;  ///< of B that a matrix's lanes hold at a time
+
+TrsmTiny plan(int n, std::int64_t columns) {
+  int const lanes = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : 16;
+  constexpr auto packed = simt::Layout::packed_columns;
+  return {.n = n,
+          .nrhs = static_cast<int>(std::min(most_columns, columns)),
+          .lanes = lanes,
+          .matrices = 32 / lanes,
+          .lower = Triangle::unused,
+          .upper = Triangle::unused,
+          .interchange = Interchange::never,
+          .right = RightSide::given,
+          .a = packed,
+          .b = packed,
+          .pivots = packed};
+}
+
+KernelSource source(Dtype dtype, TrsmTiny const& c) {
+  return {.header = "trsm/trsm_tiny.cuh",
+          .name = fmt::format("myriad::trsm_tiny<{}, myriad::TrsmTiny{{{}, {}, {}, {}, myriad::Triangle({}), myriad::Triangle({}), "
+                              "myriad::Interchange({}), myriad::RightSide({}), {}, {}, {}}}>",
+                              device_name(dtype), c.n, c.nrhs, c.lanes, c.matrices, static_cast<int>(c.lower), static_cast<int>(c.upper),
+                              static_cast<int>(c.interchange), static_cast<int>(c.right), device_name(c.a), device_name(c.b),
+                              device_name(c.pivots)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
+/// The layout where only some of the columns are moved at a time.
+simt::Layout of_columns(simt::Layout layout) {
+  if (layout == simt::Layout::packed_columns) return simt::Layout::columns;
+  return layout == simt::Layout::packed_rows ? simt::Layout::rows : layout;
+}
+
+}  // namespace
+
+template <typename T>
+void substitute(Queue& queue, Substitution<T> const& task) {
+  if (task.b.empty()) {
+    if (task.info) clear(queue, task.info, task.b.count);
+    return;
+  }
+  require_tiny(task.routine, task.b.rows, task.b.rows);
+  using D = DeviceElement<T>;
+  TrsmTinyArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
+                                  .a = matrices_of(task.a),
+                                  .b = matrices_of(task.b),
+                                  .columns = task.b.cols,
+                                  .pivots = matrices_of(task.pivots),
+                                  .info = task.info};
+  TrsmTiny c = plan(static_cast<int>(task.b.rows), task.b.cols);
+  c.lower = task.lower;
+  c.upper = task.upper;
+  c.interchange = args.pivots.given() ? task.interchange : Interchange::never;
+  c.right = task.right;
+  c.a = layout_of(args.a);
+  c.b = task.b.cols > c.nrhs ? of_columns(layout_of(args.b)) : layout_of(args.b);
+  if (args.pivots.given() && layout_of(args.pivots) != simt::Layout::packed_columns) c.pivots = simt::Layout::columns;
+  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsm_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(
+      queue, kernel,
+      {.blocks = (args.b.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = TrsmTinyMemory(sizeof(T), c).bytes},
+      args);
+}
+
+template <typename T>
+void trsm(Queue& queue, TrsmTask<T> const& task) {
+  Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
+  bool const lower = task.uplo == Uplo::lower;
+  substitute<T>(queue, {.routine = "trsm",
+                        .lower = lower ? triangle : Triangle::unused,
+                        .upper = lower ? Triangle::unused : triangle,
+                        .interchange = Interchange::never,
+                        .right = RightSide::given,
+                        .alpha = task.alpha,
+                        .a = task.a,
+                        .pivots = {},
+                        .b = task.b,
+                        .info = nullptr});
+}
+
+std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (int n = 1; n <= tiny_largest; ++n) {
+      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      auto const add = [&](char const* routine, std::int64_t columns, Triangle lower, Triangle upper, Interchange interchange,
+                           RightSide right) {
+        if (!filter.wants_routine(routine)) return;
+        TrsmTiny c = plan(n, columns);
+        c.lower = lower;
+        c.upper = upper;
+        c.interchange = interchange;
+        c.right = right;
+        if (columns > c.nrhs) c.b = simt::Layout::columns;
+        kernels.push_back(source(dtype, c));
+      };
+      add("trsm", 1, Triangle::non_unit, Triangle::unused, Interchange::never, RightSide::given);
+      add("trsm", 1, Triangle::unused, Triangle::non_unit, Interchange::never, RightSide::given);
+      add("getrs", 1, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::given);
+      add("getri", n, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::identity);
+    }
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T)                        \
+  template void trsm<T>(Queue&, TrsmTask<T> const&); \
+  template void substitute<T>(Queue&, Substitution<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

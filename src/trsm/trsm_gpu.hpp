@@ -1,0 +1,32 @@
+#pragma once
+/// Triangular solves on a GPU, and what else is made of them.
+
+#include "packs/shipped.hpp"
+#include "trsm/trsm.hpp"
+#include "trsm/trsm_tiny_config.cuh"
+
+namespace myriad::gpu {
+
+template <typename T>
+void trsm(Queue& queue, TrsmTask<T> const& task);
+
+/// B = alpha U^-1 L^-1 B with triangles of A, whose rows `pivots` interchange; for `routine`, which an error names.
+template <typename T>
+struct Substitution {
+  char const* routine;
+  Triangle lower, upper;
+  Interchange interchange;
+  RightSide right;
+  T alpha;
+  Batch<T const> a;
+  Batch<int const> pivots;
+  Batch<T> b;
+  int* info;
+};
+template <typename T>
+void substitute(Queue& queue, Substitution<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> trsm_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu

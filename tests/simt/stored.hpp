@@ -1,0 +1,45 @@
+#pragma once
+/// Batches for kernels on the host twin.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "myriad/batch.hpp"
+#include "simt/tile.hpp"
+
+namespace myriad {
+
+using simt::Layout;
+
+inline constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::rows, Layout::columns};
+
+/// A batch with its memory.
+template <typename T>
+struct Stored {
+  std::vector<T> memory;
+  std::vector<std::int64_t> sizes;
+  Batch<T> view;
+
+  Stored(int m, int n, std::int64_t count, Layout layout) : memory(static_cast<std::size_t>(m * n * count + 8)) {
+    switch (layout) {
+      case Layout::interleaved:
+        view = interleaved(memory.data(), m, n, count);
+        break;
+      case Layout::packed_rows:
+        view = row_major(memory.data(), m, n, {.count = count});
+        break;
+      case Layout::rows:
+        view = row_major(memory.data() + 1, m, n, {.count = count});
+        break;
+      case Layout::columns:
+        view = batch(memory.data() + 1, m, n, {.count = count});
+        break;
+      case Layout::packed_columns:
+        view = batch(memory.data(), m, n, {.count = count});
+        break;
+    }
+  }
+};
+
+}  // namespace myriad

@@ -1,0 +1,216 @@
+/// Kernels of trsm/trsm_tiny.cuh, and the determinants of lu/lu_tiny.cuh, on the host twin against the CPU path.
+
+#include "trsm/trsm_tiny.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+#include <vector>
+
+#include "lu/lu_tiny.cuh"
+#include "lu/lu_tiny_plan.hpp"
+#include "myriad/myriad.hpp"
+#include "runtime/views.hpp"
+#include "stored.hpp"
+
+namespace myriad {
+namespace {
+
+enum class Routine { lower, unit_upper, getrs, getrs_transposed, getri };
+
+template <typename T>
+void fill(std::vector<T>& memory, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<Real<T>> normal;
+  for (T& x : memory) {
+    if constexpr (is_complex<T>)
+      x = T(normal(random), normal(random));
+    else
+      x = normal(random);
+  }
+}
+
+template <typename T, int n, int columns, Routine routine, int variant>
+void check() {
+  constexpr bool inverts = routine == Routine::getri;
+  constexpr bool factors = routine == Routine::getrs || routine == Routine::getrs_transposed || inverts;
+  constexpr int width = inverts ? n : columns;
+  constexpr Layout layout = layouts[variant % 5];
+  constexpr int lanes = n <= 2 ? 1 : n <= 8 ? 4 : 16;
+  constexpr TrsmTiny c = [] {
+    bool const transposed = routine == Routine::getrs_transposed;
+    Layout const flipped = layout == Layout::packed_columns ? Layout::packed_rows
+                           : layout == Layout::packed_rows  ? Layout::packed_columns
+                           : layout == Layout::columns      ? Layout::rows
+                           : layout == Layout::rows         ? Layout::columns
+                                                            : layout;
+    bool const partly = width > 2;
+    return TrsmTiny{.n = n,
+                    .nrhs = partly ? 2 : width,
+                    .lanes = lanes,
+                    .matrices = 32 / lanes,
+                    .lower = routine == Routine::unit_upper            ? Triangle::unused
+                             : transposed || routine == Routine::lower ? Triangle::non_unit
+                                                                       : Triangle::unit,
+                    .upper = routine == Routine::lower                      ? Triangle::unused
+                             : transposed || routine == Routine::unit_upper ? Triangle::unit
+                                                                            : Triangle::non_unit,
+                    .interchange = !factors     ? Interchange::never
+                                   : transposed ? Interchange::after
+                                                : Interchange::before,
+                    .right = inverts ? RightSide::identity : RightSide::given,
+                    .a = transposed ? flipped : layout,
+                    .b = partly && layout == Layout::packed_columns ? Layout::columns
+                         : partly && layout == Layout::packed_rows  ? Layout::rows
+                                                                    : layout,
+                    .pivots = variant % 2 == 0 ? Layout::packed_columns : Layout::columns};
+  }();
+  constexpr std::int64_t count = 2 * c.matrices + 1;
+  Stored<T> a(n, n, count, layout), b(n, width, count, layout);
+  fill(a.memory, variant);
+  fill(b.memory, variant + 1000);
+  for (std::int64_t q = 0; q < count; ++q)
+    for (int i = 0; i < n; ++i) *a.view.at(q, i, i) += T(6);
+  if (layout == Layout::columns && !inverts) {
+    for (std::int64_t q = 0; q < count; ++q) a.sizes.push_back(q < 3 ? n : q % (n + 1));
+    a.view.row_sizes = a.view.col_sizes = b.view.row_sizes = a.sizes.data();
+  }
+  if (inverts) *a.view.at(1, n - 1, n - 1) = T(0);
+  std::mt19937 random(variant);
+  std::vector<int> pivots(static_cast<std::size_t>(n * count));
+  for (std::int64_t q = 0; q < count; ++q) {
+    int const size = static_cast<int>(a.view.rows_of(q));
+    for (int k = 0; k < size; ++k)
+      pivots[static_cast<std::size_t>(q * n + k)] = k + 1 + static_cast<int>(random() % static_cast<unsigned>(size - k));
+  }
+  std::vector<int> info(static_cast<std::size_t>(count), -7), expected_info(info.size());
+  T const alpha = factors ? T(1) : T(-0.75);
+
+  // What the CPU makes of copies.
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  Stored<T> expected(n, width, count, layout);
+  expected.memory = inverts ? a.memory : b.memory;
+  expected.view.row_sizes = b.view.row_sizes;
+  Batch<T const> const a_in = a.view;
+  auto piv = vectors(pivots.data(), n, count);
+  piv.row_sizes = a.view.row_sizes;
+  if constexpr (routine == Routine::lower) trsm<T>(cpu, Side::left, Uplo::lower, Diag::non_unit, alpha, a_in, expected.view);
+  if constexpr (routine == Routine::unit_upper) trsm<T>(cpu, Side::left, Uplo::upper, Diag::unit, alpha, a_in, expected.view);
+  if constexpr (routine == Routine::getrs) getrs<T>(cpu, Op::none, a_in, piv, expected.view);
+  if constexpr (routine == Routine::getrs_transposed) getrs<T>(cpu, Op::conjugate_transpose, a_in, piv, expected.view);
+  if constexpr (inverts) getri<T>(cpu, expected.view, piv, expected_info.data());
+
+  Batch<T> const target = inverts ? a.view : b.view;
+  using D = gpu::DeviceElement<T>;
+  TrsmTinyArguments<D> const args{.alpha = std::bit_cast<D>(alpha),
+                                  .a = gpu::matrices_of(routine == Routine::getrs_transposed ? conjugate_transposed(a_in) : a_in),
+                                  .b = gpu::matrices_of(target),
+                                  .columns = width,
+                                  .pivots = gpu::matrices_of(Batch<int const>(piv)),
+                                  .info = info.data()};
+  simt::run(2, c.threads(), TrsmTinyMemory(sizeof(T), c).bytes, trsm_tiny<D, c>, args);
+
+  double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
+  for (std::int64_t q = 0; q < count; ++q) {
+    SCOPED_TRACE(testing::Message() << "matrix " << q << " of order " << n << ", layout " << static_cast<int>(layout));
+    if (inverts) {
+      ASSERT_EQ(info[static_cast<std::size_t>(q)], expected_info[static_cast<std::size_t>(q)]);
+    }
+    double largest = 0;
+    for (int j = 0; j < width; ++j)
+      for (int i = 0; i < target.rows_of(q); ++i) largest = std::max(largest, static_cast<double>(std::abs(*expected.view.at(q, i, j))));
+    for (int j = 0; j < width; ++j)
+      for (int i = 0; i < target.rows_of(q); ++i)
+        ASSERT_LE(std::abs(*target.at(q, i, j) - *expected.view.at(q, i, j)), 1000 * n * u * largest) << i << "," << j;
+  }
+}
+
+template <typename T, int n, int columns, int variant>
+void check_routines() {
+  check<T, n, columns, Routine::lower, variant>();
+  check<T, n, columns, Routine::unit_upper, variant + 1>();
+  check<T, n, columns, Routine::getrs, variant + 2>();
+  check<T, n, columns, Routine::getrs_transposed, variant + 3>();
+  check<T, n, columns, Routine::getri, variant + 4>();
+}
+
+TEST(TrsmTiny, Single) {
+  check_routines<float, 1, 1, 0>();
+  check_routines<float, 13, 3, 1>();
+  check_routines<float, 32, 1, 2>();
+}
+TEST(TrsmTiny, Double) {
+  check_routines<double, 2, 5, 3>();
+  check_routines<double, 7, 1, 4>();
+  check_routines<double, 16, 2, 0>();
+  check_routines<double, 17, 7, 1>();
+}
+TEST(TrsmTiny, Complex) {
+  check_routines<std::complex<float>, 5, 1, 2>();
+  check_routines<std::complex<double>, 6, 4, 3>();
+  check_routines<std::complex<double>, 19, 2, 4>();
+}
+
+template <typename T, int n, int variant>
+void check_determinant() {
+  constexpr Layout layout = layouts[variant % 5];
+  constexpr auto plan = [](LuJob job) {
+    LuTiny c = lu_tiny_plan(job, dtype_of<T>, n, n, 0);
+    c.a = layout;
+    return c;
+  };
+  constexpr LuTiny plain = plan(LuJob::determinant), logarithm = plan(LuJob::log_determinant);
+  constexpr std::int64_t count = 2 * plain.matrices + 1;
+  Stored<T> a(n, n, count, layout);
+  fill(a.memory, variant);
+  if (layout == Layout::columns) {
+    for (std::int64_t q = 0; q < count; ++q) a.sizes.push_back(q % (n + 1));
+    a.view.row_sizes = a.view.col_sizes = a.sizes.data();
+  }
+  for (int i = 0; i < n; ++i) *a.view.at(1, i, n - 1) = T(0);
+  using D = gpu::DeviceElement<T>;
+  std::size_t const size = static_cast<std::size_t>(count);
+  std::vector<T> determinant(size), sign(size), expected(size), expected_sign(size);
+  std::vector<Real<T>> logabs(size), expected_logabs(size);
+  Batch<T const> const a_in = a.view;
+  LuTinyArguments<D> args{.a = gpu::matrices_of(a_in),
+                          .result = {},
+                          .pivots = {},
+                          .b = {},
+                          .x = {},
+                          .info = nullptr,
+                          .nan_where_singular = false,
+                          .sign_or_det = reinterpret_cast<D*>(determinant.data()),
+                          .logabs = nullptr};
+  simt::run(2, plain.threads(), LuTinyMemory(sizeof(T), plain).bytes, lu_tiny<D, plain>, args);
+  args.sign_or_det = reinterpret_cast<D*>(sign.data());
+  args.logabs = logabs.data();
+  simt::run(2, logarithm.threads(), LuTinyMemory(sizeof(T), logarithm).bytes, lu_tiny<D, logarithm>, args);
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  det<T>(cpu, a_in, expected.data());
+  logdet<T>(cpu, a_in, expected_sign.data(), expected_logabs.data());
+  double const tolerance = (sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53) * 2000 * n;
+  for (std::size_t q = 0; q < size; ++q) {
+    SCOPED_TRACE(testing::Message() << "matrix " << q << " of order " << n);
+    EXPECT_LE(std::abs(determinant[q] - expected[q]), tolerance * static_cast<double>(std::abs(expected[q])));
+    EXPECT_LE(std::abs(sign[q] - expected_sign[q]), tolerance);
+    if (std::isinf(expected_logabs[q])) {
+      EXPECT_EQ(logabs[q], expected_logabs[q]);
+    } else {
+      EXPECT_NEAR(logabs[q], expected_logabs[q], tolerance * (1 + std::abs(static_cast<double>(expected_logabs[q]))));
+    }
+  }
+}
+
+TEST(LuTiny, Determinants) {
+  check_determinant<float, 1, 0>();
+  check_determinant<double, 5, 4>();
+  check_determinant<double, 16, 1>();
+  check_determinant<std::complex<float>, 11, 2>();
+  check_determinant<std::complex<double>, 20, 4>();
+}
+
+}  // namespace
+}  // namespace myriad
