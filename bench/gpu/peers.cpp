@@ -19,58 +19,112 @@ void check(int status, char const* what) {
   if (status != 0) throw std::runtime_error(std::string(what) + ": status " + std::to_string(status));
 }
 
-}  // namespace
-
-Cublas::Cublas(void* stream) {
-  library_ = open({"libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"});
-  if (!library_) {
-    problem_ = "cuBLAS was not found: libcublas.so.13, libcublas.so.12, /usr/local/cuda/lib64/libcublas.so; set LD_LIBRARY_PATH";
-    return;
-  }
-  auto const create = reinterpret_cast<int (*)(void**)>(dlsym(library_, "cublasCreate_v2"));
-  auto const set_stream = reinterpret_cast<int (*)(void*, void*)>(dlsym(library_, "cublasSetStream_v2"));
-  auto const get_version = reinterpret_cast<int (*)(void*, int*)>(dlsym(library_, "cublasGetVersion_v2"));
-  if (!create || !set_stream || !get_version || create(&handle_) != 0) {
-    problem_ = "cuBLAS was found but does not start";
-    return;
-  }
-  check(set_stream(handle_, stream), "cublasSetStream");
-  get_version(handle_, &version_);
-}
-
-Cublas::~Cublas() {
-  if (!handle_) return;
-  if (auto const destroy = reinterpret_cast<int (*)(void*)>(dlsym(library_, "cublasDestroy_v2"))) destroy(handle_);
-}
-
 template <typename F>
-F* Cublas::function(char const* name, Dtype dtype) {
-  constexpr std::array letters{'S', 'D', 'C', 'Z'};
-  std::string const full = std::string("cublas") + letters.at(static_cast<std::size_t>(dtype)) + name;
-  auto* const found = reinterpret_cast<F*>(dlsym(library_, full.c_str()));
-  if (!found) throw std::runtime_error(full + " is not in this cuBLAS");
+F* symbol(void* library, std::string const& name) {
+  auto* const found = reinterpret_cast<F*>(dlsym(library, name.c_str()));
+  if (!found) throw std::runtime_error(name + " is not in this library");
   return found;
 }
 
-void Cublas::getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count) {
-  check(function<int(void*, int, void* const*, int, int*, int*, int)>("getrfBatched", dtype)(handle_, n, a, n, pivots, info, count),
+/// The function `prefix`, letter of the type, `name`.
+template <typename F>
+F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
+  constexpr std::array letters{'S', 'D', 'C', 'Z'};
+  return symbol<F>(library, std::string(prefix) + letters.at(static_cast<std::size_t>(dtype)) + name);
+}
+
+// Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t and cublasDiagType_t.
+constexpr int lower = 0, no_transpose = 0, left = 0, non_unit = 0;
+
+}  // namespace
+
+Peers::Peers(void* stream) {
+  open_cublas(stream);
+  open_cusolver(stream);
+}
+
+void Peers::open_cublas(void* stream) {
+  blas_ = open({"libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"});
+  if (!blas_) {
+    problem_ += "cuBLAS was not found: libcublas.so.13, libcublas.so.12, /usr/local/cuda/lib64/libcublas.so; set LD_LIBRARY_PATH. ";
+    return;
+  }
+  if (symbol<int(void**)>(blas_, "cublasCreate_v2")(&blas_handle_) != 0) {
+    blas_handle_ = nullptr;
+    problem_ += "cuBLAS was found but does not start. ";
+    return;
+  }
+  check(symbol<int(void*, void*)>(blas_, "cublasSetStream_v2")(blas_handle_, stream), "cublasSetStream");
+  symbol<int(void*, int*)>(blas_, "cublasGetVersion_v2")(blas_handle_, &cublas_version_);
+}
+
+void Peers::open_cusolver(void* stream) {
+  solver_ = open({"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so", "/usr/local/cuda/lib64/libcusolver.so"});
+  if (!solver_) {
+    problem_ += "cuSOLVER was not found: libcusolver.so.12, libcusolver.so.11, /usr/local/cuda/lib64/libcusolver.so; set LD_LIBRARY_PATH.";
+    return;
+  }
+  if (symbol<int(void**)>(solver_, "cusolverDnCreate")(&solver_handle_) != 0) {
+    solver_handle_ = nullptr;
+    problem_ += "cuSOLVER was found but does not start.";
+    return;
+  }
+  check(symbol<int(void*, void*)>(solver_, "cusolverDnSetStream")(solver_handle_, stream), "cusolverDnSetStream");
+  symbol<int(int*)>(solver_, "cusolverGetVersion")(&cusolver_version_);
+}
+
+Peers::~Peers() {
+  if (blas_handle_) symbol<int(void*)>(blas_, "cublasDestroy_v2")(blas_handle_);
+  if (solver_handle_) symbol<int(void*)>(solver_, "cusolverDnDestroy")(solver_handle_);
+}
+
+void Peers::getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count) {
+  check(function<int(void*, int, void* const*, int, int*, int*, int)>(blas_, "cublas", "getrfBatched", dtype)(blas_handle_, n, a, n, pivots,
+                                                                                                              info, count),
         "getrfBatched");
 }
-void Cublas::getrs(Dtype dtype, int n, int nrhs, void* const* a, int const* pivots, void* const* b, int count) {
+void Peers::getrs(Dtype dtype, int n, int nrhs, void* const* a, int const* pivots, void* const* b, int count) {
   int info = 0;
-  check(function<int(void*, int, int, int, void* const*, int, int const*, void* const*, int, int*, int)>("getrsBatched", dtype)(
-            handle_, 0, n, nrhs, a, n, pivots, b, n, &info, count),
+  check(function<int(void*, int, int, int, void* const*, int, int const*, void* const*, int, int*, int)>(
+            blas_, "cublas", "getrsBatched", dtype)(blas_handle_, no_transpose, n, nrhs, a, n, pivots, b, n, &info, count),
         "getrsBatched");
 }
-void Cublas::getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count) {
-  check(function<int(void*, int, void* const*, int, int const*, void* const*, int, int*, int)>("getriBatched", dtype)(
-            handle_, n, a, n, pivots, c, n, info, count),
+void Peers::getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count) {
+  check(function<int(void*, int, void* const*, int, int const*, void* const*, int, int*, int)>(blas_, "cublas", "getriBatched", dtype)(
+            blas_handle_, n, a, n, pivots, c, n, info, count),
         "getriBatched");
 }
-void Cublas::matinv(Dtype dtype, int n, void* const* a, void* const* c, int* info, int count) {
-  check(function<int(void*, int, void* const*, int, void* const*, int, int*, int)>("matinvBatched", dtype)(handle_, n, a, n, c, n, info,
-                                                                                                           count),
+void Peers::matinv(Dtype dtype, int n, void* const* a, void* const* c, int* info, int count) {
+  check(function<int(void*, int, void* const*, int, void* const*, int, int*, int)>(blas_, "cublas", "matinvBatched", dtype)(
+            blas_handle_, n, a, n, c, n, info, count),
         "matinvBatched");
+}
+void Peers::geqrf(Dtype dtype, int n, void* const* a, void* const* tau, int count) {
+  int info = 0;
+  check(function<int(void*, int, int, void* const*, int, void* const*, int*, int)>(blas_, "cublas", "geqrfBatched", dtype)(
+            blas_handle_, n, n, a, n, tau, &info, count),
+        "geqrfBatched");
+}
+void Peers::gels(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count) {
+  int arguments = 0;
+  check(function<int(void*, int, int, int, int, void* const*, int, void* const*, int, int*, int*, int)>(
+            blas_, "cublas", "gelsBatched", dtype)(blas_handle_, no_transpose, n, n, 1, a, n, b, n, &arguments, info, count),
+        "gelsBatched");
+}
+void Peers::trsm(Dtype dtype, int n, void const* alpha, void* const* a, void* const* b, int count) {
+  check(function<int(void*, int, int, int, int, int, int, void const*, void* const*, int, void* const*, int, int)>(
+            blas_, "cublas", "trsmBatched", dtype)(blas_handle_, left, lower, no_transpose, non_unit, n, 1, alpha, a, n, b, n, count),
+        "trsmBatched");
+}
+void Peers::potrf(Dtype dtype, int n, void* const* a, int* info, int count) {
+  check(function<int(void*, int, int, void* const*, int, int*, int)>(solver_, "cusolverDn", "potrfBatched", dtype)(solver_handle_, lower, n,
+                                                                                                                   a, n, info, count),
+        "potrfBatched");
+}
+void Peers::potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count) {
+  check(function<int(void*, int, int, int, void* const*, int, void* const*, int, int*, int)>(solver_, "cusolverDn", "potrsBatched", dtype)(
+            solver_handle_, lower, n, 1, a, n, b, n, info, count),
+        "potrsBatched");
 }
 
 EnergyMeter::EnergyMeter(int device) {

@@ -1,5 +1,5 @@
 #pragma once
-/// cuBLAS, found at run time, as far as it has what Myriad has.
+/// cuBLAS and cuSOLVER, found at run time, as far as they have what Myriad has.
 
 #include <cstdint>
 #include <string>
@@ -8,30 +8,40 @@
 
 namespace myriad::bench {
 
-/// The batched LU of cuBLAS on one stream; all pointers are of the device.
-class Cublas {
+/// The batched factorizations of cuBLAS and cuSOLVER on one stream; all pointers are of the device.
+class Peers {
  public:
-  explicit Cublas(void* stream);
-  ~Cublas();
-  Cublas(Cublas const&) = delete;
-  Cublas& operator=(Cublas const&) = delete;
+  explicit Peers(void* stream);
+  ~Peers();
+  Peers(Peers const&) = delete;
+  Peers& operator=(Peers const&) = delete;
 
-  /// Why it cannot be used; empty where it can.
+  /// Why one of them cannot be used; empty where both can.
   [[nodiscard]] std::string const& problem() const { return problem_; }
-  [[nodiscard]] int version() const { return version_; }
+  [[nodiscard]] bool has_cublas() const { return blas_handle_ != nullptr; }
+  [[nodiscard]] bool has_cusolver() const { return solver_handle_ != nullptr; }
+  [[nodiscard]] int cublas_version() const { return cublas_version_; }
+  [[nodiscard]] int cusolver_version() const { return cusolver_version_; }
 
   void getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count);
   void getrs(Dtype dtype, int n, int nrhs, void* const* a, int const* pivots, void* const* b, int count);
   void getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count);
   void matinv(Dtype dtype, int n, void* const* a, void* const* c, int* info, int count);  ///< n up to 32
+  void geqrf(Dtype dtype, int n, void* const* a, void* const* tau, int count);
+  void gels(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);          ///< one right-hand side
+  void trsm(Dtype dtype, int n, void const* alpha, void* const* a, void* const* b, int count);  ///< lower, not unit; one right-hand side
+  void potrf(Dtype dtype, int n, void* const* a, int* info, int count);                         ///< lower; cuSOLVER, as the next one
+  void potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);         ///< one right-hand side
 
  private:
-  template <typename F>
-  F* function(char const* name, Dtype dtype);
+  void open_cublas(void* stream);
+  void open_cusolver(void* stream);
 
-  void* library_ = nullptr;
-  void* handle_ = nullptr;
-  int version_ = 0;
+  void* blas_ = nullptr;
+  void* blas_handle_ = nullptr;
+  void* solver_ = nullptr;
+  void* solver_handle_ = nullptr;
+  int cublas_version_ = 0, cusolver_version_ = 0;
   std::string problem_;
 };
 

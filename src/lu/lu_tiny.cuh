@@ -11,12 +11,11 @@ template <typename T, LuTiny C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArguments<T> const args) {
   using namespace simt;
   constexpr LuTinyMemory memory(sizeof(T), C);
-  constexpr bool by_rows = is_by_rows(C.a);
   constexpr bool writes_rows = C.writes_rows(sizeof(T));
   using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()>, LuAcrossLanes<T, C.m, C.n, C.nrhs, C.lanes, C.ragged()>>;
-  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), by_rows> a(shared_memory());
-  Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), by_rows> x(shared_memory() + memory.x);
-  Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), false> pivots(shared_memory() + memory.pivots);
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
+  Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.a> x(shared_memory() + memory.x);
+  Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
   unsigned char* const order = reinterpret_cast<unsigned char*>(shared_memory() + memory.order);
   int const q = thread_index() / C.lanes;
   int const lane = thread_index() % C.lanes;

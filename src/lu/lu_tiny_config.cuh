@@ -45,11 +45,10 @@ struct LuTinyMemory {
 
   SIMT_INLINE constexpr LuTinyMemory(int element_bytes, LuTiny const& c) {
     using simt::ceil_div;
-    bool const by_rows = simt::is_by_rows(c.a);
     int const per_chunk = 16 / element_bytes;
-    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, by_rows).bytes;
-    pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, by_rows).bytes : 0);
-    order = pivots + (c.pivoting() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, false).bytes : 0);
+    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a).bytes;
+    pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, c.a).bytes : 0);
+    order = pivots + (c.pivoting() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);
     buffer = order + (c.writes_rows(element_bytes) ? ceil_div(c.matrices * c.m, 16) * 16 : 0);
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.

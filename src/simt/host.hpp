@@ -41,6 +41,7 @@ Slot exchange(Slot mine, int source);
 struct Copy {
   void* to;
   void const* from;
+  std::size_t bytes;
 };
 void copy_later(Copy copy);
 /// A copy that this thread has not waited for, which is then forgotten; without any, null pointers.
@@ -79,9 +80,13 @@ T shuffle_xor(T value, int mask) {
 }
 unsigned ballot(bool condition);
 
-inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global}); }
+inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global, 16}); }
+template <typename T>
+void copy_async(T* to_shared, T const* from_global) {
+  host::copy_later({to_shared, from_global, sizeof(T)});
+}
 inline void wait_copies() {
-  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, 16);
+  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
 struct alignas(16) Chunk {

@@ -17,11 +17,13 @@ enum class Layout : int {
 SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::packed_columns || layout == Layout::packed_rows; }
 SIMT_INLINE constexpr bool is_by_rows(Layout layout) { return layout == Layout::packed_rows || layout == Layout::rows; }
 
-/// How a tile of `matrices` m-by-n matrices lies in shared memory, column by column or row by row; everything in elements but `bytes`.
+/// How a tile of `matrices` m-by-n matrices, which come in `layout`, lies in shared memory: column by column, or row by row where they come
+/// so; everything in elements but `bytes`.
 ///
 /// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded, where copies of 16 bytes allow it, so that the
 /// lanes of a warp meet different banks.
 struct TileShape {
+  bool by_rows;
   int length;         ///< of a line: of a column or, by rows, a row
   int per_chunk;      ///< in 16 bytes
   bool chunked;       ///< each matrix is a whole number of 16-byte chunks; else matrices follow each other without padding
@@ -29,23 +31,27 @@ struct TileShape {
   int matrix_stride;  ///< from one matrix to the next
   int bytes;
 
-  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, bool by_rows)
-      : length(by_rows ? n : m),
+  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, Layout layout)
+      : by_rows(is_by_rows(layout)),
+        length(by_rows ? n : m),
         per_chunk(16 / element_bytes),
-        chunked(m * n % per_chunk == 0),
+        chunked(layout != Layout::interleaved && m * n % per_chunk == 0),
         line_stride(by_rows && lanes > 1 && n > 1 && length % per_chunk == 0 ? length + per_chunk : length),
         matrix_stride(line_stride * (by_rows ? m : n)),
         bytes(0) {
-    int const unit = larger(16, lanes * element_bytes);
-    bool const pad = chunked && unit < 128;
-    while (pad && matrix_stride * element_bytes % (2 * unit) != unit) matrix_stride += per_chunk;
+    // Of interleaved batches consecutive threads bring consecutive matrices, so that distances matter even where lanes fill all banks.
+    bool const interleaved = layout == Layout::interleaved;
+    int const least = interleaved ? element_bytes : 16;
+    int const unit = larger(least, interleaved && lanes * element_bytes >= 128 ? 16 : lanes * element_bytes);
+    bool const pad = (chunked || interleaved) && unit < 128;
+    while (pad && matrix_stride * element_bytes % (2 * unit) != unit) matrix_stride += least / element_bytes;
     bytes = ceil_div(matrix_stride * matrices * element_bytes, 16) * 16;
   }
 };
 
-template <typename T, int M, int N, int matrices, int lanes, int threads, bool by_rows>
+template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for>
 class Tile {
-  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, by_rows};
+  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for};
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
@@ -56,7 +62,7 @@ class Tile {
   SIMT_INLINE T& at(int q, int i, int j) {
     // The matrix's distance in bytes is one product: ptxas 13.0 took tid * 3 * 4 for tid * 3 * 16 beside other tiles of 16-byte elements.
     T* const matrix = reinterpret_cast<T*>(reinterpret_cast<char*>(data_) + q * (shape.matrix_stride * static_cast<int>(sizeof(T))));
-    return matrix[by_rows ? j + i * shape.line_stride : i + j * shape.line_stride];
+    return matrix[shape.by_rows ? j + i * shape.line_stride : i + j * shape.line_stride];
   }
 
   /// Starts to bring matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
@@ -74,13 +80,12 @@ class Tile {
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
     } else {
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
-        Element<layout> const e(static_cast<unsigned>(thread_index() + step * threads));
-        if (!e.inside(active)) continue;
-        bool const real = e.i < batch.rows_of(first + e.q) && e.j < batch.cols_of(first + e.q);
-        at(e.q, e.i, e.j) = real ? *batch.at(first + e.q, e.i, e.j) : from_real<T>(e.i == e.j ? 1 : 0);
-      }
+      for_each<layout>(batch, first, active, [&](int q, int i, int j, bool real, T const* from) {
+        if (real)
+          copy_async(&at(q, i, j), from);
+        else
+          at(q, i, j) = from_real<T>(i == j ? 1 : 0);
+      });
     }
   }
 
@@ -98,19 +103,17 @@ class Tile {
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) batch.data[first * elements + e] = data_[e];
     } else {
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
-        Element<layout> const e(static_cast<unsigned>(thread_index() + step * threads));
-        if (!e.inside(active)) continue;
-        if (e.i < batch.rows_of(first + e.q) && e.j < batch.cols_of(first + e.q)) *batch.at(first + e.q, e.i, e.j) = at(e.q, e.i, e.j);
-      }
+      for_each<layout>(batch, first, active, [&](int q, int i, int j, bool real, T* to) {
+        if (real) *to = at(q, i, j);
+      });
     }
   }
 
  private:
   /// Packed matrices whose lines are those of the tile.
   static constexpr bool moves_chunks(Layout layout) {
-    return is_packed(layout) && (is_by_rows(layout) == by_rows || M == 1 || N == 1) && matrices * elements % per_chunk == 0;
+    return is_packed(layout) && shaped_for != Layout::interleaved && (is_by_rows(layout) == shape.by_rows || M == 1 || N == 1) &&
+           matrices * elements % per_chunk == 0;
   }
 
   /// Where chunk c of packed matrices lies.
@@ -123,23 +126,38 @@ class Tile {
     return data_ + q * shape.matrix_stride + e;
   }
 
-  /// Element number e of the group in the order of the layout.
-  template <Layout layout>
-  struct Element {
-    int q, i, j;
-    SIMT_INLINE explicit Element(unsigned e) {
-      if constexpr (layout == Layout::interleaved) {
-        q = static_cast<int>(e % matrices);
-        i = static_cast<int>(e / matrices % M);
-        j = static_cast<int>(e / matrices / M);
-      } else {
-        q = static_cast<int>(e / elements);
-        i = static_cast<int>(is_by_rows(layout) ? e % elements / N : e % elements % M);
-        j = static_cast<int>(is_by_rows(layout) ? e % elements % N : e % elements / M);
+  /// Calls use(q, i, j, real, address) for this thread's share of the elements of matrices [first, first + active), in an order in which
+  /// consecutive threads are neighbours in memory; what is not `real` is beyond the size of a ragged matrix.
+  template <Layout layout, typename U, typename Use>
+  SIMT_INLINE static void for_each(Matrices<U> const& batch, Index first, int active, Use use) {
+    if constexpr (layout == Layout::interleaved) {
+      static_assert(threads % matrices == 0);
+      constexpr int apart = threads / matrices;
+      int const q = thread_index() % matrices;
+      if (q >= active) return;
+      U* const matrix = batch.at(first + q, 0, 0);
+      Index const down = batch.row_stride_of(first + q), right = batch.col_stride_of(first + q);
+      int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
+      SIMT_UNROLL
+      for (int step = 0; step < ceil_div(elements, apart); ++step) {
+        int const e = thread_index() / matrices + step * apart;
+        if (elements % apart != 0 && e >= elements) continue;
+        int const i = apart == 1 ? step % M : e % M, j = apart == 1 ? step / M : e / M;
+        use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
+      }
+    } else {
+      SIMT_UNROLL
+      for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
+        unsigned const e = static_cast<unsigned>(thread_index() + step * threads);
+        int const q = static_cast<int>(e / elements);
+        if (q >= active) continue;
+        int const i = static_cast<int>(is_by_rows(layout) ? e % elements / N : e % elements % M);
+        int const j = static_cast<int>(is_by_rows(layout) ? e % elements % N : e % elements / M);
+        bool const real = i < batch.rows_of(first + q) && j < batch.cols_of(first + q);
+        use(q, i, j, real, batch.at(first + q, i, j));
       }
     }
-    SIMT_INLINE bool inside(int active) const { return q < active && i < M && j < N; }
-  };
+  }
 
   T* data_;
 };

@@ -13,9 +13,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
   constexpr TrsmTinyMemory memory(sizeof(T), C);
   constexpr bool interchanges = C.interchange != Interchange::never;
   constexpr bool identity = C.right == RightSide::identity;
-  Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), is_by_rows(C.a)> a(shared_memory());
-  Tile<T, C.n, C.nrhs, C.matrices, C.lanes, C.threads(), is_by_rows(C.b)> x(shared_memory() + memory.b);
-  Tile<int, C.n, 1, C.matrices, 1, C.threads(), false> pivots(shared_memory() + memory.pivots);
+  Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
+  Tile<T, C.n, C.nrhs, C.matrices, C.lanes, C.threads(), C.b> x(shared_memory() + memory.b);
+  Tile<int, C.n, 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
   int const q = thread_index() / C.lanes;
   int const lane = thread_index() % C.lanes;
   bool const reads_a = args.alpha != from_real<T>(0);

@@ -36,9 +36,10 @@ struct TrsmTinyMemory {
   int bytes;
 
   SIMT_INLINE constexpr TrsmTinyMemory(int element_bytes, TrsmTiny const& c)
-      : b(simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, simt::is_by_rows(c.a)).bytes),
-        pivots(b + simt::TileShape(element_bytes, c.n, c.nrhs, c.matrices, c.lanes, simt::is_by_rows(c.b)).bytes),
-        bytes(pivots + (c.interchange == Interchange::never ? 0 : simt::TileShape(4, c.n, 1, c.matrices, 1, false).bytes)) {}
+      : b(simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, c.a).bytes),
+        pivots(b + simt::TileShape(element_bytes, c.n, c.nrhs, c.matrices, c.lanes, c.b).bytes),
+        bytes(pivots +
+              (c.interchange == Interchange::never ? 0 : simt::TileShape(4, c.n, 1, c.matrices, 1, simt::Layout::packed_columns).bytes)) {}
 };
 
 template <typename T>

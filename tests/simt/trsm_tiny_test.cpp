@@ -12,6 +12,7 @@
 #include "lu/lu_tiny.cuh"
 #include "lu/lu_tiny_plan.hpp"
 #include "myriad/myriad.hpp"
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "stored.hpp"
 
@@ -50,7 +51,7 @@ void check() {
     return TrsmTiny{.n = n,
                     .nrhs = partly ? 2 : width,
                     .lanes = lanes,
-                    .matrices = 32 / lanes,
+                    .matrices = gpu::matrices_of_block(32 / lanes, layout == Layout::interleaved, sizeof(T)),
                     .lower = routine == Routine::unit_upper            ? Triangle::unused
                              : transposed || routine == Routine::lower ? Triangle::non_unit
                                                                        : Triangle::unit,

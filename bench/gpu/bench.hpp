@@ -1,0 +1,444 @@
+#pragma once
+/// One row of the benchmark: a routine on the GPU, timed beside its peers and checked in the same run.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "case/case.hpp"
+#include "gpu/peers.hpp"
+#include "myriad/myriad.hpp"
+
+namespace myriad::bench {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> routines{"getrf", "solve", "inverse", "potrf", "posv", "geqrf"};
+  std::vector<int> sizes{};
+  std::vector<std::string> dtypes{"s", "d"};
+  std::vector<std::string> layouts{"column_major"};
+  std::int64_t count = 0;
+  double energy_seconds = 0;
+  int repeats = 7;
+  int device = 0;
+  bool name = false;
+  bool no_peers = false;
+  std::string json, plot;
+  std::string command{};  ///< as it was given
+};
+
+struct Timing {
+  double seconds = 0;  ///< median
+  double joules = 0;   ///< of one call; 0 where it was not measured
+};
+
+/// Times `work`, after `refresh` each time, which is not timed.
+inline Timing time(Queue& queue, Options const& options, std::function<void()> const& refresh, std::function<void()> const& work,
+                   EnergyMeter const& meter) {
+  Event start(queue), stop(queue);
+  std::vector<double> seconds;
+  for (int repeat = -2; repeat < options.repeats; ++repeat) {
+    refresh();
+    start.record();
+    work();
+    stop.record();
+    double const elapsed = stop.seconds_since(start);
+    if (repeat >= 0) seconds.push_back(elapsed);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  Timing timing{.seconds = seconds[seconds.size() / 2], .joules = 0};
+  if (options.energy_seconds > 0) {
+    auto const calls = std::max<std::int64_t>(1, static_cast<std::int64_t>(options.energy_seconds / timing.seconds));
+    auto const joules_of = [&](auto const& call) {
+      queue.wait();
+      double const before = meter.joules();
+      for (std::int64_t k = 0; k < calls; ++k) call();
+      queue.wait();
+      return (meter.joules() - before) / static_cast<double>(calls);
+    };
+    // Inputs are fresh each time; what that takes is measured alone and taken off.
+    timing.joules = joules_of([&] { refresh(), work(); }) - joules_of(refresh);
+  }
+  return timing;
+}
+
+/// Matrices of a batch of the host, as the oracles want them.
+template <typename T>
+cases::Dense<cases::Wide<T>> wide(T const* a, std::int64_t rows, std::int64_t cols, bool by_rows) {
+  cases::Dense<cases::Wide<T>> out(rows, cols);
+  for (std::int64_t j = 0; j < cols; ++j)
+    for (std::int64_t i = 0; i < rows; ++i) out(i, j) = cases::widened<cases::Wide<T>>(a[by_rows ? i * cols + j : i + j * rows]);
+  return out;
+}
+
+/// A pattern from the host over and over.
+template <typename T>
+void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& pattern) {
+  std::int64_t const fresh = std::min(size, static_cast<std::int64_t>(pattern.size()));
+  copy<T>(queue, pattern.data(), fresh, data);
+  for (std::int64_t done = fresh; done < size; done *= 2) copy<T>(queue, data, std::min(done, size - done), data + done);
+}
+
+template <typename T>
+class Bench {
+ public:
+  static constexpr std::array routines{"getrf", "getrs", "solve", "getri", "inverse", "det", "potrf",
+                                       "potrs", "posv",  "potri", "geqrf", "gels",    "trsm"};
+
+  Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
+        std::string layout)
+      : queue_(queue),
+        options_(options),
+        peers_(peers),
+        meter_(meter),
+        rate_(rate),
+        routine_(std::move(routine)),
+        layout_(std::move(layout)),
+        n_(n),
+        count_(options.count > 0 ? options.count
+                                 : std::min<std::int64_t>(n <= 4 ? 16'000'000 : 1'000'000,
+                                                          std::int64_t{4'000'000'000} / (static_cast<std::int64_t>(sizeof(T)) * n * n))),
+        original_(queue, count_ * n * n),
+        right_(queue, count_ * n),
+        a_(queue, count_ * n * n),
+        b_(queue, count_ * n),
+        x_(queue, routine_ == "inverse" ? count_ * n * n : 0),
+        tau_(queue, count_ * n),
+        pivots_(queue, count_ * n),
+        info_(queue, count_),
+        one_info_(queue, 1) {
+    make_matrices();
+    std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * n), (1 << 20) + 7));
+    for (T& x : pattern) x = normal();
+    fill(queue_, right_.data(), count_ * n, pattern);
+    if (layout_ == "pointers") {
+      pa_ = pointers(a_.data(), n * n);
+      pb_ = pointers(b_.data(), n);
+      px_ = pointers(x_.data(), n * n);
+    }
+    queue_.wait();
+  }
+
+  Json row() {
+    std::function<void()> const work = routine();
+    prepare();
+    Timing const mine = time(
+        queue_, options_, [this] { refresh(); }, work, meter_);
+    refresh();
+    work();
+    double const error = worst();
+    double const bytes = least_elements() * sizeof(T) * static_cast<double>(count_);
+    Json out;
+    out["routine"] = routine_;
+    out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
+    out["n"] = n_;
+    out["layout"] = layout_;
+    out["count"] = count_;
+    out["ns_per_matrix"] = mine.seconds / static_cast<double>(count_) * 1e9;
+    out["share_of_copy_rate"] = bytes / mine.seconds / rate_;
+    if (mine.joules > 0) out["nanojoules_per_matrix"] = mine.joules / static_cast<double>(count_) * 1e9;
+    out["error"] = error;
+    out["pass"] = error <= 30;
+    out["peers"] = layout_ == "column_major" && !options_.no_peers ? time_peers() : Json::object();
+    double best = 0;
+    for (auto const& [name, peer] : out["peers"].items())
+      if (double const ns = peer["ns_per_matrix"]; best == 0 || ns < best) best = ns;
+    if (best > 0) out["times_faster_than_best_peer"] = best / out["ns_per_matrix"].get<double>();
+    return out;
+  }
+
+ private:
+  using Matrix = cases::Dense<cases::Wide<T>>;
+
+  [[nodiscard]] bool interleaves() const { return layout_ == "interleaved"; }
+  [[nodiscard]] bool by_rows() const { return layout_ == "row_major"; }
+  [[nodiscard]] bool starts_from_factors() const {
+    return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
+  }
+
+  T normal() {
+    if constexpr (is_complex<T>)
+      return T(normal_(random_), normal_(random_));
+    else
+      return normal_(random_);
+  }
+
+  /// Random matrices; for Cholesky and triangles with a diagonal that dominates.
+  void make_matrices() {
+    bool const dominant = routine_.starts_with("po") || routine_ == "trsm";
+    auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
+    std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max(1, (1 << 20) / (n_ * n_)));
+    std::vector<T> pattern;
+    if (interleaves()) {
+      for (int j = 0; j < n_; ++j)
+        for (int i = 0; i < n_; ++i) {
+          pattern.clear();
+          for (std::int64_t k = 0; k < some; ++k) pattern.push_back(element(i, j));
+          fill(queue_, original_.data() + (j * n_ + i) * count_, count_, pattern);
+          queue_.wait();
+        }
+    } else {
+      for (std::int64_t k = 0; k < some; ++k)
+        for (int j = 0; j < n_; ++j)
+          for (int i = 0; i < n_; ++i) pattern.push_back(element(i, j));
+      fill(queue_, original_.data(), count_ * n_ * n_, pattern);
+      queue_.wait();
+    }
+  }
+
+  DeviceArray<T*> pointers(T* data, std::int64_t stride) {
+    std::vector<T*> host;
+    for (std::int64_t k = 0; k < count_; ++k) host.push_back(data + k * stride);
+    auto array = to_device(queue_, host);
+    queue_.wait();
+    return array;
+  }
+
+  Batch<T> matrices(T* data, DeviceArray<T*> const& addresses) {
+    if (layout_ == "pointers") return batch(addresses.data(), n_, n_, {.count = count_});
+    return by_rows()       ? row_major(data, n_, n_, {.count = count_})
+           : interleaves() ? interleaved(data, n_, n_, count_)
+                           : batch(data, n_, n_, {.count = count_});
+  }
+  Batch<T> a() { return matrices(a_.data(), pa_); }
+  Batch<T> x() { return matrices(x_.data(), px_); }
+  Batch<T> b() {
+    if (layout_ == "pointers") return batch(pb_.data(), n_, 1, {.count = count_});
+    return interleaves() ? interleaved(b_.data(), n_, 1, count_) : batch(b_.data(), n_, 1, {.count = count_});
+  }
+  Batch<int> pivots() { return vectors(pivots_.data(), n_, count_); }
+  Batch<T> tau() { return vectors(tau_.data(), n_, count_); }
+
+  /// The call that is timed.
+  std::function<void()> routine() {
+    int* const info = info_.data();
+    if (routine_ == "getrf") return [=, this] { getrf<T>(queue_, a(), pivots(), info); };
+    if (routine_ == "getrs") return [this] { getrs<T>(queue_, Op::none, a(), pivots(), b()); };
+    if (routine_ == "solve") return [=, this] { solve<T>(queue_, a(), b(), b(), info); };
+    if (routine_ == "getri") return [=, this] { getri<T>(queue_, a(), pivots(), info); };
+    if (routine_ == "inverse") return [=, this] { inverse<T>(queue_, a(), x(), info); };
+    if (routine_ == "det") return [this] { det<T>(queue_, a(), b_.data()); };
+    if (routine_ == "potrf") return [=, this] { potrf<T>(queue_, Uplo::lower, a(), info); };
+    if (routine_ == "potrs") return [this] { potrs<T>(queue_, Uplo::lower, a(), b()); };
+    if (routine_ == "posv") return [=, this] { posv<T>(queue_, Uplo::lower, a(), b(), info); };
+    if (routine_ == "potri") return [=, this] { potri<T>(queue_, Uplo::lower, a(), info); };
+    if (routine_ == "geqrf") return [this] { geqrf<T>(queue_, a(), tau()); };
+    if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
+    if (routine_ == "trsm") return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), b()); };
+    throw Error(fmt::format("gpu_bench knows {}; {} is none of them", fmt::join(routines, ", "), routine_));
+  }
+
+  /// Elements that have to be moved for one matrix.
+  [[nodiscard]] double least_elements() const {
+    double const n = n_;
+    if (routine_ == "getrs" || routine_ == "solve") return n * n + 2 * n;
+    if (routine_ == "det") return n * n;
+    if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
+    if (routine_ == "potrs" || routine_ == "posv" || routine_ == "trsm") return n * (n + 1) / 2 + 2 * n;
+    if (routine_ == "gels") return 2 * n * n + 2 * n;
+    return 2 * n * n;
+  }
+
+  /// Leaves in a_ what the routine starts from, and keeps that.
+  void prepare() {
+    start_ = original_.data();
+    if (!starts_from_factors()) return;
+    refresh();
+    if (routine_.starts_with("po"))
+      potrf<T>(queue_, Uplo::lower, a(), nullptr);
+    else
+      getrf<T>(queue_, a(), pivots(), nullptr);
+    factors_ = DeviceArray<T>(queue_, count_ * n_ * n_);
+    copy<T>(queue_, a_.data(), count_ * n_ * n_, factors_.data());
+    start_ = factors_.data();
+  }
+  void refresh() {
+    copy<T>(queue_, start_, count_ * n_ * n_, a_.data());
+    copy<T>(queue_, right_.data(), count_ * n_, b_.data());
+  }
+
+  Json time_peers() {
+    Json out = Json::object();
+    auto const pa = pointers(a_.data(), n_ * n_), pb = pointers(b_.data(), n_), px = pointers(x_.data(), n_ * n_),
+               pt = pointers(tau_.data(), n_);
+    auto const as_void = [](DeviceArray<T*> const& p) { return reinterpret_cast<void* const*>(p.data()); };
+    auto const measure = [&](char const* name, std::function<void()> const& work) {
+      Timing const timing = time(
+          queue_, options_, [this] { refresh(); }, work, meter_);
+      out[name]["ns_per_matrix"] = timing.seconds / static_cast<double>(count_) * 1e9;
+      if (timing.joules > 0) out[name]["nanojoules_per_matrix"] = timing.joules / static_cast<double>(count_) * 1e9;
+    };
+    int const count = static_cast<int>(count_);
+    Dtype const dtype = dtype_of<T>;
+    auto const lu = [&] { peers_.getrf(dtype, n_, as_void(pa), pivots_.data(), info_.data(), count); };
+    auto const cholesky = [&] { peers_.potrf(dtype, n_, as_void(pa), info_.data(), count); };
+    if (peers_.has_cublas()) {
+      if (routine_ == "getrf" || routine_ == "det") measure("cuBLAS getrfBatched", lu);
+      auto const substitute = [&] { peers_.getrs(dtype, n_, 1, as_void(pa), pivots_.data(), as_void(pb), count); };
+      if (routine_ == "getrs") measure("cuBLAS getrsBatched", substitute);
+      if (routine_ == "solve")
+        measure("cuBLAS getrfBatched, getrsBatched", [&] {
+          lu();
+          substitute();
+        });
+      auto const invert = [&](DeviceArray<T*> const& to) {
+        peers_.getri(dtype, n_, as_void(pa), pivots_.data(), as_void(to), info_.data(), count);
+      };
+      if (routine_ == "inverse") {
+        measure("cuBLAS getrfBatched, getriBatched", [&] {
+          lu();
+          invert(px);
+        });
+        if (n_ <= 32) measure("cuBLAS matinvBatched", [&] { peers_.matinv(dtype, n_, as_void(pa), as_void(px), info_.data(), count); });
+      }
+      if (routine_ == "geqrf") measure("cuBLAS geqrfBatched", [&] { peers_.geqrf(dtype, n_, as_void(pa), as_void(pt), count); });
+      if (routine_ == "gels") measure("cuBLAS gelsBatched", [&] { peers_.gels(dtype, n_, as_void(pa), as_void(pb), info_.data(), count); });
+      T const one(1);
+      if (routine_ == "trsm") measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, &one, as_void(pa), as_void(pb), count); });
+    }
+    if (peers_.has_cusolver()) {
+      int* const info = one_info_.data();
+      auto const substitute = [&] { peers_.potrs(dtype, n_, as_void(pa), as_void(pb), info, count); };
+      if (routine_ == "potrf") measure("cuSOLVER potrfBatched", cholesky);
+      if (routine_ == "potrs") measure("cuSOLVER potrsBatched", substitute);
+      if (routine_ == "posv")
+        measure("cuSOLVER potrfBatched, potrsBatched", [&] {
+          cholesky();
+          substitute();
+        });
+    }
+    return out;
+  }
+  /// `some` matrices (of a column each, where `elements` is n) of the batch from `first` on, on the host.
+  template <typename U>
+  std::vector<U> fetch(U const* data, std::int64_t elements, std::int64_t first, std::int64_t some, bool woven) {
+    std::vector<U> packed(static_cast<std::size_t>(some * elements)), host(packed.size());
+    for (std::int64_t e = 0; woven && e < elements; ++e)
+      copy(queue_, data + e * count_ + first, some, &host[static_cast<std::size_t>(e * some)]);
+    if (!woven) copy(queue_, data + first * elements, some * elements, packed.data());
+    queue_.wait();
+    for (std::int64_t e = 0; woven && e < elements; ++e)
+      for (std::int64_t k = 0; k < some; ++k)
+        packed[static_cast<std::size_t>(k * elements + e)] = host[static_cast<std::size_t>(e * some + k)];
+    return packed;
+  }
+
+  /// The largest residual, in the units of docs/accuracy.md, over matrices at the beginning, in the middle and at the end of the batch.
+  double worst() {
+    std::int64_t const some = std::min<std::int64_t>(count_, 100), square = std::int64_t{n_} * n_;
+    double largest = 0;
+    for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
+      auto const original = fetch<T>(original_.data(), square, first, some, interleaves());
+      auto const result = fetch<T>(routine_ == "inverse" ? x_.data() : a_.data(), square, first, some, interleaves());
+      auto const right = fetch<T>(right_.data(), n_, first, some, interleaves());
+      // Determinants are one number per matrix whatever the layout, in the place of b.
+      bool const numbers = routine_ == "det";
+      auto const solution = numbers ? fetch<T>(b_.data(), 1, first, some, false) : fetch<T>(b_.data(), n_, first, some, interleaves());
+      auto const pivots = fetch<int>(pivots_.data(), n_, first, some, false);
+      auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
+      for (std::int64_t k = 0; k < some; ++k) {
+        auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
+        Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
+        Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
+        largest = cases::larger(
+            largest, numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
+                             : error_of(m, r, vector(solution), vector(right), vector(tau), &pivots[static_cast<std::size_t>(k * n_)]));
+      }
+    }
+    return largest;
+  }
+
+  /// det(A) against elimination in the wide type, relative to the product of the columns' norms.
+  double determinant_error(Matrix m, T determinant) {
+    cases::Wide<T> product(1);
+    double scale = 1;
+    for (int j = 0; j < n_; ++j) scale *= static_cast<double>(cases::column_norm1(m, j));
+    for (int k = 0; k < n_; ++k) {
+      int p = k;
+      for (int i = k; i < n_; ++i)
+        if (std::abs(m(i, k)) > std::abs(m(p, k))) p = i;
+      for (int j = 0; j < n_ && p != k; ++j) std::swap(m(k, j), m(p, j));
+      product *= p == k ? m(k, k) : -m(k, k);
+      for (int i = k + 1; i < n_; ++i) {
+        auto const l = m(i, k) / m(k, k);
+        for (int j = k; j < n_; ++j) m(i, j) -= l * m(k, j);
+      }
+    }
+    return static_cast<double>(std::abs(product - cases::widened<cases::Wide<T>>(determinant))) / (scale * n_ * cases::unit_roundoff<T>);
+  }
+
+  double error_of(Matrix const& m, Matrix const& r, Matrix const& solution, Matrix const& right, Matrix const& tau, int const* pivots) {
+    using W = cases::Wide<T>;
+    auto const conjugated = [](W value) {
+      if constexpr (is_complex<T>)
+        return std::conj(value);
+      else
+        return value;
+    };
+    Matrix lower(n_, n_), upper(n_, n_), symmetric(n_, n_);
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j < n_; ++j) {
+        (i > j ? lower : upper)(i, j) = r(i, j);
+        symmetric(i, j) = i > j ? m(i, j) : i < j ? conjugated(m(j, i)) : W(std::real(m(i, i)));
+      }
+    if (routine_ == "inverse" || routine_ == "getri") return cases::inverse_error<T>(m, r);
+    if (routine_ == "solve" || routine_ == "getrs" || routine_ == "gels") return cases::solution_error<T>(m, solution, right);
+    if (routine_ == "posv" || routine_ == "potrs") return cases::solution_error<T>(symmetric, solution, right);
+    if (routine_ == "trsm" || routine_ == "potrf" || routine_ == "potri") {
+      Matrix triangle(n_, n_), both(n_, n_);
+      for (int i = 0; i < n_; ++i)
+        for (int j = 0; j <= i; ++j) {
+          triangle(i, j) = routine_ == "trsm" ? m(i, j) : r(i, j);
+          both(i, j) = r(i, j);
+          both(j, i) = i == j ? r(i, i) : conjugated(r(i, j));
+        }
+      if (routine_ == "trsm") return cases::solution_error<T>(triangle, solution, right);
+      if (routine_ == "potri") return cases::inverse_error<T>(symmetric, both);
+      return cases::factor_error<T>(symmetric - triangle * cases::adjoint(triangle), symmetric, n_);
+    }
+    if (routine_ == "geqrf") {
+      Matrix product = upper;
+      for (int k = n_ - 1; k >= 0; --k)
+        for (int j = 0; j < n_; ++j) {
+          W dot = product(k, j);
+          for (int i = k + 1; i < n_; ++i) dot += conjugated(r(i, k)) * product(i, j);
+          dot *= tau(k, 0);
+          product(k, j) -= dot;
+          for (int i = k + 1; i < n_; ++i) product(i, j) -= r(i, k) * dot;
+        }
+      return cases::factor_error<T>(m - product, m, n_);
+    }
+    Matrix permuted = m;
+    for (int i = 0; i < n_; ++i) {
+      lower(i, i) = W(1);
+      for (int j = 0; j < n_; ++j) std::swap(permuted(i, j), permuted(pivots[i] - 1, j));
+    }
+    return cases::factor_error<T>(permuted - lower * upper, m, n_);
+  }
+
+  Queue& queue_;
+  Options const& options_;
+  Peers& peers_;
+  EnergyMeter const& meter_;
+  double rate_;
+  std::string routine_, layout_;
+  int n_;
+  std::int64_t count_;
+  std::mt19937_64 random_{1};
+  std::normal_distribution<Real<T>> normal_;
+  DeviceArray<T> original_, right_, a_, b_, x_, tau_;
+  DeviceArray<int> pivots_, info_, one_info_;
+  DeviceArray<T> factors_;
+  DeviceArray<T*> pa_, pb_, px_;
+  T const* start_ = nullptr;  ///< what a_ holds before the call
+};
+
+}  // namespace myriad::bench
