@@ -5,6 +5,7 @@
 /// Both forms agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the interchanged rows. NaN
 /// counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has numbers.
 
+#include "lu/lu_tiny_config.cuh"
 #include "simt/divisor.hpp"
 
 namespace myriad::simt {
@@ -31,8 +32,8 @@ struct LuInOneLane {
 
   /// PA = LU; `note(k, p)` is told that rows k and p changed places. Of a ragged batch the matrix has `rows` rows and `real_steps` steps;
   /// what is beyond is the identity.
-  template <bool pivoting, bool keep_lower, typename Note, typename Finish>
-  SIMT_INLINE void factor(int rows, int real_steps, Note note, Finish) {
+  template <bool pivoting, bool keep_lower, typename Note, typename Finished>
+  SIMT_INLINE void factor(int rows, int real_steps, Note note, Finished) {
     SIMT_UNROLL
     for (int k = 0; k < smaller(M, N); ++k) {
       if constexpr (pivoting) note(k, bring_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
@@ -133,16 +134,18 @@ struct LuInOneLane {
 };
 
 /// A matrix of which lane l of `lanes` holds rows l, l + lanes, ... Rows stay where they are, and are renumbered. The row of the pivot goes
-/// to the other lanes through shared memory, and so does nothing else.
+/// to the other lanes, and so does nothing else: by shuffles, which serve all matrices of a warp at once, where there are several; else
+/// through shared memory, where a store by one lane costs as much as one by eight, but a load by all as much as one.
 ///
 /// Steps are a loop, so that code stays small enough for the instruction cache and compiles soon. For that the columns rotate: the column
-/// at hand is always the first. A column of L and U leaves the registers when it is finished, through `finish(r, k, value)`. `block` steps
-/// at a time work on ever fewer columns.
+/// at hand is always the first. A column of L and U leaves the registers when it is finished, and element (row(r), k) goes to
+/// `finished(k)[r * finished.step]`. `block` steps at a time work on ever fewer columns.
 template <typename T, int M, int N, int nrhs, int lanes, bool ragged>
 struct LuAcrossLanes {
   static constexpr int held = ceil_div(M, lanes);
   static constexpr int steps = smaller(M, N);
   static constexpr int block = N <= 24 ? 4 : 8;  ///< fastest of 4, 8 and 16 at n = 16 and 32 (H200)
+  static constexpr bool shuffles = lanes <= lu_shuffle_lanes;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   static constexpr int buffered = ceil_div(N, per_chunk) * per_chunk;  // of a row in the buffer; right-hand sides follow
   static constexpr int buffer_row = buffered + ceil_div(nrhs, per_chunk) * per_chunk;
@@ -169,12 +172,11 @@ struct LuAcrossLanes {
   SIMT_INLINE T& at(int r, int j) { return a[r][j]; }
   SIMT_INLINE T& rhs(int r, int j) { return b[r][j]; }
 
-  /// As LuInOneLane::factor; a finished column goes to `finish(r, k, value)`.
-  template <bool pivoting, bool keep_lower, typename Note, typename Finish>
-  SIMT_INLINE void factor(int rows, int real_steps, Note note, Finish finish) {
+  /// As LuInOneLane::factor.
+  template <bool pivoting, bool keep_lower, typename Note, typename Finished>
+  SIMT_INLINE void factor(int rows, int real_steps, Note note, Finished finished) {
     limit = {rows, real_steps};
-    int p = pivoting ? decide(find_candidate(0)) : 0;
-    factor_blocks<pivoting, keep_lower, 0>(p, note, finish);
+    factor_blocks<pivoting, keep_lower, 0>(pivoting ? decide(find_candidate(0)) : 0, note, finished);
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {  // columns that never were at hand go back to their places
       SIMT_UNROLL
@@ -182,32 +184,45 @@ struct LuAcrossLanes {
     }
   }
 
-  /// Solves U x = y, with U of what was finished: `finished(r, k)`.
+  /// Solves U x = y, with U of what was finished.
   template <typename Finished>
   SIMT_INLINE void substitute_back(Finished finished) {
-    Divisor<T> divisor[held];
+    T reciprocals[held];
+    bool usual = true;
     SIMT_UNROLL
-    for (int r = 0; r < held; ++r) divisor[r] = Divisor<T>(place[r] < 0 ? from_real<T>(1) : finished(r, place[r]));
-    sync_warp();  // the first solution takes the place of the last row that was passed
+    for (int r = 0; r < held; ++r) {
+      Divisor<T> const divisor(here(r) ? finished(place[r])[r * finished.step] : from_real<T>(1));
+      reciprocals[r] = divisor.reciprocal_of_y;
+      usual = usual && divisor.usual();
+    }
+    bool const all_usual = ballot(!usual) == 0;
     SIMT_LOOP
     for (int k = M - 1; k >= 0; --k) {
-      T* const x = row_buffer(k);
-      T u[held];
+      T* const column = finished(k);
+      T u[held], reciprocal_of_pivot{}, pivot{}, y[larger(nrhs, 1)]{};
+      bool mine = false;
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
-        u[r] = place[r] < 0 ? from_real<T>(0) : finished(r, k);
+        bool const chosen = place[r] == k;
+        mine = mine || chosen;
+        u[r] = here(r) ? column[r * finished.step] : from_real<T>(0);
+        pivot = r == 0 || chosen ? u[r] : pivot;
+        reciprocal_of_pivot = r == 0 || chosen ? reciprocals[r] : reciprocal_of_pivot;
         SIMT_UNROLL
-        for (int c = 0; c < nrhs; ++c) {
-          T const quotient = divisor[r].divide(b[r][c]);
-          if (place[r] == k) x[c] = b[r][c] = quotient;
-        }
+        for (int c = 0; c < nrhs; ++c) y[c] = r == 0 || chosen ? b[r][c] : y[c];
       }
-      sync_warp();
+      int const owner = lowest_bit(ballot(mine) & group);
       SIMT_UNROLL
-      for (int r = 0; r < held; ++r) {
+      for (int c = 0; c < nrhs; ++c) {
+        T x = y[c] * reciprocal_of_pivot;
+        if (!all_usual) x = Divisor<T>(pivot).divide(y[c]);
+        x = shuffle(x, owner);
         SIMT_UNROLL
-        for (int c = 0; c < nrhs; ++c)
-          if (place[r] < k) b[r][c] = subtract_product(b[r][c], u[r], x[c]);
+        for (int r = 0; r < held; ++r) {
+          T const rest = subtract_product(b[r][c], u[r], x);
+          b[r][c] = place[r] < k ? rest : b[r][c];
+          b[r][c] = place[r] == k ? x : b[r][c];
+        }
       }
     }
   }
@@ -222,8 +237,8 @@ struct LuAcrossLanes {
     int p = decide(find_candidate(0));
     SIMT_LOOP
     for (int k = 0; k < M; ++k) {
-      T* const u = pass_row<N>(k, p);
-      T const pivot = u[0];
+      PivotRow<N> const u(*this, k, p);
+      T const pivot = u.first();
       T minus_l[held], last[held];
       multipliers<false>(k, pivot, minus_l);
       SIMT_UNROLL
@@ -234,9 +249,9 @@ struct LuAcrossLanes {
         last[r] = is_pivot ? from_real<T>(1) : minus_l[r];
         minus_l[r] = is_pivot ? from_real<T>(0) : minus_l[r];
       }
-      rotate<N, 0, first_chunks>(u, minus_l);
+      rotate(u, minus_l, 1, first_columns);
       Candidate const candidate = find_candidate(k + 1);
-      rotate<N, first_chunks, ceil_div(N, per_chunk)>(u, minus_l);
+      rotate(u, minus_l, first_columns, N);
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) a[r][N - 1] = last[r];
       p = decide(candidate);
@@ -250,58 +265,128 @@ struct LuAcrossLanes {
   }
 
  private:
-  static constexpr int first_chunks = ceil_div(2, per_chunk);  ///< of a row that hold its first two elements
+  /// Columns that are brought up to date before the others, so that the next pivot is sought meanwhile: those of the first chunk of a row
+  /// that has any but the column at hand.
+  static constexpr int first_columns = larger(2, per_chunk);
 
-  template <bool pivoting, bool keep_lower, int first, typename Note, typename Finish>
-  SIMT_INLINE void factor_blocks(int p, Note note, Finish finish) {
+  template <bool pivoting, bool keep_lower, int first, typename Note, typename Finished>
+  SIMT_INLINE void factor_blocks(int p, Note note, Finished finished) {
     if constexpr (first < steps) {
       constexpr int window = N - first;
       SIMT_LOOP
       for (int k = first; k < smaller(first + block, steps); ++k) {
         if constexpr (pivoting) note(k, p);
-        T* const u = pass_row<window>(k, p);
+        PivotRow<window> const u(*this, k, p);
         T minus_l[held];
-        multipliers<!pivoting>(k, u[0], minus_l);
+        multipliers<!pivoting>(k, u.first(), minus_l);
+        T* const column = finished(k);
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
           bool const below = place[r] > k;
-          if (M % lanes == 0 || place[r] >= 0) finish(r, k, keep_lower && below ? -minus_l[r] : a[r][0]);
+          if (here(r)) column[r * finished.step] = keep_lower && below ? -minus_l[r] : a[r][0];
           minus_l[r] = below ? minus_l[r] : from_real<T>(0);
-          SIMT_UNROLL
-          for (int c = 0; c < nrhs; ++c) b[r][c] = multiply_add(minus_l[r], u[buffered + c], b[r][c]);
         }
-        // The next pivot is sought while the other columns are still at work.
-        rotate<window, 0, first_chunks>(u, minus_l);
+        SIMT_UNROLL
+        for (int c = 0; c < nrhs; ++c) {
+          T const y = u.rhs(c);
+          SIMT_UNROLL
+          for (int r = 0; r < held; ++r) b[r][c] = multiply_add(minus_l[r], y, b[r][c]);
+        }
+        rotate(u, minus_l, 1, first_columns);
         if constexpr (pivoting) {
           Candidate const candidate = find_candidate(k + 1);
-          rotate<window, first_chunks, ceil_div(window, per_chunk)>(u, minus_l);
+          rotate(u, minus_l, first_columns, window);
           p = decide(candidate);
         } else {
-          rotate<window, first_chunks, ceil_div(window, per_chunk)>(u, minus_l);
+          rotate(u, minus_l, first_columns, window);
           p = k + 1;
         }
       }
-      factor_blocks<pivoting, keep_lower, first + block>(p, note, finish);
+      factor_blocks<pivoting, keep_lower, first + block>(p, note, finished);
     }
   }
 
-  /// Where the lanes pass the row of step k.
-  SIMT_INLINE T* row_buffer(int k) const { return buffer + k % 2 * buffer_row; }
+  /// Whether row r is one of the matrix: `exists`, by what is in a register.
+  SIMT_INLINE bool here(int r) const { return M % lanes == 0 || place[r] >= 0; }
 
-  /// Moves columns one place forward and subtracts l times u from them: those that belong to chunks [from, to) of u.
-  template <int window, int from, int to>
-  SIMT_INLINE void rotate(T const* u, T const (&minus_l)[held]) {
-    SIMT_UNROLL
-    for (int c = from; c < to; ++c) {
-      Chunked<T> const part(load_chunk(u + c * per_chunk));
-      SIMT_UNROLL
-      for (int i = 0; i < per_chunk; ++i) {
-        int const j = c * per_chunk + i;
-        if (j == 0 || j >= window) continue;
+  /// The row at position p, which becomes that of step k, on its way to all lanes.
+  template <int window>
+  class PivotRow {
+   public:
+    SIMT_INLINE PivotRow(LuAcrossLanes& lu, int k, int p) {
+      if constexpr (shuffles) {
+        bool mine = false;
         SIMT_UNROLL
-        for (int r = 0; r < held; ++r) a[r][j - 1] = multiply_add(minus_l[r], part.x[i], a[r][j]);
+        for (int r = 0; r < held; ++r) {
+          bool const chosen = lu.place[r] == p;
+          mine = mine || chosen;
+          SIMT_UNROLL
+          for (int j = 0; j < window; ++j) row_[j] = r == 0 || chosen ? lu.a[r][j] : row_[j];
+          SIMT_UNROLL
+          for (int c = 0; c < nrhs; ++c) right_[c] = r == 0 || chosen ? lu.b[r][c] : right_[c];
+        }
+        owner_ = lowest_bit(ballot(mine) & lu.group);
+      } else {
+        shared_ = lu.buffer + k % 2 * buffer_row;
+        lu.template store_row<window>(shared_, p);
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) lu.place[r] = lu.place[r] == p ? k : lu.place[r] == k ? p : lu.place[r];
+      if constexpr (!shuffles) sync_warp();
+    }
+    SIMT_INLINE T first() const { return shuffles ? shuffle(row_[0], owner_) : shared_[0]; }
+    SIMT_INLINE T rhs(int c) const { return shuffles ? shuffle(right_[c], owner_) : shared_[buffered + c]; }
+    /// Calls use(j, element j) for columns [from, to), which begin with a chunk or with column 1.
+    template <typename Use>
+    SIMT_INLINE void for_each(int from, int to, Use use) const {
+      if constexpr (shuffles) {
+        SIMT_UNROLL
+        for (int j = 1; j < window; ++j)
+          if (j >= from && j < to) use(j, shuffle(row_[j], owner_));
+      } else {
+        SIMT_UNROLL
+        for (int c = 0; c < window; c += per_chunk) {
+          if (c + per_chunk <= from || c >= to) continue;
+          Chunked<T> const part(load_chunk(shared_ + c));
+          SIMT_UNROLL
+          for (int i = 0; i < per_chunk; ++i)
+            if (c + i >= from && c + i < to && c + i < window) use(c + i, part.x[i]);
+        }
       }
     }
+
+   private:
+    T row_[shuffles ? window : 1], right_[shuffles ? larger(nrhs, 1) : 1];  ///< of the lane's row that is at p, if it is one of its rows
+    int owner_;                                                             ///< the lane that has it
+    T* shared_;
+  };
+
+  /// Writes the row at position p, with its right-hand sides, to `u`.
+  template <int window>
+  SIMT_INLINE void store_row(T* u, int p) const {
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      if (place[r] != p) continue;
+      SIMT_UNROLL
+      for (int c = 0; c < window; c += per_chunk) {
+        Chunked<T> part;
+        SIMT_UNROLL
+        for (int i = 0; i < per_chunk; ++i)
+          if (c + i < window) part.x[i] = a[r][c + i];
+        store_chunk(u + c, part.chunk);
+      }
+      SIMT_UNROLL
+      for (int c = 0; c < nrhs; ++c) u[buffered + c] = b[r][c];
+    }
+  }
+
+  /// Moves columns [from, to) one place forward and subtracts l times the row of the pivot from them.
+  template <typename Row>
+  SIMT_INLINE void rotate(Row const& u, T const (&minus_l)[held], int from, int to) {
+    u.for_each(from, to, [&](int j, T y) {
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) a[r][j - 1] = multiply_add(minus_l[r], y, a[r][j]);
+    });
   }
 
   /// The search for the pivot of column k among positions k to bound - 1, by the leading 32 bits of magnitudes: these nearly always decide,
@@ -321,9 +406,9 @@ struct LuAcrossLanes {
       keys[r] = eligible ? leading_bits(ordered_bits(magnitude(a[r][0]))) + 1 : 0;
       best = larger(best, keys[r]);
     }
-    c.most = best;
+    c.most = lanes == warp_size ? largest_of_warp(best) : best;
     SIMT_UNROLL
-    for (int distance = lanes / 2; distance > 0; distance /= 2) c.most = larger(c.most, shuffle_xor(c.most, distance));
+    for (int distance = lanes / 2; distance > 0 && lanes < warp_size; distance /= 2) c.most = larger(c.most, shuffle_xor(c.most, distance));
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       bool const equal = keys[r] == c.most;
@@ -363,41 +448,16 @@ struct LuAcrossLanes {
     return p;
   }
 
-  /// Gives the row at position p the position k and passes its first `window` columns, and its right-hand sides at `buffered`, to all
-  /// lanes.
-  template <int window>
-  SIMT_INLINE T* pass_row(int k, int p) {
-    T* const u = row_buffer(k);
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      if (place[r] == p) {
-        SIMT_UNROLL
-        for (int c = 0; c < window; c += per_chunk) {
-          Chunked<T> part;
-          SIMT_UNROLL
-          for (int i = 0; i < per_chunk; ++i)
-            if (c + i < window) part.x[i] = a[r][c + i];
-          store_chunk(u + c, part.chunk);
-        }
-        SIMT_UNROLL
-        for (int c = 0; c < nrhs; ++c) u[buffered + c] = b[r][c];
-      }
-      place[r] = place[r] == p ? k : place[r] == k ? p : place[r];
-    }
-    sync_warp();
-    return u;
-  }
-
   /// The factors -l of the column at hand.
   template <bool by_zero>
   SIMT_INLINE void multipliers(int k, T pivot, T (&minus_l)[held]) {
     if (pivot == from_real<T>(0) && info == 0 && (!ragged || k < limit.steps)) info = k + 1;
-    Divisor<T, by_zero> const divisor(pivot);
+    Divisor<T, by_zero> const divisor(-pivot);
     SIMT_UNROLL
-    for (int r = 0; r < held; ++r) minus_l[r] = a[r][0] * -divisor.reciprocal_of_y;
+    for (int r = 0; r < held; ++r) minus_l[r] = a[r][0] * divisor.reciprocal_of_y;
     if (!divisor.usual()) {
       SIMT_UNROLL
-      for (int r = 0; r < held; ++r) minus_l[r] = -divisor.divide_unusual(a[r][0]);
+      for (int r = 0; r < held; ++r) minus_l[r] = divisor.divide_unusual(a[r][0]);
     }
   }
 };

@@ -6,6 +6,14 @@
 
 namespace myriad {
 
+/// Where the finished columns of LuAcrossLanes are kept: in the tile, each element where its lane found it.
+template <typename Tile, typename T, int lanes>
+struct FinishedColumns {
+  static constexpr int step = lanes * Tile::row_step;
+  T* first;  ///< element of the lane's first row
+  SIMT_INLINE T* operator()(int k) const { return first + k * Tile::column_step; }
+};
+
 /// Launch: any number of blocks of C.threads() threads with LuTinyMemory(sizeof(T), C).bytes of dynamic shared memory.
 template <typename T, LuTiny C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArguments<T> const args) {
@@ -17,8 +25,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.a> x(shared_memory() + memory.x);
   Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
   unsigned char* const order = reinterpret_cast<unsigned char*>(shared_memory() + memory.order);
-  int const q = thread_index() / C.lanes;
-  int const lane = thread_index() % C.lanes;
+  int const q = static_cast<int>(static_cast<unsigned>(thread_index()) / C.lanes);
+  int const lane = static_cast<int>(static_cast<unsigned>(thread_index()) % C.lanes);
   T* const buffer = reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix);
 
   for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
@@ -55,15 +63,16 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       }
     } else {
       bool odd = false;  // interchanges
+      FinishedColumns<decltype(a), T, C.lanes> const finished{&a.at(q, lane, 0)};
       // Across lanes a finished column goes back into the tile, where only its own lane reads and writes; rows are sorted afterwards.
       lu.template factor<C.pivoting(), C.writes_factors()>(
           rows, steps,
           [&](int k, int p) {
-            if (lane == 0 && !C.determinant()) pivots.at(q, k, 0) = p + 1;
+            if (lane == 0 && C.keeps_pivots()) pivots.at(q, k, 0) = p + 1;
             odd = odd != (p != k);
           },
-          [&](int r, int k, T value) { a.at(q, lu.row(r), k) = value; });
-      if constexpr (C.solves()) lu.substitute_back([&](int r, int k) { return a.at(q, lu.row(r), k); });
+          finished);
+      if constexpr (C.solves()) lu.substitute_back(finished);
       if constexpr (C.determinant()) {
         // One lane takes all pivots, in order: bits do not depend on how rows are spread over lanes.
         T pivot[lu.held];
@@ -145,7 +154,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
     sync_block();
     if constexpr (C.has_result() && !writes_rows) a.template store<C.result>(args.result, first, active);
     if constexpr (C.solves()) x.template store<C.x>(args.x, first, active);
-    if constexpr (C.job != LuJob::inverse && !C.determinant() && C.pivoting())
+    if constexpr (C.job != LuJob::inverse && C.keeps_pivots())
       if (args.pivots.given()) {
         if constexpr (C.ragged()) {
           for (int k = lane; k < steps && q < active; k += C.lanes) *args.pivots.at(b, k, 0) = pivots.at(q, k, 0);

@@ -8,6 +8,9 @@ namespace myriad {
 /// Which result a kernel gives.
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
+/// Up to how many lanes of a matrix pass the rows of pivots by shuffles; more do so through shared memory.
+inline constexpr int lu_shuffle_lanes = 8;
+
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct LuTiny {
   LuJob job;
@@ -26,6 +29,8 @@ struct LuTiny {
   SIMT_INLINE constexpr bool pivoting() const { return job != LuJob::factor_without_pivoting; }
   SIMT_INLINE constexpr bool determinant() const { return job == LuJob::determinant || job == LuJob::log_determinant; }
   SIMT_INLINE constexpr bool writes_factors() const { return job != LuJob::solve && job != LuJob::inverse && !determinant(); }
+  /// Whether pivots are reported, or tell the columns of an inverse.
+  SIMT_INLINE constexpr bool keeps_pivots() const { return pivoting() && has_result(); }
   SIMT_INLINE constexpr bool has_result() const { return writes_factors() || job == LuJob::inverse; }
   /// Whether the lanes write factors from the tile to their rows themselves, a few rows of each column at once, instead of sorting the rows
   /// within the tile: faster where the rows of the lanes fill sectors of memory.
@@ -48,11 +53,12 @@ struct LuTinyMemory {
     int const per_chunk = 16 / element_bytes;
     x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a).bytes;
     pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, c.a).bytes : 0);
-    order = pivots + (c.pivoting() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);
+    order =
+        pivots + (c.keeps_pivots() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);
     buffer = order + (c.writes_rows(element_bytes) ? ceil_div(c.matrices * c.m, 16) * 16 : 0);
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
-    buffer_of_matrix = c.lanes == 1 ? 0 : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);
+    buffer_of_matrix = c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);
     bytes = buffer + buffer_of_matrix * c.matrices;
   }
 };

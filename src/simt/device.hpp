@@ -38,6 +38,8 @@ template <typename T>
 __device__ __forceinline__ T shuffle(T value, int source) {
   return __shfl_sync(0xffffffffu, value, source);
 }
+/// The largest value of the lanes.
+__device__ __forceinline__ unsigned largest_of_warp(unsigned value) { return __reduce_max_sync(0xffffffffu, value); }
 /// Bit l is set where `condition` holds in lane l.
 __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
 

@@ -78,6 +78,13 @@ template <typename T>
 T shuffle_xor(T value, int mask) {
   return shuffle(value, lane_index() ^ mask);
 }
+inline unsigned largest_of_warp(unsigned value) {
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    unsigned const other = shuffle_xor(value, distance);
+    value = value > other ? value : other;
+  }
+  return value;
+}
 unsigned ballot(bool condition);
 
 inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global, 16}); }

@@ -57,6 +57,10 @@ class Tile {
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
 
  public:
+  /// From one row, or column, to the next, in elements.
+  static constexpr int row_step = shape.by_rows ? shape.line_stride : 1;
+  static constexpr int column_step = shape.by_rows ? 1 : shape.line_stride;
+
   SIMT_INLINE explicit Tile(char* memory) : data_(reinterpret_cast<T*>(memory)) {}
 
   SIMT_INLINE T& at(int q, int i, int j) {
