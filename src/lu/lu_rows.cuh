@@ -144,7 +144,7 @@ template <typename T, int M, int N, int nrhs, int lanes, bool ragged>
 struct LuAcrossLanes {
   static constexpr int held = ceil_div(M, lanes);
   static constexpr int steps = smaller(M, N);
-  static constexpr int block = N <= 24 ? 4 : 8;  ///< fastest of 4, 8 and 16 at n = 16 and 32 (H200)
+  static constexpr int block = 4;  ///< fastest of 2, 4 and 8 nearly everywhere (H200)
   static constexpr bool shuffles = lanes <= lu_shuffle_lanes;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   static constexpr int buffered = ceil_div(N, per_chunk) * per_chunk;  // of a row in the buffer; right-hand sides follow

@@ -9,7 +9,7 @@ namespace myriad {
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
 /// Up to how many lanes of a matrix pass the rows of pivots by shuffles; more do so through shared memory.
-inline constexpr int lu_shuffle_lanes = 8;
+inline constexpr int lu_shuffle_lanes = 16;
 
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct LuTiny {

@@ -15,33 +15,71 @@ struct LuTinyChoice {
   int n, lanes, registers;
 };
 
-// Fastest of 1 to 32 lanes and several limits of registers at n = 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32:
-// bench/results/NVIDIA-H200/2026-11-21/lu-tuning.json.
-// Single complex follows double, whose matrices are as large.
-inline constexpr std::array lu_tiny_f32{LuTinyChoice{8, 1, 112},  LuTinyChoice{10, 1, 200}, LuTinyChoice{12, 1, 255},
-                                        LuTinyChoice{14, 4, 96},  LuTinyChoice{16, 4, 112}, LuTinyChoice{20, 4, 144},
-                                        LuTinyChoice{24, 8, 112}, LuTinyChoice{28, 16, 96}, LuTinyChoice{32, 8, 168}};
-inline constexpr std::array lu_tiny_f64{LuTinyChoice{4, 1, 80},   LuTinyChoice{8, 1, 168},   LuTinyChoice{10, 4, 104},
-                                        LuTinyChoice{12, 4, 144}, LuTinyChoice{14, 8, 96},   LuTinyChoice{16, 8, 104},
-                                        LuTinyChoice{24, 8, 184}, LuTinyChoice{28, 16, 152}, LuTinyChoice{32, 16, 168}};
-inline constexpr std::array lu_tiny_c64{LuTinyChoice{4, 1, 144},   LuTinyChoice{6, 2, 144},  LuTinyChoice{8, 4, 136},
-                                        LuTinyChoice{10, 4, 255},  LuTinyChoice{12, 8, 168}, LuTinyChoice{16, 16, 136},
-                                        LuTinyChoice{20, 16, 255}, LuTinyChoice{32, 32, 168}};
-inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{8, 1, 144},  LuTinyChoice{12, 1, 255}, LuTinyChoice{16, 4, 144},
-                                                LuTinyChoice{20, 4, 200}, LuTinyChoice{24, 8, 144}, LuTinyChoice{32, 16, 112}};
-inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{4, 1, 80},   LuTinyChoice{8, 1, 200},  LuTinyChoice{12, 4, 144},
-                                                LuTinyChoice{16, 8, 104}, LuTinyChoice{20, 8, 200}, LuTinyChoice{24, 8, 255},
-                                                LuTinyChoice{32, 16, 200}};
-inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{4, 1, 144},   LuTinyChoice{6, 2, 184},  LuTinyChoice{8, 4, 136},
-                                                LuTinyChoice{10, 4, 255},  LuTinyChoice{12, 8, 168}, LuTinyChoice{16, 16, 136},
-                                                LuTinyChoice{20, 16, 255}, LuTinyChoice{32, 32, 255}};
+// Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 2%:
+// bench/results/NVIDIA-H200/2026-11-21/lu-tuning-2.json. What factors and what has determinants is as getrf.
+inline constexpr std::array lu_tiny_factor_f32{
+    LuTinyChoice{5, 1, 80},   LuTinyChoice{6, 1, 96},    LuTinyChoice{8, 1, 112},  LuTinyChoice{9, 1, 144},  LuTinyChoice{11, 1, 200},
+    LuTinyChoice{14, 1, 255}, LuTinyChoice{16, 4, 112},  LuTinyChoice{17, 4, 144}, LuTinyChoice{20, 4, 168}, LuTinyChoice{21, 8, 112},
+    LuTinyChoice{24, 8, 144}, LuTinyChoice{25, 8, 168},  LuTinyChoice{26, 16, 96}, LuTinyChoice{27, 8, 168}, LuTinyChoice{28, 16, 112},
+    LuTinyChoice{29, 8, 168}, LuTinyChoice{30, 16, 112}, LuTinyChoice{31, 8, 200}, LuTinyChoice{32, 16, 112}};
+inline constexpr std::array lu_tiny_factor_f64{
+    LuTinyChoice{3, 1, 80},   LuTinyChoice{4, 1, 96},   LuTinyChoice{5, 1, 112},  LuTinyChoice{6, 1, 144},   LuTinyChoice{7, 1, 200},
+    LuTinyChoice{8, 4, 64},   LuTinyChoice{9, 1, 255},  LuTinyChoice{12, 4, 128}, LuTinyChoice{13, 8, 96},   LuTinyChoice{16, 8, 112},
+    LuTinyChoice{17, 8, 144}, LuTinyChoice{23, 8, 200}, LuTinyChoice{24, 8, 255}, LuTinyChoice{26, 16, 144}, LuTinyChoice{32, 16, 200}};
+inline constexpr std::array lu_tiny_factor_c32{
+    LuTinyChoice{3, 1, 56},   LuTinyChoice{4, 1, 96},   LuTinyChoice{5, 1, 80},    LuTinyChoice{6, 1, 128},  LuTinyChoice{8, 1, 200},
+    LuTinyChoice{10, 1, 255}, LuTinyChoice{12, 4, 144}, LuTinyChoice{14, 8, 96},   LuTinyChoice{16, 8, 112}, LuTinyChoice{17, 8, 168},
+    LuTinyChoice{20, 4, 255}, LuTinyChoice{24, 8, 255}, LuTinyChoice{25, 16, 144}, LuTinyChoice{32, 16, 200}};
+inline constexpr std::array lu_tiny_factor_c64{
+    LuTinyChoice{2, 1, 80},    LuTinyChoice{3, 1, 96},    LuTinyChoice{4, 2, 64},    LuTinyChoice{5, 1, 200},   LuTinyChoice{6, 4, 96},
+    LuTinyChoice{7, 4, 112},   LuTinyChoice{8, 4, 144},   LuTinyChoice{10, 4, 200},  LuTinyChoice{12, 4, 255},  LuTinyChoice{13, 8, 144},
+    LuTinyChoice{16, 8, 200},  LuTinyChoice{17, 32, 112}, LuTinyChoice{18, 16, 200}, LuTinyChoice{19, 32, 112}, LuTinyChoice{21, 32, 144},
+    LuTinyChoice{25, 16, 255}, LuTinyChoice{32, 32, 200}};
+inline constexpr std::array lu_tiny_solve_f32{
+    LuTinyChoice{5, 1, 56},   LuTinyChoice{7, 1, 96},   LuTinyChoice{9, 1, 128},  LuTinyChoice{11, 1, 168}, LuTinyChoice{14, 1, 255},
+    LuTinyChoice{16, 4, 112}, LuTinyChoice{19, 4, 144}, LuTinyChoice{20, 4, 200}, LuTinyChoice{23, 8, 112}, LuTinyChoice{24, 8, 128},
+    LuTinyChoice{25, 8, 200}, LuTinyChoice{26, 16, 96}, LuTinyChoice{31, 8, 168}, LuTinyChoice{32, 16, 112}};
+inline constexpr std::array lu_tiny_solve_f64{
+    LuTinyChoice{3, 1, 56},   LuTinyChoice{4, 1, 96},   LuTinyChoice{5, 1, 112},   LuTinyChoice{6, 1, 144},  LuTinyChoice{7, 1, 200},
+    LuTinyChoice{10, 1, 255}, LuTinyChoice{12, 4, 144}, LuTinyChoice{15, 8, 96},   LuTinyChoice{16, 8, 112}, LuTinyChoice{20, 4, 255},
+    LuTinyChoice{23, 8, 200}, LuTinyChoice{24, 8, 255}, LuTinyChoice{25, 16, 144}, LuTinyChoice{32, 16, 200}};
+inline constexpr std::array lu_tiny_solve_c32{
+    LuTinyChoice{3, 1, 56},   LuTinyChoice{4, 1, 96},    LuTinyChoice{5, 1, 80},   LuTinyChoice{7, 1, 144},  LuTinyChoice{10, 1, 255},
+    LuTinyChoice{11, 4, 112}, LuTinyChoice{12, 4, 128},  LuTinyChoice{16, 8, 112}, LuTinyChoice{19, 4, 255}, LuTinyChoice{21, 8, 200},
+    LuTinyChoice{24, 8, 255}, LuTinyChoice{25, 16, 144}, LuTinyChoice{32, 16, 200}};
+inline constexpr std::array lu_tiny_solve_c64{
+    LuTinyChoice{2, 1, 56},    LuTinyChoice{3, 1, 96},    LuTinyChoice{4, 1, 128},  LuTinyChoice{5, 1, 200},  LuTinyChoice{7, 1, 255},
+    LuTinyChoice{8, 4, 144},   LuTinyChoice{10, 4, 168},  LuTinyChoice{12, 4, 255}, LuTinyChoice{16, 8, 200}, LuTinyChoice{17, 32, 112},
+    LuTinyChoice{18, 16, 200}, LuTinyChoice{26, 32, 144}, LuTinyChoice{32, 32, 200}};
+inline constexpr std::array lu_tiny_inverse_f32{
+    LuTinyChoice{5, 1, 56},   LuTinyChoice{7, 1, 80},   LuTinyChoice{9, 1, 128},   LuTinyChoice{11, 1, 200}, LuTinyChoice{12, 4, 96},
+    LuTinyChoice{13, 4, 112}, LuTinyChoice{15, 8, 64},  LuTinyChoice{16, 8, 80},   LuTinyChoice{17, 4, 128}, LuTinyChoice{20, 4, 168},
+    LuTinyChoice{24, 8, 128}, LuTinyChoice{25, 8, 200}, LuTinyChoice{26, 16, 112}, LuTinyChoice{29, 8, 168}, LuTinyChoice{30, 16, 128},
+    LuTinyChoice{31, 8, 168}, LuTinyChoice{32, 16, 112}};
+inline constexpr std::array lu_tiny_inverse_f64{
+    LuTinyChoice{3, 1, 80},    LuTinyChoice{4, 2, 64},    LuTinyChoice{5, 1, 112},   LuTinyChoice{6, 1, 128},   LuTinyChoice{7, 1, 168},
+    LuTinyChoice{8, 4, 64},    LuTinyChoice{10, 2, 168},  LuTinyChoice{12, 4, 128},  LuTinyChoice{14, 4, 200},  LuTinyChoice{16, 8, 128},
+    LuTinyChoice{21, 8, 200},  LuTinyChoice{24, 8, 255},  LuTinyChoice{27, 16, 168}, LuTinyChoice{28, 16, 255}, LuTinyChoice{29, 16, 168},
+    LuTinyChoice{30, 16, 255}, LuTinyChoice{31, 16, 168}, LuTinyChoice{32, 16, 255}};
+inline constexpr std::array lu_tiny_inverse_c32{
+    LuTinyChoice{3, 1, 80},    LuTinyChoice{4, 1, 64},    LuTinyChoice{5, 1, 112},   LuTinyChoice{6, 1, 128},   LuTinyChoice{7, 2, 112},
+    LuTinyChoice{8, 4, 80},    LuTinyChoice{10, 2, 168},  LuTinyChoice{11, 4, 112},  LuTinyChoice{12, 4, 128},  LuTinyChoice{13, 8, 96},
+    LuTinyChoice{15, 8, 112},  LuTinyChoice{17, 8, 144},  LuTinyChoice{18, 4, 255},  LuTinyChoice{21, 8, 200},  LuTinyChoice{24, 8, 255},
+    LuTinyChoice{27, 16, 168}, LuTinyChoice{28, 16, 255}, LuTinyChoice{29, 16, 168}, LuTinyChoice{30, 16, 255}, LuTinyChoice{31, 16, 200},
+    LuTinyChoice{32, 32, 112}};
+inline constexpr std::array lu_tiny_inverse_c64{
+    LuTinyChoice{2, 1, 80},    LuTinyChoice{3, 1, 96},    LuTinyChoice{4, 2, 80},    LuTinyChoice{5, 1, 200},   LuTinyChoice{6, 2, 144},
+    LuTinyChoice{7, 4, 128},   LuTinyChoice{8, 4, 144},   LuTinyChoice{10, 4, 168},  LuTinyChoice{12, 4, 255},  LuTinyChoice{16, 8, 200},
+    LuTinyChoice{17, 32, 144}, LuTinyChoice{19, 16, 255}, LuTinyChoice{22, 32, 168}, LuTinyChoice{26, 32, 200}, LuTinyChoice{32, 32, 255}};
 
 constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) {
   using Choices = std::span<LuTinyChoice const>;
-  bool const inverse = job == LuJob::inverse;
-  if (dtype == Dtype::c64) return inverse ? Choices(lu_tiny_inverse_c64) : Choices(lu_tiny_c64);
-  if (dtype == Dtype::f32) return inverse ? Choices(lu_tiny_inverse_f32) : Choices(lu_tiny_f32);
-  return inverse ? Choices(lu_tiny_inverse_f64) : Choices(lu_tiny_f64);
+  auto const of = [&](auto const& f32, auto const& f64, auto const& c32, auto const& c64) {
+    return dtype == Dtype::f32 ? Choices(f32) : dtype == Dtype::f64 ? Choices(f64) : dtype == Dtype::c32 ? Choices(c32) : Choices(c64);
+  };
+  if (job == LuJob::solve) return of(lu_tiny_solve_f32, lu_tiny_solve_f64, lu_tiny_solve_c32, lu_tiny_solve_c64);
+  if (job == LuJob::inverse) return of(lu_tiny_inverse_f32, lu_tiny_inverse_f64, lu_tiny_inverse_c32, lu_tiny_inverse_c64);
+  return of(lu_tiny_factor_f32, lu_tiny_factor_f64, lu_tiny_factor_c32, lu_tiny_factor_c64);
 }
 
 /// The kernel for m-by-n matrices, as if all batches were packed by columns.
