@@ -33,9 +33,7 @@ void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) 
     c.x = c.nrhs == 0 ? simt::Layout::columns : layout_of(args.x);
   }
   if (args.pivots.given() && layout_of(args.pivots) != simt::Layout::packed_columns) c.pivots = simt::Layout::columns;
-  int const threads = c.threads();
-  c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved || c.result == simt::Layout::interleaved, sizeof(T));
-  c.blocks_per_sm = std::max(1, c.blocks_per_sm * threads / c.threads());
+  if (c.a == simt::Layout::interleaved || c.result == simt::Layout::interleaved) c = lu_tiny_interleaved(c, sizeof(T));
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("lu/lu_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(queue, kernel,
          {.blocks = (args.a.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = LuTinyMemory(sizeof(T), c).bytes},

@@ -119,16 +119,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
           int const i = lu.row(r);
           int const from = order[q * C.m + i];
           bool const real = q < active && (!C.ragged() || i < args.result.rows_of(b));
-          auto const column_of = [&](int j) {
-            if constexpr (C.result == Layout::packed_columns)
-              return args.result.data + b * (C.m * C.n) + (i + j * C.m);
-            else
-              return args.result.at(b, i, j);
-          };
+          constexpr bool packed = C.result == Layout::packed_columns;
+          T* const row = !real ? nullptr : packed ? args.result.data + b * (C.m * C.n) + i : args.result.at(b, i, 0);
+          Index const right = !real || packed ? C.m : args.result.col_stride_of(b);
           int const columns = !real ? 0 : C.ragged() ? args.result.cols_of(b) : C.n;
           SIMT_UNROLL
           for (int j = 0; j < C.n; ++j)
-            if (j < columns) *column_of(j) = conjugate_if(args.result.conjugated, a.at(q, from, j));
+            if (j < columns) row[j * right] = conjugate_if(args.result.conjugated, a.at(q, from, j));
         } else {
           SIMT_UNROLL
           for (int j = 0; j < C.n; ++j) a.at(q, lu.position(r), j) = conjugate_if(args.result.conjugated, lu.at(r, j));

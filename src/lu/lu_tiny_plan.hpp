@@ -7,6 +7,7 @@
 
 #include "lu/lu_tiny_config.cuh"
 #include "myriad/types.hpp"
+#include "runtime/tiny.hpp"
 
 namespace myriad {
 
@@ -100,6 +101,21 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .b = packed,
           .x = packed,
           .pivots = packed};
+}
+
+/// The same for interleaved batches: one lane to a matrix as far as its registers go, so that a block's matrices are neighbours in longer
+/// rows of memory; else more matrices to a block.
+constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
+  int const planned = c.threads();
+  if (c.n * (c.m + c.nrhs) * element_bytes / 4 <= 170) {
+    c.lanes = 1;
+    c.matrices = 64;
+    c.blocks_per_sm = 4;
+  } else {
+    c.matrices = gpu::matrices_of_block(c.matrices, true, element_bytes);
+    c.blocks_per_sm = std::max(1, c.blocks_per_sm * planned / c.threads());
+  }
+  return c;
 }
 
 }  // namespace myriad

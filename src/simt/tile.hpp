@@ -150,15 +150,24 @@ class Tile {
         use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
       }
     } else {
+      // A team of threads to a matrix, whose place is then looked up once per thread.
+      constexpr int team = elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;
+      constexpr int teams = threads / team;
+      static_assert(threads % team == 0);
       SIMT_UNROLL
-      for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
-        unsigned const e = static_cast<unsigned>(thread_index() + step * threads);
-        int const q = static_cast<int>(e / elements);
+      for (int round = 0; round < ceil_div(matrices, teams); ++round) {
+        int const q = thread_index() / team + round * teams;
         if (q >= active) continue;
-        int const i = static_cast<int>(is_by_rows(layout) ? e % elements / N : e % elements % M);
-        int const j = static_cast<int>(is_by_rows(layout) ? e % elements % N : e % elements / M);
-        bool const real = i < batch.rows_of(first + q) && j < batch.cols_of(first + q);
-        use(q, i, j, real, batch.at(first + q, i, j));
+        U* const matrix = batch.at(first + q, 0, 0);
+        Index const down = batch.row_stride_of(first + q), right = batch.col_stride_of(first + q);
+        int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
+        SIMT_UNROLL
+        for (int step = 0; step < ceil_div(elements, team); ++step) {
+          int const e = thread_index() % team + step * team;
+          if (elements % team != 0 && e >= elements) continue;
+          int const i = is_by_rows(layout) ? e / N : e % M, j = is_by_rows(layout) ? e % N : e / M;
+          use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
+        }
       }
     }
   }

@@ -10,7 +10,6 @@
 
 #include "lu/lu_tiny_plan.hpp"
 #include "myriad/myriad.hpp"
-#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "stored.hpp"
 
@@ -25,7 +24,7 @@ constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   bool const solves = job == LuJob::solve || job == LuJob::solve_and_factor;
   LuTiny c = lu_tiny_plan(job, dtype_of<T>, m, n, solves ? 1 + n % 3 : 0);
   c.a = c.result = c.b = c.x = layout;
-  c.matrices = gpu::matrices_of_block(c.matrices, layout == Layout::interleaved, sizeof(T));
+  if (layout == Layout::interleaved) c = lu_tiny_interleaved(c, sizeof(T));
   return c;
 }
 
