@@ -5,6 +5,7 @@
 #define SIMT_KERNEL __global__
 #define SIMT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define SIMT_UNROLL _Pragma("unroll")
+#define SIMT_UNROLL_BY_8 _Pragma("unroll 8")
 #define SIMT_LOOP _Pragma("unroll 1")
 
 namespace myriad::simt {
@@ -42,6 +43,12 @@ __device__ __forceinline__ T shuffle(T value, int source) {
 __device__ __forceinline__ unsigned largest_of_warp(unsigned value) { return __reduce_max_sync(0xffffffffu, value); }
 /// Bit l is set where `condition` holds in lane l.
 __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
+
+/// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
+__device__ __forceinline__ long long unknown(long long x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
 
 /// Starts a copy of 16 bytes from global to shared memory, both aligned to 16 bytes; complete after wait_copies and a barrier.
 __device__ __forceinline__ void copy_async_16(void* to_shared, void const* from_global) {

@@ -17,6 +17,7 @@
 #define SIMT_KERNEL
 #define SIMT_BOUNDS(threads, blocks)
 #define SIMT_UNROLL
+#define SIMT_UNROLL_BY_8
 #define SIMT_LOOP
 
 namespace myriad::simt {
@@ -86,6 +87,8 @@ inline unsigned largest_of_warp(unsigned value) {
   return value;
 }
 unsigned ballot(bool condition);
+
+inline long long unknown(long long x) { return x; }
 
 inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global, 16}); }
 template <typename T>

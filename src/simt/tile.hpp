@@ -140,9 +140,9 @@ class Tile {
       int const q = thread_index() % matrices;
       if (q >= active) return;
       U* const matrix = batch.at(first + q, 0, 0);
-      Index const down = batch.row_stride_of(first + q), right = batch.col_stride_of(first + q);
+      Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
       int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
-      SIMT_UNROLL
+      SIMT_UNROLL_BY_8
       for (int step = 0; step < ceil_div(elements, apart); ++step) {
         int const e = thread_index() / matrices + step * apart;
         if (elements % apart != 0 && e >= elements) continue;
@@ -154,14 +154,14 @@ class Tile {
       constexpr int team = elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;
       constexpr int teams = threads / team;
       static_assert(threads % team == 0);
-      SIMT_UNROLL
+      SIMT_LOOP
       for (int round = 0; round < ceil_div(matrices, teams); ++round) {
         int const q = thread_index() / team + round * teams;
         if (q >= active) continue;
         U* const matrix = batch.at(first + q, 0, 0);
-        Index const down = batch.row_stride_of(first + q), right = batch.col_stride_of(first + q);
+        Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
         int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
-        SIMT_UNROLL
+        SIMT_UNROLL_BY_8
         for (int step = 0; step < ceil_div(elements, team); ++step) {
           int const e = thread_index() % team + step * team;
           if (elements % team != 0 && e >= elements) continue;
