@@ -295,7 +295,7 @@ std::vector<Placed> Streamer::State::place(std::span<UntypedOperand const> opera
   return out;
 }
 
-/// Copies the operands of which one matrix serves all, and has every lane come after that.
+/// Copies the operands of which one matrix serves all. They are there when it returns.
 void Streamer::State::copy_shared(std::vector<Placed>& operands, std::int64_t count, StreamReport& report) {
   std::int64_t bytes = 0;
   for (Placed& o : operands)
@@ -309,7 +309,7 @@ void Streamer::State::copy_shared(std::vector<Placed>& operands, std::int64_t co
     shared = {};
     shared = DeviceArray<char>(first, bytes);
   }
-  PinnedArray<char> const staging(first, bytes);  // goes when this returns, and waits for the copies
+  PinnedArray<char> const staging(first, bytes);
   for (Placed& o : operands)
     if (o.packing.shared()) {
       char* const at = shared.data() + o.device_offset;
@@ -321,9 +321,7 @@ void Streamer::State::copy_shared(std::vector<Placed>& operands, std::int64_t co
       report.bytes_in += size;
       report.bytes_staged += size;
     }
-  Event copied(first);
-  copied.record();
-  for (Lane& lane : lanes) copied.hold(lane.queue);
+  first.wait();  // once, so that the lanes need not wait for one another
 }
 
 void Streamer::State::pipeline(std::vector<Placed>& operands, std::vector<Chunk> const& chunks, Work const& work, StreamReport& report) {

@@ -338,7 +338,6 @@ TEST_F(Streams, NothingIsUnderWayAfterAnError) {
     bad_chunk = bad;
     what = [] { throw std::domain_error("of the caller"); };
     EXPECT_THROW(run(), std::domain_error);
-    std::vector<double> const after(pinned.begin(), pinned.end());
     what = [&] { fake->fail_launch = 719; };
     EXPECT_THROW(run(), GpuError);
     what = [&] { fake->fail_copy = 700; };
@@ -349,6 +348,14 @@ TEST_F(Streams, NothingIsUnderWayAfterAnError) {
     run();
     EXPECT_EQ(x, std::vector<double>(many, 3));
   }
+  // What was enqueued before the error does not come later.
+  bad_chunk = 20;
+  what = [] { throw std::domain_error("of the caller"); };
+  EXPECT_THROW(run(), std::domain_error);
+  std::fill(pinned.begin(), pinned.end(), -1);
+  streamer = Streamer(*queue, {.chunk_bytes = 512});
+  EXPECT_EQ(std::vector<double>(pinned.begin(), pinned.end()), std::vector<double>(many, -1));
+
   Streamer fresh(*queue, {.chunk_bytes = 512});
   auto const once = [&](Streamer& s) {
     s.run(in(vectors(a.data(), 1, many)), out(vectors(x.data(), 1, many)),
