@@ -95,6 +95,7 @@ void run_until(StreamHandle stream, long long given) {
     auto const operation = std::move(stream->pending.front());
     stream->pending.pop_front();
     operation();
+    --fake.pending;
   }
 }
 void run_all(StreamHandle stream) { run_until(stream, INT64_MAX); }
@@ -105,6 +106,7 @@ void enqueue(StreamHandle stream, std::function<void()> operation) {
     return;
   }
   ++stream->given;
+  ++fake.pending;
   stream->pending.push_back(std::move(operation));
   if (!fake.lazy) run_all(stream);
 }
