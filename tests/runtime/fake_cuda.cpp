@@ -376,7 +376,11 @@ FAKE Result cuMemcpyAsync(Address to, Address from, std::size_t bytes, StreamHan
   });
   return Result::success;
 }
-FAKE Result cuMemsetD8Async(Address, unsigned char, std::size_t, StreamHandle) { return Result::success; }
+FAKE Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, StreamHandle stream) {
+  if (!current()) return misuse(invalid_context);
+  enqueue(stream, [to, value, bytes] { std::memset(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), value, bytes); });
+  return Result::success;
+}
 FAKE Result cuPointerGetAttribute(void* value, PointerAttribute attribute, Address address) {
   if (!current()) return misuse(invalid_context);
   std::scoped_lock const lock(mutex);
