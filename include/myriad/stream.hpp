@@ -80,7 +80,8 @@ struct HostLink {
   }
 };
 
-/// Measures the link to the queue's GPU, once per process and GPU: some 50 ms with nothing else on the link. Throws Unavailable on the CPU.
+/// Measures the link to the queue's GPU, once per process and GPU, by a few copies of 32 MiB; nothing else should be on the link then.
+/// Throws Unavailable on the CPU.
 MYRIAD_API HostLink host_link(Queue& queue);
 
 struct StreamReport {
@@ -163,7 +164,7 @@ struct StreamArgumentOf<StreamOperand<Argument>> {
 }  // namespace detail
 
 /// Streams batches through a GPU, again and again with the same memory: three chunks on the GPU, and pinned memory for what is not pinned
-/// itself. One thread at a time. The queue outlives it.
+/// itself. One thread at a time. The queue outlives it and stays where it is.
 class MYRIAD_API Streamer {
  public:
   /// Takes no memory yet. Throws BadArgument for a negative chunk size.
