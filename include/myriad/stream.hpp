@@ -197,9 +197,11 @@ class MYRIAD_API Streamer {
     (std::make_index_sequence<last>{});
   }
 
- private:
+  /// run() for operands whose types are known at run time only: for bindings.
   using Work = std::function<void(Queue&, std::span<Batch<char> const>)>;
+  StreamReport run_untyped(std::span<detail::UntypedOperand const> operands, Work const& work);
 
+ private:
   template <typename... Argument, typename F>
   StreamReport run_as(F& work, StreamOperand<Argument> const&... operands) {
     static_assert(std::invocable<F&, Queue&, Argument...>, "work takes a Queue& and what each operand stands for");
@@ -209,8 +211,6 @@ class MYRIAD_API Streamer {
       (std::index_sequence_for<Argument...>{});
     });
   }
-
-  StreamReport run_untyped(std::span<detail::UntypedOperand const> operands, Work const& work);
 
   struct State;
   std::unique_ptr<State> state_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "myriad/memory.hpp"
+#include "myriad/myriad.h"
 #include "myriad/myriad.hpp"
 #include "on_fake.hpp"
 
@@ -124,9 +125,20 @@ std::vector<Layout> even_layouts() {
         return host;
       }};
 }
+/// The same sizes at equal distances.
+Host ragged_at_equal_distances() {
+  Host host = ragged("ragged at equal distances", false, 0);
+  host.pointers.clear();
+  host.batch.pointers = nullptr;
+  host.batch.col_strides = nullptr;
+  host.batch.data = host.memory.data();
+  host.batch.col_stride = m + 1;
+  host.batch.batch_stride = 40;
+  return host;
+}
+
 std::vector<Layout> ragged_layouts() {
-  return {[] { return ragged("ragged", false, 0); }, [] { return ragged("ragged, row-major", true, 0); },
-          [] { return ragged("ragged, block", false, 1); }};
+  return {[] { return ragged("ragged", false, 0); }, [] { return ragged("ragged, row-major", true, 0); }, ragged_at_equal_distances};
 }
 
 class Streams : public test::OnFake {
@@ -199,10 +211,10 @@ TEST_F(Streams, RaggedMatrices) {
   Batch<double const> for_all = batch(b.data(), 1, 1, {.count = count});
   for_all.batch_stride = 0;
   for (std::int64_t const chunk : {1, 1000, 5000})
-    for (std::size_t k = 0; k < 3; ++k) {
-      // sizes have to agree: what a block leaves out is left out on both sides
-      check(ragged_layouts()[k](), ragged_layouts()[k](), for_all, 4, chunk);
-      check(ragged_layouts()[k % 2](), ragged_layouts()[1 - k % 2](), for_all, 4, chunk);
+    for (Layout const& a : ragged_layouts()) {
+      for (Layout const& x : ragged_layouts()) check(a(), x(), for_all, 4, chunk);
+      // of blocks what the offset leaves
+      check(ragged("block", false, 1), ragged("row-major block", true, 1), for_all, 4, chunk);
     }
 }
 
@@ -452,6 +464,43 @@ TEST_F(Streams, OneProgramForBothBackends) {
   EXPECT_EQ(report.chunks, 1);
   EXPECT_EQ(report.bytes_in, 0);
   EXPECT_THROW(host_link(cpu), Unavailable);
+}
+
+TEST_F(Streams, InC) {
+  myriad_queue* c = nullptr;
+  ASSERT_EQ(myriad_queue_create(&c, MYRIAD_GPU, 2), MYRIAD_OK);
+  std::vector<double> a(4 * count), x(4 * count);
+  std::iota(a.begin(), a.end(), 0);
+  myriad_operand const operands[] = {{myriad_strided(MYRIAD_F64, 2, 2, a.data(), 2, 4, count), MYRIAD_IN},
+                                     {myriad_strided(MYRIAD_C64, 2, 1, x.data(), 2, 2, count), MYRIAD_OUT}};
+  struct User {
+    myriad_queue* outside;
+    int calls, bad_call;
+  } user{c, 0, -1};
+  auto const work = [](myriad_queue* q, myriad_batch const* arguments, void* of_user) {
+    auto& u = *static_cast<User*>(of_user);
+    EXPECT_NE(q, u.outside);
+    EXPECT_EQ(myriad_queue_backend(q), MYRIAD_GPU);
+    EXPECT_EQ(arguments[1].dtype, MYRIAD_C64);
+    if (u.calls++ == u.bad_call) return myriad_copy(q, nullptr, 1, nullptr);
+    return myriad_copy(q, arguments[0].data, arguments[0].count * 32, arguments[1].data);
+  };
+  myriad_stream_report report;
+  EXPECT_EQ(myriad_stream(c, 640, operands, 2, work, &user, &report), MYRIAD_OK);
+  EXPECT_EQ(x, a);
+  EXPECT_EQ(user.calls, 11);
+  EXPECT_EQ(report.chunks, 11);
+  EXPECT_EQ(report.bytes_in, count * 32);
+  EXPECT_EQ(report.bytes_staged, count * 64);
+  user = {c, 0, 4};
+  EXPECT_EQ(myriad_stream(c, 640, operands, 2, work, &user, &report), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(user.calls, 5);
+  EXPECT_EQ(report.chunks, 0);
+  EXPECT_STREQ(myriad_last_error(c), "copy: argument 2 (from) is a null pointer");
+  EXPECT_EQ(fake->pending, 0);
+  user = {c, 0, -1};
+  EXPECT_EQ(myriad_stream(c, 640, operands, 2, work, &user, nullptr), MYRIAD_OK);
+  myriad_queue_destroy(c);
 }
 
 TEST_F(Streams, MeasuresTheLinkOnce) {
