@@ -452,13 +452,14 @@ TEST_F(Streams, PreparesAndRefusesACapture) {
   EXPECT_EQ(calls, 1);
 }
 
+void solve_chunk(Queue& q, Batch<double const> a, Batch<double const> b, Batch<double> x, int* info) { solve<double>(q, a, b, x, info); }
+
 TEST_F(Streams, OneProgramForBothBackends) {
   Queue cpu({.backend = Backend::cpu, .threads = 2});
   std::vector<double> a{2, 0, 0, 4, 1, 0, 0, 8}, b{2, 4, 3, 8}, x(4);
   std::vector<int> info(2, -1);
   StreamReport const report = stream(cpu, {}, in(batch(a.data(), 2, 2, {.count = 2})), in(batch(b.data(), 2, 1, {.count = 2})),
-                                     out(batch(x.data(), 2, 1, {.count = 2})), out(info.data()),
-                                     [](Queue& q, auto da, auto db, auto dx, int* i) { solve<double>(q, da, db, dx, i); });
+                                     out(batch(x.data(), 2, 1, {.count = 2})), out(info.data()), solve_chunk);
   EXPECT_EQ(x, (std::vector<double>{1, 1, 3, 1}));
   EXPECT_EQ(info, (std::vector<int>{0, 0}));
   EXPECT_EQ(report.chunks, 1);
