@@ -560,7 +560,7 @@ TEST_F(Myriad, OverflowIsAFailureAndLogAvoidsIt) {
   Outcome const outcome = run({"det", "/a.npy", "-o", "/d.npy"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.err.find("overflows; --log"), std::string::npos) << outcome.err;
-  expect_good(run({"det", "/s.npy", "-o", "/d.npy", "--log"}));
+  expect_good(run({"det", "/a.npy", "-o", "/d.npy", "--log"}));
   save<double>("s.npy", {2, 2}, {1, 1, 1, 1});
   expect_good(run({"det", "/s.npy", "-o", "/d.npy", "--log"}));
   EXPECT_EQ(load("d.npy")[0], 0);
