@@ -120,9 +120,13 @@ std::vector<Chunk> divide(std::vector<Placed> const& operands, std::int64_t coun
     return sum;
   };
   if (std::none_of(operands.begin(), operands.end(), [](Placed const& o) { return o.packing.ragged(); })) {
-    std::int64_t const most = std::clamp<std::int64_t>(bytes / std::max<std::int64_t>(bytes_of(0), 1), 1, count);
+    std::int64_t const fitting = std::max<std::int64_t>(bytes / std::max<std::int64_t>(bytes_of(0), 1), 1);
+    if (fitting >= count) return {{0, count}};
+    // Many at a time are a multiple of 32, so that rows of interleaved matrices begin at whole lines of memory.
+    std::int64_t const unit = fitting >= 32 ? 32 : 1;
+    std::int64_t const most = fitting / unit * unit;
     std::int64_t const number = (count + most - 1) / most;
-    std::int64_t const step = (count + number - 1) / number;
+    std::int64_t const step = ((count + number - 1) / number + unit - 1) / unit * unit;
     for (std::int64_t first = 0; first < count; first += step) chunks.push_back({first, std::min(step, count - first)});
     return chunks;
   }
