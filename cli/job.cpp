@@ -91,7 +91,11 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
                            "finite (NaN or "
                            "infinity in the input, or overflow)"))
         ->type_name("FILE");
-  app.add_option("--backend", options.backend, wrapped("Where to compute: auto or cpu, which are the same until the program can use a GPU"))
+  app.add_option(
+         "--backend", options.backend,
+         wrapped(
+             "Where to compute: cpu; gpu, the first GPU, through which matrices of up to 32 rows and columns stream; auto, which is cpu "
+             "as long as not every command has kernels"))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--threads", options.threads, wrapped("CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores"))
@@ -125,13 +129,13 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
 
 namespace {
 
-/// A queue, or an error in the words of the command line.
-Queue open_queue(Options const& options) {
+/// The GPU of --backend, if it is to be one; an error in the words of the command line.
+std::optional<Queue> open_gpu(Options const& options) {
   Backend const backend = parse_backend(options.backend);
-  if (backend == Backend::gpu)
-    throw UsageError("--backend gpu: the program computes on the CPU so far; programs of your own can have queues on a GPU (docs/gpu.md)");
+  if (backend == Backend::cpu) return std::nullopt;
   try {
-    return Queue({.backend = backend, .threads = options.threads});
+    Queue queue({.backend = backend, .threads = options.threads});
+    return queue.backend() == Backend::gpu ? std::optional(std::move(queue)) : std::nullopt;
   } catch (Unavailable const& reason) {
     throw UsageError(fmt::format("--backend {}: {} (see myriad info)", options.backend, reason.what()));
   }
@@ -140,7 +144,12 @@ Queue open_queue(Options const& options) {
 }  // namespace
 
 Job::Job(std::string command, std::string verb, Options const& options)
-    : command_(std::move(command)), verb_(std::move(verb)), options_(options), queue_(open_queue(options)) {
+    : command_(std::move(command)),
+      verb_(std::move(verb)),
+      options_(options),
+      host_({.backend = Backend::cpu, .threads = options.threads}),
+      gpu_(open_gpu(options)),
+      streamer_(gpu_ ? *gpu_ : host_) {
   if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
 }
 
@@ -197,13 +206,20 @@ void Job::clear_progress() {
   bar_ = false;
 }
 
+void Job::count(StreamReport const& report) {
+  computed_.bytes_in += report.bytes_in;
+  computed_.bytes_out += report.bytes_out;
+  computed_.seconds += report.seconds;
+}
+
 int Job::finish() {
-  double const seconds = seconds_of(Clock::now() - start_), compute = seconds_of(compute_);
+  double const seconds = seconds_of(Clock::now() - start_);
   clear_progress();
+  if (gpu_ && computed_.bytes_in + computed_.bytes_out > 0) link_ = host_link(*gpu_);
   if (options_.json)
-    print_json(seconds, compute);
+    print_json(seconds);
   else
-    print_summary(seconds, compute);
+    print_summary(seconds);
   std::fflush(stdout);
   if (failed_ == 0) return exit_good;
 
@@ -215,19 +231,28 @@ int Job::finish() {
   return exit_failed_matrices;
 }
 
-void Job::print_summary(double seconds, double compute) const {
+void Job::print_summary(double seconds) const {
   fmt::print("{} {}, {}, in {}", verb_, what_, io::name_of(dtype_), duration(seconds));
-  if (compute > 0 && count_ > 0)
-    fmt::print("; computing took {} ({} a second) on {} with {} thread{}", duration(compute), rate(static_cast<double>(count_) / compute),
-               name_of(queue_.backend()), queue_.threads(), queue_.threads() == 1 ? "" : "s");
+  if (double const compute = computed_.seconds; compute > 0 && count_ > 0) {
+    fmt::print("; computing took {} ({} a second) on ", duration(compute), rate(static_cast<double>(count_) / compute));
+    if (gpu_)
+      fmt::print("gpu, {}", gpu_->device().name);
+    else
+      fmt::print("cpu with {} thread{}", host_.threads(), host_.threads() == 1 ? "" : "s");
+  }
   fmt::print("\n");
+  if (link_)
+    fmt::print("{:.3g} GB to the GPU and {:.3g} GB back at {:.3g} GB/s, {:.0f}% of what the link was measured to do\n",
+               static_cast<double>(computed_.bytes_in) * 1e-9, static_cast<double>(computed_.bytes_out) * 1e-9, computed_.rate() * 1e-9,
+               100 * computed_.share_of(*link_));
   if (worst_) fmt::print("worst backward error {:.2e}, {}\n", *worst_, label(worst_matrix_));
 }
 
-void Job::print_json(double seconds, double compute) const {
+void Job::print_json(double seconds) const {
   using json = nlohmann::ordered_json;  // in the order in which they are given
   // JSON has no NaN and no infinity.
   auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); };
+  double const compute = computed_.seconds;
   json inputs = json::array();
   for (io::Source const* source : inputs_) inputs.push_back(source->name());
   json failures = json::array();
@@ -244,13 +269,21 @@ void Job::print_json(double seconds, double compute) const {
                {"rows", inputs_.empty() ? 0 : inputs_[0]->rows()},
                {"cols", inputs_.empty() ? 0 : inputs_[0]->cols()},
                {"ragged", !inputs_.empty() && inputs_[0]->ragged()},
-               {"backend", name_of(queue_.backend())},
-               {"threads", queue_.threads()},
+               {"backend", name_of(gpu_ ? Backend::gpu : Backend::cpu)},
+               {"threads", host_.threads()},
                {"seconds", seconds},
                {"compute_seconds", compute},
                {"matrices_per_second", compute > 0 ? number(static_cast<double>(count_) / compute) : json(nullptr)},
                {"failed", failed_},
                {"failures", failures}};
+  if (gpu_) summary["device"] = gpu_->device().name;
+  if (link_) {
+    summary["bytes_to_device"] = computed_.bytes_in;
+    summary["bytes_to_host"] = computed_.bytes_out;
+    summary["bytes_per_second"] = number(computed_.rate());
+    summary["link"] = {{"to_device", number(link_->to_device)}, {"to_host", number(link_->to_host)}, {"both", number(link_->both)}};
+    summary["share_of_link"] = number(computed_.share_of(*link_));
+  }
   if (worst_) {
     summary["worst_backward_error"] = number(*worst_);
     summary["worst_matrix"] = worst_matrix_;

@@ -11,8 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "command.hpp"
 #include "io/source.hpp"
+#include "myriad/error.hpp"
 #include "myriad/queue.hpp"
+#include "myriad/stream.hpp"
 #include "myriad/types.hpp"
 
 namespace myriad::cli {
@@ -56,20 +59,27 @@ void add_options(CLI::App& app, Options& options, Offers const& offers);
 class Job {
  public:
   Job(std::string command, std::string verb, Options const& options);
+  Job(Job const&) = delete;
+  Job& operator=(Job const&) = delete;
 
   [[nodiscard]] Options const& options() const { return options_; }
-  [[nodiscard]] Queue& queue() { return queue_; }
+  /// Of the CPU: for what is done beside the routines that the command is about, checks above all.
+  [[nodiscard]] Queue& queue() { return host_; }
 
   /// The inputs, the first of which names the matrices, and what the summary says of them.
   void describe(std::vector<io::Source const*> inputs, std::int64_t count, std::string what, Dtype dtype);
 
-  /// Runs work of the library and counts the time it takes.
-  template <typename F>
-  void timed(F&& work) {
-    auto const start = Clock::now();
-    work();
-    queue_.wait();
-    compute_ += Clock::now() - start;
+  /// compute(operands..., work) calls work(queue, arguments...), as Streamer::run does, where --backend says, and counts the time it takes.
+  template <typename... Arguments>
+  void compute(Arguments&&... operands_and_work) {
+    try {
+      // Kernels are loaded first: what that takes says nothing of computing.
+      if (gpu_) gpu_->prepare([&] { streamer_.run(operands_and_work...); });
+      count(streamer_.run(operands_and_work...));
+    } catch (Unavailable const& reason) {
+      if (gpu_) throw UsageError(std::string("--backend gpu: ") + reason.what());
+      throw;
+    }
   }
 
   /// Matrix b failed. `reason` is only called for the few that are listed.
@@ -91,13 +101,18 @@ class Job {
 
   [[nodiscard]] std::string label(std::int64_t b) const;
   [[nodiscard]] std::string file_of(std::int64_t b) const;
-  void print_summary(double seconds, double compute) const;
-  void print_json(double seconds, double compute) const;
+  void count(StreamReport const& report);
+  void print_summary(double seconds) const;
+  void print_json(double seconds) const;
   void clear_progress();
 
   std::string command_, verb_;
   Options options_;
-  Queue queue_;
+  Queue host_;
+  std::optional<Queue> gpu_;  ///< with --backend gpu
+  Streamer streamer_;
+  StreamReport computed_;         ///< sums over all calls
+  std::optional<HostLink> link_;  ///< where bytes went over it
   std::vector<io::Source const*> inputs_;
   std::string what_;
   Dtype dtype_ = Dtype::f64;
@@ -107,7 +122,6 @@ class Job {
   std::optional<double> worst_;  ///< NaN where one of the errors is
   std::int64_t worst_matrix_ = -1;
   Clock::time_point start_ = Clock::now();
-  Clock::duration compute_{};
   Clock::time_point drawn_{};
   bool bar_ = false;  ///< a progress bar stands on the terminal
 };

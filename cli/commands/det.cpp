@@ -58,12 +58,11 @@ int run(DetOptions const& options, Job& job, io::Source const& source) {
     info.assign(size, 0);
     values.resize(size);
     logarithms.resize(options.log ? size : 0);
-    job.timed([&] {
-      if (options.log)
-        logdet<T>(job.queue(), a.view, values.data(), logarithms.data());
-      else
-        det<T>(job.queue(), a.view, values.data());
-    });
+    if (options.log)
+      job.compute(in(a.view), out(values.data()), out(logarithms.data()),
+                  [](Queue& q, auto matrices, T* sign, Real<T>* logabs) { logdet<T>(q, matrices, sign, logabs); });
+    else
+      job.compute(in(a.view), out(values.data()), [](Queue& q, auto matrices, T* determinants) { det<T>(q, matrices, determinants); });
     for (std::size_t m = 0; m < size; ++m) {
       // log |det| of a singular matrix is -infinity, as it is for NumPy.
       bool const bad = options.log

@@ -48,7 +48,8 @@ struct Lu {
       info.assign(static_cast<std::size_t>(count), 0);
       pivots.resize(sizes_like(
           lu.sizes(), [&](std::int64_t m) { return steps(first + m); }, one));
-      job.timed([&] { getrf<T>(job.queue(), lu.batch(), pivots.batch(), info.data()); });
+      job.compute(in_out(lu.batch()), out(pivots.batch()), out(info.data()),
+                  [](Queue& q, auto matrices, auto ipiv, int* i) { getrf<T>(q, matrices, ipiv, i); });
       Matrices<T> const* const result = &lu;
       judge<T>(job, first, count, info.data(), {&result, 1}, inputs,
                [](int i) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero; the factors are complete", i); });
@@ -95,7 +96,7 @@ struct Cholesky {
           auto& [a] = operands;
           Matrices<T>& l = a.work;
           info.assign(static_cast<std::size_t>(count), 0);
-          job.timed([&] { potrf<T>(job.queue(), Uplo::lower, l.batch(), info.data()); });
+          job.compute(in_out(l.batch()), out(info.data()), [](Queue& q, auto matrices, int* i) { potrf<T>(q, Uplo::lower, matrices, i); });
           for_each_matrix(job.queue(), count, [&](std::int64_t m) {
             std::int64_t const size = l.sizes().rows_of(m);
             for (std::int64_t i = 0; i < size; ++i) std::fill_n(l.matrix(m) + i * size + i + 1, size - i - 1, T(0));
@@ -156,7 +157,7 @@ struct Qr {
       q.resize(sizes_like(
           factors.sizes(), [&](std::int64_t m) { return rows(first + m); }, k));
       r.resize(sizes_like(factors.sizes(), k, [&](std::int64_t m) { return cols(first + m); }));
-      job.timed([&] { geqrf<T>(queue, factors.batch(), tau.batch()); });
+      job.compute(in_out(factors.batch()), out(tau.batch()), [](Queue& q, auto matrices, auto t) { geqrf<T>(q, matrices, t); });
       for_each_matrix(queue, count, [&](std::int64_t b) {
         std::int64_t const m = rows(first + b), n = cols(first + b), s = k(b);
         T const* const f = factors.matrix(b);
@@ -166,7 +167,7 @@ struct Qr {
           std::copy_n(f + i * n + i, n - i, r.matrix(b) + i * n + i);
         }
       });
-      job.timed([&] { orgqr<T>(queue, q.batch(), tau.batch()); });
+      job.compute(in_out(q.batch()), in(tau.batch()), [](Queue& where, auto matrices, auto t) { orgqr<T>(where, matrices, t); });
       std::array<Matrices<T> const*, 2> const results{&q, &r};
       judge<T>(job, first, count, info.data(), results, inputs, {}, "the result is not finite: overflow");
       if (options.verify) verify_qr(job, first, count, a.view, q, r, info.data());

@@ -47,16 +47,18 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
       row_scales.resize(sizes_like(
           x->sizes(), [&](std::int64_t m) { return x->sizes().rows_of(m); }, one));
       col_scales.resize(row_scales.sizes());
-      job.timed([&] {
-        // (R A C)^-1 = C^-1 A^-1 R^-1, so A^-1 = C (R A C)^-1 R.
-        geequ<T>(queue, x->batch(), row_scales.batch(), col_scales.batch(), nullptr, nullptr, nullptr, nullptr);
-        laqge<T>(queue, x->batch(), row_scales.batch(), col_scales.batch());
-        inverse<T>(queue, x->batch(), x->batch(), info.data());
-        laqge<T>(queue, x->batch(), col_scales.batch(), row_scales.batch());
-      });
+      job.compute(in_out(x->batch()), out(row_scales.batch()), out(col_scales.batch()), out(info.data()),
+                  [](Queue& q, auto matrices, auto r, auto c, int* i) {
+                    // (R A C)^-1 = C^-1 A^-1 R^-1, so A^-1 = C (R A C)^-1 R.
+                    geequ<T>(q, matrices, r, c, nullptr, nullptr, nullptr, nullptr);
+                    laqge<T>(q, matrices, r, c);
+                    inverse<T>(q, matrices, matrices, i);
+                    laqge<T>(q, matrices, c, r);
+                  });
     } else {
       storage.resize(sizes_of(a.view));
-      job.timed([&] { inverse<T>(queue, a.view, storage.batch(), info.data()); });
+      job.compute(in(a.view), out(storage.batch()), out(info.data()),
+                  [](Queue& q, auto matrices, auto inverses, int* i) { inverse<T>(q, matrices, inverses, i); });
     }
     Matrices<T> const* const result = x;
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, singular);

@@ -95,7 +95,8 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
         for (std::int64_t j = 0; j < cols; ++j) target[i * cols + j] = *right.at(m, i, j);
       std::fill_n(target + rows * cols, b_and_x.elements_of(m) - rows * cols, T(0));
     });
-    job.timed([&] { gels<T>(job.queue(), a.work.batch(), b_and_x.batch(), info.data()); });
+    job.compute(in_out(a.work.batch()), in_out(b_and_x.batch()), out(info.data()),
+                [](Queue& q, auto matrices, auto sides, int* i) { gels<T>(q, matrices, sides, i); });
     for_each_matrix(job.queue(), count, [&](std::int64_t m) { std::copy_n(b_and_x.matrix(m), x.elements_of(m), x.matrix(m)); });
     spoil_failed(x, count, info.data());
     Matrices<T> const* const result = &x;

@@ -34,7 +34,8 @@ int run(MultiplyOptions const& options, Job& job, Operands& o) {
     c.resize(sizes_like(
         sizes_of(b.view.ragged() ? b.view : a.view), [&](std::int64_t m) { return a.view.rows_of(m); },
         [&](std::int64_t m) { return b.view.cols_of(m); }));
-    job.timed([&] { gemm<T>(job.queue(), T(1), a.view, b.view, T(0), c.batch()); });
+    job.compute(in(a.view), in(b.view), out(c.batch()),
+                [](Queue& q, auto left, auto right, auto product) { gemm<T>(q, T(1), left, right, T(0), product); });
     Matrices<T> const* const result = &c;
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, {}, "the product is not finite: overflow");
     if (options.verify) verify_solution<T>(job, first, a.view, b.view, Batch<T const>(c.batch()), info.data());

@@ -34,7 +34,6 @@ struct System {
 
   /// `a`: the matrices, `work`: a copy of them to be overwritten.
   void factor(Job& job, SolveOptions const& options, Batch<T const> matrices, Matrices<T> const& work) {
-    Queue& queue = job.queue();
     auto const n = [&](std::int64_t b) { return work.sizes().rows_of(b); };
     auto const one = [](std::int64_t) { return std::int64_t{1}; };
     info.assign(static_cast<std::size_t>(work.sizes().count), 0);
@@ -43,17 +42,19 @@ struct System {
       row_scales.resize(pivots.sizes());
       col_scales.resize(pivots.sizes());
       // A zero row or column leaves the scales at one; the factorization then says which pivot is zero.
-      geequ<T>(queue, work.batch(), row_scales.batch(), col_scales.batch(), nullptr, nullptr, nullptr, nullptr);
-      laqge<T>(queue, work.batch(), row_scales.batch(), col_scales.batch());
+      job.compute(in_out(work.batch()), out(row_scales.batch()), out(col_scales.batch()), [](Queue& q, auto m, auto r, auto c) {
+        geequ<T>(q, m, r, c, nullptr, nullptr, nullptr, nullptr);
+        laqge<T>(q, m, r, c);
+      });
       if (options.refine) {
         factor_storage.resize(work.sizes());
-        queue.wait();
         std::copy_n(work.data(), work.elements(), factor_storage.data());
       }
     }
     Matrices<T> const& target = options.equilibrate && options.refine ? factor_storage : work;
     a = options.equilibrate ? Batch<T const>(work.batch()) : matrices;
-    getrf<T>(queue, target.batch(), pivots.batch(), info.data());
+    job.compute(in_out(target.batch()), out(pivots.batch()), out(info.data()),
+                [](Queue& q, auto m, auto ipiv, int* i) { getrf<T>(q, m, ipiv, i); });
     factors = target.batch();
   }
 };
@@ -85,7 +86,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
   Operand<T> only;
   if (once) {
     load<T>({.source = o.a.get(), .work = true}, 0, 1, only);
-    job.timed([&] { system.factor(job, options, only.view, only.work); });
+    system.factor(job, options, only.view, only.work);
   } else {
     o.a_input.view = direct || options.verify || (options.refine && !options.equilibrate);
     o.a_input.work = !direct;
@@ -104,37 +105,37 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
   std::array<Input, 2> const inputs{o.a_input, o.b_input};
   stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a, b] = operands;
-    Queue& queue = job.queue();
     info.assign(static_cast<std::size_t>(count), 0);
     Matrices<T>* x = &x_storage;
     if (direct) {
       x_storage.resize(sizes_like(
           sizes_of(b.view.ragged() ? b.view : a.view), [&](std::int64_t m) { return a.view.cols_of(m); },
           [&](std::int64_t m) { return b.view.cols_of(m); }));
-      job.timed([&] { solve<T>(queue, a.view, b.view, x_storage.batch(), info.data()); });
+      job.compute(in(a.view), in(b.view), out(x_storage.batch()), out(info.data()),
+                  [](Queue& q, auto matrices, auto sides, auto solutions, int* i) { solve<T>(q, matrices, sides, solutions, i); });
     } else {
-      job.timed([&] {
-        if (!once) system.factor(job, options, a.view, a.work);
-        auto const matrices = for_all(system.a, once, count), factors = for_all(system.factors, once, count);
-        auto const pivots = for_all(Batch<int const>(system.pivots.batch()), once, count);
-        Batch<Real<T> const> const r =
-            options.equilibrate ? for_all(Batch<Real<T> const>(system.row_scales.batch()), once, count) : Batch<Real<T> const>();
-        Batch<Real<T> const> const c =
-            options.equilibrate ? for_all(Batch<Real<T> const>(system.col_scales.batch()), once, count) : Batch<Real<T> const>();
-        if (options.equilibrate) laqge<T>(queue, b.work.batch(), r, {});
-        Batch<T const> right_hand_sides = b.view;
-        x = &b.work;
-        if (options.equilibrate && options.refine) {
-          x_storage.resize(b.work.sizes());
-          queue.wait();
-          std::copy_n(b.work.data(), b.work.elements(), x_storage.data());
-          right_hand_sides = b.work.batch();
-          x = &x_storage;
-        }
-        getrs<T>(queue, Op::none, factors, pivots, x->batch());
-        if (options.refine) gerfs<T>(queue, Op::none, matrices, factors, pivots, right_hand_sides, x->batch(), {}, {});
-        if (options.equilibrate) laqge<T>(queue, x->batch(), c, {});
-      });
+      if (!once) system.factor(job, options, a.view, a.work);
+      auto const matrices = for_all(system.a, once, count), factors = for_all(system.factors, once, count);
+      auto const pivots = for_all(Batch<int const>(system.pivots.batch()), once, count);
+      auto const scales = [&](Matrices<Real<T>> const& of) { return for_all(Batch<Real<T> const>(of.batch()), once, count); };
+      auto const scale = [](Queue& q, auto m, auto r) { laqge<T>(q, m, r, {}); };
+      if (options.equilibrate) job.compute(in_out(b.work.batch()), in(scales(system.row_scales)), scale);
+      Batch<T const> right_hand_sides = b.view;
+      x = &b.work;
+      if (options.equilibrate && options.refine) {
+        x_storage.resize(b.work.sizes());
+        std::copy_n(b.work.data(), b.work.elements(), x_storage.data());
+        right_hand_sides = b.work.batch();
+        x = &x_storage;
+      }
+      job.compute(in(factors), in(pivots), in_out(x->batch()),
+                  [](Queue& q, auto f, auto ipiv, auto solutions) { getrs<T>(q, Op::none, f, ipiv, solutions); });
+      if (options.refine)
+        job.compute(in(matrices), in(factors), in(pivots), in(right_hand_sides), in_out(x->batch()),
+                    [](Queue& q, auto m, auto f, auto ipiv, auto sides, auto solutions) {
+                      gerfs<T>(q, Op::none, m, f, ipiv, sides, solutions, {}, {});
+                    });
+      if (options.equilibrate) job.compute(in_out(x->batch()), in(scales(system.col_scales)), scale);
       for (std::int64_t m = 0; m < count; ++m) info[static_cast<std::size_t>(m)] = system.info[static_cast<std::size_t>(once ? 0 : m)];
       spoil_failed(*x, count, info.data());
     }

@@ -27,6 +27,8 @@ using namespace atmosphere;
 /// Cells that advance together on one thread: a multiple of every SIMD width, few enough that their matrices (200 KB) stay in the
 /// second-level cache. Time per step hardly changes from 16 to 256.
 constexpr int lanes = 64;
+/// On a GPU.
+constexpr int gpu_lanes = 1024;
 
 struct Options {
   std::int64_t cells = 20'000;
@@ -35,6 +37,7 @@ struct Options {
   int threads = 0;
   std::int64_t systems = 5'000;
   bool compare = true;
+  bool gpu = false;
 };
 
 /// The larger; NaN where either is.
@@ -84,8 +87,12 @@ int run(Options options) {
 
   Recorder::Settings const settings{.cells = options.cells, .species = picture_species(), .systems = options.systems};
   Recorder recorder(settings);
-  Run const batched = run_cells(options.cells, options.threads, controls, recorder, [] { return MyriadSolver<species_count, lanes>(1); });
-  print_run(fmt::format("Myriad, {} cells in lockstep", lanes), options, batched);
+  Run const batched =
+      options.gpu ? run_cells(options.cells, options.threads, controls, recorder,
+                              [] { return DeviceSolver<species_count, gpu_lanes>({.backend = myriad::Backend::gpu, .threads = 1}); })
+                  : run_cells(options.cells, options.threads, controls, recorder, [] { return MyriadSolver<species_count, lanes>(1); });
+  print_run(options.gpu ? fmt::format("Myriad, GPU, {} in lockstep", gpu_lanes) : fmt::format("Myriad, {} cells in lockstep", lanes),
+            options, batched);
 
   double difference = 0;
   if (options.compare) {
@@ -128,6 +135,11 @@ int main(int argc, char** argv) {
   app.add_option("--output", options.output, "folder for the picture and the saved systems")->capture_default_str();
   app.add_option("--threads", options.threads, "threads; 0: all cores")->check(CLI::Range(0, 4096))->capture_default_str();
   app.add_option("--systems", options.systems, "number of linear systems to save")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option_function<std::string>(
+         "--backend", [&](std::string const& name) { options.gpu = name == "gpu"; },
+         "where the linear systems are solved: cpu or gpu, the first GPU, with the integrator on the CPU")
+      ->check(CLI::IsMember({"cpu", "gpu"}))
+      ->default_str("cpu");
   app.add_flag("!--no-compare", options.compare, "leave out the run on LAPACK");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <myriad/memory.hpp>
 #include <myriad/myriad.hpp>
 #include <vector>
 
@@ -41,6 +42,40 @@ class MyriadSolver {
   std::vector<int> pivot_storage_ = std::vector<int>(size * lanes);
   myriad::Batch<double> factors_;
   myriad::Batch<int> pivots_;
+};
+
+/// The same where matrices and vectors have to be brought to: on a queue of a GPU. Factors and pivots stay there for the solves of a step.
+/// Many more cells advance together, since a call takes microseconds however few there are. On a queue of the CPU it gives the same bits as
+/// MyriadSolver, with a copy more.
+template <int size, int Lanes>
+class DeviceSolver {
+ public:
+  static constexpr std::int64_t lanes = Lanes;
+
+  explicit DeviceSolver(myriad::QueueOptions const& options)
+      : queue_(options), w_(queue_, size * size * lanes), x_(queue_, size * lanes), pivots_(queue_, size * lanes) {}
+
+  void factor(double* w, std::int64_t n) {
+    myriad::copy(queue_, w, w_.size(), w_.data());
+    myriad::getrf(queue_, first(w_, size, n), first(pivots_, 1, n), nullptr);
+  }
+  void solve(double* x, std::int64_t n) {
+    myriad::copy(queue_, x, x_.size(), x_.data());
+    myriad::getrs<double>(queue_, myriad::Op::none, first(w_, size, n), first(pivots_, 1, n), first(x_, 1, n));
+    myriad::copy(queue_, x_.data(), x_.size(), x);
+    queue_.wait();
+  }
+
+ private:
+  /// The first n of the size-by-columns matrices, one per lane, in an array.
+  template <typename T>
+  static myriad::Batch<T> first(myriad::DeviceArray<T> const& array, std::int64_t columns, std::int64_t n) {
+    return myriad::matrices(myriad::interleaved(array.data(), size, columns, lanes), 0, n);
+  }
+
+  myriad::Queue queue_;
+  myriad::DeviceArray<double> w_, x_;
+  myriad::DeviceArray<int> pivots_;
 };
 
 /// One cell at a time through LAPACK, as a program without batched routines does it.

@@ -360,6 +360,39 @@ MYRIAD_API myriad_status myriad_gerfs(myriad_queue* queue, myriad_op trans, myri
 MYRIAD_API myriad_status myriad_backward_error(myriad_queue* queue, myriad_batch const* a, myriad_batch const* x, myriad_batch const* b,
                                                myriad_batch const* berr);
 
+// ---- Streams
+// -------------------------------------------------------------------------------------------------------------------------------
+
+/// What becomes of an operand of a stream: it is copied to the GPU, back from it, or both.
+typedef enum myriad_use MYRIAD_ENUM_TYPE { MYRIAD_IN = 0, MYRIAD_OUT = 1, MYRIAD_IN_OUT = 2 } myriad_use;
+
+/// A batch in host memory. An array with one number per matrix is a batch of 1-by-1 matrices: myriad_strided(MYRIAD_INT, 1, 1, info, 1, 1,
+/// count).
+typedef struct myriad_operand {
+  myriad_batch batch;
+  myriad_use use;
+} myriad_operand;
+
+typedef struct myriad_stream_report {
+  int64_t chunks;
+  int64_t bytes_in;      ///< copied to the GPU
+  int64_t bytes_out;     ///< copied from it
+  int64_t bytes_staged;  ///< of these, what went through pinned memory of the library's own
+  double seconds;
+} myriad_stream_report;
+
+/// Takes batches in host memory through the queue's GPU in chunks, three of which are there at a time, so that copies in, computing and
+/// copies out go on at the same time. For every chunk calls work(queue, arguments, user): `arguments` are the operands on the GPU, with as
+/// many matrices as the chunk has, and `queue` is one of the stream's own, whose wait and destruction are not the callback's business.
+/// Returns when all results are in host memory. A status of `work` other than MYRIAD_OK ends the stream and is returned, with the text
+/// that `queue` had. On a CPU queue `work` gets the queue and the operands themselves, once.
+///
+/// chunk_bytes: most bytes of a chunk; 0: chosen. report: NULL or what was done. Positions: chunk_bytes 2, operand k, counted from 1, k
+/// + 2. See myriad/stream.hpp.
+MYRIAD_API myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_operand const* operands, int operand_count,
+                                       myriad_status (*work)(myriad_queue* queue, myriad_batch const* arguments, void* user), void* user,
+                                       myriad_stream_report* report);
+
 #ifdef __cplusplus
 }
 #endif

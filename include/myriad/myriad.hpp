@@ -13,6 +13,7 @@
 #include "myriad/qr.hpp"
 #include "myriad/queue.hpp"
 #include "myriad/refine.hpp"
+#include "myriad/stream.hpp"
 #include "myriad/trsm.hpp"
 #include "myriad/types.hpp"
 #include "myriad/version.hpp"

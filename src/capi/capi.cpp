@@ -5,8 +5,11 @@
 
 #include <initializer_list>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/dtype.hpp"
@@ -83,6 +86,9 @@ static_assert(MYRIAD_F32 == static_cast<int>(myriad::Dtype::f32) && MYRIAD_F64 =
               MYRIAD_C32 == static_cast<int>(myriad::Dtype::c32) && MYRIAD_C64 == static_cast<int>(myriad::Dtype::c64));
 static_assert(MYRIAD_AUTOMATIC == static_cast<int>(myriad::Backend::automatic) && MYRIAD_CPU == static_cast<int>(myriad::Backend::cpu) &&
               MYRIAD_GPU == static_cast<int>(myriad::Backend::gpu));
+
+static_assert(MYRIAD_IN == static_cast<int>(myriad::StreamUse::in) && MYRIAD_OUT == static_cast<int>(myriad::StreamUse::out) &&
+              MYRIAD_IN_OUT == static_cast<int>(myriad::StreamUse::in_out));
 
 std::string name_of(myriad_dtype dtype) {
   switch (dtype) {
@@ -286,6 +292,65 @@ myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*calls)(myriad_
     if (!queue) refuse("prepare", {1, "queue"}, "is a null pointer");
     if (!calls) refuse("prepare", {2, "calls"}, "is a null pointer");
     queue->queue.prepare([&] { status = calls(queue, user); });
+  });
+  return own == MYRIAD_OK ? status : own;
+}
+myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_operand const* operands, int operand_count,
+                            myriad_status (*work)(myriad_queue*, myriad_batch const*, void*), void* user, myriad_stream_report* report) {
+  if (report) *report = {};
+  struct WorkFailed {};
+  myriad_status status = MYRIAD_OK;
+  Failure failure;
+  myriad_status const own = guard(queue, [&] {
+    if (!queue) refuse("stream", {1, "queue"}, "is a null pointer");
+    if (!operands) refuse("stream", {3, "operands"}, "is a null pointer");
+    if (operand_count < 1) refuse("stream", {4, "operand_count"}, fmt::format("is {}", operand_count));
+    if (!work) refuse("stream", {5, "work"}, "is a null pointer");
+    auto const count = static_cast<std::size_t>(operand_count);
+    std::vector<myriad::detail::UntypedOperand> untyped;
+    for (std::size_t k = 0; k < count; ++k) {
+      auto const& [batch, use] = operands[k];
+      std::string const name = fmt::format("operand {}", k + 1);
+      Argument const argument{static_cast<int>(k) + 3, name.c_str()};
+      if (use != MYRIAD_IN && use != MYRIAD_OUT && use != MYRIAD_IN_OUT)
+        refuse("stream", argument, fmt::format("has use {}; it is 0 (in), 1 (out) or 2 (in_out)", static_cast<int>(use)));
+      if (batch.dtype != MYRIAD_INT && !is_element(batch.dtype))
+        refuse("stream", argument, fmt::format("has elements of type {}", name_of(batch.dtype)));
+      std::int64_t const bytes = batch.dtype == MYRIAD_INT ? static_cast<std::int64_t>(sizeof(int))
+                                                           : myriad::with_dtype(static_cast<myriad::Dtype>(batch.dtype), []<typename T>() {
+                                                               return static_cast<std::int64_t>(sizeof(T));
+                                                             });
+      untyped.push_back({static_cast<myriad::StreamUse>(use), false, bytes, as<char>(&batch)});
+    }
+    std::vector<myriad_batch> arguments(count);
+    auto const call_work = [&](myriad_queue* where) {
+      status = work(where, arguments.data(), user);
+      if (status == MYRIAD_OK) return;
+      failure = where->failure;
+      throw WorkFailed();
+    };
+    try {
+      myriad::StreamReport const done = myriad::Streamer(queue->queue, {.chunk_bytes = chunk_bytes})
+                                            .run_untyped(untyped, [&](Queue& q, std::span<Batch<char> const> chunk) {
+                                              for (std::size_t k = 0; k < count; ++k)
+                                                arguments[k] = from(chunk[k], operands[k].batch.dtype);
+                                              if (&q == &queue->queue) {
+                                                call_work(queue);
+                                                return;
+                                              }
+                                              // The stream's own queue, in the shape in which C knows queues.
+                                              myriad_queue lent{std::move(q), {}};
+                                              struct GiveBack {
+                                                Queue& to;
+                                                myriad_queue& from;
+                                                ~GiveBack() { to = std::move(from.queue); }
+                                              } const give_back{q, lent};
+                                              call_work(&lent);
+                                            });
+      if (report) *report = {done.chunks, done.bytes_in, done.bytes_out, done.bytes_staged, done.seconds};
+    } catch (WorkFailed const&) {
+      queue->failure = failure;
+    }
   });
   return own == MYRIAD_OK ? status : own;
 }

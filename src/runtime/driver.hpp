@@ -63,7 +63,7 @@ enum class JitOption : int { max_registers = 0 };
 enum class CaptureStatus : int { none = 0, active = 1, invalidated = 2 };
 enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
 enum class PoolAttribute : int { release_threshold = 4, reserved_memory = 5, used_memory = 7 };
-enum class PointerAttribute : int { memory_type = 2, device_ordinal = 9 };
+enum class PointerAttribute : int { memory_type = 2, is_managed = 8, device_ordinal = 9, range_start = 11, range_size = 12 };
 enum class MemoryType : unsigned { host = 1, device = 2, unified = 4 };
 
 inline constexpr unsigned stream_non_blocking = 1;

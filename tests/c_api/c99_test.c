@@ -171,6 +171,42 @@ static void test_memory(myriad_queue* queue) {
   EXPECT(myriad_prepare(NULL, fail_if_called, &calls) == MYRIAD_BAD_ARGUMENT);
 }
 
+static myriad_status solve_chunk(myriad_queue* queue, myriad_batch const* arguments, void* user) {
+  *(int*)user += 1;
+  return myriad_solve(queue, &arguments[0], &arguments[1], &arguments[2], (int*)arguments[3].data);
+}
+static myriad_status fail_in_chunk(myriad_queue* queue, myriad_batch const* arguments, void* user) {
+  (void)user;
+  return myriad_gemm(queue, NULL, &arguments[0], &arguments[1], NULL, &arguments[2]);
+}
+
+static void test_stream(myriad_queue* queue) {
+  double const a[8] = {2, 0, 0, 4, 0, 0, 0, 1}, b[4] = {2, 4, 1, 1};
+  double x[4] = {0};
+  int info[2] = {-1, -1}, calls = 0;
+  myriad_operand operands[4] = {{myriad_strided(MYRIAD_F64, 2, 2, (void*)a, 2, 4, 2), MYRIAD_IN},
+                                {myriad_strided(MYRIAD_F64, 2, 1, (void*)b, 2, 2, 2), MYRIAD_IN},
+                                {myriad_strided(MYRIAD_F64, 2, 1, x, 2, 2, 2), MYRIAD_OUT},
+                                {myriad_strided(MYRIAD_INT, 1, 1, info, 1, 1, 2), MYRIAD_OUT}};
+  myriad_stream_report report;
+  EXPECT(myriad_stream(queue, 0, operands, 4, solve_chunk, &calls, &report) == MYRIAD_OK);
+  EXPECT(calls == 1 && report.chunks == 1 && report.seconds > 0);
+  EXPECT(x[0] == 1 && x[1] == 1 && info[0] == 0 && info[1] == 1);
+  EXPECT(myriad_stream(queue, 0, operands, 4, fail_in_chunk, NULL, NULL) == MYRIAD_BAD_ARGUMENT);
+  EXPECT(strstr(myriad_last_error(queue), "gemm: argument 6 (alpha) is a null pointer") != NULL);
+  EXPECT(myriad_stream(queue, -1, operands, 4, solve_chunk, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 2);
+  EXPECT(myriad_stream(queue, 0, NULL, 4, solve_chunk, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 3);
+  EXPECT(myriad_stream(queue, 0, operands, 0, solve_chunk, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 4);
+  EXPECT(myriad_stream(queue, 0, operands, 4, NULL, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 5);
+  EXPECT(myriad_stream(NULL, 0, operands, 4, solve_chunk, &calls, NULL) == MYRIAD_BAD_ARGUMENT);
+  operands[2].batch.count = 1;
+  EXPECT(myriad_stream(queue, 0, operands, 4, solve_chunk, &calls, NULL) == MYRIAD_BAD_ARGUMENT);
+  EXPECT(strstr(myriad_last_error(queue), "operand 3") != NULL && myriad_last_error_position(queue) == 5);
+  operands[1].use = (myriad_use)7;
+  EXPECT(myriad_stream(queue, 0, operands, 4, solve_chunk, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 4);
+  EXPECT(calls == 1);
+}
+
 int main(void) {
   myriad_queue* queue = NULL;
   if (myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 2) != MYRIAD_OK) {
@@ -185,6 +221,7 @@ int main(void) {
   test_singular_is_info(queue);
   test_errors(queue);
   test_memory(queue);
+  test_stream(queue);
   myriad_queue_destroy(queue);
   myriad_queue_destroy(NULL);
   if (failures == 0) puts("all good");

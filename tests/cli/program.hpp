@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,11 +26,17 @@ struct Outcome {
   long peak_kib = 0;  ///< most memory that it had at a time
 };
 
+/// The program that is tested: the one that was built with the tests, or another build's.
+inline char const* program_path() {
+  char const* const other = std::getenv("MYRIAD_TEST_PROGRAM");
+  return other ? other : MYRIAD_PROGRAM;
+}
+
 class Program {
  public:
   /// Starts `myriad arguments...`; its output goes to files in `folder`.
   Program(TemporaryFolder const& folder, std::vector<std::string> arguments) : folder_(folder) {
-    arguments.insert(arguments.begin(), MYRIAD_PROGRAM);
+    arguments.insert(arguments.begin(), program_path());
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
@@ -37,9 +44,9 @@ class Program {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.path(".out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, folder.path(".err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    int const problem = ::posix_spawn(&process_, MYRIAD_PROGRAM, &actions, nullptr, pointers.data(), environ);
+    int const problem = ::posix_spawn(&process_, program_path(), &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (problem != 0) throw std::runtime_error("cannot start " MYRIAD_PROGRAM);
+    if (problem != 0) throw std::runtime_error(std::string("cannot start ") + program_path());
   }
 
   void signal(int number) const { ::kill(process_, number); }

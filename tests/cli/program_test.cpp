@@ -21,6 +21,7 @@
 #include "io/matrix_market.hpp"
 #include "io/npy.hpp"
 #include "io/source.hpp"
+#include "runtime/kernel_store.hpp"
 
 namespace myriad {
 namespace {
@@ -295,6 +296,183 @@ TEST_F(Myriad, SummaryAsJson) {
   EXPECT_TRUE(machine["backends"]["cpu"]["usable"].get<bool>());
 }
 
+TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
+  // A driver whose GPU computes nothing (tests/runtime/fake_cuda.hpp), and a pack that has no kernel of ours.
+  gpu::Pack::write(folder.path("some.pack"),
+                   {{.key = {}, .name = "x", .arch = "sm_90", .compiler = "NVRTC 13.0", .lowered_name = "x", .log = "", .cubin = "x"}});
+  test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", "/nonexistent"),
+      pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off");
+  save<double>("a.npy", {3, 2, 2}, {2, 0, 0, 4, 0, 1, 1, 0, 1, 0, 0, 1});
+  save<double>("b.npy", {3, 2}, {2, 4, 5, 6, 7, 8});
+  expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--info", "/i.npy", "--backend", "gpu", "--equilibrate"},
+                 "myriad solve: --backend gpu: geequ: no GPU kernel yet");
+  expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--backend", "gpu"}, "is in no pack");
+  // Where there is nothing to compute nothing is missing; info comes back.
+  save<double>("none.npy", {3, 0, 0}, {});
+  save<double>("none_b.npy", {3, 0}, {});
+  Outcome outcome = run({"solve", "/none.npy", "/none_b.npy", "-o", "/x.npy", "--info", "/i.npy", "--backend", "gpu"});
+  expect_good(outcome);
+  EXPECT_NE(outcome.out.find(" on gpu, Fake GPU\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("of what the link was measured to do"), std::string::npos) << outcome.out;
+  EXPECT_EQ(load("i.npy").values, (std::vector<std::complex<double>>{0, 0, 0}));
+  outcome = run({"inverse", "/none.npy", "-o", "/x.npy", "--backend", "gpu", "--json"});
+  expect_good(outcome);
+  auto const summary = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(summary["backend"], "gpu");
+  EXPECT_EQ(summary["device"], "Fake GPU");
+  EXPECT_EQ(summary["bytes_to_device"], 0);
+  EXPECT_EQ(summary["bytes_to_host"], 12);
+  EXPECT_GT(summary["bytes_per_second"].get<double>(), 0);
+  EXPECT_GT(summary["link"]["both"].get<double>(), 0);
+  EXPECT_GT(summary["share_of_link"].get<double>(), 0);
+}
+
+/// Where there is a GPU: MYRIAD_TEST_BACKEND=gpu.
+struct OnAGpu : Myriad {
+  void SetUp() override {
+    char const* const backend = std::getenv("MYRIAD_TEST_BACKEND");
+    if (!backend || std::string(backend) != "gpu") GTEST_SKIP() << "MYRIAD_TEST_BACKEND is not gpu";
+  }
+
+  struct Part {
+    io::NpyHeader header;
+    std::string data;
+  };
+  /// The arrays of an .npy file, or of an .npz archive, whose members are stored as they are.
+  std::vector<Part> parts(std::string const& name) {
+    std::string const bytes = folder.read(name), magic = "\x93NUMPY";
+    std::vector<Part> out;
+    for (std::size_t at = bytes.find(magic); at != std::string::npos; at = bytes.find(magic, at + 1)) {
+      Part part;
+      part.header = io::parse_npy_header(std::string_view(bytes).substr(at), name);
+      part.data = bytes.substr(at + part.header.data_offset,
+                               static_cast<std::size_t>(io::element_count(part.header.shape)) * std::stoul(part.header.descr.substr(2)));
+      out.push_back(std::move(part));
+    }
+    return out;
+  }
+
+  /// Integers are the same, numbers the same up to `tolerance` of the largest, and NaN is where it was.
+  void expect_alike(std::string const& name, std::string const& other, double tolerance) {
+    auto const x = parts(name), y = parts(other);
+    ASSERT_FALSE(x.empty());
+    ASSERT_EQ(x.size(), y.size());
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      EXPECT_EQ(x[k].header.shape, y[k].header.shape);
+      ASSERT_EQ(x[k].header.descr, y[k].header.descr);
+      if (x[k].header.descr == "<i4") {
+        EXPECT_EQ(x[k].data, y[k].data) << name << ", array " << k;
+        continue;
+      }
+      auto const numbers = [](Part const& part) {
+        auto const count = static_cast<std::size_t>(io::element_count(part.header.shape));
+        std::vector<std::complex<double>> out(count);
+        io::convert(io::stored_type(part.header, ""), part.data.data(), 1, Dtype::c64, out.data(), 1, static_cast<std::int64_t>(count));
+        return out;
+      };
+      auto const a = numbers(x[k]), b = numbers(y[k]);
+      double largest = 0, worst = 0;
+      std::size_t different_nan = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        different_nan += std::isnan(std::abs(a[i])) != std::isnan(std::abs(b[i]));
+        if (std::isnan(std::abs(a[i]))) continue;
+        largest = std::max(largest, std::abs(a[i]));
+        worst = std::max(worst, std::abs(a[i] - b[i]));
+      }
+      EXPECT_EQ(different_nan, 0U) << name << ", array " << k;
+      EXPECT_LE(worst, tolerance * largest) << name << ", array " << k;
+    }
+  }
+
+  /// The command gives the same on both; false where it has no kernels.
+  bool same_on_both(std::vector<std::string> arguments, std::string const& result, double tolerance) {
+    SCOPED_TRACE(arguments[0] + " " + arguments[1]);
+    bool const info = arguments[0] != "qr";
+    auto const on = [&](char const* backend, std::string const& to, std::string const& info_to) {
+      std::vector<std::string> all = arguments;
+      for (std::string const& more : {std::string("-o"), "/" + to + result, std::string("--backend"), std::string(backend)})
+        all.push_back(more);
+      if (info) {
+        all.emplace_back("--info");
+        all.push_back("/" + info_to);
+      }
+      return run(all);
+    };
+    Outcome const cpu = on("cpu", "cpu", "cpu-info.npy"), gpu = on("gpu", "gpu", "gpu-info.npy");
+    if (gpu.err.find("no GPU kernel yet") != std::string::npos) {
+      EXPECT_EQ(gpu.status, 2);
+      return false;
+    }
+    EXPECT_EQ(gpu.status, cpu.status) << gpu.err;
+    EXPECT_EQ(gpu.err, cpu.err);
+    EXPECT_NE(gpu.out.find("of what the link was measured to do"), std::string::npos) << gpu.out;
+    expect_alike("cpu" + result, "gpu" + result, tolerance);
+    if (info) expect_alike("cpu-info.npy", "gpu-info.npy", 0);
+    return true;
+  }
+};
+
+TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
+  constexpr std::int64_t count = 30'011, n = 7, k = 2;
+  // far from singular, but for one that is and one that holds a NaN
+  std::vector<double> a = random(count * n * n, 3), b = random(count * n * k, 4), positive(a.size());
+  for (std::int64_t m = 0; m < count; ++m)
+    for (std::int64_t i = 0; i < n; ++i) {
+      a[static_cast<std::size_t>((m * n + i) * n + (i + m) % n)] += 2 * n;
+      for (std::int64_t j = 0; j < n; ++j)
+        positive[static_cast<std::size_t>((m * n + i) * n + j)] =
+            i == j ? 2.0 * n : a[static_cast<std::size_t>(m * n * n + std::max(i, j))] / (4 * n);
+    }
+  std::fill_n(a.begin() + 1000 * n * n, n, 0.0);
+  save("s.npy", {count, n, n}, a);
+  a[20'000 * n * n + 3] = nan;
+  positive[5000 * n * n] = -1;
+  save("a.npy", {count, n, n}, a);
+  save("p.npy", {count, n, n}, positive);
+  save("b.npy", {count, n, k}, b);
+  save("one.npy", {n, n}, std::vector<double>(a.begin(), a.begin() + n * n));
+  for (auto const& [dtype, tolerance] : {std::pair{"f4", 1e-4}, {"f8", 1e-12}, {"c8", 1e-4}, {"c16", 1e-12}}) {
+    SCOPED_TRACE(dtype);
+    // Chunks of the program and of the streams below both, so that there are many of each
+    std::vector<std::string> const options{"--dtype", dtype, "--chunk", "3M"};
+    auto const with = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      return arguments;
+    };
+    EXPECT_TRUE(same_on_both(with({"solve", "/a.npy", "/b.npy"}), ".npy", tolerance));
+    EXPECT_TRUE(same_on_both(with({"inverse", "/a.npy"}), ".npy", tolerance));
+    EXPECT_TRUE(same_on_both(with({"lu", "/s.npy"}), ".npz", tolerance));
+    int with_kernels = 3;
+    with_kernels += same_on_both(with({"solve", "/one.npy", "/b.npy"}), ".npy", tolerance);
+    with_kernels += same_on_both(with({"det", "/s.npy"}), ".npy", tolerance);
+    with_kernels += same_on_both(with({"det", "/s.npy", "--log"}), ".npz", tolerance);
+    with_kernels += same_on_both(with({"cholesky", "/p.npy"}), ".npz", tolerance);
+    with_kernels += same_on_both(with({"qr", "/p.npy"}), ".npz", tolerance);
+    with_kernels += same_on_both(with({"lstsq", "/p.npy", "/b.npy"}), ".npy", tolerance);
+    with_kernels += same_on_both(with({"multiply", "/a.npy", "/b.npy"}), ".npy", tolerance);
+    RecordProperty(std::string("commands_with_kernels_") + dtype, with_kernels);
+  }
+}
+
+TEST_F(OnAGpu, MatricesOfDifferentSizes) {
+  auto const save_market = [&](char kind, int number, std::vector<double> const& values, std::int64_t cols) {
+    std::string name(1, kind);
+    name += std::to_string(number);
+    name += ".mtx";
+    io::save_market(folder.path(name), values.data(), static_cast<std::int64_t>(values.size()) / cols, cols);
+  };
+  for (int m = 1; m <= 40; ++m) {
+    std::int64_t const n = 1 + m * 7 % 19;
+    std::vector<double> a = random(static_cast<std::size_t>(n * n), static_cast<unsigned>(m));
+    for (std::int64_t i = 0; i < n; ++i) a[static_cast<std::size_t>(i * n + i)] += 20;
+    save_market('A', m, a, n);
+    save_market('b', m, random(static_cast<std::size_t>(n), static_cast<unsigned>(100 + m)), 1);
+  }
+  EXPECT_TRUE(same_on_both({"solve", "/A*.mtx", "/b*.mtx"}, ".npz", 1e-12));
+  EXPECT_TRUE(same_on_both({"inverse", "/A*.mtx"}, ".npz", 1e-12));
+  EXPECT_TRUE(same_on_both({"lu", "/A*.mtx"}, ".npz", 1e-12));
+}
+
 TEST_F(Myriad, TellsOfGpuKernels) {
   ::setenv("MYRIAD_CACHE_DIR", folder.path("kernels").c_str(), 1);
   ::setenv("MYRIAD_NVRTC", "/nonexistent/libnvrtc.so", 1);
@@ -427,8 +605,11 @@ TEST_F(Myriad, RefusesWrongUsage) {
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--chunk", "lots"}, "--chunk 'lots' is not a size");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--dtype", "i4"}, "--dtype 'i4' is not known");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "abacus"}, "--backend 'abacus' is not known");
-  expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "gpu"},
-                 "--backend gpu: the program computes on the CPU so far");
+  {
+    test::Environment const no_gpu("CUDA_VISIBLE_DEVICES", "-1");
+    expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--backend", "gpu"}, "--backend gpu: Queue: no GPU can be used: ");
+  }
+  expect_refusal({"convert", "/a.npy", "-o", "/x.npy", "--backend", "gpu"}, "--backend gpu: converting is done by the CPU");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.txt"}, "x.txt: the name of a result ends in .npy or .npz");
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--info", "/x.npy"}, "--info and -o are the same file");
   EXPECT_EQ(run({"--help"}).status, 0);

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,27 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path root_;
+};
+
+/// Sets an environment variable and restores it.
+class Environment {
+ public:
+  Environment(char const* name, char const* value) : name_(name) {
+    if (char const* const before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~Environment() {
+    if (before_)
+      ::setenv(name_, before_->c_str(), 1);
+    else
+      ::unsetenv(name_);
+  }
+  Environment(Environment const&) = delete;
+  Environment& operator=(Environment const&) = delete;
+
+ private:
+  char const* name_;
+  std::optional<std::string> before_;
 };
 
 }  // namespace myriad::test

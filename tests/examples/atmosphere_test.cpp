@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -199,6 +200,23 @@ TEST(Atmosphere, ACellDoesNotDependOnItsNeighbours) {
   EXPECT_EQ((final_states<MyriadSolver<species_count, 64>>(37, 1, 1)), one);  // more lanes than cells
   EXPECT_EQ((final_states<MyriadSolver<species_count, 16>>(37, 3, 1)), one);  // several threads
   EXPECT_EQ((final_states<MyriadSolver<species_count, 64>>(37, 1, 2)), one);  // one queue with two threads
+}
+
+TEST(Atmosphere, ADeviceSolverOnTheCpuGivesTheSameBits) {
+  auto const here = final_states<MyriadSolver<species_count, 16>>(37, 1, 1);
+  myriad::QueueOptions const cpu{.backend = myriad::Backend::cpu, .threads = 1};
+  EXPECT_EQ((final_states<DeviceSolver<species_count, 16>>(37, 1, cpu)), here);
+  EXPECT_EQ((final_states<DeviceSolver<species_count, 64>>(37, 2, cpu)), here);
+}
+
+TEST(Atmosphere, AgreesOnAGpu) {
+  char const* const backend = std::getenv("MYRIAD_TEST_BACKEND");
+  if (!backend || std::string(backend) != "gpu") GTEST_SKIP() << "MYRIAD_TEST_BACKEND is not gpu";
+  auto const here = final_states<MyriadSolver<species_count, 16>>(200, 1, 1);
+  auto const there = final_states<DeviceSolver<species_count, 128>>(200, 2, myriad::QueueOptions{.backend = myriad::Backend::gpu});
+  for (std::size_t cell = 0; cell < here.size(); ++cell)
+    for (int i = 0; i < species_count; ++i)
+      EXPECT_NEAR(there[cell][i] / here[cell][i], 1, 1e-7) << "cell " << cell << ", " << species_names[i];
 }
 
 TEST(Atmosphere, AgreesWithTheLoopOverLapack) {

@@ -116,7 +116,10 @@ static_assert(equal(driver::JitOption::max_registers, CU_JIT_MAX_REGISTERS) &&
               equal(driver::PoolAttribute::reserved_memory, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) &&
               equal(driver::PoolAttribute::used_memory, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) &&
               equal(driver::PointerAttribute::memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) &&
+              equal(driver::PointerAttribute::is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED) &&
               equal(driver::PointerAttribute::device_ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) &&
+              equal(driver::PointerAttribute::range_start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) &&
+              equal(driver::PointerAttribute::range_size, CU_POINTER_ATTRIBUTE_RANGE_SIZE) &&
               equal(driver::MemoryType::host, CU_MEMORYTYPE_HOST) && equal(driver::MemoryType::device, CU_MEMORYTYPE_DEVICE) &&
               equal(driver::MemoryType::unified, CU_MEMORYTYPE_UNIFIED));
 

@@ -1,7 +1,11 @@
 #include "fake_cuda.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,10 +24,15 @@ struct ModuleObject {
 struct FunctionObject {
   std::string name;
 };
-struct StreamObject {};
+struct StreamObject {
+  std::deque<std::function<void()>> pending;
+  long long given = 0;  ///< operations in all, done and pending
+};
 struct PoolObject {};
 struct EventObject {
   bool recorded = false;
+  StreamHandle stream = nullptr;
+  long long given = 0;  ///< operations that the stream had been given
 };
 
 }  // namespace myriad::gpu::driver
@@ -37,8 +46,14 @@ ContextObject context;
 FunctionObject function;
 thread_local std::vector<ContextHandle> contexts;
 std::mutex mutex;
-std::set<void*> allocations;
+struct Allocation {
+  std::size_t bytes;
+  MemoryType type;
+};
+std::map<std::uintptr_t, Allocation> allocations;
 std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
+std::recursive_mutex streams_mutex;  // of what is pending; an operation that waits for an event runs those of another stream
+std::set<StreamHandle> streams;
 
 constexpr auto invalid_context = static_cast<Result>(201);
 constexpr auto capture_unsupported = static_cast<Result>(900);
@@ -50,18 +65,50 @@ Result misuse(Result result) {
 bool current() { return !contexts.empty() && contexts.back() == &context; }
 Result take(std::atomic<int>& failure) { return static_cast<Result>(failure.exchange(0)); }
 
+std::atomic<long long>& bytes_of(MemoryType type) { return type == MemoryType::host ? fake.pinned_bytes : fake.device_bytes; }
+
 Result give_back(void* memory) {
   std::scoped_lock const lock(mutex);
-  if (allocations.erase(memory) == 0) return misuse(Result::invalid_value);
+  auto const at = allocations.find(reinterpret_cast<std::uintptr_t>(memory));
+  if (at == allocations.end()) return misuse(Result::invalid_value);
+  bytes_of(at->second.type) -= static_cast<long long>(at->second.bytes);
+  allocations.erase(at);
   std::free(memory);
   return Result::success;
 }
-Result allocate(void** memory, std::size_t bytes) {
+Result allocate(void** memory, std::size_t bytes, MemoryType type) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
   *memory = std::malloc(bytes);
-  allocations.insert(*memory);
+  std::memset(*memory, 0xcd, bytes);  // nobody may rely on zeros
+  allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type};
+  std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
+  peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));
   return Result::success;
+}
+
+/// Does what the stream was given, up to its operation number `given`.
+void run_until(StreamHandle stream, long long given) {
+  std::scoped_lock const lock(streams_mutex);
+  if (!streams.contains(stream)) return;  // a default stream, or gone: then all is done
+  while (!stream->pending.empty() && stream->given - static_cast<long long>(stream->pending.size()) < given) {
+    auto const operation = std::move(stream->pending.front());
+    stream->pending.pop_front();
+    operation();
+    --fake.pending;
+  }
+}
+void run_all(StreamHandle stream) { run_until(stream, INT64_MAX); }
+void enqueue(StreamHandle stream, std::function<void()> operation) {
+  std::scoped_lock const lock(streams_mutex);
+  if (!streams.contains(stream)) {
+    operation();
+    return;
+  }
+  ++stream->given;
+  ++fake.pending;
+  stream->pending.push_back(std::move(operation));
+  if (!fake.lazy) run_all(stream);
 }
 
 }  // namespace
@@ -141,23 +188,32 @@ FAKE Result cuCtxPopCurrent_v2(ContextHandle* handle) {
 FAKE Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   if (!current() || flags != stream_non_blocking) return misuse(invalid_context);
   *stream = new StreamObject;
+  std::scoped_lock const lock(streams_mutex);
+  streams.insert(*stream);
   ++fake.live_streams;
   return Result::success;
 }
 FAKE Result cuStreamDestroy_v2(StreamHandle stream) {
+  run_all(stream);
+  {
+    std::scoped_lock const lock(streams_mutex);
+    streams.erase(stream);
+  }
   delete stream;
   --fake.live_streams;
   return Result::success;
 }
-FAKE Result cuStreamSynchronize(StreamHandle) {
+FAKE Result cuStreamSynchronize(StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
   if (fake.capturing) return misuse(capture_unsupported);
+  run_all(stream);
   ++fake.waits;
   return take(fake.fail_wait);
 }
 FAKE Result cuStreamQuery(StreamHandle) { return Result::success; }
-FAKE Result cuStreamWaitEvent(StreamHandle, EventHandle event, unsigned) {
+FAKE Result cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
   if (!current() || !event->recorded) return misuse(Result::invalid_value);
+  enqueue(stream, [earlier = event->stream, given = event->given] { run_until(earlier, given); });
   ++fake.held;
   return Result::success;
 }
@@ -187,13 +243,20 @@ FAKE Result cuEventDestroy_v2(EventHandle event) {
   --fake.live_events;
   return Result::success;
 }
-FAKE Result cuEventRecord(EventHandle event, StreamHandle) {
+FAKE Result cuEventRecord(EventHandle event, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
+  std::scoped_lock const lock(streams_mutex);
   event->recorded = true;
+  event->stream = stream;
+  event->given = streams.contains(stream) ? stream->given : 0;
   return Result::success;
 }
 FAKE Result cuEventQuery(EventHandle) { return fake.fail_wait == 600 ? take(fake.fail_wait) : Result::success; }
-FAKE Result cuEventSynchronize(EventHandle event) { return event->recorded ? Result::success : misuse(Result::invalid_value); }
+FAKE Result cuEventSynchronize(EventHandle event) {
+  if (!event->recorded) return misuse(Result::invalid_value);
+  run_until(event->stream, event->given);
+  return take(fake.fail_wait);
+}
 FAKE Result cuEventElapsedTime(float* milliseconds, EventHandle, EventHandle) {
   *milliseconds = 1.5F;
   return Result::success;
@@ -233,7 +296,7 @@ FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHan
   return current() ? Result::success : misuse(invalid_context);
 }
 FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                           StreamHandle, void** parameters, void** extra) {
+                           StreamHandle stream, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);
   if (Result const result = take(fake.fail_launch); result != Result::success) return result;
   ++fake.launches;
@@ -241,8 +304,11 @@ FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz
   std::memcpy(fake.grid, grid, sizeof(grid));
   std::memcpy(fake.block, block, sizeof(block));
   fake.shared = shared;
-  auto const* const params = static_cast<myriad::test::FakeScaleParams const*>(parameters[0]);
-  for (long long i = 0; !fake.capturing && i < params->count; ++i) params->data[i] *= params->factor;
+  if (fake.capturing) return Result::success;
+  enqueue(stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
+    if (params.call) params.call(params);
+    for (long long i = 0; i < params.count; ++i) params.data[i] *= params.factor;
+  });
   return Result::success;
 }
 FAKE Result cuMemPoolCreate(PoolHandle* pool, PoolProperties const* properties) {
@@ -268,20 +334,31 @@ FAKE Result cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, PoolHan
   if (!current() || !pool || bytes == 0) return misuse(Result::invalid_value);
   if (Result const result = take(fake.fail_allocation); result != Result::success) return result;
   void* memory = nullptr;
-  Result const result = allocate(&memory, bytes);
+  Result const result = allocate(&memory, bytes, MemoryType::device);
   if (result == Result::success) ++fake.live_allocations;
   *address = reinterpret_cast<std::uintptr_t>(memory);
   return result;
 }
-FAKE Result cuMemFreeAsync(Address address, StreamHandle) {
+FAKE Result cuMemFreeAsync(Address address, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
+  {
+    std::scoped_lock const lock(mutex);
+    if (!allocations.contains(address)) return misuse(Result::invalid_value);
+  }
   --fake.live_allocations;
-  return give_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
+  enqueue(stream, [address] { give_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address))); });
+  return Result::success;
 }
-FAKE Result cuMemGetInfo_v2(std::size_t*, std::size_t*) { return Result::success; }
+FAKE Result cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
+  if (!current()) return misuse(invalid_context);
+  *free = static_cast<std::size_t>(fake.free_bytes.load());
+  *all = std::size_t{1} << 40;
+  return Result::success;
+}
 FAKE Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   if (!current() || flags != host_alloc_portable) return misuse(invalid_context);
-  Result const result = allocate(memory, bytes);
+  if (Result const result = take(fake.fail_pinned); result != Result::success) return result;
+  Result const result = allocate(memory, bytes, MemoryType::host);
   if (result == Result::success) ++fake.live_pinned;
   return result;
 }
@@ -289,12 +366,42 @@ FAKE Result cuMemFreeHost(void* memory) {
   --fake.live_pinned;
   return give_back(memory);
 }
-FAKE Result cuMemcpyAsync(Address to, Address from, std::size_t bytes, StreamHandle) {
+FAKE Result cuMemcpyAsync(Address to, Address from, std::size_t bytes, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
+  if (Result const result = take(fake.fail_copy); result != Result::success) return result;
   ++fake.copies;
-  std::memmove(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), reinterpret_cast<void const*>(static_cast<std::uintptr_t>(from)),
-               bytes);
+  enqueue(stream, [to, from, bytes] {
+    std::memmove(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), reinterpret_cast<void const*>(static_cast<std::uintptr_t>(from)),
+                 bytes);
+  });
   return Result::success;
 }
-FAKE Result cuMemsetD8Async(Address, unsigned char, std::size_t, StreamHandle) { return Result::success; }
-FAKE Result cuPointerGetAttribute(void*, PointerAttribute, Address) { return Result::success; }
+FAKE Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, StreamHandle stream) {
+  if (!current()) return misuse(invalid_context);
+  enqueue(stream, [to, value, bytes] { std::memset(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), value, bytes); });
+  return Result::success;
+}
+FAKE Result cuPointerGetAttribute(void* value, PointerAttribute attribute, Address address) {
+  if (!current()) return misuse(invalid_context);
+  std::scoped_lock const lock(mutex);
+  auto at = allocations.upper_bound(address);
+  if (at == allocations.begin()) return Result::invalid_value;
+  --at;
+  if (address >= at->first + at->second.bytes) return Result::invalid_value;  // memory that it does not know is no misuse
+  switch (attribute) {
+    case PointerAttribute::memory_type:
+      *static_cast<MemoryType*>(value) = at->second.type;
+      return Result::success;
+    case PointerAttribute::is_managed:
+      *static_cast<unsigned*>(value) = 0;
+      return Result::success;
+    case PointerAttribute::range_start:
+      *static_cast<Address*>(value) = at->first;
+      return Result::success;
+    case PointerAttribute::range_size:
+      *static_cast<std::size_t*>(value) = at->second.bytes;
+      return Result::success;
+    default:
+      return misuse(Result::invalid_value);
+  }
+}

@@ -1,9 +1,12 @@
 #pragma once
 /// A driver for machines without one: a libcuda.so.1 with one GPU whose memory is the host's. It keeps count of what it is asked for, fails
 /// when it is told to, and is strict where the real one is: a call without a current context, a wait during a capture, memory that is given
-/// back twice are errors.
+/// back twice are errors. When it is told to be lazy it does what is enqueued (copies, kernels, giving memory back) as late as the real one
+/// may: when somebody waits for it. So whoever reads results, or reuses memory, without waiting sees wrong data.
 
 #include <atomic>
+
+#include "myriad/batch.hpp"
 
 namespace myriad::test {
 
@@ -21,20 +24,33 @@ struct FakeCuda {
   std::atomic<int> pushes{0};
   std::atomic<int> misuses{0};         ///< calls that the real driver would refuse, or worse
   std::atomic<bool> capturing{false};  ///< every stream is being captured
+  std::atomic<bool> lazy{false};
+  std::atomic<int> pending{0};                   ///< operations that are enqueued and not done
+  std::atomic<long long> free_bytes{1LL << 40};  ///< what it says is free
+  std::atomic<long long> device_bytes{0};        ///< that are allocated
+  std::atomic<long long> peak_device_bytes{0};
+  std::atomic<long long> peak_pinned_bytes{0};
+  std::atomic<long long> pinned_bytes{0};
   // What the next call of a kind returns, once; 0 for success
   std::atomic<int> fail_launch{0};
   std::atomic<int> fail_allocation{0};
   std::atomic<int> fail_wait{0};
   std::atomic<int> fail_module{0};
+  std::atomic<int> fail_copy{0};
+  std::atomic<int> fail_pinned{0};
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
 };
 
-/// Parameters of the kernel that it runs: data[i] *= factor.
+/// Parameters of the kernel that it runs: data[i] *= factor; before that `call`, if there is one.
 struct FakeScaleParams {
-  double* data;
-  long long count;
-  double factor;
+  double* data = nullptr;
+  long long count = 0;
+  double factor = 1;
+  void (*call)(FakeScaleParams const&) = nullptr;
+  Batch<double const> a{}, b{};
+  Batch<double> x{};
+  int* info = nullptr;
 };
 
 }  // namespace myriad::test

@@ -1,79 +1,25 @@
 /// Queues, memory and launches on a driver that is made up (fake_cuda.hpp), so that they are tested on machines without a GPU.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <optional>
 #include <thread>
 #include <vector>
 
-#include "fake_cuda.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
+#include "on_fake.hpp"
 #include "runtime/launch.hpp"
-#include "test_kernel.hpp"
 
 namespace myriad::gpu {
 namespace {
 
-using test::FakeCuda;
 using test::FakeScaleParams;
-
-KernelSource source() {
-  KernelSource out{.header = "scale.cuh", .name = "scale"};
-  out.files = test::test_sources();
-  return out;
-}
-
-/// The store of this process finds one kernel, in a pack, and no compiler.
-class OnFake : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder = new test::TemporaryFolder;
-    std::string const pack = (folder->path() / "fake.pack").string();
-    Pack::write(pack, {{.key = KernelStore::key(source(), "sm_90", "NVRTC 13.0"),
-                        .name = "scale",
-                        .arch = "sm_90",
-                        .compiler = "NVRTC 13.0",
-                        .lowered_name = "scale",
-                        .log = "",
-                        .cubin = "image"}});
-    ::setenv("MYRIAD_PACK", pack.c_str(), 1);
-    ::setenv("MYRIAD_NVRTC", "/nonexistent", 1);
-  }
-  static void TearDownTestSuite() { delete folder; }
-
-  void SetUp() override {
-    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
-    auto const state = library ? reinterpret_cast<FakeCuda* (*)()>(::dlsym(library, "fake_cuda")) : nullptr;
-    if (!state) GTEST_SKIP() << "libcuda.so.1 is another one";
-    fake = state();
-    queue.emplace(QueueOptions{.backend = Backend::gpu});
-  }
-  void TearDown() override {
-    if (!fake) return;
-    queue.reset();
-    EXPECT_EQ(fake->misuses, 0);
-    EXPECT_EQ(fake->live_allocations, 0);
-    EXPECT_EQ(fake->live_pinned, 0);
-    EXPECT_EQ(fake->live_streams, 0);
-    EXPECT_EQ(fake->live_pools, 0);
-    EXPECT_EQ(fake->live_events, 0);
-    driver::ContextHandle current = nullptr;
-    driver::api().cuCtxGetCurrent(&current);
-    EXPECT_EQ(current, nullptr);
-  }
-
-  Kernel const& kernel() { return kernel_for(*queue, kernel_key(kernel_id("scale")), source); }
-
-  static inline test::TemporaryFolder* folder = nullptr;
-  FakeCuda* fake = nullptr;
-  std::optional<Queue> queue;
-};
+using test::OnFake;
+using test::source;
 
 TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_EQ(queue->device().name, "Fake GPU");

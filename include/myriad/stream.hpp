@@ -1,0 +1,225 @@
+#pragma once
+/// Batches in host memory that are larger than the memory of a GPU: they stream through it in chunks, so that copies to the GPU, computing
+/// and copies back go on at the same time.
+///
+///     StreamReport const report = stream(queue, {}, in(a), in(b), out(x), out(info),
+///                                        [](Queue& q, auto a, auto b, auto x, int* info) { solve<double>(q, a, b, x, info); });
+///
+/// a, b, x and info are in host memory. The callable gets, chunk after chunk, a queue and the same batches on the GPU, with as many
+/// matrices as the chunk has, and calls routines as on any queue. On a queue of the CPU it gets the batches themselves, once: one program
+/// runs on both. A matrix has the same bits whatever the chunks are.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "myriad/batch.hpp"
+#include "myriad/export.h"
+#include "myriad/queue.hpp"
+
+namespace myriad {
+
+/// What becomes of an operand: it is copied to the GPU, back from it, or both.
+enum class StreamUse { in, out, in_out };
+
+/// An operand of `stream`, made by in(), out() and in_out(). `Argument` is what the callable gets for it: Batch<T const> or Batch<T>, T
+/// const* or T*.
+template <typename Argument>
+struct StreamOperand {
+  Argument host{};
+  StreamUse use = StreamUse::in;
+};
+
+/// A batch that is read. With a batch_stride of zero, one matrix for all of the batch, it is copied once.
+template <typename T>
+[[nodiscard]] StreamOperand<Batch<T const>> in(Batch<T> batch) noexcept {
+  return {batch, StreamUse::in};
+}
+/// A batch that is written. What the callable finds in it is undefined, so that a routine which leaves matrices as they were (gesv, of a
+/// singular one) wants in_out(). Elements that are no part of the matrices are not changed in host memory.
+template <typename T>
+requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<Batch<T>> out(Batch<T> batch) noexcept { return {batch, StreamUse::out}; }
+/// A batch that is read and written, in place.
+template <typename T>
+requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<Batch<T>> in_out(Batch<T> batch) noexcept { return {batch, StreamUse::in_out}; }
+
+/// An array with one number per matrix, `info` say.
+template <typename T>
+[[nodiscard]] StreamOperand<T const*> in(T const* values) noexcept {
+  return {values, StreamUse::in};
+}
+template <typename T>
+requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> out(T* values) noexcept { return {values, StreamUse::out}; }
+template <typename T>
+requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> in_out(T* values) noexcept { return {values, StreamUse::in_out}; }
+
+struct StreamOptions {
+  /// Most bytes of a chunk, all operands together, on the GPU; one larger matrix takes what it needs. 0: a sixteenth of the batch, between
+  /// 4 and 32 MiB, and no more than an eighth of the memory that is free on the GPU. At most three chunks are on the GPU at a time.
+  std::int64_t chunk_bytes = 0;
+};
+
+/// What the link between host and GPU was measured to do, in bytes a second, with copies from and to pinned memory.
+struct HostLink {
+  double to_device = 0;
+  double to_host = 0;
+  double both = 0;  ///< sum of both directions at the same time
+
+  /// The least time in which so many bytes come in and go out.
+  [[nodiscard]] double seconds(std::int64_t bytes_in, std::int64_t bytes_out) const noexcept {
+    auto const in = static_cast<double>(bytes_in), out = static_cast<double>(bytes_out);
+    double const one_way = in / to_device > out / to_host ? in / to_device : out / to_host;
+    double const two_way = (in + out) / both;
+    return one_way > two_way ? one_way : two_way;
+  }
+};
+
+/// Measures the link to the queue's GPU, once per process and GPU, by a few copies of 32 MiB; nothing else should be on the link then.
+/// Throws Unavailable on the CPU.
+MYRIAD_API HostLink host_link(Queue& queue);
+
+struct StreamReport {
+  std::int64_t matrices = 0;
+  std::int64_t chunks = 0;
+  std::int64_t bytes_in = 0;      ///< copied to the GPU
+  std::int64_t bytes_out = 0;     ///< copied from it
+  std::int64_t bytes_staged = 0;  ///< of these, what went through pinned memory of the streamer's own
+  double seconds = 0;             ///< from call to return
+
+  /// Bytes a second, both directions together.
+  [[nodiscard]] double rate() const noexcept { return seconds > 0 ? static_cast<double>(bytes_in + bytes_out) / seconds : 0; }
+  /// 1 where the link alone would have taken as long.
+  [[nodiscard]] double share_of(HostLink const& link) const noexcept {
+    return seconds > 0 ? link.seconds(bytes_in, bytes_out) / seconds : 0;
+  }
+};
+
+namespace detail {
+
+/// An operand without its element type.
+struct UntypedOperand {
+  StreamUse use = StreamUse::in;
+  bool per_matrix = false;  ///< an array with one element per matrix; the batch does not say how many
+  std::int64_t element_bytes = 1;
+  Batch<char> batch;  ///< strides count elements of element_bytes; not to be indexed
+};
+
+/// The same descriptor with another element type.
+template <typename To, typename From>
+Batch<To> with_element_type(Batch<From> const& b) noexcept {
+  return {reinterpret_cast<To*>(const_cast<std::remove_const_t<From>*>(b.data)),
+          reinterpret_cast<To* const*>(const_cast<std::remove_const_t<From>* const*>(b.pointers)),
+          b.rows,
+          b.cols,
+          b.row_stride,
+          b.col_stride,
+          b.batch_stride,
+          b.count,
+          b.row_sizes,
+          b.col_sizes,
+          b.row_strides,
+          b.col_strides,
+          b.row_offset,
+          b.col_offset,
+          b.conjugated};
+}
+
+template <typename Argument>
+inline constexpr bool is_stream_operand = false;
+template <typename Argument>
+inline constexpr bool is_stream_operand<StreamOperand<Argument>> = true;
+
+template <typename Argument>
+struct StreamArgument;
+template <typename T>
+struct StreamArgument<Batch<T>> {
+  static_assert(std::is_trivially_copyable_v<T>);
+  static UntypedOperand untyped(StreamOperand<Batch<T>> const& o) noexcept {
+    return {o.use, false, static_cast<std::int64_t>(sizeof(T)), with_element_type<char>(o.host)};
+  }
+  static Batch<T> typed(Batch<char> const& b) noexcept { return with_element_type<T>(b); }
+};
+template <typename T>
+struct StreamArgument<T*> {
+  static_assert(std::is_trivially_copyable_v<T>);
+  static UntypedOperand untyped(StreamOperand<T*> const& o) noexcept {
+    return {o.use, true, static_cast<std::int64_t>(sizeof(T)), with_element_type<char>(vectors(o.host, 1, 0))};
+  }
+  static T* typed(Batch<char> const& b) noexcept { return reinterpret_cast<T*>(b.data); }
+};
+
+template <typename Operand>
+struct StreamArgumentOf;
+template <typename Argument>
+struct StreamArgumentOf<StreamOperand<Argument>> {
+  using type = Argument;
+};
+
+}  // namespace detail
+
+/// Streams batches through a GPU, again and again with the same memory: three chunks on the GPU, and pinned memory for what is not pinned
+/// itself. One thread at a time. The queue outlives it and stays where it is.
+class MYRIAD_API Streamer {
+ public:
+  /// Takes no memory yet. Throws BadArgument for a negative chunk size.
+  explicit Streamer(Queue& queue, StreamOptions options = {});
+  ~Streamer();
+  Streamer(Streamer&&) noexcept;
+  Streamer& operator=(Streamer&&) noexcept;
+
+  /// run(operands..., work) calls work(q, arguments...) for every chunk, in this thread, with the arguments on the GPU, and returns when
+  /// all results are in host memory. `work` enqueues; it has no need to wait. `q` is a queue of the streamer's own on the same GPU, not
+  /// always the same one. What the streamer's queue was given before is done before the first chunk starts.
+  ///
+  /// Batches of every kind: strided, interleaved, pointers, ragged. On the GPU they are packed: column-major, row-major or interleaved as
+  /// in host memory, without gaps. Matrices in pinned memory (PinnedArray, cudaHostRegister) that lie without gaps one behind the other are
+  /// copied from and to where they are, all others by the queue's CPU threads through pinned memory, while the GPU works.
+  ///
+  /// Throws BadArgument (operand k, counted from 1, has position k + 2), OutOfMemory, GpuError, and what `work` throws. Then no copy is
+  /// under way any more, the queue is usable and the outputs are undefined. Within Queue::prepare() it calls `work` once, so that kernels
+  /// are loaded, and copies nothing.
+  template <typename... Arguments>
+  StreamReport run(Arguments&&... operands_and_work) {
+    static_assert(sizeof...(Arguments) >= 2, "run(operands..., work): operands by in(), out(), in_out(), then a callable");
+    auto const all = std::forward_as_tuple(operands_and_work...);
+    constexpr std::size_t last = sizeof...(Arguments) - 1;
+    return [&]<std::size_t... k>(std::index_sequence<k...>) {
+      using Tuple = std::tuple<std::remove_cvref_t<Arguments>...>;
+      static_assert((detail::is_stream_operand<std::tuple_element_t<k, Tuple>> && ...), "operands are made by in(), out(), in_out()");
+      return run_as<typename detail::StreamArgumentOf<std::tuple_element_t<k, Tuple>>::type...>(std::get<last>(all), std::get<k>(all)...);
+    }
+    (std::make_index_sequence<last>{});
+  }
+
+  /// run() for operands whose types are known at run time only: for bindings.
+  using Work = std::function<void(Queue&, std::span<Batch<char> const>)>;
+  StreamReport run_untyped(std::span<detail::UntypedOperand const> operands, Work const& work);
+
+ private:
+  template <typename... Argument, typename F>
+  StreamReport run_as(F& work, StreamOperand<Argument> const&... operands) {
+    static_assert(std::invocable<F&, Queue&, Argument...>, "work takes a Queue& and what each operand stands for");
+    detail::UntypedOperand const untyped[] = {detail::StreamArgument<Argument>::untyped(operands)...};
+    return run_untyped(untyped, [&](Queue& q, std::span<Batch<char> const> device) {
+      [&]<std::size_t... k>(std::index_sequence<k...>) { work(q, detail::StreamArgument<Argument>::typed(device[k])...); }
+      (std::index_sequence_for<Argument...>{});
+    });
+  }
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Streams once: Streamer(queue, options).run(operands..., work).
+template <typename... Arguments>
+StreamReport stream(Queue& queue, StreamOptions options, Arguments&&... operands_and_work) {
+  return Streamer(queue, options).run(std::forward<Arguments>(operands_and_work)...);
+}
+
+}  // namespace myriad

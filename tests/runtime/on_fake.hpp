@@ -1,0 +1,69 @@
+#pragma once
+/// What tests on the made-up driver share.
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "fake_cuda.hpp"
+#include "myriad/queue.hpp"
+#include "runtime/launch.hpp"
+#include "test_kernel.hpp"
+
+namespace myriad::test {
+
+inline gpu::KernelSource source() {
+  gpu::KernelSource out{.header = "scale.cuh", .name = "scale"};
+  out.files = test_sources();
+  return out;
+}
+
+/// The store of this process finds one kernel, in a pack, and no compiler.
+class OnFake : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new TemporaryFolder;
+    std::string const pack = (folder->path() / "fake.pack").string();
+    gpu::Pack::write(pack, {{.key = gpu::KernelStore::key(source(), "sm_90", "NVRTC 13.0"),
+                             .name = "scale",
+                             .arch = "sm_90",
+                             .compiler = "NVRTC 13.0",
+                             .lowered_name = "scale",
+                             .log = "",
+                             .cubin = "image"}});
+    ::setenv("MYRIAD_PACK", pack.c_str(), 1);
+    ::setenv("MYRIAD_NVRTC", "/nonexistent", 1);
+  }
+  static void TearDownTestSuite() { delete folder; }
+
+  void SetUp() override {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+    auto const state = library ? reinterpret_cast<FakeCuda* (*)()>(::dlsym(library, "fake_cuda")) : nullptr;
+    if (!state) GTEST_SKIP() << "libcuda.so.1 is another one";
+    fake = state();
+    queue.emplace(QueueOptions{.backend = Backend::gpu});
+  }
+  void TearDown() override {
+    if (!fake) return;
+    queue.reset();
+    EXPECT_EQ(fake->misuses, 0);
+    EXPECT_EQ(fake->live_allocations, 0);
+    EXPECT_EQ(fake->live_pinned, 0);
+    EXPECT_EQ(fake->live_streams, 0);
+    EXPECT_EQ(fake->live_pools, 0);
+    EXPECT_EQ(fake->live_events, 0);
+    gpu::driver::ContextHandle current = nullptr;
+    gpu::driver::api().cuCtxGetCurrent(&current);
+    EXPECT_EQ(current, nullptr);
+  }
+
+  gpu::Kernel const& kernel() { return gpu::kernel_for(*queue, gpu::kernel_key(gpu::kernel_id("scale")), source); }
+
+  static inline TemporaryFolder* folder = nullptr;
+  FakeCuda* fake = nullptr;
+  std::optional<Queue> queue;
+};
+
+}  // namespace myriad::test
