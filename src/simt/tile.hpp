@@ -49,6 +49,7 @@ class Tile {
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
+  static constexpr int row_step = by_rows && shape.line_stride % per_chunk == 0 && shape.matrix_stride % per_chunk == 0 ? per_chunk : 1;
 
  public:
   SIMT_INLINE explicit Tile(char* memory) : data_(reinterpret_cast<T*>(memory)) {}
@@ -59,10 +60,37 @@ class Tile {
     return matrix[by_rows ? j + i * shape.line_stride : i + j * shape.line_stride];
   }
 
+  /// Row i of matrix q, 16 bytes at a time where it lies so.
+  SIMT_INLINE void read_row(int q, int i, T (&row)[N]) {
+    SIMT_UNROLL
+    for (int j = 0; j < N; j += row_step) {
+      if constexpr (row_step > 1) {
+        Chunked<T> const part(load_chunk(&at(q, i, j)));
+        SIMT_UNROLL
+        for (int e = 0; e < row_step; ++e) row[j + e] = part.x[e];
+      } else {
+        row[j] = at(q, i, j);
+      }
+    }
+  }
+  SIMT_INLINE void write_row(int q, int i, T const (&row)[N]) {
+    SIMT_UNROLL
+    for (int j = 0; j < N; j += row_step) {
+      if constexpr (row_step > 1) {
+        Chunked<T> part;
+        SIMT_UNROLL
+        for (int e = 0; e < row_step; ++e) part.x[e] = row[j + e];
+        store_chunk(&at(q, i, j), part.chunk);
+      } else {
+        at(q, i, j) = row[j];
+      }
+    }
+  }
+
   /// Starts to bring matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
-  /// ragged matrix are those of the identity.
-  template <Layout layout>
-  SIMT_INLINE void load(Matrices<T const> const& batch, Index first, int active) {
+  /// ragged matrix are those of the identity. `batch`: Matrices, or what looks like them.
+  template <Layout layout, typename Batch>
+  SIMT_INLINE void load(Batch const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
       char const* const source = reinterpret_cast<char const*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
@@ -85,8 +113,8 @@ class Tile {
   }
 
   /// Writes matrices [first, first + active) of the batch, after a sync_block.
-  template <Layout layout>
-  SIMT_INLINE void store(Matrices<T> const& batch, Index first, int active) {
+  template <Layout layout, typename Batch>
+  SIMT_INLINE void store(Batch const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
       char* const target = reinterpret_cast<char*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
