@@ -31,24 +31,25 @@ struct Reflector {
     bool const none = tail == R(identity);
     R const re = real_part(alpha);
     R squares = multiply_add(re, re, tail);
-    bool real = true;
+    bool eliminates = tail != R(0);
     if constexpr (is_complex<T>) {
       squares = multiply_add(alpha.im, alpha.im, squares);
-      real = alpha.im == R(0);
+      eliminates |= alpha.im != R(0);
     }
-    usual = none || (leading_bits(ordered_bits(squares)) - least < most - least && !(tail == R(0) && real));
+    usual = none | ((leading_bits(ordered_bits(squares)) - least < most - least) & eliminates);
     R const root = reciprocal_square_root(squares);
-    beta = none ? re : copy_sign(squares * root, -re);
+    beta = copy_sign(squares * root, -re);
     reciprocal_of_beta = none ? R(0) : copy_sign(root, -re);
-    difference = none ? from_real<T>(0) : alpha;
     if constexpr (is_complex<T>) {
-      if (!none) difference.re = re - beta;
-      R const scale = none ? R(0) : reciprocal(multiply_add(difference.re, difference.re, difference.im * difference.im));
-      v_scale = none ? from_real<T>(1) : scale * conjugate_if(true, difference);
+      difference = {re - beta, alpha.im};
+      v_scale = reciprocal(multiply_add(difference.re, difference.re, difference.im * difference.im)) * conjugate_if(true, difference);
     } else {
-      if (!none) difference = re - beta;
-      v_scale = none ? R(1) : reciprocal(difference);
+      difference = re - beta;
+      v_scale = reciprocal(difference);
     }
+    beta = none ? re : beta;
+    difference = none ? from_real<T>(0) : difference;
+    v_scale = none ? from_real<T>(1) : v_scale;
   }
   /// (beta - alpha) / beta
   SIMT_INLINE T tau() const { return reciprocal_of_beta == R(0) ? from_real<T>(0) : -reciprocal_of_beta * difference; }
@@ -231,7 +232,7 @@ struct QrAcrossLanes : ColumnsAcrossLanes<T, M, width, lanes> {
       SIMT_UNROLL
       for (int c = slot; c < held; ++c) {
         gain[c] = reflector.gain(a[c][0], product[c]);
-        usual = usual && ((c == slot && finished) || reflector.is_usual(gain[c]));
+        usual &= (c == slot && finished) | reflector.is_usual(gain[c]);
       }
       beta = reflector.beta;
       tau = reflector.tau();

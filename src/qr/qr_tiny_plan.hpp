@@ -47,6 +47,9 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
   beside = beside && fits();
   int const width = beside ? n + columns : alone;
   while (lanes / 2 >= width) lanes /= 2;
+  // The table is for factors; the other jobs take what their columns and a vector need.
+  int const needed = (ceil_div(width, lanes) + 1) * words + 48;
+  int const registers = job == QrJob::factor ? best.registers : needed <= 80 ? 80 : needed <= 128 ? 128 : needed <= 168 ? 168 : 255;
   int const threads = lanes == 1 && words * n <= 64 ? 64 : 32;
   constexpr auto packed = simt::Layout::packed_rows;  // the matrices are seen transposed
   return {.job = job,
@@ -57,7 +60,7 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
           .beside = beside ? columns : 0,
           .lanes = lanes,
           .matrices = threads / lanes,
-          .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
+          .blocks_per_sm = std::min(65536 / (registers * threads), 32),
           .a = packed,
           .c = packed,
           .tau = simt::Layout::packed_columns};

@@ -282,13 +282,16 @@ void check_sizes(std::integer_sequence<int, sizes...>) {
    ...);
 }
 
-TEST(QrTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 2, 4, 8, 9, 16, 17, 21, 25, 32>{}); }
-TEST(QrTiny, Double) { check_sizes<double, 5>(std::integer_sequence<int, 1, 3, 4, 5, 8, 9, 12, 13, 17, 24, 32>{}); }
+TEST(QrTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 2, 4, 8, 9, 17, 25, 32>{}); }
+TEST(QrTiny, Double) { check_sizes<double, 5>(std::integer_sequence<int, 1, 3, 4, 5, 8, 9, 13, 17, 24, 32>{}); }
 TEST(QrTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(std::integer_sequence<int, 1, 4, 7, 10, 16, 21, 32>{}); }
 TEST(QrTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(std::integer_sequence<int, 1, 2, 5, 9, 13, 25>{}); }
-TEST(QrTiny, EveryJobAndLayout) {
-  [&]<int... variants>(std::integer_sequence<int, variants...>) { (check<double, 7, 6, variants>(), ...); }
-  (std::make_integer_sequence<int, 30>{});
+TEST(QrTiny, EveryJob) {
+  [&]<int... jobs>(std::integer_sequence<int, jobs...>) {
+    (check<double, 7, 6, 5 * jobs + 2 * jobs % 5>(), ...);
+    (check<double, 7, 6, 5 * jobs + (2 * jobs + 3) % 5>(), ...);
+  }
+  (std::make_integer_sequence<int, 6>{});
 }
 TEST(QrTiny, EveryJobAcrossLanes) {
   [&]<int... jobs>(std::integer_sequence<int, jobs...>) {
