@@ -59,15 +59,13 @@ struct Reflector {
   SIMT_INLINE T gain(T first, T product) const { return reciprocal_of_beta * conjugate_multiply_add(difference, first, product); }
 };
 
-/// `width` columns of M rows, and how lanes share a vector.
-template <typename T, int M, int width, int lanes>
+/// `width` columns of M rows, and how lanes share a vector, which stays in registers between its two uses or is read twice.
+template <typename T, int M, int width, int lanes, bool keeps_vector>
 struct ColumnsAcrossLanes {
   static constexpr int held = ceil_div(width, lanes);
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   static constexpr int buffered = ceil_div(M, per_chunk) * per_chunk;  // of a vector in the buffer, of which there are two
   static constexpr int block = smaller(lanes, M <= 24 ? 4 : 8);        ///< steps that work on as many rows
-  /// Whether a vector stays in registers between its two uses.
-  static constexpr bool keeps_vector = (held + 1) * M * static_cast<int>(sizeof(T)) <= 4 * 192;
 
   T a[held][M];
   int lane;
@@ -134,9 +132,9 @@ struct ColumnsAcrossLanes {
 };
 
 /// QR of the first N columns; the others become Q^H times themselves.
-template <typename T, int M, int N, int width, int lanes, bool ragged>
-struct QrAcrossLanes : ColumnsAcrossLanes<T, M, width, lanes> {
-  using Base = ColumnsAcrossLanes<T, M, width, lanes>;
+template <typename T, int M, int N, int width, int lanes, bool keeps_vector, bool ragged>
+struct QrAcrossLanes : ColumnsAcrossLanes<T, M, width, lanes, keeps_vector> {
+  using Base = ColumnsAcrossLanes<T, M, width, lanes, keeps_vector>;
   using Base::a, Base::lane, Base::held, Base::block;
   using R = Real<T>;
   static constexpr int reflectors = smaller(M, N);
@@ -342,9 +340,9 @@ struct QrAcrossLanes : ColumnsAcrossLanes<T, M, width, lanes> {
 };
 
 /// C becomes Q C or Q^H C, where Q = H(1) ... H(K), for `width` columns of M rows.
-template <typename T, int M, int K, int width, int lanes>
-struct ReflectAcrossLanes : ColumnsAcrossLanes<T, M, width, lanes> {
-  using Base = ColumnsAcrossLanes<T, M, width, lanes>;
+template <typename T, int M, int K, int width, int lanes, bool keeps_vector>
+struct ReflectAcrossLanes : ColumnsAcrossLanes<T, M, width, lanes, keeps_vector> {
+  using Base = ColumnsAcrossLanes<T, M, width, lanes, keeps_vector>;
   using Base::a, Base::lane, Base::held, Base::block;
   using Base::Base;
 

@@ -15,9 +15,10 @@ namespace {
 
 KernelSource source(Dtype dtype, QrTiny const& k) {
   return {.header = "qr/qr_tiny.cuh",
-          .name = fmt::format("myriad::qr_tiny<{}, myriad::QrTiny{{myriad::QrJob({}), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}>",
-                              device_name(dtype), static_cast<int>(k.job), k.m, k.n, k.reflectors, k.columns, k.beside, k.lanes, k.matrices,
-                              k.blocks_per_sm, layout_name(k.a), layout_name(k.c), layout_name(k.tau)),
+          .name = fmt::format(
+              "myriad::qr_tiny<{}, myriad::QrTiny{{myriad::QrJob({}), {}, {}, {}, {}, {}, {}, {}, myriad::QrVector({}), {}, {}, {}, {}}}>",
+              device_name(dtype), static_cast<int>(k.job), k.m, k.n, k.reflectors, k.columns, k.beside, k.lanes, k.matrices,
+              static_cast<int>(k.vector), k.blocks_per_sm, layout_name(k.a), layout_name(k.c), layout_name(k.tau)),
           // What is to be fused is written so: kernels of different layouts give the same bits.
           .options = {"-default-device", "--fmad=false"}};
 }

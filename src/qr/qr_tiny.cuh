@@ -75,6 +75,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
   constexpr QrTinyMemory memory(sizeof(T), C);
   constexpr bool by_rows = is_by_rows(C.a);
   constexpr int width = C.n + C.beside;
+  constexpr bool keeps_vector = C.vector == QrVector::kept;
   constexpr bool reflects_rest = C.job == QrJob::apply_adjoint || (C.job == QrJob::least_squares && C.beside == 0 && C.columns > 0);
   constexpr bool reflects = C.job == QrJob::apply || C.job == QrJob::generate || (C.job == QrJob::minimum_norm && C.columns > 0);
   Tile<T, C.n, C.m, C.matrices, C.lanes, C.threads(), by_rows> a(shared_memory());
@@ -109,7 +110,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
     int info = 0;
 
     if constexpr (C.factors()) {
-      QrAcrossLanes<T, C.m, C.n, width, C.lanes, C.ragged()> qr(lane, buffer);
+      QrAcrossLanes<T, C.m, C.n, width, C.lanes, keeps_vector, C.ragged()> qr(lane, buffer);
       SIMT_UNROLL
       for (int slot = 0; slot < qr.held; ++slot) {
         int const j = qr.column(slot);
@@ -159,7 +160,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
       return k < reflectors ? conjugate_if(given && args.tau.conjugated, tau.at(q, k, 0)) : from_real<T>(0);
     };
     constexpr int reflected = C.job == QrJob::generate ? C.n : larger(C.columns, 1);
-    using Reflect = ReflectAcrossLanes<T, C.m, C.reflectors, reflected, C.lanes>;
+    using Reflect = ReflectAcrossLanes<T, C.m, C.reflectors, reflected, C.lanes, keeps_vector>;
 
     if constexpr (is_complex<T> && C.has_columns() && C.beside == 0)
       if (args.c.conjugated) conjugate_rows<C.columns, C.m, C.lanes>(c, q, lane);

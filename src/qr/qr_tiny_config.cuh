@@ -15,6 +15,9 @@ enum class QrJob : int {
   minimum_norm,   ///< gels for m < n: the matrix is A^H
 };
 
+/// Where a lane has the vector of a reflector for its second use: in registers still, or in shared memory.
+enum class QrVector : int { kept, read_again };
+
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct QrTiny {
   QrJob job;
@@ -23,6 +26,7 @@ struct QrTiny {
   int columns;     ///< of C, or right-hand sides; else 0
   int beside;      ///< right-hand sides that take part in the factorization as further columns: none or all
   int lanes, matrices;
+  QrVector vector;
   int blocks_per_sm;  ///< for which registers have to suffice; 0: as the compiler likes
   simt::Layout a, c;  ///< layouts of the batches of the same names below
   simt::Layout tau;

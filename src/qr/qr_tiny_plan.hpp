@@ -10,19 +10,22 @@
 
 namespace myriad {
 
-/// For matrices of up to `n` rows and columns: lanes to a matrix, and the most registers that a thread may have.
+/// For matrices of up to `n` rows and columns: lanes to a matrix, the most registers that a thread may have, and whether a vector is among
+/// them.
 struct QrTinyChoice {
   int n, lanes, registers;
+  QrVector vector = QrVector::kept;
 };
 
 // Chosen by registers and spills; blocks of one warp come in fours to a multiprocessor, so that 80, 96, 128, 168 and 255 registers count.
 inline constexpr std::array qr_tiny_f32{QrTinyChoice{8, 1, 128}, QrTinyChoice{16, 4, 128}, QrTinyChoice{20, 4, 168},
                                         QrTinyChoice{24, 8, 128}, QrTinyChoice{32, 16, 128}};
-inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},   QrTinyChoice{8, 1, 168},  QrTinyChoice{12, 4, 128},
-                                        QrTinyChoice{16, 8, 128}, QrTinyChoice{20, 8, 168}, QrTinyChoice{24, 8, 255},
+inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},   QrTinyChoice{8, 1, 168},  QrTinyChoice{12, 4, 128, QrVector::read_again},
+                                        QrTinyChoice{16, 8, 128}, QrTinyChoice{20, 8, 255}, QrTinyChoice{24, 8, 255, QrVector::read_again},
                                         QrTinyChoice{32, 16, 255}};
-inline constexpr std::array qr_tiny_c64{QrTinyChoice{4, 1, 128}, QrTinyChoice{8, 8, 128}, QrTinyChoice{12, 16, 128},
-                                        QrTinyChoice{16, 16, 168}, QrTinyChoice{32, 32, 255}};
+inline constexpr std::array qr_tiny_c64{QrTinyChoice{4, 1, 128},   QrTinyChoice{8, 8, 128},
+                                        QrTinyChoice{12, 16, 128}, QrTinyChoice{16, 16, 168},
+                                        QrTinyChoice{24, 32, 255}, QrTinyChoice{32, 32, 255, QrVector::read_again}};
 
 constexpr std::span<QrTinyChoice const> qr_tiny_choices(Dtype dtype) {
   using Choices = std::span<QrTinyChoice const>;
@@ -60,6 +63,9 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
           .beside = beside ? columns : 0,
           .lanes = lanes,
           .matrices = threads / lanes,
+          .vector = job == QrJob::factor ? best.vector
+                    : needed <= 255      ? QrVector::kept
+                                         : QrVector::read_again,
           .blocks_per_sm = std::min(65536 / (registers * threads), 32),
           .a = packed,
           .c = packed,
