@@ -40,8 +40,6 @@ void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) 
          args);
 }
 
-constexpr std::int64_t most_columns = 4;  ///< right-hand sides that one launch takes
-
 }  // namespace
 
 template <typename T>

@@ -5,6 +5,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "qr/qr_cpu.hpp"
+#include "qr/qr_gpu.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
@@ -36,8 +37,8 @@ void geqrf(Queue& queue, Batch<T> a, Batch<T> tau) {
       .same_count(a, tau, {5, "tau"})
       .diagonal_length(tau, a, {5, "tau"})
       .disjoint(tau, a, {5, "tau"}, "a");
-  gpu::require_cpu(queue, "geqrf");
-  cpu::geqrf(queue, GeqrfTask<T>{.a = a, .tau = tau});
+  GeqrfTask<T> const task{.a = a, .tau = tau};
+  gpu::on_gpu(queue) ? gpu::geqrf(queue, task) : cpu::geqrf(queue, task);
 }
 
 template <Element T>
@@ -59,8 +60,8 @@ void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
   check.disjoint(c, a, {9, "c"}, "a").disjoint(c, tau, {9, "c"}, "tau");
   // C op(Q) = (op(Q)^H C^H)^H
   bool const adjoint = (op != Op::none) == (side == Side::left);
-  gpu::require_cpu(queue, "ormqr");
-  cpu::ormqr(queue, OrmqrTask<T>{.adjoint = adjoint, .a = a, .tau = tau, .c = side == Side::left ? c : conjugate_transposed(c)});
+  OrmqrTask<T> const task{.adjoint = adjoint, .a = a, .tau = tau, .c = side == Side::left ? c : conjugate_transposed(c)};
+  gpu::on_gpu(queue) ? gpu::ormqr(queue, task) : cpu::ormqr(queue, task);
 }
 
 template <Element T>
@@ -73,8 +74,8 @@ void orgqr(Queue& queue, Batch<T> a, In<T> tau) {
       check.require(false, {2, "n"}, fmt::format("of matrix {} is {}, more than m = {}", b, a.cols_of(b), a.rows_of(b)));
   check_reflectors(check, a, tau, {3, "k"});
   check.disjoint(a, tau, {4, "a"}, "tau");
-  gpu::require_cpu(queue, "orgqr");
-  cpu::orgqr(queue, OrgqrTask<T>{.a = a, .tau = tau});
+  OrgqrTask<T> const task{.a = a, .tau = tau};
+  gpu::on_gpu(queue) ? gpu::orgqr(queue, task) : cpu::orgqr(queue, task);
 }
 
 template <Element T>
@@ -91,8 +92,8 @@ void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info) {
       check.require(false, {7, "b"}, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
   }
   check.disjoint(b, a, {7, "b"}, "a");
-  gpu::require_cpu(queue, "gels");
-  cpu::gels(queue, GelsTask<T>{.a = a, .b = b, .info = info});
+  GelsTask<T> const task{.a = a, .b = b, .info = info};
+  gpu::on_gpu(queue) ? gpu::gels(queue, task) : cpu::gels(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                       \

@@ -10,7 +10,8 @@
 
 namespace myriad::gpu {
 
-inline constexpr int tiny_largest = 32;  ///< rows and columns that kernels for tiny matrices take
+inline constexpr int tiny_largest = 32;          ///< rows and columns that kernels for tiny matrices take
+inline constexpr std::int64_t most_columns = 4;  ///< right-hand sides that a kernel holds at a time
 
 /// Throws Unavailable where `routine` is given larger matrices.
 void require_tiny(char const* routine, std::int64_t m, std::int64_t n);

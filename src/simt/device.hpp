@@ -83,6 +83,8 @@ __device__ __forceinline__ int lowest_bit(unsigned bits) { return __ffs(static_c
 
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }
+__device__ __forceinline__ float number_of(unsigned bits) { return __uint_as_float(bits); }
+__device__ __forceinline__ double number_of(unsigned long long bits) { return __longlong_as_double(static_cast<long long>(bits)); }
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 __device__ __forceinline__ double quiet_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
 
@@ -103,6 +105,21 @@ __device__ __forceinline__ double reciprocal(double x) {
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
   y = fma(y, fma(-x, y, 1.0), y);
   return fma(y, fma(-x, y, 1.0), y);
+}
+
+/// 1 / sqrt(x) to about one unit in the last place, for x that is neither tiny nor huge: one step of third order from the hardware's
+/// estimate.
+__device__ __forceinline__ float reciprocal_square_root(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  float const error = fmaf(-x * y, y, 1.0f);
+  return fmaf(y * error, fmaf(0.375f, error, 0.5f), y);
+}
+__device__ __forceinline__ double reciprocal_square_root(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double const error = fma(-x * y, y, 1.0);
+  return fma(y * error, fma(0.375, error, 0.5), y);
 }
 
 }  // namespace myriad::simt

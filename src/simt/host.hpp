@@ -108,6 +108,8 @@ inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_al
 inline int lowest_bit(unsigned bits) { return bits == 0 ? -1 : std::countr_zero(bits); }
 inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }
+inline float number_of(unsigned bits) { return std::bit_cast<float>(bits); }
+inline double number_of(unsigned long long bits) { return std::bit_cast<double>(bits); }
 inline double infinity() { return std::numeric_limits<double>::infinity(); }
 inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
 inline float natural_logarithm(float x) { return std::log(x); }
@@ -116,9 +118,13 @@ inline float hypotenuse(float x, float y) { return std::hypot(x, y); }
 inline double hypotenuse(double x, double y) { return std::hypot(x, y); }
 inline float reciprocal(float x) { return 1.0F / x; }
 inline double reciprocal(double x) { return 1.0 / x; }
+inline float reciprocal_square_root(float x) { return 1.0F / std::sqrt(x); }
+inline double reciprocal_square_root(double x) { return 1.0 / std::sqrt(x); }
+using std::copysign;
 using std::fabs;
 using std::fma;
 inline float fabsf(float x) { return std::fabs(x); }
+inline float copysignf(float x, float sign) { return std::copysign(x, sign); }
 inline float fmaf(float x, float y, float z) { return std::fma(x, y, z); }
 
 }  // namespace myriad::simt

@@ -55,6 +55,7 @@ class Tile {
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
+  static constexpr int at_once = shape.by_rows && shape.line_stride % per_chunk == 0 && shape.matrix_stride % per_chunk == 0 ? per_chunk : 1;
 
  public:
   /// From one row, or column, to the next, in elements.
@@ -69,10 +70,37 @@ class Tile {
     return matrix[shape.by_rows ? j + i * shape.line_stride : i + j * shape.line_stride];
   }
 
+  /// Row i of matrix q, 16 bytes at a time where it lies so.
+  SIMT_INLINE void read_row(int q, int i, T (&row)[N]) {
+    SIMT_UNROLL
+    for (int j = 0; j < N; j += at_once) {
+      if constexpr (at_once > 1) {
+        Chunked<T> const part(load_chunk(&at(q, i, j)));
+        SIMT_UNROLL
+        for (int e = 0; e < at_once; ++e) row[j + e] = part.x[e];
+      } else {
+        row[j] = at(q, i, j);
+      }
+    }
+  }
+  SIMT_INLINE void write_row(int q, int i, T const (&row)[N]) {
+    SIMT_UNROLL
+    for (int j = 0; j < N; j += at_once) {
+      if constexpr (at_once > 1) {
+        Chunked<T> part;
+        SIMT_UNROLL
+        for (int e = 0; e < at_once; ++e) part.x[e] = row[j + e];
+        store_chunk(&at(q, i, j), part.chunk);
+      } else {
+        at(q, i, j) = row[j];
+      }
+    }
+  }
+
   /// Starts to bring matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
-  /// ragged matrix are those of the identity.
-  template <Layout layout>
-  SIMT_INLINE void load(Matrices<T const> const& batch, Index first, int active) {
+  /// ragged matrix are those of the identity. `batch`: Matrices, or what looks like them.
+  template <Layout layout, typename Batch>
+  SIMT_INLINE void load(Batch const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
       char const* const source = reinterpret_cast<char const*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
@@ -84,9 +112,9 @@ class Tile {
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
     } else {
-      for_each<layout>(batch, first, active, [&](int q, int i, int j, bool real, T const* from) {
+      for_each<layout>(batch, first, active, [&](int q, int i, int j, bool real, auto* from) {
         if (real)
-          copy_async(&at(q, i, j), from);
+          copy_async<T>(&at(q, i, j), from);
         else
           at(q, i, j) = from_real<T>(i == j ? 1 : 0);
       });
@@ -94,8 +122,8 @@ class Tile {
   }
 
   /// Writes matrices [first, first + active) of the batch, after a sync_block.
-  template <Layout layout>
-  SIMT_INLINE void store(Matrices<T> const& batch, Index first, int active) {
+  template <Layout layout, typename Batch>
+  SIMT_INLINE void store(Batch const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
       char* const target = reinterpret_cast<char*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
@@ -132,14 +160,14 @@ class Tile {
 
   /// Calls use(q, i, j, real, address) for this thread's share of the elements of matrices [first, first + active), in an order in which
   /// consecutive threads are neighbours in memory; what is not `real` is beyond the size of a ragged matrix.
-  template <Layout layout, typename U, typename Use>
-  SIMT_INLINE static void for_each(Matrices<U> const& batch, Index first, int active, Use use) {
+  template <Layout layout, typename Batch, typename Use>
+  SIMT_INLINE static void for_each(Batch const& batch, Index first, int active, Use use) {
     if constexpr (layout == Layout::interleaved) {
       static_assert(threads % matrices == 0);
       constexpr int apart = threads / matrices;
       int const q = thread_index() % matrices;
       if (q >= active) return;
-      U* const matrix = batch.at(first + q, 0, 0);
+      auto* const matrix = batch.at(first + q, 0, 0);
       Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
       int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
       SIMT_UNROLL_BY_8
@@ -158,7 +186,7 @@ class Tile {
       for (int round = 0; round < ceil_div(matrices, teams); ++round) {
         int const q = thread_index() / team + round * teams;
         if (q >= active) continue;
-        U* const matrix = batch.at(first + q, 0, 0);
+        auto* const matrix = batch.at(first + q, 0, 0);
         Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
         int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
         SIMT_UNROLL_BY_8

@@ -122,6 +122,14 @@ SIMT_INLINE R magnitude(Complex<R> x) {
   return magnitude(x.re) + magnitude(x.im);
 }
 
+SIMT_INLINE float copy_sign(float x, float sign) { return copysignf(x, sign); }
+SIMT_INLINE double copy_sign(double x, double sign) { return copysign(x, sign); }
+/// conj(x) y + z
+template <typename T>
+SIMT_INLINE T conjugate_multiply_add(T x, T y, T z) {
+  return multiply_add(conjugate_if(true, x), y, z);
+}
+
 /// 2 to the power of `of_double`, or, where R is float, of `of_float`.
 template <typename R, int of_double, int of_float>
 inline constexpr R power_of_two = [] {
@@ -187,6 +195,16 @@ SIMT_INLINE unsigned long long ordered_bits(double x) { return bits_of(x); }
 /// The leading 32 of ordered bits.
 SIMT_INLINE unsigned leading_bits(unsigned bits) { return bits; }
 SIMT_INLINE unsigned leading_bits(unsigned long long bits) { return static_cast<unsigned>(bits >> 32); }
+
+/// The power of two that brings x > 0 to between one and two; of what is tiny or huge nearly there, so that its reciprocal is normal, too.
+template <typename R>
+SIMT_INLINE R reciprocal_power(R x) {
+  constexpr int fraction = sizeof(R) == 4 ? 23 : 52;
+  constexpr int most = sizeof(R) == 4 ? 254 : 2046;  // of the exponent
+  auto const bits = bits_of(x);
+  int const exponent = most - static_cast<int>(bits >> fraction);
+  return number_of(static_cast<decltype(bits_of(x))>(smaller(larger(exponent, 1), most - 1)) << fraction);
+}
 
 /// NaN, of a complex type in both parts.
 template <typename T>

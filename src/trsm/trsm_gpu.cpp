@@ -13,8 +13,6 @@
 namespace myriad::gpu {
 namespace {
 
-constexpr std::int64_t most_columns = 4;  ///< of B that a matrix's lanes hold at a time
-
 TrsmTiny plan(int n, std::int64_t columns) {
   int const lanes = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : 16;
   constexpr auto packed = simt::Layout::packed_columns;

@@ -1,0 +1,161 @@
+#include "qr/qr_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/dtype.hpp"
+#include "qr/qr_tiny_plan.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+KernelSource source(Dtype dtype, QrTiny const& k) {
+  return {.header = "qr/qr_tiny.cuh",
+          .name = fmt::format(
+              "myriad::qr_tiny<{}, myriad::QrTiny{{myriad::QrJob({}), {}, {}, {}, {}, {}, {}, {}, myriad::QrVector({}), {}, {}, {}, {}}}>",
+              device_name(dtype), static_cast<int>(k.job), k.m, k.n, k.reflectors, k.columns, k.beside, k.lanes, k.matrices,
+              static_cast<int>(k.vector), k.blocks_per_sm, device_name(k.a), device_name(k.c), device_name(k.tau)),
+          // What is to be fused is written so: kernels of different layouts give the same bits.
+          .options = {"-default-device", "--fmad=false"}};
+}
+
+/// A layout that sizes of the single matrices are looked at in.
+simt::Layout unpacked(simt::Layout layout) {
+  return layout == simt::Layout::packed_columns ? simt::Layout::columns : layout == simt::Layout::packed_rows ? simt::Layout::rows : layout;
+}
+
+template <typename T>
+void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) {
+  using simt::Layout;
+  bool const empty = args.a.rows == 0 || args.a.cols == 0;  // of a kernel that takes it for one row or column
+  k.a = empty ? Layout::columns : layout_of(args.a);
+  if (k.has_columns()) {
+    k.c = k.columns == 0 ? Layout::columns : layout_of(args.c);
+    if (k.solves() && k.ragged()) k.c = unpacked(k.c);
+  }
+  if (!k.solves() && k.reflectors > 0) {
+    Layout const tau = layout_of(args.tau);
+    k.tau = tau == Layout::packed_columns || tau == Layout::interleaved ? tau : Layout::columns;
+  }
+  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("qr/qr_tiny"), dtype_of<T>, k), [&] { return source(dtype_of<T>, k); });
+  launch(queue, kernel,
+         {.blocks = (args.a.count + k.matrices - 1) / k.matrices, .threads = k.threads(), .shared_bytes = QrTinyMemory(sizeof(T), k).bytes},
+         args);
+}
+
+/// A batch that is only read, as the kernels take it.
+template <typename T>
+Batch<T> mutable_batch(Batch<T const> const& a) {
+  return {const_cast<T*>(a.data),
+          const_cast<T* const*>(a.pointers),
+          a.rows,
+          a.cols,
+          a.row_stride,
+          a.col_stride,
+          a.batch_stride,
+          a.count,
+          a.row_sizes,
+          a.col_sizes,
+          a.row_strides,
+          a.col_strides,
+          a.row_offset,
+          a.col_offset,
+          a.conjugated};
+}
+
+}  // namespace
+
+template <typename T>
+void geqrf(Queue& queue, GeqrfTask<T> const& task) {
+  if (task.a.empty()) return;
+  require_tiny("geqrf", task.a.rows, task.a.cols);
+  auto const m = static_cast<int>(task.a.rows), n = static_cast<int>(task.a.cols);
+  int const steps = std::min(m, n);
+  run<T>(queue, qr_tiny_plan(QrJob::factor, dtype_of<T>, m, n, steps, 0),
+         {.a = matrices_of(transposed(task.a)), .c = {}, .tau = matrices_of(rows(task.tau, 0, steps)), .info = nullptr, .keeps_a = false});
+}
+
+template <typename T>
+void ormqr(Queue& queue, OrmqrTask<T> const& task) {
+  std::int64_t const k = std::min({task.tau.rows, task.a.rows, task.a.cols});
+  if (task.c.empty() || k == 0) return;
+  require_tiny("ormqr", task.c.rows, task.c.cols);
+  QrJob const job = task.adjoint ? QrJob::apply_adjoint : QrJob::apply;
+  auto const reflectors = static_cast<int>(k);
+  run<T>(queue, qr_tiny_plan(job, dtype_of<T>, static_cast<int>(task.c.rows), reflectors, reflectors, static_cast<int>(task.c.cols)),
+         {.a = matrices_of(transposed(columns(mutable_batch(task.a), 0, k))),
+          .c = matrices_of(transposed(task.c)),
+          .tau = matrices_of(rows(mutable_batch(task.tau), 0, k)),
+          .info = nullptr,
+          .keeps_a = false});
+}
+
+template <typename T>
+void orgqr(Queue& queue, OrgqrTask<T> const& task) {
+  if (task.a.empty()) return;
+  require_tiny("orgqr", task.a.rows, task.a.cols);
+  auto const m = static_cast<int>(task.a.rows), n = static_cast<int>(task.a.cols);
+  int const reflectors = static_cast<int>(std::min<std::int64_t>(task.tau.rows, n));
+  run<T>(queue, qr_tiny_plan(QrJob::generate, dtype_of<T>, m, n, reflectors, 0),
+         {.a = matrices_of(transposed(task.a)),
+          .c = {},
+          .tau = matrices_of(rows(mutable_batch(task.tau), 0, reflectors)),
+          .info = nullptr,
+          .keeps_a = false});
+}
+
+template <typename T>
+void gels(Queue& queue, GelsTask<T> const& task) {
+  std::int64_t const m = task.a.rows, n = task.a.cols, nrhs = task.b.cols;
+  if (task.a.count == 0) return;
+  if (n == 0 || (m == 0 && nrhs == 0)) {
+    clear(queue, task.info, task.a.count);
+    return;
+  }
+  require_tiny("gels", m, n);
+  auto const reflectors = static_cast<int>(std::max<std::int64_t>(std::min(m, n), 1));
+  // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.
+  for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
+    std::int64_t const width = std::min(most_columns, nrhs - j);
+    bool const last = j + width == nrhs;
+    auto const solve = [&](QrJob job, Batch<T> const& a, std::int64_t rows) {
+      run<T>(
+          queue, qr_tiny_plan(job, dtype_of<T>, static_cast<int>(rows), reflectors, reflectors, static_cast<int>(width)),
+          {.a = matrices_of(a), .c = matrices_of(transposed(columns(task.b, j, width))), .tau = {}, .info = task.info, .keeps_a = !last});
+    };
+    // A ragged batch may have tall matrices and wide ones; each of the kernels passes over those of the other.
+    if (m > 0 && (m >= n || task.a.ragged())) solve(QrJob::least_squares, transposed(task.a), m);
+    if (m < n || task.a.ragged()) solve(QrJob::minimum_norm, conjugated(task.a), n);
+  }
+}
+
+std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (int n = 1; n <= tiny_largest; ++n) {
+      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      auto const add = [&](char const* routine, QrJob job, int columns) {
+        if (filter.wants_routine(routine)) kernels.push_back(source(dtype, qr_tiny_plan(job, dtype, n, n, n, columns)));
+      };
+      add("geqrf", QrJob::factor, 0);
+      add("ormqr", QrJob::apply, n);
+      add("ormqr", QrJob::apply_adjoint, n);
+      add("orgqr", QrJob::generate, 0);
+      add("gels", QrJob::least_squares, 1);
+    }
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void geqrf<T>(Queue&, GeqrfTask<T> const&); \
+  template void ormqr<T>(Queue&, OrmqrTask<T> const&); \
+  template void orgqr<T>(Queue&, OrgqrTask<T> const&); \
+  template void gels<T>(Queue&, GelsTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

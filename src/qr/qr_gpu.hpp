@@ -1,0 +1,21 @@
+#pragma once
+/// QR on a GPU.
+
+#include "packs/shipped.hpp"
+#include "qr/qr.hpp"
+
+namespace myriad::gpu {
+
+template <typename T>
+void geqrf(Queue& queue, GeqrfTask<T> const& task);
+template <typename T>
+void ormqr(Queue& queue, OrmqrTask<T> const& task);
+template <typename T>
+void orgqr(Queue& queue, OrgqrTask<T> const& task);
+template <typename T>
+void gels(Queue& queue, GelsTask<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> qr_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu

@@ -1,0 +1,75 @@
+#pragma once
+/// Which kernel is used for QR of tiny matrices on a GPU.
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "myriad/types.hpp"
+#include "qr/qr_tiny_config.cuh"
+
+namespace myriad {
+
+/// For matrices of up to `n` rows and columns: lanes to a matrix, the most registers that a thread may have, and whether a vector is among
+/// them.
+struct QrTinyChoice {
+  int n, lanes, registers;
+  QrVector vector = QrVector::kept;
+};
+
+// Chosen by registers and spills; blocks of one warp come in fours to a multiprocessor, so that 80, 96, 128, 168 and 255 registers count.
+inline constexpr std::array qr_tiny_f32{QrTinyChoice{8, 1, 128}, QrTinyChoice{16, 4, 128}, QrTinyChoice{20, 4, 168},
+                                        QrTinyChoice{24, 8, 128}, QrTinyChoice{32, 16, 128}};
+inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},   QrTinyChoice{8, 1, 168},  QrTinyChoice{12, 4, 128, QrVector::read_again},
+                                        QrTinyChoice{16, 8, 128}, QrTinyChoice{20, 8, 255}, QrTinyChoice{24, 8, 255, QrVector::read_again},
+                                        QrTinyChoice{32, 16, 255}};
+inline constexpr std::array qr_tiny_c64{QrTinyChoice{4, 1, 128},   QrTinyChoice{8, 8, 128},
+                                        QrTinyChoice{12, 16, 128}, QrTinyChoice{16, 16, 168},
+                                        QrTinyChoice{24, 32, 255}, QrTinyChoice{32, 32, 255, QrVector::read_again}};
+
+constexpr std::span<QrTinyChoice const> qr_tiny_choices(Dtype dtype) {
+  using Choices = std::span<QrTinyChoice const>;
+  if (dtype == Dtype::c64) return Choices(qr_tiny_c64);
+  if (dtype == Dtype::f32) return Choices(qr_tiny_f32);
+  return Choices(qr_tiny_f64);  // and single complex, whose matrices are as large
+}
+
+/// The kernel for m-by-n matrices, as if all batches were packed by columns. `columns`: of C, or right-hand sides.
+constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflectors, int columns) {
+  using simt::ceil_div;
+  bool const applies = job == QrJob::apply || job == QrJob::apply_adjoint;
+  auto const table = qr_tiny_choices(dtype);
+  int const alone = applies ? columns : n;
+  QrTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](QrTinyChoice const& c) { return std::max(m, alone) <= c.n; });
+  // Right-hand sides are columns beside the matrix unless they would need more registers than there are.
+  int const words = m * (dtype == Dtype::c64 ? 4 : dtype == Dtype::f32 ? 1 : 2);
+  int lanes = best.lanes;
+  bool beside = job == QrJob::least_squares;
+  auto const fits = [&] { return ceil_div(n + columns, lanes) * words <= 144; };
+  while (beside && !fits() && lanes < 32) lanes *= 2;
+  beside = beside && fits();
+  int const width = beside ? n + columns : alone;
+  while (lanes / 2 >= width) lanes /= 2;
+  // The table is for factors; the other jobs take what their columns and a vector need.
+  int const needed = (ceil_div(width, lanes) + 1) * words + 48;
+  int const registers = job == QrJob::factor ? best.registers : needed <= 80 ? 80 : needed <= 128 ? 128 : needed <= 168 ? 168 : 255;
+  int const threads = lanes == 1 && words * n <= 64 ? 64 : 32;
+  constexpr auto packed = simt::Layout::packed_rows;  // the matrices are seen transposed
+  return {.job = job,
+          .m = m,
+          .n = n,
+          .reflectors = reflectors,
+          .columns = columns,
+          .beside = beside ? columns : 0,
+          .lanes = lanes,
+          .matrices = threads / lanes,
+          .vector = job == QrJob::factor ? best.vector
+                    : needed <= 255      ? QrVector::kept
+                                         : QrVector::read_again,
+          .blocks_per_sm = std::min(65536 / (registers * threads), 32),
+          .a = packed,
+          .c = packed,
+          .tau = simt::Layout::packed_columns};
+}
+
+}  // namespace myriad
