@@ -3,29 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/dtype.hpp"
 #include "lu/lu_tiny_plan.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 
 namespace myriad::gpu {
 namespace {
 
-char const* device_name(Dtype dtype) {
-  constexpr std::array names{"float", "double", "myriad::simt::Complex<float>", "myriad::simt::Complex<double>"};
-  return names.at(static_cast<std::size_t>(dtype));
-}
-
 KernelSource source(Dtype dtype, LuTiny const& c) {
-  auto const layout = [](simt::Layout l) { return fmt::format("myriad::simt::Layout({})", static_cast<int>(l)); };
   return {.header = "lu/lu_tiny.cuh",
           .name = fmt::format("myriad::lu_tiny<{}, myriad::LuTiny{{myriad::LuJob({}), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}>",
                               device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, c.blocks_per_sm,
-                              layout(c.a), layout(c.result), layout(c.b), layout(c.x), layout(c.pivots)),
-          // What is to be fused is written so: kernels of different layouts give the same bits.
-          .options = {"-default-device", "--fmad=false"}};
+                              device_name(c.a), device_name(c.result), device_name(c.b), device_name(c.x), device_name(c.pivots)),
+          .options = tiny_options()};
 }
 
 template <typename T>
@@ -41,14 +34,6 @@ void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) 
   launch(queue, kernel,
          {.blocks = (args.a.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = LuTinyMemory(sizeof(T), c).bytes},
          args);
-}
-
-constexpr std::int64_t most_columns = 4;  ///< right-hand sides that one launch takes
-
-void require_tiny(char const* routine, std::int64_t m, std::int64_t n) {
-  if (m > lu_tiny_largest || n > lu_tiny_largest)
-    throw Unavailable(fmt::format("{}: GPU kernels take matrices of up to {} rows and columns so far, and these have {} by {}", routine,
-                                  lu_tiny_largest, m, n));
 }
 
 }  // namespace
@@ -82,8 +67,8 @@ void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
   std::int64_t const nrhs = task.x.cols;
   bool const write_factors = task.factors.data || task.factors.pointers;
   // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.
-  for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
-    std::int64_t const width = std::min(most_columns, nrhs - j);
+  for (std::int64_t j = 0; j == 0 || j < nrhs; j += tiny_most_columns) {
+    std::int64_t const width = std::min(tiny_most_columns, nrhs - j);
     bool const last = j + width == nrhs;
     run<T>(queue, lu_tiny_plan(write_factors && last ? LuJob::solve_and_factor : LuJob::solve, dtype_of<T>, n, n, static_cast<int>(width)),
            {.a = matrices_of(task.a),
@@ -117,7 +102,7 @@ void inverse(Queue& queue, InverseTask<T> const& task) {
 std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
-    for (int n = 1; n <= lu_tiny_largest; ++n) {
+    for (int n = 1; n <= tiny_largest; ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, LuJob job, int nrhs) {
         if (filter.wants_routine(routine)) kernels.push_back(source(dtype, lu_tiny_plan(job, dtype, n, n, nrhs)));

@@ -5,35 +5,9 @@
 /// Both forms agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the interchanged rows. NaN
 /// counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has numbers.
 
-#include "simt/types.hpp"
+#include "simt/divisor.hpp"
 
 namespace myriad::simt {
-
-/// Division by y of several numbers: a product with the reciprocal, but for y so small or large that the reciprocal would overflow or
-/// vanish, which are scaled first. A zero divides like one, unless `by_zero`: then it gives infinity or NaN.
-template <typename T, bool by_zero = false>
-struct Divisor {
-  T y, reciprocal_of_y;
-
-  Divisor() = default;
-  SIMT_INLINE explicit Divisor(T divisor) : y(divisor), reciprocal_of_y(reciprocal(divisor)) {}
-  SIMT_INLINE bool usual() const {
-    constexpr unsigned least = sizeof(Real<T>) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
-    constexpr unsigned most = sizeof(Real<T>) == 4 ? 0x72000000 : 0x7e000000;   // 2^101, 2^993
-    return leading_bits(ordered_bits(magnitude(y))) - least < most - least;
-  }
-  SIMT_INLINE T divide(T x) const {
-    if (usual()) return x * reciprocal_of_y;
-    return divide_unusual(x);
-  }
-  SIMT_INLINE T divide_unusual(T x) const {
-    using R = Real<T>;
-    R const size = magnitude(y);
-    if (size == R(0)) return by_zero ? R(infinity()) * x : x;
-    R const scale = size < R(1) ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
-    return (scale * x) * reciprocal(scale * y);
-  }
-};
 
 /// A matrix whose M rows, with nrhs right-hand sides behind the N columns, are all in one lane. Rows are interchanged by selecting, so that
 /// every index is a constant.

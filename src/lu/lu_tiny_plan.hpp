@@ -10,8 +10,6 @@
 
 namespace myriad {
 
-inline constexpr int lu_tiny_largest = 32;  ///< rows and columns that the kernels take
-
 /// For matrices of up to `n` rows and columns: lanes to a matrix, and the most registers that a thread may have.
 struct LuTinyChoice {
   int n, lanes, registers;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "cholesky/cholesky_gpu.hpp"
 #include "lu/lu_gpu.hpp"
 
 namespace myriad::gpu {
@@ -13,7 +14,7 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::array<Kernels, 1> rooms{lu_kernels};
+constexpr std::array<Kernels, 2> rooms{lu_kernels, cholesky_kernels};
 
 template <typename T>
 bool empty_or_contains(std::vector<T> const& list, auto const& value) {

@@ -83,4 +83,19 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(-x, y, 1.0), y);
 }
 
+/// 1 / sqrt(x) to about one unit in the last place, for normal x > 0: Newton's iteration, in double one of third order, on the hardware's
+/// estimate. NaN for what is not a positive number, and for infinity.
+__device__ __forceinline__ float inverse_root(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  float const error = fmaf(-(x * y), y, 1.0f);
+  return fmaf(0.5f * y, error, y);
+}
+__device__ __forceinline__ double inverse_root(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double const error = fma(-(x * y), y, 1.0);
+  return fma(y * error, fma(0.375, error, 0.5), y);
+}
+
 }  // namespace myriad::simt

@@ -97,6 +97,10 @@ inline double infinity() { return std::numeric_limits<double>::infinity(); }
 inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
 inline float reciprocal(float x) { return 1.0F / x; }
 inline double reciprocal(double x) { return 1.0 / x; }
+inline float inverse_root(float x) {
+  return x > 0 && x < std::numeric_limits<float>::infinity() ? 1.0F / std::sqrt(x) : static_cast<float>(quiet_nan());
+}
+inline double inverse_root(double x) { return x > 0 && x < infinity() ? 1.0 / std::sqrt(x) : quiet_nan(); }
 using std::fabs;
 using std::fma;
 inline float fabsf(float x) { return std::fabs(x); }

@@ -17,10 +17,14 @@ enum class Layout : int {
 SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::packed_columns || layout == Layout::packed_rows; }
 SIMT_INLINE constexpr bool is_by_rows(Layout layout) { return layout == Layout::packed_rows || layout == Layout::rows; }
 
+/// What is moved of a matrix: all of it, or the elements (i, j) with i >= j. Then copies of 16 bytes may bring others beside these, but
+/// none is written.
+enum class Part : int { whole, lower };
+
 /// How a tile of `matrices` m-by-n matrices lies in shared memory, column by column or row by row; everything in elements but `bytes`.
 ///
 /// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded, where copies of 16 bytes allow it, so that the
-/// lanes of a warp meet different banks.
+/// lanes of a warp meet different banks. Where lanes use columns as well as rows, both are `padded`.
 struct TileShape {
   int length;         ///< of a line: of a column or, by rows, a row
   int per_chunk;      ///< in 16 bytes
@@ -29,11 +33,11 @@ struct TileShape {
   int matrix_stride;  ///< from one matrix to the next
   int bytes;
 
-  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, bool by_rows)
+  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, bool by_rows, bool padded = false)
       : length(by_rows ? n : m),
         per_chunk(16 / element_bytes),
         chunked(m * n % per_chunk == 0),
-        line_stride(by_rows && lanes > 1 && n > 1 && length % per_chunk == 0 ? length + per_chunk : length),
+        line_stride((by_rows || padded) && lanes > 1 && n > 1 && length % per_chunk == 0 ? length + per_chunk : length),
         matrix_stride(line_stride * (by_rows ? m : n)),
         bytes(0) {
     int const unit = larger(16, lanes * element_bytes);
@@ -43,9 +47,9 @@ struct TileShape {
   }
 };
 
-template <typename T, int M, int N, int matrices, int lanes, int threads, bool by_rows>
+template <typename T, int M, int N, int matrices, int lanes, int threads, bool by_rows, bool padded = false>
 class Tile {
-  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, by_rows};
+  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, by_rows, padded};
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
@@ -60,8 +64,8 @@ class Tile {
   }
 
   /// Starts to bring matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
-  /// ragged matrix are those of the identity.
-  template <Layout layout>
+  /// ragged matrix are those of the identity; elements that are not of the part are unspecified.
+  template <Layout layout, Part part = Part::whole>
   SIMT_INLINE void load(Matrices<T const> const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
       char const* const source = reinterpret_cast<char const*>(batch.data + first * elements) + thread_index() * 16;
@@ -69,7 +73,7 @@ class Tile {
       SIMT_UNROLL
       for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
         int const c = thread_index() + step * threads;
-        if (c < chunks) copy_async_16(chunk(c), source + step * threads * 16);
+        if (c < chunks && (part == Part::whole || lower_of(c) != 0)) copy_async_16(chunk(c), source + step * threads * 16);
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
@@ -77,7 +81,7 @@ class Tile {
       SIMT_UNROLL
       for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
         Element<layout> const e(static_cast<unsigned>(thread_index() + step * threads));
-        if (!e.inside(active)) continue;
+        if (!e.inside(active) || (part == Part::lower && e.i < e.j)) continue;
         bool const real = e.i < batch.rows_of(first + e.q) && e.j < batch.cols_of(first + e.q);
         at(e.q, e.i, e.j) = real ? *batch.at(first + e.q, e.i, e.j) : from_real<T>(e.i == e.j ? 1 : 0);
       }
@@ -85,7 +89,7 @@ class Tile {
   }
 
   /// Writes matrices [first, first + active) of the batch, after a sync_block.
-  template <Layout layout>
+  template <Layout layout, Part part = Part::whole>
   SIMT_INLINE void store(Matrices<T> const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
       char* const target = reinterpret_cast<char*>(batch.data + first * elements) + thread_index() * 16;
@@ -93,15 +97,21 @@ class Tile {
       SIMT_UNROLL
       for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
         int const c = thread_index() + step * threads;
-        if (c < chunks) store_chunk(target + step * threads * 16, load_chunk(chunk(c)));
+        if (c >= chunks) continue;
+        unsigned const needed = part == Part::whole ? all_of_chunk : lower_of(c);
+        if (needed == all_of_chunk) store_chunk(target + step * threads * 16, load_chunk(chunk(c)));
+        if (part == Part::whole || needed == all_of_chunk) continue;
+        SIMT_UNROLL
+        for (int i = 0; i < per_chunk; ++i)
+          if (needed >> i & 1) reinterpret_cast<T*>(target + step * threads * 16)[i] = chunk(c)[i];
       }
       int const e = chunks * per_chunk + thread_index();
-      if (!shape.chunked && e < active * elements) batch.data[first * elements + e] = data_[e];
+      if (!shape.chunked && e < active * elements && (part == Part::whole || is_lower(e))) batch.data[first * elements + e] = data_[e];
     } else {
       SIMT_UNROLL
       for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
         Element<layout> const e(static_cast<unsigned>(thread_index() + step * threads));
-        if (!e.inside(active)) continue;
+        if (!e.inside(active) || (part == Part::lower && e.i < e.j)) continue;
         if (e.i < batch.rows_of(first + e.q) && e.j < batch.cols_of(first + e.q)) *batch.at(first + e.q, e.i, e.j) = at(e.q, e.i, e.j);
       }
     }
@@ -121,6 +131,22 @@ class Tile {
     if constexpr (shape.line_stride > shape.length)
       return data_ + q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length;
     return data_ + q * shape.matrix_stride + e;
+  }
+
+  static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
+
+  /// Whether element e of packed matrices, in the order of memory, is one with i >= j.
+  SIMT_INLINE static bool is_lower(unsigned e) {
+    unsigned const line = e % elements / shape.length;
+    unsigned const position = e % elements % shape.length;
+    return by_rows ? position <= line : position >= line;
+  }
+  /// Bit i is set where this holds for element i of chunk c.
+  SIMT_INLINE static unsigned lower_of(unsigned c) {
+    unsigned bits = 0;
+    SIMT_UNROLL
+    for (int i = 0; i < per_chunk; ++i) bits |= is_lower(c * per_chunk + i) ? 1u << i : 0u;
+    return bits;
   }
 
   /// Element number e of the group in the order of the layout.
