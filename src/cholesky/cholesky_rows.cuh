@@ -15,33 +15,21 @@ namespace myriad::simt {
 /// What a step needs of its pivot x: its root, and divisions by the pivot and by the root.
 template <typename R>
 struct CholeskyPivot {
-  Divisor<R> divisor;
+  RealDivisor<R> divisor;
   R root, inverse_of_root;
 
-  SIMT_INLINE explicit CholeskyPivot(R x) : divisor(x), root(x), inverse_of_root(0) {
-    if (divisor.usual()) {
-      take_root(x);
-    } else if (x != R(infinity())) {  // the root's estimate takes no number as small as these
-      R const up = x < R(1) ? power_of_two<R, 200, 100> : R(1);
-      take_root(x * up);
-      R const down = x < R(1) ? power_of_two<R, 100, 50> : R(1);
-      root = root * reciprocal(down);
-      inverse_of_root = inverse_of_root * down;
+  SIMT_INLINE explicit CholeskyPivot(R x) : divisor(x) {
+    R up = 1, down = 1;  // roots of the divisor's scale and its reciprocal
+    if (!divisor.usual) {
+      bool const small = x < R(1);
+      bool const infinite = divisor.scale == R(0);
+      up = small ? power_of_two<R, 500, 50> : infinite ? R(0) : power_of_two<R, -50, -25>;
+      down = small ? power_of_two<R, -500, -50> : infinite ? R(infinity()) : power_of_two<R, 50, 25>;
     }
-  }
-  /// -x / pivot
-  template <typename T>
-  SIMT_INLINE T minus_quotient(T x) const {
-    if (divisor.usual()) return -divisor.reciprocal_of_y * x;
-    if (divisor.y == R(infinity())) return R(0) * x;
-    return -quotient(divisor, x);
-  }
-
- private:
-  SIMT_INLINE void take_root(R x) {
-    inverse_of_root = inverse_root(x);
-    R const close = x * inverse_of_root;
-    root = multiply_add(multiply_add(-close, close, x), R(0.5) * inverse_of_root, close);
+    R const inverse = inverse_root(divisor.scaled);
+    R const close = divisor.scaled * inverse;
+    root = down * multiply_add(multiply_add(-close, close, divisor.scaled), R(0.5) * inverse, close);
+    inverse_of_root = up * inverse;
   }
 };
 
@@ -79,7 +67,7 @@ struct CholeskyInOneLane {
       CholeskyPivot<Real<T>> const by(pivot);
       SIMT_UNROLL
       for (int i = k + 1; i < N; ++i) {
-        T const minus_l = by.minus_quotient(a[i][k]);
+        T const minus_l = -by.divisor.divide(a[i][k]);
         SIMT_UNROLL
         for (int j = k + 1; j <= i; ++j) a[i][j] = multiply_add(minus_l, conjugate(a[j][k]), a[i][j]);
         SIMT_UNROLL
@@ -124,16 +112,16 @@ struct CholeskyInOneLane {
     take(at);
     SIMT_UNROLL
     for (int k = 0; k < N; ++k) {
-      Divisor<Real<T>, true> const by(real_part(a[k][k]));
-      if (by.y == Real<T>(0) && info == 0) info = k + 1;
+      RealDivisor<Real<T>> const by(real_part(a[k][k]));
+      if (real_part(a[k][k]) == Real<T>(0) && info == 0) info = k + 1;
       SIMT_UNROLL
       for (int j = 0; j < k; ++j) {
         T sum = from_real<T>(0);
         SIMT_UNROLL
         for (int p = j; p < k; ++p) sum = subtract_product(sum, a[k][p], a[p][j]);
-        a[k][j] = quotient(by, sum);
+        a[k][j] = by.divide(sum);
       }
-      a[k][k] = quotient(by, from_real<T>(1));
+      a[k][k] = by.divide(from_real<T>(1));
     }
     if (info) return;
     SIMT_UNROLL
@@ -150,9 +138,9 @@ struct CholeskyInOneLane {
 
  private:
   SIMT_INLINE void divide_row(int k) {
-    Divisor<Real<T>, true> const by(real_part(a[k][k]));
+    RealDivisor<Real<T>> const by(real_part(a[k][k]));
     SIMT_UNROLL
-    for (int c = 0; c < nrhs; ++c) b[k][c] = quotient(by, b[k][c]);
+    for (int c = 0; c < nrhs; ++c) b[k][c] = by.divide(b[k][c]);
   }
 };
 
@@ -197,7 +185,7 @@ struct CholeskyAcrossLanes {
   /// Takes L from `at(i, j)`, in shared memory.
   template <bool adjoint, typename At>
   SIMT_INLINE void substitute(At at) {
-    Divisor<Real<T>, true> divisor[held];
+    RealDivisor<Real<T>> divisor[held];
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) divisor[r] = diagonal(at, r);
     substitute<adjoint>(divisor, at);
@@ -205,12 +193,12 @@ struct CholeskyAcrossLanes {
   template <typename At>
   SIMT_INLINE void finish_solve(At at) {
     sync_warp();  // lanes read what others wrote to shared memory
-    Divisor<Real<T>, true> divisor[held];
+    RealDivisor<Real<T>> divisor[held];
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       divisor[r] = diagonal(at, r);
       SIMT_UNROLL
-      for (int c = 0; c < nrhs; ++c) b[r][c] = quotient(divisor[r], b[r][c]);
+      for (int c = 0; c < nrhs; ++c) b[r][c] = divisor[r].divide(b[r][c]);
     }
     substitute<true>(divisor, at);
   }
@@ -246,8 +234,8 @@ struct CholeskyAcrossLanes {
   SIMT_INLINE T* column_buffer(int step) const { return buffer + step % 2 * buffer_column; }
 
   template <typename At>
-  SIMT_INLINE Divisor<Real<T>, true> diagonal(At at, int r) const {
-    return Divisor<Real<T>, true>(exists(r) ? real_part(at(row(r), row(r))) : Real<T>(1));
+  SIMT_INLINE RealDivisor<Real<T>> diagonal(At at, int r) const {
+    return RealDivisor<Real<T>>(exists(r) ? real_part(at(row(r), row(r))) : Real<T>(1));
   }
 
   template <int first, typename Finish>
@@ -273,7 +261,7 @@ struct CholeskyAcrossLanes {
         SIMT_UNROLL
         for (int r = first_held(first); r < held; ++r) {
           bool const below = r * lanes >= last || row(r) > k;
-          minus_l[r] = below ? by.minus_quotient(a[r][0]) : from_real<T>(0);
+          minus_l[r] = below ? -by.divisor.divide(a[r][0]) : from_real<T>(0);
           SIMT_UNROLL
           for (int c = 0; c < nrhs; ++c) b[r][c] = multiply_add(minus_l[r], u[buffered + c], b[r][c]);
           T const finished = below ? by.inverse_of_root * a[r][0] : from_real<T>(by.root);
@@ -302,7 +290,7 @@ struct CholeskyAcrossLanes {
   }
 
   template <bool adjoint, typename At>
-  SIMT_INLINE void substitute(Divisor<Real<T>, true> const (&divisor)[held], At at) {
+  SIMT_INLINE void substitute(RealDivisor<Real<T>> const (&divisor)[held], At at) {
     sync_warp();  // buffers are free
     SIMT_LOOP
     for (int step = 0; step < N; ++step) {
@@ -314,7 +302,7 @@ struct CholeskyAcrossLanes {
         l[r] = !exists(r) ? from_real<T>(0) : adjoint ? conjugate(at(k, row(r))) : at(row(r), k);
         SIMT_UNROLL
         for (int c = 0; c < nrhs; ++c) {
-          T const solution = quotient(divisor[r], b[r][c]);
+          T const solution = divisor[r].divide(b[r][c]);
           if (row(r) == k) x[c] = b[r][c] = solution;
         }
       }
@@ -335,11 +323,11 @@ struct CholeskyAcrossLanes {
       constexpr int last = smaller(first + smaller(block, lanes), N);  // so that no columns begin within a block
       SIMT_LOOP
       for (int k = first; k < last; ++k) {
-        Divisor<Real<T>, true> const by(next);
+        RealDivisor<Real<T>> const by(next);
         T w[held];
         SIMT_UNROLL
         for (int r = 0; r <= first_held(first); ++r) {
-          w[r] = quotient(by, a[r][0]);
+          w[r] = by.divide(a[r][0]);
           if (row(r) <= k && info == 0) at(k, row(r)) = w[r];
         }
         SIMT_UNROLL

@@ -5,6 +5,7 @@
 #define SIMT_KERNEL __global__
 #define SIMT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define SIMT_UNROLL _Pragma("unroll")
+#define SIMT_UNROLL_BY_8 _Pragma("unroll 8")
 #define SIMT_LOOP _Pragma("unroll 1")
 
 namespace myriad::simt {

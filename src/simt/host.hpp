@@ -17,6 +17,7 @@
 #define SIMT_KERNEL
 #define SIMT_BOUNDS(threads, blocks)
 #define SIMT_UNROLL
+#define SIMT_UNROLL_BY_8
 #define SIMT_LOOP
 
 namespace myriad::simt {

@@ -68,23 +68,18 @@ class Tile {
   template <Layout layout, Part part = Part::whole>
   SIMT_INLINE void load(Matrices<T const> const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
-      char const* const source = reinterpret_cast<char const*>(batch.data + first * elements) + thread_index() * 16;
+      T const* const source = batch.data + first * elements;
+      for_each_chunk<part>(active, [&](int tile, int memory, unsigned needed) {
+        if (needed != 0) copy_async_16(data_ + tile, source + memory);
+      });
       int const chunks = active * elements / per_chunk;
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
-        int const c = thread_index() + step * threads;
-        if (c < chunks && (part == Part::whole || lower_of(c) != 0)) copy_async_16(chunk(c), source + step * threads * 16);
-      }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
     } else {
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
-        Element<layout> const e(static_cast<unsigned>(thread_index() + step * threads));
-        if (!e.inside(active) || (part == Part::lower && e.i < e.j)) continue;
+      for_each_element<layout, part>(active, [&](Element<layout> const& e) {
         bool const real = e.i < batch.rows_of(first + e.q) && e.j < batch.cols_of(first + e.q);
         at(e.q, e.i, e.j) = real ? *batch.at(first + e.q, e.i, e.j) : from_real<T>(e.i == e.j ? 1 : 0);
-      }
+      });
     }
   }
 
@@ -92,28 +87,22 @@ class Tile {
   template <Layout layout, Part part = Part::whole>
   SIMT_INLINE void store(Matrices<T> const& batch, Index first, int active) {
     if constexpr (moves_chunks(layout)) {
-      char* const target = reinterpret_cast<char*>(batch.data + first * elements) + thread_index() * 16;
+      T* const target = batch.data + first * elements;
+      for_each_chunk<part>(active, [&](int tile, int memory, unsigned needed) {
+        if (needed == all_of_chunk) store_chunk(target + memory, load_chunk(data_ + tile));
+        if constexpr (part == Part::lower) {
+          SIMT_UNROLL
+          for (int i = 0; i < per_chunk; ++i)
+            if (needed != all_of_chunk && (needed >> i & 1) != 0) target[memory + i] = data_[tile + i];
+        }
+      });
       int const chunks = active * elements / per_chunk;
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
-        int const c = thread_index() + step * threads;
-        if (c >= chunks) continue;
-        unsigned const needed = part == Part::whole ? all_of_chunk : lower_of(c);
-        if (needed == all_of_chunk) store_chunk(target + step * threads * 16, load_chunk(chunk(c)));
-        if (part == Part::whole || needed == all_of_chunk) continue;
-        SIMT_UNROLL
-        for (int i = 0; i < per_chunk; ++i)
-          if (needed >> i & 1) reinterpret_cast<T*>(target + step * threads * 16)[i] = chunk(c)[i];
-      }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements && (part == Part::whole || is_lower(e))) batch.data[first * elements + e] = data_[e];
     } else {
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(matrices * elements, threads); ++step) {
-        Element<layout> const e(static_cast<unsigned>(thread_index() + step * threads));
-        if (!e.inside(active) || (part == Part::lower && e.i < e.j)) continue;
+      for_each_element<layout, part>(active, [&](Element<layout> const& e) {
         if (e.i < batch.rows_of(first + e.q) && e.j < batch.cols_of(first + e.q)) *batch.at(first + e.q, e.i, e.j) = at(e.q, e.i, e.j);
-      }
+      });
     }
   }
 
@@ -123,30 +112,82 @@ class Tile {
     return is_packed(layout) && (is_by_rows(layout) == by_rows || M == 1 || N == 1) && matrices * elements % per_chunk == 0;
   }
 
-  /// Where chunk c of packed matrices lies.
-  SIMT_INLINE T* chunk(unsigned c) {
-    if constexpr (!shape.chunked) return data_ + c * per_chunk;
-    unsigned const q = c / (elements / per_chunk);
-    unsigned const e = c % (elements / per_chunk) * per_chunk;
-    if constexpr (shape.line_stride > shape.length)
-      return data_ + q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length;
-    return data_ + q * shape.matrix_stride + e;
-  }
-
   static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
 
   /// Whether element e of packed matrices, in the order of memory, is one with i >= j.
-  SIMT_INLINE static bool is_lower(unsigned e) {
-    unsigned const line = e % elements / shape.length;
-    unsigned const position = e % elements % shape.length;
-    return by_rows ? position <= line : position >= line;
+  SIMT_INLINE static bool is_lower(int e) {
+    int const of_matrix = static_cast<int>(static_cast<unsigned>(e) % elements);
+    return is_lower(of_matrix / shape.length, of_matrix % shape.length);
   }
-  /// Bit i is set where this holds for element i of chunk c.
-  SIMT_INLINE static unsigned lower_of(unsigned c) {
+  SIMT_INLINE static constexpr bool is_lower(int line, int position) { return by_rows ? position <= line : position >= line; }
+  /// Bit i is set where this holds for the i-th element from `position` on.
+  SIMT_INLINE static constexpr unsigned lower_elements(int line, int position) {
     unsigned bits = 0;
     SIMT_UNROLL
-    for (int i = 0; i < per_chunk; ++i) bits |= is_lower(c * per_chunk + i) ? 1u << i : 0u;
+    for (int i = 0; i < per_chunk; ++i) bits |= is_lower(line, position + i) ? 1u << i : 0u;
     return bits;
+  }
+
+  /// Calls `move(tile, memory, needed)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in
+  /// memory, in elements, and which of their elements are to be moved.
+  template <Part part, typename Move>
+  SIMT_INLINE static void for_each_chunk(int active, Move move) {
+    constexpr int per_matrix = larger(elements / per_chunk, 1);
+    constexpr int per_line = larger(shape.length / per_chunk, 1);
+    constexpr bool whole_lines = shape.chunked && shape.length % per_chunk == 0;
+    int const t = thread_index();
+    if constexpr (whole_lines && threads % per_matrix == 0) {
+      // The same place in every matrix.
+      int const line = t % per_matrix / per_line;
+      int const position = t % per_matrix % per_line * per_chunk;
+      unsigned const needed = part == Part::whole ? all_of_chunk : lower_elements(line, position);
+      int const tile = t / per_matrix * shape.matrix_stride + line * shape.line_stride + position;
+      SIMT_UNROLL
+      for (int q = 0; q < matrices; q += threads / per_matrix)
+        move(tile + q * shape.matrix_stride, t * per_chunk + q * elements, q + t / per_matrix < active ? needed : 0);
+    } else if constexpr (whole_lines && part == Part::lower) {
+      // Some threads to a line: the line is a constant, and what it has no elements of is passed over by the compiler.
+      constexpr int together = larger(lanes, per_line >= 16 ? 8 : per_line >= 3 ? 4 : per_line);
+      int const mine = t / together;
+      int const place = t % together * per_chunk;
+      SIMT_UNROLL
+      for (int q = 0; q < matrices; q += threads / together) {
+        SIMT_UNROLL
+        for (int line = 0; line < elements / shape.length; ++line) {
+          SIMT_UNROLL
+          for (int from = 0; from < shape.length; from += together * per_chunk) {
+            int const until = smaller(from + together * per_chunk, shape.length);
+            if (by_rows ? from > line : until <= line) continue;
+            bool const all = by_rows ? until - 1 <= line : from >= line;
+            unsigned const needed = all ? all_of_chunk : lower_elements(line, from + place);
+            move(mine * shape.matrix_stride + place + (q * shape.matrix_stride + line * shape.line_stride + from),
+                 mine * elements + place + (q * elements + line * shape.length + from),
+                 q + mine < active && from + place < shape.length ? needed : 0);
+          }
+        }
+      }
+    } else {
+      int const chunks = active * elements / per_chunk;
+      SIMT_UNROLL
+      for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
+        int const c = t + step * threads;
+        unsigned needed = c < chunks ? all_of_chunk : 0;
+        SIMT_UNROLL
+        for (int i = 0; i < per_chunk; ++i)
+          if (part == Part::lower && !is_lower(c * per_chunk + i)) needed &= ~(1u << i);
+        move(chunk(static_cast<unsigned>(c)), c * per_chunk, needed);
+      }
+    }
+  }
+
+  /// Where chunk c of packed matrices begins.
+  SIMT_INLINE static int chunk(unsigned c) {
+    if constexpr (!shape.chunked) return static_cast<int>(c * per_chunk);
+    unsigned const q = c / (elements / per_chunk);
+    unsigned const e = c % (elements / per_chunk) * per_chunk;
+    if constexpr (shape.line_stride > shape.length)
+      return static_cast<int>(q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length);
+    return static_cast<int>(q * shape.matrix_stride + e);
   }
 
   /// Element number e of the group in the order of the layout.
@@ -166,6 +207,24 @@ class Tile {
     }
     SIMT_INLINE bool inside(int active) const { return q < active && i < M && j < N; }
   };
+
+  /// Calls `move(e)` for the elements of the part that this thread moves.
+  template <Layout layout, Part part, typename Move>
+  SIMT_INLINE static void for_each_element(int active, Move move) {
+    constexpr int steps = ceil_div(matrices * elements, threads);
+    auto const step = [&](int s) {
+      Element<layout> const e(static_cast<unsigned>(thread_index() + s * threads));
+      if (e.inside(active) && (part == Part::whole || e.i >= e.j)) move(e);
+    };
+    if constexpr (part == Part::whole) {
+      SIMT_UNROLL
+      for (int s = 0; s < steps; ++s) step(s);
+    } else {
+      // Conditions of the triangle make unrolled steps so long that they spill: 270 KB of code at n = 32.
+      SIMT_UNROLL_BY_8
+      for (int s = 0; s < steps; ++s) step(s);
+    }
+  }
 
   T* data_;
 };

@@ -77,7 +77,8 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// What has to run on a GPU; other routines and sizes have no kernel yet.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
-    constexpr std::array<std::string_view, 5> routines{"getrf", "getrf_nopiv", "gesv", "solve", "inverse"};
+    constexpr std::array<std::string_view, 9> routines{"getrf", "getrf_nopiv", "gesv", "solve", "inverse",
+                                                       "potrf", "potrs",       "posv", "potri"};
     Shape const bounds = p.bounds();
     return std::find(routines.begin(), routines.end(), routine().routine) != routines.end() && bounds.m <= 32 && bounds.n <= 32;
   }

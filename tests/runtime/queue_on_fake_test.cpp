@@ -299,10 +299,6 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   refused("getri", [&] { getri<double>(q, a, pivots, info); });
   refused("det", [&] { det<double>(q, a, values); });
   refused("logdet", [&] { logdet<double>(q, a, values, values + 3); });
-  refused("potrf", [&] { potrf<double>(q, Uplo::lower, a, info); });
-  refused("potrs", [&] { potrs<double>(q, Uplo::lower, a, b); });
-  refused("posv", [&] { posv<double>(q, Uplo::lower, a, b, info); });
-  refused("potri", [&] { potri<double>(q, Uplo::lower, a, info); });
   refused("geqrf", [&] { geqrf<double>(q, a, x); });
   refused("ormqr", [&] { ormqr<double>(q, Side::left, Op::none, a, x, b); });
   refused("orgqr", [&] { orgqr<double>(q, a, x); });

@@ -228,9 +228,9 @@ TEST(CholeskyTiny, EveryJobAndLayout) {
   [&]<int... variants>(std::integer_sequence<int, variants...>) { (check_variant<double, 6, variants>(), ...); }
   (std::make_integer_sequence<int, 25>{});
 }
-TEST(CholeskyTiny, EveryJobAndLayoutAcrossLanes) {
-  [&]<int... variants>(std::integer_sequence<int, variants...>) { (check_variant<std::complex<float>, 11, variants>(), ...); }
-  (std::make_integer_sequence<int, 25>{});
+TEST(CholeskyTiny, EveryJobAcrossLanes) {
+  [&]<int... jobs>(std::integer_sequence<int, jobs...>) { (check_variant<std::complex<float>, 11, 6 * jobs>(), ...); }
+  (std::make_integer_sequence<int, 5>{});
 }
 
 /// Both ways to bring and to write packed matrices, at sizes whose columns are and are not whole chunks of 16 bytes.
@@ -246,12 +246,12 @@ void check_way() {
 }
 TEST(CholeskyTiny, EveryWayThroughMemory) {
   [&]<int... sizes>(std::integer_sequence<int, sizes...>) {
-    (check_way<float, sizes, simt::Part::whole, CholeskyStore::from_tile>(), ...);
     (check_way<float, sizes, simt::Part::lower, CholeskyStore::from_tile>(), ...);
-    (check_way<double, sizes, simt::Part::lower, CholeskyStore::by_rows>(), ...);
     (check_way<double, sizes, simt::Part::whole, CholeskyStore::from_tile>(), ...);
   }
-  (std::integer_sequence<int, 3, 6, 7, 14, 15, 18>{});
+  (std::integer_sequence<int, 3, 6, 15, 20>{});
+  check_way<double, 14, simt::Part::lower, CholeskyStore::by_rows>();
+  check_way<double, 18, simt::Part::lower, CholeskyStore::from_tile>();
 }
 
 /// Matrices near both ends of the range of numbers: factors are those of the matrix in the middle, scaled.
