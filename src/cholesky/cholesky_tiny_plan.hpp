@@ -15,12 +15,14 @@ struct CholeskyTinyChoice {
   int n, lanes, registers;
 };
 
+// By the registers that ptxas reports and what shared memory admits: as few lanes as hold a matrix without spilling more than a few words.
+// With blocks of one warp registers come in steps of 4 blocks: 255 for 8 blocks, 168 for 12, 128 for 16.
 inline constexpr std::array cholesky_tiny_f32{CholeskyTinyChoice{8, 1, 128}, CholeskyTinyChoice{12, 1, 168}, CholeskyTinyChoice{16, 4, 128},
                                               CholeskyTinyChoice{24, 4, 168}, CholeskyTinyChoice{32, 8, 168}};
 inline constexpr std::array cholesky_tiny_f64{CholeskyTinyChoice{4, 1, 80},   CholeskyTinyChoice{8, 1, 168},
-                                              CholeskyTinyChoice{12, 4, 128}, CholeskyTinyChoice{16, 4, 168},
+                                              CholeskyTinyChoice{16, 4, 168}, CholeskyTinyChoice{20, 4, 255},
                                               CholeskyTinyChoice{24, 8, 168}, CholeskyTinyChoice{32, 8, 255}};
-inline constexpr std::array cholesky_tiny_c64{CholeskyTinyChoice{4, 1, 168}, CholeskyTinyChoice{8, 4, 168}, CholeskyTinyChoice{16, 8, 200},
+inline constexpr std::array cholesky_tiny_c64{CholeskyTinyChoice{4, 1, 168}, CholeskyTinyChoice{8, 4, 168}, CholeskyTinyChoice{16, 8, 255},
                                               CholeskyTinyChoice{24, 16, 255}, CholeskyTinyChoice{32, 32, 255}};
 
 constexpr std::span<CholeskyTinyChoice const> cholesky_tiny_choices(Dtype dtype) {
