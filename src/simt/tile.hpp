@@ -168,15 +168,27 @@ class Tile {
       }
     } else {
       int const chunks = active * elements / per_chunk;
-      SIMT_UNROLL
-      for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
+      unroll<part>(ceil_div(chunks_of_all, threads), [&](int step) {
         int const c = t + step * threads;
         unsigned needed = c < chunks ? all_of_chunk : 0;
         SIMT_UNROLL
         for (int i = 0; i < per_chunk; ++i)
           if (part == Part::lower && !is_lower(c * per_chunk + i)) needed &= ~(1u << i);
         move(chunk(static_cast<unsigned>(c)), c * per_chunk, needed);
-      }
+      });
+    }
+  }
+
+  /// Calls `step(s)` for s from 0 to steps - 1, unrolled; of a triangle, whose conditions make steps so long that all of them spill and
+  /// take 270 KB of code (n = 32), only 8 at a time.
+  template <Part part, typename Step>
+  SIMT_INLINE static void unroll(int steps, Step step) {
+    if constexpr (part == Part::whole) {
+      SIMT_UNROLL
+      for (int s = 0; s < steps; ++s) step(s);
+    } else {
+      SIMT_UNROLL_BY_8
+      for (int s = 0; s < steps; ++s) step(s);
     }
   }
 
@@ -211,19 +223,10 @@ class Tile {
   /// Calls `move(e)` for the elements of the part that this thread moves.
   template <Layout layout, Part part, typename Move>
   SIMT_INLINE static void for_each_element(int active, Move move) {
-    constexpr int steps = ceil_div(matrices * elements, threads);
-    auto const step = [&](int s) {
+    unroll<part>(ceil_div(matrices * elements, threads), [&](int s) {
       Element<layout> const e(static_cast<unsigned>(thread_index() + s * threads));
       if (e.inside(active) && (part == Part::whole || e.i >= e.j)) move(e);
-    };
-    if constexpr (part == Part::whole) {
-      SIMT_UNROLL
-      for (int s = 0; s < steps; ++s) step(s);
-    } else {
-      // Conditions of the triangle make unrolled steps so long that they spill: 270 KB of code at n = 32.
-      SIMT_UNROLL_BY_8
-      for (int s = 0; s < steps; ++s) step(s);
-    }
+    });
   }
 
   T* data_;
