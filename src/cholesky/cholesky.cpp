@@ -1,6 +1,7 @@
 #include "cholesky/cholesky.hpp"
 
 #include "cholesky/cholesky_cpu.hpp"
+#include "cholesky/cholesky_gpu.hpp"
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "runtime/backend.hpp"
@@ -36,8 +37,8 @@ Batch<T> beside(Uplo uplo, Batch<U> const& a, Batch<T> b) {
 template <Element T>
 void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
   check_triangle(Check("potrf", queue), uplo, a, {3, "a"}, {4, "lda"}, writes);
-  gpu::require_cpu(queue, "potrf");
-  cpu::potrf(queue, PotrfTask<T>{.a = lower_of(uplo, a), .info = info});
+  PotrfTask<T> const task{.a = lower_of(uplo, a), .info = info};
+  gpu::on_gpu(queue) ? gpu::potrf(queue, task) : cpu::potrf(queue, task);
 }
 
 template <Element T>
@@ -47,8 +48,8 @@ void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b) {
       .same_count(a, b, {6, "b"})
       .same(rows(a), rows(b), {2, "n"})
       .disjoint(b, a, {6, "b"}, "a");
-  gpu::require_cpu(queue, "potrs");
-  cpu::potrs(queue, PotrsTask<T>{.a = lower_of(uplo, a), .b = beside(uplo, a, b)});
+  PotrsTask<T> const task{.a = lower_of(uplo, a), .b = beside(uplo, a, b)};
+  gpu::on_gpu(queue) ? gpu::potrs(queue, task) : cpu::potrs(queue, task);
 }
 
 template <Element T>
@@ -58,15 +59,15 @@ void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info) {
       .same_count(a, b, {6, "b"})
       .same(rows(a), rows(b), {2, "n"})
       .disjoint(b, a, {6, "b"}, "a");
-  gpu::require_cpu(queue, "posv");
-  cpu::posv(queue, PosvTask<T>{.a = lower_of(uplo, a), .b = beside(uplo, a, b), .info = info});
+  PosvTask<T> const task{.a = lower_of(uplo, a), .b = beside(uplo, a, b), .info = info};
+  gpu::on_gpu(queue) ? gpu::posv(queue, task) : cpu::posv(queue, task);
 }
 
 template <Element T>
 void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
   check_triangle(Check("potri", queue), uplo, a, {3, "a"}, {4, "lda"}, writes);
-  gpu::require_cpu(queue, "potri");
-  cpu::potri(queue, PotrfTask<T>{.a = lower_of(uplo, a), .info = info});
+  PotrfTask<T> const task{.a = lower_of(uplo, a), .info = info};
+  gpu::on_gpu(queue) ? gpu::potri(queue, task) : cpu::potri(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                    \

@@ -108,7 +108,7 @@ __device__ __forceinline__ double reciprocal(double x) {
 }
 
 /// 1 / sqrt(x) to about one unit in the last place, for x that is neither tiny nor huge: one step of third order from the hardware's
-/// estimate.
+/// estimate. NaN for what is not a positive number, and for infinity.
 __device__ __forceinline__ float reciprocal_square_root(float x) {
   float y;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

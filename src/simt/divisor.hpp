@@ -5,6 +5,14 @@
 
 namespace myriad::simt {
 
+/// Whether 1 / size is so far from the ends of the range that it may simply be taken.
+template <typename R>
+SIMT_INLINE bool has_usual_reciprocal(R size) {
+  constexpr unsigned least = sizeof(R) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
+  constexpr unsigned most = sizeof(R) == 4 ? 0x72000000 : 0x7e000000;   // 2^101, 2^993
+  return leading_bits(ordered_bits(size)) - least < most - least;
+}
+
 /// Division by y of several numbers: a product with the reciprocal, but for y so small or large that the reciprocal would overflow or
 /// vanish, which are scaled first. A zero divides like one, unless `by_zero`: then it gives infinity or NaN.
 template <typename T, bool by_zero = false>
@@ -13,11 +21,7 @@ struct Divisor {
 
   Divisor() = default;
   SIMT_INLINE explicit Divisor(T divisor) : y(divisor), reciprocal_of_y(reciprocal(divisor)) {}
-  SIMT_INLINE bool usual() const {
-    constexpr unsigned least = sizeof(Real<T>) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
-    constexpr unsigned most = sizeof(Real<T>) == 4 ? 0x72000000 : 0x7e000000;   // 2^101, 2^993
-    return leading_bits(ordered_bits(magnitude(y))) - least < most - least;
-  }
+  SIMT_INLINE bool usual() const { return has_usual_reciprocal(magnitude(y)); }
   SIMT_INLINE T divide(T x) const {
     if (usual()) return x * reciprocal_of_y;
     return divide_unusual(x);
@@ -28,6 +32,31 @@ struct Divisor {
     if (size == R(0)) return by_zero ? R(infinity()) * x : x;
     R const scale = size < R(1) ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
     return (scale * x) * reciprocal(scale * y);
+  }
+};
+
+/// Division by a real number, in two products whatever it is: for code that is unrolled. Zero gives infinity or NaN, infinity zero.
+template <typename R>
+struct RealDivisor {
+  bool usual = true;  ///< the scale is one
+  R scaled = 1;       ///< scale y, unless y is zero or infinite
+  R scale = 1;
+  R inverse;  ///< of `scaled`
+
+  RealDivisor() = default;
+  SIMT_INLINE explicit RealDivisor(R y) : usual(has_usual_reciprocal(magnitude(y))), scaled(y) {
+    if (!usual) {
+      bool const extreme = y == R(0) || magnitude(y) == R(infinity());
+      bool const small = magnitude(y) < R(1);
+      scale = extreme ? small ? R(infinity()) : R(0) : small ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
+      scaled = extreme ? R(1) : scale * y;
+    }
+    inverse = reciprocal(scaled);
+  }
+  /// x may be complex.
+  template <typename T>
+  SIMT_INLINE T divide(T x) const {
+    return inverse * (scale * x);
   }
 };
 

@@ -118,8 +118,8 @@ inline float hypotenuse(float x, float y) { return std::hypot(x, y); }
 inline double hypotenuse(double x, double y) { return std::hypot(x, y); }
 inline float reciprocal(float x) { return 1.0F / x; }
 inline double reciprocal(double x) { return 1.0 / x; }
-inline float reciprocal_square_root(float x) { return 1.0F / std::sqrt(x); }
-inline double reciprocal_square_root(double x) { return 1.0 / std::sqrt(x); }
+inline double reciprocal_square_root(double x) { return x > 0 && x < infinity() ? 1.0 / std::sqrt(x) : quiet_nan(); }
+inline float reciprocal_square_root(float x) { return static_cast<float>(reciprocal_square_root(double{x})); }
 using std::copysign;
 using std::fabs;
 using std::fma;

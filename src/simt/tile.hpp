@@ -17,11 +17,15 @@ enum class Layout : int {
 SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::packed_columns || layout == Layout::packed_rows; }
 SIMT_INLINE constexpr bool is_by_rows(Layout layout) { return layout == Layout::packed_rows || layout == Layout::rows; }
 
+/// What is moved of a matrix: all of it, or the elements (i, j) with i >= j. Then copies of 16 bytes may bring others beside these, but
+/// none is written.
+enum class Part : int { whole, lower };
+
 /// How a tile of `matrices` m-by-n matrices, which come in `layout`, lies in shared memory: column by column, or row by row where they come
 /// so; everything in elements but `bytes`.
 ///
 /// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded, where copies of 16 bytes allow it, so that the
-/// lanes of a warp meet different banks.
+/// lanes of a warp meet different banks. Where lanes use columns as well as rows, both are `padded`.
 struct TileShape {
   bool by_rows;
   int length;         ///< of a line: of a column or, by rows, a row
@@ -31,12 +35,12 @@ struct TileShape {
   int matrix_stride;  ///< from one matrix to the next
   int bytes;
 
-  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, Layout layout)
+  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, Layout layout, bool padded = false)
       : by_rows(is_by_rows(layout)),
         length(by_rows ? n : m),
         per_chunk(16 / element_bytes),
         chunked(layout != Layout::interleaved && m * n % per_chunk == 0),
-        line_stride(by_rows && lanes > 1 && n > 1 && length % per_chunk == 0 ? length + per_chunk : length),
+        line_stride((by_rows || padded) && lanes > 1 && n > 1 && length % per_chunk == 0 ? length + per_chunk : length),
         matrix_stride(line_stride * (by_rows ? m : n)),
         bytes(0) {
     // Of interleaved batches consecutive threads bring consecutive matrices, so that distances matter even where lanes fill all banks.
@@ -49,13 +53,14 @@ struct TileShape {
   }
 };
 
-template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for>
+template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for, bool padded = false>
 class Tile {
-  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for};
+  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for, padded};
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
-  static constexpr int at_once = shape.by_rows && shape.line_stride % per_chunk == 0 && shape.matrix_stride % per_chunk == 0 ? per_chunk : 1;
+  static constexpr int at_once =
+      shape.by_rows && shape.line_stride % per_chunk == 0 && shape.matrix_stride % per_chunk == 0 ? per_chunk : 1;
 
  public:
   /// From one row, or column, to the next, in elements.
@@ -98,21 +103,29 @@ class Tile {
   }
 
   /// Starts to bring matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
-  /// ragged matrix are those of the identity. `batch`: Matrices, or what looks like them.
-  template <Layout layout, typename Batch>
+  /// ragged matrix are those of the identity; elements that are not of the part are unspecified. `batch`: Matrices, or what looks like
+  /// them.
+  template <Layout layout, Part part = Part::whole, typename Batch>
   SIMT_INLINE void load(Batch const& batch, Index first, int active) {
-    if constexpr (moves_chunks(layout)) {
+    if constexpr (moves_chunks(layout) && part == Part::lower) {
+      T const* const source = batch.data + first * elements;
+      for_each_chunk_of_triangle(active, [&](int tile, int memory, unsigned needed) {
+        if (needed != 0) copy_async_16(data_ + tile, source + memory);
+      });
+      int const e = active * elements / per_chunk * per_chunk + thread_index();
+      if (!shape.chunked && e < active * elements) data_[e] = source[e];
+    } else if constexpr (moves_chunks(layout)) {
       char const* const source = reinterpret_cast<char const*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
       SIMT_UNROLL
       for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
         int const c = thread_index() + step * threads;
-        if (c < chunks) copy_async_16(chunk(c), source + step * threads * 16);
+        if (c < chunks) copy_async_16(data_ + chunk(static_cast<unsigned>(c)), source + step * threads * 16);
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
     } else {
-      for_each<layout>(batch, first, active, [&](int q, int i, int j, bool real, auto* from) {
+      for_each<layout, part>(batch, first, active, [&](int q, int i, int j, bool real, auto* from) {
         if (real)
           copy_async<T>(&at(q, i, j), from);
         else
@@ -122,20 +135,33 @@ class Tile {
   }
 
   /// Writes matrices [first, first + active) of the batch, after a sync_block.
-  template <Layout layout, typename Batch>
+  template <Layout layout, Part part = Part::whole, typename Batch>
   SIMT_INLINE void store(Batch const& batch, Index first, int active) {
-    if constexpr (moves_chunks(layout)) {
+    if constexpr (moves_chunks(layout) && part == Part::lower) {
+      T* const target = batch.data + first * elements;
+      for_each_chunk_of_triangle(active, [&](int tile, int memory, unsigned needed) {
+        if (needed == all_of_chunk) {
+          store_chunk(target + memory, load_chunk(data_ + tile));
+        } else {
+          SIMT_UNROLL
+          for (int i = 0; i < per_chunk; ++i)
+            if ((needed >> i & 1) != 0) target[memory + i] = data_[tile + i];
+        }
+      });
+      int const e = active * elements / per_chunk * per_chunk + thread_index();
+      if (!shape.chunked && e < active * elements && is_lower(e)) target[e] = data_[e];
+    } else if constexpr (moves_chunks(layout)) {
       char* const target = reinterpret_cast<char*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
       SIMT_UNROLL
       for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
         int const c = thread_index() + step * threads;
-        if (c < chunks) store_chunk(target + step * threads * 16, load_chunk(chunk(c)));
+        if (c < chunks) store_chunk(target + step * threads * 16, load_chunk(data_ + chunk(static_cast<unsigned>(c))));
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) batch.data[first * elements + e] = data_[e];
     } else {
-      for_each<layout>(batch, first, active, [&](int q, int i, int j, bool real, T* to) {
+      for_each<layout, part>(batch, first, active, [&](int q, int i, int j, bool real, T* to) {
         if (real) *to = at(q, i, j);
       });
     }
@@ -148,19 +174,88 @@ class Tile {
            matrices * elements % per_chunk == 0;
   }
 
-  /// Where chunk c of packed matrices lies.
-  SIMT_INLINE T* chunk(unsigned c) {
-    if constexpr (!shape.chunked) return data_ + c * per_chunk;
+  static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
+
+  /// Whether element e of packed matrices, in the order of memory, is one with i >= j.
+  SIMT_INLINE static bool is_lower(int e) {
+    int const of_matrix = static_cast<int>(static_cast<unsigned>(e) % elements);
+    return is_lower(of_matrix / shape.length, of_matrix % shape.length);
+  }
+  SIMT_INLINE static constexpr bool is_lower(int line, int position) { return shape.by_rows ? position <= line : position >= line; }
+  /// Bit i is set where this holds for the i-th element from `position` on.
+  SIMT_INLINE static constexpr unsigned lower_elements(int line, int position) {
+    unsigned bits = 0;
+    SIMT_UNROLL
+    for (int i = 0; i < per_chunk; ++i) bits |= is_lower(line, position + i) ? 1u << i : 0u;
+    return bits;
+  }
+
+  /// Calls `move(tile, memory, needed)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in
+  /// memory, in elements, and which of their elements are to be moved.
+  template <typename Move>
+  SIMT_INLINE static void for_each_chunk_of_triangle(int active, Move move) {
+    constexpr int per_matrix = larger(elements / per_chunk, 1);
+    constexpr int per_line = larger(shape.length / per_chunk, 1);
+    constexpr bool whole_lines = shape.chunked && shape.length % per_chunk == 0;
+    int const t = thread_index();
+    if constexpr (whole_lines && threads % per_matrix == 0) {
+      // The same place in every matrix.
+      int const line = t % per_matrix / per_line;
+      int const position = t % per_matrix % per_line * per_chunk;
+      unsigned const needed = lower_elements(line, position);
+      int const tile = t / per_matrix * shape.matrix_stride + line * shape.line_stride + position;
+      SIMT_UNROLL
+      for (int q = 0; q < matrices; q += threads / per_matrix)
+        move(tile + q * shape.matrix_stride, t * per_chunk + q * elements, q + t / per_matrix < active ? needed : 0);
+    } else if constexpr (whole_lines) {
+      // Some threads to a line: the line is a constant, and what it has no elements of is passed over by the compiler.
+      constexpr int together = larger(lanes, per_line >= 16 ? 8 : per_line >= 3 ? 4 : per_line);
+      int const mine = t / together;
+      int const place = t % together * per_chunk;
+      SIMT_UNROLL
+      for (int q = 0; q < matrices; q += threads / together) {
+        SIMT_UNROLL
+        for (int line = 0; line < elements / shape.length; ++line) {
+          SIMT_UNROLL
+          for (int from = 0; from < shape.length; from += together * per_chunk) {
+            int const until = smaller(from + together * per_chunk, shape.length);
+            if (shape.by_rows ? from > line : until <= line) continue;
+            bool const all = shape.by_rows ? until - 1 <= line : from >= line;
+            unsigned const needed = all ? all_of_chunk : lower_elements(line, from + place);
+            move(mine * shape.matrix_stride + place + (q * shape.matrix_stride + line * shape.line_stride + from),
+                 mine * elements + place + (q * elements + line * shape.length + from),
+                 q + mine < active && from + place < shape.length ? needed : 0);
+          }
+        }
+      }
+    } else {
+      int const chunks = active * elements / per_chunk;
+      // All steps at once would spill and take 270 KB of code (n = 32).
+      SIMT_UNROLL_BY_8
+      for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
+        int const c = t + step * threads;
+        unsigned needed = c < chunks ? all_of_chunk : 0;
+        SIMT_UNROLL
+        for (int i = 0; i < per_chunk; ++i)
+          if (!is_lower(c * per_chunk + i)) needed &= ~(1u << i);
+        move(chunk(static_cast<unsigned>(c)), c * per_chunk, needed);
+      }
+    }
+  }
+
+  /// Where chunk c of packed matrices begins.
+  SIMT_INLINE static int chunk(unsigned c) {
+    if constexpr (!shape.chunked) return static_cast<int>(c * per_chunk);
     unsigned const q = c / (elements / per_chunk);
     unsigned const e = c % (elements / per_chunk) * per_chunk;
     if constexpr (shape.line_stride > shape.length)
-      return data_ + q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length;
-    return data_ + q * shape.matrix_stride + e;
+      return static_cast<int>(q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length);
+    return static_cast<int>(q * shape.matrix_stride + e);
   }
 
   /// Calls use(q, i, j, real, address) for this thread's share of the elements of matrices [first, first + active), in an order in which
   /// consecutive threads are neighbours in memory; what is not `real` is beyond the size of a ragged matrix.
-  template <Layout layout, typename Batch, typename Use>
+  template <Layout layout, Part part, typename Batch, typename Use>
   SIMT_INLINE static void for_each(Batch const& batch, Index first, int active, Use use) {
     if constexpr (layout == Layout::interleaved) {
       static_assert(threads % matrices == 0);
@@ -175,7 +270,7 @@ class Tile {
         int const e = thread_index() / matrices + step * apart;
         if (elements % apart != 0 && e >= elements) continue;
         int const i = apart == 1 ? step % M : e % M, j = apart == 1 ? step / M : e / M;
-        use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
+        if (part == Part::whole || i >= j) use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
       }
     } else {
       // A team of threads to a matrix, whose place is then looked up once per thread.
@@ -194,7 +289,7 @@ class Tile {
           int const e = thread_index() % team + step * team;
           if (elements % team != 0 && e >= elements) continue;
           int const i = is_by_rows(layout) ? e / N : e % M, j = is_by_rows(layout) ? e % N : e / M;
-          use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
+          if (part == Part::whole || i >= j) use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
         }
       }
     }

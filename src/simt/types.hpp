@@ -60,6 +60,20 @@ SIMT_INLINE T from_real(Real<T> x) {
     return x;
 }
 template <typename T>
+SIMT_INLINE Real<T> real_part(T x) {
+  if constexpr (is_complex<T>)
+    return x.re;
+  else
+    return x;
+}
+template <typename T>
+SIMT_INLINE T conjugate(T x) {
+  if constexpr (is_complex<T>)
+    return {x.re, -x.im};
+  else
+    return x;
+}
+template <typename T>
 SIMT_INLINE T conjugate_if(bool conjugate, T x) {
   if constexpr (is_complex<T>)
     return {x.re, conjugate ? -x.im : x.im};
@@ -82,14 +96,6 @@ SIMT_INLINE Complex<R> operator*(Complex<R> x, Complex<R> y) {
 template <typename T>
 SIMT_INLINE T subtract_product(T z, T x, T y) {
   return multiply_add(-x, y, z);
-}
-
-template <typename T>
-SIMT_INLINE Real<T> real_part(T x) {
-  if constexpr (is_complex<T>)
-    return x.re;
-  else
-    return x;
 }
 
 SIMT_INLINE float modulus(float x) { return fabsf(x); }

@@ -1,0 +1,132 @@
+#include "cholesky/cholesky_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cholesky/cholesky_tiny_plan.hpp"
+#include "core/dtype.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+KernelSource source(Dtype dtype, CholeskyTiny const& c) {
+  return {.header = "cholesky/cholesky_tiny.cuh",
+          .name = fmt::format("myriad::cholesky_tiny<{}, myriad::CholeskyTiny{{myriad::CholeskyJob({}), {}, {}, {}, {}, {}, "
+                              "myriad::simt::Part({}), myriad::CholeskyStore({}), {}, {}}}>",
+                              device_name(dtype), static_cast<int>(c.job), c.n, c.nrhs, c.lanes, c.matrices, c.blocks_per_sm,
+                              static_cast<int>(c.load), static_cast<int>(c.store), device_name(c.a), device_name(c.b)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
+template <typename T>
+void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> const& args) {
+  c.a = layout_of(args.a);
+  c.b = c.solves() ? layout_of(args.b) : simt::Layout::columns;
+  int const planned = c.threads();
+  c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved, sizeof(T));
+  c.blocks_per_sm = std::max(1, c.blocks_per_sm * planned / c.threads());
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("cholesky/cholesky_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(queue, kernel,
+         {.blocks = (args.a.count + c.matrices - 1) / c.matrices,
+          .threads = c.threads(),
+          .shared_bytes = CholeskyTinyMemory(sizeof(T), c).bytes},
+         args);
+}
+
+/// potrf and potri
+template <typename T>
+void run_in_place(Queue& queue, char const* routine, CholeskyJob job, PotrfTask<T> const& task) {
+  if (task.a.empty()) {
+    clear(queue, task.info, task.a.count);
+    return;
+  }
+  require_tiny(routine, task.a.rows, task.a.rows);
+  run<T>(queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(task.a.rows), 0),
+         {.a = matrices_of(Batch<T const>(task.a)), .result = matrices_of(task.a), .b = {}, .x = {}, .info = task.info});
+}
+
+/// Solves for columns [j, j + width) of B.
+template <typename T>
+void solve_columns(Queue& queue, CholeskyJob job, Batch<T const> const& a, Batch<T> const& result, Batch<T> const& b, std::int64_t j,
+                   std::int64_t width, int* info) {
+  Batch<T> const some = columns(b, j, width);
+  run<T>(
+      queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(b.rows), static_cast<int>(width)),
+      {.a = matrices_of(a), .result = matrices_of(result), .b = matrices_of(Batch<T const>(some)), .x = matrices_of(some), .info = info});
+}
+
+}  // namespace
+
+template <typename T>
+void potrf(Queue& queue, PotrfTask<T> const& task) {
+  run_in_place(queue, "potrf", CholeskyJob::factor, task);
+}
+
+template <typename T>
+void potri(Queue& queue, PotrfTask<T> const& task) {
+  run_in_place(queue, "potri", CholeskyJob::inverse, task);
+}
+
+template <typename T>
+void potrs(Queue& queue, PotrsTask<T> const& task) {
+  if (task.b.empty()) return;
+  require_tiny("potrs", task.b.rows, task.b.rows);
+  for (std::int64_t j = 0; j < task.b.cols; j += most_columns)
+    solve_columns<T>(queue, CholeskyJob::solve_by_factor, task.a, {}, task.b, j, std::min(most_columns, task.b.cols - j), nullptr);
+}
+
+template <typename T>
+void posv(Queue& queue, PosvTask<T> const& task) {
+  if (task.b.cols == 0) {
+    run_in_place(queue, "posv", CholeskyJob::factor, PotrfTask<T>{.a = task.a, .info = task.info});
+    return;
+  }
+  if (task.a.empty()) {
+    clear(queue, task.info, task.a.count);
+    return;
+  }
+  require_tiny("posv", task.a.rows, task.a.rows);
+  // Of many right-hand sides some at a time, each time from A; the last time the factor takes its place.
+  for (std::int64_t j = 0; j < task.b.cols; j += most_columns) {
+    std::int64_t const width = std::min(most_columns, task.b.cols - j);
+    bool const last = j + width == task.b.cols;
+    solve_columns<T>(queue, last ? CholeskyJob::solve_and_factor : CholeskyJob::solve, task.a, task.a, task.b, j, width, task.info);
+  }
+}
+
+std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (int n = 1; n <= tiny_largest; ++n) {
+      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      auto const add = [&](char const* routine, CholeskyJob job, int nrhs) {
+        if (!filter.wants_routine(routine)) return;
+        for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
+          CholeskyTiny c = cholesky_tiny_plan(job, dtype, n, nrhs);
+          c.a = layout;
+          if (nrhs == 0) c.b = simt::Layout::columns;
+          kernels.push_back(source(dtype, c));
+        }
+      };
+      add("potrf", CholeskyJob::factor, 0);
+      add("potrs", CholeskyJob::solve_by_factor, 1);
+      add("posv", CholeskyJob::solve_and_factor, 1);
+      add("potri", CholeskyJob::inverse, 0);
+    }
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void potrf<T>(Queue&, PotrfTask<T> const&); \
+  template void potrs<T>(Queue&, PotrsTask<T> const&); \
+  template void posv<T>(Queue&, PosvTask<T> const&);   \
+  template void potri<T>(Queue&, PotrfTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

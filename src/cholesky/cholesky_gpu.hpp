@@ -1,0 +1,21 @@
+#pragma once
+/// Cholesky on a GPU.
+
+#include "cholesky/cholesky.hpp"
+#include "packs/shipped.hpp"
+
+namespace myriad::gpu {
+
+template <typename T>
+void potrf(Queue& queue, PotrfTask<T> const& task);
+template <typename T>
+void potrs(Queue& queue, PotrsTask<T> const& task);
+template <typename T>
+void posv(Queue& queue, PosvTask<T> const& task);
+template <typename T>
+void potri(Queue& queue, PotrfTask<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu
