@@ -42,7 +42,8 @@ std::vector<T> random(std::int64_t size, unsigned seed) {
 constexpr std::int64_t n = 9, nrhs = 2, count = 10'007;
 constexpr double canary = 4711;
 
-/// Systems in memory of one layout. The diagonal is large, but for one matrix that is zero.
+/// Systems in memory of one layout. One matrix is zero; of the others some diagonal is large, of ragged ones the main one, which what is
+/// left of a matrix has as well.
 struct Systems {
   std::vector<double> a, b, x;
   std::vector<int> info, pivots;
@@ -51,7 +52,7 @@ struct Systems {
   std::vector<std::int64_t> sizes;
 
   using Place = std::function<Batch<double>(double*, std::int64_t, std::int64_t)>;
-  explicit Systems(Place const& place)
+  explicit Systems(Place const& place, bool ragged = false)
       : a(2 * n * n * count), b(2 * n * nrhs * count), x(b.size(), canary), info(count, -1), pivots(n * count, -1) {
     da = place(a.data(), n, n);
     db = place(b.data(), n, nrhs);
@@ -60,10 +61,13 @@ struct Systems {
     auto next = values.begin();
     for (std::int64_t k = 0; k < count; ++k)
       for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t j = 0; j < n; ++j) *da.at(k, i, j) = k == 5000 ? 0 : *next++ + ((i + k) % n == j ? 2.0 * n : 0);
+        for (std::int64_t j = 0; j < n; ++j) *da.at(k, i, j) = k == 5000 ? 0 : *next++ + ((ragged ? i : (i + k) % n) == j ? 2.0 * n : 0);
         for (std::int64_t j = 0; j < nrhs; ++j) *db.at(k, i, j) = *next++;
       }
+    if (ragged) make_ragged();
   }
+
+ private:
   /// The same matrices behind pointers, each with a size of its own.
   void make_ragged() {
     for (std::int64_t k = 0; k < count; ++k) {
@@ -87,13 +91,11 @@ TEST_F(GpuStream, GivesTheSameInAnyChunks) {
   for (bool const ragged : {false, true})
     for (auto const& [name, place] : places()) {
       SCOPED_TRACE(fmt::format("{}{}", name, ragged ? ", ragged" : ""));
-      Systems expected(place);
-      if (ragged) expected.make_ragged();
+      Systems expected(place, ragged);
       solve<double>(cpu, expected.da, expected.db, expected.dx, expected.info.data());
       std::vector<double> once;
       for (std::int64_t const chunk : {std::int64_t{1} << 30, std::int64_t{0}, std::int64_t{100'000}, std::int64_t{33'333}}) {
-        Systems s(place);
-        if (ragged) s.make_ragged();
+        Systems s(place, ragged);
         StreamReport const report = stream(*queue, {.chunk_bytes = chunk}, in(s.da), in(s.db), out(s.dx), out(s.info.data()),
                                            [](Queue& q, auto a, auto b, auto x, int* info) { solve<double>(q, a, b, x, info); });
         EXPECT_EQ(report.chunks == 1, chunk == 1 << 30);
