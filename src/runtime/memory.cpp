@@ -18,10 +18,11 @@ namespace driver = gpu::driver;
 /// As the driver aligns, so that code that rests on it behaves alike on both.
 constexpr std::align_val_t alignment{256};
 
-std::int64_t bytes_of(char const* what, std::int64_t count, std::size_t element_bytes) {
-  if (count < 0) throw BadArgument(what, 1, "size", fmt::format("is negative: {}", count));
+/// The size of `count` elements, which argument `name` of `what` says, counted without the queue.
+std::int64_t bytes_of(char const* what, int position, char const* name, std::int64_t count, std::size_t element_bytes) {
+  if (count < 0) throw BadArgument(what, position, name, fmt::format("is negative: {}", count));
   if (count > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(element_bytes))
-    throw BadArgument(what, 1, "size", fmt::format("is too large: {} elements of {} bytes", count, element_bytes));
+    throw BadArgument(what, position, name, fmt::format("is too large: {} elements of {} bytes", count, element_bytes));
   return count * static_cast<std::int64_t>(element_bytes);
 }
 
@@ -33,7 +34,7 @@ driver::Address address(void const* a) { return reinterpret_cast<std::uintptr_t>
 Memory::Memory() noexcept = default;
 
 Memory::Memory(Queue& queue, Kind kind, std::int64_t count, std::size_t element_bytes) : owner_(queue.state_), kind_(kind) {
-  std::int64_t const bytes = bytes_of(kind == Kind::device ? "DeviceArray" : "PinnedArray", count, element_bytes);
+  std::int64_t const bytes = bytes_of(kind == Kind::device ? "DeviceArray" : "PinnedArray", 1, "size", count, element_bytes);
   if (bytes == 0) return;
   if (owner_->backend == Backend::cpu) {
     data_ = ::operator new(static_cast<std::size_t>(bytes), alignment);
@@ -80,7 +81,7 @@ Memory& Memory::operator=(Memory&& other) noexcept {
 }
 
 std::int64_t Memory::copy(Queue& queue, void const* from, std::int64_t count, std::size_t element_bytes, void* to) {
-  std::int64_t const bytes = bytes_of("copy", count, element_bytes);
+  std::int64_t const bytes = bytes_of("copy", 2, "count", count, element_bytes);
   if (bytes == 0) return bytes;
   if (!from || !to) throw BadArgument("copy", from ? 3 : 1, from ? "to" : "from", "is a null pointer");
   Queue::State const& state = *queue.state_;

@@ -82,6 +82,13 @@ TEST(Memory, IsPlainOnTheCpu) {
   EXPECT_THROW(DeviceArray<double>(queue, -1), BadArgument);
   EXPECT_THROW(DeviceArray<double>(queue, std::int64_t{1} << 62), BadArgument);
   EXPECT_THROW(copy<double>(queue, nullptr, 1, b.data()), BadArgument);
+  try {
+    copy(queue, x.data(), -1, b.data());
+    FAIL();
+  } catch (BadArgument const& error) {
+    EXPECT_EQ(error.argument(), "count");
+    EXPECT_EQ(error.position(), 2);
+  }
 }
 
 TEST(Queue, TakesTheEnvironmentsNumberOfThreads) {
