@@ -62,8 +62,6 @@ int build(BuildOptions options) {
     if (!dtype) throw UsageError(fmt::format("--dtype '{}' is not known; there are f4, f8, c8 and c16", text));
     options.pack.dtypes.push_back(*dtype);
   }
-  for (std::string const& arch : options.pack.archs)
-    if (!arch.starts_with("sm_")) throw UsageError(fmt::format("--arch '{}' is not the name of an architecture, like sm_90", arch));
   for (int const n : options.pack.sizes)
     if (n < 1) throw UsageError(fmt::format("--n {} is not a size", n));
   std::int64_t const kernels = build_pack(options.pack, options.output);

@@ -67,8 +67,8 @@ struct PackOptions {
   int threads = 0;  ///< compilations at the same time; 0: as many as there are cores
 };
 /// Compiles the kernels that `options` names, whether or not this machine has a GPU, and writes them to `path`. Returns how many there
-/// are; writes nothing and returns 0 where no kernel matches. Throws Unavailable without NVRTC, CompileError, Error where the file cannot
-/// be written.
+/// are; writes nothing and returns 0 where no kernel matches. Throws BadArgument for what is no architecture (sm_90a is none: see
+/// docs/gpu.md), Unavailable without NVRTC, CompileError, Error where the file cannot be written.
 MYRIAD_API std::int64_t build_pack(PackOptions const& options, std::string const& path);
 
 }  // namespace myriad

@@ -63,6 +63,10 @@ std::int64_t clear_kernel_cache() {
 
 std::int64_t build_pack(PackOptions const& options, std::string const& path) {
   if (options.archs.empty()) throw BadArgument("build_pack", 1, "archs", "names no architecture");
+  // A kernel that needs sm_90a says so itself (KernelSource::arch_specific); the code of others is never looked for under that name.
+  for (std::string const& arch : options.archs)
+    if (!arch.starts_with("sm_") || arch.size() == 3 || arch.find_first_not_of("0123456789", 3) != std::string::npos)
+      throw BadArgument("build_pack", 1, "archs", fmt::format("has '{}', which is not the name of an architecture, like sm_90", arch));
   std::vector<KernelSource> const sources =
       gpu::shipped_kernels({.routines = options.routines, .sizes = options.sizes, .dtypes = options.dtypes});
   if (sources.empty()) return 0;
