@@ -121,7 +121,6 @@ struct PoolProperties {
   X(cuModuleGetFunction, (FunctionHandle*, ModuleHandle, char const*))                                                                    \
   X(cuFuncGetAttribute, (int*, FunctionAttribute, FunctionHandle))                                                                        \
   X(cuFuncSetAttribute, (FunctionHandle, FunctionAttribute, int))                                                                         \
-  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, FunctionHandle, int, std::size_t))                                                \
   X(cuLaunchKernel, (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**)) \
   X(cuMemPoolCreate, (PoolHandle*, PoolProperties const*))                                                                                \
   X(cuMemPoolDestroy, (PoolHandle))                                                                                                       \

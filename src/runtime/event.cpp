@@ -80,9 +80,10 @@ bool Event::reached() const {
 }
 
 double Event::seconds_since(Event const& start) const {
+  if (start.state_->queue->context != state_->queue->context) throw BadArgument("Event", 1, "start", "is an event of another device");
   start.wait();
   wait();
-  if (!state_->event || !start.state_->event) return std::chrono::duration<double>(state_->moment - start.state_->moment).count();
+  if (!state_->event) return std::chrono::duration<double>(state_->moment - start.state_->moment).count();
   driver::CurrentContext const current(state_->queue->context->handle());
   float milliseconds = 0;
   driver::check(driver::api().cuEventElapsedTime(&milliseconds, start.state_->event, state_->event), "cuEventElapsedTime");

@@ -52,15 +52,6 @@ void clear(Queue& queue, int* data, std::int64_t count) {
                 "cuMemsetD8Async");
 }
 
-int blocks_per_multiprocessor(Queue& queue, Kernel const& kernel, Grid const& grid) {
-  driver::CurrentContext const current(context_of(queue).handle());
-  int blocks = 0;
-  driver::check(driver::api().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.function, grid.threads * grid.threads_y,
-                                                                          static_cast<std::size_t>(grid.shared_bytes)),
-                "cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel.name.c_str());
-  return blocks;
-}
-
 Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
   QueueAccess::State& state = QueueAccess::state(queue);
   if (state.preparing > 0 || bytes <= 0) return;

@@ -46,9 +46,6 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& 
 /// Enqueues zeros into `count` numbers, for what has no kernel to write it; nothing where `data` is null.
 void clear(Queue& queue, int* data, std::int64_t count);
 
-/// How many blocks of such a launch a multiprocessor holds at a time; 0: none fits.
-int blocks_per_multiprocessor(Queue& queue, Kernel const& kernel, Grid const& grid);
-
 /// Device memory for one call, in stream order: from the queue's pool, given back when this goes, which may be before the work that uses it
 /// has run. Null for 0 bytes and while the queue is prepared.
 class Workspace {

@@ -291,10 +291,6 @@ FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int 
   if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
   return misuse(Result::invalid_value);
 }
-FAKE Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
-  *blocks = 2048 / threads;
-  return current() ? Result::success : misuse(invalid_context);
-}
 FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                            StreamHandle stream, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);
