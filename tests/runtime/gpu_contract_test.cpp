@@ -1,0 +1,247 @@
+/// What holds for every call on a GPU: it is captured into a graph, and batches may have more than 2^31 elements. Skipped, with the reason,
+/// where there is none; what the tests do is tried on the CPU everywhere.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "graph.hpp"
+#include "myriad/memory.hpp"
+#include "myriad/myriad.hpp"
+#include "runtime/launch.hpp"
+
+namespace myriad {
+namespace {
+
+class GpuContract : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      queue.emplace(QueueOptions{.backend = Backend::gpu});
+    } catch (Unavailable const& reason) {
+      GTEST_SKIP() << reason.what();
+    }
+  }
+  std::optional<Queue> queue;
+};
+
+template <typename T>
+std::vector<T> random(std::int64_t size, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<T> out(static_cast<std::size_t>(size));
+  for (T& x : out) {
+    if constexpr (is_complex<T>)
+      x = T(static_cast<Real<T>>(uniform(engine)), static_cast<Real<T>>(uniform(engine)));
+    else
+      x = static_cast<T>(uniform(engine));
+  }
+  return out;
+}
+
+template <typename T>
+bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+/// Several routines one after the other, from inputs that are changed between two runs.
+template <typename T>
+class Chain {
+ public:
+  struct Results {
+    std::vector<T> numbers;
+    std::vector<int> integers;
+    bool operator==(Results const& other) const { return same_bits(numbers, other.numbers) && integers == other.integers; }
+  };
+
+  Chain(Queue& queue, std::int64_t n) : queue_(queue), n_(n) {}
+
+  /// Other inputs; every result is NaN or -1.
+  void set(unsigned seed) {
+    std::vector<T> general = random<T>(count * n_ * n_, seed);
+    std::vector<T> positive = random<T>(count * n_ * n_, seed + 1);
+    for (std::int64_t b = 0; b < count; ++b)
+      for (std::int64_t i = 0; i < n_; ++i) {
+        general[static_cast<std::size_t>((b * n_ + i) * n_ + (i + b) % n_)] += T(static_cast<Real<T>>(2 * n_));
+        positive[static_cast<std::size_t>((b * n_ + i) * n_ + i)] = T(static_cast<Real<T>>(2 * n_));
+      }
+    put(general, general_);
+    put(positive, positive_);
+    put(random<T>(count * n_ * nrhs, seed + 2), right_);
+    T const nan(std::numeric_limits<Real<T>>::quiet_NaN());
+    for (auto* a : {&lu_, &y_, &l_, &qr_, &tau_, &x_, &det_}) put(std::vector<T>(static_cast<std::size_t>(a->size()), nan), *a);
+    for (auto* a : {&pivots_, &info_, &other_info_}) put(std::vector<int>(static_cast<std::size_t>(a->size()), -1), *a);
+  }
+
+  void run() {
+    Queue& q = queue_;
+    auto const matrices = [&](DeviceArray<T>& a, std::int64_t cols) { return batch(a.data(), n_, cols, {.count = count}); };
+    auto const inputs = [&](DeviceArray<T>& a, std::int64_t cols) { return Batch<T const>(matrices(a, cols)); };
+    auto const pivots = vectors(pivots_.data(), n_, count);
+    copy(q, general_.data(), general_.size(), lu_.data());
+    getrf<T>(q, matrices(lu_, n_), pivots, info_.data());
+    copy(q, right_.data(), right_.size(), y_.data());
+    getrs<T>(q, Op::none, inputs(lu_, n_), Batch<int const>(pivots), matrices(y_, nrhs));
+    copy(q, positive_.data(), positive_.size(), l_.data());
+    potrf<T>(q, Uplo::lower, matrices(l_, n_), other_info_.data());
+    copy(q, general_.data(), general_.size(), qr_.data());
+    geqrf<T>(q, matrices(qr_, n_), vectors(tau_.data(), n_, count));
+    solve<T>(q, inputs(general_, n_), inputs(right_, nrhs), matrices(x_, nrhs), info_.data());
+    det<T>(q, inputs(general_, n_), det_.data());
+  }
+
+  Results results() {
+    Results out;
+    auto const append = [&](auto& to, auto const& array) {
+      auto const from = to_host(queue_, array);
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (auto const* a : {&lu_, &y_, &l_, &qr_, &tau_, &x_, &det_}) append(out.numbers, *a);
+    for (auto const* a : {&pivots_, &info_, &other_info_}) append(out.integers, *a);
+    return out;
+  }
+
+ private:
+  static constexpr std::int64_t count = 301, nrhs = 2;
+
+  template <typename U>
+  void put(std::vector<U> const& from, DeviceArray<U>& to) {
+    copy(queue_, from.data(), to.size(), to.data());
+    queue_.wait();
+  }
+
+  Queue& queue_;
+  std::int64_t n_;
+  template <typename U = T>
+  DeviceArray<U> array(std::int64_t of_matrix) {
+    return DeviceArray<U>(queue_, of_matrix * count);
+  }
+  DeviceArray<T> general_ = array(n_ * n_), positive_ = array(n_ * n_), right_ = array(n_ * nrhs);
+  DeviceArray<T> lu_ = array(n_ * n_), y_ = array(n_ * nrhs), l_ = array(n_ * n_), qr_ = array(n_ * n_), tau_ = array(n_),
+                 x_ = array(n_ * nrhs), det_ = array(1);
+  DeviceArray<int> pivots_ = array<int>(n_), info_ = array<int>(1), other_info_ = array<int>(1);
+};
+
+template <typename T>
+bool is_nan(T x) {
+  return std::isnan(std::abs(x));
+}
+
+/// Runs on `queue` give the same bits each time, and what runs on the CPU give. `run(chain)` is how the chain is run.
+template <typename T, typename Run>
+void expect_same(Queue& queue, Chain<T>& chain, std::int64_t n, Run run) {
+  Queue cpu({.backend = Backend::cpu});
+  Chain<T> on_cpu(cpu, n);
+  std::optional<typename Chain<T>::Results> former;
+  for (unsigned const seed : {10U, 20U, 10U}) {
+    chain.set(seed);
+    auto const unset = chain.results();
+    ASSERT_TRUE(std::all_of(unset.numbers.begin(), unset.numbers.end(), is_nan<T>));
+    run(chain);
+    auto const result = chain.results();
+    chain.set(seed);
+    chain.run();
+    EXPECT_TRUE(result == chain.results());
+    EXPECT_FALSE(former && result == *former);
+    former = result;
+    on_cpu.set(seed);
+    on_cpu.run();
+    auto const expected = on_cpu.results();
+    EXPECT_EQ(result.integers, expected.integers);
+    ASSERT_EQ(result.numbers.size(), expected.numbers.size());
+    double const u = std::numeric_limits<Real<T>>::epsilon();
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.numbers.size(); ++i) {
+      double const error = std::abs(result.numbers[i] - expected.numbers[i]) / (1 + std::abs(expected.numbers[i]));
+      if (!(error <= worst)) worst = error;
+    }
+    EXPECT_LE(worst, 1000 * u);
+  }
+  queue.wait();
+}
+
+template <typename T>
+void expect_replays(Queue& queue, std::int64_t n) {
+  SCOPED_TRACE(testing::Message() << n << " by " << n << ", " << sizeof(T) << " bytes");
+  Chain<T> chain(queue, n);
+  queue.prepare([&] { chain.run(); });
+  queue.wait();
+  test::Graph graph(queue, [&] { chain.run(); });
+  expect_same<T>(queue, chain, n, [&](Chain<T>&) { graph.launch(); });
+}
+
+TEST_F(GpuContract, RoutinesAreCapturedIntoAGraphAndReplayed) {
+  for (std::int64_t const n : {5, 20}) {  // one lane to a matrix, and several
+    expect_replays<double>(*queue, n);
+    expect_replays<std::complex<float>>(*queue, n);
+  }
+}
+
+/// `count` matrices, of which every fifth is the same, give what five give.
+void expect_as_few(Queue& queue, std::int64_t count) {
+  constexpr std::int64_t n = 32, few = 5;
+  std::vector<float> const matrices = random<float>(few * n * n, 1);
+  struct Factors {
+    DeviceArray<float> a;
+    DeviceArray<int> pivots, info;
+    Factors(Queue& queue, std::int64_t size) : a(queue, size * n * n), pivots(queue, size * n), info(queue, size) {}
+  };
+  auto const factor = [&](Factors& f) {
+    getrf<float>(queue, batch(f.a.data(), n, n, {.count = f.info.size()}), vectors(f.pivots.data(), n, f.info.size()), f.info.data());
+  };
+  Factors expected(queue, few), many(queue, count);
+  for (Factors* f : {&expected, &many}) copy(queue, matrices.data(), few * n * n, f->a.data());
+  for (std::int64_t filled = few; filled < count;) {
+    std::int64_t const more = std::min(filled, count - filled);
+    copy(queue, many.a.data(), more * n * n, many.a.data() + filled * n * n);
+    filled += more;
+  }
+  factor(expected);
+  factor(many);
+  auto const equal = [&](auto const& some, auto const& all, std::int64_t of_matrix, std::int64_t b) {
+    auto const from = to_host(queue, some);
+    std::remove_const_t<decltype(from)> x(static_cast<std::size_t>(of_matrix));
+    copy(queue, all.data() + b * of_matrix, of_matrix, x.data());
+    queue.wait();
+    return std::memcmp(x.data(), from.data() + b % few * of_matrix, x.size() * sizeof x[0]) == 0;
+  };
+  for (std::int64_t const b : {std::int64_t{0}, count / 2, count - 5, count - 4, count - 3, count - 2, count - 1}) {
+    EXPECT_TRUE(equal(expected.a, many.a, n * n, b)) << "factors of matrix " << b;
+    EXPECT_TRUE(equal(expected.pivots, many.pivots, n, b)) << "pivots of matrix " << b;
+    EXPECT_TRUE(equal(expected.info, many.info, 1, b)) << "info of matrix " << b;
+  }
+  EXPECT_FALSE(equal(expected.a, many.a, n * n, 0) && same_bits(matrices, to_host(queue, expected.a)));  // they were factored
+}
+
+TEST_F(GpuContract, MoreThan2To31Elements) {
+  constexpr std::int64_t count = (std::int64_t{1} << 21) + 3;
+  constexpr std::size_t needed = count * (32 * 32 + 32 + 1) * 4;
+  std::size_t free = 0, all = 0;
+  {
+    gpu::driver::CurrentContext const current(gpu::context_of(*queue).handle());
+    gpu::driver::check(gpu::driver::api().cuMemGetInfo_v2(&free, &all), "cuMemGetInfo");
+  }
+  if (free < needed + needed / 8) GTEST_SKIP() << needed << " bytes are needed, and " << free << " are free";
+  expect_as_few(*queue, count);
+}
+
+TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
+  Queue cpu({.backend = Backend::cpu});
+  for (std::int64_t const n : {5, 20}) {
+    Chain<double> chain(cpu, n);
+    expect_same<double>(cpu, chain, n, [](Chain<double>& c) { c.run(); });
+    Chain<std::complex<float>> other(cpu, n);
+    expect_same<std::complex<float>>(cpu, other, n, [](auto& c) { c.run(); });
+  }
+  expect_as_few(cpu, 1003);
+}
+
+}  // namespace
+}  // namespace myriad
