@@ -85,6 +85,48 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
   }
 }
 
+TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
+  if (!on_gpu()) GTEST_SKIP() << "on the CPU layouts have algorithms of their own";
+  unsigned i = 0;
+  for (std::int64_t const n : {1, 3, 4, 6, 8, 13, 17, 24, 32}) {
+    Problem p = problem(n, 37, Layout::column_major);
+    vary(routine(), p, i++);
+    if (!has_kernel(p)) continue;
+    auto const plain = results(p);
+    for (Layout const layout : all_layouts) {
+      if (layout == Layout::conjugated) continue;  // imaginary parts that are zero may have another sign
+      p.layout = layout;
+      ASSERT_EQ(results(p), plain) << p.text();
+    }
+  }
+}
+
+TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
+  // On a GPU the bounds of the sizes choose the kernel. Those of LU, Cholesky and triangles do the same arithmetic; sums of QR have as
+  // many parts as suit the kernel.
+  if (on_gpu() && routine().family == "qr") GTEST_SKIP() << "depends on the bounds";
+  unsigned i = 0;
+  for (std::int64_t const n : {3, 8, 13, 20, 32})
+    for (Layout const layout : {Layout::column_major, Layout::interleaved, Layout::row_major_pointers}) {
+      Problem p = problem(n, 23, layout);
+      vary(routine(), p, i++);
+      p.ragged = true;
+      if (on_gpu() && !has_kernel(p)) continue;
+      auto const ragged = results(p);
+      for (std::int64_t b = 0; b < p.count; ++b) {
+        Problem alone = p;
+        Shape const shape = routine()(p)->problem().shape_of(b);
+        alone.m = shape.m;
+        alone.n = shape.n;
+        alone.k = shape.k;
+        alone.ragged = false;
+        alone.first = b;
+        alone.count = 1;
+        ASSERT_EQ(results(alone).front(), ragged[static_cast<std::size_t>(b)]) << "matrix " << b << " of " << p.text();
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Invariance, testing::ValuesIn(all_subjects()), subject_name);
 
 }  // namespace

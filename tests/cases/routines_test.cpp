@@ -77,6 +77,10 @@ TEST_P(Routines, ManyTinyMatrices) {
     Problem p = problem(2, count, count % 2 == 0 ? Layout::column_major : Layout::interleaved);
     if (!right(p, 61)) return;
   }
+  if (!on_gpu()) return;
+  // Far more than blocks in a grid's second dimension: the ends and the middle
+  constexpr std::int64_t count = 200'003;
+  (void)right(problem(3, count, Layout::column_major), (count - 1) / 2);
 }
 
 TEST_P(Routines, RectangularMatrices) {

@@ -1,0 +1,90 @@
+/// LU on the host twin gives the same bits on any number of lanes, and in a ragged batch whatever the bounds of its sizes are.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "lu/lu_tiny.cuh"
+#include "lu/lu_tiny_plan.hpp"
+#include "myriad/batch.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr int n = 7, nrhs = 2, count = 5;
+
+/// What a kernel for matrices of up to `bound` rows leaves of A, B and the pivots of n-by-n ones.
+template <typename T, LuJob job, int bound, int lanes>
+std::vector<T> results() {
+  constexpr LuTiny c = [] {
+    LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::solve_and_factor ? nrhs : 0);
+    plan.lanes = lanes;
+    plan.matrices = 32 / lanes;
+    if (bound != n) plan.a = plan.result = plan.b = plan.x = plan.pivots = simt::Layout::columns;
+    return plan;
+  }();
+  std::mt19937 random(1);
+  std::uniform_real_distribution<Real<T>> uniform(-1, 1);
+  auto const number = [&] {
+    if constexpr (is_complex<T>)
+      return T(uniform(random), uniform(random));
+    else
+      return uniform(random);
+  };
+  std::vector<T> a(n * n * count), b(n * nrhs * count);
+  for (auto* v : {&a, &b}) std::generate(v->begin(), v->end(), number);
+  std::vector<int> pivots(bound * count), info(count, -1);
+  std::vector<std::int64_t> const sizes(count, n);
+  auto const ragged = [&](auto batch, bool square) {
+    if (bound == n) return batch;
+    batch.rows = bound;
+    batch.row_sizes = sizes.data();
+    if (!square) return batch;
+    batch.cols = bound;
+    batch.col_sizes = sizes.data();
+    return batch;
+  };
+  auto const matrices = ragged(batch(a.data(), n, n, {.count = count}), true);
+  auto const right = ragged(batch(b.data(), n, nrhs, {.count = count}), false);
+  using D = gpu::DeviceElement<T>;
+  LuTinyArguments<D> const args{.a = gpu::matrices_of(Batch<T const>(matrices)),
+                                .result = gpu::matrices_of(matrices),
+                                .pivots = gpu::matrices_of(vectors(pivots.data(), bound, count)),
+                                .b = gpu::matrices_of(Batch<T const>(right)),
+                                .x = gpu::matrices_of(right),
+                                .info = info.data(),
+                                .nan_where_singular = false,
+                                .sign_or_det = nullptr,
+                                .logabs = nullptr};
+  simt::run(1, c.threads(), LuTinyMemory(sizeof(T), c).bytes, lu_tiny<D, c>, args);
+  EXPECT_EQ(info, std::vector<int>(count, 0));
+  std::vector<T> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  for (int q = 0; q < count && job != LuJob::inverse; ++q)
+    for (int k = 0; k < n; ++k) all.push_back(static_cast<T>(static_cast<Real<T>>(pivots[static_cast<std::size_t>(q * bound + k)])));
+  return all;
+}
+
+template <typename T, LuJob job>
+void check() {
+  auto const expected = results<T, job, n, 1>();
+  EXPECT_TRUE((results<T, job, n, 4>() == expected)) << "rows of pivots by shuffles";
+  EXPECT_TRUE((results<T, job, n, 32>() == expected)) << "through shared memory";
+  EXPECT_TRUE((results<T, job, n + 1, 1>() == expected)) << "of a ragged batch";
+  EXPECT_TRUE((results<T, job, n + 5, 8>() == expected)) << "of a ragged batch, on several lanes";
+}
+
+TEST(Lanes, FactorsAndSolutionsDoNotDependOnThem) {
+  check<double, LuJob::solve_and_factor>();
+  check<std::complex<float>, LuJob::solve_and_factor>();
+}
+TEST(Lanes, InversesDoNotDependOnThem) {
+  check<double, LuJob::inverse>();
+  check<std::complex<float>, LuJob::inverse>();
+}
+
+}  // namespace
+}  // namespace myriad
