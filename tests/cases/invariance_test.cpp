@@ -88,7 +88,7 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
 TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
   if (!on_gpu()) GTEST_SKIP() << "on the CPU layouts have algorithms of their own";
   unsigned i = 0;
-  for (std::int64_t const n : {1, 3, 4, 6, 8, 13, 17, 24, 32}) {
+  for (std::int64_t const n : {3, 8, 13, 32}) {
     Problem p = problem(n, 37, Layout::column_major);
     vary(routine(), p, i++);
     if (!has_kernel(p)) continue;
@@ -106,16 +106,17 @@ TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
   // many parts as suit the kernel.
   if (on_gpu() && routine().family == "qr") GTEST_SKIP() << "depends on the bounds";
   unsigned i = 0;
-  for (std::int64_t const n : {3, 8, 13, 20, 32})
-    for (Layout const layout : {Layout::column_major, Layout::interleaved, Layout::row_major_pointers}) {
+  for (std::int64_t const n : {8, 20})
+    for (Layout const layout : {Layout::column_major, Layout::row_major_padded}) {
       Problem p = problem(n, 23, layout);
       vary(routine(), p, i++);
       p.ragged = true;
+      p.fix = routine().fix;
       if (on_gpu() && !has_kernel(p)) continue;
       auto const ragged = results(p);
-      for (std::int64_t b = 0; b < p.count; ++b) {
+      for (std::int64_t b = 0; b < p.count; b += on_gpu() ? 4 : 1) {  // there each shape has to be compiled
         Problem alone = p;
-        Shape const shape = routine()(p)->problem().shape_of(b);
+        Shape const shape = p.shape_of(b);
         alone.m = shape.m;
         alone.n = shape.n;
         alone.k = shape.k;
