@@ -356,23 +356,36 @@ class Bench {
     return largest;
   }
 
-  /// det(A) against elimination in the wide type, relative to the product of the columns' norms.
-  double determinant_error(Matrix m, T determinant) {
-    cases::Wide<T> product(1);
-    double scale = 1;
-    for (int j = 0; j < n_; ++j) scale *= static_cast<double>(cases::column_norm1(m, j));
+  /// |det(A) - its value by elimination in the wide type| / (|det(A)| n u norm1(A) norm1(A^-1)).
+  double determinant_error(Matrix const& a, T determinant) {
+    using W = cases::Wide<T>;
+    Matrix m = a, inverse = cases::identity<W>(n_);
+    W product(1);
     for (int k = 0; k < n_; ++k) {
       int p = k;
       for (int i = k; i < n_; ++i)
         if (std::abs(m(i, k)) > std::abs(m(p, k))) p = i;
-      for (int j = 0; j < n_ && p != k; ++j) std::swap(m(k, j), m(p, j));
-      product *= p == k ? m(k, k) : -m(k, k);
-      for (int i = k + 1; i < n_; ++i) {
-        auto const l = m(i, k) / m(k, k);
-        for (int j = k; j < n_; ++j) m(i, j) -= l * m(k, j);
+      for (int j = 0; j < n_ && p != k; ++j) {
+        std::swap(m(k, j), m(p, j));
+        std::swap(inverse(k, j), inverse(p, j));
+      }
+      W const pivot = m(k, k);
+      product *= p == k ? pivot : -pivot;
+      for (int j = 0; j < n_; ++j) {
+        m(k, j) /= pivot;
+        inverse(k, j) /= pivot;
+      }
+      for (int i = 0; i < n_; ++i) {
+        W const l = m(i, k);
+        for (int j = 0; j < n_ && i != k; ++j) {
+          m(i, j) -= l * m(k, j);
+          inverse(i, j) -= l * inverse(k, j);
+        }
       }
     }
-    return static_cast<double>(std::abs(product - cases::widened<cases::Wide<T>>(determinant))) / (scale * n_ * cases::unit_roundoff<T>);
+    double const difference = static_cast<double>(std::abs(product - cases::widened<W>(determinant)));
+    double const condition = static_cast<double>(cases::norm1(a)) * static_cast<double>(cases::norm1(inverse));
+    return difference / (static_cast<double>(std::abs(product)) * n_ * cases::unit_roundoff<T> * condition);
   }
 
   double error_of(Matrix const& m, Matrix const& r, Matrix const& solution, Matrix const& right, Matrix const& tau, int const* pivots) {

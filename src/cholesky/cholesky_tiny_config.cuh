@@ -33,7 +33,7 @@ struct CholeskyTiny {
   /// Whether lanes write to their rows themselves: only where these are neighbours in memory.
   SIMT_INLINE constexpr bool stores_rows() const {
     return store == CholeskyStore::by_rows && writes_factor() && lanes > 1 &&
-           (a == simt::Layout::packed_columns || a == simt::Layout::columns);
+           (a == simt::Layout::packed_columns || a == simt::Layout::columns || a == simt::Layout::ragged_columns);
   }
   /// Whether finished columns go back into the tile: for the store, or for the solve across lanes.
   SIMT_INLINE constexpr bool keeps_factor() const { return (writes_factor() && !stores_rows()) || (solves() && lanes > 1); }

@@ -10,33 +10,60 @@
 
 namespace myriad {
 
-/// For matrices of up to `n` rows: lanes to a matrix, and the most registers that a thread may have.
+/// For matrices of up to `n` rows: lanes to a matrix, the most registers that a thread may have, and how matrices come and go.
 struct CholeskyTinyChoice {
   int n, lanes, registers;
+  simt::Part load;
+  CholeskyStore store;
 };
 
-// By the registers that ptxas reports and what shared memory admits: as few lanes as hold a matrix without spilling more than a few words.
-// With blocks of one warp registers come in steps of 4 blocks: 255 for 8 blocks, 168 for 12, 128 for 16.
-inline constexpr std::array cholesky_tiny_f32{CholeskyTinyChoice{8, 1, 128}, CholeskyTinyChoice{12, 1, 168}, CholeskyTinyChoice{16, 4, 128},
-                                              CholeskyTinyChoice{24, 4, 168}, CholeskyTinyChoice{32, 8, 168}};
-inline constexpr std::array cholesky_tiny_f64{CholeskyTinyChoice{4, 1, 80},   CholeskyTinyChoice{8, 1, 168},
-                                              CholeskyTinyChoice{16, 4, 168}, CholeskyTinyChoice{20, 4, 255},
-                                              CholeskyTinyChoice{24, 8, 168}, CholeskyTinyChoice{32, 8, 255}};
-inline constexpr std::array cholesky_tiny_c64{CholeskyTinyChoice{4, 1, 168}, CholeskyTinyChoice{8, 4, 168}, CholeskyTinyChoice{16, 8, 255},
-                                              CholeskyTinyChoice{24, 16, 255}, CholeskyTinyChoice{32, 32, 255}};
+namespace detail {
 
-constexpr std::span<CholeskyTinyChoice const> cholesky_tiny_choices(Dtype dtype) {
-  if (dtype == Dtype::c64) return cholesky_tiny_c64;
-  if (dtype == Dtype::f32) return cholesky_tiny_f32;
-  return cholesky_tiny_f64;  // single complex follows double, whose matrices are as large
+using enum simt::Part;
+using enum CholeskyStore;
+using Choice = CholeskyTinyChoice;
+
+// Of potrf: fastest of 1 to 32 lanes, several limits of registers and all ways to load and store, or close to it:
+// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json.
+inline constexpr std::array potrf_f32{Choice{4, 2, 64, lower, from_tile}, Choice{6, 2, 80, whole, from_tile},
+                                      Choice{8, 4, 64, lower, from_tile}, Choice{10, 4, 80, whole, by_rows},
+                                      Choice{16, 8, 80, whole, by_rows},  Choice{20, 8, 96, lower, by_rows},
+                                      Choice{24, 8, 128, lower, by_rows}, Choice{32, 8, 168, lower, by_rows}};
+inline constexpr std::array potrf_f64{
+    Choice{4, 2, 80, lower, from_tile}, Choice{6, 4, 80, whole, by_rows},   Choice{8, 2, 128, whole, from_tile},
+    Choice{10, 4, 96, lower, by_rows},  Choice{14, 8, 96, lower, by_rows},  Choice{16, 8, 128, lower, by_rows},
+    Choice{20, 4, 200, lower, by_rows}, Choice{24, 8, 200, lower, by_rows}, Choice{32, 8, 255, lower, by_rows}};
+inline constexpr std::array potrf_c64{
+    Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
+    Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
+    Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
+// Of what also solves or inverts: by the registers that ptxas reports and what shared memory admits, as few lanes as hold a matrix without
+// spilling more than a few words.
+inline constexpr std::array solve_f32{Choice{8, 1, 128, whole, from_tile}, Choice{12, 1, 168, lower, from_tile},
+                                      Choice{16, 4, 128, lower, from_tile}, Choice{24, 4, 168, lower, from_tile},
+                                      Choice{32, 8, 168, lower, by_rows}};
+inline constexpr std::array solve_f64{Choice{4, 1, 80, whole, from_tile}, Choice{8, 1, 168, lower, from_tile},
+                                      Choice{16, 4, 168, lower, by_rows}, Choice{20, 4, 255, lower, by_rows},
+                                      Choice{24, 8, 168, lower, by_rows}, Choice{32, 8, 255, lower, by_rows}};
+inline constexpr std::array solve_c64{Choice{4, 1, 168, lower, from_tile}, Choice{8, 4, 168, lower, by_rows},
+                                      Choice{16, 8, 255, lower, by_rows}, Choice{24, 16, 255, lower, by_rows},
+                                      Choice{32, 32, 255, lower, by_rows}};
+
+}  // namespace detail
+
+constexpr std::span<CholeskyTinyChoice const> cholesky_tiny_choices(CholeskyJob job, Dtype dtype) {
+  using Choices = std::span<CholeskyTinyChoice const>;
+  bool const factors = job == CholeskyJob::factor;
+  if (dtype == Dtype::c64) return factors ? Choices(detail::potrf_c64) : Choices(detail::solve_c64);
+  if (dtype == Dtype::f32) return factors ? Choices(detail::potrf_f32) : Choices(detail::solve_f32);
+  return factors ? Choices(detail::potrf_f64) : Choices(detail::solve_f64);  // and single complex, whose matrices are as large
 }
 
 /// The kernel for n-by-n matrices, as if all batches were packed by columns.
 constexpr CholeskyTiny cholesky_tiny_plan(CholeskyJob job, Dtype dtype, int n, int nrhs) {
-  auto const table = cholesky_tiny_choices(dtype);
+  auto const table = cholesky_tiny_choices(job, dtype);
   CholeskyTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](CholeskyTinyChoice const& c) { return n <= c.n; });
   int const threads = best.lanes == 1 ? 64 : 32;
-  int const element_bytes = dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8;
   constexpr auto packed = simt::Layout::packed_columns;
   return {.job = job,
           .n = n,
@@ -44,8 +71,8 @@ constexpr CholeskyTiny cholesky_tiny_plan(CholeskyJob job, Dtype dtype, int n, i
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
           .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
-          .load = n * element_bytes <= 32 ? simt::Part::whole : simt::Part::lower,
-          .store = best.lanes * element_bytes >= 32 ? CholeskyStore::by_rows : CholeskyStore::from_tile,
+          .load = best.load,
+          .store = best.store,
           .a = packed,
           .b = packed};
 }

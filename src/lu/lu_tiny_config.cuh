@@ -36,10 +36,10 @@ struct LuTiny {
   /// within the tile: faster where the rows of the lanes fill sectors of memory.
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
     return writes_factors() && lanes > 1 && element_bytes > 4 &&
-           (result == simt::Layout::packed_columns || result == simt::Layout::columns);
+           (result == simt::Layout::packed_columns || result == simt::Layout::columns || result == simt::Layout::ragged_columns);
   }
   /// Whether a matrix may be smaller than m by n.
-  SIMT_INLINE constexpr bool ragged() const { return !simt::is_packed(a); }
+  SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }
 };
 
 /// The dynamic shared memory of a block, one part after the other; in bytes.

@@ -32,7 +32,7 @@ template <typename T>
 void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) {
   using simt::Layout;
   bool const empty = args.a.rows == 0 || args.a.cols == 0;  // of a kernel that takes it for one row or column
-  k.a = empty ? Layout::columns : layout_of(args.a);
+  k.a = empty ? Layout::ragged_columns : layout_of(args.a);
   if (k.has_columns()) {
     k.c = k.columns == 0 ? Layout::columns : layout_of(args.c);
     if (k.solves() && k.ragged()) k.c = unpacked(k.c);

@@ -39,7 +39,7 @@ struct QrTiny {
   SIMT_INLINE constexpr bool has_columns() const { return solves() || applies(); }
   SIMT_INLINE constexpr bool writes_a() const { return factors() || job == QrJob::generate; }
   /// Whether a matrix may be smaller than m by n.
-  SIMT_INLINE constexpr bool ragged() const { return !simt::is_packed(a); }
+  SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }
 };
 
 /// The dynamic shared memory of a block, one part after the other; in bytes.

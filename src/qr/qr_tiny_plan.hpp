@@ -17,15 +17,30 @@ struct QrTinyChoice {
   QrVector vector = QrVector::kept;
 };
 
-// Chosen by registers and spills; blocks of one warp come in fours to a multiprocessor, so that 80, 96, 128, 168 and 255 registers count.
-inline constexpr std::array qr_tiny_f32{QrTinyChoice{8, 1, 128}, QrTinyChoice{16, 4, 128}, QrTinyChoice{20, 4, 168},
-                                        QrTinyChoice{24, 8, 128}, QrTinyChoice{32, 16, 128}};
-inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},   QrTinyChoice{8, 1, 168},  QrTinyChoice{12, 4, 128, QrVector::read_again},
-                                        QrTinyChoice{16, 8, 128}, QrTinyChoice{20, 8, 255}, QrTinyChoice{24, 8, 255, QrVector::read_again},
+// Fastest for geqrf of 1 to 32 lanes, several limits of registers and both ways of the vector, or close to it:
+// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json; complex single has not been looked at.
+inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},   QrTinyChoice{6, 2, 80, QrVector::read_again},
+                                        QrTinyChoice{8, 1, 128},  QrTinyChoice{10, 2, 96, QrVector::read_again},
+                                        QrTinyChoice{14, 1, 255}, QrTinyChoice{16, 4, 128},
+                                        QrTinyChoice{20, 4, 168}, QrTinyChoice{24, 8, 128},
+                                        QrTinyChoice{28, 8, 200}, QrTinyChoice{32, 16, 168}};
+inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},
+                                        QrTinyChoice{8, 1, 168},
+                                        QrTinyChoice{10, 2, 168, QrVector::read_again},
+                                        QrTinyChoice{12, 4, 168},
+                                        QrTinyChoice{14, 4, 168, QrVector::read_again},
+                                        QrTinyChoice{16, 8, 128},
+                                        QrTinyChoice{24, 8, 255},
                                         QrTinyChoice{32, 16, 255}};
-inline constexpr std::array qr_tiny_c64{QrTinyChoice{4, 1, 128},   QrTinyChoice{8, 8, 128},
-                                        QrTinyChoice{12, 16, 128}, QrTinyChoice{16, 16, 168},
-                                        QrTinyChoice{24, 32, 255}, QrTinyChoice{32, 32, 255, QrVector::read_again}};
+inline constexpr std::array qr_tiny_c64{QrTinyChoice{4, 1, 168},
+                                        QrTinyChoice{6, 2, 168, QrVector::read_again},
+                                        QrTinyChoice{8, 2, 255, QrVector::read_again},
+                                        QrTinyChoice{10, 4, 168, QrVector::read_again},
+                                        QrTinyChoice{12, 4, 255},
+                                        QrTinyChoice{14, 8, 200, QrVector::read_again},
+                                        QrTinyChoice{16, 8, 255, QrVector::read_again},
+                                        QrTinyChoice{24, 32, 255},
+                                        QrTinyChoice{32, 32, 255, QrVector::read_again}};
 
 constexpr std::span<QrTinyChoice const> qr_tiny_choices(Dtype dtype) {
   using Choices = std::span<QrTinyChoice const>;

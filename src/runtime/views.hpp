@@ -59,12 +59,16 @@ simt::Matrices<DeviceElement<T>> matrices_of(Batch<T> b) {
 template <typename T>
 simt::Layout layout_of(simt::Matrices<T> const& a) {
   using simt::Layout;
-  bool const even = a.rows > 0 && a.cols > 0 && !a.pointers && !a.row_sizes && !a.col_sizes && !a.row_strides && !a.col_strides;
-  bool const close = even && (a.batch_stride == a.rows * a.cols || a.count == 1) && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+  bool const by_rows = a.col_stride < a.row_stride;
+  // A kernel takes an empty matrix for one row or column that is not there.
+  bool const ragged = a.row_sizes || a.col_sizes || a.row_strides || a.col_strides || a.rows == 0 || a.cols == 0;
+  if (ragged) return by_rows ? Layout::ragged_rows : Layout::ragged_columns;
+  bool const close =
+      !a.pointers && (a.batch_stride == a.rows * a.cols || a.count == 1) && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
   if (close && a.row_stride == 1 && (a.col_stride == a.rows || a.cols == 1)) return Layout::packed_columns;
   if (close && a.col_stride == 1 && (a.row_stride == a.cols || a.rows == 1)) return Layout::packed_rows;
   if (!a.pointers && a.batch_stride == 1 && a.count > 1) return Layout::interleaved;
-  return a.col_stride < a.row_stride ? Layout::rows : Layout::columns;
+  return by_rows ? Layout::rows : Layout::columns;
 }
 
 }  // namespace myriad::gpu

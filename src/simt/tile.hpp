@@ -10,12 +10,17 @@ namespace myriad::simt {
 enum class Layout : int {
   packed_columns,  ///< column-major, nothing between columns and matrices, aligned to 16 bytes
   packed_rows,     ///< the same, row-major
-  columns,         ///< any strides, pointers, ragged; consecutive threads move consecutive rows
+  columns,         ///< any strides, pointers; consecutive threads move consecutive rows
   rows,            ///< the same; consecutive threads move consecutive columns
   interleaved,     ///< any strides; consecutive threads move the same element of consecutive matrices
+  ragged_columns,  ///< as columns, each matrix with a size of its own
+  ragged_rows,     ///< as rows, each matrix with a size of its own
 };
 SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::packed_columns || layout == Layout::packed_rows; }
-SIMT_INLINE constexpr bool is_by_rows(Layout layout) { return layout == Layout::packed_rows || layout == Layout::rows; }
+SIMT_INLINE constexpr bool is_by_rows(Layout layout) {
+  return layout == Layout::packed_rows || layout == Layout::rows || layout == Layout::ragged_rows;
+}
+SIMT_INLINE constexpr bool is_ragged(Layout layout) { return layout == Layout::ragged_columns || layout == Layout::ragged_rows; }
 
 /// What is moved of a matrix: all of it, or the elements (i, j) with i >= j. Then copies of 16 bytes may bring others beside these, but
 /// none is written.
@@ -277,7 +282,7 @@ class Tile {
       constexpr int team = elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;
       constexpr int teams = threads / team;
       static_assert(threads % team == 0);
-      SIMT_LOOP
+      SIMT_UNROLL_BY(elements <= 2 * team ? 8 : 1)
       for (int round = 0; round < ceil_div(matrices, teams); ++round) {
         int const q = thread_index() / team + round * teams;
         if (q >= active) continue;

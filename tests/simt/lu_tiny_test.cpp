@@ -23,7 +23,7 @@ template <typename T>
 constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   bool const solves = job == LuJob::solve || job == LuJob::solve_and_factor;
   LuTiny c = lu_tiny_plan(job, dtype_of<T>, m, n, solves ? 1 + n % 3 : 0);
-  c.a = c.result = c.b = c.x = layout;
+  c.a = c.result = c.b = c.x = layout == Layout::columns ? Layout::ragged_columns : layout;
   if (layout == Layout::interleaved) c = lu_tiny_interleaved(c, sizeof(T));
   return c;
 }

@@ -27,7 +27,7 @@ constexpr QrTiny kernel(QrJob job, int m, int n, Layout layout) {
   bool const applies = job == QrJob::apply || job == QrJob::apply_adjoint;
   int const reflectors = job == QrJob::generate || applies ? std::min({m, n, 1 + (m + n) % 32}) : std::min(m, n);
   QrTiny c = qr_tiny_plan(job, dtype_of<T>, m, n, reflectors, !has_columns ? 0 : applies ? 1 + (m * 5 + n) % 32 : 1 + n % 3);
-  c.a = c.c = layout;
+  c.a = c.c = layout == Layout::rows ? Layout::ragged_rows : layout;
   c.tau = layout == Layout::packed_rows ? Layout::packed_columns : layout == Layout::interleaved ? Layout::interleaved : Layout::columns;
   return c;
 }
@@ -70,6 +70,8 @@ struct Stored {
         break;
       case Layout::packed_rows:
         view = batch(memory.data(), m, n, {.count = count});
+        break;
+      default:
         break;
     }
     view.conjugated = is_complex<T> && transposed_layout != Layout::packed_rows;

@@ -38,6 +38,8 @@ struct Stored {
       case Layout::packed_columns:
         view = batch(memory.data(), m, n, {.count = count});
         break;
+      default:
+        break;
     }
   }
 };
