@@ -23,7 +23,10 @@ std::vector<T> results() {
     LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::solve_and_factor ? nrhs : 0);
     plan.lanes = lanes;
     plan.matrices = 32 / lanes;
-    if (bound != n) plan.a = plan.result = plan.b = plan.x = plan.pivots = simt::Layout::columns;
+    if (bound != n) {
+      plan.a = plan.result = plan.b = plan.x = simt::Layout::ragged_columns;
+      plan.pivots = simt::Layout::columns;
+    }
     return plan;
   }();
   std::mt19937 random(1);
