@@ -131,6 +131,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
           for (int j = 0; j < C.n; ++j) a.at(q, lu.position(r), j) = conjugate_if(args.result.conjugated, lu.at(r, j));
         }
       }
+      if constexpr (C.solves() && !C.writes_factors() && C.lanes > 1) sync_warp();  // all have read B
       SIMT_UNROLL
       for (int r = 0; r < lu.held; ++r) {
         if (!lu.exists(r)) continue;

@@ -455,6 +455,8 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
   Event before(queue);
   before.record();
   for (State::Lane& lane : state.lanes) before.hold(lane.queue);
+  // What is packed is read by the CPU, which no event holds.
+  if (std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_packed() || o.packing.shared(); })) queue.wait();
   state.copy_shared(operands, count, report);
   state.pipeline(operands, chunks, work, report);
   for (State::Lane& lane : state.lanes) lane.queue.wait();  // throws what nobody has seen yet

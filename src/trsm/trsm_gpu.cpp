@@ -59,7 +59,7 @@ void substitute(Queue& queue, Substitution<T> const& task) {
                                   .a = matrices_of(task.a),
                                   .b = matrices_of(task.b),
                                   .columns = task.b.cols,
-                                  .pivots = matrices_of(task.pivots),
+                                  .pivots = matrices_of(rows(task.pivots, 0, task.b.rows)),
                                   .info = task.info};
   TrsmTiny c = plan(static_cast<int>(task.b.rows), task.b.cols);
   c.lower = task.lower;

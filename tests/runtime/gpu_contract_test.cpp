@@ -220,6 +220,28 @@ void expect_as_few(Queue& queue, std::int64_t count) {
   EXPECT_FALSE(equal(expected.a, many.a, n * n, 0) && same_bits(matrices, to_host(queue, expected.a)));  // they were factored
 }
 
+/// Vectors of pivots may be longer than the matrix has rows.
+TEST_F(GpuContract, LongerPivots) {
+  constexpr std::int64_t n = 8, longer = 12, count = 100;
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> a(n * n * count), b(n * count);
+  for (auto* const v : {&a, &b}) std::generate(v->begin(), v->end(), [&] { return normal(random); });
+  std::vector<int> pivots(longer * count, 1);
+  Queue cpu({.backend = Backend::cpu});
+  auto const matrices = [&](double* data, std::int64_t cols) { return batch(data, n, cols, {.count = count}); };
+  getrf<double>(cpu, matrices(a.data(), n), vectors(pivots.data(), longer, count), nullptr);
+  auto const device_a = to_device(*queue, a);
+  auto const device_b = to_device(*queue, b);
+  auto const device_pivots = to_device(*queue, pivots);
+  getrs<double>(cpu, Op::none, matrices(a.data(), n), vectors(pivots.data(), longer, count), matrices(b.data(), 1));
+  getrs<double>(*queue, Op::none, matrices(device_a.data(), n), vectors(device_pivots.data(), longer, count), matrices(device_b.data(), 1));
+  std::vector<double> x(b.size());
+  copy(*queue, device_b.data(), n * count, x.data());
+  queue->wait();
+  for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], b[k], 1e-8 * (1 + std::fabs(b[k]))) << k;
+}
+
 TEST_F(GpuContract, MoreThan2To31Elements) {
   constexpr std::int64_t count = (std::int64_t{1} << 21) + 3;
   constexpr std::size_t needed = count * (32 * 32 + 32 + 1) * 4;
