@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "core/dtype.hpp"
 #include "lu/lu_tiny_plan.hpp"

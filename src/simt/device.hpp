@@ -5,7 +5,6 @@
 #define SIMT_KERNEL __global__
 #define SIMT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define SIMT_UNROLL _Pragma("unroll")
-#define SIMT_UNROLL_BY_8 _Pragma("unroll 8")
 #define SIMT_UNROLL_BY(n) SIMT_PRAGMA(unroll(n))
 #define SIMT_PRAGMA(x) _Pragma(#x)
 #define SIMT_LOOP _Pragma("unroll 1")

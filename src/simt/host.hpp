@@ -17,7 +17,6 @@
 #define SIMT_KERNEL
 #define SIMT_BOUNDS(threads, blocks)
 #define SIMT_UNROLL
-#define SIMT_UNROLL_BY_8
 #define SIMT_UNROLL_BY(n)
 #define SIMT_LOOP
 

@@ -235,8 +235,8 @@ class Tile {
       }
     } else {
       int const chunks = active * elements / per_chunk;
-      // All steps at once would spill and take 270 KB of code (n = 32).
-      SIMT_UNROLL_BY_8
+      // All steps at once would spill, and would not fit the instruction cache.
+      SIMT_UNROLL_BY(8)
       for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
         int const c = t + step * threads;
         unsigned needed = c < chunks ? all_of_chunk : 0;
@@ -270,7 +270,7 @@ class Tile {
       auto* const matrix = batch.at(first + q, 0, 0);
       Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
       int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
-      SIMT_UNROLL_BY_8
+      SIMT_UNROLL_BY(8)
       for (int step = 0; step < ceil_div(elements, apart); ++step) {
         int const e = thread_index() / matrices + step * apart;
         if (elements % apart != 0 && e >= elements) continue;
@@ -289,7 +289,7 @@ class Tile {
         auto* const matrix = batch.at(first + q, 0, 0);
         Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
         int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
-        SIMT_UNROLL_BY_8
+        SIMT_UNROLL_BY(8)
         for (int step = 0; step < ceil_div(elements, team); ++step) {
           int const e = thread_index() % team + step * team;
           if (elements % team != 0 && e >= elements) continue;

@@ -15,22 +15,13 @@
 #include "graph.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
+#include "on_gpu.hpp"
 #include "runtime/launch.hpp"
 
 namespace myriad {
 namespace {
 
-class GpuContract : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      queue.emplace(QueueOptions{.backend = Backend::gpu});
-    } catch (Unavailable const& reason) {
-      GTEST_SKIP() << reason.what();
-    }
-  }
-  std::optional<Queue> queue;
-};
+class GpuContract : public OnFirstGpu {};
 
 template <typename T>
 std::vector<T> random(std::int64_t size, unsigned seed) {

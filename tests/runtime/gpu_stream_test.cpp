@@ -13,20 +13,13 @@
 
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
+#include "on_gpu.hpp"
 
 namespace myriad {
 namespace {
 
-class GpuStream : public testing::Test {
+class GpuStream : public OnFirstGpu {
  protected:
-  void SetUp() override {
-    try {
-      queue.emplace(QueueOptions{.backend = Backend::gpu});
-    } catch (Unavailable const& reason) {
-      GTEST_SKIP() << reason.what();
-    }
-  }
-  std::optional<Queue> queue;
   Queue cpu{{.backend = Backend::cpu}};
 };
 

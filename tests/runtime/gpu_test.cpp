@@ -13,6 +13,7 @@
 #include "graph.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
+#include "on_gpu.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/queue_state.hpp"
 #include "test_kernel.hpp"
@@ -20,17 +21,7 @@
 namespace myriad::gpu {
 namespace {
 
-class Gpu : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      queue.emplace(QueueOptions{.backend = Backend::gpu});
-    } catch (Unavailable const& reason) {
-      GTEST_SKIP() << reason.what();
-    }
-  }
-  std::optional<Queue> queue;
-};
+class Gpu : public OnFirstGpu {};
 
 struct ScaleParams {
   void* data;

@@ -14,15 +14,13 @@
 #include "cholesky/cholesky_tiny_plan.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
+#include "stored.hpp"
 
 namespace myriad {
 namespace {
 
-using simt::Layout;
-
 constexpr std::array jobs{CholeskyJob::factor, CholeskyJob::solve_by_factor, CholeskyJob::solve, CholeskyJob::solve_and_factor,
                           CholeskyJob::inverse};
-constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::rows, Layout::columns};
 
 /// A kernel as the planner chooses it, for A in one layout and B in another.
 template <typename T>
@@ -33,35 +31,6 @@ constexpr CholeskyTiny kernel(CholeskyJob job, int n, Layout a, Layout b) {
   c.b = b;
   return c;
 }
-
-/// A batch with its memory, with room behind it.
-template <typename T>
-struct Stored {
-  std::vector<T> memory;
-  Batch<T> view;
-
-  Stored(int m, int n, std::int64_t count, Layout layout) : memory(static_cast<std::size_t>(m * n * count + 8)) {
-    switch (layout) {
-      case Layout::interleaved:
-        view = interleaved(memory.data(), m, n, count);
-        break;
-      case Layout::packed_rows:
-        view = row_major(memory.data(), m, n, {.count = count});
-        break;
-      case Layout::rows:
-        view = row_major(memory.data() + 1, m, n, {.count = count});
-        break;
-      case Layout::columns:
-        view = batch(memory.data() + 1, m, n, {.count = count});
-        break;
-      case Layout::packed_columns:
-        view = batch(memory.data(), m, n, {.count = count});
-        break;
-      default:
-        break;
-    }
-  }
-};
 
 template <typename T>
 bool same_bits(T const& x, T const& y) {
