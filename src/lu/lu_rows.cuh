@@ -32,8 +32,8 @@ struct LuInOneLane {
 
   /// PA = LU; `note(k, p)` is told that rows k and p changed places. Of a ragged batch the matrix has `rows` rows and `real_steps` steps;
   /// what is beyond is the identity.
-  template <bool pivoting, bool keep_lower, typename Note, typename Finished>
-  SIMT_INLINE void factor(int rows, int real_steps, Note note, Finished) {
+  template <bool pivoting, bool keep_lower, typename Note>
+  SIMT_INLINE void factor(int rows, int real_steps, Note note) {
     SIMT_UNROLL
     for (int k = 0; k < smaller(M, N); ++k) {
       if constexpr (pivoting) note(k, bring_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
@@ -50,8 +50,7 @@ struct LuInOneLane {
   }
 
   /// Solves U x = y for the right-hand sides.
-  template <typename Finished>
-  SIMT_INLINE void substitute_back(Finished) {
+  SIMT_INLINE void substitute_back() {
     Divisor<T> divisor[M];
     SIMT_UNROLL
     for (int i = 0; i < M; ++i) divisor[i] = Divisor<T>(a[i][i]);
@@ -133,99 +132,39 @@ struct LuInOneLane {
   }
 };
 
-/// A matrix of which lane l of `lanes` holds rows l, l + lanes, ... Rows stay where they are, and are renumbered. The row of the pivot goes
-/// to the other lanes, and so does nothing else: by shuffles, which serve all matrices of a warp at once, where there are several; else
-/// through shared memory, where a store by one lane costs as much as one by eight, but a load by all as much as one.
+/// Gauss-Jordan of an N-by-N matrix of which lane l of `lanes` holds rows l, l + lanes, ... Rows stay where they are, and are renumbered.
+/// The row of the pivot goes to the other lanes, and so does nothing else: by shuffles, which serve all matrices of a warp at once, where
+/// there are several; else through shared memory, where a store by one lane costs as much as one by eight, but a load by all as much as
+/// one.
 ///
 /// Steps are a loop, so that code stays small enough for the instruction cache and compiles soon. For that the columns rotate: the column
-/// at hand is always the first. A column of L and U leaves the registers when it is finished, and element (row(r), k) goes to
-/// `finished(k)[r * finished.step]`. `block` steps at a time work on ever fewer columns.
-template <typename T, int M, int N, int nrhs, int lanes, bool ragged>
-struct LuAcrossLanes {
-  static constexpr int held = ceil_div(M, lanes);
-  static constexpr int steps = smaller(M, N);
-  static constexpr int block = 4;  ///< fastest of 2, 4 and 8 nearly everywhere (H200)
+/// at hand is always the first.
+template <typename T, int N, int lanes, bool ragged>
+struct GaussJordanAcrossLanes {
+  static constexpr int held = ceil_div(N, lanes);
   static constexpr bool shuffles = lanes <= lu_shuffle_lanes;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
-  static constexpr int buffered = ceil_div(N, per_chunk) * per_chunk;  // of a row in the buffer; right-hand sides follow
-  static constexpr int buffer_row = buffered + ceil_div(nrhs, per_chunk) * per_chunk;
+  static constexpr int buffered = ceil_div(N, per_chunk) * per_chunk;  // of a row in the buffer
 
   T a[held][N];
-  T b[held][larger(nrhs, 1)];
   int place[held];  ///< where each row stands after the interchanges; -1 where there is no row
   int lane;
   unsigned group;  ///< the lanes of this matrix
   T* buffer;       ///< of two rows, see LuTinyMemory
   struct {
     int rows, steps;
-  } limit = {M, steps};  ///< of a matrix of a ragged batch
+  } limit = {N, N};  ///< of a matrix of a ragged batch
   int info = 0;
 
-  SIMT_INLINE LuAcrossLanes(int lane_of_matrix, T* buffer_of_matrix) : lane(lane_of_matrix), buffer(buffer_of_matrix) {
+  SIMT_INLINE GaussJordanAcrossLanes(int lane_of_matrix, T* buffer_of_matrix) : lane(lane_of_matrix), buffer(buffer_of_matrix) {
     group = lanes == 32 ? ~0u : ((1u << lanes % 32) - 1) << (lane_index() & ~(lanes - 1));
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) place[r] = exists(r) ? row(r) : -1;
   }
-  SIMT_INLINE bool exists(int r) const { return M % lanes == 0 || row(r) < M; }
+  SIMT_INLINE bool exists(int r) const { return N % lanes == 0 || row(r) < N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
   SIMT_INLINE int position(int r) const { return place[r]; }
   SIMT_INLINE T& at(int r, int j) { return a[r][j]; }
-  SIMT_INLINE T& rhs(int r, int j) { return b[r][j]; }
-
-  /// As LuInOneLane::factor.
-  template <bool pivoting, bool keep_lower, typename Note, typename Finished>
-  SIMT_INLINE void factor(int rows, int real_steps, Note note, Finished finished) {
-    limit = {rows, real_steps};
-    factor_blocks<pivoting, keep_lower, 0>(pivoting ? decide(find_candidate(0)) : 0, note, finished);
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {  // columns that never were at hand go back to their places
-      SIMT_UNROLL
-      for (int j = N - 1; j >= steps; --j) a[r][j] = a[r][j - steps];
-    }
-  }
-
-  /// Solves U x = y, with U of what was finished.
-  template <typename Finished>
-  SIMT_INLINE void substitute_back(Finished finished) {
-    T reciprocals[held];
-    bool usual = true;
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      Divisor<T> const divisor(here(r) ? finished(place[r])[r * finished.step] : from_real<T>(1));
-      reciprocals[r] = divisor.reciprocal_of_y;
-      usual = usual && divisor.usual();
-    }
-    bool const all_usual = ballot(!usual) == 0;
-    SIMT_LOOP
-    for (int k = M - 1; k >= 0; --k) {
-      T* const column = finished(k);
-      T u[held], reciprocal_of_pivot{}, pivot{}, y[larger(nrhs, 1)]{};
-      bool mine = false;
-      SIMT_UNROLL
-      for (int r = 0; r < held; ++r) {
-        bool const chosen = place[r] == k;
-        mine = mine || chosen;
-        u[r] = here(r) ? column[r * finished.step] : from_real<T>(0);
-        pivot = r == 0 || chosen ? u[r] : pivot;
-        reciprocal_of_pivot = r == 0 || chosen ? reciprocals[r] : reciprocal_of_pivot;
-        SIMT_UNROLL
-        for (int c = 0; c < nrhs; ++c) y[c] = r == 0 || chosen ? b[r][c] : y[c];
-      }
-      int const owner = lowest_bit(ballot(mine) & group);
-      SIMT_UNROLL
-      for (int c = 0; c < nrhs; ++c) {
-        T x = y[c] * reciprocal_of_pivot;
-        if (!all_usual) x = Divisor<T>(pivot).divide(y[c]);
-        x = shuffle(x, owner);
-        SIMT_UNROLL
-        for (int r = 0; r < held; ++r) {
-          T const rest = subtract_product(b[r][c], u[r], x);
-          b[r][c] = place[r] < k ? rest : b[r][c];
-          b[r][c] = place[r] == k ? x : b[r][c];
-        }
-      }
-    }
-  }
 
   /// As LuInOneLane::invert. Rows are divided by their pivots at the end, so that in a step all rows but the pivot's are treated alike.
   template <typename Note>
@@ -236,11 +175,11 @@ struct LuAcrossLanes {
     limit = {rows, real_steps};
     int p = decide(find_candidate(0));
     SIMT_LOOP
-    for (int k = 0; k < M; ++k) {
-      PivotRow<N> const u(*this, k, p);
+    for (int k = 0; k < N; ++k) {
+      PivotRow const u(*this, k, p);
       T const pivot = u.first();
       T minus_l[held], last[held];
-      multipliers<false>(k, pivot, minus_l);
+      multipliers(k, pivot, minus_l);
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
         bool const is_pivot = place[r] == k;
@@ -269,51 +208,10 @@ struct LuAcrossLanes {
   /// that has any but the column at hand.
   static constexpr int first_columns = larger(2, per_chunk);
 
-  template <bool pivoting, bool keep_lower, int first, typename Note, typename Finished>
-  SIMT_INLINE void factor_blocks(int p, Note note, Finished finished) {
-    if constexpr (first < steps) {
-      constexpr int window = N - first;
-      SIMT_LOOP
-      for (int k = first; k < smaller(first + block, steps); ++k) {
-        if constexpr (pivoting) note(k, p);
-        PivotRow<window> const u(*this, k, p);
-        T minus_l[held];
-        multipliers<!pivoting>(k, u.first(), minus_l);
-        T* const column = finished(k);
-        SIMT_UNROLL
-        for (int r = 0; r < held; ++r) {
-          bool const below = place[r] > k;
-          if (here(r)) column[r * finished.step] = keep_lower && below ? -minus_l[r] : a[r][0];
-          minus_l[r] = below ? minus_l[r] : from_real<T>(0);
-        }
-        SIMT_UNROLL
-        for (int c = 0; c < nrhs; ++c) {
-          T const y = u.rhs(c);
-          SIMT_UNROLL
-          for (int r = 0; r < held; ++r) b[r][c] = multiply_add(minus_l[r], y, b[r][c]);
-        }
-        rotate(u, minus_l, 1, first_columns);
-        if constexpr (pivoting) {
-          Candidate const candidate = find_candidate(k + 1);
-          rotate(u, minus_l, first_columns, window);
-          p = decide(candidate);
-        } else {
-          rotate(u, minus_l, first_columns, window);
-          p = k + 1;
-        }
-      }
-      factor_blocks<pivoting, keep_lower, first + block>(p, note, finished);
-    }
-  }
-
-  /// Whether row r is one of the matrix: `exists`, by what is in a register.
-  SIMT_INLINE bool here(int r) const { return M % lanes == 0 || place[r] >= 0; }
-
   /// The row at position p, which becomes that of step k, on its way to all lanes.
-  template <int window>
   class PivotRow {
    public:
-    SIMT_INLINE PivotRow(LuAcrossLanes& lu, int k, int p) {
+    SIMT_INLINE PivotRow(GaussJordanAcrossLanes& lu, int k, int p) {
       if constexpr (shuffles) {
         bool mine = false;
         SIMT_UNROLL
@@ -321,62 +219,56 @@ struct LuAcrossLanes {
           bool const chosen = lu.place[r] == p;
           mine = mine || chosen;
           SIMT_UNROLL
-          for (int j = 0; j < window; ++j) row_[j] = r == 0 || chosen ? lu.a[r][j] : row_[j];
-          SIMT_UNROLL
-          for (int c = 0; c < nrhs; ++c) right_[c] = r == 0 || chosen ? lu.b[r][c] : right_[c];
+          for (int j = 0; j < N; ++j) row_[j] = r == 0 || chosen ? lu.a[r][j] : row_[j];
         }
         owner_ = lowest_bit(ballot(mine) & lu.group);
       } else {
-        shared_ = lu.buffer + k % 2 * buffer_row;
-        lu.template store_row<window>(shared_, p);
+        shared_ = lu.buffer + k % 2 * buffered;
+        lu.store_row(shared_, p);
       }
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) lu.place[r] = lu.place[r] == p ? k : lu.place[r] == k ? p : lu.place[r];
       if constexpr (!shuffles) sync_warp();
     }
     SIMT_INLINE T first() const { return shuffles ? shuffle(row_[0], owner_) : shared_[0]; }
-    SIMT_INLINE T rhs(int c) const { return shuffles ? shuffle(right_[c], owner_) : shared_[buffered + c]; }
     /// Calls use(j, element j) for columns [from, to), which begin with a chunk or with column 1.
     template <typename Use>
     SIMT_INLINE void for_each(int from, int to, Use use) const {
       if constexpr (shuffles) {
         SIMT_UNROLL
-        for (int j = 1; j < window; ++j)
+        for (int j = 1; j < N; ++j)
           if (j >= from && j < to) use(j, shuffle(row_[j], owner_));
       } else {
         SIMT_UNROLL
-        for (int c = 0; c < window; c += per_chunk) {
+        for (int c = 0; c < N; c += per_chunk) {
           if (c + per_chunk <= from || c >= to) continue;
           Chunked<T> const part(load_chunk(shared_ + c));
           SIMT_UNROLL
           for (int i = 0; i < per_chunk; ++i)
-            if (c + i >= from && c + i < to && c + i < window) use(c + i, part.x[i]);
+            if (c + i >= from && c + i < to && c + i < N) use(c + i, part.x[i]);
         }
       }
     }
 
    private:
-    T row_[shuffles ? window : 1], right_[shuffles ? larger(nrhs, 1) : 1];  ///< of the lane's row that is at p, if it is one of its rows
-    int owner_;                                                             ///< the lane that has it
+    T row_[shuffles ? N : 1];  ///< of the lane's row that is at p, if it is one of its rows
+    int owner_;                ///< the lane that has it
     T* shared_;
   };
 
-  /// Writes the row at position p, with its right-hand sides, to `u`.
-  template <int window>
+  /// Writes the row at position p to `u`.
   SIMT_INLINE void store_row(T* u, int p) const {
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       if (place[r] != p) continue;
       SIMT_UNROLL
-      for (int c = 0; c < window; c += per_chunk) {
+      for (int c = 0; c < N; c += per_chunk) {
         Chunked<T> part;
         SIMT_UNROLL
         for (int i = 0; i < per_chunk; ++i)
-          if (c + i < window) part.x[i] = a[r][c + i];
+          if (c + i < N) part.x[i] = a[r][c + i];
         store_chunk(u + c, part.chunk);
       }
-      SIMT_UNROLL
-      for (int c = 0; c < nrhs; ++c) u[buffered + c] = b[r][c];
     }
   }
 
@@ -398,7 +290,7 @@ struct LuAcrossLanes {
     bool here, several;  ///< whether this lane has it, in more than one row
   };
   SIMT_INLINE Candidate find_candidate(int k) const {
-    Candidate c{k, !ragged ? M : k < limit.steps ? limit.rows : k + 1, 0, 0, false, false};
+    Candidate c{k, !ragged ? N : k < limit.steps ? limit.rows : k + 1, 0, 0, false, false};
     unsigned keys[held], best = 0;
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
@@ -449,10 +341,9 @@ struct LuAcrossLanes {
   }
 
   /// The factors -l of the column at hand.
-  template <bool by_zero>
   SIMT_INLINE void multipliers(int k, T pivot, T (&minus_l)[held]) {
     if (pivot == from_real<T>(0) && info == 0 && (!ragged || k < limit.steps)) info = k + 1;
-    Divisor<T, by_zero> const divisor(-pivot);
+    Divisor<T> const divisor(-pivot);
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) minus_l[r] = a[r][0] * divisor.reciprocal_of_y;
     if (!divisor.usual()) {

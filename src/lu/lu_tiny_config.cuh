@@ -11,12 +11,16 @@ enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_facto
 /// Up to how many lanes of a matrix pass the rows of pivots by shuffles; more do so through shared memory.
 inline constexpr int lu_shuffle_lanes = 16;
 
+/// Into how many panels a matrix may be divided: LuByPanels keeps track of a row in each but the last.
+inline constexpr int lu_most_panels = 6;
+
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct LuTiny {
   LuJob job;
   int m, n;
   int nrhs;  ///< right-hand sides beside the matrix, where the job is to solve; else 0
   int lanes, matrices;
+  int panel;            ///< columns that are in registers at a time, where the job is not inversion and there are several lanes
   int blocks_per_sm;    ///< for which registers have to suffice; 0: as the compiler likes
   simt::Layout a;       ///< layouts of the batches of the same names below
   simt::Layout result;  ///< of the factors or the inverse
@@ -55,10 +59,10 @@ struct LuTinyMemory {
     pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, c.a).bytes : 0);
     order =
         pivots + (c.keeps_pivots() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);
-    buffer = order + (c.writes_rows(element_bytes) ? ceil_div(c.matrices * c.m, 16) * 16 : 0);
+    buffer = order + (c.lanes > 1 && c.job != LuJob::inverse ? ceil_div(c.matrices * c.m, 4) * 16 : 0);
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
-    buffer_of_matrix = c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);
+    buffer_of_matrix = c.job != LuJob::inverse || c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * ceil_div(c.n, per_chunk) + 1);
     bytes = buffer + buffer_of_matrix * c.matrices;
   }
 };

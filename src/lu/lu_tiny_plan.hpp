@@ -11,67 +11,92 @@
 
 namespace myriad {
 
-/// For matrices of up to `n` rows and columns: lanes to a matrix, and the most registers that a thread may have.
+/// For matrices of up to `n` rows and columns: lanes to a matrix, columns to a panel, and the most registers that
+/// a thread may have.
 struct LuTinyChoice {
-  int n, lanes, registers;
+  int n, lanes, panel, registers;
 };
 
 // Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 2%:
 // bench/results/NVIDIA-H200/2026-11-21/lu-tuning-2.json. What factors and what has determinants is as getrf.
 inline constexpr std::array lu_tiny_factor_f32{
-    LuTinyChoice{5, 1, 80},   LuTinyChoice{6, 1, 96},    LuTinyChoice{8, 1, 112},  LuTinyChoice{9, 1, 144},  LuTinyChoice{11, 1, 200},
-    LuTinyChoice{14, 1, 255}, LuTinyChoice{16, 4, 112},  LuTinyChoice{17, 4, 144}, LuTinyChoice{20, 4, 168}, LuTinyChoice{21, 8, 112},
-    LuTinyChoice{24, 8, 144}, LuTinyChoice{25, 8, 168},  LuTinyChoice{26, 16, 96}, LuTinyChoice{27, 8, 168}, LuTinyChoice{28, 16, 112},
-    LuTinyChoice{29, 8, 168}, LuTinyChoice{30, 16, 112}, LuTinyChoice{31, 8, 200}, LuTinyChoice{32, 16, 112}};
+    LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 4, 8, 80},
+    LuTinyChoice{9, 1, 0, 144},  LuTinyChoice{11, 1, 0, 200}, LuTinyChoice{12, 4, 6, 80},   LuTinyChoice{13, 1, 0, 255},
+    LuTinyChoice{14, 4, 7, 96},  LuTinyChoice{15, 4, 8, 112}, LuTinyChoice{16, 8, 8, 64},   LuTinyChoice{17, 4, 6, 112},
+    LuTinyChoice{18, 4, 6, 144}, LuTinyChoice{20, 4, 4, 128}, LuTinyChoice{21, 8, 7, 64},   LuTinyChoice{22, 8, 8, 128},
+    LuTinyChoice{23, 8, 8, 96},  LuTinyChoice{24, 8, 8, 128}, LuTinyChoice{25, 8, 7, 128},  LuTinyChoice{26, 16, 9, 64},
+    LuTinyChoice{27, 8, 9, 144}, LuTinyChoice{29, 8, 8, 144}, LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{31, 8, 11, 168},
+    LuTinyChoice{32, 16, 8, 64}};
 inline constexpr std::array lu_tiny_factor_f64{
-    LuTinyChoice{3, 1, 80},   LuTinyChoice{4, 1, 96},   LuTinyChoice{5, 1, 112},  LuTinyChoice{6, 1, 144},   LuTinyChoice{7, 1, 200},
-    LuTinyChoice{8, 4, 64},   LuTinyChoice{9, 1, 255},  LuTinyChoice{12, 4, 128}, LuTinyChoice{13, 8, 96},   LuTinyChoice{16, 8, 112},
-    LuTinyChoice{17, 8, 144}, LuTinyChoice{23, 8, 200}, LuTinyChoice{24, 8, 255}, LuTinyChoice{26, 16, 144}, LuTinyChoice{32, 16, 200}};
-inline constexpr std::array lu_tiny_factor_c32{
-    LuTinyChoice{3, 1, 56},   LuTinyChoice{4, 1, 96},   LuTinyChoice{5, 1, 80},    LuTinyChoice{6, 1, 128},  LuTinyChoice{8, 1, 200},
-    LuTinyChoice{10, 1, 255}, LuTinyChoice{12, 4, 144}, LuTinyChoice{14, 8, 96},   LuTinyChoice{16, 8, 112}, LuTinyChoice{17, 8, 168},
-    LuTinyChoice{20, 4, 255}, LuTinyChoice{24, 8, 255}, LuTinyChoice{25, 16, 144}, LuTinyChoice{32, 16, 200}};
+    LuTinyChoice{2, 1, 0, 80},    LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 112},
+    LuTinyChoice{6, 1, 0, 144},   LuTinyChoice{7, 1, 0, 200},   LuTinyChoice{8, 4, 8, 80},     LuTinyChoice{9, 1, 0, 255},
+    LuTinyChoice{10, 4, 5, 144},  LuTinyChoice{11, 8, 6, 72},   LuTinyChoice{12, 4, 6, 128},   LuTinyChoice{13, 8, 7, 72},
+    LuTinyChoice{14, 8, 7, 128},  LuTinyChoice{16, 8, 8, 112},  LuTinyChoice{18, 8, 6, 168},   LuTinyChoice{20, 8, 4, 128},
+    LuTinyChoice{21, 8, 7, 128},  LuTinyChoice{24, 8, 8, 168},  LuTinyChoice{25, 16, 9, 112},  LuTinyChoice{27, 16, 9, 144},
+    LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{29, 16, 8, 112}, LuTinyChoice{30, 16, 10, 168}, LuTinyChoice{32, 16, 8, 144}};
+inline constexpr std::array lu_tiny_factor_c32{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 80},
+                                               LuTinyChoice{6, 1, 0, 128},   LuTinyChoice{7, 1, 0, 200},    LuTinyChoice{8, 4, 8, 80},
+                                               LuTinyChoice{9, 1, 0, 255},   LuTinyChoice{10, 4, 5, 144},   LuTinyChoice{12, 4, 4, 96},
+                                               LuTinyChoice{13, 8, 7, 72},   LuTinyChoice{14, 8, 7, 128},   LuTinyChoice{16, 8, 4, 112},
+                                               LuTinyChoice{17, 8, 4, 72},   LuTinyChoice{18, 8, 6, 128},   LuTinyChoice{24, 8, 4, 128},
+                                               LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{30, 16, 10, 128}, LuTinyChoice{32, 16, 8, 144}};
 inline constexpr std::array lu_tiny_factor_c64{
-    LuTinyChoice{2, 1, 80},    LuTinyChoice{3, 1, 96},    LuTinyChoice{4, 2, 64},    LuTinyChoice{5, 1, 200},   LuTinyChoice{6, 4, 96},
-    LuTinyChoice{7, 4, 112},   LuTinyChoice{8, 4, 144},   LuTinyChoice{10, 4, 200},  LuTinyChoice{12, 4, 255},  LuTinyChoice{13, 8, 144},
-    LuTinyChoice{16, 8, 200},  LuTinyChoice{17, 32, 112}, LuTinyChoice{18, 16, 200}, LuTinyChoice{19, 32, 112}, LuTinyChoice{21, 32, 144},
-    LuTinyChoice{25, 16, 255}, LuTinyChoice{32, 32, 200}};
-inline constexpr std::array lu_tiny_solve_f32{
-    LuTinyChoice{5, 1, 56},   LuTinyChoice{7, 1, 96},   LuTinyChoice{9, 1, 128},  LuTinyChoice{11, 1, 168}, LuTinyChoice{14, 1, 255},
-    LuTinyChoice{16, 4, 112}, LuTinyChoice{19, 4, 144}, LuTinyChoice{20, 4, 200}, LuTinyChoice{23, 8, 112}, LuTinyChoice{24, 8, 128},
-    LuTinyChoice{25, 8, 200}, LuTinyChoice{26, 16, 96}, LuTinyChoice{31, 8, 168}, LuTinyChoice{32, 16, 112}};
-inline constexpr std::array lu_tiny_solve_f64{
-    LuTinyChoice{3, 1, 56},   LuTinyChoice{4, 1, 96},   LuTinyChoice{5, 1, 112},   LuTinyChoice{6, 1, 144},  LuTinyChoice{7, 1, 200},
-    LuTinyChoice{10, 1, 255}, LuTinyChoice{12, 4, 144}, LuTinyChoice{15, 8, 96},   LuTinyChoice{16, 8, 112}, LuTinyChoice{20, 4, 255},
-    LuTinyChoice{23, 8, 200}, LuTinyChoice{24, 8, 255}, LuTinyChoice{25, 16, 144}, LuTinyChoice{32, 16, 200}};
-inline constexpr std::array lu_tiny_solve_c32{
-    LuTinyChoice{3, 1, 56},   LuTinyChoice{4, 1, 96},    LuTinyChoice{5, 1, 80},   LuTinyChoice{7, 1, 144},  LuTinyChoice{10, 1, 255},
-    LuTinyChoice{11, 4, 112}, LuTinyChoice{12, 4, 128},  LuTinyChoice{16, 8, 112}, LuTinyChoice{19, 4, 255}, LuTinyChoice{21, 8, 200},
-    LuTinyChoice{24, 8, 255}, LuTinyChoice{25, 16, 144}, LuTinyChoice{32, 16, 200}};
+    LuTinyChoice{2, 1, 0, 80},     LuTinyChoice{3, 1, 0, 96},    LuTinyChoice{4, 2, 4, 64},    LuTinyChoice{5, 1, 0, 200},
+    LuTinyChoice{6, 4, 6, 144},    LuTinyChoice{8, 8, 4, 80},    LuTinyChoice{9, 4, 5, 128},   LuTinyChoice{12, 4, 4, 200},
+    LuTinyChoice{14, 8, 7, 144},   LuTinyChoice{16, 8, 4, 168},  LuTinyChoice{18, 8, 6, 200},  LuTinyChoice{20, 8, 4, 200},
+    LuTinyChoice{21, 16, 7, 200},  LuTinyChoice{24, 8, 8, 255},  LuTinyChoice{27, 32, 9, 144}, LuTinyChoice{28, 16, 7, 200},
+    LuTinyChoice{30, 32, 10, 168}, LuTinyChoice{31, 32, 8, 144}, LuTinyChoice{32, 32, 8, 112}};
+inline constexpr std::array lu_tiny_solve_f32{LuTinyChoice{5, 1, 0, 56},    LuTinyChoice{7, 1, 0, 96},    LuTinyChoice{9, 1, 0, 128},
+                                              LuTinyChoice{11, 1, 0, 168},  LuTinyChoice{14, 1, 0, 255},  LuTinyChoice{16, 4, 8, 112},
+                                              LuTinyChoice{17, 4, 6, 112},  LuTinyChoice{18, 4, 6, 144},  LuTinyChoice{20, 4, 4, 128},
+                                              LuTinyChoice{21, 8, 7, 80},   LuTinyChoice{22, 4, 8, 168},  LuTinyChoice{24, 8, 8, 96},
+                                              LuTinyChoice{27, 8, 9, 144},  LuTinyChoice{28, 16, 7, 112}, LuTinyChoice{29, 8, 10, 168},
+                                              LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{32, 8, 8, 112}};
+inline constexpr std::array lu_tiny_solve_f64{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 112},
+                                              LuTinyChoice{6, 1, 0, 144},   LuTinyChoice{7, 1, 0, 200},    LuTinyChoice{10, 1, 0, 255},
+                                              LuTinyChoice{11, 4, 4, 96},   LuTinyChoice{12, 4, 6, 128},   LuTinyChoice{13, 8, 7, 96},
+                                              LuTinyChoice{14, 4, 7, 200},  LuTinyChoice{16, 8, 8, 112},   LuTinyChoice{17, 8, 6, 168},
+                                              LuTinyChoice{18, 4, 6, 255},  LuTinyChoice{20, 8, 4, 128},   LuTinyChoice{21, 8, 7, 128},
+                                              LuTinyChoice{24, 8, 8, 168},  LuTinyChoice{25, 16, 9, 112},  LuTinyChoice{26, 16, 9, 144},
+                                              LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{30, 16, 10, 128}, LuTinyChoice{32, 16, 8, 112}};
+inline constexpr std::array lu_tiny_solve_c32{LuTinyChoice{3, 1, 0, 56},     LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 80},
+                                              LuTinyChoice{7, 1, 0, 144},    LuTinyChoice{10, 1, 0, 255},   LuTinyChoice{13, 4, 4, 128},
+                                              LuTinyChoice{14, 8, 7, 128},   LuTinyChoice{16, 8, 4, 112},   LuTinyChoice{17, 8, 6, 128},
+                                              LuTinyChoice{18, 4, 6, 255},   LuTinyChoice{19, 4, 7, 255},   LuTinyChoice{20, 4, 4, 168},
+                                              LuTinyChoice{21, 8, 7, 168},   LuTinyChoice{22, 8, 8, 168},   LuTinyChoice{23, 8, 8, 128},
+                                              LuTinyChoice{24, 8, 4, 128},   LuTinyChoice{27, 16, 9, 144},  LuTinyChoice{28, 16, 7, 128},
+                                              LuTinyChoice{30, 16, 10, 168}, LuTinyChoice{31, 16, 11, 168}, LuTinyChoice{32, 16, 8, 112}};
 inline constexpr std::array lu_tiny_solve_c64{
-    LuTinyChoice{2, 1, 56},    LuTinyChoice{3, 1, 96},    LuTinyChoice{4, 1, 128},  LuTinyChoice{5, 1, 200},  LuTinyChoice{7, 1, 255},
-    LuTinyChoice{8, 4, 144},   LuTinyChoice{10, 4, 168},  LuTinyChoice{12, 4, 255}, LuTinyChoice{16, 8, 200}, LuTinyChoice{17, 32, 112},
-    LuTinyChoice{18, 16, 200}, LuTinyChoice{26, 32, 144}, LuTinyChoice{32, 32, 200}};
-inline constexpr std::array lu_tiny_inverse_f32{
-    LuTinyChoice{5, 1, 56},   LuTinyChoice{7, 1, 80},   LuTinyChoice{9, 1, 128},   LuTinyChoice{11, 1, 200}, LuTinyChoice{12, 4, 96},
-    LuTinyChoice{13, 4, 112}, LuTinyChoice{15, 8, 64},  LuTinyChoice{16, 8, 80},   LuTinyChoice{17, 4, 128}, LuTinyChoice{20, 4, 168},
-    LuTinyChoice{24, 8, 128}, LuTinyChoice{25, 8, 200}, LuTinyChoice{26, 16, 112}, LuTinyChoice{29, 8, 168}, LuTinyChoice{30, 16, 128},
-    LuTinyChoice{31, 8, 168}, LuTinyChoice{32, 16, 112}};
-inline constexpr std::array lu_tiny_inverse_f64{
-    LuTinyChoice{3, 1, 80},    LuTinyChoice{4, 2, 64},    LuTinyChoice{5, 1, 112},   LuTinyChoice{6, 1, 128},   LuTinyChoice{7, 1, 168},
-    LuTinyChoice{8, 4, 64},    LuTinyChoice{10, 2, 168},  LuTinyChoice{12, 4, 128},  LuTinyChoice{14, 4, 200},  LuTinyChoice{16, 8, 128},
-    LuTinyChoice{21, 8, 200},  LuTinyChoice{24, 8, 255},  LuTinyChoice{27, 16, 168}, LuTinyChoice{28, 16, 255}, LuTinyChoice{29, 16, 168},
-    LuTinyChoice{30, 16, 255}, LuTinyChoice{31, 16, 168}, LuTinyChoice{32, 16, 255}};
-inline constexpr std::array lu_tiny_inverse_c32{
-    LuTinyChoice{3, 1, 80},    LuTinyChoice{4, 1, 64},    LuTinyChoice{5, 1, 112},   LuTinyChoice{6, 1, 128},   LuTinyChoice{7, 2, 112},
-    LuTinyChoice{8, 4, 80},    LuTinyChoice{10, 2, 168},  LuTinyChoice{11, 4, 112},  LuTinyChoice{12, 4, 128},  LuTinyChoice{13, 8, 96},
-    LuTinyChoice{15, 8, 112},  LuTinyChoice{17, 8, 144},  LuTinyChoice{18, 4, 255},  LuTinyChoice{21, 8, 200},  LuTinyChoice{24, 8, 255},
-    LuTinyChoice{27, 16, 168}, LuTinyChoice{28, 16, 255}, LuTinyChoice{29, 16, 168}, LuTinyChoice{30, 16, 255}, LuTinyChoice{31, 16, 200},
-    LuTinyChoice{32, 32, 112}};
-inline constexpr std::array lu_tiny_inverse_c64{
-    LuTinyChoice{2, 1, 80},    LuTinyChoice{3, 1, 96},    LuTinyChoice{4, 2, 80},    LuTinyChoice{5, 1, 200},   LuTinyChoice{6, 2, 144},
-    LuTinyChoice{7, 4, 128},   LuTinyChoice{8, 4, 144},   LuTinyChoice{10, 4, 168},  LuTinyChoice{12, 4, 255},  LuTinyChoice{16, 8, 200},
-    LuTinyChoice{17, 32, 144}, LuTinyChoice{19, 16, 255}, LuTinyChoice{22, 32, 168}, LuTinyChoice{26, 32, 200}, LuTinyChoice{32, 32, 255}};
+    LuTinyChoice{2, 1, 0, 56},    LuTinyChoice{3, 1, 0, 96},     LuTinyChoice{4, 1, 0, 128},    LuTinyChoice{5, 1, 0, 200},
+    LuTinyChoice{7, 1, 0, 255},   LuTinyChoice{8, 4, 4, 128},    LuTinyChoice{11, 4, 4, 200},   LuTinyChoice{12, 8, 6, 144},
+    LuTinyChoice{13, 8, 7, 144},  LuTinyChoice{14, 8, 7, 200},   LuTinyChoice{15, 8, 4, 168},   LuTinyChoice{16, 8, 8, 168},
+    LuTinyChoice{17, 8, 6, 200},  LuTinyChoice{20, 8, 4, 200},   LuTinyChoice{21, 16, 7, 200},  LuTinyChoice{23, 8, 8, 255},
+    LuTinyChoice{24, 8, 4, 200},  LuTinyChoice{25, 16, 7, 200},  LuTinyChoice{26, 32, 9, 144},  LuTinyChoice{27, 16, 9, 255},
+    LuTinyChoice{28, 16, 7, 200}, LuTinyChoice{29, 16, 10, 200}, LuTinyChoice{30, 32, 10, 168}, LuTinyChoice{32, 32, 8, 144}};
+inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{5, 1, 0, 56},    LuTinyChoice{7, 1, 0, 80},   LuTinyChoice{9, 1, 0, 128},
+                                                LuTinyChoice{11, 1, 0, 200},  LuTinyChoice{12, 4, 0, 96},  LuTinyChoice{13, 4, 0, 112},
+                                                LuTinyChoice{15, 8, 0, 64},   LuTinyChoice{16, 8, 0, 80},  LuTinyChoice{17, 4, 0, 128},
+                                                LuTinyChoice{20, 4, 0, 168},  LuTinyChoice{24, 8, 0, 128}, LuTinyChoice{25, 8, 0, 200},
+                                                LuTinyChoice{26, 16, 0, 112}, LuTinyChoice{29, 8, 0, 168}, LuTinyChoice{30, 16, 0, 128},
+                                                LuTinyChoice{31, 8, 0, 168},  LuTinyChoice{32, 16, 0, 112}};
+inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 80},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},
+                                                LuTinyChoice{6, 1, 0, 128},   LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 64},
+                                                LuTinyChoice{10, 2, 0, 168},  LuTinyChoice{12, 4, 0, 128},  LuTinyChoice{14, 4, 0, 200},
+                                                LuTinyChoice{16, 8, 0, 128},  LuTinyChoice{21, 8, 0, 200},  LuTinyChoice{24, 8, 0, 255},
+                                                LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{28, 16, 0, 255}, LuTinyChoice{29, 16, 0, 168},
+                                                LuTinyChoice{30, 16, 0, 255}, LuTinyChoice{31, 16, 0, 168}, LuTinyChoice{32, 16, 0, 255}};
+inline constexpr std::array lu_tiny_inverse_c32{LuTinyChoice{3, 1, 0, 80},    LuTinyChoice{4, 1, 0, 64},    LuTinyChoice{5, 1, 0, 112},
+                                                LuTinyChoice{6, 1, 0, 128},   LuTinyChoice{7, 2, 0, 112},   LuTinyChoice{8, 4, 0, 80},
+                                                LuTinyChoice{10, 2, 0, 168},  LuTinyChoice{11, 4, 0, 112},  LuTinyChoice{12, 4, 0, 128},
+                                                LuTinyChoice{13, 8, 0, 96},   LuTinyChoice{15, 8, 0, 112},  LuTinyChoice{17, 8, 0, 144},
+                                                LuTinyChoice{18, 4, 0, 255},  LuTinyChoice{21, 8, 0, 200},  LuTinyChoice{24, 8, 0, 255},
+                                                LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{28, 16, 0, 255}, LuTinyChoice{29, 16, 0, 168},
+                                                LuTinyChoice{30, 16, 0, 255}, LuTinyChoice{31, 16, 0, 200}, LuTinyChoice{32, 32, 0, 112}};
+inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{2, 1, 0, 80},    LuTinyChoice{3, 1, 0, 96},    LuTinyChoice{4, 2, 0, 80},
+                                                LuTinyChoice{5, 1, 0, 200},   LuTinyChoice{6, 2, 0, 144},   LuTinyChoice{7, 4, 0, 128},
+                                                LuTinyChoice{8, 4, 0, 144},   LuTinyChoice{10, 4, 0, 168},  LuTinyChoice{12, 4, 0, 255},
+                                                LuTinyChoice{16, 8, 0, 200},  LuTinyChoice{17, 32, 0, 144}, LuTinyChoice{19, 16, 0, 255},
+                                                LuTinyChoice{22, 32, 0, 168}, LuTinyChoice{26, 32, 0, 200}, LuTinyChoice{32, 32, 0, 255}};
 
 constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) {
   using Choices = std::span<LuTinyChoice const>;
@@ -95,6 +120,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .nrhs = nrhs,
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
+          .panel = std::clamp(best.panel, 1, n),
           .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
           .a = packed,
           .result = packed,

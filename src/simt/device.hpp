@@ -2,6 +2,7 @@
 /// The primitives of kernels, on a GPU. Each has its twin of the same name in simt/host.hpp.
 
 #define SIMT_INLINE __device__ __forceinline__
+#define SIMT_OUTLINE __device__ __noinline__
 #define SIMT_KERNEL __global__
 #define SIMT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define SIMT_UNROLL _Pragma("unroll")
@@ -48,6 +49,10 @@ __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_syn
 /// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
 __device__ __forceinline__ long long unknown(long long x) {
   asm volatile("" : "+l"(x));
+  return x;
+}
+__device__ __forceinline__ unsigned unknown(unsigned x) {
+  asm("" : "+r"(x));
   return x;
 }
 

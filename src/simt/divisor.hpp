@@ -10,7 +10,7 @@ template <typename R>
 SIMT_INLINE bool has_usual_reciprocal(R size) {
   constexpr unsigned least = sizeof(R) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
   constexpr unsigned most = sizeof(R) == 4 ? 0x72000000 : 0x7e000000;   // 2^101, 2^993
-  return leading_bits(ordered_bits(size)) - least < most - least;
+  return leading_bits_of_magnitude(size) - least < most - least;
 }
 
 /// Division by y of several numbers: a product with the reciprocal, but for y so small or large that the reciprocal would overflow or
@@ -21,17 +21,25 @@ struct Divisor {
 
   Divisor() = default;
   SIMT_INLINE explicit Divisor(T divisor) : y(divisor), reciprocal_of_y(reciprocal(divisor)) {}
-  SIMT_INLINE bool usual() const { return has_usual_reciprocal(magnitude(y)); }
+  SIMT_INLINE bool usual() const { return has_usual_reciprocal(y); }
   SIMT_INLINE T divide(T x) const {
     if (usual()) return x * reciprocal_of_y;
     return divide_unusual(x);
   }
   SIMT_INLINE T divide_unusual(T x) const {
+    Divisor scaled = *this;
+    Real<T> const scale = scaled.make_usual();
+    return (scale * x) * scaled.reciprocal_of_y;
+  }
+  /// For a y that is not usual: changes the reciprocal to that of a y which is scaled, and returns the scale: x / y is then
+  /// (scale * x) * reciprocal_of_y.
+  SIMT_INLINE Real<T> make_usual() {
     using R = Real<T>;
     R const size = magnitude(y);
-    if (size == R(0)) return by_zero ? R(infinity()) * x : x;
-    R const scale = size < R(1) ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
-    return (scale * x) * reciprocal(scale * y);
+    bool const zero = size == R(0);
+    R const scale = zero ? by_zero ? R(infinity()) : R(1) : size < R(1) ? power_of_two<R, 1000, 100> : power_of_two<R, -100, -50>;
+    reciprocal_of_y = zero ? from_real<T>(1) : reciprocal(scale * y);
+    return scale;
   }
 };
 

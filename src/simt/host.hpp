@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #define SIMT_INLINE inline
+#define SIMT_OUTLINE
 #define SIMT_KERNEL
 #define SIMT_BOUNDS(threads, blocks)
 #define SIMT_UNROLL
@@ -89,6 +90,7 @@ inline unsigned largest_of_warp(unsigned value) {
 unsigned ballot(bool condition);
 
 inline long long unknown(long long x) { return x; }
+inline unsigned unknown(unsigned x) { return x; }
 
 inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global, 16}); }
 template <typename T>

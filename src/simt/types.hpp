@@ -202,6 +202,37 @@ SIMT_INLINE unsigned long long ordered_bits(double x) { return bits_of(x); }
 SIMT_INLINE unsigned leading_bits(unsigned bits) { return bits; }
 SIMT_INLINE unsigned leading_bits(unsigned long long bits) { return static_cast<unsigned>(bits >> 32); }
 
+/// Those of |re| + |im|.
+template <typename T>
+SIMT_INLINE unsigned leading_bits_of_magnitude(T x) {
+  if constexpr (is_complex<T>)
+    return leading_bits(bits_of(magnitude(x)));
+  else
+    return leading_bits(bits_of(x)) & 0x7fffffff;  // no instruction of floating point
+}
+
+/// x where `mask` has all bits, y where it has none.
+SIMT_INLINE float choose(unsigned mask, float x, float y) { return number_of((bits_of(x) & mask) | (bits_of(y) & ~mask)); }
+SIMT_INLINE double choose(unsigned mask, double x, double y) {
+  unsigned long long const wide = mask | static_cast<unsigned long long>(mask) << 32;
+  return number_of((bits_of(x) & wide) | (bits_of(y) & ~wide));
+}
+template <typename R>
+SIMT_INLINE Complex<R> choose(unsigned mask, Complex<R> x, Complex<R> y) {
+  return {choose(mask, x.re, y.re), choose(mask, x.im, y.im)};
+}
+
+/// -x where `mask` has all bits, zero where it has none; in as few instructions as there are words.
+SIMT_INLINE float minus_where(unsigned mask, float x) { return number_of((bits_of(x) ^ 0x80000000u) & mask); }
+SIMT_INLINE double minus_where(unsigned mask, double x) {
+  unsigned long long const wide = mask | static_cast<unsigned long long>(mask) << 32;
+  return number_of((bits_of(x) ^ 0x8000000000000000ull) & wide);
+}
+template <typename R>
+SIMT_INLINE Complex<R> minus_where(unsigned mask, Complex<R> x) {
+  return {minus_where(mask, x.re), minus_where(mask, x.im)};
+}
+
 /// The power of two that brings x > 0 to between one and two; of what is tiny or huge nearly there, so that its reciprocal is normal, too.
 template <typename R>
 SIMT_INLINE R reciprocal_power(R x) {

@@ -22,6 +22,7 @@ std::vector<T> results() {
   constexpr LuTiny c = [] {
     LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::solve_and_factor ? nrhs : 0);
     plan.lanes = lanes;
+    plan.panel = 3;
     plan.matrices = 32 / lanes;
     if (bound != n) {
       plan.a = plan.result = plan.b = plan.x = simt::Layout::ragged_columns;

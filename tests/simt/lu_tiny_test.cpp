@@ -168,6 +168,7 @@ void check_zero_pivot() {
   constexpr LuTiny c = [] {
     LuTiny plan = lu_tiny_plan(LuJob::factor_without_pivoting, Dtype::f64, n, n, 0);
     plan.lanes = lanes;
+    plan.panel = 2;
     plan.matrices = 32 / lanes;
     return plan;
   }();
