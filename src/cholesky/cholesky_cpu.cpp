@@ -48,22 +48,30 @@ Int factor(Triangle<T> const& a) {
   return factor<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());
 }
 
+/// A copy of that part of matrix k, column-major without gaps.
+template <typename T>
+T* copied(Batch<T const> const& batch, std::int64_t k, Part part, Scratch<T>& scratch) {
+  std::int64_t const m = batch.rows_of(k), n = batch.cols_of(k), down = batch.row_stride_of(k), right = batch.col_stride_of(k);
+  T* const copy = scratch.reserve(m * n);
+  if (m == 0 || n == 0) return copy;
+  T const* const from = batch.matrix(k);
+  for_part(part, m, n, [&](auto i, auto j) { copy[i + j * m] = conjugate_if(batch.conjugated, from[i * down + j * right]); });
+  return copy;
+}
+
 /// Solves with matrix k in copies of A and B. Returns info.
 template <typename T>
 Int solve_apart(PosvTask<T> const& task, std::int64_t k, Scratch<T>& scratch_a, Scratch<T>& scratch_x) {
   auto const n = static_cast<Int>(task.x.rows_of(k)), nrhs = static_cast<Int>(task.x.cols_of(k));
-  std::int64_t const ld = n;
-  T* const a = scratch_a.reserve(ld * n);
-  for_part(Part::lower, n, n, [&](auto i, auto j) { a[i + j * ld] = *task.a.at(k, i, j); });
+  T* const a = copied(task.a, k, Part::lower, scratch_a);
   Int const info = factor<T>(Uplo::lower, n, a, n);
   if (info != 0) {
     fill_with_nan(task.x, k);
     return info;
   }
-  T* const x = scratch_x.reserve(ld * nrhs);
-  for_part(Part::all, n, nrhs, [&](auto i, auto j) { x[i + j * ld] = conjugate_if(task.b.conjugated, *task.b.at(k, i, j)); });
+  T* const x = copied(task.b, k, Part::all, scratch_x);
   lapack::potrs<T>(Uplo::lower, n, nrhs, a, n, x, n);
-  for_part(Part::all, n, nrhs, [&](auto i, auto j) { *task.x.at(k, i, j) = conjugate_if(task.x.conjugated, x[i + j * ld]); });
+  for_part(Part::all, n, nrhs, [&](auto i, auto j) { *task.x.at(k, i, j) = conjugate_if(task.x.conjugated, x[i + j * n]); });
   return 0;
 }
 
