@@ -90,8 +90,9 @@ void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& patter
 template <typename T>
 class Bench {
  public:
-  static constexpr std::array routines{"getrf", "getrs", "solve", "getri", "inverse", "det", "potrf",
-                                       "potrs", "posv",  "potri", "geqrf", "gels",    "trsm"};
+  static constexpr std::array routines{"getrf", "getrs", "solve", "getri", "inverse",
+                                       "det",   "potrf", "potrs", "posv",  "solve_positive_definite",
+                                       "potri", "geqrf", "gels",  "trsm"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout)
@@ -173,7 +174,7 @@ class Bench {
 
   /// Random matrices; for Cholesky and triangles with a diagonal that dominates.
   void make_matrices() {
-    bool const dominant = routine_.starts_with("po") || routine_ == "trsm";
+    bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_ == "trsm";
     auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
     std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max(1, (1 << 20) / (n_ * n_)));
     std::vector<T> pattern;
@@ -229,6 +230,7 @@ class Bench {
     if (routine_ == "potrf") return [=, this] { potrf<T>(queue_, Uplo::lower, a(), info); };
     if (routine_ == "potrs") return [this] { potrs<T>(queue_, Uplo::lower, a(), b()); };
     if (routine_ == "posv") return [=, this] { posv<T>(queue_, Uplo::lower, a(), b(), info); };
+    if (routine_ == "solve_positive_definite") return [=, this] { solve_positive_definite<T>(queue_, Uplo::lower, a(), b(), b(), info); };
     if (routine_ == "potri") return [=, this] { potri<T>(queue_, Uplo::lower, a(), info); };
     if (routine_ == "geqrf") return [this] { geqrf<T>(queue_, a(), tau()); };
     if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
@@ -242,7 +244,8 @@ class Bench {
     if (routine_ == "getrs" || routine_ == "solve") return n * n + 2 * n;
     if (routine_ == "det") return n * n;
     if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
-    if (routine_ == "potrs" || routine_ == "posv" || routine_ == "trsm") return n * (n + 1) / 2 + 2 * n;
+    if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm")
+      return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gels") return 2 * n * n + 2 * n;
     return 2 * n * n;
   }
@@ -309,7 +312,7 @@ class Bench {
       auto const substitute = [&] { peers_.potrs(dtype, n_, as_void(pa), as_void(pb), info, count); };
       if (routine_ == "potrf") measure("cuSOLVER potrfBatched", cholesky);
       if (routine_ == "potrs") measure("cuSOLVER potrsBatched", substitute);
-      if (routine_ == "posv")
+      if (routine_ == "posv" || routine_ == "solve_positive_definite")
         measure("cuSOLVER potrfBatched, potrsBatched", [&] {
           cholesky();
           substitute();
@@ -404,7 +407,8 @@ class Bench {
       }
     if (routine_ == "inverse" || routine_ == "getri") return cases::inverse_error<T>(m, r);
     if (routine_ == "solve" || routine_ == "getrs" || routine_ == "gels") return cases::solution_error<T>(m, solution, right);
-    if (routine_ == "posv" || routine_ == "potrs") return cases::solution_error<T>(symmetric, solution, right);
+    if (routine_ == "posv" || routine_ == "potrs" || routine_ == "solve_positive_definite")
+      return cases::solution_error<T>(symmetric, solution, right);
     if (routine_ == "trsm" || routine_ == "potrf" || routine_ == "potri") {
       Matrix triangle(n_, n_), both(n_, n_);
       for (int i = 0; i < n_; ++i)

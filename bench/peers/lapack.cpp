@@ -233,6 +233,22 @@ std::function<void()> work(PosvCase<T>& c, int threads) {
 }
 
 template <typename T>
+std::function<void()> work(SolvePositiveDefiniteCase<T>& c, int threads) {
+  return [&c, threads] {
+    char const uplo = static_cast<char>(c.problem().uplo);
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i), x(c.x.view(), i);
+      T* const factor = workspace<T>(std::int64_t{a.n} * a.n);
+      a.copy_to(factor);
+      for (Int j = 0; j < b.n; ++j) std::copy_n(b.data + std::int64_t{j} * b.ld, b.m, x.data + std::int64_t{j} * x.ld);
+      c.info.data()[i] = MYRIAD_LAPACK(T, LAPACKE_sposv_work, LAPACKE_dposv_work, LAPACKE_cposv_work, LAPACKE_zposv_work, LAPACK_COL_MAJOR,
+                                       uplo, a.n, b.n, factor, std::max(a.n, 1), x.data, x.ld);
+      if (c.info.data()[i] > 0) fill_nan(x);
+    });
+  };
+}
+
+template <typename T>
 std::function<void()> work(PotriCase<T>& c, int threads) {
   return [&c, threads] {
     char const uplo = static_cast<char>(c.problem().uplo);
@@ -344,6 +360,7 @@ class LapackPeer final : public Peer {
       if (routine == "potrf") return as.template operator()<PotrfCase>();
       if (routine == "potrs") return as.template operator()<PotrsCase>();
       if (routine == "posv") return as.template operator()<PosvCase>();
+      if (routine == "solve_positive_definite") return as.template operator()<SolvePositiveDefiniteCase>();
       if (routine == "potri") return as.template operator()<PotriCase>();
       if (routine == "geqrf") return as.template operator()<GeqrfCase>();
       if (routine == "ormqr") return as.template operator()<OrmqrCase>();

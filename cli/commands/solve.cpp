@@ -18,9 +18,11 @@ struct SolveOptions : Options {
   std::string a, b;
   bool equilibrate = false;
   bool refine = false;
+  bool positive_definite = false;
 };
 
 std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
+std::string not_definite(int info) { return fmt::format("not positive definite: the leading minor of order {} is not positive", info); }
 
 /// The system as it is factored: scaled to A' = diag(r) A diag(c) where that is asked for. Of a chunk, or of the one A that serves all.
 template <typename T>
@@ -37,6 +39,11 @@ struct System {
     auto const n = [&](std::int64_t b) { return work.sizes().rows_of(b); };
     auto const one = [](std::int64_t) { return std::int64_t{1}; };
     info.assign(static_cast<std::size_t>(work.sizes().count), 0);
+    if (options.positive_definite) {
+      job.compute(in_out(work.batch()), out(info.data()), [](Queue& q, auto m, int* i) { potrf<T>(q, Uplo::lower, m, i); });
+      factors = work.batch();
+      return;
+    }
     pivots.resize(sizes_like(work.sizes(), n, one));
     if (options.equilibrate) {
       row_scales.resize(pivots.sizes());
@@ -112,7 +119,10 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
           sizes_of(b.view.ragged() ? b.view : a.view), [&](std::int64_t m) { return a.view.cols_of(m); },
           [&](std::int64_t m) { return b.view.cols_of(m); }));
       job.compute(in(a.view), in(b.view), out(x_storage.batch()), out(info.data()),
-                  [](Queue& q, auto matrices, auto sides, auto solutions, int* i) { solve<T>(q, matrices, sides, solutions, i); });
+                  [definite = options.positive_definite](Queue& q, auto matrices, auto sides, auto solutions, int* i) {
+                    definite ? solve_positive_definite<T>(q, Uplo::lower, matrices, sides, solutions, i)
+                             : solve<T>(q, matrices, sides, solutions, i);
+                  });
     } else {
       if (!once) system.factor(job, options, a.view, a.work);
       auto const matrices = for_all(system.a, once, count), factors = for_all(system.factors, once, count);
@@ -128,8 +138,11 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
         right_hand_sides = b.work.batch();
         x = &x_storage;
       }
-      job.compute(in(factors), in(pivots), in_out(x->batch()),
-                  [](Queue& q, auto f, auto ipiv, auto solutions) { getrs<T>(q, Op::none, f, ipiv, solutions); });
+      if (options.positive_definite)
+        job.compute(in(factors), in_out(x->batch()), [](Queue& q, auto f, auto solutions) { potrs<T>(q, Uplo::lower, f, solutions); });
+      else
+        job.compute(in(factors), in(pivots), in_out(x->batch()),
+                    [](Queue& q, auto f, auto ipiv, auto solutions) { getrs<T>(q, Op::none, f, ipiv, solutions); });
       if (options.refine)
         job.compute(in(matrices), in(factors), in(pivots), in(right_hand_sides), in_out(x->batch()),
                     [](Queue& q, auto m, auto f, auto ipiv, auto sides, auto solutions) {
@@ -140,7 +153,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
       spoil_failed(*x, count, info.data());
     }
     Matrices<T> const* const result = x;
-    judge<T>(job, first, count, info.data(), {&result, 1}, inputs, singular);
+    judge<T>(job, first, count, info.data(), {&result, 1}, inputs, options.positive_definite ? not_definite : singular);
     if (options.verify) verify_solution<T>(job, first, once ? for_all(only.view, true, count) : a.view, x->batch(), b.view, info.data());
     void const* const data = x->data();
     output.write(first, count, {&data, 1});
@@ -155,7 +168,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
 
 void add_solve(CLI::App& app, Action& action) {
   auto options = std::make_shared<SolveOptions>();
-  CLI::App& command = *app.add_subcommand("solve", "Solve A X = B by LU with partial pivoting");
+  CLI::App& command = *app.add_subcommand("solve", "Solve A X = B by LU with partial pivoting, or by Cholesky");
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(
@@ -166,6 +179,13 @@ void add_solve(CLI::App& app, Action& action) {
   command.add_flag("--equilibrate", options->equilibrate,
                    wrapped("Scale rows and columns to size one first (LAPACK geequb), for badly scaled systems"));
   command.add_flag("--refine", options->refine, wrapped("Improve X by iterative refinement (LAPACK gerfs)"));
+  command
+      .add_flag(
+          "--positive-definite", options->positive_definite,
+          wrapped("A is symmetric (Hermitian) positive definite: by Cholesky, in half the work. Only the lower triangle of A is used; "
+                  "--verify looks at all of it, and shows one that is not symmetric"))
+      ->excludes("--equilibrate")
+      ->excludes("--refine");
   command.callback([options, &action] {
     action = [options] {
       Job job("solve", "solved", *options);

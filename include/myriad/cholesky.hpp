@@ -27,6 +27,14 @@ MYRIAD_API void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b);
 template <Element T>
 MYRIAD_API void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info);
 
+/// Solves A X = B and keeps A and B: the factor is never written. x may be the very batch b.
+///
+/// a: n-by-n, b and x: n-by-nrhs. A matrix that is not positive definite has info > 0 and its X filled with NaN. Errors: BadArgument
+/// (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, x 8, ldx 9). Cost: n^3 / 3 + 2 n^2 nrhs flops; n (n + 1) / 2 + 2 n nrhs elements moved.
+/// Source: LAPACK posv, as `solve` is to gesv.
+template <Element T>
+MYRIAD_API void solve_positive_definite(Queue& queue, Uplo uplo, In<T> a, In<T> b, Batch<T> x, int* info);
+
 /// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero and the matrix is
 /// kept. Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: 2/3 n^3 flops. Source: LAPACK potri.
 template <Element T>

@@ -291,6 +291,13 @@ MYRIAD_API myriad_status myriad_potrs(myriad_queue* queue, myriad_uplo uplo, myr
 /// Positions: uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7. Cost: n^3 / 3 + 2 n^2 nrhs flops. Source: LAPACK posv.
 MYRIAD_API myriad_status myriad_posv(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b, int* info);
 
+/// Solves A X = B and keeps A and B. x may be the very batch b. A matrix that is not positive definite has info > 0 and its X filled with
+/// NaN.
+///
+/// Positions: uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, x 8, ldx 9. Cost: as posv; n (n + 1) / 2 + 2 n nrhs elements moved.
+MYRIAD_API myriad_status myriad_solve_positive_definite(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b,
+                                                        myriad_batch const* x, int* info);
+
 /// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero, that matrix is kept.
 ///
 /// Positions: uplo 1, n 2, a 3, lda 4. Cost: 2/3 n^3 flops. Source: LAPACK potri.

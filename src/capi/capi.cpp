@@ -500,6 +500,13 @@ myriad_status myriad_posv(myriad_queue* queue, myriad_uplo uplo, myriad_batch co
               [&]<typename T>(Queue& q) { myriad::posv<T>(q, uplo_of("posv", uplo, 1), as<T>(a), as<T>(b), info); });
 }
 
+myriad_status myriad_solve_positive_definite(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b,
+                                             myriad_batch const* x, int* info) {
+  return call(queue, "solve_positive_definite", {{a, {4, "a"}}, {b, {6, "b"}}, {x, {8, "x"}}}, [&]<typename T>(Queue& q) {
+    myriad::solve_positive_definite<T>(q, uplo_of("solve_positive_definite", uplo, 1), as<T>(a), as<T>(b), as<T>(x), info);
+  });
+}
+
 myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info) {
   return call(queue, "potri", {{a, {3, "a"}}},
               [&]<typename T>(Queue& q) { myriad::potri<T>(q, uplo_of("potri", uplo, 1), as<T>(a), info); });

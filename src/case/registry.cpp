@@ -31,6 +31,7 @@ constexpr std::array cases{
     Case{"potrf", "cholesky", "uhx", square, make<PotrfCase>},
     Case{"potrs", "cholesky", "uhk", square, make<PotrsCase>},
     Case{"posv", "cholesky", "uhkx", square, make<PosvCase>},
+    Case{"solve_positive_definite", "cholesky", "uhkx", square, make<SolvePositiveDefiniteCase>},
     Case{"potri", "cholesky", "uhx", square, make<PotriCase>},
     Case{"geqrf", "qr", "r", nullptr, make<GeqrfCase>},
     Case{"ormqr", "qr", "oskr", nullptr, make<OrmqrCase>},

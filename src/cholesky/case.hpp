@@ -155,6 +155,48 @@ struct PosvCase final : CaseRun {
 };
 
 template <typename T>
+struct SolvePositiveDefiniteCase final : CaseRun {
+  Array<T> a, b, x;
+  Array<int> info;
+
+  explicit SolvePositiveDefiniteCase(Problem const& p)
+      : CaseRun(p), a(p, size_n, size_n), b(p, size_n, size_k), x(p, size_n, size_k), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      assign_triangle(a, i, p.uplo, positive(p, i, 1, a.rows(i)));
+      b.assign(i, general(p, Input::random, i, 2, b.rows(i), b.cols(i)));
+    }
+    hold({&x}, Role::output);
+    hold_info(info);
+    hold({&a, &b}, Role::input);
+  }
+  void run(Queue& queue) override { solve_positive_definite<T>(queue, problem().uplo, a.view(), b.view(), x.view(), info.data()); }
+  double bytes() const override {
+    double elements = 0;  // of the triangles
+    for (std::int64_t i = 0; i < problem().count; ++i)
+      elements += 0.5 * static_cast<double>(a.rows(i)) * static_cast<double>(a.rows(i) + 1);
+    return elements * sizeof(T) + b.bytes() + x.bytes();
+  }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    auto const before = a.before_wide(i);
+    auto const result = x.now_wide(i);
+    Input const input = problem().input_of(i);
+    if (input != Input::infinite) found.equal("info", info.get(i, 0, 0), cholesky_info<T>(problem().uplo, before));
+    if (info.get(i, 0, 0) != 0)
+      for (auto const& value : result.elements())
+        found.require(real_part(value) != real_part(value), "X of a matrix that is not positive definite is not NaN");
+    else if (finite_kind(input))
+      found.at_most("norm1(B - A X) / (n norm1(A) norm1(X) u)",
+                    solution_error<T>(hermitian(problem().uplo, before), result, b.before_wide(i)), 30);
+  }
+  double real_flops(Shape s) const override {
+    double const n = static_cast<double>(s.n);
+    return n * n * n / 3 + 2 * n * n * static_cast<double>(s.k);
+  }
+};
+
+template <typename T>
 struct PotriCase final : CaseRun {
   Array<T> a;
   Array<int> info;

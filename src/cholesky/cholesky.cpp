@@ -59,7 +59,25 @@ void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info) {
       .same_count(a, b, {6, "b"})
       .same(rows(a), rows(b), {2, "n"})
       .disjoint(b, a, {6, "b"}, "a");
-  PosvTask<T> const task{.a = lower_of(uplo, a), .b = beside(uplo, a, b), .info = info};
+  Batch<T> const lower = lower_of(uplo, a), right = beside(uplo, a, b);
+  PosvTask<T> const task{.a = lower, .b = right, .x = right, .factor = lower, .info = info, .nan_where_not_definite = false};
+  gpu::on_gpu(queue) ? gpu::posv(queue, task) : cpu::posv(queue, task);
+}
+
+template <Element T>
+void solve_positive_definite(Queue& queue, Uplo uplo, In<T> a, In<T> b, Batch<T> x, int* info) {
+  check_triangle(Check("solve_positive_definite", queue), uplo, a, {4, "a"}, {5, "lda"}, reads)
+      .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, reads)
+      .matrix(x, {2, "n"}, {3, "nrhs"}, {8, "x"}, {9, "ldx"}, writes)
+      .same_count(a, b, {6, "b"})
+      .same_count(a, x, {8, "x"})
+      .same(rows(a), rows(b), {2, "n"})
+      .same(rows(b), rows(x), {2, "n"})
+      .same(cols(b), cols(x), {3, "nrhs"})
+      .disjoint(x, a, {8, "x"}, "a")
+      .disjoint_or_same(x, b, {8, "x"}, "b");
+  PosvTask<T> const task{
+      .a = lower_of(uplo, a), .b = beside(uplo, a, b), .x = beside(uplo, a, x), .factor = {}, .info = info, .nan_where_not_definite = true};
   gpu::on_gpu(queue) ? gpu::posv(queue, task) : cpu::posv(queue, task);
 }
 
@@ -70,10 +88,11 @@ void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
   gpu::on_gpu(queue) ? gpu::potri(queue, task) : cpu::potri(queue, task);
 }
 
-#define MYRIAD_INSTANTIATE(T)                                    \
-  template void potrf<T>(Queue&, Uplo, Batch<T>, int*);          \
-  template void potrs<T>(Queue&, Uplo, In<T>, Batch<T>);         \
-  template void posv<T>(Queue&, Uplo, Batch<T>, Batch<T>, int*); \
+#define MYRIAD_INSTANTIATE(T)                                                           \
+  template void potrf<T>(Queue&, Uplo, Batch<T>, int*);                                 \
+  template void potrs<T>(Queue&, Uplo, In<T>, Batch<T>);                                \
+  template void posv<T>(Queue&, Uplo, Batch<T>, Batch<T>, int*);                        \
+  template void solve_positive_definite<T>(Queue&, Uplo, In<T>, In<T>, Batch<T>, int*); \
   template void potri<T>(Queue&, Uplo, Batch<T>, int*);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

@@ -22,6 +22,13 @@ bool cholesky_fits_lanes(std::array<std::int64_t, 4> const& shape) {
   return shape[1] <= cholesky_lane_limit<T>;
 }
 
+/// A factor that is not written stays in the workspace, beside up to eight right-hand sides.
+template <typename T>
+bool cholesky_solve_fits_lanes(std::array<std::int64_t, 4> const& shape) {
+  std::int64_t const n = shape[1];
+  return n * (n + 1 + 8) * lane_element_bytes<T> <= lane_workspace_bytes;
+}
+
 /// The inverse needs the whole matrix in the workspace.
 template <typename T>
 bool cholesky_inverse_fits_lanes(std::array<std::int64_t, 4> const& shape) {
@@ -48,12 +55,17 @@ struct PotrsTask {
 
 MYRIAD_LANES_DECLARE(potrs_lanes, PotrsTask);
 
-/// posv
+/// posv and solve_positive_definite. Where `factor` has no data, the factor is not written; else it is a. b may be x.
 template <typename T>
 struct PosvTask {
-  Batch<T> a;
-  Batch<T> b;
+  Batch<T const> a;
+  Batch<T const> b;
+  Batch<T> x;
+  Batch<T> factor;
   int* info;
+  bool nan_where_not_definite;  ///< otherwise x is left as it was
+
+  [[nodiscard]] bool writes_factor() const { return factor.data || factor.pointers; }
 };
 MYRIAD_LANES_DECLARE(posv_lanes, PosvTask);
 

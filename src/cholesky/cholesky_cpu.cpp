@@ -37,11 +37,42 @@ struct Triangle {
 
 /// LAPACK's info. OpenBLAS does not take a NaN for a pivot that is not positive; from there on the diagonal is NaN.
 template <typename T>
-Int factor(Triangle<T> const& a) {
-  Int const info = lapack::potrf<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());
-  for (Int i = 0; info == 0 && i < a.n(); ++i)
-    if (std::isnan(std::real(a.matrix.data()[i + static_cast<std::int64_t>(i) * a.matrix.ld()]))) return i + 1;
+Int factor(Uplo uplo, Int n, T* a, Int lda) {
+  Int const info = lapack::potrf<T>(uplo, n, a, lda);
+  for (Int i = 0; info == 0 && i < n; ++i)
+    if (std::isnan(std::real(a[i + static_cast<std::int64_t>(i) * lda]))) return i + 1;
   return info;
+}
+template <typename T>
+Int factor(Triangle<T> const& a) {
+  return factor<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());
+}
+
+/// A copy of that part of matrix k, column-major without gaps.
+template <typename T>
+T* copied(Batch<T const> const& batch, std::int64_t k, Part part, Scratch<T>& scratch) {
+  std::int64_t const m = batch.rows_of(k), n = batch.cols_of(k), down = batch.row_stride_of(k), right = batch.col_stride_of(k);
+  T* const copy = scratch.reserve(m * n);
+  if (m == 0 || n == 0) return copy;
+  T const* const from = batch.matrix(k);
+  for_part(part, m, n, [&](auto i, auto j) { copy[i + j * m] = conjugate_if(batch.conjugated, from[i * down + j * right]); });
+  return copy;
+}
+
+/// Solves with matrix k in copies of A and B. Returns info.
+template <typename T>
+Int solve_apart(PosvTask<T> const& task, std::int64_t k, Scratch<T>& scratch_a, Scratch<T>& scratch_x) {
+  auto const n = static_cast<Int>(task.x.rows_of(k)), nrhs = static_cast<Int>(task.x.cols_of(k));
+  T* const a = copied(task.a, k, Part::lower, scratch_a);
+  Int const info = factor<T>(Uplo::lower, n, a, n);
+  if (info != 0) {
+    fill_with_nan(task.x, k);
+    return info;
+  }
+  T* const x = copied(task.b, k, Part::all, scratch_x);
+  lapack::potrs<T>(Uplo::lower, n, nrhs, a, n, x, n);
+  for_part(Part::all, n, nrhs, [&](auto i, auto j) { *task.x.at(k, i, j) = conjugate_if(task.x.conjugated, x[i + j * n]); });
+  return 0;
 }
 
 /// The first zero on the diagonal, counted from one; 0 if there is none.
@@ -85,17 +116,23 @@ void potrs(Queue& queue, PotrsTask<T> const& task) {
 
 template <Element T>
 void posv(Queue& queue, PosvTask<T> const& task) {
+  bool const in_place = task.writes_factor();
   run_by_size(
-      queue, shapes(task.a, task.b), cholesky_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { posv_lanes(task, begin, end); },
+      queue, shapes(task.a, task.x), in_place ? cholesky_fits_lanes<T> : cholesky_solve_fits_lanes<T>,
+      [&](std::int64_t begin, std::int64_t end) { posv_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
-        Scratch<T> scratch_a, scratch_b;
+        Scratch<T> scratch_a, scratch_x;
         for (std::int64_t k = begin; k < end; ++k) {
-          Triangle<T> const a(task.a, k, scratch_a);
+          if (!in_place) {
+            set(task.info, k, solve_apart(task, k, scratch_a, scratch_x));
+            continue;
+          }
+          Triangle<T> const a(task.factor, k, scratch_a);
           Int const info = factor(a);
           if (info == 0) {
-            LocalMatrix<T> const b(a.beside(task.b), k, scratch_b);
-            lapack::potrs<T>(a.uplo, a.n(), b.cols(), a.matrix.data(), a.matrix.ld(), b.data(), b.ld());
-            b.store();
+            LocalMatrix<T> const x(a.beside(task.x), k, scratch_x);
+            lapack::potrs<T>(a.uplo, a.n(), x.cols(), a.matrix.data(), a.matrix.ld(), x.data(), x.ld());
+            x.store();
           }
           a.matrix.store();
           set(task.info, k, info);

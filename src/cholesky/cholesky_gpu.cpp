@@ -16,9 +16,9 @@ namespace {
 KernelSource source(Dtype dtype, CholeskyTiny const& c) {
   return {.header = "cholesky/cholesky_tiny.cuh",
           .name = fmt::format("myriad::cholesky_tiny<{}, myriad::CholeskyTiny{{myriad::CholeskyJob({}), {}, {}, {}, {}, {}, "
-                              "myriad::simt::Part({}), myriad::CholeskyStore({}), {}, {}}}>",
+                              "myriad::CholeskyLoad({}), myriad::CholeskyStore({}), {}, {}, {}}}>",
                               device_name(dtype), static_cast<int>(c.job), c.n, c.nrhs, c.lanes, c.matrices, c.blocks_per_sm,
-                              static_cast<int>(c.load), static_cast<int>(c.store), device_name(c.a), device_name(c.b)),
+                              static_cast<int>(c.load), static_cast<int>(c.store), device_name(c.a), device_name(c.b), device_name(c.x)),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -26,6 +26,7 @@ template <typename T>
 void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> const& args) {
   c.a = layout_of(args.a);
   c.b = c.solves() ? layout_of(args.b) : simt::Layout::columns;
+  c.x = c.solves() ? layout_of(args.x) : simt::Layout::columns;
   int const planned = c.threads();
   c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved, sizeof(T));
   c.blocks_per_sm = std::max(1, c.blocks_per_sm * planned / c.threads());
@@ -47,17 +48,24 @@ void run_in_place(Queue& queue, char const* routine, CholeskyJob job, PotrfTask<
   }
   require_tiny(routine, task.a.rows, task.a.rows);
   run<T>(queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(task.a.rows), 0),
-         {.a = matrices_of(Batch<T const>(task.a)), .result = matrices_of(task.a), .b = {}, .x = {}, .info = task.info});
+         {.a = matrices_of(Batch<T const>(task.a)),
+          .result = matrices_of(task.a),
+          .b = {},
+          .x = {},
+          .info = task.info,
+          .nan_where_not_definite = false});
 }
 
 /// Solves for columns [j, j + width) of B.
 template <typename T>
-void solve_columns(Queue& queue, CholeskyJob job, Batch<T const> const& a, Batch<T> const& result, Batch<T> const& b, std::int64_t j,
-                   std::int64_t width, int* info) {
-  Batch<T> const some = columns(b, j, width);
-  run<T>(
-      queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(b.rows), static_cast<int>(width)),
-      {.a = matrices_of(a), .result = matrices_of(result), .b = matrices_of(Batch<T const>(some)), .x = matrices_of(some), .info = info});
+void solve_columns(Queue& queue, CholeskyJob job, PosvTask<T> const& task, std::int64_t j, std::int64_t width) {
+  run<T>(queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(task.x.rows), static_cast<int>(width)),
+         {.a = matrices_of(task.a),
+          .result = matrices_of(task.factor),
+          .b = matrices_of(columns(task.b, j, width)),
+          .x = matrices_of(columns(task.x, j, width)),
+          .info = task.info,
+          .nan_where_not_definite = task.nan_where_not_definite});
 }
 
 }  // namespace
@@ -76,26 +84,29 @@ template <typename T>
 void potrs(Queue& queue, PotrsTask<T> const& task) {
   if (task.b.empty()) return;
   require_tiny("potrs", task.b.rows, task.b.rows);
+  PosvTask<T> const solve{.a = task.a, .b = task.b, .x = task.b, .factor = {}, .info = nullptr, .nan_where_not_definite = false};
   for (std::int64_t j = 0; j < task.b.cols; j += most_columns)
-    solve_columns<T>(queue, CholeskyJob::solve_by_factor, task.a, {}, task.b, j, std::min(most_columns, task.b.cols - j), nullptr);
+    solve_columns<T>(queue, CholeskyJob::solve_by_factor, solve, j, std::min(most_columns, task.b.cols - j));
 }
 
 template <typename T>
 void posv(Queue& queue, PosvTask<T> const& task) {
-  if (task.b.cols == 0) {
-    run_in_place(queue, "posv", CholeskyJob::factor, PotrfTask<T>{.a = task.a, .info = task.info});
+  if (task.x.cols == 0 && task.writes_factor()) {
+    run_in_place(queue, "posv", CholeskyJob::factor, PotrfTask<T>{.a = task.factor, .info = task.info});
     return;
   }
   if (task.a.empty()) {
     clear(queue, task.info, task.a.count);
     return;
   }
-  require_tiny("posv", task.a.rows, task.a.rows);
-  // Of many right-hand sides some at a time, each time from A; the last time the factor takes its place.
-  for (std::int64_t j = 0; j < task.b.cols; j += most_columns) {
-    std::int64_t const width = std::min(most_columns, task.b.cols - j);
-    bool const last = j + width == task.b.cols;
-    solve_columns<T>(queue, last ? CholeskyJob::solve_and_factor : CholeskyJob::solve, task.a, task.a, task.b, j, width, task.info);
+  require_tiny(task.writes_factor() ? "posv" : "solve_positive_definite", task.a.rows, task.a.rows);
+  // Of many right-hand sides some at a time, each time from A; the last time the factor takes its place, where it is wanted. Of none the
+  // kernel looks whether A is positive definite.
+  std::int64_t const nrhs = task.x.cols;
+  for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
+    std::int64_t const width = std::min(most_columns, nrhs - j);
+    bool const last = j + width == nrhs;
+    solve_columns<T>(queue, last && task.writes_factor() ? CholeskyJob::solve_and_factor : CholeskyJob::solve, task, j, width);
   }
 }
 
@@ -109,13 +120,14 @@ std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
         for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
           CholeskyTiny c = cholesky_tiny_plan(job, dtype, n, nrhs);
           c.a = layout;
-          if (nrhs == 0) c.b = simt::Layout::columns;
+          if (nrhs == 0) c.b = c.x = simt::Layout::columns;
           kernels.push_back(source(dtype, c));
         }
       };
       add("potrf", CholeskyJob::factor, 0);
       add("potrs", CholeskyJob::solve_by_factor, 1);
       add("posv", CholeskyJob::solve_and_factor, 1);
+      add("solve_positive_definite", CholeskyJob::solve, 1);
       add("potri", CholeskyJob::inverse, 0);
     }
   return kernels;

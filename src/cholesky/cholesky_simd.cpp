@@ -164,21 +164,27 @@ HWY_NOINLINE void update_from_left(Space<T> const& space, GroupView<T const> con
   }
 }
 
-/// Factors the matrices of `view` in place, calling `with_panel(panel, j)` for every panel of L. Returns info.
+/// Factors the matrices of `view`, calling `with_panel(panel, j)` for every panel of L. Of several panels each has to be stored then, in
+/// the matrices of `view`. Returns info.
 template <typename T, typename F>
-HWY_INLINE typename Pack<T>::V factor_group(Space<T> const& space, GroupView<T const> const& source, GroupView<T> const& target, int n,
-                                            Ahead const& ahead, F const& with_panel) {
+HWY_INLINE typename Pack<T>::V factor_group(Space<T> const& space, GroupView<T const> const& view, int n, Ahead const& ahead,
+                                            F const& with_panel) {
   using P = Pack<T>;
   constexpr typename P::D d;
   auto info = hn::Zero(d);
   for (int j = 0; j < n; j += space.width(j)) {
-    PackMatrix<T> const panel = load_panel<T>(space, source, n, j);
-    if (j > 0) update_from_left<T>(space, source, n, j, panel);
+    PackMatrix<T> const panel = load_panel<T>(space, view, n, j);
+    if (j > 0) update_from_left<T>(space, view, n, j, panel);
     info = factor_panel<T>(panel, n - j, space.width(j), j + 1, info, j == 0 ? ahead : Ahead());
-    store_group<T>(j == 0 ? target : target.at(j, j, P::lanes), n - j, space.width(j), panel.data, pack_ld(n - j), Part::lower);
     with_panel(panel, j);
   }
   return info;
+}
+
+/// Stores the panel of L at column j.
+template <typename T>
+HWY_INLINE void store_panel(Space<T> const& space, GroupView<T> const& view, int n, int j, PackMatrix<T> panel) {
+  store_group<T>(j == 0 ? view : view.at(j, j, Pack<T>::lanes), n - j, space.width(j), panel.data, pack_ld(n - j), Part::lower);
 }
 
 /// L^-H B for the right-hand sides in the workspace, from the last panel to the first; the last is still there.
@@ -224,8 +230,11 @@ void potrf_lanes(PotrfTask<T> const& task, std::int64_t begin, std::int64_t end)
   }
   for_each_group(P::lanes, begin, end, shapes(task.a), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
     auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
-    auto const info = factor_group<T>(Space<T>(n, 0), GroupView<T const>(task.a, group, P::lanes), GroupView<T>(task.a, group, P::lanes), n,
-                                      ahead_of(task.a, group, P::lanes, end, tiles_of_panel<T>(n)), [](PackMatrix<T>, int) HWY_ATTR {});
+    Space<T> const space(n, 0);
+    GroupView<T> const target(task.a, group, P::lanes);
+    auto const info =
+        factor_group<T>(space, GroupView<T const>(task.a, group, P::lanes), n, ahead_of(task.a, group, P::lanes, end, tiles_of_panel<T>(n)),
+                        [&](PackMatrix<T> panel, int j) HWY_ATTR { store_panel<T>(space, target, n, j, panel); });
     write_info<T>(task.info, group, info);
   });
 }
@@ -258,24 +267,32 @@ void potrs_lanes(PotrsTask<T> const& task, std::int64_t begin, std::int64_t end)
 template <typename T>
 void posv_lanes(PosvTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;
-  for_each_group(P::lanes, begin, end, shapes(task.a, task.b), cholesky_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
-    auto const n = static_cast<int>(task.b.rows_of(group.index[0]));
-    auto const nrhs = static_cast<int>(task.b.cols_of(group.index[0]));
+  constexpr typename P::D d;
+  bool const writes_factor = task.writes_factor();
+  auto* const fits = writes_factor ? cholesky_fits_lanes<T> : cholesky_solve_fits_lanes<T>;
+  for_each_group(P::lanes, begin, end, shapes(task.a, task.x), fits, [&](Group const& group) HWY_ATTR {
+    auto const n = static_cast<int>(task.x.rows_of(group.index[0]));
+    auto const nrhs = static_cast<int>(task.x.cols_of(group.index[0]));
     Space<T> const space(n, nrhs);
     GroupView<T const> const a(task.a, group, P::lanes);
     GroupView<T const> const source(task.b, group, P::lanes);
-    GroupView<T> target(task.b, group, P::lanes);
+    GroupView<T> target(task.x, group, P::lanes);
     // The first right-hand sides are solved forward panel by panel, while A is factored.
     int sides = n > 0 ? std::min(space.sides(), nrhs) : 0;
     if (sides > 0) load_group<T>(source, n, sides, space.b().data, n);
-    auto const info = factor_group<T>(
-        space, a, GroupView<T>(task.a, group, P::lanes), n, ahead_of(task.a, group, P::lanes, end, tiles_of_panel<T>(n)),
-        [&](PackMatrix<T> panel, int j) HWY_ATTR { solve_forward<T>(panel, n - j, space.width(j), space.b().block(j, 0), sides); });
+    auto const info = factor_group<T>(space, a, n, ahead_of(task.a, group, P::lanes, end, tiles_of_panel<T>(n)),
+                                      [&](PackMatrix<T> panel, int j) HWY_ATTR {
+                                        if (writes_factor) store_panel<T>(space, GroupView<T>(task.factor, group, P::lanes), n, j, panel);
+                                        solve_forward<T>(panel, n - j, space.width(j), space.b().block(j, 0), sides);
+                                      });
     write_info<T>(task.info, group, info);
-    keep_failed<T>(target, info);
+    if (!task.nan_where_not_definite) keep_failed<T>(target, info);
+    auto const failed = hn::Ne(info, hn::Zero(d));
+    bool const fills_nan = task.nan_where_not_definite && !hn::AllFalse(d, failed);
     bool const whole = space.width(0) == n;
     for (int first = 0; sides > 0;) {
       solve_back<T>(space, a, n, space.b(), sides);
+      if (fills_nan) fill_nan<T>(failed, space.b().data, n * sides);
       store_group<T>(target.at(0, first, P::lanes), n, sides, space.b().data, n);
       first += sides;
       sides = std::min(space.sides(), nrhs - first);

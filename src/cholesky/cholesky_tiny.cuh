@@ -6,6 +6,7 @@
 /// is not brought where that saves sectors (CholeskyTiny::load), and never written: what stands there is not even touched.
 
 #include "cholesky/cholesky_rows.cuh"
+#include "cholesky/cholesky_solve.cuh"
 #include "cholesky/cholesky_tiny_config.cuh"
 
 namespace myriad {
@@ -15,7 +16,9 @@ template <typename T, CholeskyTiny C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(CholeskyTinyArguments<T> const args) {
   using namespace simt;
   constexpr CholeskyTinyMemory memory(sizeof(T), C);
-  using Cholesky = Choose<C.lanes == 1, CholeskyInOneLane<T, C.n, C.nrhs>, CholeskyAcrossLanes<T, C.n, C.nrhs, C.lanes>>;
+  using Factor = Choose<C.lanes == 1, CholeskyInOneLane<T, C.n, C.nrhs>, CholeskyAcrossLanes<T, C.n, C.nrhs, C.lanes>>;
+  using Solve = Choose<C.lanes == 1, CholeskySolveInOneLane<T, C.n, C.nrhs>, CholeskySolveAcrossLanes<T, C.n, C.nrhs, C.lanes>>;
+  using Cholesky = Choose<C.job == CholeskyJob::solve, Solve, Factor>;
   Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a, C.padded()> a(shared_memory());
   Tile<T, C.n, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.b> x(shared_memory() + memory.b);
   int const q = thread_index() / C.lanes;
@@ -27,12 +30,24 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
     int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
     Index const b = first + q;
     // Beyond the size of a ragged matrix stands the identity, which all steps leave alone.
-    a.template load<C.a, is_packed(C.a) ? C.load : Part::lower>(args.a, first, active);
+    if constexpr (!C.loads_rows()) a.template load<C.a, C.part()>(args.a, first, active);
     if constexpr (C.solves()) x.template load<C.b>(args.b, first, active);
+    Cholesky cholesky(lane, buffer);
+    if constexpr (C.loads_rows()) {
+      Index const some = q < active ? b : first;
+      if constexpr (C.a == Layout::packed_columns) {
+        T const* const mine = args.a.data + some * (C.n * C.n) + lane;  // all else are constants
+        cholesky.take([&](int i, int j) { return mine[(i - lane) + j * C.n]; });
+      } else {
+        T const* const matrix = args.a.at(some, 0, 0);
+        Index const down = args.a.row_stride_of(some), right = args.a.col_stride_of(some);
+        int const rows = args.a.rows_of(some);
+        cholesky.take([&](int i, int j) { return i < rows && j < rows ? matrix[i * down + j * right] : from_real<T>(i == j ? 1 : 0); });
+      }
+    }
     wait_copies();
     sync_block();
 
-    Cholesky cholesky(lane, buffer);
     if constexpr (C.job == CholeskyJob::inverse) {
       cholesky.invert(at);
     } else {
@@ -42,8 +57,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
         for (int c = 0; c < C.nrhs; ++c)
           cholesky.rhs(r, c) = cholesky.exists(r) ? conjugate_if(args.b.conjugated, x.at(q, cholesky.row(r), c)) : from_real<T>(0);
       }
-      if constexpr (C.factors() || C.lanes == 1) cholesky.take(at);
-      if constexpr (C.factors()) {
+      if constexpr (!C.loads_rows() && (C.factors() || C.lanes == 1)) cholesky.take(at);
+      if constexpr (C.job == CholeskyJob::solve) {
+        cholesky.solve();
+      } else if constexpr (C.factors()) {
         T* column = nullptr;  // the first of this matrix in memory
         Index row_stride = 1, col_stride = C.n;
         int rows = 0;  // that are written
@@ -71,19 +88,21 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
         cholesky.template substitute<false>(at);
         cholesky.template substitute<true>(at);
       }
-      if (cholesky.info == 0) {  // otherwise the tile has B as it was
+      bool const failed = cholesky.info != 0;
+      if (!failed || args.nan_where_not_definite) {  // otherwise the tile has B as it was
         SIMT_UNROLL
         for (int r = 0; r < cholesky.held; ++r) {
           if (!cholesky.exists(r)) continue;
           SIMT_UNROLL
-          for (int c = 0; c < C.nrhs; ++c) x.at(q, cholesky.row(r), c) = conjugate_if(args.b.conjugated, cholesky.rhs(r, c));
+          for (int c = 0; c < C.nrhs; ++c)
+            x.at(q, cholesky.row(r), c) = failed ? not_a_number<T>() : conjugate_if(args.x.conjugated, cholesky.rhs(r, c));
         }
       }
     }
     sync_block();
     if constexpr (C.job == CholeskyJob::inverse || (C.writes_factor() && !C.stores_rows()))
       a.template store<C.a, Part::lower>(args.result, first, active);
-    if constexpr (C.solves()) x.template store<C.b>(args.x, first, active);
+    if constexpr (C.solves()) x.template store<C.x>(args.x, first, active);
     if (args.info && lane == 0 && q < active) args.info[b] = cholesky.info;
     if (first + block_count() * C.matrices < args.a.count) sync_block();
   }

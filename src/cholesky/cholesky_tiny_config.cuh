@@ -1,12 +1,20 @@
 #pragma once
 /// Cholesky of matrices of up to 32 rows on a GPU: what host and kernel share.
 
+#include "cholesky/cholesky_solve.cuh"
 #include "simt/tile.hpp"
 
 namespace myriad {
 
-/// What a kernel does: potrf; potrs; posv without and with the factor being written; potri.
+/// What a kernel does: potrf; potrs; solve_positive_definite, which does not write the factor; posv; potri.
 enum class CholeskyJob : int { factor, solve_by_factor, solve, solve_and_factor, inverse };
+
+/// How the matrix is read. Of matrices that are not packed always the lower triangle alone.
+enum class CholeskyLoad : int {
+  whole,         ///< into the tile, neighbouring threads neighbouring elements
+  lower,         ///< of that the chunks with elements of the lower triangle
+  to_registers,  ///< by the lanes that hold the rows, where these are neighbours in memory; else as `lower`
+};
 
 /// Who writes the factor or the inverse.
 enum class CholeskyStore : int {
@@ -21,24 +29,33 @@ struct CholeskyTiny {
   int nrhs;  ///< right-hand sides beside the matrix, where the job is to solve; else 0
   int lanes, matrices;
   int blocks_per_sm;    ///< for which registers have to suffice; 0: as the compiler likes
-  simt::Part load;      ///< of packed matrices; of others always the lower triangle
+  CholeskyLoad load;    ///< to_registers only where the job is to solve, with several lanes
   CholeskyStore store;  ///< by_rows only where the factor is written, with several lanes
-  simt::Layout a, b;
+  simt::Layout a, b, x;
   constexpr bool operator==(CholeskyTiny const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
   SIMT_INLINE constexpr bool solves() const { return nrhs > 0; }
   SIMT_INLINE constexpr bool factors() const { return job != CholeskyJob::solve_by_factor && job != CholeskyJob::inverse; }
   SIMT_INLINE constexpr bool writes_factor() const { return job == CholeskyJob::factor || job == CholeskyJob::solve_and_factor; }
+  /// Whether the elements of a column are neighbours in memory.
+  SIMT_INLINE constexpr bool by_columns() const {
+    return a == simt::Layout::packed_columns || a == simt::Layout::columns || a == simt::Layout::ragged_columns;
+  }
+  /// Whether lanes read their rows themselves. The matrix then needs no shared memory.
+  SIMT_INLINE constexpr bool loads_rows() const {
+    return load == CholeskyLoad::to_registers && job == CholeskyJob::solve && lanes > 1 && by_columns();
+  }
   /// Whether lanes write to their rows themselves: only where these are neighbours in memory.
-  SIMT_INLINE constexpr bool stores_rows() const {
-    return store == CholeskyStore::by_rows && writes_factor() && lanes > 1 &&
-           (a == simt::Layout::packed_columns || a == simt::Layout::columns || a == simt::Layout::ragged_columns);
+  SIMT_INLINE constexpr bool stores_rows() const { return store == CholeskyStore::by_rows && writes_factor() && lanes > 1 && by_columns(); }
+  /// What the tile gets.
+  SIMT_INLINE constexpr simt::Part part() const {
+    return simt::is_packed(a) && load == CholeskyLoad::whole ? simt::Part::whole : simt::Part::lower;
   }
   /// Whether finished columns go back into the tile: for the store, or for the solve across lanes.
   SIMT_INLINE constexpr bool keeps_factor() const { return (writes_factor() && !stores_rows()) || (solves() && lanes > 1); }
   /// Whether lanes use rows of the tile as well as columns.
-  SIMT_INLINE constexpr bool padded() const { return job != CholeskyJob::factor; }
+  SIMT_INLINE constexpr bool padded() const { return job != CholeskyJob::factor && job != CholeskyJob::solve; }
 };
 
 /// The dynamic shared memory of a block, one part after the other; in bytes.
@@ -50,11 +67,14 @@ struct CholeskyTinyMemory {
   SIMT_INLINE constexpr CholeskyTinyMemory(int element_bytes, CholeskyTiny const& c) {
     using simt::ceil_div;
     int const per_chunk = 16 / element_bytes;
-    b = simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, c.a, c.padded()).bytes;
+    b = c.loads_rows() ? 0 : simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, c.a, c.padded()).bytes;
     buffer = b + (c.solves() ? simt::TileShape(element_bytes, c.n, c.nrhs, c.matrices, c.lanes, c.b).bytes : 0);
     // Two columns, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read
     // different banks.
-    buffer_of_matrix = c.lanes == 1 ? 0 : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);
+    buffer_of_matrix = c.lanes == 1 ? 0
+                       : c.job == CholeskyJob::solve
+                           ? 16 * (simt::CholeskySolveBuffer(element_bytes, c.n, c.nrhs, c.lanes).size / per_chunk | 1)
+                           : 16 * (2 * (ceil_div(c.n, per_chunk) + ceil_div(c.nrhs, per_chunk)) + 1);
     bytes = buffer + buffer_of_matrix * c.matrices;
   }
 };
@@ -63,10 +83,11 @@ struct CholeskyTinyMemory {
 template <typename T>
 struct CholeskyTinyArguments {
   simt::Matrices<T const> a;
-  simt::Matrices<T> result;   ///< the same matrices, where they are written
-  simt::Matrices<T const> b;  ///< where the job is to solve
-  simt::Matrices<T> x;        ///< the same matrices
-  int* info;                  ///< or null
+  simt::Matrices<T> result;     ///< the same matrices, where they are written
+  simt::Matrices<T const> b;    ///< where the job is to solve
+  simt::Matrices<T> x;          ///< may be b
+  int* info;                    ///< or null
+  bool nan_where_not_definite;  ///< of x; otherwise it is left as it is, and is b
 };
 
 }  // namespace myriad

@@ -13,13 +13,13 @@ namespace myriad {
 /// For matrices of up to `n` rows: lanes to a matrix, the most registers that a thread may have, and how matrices come and go.
 struct CholeskyTinyChoice {
   int n, lanes, registers;
-  simt::Part load;
+  CholeskyLoad load;
   CholeskyStore store;
 };
 
 namespace detail {
 
-using enum simt::Part;
+using enum CholeskyLoad;
 using enum CholeskyStore;
 using Choice = CholeskyTinyChoice;
 
@@ -37,6 +37,20 @@ inline constexpr std::array potrf_c64{
     Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
     Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
+// Of solve_positive_definite: by the registers that ptxas reports, spilling no more than a few words, and the instructions per matrix, with
+// at least eight warps to a multiprocessor. Rows go straight to registers where one lane would not hold a matrix: their tiles would admit
+// fewer warps than registers do.
+inline constexpr std::array apart_f32{Choice{4, 1, 64, whole, from_tile},          Choice{8, 1, 128, whole, from_tile},
+                                      Choice{10, 1, 168, whole, from_tile},        Choice{12, 1, 255, whole, from_tile},
+                                      Choice{20, 4, 128, to_registers, from_tile}, Choice{24, 4, 128, to_registers, from_tile},
+                                      Choice{32, 4, 255, to_registers, from_tile}};
+inline constexpr std::array apart_f64{Choice{4, 1, 80, whole, from_tile},          Choice{6, 1, 128, whole, from_tile},
+                                      Choice{8, 1, 168, whole, from_tile},         Choice{12, 4, 128, to_registers, from_tile},
+                                      Choice{16, 4, 168, to_registers, from_tile}, Choice{24, 4, 255, to_registers, from_tile},
+                                      Choice{32, 8, 255, to_registers, from_tile}};
+inline constexpr std::array apart_c64{Choice{4, 1, 168, whole, from_tile},         Choice{8, 4, 128, to_registers, from_tile},
+                                      Choice{12, 4, 168, to_registers, from_tile}, Choice{16, 4, 255, to_registers, from_tile},
+                                      Choice{24, 8, 255, to_registers, from_tile}, Choice{32, 16, 255, to_registers, from_tile}};
 // Of what also solves or inverts: by the registers that ptxas reports and what shared memory admits, as few lanes as hold a matrix without
 // spilling more than a few words.
 inline constexpr std::array solve_f32{Choice{8, 1, 128, whole, from_tile}, Choice{12, 1, 168, lower, from_tile},
@@ -53,6 +67,10 @@ inline constexpr std::array solve_c64{Choice{4, 1, 168, lower, from_tile}, Choic
 
 constexpr std::span<CholeskyTinyChoice const> cholesky_tiny_choices(CholeskyJob job, Dtype dtype) {
   using Choices = std::span<CholeskyTinyChoice const>;
+  if (job == CholeskyJob::solve) {
+    if (dtype == Dtype::c64) return Choices(detail::apart_c64);
+    return dtype == Dtype::f32 ? Choices(detail::apart_f32) : Choices(detail::apart_f64);
+  }
   bool const factors = job == CholeskyJob::factor;
   if (dtype == Dtype::c64) return factors ? Choices(detail::potrf_c64) : Choices(detail::solve_c64);
   if (dtype == Dtype::f32) return factors ? Choices(detail::potrf_f32) : Choices(detail::solve_f32);
@@ -74,7 +92,8 @@ constexpr CholeskyTiny cholesky_tiny_plan(CholeskyJob job, Dtype dtype, int n, i
           .load = best.load,
           .store = best.store,
           .a = packed,
-          .b = packed};
+          .b = packed,
+          .x = packed};
 }
 
 }  // namespace myriad

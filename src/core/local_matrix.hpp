@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/lapack.hpp"
@@ -94,5 +95,14 @@ class LocalMatrix {
   Value* data_ = nullptr;
   std::int64_t ld_ = 1;
 };
+
+/// Fills matrix b with NaN.
+template <typename T>
+void fill_with_nan(Batch<T> const& batch, std::int64_t b) {
+  Real<T> const nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  T value{nan};
+  if constexpr (is_complex<T>) value = T(nan, nan);
+  for_part(Part::all, batch.rows_of(b), batch.cols_of(b), [&](auto i, auto j) { *batch.at(b, i, j) = value; });
+}
 
 }  // namespace myriad

@@ -116,14 +116,6 @@ void copy_out(T const* from, Batch<T> const& batch, std::int64_t b) {
   for_part(Part::all, m, batch.cols_of(b), [&](auto i, auto j) { *batch.at(b, i, j) = conjugate_if(batch.conjugated, from[i + j * m]); });
 }
 
-template <Element T>
-void fill_with_nan(Batch<T> const& batch, std::int64_t b) {
-  Real<T> const nan = std::numeric_limits<Real<T>>::quiet_NaN();
-  T value{nan};
-  if constexpr (is_complex<T>) value = T(nan, nan);
-  for_part(Part::all, batch.rows_of(b), batch.cols_of(b), [&](auto i, auto j) { *batch.at(b, i, j) = value; });
-}
-
 /// The inverse of matrix b, or of what its factors and the pivots stand for. Returns info; above zero, nothing is written.
 template <Element T>
 Int invert(InverseTask<T> const& task, std::int64_t b, Int* pivots, Scratch<T>& scratch, Scratch<T>& work, SingleWorkspace<T>& workspace) {

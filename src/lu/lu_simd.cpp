@@ -169,16 +169,6 @@ void getrs_lanes(GetrsTask<T> const& task, std::int64_t begin, std::int64_t end)
   });
 }
 
-/// Fills `count` packs with NaN in the lanes of `mask`.
-template <typename T>
-HWY_INLINE void fill_nan(typename Pack<T>::M mask, typename Pack<T>::R* HWY_RESTRICT packs, int count) {
-  using P = Pack<T>;
-  constexpr auto nan = std::numeric_limits<typename P::R>::quiet_NaN();
-  P fill = P::set(T(nan));
-  if constexpr (is_complex<T>) fill.im = fill.re;
-  for (int i = 0; i < count; ++i) select(mask, fill, P::load(packs + i * P::size)).store(packs + i * P::size);
-}
-
 /// A bit for every lane of `mask`.
 template <typename T>
 HWY_INLINE std::uint32_t lanes_of(typename Pack<T>::M mask) {

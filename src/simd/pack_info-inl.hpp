@@ -46,6 +46,16 @@ HWY_INLINE void keep_failed(GroupView<T>& view, typename Pack<T>::V info) {
     if (buffer[lane] != 0) view.skip(lane);
 }
 
+/// Fills `count` packs with NaN in the lanes of `mask`.
+template <typename T>
+HWY_INLINE void fill_nan(typename Pack<T>::M mask, typename Pack<T>::R* HWY_RESTRICT packs, int count) {
+  using P = Pack<T>;
+  constexpr auto nan = std::numeric_limits<typename P::R>::quiet_NaN();
+  P fill = P::set(T(nan));
+  if constexpr (is_complex<T>) fill.im = fill.re;
+  for (int i = 0; i < count; ++i) select(mask, fill, P::load(packs + i * P::size)).store(packs + i * P::size);
+}
+
 /// Info that becomes `value` in the lanes of `failed` that had none.
 template <typename T>
 HWY_INLINE typename Pack<T>::V first_failure(typename Pack<T>::V info, typename Pack<T>::M failed, int value) {

@@ -230,6 +230,15 @@ TYPED_TEST(EveryRoutine, Cholesky) {
     myriad::posv(q, cpp_uplo, g1.cpp(), y1.cpp(), info1.data());
     this->good(myriad_posv(c, c_uplo, &g, &y, info2.data()));
     EXPECT_TRUE(same_bits(g1.data, g2.data) && same_bits(y1.data, y2.data) && same_bits(info1, info2));
+
+    auto kept = a, right = b;
+    Matrices<T> z1(n, nrhs), z2(n, nrhs);
+    auto const ac = kept.c(), bc = right.c(), z = z2.c();
+    myriad::solve_positive_definite<T>(q, cpp_uplo, kept.cpp(), right.cpp(), z1.cpp(), info1.data());
+    this->good(myriad_solve_positive_definite(c, c_uplo, &ac, &bc, &z, info2.data()));
+    EXPECT_TRUE(same_bits(z1.data, z2.data) && same_bits(info1, info2));
+    EXPECT_NE(z1.data[0], T(0));
+    EXPECT_TRUE(same_bits(kept.data, a.data) && same_bits(right.data, b.data));
   }
 }
 
@@ -355,6 +364,9 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"det", 4, "null", [&](auto* q) { return myriad_det(q, &ac, nullptr); }},
       {"potrf", 1, "uplo", [&](auto* q) { return myriad_potrf(q, bad_uplo, &ac, nullptr); }},
       {"potrs", 6, "f32", [&](auto* q) { return myriad_potrs(q, MYRIAD_LOWER, &ac, &sc); }},
+      {"solve_positive_definite", 1, "uplo", [&](auto* q) { return myriad_solve_positive_definite(q, bad_uplo, &ac, &bc, &bc, nullptr); }},
+      {"solve_positive_definite", 8, "f32",
+       [&](auto* q) { return myriad_solve_positive_definite(q, MYRIAD_LOWER, &ac, &bc, &sc, nullptr); }},
       {"ormqr", 8, "f32", [&](auto* q) { return myriad_ormqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &sc, &bc); }},
       {"unmqr", 9, "f32", [&](auto* q) { return myriad_unmqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &ac, &sc); }},
       {"orgqr", 6, "f32", [&](auto* q) { return myriad_orgqr(q, &ac, &sc); }},

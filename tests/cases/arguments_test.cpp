@@ -234,6 +234,21 @@ TEST_F(Arguments, Cholesky) {
   bad("posv", 6, "b", [&] { posv(queue, lower, a, fewer(b), info.data()); });
   bad("posv", 7, "ldb", [&] { posv(queue, lower, a, short_ld(b), info.data()); });
   bad("posv", 6, "b", [&] { posv(queue, lower, a, columns(a, 0, nrhs), info.data()); });
+  auto const so = [&](Uplo uplo, In<double> p, In<double> z, Batch<double> y) {
+    return [=, this] { solve_positive_definite(queue, uplo, p, z, y, info.data()); };
+  };
+  bad("solve_positive_definite", 1, "uplo", so(neither, a, b, c));
+  bad("solve_positive_definite", 2, "n", so(lower, narrower(a), b, c));
+  bad("solve_positive_definite", 3, "nrhs", so(lower, a, b, narrower(c)));
+  bad("solve_positive_definite", 4, "a", so(lower, null(a), b, c));
+  bad("solve_positive_definite", 5, "lda", so(lower, short_ld(a), b, c));
+  bad("solve_positive_definite", 6, "b", so(lower, a, null(b), c));
+  bad("solve_positive_definite", 7, "ldb", so(lower, a, short_ld(b), c));
+  bad("solve_positive_definite", 8, "x", so(lower, a, b, null(c)));
+  bad("solve_positive_definite", 9, "ldx", so(lower, a, b, short_ld(c)));
+  bad("solve_positive_definite", 8, "x", so(lower, a, b, fewer(c)));
+  bad("solve_positive_definite", 8, "x", so(lower, a, b, columns(a, 0, nrhs)));
+  bad("solve_positive_definite", 8, "x", so(lower, a, b, batch(memory_b.data() + 1, n, nrhs, {.count = count})));
 }
 
 TEST_F(Arguments, Qr) {

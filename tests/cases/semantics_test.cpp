@@ -118,6 +118,7 @@ TEST(AsLapack, InfoOfTheOtherRoutines) {
           compare.template operator()<GetriCase>("getri");
           compare.template operator()<PotrfCase>("potrf");
           compare.template operator()<PosvCase>("posv");
+          compare.template operator()<SolvePositiveDefiniteCase>("solve_positive_definite");
           compare.template operator()<PotriCase>("potri");
         }
     });
@@ -136,6 +137,11 @@ TEST(InPlace, SolveIntoItsRightHandSidesAndInverseIntoItsMatrix) {
           apart.run(queue());
           SolveCase<T> together(p);
           solve(queue(), together.a.view(), together.b.view(), together.b.view(), together.info.data());
+          SolvePositiveDefiniteCase<T> definite_apart(p);
+          definite_apart.run(queue());
+          SolvePositiveDefiniteCase<T> definite_together(p);
+          solve_positive_definite<T>(queue(), p.uplo, definite_together.a.view(), definite_together.b.view(), definite_together.b.view(),
+                                     definite_together.info.data());
           InverseCase<T> away(p);
           away.run(queue());
           InverseCase<T> here(p);
@@ -149,6 +155,15 @@ TEST(InPlace, SolveIntoItsRightHandSidesAndInverseIntoItsMatrix) {
               EXPECT_FALSE(all_finite(together.b.now_wide(b))) << p.text();
             } else {
               EXPECT_EQ(x, y) << "solve, matrix " << b << ": " << p.text();
+            }
+            x.clear(), y.clear();
+            definite_apart.x.append_bytes(b, x);
+            definite_together.b.append_bytes(b, y);
+            EXPECT_EQ(definite_apart.info.get(b, 0, 0), definite_together.info.get(b, 0, 0));
+            if (b == 4) {
+              EXPECT_FALSE(all_finite(definite_together.b.now_wide(b))) << p.text();
+            } else {
+              EXPECT_EQ(x, y) << "solve_positive_definite, matrix " << b << ": " << p.text();
             }
             x.clear(), y.clear();
             away.x.append_bytes(b, x);
@@ -206,6 +221,8 @@ TEST(Info, MayBeNull) {
     inverse(queue(), inverse_run.a.view(), inverse_run.x.view(), nullptr);
     PosvCase<double> posv_run(p);
     posv(queue(), p.uplo, posv_run.a.view(), posv_run.b.view(), nullptr);
+    SolvePositiveDefiniteCase<double> definite_run(p);
+    solve_positive_definite<double>(queue(), p.uplo, definite_run.a.view(), definite_run.b.view(), definite_run.x.view(), nullptr);
     PotriCase<double> potri_run(p);
     potri(queue(), p.uplo, potri_run.a.view(), nullptr);
     PotrfCase<double> potrf_run(p);

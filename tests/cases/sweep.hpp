@@ -77,9 +77,25 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// What has to run on a GPU; other routines and sizes have no kernel yet.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
-    constexpr std::array<std::string_view, 18> routines{"potrf",  "potrs", "posv",  "potri", "getrf",   "getrf_nopiv",
-                                                        "getrs",  "gesv",  "solve", "getri", "inverse", "det",
-                                                        "logdet", "trsm",  "geqrf", "ormqr", "orgqr",   "gels"};
+    constexpr std::array<std::string_view, 19> routines{"potrf",
+                                                        "potrs",
+                                                        "posv",
+                                                        "potri",
+                                                        "getrf",
+                                                        "getrf_nopiv",
+                                                        "getrs",
+                                                        "gesv",
+                                                        "solve",
+                                                        "getri",
+                                                        "inverse",
+                                                        "det",
+                                                        "logdet",
+                                                        "trsm",
+                                                        "geqrf",
+                                                        "ormqr",
+                                                        "orgqr",
+                                                        "gels",
+                                                        "solve_positive_definite"};
     Shape const bounds = p.bounds();
     return std::find(routines.begin(), routines.end(), routine().routine) != routines.end() && bounds.m <= 32 && bounds.n <= 32;
   }

@@ -109,6 +109,27 @@ TEST_F(Myriad, SolvesABatch) {
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"a.npy", "b.npy", "info.npy", "x.npy"}));
 }
 
+TEST_F(Myriad, SolvesPositiveDefiniteSystems) {
+  // of the second matrix the upper triangle is not used; the third is not positive definite
+  save<double>("a.npy", {3, 2, 2}, {4, 2, 2, 5, 4, 99, 2, 5, 1, 2, 2, 1});
+  save<double>("b.npy", {3, 2}, {6, 7, 6, 7, 3, 3});
+  Outcome const outcome = run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--info", "/info.npy", "--positive-definite"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE((outcome.out + outcome.err).find("not positive definite: the leading minor of order 2 is not positive"), std::string::npos)
+      << outcome.out << outcome.err;
+  Array const x = load("x.npy");
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::abs(x.values[i] - 1.0), 0, 1e-15) << i;
+  EXPECT_TRUE(std::isnan(x.values[4].real()) && std::isnan(x.values[5].real()));
+  EXPECT_EQ(load("info.npy").values, (std::vector<std::complex<double>>{0, 0, 2}));
+
+  save<double>("one.npy", {2, 2}, {4, 2, 2, 5});
+  save<double>("sides.npy", {2, 2, 1}, {6, 7, 6, 7});
+  expect_good(run({"solve", "/one.npy", "/sides.npy", "-o", "/y.npy", "--positive-definite", "--verify", "--tolerance", "1e-15"}));
+  Array const y = load("y.npy");
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::abs(y.values[i] - 1.0), 0, 1e-15) << i;
+  expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--positive-definite", "--refine"}, "--refine excludes --positive-definite");
+}
+
 TEST_F(Myriad, ShapesOfRightHandSides) {
   save<double>("one.npy", {2, 2}, {2, 0, 0, 4});
   save<double>("three.npy", {3, 2, 2}, {2, 0, 0, 4, 1, 0, 0, 1, 4, 0, 0, 2});
@@ -444,6 +465,7 @@ TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
     same_on_both(with({"det", "/s.npy"}), ".npy", tolerance);
     same_on_both(with({"det", "/s.npy", "--log"}), ".npz", tolerance);
     same_on_both(with({"cholesky", "/p.npy"}), ".npz", tolerance);
+    same_on_both(with({"solve", "/p.npy", "/b.npy", "--positive-definite"}), ".npy", tolerance);
     same_on_both(with({"qr", "/p.npy"}), ".npz", tolerance);
     same_on_both(with({"lstsq", "/p.npy", "/b.npy"}), ".npy", tolerance);
     // A product has no kernel yet.

@@ -67,8 +67,8 @@ class Chain {
     put(positive, positive_);
     put(random<T>(count * n_ * nrhs, seed + 2), right_);
     T const nan(std::numeric_limits<Real<T>>::quiet_NaN());
-    for (auto* a : {&lu_, &y_, &l_, &qr_, &tau_, &x_, &det_}) put(std::vector<T>(static_cast<std::size_t>(a->size()), nan), *a);
-    for (auto* a : {&pivots_, &info_, &other_info_}) put(std::vector<int>(static_cast<std::size_t>(a->size()), -1), *a);
+    for (auto* a : {&lu_, &y_, &l_, &qr_, &tau_, &x_, &z_, &det_}) put(std::vector<T>(static_cast<std::size_t>(a->size()), nan), *a);
+    for (auto* a : {&pivots_, &info_, &other_info_, &third_info_}) put(std::vector<int>(static_cast<std::size_t>(a->size()), -1), *a);
   }
 
   void run() {
@@ -85,6 +85,7 @@ class Chain {
     copy(q, general_.data(), general_.size(), qr_.data());
     geqrf<T>(q, matrices(qr_, n_), vectors(tau_.data(), n_, count));
     solve<T>(q, inputs(general_, n_), inputs(right_, nrhs), matrices(x_, nrhs), info_.data());
+    solve_positive_definite<T>(q, Uplo::lower, inputs(positive_, n_), inputs(right_, nrhs), matrices(z_, nrhs), third_info_.data());
     det<T>(q, inputs(general_, n_), det_.data());
   }
 
@@ -94,8 +95,8 @@ class Chain {
       auto const from = to_host(queue_, array);
       to.insert(to.end(), from.begin(), from.end());
     };
-    for (auto const* a : {&lu_, &y_, &l_, &qr_, &tau_, &x_, &det_}) append(out.numbers, *a);
-    for (auto const* a : {&pivots_, &info_, &other_info_}) append(out.integers, *a);
+    for (auto const* a : {&lu_, &y_, &l_, &qr_, &tau_, &x_, &z_, &det_}) append(out.numbers, *a);
+    for (auto const* a : {&pivots_, &info_, &other_info_, &third_info_}) append(out.integers, *a);
     return out;
   }
 
@@ -116,8 +117,8 @@ class Chain {
   }
   DeviceArray<T> general_ = array(n_ * n_), positive_ = array(n_ * n_), right_ = array(n_ * nrhs);
   DeviceArray<T> lu_ = array(n_ * n_), y_ = array(n_ * nrhs), l_ = array(n_ * n_), qr_ = array(n_ * n_), tau_ = array(n_),
-                 x_ = array(n_ * nrhs), det_ = array(1);
-  DeviceArray<int> pivots_ = array<int>(n_), info_ = array<int>(1), other_info_ = array<int>(1);
+                 x_ = array(n_ * nrhs), z_ = array(n_ * nrhs), det_ = array(1);
+  DeviceArray<int> pivots_ = array<int>(n_), info_ = array<int>(1), other_info_ = array<int>(1), third_info_ = array<int>(1);
 };
 
 template <typename T>

@@ -268,6 +268,7 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { potrf<double>(q, Uplo::lower, a, info); });
   has_kernel([&] { potrs<double>(q, Uplo::lower, a, b); });
   has_kernel([&] { posv<double>(q, Uplo::lower, a, b, info); });
+  has_kernel([&] { solve_positive_definite<double>(q, Uplo::lower, a, b, c, info); });
   has_kernel([&] { potri<double>(q, Uplo::lower, a, info); });
   has_kernel([&] { geqrf<double>(q, a, tau); });
   has_kernel([&] { ormqr<double>(q, Side::left, Op::none, a, tau, c); });

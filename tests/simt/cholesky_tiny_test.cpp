@@ -22,13 +22,14 @@ namespace {
 constexpr std::array jobs{CholeskyJob::factor, CholeskyJob::solve_by_factor, CholeskyJob::solve, CholeskyJob::solve_and_factor,
                           CholeskyJob::inverse};
 
-/// A kernel as the planner chooses it, for A in one layout and B in another.
+/// A kernel as the planner chooses it, for A in one layout, B in another and, where that is a result of its own, X in a third.
 template <typename T>
-constexpr CholeskyTiny kernel(CholeskyJob job, int n, Layout a, Layout b) {
+constexpr CholeskyTiny kernel(CholeskyJob job, int n, Layout a, Layout b, Layout x) {
   bool const solves = job != CholeskyJob::factor && job != CholeskyJob::inverse;
   CholeskyTiny c = cholesky_tiny_plan(job, dtype_of<T>, n, solves ? 1 + n % 3 : 0);
   c.a = a;
   c.b = b;
+  c.x = job == CholeskyJob::solve ? x : b;
   return c;
 }
 
@@ -71,13 +72,14 @@ void check(unsigned seed) {
     else
       return normal(random);
   };
-  Stored<T> a(n, n, count, c.a), b(n, std::max(c.nrhs, 1), count, c.b);
+  constexpr bool apart = c.job == CholeskyJob::solve;  // X is not B
+  Stored<T> a(n, n, count, c.a), b(n, std::max(c.nrhs, 1), count, c.b), x(n, std::max(c.nrhs, 1), count, c.x);
   std::generate(b.memory.begin(), b.memory.end(), number);
   std::fill(a.memory.begin(), a.memory.end(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
   std::vector<std::int64_t> sizes;
   if (ragged) {
     for (std::int64_t q = 0; q < count; ++q) sizes.push_back(q < 3 ? n : q % (n + 1));
-    a.view.row_sizes = a.view.col_sizes = b.view.row_sizes = sizes.data();
+    a.view.row_sizes = a.view.col_sizes = b.view.row_sizes = x.view.row_sizes = sizes.data();
   }
   for (std::int64_t q = 0; q < count; ++q)
     for (int j = 0; j < a.view.cols_of(q); ++j) {
@@ -93,6 +95,7 @@ void check(unsigned seed) {
     *a.view.at(2, n / 2, n / 2) = T(std::numeric_limits<Real<T>>::quiet_NaN());
   }
   if constexpr (is_complex<T>) b.view.conjugated = seed % 2 == 1;
+  if constexpr (is_complex<T>) x.view.conjugated = seed % 3 == 1;
 
   Stored<T> const a_before = a, b_before = b;
   auto const before = [](Stored<T> const& was, Stored<T> const& is, T const* p) {
@@ -110,8 +113,9 @@ void check(unsigned seed) {
   CholeskyTinyArguments<gpu::DeviceElement<T>> const args{.a = gpu::matrices_of(Batch<T const>(a.view)),
                                                           .result = gpu::matrices_of(a.view),
                                                           .b = gpu::matrices_of(Batch<T const>(b.view)),
-                                                          .x = gpu::matrices_of(b.view),
-                                                          .info = info.data()};
+                                                          .x = gpu::matrices_of(apart ? x.view : b.view),
+                                                          .info = info.data(),
+                                                          .nan_where_not_definite = apart};
   simt::run(2, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, cholesky_tiny<gpu::DeviceElement<T>, c>, args);
 
   // Everything but the lower triangles has the bits that it had.
@@ -125,6 +129,10 @@ void check(unsigned seed) {
       ASSERT_TRUE(same_bits(a.memory[e], a_before.memory[e])) << "element " << e << " of memory was written";
     }
 
+  if (apart) {
+    ASSERT_EQ(std::memcmp(b.memory.data(), b_before.memory.data(), b.memory.size() * sizeof(T)), 0) << "B was written";
+  }
+
   double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
   for (std::int64_t q = 0; q < count; ++q) {
     SCOPED_TRACE(testing::Message() << "matrix " << q << ", n = " << n << ", job " << static_cast<int>(c.job) << ", lanes " << c.lanes
@@ -132,6 +140,7 @@ void check(unsigned seed) {
     int const rows = static_cast<int>(a.view.rows_of(q));
     ASSERT_EQ(info[static_cast<std::size_t>(q)], expected_info[static_cast<std::size_t>(q)]);
     bool const bad = info[static_cast<std::size_t>(q)] != 0;
+    auto const& solution = apart ? x.view : b.view;
     auto const now = [&](int i, int j) { return *a.view.at(q, i, j); };
     auto const was = [&](int i, int j) { return before(a_before, a, a.view.at(q, i, j)); };
     auto const product = [&](auto const& l, int i, int j) {  // element (i, j) of L L^H
@@ -143,7 +152,12 @@ void check(unsigned seed) {
     auto const matrix = [&](int i, int j) { return from_factor ? product(was, i, j) : hermitian<T>(was, i, j); };
     if (bad) {
       for (int j = 0; j < b.view.cols_of(q); ++j)
-        for (int i = 0; i < rows; ++i) ASSERT_TRUE(same_bits(*b.view.at(q, i, j), before(b_before, b, b.view.at(q, i, j))));
+        for (int i = 0; i < rows; ++i) {
+          if (apart)
+            ASSERT_TRUE(std::isnan(std::real(*x.view.at(q, i, j))));
+          else
+            ASSERT_TRUE(same_bits(*b.view.at(q, i, j), before(b_before, b, b.view.at(q, i, j))));
+        }
       for (int j = 0; c.job == CholeskyJob::inverse && j < rows; ++j)
         for (int i = j; i < rows; ++i) ASSERT_TRUE(same_bits(now(i, j), was(i, j)));
       continue;
@@ -153,14 +167,14 @@ void check(unsigned seed) {
       ASSERT_EQ(std::imag(now(j, j)), 0);
       for (int i = j; i < rows; ++i) ASSERT_LE(size(product(now, i, j) - matrix(i, j)), 10 * n * u * 2 * n) << i << "," << j;
     }
-    auto const conjugated = [&](T x) { return b.view.conjugated ? adjoint_element(x) : x; };
+    auto const conjugated = [](Batch<T> const& of, T value) { return of.conjugated ? adjoint_element(value) : value; };
     for (int j = 0; c.solves() && j < b.view.cols_of(q); ++j)
       for (int i = 0; i < rows; ++i) {
-        T sum = conjugated(before(b_before, b, b.view.at(q, i, j)));
+        T sum = conjugated(b.view, before(b_before, b, b.view.at(q, i, j)));
         double scale = size(sum);
         for (int k = 0; k < rows; ++k) {
-          sum -= matrix(i, k) * conjugated(*b.view.at(q, k, j));
-          scale += size(matrix(i, k)) * size(*b.view.at(q, k, j));
+          sum -= matrix(i, k) * conjugated(solution, *solution.at(q, k, j));
+          scale += size(matrix(i, k)) * size(*solution.at(q, k, j));
         }
         ASSERT_LE(size(sum), 30 * n * u * scale) << i << "," << j;
       }
@@ -181,7 +195,7 @@ void check(unsigned seed) {
 template <typename T, int n, int variant>
 void check_variant() {
   constexpr Layout layout = layouts[variant % 5];
-  constexpr CholeskyTiny c = kernel<T>(jobs[variant / 5 % 5], n, layout, layouts[variant / 3 % 5]);
+  constexpr CholeskyTiny c = kernel<T>(jobs[variant / 5 % 5], n, layout, layouts[variant / 3 % 5], layouts[variant / 2 % 5]);
   check<T, c, layout == Layout::columns>(variant);
 }
 
@@ -205,10 +219,11 @@ TEST(CholeskyTiny, EveryJobAcrossLanes) {
 }
 
 /// Both ways to bring and to write packed matrices, at sizes whose columns are and are not whole chunks of 16 bytes.
-template <typename T, int n, simt::Part load, CholeskyStore store>
+template <typename T, int n, CholeskyLoad load, CholeskyStore store>
 void check_way() {
   constexpr CholeskyTiny c = [] {
-    CholeskyTiny plan = kernel<T>(CholeskyJob::factor, n, n % 2 ? Layout::packed_rows : Layout::packed_columns, Layout::columns);
+    CholeskyTiny plan =
+        kernel<T>(CholeskyJob::factor, n, n % 2 ? Layout::packed_rows : Layout::packed_columns, Layout::columns, Layout::columns);
     plan.load = load;
     plan.store = store;
     return plan;
@@ -217,12 +232,39 @@ void check_way() {
 }
 TEST(CholeskyTiny, EveryWayThroughMemory) {
   [&]<int... sizes>(std::integer_sequence<int, sizes...>) {
-    (check_way<float, sizes, simt::Part::lower, CholeskyStore::from_tile>(), ...);
-    (check_way<double, sizes, simt::Part::whole, CholeskyStore::from_tile>(), ...);
+    (check_way<float, sizes, CholeskyLoad::lower, CholeskyStore::from_tile>(), ...);
+    (check_way<double, sizes, CholeskyLoad::whole, CholeskyStore::from_tile>(), ...);
   }
   (std::integer_sequence<int, 3, 6, 15, 20>{});
-  check_way<double, 14, simt::Part::lower, CholeskyStore::by_rows>();
-  check_way<double, 18, simt::Part::lower, CholeskyStore::from_tile>();
+  check_way<double, 14, CholeskyLoad::lower, CholeskyStore::by_rows>();
+  check_way<double, 18, CholeskyLoad::lower, CholeskyStore::from_tile>();
+}
+
+/// Solutions with any number of lanes, from the tile and from memory, with steps that are and that are not a loop, the last block of steps
+/// being a short one or not.
+template <typename T, int n, int lanes, CholeskyLoad load>
+void check_lanes() {
+  constexpr Layout layout = n % 3 == 0 ? Layout::packed_columns : n % 3 == 1 ? Layout::columns : Layout::packed_rows;
+  constexpr CholeskyTiny c = [] {
+    CholeskyTiny plan = kernel<T>(CholeskyJob::solve, n, load == CholeskyLoad::to_registers ? layout : Layout::packed_rows, Layout::columns,
+                                  Layout::packed_columns);
+    plan.lanes = lanes;
+    plan.matrices = 32 / lanes;
+    plan.load = load;
+    return plan;
+  }();
+  check<T, c, c.a == Layout::columns>(n);
+}
+TEST(CholeskyTiny, SolutionsWithAnyNumberOfLanes) {
+  [&]<int... sizes>(std::integer_sequence<int, sizes...>) {
+    (check_lanes<double, sizes, 1, CholeskyLoad::whole>(), ...);
+    (check_lanes<double, sizes, 2, CholeskyLoad::to_registers>(), ...);
+    (check_lanes<float, sizes, 4, CholeskyLoad::to_registers>(), ...);
+    (check_lanes<double, sizes, 8, CholeskyLoad::lower>(), ...);
+  }
+  (std::integer_sequence<int, 7, 15, 16, 18, 22>{});
+  check_lanes<double, 30, 8, CholeskyLoad::to_registers>();
+  check_lanes<std::complex<double>, 20, 16, CholeskyLoad::to_registers>();
 }
 
 /// Matrices near both ends of the range of numbers: factors are those of the matrix in the middle, scaled.
@@ -230,7 +272,7 @@ template <typename T, int lanes>
 void check_range() {
   constexpr int n = 5;
   constexpr CholeskyTiny c = [] {
-    CholeskyTiny plan = kernel<T>(CholeskyJob::factor, n, Layout::packed_columns, Layout::columns);
+    CholeskyTiny plan = kernel<T>(CholeskyJob::factor, n, Layout::packed_columns, Layout::columns, Layout::columns);
     plan.lanes = lanes;
     plan.matrices = 32 / lanes;
     return plan;
@@ -245,8 +287,12 @@ void check_range() {
     for (int j = 0; j < n; ++j)
       for (int i = j; i < n; ++i) *a.at(q, i, j) = std::ldexp(T(i == j ? 16 : i - 2 * j), exponents[q]);
   int info[5];
-  CholeskyTinyArguments<T> const args{
-      .a = gpu::matrices_of(Batch<T const>(a)), .result = gpu::matrices_of(a), .b = {}, .x = {}, .info = info};
+  CholeskyTinyArguments<T> const args{.a = gpu::matrices_of(Batch<T const>(a)),
+                                      .result = gpu::matrices_of(a),
+                                      .b = {},
+                                      .x = {},
+                                      .info = info,
+                                      .nan_where_not_definite = false};
   simt::run(1, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, cholesky_tiny<T, c>, args);
   for (int q = 0; q < 5; ++q) {
     EXPECT_EQ(info[q], 0);
@@ -263,9 +309,54 @@ TEST(CholeskyTiny, SmallAndLargeNumbers) {
   check_range<float, 4>();
 }
 
+/// Solutions, too; an infinite pivot is taken as one.
+template <typename T, int lanes>
+void check_range_of_solutions() {
+  constexpr int n = 5;
+  constexpr CholeskyTiny c = [] {
+    CholeskyTiny plan = cholesky_tiny_plan(CholeskyJob::solve, dtype_of<T>, n, 1);
+    plan.lanes = lanes;
+    plan.matrices = 32 / lanes;
+    return plan;
+  }();
+  using Limits = std::numeric_limits<T>;
+  int const exponents[] = {0, Limits::max_exponent - 6, Limits::min_exponent + 6, Limits::min_exponent - 6};
+  std::vector<T> memory(n * n * 5 + 8), right(n * 5 + 8, T(1)), left(n * 5 + 8);
+  auto const a = batch(memory.data(), n, n, {.count = 5});
+  auto const b = vectors(right.data(), n, 5), x = vectors(left.data(), n, 5);
+  for (int q = 0; q < 5; ++q)
+    for (int j = 0; j < n; ++j) {
+      for (int i = j; i < n; ++i) *a.at(q, i, j) = std::ldexp(T(i == j ? 16 : i - 2 * j), q < 4 ? exponents[q] : 0);
+      *b.at(q, j, 0) = std::ldexp(T(j + 1), q < 4 ? exponents[q] : 0);
+    }
+  *a.at(4, 2, 2) = Limits::infinity();
+  int info[5];
+  CholeskyTinyArguments<T> const args{.a = gpu::matrices_of(Batch<T const>(a)),
+                                      .result = {},
+                                      .b = gpu::matrices_of(Batch<T const>(b)),
+                                      .x = gpu::matrices_of(x),
+                                      .info = info,
+                                      .nan_where_not_definite = true};
+  simt::run(1, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, cholesky_tiny<T, c>, args);
+  for (int q = 0; q < 4; ++q) {
+    EXPECT_EQ(info[q], 0);
+    double const tolerance = q == 3 ? 0.05 : sizeof(T) == 4 ? 1e-6 : 1e-15;
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(*x.at(q, i, 0), *x.at(0, i, 0), tolerance) << q << ": " << i;
+  }
+  EXPECT_EQ(info[4], 0);
+  EXPECT_EQ(*x.at(4, 2, 0), 0);
+}
+TEST(CholeskyTiny, SolutionsOfSmallAndLargeNumbers) {
+  check_range_of_solutions<double, 1>();
+  check_range_of_solutions<double, 4>();
+  check_range_of_solutions<float, 1>();
+  check_range_of_solutions<float, 4>();
+}
+
 /// A zero on the factor's diagonal is divided by.
 TEST(CholeskyTiny, AZeroInTheFactorLeavesATrace) {
-  constexpr CholeskyTiny c = kernel<double>(CholeskyJob::solve_by_factor, 2, Layout::packed_columns, Layout::packed_columns);
+  constexpr CholeskyTiny c =
+      kernel<double>(CholeskyJob::solve_by_factor, 2, Layout::packed_columns, Layout::packed_columns, Layout::packed_columns);
   alignas(16) double a[8] = {1, 1, 0, 0, 1, 1, 0, 1};
   alignas(16) double b[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   static_assert(c.nrhs <= 4);
@@ -274,7 +365,8 @@ TEST(CholeskyTiny, AZeroInTheFactorLeavesATrace) {
                                            .result = {},
                                            .b = gpu::matrices_of(Batch<double const>(x)),
                                            .x = gpu::matrices_of(x),
-                                           .info = nullptr};
+                                           .info = nullptr,
+                                           .nan_where_not_definite = false};
   simt::run(1, c.threads(), CholeskyTinyMemory(sizeof(double), c).bytes, cholesky_tiny<double, c>, args);
   EXPECT_FALSE(std::isfinite(b[1]));
 }
