@@ -148,7 +148,7 @@ struct CholeskyInOneLane {
 /// shared memory.
 ///
 /// Steps are a loop, so that code stays small enough for the instruction cache; for that the columns rotate: the column at hand is always
-/// the first. `block` steps at a time work on ever fewer columns and rows. See LuAcrossLanes.
+/// the first. `block` steps at a time work on ever fewer columns and rows. See GaussJordanAcrossLanes.
 template <typename T, int N, int nrhs, int lanes>
 struct CholeskyAcrossLanes {
   static constexpr int held = ceil_div(N, lanes);

@@ -67,7 +67,7 @@ struct LuInOneLane {
   }
 
   /// Gauss-Jordan: A becomes its inverse with the columns in another order; `note(k, i)` is told that column k belongs to place i. Rows are
-  /// divided by their pivots at the end, in the very order of LuAcrossLanes.
+  /// divided by their pivots at the end, in the very order of GaussJordanAcrossLanes.
   template <typename Note>
   SIMT_INLINE void invert(int rows, int real_steps, Note note) {
     T diagonal[M];

@@ -5,13 +5,16 @@
 
 namespace myriad::simt {
 
-/// Whether 1 / size is so far from the ends of the range that it may simply be taken.
+/// Whether the reciprocal of a number with these leading bits is so far from the ends of the range that it may simply be taken; of a
+/// negative number never.
 template <typename R>
-SIMT_INLINE bool has_usual_reciprocal(R size) {
+SIMT_INLINE bool has_usual_reciprocal(unsigned leading) {
   constexpr unsigned least = sizeof(R) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
   constexpr unsigned most = sizeof(R) == 4 ? 0x72000000 : 0x7e000000;   // 2^101, 2^993
-  return leading_bits_of_magnitude(size) - least < most - least;
+  return leading - least < most - least;
 }
+SIMT_INLINE bool has_usual_reciprocal(float size) { return has_usual_reciprocal<float>(leading_bits(ordered_bits(size))); }
+SIMT_INLINE bool has_usual_reciprocal(double size) { return has_usual_reciprocal<double>(leading_bits(ordered_bits(size))); }
 
 /// Division by y of several numbers: a product with the reciprocal, but for y so small or large that the reciprocal would overflow or
 /// vanish, which are scaled first. A zero divides like one, unless `by_zero`: then it gives infinity or NaN.
@@ -21,7 +24,7 @@ struct Divisor {
 
   Divisor() = default;
   SIMT_INLINE explicit Divisor(T divisor) : y(divisor), reciprocal_of_y(reciprocal(divisor)) {}
-  SIMT_INLINE bool usual() const { return has_usual_reciprocal(y); }
+  SIMT_INLINE bool usual() const { return has_usual_reciprocal<Real<T>>(leading_bits_of_magnitude(y)); }
   SIMT_INLINE T divide(T x) const {
     if (usual()) return x * reciprocal_of_y;
     return divide_unusual(x);
