@@ -62,7 +62,7 @@ class LuByPanels {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) place[r] = position(r);
       if (first < steps) factor_panel<pivoting>(a, place, first, rows, real_steps, note);
-      if (panels > 1) sync_warp();  // all have read the panel's rows
+      sync_warp();  // all have read the rows of the panel
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
         if (!exists(r)) continue;

@@ -120,6 +120,7 @@ void gels(Queue& queue, GelsTask<T> const& task) {
     return;
   }
   require_tiny("gels", m, n);
+  if (m == 0) clear(queue, task.info, task.a.count);  // of a ragged batch no kernel takes the matrices without columns
   auto const reflectors = static_cast<int>(std::max<std::int64_t>(std::min(m, n), 1));
   // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.
   for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
