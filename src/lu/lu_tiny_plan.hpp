@@ -11,8 +11,8 @@
 
 namespace myriad {
 
-/// For matrices of up to `n` rows and columns: lanes to a matrix, columns to a panel (0 where there are none), and the most registers that a
-/// thread may have.
+/// For matrices of up to `n` rows and columns: lanes to a matrix, columns to a panel (0 where there are none), and the most registers that
+/// a thread may have.
 struct LuTinyChoice {
   int n, lanes, panel, registers;
 };
