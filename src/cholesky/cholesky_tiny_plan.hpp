@@ -37,7 +37,7 @@ inline constexpr std::array potrf_c64{
     Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
     Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
-// Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; from n = 29 on
+// Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; above 28
 // in single and double by the registers that ptxas reports, and 32 faster so (1.4 and 2.4 ns against 1.6 and 3.8):
 // bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json.
 inline constexpr std::array apart_f32{Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},

@@ -28,9 +28,9 @@ class LuByPanels {
   static_assert(M <= 32 && lanes <= 32 && panels <= lu_most_panels);
 
   T b[held][larger(nrhs, 1)];  ///< right-hand sides, as they are brought and, after `factor`, L^-1 P times these
-  int info = 0;
+  int info = 0;                ///< as LAPACK's
 
-  /// `order` is room for M words in shared memory; of `right` columns of the tile of right-hand sides.
+  /// `right`: where the right-hand sides were in shared memory; they go through it when rows change places. `order`: room for M words.
   SIMT_INLINE LuByPanels(int lane_of_matrix, Matrix matrix, RightSides right, unsigned* order)
       : lane_(lane_of_matrix), first_lane_(lane_index() & ~(lanes - 1)), tile_(matrix), right_(right), order_(order) {
     SIMT_UNROLL
@@ -42,8 +42,9 @@ class LuByPanels {
   SIMT_INLINE T factors(int r, int j) const { return tile_(row_of_panel(r, j / panel), j); }
   SIMT_INLINE T pivot(int r) const { return exists(r) ? tile_(position(r), position(r)) : from_real<T>(1); }
 
-  /// PA = LU; `note(k, p)` is told that the rows at positions k and p changed places. Of a ragged batch the matrix has `rows` rows and
-  /// `real_steps` steps; what is beyond is the identity.
+  /// PA = LU; `note(k, p)` is told that the rows at positions k and p changed places. Within a panel a row's number is its position when
+  /// the panel began, and its place that after the interchanges so far. Of a ragged batch the matrix has `rows` rows and `real_steps`
+  /// steps; what is beyond is the identity.
   template <bool pivoting, typename Note>
   SIMT_INLINE void factor(bool conjugated, int rows, int real_steps, Note note) {
     SIMT_LOOP

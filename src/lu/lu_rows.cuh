@@ -1,9 +1,9 @@
 #pragma once
-/// LU with partial pivoting and Gauss-Jordan of one matrix in registers: in those of one lane, or by rows in those of several lanes of a
+/// LU with partial pivoting of one matrix in the registers of one lane, and Gauss-Jordan there or by rows in those of several lanes of a
 /// warp.
 ///
-/// Both forms agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the interchanged rows. NaN
-/// counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has numbers.
+/// These and LuByPanels agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the interchanged
+/// rows. NaN counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has numbers.
 
 #include "lu/lu_tiny_config.cuh"
 #include "simt/divisor.hpp"

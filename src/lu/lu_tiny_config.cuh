@@ -8,7 +8,7 @@ namespace myriad {
 /// Which result a kernel gives.
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
-/// Up to how many lanes of a matrix pass the rows of pivots by shuffles; more do so through shared memory.
+/// Up to how many lanes of a matrix GaussJordanAcrossLanes passes the rows of pivots by shuffles; between more through shared memory.
 inline constexpr int lu_shuffle_lanes = 16;
 
 /// Into how many panels a matrix may be divided: LuByPanels keeps track of a row in each but the last.
