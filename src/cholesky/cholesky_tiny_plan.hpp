@@ -37,18 +37,18 @@ inline constexpr std::array potrf_c64{
     Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
     Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
-// Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; above 28
-// in single and double by the registers that ptxas reports, and 32 faster so (1.4 and 2.4 ns against 1.6 and 3.8):
-// bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json.
-inline constexpr std::array apart_f32{Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},
-                                      Choice{10, 1, 168, whole, from_tile},        Choice{12, 1, 200, whole, from_tile},
-                                      Choice{14, 4, 112, to_registers, from_tile}, Choice{16, 4, 96, lower, from_tile},
-                                      Choice{18, 4, 112, to_registers, from_tile}, Choice{24, 4, 255, to_registers, from_tile},
-                                      Choice{26, 4, 200, to_registers, from_tile}, Choice{32, 4, 255, to_registers, from_tile}};
+// Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; n = 32 in
+// single and double by the registers that ptxas reports: bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json.
+inline constexpr std::array apart_f32{
+    Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},          Choice{10, 1, 168, whole, from_tile},
+    Choice{12, 1, 200, whole, from_tile},        Choice{14, 4, 112, to_registers, from_tile}, Choice{16, 4, 96, lower, from_tile},
+    Choice{18, 4, 112, to_registers, from_tile}, Choice{24, 4, 255, to_registers, from_tile}, Choice{26, 4, 200, to_registers, from_tile},
+    Choice{28, 4, 255, to_registers, from_tile}, Choice{30, 8, 168, to_registers, from_tile}, Choice{32, 4, 255, to_registers, from_tile}};
 inline constexpr std::array apart_f64{
-    Choice{4, 1, 112, whole, from_tile},         Choice{6, 1, 144, whole, from_tile},         Choice{8, 4, 64, lower, from_tile},
-    Choice{14, 2, 255, to_registers, from_tile}, Choice{16, 4, 168, lower, from_tile},        Choice{18, 4, 200, to_registers, from_tile},
-    Choice{20, 4, 255, to_registers, from_tile}, Choice{24, 8, 200, to_registers, from_tile}, Choice{32, 8, 255, to_registers, from_tile}};
+    Choice{4, 1, 112, whole, from_tile},          Choice{6, 1, 144, whole, from_tile},         Choice{8, 4, 64, lower, from_tile},
+    Choice{14, 2, 255, to_registers, from_tile},  Choice{16, 4, 168, lower, from_tile},        Choice{18, 4, 200, to_registers, from_tile},
+    Choice{20, 4, 255, to_registers, from_tile},  Choice{24, 8, 200, to_registers, from_tile}, Choice{28, 8, 255, to_registers, from_tile},
+    Choice{30, 16, 200, to_registers, from_tile}, Choice{32, 8, 255, to_registers, from_tile}};
 inline constexpr std::array apart_c32{Choice{4, 1, 80, whole, from_tile},          Choice{6, 2, 128, to_registers, from_tile},
                                       Choice{8, 4, 64, lower, from_tile},          Choice{12, 2, 168, to_registers, from_tile},
                                       Choice{14, 2, 255, to_registers, from_tile}, Choice{16, 4, 168, to_registers, from_tile},
