@@ -22,7 +22,7 @@ std::vector<T> results() {
   constexpr LuTiny c = [] {
     LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::solve_and_factor ? nrhs : 0);
     plan.lanes = lanes;
-    plan.panel = 3;
+    plan.panel = lanes == 4 ? bound : 3;  // one panel, or several
     plan.matrices = 32 / lanes;
     if (bound != n) {
       plan.a = plan.result = plan.b = plan.x = simt::Layout::ragged_columns;
@@ -75,8 +75,8 @@ std::vector<T> results() {
 template <typename T, LuJob job>
 void check() {
   auto const expected = results<T, job, n, 1>();
-  EXPECT_TRUE((results<T, job, n, 4>() == expected)) << "rows of pivots by shuffles";
-  EXPECT_TRUE((results<T, job, n, 32>() == expected)) << "through shared memory";
+  EXPECT_TRUE((results<T, job, n, 4>() == expected)) << "in one panel; the inverse: rows of pivots by shuffles";
+  EXPECT_TRUE((results<T, job, n, 32>() == expected)) << "in panels; the inverse: through shared memory";
   EXPECT_TRUE((results<T, job, n + 1, 1>() == expected)) << "of a ragged batch";
   EXPECT_TRUE((results<T, job, n + 5, 8>() == expected)) << "of a ragged batch, on several lanes";
 }
