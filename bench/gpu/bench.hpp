@@ -90,9 +90,9 @@ void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& patter
 template <typename T>
 class Bench {
  public:
-  static constexpr std::array routines{"getrf", "getrs", "solve", "getri", "inverse",
-                                       "det",   "potrf", "potrs", "posv",  "solve_positive_definite",
-                                       "potri", "geqrf", "gels",  "trsm"};
+  static constexpr std::array routines{
+      "gemm",  "getrf", "getrs", "solve", "getri", "inverse", "det", "potrf", "potrs", "posv", "solve_positive_definite",
+      "potri", "geqrf", "gels",  "trsm"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout)
@@ -111,12 +111,14 @@ class Bench {
         right_(queue, count_ * n),
         a_(queue, count_ * n * n),
         b_(queue, count_ * n),
-        x_(queue, routine_ == "inverse" ? count_ * n * n : 0),
+        x_(queue, routine_ == "inverse" || multiplies() ? count_ * n * n : 0),
+        y_(queue, multiplies() ? count_ * n * n : 0),
         tau_(queue, count_ * n),
         pivots_(queue, count_ * n),
         info_(queue, count_),
         one_info_(queue, 1) {
-    make_matrices();
+    make_matrices(original_);
+    if (multiplies()) make_matrices(y_);
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * n), (1 << 20) + 7));
     for (T& x : pattern) x = normal();
     fill(queue_, right_.data(), count_ * n, pattern);
@@ -124,6 +126,7 @@ class Bench {
       pa_ = pointers(a_.data(), n * n);
       pb_ = pointers(b_.data(), n);
       px_ = pointers(x_.data(), n * n);
+      py_ = pointers(y_.data(), n * n);
     }
     queue_.wait();
   }
@@ -161,6 +164,8 @@ class Bench {
 
   [[nodiscard]] bool interleaves() const { return layout_ == "interleaved"; }
   [[nodiscard]] bool by_rows() const { return layout_ == "row_major"; }
+  /// C += A B, with A in a_, B in y_ and C, which begins as A, in x_.
+  [[nodiscard]] bool multiplies() const { return routine_ == "gemm"; }
   [[nodiscard]] bool starts_from_factors() const {
     return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
@@ -173,7 +178,7 @@ class Bench {
   }
 
   /// Random matrices; for Cholesky and triangles with a diagonal that dominates.
-  void make_matrices() {
+  void make_matrices(DeviceArray<T>& to) {
     bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_ == "trsm";
     auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
     std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max(1, (1 << 20) / (n_ * n_)));
@@ -183,14 +188,14 @@ class Bench {
         for (int i = 0; i < n_; ++i) {
           pattern.clear();
           for (std::int64_t k = 0; k < some; ++k) pattern.push_back(element(i, j));
-          fill(queue_, original_.data() + (j * n_ + i) * count_, count_, pattern);
+          fill(queue_, to.data() + (j * n_ + i) * count_, count_, pattern);
           queue_.wait();
         }
     } else {
       for (std::int64_t k = 0; k < some; ++k)
         for (int j = 0; j < n_; ++j)
           for (int i = 0; i < n_; ++i) pattern.push_back(element(i, j));
-      fill(queue_, original_.data(), count_ * n_ * n_, pattern);
+      fill(queue_, to.data(), count_ * n_ * n_, pattern);
       queue_.wait();
     }
   }
@@ -211,6 +216,7 @@ class Bench {
   }
   Batch<T> a() { return matrices(a_.data(), pa_); }
   Batch<T> x() { return matrices(x_.data(), px_); }
+  Batch<T> y() { return matrices(y_.data(), py_); }
   Batch<T> b() {
     if (layout_ == "pointers") return batch(pb_.data(), n_, 1, {.count = count_});
     return interleaves() ? interleaved(b_.data(), n_, 1, count_) : batch(b_.data(), n_, 1, {.count = count_});
@@ -221,6 +227,7 @@ class Bench {
   /// The call that is timed.
   std::function<void()> routine() {
     int* const info = info_.data();
+    if (routine_ == "gemm") return [this] { gemm<T>(queue_, T(1), a(), y(), T(1), x()); };
     if (routine_ == "getrf") return [=, this] { getrf<T>(queue_, a(), pivots(), info); };
     if (routine_ == "getrs") return [this] { getrs<T>(queue_, Op::none, a(), pivots(), b()); };
     if (routine_ == "solve") return [=, this] { solve<T>(queue_, a(), b(), b(), info); };
@@ -242,6 +249,7 @@ class Bench {
   [[nodiscard]] double least_elements() const {
     double const n = n_;
     if (routine_ == "getrs" || routine_ == "solve") return n * n + 2 * n;
+    if (routine_ == "gemm") return 4 * n * n;
     if (routine_ == "det") return n * n;
     if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
     if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm")
@@ -266,12 +274,13 @@ class Bench {
   void refresh() {
     copy<T>(queue_, start_, count_ * n_ * n_, a_.data());
     copy<T>(queue_, right_.data(), count_ * n_, b_.data());
+    if (multiplies()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
   }
 
   Json time_peers() {
     Json out = Json::object();
     auto const pa = pointers(a_.data(), n_ * n_), pb = pointers(b_.data(), n_), px = pointers(x_.data(), n_ * n_),
-               pt = pointers(tau_.data(), n_);
+               py = pointers(y_.data(), n_ * n_), pt = pointers(tau_.data(), n_);
     auto const as_void = [](DeviceArray<T*> const& p) { return reinterpret_cast<void* const*>(p.data()); };
     auto const measure = [&](char const* name, std::function<void()> const& work) {
       Timing const timing = time(
@@ -283,7 +292,12 @@ class Bench {
     Dtype const dtype = dtype_of<T>;
     auto const lu = [&] { peers_.getrf(dtype, n_, as_void(pa), pivots_.data(), info_.data(), count); };
     auto const cholesky = [&] { peers_.potrf(dtype, n_, as_void(pa), info_.data(), count); };
+    T const one(1);
     if (peers_.has_cublas()) {
+      if (routine_ == "gemm") {
+        measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, &one, a_.data(), y_.data(), x_.data(), count); });
+        measure("cuBLAS gemmBatched", [&] { peers_.gemm(dtype, n_, &one, as_void(pa), as_void(py), as_void(px), count); });
+      }
       if (routine_ == "getrf" || routine_ == "det") measure("cuBLAS getrfBatched", lu);
       auto const substitute = [&] { peers_.getrs(dtype, n_, 1, as_void(pa), pivots_.data(), as_void(pb), count); };
       if (routine_ == "getrs") measure("cuBLAS getrsBatched", substitute);
@@ -304,7 +318,6 @@ class Bench {
       }
       if (routine_ == "geqrf") measure("cuBLAS geqrfBatched", [&] { peers_.geqrf(dtype, n_, as_void(pa), as_void(pt), count); });
       if (routine_ == "gels") measure("cuBLAS gelsBatched", [&] { peers_.gels(dtype, n_, as_void(pa), as_void(pb), info_.data(), count); });
-      T const one(1);
       if (routine_ == "trsm") measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, &one, as_void(pa), as_void(pb), count); });
     }
     if (peers_.has_cusolver()) {
@@ -340,7 +353,9 @@ class Bench {
     double largest = 0;
     for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
       auto const original = fetch<T>(original_.data(), square, first, some, interleaves());
-      auto const result = fetch<T>(routine_ == "inverse" ? x_.data() : a_.data(), square, first, some, interleaves());
+      bool const apart = routine_ == "inverse" || multiplies();
+      auto const result = fetch<T>(apart ? x_.data() : a_.data(), square, first, some, interleaves());
+      auto const factor = multiplies() ? fetch<T>(y_.data(), square, first, some, interleaves()) : original;
       auto const right = fetch<T>(right_.data(), n_, first, some, interleaves());
       // Determinants are one number per matrix whatever the layout, in the place of b.
       bool const numbers = routine_ == "det";
@@ -351,6 +366,10 @@ class Bench {
         auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
         Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
+        if (multiplies()) {
+          largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r));
+          continue;
+        }
         largest = cases::larger(
             largest, numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
                              : error_of(m, r, vector(solution), vector(right), vector(tau), &pivots[static_cast<std::size_t>(k * n_)]));
@@ -389,6 +408,20 @@ class Bench {
     double const difference = static_cast<double>(std::abs(product - cases::widened<W>(determinant)));
     double const condition = static_cast<double>(cases::norm1(a)) * static_cast<double>(cases::norm1(inverse));
     return difference / (static_cast<double>(std::abs(product)) * n_ * cases::unit_roundoff<T> * condition);
+  }
+
+  /// max |R - (A B + A)| / (gamma(n + 2) |A| |B| + gamma(2) |A|), element by element.
+  double product_error(Matrix const& a, Matrix const& b, Matrix const& result) {
+    Matrix const product = a * b;
+    auto const bound = cases::moduli(a) * cases::moduli(b);
+    double largest = 0;
+    for (int j = 0; j < n_; ++j)
+      for (int i = 0; i < n_; ++i) {
+        auto const allowed = cases::gamma_bound<T>(n_ + 2) * static_cast<double>(bound(i, j)) +
+                             cases::gamma_bound<T>(2) * static_cast<double>(std::abs(a(i, j)));
+        largest = cases::larger(largest, static_cast<double>(std::abs(result(i, j) - (product(i, j) + a(i, j)))) / allowed);
+      }
+    return largest;
   }
 
   double error_of(Matrix const& m, Matrix const& r, Matrix const& solution, Matrix const& right, Matrix const& tau, int const* pivots) {
@@ -451,10 +484,10 @@ class Bench {
   std::int64_t count_;
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;
-  DeviceArray<T> original_, right_, a_, b_, x_, tau_;
+  DeviceArray<T> original_, right_, a_, b_, x_, y_, tau_;
   DeviceArray<int> pivots_, info_, one_info_;
   DeviceArray<T> factors_;
-  DeviceArray<T*> pa_, pb_, px_;
+  DeviceArray<T*> pa_, pb_, px_, py_;
   T const* start_ = nullptr;  ///< what a_ holds before the call
 };
 

@@ -78,6 +78,19 @@ Peers::~Peers() {
   if (solver_handle_) symbol<int(void*)>(solver_, "cusolverDnDestroy")(solver_handle_);
 }
 
+void Peers::gemm_strided(Dtype dtype, int n, void const* one, void const* a, void const* b, void* c, int count) {
+  long long const stride = static_cast<long long>(n) * n;
+  check(function<int(void*, int, int, int, int, int, void const*, void const*, int, long long, void const*, int, long long, void const*,
+                     void*, int, long long, int)>(blas_, "cublas", "gemmStridedBatched", dtype)(
+            blas_handle_, no_transpose, no_transpose, n, n, n, one, a, n, stride, b, n, stride, one, c, n, stride, count),
+        "gemmStridedBatched");
+}
+void Peers::gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count) {
+  check(
+      function<int(void*, int, int, int, int, int, void const*, void* const*, int, void* const*, int, void const*, void* const*, int, int)>(
+          blas_, "cublas", "gemmBatched", dtype)(blas_handle_, no_transpose, no_transpose, n, n, n, one, a, n, b, n, one, c, n, count),
+      "gemmBatched");
+}
 void Peers::getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count) {
   check(function<int(void*, int, void* const*, int, int*, int*, int)>(blas_, "cublas", "getrfBatched", dtype)(blas_handle_, n, a, n, pivots,
                                                                                                               info, count),

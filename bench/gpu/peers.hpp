@@ -8,7 +8,7 @@
 
 namespace myriad::bench {
 
-/// The batched factorizations of cuBLAS and cuSOLVER on one stream; all pointers are of the device.
+/// The batched products and factorizations of cuBLAS and cuSOLVER on one stream; all pointers are of the device.
 class Peers {
  public:
   explicit Peers(void* stream);
@@ -23,6 +23,9 @@ class Peers {
   [[nodiscard]] int cublas_version() const { return cublas_version_; }
   [[nodiscard]] int cusolver_version() const { return cusolver_version_; }
 
+  /// C = A B + C of square matrices, one after the other or by pointers.
+  void gemm_strided(Dtype dtype, int n, void const* one, void const* a, void const* b, void* c, int count);
+  void gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count);
   void getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count);
   void getrs(Dtype dtype, int n, int nrhs, void* const* a, int const* pivots, void* const* b, int count);
   void getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count);

@@ -4,6 +4,7 @@
 #include "core/dtype.hpp"
 #include "core/local_matrix.hpp"
 #include "gemm/gemm_cpu.hpp"
+#include "gemm/gemm_gpu.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
@@ -21,7 +22,6 @@ void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::ty
       .same(cols(a), rows(b), {5, "k"})
       .disjoint(c, a, {12, "c"}, "a")
       .disjoint(c, b, {12, "c"}, "b");
-  gpu::require_cpu(queue, "gemm");
   if (c.empty()) return;
   if (c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
     alpha = conjugate_if(true, alpha);
@@ -30,7 +30,8 @@ void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::ty
     b = conjugated(b);
     c = conjugated(c);
   }
-  cpu::gemm(queue, GemmTask<T>{.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+  GemmTask<T> const task{.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c};
+  return gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>);

@@ -71,4 +71,10 @@ simt::Layout layout_of(simt::Matrices<T> const& a) {
   return by_rows ? Layout::rows : Layout::columns;
 }
 
+/// The layout where only some rows and columns of such matrices are moved at a time.
+constexpr simt::Layout layout_of_part(simt::Layout layout) {
+  if (layout == simt::Layout::packed_columns) return simt::Layout::columns;
+  return layout == simt::Layout::packed_rows ? simt::Layout::rows : layout;
+}
+
 }  // namespace myriad::gpu

@@ -1,0 +1,134 @@
+#pragma once
+/// C = alpha A B + beta C for many matrices: through shared memory into tiles of C in registers.
+
+#include "gemm/gemm_tiles_config.cuh"
+
+namespace myriad {
+
+/// Rows [i, i + m) and columns [j, j + n) of each matrix, as far as it has these.
+template <typename T>
+SIMT_INLINE simt::Matrices<T> part_of(simt::Matrices<T> a, simt::Index i, simt::Index m, simt::Index j, simt::Index n) {
+  a.row_offset += i;
+  a.rows = simt::smaller(m, a.rows - i);
+  a.col_offset += j;
+  a.cols = simt::smaller(n, a.cols - j);
+  return a;
+}
+
+/// The sums of one thread. Each element is summed in the order of k, whatever the config, so that it has the same bits in every batch.
+template <typename T, GemmTiles C>
+struct GemmSums {
+  static constexpr int held_rows = simt::ceil_div(C.m, C.row_lanes);
+  static constexpr int held_columns = simt::ceil_div(C.n, C.column_lanes);
+
+  T sum[held_rows][held_columns];
+  int row_lane, column_lane;
+
+  SIMT_INLINE explicit GemmSums(int lane) : row_lane(lane % C.row_lanes), column_lane(lane / C.row_lanes) {
+    SIMT_UNROLL
+    for (int r = 0; r < held_rows; ++r) {
+      SIMT_UNROLL
+      for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::from_real<T>(0);
+    }
+  }
+  /// Which row is held as the r-th; beyond the tile it is the last, which is summed again and not used.
+  SIMT_INLINE int row(int r) const {
+    int const i = row_lane + r * C.row_lanes;
+    return C.m % C.row_lanes == 0 || r + 1 < held_rows ? i : simt::smaller(i, C.m - 1);
+  }
+  SIMT_INLINE int column(int c) const {
+    int const j = column_lane + c * C.column_lanes;
+    return C.n % C.column_lanes == 0 || c + 1 < held_columns ? j : simt::smaller(j, C.n - 1);
+  }
+
+  /// Adds the products of `terms` columns of a and rows of b; element(i, p) of a and (p, j) of b.
+  template <typename A, typename B>
+  SIMT_INLINE void add(int terms, A a, B b) {
+    SIMT_UNROLL_BY(4)
+    for (int p = 0; p < (C.exact() ? C.k : terms); ++p) {
+      T left[held_rows], right[held_columns];
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) left[r] = a(row(r), p);
+      SIMT_UNROLL
+      for (int c = 0; c < held_columns; ++c) right[c] = b(p, column(c));
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) {
+        SIMT_UNROLL
+        for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(left[r], right[c], sum[r][c]);
+      }
+    }
+  }
+
+  /// Calls use(i, j, sum) for the elements of the tile that are this thread's.
+  template <typename Use>
+  SIMT_INLINE void for_each(Use use) const {
+    SIMT_UNROLL
+    for (int r = 0; r < held_rows; ++r) {
+      SIMT_UNROLL
+      for (int c = 0; c < held_columns; ++c) {
+        int const i = row_lane + r * C.row_lanes, j = column_lane + c * C.column_lanes;
+        if (i < C.m && j < C.n) use(i, j, sum[r][c]);
+      }
+    }
+  }
+};
+
+/// Launch: any number of blocks of C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory.
+template <typename T, GemmTiles C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesArguments<T> const args) {
+  using namespace simt;
+  constexpr GemmTilesMemory memory(sizeof(T), C);
+  Tile<T, C.m, C.k, C.matrices, C.row_lanes, C.threads(), C.a> a(shared_memory());
+  Tile<T, C.k, C.n, C.matrices, C.column_lanes, C.threads(), C.b, true> b(shared_memory() + memory.b);
+  Tile<T, C.m, C.n, C.matrices, C.lanes(), C.threads(), C.c, true> c(shared_memory() + memory.c);
+  int const q = thread_index() / C.lanes();
+  bool const reads_c = !(args.beta == from_real<T>(0));
+
+  Index const down = C.whole() ? 1 : (args.c.rows + C.m - 1) / C.m;
+  Index const tiles = C.whole() ? 1 : down * ((args.c.cols + C.n - 1) / C.n);
+  Index const all = (args.c.count + C.matrices - 1) / C.matrices * tiles;
+  for (Index at = block_index(); at < all; at += block_count()) {
+    Index const first = (C.whole() ? at : at / tiles) * C.matrices;
+    Index const i0 = C.whole() ? 0 : at % tiles % down * C.m;
+    Index const j0 = C.whole() ? 0 : at % tiles / down * C.n;
+    int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
+    Matrices<T> const of_c = C.whole() ? args.c : part_of(args.c, i0, C.m, j0, C.n);
+    if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);
+    // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
+    Index const depth = args.depth == 0 || q >= active ? 0 : C.exact() ? args.depth : args.a.cols_of(first + q);
+
+    GemmSums<T, C> sums(thread_index() % C.lanes());
+    for (Index p = 0; p < args.depth; p += C.k) {
+      if (p > 0) sync_block();
+      if constexpr (C.whole()) {
+        a.template load<C.a>(args.a, first, active);
+        b.template load<C.b>(args.b, first, active);
+      } else {
+        a.template load<C.a>(part_of(args.a, i0, C.m, p, C.k), first, active);
+        b.template load<C.b>(part_of(args.b, p, C.k, j0, C.n), first, active);
+      }
+      wait_copies();
+      sync_block();
+      int const terms = depth - p < C.k ? static_cast<int>(larger<Index>(depth - p, 0)) : C.k;
+      sums.add(
+          terms, [&](int i, int k) { return conjugate_if(args.a.conjugated, a.at(q, i, k)); },
+          [&](int k, int j) { return conjugate_if(args.b.conjugated, b.at(q, k, j)); });
+      if constexpr (C.whole()) break;
+    }
+    if (args.depth == 0) {
+      wait_copies();
+      sync_block();
+    }
+
+    sums.for_each([&](int i, int j, T sum) {
+      T value = depth == 0 ? from_real<T>(0) : args.alpha * sum;
+      if (reads_c) value = depth == 0 ? args.beta * c.at(q, i, j) : multiply_add(args.beta, c.at(q, i, j), value);
+      c.at(q, i, j) = value;
+    });
+    sync_block();
+    c.template store<C.c>(of_c, first, active);
+    if (at + block_count() < all) sync_block();
+  }
+}
+
+}  // namespace myriad

@@ -1,0 +1,49 @@
+#pragma once
+/// Products of matrices on a GPU, tile by tile: what host and kernel share.
+
+#include "simt/tile.hpp"
+
+namespace myriad {
+
+/// What a tile is of C, and one sum of k.
+enum class Extent : int { matrix, part };
+
+/// One compiled kernel: a block has `matrices` tiles of C, each m-by-n and of another matrix, and sums k columns of A and rows of B at a
+/// time. A tile belongs to row_lanes times column_lanes threads: a thread has rows at the distance row_lanes and columns at the distance
+/// column_lanes.
+struct GemmTiles {
+  int m, n, k;
+  int row_lanes, column_lanes;
+  int matrices;
+  int blocks_per_sm;  ///< for which registers have to suffice
+  Extent extent;
+  simt::Layout a, b, c;  ///< layouts of the batches of the same names below
+  constexpr bool operator==(GemmTiles const&) const = default;
+
+  SIMT_INLINE constexpr bool whole() const { return extent == Extent::matrix; }
+  SIMT_INLINE constexpr int lanes() const { return row_lanes * column_lanes; }
+  SIMT_INLINE constexpr int threads() const { return lanes() * matrices; }
+  /// Whether every matrix has the sizes of a tile.
+  SIMT_INLINE constexpr bool exact() const { return whole() && !simt::is_ragged(a) && !simt::is_ragged(b); }
+};
+
+/// The dynamic shared memory of a block, one part after the other; in bytes.
+struct GemmTilesMemory {
+  int b, c;
+  int bytes;
+
+  SIMT_INLINE constexpr GemmTilesMemory(int element_bytes, GemmTiles const& t)
+      : b(simt::TileShape(element_bytes, t.m, t.k, t.matrices, t.row_lanes, t.a).bytes),
+        c(b + simt::TileShape(element_bytes, t.k, t.n, t.matrices, t.column_lanes, t.b, true).bytes),
+        bytes(c + simt::TileShape(element_bytes, t.m, t.n, t.matrices, t.lanes(), t.c, true).bytes) {}
+};
+
+template <typename T>
+struct GemmTilesArguments {
+  T alpha, beta;
+  simt::Matrices<T const> a, b;
+  simt::Matrices<T> c;
+  simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
+};
+
+}  // namespace myriad

@@ -1,0 +1,56 @@
+#pragma once
+/// Which kernel is used for a product on a GPU.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "gemm/gemm_tiles_config.cuh"
+#include "runtime/tiny.hpp"
+
+namespace myriad {
+
+/// Products of m-by-k and k-by-n matrices; `interleaved` where one of the batches is. The layouts are left as packed columns.
+///
+/// Not tuned: lanes hold as many elements of C as registers allow without spills, about as many rows as columns, and blocks are as small as
+/// copies of 16 bytes and two warps want.
+constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t k, bool interleaved) {
+  std::int64_t const largest = interleaved ? 32 : 64;
+  // Matrices of up to 32 are a tile, larger ones are divided evenly.
+  auto const side = [&](std::int64_t size) {
+    if (size <= 32) return static_cast<int>(std::max<std::int64_t>(size, 1));
+    std::int64_t const parts = (size + largest - 1) / largest;
+    return static_cast<int>((size + 8 * parts - 1) / (8 * parts) * 8);
+  };
+  bool const whole = m <= 32 && n <= 32 && k <= 32;
+  constexpr auto packed = simt::Layout::packed_columns;
+  GemmTiles t{.m = side(m),
+              .n = side(n),
+              .k = whole ? static_cast<int>(std::max<std::int64_t>(k, 1)) : 16,
+              .row_lanes = 1,
+              .column_lanes = 1,
+              .matrices = 1,
+              .blocks_per_sm = 1,
+              .extent = whole ? Extent::matrix : Extent::part,
+              .a = packed,
+              .b = packed,
+              .c = packed};
+  int const most_held = (t.m * t.n > 512 && whole ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
+  int const least_matrices = std::max(whole ? 16 / element_bytes : 1, gpu::matrices_of_block(1, interleaved, element_bytes));
+  for (;;) {
+    int const rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
+    t.matrices = std::max(64 / t.lanes(), least_matrices);
+    // Four blocks find room, or there are too many lanes for fewer matrices to follow.
+    bool const fits = t.matrices == least_matrices || GemmTilesMemory(element_bytes, t).bytes <= 56 * 1024;
+    if (rows * columns <= most_held && (fits || rows * columns == 1)) break;
+    (rows >= columns ? t.row_lanes : t.column_lanes) *= 2;
+  }
+  // As many blocks as shared memory admits (227 KiB, 1 of them the driver's in each block), but not so many that sums, the next operands
+  // and 48 registers for addresses do not fit.
+  int const words = element_bytes / 4, rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
+  int const registers = words * (rows * columns + 2 * (rows + columns)) + 48;
+  int const by_memory = 232448 / (GemmTilesMemory(element_bytes, t).bytes + 1024);
+  t.blocks_per_sm = std::clamp(std::min(by_memory, 65536 / (t.threads() * registers)), 1, 32);
+  return t;
+}
+
+}  // namespace myriad
