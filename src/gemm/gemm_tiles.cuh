@@ -5,16 +5,6 @@
 
 namespace myriad {
 
-/// Rows [i, i + m) and columns [j, j + n) of each matrix, as far as it has these.
-template <typename T>
-SIMT_INLINE simt::Matrices<T> part_of(simt::Matrices<T> a, simt::Index i, simt::Index m, simt::Index j, simt::Index n) {
-  a.row_offset += i;
-  a.rows = simt::smaller(m, a.rows - i);
-  a.col_offset += j;
-  a.cols = simt::smaller(n, a.cols - j);
-  return a;
-}
-
 /// The sums of one thread. Each element is summed in the order of k, whatever the config, so that it has the same bits in every batch.
 template <typename T, GemmTiles C>
 struct GemmSums {
@@ -92,7 +82,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesA
     Index const i0 = C.whole() ? 0 : at % tiles % down * C.m;
     Index const j0 = C.whole() ? 0 : at % tiles / down * C.n;
     int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
-    Matrices<T> const of_c = C.whole() ? args.c : part_of(args.c, i0, C.m, j0, C.n);
+    Matrices<T> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
     if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);
     // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
     Index const depth = args.depth == 0 || q >= active ? 0 : C.exact() ? args.depth : args.a.cols_of(first + q);
@@ -104,8 +94,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesA
         a.template load<C.a>(args.a, first, active);
         b.template load<C.b>(args.b, first, active);
       } else {
-        a.template load<C.a>(part_of(args.a, i0, C.m, p, C.k), first, active);
-        b.template load<C.b>(part_of(args.b, p, C.k, j0, C.n), first, active);
+        a.template load<C.a>(args.a.part(i0, C.m, p, C.k), first, active);
+        b.template load<C.b>(args.b.part(p, C.k, j0, C.n), first, active);
       }
       wait_copies();
       sync_block();

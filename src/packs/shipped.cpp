@@ -9,6 +9,7 @@
 #include "gemm/gemm_gpu.hpp"
 #include "lu/lu_gpu.hpp"
 #include "qr/qr_gpu.hpp"
+#include "refine/refine_gpu.hpp"
 #include "trsm/trsm_gpu.hpp"
 
 namespace myriad::gpu {
@@ -17,7 +18,7 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::array<Kernels, 5> rooms{gemm_kernels, trsm_kernels, lu_kernels, cholesky_kernels, qr_kernels};
+constexpr std::array<Kernels, 6> rooms{gemm_kernels, trsm_kernels, lu_kernels, cholesky_kernels, qr_kernels, refine_kernels};
 
 template <typename T>
 bool empty_or_contains(std::vector<T> const& list, auto const& value) {

@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "refine/refine_cpu.hpp"
+#include "refine/refine_gpu.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
@@ -26,8 +27,8 @@ void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, R
       .disjoint(r, a, {5, "r"}, "a")
       .disjoint(c, a, {6, "c"}, "a")
       .disjoint(c, r, {6, "c"}, "r");
-  gpu::require_cpu(queue, "geequ");
-  cpu::geequ(queue, GeequTask<T>{.a = a, .r = r, .c = c, .rowcnd = rowcnd, .colcnd = colcnd, .amax = amax, .info = info});
+  GeequTask<T> const task{.a = a, .r = r, .c = c, .rowcnd = rowcnd, .colcnd = colcnd, .amax = amax, .info = info};
+  gpu::on_gpu(queue) ? gpu::geequ(queue, task) : cpu::geequ(queue, task);
 }
 
 template <Element T>
@@ -38,8 +39,8 @@ void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const
     check.vector(r, {5, "r"}, {5, "r"}, reads).same_count(a, r, {5, "r"}).same(rows(a), rows(r), {5, "r"}).disjoint(a, r, {3, "a"}, "r");
   if (given(c))
     check.vector(c, {6, "c"}, {6, "c"}, reads).same_count(a, c, {6, "c"}).same(cols(a), rows(c), {6, "c"}).disjoint(a, c, {3, "a"}, "c");
-  gpu::require_cpu(queue, "laqge");
-  cpu::laqge(queue, LaqgeTask<T>{.a = a, .r = r, .c = c});
+  LaqgeTask<T> const task{.a = a, .r = r, .c = c};
+  gpu::on_gpu(queue) ? gpu::laqge(queue, task) : cpu::laqge(queue, task);
 }
 
 template <Element T>
@@ -100,8 +101,8 @@ void backward_error(Queue& queue, Batch<T const> a, In<T> x, In<T> b, Batch<Real
       .disjoint(berr, a, {10, "berr"}, "a")
       .disjoint(berr, x, {10, "berr"}, "x")
       .disjoint(berr, b, {10, "berr"}, "b");
-  gpu::require_cpu(queue, "backward_error");
-  cpu::backward_error(queue, BackwardErrorTask<T>{.a = a, .x = x, .b = b, .berr = berr});
+  BackwardErrorTask<T> const task{.a = a, .x = x, .b = b, .berr = berr};
+  gpu::on_gpu(queue) ? gpu::backward_error(queue, task) : cpu::backward_error(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                                                          \

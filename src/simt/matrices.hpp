@@ -27,6 +27,15 @@ struct Matrices {
   SIMT_INLINE T* at(Index b, int i, int j) const {
     return (pointers ? pointers[b] : data + b * batch_stride) + (i + row_offset) * row_stride_of(b) + (j + col_offset) * col_stride_of(b);
   }
+  /// Rows [i, i + m) and columns [j, j + n) of each matrix, as far as it has these.
+  SIMT_INLINE Matrices part(Index i, Index m, Index j, Index n) const {
+    Matrices out = *this;
+    out.row_offset += i;
+    out.rows = smaller(m, rows - i);
+    out.col_offset += j;
+    out.cols = smaller(n, cols - j);
+    return out;
+  }
   SIMT_INLINE Matrices<T const> as_const() const {
     return {data,      pointers,  rows,        cols,        row_stride, col_stride, batch_stride, count,
             row_sizes, col_sizes, row_strides, col_strides, row_offset, col_offset, conjugated};

@@ -28,9 +28,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
     [[maybe_unused]] int const steps = interchanges && q < active ? smaller(args.a.rows_of(b), args.pivots.rows_of(b)) : 0;
     int info = 0;
     for (Index j = 0; j < args.columns; j += C.nrhs) {
-      Matrices<T> part = args.b;
-      part.col_offset += j;
-      part.cols = smaller<Index>(C.nrhs, args.columns - j);
+      Matrices<T> const part = args.b.part(0, args.b.rows, j, C.nrhs);
       if constexpr (!identity) x.template load<C.b>(part.as_const(), first, active);
       wait_copies();
       sync_block();

@@ -1,0 +1,100 @@
+#include "refine/refine_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "core/dtype.hpp"
+#include "refine/refine_tiny_plan.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+KernelSource source(std::string_view routine, Dtype dtype, RefineTiny const& c) {
+  return {.header = "refine/refine_tiny.cuh",
+          .name = fmt::format("myriad::{}_tiny<{}, myriad::RefineTiny{{{}, {}, {}, {}, {}, {}, {}, {}}}>", routine, device_name(dtype), c.m,
+                              c.n, c.nrhs, c.lanes, c.matrices, device_name(c.a), device_name(c.x), device_name(c.b)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
+template <typename T, typename Arguments>
+void run(Queue& queue, std::string_view routine, RefineTiny const& c, std::int64_t shared_bytes, Arguments const& args) {
+  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(routine), dtype_of<T>, c), [&] { return source(routine, dtype_of<T>, c); });
+  launch(queue, kernel, {.blocks = (args.a.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = shared_bytes},
+         args);
+}
+
+/// As planned, for matrices in this layout.
+template <typename T>
+RefineTiny plan(simt::Matrices<T> const& a, std::int64_t columns) {
+  RefineTiny c = refine_tiny_plan(a.rows, a.cols, columns);
+  c.a = layout_of(a);
+  c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved, sizeof(T));
+  return c;
+}
+
+}  // namespace
+
+template <typename T>
+void geequ(Queue& queue, GeequTask<T> const& task) {
+  if (task.a.count == 0) return;
+  require_tiny("geequ", task.a.rows, task.a.cols);
+  GeequTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a),
+                                                  .r = matrices_of(task.r),
+                                                  .c = matrices_of(task.c),
+                                                  .rowcnd = task.rowcnd,
+                                                  .colcnd = task.colcnd,
+                                                  .amax = task.amax,
+                                                  .info = task.info};
+  RefineTiny const c = plan(args.a, 0);
+  run<T>(queue, "geequ", c, GeequTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes, args);
+}
+
+template <typename T>
+void laqge(Queue& queue, LaqgeTask<T> const& task) {
+  if (task.a.empty() || (!given(task.r) && !given(task.c))) return;
+  LaqgeTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a), .r = matrices_of(task.r), .c = matrices_of(task.c)};
+  RefineTiny c = plan(args.a, 0);
+  if (task.a.rows > c.m || task.a.cols > c.n) c.a = layout_of_part(c.a);
+  run<T>(queue, "laqge", c, LaqgeTinyMemory(sizeof(T), c).bytes, args);
+}
+
+template <typename T>
+void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
+  if (task.berr.empty()) return;
+  require_tiny("backward_error", task.a.rows, task.a.cols);
+  BackwardErrorTinyArguments<DeviceElement<T>> const args{
+      .a = matrices_of(task.a), .x = matrices_of(task.x), .b = matrices_of(task.b), .berr = matrices_of(task.berr), .columns = task.x.cols};
+  RefineTiny c = plan(args.a, args.columns);
+  c.x = layout_of(args.x);
+  c.b = layout_of(args.b);
+  if (args.columns > c.nrhs) {
+    c.x = layout_of_part(c.x);
+    c.b = layout_of_part(c.b);
+  }
+  bool const interleaved = c.x == simt::Layout::interleaved || c.b == simt::Layout::interleaved;
+  c.matrices = matrices_of_block(c.matrices, interleaved, sizeof(T));
+  run<T>(queue, "backward_error", c, BackwardErrorTinyMemory(sizeof(T), c).bytes, args);
+}
+
+std::vector<KernelSource> refine_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (int n = 1; n <= tiny_largest; ++n)
+      for (auto const& [routine, columns] : {std::pair{"geequ", 0}, {"laqge", 0}, {"backward_error", 1}})
+        if (filter.wants_routine(routine) && filter.wants_dtype(dtype) && filter.wants_size(n))
+          kernels.push_back(source(routine, dtype, refine_tiny_plan(n, n, columns)));
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void geequ<T>(Queue&, GeequTask<T> const&); \
+  template void laqge<T>(Queue&, LaqgeTask<T> const&); \
+  template void backward_error<T>(Queue&, BackwardErrorTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

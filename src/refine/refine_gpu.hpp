@@ -1,0 +1,20 @@
+#pragma once
+/// The GPU path of equilibration and backward errors.
+
+#include "packs/shipped.hpp"
+#include "refine/refine.hpp"
+#include "refine/refine_tiny_config.cuh"
+
+namespace myriad::gpu {
+
+template <typename T>
+void geequ(Queue& queue, GeequTask<T> const& task);
+template <typename T>
+void laqge(Queue& queue, LaqgeTask<T> const& task);
+template <typename T>
+void backward_error(Queue& queue, BackwardErrorTask<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> refine_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu

@@ -1,0 +1,225 @@
+#pragma once
+/// Scalings of many matrices of up to 32 rows and columns, and backward errors of solutions: each matrix is read once.
+
+#include "refine/refine_tiny_config.cuh"
+
+namespace myriad {
+
+/// The larger; NaN where either is.
+template <typename R>
+SIMT_INLINE R larger_or_nan(R x, R y) {
+  return y > x || !(y == y) ? y : x;
+}
+
+/// The power of two that brings x into [1, 2), as far as normal numbers do; 1 where x is zero or no finite number.
+template <typename R>
+SIMT_INLINE R balancing_power(R x) {
+  constexpr int fraction = sizeof(R) == 4 ? 23 : 52;
+  constexpr int most = sizeof(R) == 4 ? 254 : 2046;  // of the exponent
+  auto const bits = simt::bits_of(x);
+  int const exponent = static_cast<int>(bits >> fraction);  // x is not negative
+  if (x == R(0) || exponent > most) return R(1);
+  return simt::number_of(static_cast<decltype(simt::bits_of(x))>(simt::larger(most - exponent, 1)) << fraction);
+}
+
+/// What geequ knows of the rows, or the columns, of a matrix.
+template <typename R>
+struct Scalings {
+  int zero = 0;  ///< the first of which all elements are zero, from one; 0 without any
+  R largest = 0;
+  R ratio = 1;  ///< of the smallest scaling to the largest
+
+  SIMT_INLINE Scalings(R const* size, int count) {
+    R low = 0, high = 0;
+    SIMT_LOOP
+    for (int i = 0; i < count; ++i) {
+      R const power = balancing_power(size[i]);
+      low = i == 0 || power < low ? power : low;
+      high = power > high ? power : high;
+      largest = larger_or_nan(largest, size[i]);
+      zero = zero == 0 && size[i] == R(0) ? i + 1 : zero;
+    }
+    if (count > 0) ratio = low / high;
+  }
+};
+
+/// Launch: any number of blocks of C.threads() threads with GeequTinyMemory(sizeof(T), sizeof(Real<T>), C).bytes of dynamic shared memory.
+template <typename T, RefineTiny C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) geequ_tiny(GeequTinyArguments<T> const args) {
+  using namespace simt;
+  using R = Real<T>;
+  constexpr GeequTinyMemory memory(sizeof(T), sizeof(R), C);
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, true> a(shared_memory());
+  int const q = thread_index() / C.lanes;
+  int const lane = thread_index() % C.lanes;
+  R* const rows = reinterpret_cast<R*>(shared_memory() + memory.rows) + q * C.m;
+  R* const columns = reinterpret_cast<R*>(shared_memory() + memory.columns) + q * C.n;
+
+  for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
+    int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
+    Index const b = first + q;
+    int const m = q < active ? args.a.rows_of(b) : 0, n = q < active ? args.a.cols_of(b) : 0;
+    a.template load<C.a>(args.a, first, active);
+    wait_copies();
+    sync_block();
+    for (int i = lane; i < m; i += C.lanes) {
+      R size = 0;
+      for (int j = 0; j < n; ++j) size = larger_or_nan(size, magnitude(a.at(q, i, j)));
+      rows[i] = size;
+    }
+    sync_block();
+    Scalings<R> const of_rows(rows, n > 0 ? m : 0);
+    for (int j = lane; j < n; j += C.lanes) {
+      R size = 0;
+      for (int i = 0; i < m; ++i) size = larger_or_nan(size, magnitude(a.at(q, i, j)) * balancing_power(rows[i]));
+      columns[j] = size;
+    }
+    sync_block();
+    Scalings<R> const of_columns(columns, m > 0 && of_rows.zero == 0 ? n : 0);
+    int const info = of_rows.zero != 0 ? of_rows.zero : of_columns.zero != 0 ? m + of_columns.zero : 0;
+    bool const scales = m > 0 && n > 0 && info == 0;
+    for (int i = lane; i < m; i += C.lanes) *args.r.at(b, i, 0) = scales ? balancing_power(rows[i]) : R(1);
+    for (int j = lane; j < n; j += C.lanes) *args.c.at(b, j, 0) = scales ? balancing_power(columns[j]) : R(1);
+    if (lane == 0 && q < active) {
+      if (args.rowcnd) args.rowcnd[b] = scales ? of_rows.ratio : R(1);
+      if (args.colcnd) args.colcnd[b] = scales ? of_columns.ratio : R(1);
+      if (args.amax) args.amax[b] = of_rows.largest;
+      if (args.info) args.info[b] = info;
+    }
+    if (first + block_count() * C.matrices < args.a.count) sync_block();
+  }
+}
+
+/// Launch: as geequ_tiny, with LaqgeTinyMemory(sizeof(T), C).bytes. Larger matrices go tile by tile.
+template <typename T, RefineTiny C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) laqge_tiny(LaqgeTinyArguments<T> const args) {
+  using namespace simt;
+  using R = Real<T>;
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
+  int const q = thread_index() / C.lanes;
+  int const lane = thread_index() % C.lanes;
+
+  for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
+    int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
+    Index const b = first + q;
+    for (Index j0 = 0; j0 < args.a.cols; j0 += C.n)
+      for (Index i0 = 0; i0 < args.a.rows; i0 += C.m) {
+        Matrices<T> const tile = args.a.part(i0, C.m, j0, C.n);
+        int const m = q < active ? tile.rows_of(b) : 0, n = q < active ? tile.cols_of(b) : 0;
+        a.template load<C.a>(tile.as_const(), first, active);
+        wait_copies();
+        sync_block();
+        for (int i = lane; i < m; i += C.lanes) {
+          R const r = args.r.given() ? *args.r.at(b, static_cast<int>(i0) + i, 0) : R(1);
+          for (int j = 0; j < n; ++j) {
+            R const c = args.c.given() ? *args.c.at(b, static_cast<int>(j0) + j, 0) : R(1);
+            a.at(q, i, j) = (r * c) * a.at(q, i, j);
+          }
+        }
+        sync_block();
+        a.template store<C.a>(tile, first, active);
+        sync_block();
+      }
+  }
+}
+
+/// b - sum of x_j y_j in twice the precision: float in double, double as an unevaluated pair (Ogita, Rump and Oishi 2005, Dot2).
+class DoubledSumOfFloats {
+ public:
+  SIMT_INLINE explicit DoubledSumOfFloats(float b) : sum_(b) {}
+  SIMT_INLINE void subtract(float x, float y) { sum_ -= static_cast<double>(x) * static_cast<double>(y); }
+  SIMT_INLINE float value() const { return static_cast<float>(sum_); }
+
+ private:
+  double sum_;
+};
+class DoubledSumOfDoubles {
+ public:
+  SIMT_INLINE explicit DoubledSumOfDoubles(double b) : high_(b) {}
+  SIMT_INLINE void subtract(double x, double y) {
+    double const product = -x * y;
+    double const product_error = simt::multiply_add(-x, y, -product);
+    double const sum = high_ + product;
+    double const part = sum - high_;
+    low_ += product_error + ((high_ - (sum - part)) + (product - part));
+    high_ = sum;
+  }
+  SIMT_INLINE double value() const { return high_ + low_; }
+
+ private:
+  double high_;
+  double low_ = 0;
+};
+template <typename R>
+using DoubledSum = simt::Choose<sizeof(R) == 4, DoubledSumOfFloats, DoubledSumOfDoubles>;
+
+/// |b - a x| / (|a| |x| + |b|) of one row, with 0/0 = 0; element(j) of the row, solution(j) of x.
+template <typename T, typename Element, typename Solution>
+SIMT_INLINE simt::Real<T> backward_error_of_row(int n, T b, Element element, Solution solution) {
+  using namespace simt;
+  using R = Real<T>;
+  R scale = magnitude(b), size = 0;
+  if constexpr (is_complex<T>) {
+    DoubledSum<R> re(b.re), im(b.im);
+    for (int j = 0; j < n; ++j) {
+      T const p = element(j), x = solution(j);
+      re.subtract(p.re, x.re);
+      re.subtract(-p.im, x.im);
+      im.subtract(p.re, x.im);
+      im.subtract(p.im, x.re);
+      scale += magnitude(p) * magnitude(x);
+    }
+    size = magnitude(T{re.value(), im.value()});
+  } else {
+    DoubledSum<R> sum(b);
+    for (int j = 0; j < n; ++j) {
+      T const p = element(j), x = solution(j);
+      sum.subtract(p, x);
+      scale += magnitude(p) * magnitude(x);
+    }
+    size = magnitude(sum.value());
+  }
+  return size == R(0) && scale == scale ? R(0) : size / scale;
+}
+
+/// Launch: as geequ_tiny, with BackwardErrorTinyMemory(sizeof(T), C).bytes.
+template <typename T, RefineTiny C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) backward_error_tiny(BackwardErrorTinyArguments<T> const args) {
+  using namespace simt;
+  using R = Real<T>;
+  constexpr BackwardErrorTinyMemory memory(sizeof(T), C);
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
+  Tile<T, C.n, C.nrhs, C.matrices, 1, C.threads(), C.x> x(shared_memory() + memory.x);
+  Tile<T, C.m, C.nrhs, C.matrices, C.lanes, C.threads(), C.b> right(shared_memory() + memory.b);
+  int const q = thread_index() / C.lanes;
+  int const lane = thread_index() % C.lanes;
+
+  for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
+    int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
+    Index const b = first + q;
+    int const m = q < active ? args.a.rows_of(b) : 0, n = q < active ? args.a.cols_of(b) : 0;
+    int const columns = q < active ? args.x.cols_of(b) : 0;
+    a.template load<C.a>(args.a, first, active);
+    for (Index j = 0; j < args.columns; j += C.nrhs) {
+      x.template load<C.x>(args.x.part(0, C.n, j, C.nrhs), first, active);
+      right.template load<C.b>(args.b.part(0, C.m, j, C.nrhs), first, active);
+      wait_copies();
+      sync_block();
+      for (int c = 0; c < C.nrhs; ++c) {
+        R worst = 0;
+        for (int i = lane; i < m; i += C.lanes) {
+          R const error = backward_error_of_row(
+              n, conjugate_if(args.b.conjugated, right.at(q, i, c)), [&](int k) { return conjugate_if(args.a.conjugated, a.at(q, i, k)); },
+              [&](int k) { return conjugate_if(args.x.conjugated, x.at(q, k, c)); });
+          worst = larger_or_nan(worst, error);
+        }
+        for (int distance = C.lanes / 2; distance > 0; distance /= 2) worst = larger_or_nan(worst, shuffle_xor(worst, distance));
+        if (lane == 0 && j + c < columns) *args.berr.at(b, static_cast<int>(j) + c, 0) = worst;
+      }
+      if (j + C.nrhs < args.columns) sync_block();
+    }
+    if (first + block_count() * C.matrices < args.a.count) sync_block();
+  }
+}
+
+}  // namespace myriad
