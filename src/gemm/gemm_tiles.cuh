@@ -83,12 +83,15 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesA
     Index const j0 = C.whole() ? 0 : at % tiles / down * C.n;
     int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
     Matrices<T> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
+    // Of a ragged batch there may be nothing here.
+    if (C.matrices == 1 && (of_c.rows_of(first) == 0 || of_c.cols_of(first) == 0)) continue;
     if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);
     // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
     Index const depth = args.depth == 0 || q >= active ? 0 : C.exact() ? args.depth : args.a.cols_of(first + q);
+    Index const most = C.matrices == 1 ? depth : args.depth;  // of the block
 
     GemmSums<T, C> sums(thread_index() % C.lanes());
-    for (Index p = 0; p < args.depth; p += C.k) {
+    for (Index p = 0; p < most; p += C.k) {
       if (p > 0) sync_block();
       if constexpr (C.whole()) {
         a.template load<C.a>(args.a, first, active);
@@ -105,7 +108,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesA
           [&](int k, int j) { return conjugate_if(args.b.conjugated, b.at(q, k, j)); });
       if constexpr (C.whole()) break;
     }
-    if (args.depth == 0) {
+    if (most == 0) {
       wait_copies();
       sync_block();
     }

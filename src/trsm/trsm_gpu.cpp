@@ -6,9 +6,11 @@
 #include <bit>
 
 #include "core/dtype.hpp"
+#include "gemm/gemm_gpu.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
+#include "trsm/trsm_by_blocks.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -75,16 +77,23 @@ template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task) {
   Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
   bool const lower = task.uplo == Uplo::lower;
-  substitute<T>(queue, {.routine = "trsm",
-                        .lower = lower ? triangle : Triangle::unused,
-                        .upper = lower ? Triangle::unused : triangle,
-                        .interchange = Interchange::never,
-                        .right = RightSide::given,
-                        .alpha = task.alpha,
-                        .a = task.a,
-                        .pivots = {},
-                        .b = task.b,
-                        .info = nullptr});
+  trsm_by_blocks(
+      task, tiny_largest,
+      [&](TrsmTask<T> const& part) {
+        substitute<T>(queue, {.routine = "trsm",
+                              .lower = lower ? triangle : Triangle::unused,
+                              .upper = lower ? Triangle::unused : triangle,
+                              .interchange = Interchange::never,
+                              .right = RightSide::given,
+                              .alpha = part.alpha,
+                              .a = part.a,
+                              .pivots = {},
+                              .b = part.b,
+                              .info = nullptr});
+      },
+      [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
+        gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+      });
 }
 
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "stored.hpp"
+#include "trsm/trsm_by_blocks.hpp"
 
 namespace myriad {
 namespace {
@@ -152,6 +154,70 @@ TEST(TrsmTiny, Complex) {
   check_routines<std::complex<float>, 5, 1, 2>();
   check_routines<std::complex<double>, 6, 4, 3>();
   check_routines<std::complex<double>, 19, 2, 4>();
+}
+
+/// Matrix q alone, with the size that it has: the sizes of blocks of a ragged batch may exceed the block, which routines refuse from
+/// callers.
+template <typename T>
+Batch<T> one(Batch<T> const& a, std::int64_t q) {
+  Batch<T> out = matrices(a, q, 1);
+  out.rows = a.rows_of(q);
+  out.cols = a.cols_of(q);
+  out.row_sizes = out.col_sizes = nullptr;
+  return out;
+}
+
+/// What a GPU does with triangles of more than 32 rows, in smaller blocks and with the routines of the CPU.
+template <typename T>
+void check_blocks(int n, Uplo uplo, Diag diag, T alpha, bool ragged) {
+  SCOPED_TRACE(testing::Message() << n << " rows, upper " << (uplo == Uplo::upper) << ", unit " << (diag == Diag::unit) << ", alpha "
+                                  << alpha);
+  constexpr std::int64_t count = 12;
+  Stored<T> a(n, n, count, Layout::packed_columns), b(n, 3, count, Layout::packed_rows);
+  fill(a.memory, 1);
+  fill(b.memory, 2);
+  for (std::int64_t q = 0; q < count; ++q)
+    for (int i = 0; i < n; ++i) *a.view.at(q, i, i) += T(static_cast<Real<T>>(2 * n));
+  if (diag == Diag::unit)
+    for (T& x : a.memory) x /= T(static_cast<Real<T>>(n));
+  if (alpha == T(0)) std::fill(a.memory.begin(), a.memory.end(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t q = 0; q < count; ++q) sizes.push_back(n - q * 3 % (n + 1));
+  if (ragged) a.view.row_sizes = a.view.col_sizes = b.view.row_sizes = sizes.data();
+  Stored<T> expected(n, 3, count, Layout::packed_rows);
+  expected.memory = b.memory;
+  expected.view.row_sizes = b.view.row_sizes;
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  Batch<T const> const a_in = conjugated(Batch<T const>(a.view));
+  trsm<T>(cpu, Side::left, uplo, diag, alpha, a_in, expected.view);
+  int solves = 0, products = 0;
+  trsm_by_blocks(
+      TrsmTask<T>{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a_in, .b = b.view}, 8,
+      [&](TrsmTask<T> const& part) {
+        ++solves;
+        EXPECT_LE(part.b.rows, 8);
+        for (std::int64_t q = 0; q < count; ++q) trsm<T>(cpu, Side::left, part.uplo, part.diag, part.alpha, one(part.a, q), one(part.b, q));
+      },
+      [&](T factor, Batch<T const> const& x, Batch<T const> const& y, T beta, Batch<T> const& z) {
+        ++products;
+        for (std::int64_t q = 0; q < count; ++q) gemm<T>(cpu, factor, one(x, q), one(y, q), beta, one(z, q));
+      });
+  EXPECT_EQ(solves, (n + 7) / 8);
+  EXPECT_EQ(products, alpha == T(0) ? 0 : solves - 1);
+  double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
+  for (std::size_t i = 0; i < b.memory.size(); ++i)
+    ASSERT_LE(std::abs(b.memory[i] - expected.memory[i]), 1000 * n * u * (1 + std::abs(expected.memory[i]))) << i;
+}
+
+TEST(Trsm, ByBlocks) {
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper})
+    for (Diag const diag : {Diag::unit, Diag::non_unit})
+      for (int const n : {7, 8, 29})
+        for (bool const ragged : {false, true}) {
+          check_blocks<double>(n, uplo, diag, -0.75, ragged);
+          check_blocks<std::complex<float>>(n, uplo, diag, {0.5F, 2.0F}, ragged);
+          check_blocks<double>(n, uplo, diag, 0, ragged);
+        }
 }
 
 template <typename T, int n, int variant>

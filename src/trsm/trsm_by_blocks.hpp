@@ -1,0 +1,34 @@
+#pragma once
+/// Triangles of any order, from solves with small ones and products.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trsm/trsm.hpp"
+
+namespace myriad {
+
+/// Solves block by block of `order` rows: what the solved ones take from a block in one product, then its own triangle.
+/// solve(TrsmTask) and multiply(alpha, a, b, beta, c): C = alpha A B + beta C.
+///
+/// Blocks begin at multiples of `order` whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
+template <typename T, typename Solve, typename Multiply>
+void trsm_by_blocks(TrsmTask<T> const& task, std::int64_t order, Solve solve, Multiply multiply) {
+  std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
+  bool const lower = task.uplo == Uplo::lower;
+  for (std::int64_t step = 0; step < number; ++step) {
+    std::int64_t const i = (lower ? step : number - 1 - step) * order, m = std::min(order, n - i);
+    TrsmTask<T> part = task;
+    part.a = block(task.a, i, i, m, m);
+    part.b = block(task.b, i, 0, m, task.b.cols);
+    // alpha = 0 never reads A.
+    if (step > 0 && task.alpha != T(0)) {
+      std::int64_t const first = lower ? 0 : i + m, solved = lower ? i : n - first;
+      multiply(T(-1), block(task.a, i, first, m, solved), Batch<T const>(block(task.b, first, 0, solved, task.b.cols)), task.alpha, part.b);
+      part.alpha = T(1);
+    }
+    solve(part);
+  }
+}
+
+}  // namespace myriad
