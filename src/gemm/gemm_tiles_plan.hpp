@@ -34,7 +34,7 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
               .a = packed,
               .b = packed,
               .c = packed};
-  int const most_held = (t.m * t.n > 512 && whole ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
+  int const most_held = (t.m * t.n > 512 && (whole || interleaved) ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
   int const least_matrices = std::max(whole ? 16 / element_bytes : 1, gpu::matrices_of_block(1, interleaved, element_bytes));
   for (;;) {
     int const rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
