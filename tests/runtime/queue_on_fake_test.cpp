@@ -149,6 +149,79 @@ TEST_F(OnFake, IsLegalInACapture) {
   EXPECT_EQ(fake->live_allocations, live);  // the one before has gone, the new one has come
 }
 
+TEST_F(OnFake, GivesBackAfterACaptureWhatWentInIt) {
+  auto const go_in_a_capture = [&](auto& memory) {
+    fake->capturing = true;
+    memory = {};
+    fake->capturing = false;
+  };
+  // The memory goes back with the next thing that the queue does, whatever that is.
+  DeviceArray<double> array(*queue, 10), other(*queue, 10);
+  go_in_a_capture(array);
+  EXPECT_EQ(fake->live_allocations, 2);
+  queue->wait();
+  EXPECT_EQ(fake->live_allocations, 1);
+  array = DeviceArray<double>(*queue, 10);
+  go_in_a_capture(array);
+  other = {};
+  EXPECT_EQ(fake->live_allocations, 0);
+  // Pinned memory waits for copies that are under way, which a capture does not allow.
+  PinnedArray<double> pinned(*queue, 10), more(*queue, 10);
+  go_in_a_capture(pinned);
+  EXPECT_EQ(fake->live_pinned, 2);
+  queue->wait();
+  EXPECT_EQ(fake->live_pinned, 1);
+  go_in_a_capture(more);
+  EXPECT_EQ(fake->live_pinned, 1);
+  pinned = PinnedArray<double>(*queue, 10);
+  pinned = {};
+  EXPECT_EQ(fake->live_pinned, 0);
+  // Many captures do not heap up memory.
+  fake->peak_device_bytes = 0;
+  for (int i = 0; i < 100; ++i) {
+    array = DeviceArray<double>(*queue, 1000);
+    go_in_a_capture(array);
+  }
+  EXPECT_LE(fake->peak_device_bytes, 2 * 8000);
+}
+
+TEST_F(OnFake, KeepsAQueueThatGoesWhileItIsCaptured) {
+  for (void* const stream : {static_cast<void*>(nullptr), legacy_stream()}) {
+    {
+      Queue other({.backend = Backend::gpu, .stream = stream});
+      DeviceArray<double> const array(other, 10);
+      PinnedArray<double> const pinned(other, 10);
+      fake->capturing = true;
+    }
+    // Neither memory nor stream may go now. It is the same while another queue comes.
+    { Queue const during({.stream = legacy_stream()}); }
+    EXPECT_EQ(fake->live_allocations, 1);
+    EXPECT_EQ(fake->live_pinned, 1);
+    EXPECT_EQ(fake->live_pools, 2);
+    EXPECT_EQ(fake->live_streams, stream ? 1 : 2);
+    fake->capturing = false;
+    Queue const after({.stream = legacy_stream()});
+    EXPECT_EQ(fake->live_allocations, 0);
+    EXPECT_EQ(fake->live_pinned, 0);
+    EXPECT_EQ(fake->live_pools, 2);
+    EXPECT_EQ(fake->live_streams, 1);
+  }
+}
+
+TEST_F(OnFake, IsNotDisturbedByMemoryThatCannotBeGivenBack) {
+  DeviceArray<double> a(*queue, 10), b(*queue, 10), c(*queue, 10);
+  auto const refused = reinterpret_cast<driver::Address>(a.data());
+  fake->capturing = true;
+  a = {}, b = {}, c = {};
+  fake->capturing = false;
+  fake->fail_free = 1;
+  { DeviceArray<double> const next(*queue, 10); }
+  EXPECT_EQ(fake->live_allocations, 1);  // the one that the driver refused is lost
+  EXPECT_EQ(fake->misuses, 0);           // and none is given back twice
+  driver::CurrentContext const current(context_of(*queue).handle());
+  (void)driver::api().cuMemFreeAsync(refused, stream_of(*queue));
+}
+
 TEST_F(OnFake, TakesTheCallersStream) {
   {
     Queue other({.stream = legacy_stream()});
