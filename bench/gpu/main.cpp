@@ -94,7 +94,7 @@ int run(Options const& options) {
   }
   Peers peers(queue.stream());
   if (!peers.problem().empty()) fmt::print(stderr, "gpu_bench: {}\n", peers.problem());
-  EnergyMeter const meter(options.device);
+  EnergyMeter const meter(queue.device());
   double const rate = copy_rate(queue);
   Json out;
   out["gpu"] = queue.device().name;

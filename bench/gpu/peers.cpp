@@ -1,6 +1,7 @@
 #include "gpu/peers.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdlib>
@@ -35,6 +36,14 @@ F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
 
 // Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t and cublasDiagType_t.
 constexpr int lower = 0, no_transpose = 0, left = 0, non_unit = 0;
+
+/// As NVML and nvidia-smi write it: "GPU-01234567-89ab-cdef-0123-456789abcdef".
+std::string uuid_of(Device const& device) {
+  std::string out = "GPU";
+  for (std::size_t k = 0; k < device.uuid.size(); ++k)
+    out += fmt::format("{}{:02x}", k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", device.uuid[k]);
+  return out;
+}
 
 }  // namespace
 
@@ -140,12 +149,12 @@ void Peers::potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info,
         "potrsBatched");
 }
 
-EnergyMeter::EnergyMeter(int device) {
+EnergyMeter::EnergyMeter(Device const& device) {
   library_ = open({"libnvidia-ml.so.1"});
   if (!library_) return;
   auto const init = reinterpret_cast<int (*)()>(dlsym(library_, "nvmlInit_v2"));
-  auto const get = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library_, "nvmlDeviceGetHandleByIndex_v2"));
-  if (!init || !get || init() != 0 || get(static_cast<unsigned>(device), &device_) != 0) device_ = nullptr;
+  auto const get = reinterpret_cast<int (*)(char const*, void**)>(dlsym(library_, "nvmlDeviceGetHandleByUUID"));
+  if (!init || !get || init() != 0 || get(uuid_of(device).c_str(), &device_) != 0) device_ = nullptr;
 }
 EnergyMeter::~EnergyMeter() {
   if (!library_) return;

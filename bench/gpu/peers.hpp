@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "myriad/device.hpp"
 #include "myriad/types.hpp"
 
 namespace myriad::bench {
@@ -48,10 +49,11 @@ class Peers {
   std::string problem_;
 };
 
-/// Joules that a GPU has taken since some time, through NVML; 0 where there is none.
+/// Joules that a GPU has taken since some time, through NVML; 0 where there is none, and of a part of a GPU (MIG), which has no meter. NVML
+/// counts all GPUs of the machine and CUDA those in CUDA_VISIBLE_DEVICES, so that the UUID says which it is and the number does not.
 class EnergyMeter {
  public:
-  explicit EnergyMeter(int device);
+  explicit EnergyMeter(Device const& device);
   ~EnergyMeter();
   EnergyMeter(EnergyMeter const&) = delete;
   EnergyMeter& operator=(EnergyMeter const&) = delete;

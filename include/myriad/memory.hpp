@@ -76,7 +76,7 @@ class DeviceArray {
 };
 
 /// Elements in host memory that a GPU copies from and to at full speed and without the host waiting. Not initialised. Its destructor waits
-/// for the queue.
+/// for the queue or, during a capture, leaves the memory to the queue until that next waits or goes.
 template <typename T>
 class PinnedArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -28,8 +28,8 @@ struct QueueOptions {
   int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else as many as OpenMP would take (OMP_NUM_THREADS, the cores)
   int device = 0;   ///< which GPU, as the driver counts them
   /// A stream of that GPU, from the CUDA driver or runtime (CUstream, cudaStream_t), which the caller keeps alive longer than the queue and
-  /// the memory and events taken from it; nullptr: one of the queue's own, which does not wait for the legacy default stream nor it for
-  /// that.
+  /// the memory and events taken from it (if the last of these goes during a capture of it, docs/gpu.md says how much longer); nullptr: one
+  /// of the queue's own, which does not wait for the legacy default stream nor it for that.
   void* stream = nullptr;
 };
 

@@ -144,6 +144,12 @@ Check const& Check::require(bool good, Argument argument, std::string_view probl
   return *this;
 }
 
+void Check::aligned(void const* data, std::int64_t element_size, Argument argument) const {
+  bool const on_gpu = !arrays_readable_;
+  if (on_gpu && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(element_size) != 0)
+    fail(argument, fmt::format("is at {}, which is no multiple of {}, the size of an element; a GPU needs that", data, element_size));
+}
+
 Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, Argument data, Argument ld, Access access) const {
   auto const& s = a.shape;
   if (s.rows < 0) fail(rows, fmt::format("is negative: {}", s.rows));
@@ -158,6 +164,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
   }
   if (s.count == 0 || s.rows == 0 || s.cols == 0) return *this;
   if (!a.data && !a.pointers) fail(data, "is a null pointer");
+  if (!a.pointers) aligned(a.data, a.element_size, data);
   if (a.pointers && arrays_readable_) {
     for (std::int64_t b = 0; b < s.count; ++b)
       if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));

@@ -48,7 +48,8 @@ inline Dimension cols(UntypedBatch const& a) { return {a, true}; }
 /// The checks of one call: `Check("gesv", queue).matrix(...).matrix(...).same_count(...)`.
 ///
 /// On a GPU queue the arrays of sizes, strides and pointers are the GPU's: what is in them is the caller's word, and everything else is
-/// checked.
+/// checked. Elements have to lie there at multiples of their size, also complex ones, for which C++ and LAPACK are content with the size of
+/// a real one: a GPU moves an element in one piece, and the error of one that it cannot move would cost the process its device.
 class Check {
  public:
   explicit Check(char const* routine) : routine_(routine) {}
@@ -60,6 +61,13 @@ class Check {
 
   /// Like `matrix` for a vector per matrix.
   Check const& vector(UntypedBatch const& x, Argument length, Argument data, Access access) const;
+
+  /// `count` numbers of the caller, one per matrix.
+  template <typename T>
+  Check const& numbers(T const* data, std::int64_t count, Argument argument) const {
+    if (count > 0) require(data != nullptr, argument, "is a null pointer").aligned(data, sizeof(T), argument);
+    return *this;
+  }
 
   /// Both have as many matrices.
   Check const& same_count(UntypedBatch const& a, UntypedBatch const& b, Argument b_data) const;
@@ -83,6 +91,7 @@ class Check {
   Check const& require(bool good, Argument argument, std::string_view problem) const;
 
  private:
+  void aligned(void const* data, std::int64_t element_size, Argument argument) const;
   [[noreturn]] void fail(Argument argument, std::string_view problem) const;
   [[nodiscard]] bool meet(UntypedBatch const& a, UntypedBatch const& b) const;
 

@@ -122,7 +122,7 @@ void det(Queue& queue, In<T> a, T* determinant) {
   Check("det", queue)
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
-      .require(determinant || a.count == 0, {4, "det"}, "is a null pointer");
+      .numbers(determinant, a.count, {4, "det"});
   DetTask<T> const task{.a = a, .sign_or_det = determinant, .logabs = nullptr};
   gpu::on_gpu(queue) ? gpu::det(queue, task) : cpu::det(queue, task);
 }
@@ -132,8 +132,8 @@ void logdet(Queue& queue, In<T> a, T* sign, Real<T>* logabs) {
   Check("logdet", queue)
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
-      .require(sign || a.count == 0, {4, "sign"}, "is a null pointer")
-      .require(logabs || a.count == 0, {5, "logabs"}, "is a null pointer");
+      .numbers(sign, a.count, {4, "sign"})
+      .numbers(logabs, a.count, {5, "logabs"});
   DetTask<T> const task{.a = a, .sign_or_det = sign, .logabs = logabs};
   gpu::on_gpu(queue) ? gpu::det(queue, task) : cpu::det(queue, task);
 }

@@ -86,20 +86,29 @@ Hash read_prefix(Reader& reader, std::string_view magic, std::string& problem) {
   return checksum;
 }
 
+}  // namespace
+
 /// A file that is open for reading.
 class File {
  public:
-  explicit File(std::string const& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit File(std::string const& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (open()) (void)::fstat(descriptor_, &opened_);
+  }
   ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (open()) ::close(descriptor_);
   }
   File(File const&) = delete;
   File& operator=(File const&) = delete;
 
   [[nodiscard]] bool open() const { return descriptor_ >= 0; }
-  [[nodiscard]] std::uint64_t size() const {
-    struct stat status {};
-    return ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+  /// When it was opened; 0 for what is no regular file.
+  [[nodiscard]] std::uint64_t size() const { return S_ISREG(opened_.st_mode) ? static_cast<std::uint64_t>(opened_.st_size) : 0; }
+  /// Whether somebody has written into it since it was opened, as far as its size and time tell, or it cannot be asked any more. That
+  /// another file took its name is nothing to it.
+  [[nodiscard]] bool changed() const {
+    struct stat now {};
+    return ::fstat(descriptor_, &now) != 0 || now.st_size != opened_.st_size || now.st_mtim.tv_sec != opened_.st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec;
   }
   /// Bytes from `offset` on, fewer than asked for where the file ends.
   [[nodiscard]] std::string read(std::uint64_t offset, std::uint64_t length) const {
@@ -117,9 +126,8 @@ class File {
 
  private:
   int descriptor_;
+  struct stat opened_ {};
 };
-
-}  // namespace
 
 std::string to_bytes(KernelRecord const& record) {
   std::string content;
@@ -173,12 +181,12 @@ std::string write_file(std::string const& path, std::string_view bytes, unsigned
   return fmt::format("{} cannot be written: {}", path, std::strerror(problem));
 }
 
-Pack::Pack(std::string path) : path_(std::move(path)) {
+Pack::Pack(std::string path) : path_(std::move(path)), file_(std::make_shared<File const>(path_)) {
   auto const fail = [&](std::string_view problem) { throw Error(fmt::format("pack {} {}", path_, problem)); };
-  File const file(path_);
+  File const& file = *file_;
   if (!file.open()) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
   std::uint64_t const size = file.size();
-  std::string const start = file.read(0, prefix_bytes + 8);
+  std::string const start = file.read(0, std::min<std::uint64_t>(prefix_bytes + 8, size));
   Reader prefix{.left = start};
   std::string problem;
   Hash const checksum = read_prefix(prefix, pack_magic, problem);
@@ -205,13 +213,15 @@ Pack::Pack(std::string path) : path_(std::move(path)) {
 std::optional<KernelRecord> Pack::find(Hash const& key) const {
   auto const at = std::lower_bound(index_.begin(), index_.end(), key, [](Entry const& entry, Hash const& k) { return entry.key < k; });
   if (at == index_.end() || at->key != key) return std::nullopt;
-  File const file(path_);
-  std::string problem = "cannot be opened any more";
-  std::optional<KernelRecord> record;
-  if (file.open()) record = from_bytes(file.read(at->offset, at->length), problem);
+  std::string problem;
+  std::optional<KernelRecord> record = from_bytes(file_->read(at->offset, at->length), problem);
   if (record && record->key != key) problem = "is damaged";
-  if (!problem.empty()) throw Error(fmt::format("pack {}: the kernel {} {}", path_, hex(key), problem));
-  return record;
+  if (problem.empty()) return record;
+  if (file_->changed())
+    problem =
+        "is gone: the file was written over after it was opened; a new pack is to be written aside and renamed, as `myriad pack build` "
+        "does";
+  throw Error(fmt::format("pack {}: the kernel {} {}", path_, hex(key), problem));
 }
 
 void Pack::write(std::string const& path, std::vector<KernelRecord> records) {

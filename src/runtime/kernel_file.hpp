@@ -2,6 +2,7 @@
 /// Compiled kernels as bytes: a file of the cache holds one, a pack many.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,10 @@ std::optional<std::string> read_file(std::string const& path);
 /// Writes a temporary file beside `path` and renames it, so that a reader sees all or nothing. Returns what went wrong, empty if nothing.
 std::string write_file(std::string const& path, std::string_view bytes, unsigned mode);
 
-/// A file of many records with an index.
+class File;  ///< that is open for reading
+
+/// A file of many records with an index. It stays open, so that a pack keeps its kernels when another file takes its name. Nothing is
+/// mapped: a file that is cut short under its reader is an error, not a signal.
 class Pack {
  public:
   /// Reads the index. Throws Error where the file is no pack or is damaged.
@@ -44,10 +48,11 @@ class Pack {
   [[nodiscard]] std::string const& compiler() const noexcept { return compiler_; }
   [[nodiscard]] std::size_t size() const noexcept { return index_.size(); }
 
-  /// The kernel with this key; nothing where it is not there. Throws Error where the record is damaged. Any thread.
+  /// The kernel with this key; nothing where it is not there. Throws Error where the record is damaged, or no longer there
+  /// because the file was written over. Any thread.
   [[nodiscard]] std::optional<KernelRecord> find(Hash const& key) const;
 
-  /// Writes records, all of one compiler, as a pack.
+  /// Writes records, all of one compiler, as a pack, aside and renamed as write_file does: who has the old one open is not disturbed.
   static void write(std::string const& path, std::vector<KernelRecord> records);
 
  private:
@@ -57,6 +62,7 @@ class Pack {
     std::uint64_t length;
   };
   std::string path_;
+  std::shared_ptr<File const> file_;
   std::string compiler_;
   std::vector<Entry> index_;  ///< sorted by key
 };

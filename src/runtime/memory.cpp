@@ -7,7 +7,6 @@
 #include <new>
 
 #include "myriad/error.hpp"
-#include "runtime/messages.hpp"
 #include "runtime/queue_state.hpp"
 
 namespace myriad::detail {
@@ -56,16 +55,7 @@ Memory::~Memory() {
   } else if (kind_ == Kind::device) {
     owner_->free(address(data_), of_graph_);
   } else {
-    try {
-      driver::Api const& cu = driver::api();
-      driver::CurrentContext const current(owner_->context->handle());
-      driver::OutsideCapture const outside_capture;
-      // Copies may still be under way.
-      if (!owner_->capturing()) cu.cuStreamSynchronize(owner_->stream);
-      driver::check(cu.cuMemFreeHost(data_), "cuMemFreeHost");
-    } catch (std::exception const& error) {
-      gpu::message(error.what());
-    }
+    owner_->free_pinned(data_);
   }
 }
 

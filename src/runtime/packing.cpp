@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -18,6 +19,24 @@ constexpr std::int64_t bytes_per_piece = std::int64_t{1} << 19;  ///< that a thr
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// memcpy; runs as short as those of tiny matrices are copied here and not by a call. The last piece may overlap the one before.
+void copy_bytes(char* to, char const* from, std::size_t bytes) {
+  if (bytes > 256) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    for (std::size_t k = 0; k + 16 < bytes; k += 16) std::memcpy(to + k, from + k, 16);
+    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  } else if (bytes >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
+  } else if (bytes >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + bytes - 4, from + bytes - 4, 4);
+  } else {
+    for (std::size_t k = 0; k < bytes; ++k) to[k] = from[k];
+  }
+}
+
 /// Copies `count` elements of so many bytes from one place to another, with strides in elements.
 template <std::int64_t Bytes>
 void copy_elements(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride, std::int64_t count) {
@@ -25,7 +44,7 @@ void copy_elements(char* to, std::int64_t to_stride, char const* from, std::int6
 }
 void copy_run(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride, std::int64_t count, std::int64_t bytes) {
   if (to_stride == 1 && from_stride == 1)
-    std::memcpy(to, from, static_cast<std::size_t>(count * bytes));
+    copy_bytes(to, from, static_cast<std::size_t>(count * bytes));
   else if (bytes == 4)
     copy_elements<4>(to, to_stride, from, from_stride, count);
   else if (bytes == 8)
@@ -153,10 +172,16 @@ Box Packing::box_of_chunk(std::int64_t count) const noexcept {
   return box;
 }
 
+/// Merged already, without the sorting, since there is one for each matrix.
 Box Packing::box_of_matrix(std::int64_t b) const noexcept {
   Batch<char> const& a = operand_.batch;
-  std::int64_t const m = a.rows_of(b), n = a.cols_of(b);
-  return {Axis{m, a.row_stride_of(b), by_rows_ ? n : 1}, Axis{n, a.col_stride_of(b), by_rows_ ? 1 : m}, Axis{}};
+  Axis inner{a.rows_of(b), a.row_stride_of(b), 1}, outer{a.cols_of(b), a.col_stride_of(b), 1};
+  if (by_rows_) std::swap(inner, outer);
+  outer.packed = inner.size;
+  if (inner.size == 1) return {outer, Axis{}, Axis{}};
+  if (outer.size > 1 && outer.host != inner.host * inner.size) return {inner, outer, Axis{}};
+  inner.size *= outer.size;
+  return {inner, Axis{}, Axis{}};
 }
 
 Batch<char> Packing::packed(std::int64_t count, char* at) const noexcept {
@@ -208,6 +233,15 @@ void Packing::move_elements(int threads, std::int64_t first, std::int64_t count,
     copy_box<Packs>(threads, merged(box_of_chunk(count)), host(first), packed, bytes);
     return;
   }
+  if (kind_ == Kind::each && !operand_.batch.row_strides && !operand_.batch.col_strides) {
+    // All alike: what is known of one need not be worked out for each.
+    Box const box = box_of_matrix(first);
+    std::int64_t const size = elements_of(first) * bytes;
+    parallel_for(threads, count, std::max<std::int64_t>(bytes_per_piece / size, 1), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) copy_box<Packs>(box, host(first + k), packed + k * size, bytes);
+    });
+    return;
+  }
   std::vector<std::int64_t> starts(static_cast<std::size_t>(count) + 1);
   for (std::int64_t k = 0; k < count; ++k)
     starts[static_cast<std::size_t>(k) + 1] = starts[static_cast<std::size_t>(k)] + elements_of(first + k) * bytes;
@@ -215,7 +249,7 @@ void Packing::move_elements(int threads, std::int64_t first, std::int64_t count,
   parallel_for(threads, count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k)
       if (elements_of(first + k) > 0)
-        copy_box<Packs>(merged(box_of_matrix(first + k)), host(first + k), packed + starts[static_cast<std::size_t>(k)], bytes);
+        copy_box<Packs>(box_of_matrix(first + k), host(first + k), packed + starts[static_cast<std::size_t>(k)], bytes);
   });
 }
 

@@ -7,7 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
@@ -47,6 +51,17 @@ Backend chosen_backend(QueueOptions const& options) {
 
 bool is_default_stream(void* stream) { return stream == legacy_stream() || stream == per_thread_stream(); }
 
+/// What Queue::State::end keeps. Never destroyed: at the end of the process the driver may go first.
+struct Kept {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<QueueAccess::State>> states;
+
+  static Kept& instance() {
+    static auto* const kept = new Kept;
+    return *kept;
+  }
+};
+
 }  // namespace
 
 Queue::State::~State() {
@@ -55,14 +70,43 @@ Queue::State::~State() {
     driver::Api const& cu = driver::api();
     driver::CurrentContext const current(context->handle());
     driver::OutsideCapture const outside_capture;
-    if (pool) free_postponed();
-    if (owns_stream && stream) {
-      if (!capturing()) cu.cuStreamSynchronize(stream);
-      cu.cuStreamDestroy_v2(stream);
-    }
+    free_postponed();
+    if ((owns_stream || !postponed_pinned_.empty()) && !capturing()) cu.cuStreamSynchronize(stream);
+    free_postponed_pinned();
+    if (owns_stream) cu.cuStreamDestroy_v2(stream);
     if (pool) cu.cuMemPoolDestroy(pool);
   } catch (std::exception const& error) {
     // At the end of the process the driver may be gone already.
+    gpu::message(error.what());
+  }
+}
+
+void Queue::State::end(State* state) noexcept {
+  std::unique_ptr<State> owned(state);
+  if (!owned->context) return;
+  try {
+    bool const has_something = owned->owns_stream || !owned->postponed_.empty() || !owned->postponed_pinned_.empty();
+    if (has_something && owned->capturing()) {
+      Kept& kept = Kept::instance();
+      std::scoped_lock const lock(kept.mutex);
+      kept.states.push_back(std::move(owned));
+      return;
+    }
+  } catch (std::exception const& error) {
+    gpu::message(error.what());
+  }
+  owned.reset();
+  end_kept();
+}
+
+void Queue::State::end_kept() noexcept {
+  try {
+    Kept& kept = Kept::instance();
+    std::scoped_lock const lock(kept.mutex);
+    for (std::unique_ptr<State>& state : kept.states)
+      if (state && !state->capturing()) state.reset();
+    std::erase(kept.states, nullptr);
+  } catch (std::exception const& error) {
     gpu::message(error.what());
   }
 }
@@ -93,23 +137,63 @@ void Queue::State::free(driver::Address address, bool of_graph) noexcept {
       postponed_.push_back(address);
       return;
     }
+    free_postponed();
     driver::check(driver::api().cuMemFreeAsync(address, stream), "cuMemFreeAsync");
   } catch (std::exception const& error) {
     gpu::message(error.what());
   }
 }
 
-void Queue::State::free_postponed() {
-  if (postponed_.empty() || capturing()) return;
-  for (driver::Address const address : postponed_) driver::check(driver::api().cuMemFreeAsync(address, stream), "cuMemFreeAsync");
-  postponed_.clear();
+void Queue::State::free_pinned(void* memory) noexcept {
+  try {
+    driver::CurrentContext const current(context->handle());
+    driver::OutsideCapture const outside_capture;
+    postponed_pinned_.push_back(memory);
+    if (capturing()) return;
+    driver::api().cuStreamSynchronize(stream);  // copies may still be under way
+    free_postponed_pinned();
+  } catch (std::exception const& error) {
+    gpu::message(error.what());
+  }
+}
+
+/// Each is tried once: what the driver refuses is lost, and the queue stays usable.
+void Queue::State::free_postponed() noexcept {
+  try {
+    if (postponed_.empty() || capturing()) return;
+    for (driver::Address const address : std::exchange(postponed_, {}))
+      if (auto const result = driver::api().cuMemFreeAsync(address, stream); result != driver::Result::success)
+        gpu::message(fmt::format("cuMemFreeAsync: {}", driver::describe(result)));
+  } catch (std::exception const& error) {
+    gpu::message(error.what());
+  }
+}
+
+/// The same, where nothing is under way.
+void Queue::State::free_postponed_pinned() noexcept {
+  try {
+    for (void* const memory : std::exchange(postponed_pinned_, {}))
+      if (auto const result = driver::api().cuMemFreeHost(memory); result != driver::Result::success)
+        gpu::message(fmt::format("cuMemFreeHost: {}", driver::describe(result)));
+  } catch (std::exception const& error) {
+    gpu::message(error.what());
+  }
+}
+
+void Queue::State::wait() {
+  driver::CurrentContext const current(context->handle());
+  // The driver would end the capture with an error.
+  if (capturing()) throw Error("Queue: wait() while the stream is being captured");
+  free_postponed();
+  driver::check(driver::api().cuStreamSynchronize(stream), "cuStreamSynchronize", "work on the queue");
+  free_postponed_pinned();
 }
 
 Queue::Queue(QueueOptions options) {
   if (options.threads < 0) throw BadArgument("Queue", 1, "threads", fmt::format("is negative: {}", options.threads));
   limit_simd_targets();
   Backend const backend = chosen_backend(options);
-  state_ = std::make_shared<State>();
+  state_ = std::shared_ptr<State>(new State, &State::end);
   State& state = *state_;
   state.backend = backend;
   state.threads = options.threads > 0 ? options.threads : threads_from_environment();
@@ -120,6 +204,7 @@ Queue::Queue(QueueOptions options) {
   }
 
   if (std::string const problem = gpu_problem(); !problem.empty()) throw Unavailable(fmt::format("Queue: no GPU can be used: {}", problem));
+  State::end_kept();
   state.context = &gpu::Context::of(options.device);
   driver::Api const& cu = driver::api();
   driver::CurrentContext const current(state.context->handle());
@@ -147,12 +232,7 @@ Queue::Queue(Queue&&) noexcept = default;
 Queue& Queue::operator=(Queue&&) noexcept = default;
 
 void Queue::wait() {
-  State const& state = *state_;
-  if (state.backend == Backend::cpu) return;
-  driver::CurrentContext const current(state.context->handle());
-  // The driver would end the capture with an error.
-  if (state.capturing()) throw Error("Queue: wait() while the stream is being captured");
-  driver::check(driver::api().cuStreamSynchronize(state.stream), "cuStreamSynchronize", "work on the queue");
+  if (state_->backend == Backend::gpu) state_->wait();
 }
 
 Backend Queue::backend() const noexcept { return state_->backend; }

@@ -29,13 +29,24 @@ struct Queue::State {
   /// Device memory in stream order; 0 for 0 bytes. Taken while the stream is captured it belongs to the graph, and has to be given back in
   /// the same capture.
   [[nodiscard]] gpu::driver::Address allocate(std::int64_t bytes);
-  /// Memory that was taken before a capture is given back after it.
+  /// Memory that was taken before a capture is given back after it: when the queue next takes or gives back memory, waits or goes.
   void free(gpu::driver::Address address, bool of_graph) noexcept;
+  /// Pinned memory, once the work that uses it is done; during a capture, which allows no waiting, when the queue next waits.
+  void free_pinned(void* memory) noexcept;
+
+  void wait();
+
+  /// Destroys a queue that nobody owns any more. Whose stream is captured just then is kept, until a queue is next made or goes after the
+  /// end of that capture: neither its memory can be given back before nor its own stream destroyed.
+  static void end(State* state) noexcept;
+  static void end_kept() noexcept;
 
  private:
-  void free_postponed();
+  void free_postponed() noexcept;
+  void free_postponed_pinned() noexcept;
 
   std::vector<gpu::driver::Address> postponed_;
+  std::vector<void*> postponed_pinned_;
 };
 
 /// The way in for the library itself.

@@ -341,6 +341,7 @@ FAKE Result cuMemFreeAsync(Address address, StreamHandle stream) {
     std::scoped_lock const lock(mutex);
     if (!allocations.contains(address)) return misuse(Result::invalid_value);
   }
+  if (Result const result = take(fake.fail_free); result != Result::success) return result;
   --fake.live_allocations;
   enqueue(stream, [address] { give_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address))); });
   return Result::success;

@@ -34,6 +34,7 @@ struct FakeCuda {
   // What the next call of a kind returns, once; 0 for success
   std::atomic<int> fail_launch{0};
   std::atomic<int> fail_allocation{0};
+  std::atomic<int> fail_free{0};
   std::atomic<int> fail_wait{0};
   std::atomic<int> fail_module{0};
   std::atomic<int> fail_copy{0};

@@ -149,6 +149,79 @@ TEST_F(OnFake, IsLegalInACapture) {
   EXPECT_EQ(fake->live_allocations, live);  // the one before has gone, the new one has come
 }
 
+TEST_F(OnFake, GivesBackAfterACaptureWhatWentInIt) {
+  auto const go_in_a_capture = [&](auto& memory) {
+    fake->capturing = true;
+    memory = {};
+    fake->capturing = false;
+  };
+  // The memory goes back with the next thing that the queue does, whatever that is.
+  DeviceArray<double> array(*queue, 10), other(*queue, 10);
+  go_in_a_capture(array);
+  EXPECT_EQ(fake->live_allocations, 2);
+  queue->wait();
+  EXPECT_EQ(fake->live_allocations, 1);
+  array = DeviceArray<double>(*queue, 10);
+  go_in_a_capture(array);
+  other = {};
+  EXPECT_EQ(fake->live_allocations, 0);
+  // Pinned memory waits for copies that are under way, which a capture does not allow.
+  PinnedArray<double> pinned(*queue, 10), more(*queue, 10);
+  go_in_a_capture(pinned);
+  EXPECT_EQ(fake->live_pinned, 2);
+  queue->wait();
+  EXPECT_EQ(fake->live_pinned, 1);
+  go_in_a_capture(more);
+  EXPECT_EQ(fake->live_pinned, 1);
+  pinned = PinnedArray<double>(*queue, 10);
+  pinned = {};
+  EXPECT_EQ(fake->live_pinned, 0);
+  // Many captures do not heap up memory.
+  fake->peak_device_bytes = 0;
+  for (int i = 0; i < 100; ++i) {
+    array = DeviceArray<double>(*queue, 1000);
+    go_in_a_capture(array);
+  }
+  EXPECT_LE(fake->peak_device_bytes, 2 * 8000);
+}
+
+TEST_F(OnFake, KeepsAQueueThatGoesWhileItIsCaptured) {
+  for (void* const stream : {static_cast<void*>(nullptr), legacy_stream()}) {
+    {
+      Queue other({.backend = Backend::gpu, .stream = stream});
+      DeviceArray<double> const array(other, 10);
+      PinnedArray<double> const pinned(other, 10);
+      fake->capturing = true;
+    }
+    // Neither memory nor stream may go now. It is the same while another queue comes.
+    { Queue const during({.stream = legacy_stream()}); }
+    EXPECT_EQ(fake->live_allocations, 1);
+    EXPECT_EQ(fake->live_pinned, 1);
+    EXPECT_EQ(fake->live_pools, 2);
+    EXPECT_EQ(fake->live_streams, stream ? 1 : 2);
+    fake->capturing = false;
+    Queue const after({.stream = legacy_stream()});
+    EXPECT_EQ(fake->live_allocations, 0);
+    EXPECT_EQ(fake->live_pinned, 0);
+    EXPECT_EQ(fake->live_pools, 2);
+    EXPECT_EQ(fake->live_streams, 1);
+  }
+}
+
+TEST_F(OnFake, IsNotDisturbedByMemoryThatCannotBeGivenBack) {
+  DeviceArray<double> a(*queue, 10), b(*queue, 10), c(*queue, 10);
+  auto const refused = reinterpret_cast<driver::Address>(a.data());
+  fake->capturing = true;
+  a = {}, b = {}, c = {};
+  fake->capturing = false;
+  fake->fail_free = 1;
+  { DeviceArray<double> const next(*queue, 10); }
+  EXPECT_EQ(fake->live_allocations, 1);  // the one that the driver refused is lost
+  EXPECT_EQ(fake->misuses, 0);           // and none is given back twice
+  driver::CurrentContext const current(context_of(*queue).handle());
+  (void)driver::api().cuMemFreeAsync(refused, stream_of(*queue));
+}
+
 TEST_F(OnFake, TakesTheCallersStream) {
   {
     Queue other({.stream = legacy_stream()});
@@ -279,6 +352,50 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   EXPECT_THROW(getrf<double>(q, a, unreadable<int>(3, 1, 0x6000), info), BadArgument);
   double* const plain = reinterpret_cast<double*>(0x10000);
   EXPECT_THROW(gemm<double>(q, 1, batch(plain, 4, 4, {.count = 3}), b, 0, batch(plain + 8, 4, 4, {.count = 3})), BadArgument);  // overlap
+}
+
+/// A batch of the GPU's that is `bytes` away from where CUDA would put it.
+template <typename T>
+Batch<T> moved_by(std::uintptr_t bytes, std::uintptr_t place, std::int64_t cols = 4) {
+  return batch(reinterpret_cast<T*>(place + bytes), 4, cols, {.count = 3});
+}
+
+TEST_F(OnFake, RefusesComplexMatricesThatLieAtHalfAnElement) {
+  using Z = std::complex<double>;
+  using C = std::complex<float>;
+  Queue& q = *queue;
+  auto* const info = reinterpret_cast<int*>(0x70000);
+  auto const pivots = vectors(reinterpret_cast<int*>(0x60000), 4, 3);
+  auto const error_of = [](auto&& call) {
+    try {
+      call();
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  auto const refused = [&](std::string const& argument, auto&& call) {
+    std::string const error = error_of(call);
+    EXPECT_NE(error.find("argument " + argument), std::string::npos) << error;
+    EXPECT_NE(error.find(", which is no multiple of "), std::string::npos) << error;
+  };
+  Batch<Z> const a = moved_by<Z>(0, 0x10000), x = moved_by<Z>(0, 0x30000, 1);
+  refused("3 (a)", [&] { getrf<Z>(q, moved_by<Z>(8, 0x10000), pivots, info); });
+  refused("3 (a)", [&] { getrf<C>(q, moved_by<C>(4, 0x10000), pivots, info); });
+  refused("5 (b)", [&] { solve<Z>(q, a, moved_by<Z>(8, 0x20000, 1), x, info); });
+  refused("7 (x)", [&] { solve<Z>(q, a, moved_by<Z>(0, 0x20000, 1), moved_by<Z>(8, 0x30000, 1), info); });
+  refused("3 (a)", [&] { potrf<Z>(q, Uplo::lower, moved_by<Z>(8, 0x10000), info); });
+  refused("5 (tau)", [&] { geqrf<Z>(q, a, moved_by<Z>(8, 0x30000, 1)); });
+  refused("4 (det)", [&] { det<Z>(q, a, reinterpret_cast<Z*>(0x30008)); });
+  refused("4 (sign)", [&] { logdet<Z>(q, a, reinterpret_cast<Z*>(0x30008), reinterpret_cast<double*>(0x40008)); });
+  Batch<Z> view = moved_by<Z>(8, 0x10000);
+  refused("2 (a)", [&] { inverse<Z>(q, transposed(block(view, 1, 1, 2, 2)), moved_by<Z>(0, 0x30000, 4), info); });
+  // Half an element of Complex<double> is a whole one of double or Complex<float>. What has no element has no address, and behind pointers
+  // the host does not look.
+  EXPECT_NE(error_of([&] { getrf<double>(q, moved_by<double>(8, 0x10000), pivots, info); }).find(" is in no pack"), std::string::npos);
+  EXPECT_NE(error_of([&] { getrf<C>(q, moved_by<C>(8, 0x10000), pivots, info); }).find(" is in no pack"), std::string::npos);
+  EXPECT_NE(error_of([&] { getrf<Z>(q, unreadable<Z>(4, 4, 0x1008), pivots, info); }).find(" is in no pack"), std::string::npos);
+  EXPECT_EQ(error_of([&] { getrf<Z>(q, batch(reinterpret_cast<Z*>(4), 0, 0, {.count = 3}), pivots, nullptr); }), "");
 }
 
 TEST_F(OnFake, WarmLaunchCostsLittle) {

@@ -358,6 +358,53 @@ TEST(Pack, HoldsKernels) {
   EXPECT_NE(error_of([] { (void)Pack("/nonexistent.pack"); }).find("/nonexistent.pack cannot be opened"), std::string::npos);
 }
 
+TEST(Pack, KeepsItsKernelsWhenItsFileIsReplaced) {
+  test::TemporaryFolder const folder;
+  std::string const path = (folder.path() / "some.pack").string();
+  KernelRecord const record = example_record();
+  KernelRecord other = record;
+  other.key = sha256("another key");
+  other.cubin = "another";
+  Pack::write(path, {record});
+  Pack const pack(path);
+  Pack::write(path, {other});
+  Pack const replaced(path);
+  auto const expect_found = [](Pack const& in, KernelRecord const& expected) {
+    auto const found = in.find(expected.key);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(same(*found, expected));
+  };
+  expect_found(pack, record);
+  expect_found(replaced, other);
+  EXPECT_FALSE(pack.find(other.key));
+  fs::remove(path);
+  expect_found(pack, record);
+  expect_found(replaced, other);
+}
+
+TEST(Pack, SaysThatItsFileWasWrittenOver) {
+  test::TemporaryFolder const folder;
+  std::string const path = (folder.path() / "some.pack").string(), elsewhere = (folder.path() / "other.pack").string();
+  KernelRecord const record = example_record();
+  KernelRecord other = record;
+  other.key = sha256("another key");
+  other.cubin += "longer";
+  Pack::write(path, {record});
+  Pack::write(elsewhere, {other});
+  Pack const pack(path);
+  std::string const good = test::text_of(path);
+  auto const error_with = [&](std::string const& text) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+    return error_of([&] { (void)pack.find(record.key); });
+  };
+  for (std::string const& text : {std::string(), good.substr(0, good.size() - 1), test::text_of(elsewhere)}) {
+    std::string const error = error_with(text);
+    EXPECT_NE(error.find("pack " + path + ": the kernel " + hex(record.key) + " is gone: the file was written over"), std::string::npos)
+        << error;
+  }
+  EXPECT_EQ(error_with(good), "");  // what passes its checksum is what was there
+}
+
 TEST(KernelStore, NeedsNoCompilerWithAPack) {
   SKIP_WITHOUT_NVRTC();
   test::TemporaryFolder const folder;
