@@ -87,7 +87,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesA
     if (C.matrices == 1 && (of_c.rows_of(first) == 0 || of_c.cols_of(first) == 0)) continue;
     if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);
     // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
-    Index const depth = args.depth == 0 || q >= active ? 0 : C.exact() ? args.depth : args.a.cols_of(first + q);
+    Index const depth = args.depth == 0 || q >= active ? 0 : args.a.col_sizes ? args.a.cols_of(first + q) : args.depth;
     Index const most = C.matrices == 1 ? depth : args.depth;  // of the block
 
     GemmSums<T, C> sums(thread_index() % C.lanes());

@@ -11,9 +11,10 @@ namespace myriad {
 
 /// Products of m-by-k and k-by-n matrices; `interleaved` where one of the batches is. The layouts are left as packed columns.
 ///
-/// Not tuned: lanes hold as many elements of C as registers allow without spills, about as many rows as columns, and blocks are as small as
-/// copies of 16 bytes and two warps want.
+/// Not tuned: lanes hold up to 16 or 32 elements of C, about as many rows as columns, so that registers hardly spill, and blocks are as
+/// small as copies of 16 bytes and two warps want.
 constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t k, bool interleaved) {
+  constexpr int most_bytes = 88 * 1024;  // of a block, where GPUs have 99 KiB, and other layouts take a little more
   std::int64_t const largest = interleaved ? 32 : 64;
   // Matrices of up to 32 are a tile, larger ones are divided evenly.
   auto const side = [&](std::int64_t size) {
@@ -34,7 +35,7 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
               .a = packed,
               .b = packed,
               .c = packed};
-  int const most_held = (t.m * t.n > 512 && (whole || interleaved) ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
+  int const most_held = (interleaved || (t.m * t.n > 512 && whole) ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
   int const least_matrices = std::max(whole ? 16 / element_bytes : 1, gpu::matrices_of_block(1, interleaved, element_bytes));
   for (;;) {
     int const rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
@@ -44,11 +45,17 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
     if (rows * columns <= most_held && (fits || rows * columns == 1)) break;
     (rows >= columns ? t.row_lanes : t.column_lanes) *= 2;
   }
-  // As many blocks as shared memory admits (227 KiB, 1 of them the driver's in each block), but not so many that sums, the next operands
-  // and 48 registers for addresses do not fit.
+  // Many interleaved matrices to a block: fewer terms at a time, and then fewer matrices.
+  if (interleaved && whole && GemmTilesMemory(element_bytes, t).bytes > most_bytes) {
+    t.extent = Extent::part;
+    t.k = std::min(t.k, 16);
+  }
+  while (interleaved && GemmTilesMemory(element_bytes, t).bytes > most_bytes) t.matrices /= 2;
+  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
+  // that sums, the next operands and 48 registers for addresses do not fit.
   int const words = element_bytes / 4, rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
   int const registers = words * (rows * columns + 2 * (rows + columns)) + 48;
-  int const by_memory = 232448 / (GemmTilesMemory(element_bytes, t).bytes + 1024);
+  int const by_memory = 233472 / (GemmTilesMemory(element_bytes, t).bytes + 1024);
   t.blocks_per_sm = std::clamp(std::min(by_memory, 65536 / (t.threads() * registers)), 1, 32);
   return t;
 }

@@ -20,11 +20,13 @@ KernelSource source(std::string_view routine, Dtype dtype, RefineTiny const& c) 
           .options = {"-default-device", "--fmad=false"}};
 }
 
+/// `tiles` of every matrix.
 template <typename T, typename Arguments>
-void run(Queue& queue, std::string_view routine, RefineTiny const& c, std::int64_t shared_bytes, Arguments const& args) {
+void run(Queue& queue, std::string_view routine, RefineTiny const& c, std::int64_t shared_bytes, Arguments const& args,
+         std::int64_t tiles = 1) {
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(routine), dtype_of<T>, c), [&] { return source(routine, dtype_of<T>, c); });
-  launch(queue, kernel, {.blocks = (args.a.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = shared_bytes},
-         args);
+  launch(queue, kernel,
+         {.blocks = (args.a.count + c.matrices - 1) / c.matrices * tiles, .threads = c.threads(), .shared_bytes = shared_bytes}, args);
 }
 
 /// As planned, for matrices in this layout.
@@ -41,7 +43,7 @@ RefineTiny plan(simt::Matrices<T> const& a, std::int64_t columns) {
 template <typename T>
 void geequ(Queue& queue, GeequTask<T> const& task) {
   if (task.a.count == 0) return;
-  require_tiny("geequ", task.a.rows, task.a.cols);
+  if (!task.a.empty()) require_tiny("geequ", task.a.rows, task.a.cols);
   GeequTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a),
                                                   .r = matrices_of(task.r),
                                                   .c = matrices_of(task.c),
@@ -59,13 +61,13 @@ void laqge(Queue& queue, LaqgeTask<T> const& task) {
   LaqgeTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a), .r = matrices_of(task.r), .c = matrices_of(task.c)};
   RefineTiny c = plan(args.a, 0);
   if (task.a.rows > c.m || task.a.cols > c.n) c.a = layout_of_part(c.a);
-  run<T>(queue, "laqge", c, LaqgeTinyMemory(sizeof(T), c).bytes, args);
+  run<T>(queue, "laqge", c, LaqgeTinyMemory(sizeof(T), c).bytes, args, ((args.a.rows + c.m - 1) / c.m) * ((args.a.cols + c.n - 1) / c.n));
 }
 
 template <typename T>
 void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
   if (task.berr.empty()) return;
-  require_tiny("backward_error", task.a.rows, task.a.cols);
+  if (task.a.rows > 0) require_tiny("backward_error", task.a.rows, task.a.cols);
   BackwardErrorTinyArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .x = matrices_of(task.x), .b = matrices_of(task.b), .berr = matrices_of(task.berr), .columns = task.x.cols};
   RefineTiny c = plan(args.a, args.columns);

@@ -62,14 +62,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) geequ_tiny(GeequTinyArguments<T> co
     a.template load<C.a>(args.a, first, active);
     wait_copies();
     sync_block();
-    for (int i = lane; i < m; i += C.lanes) {
+    for (int i = lane; i < m && n > 0; i += C.lanes) {
       R size = 0;
       for (int j = 0; j < n; ++j) size = larger_or_nan(size, magnitude(a.at(q, i, j)));
       rows[i] = size;
     }
     sync_block();
     Scalings<R> const of_rows(rows, n > 0 ? m : 0);
-    for (int j = lane; j < n; j += C.lanes) {
+    for (int j = lane; j < n && m > 0; j += C.lanes) {
       R size = 0;
       for (int i = 0; i < m; ++i) size = larger_or_nan(size, magnitude(a.at(q, i, j)) * balancing_power(rows[i]));
       columns[j] = size;
@@ -99,27 +99,27 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) laqge_tiny(LaqgeTinyArguments<T> co
   int const q = thread_index() / C.lanes;
   int const lane = thread_index() % C.lanes;
 
-  for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
+  Index const down = (args.a.rows + C.m - 1) / C.m, tiles = down * ((args.a.cols + C.n - 1) / C.n);
+  Index const all = (args.a.count + C.matrices - 1) / C.matrices * tiles;
+  for (Index at = block_index(); at < all; at += block_count()) {
+    Index const first = at / tiles * C.matrices, i0 = at % tiles % down * C.m, j0 = at % tiles / down * C.n;
     int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
     Index const b = first + q;
-    for (Index j0 = 0; j0 < args.a.cols; j0 += C.n)
-      for (Index i0 = 0; i0 < args.a.rows; i0 += C.m) {
-        Matrices<T> const tile = args.a.part(i0, C.m, j0, C.n);
-        int const m = q < active ? tile.rows_of(b) : 0, n = q < active ? tile.cols_of(b) : 0;
-        a.template load<C.a>(tile.as_const(), first, active);
-        wait_copies();
-        sync_block();
-        for (int i = lane; i < m; i += C.lanes) {
-          R const r = args.r.given() ? *args.r.at(b, static_cast<int>(i0) + i, 0) : R(1);
-          for (int j = 0; j < n; ++j) {
-            R const c = args.c.given() ? *args.c.at(b, static_cast<int>(j0) + j, 0) : R(1);
-            a.at(q, i, j) = (r * c) * a.at(q, i, j);
-          }
-        }
-        sync_block();
-        a.template store<C.a>(tile, first, active);
-        sync_block();
+    Matrices<T> const tile = args.a.part(i0, C.m, j0, C.n);
+    int const m = q < active ? tile.rows_of(b) : 0, n = q < active ? tile.cols_of(b) : 0;
+    a.template load<C.a>(tile.as_const(), first, active);
+    wait_copies();
+    sync_block();
+    for (int i = lane; i < m; i += C.lanes) {
+      R const r = args.r.given() ? *args.r.at(b, static_cast<int>(i0) + i, 0) : R(1);
+      for (int j = 0; j < n; ++j) {
+        R const c = args.c.given() ? *args.c.at(b, static_cast<int>(j0) + j, 0) : R(1);
+        a.at(q, i, j) = (r * c) * a.at(q, i, j);
       }
+    }
+    sync_block();
+    a.template store<C.a>(tile, first, active);
+    if (at + block_count() < all) sync_block();
   }
 }
 

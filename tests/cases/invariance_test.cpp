@@ -88,7 +88,7 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
 TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
   if (!on_gpu()) GTEST_SKIP() << "on the CPU layouts have algorithms of their own";
   unsigned i = 0;
-  for (std::int64_t const n : {3, 8, 13, 32}) {
+  for (std::int64_t const n : {3, 8, 13, 32, 40}) {
     Problem p = problem(n, 37, Layout::column_major);
     vary(routine(), p, i++);
     if (!has_kernel(p)) continue;
@@ -106,7 +106,7 @@ TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
   // of solve_positive_definite have as many parts as suit the kernel.
   if (on_gpu() && (routine().family == "qr" || routine().routine == "solve_positive_definite")) GTEST_SKIP() << "depends on the bounds";
   unsigned i = 0;
-  for (std::int64_t const n : {8, 20})
+  for (std::int64_t const n : {8, 20, 40})
     for (Layout const layout : {Layout::column_major, Layout::row_major_padded}) {
       Problem p = problem(n, 23, layout);
       vary(routine(), p, i++);
