@@ -59,11 +59,15 @@ T adjoint_element(T x) {
     return x;
 }
 
-template <typename T, CholeskyTiny c, bool ragged>
-void check(unsigned seed) {
-  constexpr int n = c.n;
-  constexpr std::int64_t count = 2 * c.matrices + 1;
-  constexpr bool from_factor = c.job == CholeskyJob::solve_by_factor || c.job == CholeskyJob::inverse;
+template <typename T>
+using CholeskyKernel = void (*)(CholeskyTinyArguments<gpu::DeviceElement<T>>);
+
+/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+template <typename T>
+void check(CholeskyTiny const& c, CholeskyKernel<T> kernel, bool ragged, unsigned seed) {
+  int const n = c.n;
+  std::int64_t const count = 2 * c.matrices + 1;
+  bool const from_factor = c.job == CholeskyJob::solve_by_factor || c.job == CholeskyJob::inverse;
   std::mt19937 random(seed);
   std::normal_distribution<Real<T>> normal;
   auto const number = [&] {
@@ -72,7 +76,7 @@ void check(unsigned seed) {
     else
       return normal(random);
   };
-  constexpr bool apart = c.job == CholeskyJob::solve;  // X is not B
+  bool const apart = c.job == CholeskyJob::solve;  // X is not B
   Stored<T> a(n, n, count, c.a), b(n, std::max(c.nrhs, 1), count, c.b), x(n, std::max(c.nrhs, 1), count, c.x);
   std::generate(b.memory.begin(), b.memory.end(), number);
   std::fill(a.memory.begin(), a.memory.end(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
@@ -116,7 +120,7 @@ void check(unsigned seed) {
                                                           .x = gpu::matrices_of(apart ? x.view : b.view),
                                                           .info = info.data(),
                                                           .nan_where_not_definite = apart};
-  simt::run(2, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, cholesky_tiny<gpu::DeviceElement<T>, c>, args);
+  simt::run(2, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, kernel, args);
 
   // Everything but the lower triangles has the bits that it had.
   std::vector<bool> lower(a.memory.size());
@@ -190,6 +194,11 @@ void check(unsigned seed) {
         ASSERT_EQ(std::imag(now(j, j)), 0);
       }
   }
+}
+
+template <typename T, CholeskyTiny c, bool ragged>
+void check(unsigned seed) {
+  check<T>(c, cholesky_tiny<gpu::DeviceElement<T>, c>, ragged, seed);
 }
 
 template <typename T, int n, int variant>

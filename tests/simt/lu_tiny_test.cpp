@@ -28,13 +28,15 @@ constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   return c;
 }
 
-template <typename T, int m, int n, int variant>
-void check() {
-  constexpr Layout layout = layouts[variant % 5];
-  constexpr LuTiny c = kernel<T>(m == n ? jobs[variant / 5 % 5] : LuJob::factor, m, n, layout);
-  constexpr int steps = m < n ? m : n;
-  constexpr std::int64_t count = 2 * c.matrices + 1;
-  std::mt19937 random(variant);
+template <typename T>
+using LuKernel = void (*)(LuTinyArguments<gpu::DeviceElement<T>>);
+
+/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+template <typename T>
+void check(LuTiny const& c, LuKernel<T> kernel, Layout layout, unsigned seed) {
+  int const m = c.m, n = c.n, steps = std::min(m, n);
+  std::int64_t const count = 2 * c.matrices + 1;
+  std::mt19937 random(seed);
   std::normal_distribution<Real<T>> normal;
   auto const number = [&] {
     if constexpr (is_complex<T>)
@@ -70,7 +72,7 @@ void check() {
                                                     .nan_where_singular = true,
                                                     .sign_or_det = nullptr,
                                                     .logabs = nullptr};
-  simt::run(2, c.threads(), LuTinyMemory(sizeof(T), c).bytes, lu_tiny<gpu::DeviceElement<T>, c>, args);
+  simt::run(2, c.threads(), LuTinyMemory(sizeof(T), c).bytes, kernel, args);
 
   Queue cpu({.backend = Backend::cpu, .threads = 1});
   std::vector<T> factors(static_cast<std::size_t>(m * n * count));
@@ -141,6 +143,13 @@ void check() {
       residual(inverted, [](int i, int j) { return T(i == j ? 1 : 0); });
     }
   }
+}
+
+template <typename T, int m, int n, int variant>
+void check() {
+  constexpr Layout layout = layouts[variant % 5];
+  constexpr LuTiny c = kernel<T>(m == n ? jobs[variant / 5 % 5] : LuJob::factor, m, n, layout);
+  check<T>(c, lu_tiny<gpu::DeviceElement<T>, c>, layout, variant);
 }
 
 /// Sizes on both sides of every change of the plan; jobs and layouts take turns.

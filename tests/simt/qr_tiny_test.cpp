@@ -95,13 +95,16 @@ struct Stored {
   }
 };
 
-template <typename T, int m, int n, int variant>
-void check(Real<T> scale = 1) {
-  constexpr Layout layout = layouts[variant % 5];
-  constexpr QrJob job = jobs[variant / 5 % 6];
-  constexpr QrTiny c = kernel<T>(job, m, n, layout);
-  constexpr std::int64_t count = 2 * c.matrices + 1;
-  std::mt19937 random(variant);
+template <typename T>
+using QrKernel = void (*)(QrTinyArguments<gpu::DeviceElement<T>>);
+
+/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+template <typename T>
+void check(QrTiny const& c, QrKernel<T> kernel, Layout layout, unsigned seed, Real<T> scale) {
+  int const m = c.m, n = c.n;
+  QrJob const job = c.job;
+  std::int64_t const count = 2 * c.matrices + 1;
+  std::mt19937 random(seed);
   std::normal_distribution<Real<T>> normal;
   auto const number = [&] {
     if constexpr (is_complex<T>)
@@ -110,9 +113,9 @@ void check(Real<T> scale = 1) {
       return normal(random);
   };
   // What is factored for a minimum norm is the conjugate transpose of A.
-  constexpr bool wide = job == QrJob::minimum_norm;
+  bool const wide = job == QrJob::minimum_norm;
   Stored<T> a(wide ? n : m, wide ? m : n, count, wide ? transposed(layout) : layout);
-  static_assert(!wide || m > n);
+  ASSERT_TRUE(!wide || m > n);
   Stored<T> b(m, std::max(c.columns, 1), count, layout);
   Stored<T> tau(std::max(c.reflectors, 1), 1, count,
                 c.tau == Layout::packed_columns ? Layout::packed_rows
@@ -130,7 +133,7 @@ void check(Real<T> scale = 1) {
     }
     *a.view.at(3 % count, 0, 0) = std::numeric_limits<Real<T>>::quiet_NaN();
   }
-  constexpr bool ragged = layout == Layout::rows;
+  bool const ragged = layout == Layout::rows;
   if (ragged) {
     for (std::int64_t q = 0; q < count; ++q) {
       std::int64_t const rows = q < 4 ? m : q * 7 % (m + 1);
@@ -162,7 +165,7 @@ void check(Real<T> scale = 1) {
                                                       .tau = gpu::matrices_of(tau.view),
                                                       .info = info.data(),
                                                       .keeps_a = false};
-    simt::run(2, c.threads(), QrTinyMemory(sizeof(T), c).bytes, qr_tiny<gpu::DeviceElement<T>, c>, args);
+    simt::run(2, c.threads(), QrTinyMemory(sizeof(T), c).bytes, kernel, args);
   };
   run();
 
@@ -272,6 +275,13 @@ void check(Real<T> scale = 1) {
       if (wide && q != 1) same(b, b_cpu, "X ", slack * 100);
     }
   }
+}
+
+template <typename T, int m, int n, int variant>
+void check(Real<T> scale = 1) {
+  constexpr Layout layout = layouts[variant % 5];
+  constexpr QrTiny c = kernel<T>(jobs[variant / 5 % 6], m, n, layout);
+  check<T>(c, qr_tiny<gpu::DeviceElement<T>, c>, layout, variant, scale);
 }
 
 constexpr bool is_wide(int variant) { return jobs[variant / 5 % 6] == QrJob::minimum_norm; }

@@ -35,53 +35,62 @@ void fill(std::vector<T>& memory, unsigned seed) {
   }
 }
 
-template <typename T, int n, int columns, Routine routine, int variant>
-void check() {
-  constexpr bool inverts = routine == Routine::getri;
-  constexpr bool factors = routine == Routine::getrs || routine == Routine::getrs_transposed || inverts;
-  constexpr int width = inverts ? n : columns;
-  constexpr Layout layout = layouts[variant % 5];
-  constexpr int lanes = n <= 2 ? 1 : n <= 8 ? 4 : 16;
-  constexpr TrsmTiny c = [] {
-    bool const transposed = routine == Routine::getrs_transposed;
-    Layout const flipped = layout == Layout::packed_columns ? Layout::packed_rows
-                           : layout == Layout::packed_rows  ? Layout::packed_columns
-                           : layout == Layout::columns      ? Layout::rows
-                           : layout == Layout::rows         ? Layout::columns
-                                                            : layout;
-    bool const partly = width > 2;
-    return TrsmTiny{.n = n,
-                    .nrhs = partly ? 2 : width,
-                    .lanes = lanes,
-                    .matrices = gpu::matrices_of_block(32 / lanes, layout == Layout::interleaved, sizeof(T)),
-                    .lower = routine == Routine::unit_upper            ? Triangle::unused
-                             : transposed || routine == Routine::lower ? Triangle::non_unit
-                                                                       : Triangle::unit,
-                    .upper = routine == Routine::lower                      ? Triangle::unused
-                             : transposed || routine == Routine::unit_upper ? Triangle::unit
-                                                                            : Triangle::non_unit,
-                    .interchange = !factors     ? Interchange::never
-                                   : transposed ? Interchange::after
-                                                : Interchange::before,
-                    .right = inverts ? RightSide::identity : RightSide::given,
-                    .a = transposed ? flipped : layout,
-                    .b = partly && layout == Layout::packed_columns ? Layout::columns
-                         : partly && layout == Layout::packed_rows  ? Layout::rows
-                                                                    : layout,
-                    .pivots = variant % 2 == 0 ? Layout::packed_columns : Layout::columns};
-  }();
-  constexpr std::int64_t count = 2 * c.matrices + 1;
+constexpr bool inverts(Routine routine) { return routine == Routine::getri; }
+constexpr bool uses_factors(Routine routine) {
+  return routine == Routine::getrs || routine == Routine::getrs_transposed || inverts(routine);
+}
+
+/// A kernel for B of `width` columns.
+template <typename T>
+constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int variant) {
+  int const lanes = n <= 2 ? 1 : n <= 8 ? 4 : 16;
+  bool const transposed = routine == Routine::getrs_transposed;
+  Layout const flipped = layout == Layout::packed_columns ? Layout::packed_rows
+                         : layout == Layout::packed_rows  ? Layout::packed_columns
+                         : layout == Layout::columns      ? Layout::rows
+                         : layout == Layout::rows         ? Layout::columns
+                                                          : layout;
+  bool const partly = width > 2;
+  return TrsmTiny{.n = n,
+                  .nrhs = partly ? 2 : width,
+                  .lanes = lanes,
+                  .matrices = gpu::matrices_of_block(32 / lanes, layout == Layout::interleaved, sizeof(T)),
+                  .lower = routine == Routine::unit_upper            ? Triangle::unused
+                           : transposed || routine == Routine::lower ? Triangle::non_unit
+                                                                     : Triangle::unit,
+                  .upper = routine == Routine::lower                      ? Triangle::unused
+                           : transposed || routine == Routine::unit_upper ? Triangle::unit
+                                                                          : Triangle::non_unit,
+                  .interchange = !uses_factors(routine) ? Interchange::never
+                                 : transposed           ? Interchange::after
+                                                        : Interchange::before,
+                  .right = inverts(routine) ? RightSide::identity : RightSide::given,
+                  .a = transposed ? flipped : layout,
+                  .b = partly && layout == Layout::packed_columns ? Layout::columns
+                       : partly && layout == Layout::packed_rows  ? Layout::rows
+                                                                  : layout,
+                  .pivots = variant % 2 == 0 ? Layout::packed_columns : Layout::columns};
+}
+
+template <typename T>
+using TrsmKernel = void (*)(TrsmTinyArguments<gpu::DeviceElement<T>>);
+
+/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+template <typename T>
+void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, Layout layout, unsigned seed) {
+  int const n = c.n;
+  std::int64_t const count = 2 * c.matrices + 1;
   Stored<T> a(n, n, count, layout), b(n, width, count, layout);
-  fill(a.memory, variant);
-  fill(b.memory, variant + 1000);
+  fill(a.memory, seed);
+  fill(b.memory, seed + 1000);
   for (std::int64_t q = 0; q < count; ++q)
     for (int i = 0; i < n; ++i) *a.view.at(q, i, i) += T(6);
-  if (layout == Layout::columns && !inverts) {
+  if (layout == Layout::columns && !inverts(routine)) {
     for (std::int64_t q = 0; q < count; ++q) a.sizes.push_back(q < 3 ? n : q % (n + 1));
     a.view.row_sizes = a.view.col_sizes = b.view.row_sizes = a.sizes.data();
   }
-  if (inverts) *a.view.at(1, n - 1, n - 1) = T(0);
-  std::mt19937 random(variant);
+  if (inverts(routine)) *a.view.at(1, n - 1, n - 1) = T(0);
+  std::mt19937 random(seed);
   std::vector<int> pivots(static_cast<std::size_t>(n * count));
   for (std::int64_t q = 0; q < count; ++q) {
     int const size = static_cast<int>(a.view.rows_of(q));
@@ -89,23 +98,23 @@ void check() {
       pivots[static_cast<std::size_t>(q * n + k)] = k + 1 + static_cast<int>(random() % static_cast<unsigned>(size - k));
   }
   std::vector<int> info(static_cast<std::size_t>(count), -7), expected_info(info.size());
-  T const alpha = factors ? T(1) : T(-0.75);
+  T const alpha = uses_factors(routine) ? T(1) : T(-0.75);
 
   // What the CPU makes of copies.
   Queue cpu({.backend = Backend::cpu, .threads = 1});
   Stored<T> expected(n, width, count, layout);
-  expected.memory = inverts ? a.memory : b.memory;
+  expected.memory = inverts(routine) ? a.memory : b.memory;
   expected.view.row_sizes = b.view.row_sizes;
   Batch<T const> const a_in = a.view;
   auto piv = vectors(pivots.data(), n, count);
   piv.row_sizes = a.view.row_sizes;
-  if constexpr (routine == Routine::lower) trsm<T>(cpu, Side::left, Uplo::lower, Diag::non_unit, alpha, a_in, expected.view);
-  if constexpr (routine == Routine::unit_upper) trsm<T>(cpu, Side::left, Uplo::upper, Diag::unit, alpha, a_in, expected.view);
-  if constexpr (routine == Routine::getrs) getrs<T>(cpu, Op::none, a_in, piv, expected.view);
-  if constexpr (routine == Routine::getrs_transposed) getrs<T>(cpu, Op::conjugate_transpose, a_in, piv, expected.view);
-  if constexpr (inverts) getri<T>(cpu, expected.view, piv, expected_info.data());
+  if (routine == Routine::lower) trsm<T>(cpu, Side::left, Uplo::lower, Diag::non_unit, alpha, a_in, expected.view);
+  if (routine == Routine::unit_upper) trsm<T>(cpu, Side::left, Uplo::upper, Diag::unit, alpha, a_in, expected.view);
+  if (routine == Routine::getrs) getrs<T>(cpu, Op::none, a_in, piv, expected.view);
+  if (routine == Routine::getrs_transposed) getrs<T>(cpu, Op::conjugate_transpose, a_in, piv, expected.view);
+  if (inverts(routine)) getri<T>(cpu, expected.view, piv, expected_info.data());
 
-  Batch<T> const target = inverts ? a.view : b.view;
+  Batch<T> const target = inverts(routine) ? a.view : b.view;
   using D = gpu::DeviceElement<T>;
   TrsmTinyArguments<D> const args{.alpha = std::bit_cast<D>(alpha),
                                   .a = gpu::matrices_of(routine == Routine::getrs_transposed ? conjugate_transposed(a_in) : a_in),
@@ -113,12 +122,12 @@ void check() {
                                   .columns = width,
                                   .pivots = gpu::matrices_of(Batch<int const>(piv)),
                                   .info = info.data()};
-  simt::run(2, c.threads(), TrsmTinyMemory(sizeof(T), c).bytes, trsm_tiny<D, c>, args);
+  simt::run(2, c.threads(), TrsmTinyMemory(sizeof(T), c).bytes, kernel, args);
 
   double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
   for (std::int64_t q = 0; q < count; ++q) {
     SCOPED_TRACE(testing::Message() << "matrix " << q << " of order " << n << ", layout " << static_cast<int>(layout));
-    if (inverts) {
+    if (inverts(routine)) {
       ASSERT_EQ(info[static_cast<std::size_t>(q)], expected_info[static_cast<std::size_t>(q)]);
     }
     double largest = 0;
@@ -128,6 +137,14 @@ void check() {
       for (int i = 0; i < target.rows_of(q); ++i)
         ASSERT_LE(std::abs(*target.at(q, i, j) - *expected.view.at(q, i, j)), 1000 * n * u * largest) << i << "," << j;
   }
+}
+
+template <typename T, int n, int columns, Routine routine, int variant>
+void check() {
+  constexpr int width = inverts(routine) ? n : columns;
+  constexpr Layout layout = layouts[variant % 5];
+  constexpr TrsmTiny c = kernel<T>(routine, n, width, layout, variant);
+  check<T>(c, trsm_tiny<gpu::DeviceElement<T>, c>, routine, width, layout, variant);
 }
 
 template <typename T, int n, int columns, int variant>
