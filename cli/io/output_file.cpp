@@ -45,6 +45,29 @@ void leave(int slot) {
   if (slot >= 0) slots[static_cast<std::size_t>(slot)].used = 0;
 }
 
+struct NewFile {
+  std::string path{};
+  int fd = -1;  ///< negative: errno tells why there is none
+  int slot = -1;
+};
+
+/// A new file by the first of name(0), name(1), ... that is free.
+template <typename Name>
+NewFile create(mode_t mode, Name name) {
+  NewFile file;
+  for (int attempt = 0; file.fd < 0 && attempt < 100 && (attempt == 0 || errno == EEXIST); ++attempt) {
+    file.path = name(attempt);
+    file.slot = enter(file.path);  // first, so that an interruption finds the file as soon as it is there
+    file.fd = ::open(file.path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
+    if (file.fd < 0) {
+      int const reason = errno;
+      leave(std::exchange(file.slot, -1));
+      errno = reason;
+    }
+  }
+  return file;
+}
+
 extern "C" void remove_unfinished(int number) {
   for (Slot& slot : slots)
     if (slot.used == 2) ::unlink(slot.path.data());
@@ -90,17 +113,11 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (auto const target = std::filesystem::weakly_canonical(path_, ignored); !ignored) path_ = target.string();
 
   // A run that was killed outright may have left a file of the same name.
-  for (int attempt = 0; fd_ < 0 && attempt < 100 && (attempt == 0 || errno == EEXIST); ++attempt) {
-    temporary_ = fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt);
-    slot_ = enter(temporary_);  // first, so that an interruption finds the file as soon as it is there
-    fd_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    if (fd_ < 0) {
-      int const reason = errno;
-      leave(std::exchange(slot_, -1));
-      errno = reason;
-    }
-  }
-  if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  NewFile file = create(0666, [&](int attempt) { return fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt); });
+  if (file.fd < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  temporary_ = std::move(file.path);
+  fd_ = file.fd;
+  slot_ = file.slot;
 }
 
 OutputFile::~OutputFile() { discard(); }
@@ -139,10 +156,11 @@ void OutputFile::commit() {
 }
 
 SpoolFile::SpoolFile(std::string const& beside) : name_(beside) {
-  std::string pattern = folder_of(beside) + "/.myriad-XXXXXX";
-  fd_ = ::mkstemp(pattern.data());
+  NewFile const file = create(0600, [&](int attempt) { return fmt::format("{}/.myriad-{}-{}", folder_of(beside), ::getpid(), attempt); });
+  fd_ = file.fd;
   if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", beside, std::strerror(errno)));
-  ::unlink(pattern.c_str());
+  ::unlink(file.path.c_str());
+  leave(file.slot);
 }
 
 SpoolFile::~SpoolFile() {
