@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "gemm/gemm_tiles_plan.hpp"
@@ -19,18 +18,6 @@
 
 namespace myriad {
 namespace {
-
-template <typename T>
-void fill(std::vector<T>& memory, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<Real<T>> normal;
-  for (T& x : memory) {
-    if constexpr (is_complex<T>)
-      x = T(normal(random), normal(random));
-    else
-      x = normal(random);
-  }
-}
 
 /// What a test multiplies: sizes, the layouts of A, B and C, and which of m, n, k differ from matrix to matrix.
 struct Product {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "myriad/batch.hpp"
@@ -43,5 +44,18 @@ struct Stored {
     }
   }
 };
+
+/// Normally distributed numbers.
+template <typename T>
+void fill(std::vector<T>& memory, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<Real<T>> normal;
+  for (T& x : memory) {
+    if constexpr (is_complex<T>)
+      x = T(normal(random), normal(random));
+    else
+      x = normal(random);
+  }
+}
 
 }  // namespace myriad

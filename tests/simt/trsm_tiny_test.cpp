@@ -23,18 +23,6 @@ namespace {
 
 enum class Routine { lower, unit_upper, getrs, getrs_transposed, getri };
 
-template <typename T>
-void fill(std::vector<T>& memory, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<Real<T>> normal;
-  for (T& x : memory) {
-    if constexpr (is_complex<T>)
-      x = T(normal(random), normal(random));
-    else
-      x = normal(random);
-  }
-}
-
 constexpr bool inverts(Routine routine) { return routine == Routine::getri; }
 constexpr bool uses_factors(Routine routine) {
   return routine == Routine::getrs || routine == Routine::getrs_transposed || inverts(routine);
