@@ -1,8 +1,9 @@
 #pragma once
 /// LU, solve, inverse and determinant of many matrices of up to 32 rows and columns, each read once and written once.
 
+#include "lu/gauss_jordan.cuh"
+#include "lu/lu_in_one_lane.cuh"
 #include "lu/lu_panels.cuh"
-#include "lu/lu_rows.cuh"
 #include "lu/lu_tiny_config.cuh"
 
 namespace myriad {
@@ -86,14 +87,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
     int info = 0;
 
     if constexpr (C.job == LuJob::inverse) {
-      using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes, C.ragged()>>;
+      using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes, C.passing>>;
       Lu lu(lane, reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix));
       SIMT_UNROLL
       for (int r = 0; r < lu.held; ++r) {
         SIMT_UNROLL
         for (int j = 0; j < C.n; ++j) lu.at(r, j) = lu.exists(r) ? conjugate_if(args.a.conjugated, a.at(q, lu.row(r), j)) : from_real<T>(0);
       }
-      lu.invert(rows, steps, [&](int k, int column) { pivots.at(q, k, 0) = column; });
+      lu.invert([&](int k, int column) { pivots.at(q, k, 0) = column; });
       info = lu.info;
       sync_warp();
       SIMT_UNROLL
@@ -101,7 +102,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         int const column = pivots.at(q, j, 0);
         SIMT_UNROLL
         for (int r = 0; r < lu.held; ++r)
-          if (lu.exists(r)) a.at(q, lu.position(r), column) = info ? not_a_number<T>() : conjugate_if(args.result.conjugated, lu.at(r, j));
+          if (lu.exists(r)) a.at(q, lu.position(r), column) = conjugate_if(args.result.conjugated, lu.at(r, j));
       }
     } else if constexpr (C.lanes == 1) {
       LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()> lu(0, nullptr);

@@ -57,7 +57,7 @@ inline constexpr std::array lu_tiny_solve_f64{LuTinyChoice{3, 1, 0, 56},    LuTi
                                               LuTinyChoice{6, 1, 0, 144},   LuTinyChoice{7, 1, 0, 200},    LuTinyChoice{10, 1, 0, 255},
                                               LuTinyChoice{11, 4, 4, 96},   LuTinyChoice{12, 4, 6, 128},   LuTinyChoice{13, 8, 7, 96},
                                               LuTinyChoice{14, 4, 7, 200},  LuTinyChoice{16, 8, 8, 112},   LuTinyChoice{17, 8, 6, 168},
-                                              LuTinyChoice{18, 4, 6, 255},  LuTinyChoice{20, 8, 4, 128},   LuTinyChoice{21, 8, 7, 128},
+                                              LuTinyChoice{18, 4, 6, 255},  LuTinyChoice{20, 4, 4, 255},   LuTinyChoice{21, 8, 7, 128},
                                               LuTinyChoice{24, 8, 8, 168},  LuTinyChoice{25, 16, 9, 112},  LuTinyChoice{26, 16, 9, 144},
                                               LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{30, 16, 10, 128}, LuTinyChoice{32, 16, 8, 112}};
 inline constexpr std::array lu_tiny_solve_c32{LuTinyChoice{3, 1, 0, 56},     LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 80},
@@ -74,30 +74,27 @@ inline constexpr std::array lu_tiny_solve_c64{
     LuTinyChoice{17, 8, 6, 200},  LuTinyChoice{20, 8, 4, 200},   LuTinyChoice{21, 16, 7, 200},  LuTinyChoice{23, 8, 8, 255},
     LuTinyChoice{24, 8, 4, 200},  LuTinyChoice{25, 16, 7, 200},  LuTinyChoice{26, 32, 9, 144},  LuTinyChoice{27, 16, 9, 255},
     LuTinyChoice{28, 16, 7, 200}, LuTinyChoice{29, 16, 10, 200}, LuTinyChoice{30, 32, 10, 168}, LuTinyChoice{32, 32, 8, 144}};
-inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{5, 1, 0, 56},    LuTinyChoice{7, 1, 0, 80},   LuTinyChoice{9, 1, 0, 128},
-                                                LuTinyChoice{11, 1, 0, 200},  LuTinyChoice{12, 4, 0, 96},  LuTinyChoice{13, 4, 0, 112},
-                                                LuTinyChoice{15, 8, 0, 64},   LuTinyChoice{16, 8, 0, 80},  LuTinyChoice{17, 4, 0, 128},
-                                                LuTinyChoice{20, 4, 0, 168},  LuTinyChoice{24, 8, 0, 128}, LuTinyChoice{25, 8, 0, 200},
-                                                LuTinyChoice{26, 16, 0, 112}, LuTinyChoice{29, 8, 0, 168}, LuTinyChoice{30, 16, 0, 128},
-                                                LuTinyChoice{31, 8, 0, 168},  LuTinyChoice{32, 16, 0, 112}};
-inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 80},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},
-                                                LuTinyChoice{6, 1, 0, 128},   LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 64},
-                                                LuTinyChoice{10, 2, 0, 168},  LuTinyChoice{12, 4, 0, 128},  LuTinyChoice{14, 4, 0, 200},
-                                                LuTinyChoice{16, 8, 0, 128},  LuTinyChoice{21, 8, 0, 200},  LuTinyChoice{24, 8, 0, 255},
-                                                LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{28, 16, 0, 255}, LuTinyChoice{29, 16, 0, 168},
-                                                LuTinyChoice{30, 16, 0, 255}, LuTinyChoice{31, 16, 0, 168}, LuTinyChoice{32, 16, 0, 255}};
-inline constexpr std::array lu_tiny_inverse_c32{LuTinyChoice{3, 1, 0, 80},    LuTinyChoice{4, 1, 0, 64},    LuTinyChoice{5, 1, 0, 112},
-                                                LuTinyChoice{6, 1, 0, 128},   LuTinyChoice{7, 2, 0, 112},   LuTinyChoice{8, 4, 0, 80},
-                                                LuTinyChoice{10, 2, 0, 168},  LuTinyChoice{11, 4, 0, 112},  LuTinyChoice{12, 4, 0, 128},
-                                                LuTinyChoice{13, 8, 0, 96},   LuTinyChoice{15, 8, 0, 112},  LuTinyChoice{17, 8, 0, 144},
-                                                LuTinyChoice{18, 4, 0, 255},  LuTinyChoice{21, 8, 0, 200},  LuTinyChoice{24, 8, 0, 255},
-                                                LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{28, 16, 0, 255}, LuTinyChoice{29, 16, 0, 168},
-                                                LuTinyChoice{30, 16, 0, 255}, LuTinyChoice{31, 16, 0, 200}, LuTinyChoice{32, 32, 0, 112}};
-inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{2, 1, 0, 80},    LuTinyChoice{3, 1, 0, 96},    LuTinyChoice{4, 2, 0, 80},
-                                                LuTinyChoice{5, 1, 0, 200},   LuTinyChoice{6, 2, 0, 144},   LuTinyChoice{7, 4, 0, 128},
-                                                LuTinyChoice{8, 4, 0, 144},   LuTinyChoice{10, 4, 0, 168},  LuTinyChoice{12, 4, 0, 255},
-                                                LuTinyChoice{16, 8, 0, 200},  LuTinyChoice{17, 32, 0, 144}, LuTinyChoice{19, 16, 0, 255},
-                                                LuTinyChoice{22, 32, 0, 168}, LuTinyChoice{26, 32, 0, 200}, LuTinyChoice{32, 32, 0, 255}};
+inline constexpr std::array lu_tiny_inverse_f32{
+    LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},   LuTinyChoice{5, 1, 0, 56},    LuTinyChoice{7, 1, 0, 96},
+    LuTinyChoice{9, 1, 0, 168},   LuTinyChoice{10, 2, 0, 168}, LuTinyChoice{11, 4, 0, 80},   LuTinyChoice{12, 4, 0, 96},
+    LuTinyChoice{14, 2, 0, 168},  LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255},  LuTinyChoice{20, 4, 0, 168},
+    LuTinyChoice{21, 8, 0, 128},  LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{23, 8, 0, 128},  LuTinyChoice{24, 8, 0, 168},
+    LuTinyChoice{26, 4, 0, 255},  LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{28, 16, 0, 128}, LuTinyChoice{29, 8, 0, 168},
+    LuTinyChoice{30, 16, 0, 128}, LuTinyChoice{31, 8, 0, 255}, LuTinyChoice{32, 16, 0, 128}};
+inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},
+                                                LuTinyChoice{6, 2, 0, 96},    LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 128},
+                                                LuTinyChoice{9, 2, 0, 168},   LuTinyChoice{11, 4, 0, 128},  LuTinyChoice{12, 4, 0, 168},
+                                                LuTinyChoice{13, 8, 0, 112},  LuTinyChoice{15, 8, 0, 128},  LuTinyChoice{16, 8, 0, 112},
+                                                LuTinyChoice{17, 8, 0, 168},  LuTinyChoice{19, 4, 0, 255},  LuTinyChoice{23, 8, 0, 255},
+                                                LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{30, 16, 0, 255}, LuTinyChoice{32, 16, 0, 168}};
+inline constexpr std::array lu_tiny_inverse_c32{LuTinyChoice{3, 1, 0, 80},   LuTinyChoice{4, 1, 0, 64},    LuTinyChoice{5, 1, 0, 112},
+                                                LuTinyChoice{6, 1, 0, 128},  LuTinyChoice{7, 2, 0, 112},   LuTinyChoice{8, 4, 0, 128},
+                                                LuTinyChoice{12, 4, 0, 168}, LuTinyChoice{14, 8, 0, 128},  LuTinyChoice{16, 8, 0, 168},
+                                                LuTinyChoice{24, 8, 0, 255}, LuTinyChoice{26, 16, 0, 168}, LuTinyChoice{32, 16, 0, 255}};
+inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{2, 1, 0, 80},    LuTinyChoice{3, 1, 0, 96},   LuTinyChoice{4, 2, 0, 80},
+                                                LuTinyChoice{5, 1, 0, 200},   LuTinyChoice{6, 2, 0, 144},  LuTinyChoice{7, 4, 0, 128},
+                                                LuTinyChoice{8, 4, 0, 168},   LuTinyChoice{12, 4, 0, 255}, LuTinyChoice{16, 8, 0, 255},
+                                                LuTinyChoice{26, 16, 0, 255}, LuTinyChoice{32, 32, 0, 255}};
 
 constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) {
   using Choices = std::span<LuTinyChoice const>;
@@ -113,7 +110,8 @@ constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) 
 constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
   auto const table = lu_tiny_choices(job, dtype);
   LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
-  int const threads = best.lanes == 1 ? 64 : 32;
+  // Blocks of 64 lanes are enough to load from memory at its speed, but for a number a lane.
+  int const threads = best.lanes > 1 ? 32 : std::max(m, n) > 1 ? 64 : 128;
   constexpr auto packed = simt::Layout::packed_columns;
   return {.job = job,
           .m = m,
@@ -122,6 +120,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
           .panel = std::clamp(best.panel, 1, n),
+          .passing = best.lanes > 16 ? LuPassing::by_memory : LuPassing::by_shuffles,
           .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
           .a = packed,
           .result = packed,

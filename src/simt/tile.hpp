@@ -129,6 +129,15 @@ class Tile {
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
+    } else if (is_dense<layout, part>(batch, first)) {
+      for_each_chunk(batch, first, active, [&](int tile, T const* from, bool aligned) {
+        if (aligned) {
+          copy_async_16(data_ + tile, from);
+        } else {
+          SIMT_UNROLL
+          for (int i = 0; i < per_chunk; ++i) copy_async<T>(data_ + tile + i, from + i);
+        }
+      });
     } else {
       for_each<layout, part>(batch, first, active, [&](int q, int i, int j, bool real, auto* from) {
         if (real)
@@ -148,9 +157,11 @@ class Tile {
         if (needed == all_of_chunk) {
           store_chunk(target + memory, load_chunk(data_ + tile));
         } else {
+          bool const second_half = per_chunk == 4 && needed >> 2 == 3;
+          if (second_half) store_half_chunk(target + memory + 2, data_ + tile + 2);
           SIMT_UNROLL
           for (int i = 0; i < per_chunk; ++i)
-            if ((needed >> i & 1) != 0) target[memory + i] = data_[tile + i];
+            if ((needed >> i & 1) != 0 && !(second_half && i >= 2)) target[memory + i] = data_[tile + i];
         }
       });
       int const e = active * elements / per_chunk * per_chunk + thread_index();
@@ -165,6 +176,15 @@ class Tile {
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) batch.data[first * elements + e] = data_[e];
+    } else if (is_dense<layout, part>(batch, first)) {
+      for_each_chunk(batch, first, active, [&](int tile, T* to, bool aligned) {
+        if (aligned) {
+          store_chunk(to, load_chunk(data_ + tile));
+        } else {
+          SIMT_UNROLL
+          for (int i = 0; i < per_chunk; ++i) to[i] = data_[tile + i];
+        }
+      });
     } else {
       for_each<layout, part>(batch, first, active, [&](int q, int i, int j, bool real, T* to) {
         if (real) *to = at(q, i, j);
@@ -256,6 +276,43 @@ class Tile {
     if constexpr (shape.line_stride > shape.length)
       return static_cast<int>(q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length);
     return static_cast<int>(q * shape.matrix_stride + e);
+  }
+
+  /// Whether matrices that may be anywhere have each of them its lines as in the tile, without gaps: then 16 bytes are moved at once.
+  template <Layout layout, Part part, typename Batch>
+  SIMT_INLINE static bool is_dense(Batch const& batch, Index first) {
+    if constexpr ((layout == Layout::columns || layout == Layout::rows) && is_by_rows(layout) == shape.by_rows && shape.chunked &&
+                  part == Part::whole && elements >= per_chunk) {
+      Index const down = batch.row_stride_of(first), right = batch.col_stride_of(first);
+      Index const along = shape.by_rows ? right : down, across = shape.by_rows ? down : right;
+      return (shape.length == 1 || along == 1) && (shape.length == elements || across == shape.length) && batch.rows_of(first) == M &&
+             batch.cols_of(first) == N;
+    } else {
+      return false;
+    }
+  }
+
+  /// Calls `move(tile, address, aligned)` for the chunks that this thread moves of dense matrices: where they begin in the tile, in
+  /// elements, and in memory, and whether that is a multiple of 16 bytes.
+  template <typename Batch, typename Move>
+  SIMT_INLINE static void for_each_chunk(Batch const& batch, Index first, int active, Move move) {
+    constexpr int per_matrix = larger(elements / per_chunk, 1);
+    constexpr int team = per_matrix >= 16 ? 16 : per_matrix >= 8 ? 8 : per_matrix >= 4 ? 4 : per_matrix >= 2 ? 2 : 1;
+    constexpr int teams = threads / team;
+    static_assert(threads % team == 0);
+    SIMT_UNROLL_BY(per_matrix <= 2 * team ? 8 : 1)
+    for (int round = 0; round < ceil_div(matrices, teams); ++round) {
+      int const q = thread_index() / team + round * teams;
+      if (q >= active) continue;
+      auto* const matrix = batch.at(first + q, 0, 0);
+      bool const aligned = reinterpret_cast<unsigned long long>(matrix) % 16 == 0;
+      SIMT_UNROLL_BY(8)
+      for (int step = 0; step < ceil_div(per_matrix, team); ++step) {
+        int const c = thread_index() % team + step * team;
+        if (per_matrix % team != 0 && c >= per_matrix) continue;
+        move(chunk(static_cast<unsigned>(q * per_matrix + c)), matrix + c * per_chunk, aligned);
+      }
+    }
   }
 
   /// Calls use(q, i, j, real, address) for this thread's share of the elements of matrices [first, first + active), in an order in which

@@ -22,7 +22,7 @@ struct Stored {
   std::vector<std::int64_t> sizes;
   Batch<T> view;
 
-  Stored(int m, int n, std::int64_t count, Layout layout) : memory(static_cast<std::size_t>(m * n * count + 8)) {
+  Stored(int m, int n, std::int64_t count, Layout layout) : memory(static_cast<std::size_t>((m * n + 1) * count + 8)) {
     switch (layout) {
       case Layout::interleaved:
         view = interleaved(memory.data(), m, n, count);
@@ -31,10 +31,10 @@ struct Stored {
         view = row_major(memory.data(), m, n, {.count = count});
         break;
       case Layout::rows:
-        view = row_major(memory.data() + 1, m, n, {.count = count});
+        view = row_major(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});  // few at a multiple of 16 bytes
         break;
       case Layout::columns:
-        view = batch(memory.data() + 1, m, n, {.count = count});
+        view = batch(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});
         break;
       case Layout::packed_columns:
         view = batch(memory.data(), m, n, {.count = count});

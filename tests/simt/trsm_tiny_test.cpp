@@ -33,11 +33,11 @@ template <typename T>
 constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int variant) {
   int const lanes = n <= 2 ? 1 : n <= 8 ? 4 : 16;
   bool const transposed = routine == Routine::getrs_transposed;
-  Layout const flipped = layout == Layout::packed_columns ? Layout::packed_rows
-                         : layout == Layout::packed_rows  ? Layout::packed_columns
-                         : layout == Layout::columns      ? Layout::rows
-                         : layout == Layout::rows         ? Layout::columns
-                                                          : layout;
+  Layout const flipped = layout == Layout::packed_columns   ? Layout::packed_rows
+                         : layout == Layout::packed_rows    ? Layout::packed_columns
+                         : layout == Layout::ragged_columns ? Layout::ragged_rows
+                         : layout == Layout::rows           ? Layout::columns
+                                                            : layout;
   bool const partly = width > 2;
   return TrsmTiny{.n = n,
                   .nrhs = partly ? 2 : width,
@@ -131,7 +131,8 @@ template <typename T, int n, int columns, Routine routine, int variant>
 void check() {
   constexpr int width = inverts(routine) ? n : columns;
   constexpr Layout layout = layouts[variant % 5];
-  constexpr TrsmTiny c = kernel<T>(routine, n, width, layout, variant);
+  constexpr Layout moved = layout == Layout::columns && !inverts(routine) ? Layout::ragged_columns : layout;
+  constexpr TrsmTiny c = kernel<T>(routine, n, width, moved, variant);
   check<T>(c, trsm_tiny<gpu::DeviceElement<T>, c>, routine, width, layout, variant);
 }
 

@@ -1,0 +1,169 @@
+#pragma once
+/// LU with partial pivoting and Gauss-Jordan of one matrix in the registers of one lane.
+///
+/// LU here and LuByPanels agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the interchanged
+/// rows. NaN counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has numbers.
+
+#include "lu/lu_tiny_config.cuh"
+#include "lu/pivot_key.cuh"
+#include "simt/divisor.hpp"
+
+namespace myriad::simt {
+
+/// Divides a row of an inverse by its pivot; of a singular matrix it becomes NaN.
+template <typename T, int N>
+SIMT_INLINE void divide_row(T (&row)[N], T pivot, bool singular) {
+  Divisor<T> divisor(pivot);
+  if (!divisor.usual()) {
+    Real<T> const scale = divisor.make_usual();
+    SIMT_UNROLL
+    for (int j = 0; j < N; ++j) row[j] = scale * row[j];
+  }
+  if (singular) divisor.reciprocal_of_y = not_a_number<T>();
+  SIMT_UNROLL
+  for (int j = 0; j < N; ++j) row[j] = row[j] * divisor.reciprocal_of_y;
+}
+
+/// A matrix whose M rows, with nrhs right-hand sides behind the N columns, are all in one lane. Rows are interchanged by selecting, so that
+/// every index is a constant.
+template <typename T, int M, int N, int nrhs, bool ragged>
+struct LuInOneLane {
+  static constexpr int held = M;
+  static constexpr int width = N + nrhs;
+  T a[M][width];
+  int origin[M];
+  int info = 0;
+
+  SIMT_INLINE LuInOneLane(int, T*) {
+    SIMT_UNROLL
+    for (int i = 0; i < M; ++i) origin[i] = i;
+  }
+  static constexpr bool exists(int) { return true; }
+  SIMT_INLINE int row(int r) const { return r; }       ///< of the matrix, before the interchanges
+  SIMT_INLINE int position(int r) const { return r; }  ///< after them
+  SIMT_INLINE T& at(int r, int j) { return a[r][j]; }
+  SIMT_INLINE T& rhs(int r, int j) { return a[r][N + j]; }
+
+  /// PA = LU; `note(k, p)` is told that rows k and p changed places. Of a ragged batch the matrix has `rows` rows and `real_steps` steps;
+  /// what is beyond is the identity.
+  template <bool pivoting, bool keep_lower, typename Note>
+  SIMT_INLINE void factor(int rows, int real_steps, Note note) {
+    SIMT_UNROLL
+    for (int k = 0; k < smaller(M, N); ++k) {
+      if constexpr (pivoting) note(k, bring_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
+      auto const divisor = by_pivot<!pivoting>(k, real_steps);
+      SIMT_UNROLL
+      for (int i = 0; i < M; ++i) {
+        if (i <= k) continue;
+        a[i][k] = divisor.divide(a[i][k]);
+        SIMT_UNROLL
+        for (int j = 0; j < width; ++j)
+          if (j > k) a[i][j] = subtract_product(a[i][j], a[i][k], a[k][j]);
+      }
+    }
+  }
+
+  /// Solves U x = y for the right-hand sides.
+  SIMT_INLINE void substitute_back() {
+    Divisor<T> divisor[M];
+    SIMT_UNROLL
+    for (int i = 0; i < M; ++i) divisor[i] = Divisor<T>(a[i][i]);
+    SIMT_UNROLL
+    for (int k = M - 1; k >= 0; --k) {
+      SIMT_UNROLL
+      for (int c = N; c < width; ++c) {
+        a[k][c] = divisor[k].divide(a[k][c]);
+        SIMT_UNROLL
+        for (int i = 0; i < M; ++i)
+          if (i < k) a[i][c] = subtract_product(a[i][c], a[i][k], a[k][c]);
+      }
+    }
+  }
+
+  /// Gauss-Jordan: A becomes its inverse with the columns in another order; `note(k, i)` is told that column k belongs to place i. Rows are
+  /// divided by their pivots at the end.
+  template <typename Note>
+  SIMT_INLINE void invert(Note note) {
+    T diagonal[M];
+    SIMT_UNROLL
+    for (int k = 0; k < M; ++k) {
+      bring_pivot_by_key(k);
+      note(k, origin[k]);
+      auto const divisor = by_pivot<false>(k, N);
+      diagonal[k] = a[k][k];
+      a[k][k] = from_real<T>(1);
+      SIMT_UNROLL
+      for (int i = 0; i < M; ++i) {
+        if (i == k) continue;
+        T const l = divisor.divide(a[i][k]);
+        a[i][k] = -l;
+        SIMT_UNROLL
+        for (int j = 0; j < N; ++j)
+          if (j != k) a[i][j] = subtract_product(a[i][j], l, a[k][j]);
+      }
+    }
+    SIMT_UNROLL
+    for (int k = 0; k < M; ++k) divide_row(a[k], diagonal[k], info != 0);
+  }
+
+ private:
+  /// Candidates for the pivot of step k stand above this row.
+  SIMT_INLINE static int bound_of(int k, int rows, int real_steps) { return !ragged ? M : k < real_steps ? rows : k + 1; }
+
+  template <bool by_zero>
+  SIMT_INLINE Divisor<T, by_zero> by_pivot(int k, int real_steps) {
+    if (a[k][k] == from_real<T>(0) && info == 0 && (!ragged || k < real_steps)) info = k + 1;
+    return Divisor<T, by_zero>(a[k][k]);
+  }
+
+  /// Interchanges row k with that of the pivot as Gauss-Jordan chooses it. Of a ragged batch what is beyond the matrix is the identity,
+  /// whose rows are zero where the matrix has columns.
+  SIMT_INLINE void bring_pivot_by_key(int k) {
+    unsigned most = 0;
+    SIMT_UNROLL
+    for (int i = 0; i < M; ++i)
+      if (i >= k) most = larger(most, pivot_key(a[i][k], eligible_bits, static_cast<unsigned>(origin[i])));
+    unsigned row = row_of_key(most);
+    if (!has_usual_reciprocal<Real<T>>(most)) {
+      BestByAllBits<T> best;
+      SIMT_UNROLL
+      for (int i = 0; i < M; ++i) best.take(a[i][k], i >= k, static_cast<unsigned>(origin[i]));
+      row = best.row;
+    }
+    SIMT_UNROLL
+    for (int i = 0; i < M; ++i) {
+      if (i <= k) continue;
+      bool const here = static_cast<unsigned>(origin[i]) == row;
+      exchange_if(here, origin[k], origin[i]);
+      SIMT_UNROLL
+      for (int j = 0; j < width; ++j) exchange_if(here, a[k][j], a[i][j]);
+    }
+  }
+
+  /// Interchanges columns [from, width) of row k with those of the pivot's row; returns which row that is.
+  SIMT_INLINE int bring_pivot(int k, int bound, int from) {
+    auto best = ordered_bits(magnitude(a[k][k]));
+    int p = k;
+    SIMT_UNROLL
+    for (int i = 0; i < M; ++i) {
+      if (i <= k) continue;
+      auto const bits = ordered_bits(magnitude(a[i][k]));
+      if (bits > best && i < bound) {
+        best = bits;
+        p = i;
+      }
+    }
+    SIMT_UNROLL
+    for (int i = 0; i < M; ++i) {
+      if (i <= k) continue;
+      bool const here = p == i;
+      exchange_if(here, origin[k], origin[i]);
+      SIMT_UNROLL
+      for (int j = 0; j < width; ++j)
+        if (j >= from) exchange_if(here, a[k][j], a[i][j]);
+    }
+    return p;
+  }
+};
+
+}  // namespace myriad::simt
