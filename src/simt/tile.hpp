@@ -298,19 +298,35 @@ class Tile {
   SIMT_INLINE static void for_each_chunk(Batch const& batch, Index first, int active, Move move) {
     constexpr int per_matrix = larger(elements / per_chunk, 1);
     constexpr int team = per_matrix >= 16 ? 16 : per_matrix >= 8 ? 8 : per_matrix >= 4 ? 4 : per_matrix >= 2 ? 2 : 1;
-    constexpr int teams = threads / team;
     static_assert(threads % team == 0);
-    SIMT_UNROLL_BY(per_matrix <= 2 * team ? 8 : 1)
-    for (int round = 0; round < ceil_div(matrices, teams); ++round) {
-      int const q = thread_index() / team + round * teams;
-      if (q >= active) continue;
-      auto* const matrix = batch.at(first + q, 0, 0);
+    auto const move_matrix = [&](int q, auto* matrix) {
       bool const aligned = reinterpret_cast<unsigned long long>(matrix) % 16 == 0;
       SIMT_UNROLL_BY(8)
       for (int step = 0; step < ceil_div(per_matrix, team); ++step) {
         int const c = thread_index() % team + step * team;
         if (per_matrix % team != 0 && c >= per_matrix) continue;
         move(chunk(static_cast<unsigned>(q * per_matrix + c)), matrix + c * per_chunk, aligned);
+      }
+    };
+    if constexpr (threads % warp_size == 0 && matrices * warp_size % threads == 0 && matrices * warp_size / threads > 1) {
+      // Each warp moves its own matrices. Where they are is looked up by a lane each, all at once, and passed on.
+      constexpr int of_warp = matrices * warp_size / threads;
+      constexpr int teams = warp_size / team;
+      int const first_of_warp = thread_index() / warp_size * of_warp;
+      int const mine = first_of_warp + lane_index() % of_warp;
+      auto* const looked_up = batch.at(first + (mine < active ? mine : 0), 0, 0);
+      SIMT_UNROLL_BY(per_matrix <= 2 * team ? 8 : 1)
+      for (int round = 0; round < ceil_div(of_warp, teams); ++round) {
+        int const q = lane_index() / team + round * teams;
+        auto const at = shuffle(reinterpret_cast<unsigned long long>(looked_up), q % of_warp);
+        if (q < of_warp && first_of_warp + q < active) move_matrix(first_of_warp + q, reinterpret_cast<decltype(looked_up + 0)>(at));
+      }
+    } else {
+      constexpr int teams = threads / team;
+      SIMT_UNROLL_BY(per_matrix <= 2 * team ? 8 : 1)
+      for (int round = 0; round < ceil_div(matrices, teams); ++round) {
+        int const q = thread_index() / team + round * teams;
+        if (q < active) move_matrix(q, batch.at(first + q, 0, 0));
       }
     }
   }
