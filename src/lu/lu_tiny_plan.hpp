@@ -18,8 +18,8 @@ struct LuTinyChoice {
 };
 
 // Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 2%:
-// bench/results/NVIDIA-H200/2026-11-22/lu-tuning.json and, for one lane and the inverse, 2026-11-21/lu-tuning-2.json. What factors and what
-// has determinants is as getrf.
+// bench/results/NVIDIA-H200/2026-11-22/lu-tuning.json, for one lane 2026-11-21/lu-tuning-2.json, of the inverse
+// 2026-11-22/inverse-tuning.json. What factors and what has determinants is as getrf.
 inline constexpr std::array lu_tiny_factor_f32{
     LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 4, 8, 80},
     LuTinyChoice{9, 1, 0, 144},  LuTinyChoice{11, 1, 0, 200}, LuTinyChoice{12, 4, 6, 80},   LuTinyChoice{13, 1, 0, 255},

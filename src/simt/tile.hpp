@@ -129,13 +129,14 @@ class Tile {
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
-    } else if (is_dense<layout, part>(batch, first)) {
-      for_each_chunk(batch, first, active, [&](int tile, T const* from, bool aligned) {
+    } else if (is_dense<layout>(batch, first)) {
+      for_each_chunk<part>(batch, first, active, [&](int tile, T const* from, bool aligned, unsigned needed) {
         if (aligned) {
-          copy_async_16(data_ + tile, from);
+          if (needed != 0) copy_async_16(data_ + tile, from);
         } else {
           SIMT_UNROLL
-          for (int i = 0; i < per_chunk; ++i) copy_async<T>(data_ + tile + i, from + i);
+          for (int i = 0; i < per_chunk; ++i)
+            if ((needed >> i & 1) != 0) copy_async<T>(data_ + tile + i, from + i);
         }
       });
     } else {
@@ -176,13 +177,14 @@ class Tile {
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) batch.data[first * elements + e] = data_[e];
-    } else if (is_dense<layout, part>(batch, first)) {
-      for_each_chunk(batch, first, active, [&](int tile, T* to, bool aligned) {
-        if (aligned) {
+    } else if (is_dense<layout>(batch, first)) {
+      for_each_chunk<part>(batch, first, active, [&](int tile, T* to, bool aligned, unsigned needed) {
+        if (aligned && needed == all_of_chunk) {
           store_chunk(to, load_chunk(data_ + tile));
         } else {
           SIMT_UNROLL
-          for (int i = 0; i < per_chunk; ++i) to[i] = data_[tile + i];
+          for (int i = 0; i < per_chunk; ++i)
+            if ((needed >> i & 1) != 0) to[i] = data_[tile + i];
         }
       });
     } else {
@@ -279,22 +281,23 @@ class Tile {
   }
 
   /// Whether matrices that may be anywhere have each of them its lines as in the tile, without gaps: then 16 bytes are moved at once.
-  template <Layout layout, Part part, typename Batch>
+  /// Vectors of a ragged batch may come in the same layouts.
+  template <Layout layout, typename Batch>
   SIMT_INLINE static bool is_dense(Batch const& batch, Index first) {
     if constexpr ((layout == Layout::columns || layout == Layout::rows) && is_by_rows(layout) == shape.by_rows && shape.chunked &&
-                  part == Part::whole && elements >= per_chunk) {
+                  elements >= per_chunk) {
       Index const down = batch.row_stride_of(first), right = batch.col_stride_of(first);
       Index const along = shape.by_rows ? right : down, across = shape.by_rows ? down : right;
-      return (shape.length == 1 || along == 1) && (shape.length == elements || across == shape.length) && batch.rows_of(first) == M &&
-             batch.cols_of(first) == N;
+      return (shape.length == 1 || along == 1) && (shape.length == elements || across == shape.length) && !batch.row_sizes &&
+             !batch.col_sizes && batch.rows == M && batch.cols == N;
     } else {
       return false;
     }
   }
 
-  /// Calls `move(tile, address, aligned)` for the chunks that this thread moves of dense matrices: where they begin in the tile, in
-  /// elements, and in memory, and whether that is a multiple of 16 bytes.
-  template <typename Batch, typename Move>
+  /// Calls `move(tile, address, aligned, needed)` for the chunks that this thread moves of dense matrices: where they begin in the tile, in
+  /// elements, and in memory, whether that is a multiple of 16 bytes, and which of their elements are to be moved.
+  template <Part part, typename Batch, typename Move>
   SIMT_INLINE static void for_each_chunk(Batch const& batch, Index first, int active, Move move) {
     constexpr int per_matrix = larger(elements / per_chunk, 1);
     constexpr int team = per_matrix >= 16 ? 16 : per_matrix >= 8 ? 8 : per_matrix >= 4 ? 4 : per_matrix >= 2 ? 2 : 1;
@@ -305,7 +308,11 @@ class Tile {
       for (int step = 0; step < ceil_div(per_matrix, team); ++step) {
         int const c = thread_index() % team + step * team;
         if (per_matrix % team != 0 && c >= per_matrix) continue;
-        move(chunk(static_cast<unsigned>(q * per_matrix + c)), matrix + c * per_chunk, aligned);
+        unsigned needed = all_of_chunk;
+        SIMT_UNROLL
+        for (int i = 0; i < per_chunk && part == Part::lower; ++i)
+          if (!is_lower(c * per_chunk + i)) needed &= ~(1u << i);
+        move(chunk(static_cast<unsigned>(q * per_matrix + c)), matrix + c * per_chunk, aligned, needed);
       }
     };
     if constexpr (threads % warp_size == 0 && matrices * warp_size % threads == 0 && matrices * warp_size / threads > 1) {

@@ -15,6 +15,9 @@ using simt::Layout;
 
 inline constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::rows, Layout::columns};
 
+/// The layout that a batch of matrices of different sizes has for a kernel.
+constexpr Layout ragged(Layout layout) { return simt::is_by_rows(layout) ? Layout::ragged_rows : Layout::ragged_columns; }
+
 /// A batch with its memory.
 template <typename T>
 struct Stored {
@@ -31,15 +34,15 @@ struct Stored {
         view = row_major(memory.data(), m, n, {.count = count});
         break;
       case Layout::rows:
+      case Layout::ragged_rows:
         view = row_major(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});  // few at a multiple of 16 bytes
         break;
       case Layout::columns:
+      case Layout::ragged_columns:
         view = batch(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});
         break;
       case Layout::packed_columns:
         view = batch(memory.data(), m, n, {.count = count});
-        break;
-      default:
         break;
     }
   }
