@@ -254,7 +254,8 @@ MYRIAD_API myriad_status myriad_solve(myriad_queue* queue, myriad_batch const* a
 /// Positions: n 1, a 2, lda 3, ipiv 4. Cost: 4/3 n^3 flops. Source: LAPACK getri.
 MYRIAD_API myriad_status myriad_getri(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, int* info);
 
-/// X = A^-1, with partial pivoting. x may be the very batch a. A singular matrix has info > 0 and its X filled with NaN.
+/// X = A^-1, with partial pivoting. x may be the very batch a. A singular matrix has info > 0 and its X filled with NaN. On a GPU info may
+/// differ from that of myriad_getrf where only rounding decides whether a pivot is zero.
 ///
 /// Positions: n 1, a 2, lda 3, x 4, ldx 5. Cost: 2 n^3 flops. Source: LAPACK getrf and getri.
 MYRIAD_API myriad_status myriad_inverse(myriad_queue* queue, myriad_batch const* a, myriad_batch const* x, int* info);

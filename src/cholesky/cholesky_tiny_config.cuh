@@ -9,7 +9,7 @@ namespace myriad {
 /// What a kernel does: potrf; potrs; solve_positive_definite, which does not write the factor; posv; potri.
 enum class CholeskyJob : int { factor, solve_by_factor, solve, solve_and_factor, inverse };
 
-/// How the matrix is read. Of matrices that are not packed always the lower triangle alone.
+/// How the matrix is read. Of matrices that are not packed always as little as of `lower`.
 enum class CholeskyLoad : int {
   whole,         ///< into the tile, neighbouring threads neighbouring elements
   lower,         ///< of that the chunks with elements of the lower triangle
@@ -39,9 +39,7 @@ struct CholeskyTiny {
   SIMT_INLINE constexpr bool factors() const { return job != CholeskyJob::solve_by_factor && job != CholeskyJob::inverse; }
   SIMT_INLINE constexpr bool writes_factor() const { return job == CholeskyJob::factor || job == CholeskyJob::solve_and_factor; }
   /// Whether the elements of a column are neighbours in memory.
-  SIMT_INLINE constexpr bool by_columns() const {
-    return a == simt::Layout::packed_columns || a == simt::Layout::columns || a == simt::Layout::ragged_columns;
-  }
+  SIMT_INLINE constexpr bool by_columns() const { return a != simt::Layout::interleaved && !simt::is_by_rows(a); }
   /// Whether lanes read their rows themselves. The matrix then needs no shared memory.
   SIMT_INLINE constexpr bool loads_rows() const {
     return load == CholeskyLoad::to_registers && job == CholeskyJob::solve && lanes > 1 && by_columns();

@@ -38,9 +38,9 @@ void gemm(Queue& queue, GemmTask<T> const& task) {
   auto const layouts = std::array{layout_of(args.a), layout_of(args.b), layout_of(args.c)};
   bool const interleaved = std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
   GemmTiles c = gemm_tiles_plan(sizeof(T), m, n, k, interleaved);
-  c.a = c.whole() ? layouts[0] : layout_of_part(layouts[0]);
-  c.b = c.whole() ? layouts[1] : layout_of_part(layouts[1]);
-  c.c = c.whole() ? layouts[2] : layout_of_part(layouts[2]);
+  c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
+  c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
+  c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_tiles"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);

@@ -40,8 +40,7 @@ struct LuTiny {
   /// Whether the lanes write factors from the tile to their rows themselves, a few rows of each column at once, instead of sorting the rows
   /// within the tile: faster where the rows of the lanes fill sectors of memory.
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
-    return writes_factors() && lanes > 1 && element_bytes > 4 &&
-           (result == simt::Layout::packed_columns || result == simt::Layout::columns || result == simt::Layout::ragged_columns);
+    return writes_factors() && lanes > 1 && element_bytes > 4 && result != simt::Layout::interleaved && !simt::is_by_rows(result);
   }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }

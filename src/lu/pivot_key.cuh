@@ -2,9 +2,9 @@
 /// How Gauss-Jordan chooses pivots, which nobody is told.
 ///
 /// The pivot of a step is the first row whose |re| + |im| has the largest leading bits: 15 bits of the fraction in double, 18 in single. So
-/// factors are at most 1 + 2^-15, rows need no order of interchanges, and one word per lane decides. NaN counts as larger than all numbers.
-/// Where leading bits say nothing, of numbers whose reciprocal is not usual, all bits decide. First is first in the matrix as it was given:
-/// any division of the rows among lanes finds the same.
+/// factors are at most 1 + 2^-15 by that measure, rows need no order of interchanges, and one word per lane decides. NaN counts as larger
+/// than all numbers. Where leading bits say nothing, of numbers whose reciprocal is not usual, all bits decide. First is first in the
+/// matrix as it was given: any division of the rows among lanes finds the same.
 
 #include "simt/divisor.hpp"
 

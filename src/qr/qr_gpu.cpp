@@ -23,11 +23,6 @@ KernelSource source(Dtype dtype, QrTiny const& k) {
           .options = {"-default-device", "--fmad=false"}};
 }
 
-/// A layout that sizes of the single matrices are looked at in.
-simt::Layout unpacked(simt::Layout layout) {
-  return layout == simt::Layout::packed_columns ? simt::Layout::columns : layout == simt::Layout::packed_rows ? simt::Layout::rows : layout;
-}
-
 template <typename T>
 void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) {
   using simt::Layout;
@@ -35,7 +30,7 @@ void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) 
   k.a = empty ? Layout::ragged_columns : layout_of(args.a);
   if (k.has_columns()) {
     k.c = k.columns == 0 ? Layout::columns : layout_of(args.c);
-    if (k.solves() && k.ragged()) k.c = unpacked(k.c);
+    if (k.solves() && k.ragged()) k.c = by_elements(k.c);
   }
   if (!k.solves() && k.reflectors > 0) {
     Layout const tau = layout_of(args.tau);

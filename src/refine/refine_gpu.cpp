@@ -60,7 +60,7 @@ void laqge(Queue& queue, LaqgeTask<T> const& task) {
   if (task.a.empty() || (!given(task.r) && !given(task.c))) return;
   LaqgeTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a), .r = matrices_of(task.r), .c = matrices_of(task.c)};
   RefineTiny c = plan(args.a, 0);
-  if (task.a.rows > c.m || task.a.cols > c.n) c.a = layout_of_part(c.a);
+  if (task.a.rows > c.m || task.a.cols > c.n) c.a = by_elements(c.a);
   run<T>(queue, "laqge", c, LaqgeTinyMemory(sizeof(T), c).bytes, args, ((args.a.rows + c.m - 1) / c.m) * ((args.a.cols + c.n - 1) / c.n));
 }
 
@@ -74,8 +74,8 @@ void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
   c.x = layout_of(args.x);
   c.b = layout_of(args.b);
   if (args.columns > c.nrhs) {
-    c.x = layout_of_part(c.x);
-    c.b = layout_of_part(c.b);
+    c.x = by_elements(c.x);
+    c.b = by_elements(c.b);
   }
   bool const interleaved = c.x == simt::Layout::interleaved || c.b == simt::Layout::interleaved;
   c.matrices = matrices_of_block(c.matrices, interleaved, sizeof(T));

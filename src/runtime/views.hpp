@@ -68,13 +68,15 @@ simt::Layout layout_of(simt::Matrices<T> const& a) {
   if (close && a.row_stride == 1 && (a.col_stride == a.rows || a.cols == 1)) return Layout::packed_columns;
   if (close && a.col_stride == 1 && (a.row_stride == a.cols || a.rows == 1)) return Layout::packed_rows;
   if (!a.pointers && a.batch_stride == 1 && a.count > 1) return Layout::interleaved;
+  if (a.row_stride == 1 && (a.col_stride == a.rows || a.cols == 1)) return Layout::dense_columns;
+  if (a.col_stride == 1 && (a.row_stride == a.cols || a.rows == 1)) return Layout::dense_rows;
   return by_rows ? Layout::rows : Layout::columns;
 }
 
-/// The layout where only some rows and columns of such matrices are moved at a time.
-constexpr simt::Layout layout_of_part(simt::Layout layout) {
-  if (layout == simt::Layout::packed_columns) return simt::Layout::columns;
-  return layout == simt::Layout::packed_rows ? simt::Layout::rows : layout;
+/// The same where elements are moved one by one: those of some rows and columns, or of matrices whose sizes are looked at.
+constexpr simt::Layout by_elements(simt::Layout layout) {
+  if (!simt::is_packed(layout) && !simt::is_dense(layout)) return layout;
+  return simt::is_by_rows(layout) ? simt::Layout::rows : simt::Layout::columns;
 }
 
 }  // namespace myriad::gpu

@@ -88,8 +88,6 @@ __device__ __forceinline__ void store_half_chunk(void* to, void const* from) {
   *static_cast<uint2*>(to) = *static_cast<uint2 const*>(from);
 }
 
-/// The number of the lowest bit that is set, from zero; of none -1.
-__device__ __forceinline__ int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }
 __device__ __forceinline__ float number_of(unsigned bits) { return __uint_as_float(bits); }

@@ -108,7 +108,6 @@ inline Chunk load_chunk(void const* from) { return *static_cast<Chunk const*>(st
 inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_aligned<16>(to)) = x; }
 inline void store_half_chunk(void* to, void const* from) { std::memcpy(std::assume_aligned<8>(to), from, 8); }
 
-inline int lowest_bit(unsigned bits) { return bits == 0 ? -1 : std::countr_zero(bits); }
 inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }
 inline float number_of(unsigned bits) { return std::bit_cast<float>(bits); }

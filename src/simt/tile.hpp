@@ -15,11 +15,14 @@ enum class Layout : int {
   interleaved,     ///< any strides; consecutive threads move the same element of consecutive matrices
   ragged_columns,  ///< as columns, each matrix with a size of its own
   ragged_rows,     ///< as rows, each matrix with a size of its own
+  dense_columns,   ///< column-major, nothing between columns, each matrix anywhere
+  dense_rows,      ///< the same, row-major
 };
 SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::packed_columns || layout == Layout::packed_rows; }
 SIMT_INLINE constexpr bool is_by_rows(Layout layout) {
-  return layout == Layout::packed_rows || layout == Layout::rows || layout == Layout::ragged_rows;
+  return layout == Layout::packed_rows || layout == Layout::rows || layout == Layout::ragged_rows || layout == Layout::dense_rows;
 }
+SIMT_INLINE constexpr bool is_dense(Layout layout) { return layout == Layout::dense_columns || layout == Layout::dense_rows; }
 SIMT_INLINE constexpr bool is_ragged(Layout layout) { return layout == Layout::ragged_columns || layout == Layout::ragged_rows; }
 
 /// What is moved of a matrix: all of it, or the elements (i, j) with i >= j. Then copies of 16 bytes may bring others beside these, but
@@ -129,7 +132,7 @@ class Tile {
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = batch.data[first * elements + e];
-    } else if (is_dense<layout>(batch, first)) {
+    } else if constexpr (moves_chunks_of_each(layout)) {
       for_each_chunk<part>(batch, first, active, [&](int tile, T const* from, bool aligned, unsigned needed) {
         if (aligned) {
           if (needed != 0) copy_async_16(data_ + tile, from);
@@ -177,7 +180,7 @@ class Tile {
       }
       int const e = chunks * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) batch.data[first * elements + e] = data_[e];
-    } else if (is_dense<layout>(batch, first)) {
+    } else if constexpr (moves_chunks_of_each(layout)) {
       for_each_chunk<part>(batch, first, active, [&](int tile, T* to, bool aligned, unsigned needed) {
         if (aligned && needed == all_of_chunk) {
           store_chunk(to, load_chunk(data_ + tile));
@@ -199,6 +202,11 @@ class Tile {
   static constexpr bool moves_chunks(Layout layout) {
     return is_packed(layout) && shaped_for != Layout::interleaved && (is_by_rows(layout) == shape.by_rows || M == 1 || N == 1) &&
            matrices * elements % per_chunk == 0;
+  }
+
+  /// Matrices that may be anywhere, whose lines are those of the tile.
+  static constexpr bool moves_chunks_of_each(Layout layout) {
+    return is_dense(layout) && is_by_rows(layout) == shape.by_rows && shape.chunked && elements >= per_chunk;
   }
 
   static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
@@ -278,21 +286,6 @@ class Tile {
     if constexpr (shape.line_stride > shape.length)
       return static_cast<int>(q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length);
     return static_cast<int>(q * shape.matrix_stride + e);
-  }
-
-  /// Whether matrices that may be anywhere have each of them its lines as in the tile, without gaps: then 16 bytes are moved at once.
-  /// Vectors of a ragged batch may come in the same layouts.
-  template <Layout layout, typename Batch>
-  SIMT_INLINE static bool is_dense(Batch const& batch, Index first) {
-    if constexpr ((layout == Layout::columns || layout == Layout::rows) && is_by_rows(layout) == shape.by_rows && shape.chunked &&
-                  elements >= per_chunk) {
-      Index const down = batch.row_stride_of(first), right = batch.col_stride_of(first);
-      Index const along = shape.by_rows ? right : down, across = shape.by_rows ? down : right;
-      return (shape.length == 1 || along == 1) && (shape.length == elements || across == shape.length) && !batch.row_sizes &&
-             !batch.col_sizes && batch.rows == M && batch.cols == N;
-    } else {
-      return false;
-    }
   }
 
   /// Calls `move(tile, address, aligned, needed)` for the chunks that this thread moves of dense matrices: where they begin in the tile, in

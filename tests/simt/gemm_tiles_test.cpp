@@ -35,7 +35,7 @@ constexpr GemmTiles config() {
   GemmTiles c = gemm_tiles_plan(sizeof(T), p.m, p.n, p.k, interleaved && !ragged);
   auto const layout = [&](Layout given, bool differs) {
     if (differs) return simt::is_by_rows(given) ? Layout::ragged_rows : Layout::ragged_columns;
-    return c.whole() ? given : gpu::layout_of_part(given);
+    return c.whole() ? given : gpu::by_elements(given);
   };
   c.a = p.shared_a ? Layout::columns : layout(p.a, p.ragged_m || p.ragged_k);
   c.b = layout(p.b, p.ragged_k || p.ragged_n);

@@ -22,13 +22,13 @@ TEST(SimtHost, ShufflesAndVotes) {
         int const t = thread_index();
         out.values[3 * t] = shuffle_xor(t, 5);
         out.values[3 * t + 1] = static_cast<int>(shuffle(static_cast<double>(t), 7));
-        out.values[3 * t + 2] = lowest_bit(ballot(lane_index() >= 9));
+        out.values[3 * t + 2] = static_cast<int>(ballot(lane_index() >= 9));
       },
       Output{values.data()});
   for (int t = 0; t < 96; ++t) {
     EXPECT_EQ(values[static_cast<std::size_t>(3 * t)], t ^ 5);
     EXPECT_EQ(values[static_cast<std::size_t>(3 * t + 1)], t / 32 * 32 + 7);
-    EXPECT_EQ(values[static_cast<std::size_t>(3 * t + 2)], 9);
+    EXPECT_EQ(values[static_cast<std::size_t>(3 * t + 2)], -512);
   }
 }
 

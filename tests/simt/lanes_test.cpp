@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -41,7 +42,12 @@ std::vector<T> results() {
   };
   std::vector<T> a(n * n * count), b(n * nrhs * count);
   for (auto* v : {&a, &b}) std::generate(v->begin(), v->end(), number);
-  // Of the last two, candidates for pivots are equal in all bits or in all but the last.
+  // One whose pivots have no usual reciprocal, being tiny, one of huge numbers.
+  for (int k = n * n; k < 3 * n * n; ++k) {
+    constexpr int exponent = sizeof(Real<T>) == 4 ? 110 : 1010;
+    a[static_cast<std::size_t>(k)] *= static_cast<Real<T>>(std::ldexp(1.0, k < 2 * n * n ? -exponent : exponent));
+  }
+  // Of the last two, candidates for pivots agree in their leading bits.
   for (int k = (count - 2) * n * n; k < count * n * n; ++k)
     a[static_cast<std::size_t>(k)] = T(static_cast<Real<T>>((random() % 2 ? 1 : -1) * (1 + static_cast<double>(random() % 3) * 0x1p-20)));
   std::vector<int> pivots(bound * count), info(count, -1);

@@ -19,7 +19,7 @@ using simt::Layout;
 
 constexpr std::array jobs{QrJob::factor, QrJob::least_squares, QrJob::minimum_norm, QrJob::apply, QrJob::apply_adjoint, QrJob::generate};
 /// As the kernels see them, transposed.
-constexpr std::array layouts{Layout::packed_rows, Layout::interleaved, Layout::packed_columns, Layout::columns, Layout::rows};
+constexpr std::array layouts{Layout::packed_rows, Layout::interleaved, Layout::packed_columns, Layout::dense_columns, Layout::rows};
 
 template <typename T>
 constexpr QrTiny kernel(QrJob job, int m, int n, Layout layout) {
@@ -38,8 +38,8 @@ constexpr Layout transposed(Layout layout) {
       return Layout::packed_rows;
     case Layout::packed_rows:
       return Layout::packed_columns;
-    case Layout::columns:
-      return Layout::rows;
+    case Layout::dense_columns:
+      return Layout::dense_rows;
     case Layout::rows:
       return Layout::columns;
     default:
@@ -54,7 +54,7 @@ struct Stored {
   std::vector<std::int64_t> row_sizes, col_sizes;
   Batch<T> view;
 
-  Stored(int m, int n, std::int64_t count, Layout transposed_layout) : memory(static_cast<std::size_t>(m * n * count + 8)) {
+  Stored(int m, int n, std::int64_t count, Layout transposed_layout) : memory(static_cast<std::size_t>((m * n + 1) * count + 8)) {
     switch (transposed_layout) {
       case Layout::interleaved:
         view = interleaved(memory.data(), m, n, count);
@@ -63,10 +63,12 @@ struct Stored {
         view = row_major(memory.data(), m, n, {.count = count});
         break;
       case Layout::columns:
-        view = row_major(memory.data() + 1, m, n, {.count = count});
+      case Layout::dense_columns:
+        view = row_major(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});
         break;
       case Layout::rows:
-        view = batch(memory.data() + 1, m, n, {.count = count});
+      case Layout::dense_rows:
+        view = batch(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});
         break;
       case Layout::packed_rows:
         view = batch(memory.data(), m, n, {.count = count});

@@ -42,7 +42,7 @@ constexpr RefineTiny config(int element_bytes) {
   RefineTiny c = refine_tiny_plan(m, n, nrhs);
   c.matrices = gpu::matrices_of_block(c.matrices, layout == Layout::interleaved, element_bytes);
   c.a = own;
-  c.x = c.b = nrhs > c.nrhs ? gpu::layout_of_part(own) : own;
+  c.x = c.b = nrhs > c.nrhs ? gpu::by_elements(own) : own;
   return c;
 }
 
@@ -146,7 +146,7 @@ void check_tiles() {
   constexpr Layout layout = layouts[variant % 5];
   constexpr RefineTiny c = [] {
     RefineTiny out = config<m, n, 0, variant>(sizeof(T));
-    out.a = gpu::layout_of_part(out.a);
+    out.a = gpu::by_elements(out.a);
     return out;
   }();
   constexpr std::int64_t count = c.matrices + 1;

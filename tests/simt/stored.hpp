@@ -13,7 +13,7 @@ namespace myriad {
 
 using simt::Layout;
 
-inline constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::rows, Layout::columns};
+inline constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::dense_rows, Layout::columns};
 
 /// The layout that a batch of matrices of different sizes has for a kernel.
 constexpr Layout ragged(Layout layout) { return simt::is_by_rows(layout) ? Layout::ragged_rows : Layout::ragged_columns; }
@@ -35,10 +35,12 @@ struct Stored {
         break;
       case Layout::rows:
       case Layout::ragged_rows:
+      case Layout::dense_rows:
         view = row_major(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});  // few at a multiple of 16 bytes
         break;
       case Layout::columns:
       case Layout::ragged_columns:
+      case Layout::dense_columns:
         view = batch(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});
         break;
       case Layout::packed_columns:

@@ -36,7 +36,7 @@ constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int 
   Layout const flipped = layout == Layout::packed_columns   ? Layout::packed_rows
                          : layout == Layout::packed_rows    ? Layout::packed_columns
                          : layout == Layout::ragged_columns ? Layout::ragged_rows
-                         : layout == Layout::rows           ? Layout::columns
+                         : layout == Layout::dense_rows     ? Layout::dense_columns
                                                             : layout;
   bool const partly = width > 2;
   return TrsmTiny{.n = n,
@@ -54,9 +54,7 @@ constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int 
                                                         : Interchange::before,
                   .right = inverts(routine) ? RightSide::identity : RightSide::given,
                   .a = transposed ? flipped : layout,
-                  .b = partly && layout == Layout::packed_columns ? Layout::columns
-                       : partly && layout == Layout::packed_rows  ? Layout::rows
-                                                                  : layout,
+                  .b = partly ? gpu::by_elements(layout) : layout,
                   .pivots = variant % 2 == 0 ? Layout::packed_columns : Layout::columns};
 }
 
