@@ -39,7 +39,7 @@ struct CholeskyTiny {
   SIMT_INLINE constexpr bool factors() const { return job != CholeskyJob::solve_by_factor && job != CholeskyJob::inverse; }
   SIMT_INLINE constexpr bool writes_factor() const { return job == CholeskyJob::factor || job == CholeskyJob::solve_and_factor; }
   /// Whether the elements of a column are neighbours in memory.
-  SIMT_INLINE constexpr bool by_columns() const { return a != simt::Layout::interleaved && !simt::is_by_rows(a); }
+  SIMT_INLINE constexpr bool by_columns() const { return simt::is_by_columns(a); }
   /// Whether lanes read their rows themselves. The matrix then needs no shared memory.
   SIMT_INLINE constexpr bool loads_rows() const {
     return load == CholeskyLoad::to_registers && job == CholeskyJob::solve && lanes > 1 && by_columns();

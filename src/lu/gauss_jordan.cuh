@@ -10,15 +10,16 @@ namespace myriad::simt {
 /// An N-by-N matrix of which lane l of `lanes` holds rows l, l + lanes, ... Rows stay where they are; position(r) says of which step each
 /// was the pivot's.
 ///
-/// The row of the pivot goes to the other lanes: by shuffles, which serve all matrices of a warp at once, or by shared memory, where no
-/// lane has to choose among its rows.
+/// The row of the pivot goes to the other lanes: by shuffles, which serve all matrices of a warp at once, where there are several; else
+/// through shared memory, where a store by one lane costs as much as one by eight, but a load by all as much as one.
 ///
 /// Steps are a loop, so that code stays small enough for the instruction cache and compiles soon. For that the columns rotate: the column
 /// at hand is always the first.
-template <typename T, int N, int lanes, LuPassing passing>
+template <typename T, int N, int lanes>
 class GaussJordanAcrossLanes {
  public:
   static constexpr int held = ceil_div(N, lanes);
+  static constexpr bool shuffles = lanes <= lu_shuffle_lanes;
   int info = 0;  ///< as LAPACK's
 
   /// `buffer`: of two rows, see LuTinyMemory.
@@ -54,7 +55,7 @@ class GaussJordanAcrossLanes {
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   static constexpr int row_in_buffer = ceil_div(N, per_chunk) * per_chunk;
   /// Columns that are brought up to date before the others, so that the next pivot is sought meanwhile.
-  static constexpr int first_columns = passing == LuPassing::by_memory ? larger(2, per_chunk) : 2;
+  static constexpr int first_columns = shuffles ? 2 : larger(2, per_chunk);
 
   /// Step k, of which the pivot's key is given: all columns but the first are brought up to date and move one place forward, and the first
   /// one behind them. Returns the key of the next pivot.
@@ -106,7 +107,7 @@ class GaussJordanAcrossLanes {
   class PivotRow {
    public:
     SIMT_INLINE PivotRow(GaussJordanAcrossLanes const& of, int k, unsigned row, bool const (&chosen)[held]) {
-      if constexpr (passing == LuPassing::by_shuffles) {
+      if constexpr (shuffles) {
         owner_ = static_cast<int>(of.first_lane_ | row % lanes);
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
@@ -131,11 +132,11 @@ class GaussJordanAcrossLanes {
         sync_warp();
       }
     }
-    SIMT_INLINE T first() const { return passing == LuPassing::by_shuffles ? shuffle(mine_[0], owner_) : shared_[0]; }
+    SIMT_INLINE T first() const { return shuffles ? shuffle(mine_[0], owner_) : shared_[0]; }
     /// Calls use(j, element j) for columns [from, to), which begin with a chunk or with column 1.
     template <typename Use>
     SIMT_INLINE void for_each(int from, int to, Use use) const {
-      if constexpr (passing == LuPassing::by_shuffles) {
+      if constexpr (shuffles) {
         SIMT_UNROLL
         for (int j = 1; j < N; ++j)
           if (j >= from && j < to) use(j, shuffle(mine_[j], owner_));
@@ -152,8 +153,8 @@ class GaussJordanAcrossLanes {
     }
 
    private:
-    T mine_[passing == LuPassing::by_shuffles ? N : 1];  ///< of the lane's rows the one that is to go, if it is one of them
-    int owner_ = 0;                                      ///< the lane that has it
+    T mine_[shuffles ? N : 1];  ///< of the lane's rows the one that is to go, if it is one of them
+    int owner_ = 0;             ///< the lane that has it
     T* shared_ = nullptr;
   };
 

@@ -31,7 +31,7 @@ struct LuInOneLane {
   static constexpr int held = M;
   static constexpr int width = N + nrhs;
   T a[M][width];
-  int origin[M];
+  int origin[M];  ///< of Gauss-Jordan: the rows as they were given
   int info = 0;
 
   SIMT_INLINE LuInOneLane(int, T*) {
@@ -156,11 +156,9 @@ struct LuInOneLane {
     SIMT_UNROLL
     for (int i = 0; i < M; ++i) {
       if (i <= k) continue;
-      bool const here = p == i;
-      exchange_if(here, origin[k], origin[i]);
       SIMT_UNROLL
       for (int j = 0; j < width; ++j)
-        if (j >= from) exchange_if(here, a[k][j], a[i][j]);
+        if (j >= from) exchange_if(p == i, a[k][j], a[i][j]);
     }
     return p;
   }

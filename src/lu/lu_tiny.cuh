@@ -87,7 +87,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
     int info = 0;
 
     if constexpr (C.job == LuJob::inverse) {
-      using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes, C.passing>>;
+      using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes>>;
       Lu lu(lane, reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix));
       SIMT_UNROLL
       for (int r = 0; r < lu.held; ++r) {

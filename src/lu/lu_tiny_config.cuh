@@ -8,8 +8,8 @@ namespace myriad {
 /// Which result a kernel gives.
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
-/// How the row of a pivot goes to the other lanes of its matrix in Gauss-Jordan.
-enum class LuPassing : int { by_shuffles, by_memory };
+/// Up to how many lanes of a matrix GaussJordanAcrossLanes passes the rows of pivots by shuffles; between more through shared memory.
+inline constexpr int lu_shuffle_lanes = 16;
 
 /// Into how many panels a matrix may be divided: LuByPanels keeps track of a row in each but the last.
 inline constexpr int lu_most_panels = 6;
@@ -21,7 +21,6 @@ struct LuTiny {
   int nrhs;  ///< right-hand sides beside the matrix, where the job is to solve; else 0
   int lanes, matrices;
   int panel;            ///< columns that are in registers at a time, where the job is not inversion and there are several lanes
-  LuPassing passing;    ///< of GaussJordanAcrossLanes
   int blocks_per_sm;    ///< for which registers have to suffice; 0: as the compiler likes
   simt::Layout a;       ///< layouts of the batches of the same names below
   simt::Layout result;  ///< of the factors or the inverse
@@ -40,7 +39,7 @@ struct LuTiny {
   /// Whether the lanes write factors from the tile to their rows themselves, a few rows of each column at once, instead of sorting the rows
   /// within the tile: faster where the rows of the lanes fill sectors of memory.
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
-    return writes_factors() && lanes > 1 && element_bytes > 4 && result != simt::Layout::interleaved && !simt::is_by_rows(result);
+    return writes_factors() && lanes > 1 && element_bytes > 4 && simt::is_by_columns(result);
   }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }
@@ -62,7 +61,7 @@ struct LuTinyMemory {
     buffer = order + (c.lanes > 1 && c.job != LuJob::inverse ? ceil_div(c.matrices * c.m, 4) * 16 : 0);
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
-    buffer_of_matrix = c.job == LuJob::inverse && c.passing == LuPassing::by_memory ? 16 * (2 * ceil_div(c.n, per_chunk) + 1) : 0;
+    buffer_of_matrix = c.job != LuJob::inverse || c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * ceil_div(c.n, per_chunk) + 1);
     bytes = buffer + buffer_of_matrix * c.matrices;
   }
 };

@@ -120,8 +120,6 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
           .panel = std::clamp(best.panel, 1, n),
-          // Between all lanes of a warp a store by one and a load by all cost less than shuffles, between fewer more.
-          .passing = best.lanes > 16 ? LuPassing::by_memory : LuPassing::by_shuffles,
           .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
           .a = packed,
           .result = packed,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -199,7 +200,11 @@ namespace host {
 
 Slot exchange(Slot mine, int source) { return exchange_all(mine)[static_cast<std::size_t>(source)]; }
 
-void copy_later(Copy copy) { current->copies.push_back(copy); }
+void copy_later(Copy copy) {
+  auto const misaligned = [&](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % copy.bytes != 0; };
+  if (misaligned(copy.to) || misaligned(copy.from)) throw std::logic_error("simt: a copy is not aligned to its size");
+  current->copies.push_back(copy);
+}
 Copy next_copy() {
   if (current->copies.empty()) return {};
   Copy const copy = current->copies.back();

@@ -22,6 +22,7 @@ SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::p
 SIMT_INLINE constexpr bool is_by_rows(Layout layout) {
   return layout == Layout::packed_rows || layout == Layout::rows || layout == Layout::ragged_rows || layout == Layout::dense_rows;
 }
+SIMT_INLINE constexpr bool is_by_columns(Layout layout) { return layout != Layout::interleaved && !is_by_rows(layout); }
 SIMT_INLINE constexpr bool is_dense(Layout layout) { return layout == Layout::dense_columns || layout == Layout::dense_rows; }
 SIMT_INLINE constexpr bool is_ragged(Layout layout) { return layout == Layout::ragged_columns || layout == Layout::ragged_rows; }
 

@@ -205,7 +205,7 @@ template <typename T, int n, int variant>
 void check_variant() {
   constexpr Layout layout = layouts[variant % 5];
   constexpr bool different = layout == Layout::columns && n % 2 == 0;  // in size
-  constexpr auto moved = [](Layout of) { return different ? ragged(of) : of; };
+  constexpr auto moved = [](Layout of) { return different ? ragged_layout(of) : of; };
   constexpr CholeskyTiny c =
       kernel<T>(jobs[variant / 5 % 5], n, moved(layout), moved(layouts[variant / 3 % 5]), moved(layouts[variant / 2 % 5]));
   check<T, c, different>(variant);

@@ -34,7 +34,7 @@ constexpr GemmTiles config() {
   bool const ragged = p.ragged_m || p.ragged_n || p.ragged_k;
   GemmTiles c = gemm_tiles_plan(sizeof(T), p.m, p.n, p.k, interleaved && !ragged);
   auto const layout = [&](Layout given, bool differs) {
-    if (differs) return simt::is_by_rows(given) ? Layout::ragged_rows : Layout::ragged_columns;
+    if (differs) return ragged_layout(given);
     return c.whole() ? given : gpu::by_elements(given);
   };
   c.a = p.shared_a ? Layout::columns : layout(p.a, p.ragged_m || p.ragged_k);

@@ -63,8 +63,20 @@ TEST(SimtHost, CopiesArriveWhenTheyAreWaitedFor) {
   EXPECT_EQ(after[1], 3.0F);
 }
 
+TEST(SimtHost, ACopyThatIsNotAlignedIsAnError) {
+  alignas(16) float const from[8] = {};
+  EXPECT_THROW(run(
+                   1, 1, 16,
+                   +[](Copies c) {
+                     copy_async_16(shared_memory(), c.from + 1);
+                     wait_copies();
+                   },
+                   Copies{from, nullptr, nullptr}),
+               std::logic_error);
+}
+
 TEST(SimtHost, AnEndBeforeACopyHasArrivedIsAnError) {
-  float const from[4] = {};
+  alignas(16) float const from[4] = {};
   EXPECT_THROW(run(
                    1, 1, 16, +[](Copies c) { copy_async_16(shared_memory(), c.from); }, Copies{from, nullptr, nullptr}),
                std::logic_error);

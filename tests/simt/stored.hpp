@@ -16,7 +16,7 @@ using simt::Layout;
 inline constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::dense_rows, Layout::columns};
 
 /// The layout that a batch of matrices of different sizes has for a kernel.
-constexpr Layout ragged(Layout layout) { return simt::is_by_rows(layout) ? Layout::ragged_rows : Layout::ragged_columns; }
+constexpr Layout ragged_layout(Layout layout) { return simt::is_by_rows(layout) ? Layout::ragged_rows : Layout::ragged_columns; }
 
 /// A batch with its memory.
 template <typename T>
