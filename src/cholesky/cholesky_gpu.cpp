@@ -27,9 +27,7 @@ void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> c
   c.a = layout_of(args.a);
   c.b = c.solves() ? layout_of(args.b) : simt::Layout::columns;
   c.x = c.solves() ? layout_of(args.x) : simt::Layout::columns;
-  int const planned = c.threads();
-  c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved, sizeof(T));
-  c.blocks_per_sm = std::max(1, c.blocks_per_sm * planned / c.threads());
+  if (c.a == simt::Layout::interleaved) c = cholesky_tiny_interleaved(c, sizeof(T));
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("cholesky/cholesky_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(queue, kernel,

@@ -19,7 +19,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
   using Factor = Choose<C.lanes == 1, CholeskyInOneLane<T, C.n, C.nrhs>, CholeskyAcrossLanes<T, C.n, C.nrhs, C.lanes>>;
   using Solve = Choose<C.lanes == 1, CholeskySolveInOneLane<T, C.n, C.nrhs>, CholeskySolveAcrossLanes<T, C.n, C.nrhs, C.lanes>>;
   using Cholesky = Choose<C.job == CholeskyJob::solve, Solve, Factor>;
-  Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a, C.padded()> a(shared_memory());
+  Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a, C.padded(), C.any_distance()> a(shared_memory());
   Tile<T, C.n, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.b> x(shared_memory() + memory.b);
   int const q = thread_index() / C.lanes;
   int const lane = thread_index() % C.lanes;
@@ -61,9 +61,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
       if constexpr (C.job == CholeskyJob::solve) {
         cholesky.solve();
       } else if constexpr (C.factors()) {
-        T* column = nullptr;  // the first of this matrix in memory
-        Index row_stride = 1, col_stride = C.n;
-        int rows = 0;  // that are written
+        T* column = nullptr;                   // the first of this matrix in memory
+        Index row_stride = 0, col_stride = 0;  // unless packed
+        int rows = 0;                          // that are written
         if constexpr (C.stores_rows()) {
           if (q < active) {
             if constexpr (C.a == Layout::packed_columns) {
@@ -80,8 +80,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
         cholesky.factor([&](int r, int k, T value) {
           int const i = cholesky.row(r);
           if constexpr (C.keeps_factor()) at(i, k) = value;
-          if constexpr (C.stores_rows())
-            if (i < rows) column[i * row_stride + k * col_stride] = value;
+          if constexpr (C.stores_rows() && C.a == Layout::packed_columns) {
+            if (i < rows) column[i + k * C.n] = value;
+          } else if constexpr (C.stores_rows()) {
+            if (i < rows) store_global(column + i * row_stride + k * col_stride, value);
+          }
         });
         if constexpr (C.solves()) cholesky.finish_solve(at);
       } else {

@@ -52,6 +52,8 @@ struct CholeskyTiny {
   }
   /// Whether finished columns go back into the tile: for the store, or for the solve across lanes.
   SIMT_INLINE constexpr bool keeps_factor() const { return (writes_factor() && !stores_rows()) || (solves() && lanes > 1); }
+  /// See TileShape.
+  SIMT_INLINE constexpr bool any_distance() const { return job == CholeskyJob::factor; }
   /// Whether lanes use rows of the tile as well as columns.
   SIMT_INLINE constexpr bool padded() const { return job != CholeskyJob::factor && job != CholeskyJob::solve; }
 };
@@ -65,7 +67,7 @@ struct CholeskyTinyMemory {
   SIMT_INLINE constexpr CholeskyTinyMemory(int element_bytes, CholeskyTiny const& c) {
     using simt::ceil_div;
     int const per_chunk = 16 / element_bytes;
-    b = c.loads_rows() ? 0 : simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, c.a, c.padded()).bytes;
+    b = c.loads_rows() ? 0 : simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, c.a, c.padded(), c.any_distance()).bytes;
     buffer = b + (c.solves() ? simt::TileShape(element_bytes, c.n, c.nrhs, c.matrices, c.lanes, c.b).bytes : 0);
     // Two columns, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read
     // different banks.

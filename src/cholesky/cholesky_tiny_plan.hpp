@@ -7,6 +7,7 @@
 
 #include "cholesky/cholesky_tiny_config.cuh"
 #include "myriad/types.hpp"
+#include "runtime/tiny.hpp"
 
 namespace myriad {
 
@@ -27,12 +28,14 @@ using Choice = CholeskyTinyChoice;
 // bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json.
 inline constexpr std::array potrf_f32{Choice{4, 2, 64, lower, from_tile}, Choice{6, 2, 80, whole, from_tile},
                                       Choice{8, 4, 64, lower, from_tile}, Choice{10, 4, 80, whole, by_rows},
-                                      Choice{16, 8, 80, whole, by_rows},  Choice{20, 8, 96, lower, by_rows},
+                                      Choice{11, 4, 128, lower, by_rows}, Choice{16, 8, 80, whole, by_rows},
+                                      Choice{17, 4, 128, lower, by_rows}, Choice{20, 8, 96, lower, by_rows},
                                       Choice{24, 8, 128, lower, by_rows}, Choice{32, 8, 168, lower, by_rows}};
-inline constexpr std::array potrf_f64{
-    Choice{4, 2, 80, lower, from_tile}, Choice{6, 4, 80, whole, by_rows},   Choice{8, 2, 128, whole, from_tile},
-    Choice{10, 4, 96, lower, by_rows},  Choice{14, 8, 96, lower, by_rows},  Choice{16, 8, 128, lower, by_rows},
-    Choice{20, 4, 200, lower, by_rows}, Choice{24, 8, 200, lower, by_rows}, Choice{32, 8, 255, lower, by_rows}};
+inline constexpr std::array potrf_f64{Choice{4, 2, 80, lower, from_tile},  Choice{6, 4, 80, whole, by_rows},
+                                      Choice{8, 2, 128, whole, from_tile}, Choice{10, 4, 96, lower, by_rows},
+                                      Choice{14, 8, 96, lower, by_rows},   Choice{17, 8, 128, lower, by_rows},
+                                      Choice{18, 4, 255, lower, by_rows},  Choice{20, 4, 200, lower, by_rows},
+                                      Choice{24, 8, 200, lower, by_rows},  Choice{32, 8, 255, lower, by_rows}};
 inline constexpr std::array potrf_c64{
     Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
@@ -41,14 +44,14 @@ inline constexpr std::array potrf_c64{
 // single and double by the registers that ptxas reports: bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json.
 inline constexpr std::array apart_f32{
     Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},          Choice{10, 1, 168, whole, from_tile},
-    Choice{12, 1, 200, whole, from_tile},        Choice{14, 4, 112, to_registers, from_tile}, Choice{16, 4, 96, lower, from_tile},
-    Choice{18, 4, 112, to_registers, from_tile}, Choice{24, 4, 255, to_registers, from_tile}, Choice{26, 4, 200, to_registers, from_tile},
-    Choice{28, 4, 255, to_registers, from_tile}, Choice{30, 8, 168, to_registers, from_tile}, Choice{32, 4, 255, to_registers, from_tile}};
+    Choice{12, 1, 200, whole, from_tile},        Choice{14, 4, 112, to_registers, from_tile}, Choice{15, 2, 128, to_registers, from_tile},
+    Choice{16, 4, 96, lower, from_tile},         Choice{17, 2, 128, to_registers, from_tile}, Choice{18, 4, 112, to_registers, from_tile},
+    Choice{24, 4, 255, to_registers, from_tile}, Choice{26, 4, 200, to_registers, from_tile}, Choice{28, 4, 255, to_registers, from_tile},
+    Choice{30, 8, 168, to_registers, from_tile}, Choice{32, 4, 255, to_registers, from_tile}};
 inline constexpr std::array apart_f64{
-    Choice{4, 1, 112, whole, from_tile},          Choice{6, 1, 144, whole, from_tile},         Choice{8, 4, 64, lower, from_tile},
-    Choice{14, 2, 255, to_registers, from_tile},  Choice{16, 4, 168, lower, from_tile},        Choice{18, 4, 200, to_registers, from_tile},
-    Choice{20, 4, 255, to_registers, from_tile},  Choice{24, 8, 200, to_registers, from_tile}, Choice{28, 8, 255, to_registers, from_tile},
-    Choice{30, 16, 200, to_registers, from_tile}, Choice{32, 8, 255, to_registers, from_tile}};
+    Choice{4, 1, 112, whole, from_tile},         Choice{6, 1, 144, whole, from_tile},         Choice{8, 4, 64, lower, from_tile},
+    Choice{15, 2, 255, to_registers, from_tile}, Choice{16, 4, 168, lower, from_tile},        Choice{18, 4, 200, to_registers, from_tile},
+    Choice{20, 4, 255, to_registers, from_tile}, Choice{24, 8, 200, to_registers, from_tile}, Choice{32, 8, 255, to_registers, from_tile}};
 inline constexpr std::array apart_c32{Choice{4, 1, 80, whole, from_tile},          Choice{6, 2, 128, to_registers, from_tile},
                                       Choice{8, 4, 64, lower, from_tile},          Choice{12, 2, 168, to_registers, from_tile},
                                       Choice{14, 2, 255, to_registers, from_tile}, Choice{16, 4, 168, to_registers, from_tile},
@@ -97,12 +100,23 @@ constexpr CholeskyTiny cholesky_tiny_plan(CholeskyJob job, Dtype dtype, int n, i
           .nrhs = nrhs,
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
-          .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
+          .blocks_per_sm = gpu::blocks_of_registers(best.registers, threads),
           .load = best.load,
           .store = best.store,
           .a = packed,
           .b = packed,
           .x = packed};
+}
+
+/// The same for interleaved batches: more matrices to a block.
+constexpr CholeskyTiny cholesky_tiny_interleaved(CholeskyTiny c, int element_bytes) {
+  int const planned = c.threads();
+  int const lanes = c.job == CholeskyJob::factor ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
+  bool const fewer = lanes < c.lanes;
+  c.lanes = lanes;
+  c.matrices = gpu::matrices_of_block(c.matrices, lanes, true, element_bytes);
+  c.blocks_per_sm = fewer ? gpu::blocks_of_registers(255, c.threads()) : std::max(1, c.blocks_per_sm * planned / c.threads());
+  return c;
 }
 
 }  // namespace myriad

@@ -62,7 +62,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   using namespace simt;
   constexpr LuTinyMemory memory(sizeof(T), C);
   constexpr bool writes_rows = C.writes_rows(sizeof(T));
-  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, false, C.by_panels()> a(shared_memory());
   Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.a> x(shared_memory() + memory.x);
   Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
   int const q = static_cast<int>(static_cast<unsigned>(thread_index()) / C.lanes);
@@ -171,8 +171,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
           Index const right = !real || packed ? C.m : args.result.col_stride_of(b);
           int const columns = !real ? 0 : C.ragged() ? args.result.cols_of(b) : C.n;
           SIMT_UNROLL
-          for (int j = 0; j < C.n; ++j)
-            if (j < columns) row[j * right] = conjugate_if(args.result.conjugated, lu.factors(r, j));
+          for (int j = 0; j < C.n; ++j) {
+            if (j >= columns) continue;
+            T const factor = conjugate_if(args.result.conjugated, lu.factors(r, j));
+            if constexpr (packed)
+              row[j * right] = factor;
+            else
+              store_global(row + j * right, factor);
+          }
         }
       } else if constexpr (C.writes_factors()) {
         lu.sort_rows(args.result.conjugated);

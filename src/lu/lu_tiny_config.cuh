@@ -41,6 +41,8 @@ struct LuTiny {
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
     return writes_factors() && lanes > 1 && element_bytes > 4 && simt::is_by_columns(result);
   }
+  /// Whether lanes read the matrices in shared memory again and again.
+  SIMT_INLINE constexpr bool by_panels() const { return lanes > 1 && job != LuJob::inverse; }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }
 };
@@ -54,11 +56,11 @@ struct LuTinyMemory {
   SIMT_INLINE constexpr LuTinyMemory(int element_bytes, LuTiny const& c) {
     using simt::ceil_div;
     int const per_chunk = 16 / element_bytes;
-    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a).bytes;
+    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a, false, c.by_panels()).bytes;
     pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, c.a).bytes : 0);
     order =
         pivots + (c.keeps_pivots() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);
-    buffer = order + (c.lanes > 1 && c.job != LuJob::inverse ? ceil_div(c.matrices * c.m, 4) * 16 : 0);
+    buffer = order + (c.by_panels() ? ceil_div(c.matrices * c.m, 4) * 16 : 0);
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
     buffer_of_matrix = c.job != LuJob::inverse || c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * ceil_div(c.n, per_chunk) + 1);

@@ -26,7 +26,7 @@ inline constexpr std::array lu_tiny_factor_f32{
     LuTinyChoice{14, 4, 7, 96},  LuTinyChoice{15, 4, 8, 112}, LuTinyChoice{16, 8, 8, 64},   LuTinyChoice{17, 4, 6, 112},
     LuTinyChoice{18, 4, 6, 144}, LuTinyChoice{20, 4, 4, 128}, LuTinyChoice{21, 8, 7, 64},   LuTinyChoice{22, 8, 8, 128},
     LuTinyChoice{23, 8, 8, 96},  LuTinyChoice{24, 8, 8, 128}, LuTinyChoice{25, 8, 7, 128},  LuTinyChoice{26, 16, 9, 64},
-    LuTinyChoice{27, 8, 9, 144}, LuTinyChoice{29, 8, 8, 144}, LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{31, 8, 11, 168},
+    LuTinyChoice{27, 8, 9, 144}, LuTinyChoice{28, 8, 8, 144}, LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{31, 16, 8, 80},
     LuTinyChoice{32, 16, 8, 64}};
 inline constexpr std::array lu_tiny_factor_f64{
     LuTinyChoice{2, 1, 0, 80},    LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 112},
@@ -52,11 +52,11 @@ inline constexpr std::array lu_tiny_solve_f32{LuTinyChoice{5, 1, 0, 56},    LuTi
                                               LuTinyChoice{17, 4, 6, 112},  LuTinyChoice{18, 4, 6, 144},  LuTinyChoice{20, 4, 4, 128},
                                               LuTinyChoice{21, 8, 7, 80},   LuTinyChoice{22, 4, 8, 168},  LuTinyChoice{24, 8, 8, 96},
                                               LuTinyChoice{27, 8, 9, 144},  LuTinyChoice{28, 16, 7, 112}, LuTinyChoice{29, 8, 10, 168},
-                                              LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{32, 8, 8, 112}};
+                                              LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{31, 16, 8, 80},  LuTinyChoice{32, 8, 8, 112}};
 inline constexpr std::array lu_tiny_solve_f64{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 112},
                                               LuTinyChoice{6, 1, 0, 144},   LuTinyChoice{7, 1, 0, 200},    LuTinyChoice{10, 1, 0, 255},
                                               LuTinyChoice{11, 4, 4, 96},   LuTinyChoice{12, 4, 6, 128},   LuTinyChoice{13, 8, 7, 96},
-                                              LuTinyChoice{14, 4, 7, 200},  LuTinyChoice{16, 8, 8, 112},   LuTinyChoice{17, 8, 6, 168},
+                                              LuTinyChoice{14, 4, 7, 200},  LuTinyChoice{16, 8, 8, 112},   LuTinyChoice{17, 8, 9, 128},
                                               LuTinyChoice{18, 4, 6, 255},  LuTinyChoice{20, 4, 4, 255},   LuTinyChoice{21, 8, 7, 128},
                                               LuTinyChoice{24, 8, 8, 168},  LuTinyChoice{25, 16, 9, 112},  LuTinyChoice{26, 16, 9, 144},
                                               LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{30, 16, 10, 128}, LuTinyChoice{32, 16, 8, 112}};
@@ -75,12 +75,11 @@ inline constexpr std::array lu_tiny_solve_c64{
     LuTinyChoice{24, 8, 4, 200},  LuTinyChoice{25, 16, 7, 200},  LuTinyChoice{26, 32, 9, 144},  LuTinyChoice{27, 16, 9, 255},
     LuTinyChoice{28, 16, 7, 200}, LuTinyChoice{29, 16, 10, 200}, LuTinyChoice{30, 32, 10, 168}, LuTinyChoice{32, 32, 8, 144}};
 inline constexpr std::array lu_tiny_inverse_f32{
-    LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},   LuTinyChoice{5, 1, 0, 56},    LuTinyChoice{7, 1, 0, 96},
-    LuTinyChoice{9, 1, 0, 168},   LuTinyChoice{10, 2, 0, 168}, LuTinyChoice{11, 4, 0, 80},   LuTinyChoice{12, 4, 0, 96},
-    LuTinyChoice{14, 2, 0, 168},  LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255},  LuTinyChoice{20, 4, 0, 168},
-    LuTinyChoice{21, 8, 0, 128},  LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{23, 8, 0, 128},  LuTinyChoice{24, 8, 0, 168},
-    LuTinyChoice{26, 4, 0, 255},  LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{28, 16, 0, 128}, LuTinyChoice{29, 8, 0, 168},
-    LuTinyChoice{30, 16, 0, 128}, LuTinyChoice{31, 8, 0, 255}, LuTinyChoice{32, 16, 0, 128}};
+    LuTinyChoice{3, 1, 0, 56},   LuTinyChoice{4, 1, 0, 96},   LuTinyChoice{5, 1, 0, 56},   LuTinyChoice{7, 1, 0, 96},
+    LuTinyChoice{9, 1, 0, 168},  LuTinyChoice{10, 2, 0, 168}, LuTinyChoice{11, 4, 0, 80},  LuTinyChoice{12, 4, 0, 96},
+    LuTinyChoice{14, 2, 0, 168}, LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255}, LuTinyChoice{20, 4, 0, 168},
+    LuTinyChoice{21, 8, 0, 128}, LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{23, 8, 0, 128}, LuTinyChoice{24, 8, 0, 168},
+    LuTinyChoice{26, 4, 0, 255}, LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{32, 16, 0, 128}};
 inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},
                                                 LuTinyChoice{6, 2, 0, 96},    LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 128},
                                                 LuTinyChoice{9, 2, 0, 168},   LuTinyChoice{11, 4, 0, 128},  LuTinyChoice{12, 4, 0, 168},
@@ -120,7 +119,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
           .panel = std::clamp(best.panel, 1, n),
-          .blocks_per_sm = std::min(65536 / (best.registers * threads), 32),
+          .blocks_per_sm = gpu::blocks_of_registers(best.registers, threads),
           .a = packed,
           .result = packed,
           .b = packed,
@@ -137,8 +136,14 @@ constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
     c.matrices = 64;
     c.blocks_per_sm = 4;
   } else {
-    c.matrices = gpu::matrices_of_block(c.matrices, true, element_bytes);
-    c.blocks_per_sm = std::max(1, c.blocks_per_sm * planned / c.threads());
+    // Fewer lanes while they can hold all rows of a panel, or of the matrix.
+    int lanes = c.job == LuJob::inverse ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
+    while (c.by_panels() && lanes > 4 && c.panel * simt::ceil_div(c.m, lanes / 2) * element_bytes <= 128) lanes /= 2;
+    bool const fewer = lanes < c.lanes;
+    c.lanes = lanes;
+    c.matrices = gpu::matrices_of_block(c.matrices, lanes, true, element_bytes);
+    c.blocks_per_sm =
+        fewer ? gpu::blocks_of_registers(c.by_panels() ? 128 : 255, c.threads()) : std::max(1, c.blocks_per_sm * planned / c.threads());
   }
   return c;
 }

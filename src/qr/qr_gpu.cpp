@@ -36,9 +36,7 @@ void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) 
     Layout const tau = layout_of(args.tau);
     k.tau = tau == Layout::packed_columns || tau == Layout::interleaved ? tau : Layout::columns;
   }
-  int const planned = k.threads();
-  k.matrices = matrices_of_block(k.matrices, k.a == Layout::interleaved, sizeof(T));
-  k.blocks_per_sm = std::max(1, k.blocks_per_sm * planned / k.threads());
+  if (k.a == Layout::interleaved) k = qr_tiny_interleaved(k, sizeof(T));
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("qr/qr_tiny"), dtype_of<T>, k), [&] { return source(dtype_of<T>, k); });
   launch(queue, kernel,
          {.blocks = (args.a.count + k.matrices - 1) / k.matrices, .threads = k.threads(), .shared_bytes = QrTinyMemory(sizeof(T), k).bytes},

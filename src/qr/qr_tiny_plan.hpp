@@ -7,6 +7,7 @@
 
 #include "myriad/types.hpp"
 #include "qr/qr_tiny_config.cuh"
+#include "runtime/tiny.hpp"
 
 namespace myriad {
 
@@ -18,13 +19,26 @@ struct QrTinyChoice {
 };
 
 // Fastest for geqrf of 1 to 32 lanes, several limits of registers and both ways of the vector, or close to it:
-// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json; complex single has not been looked at.
-inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},   QrTinyChoice{6, 2, 80, QrVector::read_again},
-                                        QrTinyChoice{8, 1, 128},  QrTinyChoice{10, 2, 96, QrVector::read_again},
-                                        QrTinyChoice{14, 1, 255}, QrTinyChoice{16, 4, 128},
-                                        QrTinyChoice{20, 4, 168}, QrTinyChoice{24, 8, 128},
-                                        QrTinyChoice{28, 8, 200}, QrTinyChoice{32, 16, 168}};
+// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and 2026-11-22/odd-orders-tuning.json.
+inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},    QrTinyChoice{6, 2, 80, QrVector::read_again},
+                                        QrTinyChoice{8, 1, 128},   QrTinyChoice{10, 2, 96, QrVector::read_again},
+                                        QrTinyChoice{14, 1, 255},  QrTinyChoice{16, 4, 128},
+                                        QrTinyChoice{18, 4, 128},  QrTinyChoice{22, 4, 168},
+                                        QrTinyChoice{24, 8, 128},  QrTinyChoice{29, 8, 168},
+                                        QrTinyChoice{31, 16, 128}, QrTinyChoice{32, 16, 168}};
 inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},
+                                        QrTinyChoice{8, 1, 168},
+                                        QrTinyChoice{10, 2, 168, QrVector::read_again},
+                                        QrTinyChoice{12, 4, 168},
+                                        QrTinyChoice{14, 4, 168, QrVector::read_again},
+                                        QrTinyChoice{16, 8, 128},
+                                        QrTinyChoice{18, 8, 168},
+                                        QrTinyChoice{19, 8, 168, QrVector::read_again},
+                                        QrTinyChoice{24, 8, 255},
+                                        QrTinyChoice{25, 8, 255, QrVector::read_again},
+                                        QrTinyChoice{27, 16, 168, QrVector::read_again},
+                                        QrTinyChoice{32, 16, 255}};
+inline constexpr std::array qr_tiny_c32{QrTinyChoice{4, 1, 80},
                                         QrTinyChoice{8, 1, 168},
                                         QrTinyChoice{10, 2, 168, QrVector::read_again},
                                         QrTinyChoice{12, 4, 168},
@@ -45,8 +59,8 @@ inline constexpr std::array qr_tiny_c64{QrTinyChoice{4, 1, 168},
 constexpr std::span<QrTinyChoice const> qr_tiny_choices(Dtype dtype) {
   using Choices = std::span<QrTinyChoice const>;
   if (dtype == Dtype::c64) return Choices(qr_tiny_c64);
-  if (dtype == Dtype::f32) return Choices(qr_tiny_f32);
-  return Choices(qr_tiny_f64);  // and single complex, whose matrices are as large
+  if (dtype == Dtype::c32) return Choices(qr_tiny_c32);
+  return dtype == Dtype::f32 ? Choices(qr_tiny_f32) : Choices(qr_tiny_f64);
 }
 
 /// The kernel for m-by-n matrices, as if all batches were packed by columns. `columns`: of C, or right-hand sides.
@@ -81,10 +95,21 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
           .vector = job == QrJob::factor ? best.vector
                     : needed <= 255      ? QrVector::kept
                                          : QrVector::read_again,
-          .blocks_per_sm = std::min(65536 / (registers * threads), 32),
+          .blocks_per_sm = gpu::blocks_of_registers(registers, threads),
           .a = packed,
           .c = packed,
           .tau = simt::Layout::packed_columns};
+}
+
+/// The same for interleaved batches: more matrices to a block.
+constexpr QrTiny qr_tiny_interleaved(QrTiny k, int element_bytes) {
+  int const planned = k.threads();
+  int const lanes = k.job == QrJob::factor ? gpu::lanes_of_interleaved(k.lanes, std::max(k.m, k.n), element_bytes) : k.lanes;
+  bool const fewer = lanes < k.lanes;
+  k.lanes = lanes;
+  k.matrices = gpu::matrices_of_block(k.matrices, lanes, true, element_bytes);
+  k.blocks_per_sm = fewer ? gpu::blocks_of_registers(255, k.threads()) : std::max(1, k.blocks_per_sm * planned / k.threads());
+  return k;
 }
 
 }  // namespace myriad

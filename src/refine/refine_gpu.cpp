@@ -34,7 +34,7 @@ template <typename T>
 RefineTiny plan(simt::Matrices<T> const& a, std::int64_t columns) {
   RefineTiny c = refine_tiny_plan(a.rows, a.cols, columns);
   c.a = layout_of(a);
-  c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved, sizeof(T));
+  c.matrices = matrices_of_block(c.matrices, c.lanes, c.a == simt::Layout::interleaved, sizeof(T));
   return c;
 }
 
@@ -78,7 +78,7 @@ void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
     c.b = by_elements(c.b);
   }
   bool const interleaved = c.x == simt::Layout::interleaved || c.b == simt::Layout::interleaved;
-  c.matrices = matrices_of_block(c.matrices, interleaved, sizeof(T));
+  c.matrices = matrices_of_block(c.matrices, c.lanes, interleaved, sizeof(T));
   run<T>(queue, "backward_error", c, BackwardErrorTinyMemory(sizeof(T), c).bytes, args);
 }
 

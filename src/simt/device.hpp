@@ -87,6 +87,21 @@ __device__ __forceinline__ void store_chunk(void* to, Chunk x) {
 __device__ __forceinline__ void store_half_chunk(void* to, void const* from) {
   *static_cast<uint2*>(to) = *static_cast<uint2 const*>(from);
 }
+/// Writes 4, 8 or 16 bytes, aligned to their size, to global memory. An address that was looked up could as well be in shared memory for
+/// all that the compiler knows, so that `*to = x` would wait for what is read there before it, and hold up what is read after it. What is
+/// at an address from the kernel's arguments does not need this.
+template <typename T>
+__device__ __forceinline__ void store_global(T* to, T x) {
+  unsigned words[sizeof(T) / 4];
+  memcpy(words, &x, sizeof(T));
+  auto const address = __cvta_generic_to_global(to);
+  if constexpr (sizeof(T) == 4)
+    asm volatile("st.global.b32 [%0], %1;" ::"l"(address), "r"(words[0]));
+  else if constexpr (sizeof(T) == 8)
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1]));
+  else
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]));
+}
 
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }

@@ -107,6 +107,10 @@ struct alignas(16) Chunk {
 inline Chunk load_chunk(void const* from) { return *static_cast<Chunk const*>(std::assume_aligned<16>(from)); }
 inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_aligned<16>(to)) = x; }
 inline void store_half_chunk(void* to, void const* from) { std::memcpy(std::assume_aligned<8>(to), from, 8); }
+template <typename T>
+void store_global(T* to, T x) {
+  *std::assume_aligned<sizeof(T)>(to) = x;
+}
 
 inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }

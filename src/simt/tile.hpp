@@ -33,23 +33,27 @@ enum class Part : int { whole, lower };
 /// How a tile of `matrices` m-by-n matrices, which come in `layout`, lies in shared memory: column by column, or row by row where they come
 /// so; everything in elements but `bytes`.
 ///
-/// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded, where copies of 16 bytes allow it, so that the
-/// lanes of a warp meet different banks. Where lanes use columns as well as rows, both are `padded`.
+/// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded so that the lanes of a warp meet different
+/// banks, as far as copies of 16 bytes allow it. Where lanes use columns as well as rows, both are `padded`. Matrices that are no whole
+/// number of 16-byte chunks are copied so only while they follow each other as in memory; where lanes read them often, and would meet three
+/// times in a bank, they may be at `any_distance`.
 struct TileShape {
   bool by_rows;
   int length;         ///< of a line: of a column or, by rows, a row
   int per_chunk;      ///< in 16 bytes
-  bool chunked;       ///< each matrix is a whole number of 16-byte chunks; else matrices follow each other without padding
+  bool chunked;       ///< each matrix is a whole number of 16-byte chunks
   int line_stride;    ///< from one line to the next
   int matrix_stride;  ///< from one matrix to the next
   int bytes;
 
-  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, Layout layout, bool padded = false)
+  SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, Layout layout, bool padded = false,
+                                  bool any_distance = false)
       : by_rows(is_by_rows(layout)),
         length(by_rows ? n : m),
         per_chunk(16 / element_bytes),
         chunked(layout != Layout::interleaved && m * n % per_chunk == 0),
-        line_stride((by_rows || padded) && lanes > 1 && n > 1 && length % per_chunk == 0 ? length + per_chunk : length),
+        // An odd number of chunks, so that chunks at the same place of neighbouring lines are in different banks.
+        line_stride((by_rows || padded) && lanes > 1 && n > 1 && length % (2 * per_chunk) == 0 ? length + per_chunk : length),
         matrix_stride(line_stride * (by_rows ? m : n)),
         bytes(0) {
     // Of interleaved batches consecutive threads bring consecutive matrices, so that distances matter even where lanes fill all banks.
@@ -58,13 +62,35 @@ struct TileShape {
     int const unit = larger(least, interleaved && lanes * element_bytes >= 128 ? 16 : lanes * element_bytes);
     bool const pad = (chunked || interleaved) && unit < 128;
     while (pad && matrix_stride * element_bytes % (2 * unit) != unit) matrix_stride += least / element_bytes;
+    if (!chunked && !interleaved && lanes > 1 && matrices > 1 && n > 1) {
+      bool const by_elements = !is_packed(layout) || matrices * m * n % per_chunk != 0;
+      int const packed_distance = matrix_stride;
+      if (by_elements || (any_distance && most_in_a_bank(element_bytes, lanes, packed_distance) > 2)) {
+        for (int distance = packed_distance; distance < packed_distance + 128 / element_bytes; ++distance)
+          if (most_in_a_bank(element_bytes, lanes, distance) < most_in_a_bank(element_bytes, lanes, matrix_stride))
+            matrix_stride = distance;
+      }
+    }
     bytes = ceil_div(matrix_stride * matrices * element_bytes, 16) * 16;
+  }
+
+ private:
+  /// How many words a bank gives when each lane reads an element of its first row and as many lanes as fill the banks read at once.
+  SIMT_INLINE constexpr int most_in_a_bank(int element_bytes, int lanes, int distance) const {
+    int const words = element_bytes / 4;
+    int of_bank[32]{};
+    int most = 0;
+    for (int t = 0; t < 32 / words; ++t) {
+      int const element = t / lanes * distance + t % lanes * (by_rows ? line_stride : 1);
+      for (int w = 0; w < words; ++w) most = larger(most, ++of_bank[(element * words + w) % 32]);
+    }
+    return most;
   }
 };
 
-template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for, bool padded = false>
+template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for, bool padded = false, bool any_distance = false>
 class Tile {
-  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for, padded};
+  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for, padded, any_distance};
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
@@ -116,7 +142,9 @@ class Tile {
   /// them.
   template <Layout layout, Part part = Part::whole, typename Batch>
   SIMT_INLINE void load(Batch const& batch, Index first, int active) {
-    if constexpr (moves_chunks(layout) && part == Part::lower) {
+    if constexpr (moves_elements(layout)) {
+      for_each_element<part>(batch.data + first * elements, active, [](T* tile, T const* from) { copy_async<T>(tile, from); });
+    } else if constexpr (moves_chunks(layout) && part == Part::lower) {
       T const* const source = batch.data + first * elements;
       for_each_chunk_of_triangle(active, [&](int tile, int memory, unsigned needed) {
         if (needed != 0) copy_async_16(data_ + tile, source + memory);
@@ -156,7 +184,9 @@ class Tile {
   /// Writes matrices [first, first + active) of the batch, after a sync_block.
   template <Layout layout, Part part = Part::whole, typename Batch>
   SIMT_INLINE void store(Batch const& batch, Index first, int active) {
-    if constexpr (moves_chunks(layout) && part == Part::lower) {
+    if constexpr (moves_elements(layout)) {
+      for_each_element<part>(batch.data + first * elements, active, [](T const* tile, T* to) { *to = *tile; });
+    } else if constexpr (moves_chunks(layout) && part == Part::lower) {
       T* const target = batch.data + first * elements;
       for_each_chunk_of_triangle(active, [&](int tile, int memory, unsigned needed) {
         if (needed == all_of_chunk) {
@@ -184,26 +214,29 @@ class Tile {
     } else if constexpr (moves_chunks_of_each(layout)) {
       for_each_chunk<part>(batch, first, active, [&](int tile, T* to, bool aligned, unsigned needed) {
         if (aligned && needed == all_of_chunk) {
-          store_chunk(to, load_chunk(data_ + tile));
+          store_global(reinterpret_cast<Chunk*>(to), load_chunk(data_ + tile));
         } else {
           SIMT_UNROLL
           for (int i = 0; i < per_chunk; ++i)
-            if ((needed >> i & 1) != 0) to[i] = data_[tile + i];
+            if ((needed >> i & 1) != 0) store_global(to + i, data_[tile + i]);
         }
       });
     } else {
       for_each<layout, part>(batch, first, active, [&](int q, int i, int j, bool real, T* to) {
-        if (real) *to = at(q, i, j);
+        if (real) store_global(to, at(q, i, j));
       });
     }
   }
 
  private:
-  /// Packed matrices whose lines are those of the tile.
-  static constexpr bool moves_chunks(Layout layout) {
-    return is_packed(layout) && shaped_for != Layout::interleaved && (is_by_rows(layout) == shape.by_rows || M == 1 || N == 1) &&
-           matrices * elements % per_chunk == 0;
+  /// Packed matrices whose lines are those of the tile: 16 bytes at a time, or element by element.
+  static constexpr bool is_as_tile(Layout layout) {
+    return is_packed(layout) && shaped_for != Layout::interleaved && (is_by_rows(layout) == shape.by_rows || M == 1 || N == 1);
   }
+  static constexpr bool moves_chunks(Layout layout) {
+    return is_as_tile(layout) && (shape.chunked || (shape.matrix_stride == elements && matrices * elements % per_chunk == 0));
+  }
+  static constexpr bool moves_elements(Layout layout) { return is_as_tile(layout) && !moves_chunks(layout); }
 
   /// Matrices that may be anywhere, whose lines are those of the tile.
   static constexpr bool moves_chunks_of_each(Layout layout) {
@@ -211,6 +244,33 @@ class Tile {
   }
 
   static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
+
+  /// Calls `move(tile, memory)` for this thread's elements of packed matrices: where they are in the tile and in memory, of which `memory`
+  /// is the first.
+  template <Part part, typename Pointer, typename Move>
+  SIMT_INLINE void for_each_element(Pointer memory, int active, Move move) {
+    constexpr int steps = ceil_div(elements, threads);
+    constexpr int full = part == Part::whole ? elements / threads : 0;  // steps in which there is an element for every thread
+    unsigned wanted = 0;                                                // which of the others have one for this thread, of every matrix
+    SIMT_UNROLL
+    for (int step = full; step < steps; ++step) {
+      int const e = thread_index() + step * threads;
+      if (e < elements && (part == Part::whole || is_lower(e))) wanted |= 1u << (step - full);
+    }
+    static_assert(steps - full <= 32);
+    T* tile = data_ + thread_index();
+    memory += thread_index();
+    SIMT_LOOP
+    for (int q = 0; q < active; ++q) {
+      SIMT_UNROLL_BY(32)
+      for (int step = 0; step < full; ++step) move(tile + step * threads, memory + step * threads);
+      SIMT_UNROLL
+      for (int step = full; step < steps; ++step)
+        if ((wanted >> (step - full) & 1) != 0) move(tile + step * threads, memory + step * threads);
+      tile += shape.matrix_stride;
+      memory += elements;
+    }
+  }
 
   /// Whether element e of packed matrices, in the order of memory, is one with i >= j.
   SIMT_INLINE static bool is_lower(int e) {
@@ -338,19 +398,33 @@ class Tile {
   SIMT_INLINE static void for_each(Batch const& batch, Index first, int active, Use use) {
     if constexpr (layout == Layout::interleaved) {
       static_assert(threads % matrices == 0);
+      // Several threads to a matrix, side by side along its longer side.
       constexpr int apart = threads / matrices;
-      int const q = thread_index() % matrices;
+      constexpr bool along_rows = M < N;
+      constexpr int lines = along_rows ? M : N, length = along_rows ? N : M, of_line = ceil_div(length, apart);
+      int const q = thread_index() % matrices, place = thread_index() / matrices;
       if (q >= active) return;
-      auto* const matrix = batch.at(first + q, 0, 0);
       Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
+      auto* const matrix = batch.at(first + q, 0, 0);
+      auto const move = [&](auto is_real) {
+        auto* on_line = matrix + place * (along_rows ? right : down);
+        SIMT_UNROLL_BY(larger(8 / of_line, 1))
+        for (int line = 0; line < lines; ++line) {
+          SIMT_UNROLL_BY(8)
+          for (int step = 0; step < of_line; ++step) {
+            int const at = place + step * apart;
+            int const i = along_rows ? line : at, j = along_rows ? at : line;
+            if ((length % apart == 0 || at < length) && (part == Part::whole || i >= j))
+              use(q, i, j, is_real(i, j), on_line + step * apart * (along_rows ? right : down));
+          }
+          on_line += along_rows ? down : right;
+        }
+      };
       int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
-      SIMT_UNROLL_BY(8)
-      for (int step = 0; step < ceil_div(elements, apart); ++step) {
-        int const e = thread_index() / matrices + step * apart;
-        if (elements % apart != 0 && e >= elements) continue;
-        int const i = apart == 1 ? step % M : e % M, j = apart == 1 ? step / M : e / M;
-        if (part == Part::whole || i >= j) use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
-      }
+      if (rows >= M && cols >= N)
+        move([](int, int) { return true; });
+      else
+        move([&](int i, int j) { return i < rows && j < cols; });
     } else {
       // A team of threads to a matrix, whose place is then looked up once per thread.
       constexpr int team = elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;
@@ -360,16 +434,22 @@ class Tile {
       for (int round = 0; round < ceil_div(matrices, teams); ++round) {
         int const q = thread_index() / team + round * teams;
         if (q >= active) continue;
-        auto* const matrix = batch.at(first + q, 0, 0);
         Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
+        auto* const matrix = batch.at(first + q, 0, 0);
+        auto const move = [&](auto is_real) {
+          SIMT_UNROLL_BY(8)
+          for (int step = 0; step < ceil_div(elements, team); ++step) {
+            int const e = thread_index() % team + step * team;
+            if (elements % team != 0 && e >= elements) continue;
+            int const i = is_by_rows(layout) ? e / N : e % M, j = is_by_rows(layout) ? e % N : e / M;
+            if (part == Part::whole || i >= j) use(q, i, j, is_real(i, j), matrix + (i * down + j * right));
+          }
+        };
         int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);
-        SIMT_UNROLL_BY(8)
-        for (int step = 0; step < ceil_div(elements, team); ++step) {
-          int const e = thread_index() % team + step * team;
-          if (elements % team != 0 && e >= elements) continue;
-          int const i = is_by_rows(layout) ? e / N : e % M, j = is_by_rows(layout) ? e % N : e / M;
-          if (part == Part::whole || i >= j) use(q, i, j, i < rows && j < cols, matrix + (i * down + j * right));
-        }
+        if (!is_ragged(layout) && rows >= M && cols >= N)
+          move([](int, int) { return true; });
+        else
+          move([&](int i, int j) { return i < rows && j < cols; });
       }
     }
   }

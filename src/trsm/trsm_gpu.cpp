@@ -65,7 +65,7 @@ void substitute(Queue& queue, Substitution<T> const& task) {
   c.a = layout_of(args.a);
   c.b = task.b.cols > c.nrhs ? by_elements(layout_of(args.b)) : layout_of(args.b);
   if (args.pivots.given() && layout_of(args.pivots) != simt::Layout::packed_columns) c.pivots = simt::Layout::columns;
-  c.matrices = matrices_of_block(c.matrices, c.a == simt::Layout::interleaved || c.b == simt::Layout::interleaved, sizeof(T));
+  c.matrices = matrices_of_block(c.matrices, c.lanes, c.a == simt::Layout::interleaved || c.b == simt::Layout::interleaved, sizeof(T));
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsm_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(
       queue, kernel,

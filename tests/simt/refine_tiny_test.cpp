@@ -40,7 +40,7 @@ constexpr RefineTiny config(int element_bytes) {
   constexpr Layout layout = layouts[variant % 5];
   constexpr Layout own = layout == Layout::columns ? Layout::ragged_columns : layout;
   RefineTiny c = refine_tiny_plan(m, n, nrhs);
-  c.matrices = gpu::matrices_of_block(c.matrices, layout == Layout::interleaved, element_bytes);
+  c.matrices = gpu::matrices_of_block(c.matrices, c.lanes, layout == Layout::interleaved, element_bytes);
   c.a = own;
   c.x = c.b = nrhs > c.nrhs ? gpu::by_elements(own) : own;
   return c;

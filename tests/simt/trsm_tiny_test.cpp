@@ -42,7 +42,7 @@ constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int 
   return TrsmTiny{.n = n,
                   .nrhs = partly ? 2 : width,
                   .lanes = lanes,
-                  .matrices = gpu::matrices_of_block(32 / lanes, layout == Layout::interleaved, sizeof(T)),
+                  .matrices = gpu::matrices_of_block(32 / lanes, lanes, layout == Layout::interleaved, sizeof(T)),
                   .lower = routine == Routine::unit_upper            ? Triangle::unused
                            : transposed || routine == Routine::lower ? Triangle::non_unit
                                                                      : Triangle::unit,
