@@ -21,7 +21,7 @@ namespace myriad::bench {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::vector<std::string> routines{"getrf", "solve", "inverse", "potrf", "posv", "geqrf"};
+  std::vector<std::string> routines{"getrf", "solve", "inverse", "potrf", "posv", "solve_positive_definite", "geqrf"};
   std::vector<int> sizes{};
   std::vector<std::string> dtypes{"s", "d"};
   std::vector<std::string> layouts{"column_major"};
