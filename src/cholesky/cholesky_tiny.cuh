@@ -61,9 +61,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
       if constexpr (C.job == CholeskyJob::solve) {
         cholesky.solve();
       } else if constexpr (C.factors()) {
-        T* column = nullptr;                   // the first of this matrix in memory
-        Index row_stride = 0, col_stride = 0;  // unless packed
-        int rows = 0;                          // that are written
+        T* column = nullptr;  // the first of this matrix in memory
+        Index row_stride = 1, col_stride = C.n;
+        int rows = 0;  // that are written
         if constexpr (C.stores_rows()) {
           if (q < active) {
             if constexpr (C.a == Layout::packed_columns) {
@@ -80,10 +80,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_tiny(Cholesk
         cholesky.factor([&](int r, int k, T value) {
           int const i = cholesky.row(r);
           if constexpr (C.keeps_factor()) at(i, k) = value;
-          if constexpr (C.stores_rows() && C.a == Layout::packed_columns) {
-            if (i < rows) column[i + k * C.n] = value;
-          } else if constexpr (C.stores_rows()) {
-            if (i < rows) store_global(column + i * row_stride + k * col_stride, value);
+          if constexpr (C.stores_rows()) {
+            if (i < rows) {
+              T* const to = column + i * row_stride + k * col_stride;
+              if constexpr (C.a == Layout::packed_columns)
+                *to = value;
+              else
+                store_global(to, value);
+            }
           }
         });
         if constexpr (C.solves()) cholesky.finish_solve(at);
