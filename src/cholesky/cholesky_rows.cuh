@@ -26,10 +26,24 @@ struct CholeskyPivot {
       up = small ? power_of_two<R, 500, 50> : infinite ? R(0) : power_of_two<R, -50, -25>;
       down = small ? power_of_two<R, -500, -50> : infinite ? R(infinity()) : power_of_two<R, 50, 25>;
     }
-    R const inverse = reciprocal_square_root(divisor.scaled);
-    R const close = divisor.scaled * inverse;
-    root = down * multiply_add(multiply_add(-close, close, divisor.scaled), R(0.5) * inverse, close);
-    inverse_of_root = up * inverse;
+    take_root();
+    root = down * root;
+    inverse_of_root = up * inverse_of_root;
+  }
+  /// The same of an x whose reciprocal is usual: without scales.
+  SIMT_INLINE static CholeskyPivot usual(R x) {
+    CholeskyPivot out;
+    out.divisor = RealDivisor<R>::of_usual(x);
+    out.take_root();
+    return out;
+  }
+
+ private:
+  CholeskyPivot() = default;
+  SIMT_INLINE void take_root() {
+    inverse_of_root = reciprocal_square_root(divisor.scaled);
+    R const close = divisor.scaled * inverse_of_root;
+    root = multiply_add(multiply_add(-close, close, divisor.scaled), R(0.5) * inverse_of_root, close);
   }
 };
 
@@ -256,16 +270,29 @@ struct CholeskyAcrossLanes {
         sync_warp();
         Real<T> const pivot = real_part(u[0]);
         if (!(pivot > 0) && info == 0) info = k + 1;
-        CholeskyPivot<Real<T>> const by(pivot);
-        T minus_l[held];
+        T minus_l[held], l[held];
+        Real<T> root;
+        auto const divide = [&](CholeskyPivot<Real<T>> const& by) {
+          root = by.root;
+          SIMT_UNROLL
+          for (int r = first_held(first); r < held; ++r) {
+            minus_l[r] = -by.divisor.divide(a[r][0]);
+            l[r] = by.inverse_of_root * a[r][0];
+          }
+        };
+        // What an unusual pivot needs is passed over as a whole, where products with a scale of one would be in each step.
+        if (has_usual_reciprocal(magnitude(pivot)))
+          divide(CholeskyPivot<Real<T>>::usual(pivot));
+        else
+          divide(CholeskyPivot<Real<T>>(pivot));
         SIMT_UNROLL
         for (int r = first_held(first); r < held; ++r) {
-          bool const below = r * lanes >= last || row(r) > k;
-          minus_l[r] = below ? -by.divisor.divide(a[r][0]) : from_real<T>(0);
+          bool const all_below = r * lanes >= last;
+          minus_l[r] = all_below || row(r) > k ? minus_l[r] : from_real<T>(0);
           SIMT_UNROLL
           for (int c = 0; c < nrhs; ++c) b[r][c] = multiply_add(minus_l[r], u[buffered + c], b[r][c]);
-          T const finished = below ? by.inverse_of_root * a[r][0] : from_real<T>(by.root);
-          if (exists(r) && (below || row(r) == k)) finish(r, k, finished);
+          T const finished = all_below || row(r) != k ? l[r] : from_real<T>(root);
+          if (exists(r) && (all_below || row(r) >= k)) finish(r, k, finished);
         }
         rotate<first>(u, minus_l);
       }

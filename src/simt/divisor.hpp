@@ -64,6 +64,13 @@ struct RealDivisor {
     }
     inverse = reciprocal(scaled);
   }
+  /// Of a y with has_usual_reciprocal.
+  SIMT_INLINE static RealDivisor of_usual(R y) {
+    RealDivisor out;
+    out.scaled = y;
+    out.inverse = reciprocal(y);
+    return out;
+  }
   /// x may be complex.
   template <typename T>
   SIMT_INLINE T divide(T x) const {

@@ -146,8 +146,8 @@ class Tile {
       for_each_element<part>(batch.data + first * elements, active, [](T* tile, T const* from) { copy_async<T>(tile, from); });
     } else if constexpr (moves_chunks(layout) && part == Part::lower) {
       T const* const source = batch.data + first * elements;
-      for_each_chunk_of_triangle(active, [&](int tile, int memory, unsigned needed) {
-        if (needed != 0) copy_async_16(data_ + tile, source + memory);
+      for_each_chunk_of_triangle(source, active, [](T* tile, T const* from, unsigned needed) {
+        if (needed != 0) copy_async_16(tile, from);
       });
       int const e = active * elements / per_chunk * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = source[e];
@@ -188,15 +188,19 @@ class Tile {
       for_each_element<part>(batch.data + first * elements, active, [](T const* tile, T* to) { *to = *tile; });
     } else if constexpr (moves_chunks(layout) && part == Part::lower) {
       T* const target = batch.data + first * elements;
-      for_each_chunk_of_triangle(active, [&](int tile, int memory, unsigned needed) {
+      for_each_chunk_of_triangle(target, active, [](T const* tile, T* to, unsigned needed) {
         if (needed == all_of_chunk) {
-          store_chunk(target + memory, load_chunk(data_ + tile));
+          store_chunk(to, load_chunk(tile));
         } else {
-          bool const second_half = per_chunk == 4 && needed >> 2 == 3;
-          if (second_half) store_half_chunk(target + memory + 2, data_ + tile + 2);
+          // Of a chunk that is in one line the last elements are needed, or the first ones.
+          constexpr int half = per_chunk < 4 ? 0 : shape.by_rows ? 0 : 2;
+          bool const has_half = per_chunk == 4 && (needed >> half & 3) == 3;
+          if (has_half) store_half_chunk(to + half, tile + half);
           SIMT_UNROLL
-          for (int i = 0; i < per_chunk; ++i)
-            if ((needed >> i & 1) != 0 && !(second_half && i >= 2)) target[memory + i] = data_[tile + i];
+          for (int i = 0; i < per_chunk; ++i) {
+            if (whole_lines && i % 2 == (shape.by_rows ? 1 : 0)) continue;
+            if ((needed >> i & 1) != 0 && !(has_half && i / 2 * 2 == half)) to[i] = tile[i];
+          }
         }
       });
       int const e = active * elements / per_chunk * per_chunk + thread_index();
@@ -286,28 +290,33 @@ class Tile {
     return bits;
   }
 
+  /// Whether each chunk is in one line.
+  static constexpr bool whole_lines = shape.chunked && shape.length % per_chunk == 0;
+
   /// Calls `move(tile, memory, needed)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in
-  /// memory, in elements, and which of their elements are to be moved.
-  template <typename Move>
-  SIMT_INLINE static void for_each_chunk_of_triangle(int active, Move move) {
+  /// memory, of which `memory` is the first, and which of their elements are to be moved.
+  template <typename Pointer, typename Move>
+  SIMT_INLINE void for_each_chunk_of_triangle(Pointer memory, int active, Move move) const {
     constexpr int per_matrix = larger(elements / per_chunk, 1);
     constexpr int per_line = larger(shape.length / per_chunk, 1);
-    constexpr bool whole_lines = shape.chunked && shape.length % per_chunk == 0;
     int const t = thread_index();
     if constexpr (whole_lines && threads % per_matrix == 0) {
       // The same place in every matrix.
       int const line = t % per_matrix / per_line;
       int const position = t % per_matrix % per_line * per_chunk;
       unsigned const needed = lower_elements(line, position);
-      int const tile = t / per_matrix * shape.matrix_stride + line * shape.line_stride + position;
+      T* const tile = data_ + (t / per_matrix * shape.matrix_stride + line * shape.line_stride + position);
+      memory += t * per_chunk;
       SIMT_UNROLL
       for (int q = 0; q < matrices; q += threads / per_matrix)
-        move(tile + q * shape.matrix_stride, t * per_chunk + q * elements, q + t / per_matrix < active ? needed : 0);
+        move(tile + q * shape.matrix_stride, memory + q * elements, q + t / per_matrix < active ? needed : 0);
     } else if constexpr (whole_lines) {
       // Some threads to a line: the line is a constant, and what it has no elements of is passed over by the compiler.
       constexpr int together = larger(lanes, per_line >= 16 ? 8 : per_line >= 3 ? 4 : per_line);
       int const mine = t / together;
       int const place = t % together * per_chunk;
+      T* const tile = data_ + (mine * shape.matrix_stride + place);
+      memory += mine * elements + place;
       SIMT_UNROLL
       for (int q = 0; q < matrices; q += threads / together) {
         SIMT_UNROLL
@@ -318,8 +327,7 @@ class Tile {
             if (shape.by_rows ? from > line : until <= line) continue;
             bool const all = shape.by_rows ? until - 1 <= line : from >= line;
             unsigned const needed = all ? all_of_chunk : lower_elements(line, from + place);
-            move(mine * shape.matrix_stride + place + (q * shape.matrix_stride + line * shape.line_stride + from),
-                 mine * elements + place + (q * elements + line * shape.length + from),
+            move(tile + (q * shape.matrix_stride + line * shape.line_stride + from), memory + (q * elements + line * shape.length + from),
                  q + mine < active && from + place < shape.length ? needed : 0);
           }
         }
@@ -334,7 +342,7 @@ class Tile {
         SIMT_UNROLL
         for (int i = 0; i < per_chunk; ++i)
           if (!is_lower(c * per_chunk + i)) needed &= ~(1u << i);
-        move(chunk(static_cast<unsigned>(c)), c * per_chunk, needed);
+        move(data_ + chunk(static_cast<unsigned>(c)), memory + c * per_chunk, needed);
       }
     }
   }
