@@ -151,6 +151,8 @@ class Tile {
       });
       int const e = active * elements / per_chunk * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements) data_[e] = source[e];
+    } else if constexpr (moves_chunks(layout) && same_in_each) {
+      for_each_chunk_of_each(batch.data + first * elements, active, [](T* tile, T const* from) { copy_async_16(tile, from); });
     } else if constexpr (moves_chunks(layout)) {
       char const* const source = reinterpret_cast<char const*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
@@ -205,6 +207,8 @@ class Tile {
       });
       int const e = active * elements / per_chunk * per_chunk + thread_index();
       if (!shape.chunked && e < active * elements && is_lower(e)) target[e] = data_[e];
+    } else if constexpr (moves_chunks(layout) && same_in_each) {
+      for_each_chunk_of_each(batch.data + first * elements, active, [](T const* tile, T* to) { store_chunk(to, load_chunk(tile)); });
     } else if constexpr (moves_chunks(layout)) {
       char* const target = reinterpret_cast<char*>(batch.data + first * elements) + thread_index() * 16;
       int const chunks = active * elements / per_chunk;
@@ -290,6 +294,34 @@ class Tile {
     return bits;
   }
 
+  static constexpr int chunks_of_matrix = larger(elements / per_chunk, 1);
+  /// Whether a thread's chunks of a matrix are at constant distances from the first one, in memory and in the tile.
+  static constexpr bool same_in_each =
+      shape.chunked && (shape.line_stride == shape.length || chunks_of_matrix <= threads || threads * per_chunk % shape.length == 0);
+
+  /// Calls `move(tile, memory)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in memory, of
+  /// which `memory` is the first.
+  template <typename Pointer, typename Move>
+  SIMT_INLINE void for_each_chunk_of_each(Pointer memory, int active, Move move) const {
+    // Of small matrices several at a time, with some threads left over; of larger ones one.
+    constexpr int together = larger(threads / chunks_of_matrix, 1);
+    constexpr int steps = ceil_div(chunks_of_matrix, threads);  // for one
+    constexpr int on = threads * per_chunk;
+    constexpr int on_in_tile = shape.line_stride == shape.length ? on : on / shape.length * shape.line_stride;
+    int const q0 = steps > 1 ? 0 : thread_index() / chunks_of_matrix;
+    int const c = steps > 1 ? thread_index() : thread_index() % chunks_of_matrix;
+    if (threads % chunks_of_matrix != 0 && steps == 1 && q0 >= together) return;
+    T* const tile = data_ + (q0 * shape.matrix_stride + chunk_of_matrix(static_cast<unsigned>(c)));
+    memory += q0 * elements + c * per_chunk;
+    SIMT_UNROLL
+    for (int q = 0; q < matrices; q += together) {
+      SIMT_UNROLL
+      for (int step = 0; step < steps; ++step)
+        if (q + q0 < active && ((step + 1) * threads <= chunks_of_matrix || steps == 1 || c + step * threads < chunks_of_matrix))
+          move(tile + (q * shape.matrix_stride + step * on_in_tile), memory + (q * elements + step * on));
+    }
+  }
+
   /// Whether each chunk is in one line.
   static constexpr bool whole_lines = shape.chunked && shape.length % per_chunk == 0;
 
@@ -297,7 +329,7 @@ class Tile {
   /// memory, of which `memory` is the first, and which of their elements are to be moved.
   template <typename Pointer, typename Move>
   SIMT_INLINE void for_each_chunk_of_triangle(Pointer memory, int active, Move move) const {
-    constexpr int per_matrix = larger(elements / per_chunk, 1);
+    constexpr int per_matrix = chunks_of_matrix;
     constexpr int per_line = larger(shape.length / per_chunk, 1);
     int const t = thread_index();
     if constexpr (whole_lines && threads % per_matrix == 0) {
@@ -350,18 +382,19 @@ class Tile {
   /// Where chunk c of packed matrices begins.
   SIMT_INLINE static int chunk(unsigned c) {
     if constexpr (!shape.chunked) return static_cast<int>(c * per_chunk);
-    unsigned const q = c / (elements / per_chunk);
-    unsigned const e = c % (elements / per_chunk) * per_chunk;
-    if constexpr (shape.line_stride > shape.length)
-      return static_cast<int>(q * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length);
-    return static_cast<int>(q * shape.matrix_stride + e);
+    return static_cast<int>(c / chunks_of_matrix * shape.matrix_stride) + chunk_of_matrix(c % chunks_of_matrix);
+  }
+  /// The same of one matrix.
+  SIMT_INLINE static int chunk_of_matrix(unsigned c) {
+    unsigned const e = c * per_chunk;
+    return static_cast<int>(shape.line_stride > shape.length ? e / shape.length * shape.line_stride + e % shape.length : e);
   }
 
   /// Calls `move(tile, address, aligned, needed)` for the chunks that this thread moves of dense matrices: where they begin in the tile, in
   /// elements, and in memory, whether that is a multiple of 16 bytes, and which of their elements are to be moved.
   template <Part part, typename Batch, typename Move>
   SIMT_INLINE static void for_each_chunk(Batch const& batch, Index first, int active, Move move) {
-    constexpr int per_matrix = larger(elements / per_chunk, 1);
+    constexpr int per_matrix = chunks_of_matrix;
     constexpr int team = per_matrix >= 16 ? 16 : per_matrix >= 8 ? 8 : per_matrix >= 4 ? 4 : per_matrix >= 2 ? 2 : 1;
     static_assert(threads % team == 0);
     auto const move_matrix = [&](int q, auto* matrix) {
@@ -374,7 +407,7 @@ class Tile {
         SIMT_UNROLL
         for (int i = 0; i < per_chunk && part == Part::lower; ++i)
           if (!is_lower(c * per_chunk + i)) needed &= ~(1u << i);
-        move(chunk(static_cast<unsigned>(q * per_matrix + c)), matrix + c * per_chunk, aligned, needed);
+        move(q * shape.matrix_stride + chunk_of_matrix(static_cast<unsigned>(c)), matrix + c * per_chunk, aligned, needed);
       }
     };
     if constexpr (threads % warp_size == 0 && matrices * warp_size % threads == 0 && matrices * warp_size / threads > 1) {
