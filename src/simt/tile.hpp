@@ -295,30 +295,37 @@ class Tile {
   }
 
   static constexpr int chunks_of_matrix = larger(elements / per_chunk, 1);
-  /// Whether a thread's chunks of a matrix are at constant distances from the first one, in memory and in the tile.
-  static constexpr bool same_in_each =
-      shape.chunked && (shape.line_stride == shape.length || chunks_of_matrix <= threads || threads * per_chunk % shape.length == 0);
+  /// Small matrices go so many at a time; larger ones take some steps each, of whole lines where lines are padded. Some threads are left
+  /// over.
+  static constexpr int together = larger(threads / chunks_of_matrix, 1);
+  static constexpr int chunks_of_line = larger(shape.length / per_chunk, 1);
+  static constexpr bool padded_lines = shape.line_stride > shape.length;
+  static constexpr int chunks_of_step = padded_lines ? larger(threads / chunks_of_line, 1) * chunks_of_line : threads;
+  static constexpr int steps_of_matrix = chunks_of_matrix <= threads ? 1 : ceil_div(chunks_of_matrix, chunks_of_step);
+  /// Whether they go so: when it takes not many more steps than if no threads were left over.
+  static constexpr bool same_in_each = shape.chunked && chunks_of_step <= threads &&
+                                       5 * ceil_div(matrices, together) * steps_of_matrix <= 7 * ceil_div(chunks_of_all, threads);
 
   /// Calls `move(tile, memory)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in memory, of
-  /// which `memory` is the first.
+  /// which `memory` is the first. All are at constant distances from the thread's first one.
   template <typename Pointer, typename Move>
   SIMT_INLINE void for_each_chunk_of_each(Pointer memory, int active, Move move) const {
-    // Of small matrices several at a time, with some threads left over; of larger ones one.
-    constexpr int together = larger(threads / chunks_of_matrix, 1);
-    constexpr int steps = ceil_div(chunks_of_matrix, threads);  // for one
-    constexpr int on = threads * per_chunk;
-    constexpr int on_in_tile = shape.line_stride == shape.length ? on : on / shape.length * shape.line_stride;
-    int const q0 = steps > 1 ? 0 : thread_index() / chunks_of_matrix;
-    int const c = steps > 1 ? thread_index() : thread_index() % chunks_of_matrix;
-    if (threads % chunks_of_matrix != 0 && steps == 1 && q0 >= together) return;
+    constexpr bool one_step = steps_of_matrix == 1;
+    constexpr int on = chunks_of_step * per_chunk;
+    constexpr int on_in_tile = padded_lines ? on / shape.length * shape.line_stride : on;
+    int const q0 = one_step ? thread_index() / chunks_of_matrix : 0;
+    int const c = one_step ? thread_index() % chunks_of_matrix : thread_index();
+    if (one_step ? threads % chunks_of_matrix != 0 && q0 >= together : c >= chunks_of_step) return;
     T* const tile = data_ + (q0 * shape.matrix_stride + chunk_of_matrix(static_cast<unsigned>(c)));
     memory += q0 * elements + c * per_chunk;
     SIMT_UNROLL
     for (int q = 0; q < matrices; q += together) {
       SIMT_UNROLL
-      for (int step = 0; step < steps; ++step)
-        if (q + q0 < active && ((step + 1) * threads <= chunks_of_matrix || steps == 1 || c + step * threads < chunks_of_matrix))
+      for (int step = 0; step < steps_of_matrix; ++step) {
+        bool const certain = one_step || (step + 1) * chunks_of_step <= chunks_of_matrix;
+        if (q + q0 < active && (certain || c + step * chunks_of_step < chunks_of_matrix))
           move(tile + (q * shape.matrix_stride + step * on_in_tile), memory + (q * elements + step * on));
+      }
     }
   }
 
