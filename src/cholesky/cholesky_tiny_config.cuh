@@ -12,7 +12,7 @@ enum class CholeskyJob : int { factor, solve_by_factor, solve, solve_and_factor,
 /// How the matrix is read. Of matrices that are not packed always as little as of `lower`.
 enum class CholeskyLoad : int {
   whole,         ///< into the tile, neighbouring threads neighbouring elements
-  lower,         ///< of that the chunks with elements of the lower triangle
+  lower,         ///< of that the chunks with elements of the lower triangle, or these elements alone where they move one by one
   to_registers,  ///< by the lanes that hold the rows, where these are neighbours in memory; else as `lower`
 };
 
@@ -52,7 +52,7 @@ struct CholeskyTiny {
   }
   /// Whether finished columns go back into the tile: for the store, or for the solve across lanes.
   SIMT_INLINE constexpr bool keeps_factor() const { return (writes_factor() && !stores_rows()) || (solves() && lanes > 1); }
-  /// See TileShape.
+  /// Whether matrices may be at any distance (see TileShape): measured of potrf only, and faster there.
   SIMT_INLINE constexpr bool any_distance() const { return job == CholeskyJob::factor; }
   /// Whether lanes use rows of the tile as well as columns.
   SIMT_INLINE constexpr bool padded() const { return job != CholeskyJob::factor && job != CholeskyJob::solve; }

@@ -25,7 +25,7 @@ using enum CholeskyStore;
 using Choice = CholeskyTinyChoice;
 
 // Of potrf: fastest of 1 to 32 lanes, several limits of registers and all ways to load and store, or close to it:
-// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json.
+// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and, of odd orders and 18, 2026-11-22/odd-orders-tuning.json.
 inline constexpr std::array potrf_f32{Choice{4, 2, 64, lower, from_tile}, Choice{6, 2, 80, whole, from_tile},
                                       Choice{8, 4, 64, lower, from_tile}, Choice{10, 4, 80, whole, by_rows},
                                       Choice{11, 4, 128, lower, by_rows}, Choice{16, 8, 80, whole, by_rows},
@@ -41,7 +41,8 @@ inline constexpr std::array potrf_c64{
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
     Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
 // Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; n = 32 in
-// single and double by the registers that ptxas reports: bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json.
+// single and double by the registers that ptxas reports: bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json and, at
+// 15, 17, 29 and 30, odd-orders-tuning.json.
 inline constexpr std::array apart_f32{
     Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},          Choice{10, 1, 168, whole, from_tile},
     Choice{12, 1, 200, whole, from_tile},        Choice{14, 4, 112, to_registers, from_tile}, Choice{15, 2, 128, to_registers, from_tile},
@@ -108,7 +109,7 @@ constexpr CholeskyTiny cholesky_tiny_plan(CholeskyJob job, Dtype dtype, int n, i
           .x = packed};
 }
 
-/// The same for interleaved batches: more matrices to a block.
+/// The same for interleaved batches: more matrices to a block, and for potrf fewer lanes to a matrix.
 constexpr CholeskyTiny cholesky_tiny_interleaved(CholeskyTiny c, int element_bytes) {
   int const planned = c.threads();
   int const lanes = c.job == CholeskyJob::factor ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;

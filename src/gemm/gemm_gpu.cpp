@@ -10,6 +10,7 @@
 #include "core/dtype.hpp"
 #include "gemm/gemm_tiles_plan.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 
 namespace myriad::gpu {

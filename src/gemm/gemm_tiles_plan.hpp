@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "gemm/gemm_tiles_config.cuh"
-#include "runtime/tiny.hpp"
 
 namespace myriad {
 
@@ -36,7 +35,7 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
               .b = packed,
               .c = packed};
   int const most_held = (interleaved || (t.m * t.n > 512 && whole) ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
-  int const least_matrices = std::max(whole ? 16 / element_bytes : 1, gpu::matrices_of_block(1, 1, interleaved, element_bytes));
+  int const least_matrices = interleaved ? 64 / element_bytes : whole ? 16 / element_bytes : 1;
   for (;;) {
     int const rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
     t.matrices = std::max(64 / t.lanes(), least_matrices);

@@ -41,7 +41,7 @@ struct LuTiny {
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
     return writes_factors() && lanes > 1 && element_bytes > 4 && simt::is_by_columns(result);
   }
-  /// Whether lanes read the matrices in shared memory again and again.
+  /// Whether LuByPanels works on the matrices, which reads them in shared memory again and again.
   SIMT_INLINE constexpr bool by_panels() const { return lanes > 1 && job != LuJob::inverse; }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }

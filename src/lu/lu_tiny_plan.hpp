@@ -19,7 +19,8 @@ struct LuTinyChoice {
 
 // Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 4% (inverse; complex from n = 8
 // on at even n) or 2%: bench/results/NVIDIA-H200/2026-11-22/lu-tuning.json, for one lane 2026-11-21/lu-tuning-2.json, of the inverse
-// 2026-11-22/inverse-tuning.json. What factors and what has determinants is as getrf.
+// 2026-11-22/inverse-tuning.json; of odd orders from 15 on in single, and solve of 17 in double, odd-orders-tuning.json. What factors and
+// what has determinants is as getrf.
 inline constexpr std::array lu_tiny_factor_f32{
     LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 4, 8, 80},
     LuTinyChoice{9, 1, 0, 144},  LuTinyChoice{11, 1, 0, 200}, LuTinyChoice{12, 4, 6, 80},   LuTinyChoice{13, 1, 0, 255},
@@ -128,7 +129,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
 }
 
 /// The same for interleaved batches: one lane to a matrix as far as its registers go, so that a block's matrices are neighbours in longer
-/// rows of memory; else more matrices to a block.
+/// rows of memory; else fewer lanes where these suffice, and more matrices to a block.
 constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
   int const planned = c.threads();
   if (c.n * (c.m + c.nrhs) * element_bytes / 4 <= 170) {
@@ -136,7 +137,7 @@ constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
     c.matrices = 64;
     c.blocks_per_sm = 4;
   } else {
-    // Fewer lanes while they can hold all rows of a panel, or of the matrix.
+    // By panels as few lanes as have at most 32 registers (128 bytes) of a panel each.
     int lanes = c.job == LuJob::inverse ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
     while (c.by_panels() && lanes > 4 && c.panel * simt::ceil_div(c.m, lanes / 2) * element_bytes <= 128) lanes /= 2;
     bool const fewer = lanes < c.lanes;

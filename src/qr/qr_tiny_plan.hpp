@@ -20,12 +20,12 @@ struct QrTinyChoice {
 
 // Fastest for geqrf of 1 to 32 lanes, several limits of registers and both ways of the vector, or close to it:
 // bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and 2026-11-22/odd-orders-tuning.json.
-inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},    QrTinyChoice{6, 2, 80, QrVector::read_again},
-                                        QrTinyChoice{8, 1, 128},   QrTinyChoice{10, 2, 96, QrVector::read_again},
-                                        QrTinyChoice{14, 1, 255},  QrTinyChoice{16, 4, 128},
-                                        QrTinyChoice{18, 4, 128},  QrTinyChoice{22, 4, 168},
-                                        QrTinyChoice{24, 8, 128},  QrTinyChoice{29, 8, 168},
-                                        QrTinyChoice{31, 16, 128}, QrTinyChoice{32, 16, 168}};
+inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},   QrTinyChoice{6, 2, 80, QrVector::read_again},
+                                        QrTinyChoice{8, 1, 128},  QrTinyChoice{10, 2, 96, QrVector::read_again},
+                                        QrTinyChoice{14, 1, 255}, QrTinyChoice{18, 4, 128},
+                                        QrTinyChoice{22, 4, 168}, QrTinyChoice{24, 8, 128},
+                                        QrTinyChoice{29, 8, 168}, QrTinyChoice{31, 16, 128},
+                                        QrTinyChoice{32, 16, 168}};
 inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},
                                         QrTinyChoice{8, 1, 168},
                                         QrTinyChoice{10, 2, 168, QrVector::read_again},
@@ -78,7 +78,9 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
   while (beside && !fits() && lanes < 32) lanes *= 2;
   beside = beside && fits();
   int const width = beside ? n + columns : alone;
-  while (lanes / 2 >= width) lanes /= 2;
+  // As few lanes as there are columns, if the matrices of a block then fit in shared memory.
+  auto const bytes = [&](int of) { return 32 / of * (m + 4) * (n + columns + 4) * 4 * (words / m); };
+  while (lanes / 2 >= width && bytes(lanes / 2) <= 96 * 1024) lanes /= 2;
   // The table is for factors; the other jobs take what their columns and a vector need.
   int const needed = (ceil_div(width, lanes) + 1) * words + 48;
   int const registers = job == QrJob::factor ? best.registers : needed <= 80 ? 80 : needed <= 128 ? 128 : needed <= 168 ? 168 : 255;
@@ -101,14 +103,11 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
           .tau = simt::Layout::packed_columns};
 }
 
-/// The same for interleaved batches: more matrices to a block.
+/// The same for interleaved batches: more matrices to a block. The order of sums depends on the lanes, of which there are as many.
 constexpr QrTiny qr_tiny_interleaved(QrTiny k, int element_bytes) {
   int const planned = k.threads();
-  int const lanes = k.job == QrJob::factor ? gpu::lanes_of_interleaved(k.lanes, std::max(k.m, k.n), element_bytes) : k.lanes;
-  bool const fewer = lanes < k.lanes;
-  k.lanes = lanes;
-  k.matrices = gpu::matrices_of_block(k.matrices, lanes, true, element_bytes);
-  k.blocks_per_sm = fewer ? gpu::blocks_of_registers(255, k.threads()) : std::max(1, k.blocks_per_sm * planned / k.threads());
+  k.matrices = gpu::matrices_of_block(k.matrices, k.lanes, true, element_bytes);
+  k.blocks_per_sm = std::max(1, k.blocks_per_sm * planned / k.threads());
   return k;
 }
 

@@ -20,12 +20,12 @@ void require_tiny(char const* routine, std::int64_t m, std::int64_t n);
 [[nodiscard]] constexpr int blocks_of_registers(int registers, int threads) { return std::clamp(65536 / (registers * threads), 1, 32); }
 
 /// Matrices to a block where `planned` is right for batches in one piece. What matrices of an interleaved batch have in a row of memory is
-/// at least two sectors of 32 bytes, unless the block would have more than 128 threads.
+/// at least two sectors of 32 bytes, unless the block would have more than 128 threads; it has whole warps.
 [[nodiscard]] constexpr int matrices_of_block(int planned, int lanes, bool interleaved, int element_bytes) {
-  return interleaved ? std::max(planned, std::min(64 / element_bytes, 128 / lanes)) : planned;
+  return interleaved ? std::max({planned, std::min(64 / element_bytes, 128 / lanes), 32 / lanes}) : planned;
 }
-/// Lanes to a matrix of an interleaved batch where a lane has all of its rows or columns in registers: up to n = 16 four can hold it, with
-/// 255 registers each, and the fewer there are, the more matrices are side by side.
+/// Lanes to a matrix of an interleaved batch where a lane has all of its rows in registers and the result does not depend on the number of
+/// lanes: up to n = 16 four can hold it, with 255 registers each, and the fewer there are, the more matrices are side by side.
 [[nodiscard]] constexpr int lanes_of_interleaved(int planned, int n, int element_bytes) {
   return n <= 16 && element_bytes <= 8 ? std::min(planned, 4) : planned;
 }

@@ -89,7 +89,7 @@ __device__ __forceinline__ void store_half_chunk(void* to, void const* from) {
 }
 /// Writes 4, 8 or 16 bytes, aligned to their size, to global memory. An address that was looked up could as well be in shared memory for
 /// all that the compiler knows, so that `*to = x` would wait for what is read there before it, and hold up what is read after it. What is
-/// at an address from the kernel's arguments does not need this.
+/// at an address from the kernel's arguments does not need this. No barrier for the compiler.
 template <typename T>
 __device__ __forceinline__ void store_global(T* to, T x) {
   unsigned words[sizeof(T) / 4];

@@ -253,8 +253,8 @@ class Tile {
 
   static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
 
-  /// Calls `move(tile, memory)` for this thread's elements of packed matrices: where they are in the tile and in memory, of which `memory`
-  /// is the first.
+  /// Calls `move(tile, memory)` for this thread's elements of packed matrices, the first of which is at `memory`: where they are in the
+  /// tile and in memory.
   template <Part part, typename Pointer, typename Move>
   SIMT_INLINE void for_each_element(Pointer memory, int active, Move move) {
     constexpr int steps = ceil_div(elements, threads);
@@ -446,26 +446,31 @@ class Tile {
   SIMT_INLINE static void for_each(Batch const& batch, Index first, int active, Use use) {
     if constexpr (layout == Layout::interleaved) {
       static_assert(threads % matrices == 0);
-      // Several threads to a matrix, side by side along its longer side.
-      constexpr int apart = threads / matrices;
+      // Several threads to a matrix: side by side along its longer side, on several lines where there are more than a line is long.
       constexpr bool along_rows = M < N;
-      constexpr int lines = along_rows ? M : N, length = along_rows ? N : M, of_line = ceil_div(length, apart);
-      int const q = thread_index() % matrices, place = thread_index() / matrices;
-      if (q >= active) return;
+      constexpr int lines = along_rows ? M : N, length = along_rows ? N : M;
+      constexpr int apart = smaller(threads / matrices, length), lines_at_once = threads / matrices / apart;
+      constexpr int of_line = ceil_div(length, apart);
+      int const q = thread_index() % matrices, t = thread_index() / matrices;
+      int const place = lines_at_once > 1 ? t % apart : t, first_line = lines_at_once > 1 ? t / apart : 0;
+      if (q >= active || (threads / matrices % apart != 0 && t >= apart * lines_at_once)) return;
       Index const down = unknown(batch.row_stride_of(first + q)), right = unknown(batch.col_stride_of(first + q));
       auto* const matrix = batch.at(first + q, 0, 0);
       auto const move = [&](auto is_real) {
-        auto* on_line = matrix + place * (along_rows ? right : down);
+        Index const on = along_rows ? right : down, to_next = along_rows ? down : right;
+        auto* on_line = matrix + (place * on + first_line * to_next);
         SIMT_UNROLL_BY(larger(8 / of_line, 1))
-        for (int line = 0; line < lines; ++line) {
+        for (int from = 0; from < lines; from += lines_at_once) {
+          int const line = from + first_line;
+          if (lines % lines_at_once != 0 && line >= lines) continue;
           SIMT_UNROLL_BY(8)
           for (int step = 0; step < of_line; ++step) {
             int const at = place + step * apart;
             int const i = along_rows ? line : at, j = along_rows ? at : line;
             if ((length % apart == 0 || at < length) && (part == Part::whole || i >= j))
-              use(q, i, j, is_real(i, j), on_line + step * apart * (along_rows ? right : down));
+              use(q, i, j, is_real(i, j), on_line + step * apart * on);
           }
-          on_line += along_rows ? down : right;
+          on_line += lines_at_once * to_next;
         }
       };
       int const rows = batch.rows_of(first + q), cols = batch.cols_of(first + q);

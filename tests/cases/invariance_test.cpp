@@ -21,7 +21,7 @@ class Invariance : public CaseTest {
   std::vector<Problem> problems() {
     std::vector<Problem> all;
     unsigned i = 0;
-    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{3, 17} : std::vector<std::int64_t>{1, 3, 4, 8, 13, 17, 32, 33, 40})
+    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{3, 17} : std::vector<std::int64_t>{1, 3, 4, 8, 13, 16, 17, 32, 33, 40})
       for (bool const ragged : {false, true})
         for (Layout const layout : {Layout::column_major, Layout::row_major_padded, Layout::interleaved, Layout::pointers}) {
           Problem p = problem(n, 21, layout);
@@ -88,7 +88,7 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
 TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
   if (!on_gpu()) GTEST_SKIP() << "on the CPU layouts have algorithms of their own";
   unsigned i = 0;
-  for (std::int64_t const n : {3, 8, 13, 32, 40}) {
+  for (std::int64_t const n : {3, 8, 13, 16, 32, 40}) {
     Problem p = problem(n, 37, Layout::column_major);
     vary(routine(), p, i++);
     if (!has_kernel(p)) continue;

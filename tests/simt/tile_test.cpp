@@ -107,6 +107,8 @@ TEST(Tile, LongAndWide) {
   check_layouts<1, 7, 4, false, true, float>();
   check_layouts<7, 1, 4, false, true, double>();
   check_layouts<3, 2, 16, false, true, float>();
+  check_layouts<3, 3, 4, false, false, double>();
+  check_layouts<5, 5, 32, false, false, float>();
 }
 
 /// Words that the busiest bank gives when as many lanes as fill the banks each read an element of the first column.

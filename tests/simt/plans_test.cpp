@@ -1,0 +1,78 @@
+/// Plans: every kernel that a routine may choose can be launched.
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "cholesky/cholesky_tiny_plan.hpp"
+#include "lu/lu_tiny_plan.hpp"
+#include "qr/qr_tiny_plan.hpp"
+
+namespace myriad {
+namespace {
+
+using simt::Layout;
+
+constexpr int most_bytes = 232448;  // of shared memory in a block of compute capability 9.0
+constexpr std::array dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
+constexpr int bytes_of(Dtype dtype) { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
+
+template <typename Config, typename Memory>
+void check(Config const& c, Memory const& memory, Dtype dtype) {
+  auto const name = [&] {
+    return testing::Message() << "job " << static_cast<int>(c.job) << ", n = " << c.n << ", " << bytes_of(dtype) << " bytes, " << c.lanes
+                              << " lanes, " << c.matrices << " matrices";
+  };
+  EXPECT_EQ(c.threads() % 32, 0) << "warps are whole: " << name();
+  EXPECT_LE(c.threads(), 1024) << name();
+  EXPECT_LE(memory.bytes, most_bytes) << name();
+  EXPECT_GE(c.blocks_per_sm, 1) << name();
+  EXPECT_LE(c.blocks_per_sm * c.threads(), 2048) << name();
+}
+
+TEST(Plans, Lu) {
+  for (Dtype const dtype : dtypes)
+    for (int job = 0; job <= static_cast<int>(LuJob::log_determinant); ++job)
+      for (int n = 1; n <= 32; ++n)
+        for (int nrhs = 1; nrhs <= 4; ++nrhs) {
+          LuTiny c = lu_tiny_plan(LuJob(job), dtype, n, n, 0);
+          if (c.solves()) c = lu_tiny_plan(LuJob(job), dtype, n, n, nrhs);
+          check(c, LuTinyMemory(bytes_of(dtype), c), dtype);
+          EXPECT_LE(c.by_panels() ? simt::ceil_div(c.n, c.panel) : 0, lu_most_panels);
+          c.a = c.result = c.b = c.x = Layout::interleaved;
+          c = lu_tiny_interleaved(c, bytes_of(dtype));
+          check(c, LuTinyMemory(bytes_of(dtype), c), dtype);
+        }
+}
+TEST(Plans, Cholesky) {
+  for (Dtype const dtype : dtypes)
+    for (int job = 0; job <= static_cast<int>(CholeskyJob::inverse); ++job)
+      for (int n = 1; n <= 32; ++n) {
+        bool const solves = CholeskyJob(job) != CholeskyJob::factor && CholeskyJob(job) != CholeskyJob::inverse;
+        CholeskyTiny c = cholesky_tiny_plan(CholeskyJob(job), dtype, n, solves ? 1 : 0);
+        check(c, CholeskyTinyMemory(bytes_of(dtype), c), dtype);
+        c.a = c.b = c.x = Layout::interleaved;
+        c = cholesky_tiny_interleaved(c, bytes_of(dtype));
+        check(c, CholeskyTinyMemory(bytes_of(dtype), c), dtype);
+      }
+}
+TEST(Plans, Qr) {
+  for (Dtype const dtype : dtypes)
+    for (QrJob const job : {QrJob::factor, QrJob::apply, QrJob::least_squares})
+      for (int m = 1; m <= 32; ++m)
+        for (int n = 1; n <= m; ++n)
+          for (int const columns : {1, 2, 3, 32}) {
+            bool const has_columns = job != QrJob::factor;
+            if (job == QrJob::least_squares && columns > 4) continue;
+            QrTiny k = qr_tiny_plan(job, dtype, m, n, n, has_columns ? columns : 0);
+            check(k, QrTinyMemory(bytes_of(dtype), k), dtype);
+            int const lanes = k.lanes;
+            k.a = k.c = Layout::interleaved;
+            k = qr_tiny_interleaved(k, bytes_of(dtype));
+            check(k, QrTinyMemory(bytes_of(dtype), k), dtype);
+            EXPECT_EQ(k.lanes, lanes) << "on which sums depend, and layouts have the same bits";
+          }
+}
+
+}  // namespace
+}  // namespace myriad
