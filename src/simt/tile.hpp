@@ -297,14 +297,14 @@ class Tile {
   static constexpr int chunks_of_matrix = larger(elements / per_chunk, 1);
   /// Small matrices go so many at a time; larger ones take some steps each, of whole lines where lines are padded. Some threads are left
   /// over.
-  static constexpr int together = larger(threads / chunks_of_matrix, 1);
+  static constexpr int matrices_of_step = larger(threads / chunks_of_matrix, 1);
   static constexpr int chunks_of_line = larger(shape.length / per_chunk, 1);
   static constexpr bool padded_lines = shape.line_stride > shape.length;
   static constexpr int chunks_of_step = padded_lines ? larger(threads / chunks_of_line, 1) * chunks_of_line : threads;
   static constexpr int steps_of_matrix = chunks_of_matrix <= threads ? 1 : ceil_div(chunks_of_matrix, chunks_of_step);
   /// Whether they go so: when it takes not many more steps than if no threads were left over.
   static constexpr bool same_in_each = shape.chunked && chunks_of_step <= threads &&
-                                       5 * ceil_div(matrices, together) * steps_of_matrix <= 7 * ceil_div(chunks_of_all, threads);
+                                       5 * ceil_div(matrices, matrices_of_step) * steps_of_matrix <= 7 * ceil_div(chunks_of_all, threads);
 
   /// Calls `move(tile, memory)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in memory, of
   /// which `memory` is the first. All are at constant distances from the thread's first one.
@@ -315,11 +315,11 @@ class Tile {
     constexpr int on_in_tile = padded_lines ? on / shape.length * shape.line_stride : on;
     int const q0 = one_step ? thread_index() / chunks_of_matrix : 0;
     int const c = one_step ? thread_index() % chunks_of_matrix : thread_index();
-    if (one_step ? threads % chunks_of_matrix != 0 && q0 >= together : c >= chunks_of_step) return;
+    if (one_step ? threads % chunks_of_matrix != 0 && q0 >= matrices_of_step : c >= chunks_of_step) return;
     T* const tile = data_ + (q0 * shape.matrix_stride + chunk_of_matrix(static_cast<unsigned>(c)));
     memory += q0 * elements + c * per_chunk;
     SIMT_UNROLL
-    for (int q = 0; q < matrices; q += together) {
+    for (int q = 0; q < matrices; q += matrices_of_step) {
       SIMT_UNROLL
       for (int step = 0; step < steps_of_matrix; ++step) {
         bool const certain = one_step || (step + 1) * chunks_of_step <= chunks_of_matrix;
@@ -336,22 +336,20 @@ class Tile {
   /// memory, of which `memory` is the first, and which of their elements are to be moved.
   template <typename Pointer, typename Move>
   SIMT_INLINE void for_each_chunk_of_triangle(Pointer memory, int active, Move move) const {
-    constexpr int per_matrix = chunks_of_matrix;
-    constexpr int per_line = larger(shape.length / per_chunk, 1);
     int const t = thread_index();
-    if constexpr (whole_lines && threads % per_matrix == 0) {
+    if constexpr (whole_lines && threads % chunks_of_matrix == 0) {
       // The same place in every matrix.
-      int const line = t % per_matrix / per_line;
-      int const position = t % per_matrix % per_line * per_chunk;
+      int const line = t % chunks_of_matrix / chunks_of_line;
+      int const position = t % chunks_of_matrix % chunks_of_line * per_chunk;
       unsigned const needed = lower_elements(line, position);
-      T* const tile = data_ + (t / per_matrix * shape.matrix_stride + line * shape.line_stride + position);
+      T* const tile = data_ + (t / chunks_of_matrix * shape.matrix_stride + line * shape.line_stride + position);
       memory += t * per_chunk;
       SIMT_UNROLL
-      for (int q = 0; q < matrices; q += threads / per_matrix)
-        move(tile + q * shape.matrix_stride, memory + q * elements, q + t / per_matrix < active ? needed : 0);
+      for (int q = 0; q < matrices; q += threads / chunks_of_matrix)
+        move(tile + q * shape.matrix_stride, memory + q * elements, q + t / chunks_of_matrix < active ? needed : 0);
     } else if constexpr (whole_lines) {
       // Some threads to a line: the line is a constant, and what it has no elements of is passed over by the compiler.
-      constexpr int together = larger(lanes, per_line >= 16 ? 8 : per_line >= 3 ? 4 : per_line);
+      constexpr int together = larger(lanes, chunks_of_line >= 16 ? 8 : chunks_of_line >= 3 ? 4 : chunks_of_line);
       int const mine = t / together;
       int const place = t % together * per_chunk;
       T* const tile = data_ + (mine * shape.matrix_stride + place);
