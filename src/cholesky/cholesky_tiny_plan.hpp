@@ -25,12 +25,14 @@ using enum CholeskyStore;
 using Choice = CholeskyTinyChoice;
 
 // Of potrf: fastest of 1 to 32 lanes, several limits of registers and all ways to load and store, or close to it:
-// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and, of odd orders and 18, 2026-11-22/odd-orders-tuning.json.
-inline constexpr std::array potrf_f32{Choice{4, 2, 64, lower, from_tile}, Choice{6, 2, 80, whole, from_tile},
-                                      Choice{8, 4, 64, lower, from_tile}, Choice{10, 4, 80, whole, by_rows},
-                                      Choice{11, 4, 128, lower, by_rows}, Choice{16, 8, 80, whole, by_rows},
-                                      Choice{17, 4, 128, lower, by_rows}, Choice{20, 8, 96, lower, by_rows},
-                                      Choice{24, 8, 128, lower, by_rows}, Choice{32, 8, 168, lower, by_rows}};
+// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and, of odd orders and 18, 2026-11-22/odd-orders-tuning.json; in single up
+// to 7 and at 20, tiny-tuning.json.
+inline constexpr std::array potrf_f32{
+    Choice{3, 1, 64, whole, from_tile}, Choice{4, 2, 64, lower, from_tile}, Choice{5, 1, 64, whole, from_tile},
+    Choice{6, 2, 80, whole, from_tile}, Choice{7, 2, 64, whole, from_tile}, Choice{8, 4, 64, lower, from_tile},
+    Choice{10, 4, 80, whole, by_rows},  Choice{11, 4, 128, lower, by_rows}, Choice{16, 8, 80, whole, by_rows},
+    Choice{17, 4, 128, lower, by_rows}, Choice{20, 8, 128, lower, by_rows}, Choice{24, 8, 128, lower, by_rows},
+    Choice{32, 8, 168, lower, by_rows}};
 inline constexpr std::array potrf_f64{Choice{4, 2, 80, lower, from_tile},  Choice{6, 4, 80, whole, by_rows},
                                       Choice{8, 2, 128, whole, from_tile}, Choice{10, 4, 96, lower, by_rows},
                                       Choice{14, 8, 96, lower, by_rows},   Choice{17, 8, 128, lower, by_rows},
@@ -42,17 +44,18 @@ inline constexpr std::array potrf_c64{
     Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
 // Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; n = 32 in
 // single and double by the registers that ptxas reports: bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json and, at
-// 15, 17, 29 and 30, odd-orders-tuning.json.
+// 15, 17, 29 and 30, odd-orders-tuning.json; at 24, 28 and 32, tiny-tuning.json.
 inline constexpr std::array apart_f32{
     Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},          Choice{10, 1, 168, whole, from_tile},
     Choice{12, 1, 200, whole, from_tile},        Choice{14, 4, 112, to_registers, from_tile}, Choice{15, 2, 128, to_registers, from_tile},
     Choice{16, 4, 96, lower, from_tile},         Choice{17, 2, 128, to_registers, from_tile}, Choice{18, 4, 112, to_registers, from_tile},
-    Choice{24, 4, 255, to_registers, from_tile}, Choice{26, 4, 200, to_registers, from_tile}, Choice{28, 4, 255, to_registers, from_tile},
-    Choice{30, 8, 168, to_registers, from_tile}, Choice{32, 4, 255, to_registers, from_tile}};
-inline constexpr std::array apart_f64{
-    Choice{4, 1, 112, whole, from_tile},         Choice{6, 1, 144, whole, from_tile},         Choice{8, 4, 64, lower, from_tile},
-    Choice{15, 2, 255, to_registers, from_tile}, Choice{16, 4, 168, lower, from_tile},        Choice{18, 4, 200, to_registers, from_tile},
-    Choice{20, 4, 255, to_registers, from_tile}, Choice{24, 8, 200, to_registers, from_tile}, Choice{32, 8, 255, to_registers, from_tile}};
+    Choice{23, 4, 255, to_registers, from_tile}, Choice{24, 4, 128, to_registers, from_tile}, Choice{26, 4, 200, to_registers, from_tile},
+    Choice{28, 4, 168, to_registers, from_tile}, Choice{30, 8, 168, to_registers, from_tile}, Choice{31, 4, 255, to_registers, from_tile},
+    Choice{32, 8, 128, to_registers, from_tile}};
+inline constexpr std::array apart_f64{Choice{4, 1, 112, whole, from_tile},         Choice{6, 1, 144, whole, from_tile},
+                                      Choice{8, 4, 64, lower, from_tile},          Choice{15, 2, 255, to_registers, from_tile},
+                                      Choice{16, 4, 168, lower, from_tile},        Choice{18, 4, 200, to_registers, from_tile},
+                                      Choice{28, 4, 255, to_registers, from_tile}, Choice{32, 8, 255, to_registers, from_tile}};
 inline constexpr std::array apart_c32{Choice{4, 1, 80, whole, from_tile},          Choice{6, 2, 128, to_registers, from_tile},
                                       Choice{8, 4, 64, lower, from_tile},          Choice{12, 2, 168, to_registers, from_tile},
                                       Choice{14, 2, 255, to_registers, from_tile}, Choice{16, 4, 168, to_registers, from_tile},

@@ -15,12 +15,14 @@ namespace myriad::gpu {
 namespace {
 
 KernelSource source(Dtype dtype, LuTiny const& c) {
-  return {.header = "lu/lu_tiny.cuh",
-          .name = fmt::format("myriad::lu_tiny<{}, myriad::LuTiny{{myriad::LuJob({}), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}>",
-                              device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, c.panel, c.blocks_per_sm,
-                              device_name(c.a), device_name(c.result), device_name(c.b), device_name(c.x), device_name(c.pivots)),
-          // What is to be fused is written so: kernels of different layouts give the same bits.
-          .options = {"-default-device", "--fmad=false"}};
+  return {
+      .header = "lu/lu_tiny.cuh",
+      .name = fmt::format(
+          "myriad::lu_tiny<{}, myriad::LuTiny{{myriad::LuJob({}), {}, {}, {}, {}, {}, myriad::LuMethod({}), {}, {}, {}, {}, {}, {}, {}}}>",
+          device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, static_cast<int>(c.method), c.panel,
+          c.blocks_per_sm, device_name(c.a), device_name(c.result), device_name(c.b), device_name(c.x), device_name(c.pivots)),
+      // What is to be fused is written so: kernels of different layouts give the same bits.
+      .options = {"-default-device", "--fmad=false"}};
 }
 
 template <typename T>

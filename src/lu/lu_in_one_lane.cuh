@@ -31,7 +31,9 @@ struct LuInOneLane {
   static constexpr int held = M;
   static constexpr int width = N + nrhs;
   T a[M][width];
-  int origin[M];  ///< of Gauss-Jordan: the rows as they were given
+  int origin[M];       ///< of Gauss-Jordan: the rows as they were given
+  T reciprocal_of[M];  ///< of LU: of pivots, scaled where that of `unusual` is set
+  unsigned unusual = 0;
   int info = 0;
 
   SIMT_INLINE LuInOneLane(int, T*) {
@@ -51,11 +53,11 @@ struct LuInOneLane {
     SIMT_UNROLL
     for (int k = 0; k < smaller(M, N); ++k) {
       if constexpr (pivoting) note(k, bring_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
-      auto const divisor = by_pivot<!pivoting>(k, real_steps);
+      by_pivot<!pivoting>(k, k + 1, k < real_steps);
       SIMT_UNROLL
       for (int i = 0; i < M; ++i) {
         if (i <= k) continue;
-        a[i][k] = divisor.divide(a[i][k]);
+        a[i][k] = a[i][k] * reciprocal_of[k];
         SIMT_UNROLL
         for (int j = 0; j < width; ++j)
           if (j > k) a[i][j] = subtract_product(a[i][j], a[i][k], a[k][j]);
@@ -65,14 +67,15 @@ struct LuInOneLane {
 
   /// Solves U x = y for the right-hand sides.
   SIMT_INLINE void substitute_back() {
-    Divisor<T> divisor[M];
-    SIMT_UNROLL
-    for (int i = 0; i < M; ++i) divisor[i] = Divisor<T>(a[i][i]);
     SIMT_UNROLL
     for (int k = M - 1; k >= 0; --k) {
+      if ((unusual >> k & 1) != 0) {
+        SIMT_UNROLL
+        for (int c = N; c < width; ++c) a[k][c] = Divisor<T>(a[k][k]).make_usual() * a[k][c];
+      }
       SIMT_UNROLL
       for (int c = N; c < width; ++c) {
-        a[k][c] = divisor[k].divide(a[k][c]);
+        a[k][c] = a[k][c] * reciprocal_of[k];
         SIMT_UNROLL
         for (int i = 0; i < M; ++i)
           if (i < k) a[i][c] = subtract_product(a[i][c], a[i][k], a[k][c]);
@@ -89,13 +92,13 @@ struct LuInOneLane {
     for (int k = 0; k < M; ++k) {
       bring_pivot_by_key(k);
       note(k, origin[k]);
-      auto const divisor = by_pivot<false>(k, N);
+      by_pivot<false>(k, 0, true);
       diagonal[k] = a[k][k];
       a[k][k] = from_real<T>(1);
       SIMT_UNROLL
       for (int i = 0; i < M; ++i) {
         if (i == k) continue;
-        T const l = divisor.divide(a[i][k]);
+        T const l = a[i][k] * reciprocal_of[k];
         a[i][k] = -l;
         SIMT_UNROLL
         for (int j = 0; j < N; ++j)
@@ -110,10 +113,19 @@ struct LuInOneLane {
   /// Candidates for the pivot of step k stand above this row.
   SIMT_INLINE static int bound_of(int k, int rows, int real_steps) { return !ragged ? M : k < real_steps ? rows : k + 1; }
 
+  /// What rows `from` and below divide by in step k. Where its reciprocal is not usual, column k of these rows is scaled.
   template <bool by_zero>
-  SIMT_INLINE Divisor<T, by_zero> by_pivot(int k, int real_steps) {
-    if (a[k][k] == from_real<T>(0) && info == 0 && (!ragged || k < real_steps)) info = k + 1;
-    return Divisor<T, by_zero>(a[k][k]);
+  SIMT_INLINE void by_pivot(int k, int from, bool real_step) {
+    Divisor<T, by_zero> divisor(a[k][k]);
+    if (!divisor.usual()) {
+      if (a[k][k] == from_real<T>(0) && info == 0 && (!ragged || real_step)) info = k + 1;
+      unusual |= 1u << k;
+      Real<T> const scale = divisor.make_usual();
+      SIMT_UNROLL
+      for (int i = 0; i < M; ++i)
+        if (i >= from && i != k) a[i][k] = scale * a[i][k];
+    }
+    reciprocal_of[k] = divisor.reciprocal_of_y;
   }
 
   /// Interchanges row k with that of the pivot as Gauss-Jordan chooses it. Of a ragged batch what is beyond the matrix is the identity,

@@ -3,6 +3,7 @@
 /// memory.
 
 #include "lu/lu_tiny_config.cuh"
+#include "lu/pivot_search.cuh"
 #include "simt/divisor.hpp"
 
 namespace myriad::simt {
@@ -10,8 +11,9 @@ namespace myriad::simt {
 /// A matrix in the tile of a block: element (i, j) and where it lies.
 template <typename Tile, typename T>
 struct MatrixInTile {
+  static constexpr int row_step = Tile::row_step, column_step = Tile::column_step;
   T* first;
-  SIMT_INLINE T& operator()(int i, int j) const { return first[i * Tile::row_step + j * Tile::column_step]; }
+  SIMT_INLINE T& operator()(int i, int j) const { return first[i * row_step + j * column_step]; }
 };
 
 /// Left-looking LU of an M-by-N matrix with right-hand sides: what earlier panels do to a panel is done when it is brought into registers.
@@ -185,8 +187,6 @@ class LuByPanels {
     }
   }
 
-  static constexpr unsigned number_bits = 31;  ///< of a key, which tell its row; the others are of the magnitude
-
   /// Steps [first, first + panel) on the columns of the panel. Rows are told apart by the positions that they had before.
   template <bool pivoting, typename Note>
   SIMT_INLINE void factor_panel(T (&a)[held][panel], int (&place)[held], int first, int rows, int real_steps, Note note) {
@@ -203,14 +203,11 @@ class LuByPanels {
       if (steps % panel != 0 && k >= steps) break;
       unsigned winner = static_cast<unsigned>(k);
       if constexpr (pivoting) {
-        T column[held];
-        unsigned eligible[held];
+        PivotSearch<T, held, lanes> search;
         SIMT_UNROLL
-        for (int r = 0; r < held; ++r) {
-          column[r] = a[r][j];
-          eligible[r] = !ragged || place[r] < (k < real_steps ? rows : k + 1) ? alive[r] : 0;
-        }
-        winner = find_pivot(column, eligible, number, place);
+        for (int r = 0; r < held; ++r)
+          search.take(r, a[r][j], !ragged || place[r] < (k < real_steps ? rows : k + 1) ? alive[r] : 0, number[r], place[r]);
+        winner = search.find();
       }
       unsigned const of_owner = winner / lanes;
       int const owner = first_lane_ + static_cast<int>(winner % lanes);
@@ -261,65 +258,6 @@ class LuByPanels {
         for (int c = 0; c < nrhs; ++c) b[r][c] = multiply_add(minus_l, y[c], b[r][c]);
       }
     }
-  }
-
-  /// The number of the row with the next pivot. Keys are the leading bits of magnitudes with the row's number below; only where these do
-  /// not decide, all bits and the positions are compared.
-  SIMT_INLINE static unsigned find_pivot(T const (&column)[held], unsigned const (&eligible)[held], unsigned const (&number)[held],
-                                         int const (&place)[held]) {
-    unsigned best = 0, second = 0;
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      unsigned const key = (leading_bits_of_magnitude(column[r]) & ~number_bits & eligible[r]) | number[r];
-      second = r == 0 ? 0 : larger(second, smaller(best, key));
-      best = r == 0 ? key : larger(best, key);
-    }
-    unsigned most = best;
-    if constexpr (lanes == warp_size) {
-      most = largest_of_warp(best);
-    } else {
-      SIMT_UNROLL
-      for (int distance = lanes / 2; distance > 0; distance /= 2) most = larger(most, shuffle_xor(most, distance));
-    }
-    bool const unclear = (best == most ? second : best) >= (most & ~number_bits);
-    if (ballot(unclear) != 0) {
-      Candidates c;
-      SIMT_UNROLL
-      for (int r = 0; r < held; ++r) {
-        c.x[r] = column[r];
-        c.at[r] = eligible[r] != 0 ? static_cast<unsigned>(place[r]) * 32 + number[r] : nowhere;
-      }
-      return find_by_all_bits(c);
-    }
-    return most & number_bits;
-  }
-  /// Not inline: what is hardly ever used would fill the instruction cache, once for every step of a panel.
-  struct Candidates {
-    T x[held];
-    unsigned at[held];  ///< place and number; what is not eligible is `nowhere`
-  };
-  static constexpr unsigned nowhere = 1 << 20;
-  SIMT_OUTLINE static unsigned find_by_all_bits(Candidates const c) {
-    auto best = ordered_bits(Real<T>(0));
-    unsigned at = nowhere;  // place and number
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      auto const bits = ordered_bits(magnitude(c.x[r]));
-      if (c.at[r] != nowhere && (at == nowhere || bits > best || (bits == best && c.at[r] < at))) {
-        best = bits;
-        at = c.at[r];
-      }
-    }
-    SIMT_LOOP
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      auto const bits = shuffle_xor(best, distance);
-      unsigned const there = shuffle_xor(at, distance);
-      if (there != nowhere && (at == nowhere || bits > best || (bits == best && there < at))) {
-        best = bits;
-        at = there;
-      }
-    }
-    return at % 32;
   }
 
   int lane_, first_lane_;

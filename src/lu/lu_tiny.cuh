@@ -1,6 +1,7 @@
 #pragma once
 /// LU, solve, inverse and determinant of many matrices of up to 32 rows and columns, each read once and written once.
 
+#include "lu/elimination.cuh"
 #include "lu/gauss_jordan.cuh"
 #include "lu/lu_in_one_lane.cuh"
 #include "lu/lu_panels.cuh"
@@ -13,21 +14,25 @@ template <typename Lu, typename Tile, typename T, int columns>
 SIMT_INLINE void put_solution(Lu const& lu, T (&y)[Lu::held][columns], Tile& x, int q, bool active, simt::Index b,
                               LuTinyArguments<T> const& args) {
   using namespace simt;
+  if (lu.info != 0) {
+    SIMT_LOOP
+    for (int r = 0; r < lu.held; ++r) {
+      if (!lu.exists(r)) continue;
+      int const i = lu.position(r);
+      SIMT_LOOP
+      for (int j = 0; j < columns; ++j)
+        if (args.nan_where_singular)
+          x.at(q, i, j) = not_a_number<T>();
+        else if (active && i < args.x.rows_of(b) && j < args.x.cols_of(b))
+          x.at(q, i, j) = *args.x.at(b, i, j);
+    }
+    return;
+  }
   SIMT_UNROLL
   for (int r = 0; r < lu.held; ++r) {
     if (!lu.exists(r)) continue;
-    int const i = lu.position(r);
     SIMT_UNROLL
-    for (int j = 0; j < columns; ++j) {
-      T value = conjugate_if(args.x.conjugated, y[r][j]);
-      if (lu.info != 0) {
-        if (args.nan_where_singular)
-          value = not_a_number<T>();
-        else if (active && i < args.x.rows_of(b) && j < args.x.cols_of(b))
-          value = *args.x.at(b, i, j);
-      }
-      x.at(q, i, j) = value;
-    }
+    for (int j = 0; j < columns; ++j) x.at(q, lu.position(r), j) = conjugate_if(args.x.conjugated, y[r][j]);
   }
 }
 
@@ -62,7 +67,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   using namespace simt;
   constexpr LuTinyMemory memory(sizeof(T), C);
   constexpr bool writes_rows = C.writes_rows(sizeof(T));
-  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, false, C.by_panels()> a(shared_memory());
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, false, C.any_distance()> a(shared_memory());
   Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.a> x(shared_memory() + memory.x);
   Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
   int const q = static_cast<int>(static_cast<unsigned>(thread_index()) / C.lanes);
@@ -104,7 +109,24 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         for (int r = 0; r < lu.held; ++r)
           if (lu.exists(r)) a.at(q, lu.position(r), column) = conjugate_if(args.result.conjugated, lu.at(r, j));
       }
-    } else if constexpr (C.lanes == 1) {
+    } else if constexpr (C.eliminates()) {
+      using Matrix = MatrixInTile<decltype(a), T>;
+      using RightSides = MatrixInTile<decltype(x), T>;
+      Elimination<T, C.n, C.nrhs, C.lanes, C.panel, C.ragged(), Matrix, RightSides> lu(lane, Matrix{&a.at(q, 0, 0)},
+                                                                                       RightSides{&x.at(q, 0, 0)});
+      lu.factor(args.a.conjugated, args.b.conjugated, rows, steps, interchanged);
+      info = lu.info;
+      if constexpr (C.nrhs > 0) {
+        lu.substitute_back();
+        put_solution(lu, lu.b, x, q, q < active, b, args);
+      }
+      if constexpr (C.determinant()) {
+        T pivot[lu.held];
+        SIMT_UNROLL
+        for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
+        put_determinant<C.job == LuJob::log_determinant, C.n>(lu, pivot, odd, a, q, q < active && lane == 0, b, args);
+      }
+    } else if constexpr (C.method == LuMethod::in_registers) {
       LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()> lu(0, nullptr);
       SIMT_UNROLL
       for (int r = 0; r < C.m; ++r) {

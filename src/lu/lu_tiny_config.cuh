@@ -8,6 +8,13 @@ namespace myriad {
 /// Which result a kernel gives.
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
+/// How a matrix is factored, unless it is inverted.
+enum class LuMethod : int {
+  in_registers,  ///< LuInOneLane: the whole matrix in those of one lane
+  panels,        ///< LuByPanels: panels in registers, left-looking; by several lanes
+  elimination,   ///< Elimination: panels in registers, right-looking; nothing is left of L
+};
+
 /// Up to how many lanes of a matrix GaussJordanAcrossLanes passes the rows of pivots by shuffles; between more through shared memory.
 inline constexpr int lu_shuffle_lanes = 16;
 
@@ -20,7 +27,8 @@ struct LuTiny {
   int m, n;
   int nrhs;  ///< right-hand sides beside the matrix, where the job is to solve; else 0
   int lanes, matrices;
-  int panel;            ///< columns that are in registers at a time, where the job is not inversion and there are several lanes
+  LuMethod method;
+  int panel;            ///< columns that are in registers at a time, with methods that have panels; otherwise 0
   int blocks_per_sm;    ///< for which registers have to suffice; 0: as the compiler likes
   simt::Layout a;       ///< layouts of the batches of the same names below
   simt::Layout result;  ///< of the factors or the inverse
@@ -41,8 +49,10 @@ struct LuTiny {
   SIMT_INLINE constexpr bool writes_rows(int element_bytes) const {
     return writes_factors() && lanes > 1 && element_bytes > 4 && simt::is_by_columns(result);
   }
-  /// Whether LuByPanels works on the matrices, which reads them in shared memory again and again.
-  SIMT_INLINE constexpr bool by_panels() const { return lanes > 1 && job != LuJob::inverse; }
+  SIMT_INLINE constexpr bool by_panels() const { return job != LuJob::inverse && method == LuMethod::panels; }
+  SIMT_INLINE constexpr bool eliminates() const { return job != LuJob::inverse && method == LuMethod::elimination; }
+  /// Whether the lanes of a matrix read it in shared memory again and again.
+  SIMT_INLINE constexpr bool any_distance() const { return lanes > 1 && (by_panels() || eliminates()); }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }
 };
@@ -56,7 +66,7 @@ struct LuTinyMemory {
   SIMT_INLINE constexpr LuTinyMemory(int element_bytes, LuTiny const& c) {
     using simt::ceil_div;
     int const per_chunk = 16 / element_bytes;
-    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a, false, c.by_panels()).bytes;
+    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a, false, c.any_distance()).bytes;
     pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, c.a).bytes : 0);
     order =
         pivots + (c.keeps_pivots() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);

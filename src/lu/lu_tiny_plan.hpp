@@ -11,18 +11,20 @@
 
 namespace myriad {
 
-/// For matrices of up to `n` rows and columns: lanes to a matrix, columns to a panel (0 where there are none), and the most registers that
-/// a thread may have.
+/// For matrices of up to `n` rows and columns: lanes to a matrix, columns to a panel (0 where there are none), the most registers that a
+/// thread may have, and the method where there are panels.
 struct LuTinyChoice {
   int n, lanes, panel, registers;
+  LuMethod method = LuMethod::panels;
 };
+inline constexpr LuMethod eliminating = LuMethod::elimination;
 
 // Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 4% (inverse; complex from n = 8
 // on at even n) or 2%: bench/results/NVIDIA-H200/2026-11-22/lu-tuning.json, for one lane 2026-11-21/lu-tuning-2.json, of the inverse
-// 2026-11-22/inverse-tuning.json; of odd orders from 15 on in single, and solve of 17 in double, odd-orders-tuning.json. What factors and
-// what has determinants is as getrf.
+// 2026-11-22/inverse-tuning.json; of odd orders from 15 on in single, odd-orders-tuning.json; what eliminates, and some of the others,
+// tiny-tuning.json. What factors is as getrf, determinants as solve.
 inline constexpr std::array lu_tiny_factor_f32{
-    LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 4, 8, 80},
+    LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 1, 0, 96},
     LuTinyChoice{9, 1, 0, 144},  LuTinyChoice{11, 1, 0, 200}, LuTinyChoice{12, 4, 6, 80},   LuTinyChoice{13, 1, 0, 255},
     LuTinyChoice{14, 4, 7, 96},  LuTinyChoice{15, 4, 8, 112}, LuTinyChoice{16, 8, 8, 64},   LuTinyChoice{17, 4, 6, 112},
     LuTinyChoice{18, 4, 6, 144}, LuTinyChoice{20, 4, 4, 128}, LuTinyChoice{21, 8, 7, 64},   LuTinyChoice{22, 8, 8, 128},
@@ -43,54 +45,109 @@ inline constexpr std::array lu_tiny_factor_c32{LuTinyChoice{3, 1, 0, 56},    LuT
                                                LuTinyChoice{17, 8, 4, 72},   LuTinyChoice{18, 8, 6, 128},   LuTinyChoice{24, 8, 4, 128},
                                                LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{30, 16, 10, 128}, LuTinyChoice{32, 16, 8, 144}};
 inline constexpr std::array lu_tiny_factor_c64{
-    LuTinyChoice{2, 1, 0, 80},     LuTinyChoice{3, 1, 0, 96},    LuTinyChoice{4, 2, 4, 64},    LuTinyChoice{5, 1, 0, 200},
+    LuTinyChoice{2, 1, 0, 80},     LuTinyChoice{3, 1, 0, 96},    LuTinyChoice{4, 1, 0, 96},    LuTinyChoice{5, 1, 0, 200},
     LuTinyChoice{6, 4, 6, 144},    LuTinyChoice{8, 8, 4, 80},    LuTinyChoice{9, 4, 5, 128},   LuTinyChoice{12, 4, 4, 200},
     LuTinyChoice{14, 8, 7, 144},   LuTinyChoice{16, 8, 4, 168},  LuTinyChoice{18, 8, 6, 200},  LuTinyChoice{20, 8, 4, 200},
     LuTinyChoice{21, 16, 7, 200},  LuTinyChoice{24, 8, 8, 255},  LuTinyChoice{27, 32, 9, 144}, LuTinyChoice{28, 16, 7, 200},
     LuTinyChoice{30, 32, 10, 168}, LuTinyChoice{31, 32, 8, 144}, LuTinyChoice{32, 32, 8, 112}};
-inline constexpr std::array lu_tiny_solve_f32{LuTinyChoice{5, 1, 0, 56},    LuTinyChoice{7, 1, 0, 96},    LuTinyChoice{9, 1, 0, 128},
-                                              LuTinyChoice{11, 1, 0, 168},  LuTinyChoice{14, 1, 0, 255},  LuTinyChoice{16, 4, 8, 112},
-                                              LuTinyChoice{17, 4, 6, 112},  LuTinyChoice{18, 4, 6, 144},  LuTinyChoice{20, 4, 4, 128},
-                                              LuTinyChoice{21, 8, 7, 80},   LuTinyChoice{22, 4, 8, 168},  LuTinyChoice{24, 8, 8, 96},
-                                              LuTinyChoice{27, 8, 9, 144},  LuTinyChoice{28, 16, 7, 112}, LuTinyChoice{29, 8, 10, 168},
-                                              LuTinyChoice{30, 16, 10, 80}, LuTinyChoice{31, 16, 8, 80},  LuTinyChoice{32, 8, 8, 112}};
-inline constexpr std::array lu_tiny_solve_f64{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 112},
-                                              LuTinyChoice{6, 1, 0, 144},   LuTinyChoice{7, 1, 0, 200},    LuTinyChoice{10, 1, 0, 255},
-                                              LuTinyChoice{11, 4, 4, 96},   LuTinyChoice{12, 4, 6, 128},   LuTinyChoice{13, 8, 7, 96},
-                                              LuTinyChoice{14, 4, 7, 200},  LuTinyChoice{16, 8, 8, 112},   LuTinyChoice{17, 8, 9, 128},
-                                              LuTinyChoice{18, 4, 6, 255},  LuTinyChoice{20, 4, 4, 255},   LuTinyChoice{21, 8, 7, 128},
-                                              LuTinyChoice{24, 8, 8, 168},  LuTinyChoice{25, 16, 9, 112},  LuTinyChoice{26, 16, 9, 144},
-                                              LuTinyChoice{28, 16, 7, 128}, LuTinyChoice{30, 16, 10, 128}, LuTinyChoice{32, 16, 8, 112}};
-inline constexpr std::array lu_tiny_solve_c32{LuTinyChoice{3, 1, 0, 56},     LuTinyChoice{4, 1, 0, 96},     LuTinyChoice{5, 1, 0, 80},
-                                              LuTinyChoice{7, 1, 0, 144},    LuTinyChoice{10, 1, 0, 255},   LuTinyChoice{13, 4, 4, 128},
-                                              LuTinyChoice{14, 8, 7, 128},   LuTinyChoice{16, 8, 4, 112},   LuTinyChoice{17, 8, 6, 128},
-                                              LuTinyChoice{18, 4, 6, 255},   LuTinyChoice{19, 4, 7, 255},   LuTinyChoice{20, 4, 4, 168},
-                                              LuTinyChoice{21, 8, 7, 168},   LuTinyChoice{22, 8, 8, 168},   LuTinyChoice{23, 8, 8, 128},
-                                              LuTinyChoice{24, 8, 4, 128},   LuTinyChoice{27, 16, 9, 144},  LuTinyChoice{28, 16, 7, 128},
-                                              LuTinyChoice{30, 16, 10, 168}, LuTinyChoice{31, 16, 11, 168}, LuTinyChoice{32, 16, 8, 112}};
-inline constexpr std::array lu_tiny_solve_c64{
-    LuTinyChoice{2, 1, 0, 56},    LuTinyChoice{3, 1, 0, 96},     LuTinyChoice{4, 1, 0, 128},    LuTinyChoice{5, 1, 0, 200},
-    LuTinyChoice{7, 1, 0, 255},   LuTinyChoice{8, 4, 4, 128},    LuTinyChoice{11, 4, 4, 200},   LuTinyChoice{12, 8, 6, 144},
-    LuTinyChoice{13, 8, 7, 144},  LuTinyChoice{14, 8, 7, 200},   LuTinyChoice{15, 8, 4, 168},   LuTinyChoice{16, 8, 8, 168},
-    LuTinyChoice{17, 8, 6, 200},  LuTinyChoice{20, 8, 4, 200},   LuTinyChoice{21, 16, 7, 200},  LuTinyChoice{23, 8, 8, 255},
-    LuTinyChoice{24, 8, 4, 200},  LuTinyChoice{25, 16, 7, 200},  LuTinyChoice{26, 32, 9, 144},  LuTinyChoice{27, 16, 9, 255},
-    LuTinyChoice{28, 16, 7, 200}, LuTinyChoice{29, 16, 10, 200}, LuTinyChoice{30, 32, 10, 168}, LuTinyChoice{32, 32, 8, 144}};
-inline constexpr std::array lu_tiny_inverse_f32{
-    LuTinyChoice{3, 1, 0, 56},   LuTinyChoice{4, 1, 0, 96},   LuTinyChoice{5, 1, 0, 56},   LuTinyChoice{7, 1, 0, 96},
-    LuTinyChoice{9, 1, 0, 168},  LuTinyChoice{10, 2, 0, 168}, LuTinyChoice{11, 4, 0, 80},  LuTinyChoice{12, 4, 0, 96},
-    LuTinyChoice{14, 2, 0, 168}, LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255}, LuTinyChoice{20, 4, 0, 168},
-    LuTinyChoice{21, 8, 0, 128}, LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{23, 8, 0, 128}, LuTinyChoice{24, 8, 0, 168},
-    LuTinyChoice{26, 4, 0, 255}, LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{32, 16, 0, 128}};
-inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},
-                                                LuTinyChoice{6, 2, 0, 96},    LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 128},
-                                                LuTinyChoice{9, 2, 0, 168},   LuTinyChoice{11, 4, 0, 128},  LuTinyChoice{12, 4, 0, 168},
-                                                LuTinyChoice{13, 8, 0, 112},  LuTinyChoice{15, 8, 0, 128},  LuTinyChoice{16, 8, 0, 112},
-                                                LuTinyChoice{17, 8, 0, 168},  LuTinyChoice{19, 4, 0, 255},  LuTinyChoice{23, 8, 0, 255},
-                                                LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{31, 16, 0, 255}, LuTinyChoice{32, 16, 0, 168}};
-inline constexpr std::array lu_tiny_inverse_c32{LuTinyChoice{3, 1, 0, 80},   LuTinyChoice{4, 1, 0, 64},    LuTinyChoice{5, 1, 0, 112},
-                                                LuTinyChoice{6, 1, 0, 128},  LuTinyChoice{7, 2, 0, 112},   LuTinyChoice{8, 4, 0, 128},
-                                                LuTinyChoice{12, 4, 0, 168}, LuTinyChoice{14, 8, 0, 128},  LuTinyChoice{16, 8, 0, 168},
-                                                LuTinyChoice{24, 8, 0, 255}, LuTinyChoice{26, 16, 0, 168}, LuTinyChoice{32, 16, 0, 255}};
+inline constexpr std::array lu_tiny_solve_f32{LuTinyChoice{5, 1, 0, 56},
+                                              LuTinyChoice{7, 1, 0, 96},
+                                              LuTinyChoice{9, 1, 0, 128},
+                                              LuTinyChoice{10, 1, 6, 128, eliminating},
+                                              LuTinyChoice{12, 1, 4, 128, eliminating},
+                                              LuTinyChoice{18, 1, 4, 255, eliminating},
+                                              LuTinyChoice{19, 1, 6, 255, eliminating},
+                                              LuTinyChoice{20, 4, 4, 96, eliminating},
+                                              LuTinyChoice{21, 2, 4, 168, eliminating},
+                                              LuTinyChoice{23, 4, 4, 128, eliminating},
+                                              LuTinyChoice{24, 8, 8, 96},
+                                              LuTinyChoice{29, 4, 4, 128, eliminating},
+                                              LuTinyChoice{30, 16, 10, 80},
+                                              LuTinyChoice{31, 4, 4, 128, eliminating},
+                                              LuTinyChoice{32, 8, 8, 112}};
+inline constexpr std::array lu_tiny_solve_f64{LuTinyChoice{3, 1, 0, 56},
+                                              LuTinyChoice{4, 1, 0, 96},
+                                              LuTinyChoice{5, 1, 0, 112},
+                                              LuTinyChoice{6, 1, 0, 144},
+                                              LuTinyChoice{7, 1, 0, 200},
+                                              LuTinyChoice{9, 1, 0, 255},
+                                              LuTinyChoice{10, 1, 4, 255, eliminating},
+                                              LuTinyChoice{11, 1, 4, 168, eliminating},
+                                              LuTinyChoice{15, 1, 4, 255, eliminating},
+                                              LuTinyChoice{16, 8, 8, 112},
+                                              LuTinyChoice{17, 2, 4, 168, eliminating},
+                                              LuTinyChoice{18, 2, 4, 255, eliminating},
+                                              LuTinyChoice{19, 4, 4, 128, eliminating},
+                                              LuTinyChoice{20, 4, 4, 255},
+                                              LuTinyChoice{21, 8, 7, 128},
+                                              LuTinyChoice{24, 8, 8, 168},
+                                              LuTinyChoice{25, 16, 9, 112},
+                                              LuTinyChoice{26, 16, 9, 144},
+                                              LuTinyChoice{28, 16, 7, 128},
+                                              LuTinyChoice{30, 16, 10, 128},
+                                              LuTinyChoice{32, 16, 8, 112}};
+inline constexpr std::array lu_tiny_solve_c32{LuTinyChoice{3, 1, 0, 56},
+                                              LuTinyChoice{4, 1, 0, 96},
+                                              LuTinyChoice{5, 1, 0, 80},
+                                              LuTinyChoice{6, 1, 0, 144},
+                                              LuTinyChoice{7, 1, 4, 128, eliminating},
+                                              LuTinyChoice{8, 1, 3, 128, eliminating},
+                                              LuTinyChoice{11, 1, 4, 168, eliminating},
+                                              LuTinyChoice{12, 1, 3, 168, eliminating},
+                                              LuTinyChoice{13, 1, 4, 255, eliminating},
+                                              LuTinyChoice{15, 2, 4, 168, eliminating},
+                                              LuTinyChoice{20, 4, 4, 128, eliminating},
+                                              LuTinyChoice{22, 8, 4, 96, eliminating},
+                                              LuTinyChoice{23, 8, 8, 128},
+                                              LuTinyChoice{24, 8, 4, 128},
+                                              LuTinyChoice{27, 16, 9, 144},
+                                              LuTinyChoice{28, 16, 7, 128},
+                                              LuTinyChoice{30, 16, 10, 168},
+                                              LuTinyChoice{31, 16, 11, 168},
+                                              LuTinyChoice{32, 16, 8, 112}};
+inline constexpr std::array lu_tiny_solve_c64{LuTinyChoice{2, 1, 0, 56},
+                                              LuTinyChoice{3, 1, 0, 96},
+                                              LuTinyChoice{4, 1, 0, 128},
+                                              LuTinyChoice{5, 1, 0, 200},
+                                              LuTinyChoice{6, 1, 0, 255},
+                                              LuTinyChoice{7, 1, 3, 168, eliminating},
+                                              LuTinyChoice{8, 1, 2, 168, eliminating},
+                                              LuTinyChoice{9, 1, 4, 255, eliminating},
+                                              LuTinyChoice{10, 2, 4, 168, eliminating},
+                                              LuTinyChoice{12, 4, 4, 128, eliminating},
+                                              LuTinyChoice{13, 8, 7, 144},
+                                              LuTinyChoice{14, 8, 7, 200},
+                                              LuTinyChoice{15, 8, 4, 168},
+                                              LuTinyChoice{16, 8, 8, 168},
+                                              LuTinyChoice{17, 8, 6, 200},
+                                              LuTinyChoice{20, 8, 4, 200},
+                                              LuTinyChoice{21, 16, 7, 200},
+                                              LuTinyChoice{23, 8, 8, 255},
+                                              LuTinyChoice{24, 8, 4, 200},
+                                              LuTinyChoice{25, 16, 7, 200},
+                                              LuTinyChoice{26, 32, 9, 144},
+                                              LuTinyChoice{27, 16, 9, 255},
+                                              LuTinyChoice{28, 16, 7, 200},
+                                              LuTinyChoice{29, 16, 10, 200},
+                                              LuTinyChoice{30, 32, 10, 168},
+                                              LuTinyChoice{32, 32, 8, 144}};
+inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{3, 1, 0, 56},   LuTinyChoice{4, 1, 0, 96},   LuTinyChoice{5, 1, 0, 56},
+                                                LuTinyChoice{7, 1, 0, 96},   LuTinyChoice{9, 1, 0, 168},  LuTinyChoice{10, 2, 0, 168},
+                                                LuTinyChoice{11, 1, 0, 168}, LuTinyChoice{12, 4, 0, 96},  LuTinyChoice{14, 2, 0, 168},
+                                                LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255}, LuTinyChoice{20, 4, 0, 168},
+                                                LuTinyChoice{21, 8, 0, 128}, LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{24, 8, 0, 128},
+                                                LuTinyChoice{26, 4, 0, 255}, LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{32, 16, 0, 128}};
+inline constexpr std::array lu_tiny_inverse_f64{
+    LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},   LuTinyChoice{6, 2, 0, 96},
+    LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 128},   LuTinyChoice{9, 2, 0, 168},   LuTinyChoice{11, 4, 0, 128},
+    LuTinyChoice{12, 4, 0, 168},  LuTinyChoice{13, 8, 0, 112},  LuTinyChoice{15, 8, 0, 128},  LuTinyChoice{16, 8, 0, 128},
+    LuTinyChoice{17, 8, 0, 168},  LuTinyChoice{19, 4, 0, 255},  LuTinyChoice{20, 8, 0, 168},  LuTinyChoice{23, 8, 0, 255},
+    LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{29, 16, 0, 255}, LuTinyChoice{30, 16, 0, 168}, LuTinyChoice{32, 16, 0, 255}};
+inline constexpr std::array lu_tiny_inverse_c32{LuTinyChoice{3, 1, 0, 80},   LuTinyChoice{4, 1, 0, 64},   LuTinyChoice{5, 1, 0, 112},
+                                                LuTinyChoice{6, 1, 0, 128},  LuTinyChoice{7, 2, 0, 112},  LuTinyChoice{8, 4, 0, 128},
+                                                LuTinyChoice{9, 1, 0, 255},  LuTinyChoice{12, 4, 0, 168}, LuTinyChoice{14, 8, 0, 128},
+                                                LuTinyChoice{16, 8, 0, 168}, LuTinyChoice{24, 8, 0, 255}, LuTinyChoice{26, 16, 0, 168},
+                                                LuTinyChoice{32, 16, 0, 255}};
 inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{2, 1, 0, 80},    LuTinyChoice{3, 1, 0, 96},   LuTinyChoice{4, 2, 0, 80},
                                                 LuTinyChoice{5, 1, 0, 200},   LuTinyChoice{6, 2, 0, 144},  LuTinyChoice{7, 4, 0, 128},
                                                 LuTinyChoice{8, 4, 0, 168},   LuTinyChoice{12, 4, 0, 255}, LuTinyChoice{16, 8, 0, 255},
@@ -101,7 +158,8 @@ constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) 
   auto const of = [&](auto const& f32, auto const& f64, auto const& c32, auto const& c64) {
     return dtype == Dtype::f32 ? Choices(f32) : dtype == Dtype::f64 ? Choices(f64) : dtype == Dtype::c32 ? Choices(c32) : Choices(c64);
   };
-  if (job == LuJob::solve) return of(lu_tiny_solve_f32, lu_tiny_solve_f64, lu_tiny_solve_c32, lu_tiny_solve_c64);
+  if (job == LuJob::solve || job == LuJob::determinant || job == LuJob::log_determinant)
+    return of(lu_tiny_solve_f32, lu_tiny_solve_f64, lu_tiny_solve_c32, lu_tiny_solve_c64);
   if (job == LuJob::inverse) return of(lu_tiny_inverse_f32, lu_tiny_inverse_f64, lu_tiny_inverse_c32, lu_tiny_inverse_c64);
   return of(lu_tiny_factor_f32, lu_tiny_factor_f64, lu_tiny_factor_c32, lu_tiny_factor_c64);
 }
@@ -111,7 +169,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
   auto const table = lu_tiny_choices(job, dtype);
   LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
   // Of one number each, blocks of 128 lanes take 5.0 ns per thousand matrices in single, blocks of 64 9.6 (inverse-tuning.json).
-  int const threads = best.lanes > 1 ? 32 : std::max(m, n) > 1 ? 64 : 128;
+  int const threads = best.lanes > 1 || best.panel > 0 ? 32 : std::max(m, n) > 1 ? 64 : 128;
   constexpr auto packed = simt::Layout::packed_columns;
   return {.job = job,
           .m = m,
@@ -119,7 +177,8 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .nrhs = nrhs,
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
-          .panel = std::clamp(best.panel, 1, n),
+          .method = best.panel == 0 ? LuMethod::in_registers : best.method,
+          .panel = std::min(best.panel, n),
           .blocks_per_sm = gpu::blocks_of_registers(best.registers, threads),
           .a = packed,
           .result = packed,
@@ -128,12 +187,14 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .pivots = packed};
 }
 
-/// The same for interleaved batches: one lane to a matrix as far as its registers go, so that a block's matrices are neighbours in longer
-/// rows of memory; else fewer lanes where these suffice, and more matrices to a block.
+/// The same for interleaved batches: one lane to a matrix as far as its registers go, so that a block's matrices are neighbours in
+/// longer rows of memory; else fewer lanes where these suffice, and more matrices to a block.
 constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
   int const planned = c.threads();
   if (c.n * (c.m + c.nrhs) * element_bytes / 4 <= 170) {
     c.lanes = 1;
+    c.method = LuMethod::in_registers;
+    c.panel = 0;
     c.matrices = 64;
     c.blocks_per_sm = 4;
   } else {

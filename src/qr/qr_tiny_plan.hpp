@@ -19,29 +19,29 @@ struct QrTinyChoice {
 };
 
 // Fastest for geqrf of 1 to 32 lanes, several limits of registers and both ways of the vector, or close to it:
-// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and 2026-11-22/odd-orders-tuning.json.
+// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and 2026-11-22/odd-orders-tuning.json and tiny-tuning.json.
 inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},   QrTinyChoice{6, 2, 80, QrVector::read_again},
                                         QrTinyChoice{8, 1, 128},  QrTinyChoice{10, 2, 96, QrVector::read_again},
                                         QrTinyChoice{14, 1, 255}, QrTinyChoice{18, 4, 128},
                                         QrTinyChoice{22, 4, 168}, QrTinyChoice{24, 8, 128},
-                                        QrTinyChoice{29, 8, 168}, QrTinyChoice{31, 16, 128},
-                                        QrTinyChoice{32, 16, 168}};
+                                        QrTinyChoice{30, 8, 168}, QrTinyChoice{32, 16, 168}};
 inline constexpr std::array qr_tiny_f64{QrTinyChoice{4, 1, 80},
                                         QrTinyChoice{8, 1, 168},
                                         QrTinyChoice{10, 2, 168, QrVector::read_again},
-                                        QrTinyChoice{12, 4, 168},
+                                        QrTinyChoice{12, 4, 128},
+                                        QrTinyChoice{13, 4, 168},
                                         QrTinyChoice{14, 4, 168, QrVector::read_again},
                                         QrTinyChoice{16, 8, 128},
                                         QrTinyChoice{18, 8, 168},
                                         QrTinyChoice{19, 8, 168, QrVector::read_again},
                                         QrTinyChoice{24, 8, 255},
-                                        QrTinyChoice{25, 8, 255, QrVector::read_again},
+                                        QrTinyChoice{26, 8, 255, QrVector::read_again},
                                         QrTinyChoice{27, 16, 168, QrVector::read_again},
                                         QrTinyChoice{32, 16, 255}};
 inline constexpr std::array qr_tiny_c32{QrTinyChoice{4, 1, 80},
                                         QrTinyChoice{8, 1, 168},
                                         QrTinyChoice{10, 2, 168, QrVector::read_again},
-                                        QrTinyChoice{12, 4, 168},
+                                        QrTinyChoice{12, 4, 255, QrVector::read_again},
                                         QrTinyChoice{14, 4, 168, QrVector::read_again},
                                         QrTinyChoice{16, 8, 128},
                                         QrTinyChoice{24, 8, 255},

@@ -18,12 +18,13 @@ namespace {
 constexpr int n = 7, nrhs = 2, count = 5;
 
 /// What a kernel for matrices of up to `bound` rows leaves of A, B and the pivots of n-by-n ones.
-template <typename T, LuJob job, int bound, int lanes>
+template <typename T, LuJob job, int bound, int lanes, LuMethod method, int panel>
 std::vector<T> results() {
   constexpr LuTiny c = [] {
-    LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::solve_and_factor ? nrhs : 0);
+    LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::inverse ? 0 : nrhs);
     plan.lanes = lanes;
-    plan.panel = lanes == 4 ? bound : 3;  // one panel, or several
+    plan.method = method;
+    plan.panel = panel;
     plan.matrices = 32 / lanes;
     if (bound != n) {
       plan.a = plan.result = plan.b = plan.x = simt::Layout::ragged_columns;
@@ -83,16 +84,29 @@ std::vector<T> results() {
 
 template <typename T, LuJob job>
 void check() {
-  auto const expected = results<T, job, n, 1>();
-  EXPECT_TRUE((results<T, job, n, 4>() == expected)) << "in one panel; the inverse: rows of pivots by shuffles";
-  EXPECT_TRUE((results<T, job, n, 32>() == expected)) << "in panels; the inverse: through shared memory";
-  EXPECT_TRUE((results<T, job, n + 1, 1>() == expected)) << "of a ragged batch";
-  EXPECT_TRUE((results<T, job, n + 5, 8>() == expected)) << "of a ragged batch, on several lanes";
+  using enum LuMethod;
+  auto const expected = results<T, job, n, 1, in_registers, 0>();
+  EXPECT_TRUE((results<T, job, n, 4, panels, n>() == expected)) << "in one panel; the inverse: rows of pivots by shuffles";
+  EXPECT_TRUE((results<T, job, n, 32, panels, 3>() == expected)) << "in panels; the inverse: through shared memory";
+  EXPECT_TRUE((results<T, job, n + 1, 1, in_registers, 0>() == expected)) << "of a ragged batch";
+  EXPECT_TRUE((results<T, job, n + 5, 8, panels, 3>() == expected)) << "of a ragged batch, on several lanes";
+  if constexpr (job == LuJob::solve) {
+    EXPECT_TRUE((results<T, job, n, 1, elimination, 3>() == expected)) << "eliminating by one lane";
+    EXPECT_TRUE((results<T, job, n, 2, elimination, 4>() == expected)) << "by two";
+    EXPECT_TRUE((results<T, job, n, 8, elimination, n>() == expected)) << "by eight, in one panel";
+    EXPECT_TRUE((results<T, job, n + 5, 1, elimination, 4>() == expected)) << "by one, of a ragged batch";
+    EXPECT_TRUE((results<T, job, n + 5, 4, elimination, 3>() == expected)) << "by four, of a ragged batch";
+  }
 }
 
 TEST(Lanes, FactorsAndSolutionsDoNotDependOnThem) {
   check<double, LuJob::solve_and_factor>();
   check<std::complex<float>, LuJob::solve_and_factor>();
+}
+TEST(Lanes, SolutionsDoNotDependOnThem) {
+  check<float, LuJob::solve>();
+  check<double, LuJob::solve>();
+  check<std::complex<float>, LuJob::solve>();
 }
 TEST(Lanes, InversesDoNotDependOnThem) {
   check<double, LuJob::inverse>();

@@ -177,6 +177,7 @@ void check_zero_pivot() {
   constexpr LuTiny c = [] {
     LuTiny plan = lu_tiny_plan(LuJob::factor_without_pivoting, Dtype::f64, n, n, 0);
     plan.lanes = lanes;
+    plan.method = lanes == 1 ? LuMethod::in_registers : LuMethod::panels;
     plan.panel = 2;
     plan.matrices = 32 / lanes;
     return plan;
