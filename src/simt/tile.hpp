@@ -188,6 +188,8 @@ class Tile {
   SIMT_INLINE void store(Batch const& batch, Index first, int active) {
     if constexpr (moves_elements(layout)) {
       for_each_element<part>(batch.data + first * elements, active, [](T const* tile, T* to) { *to = *tile; });
+    } else if constexpr (moves_chunks(layout) && part == Part::lower && stores_triangle_by_elements) {
+      for_each_element_of_triangle(batch.data + first * elements, active, [](T const* tile, T* to) { *to = *tile; });
     } else if constexpr (moves_chunks(layout) && part == Part::lower) {
       T* const target = batch.data + first * elements;
       for_each_chunk_of_triangle(target, active, [](T const* tile, T* to, unsigned needed) {
@@ -381,6 +383,24 @@ class Tile {
           if (!is_lower(c * per_chunk + i)) needed &= ~(1u << i);
         move(data_ + chunk(static_cast<unsigned>(c)), memory + c * per_chunk, needed);
       }
+    }
+  }
+
+  /// Pieces of a chunk would reach a sector of memory one by one; elements of neighbouring threads reach it together.
+  static constexpr bool stores_triangle_by_elements =
+      sizeof(T) == 4 && shape.chunked && (threads % elements == 0 || elements % threads == 0);
+  /// Calls `move(tile, memory)` for the elements of the part `lower` that this thread moves of packed matrices.
+  template <typename Pointer, typename Move>
+  SIMT_INLINE void for_each_element_of_triangle(Pointer memory, int active, Move move) const {
+    int const mine = thread_index() / elements;
+    SIMT_UNROLL
+    for (int step = 0; step < ceil_div(elements, threads); ++step) {
+      int const e = thread_index() % elements + step * threads;
+      if (!is_lower(e)) continue;
+      T* const tile = data_ + (mine * shape.matrix_stride + e / shape.length * shape.line_stride + e % shape.length);
+      SIMT_UNROLL
+      for (int q = 0; q < matrices; q += larger(threads / elements, 1))
+        if (q + mine < active) move(tile + q * shape.matrix_stride, memory + ((q + mine) * elements + e));
     }
   }
 
