@@ -11,11 +11,12 @@ namespace myriad::simt {
 /// in shared memory. Lane l of `lanes` has the rows at positions l, l + lanes, ... of the order that the interchanges so far have made.
 /// Within a panel rows are interchanged, by selects and shuffles, together with where they come from; columns to the right, and the
 /// right-hand sides, are read in the order that the panel found and written in it. So a row's register and lane are known when the code is
-/// compiled, nothing is computed for rows that are done, and what is written is where it belongs. Nothing is left of L.
+/// compiled, hardly anything is computed for rows that are done, and what is written is where it belongs. Nothing is left of L.
 template <typename T, int N, int nrhs, int lanes, int panel, bool ragged, typename Matrix, typename RightSides>
 class Elimination {
  public:
   static constexpr int held = ceil_div(N, lanes);
+  static_assert(lanes <= N, "a lane without a row would have none to read instead");
 
   T b[held][larger(nrhs, 1)];  ///< after `substitute_back` the solution
   int info = 0;                ///< as LAPACK's
@@ -40,7 +41,7 @@ class Elimination {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
         if (r < first / lanes) continue;
-        from[r] = exists(r) ? position(r) : 0;
+        from[r] = row_of(r);
         SIMT_UNROLL
         for (int j = 0; j < panel; ++j) a[r][j] = first + j < N ? conjugate_if(conjugated, tile_(from[r], first + j)) : from_real<T>(0);
       }
@@ -56,12 +57,10 @@ class Elimination {
 
   /// Solves U x = y for the right-hand sides.
   SIMT_INLINE void substitute_back() {
-    int row[held];
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
-      row[r] = exists(r) ? position(r) : 0;
       SIMT_UNROLL
-      for (int c = 0; c < nrhs; ++c) b[r][c] = right_(row[r], c);
+      for (int c = 0; c < nrhs; ++c) b[r][c] = right_(row_of(r), c);
     }
     SIMT_UNROLL
     for (int k = N - 1; k >= 0; --k) {
@@ -69,22 +68,23 @@ class Elimination {
       T u[held];
       SIMT_UNROLL
       for (int r = 0; r <= of_k; ++r)
-        if (lanes > 1 || r < k) u[r] = tile_(row[r], k);
-      if (lanes > 1) u[of_k] = position(of_k) < k ? u[of_k] : from_real<T>(0);
+        if (lanes > 1 || r < k) u[r] = tile_(row_of(r), k);
       SIMT_UNROLL
       for (int c = 0; c < nrhs; ++c) {
         T x = b[of_k][c];
         if ((unusual_ >> k & 1) != 0) x = Divisor<T>(tile_(k, k)).make_usual() * x;
         x = of_lane(x * reciprocal_of_[of_k], k % lanes);
-        if (lanes == 1 || lane_ == k % lanes) b[of_k][c] = x;
         SIMT_UNROLL
-        for (int r = 0; r <= of_k; ++r)
-          if (lanes > 1 || r < k) b[r][c] = subtract_product(b[r][c], u[r], x);
+        for (int r = 0; r < of_k; ++r) b[r][c] = subtract_product(b[r][c], u[r], x);
+        if (lanes > 1 && position(of_k) < k) b[of_k][c] = subtract_product(b[of_k][c], u[of_k], x);
+        if (position(of_k) == k) b[of_k][c] = x;
       }
     }
   }
 
  private:
+  /// The row at position(r); of those that do not exist another one of the lane, so that nobody writes it meanwhile.
+  SIMT_INLINE int row_of(int r) const { return exists(r) ? position(r) : lane_; }
   template <typename U>
   SIMT_INLINE U of_lane(U x, int lane) const {
     if constexpr (lanes == 1)
@@ -137,6 +137,7 @@ class Elimination {
       for (int c = 0; c < panel; ++c)
         if (first + c < N) u[c] = exchange([&](int r) -> T& { return a[r][c]; });
     }
+    // Rows that are done may share a register with others, whose results they do not take.
     auto const below = [&](int r) { return r > of_k || (lanes > 1 && r == of_k && position(r) > k); };
     Divisor<T> divisor(u[j]);
     if (!divisor.usual()) {
@@ -151,12 +152,14 @@ class Elimination {
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       if (r < of_k || (lanes == 1 && r == of_k)) continue;
-      T const quotient = a[r][j] * divisor.reciprocal_of_y;
-      T const l = below(r) ? quotient : from_real<T>(0);
-      a[r][j] = below(r) ? quotient : a[r][j];
+      T const l = a[r][j] * divisor.reciprocal_of_y;
+      if (below(r)) a[r][j] = l;
       SIMT_UNROLL
-      for (int c = 0; c < panel; ++c)
-        if (c > j && first + c < N) a[r][c] = subtract_product(a[r][c], l, u[c]);
+      for (int c = 0; c < panel; ++c) {
+        if (c <= j || first + c >= N) continue;
+        T const less = subtract_product(a[r][c], l, u[c]);
+        if (below(r)) a[r][c] = less;
+      }
     }
   }
 
@@ -188,16 +191,15 @@ class Elimination {
     }
   }
 
-  /// Writes what the panel has of U. What is left of it is L, with zeros above and on the diagonal.
-  SIMT_INLINE void put(T (&a)[held][panel], int first) const {
+  /// Writes what the panel has of U.
+  SIMT_INLINE void put(T const (&a)[held][panel], int first) const {
     SIMT_UNROLL
     for (int j = 0; j < panel; ++j) {
       int const k = first + j;
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
-        if (k >= N || r < first / lanes || r > k / lanes || position(r) > k) continue;
-        tile_(position(r), k) = a[r][j];
-        a[r][j] = from_real<T>(0);
+        if (k >= N || r < first / lanes || r > k / lanes) continue;
+        if (position(r) <= k) tile_(position(r), k) = a[r][j];
       }
     }
   }
@@ -230,8 +232,11 @@ class Elimination {
       for (int c = 0; c < some; ++c) {
         T const u = of_lane(v[k / lanes][c], k % lanes);
         SIMT_UNROLL
-        for (int r = 0; r < held; ++r)
-          if (r > k / lanes || (lanes > 1 && r == k / lanes)) v[r][c] = subtract_product(v[r][c], a[r][j], u);
+        for (int r = 0; r < held; ++r) {
+          if (r < k / lanes || (lanes == 1 && r == k)) continue;
+          T const less = subtract_product(v[r][c], a[r][j], u);
+          if (r > k / lanes || position(r) > k) v[r][c] = less;
+        }
       }
     }
     SIMT_UNROLL

@@ -1,8 +1,9 @@
 #pragma once
 /// LU with partial pivoting and Gauss-Jordan of one matrix in the registers of one lane.
 ///
-/// LU here and LuByPanels agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the interchanged
-/// rows. NaN counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has numbers.
+/// LU here, LuByPanels and Elimination agree with LAPACK in the choice of pivots: the first of the largest |re| + |im| in the order of the
+/// interchanged rows. NaN counts as larger than all numbers. A matrix with NaN or infinity may have NaN in places where LAPACK still has
+/// numbers.
 
 #include "lu/lu_tiny_config.cuh"
 #include "lu/pivot_key.cuh"

@@ -11,9 +11,8 @@ namespace myriad::simt {
 /// A matrix in the tile of a block: element (i, j) and where it lies.
 template <typename Tile, typename T>
 struct MatrixInTile {
-  static constexpr int row_step = Tile::row_step, column_step = Tile::column_step;
   T* first;
-  SIMT_INLINE T& operator()(int i, int j) const { return first[i * row_step + j * column_step]; }
+  SIMT_INLINE T& operator()(int i, int j) const { return first[i * Tile::row_step + j * Tile::column_step]; }
 };
 
 /// Left-looking LU of an M-by-N matrix with right-hand sides: what earlier panels do to a panel is done when it is brought into registers.
@@ -107,12 +106,13 @@ class LuByPanels {
         T u[held];
         SIMT_UNROLL
         for (int r = 0; r <= rr; ++r) u[r] = tile_(row[r], rr * lanes + t);
-        u[rr] = lane_ < t ? u[rr] : from_real<T>(0);
         SIMT_UNROLL
         for (int c = 0; c < nrhs; ++c) {
           T const x = shuffle((scale[rr] * b[rr][c]) * divisor[rr].reciprocal_of_y, first_lane_ + t);
           SIMT_UNROLL
-          for (int r = 0; r <= rr; ++r) b[r][c] = subtract_product(b[r][c], u[r], x);
+          for (int r = 0; r < rr; ++r) b[r][c] = subtract_product(b[r][c], u[r], x);
+          T const less = subtract_product(b[rr][c], u[rr], x);
+          b[rr][c] = lane_ < t ? less : b[rr][c];
         }
       }
     }

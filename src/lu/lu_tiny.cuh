@@ -38,8 +38,8 @@ SIMT_INLINE void put_solution(Lu const& lu, T (&y)[Lu::held][columns], Tile& x, 
 
 /// The determinant, or its sign and logarithm, of the pivots, of which a lane has those of steps lu.position(r). One lane takes all of them
 /// in order, by way of the first column of the tile: bits do not depend on how rows are spread over lanes.
-template <bool logarithm, int n, typename Lu, typename Tile, typename T>
-SIMT_INLINE void put_determinant(Lu const& lu, T const (&pivot)[Lu::held], bool odd, Tile& a, int q, bool writes, simt::Index b,
+template <bool logarithm, typename Lu, typename Tile, typename T>
+SIMT_INLINE void put_determinant(Lu const& lu, T const (&pivot)[Lu::held], int steps, bool odd, Tile& a, int q, bool writes, simt::Index b,
                                  LuTinyArguments<T> const& args) {
   using namespace simt;
   auto const in_order = [&](auto value_of, auto use) {
@@ -49,7 +49,7 @@ SIMT_INLINE void put_determinant(Lu const& lu, T const (&pivot)[Lu::held], bool 
       if (lu.exists(r)) a.at(q, lu.position(r), 0) = value_of(pivot[r]);
     sync_warp();
     SIMT_LOOP
-    for (int k = 0; k < n && writes; ++k) use(a.at(q, k, 0));
+    for (int k = 0; k < steps && writes; ++k) use(a.at(q, k, 0));
   };
   T product = from_real<T>(odd ? -1 : 1);
   in_order([](T u) { return logarithm ? sign(u) : u; }, [&](T u) { product = product * u; });
@@ -124,7 +124,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         T pivot[lu.held];
         SIMT_UNROLL
         for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
-        put_determinant<C.job == LuJob::log_determinant, C.n>(lu, pivot, odd, a, q, q < active && lane == 0, b, args);
+        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
       }
     } else if constexpr (C.method == LuMethod::in_registers) {
       LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()> lu(0, nullptr);
@@ -151,7 +151,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         T pivot[C.m];
         SIMT_UNROLL
         for (int r = 0; r < C.m; ++r) pivot[r] = lu.at(r, r);
-        put_determinant<C.job == LuJob::log_determinant, C.n>(lu, pivot, odd, a, q, q < active, b, args);
+        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active, b, args);
       }
       if constexpr (C.writes_factors()) {
         SIMT_UNROLL
@@ -181,7 +181,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         T pivot[lu.held];
         SIMT_UNROLL
         for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
-        put_determinant<C.job == LuJob::log_determinant, C.n>(lu, pivot, odd, a, q, q < active && lane == 0, b, args);
+        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
       }
       if constexpr (writes_rows) {
         SIMT_UNROLL

@@ -6,8 +6,9 @@
 
 namespace myriad::simt {
 
-/// A search through the rows that `lanes` neighbouring lanes have, up to `held` each. Keys are the leading bits of magnitudes with a number
-/// of the row below; only where these do not decide, all bits and the positions are compared.
+/// A search through the rows that `lanes` neighbouring lanes have, up to `held` each, of which some may be chosen; the whole warp takes
+/// part. Keys are the leading bits of magnitudes with a number of the row below; only where these do not decide, all bits and the positions
+/// are compared.
 template <typename T, int held, int lanes>
 class PivotSearch {
  public:

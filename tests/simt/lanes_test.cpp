@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -42,14 +43,20 @@ std::vector<T> results() {
   };
   std::vector<T> a(n * n * count), b(n * nrhs * count);
   for (auto* v : {&a, &b}) std::generate(v->begin(), v->end(), number);
-  // Of all but the first, candidates for pivots agree in their leading bits. Of those that are inverted the second has tiny numbers and the
-  // third huge ones, whose reciprocals are not usual; solutions with these would overflow.
+  // Of all but the first, candidates for pivots agree in their leading bits; the second has tiny numbers and the third huge ones, whose
+  // reciprocals are not usual. Right-hand sides are as large, and zero from the fourth matrix on.
+  auto const exponent = [](int matrix) {
+    constexpr bool single = sizeof(Real<T>) == 4;
+    constexpr int least = single ? -110 : -1010;
+    constexpr int most = job == LuJob::inverse ? -least : single ? 102 : 995;  // products of solutions with these do not overflow
+    return matrix == 1 ? least : matrix == 2 ? most : 0;
+  };
   for (int k = n * n; k < count * n * n; ++k) {
-    constexpr int extreme = job != LuJob::inverse ? 0 : sizeof(Real<T>) == 4 ? 110 : 1010;
-    int const exponent = k < 2 * n * n ? -extreme : k < 3 * n * n ? extreme : 0;
     double const near_one = (random() % 2 ? 1 : -1) * (1 + static_cast<double>(random() % 3) * 0x1p-20);
-    a[static_cast<std::size_t>(k)] = T(static_cast<Real<T>>(std::ldexp(near_one, exponent)));
+    a[static_cast<std::size_t>(k)] = T(static_cast<Real<T>>(std::ldexp(near_one, exponent(k / (n * n)))));
   }
+  for (int k = n * nrhs; k < count * n * nrhs; ++k)
+    b[static_cast<std::size_t>(k)] *= k < 3 * n * nrhs ? static_cast<Real<T>>(std::ldexp(1.0, exponent(k / (n * nrhs)))) : 0;
   std::vector<int> pivots(bound * count), info(count, -1);
   std::vector<std::int64_t> const sizes(count, n);
   auto const ragged = [&](auto batch, bool square) {
@@ -90,12 +97,15 @@ void check() {
   EXPECT_TRUE((results<T, job, n, 32, panels, 3>() == expected)) << "in panels; the inverse: through shared memory";
   EXPECT_TRUE((results<T, job, n + 1, 1, in_registers, 0>() == expected)) << "of a ragged batch";
   EXPECT_TRUE((results<T, job, n + 5, 8, panels, 3>() == expected)) << "of a ragged batch, on several lanes";
-  if constexpr (job == LuJob::solve) {
-    EXPECT_TRUE((results<T, job, n, 1, elimination, 3>() == expected)) << "eliminating by one lane";
-    EXPECT_TRUE((results<T, job, n, 2, elimination, 4>() == expected)) << "by two";
-    EXPECT_TRUE((results<T, job, n, 8, elimination, n>() == expected)) << "by eight, in one panel";
-    EXPECT_TRUE((results<T, job, n + 5, 1, elimination, 4>() == expected)) << "by one, of a ragged batch";
-    EXPECT_TRUE((results<T, job, n + 5, 4, elimination, 3>() == expected)) << "by four, of a ragged batch";
+  if constexpr (job == LuJob::solve) {  // signs of zeros, too
+    auto const same = [&](std::vector<T> const& other) {
+      return std::memcmp(other.data(), expected.data(), expected.size() * sizeof(T)) == 0;
+    };
+    EXPECT_TRUE((same(results<T, job, n, 1, elimination, 3>()))) << "eliminating by one lane";
+    EXPECT_TRUE((same(results<T, job, n, 2, elimination, 4>()))) << "by two";
+    EXPECT_TRUE((same(results<T, job, n, 4, elimination, n>()))) << "by four, in one panel";
+    EXPECT_TRUE((same(results<T, job, n + 5, 1, elimination, 4>()))) << "by one, of a ragged batch";
+    EXPECT_TRUE((same(results<T, job, n + 5, 8, elimination, 3>()))) << "by eight, of a ragged batch";
   }
 }
 

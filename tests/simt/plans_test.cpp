@@ -30,6 +30,22 @@ void check(Config const& c, Memory const& memory, Dtype dtype) {
   EXPECT_LE(c.blocks_per_sm * c.threads(), 2048) << name();
 }
 
+void check_method(LuTiny const& c) {
+  if (c.job == LuJob::inverse) return;
+  EXPECT_EQ(c.method == LuMethod::in_registers, c.panel == 0);
+  EXPECT_LE(c.panel, c.n);
+  EXPECT_TRUE(c.method != LuMethod::in_registers || c.lanes == 1);
+  if (c.method == LuMethod::panels) {
+    EXPECT_GT(c.lanes, 1);
+    EXPECT_LE(simt::ceil_div(c.n, c.panel), lu_most_panels);
+  }
+  if (c.method == LuMethod::elimination) {
+    EXPECT_FALSE(c.has_result()) << "L would be missing";
+    EXPECT_EQ(c.m, c.n);
+    EXPECT_LE(c.lanes, c.n);
+  }
+}
+
 TEST(Plans, Lu) {
   for (Dtype const dtype : dtypes)
     for (int job = 0; job <= static_cast<int>(LuJob::log_determinant); ++job)
@@ -38,10 +54,11 @@ TEST(Plans, Lu) {
           LuTiny c = lu_tiny_plan(LuJob(job), dtype, n, n, 0);
           if (c.solves()) c = lu_tiny_plan(LuJob(job), dtype, n, n, nrhs);
           check(c, LuTinyMemory(bytes_of(dtype), c), dtype);
-          EXPECT_LE(c.by_panels() ? simt::ceil_div(c.n, c.panel) : 0, lu_most_panels);
+          check_method(c);
           c.a = c.result = c.b = c.x = Layout::interleaved;
           c = lu_tiny_interleaved(c, bytes_of(dtype));
           check(c, LuTinyMemory(bytes_of(dtype), c), dtype);
+          check_method(c);
         }
 }
 TEST(Plans, Cholesky) {
