@@ -166,18 +166,7 @@ class Elimination {
   /// The first row from position k up to `bound` that has the largest element in column j of the panel.
   SIMT_INLINE int find_pivot(T const (&a)[held][panel], int j, int k, int bound) const {
     if constexpr (lanes == 1) {
-      auto best = ordered_bits(magnitude(a[k][j]));
-      int p = k;
-      SIMT_UNROLL
-      for (int r = 0; r < held; ++r) {
-        if (r <= k) continue;
-        auto const bits = ordered_bits(magnitude(a[r][j]));
-        if (bits > best && r < bound) {
-          best = bits;
-          p = r;
-        }
-      }
-      return p;
+      return find_pivot_in_one_lane<held>(k, bound, [&](int i) { return a[i][j]; });
     } else {
       PivotSearch<T, held, lanes> search;
       SIMT_UNROLL

@@ -7,6 +7,7 @@
 
 #include "lu/lu_tiny_config.cuh"
 #include "lu/pivot_key.cuh"
+#include "lu/pivot_search.cuh"
 #include "simt/divisor.hpp"
 
 namespace myriad::simt {
@@ -155,17 +156,7 @@ struct LuInOneLane {
 
   /// Interchanges columns [from, width) of row k with those of the pivot's row; returns which row that is.
   SIMT_INLINE int bring_pivot(int k, int bound, int from) {
-    auto best = ordered_bits(magnitude(a[k][k]));
-    int p = k;
-    SIMT_UNROLL
-    for (int i = 0; i < M; ++i) {
-      if (i <= k) continue;
-      auto const bits = ordered_bits(magnitude(a[i][k]));
-      if (bits > best && i < bound) {
-        best = bits;
-        p = i;
-      }
-    }
+    int const p = find_pivot_in_one_lane<M>(k, bound, [&](int i) { return a[i][k]; });
     SIMT_UNROLL
     for (int i = 0; i < M; ++i) {
       if (i <= k) continue;

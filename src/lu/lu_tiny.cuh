@@ -90,6 +90,19 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       odd = odd != (p != k);
     };
     int info = 0;
+    auto const put_results = [&](auto& lu) {  // of methods with panels
+      info = lu.info;
+      if constexpr (C.nrhs > 0) {
+        lu.substitute_back();
+        put_solution(lu, lu.b, x, q, q < active, b, args);
+      }
+      if constexpr (C.determinant()) {
+        T pivot[lu.held];
+        SIMT_UNROLL
+        for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
+        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
+      }
+    };
 
     if constexpr (C.job == LuJob::inverse) {
       using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes>>;
@@ -115,17 +128,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       Elimination<T, C.n, C.nrhs, C.lanes, C.panel, C.ragged(), Matrix, RightSides> lu(lane, Matrix{&a.at(q, 0, 0)},
                                                                                        RightSides{&x.at(q, 0, 0)});
       lu.factor(args.a.conjugated, args.b.conjugated, rows, steps, interchanged);
-      info = lu.info;
-      if constexpr (C.nrhs > 0) {
-        lu.substitute_back();
-        put_solution(lu, lu.b, x, q, q < active, b, args);
-      }
-      if constexpr (C.determinant()) {
-        T pivot[lu.held];
-        SIMT_UNROLL
-        for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
-        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
-      }
+      put_results(lu);
     } else if constexpr (C.method == LuMethod::in_registers) {
       LuInOneLane<T, C.m, C.n, C.nrhs, C.ragged()> lu(0, nullptr);
       SIMT_UNROLL
@@ -172,17 +175,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
           lu.b[r][j] = lu.exists(r) ? conjugate_if(args.b.conjugated, x.at(q, lu.position(r), j)) : from_real<T>(0);
       }
       lu.template factor<C.pivoting()>(args.a.conjugated, rows, steps, interchanged);
-      info = lu.info;
-      if constexpr (C.nrhs > 0) {
-        lu.substitute_back();
-        put_solution(lu, lu.b, x, q, q < active, b, args);
-      }
-      if constexpr (C.determinant()) {
-        T pivot[lu.held];
-        SIMT_UNROLL
-        for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
-        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
-      }
+      put_results(lu);
       if constexpr (writes_rows) {
         SIMT_UNROLL
         for (int r = 0; r < lu.held; ++r) {

@@ -6,6 +6,23 @@
 
 namespace myriad::simt {
 
+/// The search through rows k to `bound` (at most `rows`), all of one lane; x(i) is the element of row i.
+template <int rows, typename Element>
+SIMT_INLINE int find_pivot_in_one_lane(int k, int bound, Element x) {
+  auto best = ordered_bits(magnitude(x(k)));
+  int p = k;
+  SIMT_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    if (i <= k) continue;
+    auto const bits = ordered_bits(magnitude(x(i)));
+    if (bits > best && i < bound) {
+      best = bits;
+      p = i;
+    }
+  }
+  return p;
+}
+
 /// A search through the rows that `lanes` neighbouring lanes have, up to `held` each, of which some may be chosen; the whole warp takes
 /// part. Keys are the leading bits of magnitudes with a number of the row below; only where these do not decide, all bits and the positions
 /// are compared.
