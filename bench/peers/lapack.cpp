@@ -60,6 +60,50 @@ std::function<void()> work(GemmCase<T>& c, int threads) {
 }
 
 template <typename T>
+void gemv(CBLAS_TRANSPOSE op, Int m, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T* y) {
+  if constexpr (is_complex<T>)
+    MYRIAD_LAPACK(T, cblas_sgemv, cblas_dgemv, cblas_cgemv, cblas_zgemv, CblasColMajor, op, m, n, &alpha, a, lda, x, 1, &beta, y, 1);
+  else
+    MYRIAD_LAPACK(T, cblas_sgemv, cblas_dgemv, cblas_cgemv, cblas_zgemv, CblasColMajor, op, m, n, alpha, a, lda, x, 1, beta, y, 1);
+}
+
+template <typename T>
+std::function<void()> work(GemvCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), x(c.x.view(), i), y(c.y.view(), i);
+      if (a.n == 0)  // BLAS then leaves y as it is
+        lapack::gemm(Op::none, Op::none, y.m, 1, 0, c.alpha, a.data, std::max(y.m, 1), x.data, 1, c.beta, y.data, y.ld);
+      else if (p.op == Op::none)
+        gemv(CblasNoTrans, a.m, a.n, c.alpha, a.data, a.ld, x.data, c.beta, y.data);
+      else
+        gemv(lapack::cblas(p.op), a.n, a.m, c.alpha, a.data, a.ld, x.data, c.beta, y.data);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GerCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.x.view(), i), y(c.y.view(), i, p.op);
+      Int const step = p.op == Op::none ? 1 : y.ld;
+      if constexpr (!is_complex<T>)
+        MYRIAD_LAPACK(T, cblas_sger, cblas_dger, cblas_cgeru, cblas_zgeru, CblasColMajor, a.m, a.n, c.alpha, x.data, 1, y.data, step,
+                      a.data, a.ld);
+      else if (p.op == Op::conjugate_transpose)
+        MYRIAD_LAPACK(T, cblas_sger, cblas_dger, cblas_cgerc, cblas_zgerc, CblasColMajor, a.m, a.n, &c.alpha, x.data, 1, y.data, step,
+                      a.data, a.ld);
+      else
+        MYRIAD_LAPACK(T, cblas_sger, cblas_dger, cblas_cgeru, cblas_zgeru, CblasColMajor, a.m, a.n, &c.alpha, x.data, 1, y.data, step,
+                      a.data, a.ld);
+    });
+  };
+}
+
+template <typename T>
 std::function<void()> work(TrsmCase<T>& c, int threads) {
   return [&c, threads] {
     auto const& p = c.problem();
@@ -348,6 +392,8 @@ class LapackPeer final : public Peer {
     return with_dtype(run.problem().dtype, [&]<typename T>() -> std::function<void()> {
       auto const as = [&]<template <typename> typename C>() { return work(dynamic_cast<C<T>&>(run), threads); };
       if (routine == "gemm") return as.template operator()<GemmCase>();
+      if (routine == "gemv") return as.template operator()<GemvCase>();
+      if (routine == "ger") return as.template operator()<GerCase>();
       if (routine == "trsm") return as.template operator()<TrsmCase>();
       if (routine == "getrf") return as.template operator()<GetrfCase>();
       if (routine == "getrs") return as.template operator()<GetrsCase>();

@@ -205,6 +205,21 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);
 
+/// y = alpha A x + beta y. A m-by-n, x n-by-1, y m-by-1; op(A) is a view. alpha and beta point at one element of the batches' type.
+///
+/// beta = 0 never reads y, alpha = 0 or n = 0 never reads A and x, and leaves beta y; y overlaps neither A nor x.
+/// Positions: m 2, n 3, alpha 4, a 5, lda 6, x 7, incx 8, beta 9, y 10, incy 11. Cost: 2 mn flops (complex: 8). Source: BLAS gemv.
+MYRIAD_API myriad_status myriad_gemv(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* x, void const* beta,
+                                     myriad_batch const* y);
+
+/// A = alpha x y^T + A, in place. x m-by-1, y n-by-1, A m-by-n. Complex: geru, and gerc with myriad_conjugated(y). alpha points at one
+/// element.
+///
+/// alpha = 0 leaves A alone and reads nothing; A overlaps neither x nor y. Positions: m 1, n 2, alpha 3, x 4, incx 5, y 6, incy 7, a 8,
+/// lda 9. Cost: 2 mn flops (complex: 8). Source: BLAS ger, geru, gerc.
+MYRIAD_API myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myriad_batch const* x, myriad_batch const* y,
+                                    myriad_batch const* a);
+
 /// Solves A X = alpha B (MYRIAD_LEFT) or X A = alpha B (MYRIAD_RIGHT) with a triangular A; X replaces B. alpha points at one element.
 ///
 /// B m-by-n; A m-by-m or n-by-n. `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not

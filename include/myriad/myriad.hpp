@@ -2,6 +2,7 @@
 /// Myriad: dense linear algebra for a myriad of small matrices. This header brings in the whole C++ interface.
 
 #include "myriad/batch.hpp"
+#include "myriad/blas2.hpp"
 #include "myriad/cholesky.hpp"
 #include "myriad/device.hpp"
 #include "myriad/error.hpp"

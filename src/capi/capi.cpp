@@ -434,6 +434,21 @@ myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch c
   });
 }
 
+myriad_status myriad_gemv(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* x, void const* beta,
+                          myriad_batch const* y) {
+  return call(queue, "gemv", {{a, {5, "a"}}, {x, {7, "x"}}, {y, {10, "y"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("gemv", alpha, {4, "alpha"});
+    T const beta_value = scalar<T>("gemv", beta, {9, "beta"});
+    myriad::gemv<T>(q, alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
+  });
+}
+
+myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myriad_batch const* x, myriad_batch const* y, myriad_batch const* a) {
+  return call(queue, "ger", {{x, {4, "x"}}, {y, {6, "y"}}, {a, {8, "a"}}}, [&]<typename T>(Queue& q) {
+    myriad::ger<T>(q, scalar<T>("ger", alpha, {3, "alpha"}), as<T>(x), as<T>(y), as<T>(a));
+  });
+}
+
 myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
                           myriad_batch const* a, myriad_batch const* b) {
   return call(queue, "trsm", {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {

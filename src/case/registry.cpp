@@ -18,6 +18,8 @@ std::unique_ptr<CaseRun> make(Problem const& problem) {
 
 constexpr std::array cases{
     Case{"gemm", "gemm", "oqabkr", nullptr, make<GemmCase>},
+    Case{"gemv", "gemm", "oabr", nullptr, make<GemvCase>},
+    Case{"ger", "gemm", "oar", nullptr, make<GerCase>},
     Case{"trsm", "trsm", "ousdar", nullptr, make<TrsmCase>},
     Case{"getrf", "lu", "rx", nullptr, make<GetrfCase>},
     Case{"getrf_nopiv", "lu", "rx", nullptr, make<GetrfNopivCase>},

@@ -206,6 +206,15 @@ Check const& Check::vector(UntypedBatch const& x, Argument length, Argument data
   return require(x.shape.cols == 1 || x.shape.empty(), data, "is not one column per matrix");
 }
 
+Check const& Check::vector(UntypedBatch const& x, Argument length, Argument data, Argument increment, Access access) const {
+  auto const& s = x.shape;
+  matrix(x, length, data, data, increment, access);
+  require(s.cols == 1 || s.count == 0 || s.rows == 0, data, "is not one column per matrix");
+  for (std::int64_t b = 0; arrays_readable_ && s.col_sizes && b < s.count; ++b)
+    if (s.rows_of(b) > 0 && s.cols_of(b) != 1) fail(data, fmt::format("is not one column in matrix {}", b));
+  return *this;
+}
+
 Check const& Check::same_count(UntypedBatch const& a, UntypedBatch const& b, Argument b_data) const {
   if (a.shape.count != b.shape.count) fail(b_data, fmt::format("has {} matrices where the others have {}", b.shape.count, a.shape.count));
   return *this;

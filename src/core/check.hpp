@@ -62,6 +62,9 @@ class Check {
   /// Like `matrix` for a vector per matrix.
   Check const& vector(UntypedBatch const& x, Argument length, Argument data, Access access) const;
 
+  /// The same where BLAS has an increment between the entries. Each vector that has entries has one column, in ragged batches, too.
+  Check const& vector(UntypedBatch const& x, Argument length, Argument data, Argument increment, Access access) const;
+
   /// `count` numbers of the caller, one per matrix.
   template <typename T>
   Check const& numbers(T const* data, std::int64_t count, Argument argument) const {

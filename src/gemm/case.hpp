@@ -1,8 +1,40 @@
 #pragma once
 #include "case/case.hpp"
+#include "myriad/blas2.hpp"
 #include "myriad/gemm.hpp"
 
 namespace myriad::cases {
+
+/// A product as the oracle sees it: of one matrix, before the run.
+template <typename T>
+struct ProductOf {
+  T alpha, beta;
+  Dense<Wide<T>> a, b, before;
+};
+
+/// Elementwise abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0)), with C = `result` and C0 = `before`.
+template <typename T>
+double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result) {
+  using W = Wide<T>;
+  bool const reads = product.alpha != T(0) && product.a.cols() > 0;  // otherwise A and B are not read
+  auto const x = reads ? product.a : Dense<W>(result.rows(), 0);
+  auto const y = reads ? product.b : Dense<W>(0, result.cols());
+  auto const xy = x * y;
+  auto const bound = moduli(x) * moduli(y);
+  auto const k = product.a.cols();
+  W const alpha = widened<W>(product.alpha);
+  W const beta = widened<W>(product.beta);
+  double worst = 0;
+  for (std::int64_t q = 0; q < result.cols(); ++q)
+    for (std::int64_t r = 0; r < result.rows(); ++r) {
+      W const kept = product.beta != T(0) ? beta * product.before(r, q) : W(0);
+      W const expected = alpha * xy(r, q) + kept;
+      auto const allowed =
+          RealPartOf<W>(gamma_bound<T>(k + 2)) * modulus(alpha) * bound(r, q) + RealPartOf<W>(gamma_bound<T>(2)) * modulus(kept);
+      worst = larger(worst, quotient(modulus(result(r, q) - expected), allowed));
+    }
+  return worst;
+}
 
 /// C = alpha op(A) op(B) + beta C; the operations are views.
 template <typename T>
@@ -29,34 +61,89 @@ struct GemmCase final : CaseRun {
 
  protected:
   void verify(std::int64_t i, Findings& found) const override {
-    using W = Wide<T>;
     auto const result = c.now_wide(i);
     if (result.rows() == 0 || result.cols() == 0) return;
-    auto const k = a.cols(i);
-    bool const product = alpha != T(0) && k > 0;  // otherwise A and B are not read
-    if (product && !finite_kind(problem().input_of(i))) {
+    if (alpha != T(0) && a.cols(i) > 0 && !finite_kind(problem().input_of(i))) {
       found.require(!all_finite(result), "NaN or infinity in A left no trace");
       return;
     }
-    auto const before = c.before_wide(i);
-    Dense<W> const x = product ? a.before_wide(i) : Dense<W>(result.rows(), 0);
-    Dense<W> const y = product ? b.before_wide(i) : Dense<W>(0, result.cols());
-    auto const xy = x * y;
-    auto const bound = moduli(x) * moduli(y);
-    W const wide_alpha = widened<W>(alpha);
-    W const wide_beta = widened<W>(beta);
-    double worst = 0;
-    for (std::int64_t q = 0; q < result.cols(); ++q)
-      for (std::int64_t r = 0; r < result.rows(); ++r) {
-        W const kept = beta != T(0) ? wide_beta * before(r, q) : W(0);
-        W const expected = wide_alpha * xy(r, q) + kept;
-        auto const allowed =
-            RealPartOf<W>(gamma_bound<T>(k + 2)) * modulus(wide_alpha) * bound(r, q) + RealPartOf<W>(gamma_bound<T>(2)) * modulus(kept);
-        worst = larger(worst, quotient(modulus(result(r, q) - expected), allowed));
-      }
-    found.at_most("abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0))", worst, 1);
+    found.at_most("abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0))",
+                  product_error<T>({alpha, beta, a.before_wide(i), b.before_wide(i), c.before_wide(i)}, result), 1);
   }
   double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k); }
+};
+
+/// y = alpha op(A) x + beta y; the operation is a view.
+template <typename T>
+struct GemvCase final : CaseRun {
+  T alpha, beta;
+  Array<T> a, x, y;
+
+  explicit GemvCase(Problem const& p)
+      : CaseRun(p),
+        alpha(scalar<T>(p.alpha)),
+        beta(scalar<T>(p.beta)),
+        a(p, size_m, size_n, p.op),
+        x(p, size_n, size_one),
+        y(p, size_m, size_one) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      a.assign(i, general(p, i, 1, a.rows(i), a.cols(i)));
+      x.assign(i, general(p, finite_kind(p.input_of(i)) ? p.input_of(i) : Input::random, i, 2, x.rows(i), 1));
+      if (beta != T(0)) y.assign(i, general(p, Input::random, i, 3, y.rows(i), 1));  // else it stays NaN and must not be read
+    }
+    hold({&y}, beta != T(0) ? Role::in_place : Role::output);
+    hold({&a, &x}, Role::input);
+  }
+  void run(Queue& queue) override { gemv(queue, alpha, a.view(), x.view(), beta, y.view()); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    auto const result = y.now_wide(i);
+    if (result.rows() == 0) return;
+    if (alpha != T(0) && a.cols(i) > 0 && !finite_kind(problem().input_of(i))) {
+      found.require(!all_finite(result), "NaN or infinity in A left no trace");
+      return;
+    }
+    found.at_most("abs(y - yref) / (gamma(n + 2) abs(alpha) abs(A) abs(x) + gamma(2) abs(beta y0))",
+                  product_error<T>({alpha, beta, a.before_wide(i), x.before_wide(i), y.before_wide(i)}, result), 1);
+  }
+  double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n); }
+};
+
+/// A = alpha x op(y)^T + A: y is a column, a row that is viewed as one, or the conjugate of a row, which makes it gerc.
+template <typename T>
+struct GerCase final : CaseRun {
+  T alpha;
+  Array<T> x, y, a;
+
+  explicit GerCase(Problem const& p)
+      : CaseRun(p), alpha(scalar<T>(p.alpha)), x(p, size_m, size_one), y(p, size_n, size_one, p.op), a(p, size_m, size_n) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      x.assign(i, general(p, i, 1, x.rows(i), 1));
+      y.assign(i, general(p, finite_kind(p.input_of(i)) ? p.input_of(i) : Input::random, i, 2, y.rows(i), 1));
+      a.assign(i, general(p, Input::random, i, 3, a.rows(i), a.cols(i)));
+    }
+    hold({&a}, Role::in_place);
+    hold({&x, &y}, Role::input);
+  }
+  void run(Queue& queue) override { ger(queue, alpha, x.view(), y.view(), a.view()); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    auto const result = a.now_wide(i);
+    if (result.rows() == 0 || result.cols() == 0) return;
+    if (alpha == T(0)) {
+      found.require(a.matrix_unchanged(i), "alpha = 0 changed A");
+      return;
+    }
+    if (!finite_kind(problem().input_of(i))) {
+      found.require(!all_finite(result), "NaN or infinity in x left no trace");
+      return;
+    }
+    found.at_most("abs(A - Aref) / (gamma(3) abs(alpha) abs(x) abs(y)^T + gamma(2) abs(A0))",
+                  product_error<T>({alpha, T(1), x.before_wide(i), transpose(y.before_wide(i)), a.before_wide(i)}, result), 1);
+  }
+  double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n); }
 };
 
 }  // namespace myriad::cases

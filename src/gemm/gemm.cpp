@@ -5,9 +5,27 @@
 #include "core/local_matrix.hpp"
 #include "gemm/gemm_cpu.hpp"
 #include "gemm/gemm_gpu.hpp"
+#include "myriad/blas2.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
+namespace {
+
+/// C = alpha A B + beta C, once the arguments are known to be right.
+template <Element T>
+void multiply(Queue& queue, GemmTask<T> task) {
+  if (task.c.empty()) return;
+  if (task.c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
+    task.alpha = conjugate_if(true, task.alpha);
+    task.beta = conjugate_if(true, task.beta);
+    task.a = conjugated(task.a);
+    task.b = conjugated(task.b);
+    task.c = conjugated(task.c);
+  }
+  return gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
+}
+
+}  // namespace
 
 template <Element T>
 void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c) {
@@ -22,19 +40,44 @@ void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::ty
       .same(cols(a), rows(b), {5, "k"})
       .disjoint(c, a, {12, "c"}, "a")
       .disjoint(c, b, {12, "c"}, "b");
-  if (c.empty()) return;
-  if (c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
-    alpha = conjugate_if(true, alpha);
-    beta = conjugate_if(true, beta);
-    a = conjugated(a);
-    b = conjugated(b);
-    c = conjugated(c);
-  }
-  GemmTask<T> const task{.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c};
-  return gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
+  multiply<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>);
+template <Element T>
+void gemv(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::type_identity_t<T> beta, Batch<T> y) {
+  Check("gemv", queue)
+      .matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, Access::read)
+      .vector(x, {3, "n"}, {7, "x"}, {8, "incx"}, Access::read)
+      .vector(y, {2, "m"}, {10, "y"}, {11, "incy"}, Access::write)
+      .same_count(y, a, {5, "a"})
+      .same_count(y, x, {7, "x"})
+      .same(rows(a), rows(y), {2, "m"})
+      .same(cols(a), rows(x), {3, "n"})
+      .disjoint(y, a, {10, "y"}, "a")
+      .disjoint(y, x, {10, "y"}, "x");
+  multiply<T>(queue, {.alpha = alpha, .a = a, .b = x, .beta = beta, .c = y});
+}
+
+template <Element T>
+void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T> a) {
+  Check("ger", queue)
+      .vector(x, {1, "m"}, {4, "x"}, {5, "incx"}, Access::read)
+      .vector(y, {2, "n"}, {6, "y"}, {7, "incy"}, Access::read)
+      .matrix(a, {1, "m"}, {2, "n"}, {8, "a"}, {9, "lda"}, Access::write)
+      .same_count(a, x, {4, "x"})
+      .same_count(a, y, {6, "y"})
+      .same(rows(x), rows(a), {1, "m"})
+      .same(rows(y), cols(a), {2, "n"})
+      .disjoint(a, x, {8, "a"}, "x")
+      .disjoint(a, y, {8, "a"}, "y");
+  if (alpha == T(0)) return;  // A is its own result, which a product with beta = 1 would read and write
+  multiply<T>(queue, {.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});
+}
+
+#define MYRIAD_INSTANTIATE(T)                                                                              \
+  template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>); \
+  template void gemv<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>); \
+  template void ger<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, Batch<T>);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

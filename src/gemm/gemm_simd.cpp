@@ -24,7 +24,7 @@ inline constexpr std::int64_t far_bytes = 32 << 20;
 /// And beyond the caches of one core from here on: fetching ahead pays from several tiles a matrix. Below, its instructions cost 10%.
 inline constexpr std::int64_t outer_bytes = 1 << 20;
 
-/// Matrices are worked on in steps of about so many bytes of C.
+/// Matrices are worked on in steps of about so many bytes of each operand, where these are square.
 inline constexpr std::int64_t step_bytes = 2048;
 
 /// Strides of a matrix, in elements.
@@ -59,8 +59,12 @@ Problem problem_of(GemmTask<T> const& task, std::int64_t q) {
 
 /// Whether C^T = B^T A^T is computed instead, so that the rows of C are contiguous, else those of A.
 inline bool is_turned(Problem const& p) {
-  bool const rows = p.c.rs == 1 || p.m == 1, cols = p.c.cs == 1 || p.n == 1;
-  if (rows && cols) return p.n > p.m;
+  // Of a product with a vector the matrix is what is read. Its rows fill the lanes where they are contiguous. Else they are copied to
+  // where they are, or, while they are few enough for a tile, its elements are broadcast and one lane is used: at 2 rows that takes a
+  // fifth of the time (AVX-512, 2026-11-22), from 16 on as much.
+  if (p.n == 1) return p.m > 1 && p.m <= tile_columns && p.a.rs != 1;
+  if (p.m == 1) return p.n > tile_columns || p.b.cs == 1;
+  bool const rows = p.c.rs == 1, cols = p.c.cs == 1;
   if (rows || cols) return cols;
   return p.a.rs != 1 && p.b.cs == 1;
 }
@@ -192,7 +196,7 @@ class Ahead {
 
 /// One product.
 template <typename T>
-void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b) {
+void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b, Ahead& ahead_c) {
   using R = Real<T>;
   TileTask<T> tile = plan.tile;
   std::int64_t rows_left = plan.problem.m * reals<T>;
@@ -213,6 +217,7 @@ void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* 
       std::int64_t const width = plan.widths.of(w);
       ahead_a.fetch();
       ahead_b.fetch();
+      ahead_c.fetch();
       row[static_cast<std::size_t>(width - 1)](tile, a_tile, b_tile, c_tile, rows, 1);
       b_tile += width * tile.b_cs;
       c_tile += width * tile.c_cs;
@@ -257,7 +262,7 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   bool const far = footprint >= far_bytes;
   // Matrices are taken in steps: what a step needs is fetched while the one before it is computed. Several steps are copied out together,
   // so that they end with a line of the cache.
-  std::int64_t const step = std::max<std::int64_t>(step_bytes / bytes(m * n), 1);
+  std::int64_t const step = std::max<std::int64_t>(3 * step_bytes / bytes(m * n + m * k + k * n), 1);
   std::int64_t const whole_lines = 64 / std::gcd(bytes(m * n), std::int64_t{64});
   std::int64_t const aligned_step = (step + whole_lines - 1) / whole_lines * whole_lines;
   std::int64_t const copied = plan.copy_a ? tile_height * Plan<T>::lanes * k : 0;  // reals
@@ -269,6 +274,9 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   bool const ahead = footprint >= (plan.one_tile() ? far_bytes : outer_bytes);
   std::int64_t const near_a = ahead && tile.a_next <= 2 * m * k * reals<T> ? tile.a_next : 0;
   std::int64_t const near_b = ahead && tile.b_next <= 2 * k * n * reals<T> ? tile.b_next : 0;
+  // C only where it is read and as large as A and B together, as in A + x y^T.
+  std::int64_t const near_c =
+      ahead && !plan.one_tile() && task.beta != T(0) && m * n >= k * (m + n) && tile.c_next <= 2 * size ? tile.c_next : 0;
   R* const buffer = static_cast<R*>(lane_workspace()) + copied;
   for (std::int64_t q = begin; q < end; q += group) {
     std::int64_t const count = std::min(group, end - q);
@@ -277,6 +285,7 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
       std::int64_t const last = std::min(first + step, count);
       Ahead ahead_a(a + (first + step) * tile.a_next, (near_a + tiles_each - 1) / tiles_each);
       Ahead ahead_b(b + (first + step) * tile.b_next, (near_b + tiles_each - 1) / tiles_each);
+      Ahead ahead_c(c + (first + step) * tile.c_next, (near_c + tiles_each - 1) / tiles_each);
       if (plan.one_tile()) {
         ahead_a.fetch(last - first);
         ahead_b.fetch(last - first);
@@ -284,7 +293,7 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
             tile, a + first * tile.a_next, b + first * tile.b_next, target + first * tile.c_next, m * reals<T>, last - first);
       } else {
         for (std::int64_t i = first; i < last; ++i)
-          multiply(plan, a + i * tile.a_next, b + i * tile.b_next, target + i * tile.c_next, ahead_a, ahead_b);
+          multiply(plan, a + i * tile.a_next, b + i * tile.b_next, target + i * tile.c_next, ahead_a, ahead_b, ahead_c);
       }
     }
     if (streamed) stream(target, c, count * size);
@@ -381,9 +390,9 @@ void gemm_small(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
     Ahead nothing;
     if (problem.k > 0)
       multiply(plan, reinterpret_cast<R const*>(plan.turn ? task.b.matrix(q) : task.a.matrix(q)),
-               reinterpret_cast<R const*>(plan.turn ? task.a.matrix(q) : task.b.matrix(q)), c, nothing, nothing);
+               reinterpret_cast<R const*>(plan.turn ? task.a.matrix(q) : task.b.matrix(q)), c, nothing, nothing, nothing);
     else
-      multiply<T>(plan, c, c, c, nothing, nothing);
+      multiply<T>(plan, c, c, c, nothing, nothing, nothing);
   }
 }
 

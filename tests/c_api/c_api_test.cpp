@@ -108,6 +108,26 @@ TYPED_TEST(EveryRoutine, Gemm) {
   EXPECT_TRUE(same_bits(c1.data, c2.data));
 }
 
+TYPED_TEST(EveryRoutine, Gemv) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, m, 1), x = random_matrices<T>(n, 1, 2), y1 = random_matrices<T>(m, 1, 3), y2 = y1;
+  T const alpha = T(2), beta = T(-3);
+  myriad::gemv<T>(this->cpp_queue, alpha, myriad::conjugate_transposed(a.cpp()), x.cpp(), beta, y1.cpp());
+  auto const ah = myriad_conjugate_transposed(a.c()), xc = x.c(), yc = y2.c();
+  this->good(myriad_gemv(this->c_queue.get(), &alpha, &ah, &xc, &beta, &yc));
+  EXPECT_TRUE(same_bits(y1.data, y2.data));
+}
+
+TYPED_TEST(EveryRoutine, Ger) {
+  using T = TypeParam;
+  auto x = random_matrices<T>(m, 1, 1), y = random_matrices<T>(n, 1, 2), a1 = random_matrices<T>(m, n, 3), a2 = a1;
+  T const alpha = T(2);
+  myriad::ger<T>(this->cpp_queue, alpha, x.cpp(), myriad::conjugated(y.cpp()), a1.cpp());
+  auto const xc = x.c(), yc = myriad_conjugated(y.c()), ac = a2.c();
+  this->good(myriad_ger(this->c_queue.get(), &alpha, &xc, &yc, &ac));
+  EXPECT_TRUE(same_bits(a1.data, a2.data));
+}
+
 TYPED_TEST(EveryRoutine, Trsm) {
   using T = TypeParam;
   auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1;
@@ -349,6 +369,16 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"gemm", 7, "int", [&](auto* q) { return myriad_gemm(q, &one, &pc, &ac, &one, &ac); }},
       {"gemm", 9, "f32", [&](auto* q) { return myriad_gemm(q, &one, &ac, &sc, &one, &ac); }},
       {"gemm", 12, "f32", [&](auto* q) { return myriad_gemm(q, &one, &ac, &ac, &one, &sc); }},
+      {"gemv", 4, "alpha", [&](auto* q) { return myriad_gemv(q, nullptr, &ac, &bc, &one, &bc); }},
+      {"gemv", 9, "beta", [&](auto* q) { return myriad_gemv(q, &one, &ac, &bc, nullptr, &bc); }},
+      {"gemv", 5, "null", [&](auto* q) { return myriad_gemv(q, &one, nullptr, &bc, &one, &bc); }},
+      {"gemv", 7, "f32", [&](auto* q) { return myriad_gemv(q, &one, &ac, &sc, &one, &bc); }},
+      {"gemv", 7, "one column", [&](auto* q) { return myriad_gemv(q, &one, &ac, &bc, &one, &bc); }},
+      {"gemv", 10, "f32", [&](auto* q) { return myriad_gemv(q, &one, &ac, &bc, &one, &sc); }},
+      {"ger", 3, "alpha", [&](auto* q) { return myriad_ger(q, nullptr, &bc, &bc, &ac); }},
+      {"ger", 4, "one column", [&](auto* q) { return myriad_ger(q, &one, &bc, &bc, &ac); }},
+      {"ger", 6, "f32", [&](auto* q) { return myriad_ger(q, &one, &bc, &sc, &ac); }},
+      {"ger", 8, "null", [&](auto* q) { return myriad_ger(q, &one, &bc, &bc, nullptr); }},
       {"trsm", 1, "side", [&](auto* q) { return myriad_trsm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 2, "uplo", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, bad_uplo, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 4, "diag",

@@ -59,6 +59,10 @@ class Arguments : public testing::Test {
     z.count -= 1;
     return z;
   }
+  static Batch<double> backwards(Batch<double> z) {
+    z.row_stride = -1;
+    return z;
+  }
   static Batch<double> longer(Batch<double> z) {
     z.rows += 1;
     return z;
@@ -112,6 +116,56 @@ TEST_F(Arguments, Gemm) {
   bad("gemm", 4, "n", call(a, b, batch(memory_c.data(), n, nrhs + 1, {.count = count})));
   bad("gemm", 12, "c", call(a, b, b));
   bad("gemm", 12, "c", call(a, b, batch(memory_a.data() + 1, n, nrhs, {.ld = n, .stride = n * n, .count = count})));
+}
+
+TEST_F(Arguments, Gemv) {
+  auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { gemv(queue, 1.0, p, q, 0.0, z); }; };
+  bad("gemv", 2, "m", call(negative_rows(a), r, s));
+  bad("gemv", 3, "n", call(negative_cols(a), r, s));
+  bad("gemv", 5, "a", call(null(a), r, s));
+  bad("gemv", 6, "lda", call(short_ld(a), r, s));
+  bad("gemv", 7, "x", call(a, null(r), s));
+  bad("gemv", 7, "x", call(a, b, s));
+  bad("gemv", 8, "incx", call(a, backwards(r), s));
+  bad("gemv", 10, "y", call(a, r, null(s)));
+  bad("gemv", 10, "y", call(a, r, c));
+  bad("gemv", 10, "y", call(a, r, overlapping(s)));
+  bad("gemv", 11, "incy", call(a, r, backwards(s)));
+  bad("gemv", 5, "a", call(fewer(a), r, s));
+  bad("gemv", 7, "x", call(a, fewer(r), s));
+  bad("gemv", 2, "m", call(rows(a, 0, n - 1), r, s));
+  bad("gemv", 3, "n", call(narrower(a), r, s));
+  bad("gemv", 10, "y", call(a, r, r));
+  bad("gemv", 10, "y", call(a, r, columns(a, 1, 1)));
+  // In a ragged batch a column may be missing.
+  std::vector<std::int64_t> const one_each{1, 0, 1};
+  Batch<double> uneven = r;
+  uneven.col_sizes = one_each.data();
+  bad("gemv", 7, "x", call(a, uneven, s));
+  bad("gemv", 10, "y", call(a, s, uneven));
+}
+
+TEST_F(Arguments, Ger) {
+  auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { ger(queue, 1.0, p, q, z); }; };
+  bad("ger", 1, "m", call(r, s, negative_rows(a)));
+  bad("ger", 2, "n", call(r, s, negative_cols(a)));
+  bad("ger", 4, "x", call(null(r), s, a));
+  bad("ger", 4, "x", call(b, s, a));
+  bad("ger", 5, "incx", call(backwards(r), s, a));
+  bad("ger", 6, "y", call(r, null(s), a));
+  bad("ger", 6, "y", call(r, transposed(s), a));
+  bad("ger", 7, "incy", call(r, backwards(s), a));
+  bad("ger", 8, "a", call(r, s, null(a)));
+  bad("ger", 9, "lda", call(r, s, short_ld(a)));
+  bad("ger", 8, "a", call(r, s, overlapping(a)));
+  bad("ger", 4, "x", call(fewer(r), s, a));
+  bad("ger", 6, "y", call(r, fewer(s), a));
+  bad("ger", 1, "m", call(rows(r, 0, n - 1), s, a));
+  bad("ger", 2, "n", call(r, s, narrower(a)));
+  bad("ger", 8, "a", call(r, s, batch(memory_r.data(), n, n, {.count = count})));
+  bad("ger", 8, "a", call(columns(a, 0, 1), s, a));
+  // Nothing is done where alpha is zero, and arguments are checked all the same.
+  bad("ger", 6, "y", [&] { ger(queue, 0.0, r, fewer(s), a); });
 }
 
 TEST_F(Arguments, Trsm) {
@@ -376,6 +430,9 @@ TEST_F(Arguments, NothingToDoIsNoError) {
   Batch<int> const no_pivots{.rows = n, .cols = 1, .col_stride = n, .count = 0};
   EXPECT_NO_THROW(getrf(queue, no_matrix, no_pivots, nullptr));
   EXPECT_NO_THROW(gemm(queue, 1.0, no_matrix, no_matrix, 0.0, no_matrix));
+  Batch<double> const no_vector{.rows = n, .cols = 1, .col_stride = n, .count = 0};
+  EXPECT_NO_THROW(gemv(queue, 1.0, no_matrix, no_vector, 0.0, no_vector));
+  EXPECT_NO_THROW(ger(queue, 1.0, no_vector, no_vector, no_matrix));
   EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_matrix, nullptr));
   EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_rows, info.data()));
   for (int b = 0; b < 3; ++b) EXPECT_EQ(info[static_cast<std::size_t>(b)], 0) << "info of an empty matrix";

@@ -207,6 +207,43 @@ TEST(Gemm, ZeroAlphaDoesNotReadAAndB) {
     });
 }
 
+TEST(Gemv, HasTheBitsOfAProductWithOneColumn) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved, Layout::spread})
+        for (std::int64_t const n : {1, 5, 33}) {
+          Problem p = problem(dtype, n + 2, n, 1, 7, layout);
+          p.alpha = {0.75, -0.5};
+          p.beta = {-0.25, 0.5};
+          GemvCase<T> one(p), other(p);
+          one.run(queue());
+          gemm(queue(), other.alpha, other.a.view(), other.x.view(), other.beta, other.y.view());
+          for (std::int64_t b = 0; b < p.count; ++b) EXPECT_EQ(one.result(b), other.result(b)) << p.text();
+        }
+    });
+}
+
+TEST(Gemv, OneMatrixAndOneVectorForAll) {
+  Problem const p = problem(Dtype::f64, 6, 9, 1, 11);
+  GemvCase<double> run(p);
+  auto a = run.a.view(), x = run.x.view();
+  a.batch_stride = x.batch_stride = 0;
+  gemv(queue(), 1.0, a, x, 0.0, run.y.view());
+  auto const expected = run.a.now_wide(0) * run.x.now_wide(0);
+  for (std::int64_t b = 0; b < p.count; ++b) EXPECT_LT(static_cast<double>(norm1(run.y.now_wide(b) - expected)), 1e-14) << "matrix " << b;
+}
+
+TEST(Ger, OneOfEachVectorForAll) {
+  Problem const p = problem(Dtype::f64, 6, 9, 1, 11);
+  GerCase<double> run(p);
+  auto x = run.x.view(), y = run.y.view();
+  x.batch_stride = y.batch_stride = 0;
+  ger(queue(), 1.0, x, y, run.a.view());
+  auto const added = run.x.now_wide(0) * transpose(run.y.now_wide(0));
+  for (std::int64_t b = 0; b < p.count; ++b)
+    EXPECT_LT(static_cast<double>(norm1(run.a.now_wide(b) - run.a.before_wide(b) - added)), 1e-14) << "matrix " << b;
+}
+
 TEST(Info, MayBeNull) {
   for (std::int64_t const n : {4, 40}) {
     Problem p = problem(Dtype::f64, n, n, 2, 3);

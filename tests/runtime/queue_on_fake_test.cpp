@@ -325,6 +325,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
     EXPECT_EQ(reason_of(call).rfind("the kernel myriad::", 0), 0U) << reason_of(call);
   };
   has_kernel([&] { gemm<double>(q, 1, a, b, 0, c); });
+  has_kernel([&] { gemv<double>(q, 1, a, x, 0, y); });
+  has_kernel([&] { ger<double>(q, 1, x, y, a); });
   has_kernel([&] { trsm<double>(q, Side::left, Uplo::lower, Diag::unit, 1, a, b); });
   has_kernel([&] { getrf<double>(q, a, pivots, info); });
   has_kernel([&] { getrf_nopiv<double>(q, a, info); });
