@@ -91,8 +91,8 @@ template <typename T>
 class Bench {
  public:
   static constexpr std::array routines{
-      "gemm",  "getrf", "getrs", "solve", "getri", "inverse", "det", "potrf", "potrs", "posv", "solve_positive_definite",
-      "potri", "geqrf", "gels",  "trsm"};
+      "gemm",  "gemv",  "ger",  "getrf", "getrs", "solve", "getri", "inverse", "det", "potrf", "potrs", "posv", "solve_positive_definite",
+      "potri", "geqrf", "gels", "trsm"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout)
@@ -113,6 +113,7 @@ class Bench {
         b_(queue, count_ * n),
         x_(queue, routine_ == "inverse" || multiplies() ? count_ * n * n : 0),
         y_(queue, multiplies() ? count_ * n * n : 0),
+        v_(queue, has_vectors() ? count_ * n : 0),
         tau_(queue, count_ * n),
         pivots_(queue, count_ * n),
         info_(queue, count_),
@@ -122,11 +123,17 @@ class Bench {
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * n), (1 << 20) + 7));
     for (T& x : pattern) x = normal();
     fill(queue_, right_.data(), count_ * n, pattern);
+    if (has_vectors()) {
+      queue_.wait();
+      std::reverse(pattern.begin(), pattern.end());
+      fill(queue_, v_.data(), count_ * n, pattern);
+    }
     if (layout_ == "pointers") {
       pa_ = pointers(a_.data(), n * n);
       pb_ = pointers(b_.data(), n);
       px_ = pointers(x_.data(), n * n);
       py_ = pointers(y_.data(), n * n);
+      pv_ = pointers(v_.data(), n);
     }
     queue_.wait();
   }
@@ -166,6 +173,8 @@ class Bench {
   [[nodiscard]] bool by_rows() const { return layout_ == "row_major"; }
   /// C += A B, with A in a_, B in y_ and C, which begins as A, in x_.
   [[nodiscard]] bool multiplies() const { return routine_ == "gemm"; }
+  /// gemv: y = A x; ger: A += x y^T. x is in b_, y in v_.
+  [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger"; }
   [[nodiscard]] bool starts_from_factors() const {
     return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
@@ -217,10 +226,12 @@ class Bench {
   Batch<T> a() { return matrices(a_.data(), pa_); }
   Batch<T> x() { return matrices(x_.data(), px_); }
   Batch<T> y() { return matrices(y_.data(), py_); }
-  Batch<T> b() {
-    if (layout_ == "pointers") return batch(pb_.data(), n_, 1, {.count = count_});
-    return interleaves() ? interleaved(b_.data(), n_, 1, count_) : batch(b_.data(), n_, 1, {.count = count_});
+  Batch<T> columns(T* data, DeviceArray<T*> const& addresses) {
+    if (layout_ == "pointers") return batch(addresses.data(), n_, 1, {.count = count_});
+    return interleaves() ? interleaved(data, n_, 1, count_) : batch(data, n_, 1, {.count = count_});
   }
+  Batch<T> b() { return columns(b_.data(), pb_); }
+  Batch<T> v() { return columns(v_.data(), pv_); }
   Batch<int> pivots() { return vectors(pivots_.data(), n_, count_); }
   Batch<T> tau() { return vectors(tau_.data(), n_, count_); }
 
@@ -228,6 +239,8 @@ class Bench {
   std::function<void()> routine() {
     int* const info = info_.data();
     if (routine_ == "gemm") return [this] { gemm<T>(queue_, T(1), a(), y(), T(1), x()); };
+    if (routine_ == "gemv") return [this] { gemv<T>(queue_, T(1), a(), b(), T(0), v()); };
+    if (routine_ == "ger") return [this] { ger<T>(queue_, T(1), b(), v(), a()); };
     if (routine_ == "getrf") return [=, this] { getrf<T>(queue_, a(), pivots(), info); };
     if (routine_ == "getrs") return [this] { getrs<T>(queue_, Op::none, a(), pivots(), b()); };
     if (routine_ == "solve") return [=, this] { solve<T>(queue_, a(), b(), b(), info); };
@@ -248,7 +261,8 @@ class Bench {
   /// Elements that have to be moved for one matrix.
   [[nodiscard]] double least_elements() const {
     double const n = n_;
-    if (routine_ == "getrs" || routine_ == "solve") return n * n + 2 * n;
+    if (routine_ == "getrs" || routine_ == "solve" || routine_ == "gemv") return n * n + 2 * n;
+    if (routine_ == "ger") return 2 * n * n + 2 * n;
     if (routine_ == "gemm") return 4 * n * n;
     if (routine_ == "det") return n * n;
     if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
@@ -292,12 +306,16 @@ class Bench {
     Dtype const dtype = dtype_of<T>;
     auto const lu = [&] { peers_.getrf(dtype, n_, as_void(pa), pivots_.data(), info_.data(), count); };
     auto const cholesky = [&] { peers_.potrf(dtype, n_, as_void(pa), info_.data(), count); };
-    T const one(1);
+    T const one(1), zero(0);
     if (peers_.has_cublas()) {
       if (routine_ == "gemm") {
-        measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, &one, a_.data(), y_.data(), x_.data(), count); });
+        measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, n_, &one, a_.data(), y_.data(), x_.data(), count); });
         measure("cuBLAS gemmBatched", [&] { peers_.gemm(dtype, n_, &one, as_void(pa), as_void(py), as_void(px), count); });
       }
+      if (routine_ == "gemv")
+        measure("cuBLAS gemvStridedBatched", [&] { peers_.gemv_strided(dtype, n_, &one, &zero, a_.data(), b_.data(), v_.data(), count); });
+      if (routine_ == "ger")
+        measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, 1, &one, b_.data(), v_.data(), a_.data(), count); });
       if (routine_ == "getrf" || routine_ == "det") measure("cuBLAS getrfBatched", lu);
       auto const substitute = [&] { peers_.getrs(dtype, n_, 1, as_void(pa), pivots_.data(), as_void(pb), count); };
       if (routine_ == "getrs") measure("cuBLAS getrsBatched", substitute);
@@ -361,13 +379,20 @@ class Bench {
       bool const numbers = routine_ == "det";
       auto const solution = numbers ? fetch<T>(b_.data(), 1, first, some, false) : fetch<T>(b_.data(), n_, first, some, interleaves());
       auto const pivots = fetch<int>(pivots_.data(), n_, first, some, false);
+      auto const vectors = has_vectors() ? fetch<T>(v_.data(), n_, first, some, interleaves()) : right;
       auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
       for (std::int64_t k = 0; k < some; ++k) {
         auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
         Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         if (multiplies()) {
-          largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r));
+          largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), m, r));
+          continue;
+        }
+        if (has_vectors()) {
+          Matrix const x = vector(right), y = vector(vectors);
+          largest = cases::larger(largest,
+                                  routine_ == "gemv" ? product_error(m, x, Matrix(n_, 1), y) : product_error(x, cases::transpose(y), m, r));
           continue;
         }
         largest = cases::larger(
@@ -410,16 +435,16 @@ class Bench {
     return difference / (static_cast<double>(std::abs(product)) * n_ * cases::unit_roundoff<T> * condition);
   }
 
-  /// max |R - (A B + A)| / (gamma(n + 2) |A| |B| + gamma(2) |A|), element by element.
-  double product_error(Matrix const& a, Matrix const& b, Matrix const& result) {
+  /// max |R - (A B + C)| / (gamma(k + 2) |A| |B| + gamma(2) |C|), element by element.
+  double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix const& result) {
     Matrix const product = a * b;
     auto const bound = cases::moduli(a) * cases::moduli(b);
     double largest = 0;
-    for (int j = 0; j < n_; ++j)
-      for (int i = 0; i < n_; ++i) {
-        auto const allowed = cases::gamma_bound<T>(n_ + 2) * static_cast<double>(bound(i, j)) +
-                             cases::gamma_bound<T>(2) * static_cast<double>(std::abs(a(i, j)));
-        largest = cases::larger(largest, static_cast<double>(std::abs(result(i, j) - (product(i, j) + a(i, j)))) / allowed);
+    for (std::int64_t j = 0; j < result.cols(); ++j)
+      for (std::int64_t i = 0; i < result.rows(); ++i) {
+        auto const allowed = cases::gamma_bound<T>(a.cols() + 2) * static_cast<double>(bound(i, j)) +
+                             cases::gamma_bound<T>(2) * static_cast<double>(std::abs(c(i, j)));
+        largest = cases::larger(largest, static_cast<double>(std::abs(result(i, j) - (product(i, j) + c(i, j)))) / allowed);
       }
     return largest;
   }
@@ -484,10 +509,10 @@ class Bench {
   std::int64_t count_;
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;
-  DeviceArray<T> original_, right_, a_, b_, x_, y_, tau_;
+  DeviceArray<T> original_, right_, a_, b_, x_, y_, v_, tau_;
   DeviceArray<int> pivots_, info_, one_info_;
   DeviceArray<T> factors_;
-  DeviceArray<T*> pa_, pb_, px_, py_;
+  DeviceArray<T*> pa_, pb_, px_, py_, pv_;
   T const* start_ = nullptr;  ///< what a_ holds before the call
 };
 

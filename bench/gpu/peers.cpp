@@ -87,12 +87,19 @@ Peers::~Peers() {
   if (solver_handle_) symbol<int(void*)>(solver_, "cusolverDnDestroy")(solver_handle_);
 }
 
-void Peers::gemm_strided(Dtype dtype, int n, void const* one, void const* a, void const* b, void* c, int count) {
-  long long const stride = static_cast<long long>(n) * n;
+void Peers::gemm_strided(Dtype dtype, int n, int k, void const* one, void const* a, void const* b, void* c, int count) {
+  long long const stride = static_cast<long long>(n) * k;
   check(function<int(void*, int, int, int, int, int, void const*, void const*, int, long long, void const*, int, long long, void const*,
-                     void*, int, long long, int)>(blas_, "cublas", "gemmStridedBatched", dtype)(
-            blas_handle_, no_transpose, no_transpose, n, n, n, one, a, n, stride, b, n, stride, one, c, n, stride, count),
+                     void*, int, long long, int)>(blas_, "cublas", "gemmStridedBatched", dtype)(blas_handle_, no_transpose, no_transpose, n,
+                                                                                                n, k, one, a, n, stride, b, k, stride, one,
+                                                                                                c, n, static_cast<long long>(n) * n, count),
         "gemmStridedBatched");
+}
+void Peers::gemv_strided(Dtype dtype, int n, void const* one, void const* zero, void const* a, void const* x, void* y, int count) {
+  check(function<int(void*, int, int, int, void const*, void const*, int, long long, void const*, int, long long, void const*, void*, int,
+                     long long, int)>(blas_, "cublas", "gemvStridedBatched", dtype)(
+            blas_handle_, no_transpose, n, n, one, a, n, static_cast<long long>(n) * n, x, 1, n, zero, y, 1, n, count),
+        "gemvStridedBatched");
 }
 void Peers::gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count) {
   check(

@@ -24,9 +24,11 @@ class Peers {
   [[nodiscard]] int cublas_version() const { return cublas_version_; }
   [[nodiscard]] int cusolver_version() const { return cusolver_version_; }
 
-  /// C = A B + C of square matrices, one after the other or by pointers.
-  void gemm_strided(Dtype dtype, int n, void const* one, void const* a, void const* b, void* c, int count);
+  /// C = A B + C, A n-by-k, B k-by-n, one after the other; of square matrices also by pointers.
+  void gemm_strided(Dtype dtype, int n, int k, void const* one, void const* a, void const* b, void* c, int count);
   void gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count);
+  /// y = A x of square matrices, one after the other.
+  void gemv_strided(Dtype dtype, int n, void const* one, void const* zero, void const* a, void const* x, void* y, int count);
   void getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count);
   void getrs(Dtype dtype, int n, int nrhs, void* const* a, int const* pivots, void* const* b, int count);
   void getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count);

@@ -54,10 +54,17 @@ void gemm(Queue& queue, GemmTask<T> const& task) {
 
 std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
-  if (!filter.wants_routine("gemm")) return kernels;
   for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}})
-    for (int n = 1; n <= tiny_largest; ++n)
-      if (filter.wants_dtype(dtype) && filter.wants_size(n)) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, n, n, false)));
+    for (int n = 1; n <= tiny_largest; ++n) {
+      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      if (filter.wants_routine("gemm")) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, n, n, false)));
+      if (filter.wants_routine("gemv")) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, 1, n, false)));
+      if (filter.wants_routine("ger")) {
+        GemmTiles outer = gemm_tiles_plan(bytes, n, n, 1, false);
+        if (n > 1) outer.b = simt::Layout::packed_rows;  // a column, transposed
+        kernels.push_back(source(dtype, outer));
+      }
+    }
   return kernels;
 }
 

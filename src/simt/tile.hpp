@@ -497,8 +497,10 @@ class Tile {
       else
         move([&](int i, int j) { return i < rows && j < cols; });
     } else {
-      // A team of threads to a matrix, whose place is then looked up once per thread.
-      constexpr int team = elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;
+      // A team of threads to a matrix, whose place is then looked up once per thread. Where a matrix has several warps, all of them.
+      constexpr int each = threads / matrices;
+      constexpr bool several_warps = each > warp_size && threads % each == 0 && elements >= each;
+      constexpr int team = several_warps ? each : elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;
       constexpr int teams = threads / team;
       static_assert(threads % team == 0);
       SIMT_UNROLL_BY(elements <= 2 * team ? 8 : 1)

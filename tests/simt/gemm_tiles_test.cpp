@@ -135,6 +135,31 @@ TEST(GemmTiles, WholeMatrices) {
   check_scalars<std::complex<double>, Product{9, 9, 9, packed, packed, packed}>();
   check_scalars<std::complex<double>, Product{32, 32, 32, packed, packed, packed}>();
 }
+TEST(GemmTiles, OneColumn) {
+  check_scalars<float, Product{2, 1, 2, packed, packed, packed}>();
+  check_scalars<float, Product{8, 1, 8, packed_rows, packed, packed}>();
+  check_scalars<float, Product{31, 1, 31, packed, columns, rows}>();
+  check_scalars<float, Product{5, 1, 6, packed, packed, packed}>();
+  check_scalars<double, Product{17, 1, 17, packed, packed, packed}>();
+  check_scalars<double, Product{32, 1, 3, rows, packed, columns}>();
+  check_scalars<double, Product{12, 1, 12, packed, packed, packed, true, false, true}>();
+  check_scalars<std::complex<float>, Product{8, 1, 8, interleaved_, interleaved_, interleaved_}>();
+  check_scalars<std::complex<double>, Product{32, 1, 32, packed, packed, packed}>();
+  check_scalars<float, Product{4, 1, 70, packed, packed, packed}>();
+  check_scalars<double, Product{130, 1, 5, packed, packed, packed}>();
+  check_scalars<std::complex<double>, Product{70, 1, 40, packed_rows, packed, packed, true, false, true}>();
+}
+TEST(GemmTiles, OneTerm) {
+  check_scalars<float, Product{2, 2, 1, packed, packed_rows, packed}>();
+  check_scalars<double, Product{9, 9, 1, packed, packed_rows, packed}>();
+  check_scalars<float, Product{31, 31, 1, columns, rows, packed_rows}>();
+  check_scalars<std::complex<double>, Product{7, 12, 1, packed, packed_rows, packed, true, true, false}>();
+  check_scalars<std::complex<float>, Product{8, 8, 1, interleaved_, interleaved_, interleaved_}>();
+  check_scalars<float, Product{130, 3, 1, packed, packed_rows, packed}>();
+  check_scalars<double, Product{5, 130, 1, packed, packed_rows, packed_rows}>();
+  check_scalars<std::complex<double>, Product{40, 70, 1, packed, packed_rows, packed}>();
+  check_scalars<float, Product{70, 66, 1, columns, rows, rows, true, true, false}>();
+}
 TEST(GemmTiles, Parts) {
   check_scalars<float, Product{45, 66, 19, packed, packed, packed}>();
   check_scalars<double, Product{5, 70, 40, packed_rows, columns, packed}>();
@@ -155,6 +180,23 @@ TEST(GemmTiles, Ragged) {
   check_scalars<double, Product{16, 16, 16, packed, interleaved_, packed, false, false, true}>();
   check_scalars<std::complex<float>, Product{8, 40, 8, rows, packed, interleaved_, false, true, false}>();
   check_scalars<std::complex<double>, Product{20, 5, 3, columns, rows, packed, true, false, false}>();
+}
+
+// Of a product with a vector a block has whole 16-byte chunks of A, and so little memory that four find room; no more rows or terms are
+// brought than there are.
+TEST(GemmTiles, OneColumnIsBroughtInWholeChunks) {
+  for (int const bytes : {4, 8, 16})
+    for (std::int64_t m = 1; m <= 300; m += m < 36 ? 1 : 7)
+      for (std::int64_t const k : {std::int64_t{1}, std::int64_t{7}, m, std::int64_t{256}}) {
+        GemmTiles const c = gemm_tiles_plan(bytes, m, 1, k, false);
+        EXPECT_GE(c.threads(), 64) << m << " " << k;
+        EXPECT_LE(c.row_lanes, std::max<std::int64_t>(2 * m, 1)) << m << " " << k;
+        EXPECT_EQ(c.column_lanes, 1) << m << " " << k;
+        EXPECT_EQ(c.matrices * c.m * c.k * bytes % 16, 0) << m << " " << k;
+        EXPECT_LE(GemmTilesMemory(bytes, c).bytes, 57 * 1024) << m << " " << k;
+        EXPECT_LE(c.m, (m + 7) / 8 * 8) << m << " " << k;
+        EXPECT_LE(c.k, k) << m << " " << k;
+      }
 }
 
 // Shared memory of a block suffices for the largest tiles in every layout, also where there are 99 KiB of it.
