@@ -24,7 +24,7 @@ inline constexpr std::int64_t far_bytes = 32 << 20;
 /// And beyond the caches of one core from here on: fetching ahead pays from several tiles a matrix. Below, its instructions cost 10%.
 inline constexpr std::int64_t outer_bytes = 1 << 20;
 
-/// Matrices are worked on in steps of about so many bytes of each operand, where these are square.
+/// Matrices are worked on in steps of at most about so many bytes of C, and three times as many of A, B and C.
 inline constexpr std::int64_t step_bytes = 2048;
 
 /// Strides of a matrix, in elements.
@@ -262,7 +262,7 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   bool const far = footprint >= far_bytes;
   // Matrices are taken in steps: what a step needs is fetched while the one before it is computed. Several steps are copied out together,
   // so that they end with a line of the cache.
-  std::int64_t const step = std::max<std::int64_t>(3 * step_bytes / bytes(m * n + m * k + k * n), 1);
+  std::int64_t const step = std::max<std::int64_t>(std::min(step_bytes / bytes(m * n), 3 * step_bytes / bytes(m * n + m * k + k * n)), 1);
   std::int64_t const whole_lines = 64 / std::gcd(bytes(m * n), std::int64_t{64});
   std::int64_t const aligned_step = (step + whole_lines - 1) / whole_lines * whole_lines;
   std::int64_t const copied = plan.copy_a ? tile_height * Plan<T>::lanes * k : 0;  // reals
