@@ -90,16 +90,16 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       odd = odd != (p != k);
     };
     int info = 0;
-    auto const put_results = [&](auto& lu) {  // of methods with panels
+    auto const put_results = [&]<typename Lu>(Lu& lu) {  // of methods with panels
       info = lu.info;
       if constexpr (C.nrhs > 0) {
         lu.substitute_back();
         put_solution(lu, lu.b, x, q, q < active, b, args);
       }
       if constexpr (C.determinant()) {
-        T pivot[lu.held];
+        T pivot[Lu::held];
         SIMT_UNROLL
-        for (int r = 0; r < lu.held; ++r) pivot[r] = lu.pivot(r);
+        for (int r = 0; r < Lu::held; ++r) pivot[r] = lu.pivot(r);
         put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
       }
     };
