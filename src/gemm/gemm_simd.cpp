@@ -60,8 +60,7 @@ Problem problem_of(GemmTask<T> const& task, std::int64_t q) {
 /// Whether C^T = B^T A^T is computed instead, so that the rows of C are contiguous, else those of A.
 inline bool is_turned(Problem const& p) {
   // Of a product with a vector the matrix is what is read. Its rows fill the lanes where they are contiguous. Else they are copied to
-  // where they are, or, while they are few enough for a tile, its elements are broadcast and one lane is used: at 2 rows that takes a
-  // fifth of the time (AVX-512, 2026-11-22), from 16 on as much.
+  // where they are, or, while they are few enough for a tile, its elements are broadcast and one lane is used, which needs no copy.
   if (p.n == 1) return p.m > 1 && p.m <= tile_columns && p.a.rs != 1;
   if (p.m == 1) return p.n > tile_columns || p.b.cs == 1;
   bool const rows = p.c.rs == 1, cols = p.c.cs == 1;

@@ -74,7 +74,10 @@ void check_layouts() {
   auto const with = [&]<Layout layout>() {
     check<T, Use{m, n, matrices, lanes, matrices, layout, padded, any_distance}>();
     check<T, Use{m, n, matrices, lanes, (matrices + 1) / 2, layout, padded, any_distance}>();
-    if constexpr (m == n) check<T, Use{m, n, matrices, lanes, matrices, layout, padded, any_distance}, Part::lower>();
+    if constexpr (m == n) {
+      check<T, Use{m, n, matrices, lanes, matrices, layout, padded, any_distance}, Part::lower>();
+      check<T, Use{m, n, matrices, lanes, (matrices + 1) / 2, layout, padded, any_distance}, Part::lower>();
+    }
   };
   with.template operator()<Layout::packed_columns>();
   with.template operator()<Layout::packed_rows>();
@@ -100,6 +103,14 @@ TEST(Tile, EvenOrders) {
   check_layouts<30, 30, 16, false, false, double>();
   check_layouts<32, 32, 16, true, true, double>();
   check_layouts<6, 6, 2, false, true, double>();
+}
+/// Orders at which the elements of a matrix divide the threads, or the threads them: triangles of singles are stored by elements.
+TEST(Tile, PowersOfTwo) {
+  check_layouts<2, 2, 1, false, false, float>();
+  check_layouts<4, 4, 2, false, true, float>();
+  check_layouts<8, 8, 4, false, true, float>();
+  check_layouts<16, 16, 8, true, true, float>();
+  check_layouts<8, 8, 4, false, true, double>();
 }
 TEST(Tile, LongAndWide) {
   check_layouts<5, 31, 8, false, true, float>();
