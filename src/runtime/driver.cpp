@@ -84,6 +84,15 @@ void check(Result result, char const* call, char const* what) {
   throw GpuError(text, static_cast<int>(result));
 }
 
+int gpu_of(void const* address) {
+  auto type = MemoryType::host;
+  unsigned managed = 0;
+  int ordinal = -1;
+  bool const of_a_gpu = ask(PointerAttribute::memory_type, address, type) && type == MemoryType::device &&
+                        !(ask(PointerAttribute::is_managed, address, managed) && managed != 0);
+  return of_a_gpu && ask(PointerAttribute::device_ordinal, address, ordinal) ? ordinal : -1;
+}
+
 CurrentContext::CurrentContext(ContextHandle context) {
   Api const& cu = api();
   // Mostly it is current already; asking is cheaper than push and pop.

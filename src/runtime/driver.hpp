@@ -133,6 +133,7 @@ struct PoolProperties {
   X(cuMemHostAlloc, (void**, std::size_t, unsigned))                                                                                      \
   X(cuMemFreeHost, (void*))                                                                                                               \
   X(cuMemcpyAsync, (Address, Address, std::size_t, StreamHandle))                                                                         \
+  X(cuMemcpyPeerAsync, (Address, ContextHandle, Address, ContextHandle, std::size_t, StreamHandle))                                       \
   X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle))                                                                 \
   X(cuPointerGetAttribute, (void*, PointerAttribute, Address))
 
@@ -162,6 +163,15 @@ std::string describe(Result result);
 
 /// Throws unless `result` is success: OutOfMemory, or GpuError with `call`, `what` (both may be the cause) and the driver's words.
 void check(Result result, char const* call, char const* what = nullptr);
+
+/// What the driver says of an address; false where it does not know it. Needs a current context.
+template <typename V>
+bool ask(PointerAttribute which, void const* address, V& value) {
+  return api().cuPointerGetAttribute(&value, which, reinterpret_cast<std::uintptr_t>(address)) == Result::success;
+}
+
+/// The GPU whose memory the address is in; -1 where the host can read it, too. Needs a current context.
+int gpu_of(void const* address);
 
 /// Makes a context current in this thread while it lives, and the one before it afterwards.
 class CurrentContext {

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "myriad/error.hpp"
+#include "runtime/context.hpp"
 #include "runtime/queue_state.hpp"
 
 namespace myriad::detail {
@@ -27,6 +28,22 @@ std::int64_t bytes_of(char const* what, int position, char const* name, std::int
 
 void* address(driver::Address a) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a)); }
 driver::Address address(void const* a) { return reinterpret_cast<std::uintptr_t>(a); }
+
+/// The driver knows what is where, but between memory of two pools, on two GPUs, it copies only if it is told their contexts.
+void enqueue_copy(driver::StreamHandle stream, void const* from, std::int64_t bytes, void* to) {
+  driver::Api const& cu = driver::api();
+  auto const size = static_cast<std::size_t>(bytes);
+  bool const several = driver::load().device_count > 1;
+  int const source = several ? driver::gpu_of(from) : -1;
+  int const target = several ? driver::gpu_of(to) : -1;
+  if (source >= 0 && target >= 0 && source != target) {
+    driver::check(cu.cuMemcpyPeerAsync(address(to), gpu::Context::of(target).handle(), address(from), gpu::Context::of(source).handle(),
+                                       size, stream),
+                  "cuMemcpyPeerAsync", "copy");
+  } else {
+    driver::check(cu.cuMemcpyAsync(address(to), address(from), size, stream), "cuMemcpyAsync", "copy");
+  }
+}
 
 }  // namespace
 
@@ -78,10 +95,8 @@ std::int64_t Memory::copy(Queue& queue, void const* from, std::int64_t count, st
   if (state.backend == Backend::cpu) {
     std::memmove(to, from, static_cast<std::size_t>(bytes));
   } else if (state.preparing == 0) {
-    // Unified addresses: the driver knows what is where.
     driver::CurrentContext const current(state.context->handle());
-    driver::check(driver::api().cuMemcpyAsync(address(to), address(from), static_cast<std::size_t>(bytes), state.stream), "cuMemcpyAsync",
-                  "copy");
+    enqueue_copy(state.stream, from, bytes, to);
   }
   return bytes;
 }

@@ -186,32 +186,20 @@ std::int64_t check(std::span<UntypedOperand> operands) {
   return *count;
 }
 
-template <typename V>
-bool ask(driver::PointerAttribute which, void const* address, V& value) {
-  return driver::api().cuPointerGetAttribute(&value, which, reinterpret_cast<std::uintptr_t>(address)) == driver::Result::success;
-}
-
 /// Whether the driver can copy from and to all of [begin, begin + bytes) without waiting.
 bool is_pinned(char const* begin, std::int64_t bytes) {
   auto type = driver::MemoryType::unified;
   driver::Address start = 0;
   std::size_t size = 0;
   auto const address = reinterpret_cast<std::uintptr_t>(begin);
-  return ask(driver::PointerAttribute::memory_type, begin, type) && type == driver::MemoryType::host &&
-         ask(driver::PointerAttribute::range_start, begin, start) && ask(driver::PointerAttribute::range_size, begin, size) &&
-         start <= address && address - start + static_cast<std::size_t>(bytes) <= size;
-}
-
-/// Whether the host cannot read it.
-bool is_of_a_gpu(void const* address) {
-  auto type = driver::MemoryType::host;
-  unsigned managed = 0;
-  return ask(driver::PointerAttribute::memory_type, address, type) && type == driver::MemoryType::device &&
-         !(ask(driver::PointerAttribute::is_managed, address, managed) && managed != 0);
+  return driver::ask(driver::PointerAttribute::memory_type, begin, type) && type == driver::MemoryType::host &&
+         driver::ask(driver::PointerAttribute::range_start, begin, start) &&
+         driver::ask(driver::PointerAttribute::range_size, begin, size) && start <= address &&
+         address - start + static_cast<std::size_t>(bytes) <= size;
 }
 
 void refuse_memory_of_a_gpu(std::size_t k, void const* address) {
-  if (address && is_of_a_gpu(address))
+  if (address && driver::gpu_of(address) >= 0)
     throw BadArgument("stream", static_cast<int>(k) + 3, name_of(k), "is in memory of a GPU; what streams is in host memory");
 }
 

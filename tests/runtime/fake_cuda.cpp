@@ -1,6 +1,7 @@
 #include "fake_cuda.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +19,9 @@
 
 namespace myriad::gpu::driver {
 
-struct ContextObject {};
+struct ContextObject {
+  int device = 0;
+};
 struct ModuleObject {
   std::string image;
 };
@@ -28,7 +32,9 @@ struct StreamObject {
   std::deque<std::function<void()>> pending;
   long long given = 0;  ///< operations in all, done and pending
 };
-struct PoolObject {};
+struct PoolObject {
+  int device = 0;
+};
 struct EventObject {
   bool recorded = false;
   StreamHandle stream = nullptr;
@@ -42,13 +48,14 @@ using namespace myriad::gpu::driver;
 namespace {
 
 myriad::test::FakeCuda fake;
-ContextObject context;
+std::array<ContextObject, 2> gpus{{{.device = 0}, {.device = 1}}};
 FunctionObject function;
 thread_local std::vector<ContextHandle> contexts;
 std::mutex mutex;
 struct Allocation {
   std::size_t bytes;
   MemoryType type;
+  int device;
 };
 std::map<std::uintptr_t, Allocation> allocations;
 std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
@@ -62,7 +69,7 @@ Result misuse(Result result) {
   ++fake.misuses;
   return result;
 }
-bool current() { return !contexts.empty() && contexts.back() == &context; }
+bool current() { return !contexts.empty() && contexts.back() != nullptr; }
 Result take(std::atomic<int>& failure) { return static_cast<Result>(failure.exchange(0)); }
 
 std::atomic<long long>& bytes_of(MemoryType type) { return type == MemoryType::host ? fake.pinned_bytes : fake.device_bytes; }
@@ -76,15 +83,30 @@ Result give_back(void* memory) {
   std::free(memory);
   return Result::success;
 }
-Result allocate(void** memory, std::size_t bytes, MemoryType type) {
+Result allocate(void** memory, std::size_t bytes, MemoryType type, int device) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xcd, bytes);  // nobody may rely on zeros
-  allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type};
+  allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type, device};
   std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
   peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));
   return Result::success;
+}
+
+/// What is known of the memory that an address is in.
+std::optional<std::pair<std::uintptr_t, Allocation>> allocation_of(Address address) {
+  std::scoped_lock const lock(mutex);
+  auto at = allocations.upper_bound(address);
+  if (at == allocations.begin()) return {};
+  --at;
+  if (address >= at->first + at->second.bytes) return {};
+  return *at;
+}
+/// The GPU whose pool an address is of; -1: of none.
+int gpu_of_address(Address address) {
+  auto const known = allocation_of(address);
+  return known && known->second.type == MemoryType::device ? known->second.device : -1;
 }
 
 /// Does what the stream was given, up to its operation number `given`.
@@ -111,6 +133,16 @@ void enqueue(StreamHandle stream, std::function<void()> operation) {
   if (!fake.lazy) run_all(stream);
 }
 
+Result enqueue_copy(Address to, Address from, std::size_t bytes, StreamHandle stream) {
+  if (Result const result = take(fake.fail_copy); result != Result::success) return result;
+  ++fake.copies;
+  enqueue(stream, [to, from, bytes] {
+    std::memmove(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), reinterpret_cast<void const*>(static_cast<std::uintptr_t>(from)),
+                 bytes);
+  });
+  return Result::success;
+}
+
 }  // namespace
 
 #define FAKE extern "C" __attribute__((visibility("default")))
@@ -131,12 +163,12 @@ FAKE Result cuDriverGetVersion(int* version) {
   return Result::success;
 }
 FAKE Result cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = static_cast<int>(gpus.size());
   return Result::success;
 }
 FAKE Result cuDeviceGet(DeviceHandle* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? Result::success : misuse(Result::invalid_value);
+  return ordinal >= 0 && ordinal < static_cast<int>(gpus.size()) ? Result::success : misuse(Result::invalid_value);
 }
 FAKE Result cuDeviceGetName(char* name, int length, DeviceHandle) {
   std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
@@ -166,8 +198,8 @@ FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHa
   }
   return Result::success;
 }
-FAKE Result cuDevicePrimaryCtxRetain(ContextHandle* handle, DeviceHandle) {
-  *handle = &context;
+FAKE Result cuDevicePrimaryCtxRetain(ContextHandle* handle, DeviceHandle device) {
+  *handle = &gpus.at(static_cast<std::size_t>(device));
   return Result::success;
 }
 FAKE Result cuCtxGetCurrent(ContextHandle* handle) {
@@ -224,7 +256,7 @@ FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
 }
 FAKE Result cuStreamGetCtx(StreamHandle stream, ContextHandle* handle) {
   // A stream with the address 0x40 stands for one of another context.
-  *handle = stream == reinterpret_cast<StreamHandle>(0x40) ? nullptr : &context;
+  *handle = stream == reinterpret_cast<StreamHandle>(0x40) ? nullptr : &gpus[0];
   return Result::success;
 }
 FAKE Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
@@ -308,9 +340,9 @@ FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz
   return Result::success;
 }
 FAKE Result cuMemPoolCreate(PoolHandle* pool, PoolProperties const* properties) {
-  if (properties->allocation_type != 1 || properties->location.type != 1 || properties->location.id != 0)
+  if (properties->allocation_type != 1 || properties->location.type != 1 || properties->location.id != contexts.back()->device)
     return misuse(Result::invalid_value);
-  *pool = new PoolObject;
+  *pool = new PoolObject{.device = properties->location.id};
   ++fake.live_pools;
   return Result::success;
 }
@@ -330,7 +362,7 @@ FAKE Result cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, PoolHan
   if (!current() || !pool || bytes == 0) return misuse(Result::invalid_value);
   if (Result const result = take(fake.fail_allocation); result != Result::success) return result;
   void* memory = nullptr;
-  Result const result = allocate(&memory, bytes, MemoryType::device);
+  Result const result = allocate(&memory, bytes, MemoryType::device, pool->device);
   if (result == Result::success) ++fake.live_allocations;
   *address = reinterpret_cast<std::uintptr_t>(memory);
   return result;
@@ -355,7 +387,7 @@ FAKE Result cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
 FAKE Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   if (!current() || flags != host_alloc_portable) return misuse(invalid_context);
   if (Result const result = take(fake.fail_pinned); result != Result::success) return result;
-  Result const result = allocate(memory, bytes, MemoryType::host);
+  Result const result = allocate(memory, bytes, MemoryType::host, contexts.back()->device);
   if (result == Result::success) ++fake.live_pinned;
   return result;
 }
@@ -365,13 +397,16 @@ FAKE Result cuMemFreeHost(void* memory) {
 }
 FAKE Result cuMemcpyAsync(Address to, Address from, std::size_t bytes, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
-  if (Result const result = take(fake.fail_copy); result != Result::success) return result;
-  ++fake.copies;
-  enqueue(stream, [to, from, bytes] {
-    std::memmove(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), reinterpret_cast<void const*>(static_cast<std::uintptr_t>(from)),
-                 bytes);
-  });
-  return Result::success;
+  if (gpu_of_address(to) >= 0 && gpu_of_address(from) >= 0 && gpu_of_address(to) != gpu_of_address(from))
+    return misuse(Result::invalid_value);  // pools have not been opened to each other
+  return enqueue_copy(to, from, bytes, stream);
+}
+FAKE Result cuMemcpyPeerAsync(Address to, ContextHandle context_of_to, Address from, ContextHandle context_of_from, std::size_t bytes,
+                              StreamHandle stream) {
+  if (!current()) return misuse(invalid_context);
+  if (gpu_of_address(to) != context_of_to->device || gpu_of_address(from) != context_of_from->device) return misuse(Result::invalid_value);
+  ++fake.peer_copies;
+  return enqueue_copy(to, from, bytes, stream);
 }
 FAKE Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
@@ -380,23 +415,24 @@ FAKE Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, 
 }
 FAKE Result cuPointerGetAttribute(void* value, PointerAttribute attribute, Address address) {
   if (!current()) return misuse(invalid_context);
-  std::scoped_lock const lock(mutex);
-  auto at = allocations.upper_bound(address);
-  if (at == allocations.begin()) return Result::invalid_value;
-  --at;
-  if (address >= at->first + at->second.bytes) return Result::invalid_value;  // memory that it does not know is no misuse
+  auto const known = allocation_of(address);
+  if (!known) return Result::invalid_value;  // memory that it does not know is no misuse
+  auto const& [start, allocation] = *known;
   switch (attribute) {
     case PointerAttribute::memory_type:
-      *static_cast<MemoryType*>(value) = at->second.type;
+      *static_cast<MemoryType*>(value) = allocation.type;
+      return Result::success;
+    case PointerAttribute::device_ordinal:
+      *static_cast<int*>(value) = allocation.device;
       return Result::success;
     case PointerAttribute::is_managed:
       *static_cast<unsigned*>(value) = 0;
       return Result::success;
     case PointerAttribute::range_start:
-      *static_cast<Address*>(value) = at->first;
+      *static_cast<Address*>(value) = start;
       return Result::success;
     case PointerAttribute::range_size:
-      *static_cast<std::size_t*>(value) = at->second.bytes;
+      *static_cast<std::size_t*>(value) = allocation.bytes;
       return Result::success;
     default:
       return misuse(Result::invalid_value);

@@ -1,7 +1,7 @@
 #pragma once
-/// A driver for machines without one: a libcuda.so.1 with one GPU whose memory is the host's. It keeps count of what it is asked for, fails
+/// A driver for machines without one: a libcuda.so.1 with two GPUs whose memory is the host's. It keeps count of what it is asked for, fails
 /// when it is told to, and is strict where the real one is: a call without a current context, a wait during a capture, memory that is given
-/// back twice are errors. When it is told to be lazy it does what is enqueued (copies, kernels, giving memory back) as late as the real one
+/// back twice, a copy from a pool of one GPU to one of the other that does not name them are errors. When it is told to be lazy it does what is enqueued (copies, kernels, giving memory back) as late as the real one
 /// may: when somebody waits for it. So whoever reads results, or reuses memory, without waiting sees wrong data.
 
 #include <atomic>
@@ -20,6 +20,7 @@ struct FakeCuda {
   std::atomic<int> held{0};  ///< streams that were made to wait for an event
   std::atomic<int> modules{0};
   std::atomic<int> copies{0};
+  std::atomic<int> peer_copies{0};  ///< of them from one GPU to the other
   std::atomic<int> waits{0};
   std::atomic<int> pushes{0};
   std::atomic<int> misuses{0};         ///< calls that the real driver would refuse, or worse

@@ -24,7 +24,7 @@ using test::source;
 TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_EQ(queue->device().name, "Fake GPU");
   EXPECT_EQ(queue->device().shared_memory_per_block, 232448);
-  EXPECT_EQ(devices().size(), 1U);
+  EXPECT_EQ(devices().size(), 2U);
   DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
   launch(*queue, kernel(), {.blocks = std::int64_t{1} << 40, .threads = 16, .threads_y = 4, .shared_bytes = 100'000},
          FakeScaleParams{.data = a.data(), .count = a.size(), .factor = 2});
@@ -39,6 +39,19 @@ TEST_F(OnFake, CopiesLaunchesWaits) {
   PinnedArray<double> pinned(*queue, 3);
   copy(*queue, a.data(), 3, pinned.data());
   EXPECT_EQ(pinned[2], 6);
+}
+
+TEST_F(OnFake, CopiesFromOneGpuToAnother) {
+  Queue second({.backend = Backend::gpu, .device = 1});
+  EXPECT_EQ(second.device().ordinal, 1);
+  DeviceArray<double> const a = to_device(*queue, std::vector<double>{1, 2, 3});
+  DeviceArray<double> b(second, 3);
+  EXPECT_EQ(fake->peer_copies, 0);
+  copy(second, a.data() + 1, 2, b.data());
+  EXPECT_EQ(fake->peer_copies, 1);
+  copy(second, b.data(), 1, b.data() + 2);
+  EXPECT_EQ(fake->peer_copies, 1);
+  EXPECT_EQ(to_host(second, b), (std::vector<double>{2, 3, 2}));
 }
 
 TEST_F(OnFake, LoadsAKernelOnce) {
@@ -234,7 +247,7 @@ TEST_F(OnFake, TakesTheCallersStream) {
   }
   EXPECT_EQ(fake->live_streams, 1);
   EXPECT_THROW(Queue({.stream = reinterpret_cast<void*>(0x40)}), BadArgument);  // of another context
-  EXPECT_THROW(Queue({.backend = Backend::gpu, .device = 1}), BadArgument);
+  EXPECT_THROW(Queue({.backend = Backend::gpu, .device = 2}), BadArgument);
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = -1}), BadArgument);
 }
 
