@@ -129,8 +129,9 @@ void inverse(Queue& queue, InverseTask<T> const& task) {
   }
   require_tiny("inverse", task.a.rows, task.a.rows);
   auto const n = static_cast<int>(task.a.rows);
-  run<T>(queue, lu_tiny_plan(LuJob::inverse, dtype_of<T>, n, n, 0),
-         {.a = matrices_of(task.a),
+  auto const a = matrices_of(task.a);
+  run<T>(queue, lu_tiny_plan(LuJob::inverse, dtype_of<T>, n, n, 0, simt::is_ragged(layout_of(a))),
+         {.a = a,
           .result = matrices_of(task.x),
           .pivots = {},
           .b = {},

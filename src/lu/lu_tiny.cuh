@@ -3,6 +3,7 @@
 
 #include "lu/elimination.cuh"
 #include "lu/gauss_jordan.cuh"
+#include "lu/gauss_jordan_by_products.cuh"
 #include "lu/lu_in_one_lane.cuh"
 #include "lu/lu_panels.cuh"
 #include "lu/lu_tiny_config.cuh"
@@ -67,7 +68,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   using namespace simt;
   constexpr LuTinyMemory memory(sizeof(T), C);
   constexpr bool writes_rows = C.writes_rows(sizeof(T));
-  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, false, C.any_distance()> a(shared_memory());
+  constexpr bool direct = C.method == LuMethod::products && C.a == Layout::packed_columns;
+  Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, C.padded(), C.any_distance()> a(shared_memory());
   Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.a> x(shared_memory() + memory.x);
   Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
   int const q = static_cast<int>(static_cast<unsigned>(thread_index()) / C.lanes);
@@ -76,7 +78,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   for (Index first = block_index() * C.matrices; first < args.a.count; first += block_count() * C.matrices) {
     int const active = args.a.count - first < C.matrices ? static_cast<int>(args.a.count - first) : C.matrices;
     Index const b = first + q;
-    a.template load<C.a>(args.a, first, active);
+    if constexpr (!direct) a.template load<C.a>(args.a, first, active);
     if constexpr (C.solves()) x.template load<C.b>(args.b, first, active);
     wait_copies();
     sync_block();
@@ -104,7 +106,19 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       }
     };
 
-    if constexpr (C.job == LuJob::inverse) {
+    if constexpr (C.method == LuMethod::products) {
+      GaussJordanByProducts<C.n> lu(lane, reinterpret_cast<double*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix));
+      if constexpr (direct) {
+        lu.template get<1, C.n>(args.a.data + b * (C.n * C.n));
+      } else {
+        lu.template get<decltype(a)::row_step, decltype(a)::column_step>(&a.at(q, 0, 0));
+        sync_warp();  // all have read what the buffer takes the place of
+      }
+      lu.invert();
+      info = lu.info;
+      sync_warp();
+      lu.put([&](int i, int j, double x) { a.at(q, i, j) = x; });
+    } else if constexpr (C.job == LuJob::inverse) {
       using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes>>;
       Lu lu(lane, reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix));
       SIMT_UNROLL

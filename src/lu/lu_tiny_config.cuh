@@ -8,11 +8,12 @@ namespace myriad {
 /// Which result a kernel gives.
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
-/// How a matrix is factored, unless it is inverted.
+/// How a matrix is factored or inverted.
 enum class LuMethod : int {
-  in_registers,  ///< LuInOneLane: the whole matrix in those of one lane
+  in_registers,  ///< LuInOneLane: the whole matrix in those of one lane; the inverse: GaussJordanAcrossLanes, of several
   panels,        ///< LuByPanels: panels in registers, left-looking; by several lanes
   elimination,   ///< Elimination: panels in registers, right-looking; nothing is left of L
+  products,      ///< GaussJordanByProducts: the inverse on tensor cores, of doubles, by a warp
 };
 
 /// Up to how many lanes of a matrix GaussJordanAcrossLanes passes the rows of pivots by shuffles; between more through shared memory.
@@ -20,6 +21,10 @@ inline constexpr int lu_shuffle_lanes = 16;
 
 /// Into how many panels a matrix may be divided: LuByPanels keeps track of a row in each but the last.
 inline constexpr int lu_most_panels = 6;
+
+/// Of LuMethod::products, from one of four columns, or rows, in shared memory to the next: an odd multiple of 64 bytes, so that lanes that
+/// read eight elements of each meet different banks.
+SIMT_INLINE constexpr int lu_products_pitch(int n) { return simt::ceil_div(n, 8) / 2 * 16 + 8; }
 
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct LuTiny {
@@ -42,7 +47,7 @@ struct LuTiny {
   SIMT_INLINE constexpr bool determinant() const { return job == LuJob::determinant || job == LuJob::log_determinant; }
   SIMT_INLINE constexpr bool writes_factors() const { return job != LuJob::solve && job != LuJob::inverse && !determinant(); }
   /// Whether pivots are reported, or tell the columns of an inverse.
-  SIMT_INLINE constexpr bool keeps_pivots() const { return pivoting() && has_result(); }
+  SIMT_INLINE constexpr bool keeps_pivots() const { return pivoting() && has_result() && method != LuMethod::products; }
   SIMT_INLINE constexpr bool has_result() const { return writes_factors() || job == LuJob::inverse; }
   /// Whether the lanes write factors from the tile to their rows themselves, a few rows of each column at once, instead of sorting the rows
   /// within the tile: faster where the rows of the lanes fill sectors of memory.
@@ -53,6 +58,8 @@ struct LuTiny {
   SIMT_INLINE constexpr bool eliminates() const { return job != LuJob::inverse && method == LuMethod::elimination; }
   /// Whether the lanes of a matrix read it in shared memory again and again.
   SIMT_INLINE constexpr bool any_distance() const { return lanes > 1 && (by_panels() || eliminates()); }
+  /// Whether lanes use columns as well as rows.
+  SIMT_INLINE constexpr bool padded() const { return method == LuMethod::products; }
   /// Whether a matrix may be smaller than m by n.
   SIMT_INLINE constexpr bool ragged() const { return simt::is_ragged(a); }
 };
@@ -66,15 +73,19 @@ struct LuTinyMemory {
   SIMT_INLINE constexpr LuTinyMemory(int element_bytes, LuTiny const& c) {
     using simt::ceil_div;
     int const per_chunk = 16 / element_bytes;
-    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a, false, c.any_distance()).bytes;
+    x = simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a, c.padded(), c.any_distance()).bytes;
     pivots = x + (c.solves() ? simt::TileShape(element_bytes, c.m, simt::larger(c.nrhs, 1), c.matrices, c.lanes, c.a).bytes : 0);
     order =
         pivots + (c.keeps_pivots() ? simt::TileShape(4, simt::smaller(c.m, c.n), 1, c.matrices, 1, simt::Layout::packed_columns).bytes : 0);
-    buffer = order + (c.by_panels() ? ceil_div(c.matrices * c.m, 4) * 16 : 0);
+    int const end = order + (c.by_panels() ? ceil_div(c.matrices * c.m, 4) * 16 : 0);
+    buffer = end;
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
     buffer_of_matrix = c.job != LuJob::inverse || c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * ceil_div(c.n, per_chunk) + 1);
-    bytes = buffer + buffer_of_matrix * c.matrices;
+    if (c.method == LuMethod::products) buffer_of_matrix = 12 * lu_products_pitch(c.n) * element_bytes;
+    // A matrix that is alone in its block makes room by going to registers.
+    if (c.method == LuMethod::products && c.matrices == 1) buffer = 0;
+    bytes = simt::larger(end, buffer + buffer_of_matrix * c.matrices);
   }
 };
 

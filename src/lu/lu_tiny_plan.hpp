@@ -155,6 +155,9 @@ inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{2, 1, 0, 80},    Lu
                                                 LuTinyChoice{8, 4, 0, 168},   LuTinyChoice{12, 4, 0, 255}, LuTinyChoice{16, 8, 0, 255},
                                                 LuTinyChoice{26, 16, 0, 255}, LuTinyChoice{32, 32, 0, 255}};
 
+/// From so many rows on doubles are inverted by products.
+inline constexpr int lu_tiny_least_by_products = 21;
+
 constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) {
   using Choices = std::span<LuTinyChoice const>;
   auto const of = [&](auto const& f32, auto const& f64, auto const& c32, auto const& c64) {
@@ -166,10 +169,14 @@ constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) 
   return of(lu_tiny_factor_f32, lu_tiny_factor_f64, lu_tiny_factor_c32, lu_tiny_factor_c64);
 }
 
-/// The kernel for m-by-n matrices, as if all batches were packed by columns.
-constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
+/// The kernel for m-by-n matrices, as if all batches were packed by columns. `ragged`: matrices may be smaller; then none is inverted by
+/// products, which gives other bits than steps one by one: the method must not depend on the largest matrix of a batch.
+constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs, bool ragged = false) {
   auto const table = lu_tiny_choices(job, dtype);
-  LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
+  bool const by_products = job == LuJob::inverse && dtype == Dtype::f64 && n >= lu_tiny_least_by_products && !ragged;
+  LuTinyChoice const best =
+      by_products ? LuTinyChoice{n, 32, 0, 128, LuMethod::products}
+                  : *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
   // Of one number each, blocks of 128 lanes take 5.0 ns per thousand matrices in single, blocks of 64 9.6 (inverse-tuning.json).
   int const threads = best.lanes > 1 || best.panel > 0 ? 32 : std::max(m, n) > 1 ? 64 : 128;
   constexpr auto packed = simt::Layout::packed_columns;
@@ -179,7 +186,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs) {
           .nrhs = nrhs,
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
-          .method = best.panel == 0 ? LuMethod::in_registers : best.method,
+          .method = best.panel == 0 && !by_products ? LuMethod::in_registers : best.method,
           .panel = std::min(best.panel, n),
           .blocks_per_sm = gpu::blocks_of_registers(best.registers, threads),
           .a = packed,
@@ -201,7 +208,8 @@ constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
     c.blocks_per_sm = 4;
   } else {
     // By panels as few lanes as have at most 32 registers (128 bytes) of a panel each.
-    int lanes = c.job == LuJob::inverse ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
+    int lanes =
+        c.job == LuJob::inverse && c.method != LuMethod::products ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
     while (c.by_panels() && lanes > 4 && c.panel * simt::ceil_div(c.m, lanes / 2) * element_bytes <= 128) lanes /= 2;
     bool const fewer = lanes < c.lanes;
     c.lanes = lanes;

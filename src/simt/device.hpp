@@ -46,6 +46,12 @@ __device__ __forceinline__ unsigned largest_of_warp(unsigned value) { return __r
 /// Bit l is set where `condition` holds in lane l.
 __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
 
+/// Adds the product of an 8-by-4 matrix A and a 4-by-8 matrix B to the 8-by-8 matrix C, all of the warp: lane 4 g + t has element (g, t) of
+/// A, (t, g) of B and elements (g, 2 t) and (g, 2 t + 1) of C. Products are added one after the other, each rounded once with its sum.
+__device__ __forceinline__ void multiply_add_8x8x4(double a, double b, double (&c)[2]) {
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
+}
+
 /// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
 __device__ __forceinline__ long long unknown(long long x) {
   asm volatile("" : "+l"(x));

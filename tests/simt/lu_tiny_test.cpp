@@ -22,7 +22,7 @@ constexpr std::array jobs{LuJob::factor, LuJob::solve, LuJob::inverse, LuJob::so
 template <typename T>
 constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   bool const solves = job == LuJob::solve || job == LuJob::solve_and_factor;
-  LuTiny c = lu_tiny_plan(job, dtype_of<T>, m, n, solves ? 1 + n % 3 : 0);
+  LuTiny c = lu_tiny_plan(job, dtype_of<T>, m, n, solves ? 1 + n % 3 : 0, layout == Layout::columns);
   c.a = c.result = c.b = c.x = layout == Layout::columns ? Layout::ragged_columns : layout;
   if (layout == Layout::interleaved) c = lu_tiny_interleaved(c, sizeof(T));
   return c;
@@ -169,6 +169,16 @@ TEST(LuTiny, EveryJobAndLayout) {
 TEST(LuTiny, EveryJobAcrossLanes) {
   [&]<int... jobs>(std::integer_sequence<int, jobs...>) { (check<double, 11, 11, 6 * jobs>(), ...); }
   (std::make_integer_sequence<int, 5>{});
+}
+TEST(LuTiny, InverseByProducts) {
+  constexpr int inverse = 10;  // and the first layout
+  [&]<int... layout>(std::integer_sequence<int, layout...>) { (check<double, 24, 24, inverse + layout>(), ...); }
+  (std::make_integer_sequence<int, 5>{});
+  check<double, 21, 21, inverse>();
+  check<double, 23, 23, inverse + 4>();
+  check<double, 28, 28, inverse>();
+  check<double, 29, 29, inverse>();
+  check<double, 32, 32, inverse>();
 }
 /// Without pivoting a zero pivot gives infinity or NaN below it, and info; the next matrix does not notice.
 template <int lanes>
