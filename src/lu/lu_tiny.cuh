@@ -116,7 +116,6 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
       }
       lu.invert();
       info = lu.info;
-      sync_warp();
       lu.put([&](int i, int j, double x) { a.at(q, i, j) = x; });
     } else if constexpr (C.job == LuJob::inverse) {
       using Lu = Choose<C.lanes == 1, LuInOneLane<T, C.m, C.n, 0, C.ragged()>, GaussJordanAcrossLanes<T, C.n, C.lanes>>;

@@ -22,9 +22,23 @@ inline constexpr int lu_shuffle_lanes = 16;
 /// Into how many panels a matrix may be divided: LuByPanels keeps track of a row in each but the last.
 inline constexpr int lu_most_panels = 6;
 
-/// Of LuMethod::products, from one of four columns, or rows, in shared memory to the next: an odd multiple of 64 bytes, so that lanes that
-/// read eight elements of each meet different banks.
-SIMT_INLINE constexpr int lu_products_pitch(int n) { return simt::ceil_div(n, 8) / 2 * 16 + 8; }
+/// What GaussJordanByProducts has in shared memory, in doubles: four columns, their rows as factors, four rows of pivots, and two
+/// rows of the four columns on their way to all lanes. Distances are such that lanes meet different banks.
+struct LuProductsBuffer {
+  int columns_pitch;  ///< an odd multiple of 64 bytes
+  int factors, rows;
+  int rows_pitch;  ///< 32 bytes more than a multiple of 128
+  int passed;
+  int elements;
+
+  SIMT_INLINE constexpr LuProductsBuffer(int n)
+      : columns_pitch(simt::ceil_div(n, 8) / 2 * 16 + 8),
+        factors(4 * columns_pitch),
+        rows(2 * factors),
+        rows_pitch(simt::ceil_div(n, 16) * 16 + 4),
+        passed(rows + 4 * rows_pitch),
+        elements(passed + 8) {}
+};
 
 /// One compiled kernel: m-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct LuTiny {
@@ -82,7 +96,7 @@ struct LuTinyMemory {
     // Two rows, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read different
     // banks.
     buffer_of_matrix = c.job != LuJob::inverse || c.lanes <= lu_shuffle_lanes ? 0 : 16 * (2 * ceil_div(c.n, per_chunk) + 1);
-    if (c.method == LuMethod::products) buffer_of_matrix = 12 * lu_products_pitch(c.n) * element_bytes;
+    if (c.method == LuMethod::products) buffer_of_matrix = LuProductsBuffer(c.n).elements * element_bytes;
     // A matrix that is alone in its block makes room by going to registers.
     if (c.method == LuMethod::products && c.matrices == 1) buffer = 0;
     bytes = simt::larger(end, buffer + buffer_of_matrix * c.matrices);

@@ -139,12 +139,30 @@ inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{3, 1, 0, 56},   LuT
                                                 LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255}, LuTinyChoice{20, 4, 0, 168},
                                                 LuTinyChoice{21, 8, 0, 128}, LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{24, 8, 0, 128},
                                                 LuTinyChoice{26, 4, 0, 255}, LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{32, 16, 0, 128}};
-inline constexpr std::array lu_tiny_inverse_f64{
-    LuTinyChoice{3, 1, 0, 56},    LuTinyChoice{4, 2, 0, 64},    LuTinyChoice{5, 1, 0, 112},   LuTinyChoice{6, 2, 0, 96},
-    LuTinyChoice{7, 1, 0, 168},   LuTinyChoice{8, 4, 0, 128},   LuTinyChoice{9, 2, 0, 168},   LuTinyChoice{11, 4, 0, 128},
-    LuTinyChoice{12, 4, 0, 168},  LuTinyChoice{13, 8, 0, 112},  LuTinyChoice{15, 8, 0, 128},  LuTinyChoice{16, 8, 0, 128},
-    LuTinyChoice{17, 8, 0, 168},  LuTinyChoice{19, 4, 0, 255},  LuTinyChoice{20, 8, 0, 168},  LuTinyChoice{23, 8, 0, 255},
-    LuTinyChoice{27, 16, 0, 168}, LuTinyChoice{29, 16, 0, 255}, LuTinyChoice{30, 16, 0, 168}, LuTinyChoice{32, 16, 0, 255}};
+// What comes after products is for ragged batches.
+inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 56},
+                                                LuTinyChoice{4, 2, 0, 64},
+                                                LuTinyChoice{5, 1, 0, 112},
+                                                LuTinyChoice{6, 2, 0, 96},
+                                                LuTinyChoice{7, 1, 0, 168},
+                                                LuTinyChoice{8, 4, 0, 128},
+                                                LuTinyChoice{9, 2, 0, 168},
+                                                LuTinyChoice{11, 4, 0, 128},
+                                                LuTinyChoice{12, 4, 0, 168},
+                                                LuTinyChoice{13, 8, 0, 112},
+                                                LuTinyChoice{15, 8, 0, 128},
+                                                LuTinyChoice{16, 8, 0, 128},
+                                                LuTinyChoice{17, 8, 0, 168},
+                                                LuTinyChoice{19, 4, 0, 255},
+                                                LuTinyChoice{20, 8, 0, 168},
+                                                LuTinyChoice{23, 8, 0, 255},
+                                                LuTinyChoice{24, 32, 0, 96, LuMethod::products},
+                                                LuTinyChoice{27, 16, 0, 168},
+                                                LuTinyChoice{28, 16, 0, 255},
+                                                LuTinyChoice{32, 32, 0, 128, LuMethod::products},
+                                                LuTinyChoice{29, 16, 0, 255},
+                                                LuTinyChoice{30, 16, 0, 168},
+                                                LuTinyChoice{32, 16, 0, 255}};
 inline constexpr std::array lu_tiny_inverse_c32{LuTinyChoice{3, 1, 0, 80},   LuTinyChoice{4, 1, 0, 64},   LuTinyChoice{5, 1, 0, 112},
                                                 LuTinyChoice{6, 1, 0, 128},  LuTinyChoice{7, 2, 0, 112},  LuTinyChoice{8, 4, 0, 128},
                                                 LuTinyChoice{9, 1, 0, 255},  LuTinyChoice{12, 4, 0, 168}, LuTinyChoice{14, 8, 0, 128},
@@ -154,9 +172,6 @@ inline constexpr std::array lu_tiny_inverse_c64{LuTinyChoice{2, 1, 0, 80},    Lu
                                                 LuTinyChoice{5, 1, 0, 200},   LuTinyChoice{6, 2, 0, 144},  LuTinyChoice{7, 4, 0, 128},
                                                 LuTinyChoice{8, 4, 0, 168},   LuTinyChoice{12, 4, 0, 255}, LuTinyChoice{16, 8, 0, 255},
                                                 LuTinyChoice{26, 16, 0, 255}, LuTinyChoice{32, 32, 0, 255}};
-
-/// From so many rows on doubles are inverted by products.
-inline constexpr int lu_tiny_least_by_products = 21;
 
 constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) {
   using Choices = std::span<LuTinyChoice const>;
@@ -173,10 +188,9 @@ constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) 
 /// products, which gives other bits than steps one by one: the method must not depend on the largest matrix of a batch.
 constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs, bool ragged = false) {
   auto const table = lu_tiny_choices(job, dtype);
-  bool const by_products = job == LuJob::inverse && dtype == Dtype::f64 && n >= lu_tiny_least_by_products && !ragged;
-  LuTinyChoice const best =
-      by_products ? LuTinyChoice{n, 32, 0, 128, LuMethod::products}
-                  : *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n; });
+  LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) {
+    return std::max(m, n) <= c.n && !(ragged && c.method == LuMethod::products);
+  });
   // Of one number each, blocks of 128 lanes take 5.0 ns per thousand matrices in single, blocks of 64 9.6 (inverse-tuning.json).
   int const threads = best.lanes > 1 || best.panel > 0 ? 32 : std::max(m, n) > 1 ? 64 : 128;
   constexpr auto packed = simt::Layout::packed_columns;
@@ -186,7 +200,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs, bo
           .nrhs = nrhs,
           .lanes = best.lanes,
           .matrices = threads / best.lanes,
-          .method = best.panel == 0 && !by_products ? LuMethod::in_registers : best.method,
+          .method = best.panel == 0 && best.method == LuMethod::panels ? LuMethod::in_registers : best.method,
           .panel = std::min(best.panel, n),
           .blocks_per_sm = gpu::blocks_of_registers(best.registers, threads),
           .a = packed,

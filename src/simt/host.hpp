@@ -89,13 +89,14 @@ inline unsigned largest_of_warp(unsigned value) {
 }
 unsigned ballot(bool condition);
 
-inline void multiply_add_8x8x4(double a, double b, double (&c)[2]) {
+inline void multiply_add_8x8x4(double a, double b, double const (&c)[2], double (&d)[2]) {
   struct Both {
     double a, b;
   } const mine{a, b};
-  for (int k = 0; k < 4; ++k) {
-    double const of_a = shuffle(mine, lane_index() / 4 * 4 + k).a;
-    for (int e = 0; e < 2; ++e) c[e] = std::fma(of_a, shuffle(mine, (lane_index() % 4 * 2 + e) * 4 + k).b, c[e]);
+  for (int e = 0; e < 2; ++e) {
+    d[e] = c[e];
+    for (int k = 0; k < 4; ++k)
+      d[e] = std::fma(shuffle(mine, lane_index() / 4 * 4 + k).a, shuffle(mine, (lane_index() % 4 * 2 + e) * 4 + k).b, d[e]);
   }
 }
 
