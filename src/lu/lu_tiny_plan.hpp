@@ -220,10 +220,12 @@ constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
     c.panel = 0;
     c.matrices = 64;
     c.blocks_per_sm = 4;
+  } else if (c.method == LuMethod::products) {
+    c.matrices = 64 / element_bytes;  // side by side in two sectors; 2 and 4 took longer (inverse-by-products.json)
+    c.blocks_per_sm = gpu::blocks_of_registers(128, c.threads());
   } else {
     // By panels as few lanes as have at most 32 registers (128 bytes) of a panel each.
-    int lanes =
-        c.job == LuJob::inverse && c.method != LuMethod::products ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
+    int lanes = c.job == LuJob::inverse ? gpu::lanes_of_interleaved(c.lanes, c.n, element_bytes) : c.lanes;
     while (c.by_panels() && lanes > 4 && c.panel * simt::ceil_div(c.m, lanes / 2) * element_bytes <= 128) lanes /= 2;
     bool const fewer = lanes < c.lanes;
     c.lanes = lanes;
