@@ -79,7 +79,7 @@ class GaussJordanByProducts {
  private:
   static constexpr int tiles = ceil_div(N, 8);
   static constexpr int panel = 4;
-  static constexpr LuProductsBuffer of{N};
+  static constexpr LuProductsBuffer places{N};
 
   SIMT_INLINE int row(int tile, int e) const { return 8 * tile + 2 * pair_ + e; }
   SIMT_INLINE int column(int tile) const { return 8 * tile + column_; }
@@ -91,37 +91,38 @@ class GaussJordanByProducts {
   SIMT_INLINE void eliminate(int first) {
     bool const in_panel = column_ / 4 == half;
     double* const columns = buffer_;
-    double* const factors = buffer_ + of.factors;
-    double* const rows = buffer_ + of.rows;
+    double* const factors = buffer_ + places.factors;
+    double* const rows = buffer_ + places.rows;
     SIMT_UNROLL
     for (int i = 0; i < tiles; ++i) {
       if (!in_panel) continue;
-      put_pair(columns + (column_ % 4 * of.columns_pitch + row(i, 0)), a_[i][0][0], a_[i][0][1]);
+      put_pair(columns + (column_ % 4 * places.columns_pitch + row(i, 0)), a_[i][0][0], a_[i][0][1]);
       a_[i][0][0] = a_[i][0][1] = 0;
     }
     sync_warp();
     double a[panel];  // of the row of this lane
     SIMT_UNROLL
-    for (int j = 0; j < panel; ++j) a[j] = lane_ < 8 * tiles ? columns[j * of.columns_pitch + lane_] : 0;
+    for (int j = 0; j < panel; ++j) a[j] = lane_ < 8 * tiles ? columns[j * places.columns_pitch + lane_] : 0;
     SIMT_UNROLL
     for (int j = 0; j < panel; ++j)
-      if (N % 8 == 0 || first + j < N) take_row<0, 2 * tiles>(step(a, first, j), rows + j * of.rows_pitch);
+      if (N % 8 == 0 || first + j < N) take_row<0, 2 * tiles>(step(a, first, j), rows + j * places.rows_pitch);
     SIMT_UNROLL
     for (int j = 0; j < panel; ++j)
-      if (lane_ < 8 * tiles) factors[j * of.columns_pitch + lane_] = a[j];
+      if (lane_ < 8 * tiles) factors[j * places.columns_pitch + lane_] = a[j];
     sync_warp();
     double factor[tiles];
     SIMT_UNROLL
-    for (int i = 0; i < tiles; ++i) factor[i] = factors[pair_ * of.columns_pitch + column(i)];  // of row 8 i + g, step t
+    for (int i = 0; i < tiles; ++i) factor[i] = factors[pair_ * places.columns_pitch + column(i)];  // of row 8 i + g, step t
     double former[tiles][2];
     SIMT_UNROLL
     for (int j = 0; j < tiles; j += 2) {
       double of_pivots[2];
-      get_pair(rows + (pair_ * of.rows_pitch + j * 8 + column_ * 2), of_pivots);
+      get_pair(rows + (pair_ * places.rows_pitch + j * 8 + column_ * 2), of_pivots);
       SIMT_UNROLL
       for (int h = 0; h < 2; ++h) {
         if (j + h >= tiles) continue;
-        // Columns of the four become what the product is of; where there are no four steps the others have no row.
+        // The four columns themselves become the factors: what they had is zero, and their rows of pivots are those of the identity. Steps
+        // beyond N have no row.
         if (N % 8 != 0 && first + pair_ >= N) of_pivots[h] = 0;
         if (j + h == 0 && in_panel) of_pivots[h] = column_ % 4 == pair_ ? 1 : 0;
         SIMT_UNROLL
@@ -154,9 +155,9 @@ class GaussJordanByProducts {
       quotient = shuffle(divisor.make_usual(), static_cast<int>(pivot_row)) * quotient;
     }
     bool const chosen = static_cast<unsigned>(lane_) == pivot_row;
-    // The row of the pivot, with its reciprocal, goes through shared memory: shuffles of four doubles take twice as long there. Two places
-    // in turn, so that a barrier a step is enough.
-    double* const passed = buffer_ + of.passed + j % 2 * panel;
+    // The row of the pivot, with its reciprocal, goes through shared memory by 16 bytes: shuffles of four doubles would keep the same pipe
+    // busy for twice as long. Two places in turn, so that a barrier a step is enough.
+    double* const passed = buffer_ + places.passed + j % 2 * panel;
     SIMT_UNROLL
     for (int c = 0; c < panel; c += 2)
       if (chosen) put_pair(passed + c, c == j ? divisor.reciprocal_of_y : a[c], c + 1 == j ? divisor.reciprocal_of_y : a[c + 1]);

@@ -68,7 +68,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
   using namespace simt;
   constexpr LuTinyMemory memory(sizeof(T), C);
   constexpr bool writes_rows = C.writes_rows(sizeof(T));
-  constexpr bool direct = C.method == LuMethod::products && C.a == Layout::packed_columns;
+  // A matrix that is alone in its block needs no tile on its way to registers where its columns are neighbours in memory.
+  constexpr bool direct = C.method == LuMethod::products && C.a == Layout::packed_columns && C.matrices == 1;
   Tile<T, C.m, C.n, C.matrices, C.lanes, C.threads(), C.a, C.padded(), C.any_distance()> a(shared_memory());
   Tile<T, C.m, larger(C.nrhs, 1), C.matrices, C.lanes, C.threads(), C.a> x(shared_memory() + memory.x);
   Tile<int, smaller(C.m, C.n), 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);

@@ -31,7 +31,7 @@ struct LuProductsBuffer {
   int passed;
   int elements;
 
-  SIMT_INLINE constexpr LuProductsBuffer(int n)
+  SIMT_INLINE explicit constexpr LuProductsBuffer(int n)
       : columns_pitch(simt::ceil_div(n, 8) / 2 * 16 + 8),
         factors(4 * columns_pitch),
         rows(2 * factors),

@@ -12,7 +12,7 @@
 namespace myriad {
 
 /// For matrices of up to `n` rows and columns: lanes to a matrix, columns to a panel (0 where there are none), the most registers that a
-/// thread may have, and the method where there are panels.
+/// thread may have, and the method, unless it is that of a matrix in registers, which has no panels.
 struct LuTinyChoice {
   int n, lanes, panel, registers;
   LuMethod method = LuMethod::panels;
@@ -22,7 +22,7 @@ inline constexpr LuMethod eliminating = LuMethod::elimination;
 // Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 4% (inverse; complex from n = 8
 // on at even n) or 2%: bench/results/NVIDIA-H200/2026-11-22/lu-tuning.json, for one lane 2026-11-21/lu-tuning-2.json, of the inverse
 // 2026-11-22/inverse-tuning.json; of odd orders from 15 on in single, odd-orders-tuning.json; what eliminates, and some of the others,
-// tiny-tuning.json. What factors is as getrf, determinants as solve.
+// tiny-tuning.json; by products, inverse-by-products.json. What factors is as getrf, determinants as solve.
 inline constexpr std::array lu_tiny_factor_f32{
     LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 1, 0, 96},
     LuTinyChoice{9, 1, 0, 144},  LuTinyChoice{11, 1, 0, 200}, LuTinyChoice{12, 4, 6, 80},   LuTinyChoice{13, 1, 0, 255},
@@ -139,7 +139,7 @@ inline constexpr std::array lu_tiny_inverse_f32{LuTinyChoice{3, 1, 0, 56},   LuT
                                                 LuTinyChoice{16, 4, 0, 128}, LuTinyChoice{17, 2, 0, 255}, LuTinyChoice{20, 4, 0, 168},
                                                 LuTinyChoice{21, 8, 0, 128}, LuTinyChoice{22, 8, 0, 168}, LuTinyChoice{24, 8, 0, 128},
                                                 LuTinyChoice{26, 4, 0, 255}, LuTinyChoice{27, 8, 0, 168}, LuTinyChoice{32, 16, 0, 128}};
-// What comes after products is for ragged batches.
+// What is behind 32 by products is for ragged batches from 29 on; those of 24 take what 27 takes.
 inline constexpr std::array lu_tiny_inverse_f64{LuTinyChoice{3, 1, 0, 56},
                                                 LuTinyChoice{4, 2, 0, 64},
                                                 LuTinyChoice{5, 1, 0, 112},

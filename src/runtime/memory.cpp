@@ -37,8 +37,11 @@ void enqueue_copy(driver::StreamHandle stream, void const* from, std::int64_t by
   int const source = several ? driver::gpu_of(from) : -1;
   int const target = several ? driver::gpu_of(to) : -1;
   if (source >= 0 && target >= 0 && source != target) {
-    driver::check(cu.cuMemcpyPeerAsync(address(to), gpu::Context::of(target).handle(), address(from), gpu::Context::of(source).handle(),
-                                       size, stream),
+    auto const context_of = [](int ordinal) {
+      driver::OutsideCapture const outside_capture;  // it may be new to this process
+      return gpu::Context::of(ordinal).handle();
+    };
+    driver::check(cu.cuMemcpyPeerAsync(address(to), context_of(target), address(from), context_of(source), size, stream),
                   "cuMemcpyPeerAsync", "copy");
   } else {
     driver::check(cu.cuMemcpyAsync(address(to), address(from), size, stream), "cuMemcpyAsync", "copy");

@@ -29,6 +29,7 @@ struct FunctionObject {
   std::string name;
 };
 struct StreamObject {
+  ContextHandle context = nullptr;
   std::deque<std::function<void()>> pending;
   long long given = 0;  ///< operations in all, done and pending
 };
@@ -219,7 +220,7 @@ FAKE Result cuCtxPopCurrent_v2(ContextHandle* handle) {
 }
 FAKE Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   if (!current() || flags != stream_non_blocking) return misuse(invalid_context);
-  *stream = new StreamObject;
+  *stream = new StreamObject{.context = contexts.back(), .pending = {}};
   std::scoped_lock const lock(streams_mutex);
   streams.insert(*stream);
   ++fake.live_streams;
@@ -255,8 +256,9 @@ FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
   return Result::success;
 }
 FAKE Result cuStreamGetCtx(StreamHandle stream, ContextHandle* handle) {
-  // A stream with the address 0x40 stands for one of another context.
-  *handle = stream == reinterpret_cast<StreamHandle>(0x40) ? nullptr : &gpus[0];
+  // A default stream is one of whatever is current; one with the address 0x40 stands for one of a context of the caller's.
+  std::scoped_lock const lock(streams_mutex);
+  *handle = stream == reinterpret_cast<StreamHandle>(0x40) ? nullptr : streams.contains(stream) ? stream->context : contexts.back();
   return Result::success;
 }
 FAKE Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
@@ -340,7 +342,8 @@ FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz
   return Result::success;
 }
 FAKE Result cuMemPoolCreate(PoolHandle* pool, PoolProperties const* properties) {
-  if (properties->allocation_type != 1 || properties->location.type != 1 || properties->location.id != contexts.back()->device)
+  if (!current() || properties->allocation_type != 1 || properties->location.type != 1 ||
+      properties->location.id != contexts.back()->device)
     return misuse(Result::invalid_value);
   *pool = new PoolObject{.device = properties->location.id};
   ++fake.live_pools;

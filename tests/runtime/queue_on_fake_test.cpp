@@ -45,6 +45,7 @@ TEST_F(OnFake, CopiesFromOneGpuToAnother) {
   Queue second({.backend = Backend::gpu, .device = 1});
   EXPECT_EQ(second.device().ordinal, 1);
   DeviceArray<double> const a = to_device(*queue, std::vector<double>{1, 2, 3});
+  queue->wait();
   DeviceArray<double> b(second, 3);
   EXPECT_EQ(fake->peer_copies, 0);
   copy(second, a.data() + 1, 2, b.data());

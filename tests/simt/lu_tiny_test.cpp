@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -179,6 +180,68 @@ TEST(LuTiny, InverseByProducts) {
   check<double, 31, 31, inverse>();
   check<double, 31, 31, inverse + 2>();
   check<double, 32, 32, inverse>();
+}
+/// What the inverse by products makes of matrices near the ends of the range, singular ones and what is no number, followed by info.
+template <int n, Layout of_a, Layout of_result, bool one_by_one>
+std::vector<double> inverses_of_all_kinds() {
+  constexpr LuTiny c = [] {
+    LuTiny plan = lu_tiny_plan(LuJob::inverse, Dtype::f64, n, n, 0, one_by_one);
+    plan.a = of_a;
+    plan.result = of_result;
+    return of_result == Layout::interleaved ? lu_tiny_interleaved(plan, sizeof(double)) : plan;
+  }();
+  static_assert((c.method == LuMethod::products) != one_by_one);
+  constexpr int kinds = 11;
+  std::mt19937 random(n);
+  std::normal_distribution<double> normal;
+  // Just as large as need be, so that reading behind the last matrix is found.
+  std::vector<double> exact(of_a == Layout::packed_columns ? n * n * kinds : 0);
+  Stored<double> a(n, n, kinds, of_a), x(n, n, kinds, of_result);
+  if (!exact.empty()) a.view = batch(exact.data(), n, n, {.count = kinds});
+  for (int q = 0; q < kinds; ++q)
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) {
+        double const number = normal(random);
+        bool const zero = (q == 5 && j == n / 2) || (q == 6 && j == 0) || (q == 7 && j == n - 1) || q == 8;
+        int const exponent = q == 1 ? -1010 : q == 2 ? 1005 : q == 9 ? (i * 37 % 41 - 20) * 20 : q == 10 ? (j * 37 % 41 - 20) * 20 : 0;
+        *a.view.at(q, i, j) = zero                                 ? 0
+                              : q == 3 && i == 3 && j == 5         ? std::nan("")
+                              : q == 4 && i == n - 1 && j == n - 1 ? HUGE_VAL
+                                                                   : std::ldexp(number, exponent);
+      }
+  std::vector<int> info(kinds, -7);
+  LuTinyArguments<double> const args{.a = gpu::matrices_of(Batch<double const>(a.view)),
+                                     .result = gpu::matrices_of(x.view),
+                                     .pivots = {},
+                                     .b = {},
+                                     .x = {},
+                                     .info = info.data(),
+                                     .nan_where_singular = true,
+                                     .sign_or_det = nullptr,
+                                     .logabs = nullptr};
+  simt::run(2, c.threads(), LuTinyMemory(sizeof(double), c).bytes, lu_tiny<double, c>, args);
+  std::vector<double> all(info.begin(), info.end());
+  for (int q = 0; q < kinds; ++q)
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) all.push_back(std::isnan(*x.view.at(q, i, j)) ? 1e99 : *x.view.at(q, i, j));
+  return all;
+}
+template <int n>
+void check_inverses_of_all_kinds() {
+  using enum Layout;
+  auto const expected = inverses_of_all_kinds<n, packed_columns, packed_columns, false>();
+  auto const info_of = [](std::vector<double> const& all) { return std::vector<double>(all.begin(), all.begin() + 11); };
+  EXPECT_EQ(info_of(expected), (std::vector<double>{0, 0, 0, 0, 0, n / 2 + 1, 1, n, 1, 0, 0}));
+  EXPECT_EQ(info_of(expected), (info_of(inverses_of_all_kinds<n, packed_columns, packed_columns, true>())));
+  EXPECT_TRUE((inverses_of_all_kinds<n, packed_columns, interleaved, false>() == expected));
+  EXPECT_TRUE((inverses_of_all_kinds<n, interleaved, interleaved, false>() == expected));
+  EXPECT_TRUE((inverses_of_all_kinds<n, packed_rows, packed_rows, false>() == expected));
+  EXPECT_TRUE((inverses_of_all_kinds<n, columns, columns, false>() == expected));
+  EXPECT_TRUE((inverses_of_all_kinds<n, rows, dense_columns, false>() == expected));
+}
+TEST(LuTiny, InverseByProductsOfAllKindsAndLayouts) {
+  check_inverses_of_all_kinds<24>();
+  check_inverses_of_all_kinds<31>();
 }
 /// Without pivoting a zero pivot gives infinity or NaN below it, and info; the next matrix does not notice.
 template <int lanes>

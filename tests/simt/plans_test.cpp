@@ -31,7 +31,10 @@ void check(Config const& c, Memory const& memory, Dtype dtype) {
 }
 
 void check_method(LuTiny const& c) {
-  if (c.job == LuJob::inverse) return;
+  if (c.job == LuJob::inverse) {
+    EXPECT_TRUE(c.method == LuMethod::in_registers || (c.method == LuMethod::products && c.lanes == 32));
+    return;
+  }
   EXPECT_EQ(c.method == LuMethod::in_registers, c.panel == 0);
   EXPECT_LE(c.panel, c.n);
   EXPECT_TRUE(c.method != LuMethod::in_registers || c.lanes == 1);
@@ -55,6 +58,8 @@ TEST(Plans, Lu) {
           if (c.solves()) c = lu_tiny_plan(LuJob(job), dtype, n, n, nrhs);
           check(c, LuTinyMemory(bytes_of(dtype), c), dtype);
           check_method(c);
+          EXPECT_TRUE(c.method != LuMethod::products || dtype == Dtype::f64);
+          EXPECT_NE(lu_tiny_plan(LuJob(job), dtype, n, n, 0, true).method, LuMethod::products);
           c.a = c.result = c.b = c.x = Layout::interleaved;
           c = lu_tiny_interleaved(c, bytes_of(dtype));
           check(c, LuTinyMemory(bytes_of(dtype), c), dtype);
