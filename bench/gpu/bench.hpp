@@ -25,6 +25,7 @@ struct Options {
   std::vector<int> sizes{};
   std::vector<std::string> dtypes{"s", "d"};
   std::vector<std::string> layouts{"column_major"};
+  std::vector<std::string> uplos{"lower"};
   std::int64_t count = 0;
   double energy_seconds = 0;
   int repeats = 7;
@@ -90,12 +91,13 @@ void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& patter
 template <typename T>
 class Bench {
  public:
-  static constexpr std::array routines{
-      "gemm",  "gemv",  "ger",  "getrf", "getrs", "solve", "getri", "inverse", "det", "potrf", "potrs", "posv", "solve_positive_definite",
-      "potri", "geqrf", "gels", "trsm"};
+  static constexpr std::array routines{"gemm",  "gemv",  "ger",   "symv",  "hemv",
+                                       "getrf", "getrs", "solve", "getri", "inverse",
+                                       "det",   "potrf", "potrs", "posv",  "solve_positive_definite",
+                                       "potri", "geqrf", "gels",  "trsm"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
-        std::string layout)
+        std::string layout, Uplo uplo)
       : queue_(queue),
         options_(options),
         peers_(peers),
@@ -103,10 +105,11 @@ class Bench {
         rate_(rate),
         routine_(std::move(routine)),
         layout_(std::move(layout)),
+        uplo_(uplo),
         n_(n),
         count_(options.count > 0 ? options.count
-                                 : std::min<std::int64_t>(n <= 4 ? 16'000'000 : 1'000'000,
-                                                          std::int64_t{4'000'000'000} / (static_cast<std::int64_t>(sizeof(T)) * n * n))),
+                                 : std::clamp<std::int64_t>(std::int64_t{4'000'000'000} / (static_cast<std::int64_t>(sizeof(T)) * n * n), 1,
+                                                            n <= 4 ? 16'000'000 : 1'000'000)),
         original_(queue, count_ * n * n),
         right_(queue, count_ * n),
         a_(queue, count_ * n * n),
@@ -117,7 +120,8 @@ class Bench {
         tau_(queue, count_ * n),
         pivots_(queue, count_ * n),
         info_(queue, count_),
-        one_info_(queue, 1) {
+        one_info_(queue, 1),
+        other_(queue, only_reads() ? 8 * queue.device().l2_bytes / static_cast<std::int64_t>(sizeof(T)) : 0) {
     make_matrices(original_);
     if (multiplies()) make_matrices(y_);
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * n), (1 << 20) + 7));
@@ -138,6 +142,9 @@ class Bench {
     queue_.wait();
   }
 
+  /// Routines that are told which triangle to read.
+  [[nodiscard]] static bool has_uplo(std::string const& routine) { return routine == "symv" || routine == "hemv"; }
+
   Json row() {
     std::function<void()> const work = routine();
     prepare();
@@ -152,6 +159,7 @@ class Bench {
     out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
     out["n"] = n_;
     out["layout"] = layout_;
+    if (has_uplo(routine_)) out["uplo"] = uplo_ == Uplo::lower ? "lower" : "upper";
     out["count"] = count_;
     out["ns_per_matrix"] = mine.seconds / static_cast<double>(count_) * 1e9;
     out["share_of_copy_rate"] = bytes / mine.seconds / rate_;
@@ -174,7 +182,9 @@ class Bench {
   /// C += A B, with A in a_, B in y_ and C, which begins as A, in x_.
   [[nodiscard]] bool multiplies() const { return routine_ == "gemm"; }
   /// gemv: y = A x; ger: A += x y^T. x is in b_, y in v_.
-  [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger"; }
+  [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger" || only_reads(); }
+  /// symv, hemv: y = A x; matrices may be large, and are in none of the GPU's caches when a call begins.
+  [[nodiscard]] bool only_reads() const { return has_uplo(routine_); }
   [[nodiscard]] bool starts_from_factors() const {
     return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
@@ -192,7 +202,11 @@ class Bench {
     auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
     std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max(1, (1 << 20) / (n_ * n_)));
     std::vector<T> pattern;
-    if (interleaves()) {
+    if (only_reads() && n_ > 1000) {
+      for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal());
+      fill(queue_, to.data(), count_ * n_ * n_, pattern);
+      queue_.wait();
+    } else if (interleaves()) {
       for (int j = 0; j < n_; ++j)
         for (int i = 0; i < n_; ++i) {
           pattern.clear();
@@ -241,6 +255,8 @@ class Bench {
     if (routine_ == "gemm") return [this] { gemm<T>(queue_, T(1), a(), y(), T(1), x()); };
     if (routine_ == "gemv") return [this] { gemv<T>(queue_, T(1), a(), b(), T(0), v()); };
     if (routine_ == "ger") return [this] { ger<T>(queue_, T(1), b(), v(), a()); };
+    if (routine_ == "symv") return [this] { symv<T>(queue_, uplo_, T(1), a(), b(), T(0), v()); };
+    if (routine_ == "hemv") return [this] { hemv<T>(queue_, uplo_, T(1), a(), b(), T(0), v()); };
     if (routine_ == "getrf") return [=, this] { getrf<T>(queue_, a(), pivots(), info); };
     if (routine_ == "getrs") return [this] { getrs<T>(queue_, Op::none, a(), pivots(), b()); };
     if (routine_ == "solve") return [=, this] { solve<T>(queue_, a(), b(), b(), info); };
@@ -263,6 +279,7 @@ class Bench {
     double const n = n_;
     if (routine_ == "getrs" || routine_ == "solve" || routine_ == "gemv") return n * n + 2 * n;
     if (routine_ == "ger") return 2 * n * n + 2 * n;
+    if (only_reads()) return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gemm") return 4 * n * n;
     if (routine_ == "det") return n * n;
     if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
@@ -275,6 +292,10 @@ class Bench {
   /// Leaves in a_ what the routine starts from, and keeps that.
   void prepare() {
     start_ = original_.data();
+    if (only_reads()) {
+      copy<T>(queue_, start_, count_ * n_ * n_, a_.data());
+      copy<T>(queue_, right_.data(), count_ * n_, b_.data());
+    }
     if (!starts_from_factors()) return;
     refresh();
     if (routine_.starts_with("po"))
@@ -286,6 +307,11 @@ class Bench {
     start_ = factors_.data();
   }
   void refresh() {
+    if (only_reads()) {  // what is copied takes the place of all else in the caches
+      std::int64_t const half = other_.size() / 2;
+      copy<T>(queue_, other_.data(), half, other_.data() + half);
+      return;
+    }
     copy<T>(queue_, start_, count_ * n_ * n_, a_.data());
     copy<T>(queue_, right_.data(), count_ * n_, b_.data());
     if (multiplies()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
@@ -314,6 +340,14 @@ class Bench {
       }
       if (routine_ == "gemv")
         measure("cuBLAS gemvStridedBatched", [&] { peers_.gemv_strided(dtype, n_, &one, &zero, a_.data(), b_.data(), v_.data(), count); });
+      if (only_reads()) {
+        bool const hermitian = routine_ == "hemv" && is_complex<T>;
+        if (count == 1)
+          measure(hermitian ? "cuBLAS hemv" : "cuBLAS symv",
+                  [&] { peers_.symv(dtype, hermitian, uplo_, n_, &one, &zero, a_.data(), b_.data(), v_.data()); });
+        measure("cuBLAS gemvStridedBatched, all of A",
+                [&] { peers_.gemv_strided(dtype, n_, &one, &zero, a_.data(), b_.data(), v_.data(), count); });
+      }
       if (routine_ == "ger")
         measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, 1, &one, b_.data(), v_.data(), a_.data(), count); });
       if (routine_ == "getrf" || routine_ == "det") measure("cuBLAS getrfBatched", lu);
@@ -367,6 +401,7 @@ class Bench {
 
   /// The largest residual, in the units of docs/accuracy.md, over matrices at the beginning, in the middle and at the end of the batch.
   double worst() {
+    if (only_reads()) return symmetric_product_error();
     std::int64_t const some = std::min<std::int64_t>(count_, 100), square = std::int64_t{n_} * n_;
     double largest = 0;
     for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
@@ -398,6 +433,51 @@ class Bench {
         largest = cases::larger(
             largest, numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
                              : error_of(m, r, vector(solution), vector(right), vector(tau), &pivots[static_cast<std::size_t>(k * n_)]));
+      }
+    }
+    return largest;
+  }
+
+  /// The same of y = A x of a symmetric or Hermitian matrix, of some rows of some matrices.
+  double symmetric_product_error() {
+    using W = cases::Wide<T>;
+    bool const hermitian = routine_ == "hemv";
+    std::int64_t const n = n_;
+    Batch<T const> const a = layout_ == "pointers" ? batch(a_.data(), n, n, {.count = count_}) : this->a();
+    Batch<T const> const x = layout_ == "pointers" ? batch(b_.data(), n, 1, {.count = count_}) : b();
+    Batch<T const> const y = layout_ == "pointers" ? batch(v_.data(), n, 1, {.count = count_}) : v();
+    // `some` elements at a distance, on the host.
+    auto const line = [&](T const* data, std::int64_t distance, std::int64_t some) {
+      std::vector<T> host(static_cast<std::size_t>(some));
+      if (distance == 1)
+        copy(queue_, data, some, host.data());
+      else
+        for (std::int64_t k = 0; k < some; ++k) copy(queue_, data + k * distance, 1, &host[static_cast<std::size_t>(k)]);
+      queue_.wait();
+      return host;
+    };
+    double largest = 0;
+    for (std::int64_t const k : {std::int64_t{0}, count_ / 2, count_ - 1}) {
+      auto const all_of_x = line(x.matrix(k), x.row_stride, n);
+      for (std::int64_t const i : {std::int64_t{0}, n / 3, 2 * n / 3, n - 1}) {
+        // Row i of the triangle, and column i of it, which is the rest of the row.
+        std::int64_t const from = uplo_ == Uplo::lower ? 0 : i, until = uplo_ == Uplo::lower ? i + 1 : n;
+        auto const of_row = line(a.at(k, i, from), a.col_stride, until - from);
+        std::int64_t const rest_from = uplo_ == Uplo::lower ? i + 1 : 0, rest_until = uplo_ == Uplo::lower ? n : i;
+        auto const of_column = line(a.at(k, std::min(rest_from, n - 1), i), a.row_stride, rest_until - rest_from);
+        Matrix row(1, n), vector(n, 1), result(1, 1);
+        for (std::int64_t j = 0; j < n; ++j) {
+          bool const in_row = j >= from && j < until;
+          T element = in_row ? of_row[static_cast<std::size_t>(j - from)] : of_column[static_cast<std::size_t>(j - rest_from)];
+          if constexpr (is_complex<T>) {
+            if (hermitian && i == j) element = element.real();
+            if (hermitian && !in_row) element = std::conj(element);
+          }
+          row(0, j) = cases::widened<W>(element);
+          vector(j, 0) = cases::widened<W>(all_of_x[static_cast<std::size_t>(j)]);
+        }
+        result(0, 0) = cases::widened<W>(line(y.at(k, i, 0), 1, 1).front());
+        largest = cases::larger(largest, product_error(row, vector, Matrix(1, 1), result));
       }
     }
     return largest;
@@ -505,12 +585,14 @@ class Bench {
   EnergyMeter const& meter_;
   double rate_;
   std::string routine_, layout_;
+  Uplo uplo_;
   int n_;
   std::int64_t count_;
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;
   DeviceArray<T> original_, right_, a_, b_, x_, y_, v_, tau_;
   DeviceArray<int> pivots_, info_, one_info_;
+  DeviceArray<T> other_;  ///< larger than the caches
   DeviceArray<T> factors_;
   DeviceArray<T*> pa_, pb_, px_, py_, pv_;
   T const* start_ = nullptr;  ///< what a_ holds before the call

@@ -37,6 +37,11 @@ double copy_rate(Queue& queue) {
   return rates[rates.size() / 2];
 }
 
+/// Of which layout and triangle a row is.
+std::string layout_of(Json const& row) {
+  return row["layout"].get<std::string>() + (row.contains("uplo") ? ", " + row["uplo"].get<std::string>() : "");
+}
+
 std::string table(Json const& rows) {
   std::string out =
       "| routine | type | layout | n | ns per matrix | share of copy rate | best peer, ns | times faster | residual "
@@ -50,9 +55,8 @@ std::string table(Json const& rows) {
         name = peer;
       }
     out += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.0f}% | {} | {} | {:.2g} |\n", row["routine"].get<std::string>(),
-                       row["dtype"].get<std::string>(), row["layout"].get<std::string>(), row["n"].get<int>(),
-                       row["ns_per_matrix"].get<double>(), 100 * row["share_of_copy_rate"].get<double>(),
-                       best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-",
+                       row["dtype"].get<std::string>(), layout_of(row), row["n"].get<int>(), row["ns_per_matrix"].get<double>(),
+                       100 * row["share_of_copy_rate"].get<double>(), best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-",
                        best > 0 ? fmt::format("{:.1f}", best / row["ns_per_matrix"].get<double>()) : "-", row["error"].get<double>());
   }
   return out;
@@ -76,13 +80,22 @@ std::vector<plot::Chart> charts(Json const& rows) {
       found->x.push_back(row["n"]);
       found->y.push_back(100 * share);
     };
-    std::string const layout = row["layout"];
+    std::string const layout = layout_of(row);
     std::string const type = row["dtype"];
     double const share = row["share_of_copy_rate"];
     add(type + (layout == "column_major" ? "" : " " + layout), share, false);
     if (row.contains("times_faster_than_best_peer"))
       add(type + " best peer", share / row["times_faster_than_best_peer"].get<double>(), true);
   }
+  return out;
+}
+
+/// Every size, for every triangle where the routine is told one.
+std::vector<std::pair<Uplo, int>> triangles_and_sizes(Options const& options, std::string const& routine) {
+  std::vector<std::pair<Uplo, int>> out;
+  std::vector<std::string> const any{"lower"};
+  for (std::string const& uplo : Bench<double>::has_uplo(routine) ? options.uplos : any)
+    for (int const n : options.sizes) out.emplace_back(uplo == "lower" ? Uplo::lower : Uplo::upper, n);
   return out;
 }
 
@@ -110,8 +123,8 @@ int run(Options const& options) {
   for (std::string const& routine : options.routines)
     for (std::string const& dtype : options.dtypes)
       for (std::string const& layout : options.layouts)
-        for (int const n : options.sizes) {
-          auto const bench = [&]<typename T>(T) { return Bench<T>(queue, options, peers, meter, rate, routine, n, layout).row(); };
+        for (auto const& [uplo, n] : triangles_and_sizes(options, routine)) {
+          auto const bench = [&]<typename T>(T) { return Bench<T>(queue, options, peers, meter, rate, routine, n, layout, uplo).row(); };
           Json const row = dtype == "s"   ? bench(float())
                            : dtype == "d" ? bench(double())
                            : dtype == "c" ? bench(std::complex<float>())
@@ -144,6 +157,9 @@ int main(int count, char** arguments) {
   app.add_option("--layout", options.layouts, "of column_major, row_major, interleaved, pointers")
       ->delimiter(',')
       ->check(CLI::IsMember({"column_major", "row_major", "interleaved", "pointers"}));
+  app.add_option("--uplo", options.uplos, "of lower, upper: the triangle that symv and hemv read")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"lower", "upper"}));
   app.add_option("--count", options.count, "matrices; 0: a million, 16 million up to n = 4, at most 4 GB");
   app.add_option("--energy", options.energy_seconds, "seconds to run each for its energy; 0: not measured");
   app.add_option("--repeats", options.repeats, "of which the median counts")->check(CLI::PositiveNumber);

@@ -35,7 +35,7 @@ F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
 }
 
 // Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t and cublasDiagType_t.
-constexpr int lower = 0, no_transpose = 0, left = 0, non_unit = 0;
+constexpr int lower = 0, upper = 1, no_transpose = 0, left = 0, non_unit = 0;
 
 /// As NVML and nvidia-smi write it: "GPU-01234567-89ab-cdef-0123-456789abcdef".
 std::string uuid_of(Device const& device) {
@@ -100,6 +100,12 @@ void Peers::gemv_strided(Dtype dtype, int n, void const* one, void const* zero, 
                      long long, int)>(blas_, "cublas", "gemvStridedBatched", dtype)(
             blas_handle_, no_transpose, n, n, one, a, n, static_cast<long long>(n) * n, x, 1, n, zero, y, 1, n, count),
         "gemvStridedBatched");
+}
+void Peers::symv(Dtype dtype, bool hermitian, Uplo uplo, int n, void const* one, void const* zero, void const* a, void const* x, void* y) {
+  check(function<int(void*, int, int, void const*, void const*, int, void const*, int, void const*, void*, int)>(
+            blas_, "cublas", hermitian ? "hemv_v2" : "symv_v2", dtype)(blas_handle_, uplo == Uplo::lower ? lower : upper, n, one, a, n, x,
+                                                                       1, zero, y, 1),
+        hermitian ? "hemv" : "symv");
 }
 void Peers::gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count) {
   check(

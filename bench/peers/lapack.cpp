@@ -14,6 +14,7 @@
 #include "peers/peer.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
+#include "symv/case.hpp"
 #include "trsm/case.hpp"
 
 namespace myriad::bench {
@@ -99,6 +100,28 @@ std::function<void()> work(GerCase<T>& c, int threads) {
       else
         MYRIAD_LAPACK(T, cblas_sger, cblas_dger, cblas_cgeru, cblas_zgeru, CblasColMajor, a.m, a.n, &c.alpha, x.data, 1, y.data, step,
                       a.data, a.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(SymvCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.x.view(), i), y(c.y.view(), i);
+      lapack::symv<T>(p.uplo, a.n, c.alpha, a.data, a.ld, x.data, c.beta, y.data);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(HemvCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.x.view(), i), y(c.y.view(), i);
+      lapack::hemv<T>(p.uplo, a.n, c.alpha, a.data, a.ld, x.data, c.beta, y.data);
     });
   };
 }
@@ -394,6 +417,8 @@ class LapackPeer final : public Peer {
       if (routine == "gemm") return as.template operator()<GemmCase>();
       if (routine == "gemv") return as.template operator()<GemvCase>();
       if (routine == "ger") return as.template operator()<GerCase>();
+      if (routine == "symv") return as.template operator()<SymvCase>();
+      if (routine == "hemv") return as.template operator()<HemvCase>();
       if (routine == "trsm") return as.template operator()<TrsmCase>();
       if (routine == "getrf") return as.template operator()<GetrfCase>();
       if (routine == "getrs") return as.template operator()<GetrsCase>();

@@ -27,4 +27,28 @@ MYRIAD_API void gemv(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T>
 template <Element T>
 MYRIAD_API void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T> a);
 
+/// y = alpha A x + beta y with a symmetric A for every matrix of the batch.
+///
+/// A is n-by-n; `uplo` names the triangle of A as it is viewed that is read, diagonal included, and nothing is used of the other one, which
+/// may hold NaN. A complex A is symmetric, not Hermitian (see `hemv`). x and y are n-by-1. A or x with batch_stride 0 is one used by all.
+/// beta = 0 never reads y (NaN there is no harm); alpha = 0 never reads A and x, and leaves beta y. y overlaps neither A nor x.
+///
+/// On a GPU each element of the triangle is read once and used twice, and sums have a fixed order: the bits of y depend on n, uplo, the
+/// element type and, from n = 33 on, on whether neighbours in memory are those of a column or of a row, and on nothing else. Columns (or
+/// rows) that begin at multiples of 16 bytes are read 16 bytes at a time, others element by element. Errors: BadArgument, positions of BLAS
+/// symv (uplo 1, n 2, a 4, lda 5, x 6, incx 7, y 9, incy 10). Cost: 2 n^2 flops (complex: 8 n^2); reads n(n + 1)/2 + 2n (beta = 0: n(n +
+/// 1)/2 + n), writes n elements a matrix. On a GPU, matrices of more than 32 rows that are not as many as blocks fit on it, or too large
+/// for the shared memory of a block, take workspace from the queue's pool, which is written and read once: at most about n^2/64 elements a
+/// matrix in double complex, n^2/85 in double and single complex, n^2/128 in single, of very large ones half as much; of several matrices
+/// no more than 256 MB at a time. Source: Nath, Tomov, Dong, Dongarra, Optimizing symmetric dense matrix-vector multiplication on GPUs
+/// (2011); BLAS symv.
+template <Element T>
+MYRIAD_API void symv(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::type_identity_t<T> beta, Batch<T> y);
+
+/// The same with a Hermitian A, of whose diagonal imaginary parts are taken as zero. Of real types it is symv.
+///
+/// Shapes, errors, cost: as symv. Source: BLAS hemv.
+template <Element T>
+MYRIAD_API void hemv(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::type_identity_t<T> beta, Batch<T> y);
+
 }  // namespace myriad

@@ -220,6 +220,18 @@ MYRIAD_API myriad_status myriad_gemv(myriad_queue* queue, void const* alpha, myr
 MYRIAD_API myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myriad_batch const* x, myriad_batch const* y,
                                     myriad_batch const* a);
 
+/// y = alpha A x + beta y, A n-by-n symmetric (myriad_symv) or Hermitian (myriad_hemv; of real types the same), x and y n-by-1. alpha and
+/// beta point at one element of the batches' type.
+///
+/// `uplo` names the triangle of A as it is viewed that is read; the other one may hold anything, and of a Hermitian A imaginary parts of
+/// the diagonal are taken as zero. beta = 0 never reads y, alpha = 0 never reads A and x, and leaves beta y; y overlaps neither A nor x.
+/// Positions: uplo 1, n 2, alpha 3, a 4, lda 5, x 6, incx 7, beta 8, y 9, incy 10. Cost: 2 n^2 flops (complex: 8 n^2). Source: BLAS symv,
+/// hemv.
+MYRIAD_API myriad_status myriad_symv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
+                                     void const* beta, myriad_batch const* y);
+MYRIAD_API myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
+                                     void const* beta, myriad_batch const* y);
+
 /// Solves A X = alpha B (MYRIAD_LEFT) or X A = alpha B (MYRIAD_RIGHT) with a triangular A; X replaces B. alpha points at one element.
 ///
 /// B m-by-n; A m-by-m or n-by-n. `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not

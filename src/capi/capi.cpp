@@ -449,6 +449,24 @@ myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myriad_batch co
   });
 }
 
+myriad_status myriad_symv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
+                          void const* beta, myriad_batch const* y) {
+  return call(queue, "symv", {{a, {4, "a"}}, {x, {6, "x"}}, {y, {9, "y"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("symv", alpha, {3, "alpha"});
+    T const beta_value = scalar<T>("symv", beta, {8, "beta"});
+    myriad::symv<T>(q, uplo_of("symv", uplo, 1), alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
+  });
+}
+
+myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
+                          void const* beta, myriad_batch const* y) {
+  return call(queue, "hemv", {{a, {4, "a"}}, {x, {6, "x"}}, {y, {9, "y"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("hemv", alpha, {3, "alpha"});
+    T const beta_value = scalar<T>("hemv", beta, {8, "beta"});
+    myriad::hemv<T>(q, uplo_of("hemv", uplo, 1), alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
+  });
+}
+
 myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
                           myriad_batch const* a, myriad_batch const* b) {
   return call(queue, "trsm", {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {

@@ -6,6 +6,7 @@
 #include "lu/case.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
+#include "symv/case.hpp"
 #include "trsm/case.hpp"
 
 namespace myriad::cases {
@@ -20,6 +21,8 @@ constexpr std::array cases{
     Case{"gemm", "gemm", "oqabkr", nullptr, make<GemmCase>},
     Case{"gemv", "gemm", "oabr", nullptr, make<GemvCase>},
     Case{"ger", "gemm", "oar", nullptr, make<GerCase>},
+    Case{"symv", "symv", "uab", square, make<SymvCase>},
+    Case{"hemv", "symv", "uab", square, make<HemvCase>},
     Case{"trsm", "trsm", "ousdar", nullptr, make<TrsmCase>},
     Case{"getrf", "lu", "rx", nullptr, make<GetrfCase>},
     Case{"getrf_nopiv", "lu", "rx", nullptr, make<GetrfNopivCase>},

@@ -4,6 +4,7 @@
 #include <cblas.h>
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 
 // LAPACKE takes the complex types that it is given, before it is included.
@@ -12,6 +13,16 @@
 #include <lapacke.h>
 
 #include "myriad/types.hpp"
+
+// LAPACK has these, but neither LAPACKE nor CBLAS. The last argument is the length of `uplo`, as Fortran passes it.
+extern "C" {
+void csymv_(char const* uplo, lapack_int const* n, std::complex<float> const* alpha, std::complex<float> const* a, lapack_int const* lda,
+            std::complex<float> const* x, lapack_int const* incx, std::complex<float> const* beta, std::complex<float>* y,
+            lapack_int const* incy, std::size_t uplo_length);
+void zsymv_(char const* uplo, lapack_int const* n, std::complex<double> const* alpha, std::complex<double> const* a, lapack_int const* lda,
+            std::complex<double> const* x, lapack_int const* incx, std::complex<double> const* beta, std::complex<double>* y,
+            lapack_int const* incy, std::size_t uplo_length);
+}
 
 namespace myriad::lapack {
 
@@ -141,6 +152,32 @@ void gemm(Op op_a, Op op_b, Int m, Int n, Int k, T alpha, T const* a, Int lda, T
   else
     MYRIAD_LAPACK(T, cblas_sgemm, cblas_dgemm, cblas_cgemm, cblas_zgemm, CblasColMajor, cblas(op_a), cblas(op_b), m, n, k, alpha, a, lda, b,
                   ldb, beta, c, ldc);
+}
+
+/// y = alpha A x + beta y, A symmetric; x and y have increment 1.
+template <Element T>
+void symv(Uplo uplo, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T* y) {
+  Int const one = 1;
+  char const letter = static_cast<char>(uplo);
+  if constexpr (std::is_same_v<T, std::complex<float>>)
+    csymv_(&letter, &n, &alpha, a, &lda, x, &one, &beta, y, &one, 1);
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    zsymv_(&letter, &n, &alpha, a, &lda, x, &one, &beta, y, &one, 1);
+  else if constexpr (std::is_same_v<T, float>)
+    cblas_ssymv(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
+  else
+    cblas_dsymv(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
+}
+
+/// The same with a Hermitian A; of real types symv.
+template <Element T>
+void hemv(Uplo uplo, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T* y) {
+  if constexpr (std::is_same_v<T, std::complex<float>>)
+    cblas_chemv(CblasColMajor, cblas(uplo), n, &alpha, a, lda, x, 1, &beta, y, 1);
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    cblas_zhemv(CblasColMajor, cblas(uplo), n, &alpha, a, lda, x, 1, &beta, y, 1);
+  else
+    symv<T>(uplo, n, alpha, a, lda, x, beta, y);
 }
 
 }  // namespace myriad::lapack

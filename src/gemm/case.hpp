@@ -12,9 +12,10 @@ struct ProductOf {
   Dense<Wide<T>> a, b, before;
 };
 
-/// Elementwise abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0)), with C = `result` and C0 = `before`.
+/// Elementwise abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0)), with C = `result` and C0 = `before`; where
+/// terms are added to beta C0 one by one, with more `roundings_of_before` than 2.
 template <typename T>
-double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result) {
+double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result, std::int64_t roundings_of_before = 2) {
   using W = Wide<T>;
   bool const reads = product.alpha != T(0) && product.a.cols() > 0;  // otherwise A and B are not read
   auto const x = reads ? product.a : Dense<W>(result.rows(), 0);
@@ -29,8 +30,8 @@ double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result) 
     for (std::int64_t r = 0; r < result.rows(); ++r) {
       W const kept = product.beta != T(0) ? beta * product.before(r, q) : W(0);
       W const expected = alpha * xy(r, q) + kept;
-      auto const allowed =
-          RealPartOf<W>(gamma_bound<T>(k + 2)) * modulus(alpha) * bound(r, q) + RealPartOf<W>(gamma_bound<T>(2)) * modulus(kept);
+      auto const allowed = RealPartOf<W>(gamma_bound<T>(k + 2)) * modulus(alpha) * bound(r, q) +
+                           RealPartOf<W>(gamma_bound<T>(roundings_of_before)) * modulus(kept);
       worst = larger(worst, quotient(modulus(result(r, q) - expected), allowed));
     }
   return worst;

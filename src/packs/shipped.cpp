@@ -10,6 +10,7 @@
 #include "lu/lu_gpu.hpp"
 #include "qr/qr_gpu.hpp"
 #include "refine/refine_gpu.hpp"
+#include "symv/symv_gpu.hpp"
 #include "trsm/trsm_gpu.hpp"
 
 namespace myriad::gpu {
@@ -18,7 +19,7 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::array<Kernels, 6> rooms{gemm_kernels, trsm_kernels, lu_kernels, cholesky_kernels, qr_kernels, refine_kernels};
+constexpr std::array<Kernels, 7> rooms{gemm_kernels, symv_kernels, trsm_kernels, lu_kernels, cholesky_kernels, qr_kernels, refine_kernels};
 
 template <typename T>
 bool empty_or_contains(std::vector<T> const& list, auto const& value) {
@@ -29,6 +30,9 @@ bool empty_or_contains(std::vector<T> const& list, auto const& value) {
 
 bool KernelFilter::wants_routine(std::string_view routine) const { return empty_or_contains(routines, routine); }
 bool KernelFilter::wants_size(int n) const { return empty_or_contains(sizes, n); }
+bool KernelFilter::wants_size_above(int n) const {
+  return sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [n](int size) { return size > n; });
+}
 bool KernelFilter::wants_dtype(Dtype dtype) const { return empty_or_contains(dtypes, dtype); }
 
 std::vector<KernelSource> shipped_kernels(KernelFilter const& filter) {

@@ -17,6 +17,7 @@ struct KernelFilter {
 
   [[nodiscard]] bool wants_routine(std::string_view routine) const;
   [[nodiscard]] bool wants_size(int n) const;
+  [[nodiscard]] bool wants_size_above(int n) const;  ///< any that is larger
   [[nodiscard]] bool wants_dtype(Dtype dtype) const;
 };
 

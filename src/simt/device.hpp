@@ -90,6 +90,52 @@ __device__ __forceinline__ Chunk load_chunk(void const* from) {
   uint4 const x = *static_cast<uint4 const*>(from);
   return {{x.x, x.y, x.z, x.w}};
 }
+/// The same from global memory that nobody writes while the kernel runs, where no other thread wants what is near: it takes no room in the
+/// first cache. Loads are started in the order in which they are written.
+__device__ __forceinline__ Chunk load_chunk_once(void const* from) {
+  Chunk x;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.words[0]), "=r"(x.words[1]), "=r"(x.words[2]), "=r"(x.words[3])
+               : "l"(__cvta_generic_to_global(from)));
+  return x;
+}
+/// 4, 8 or 16 bytes, aligned to their size, from global memory that nobody writes while the kernel runs. See store_global.
+template <typename T>
+__device__ __forceinline__ T load_global(T const* from) {
+  unsigned words[sizeof(T) / 4];
+  auto const address = __cvta_generic_to_global(from);
+  if constexpr (sizeof(T) == 4)
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(words[0]) : "l"(address));
+  else if constexpr (sizeof(T) == 8)
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(address));
+  else
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "l"(address));
+  T x;
+  memcpy(&x, words, sizeof(T));
+  return x;
+}
+/// The same where it is `wanted`, else zero and nothing is read; a predicate and not a branch, so that several loads are under way.
+template <typename T>
+__device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
+  unsigned words[sizeof(T) / 4]{};
+  auto const address = __cvta_generic_to_global(from);
+  int const condition = wanted;
+  if constexpr (sizeof(T) == 4)
+    asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1];}" : "+r"(words[0]) : "l"(address), "r"(condition));
+  else if constexpr (sizeof(T) == 8)
+    asm volatile("{.reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2];}"
+                 : "+r"(words[0]), "+r"(words[1])
+                 : "l"(address), "r"(condition));
+  else
+    asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];}"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(address), "r"(condition));
+  T x;
+  memcpy(&x, words, sizeof(T));
+  return x;
+}
 __device__ __forceinline__ void store_chunk(void* to, Chunk x) {
   *static_cast<uint4*>(to) = make_uint4(x.words[0], x.words[1], x.words[2], x.words[3]);
 }

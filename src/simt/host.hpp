@@ -116,6 +116,15 @@ struct alignas(16) Chunk {
   unsigned words[4];
 };
 inline Chunk load_chunk(void const* from) { return *static_cast<Chunk const*>(std::assume_aligned<16>(from)); }
+inline Chunk load_chunk_once(void const* from) { return load_chunk(from); }
+template <typename T>
+T load_global(T const* from) {
+  return *std::assume_aligned<sizeof(T)>(from);
+}
+template <typename T>
+T load_global_if(bool wanted, T const* from) {
+  return wanted ? load_global(from) : T{};
+}
 inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_aligned<16>(to)) = x; }
 inline void store_half_chunk(void* to, void const* from) { std::memcpy(std::assume_aligned<8>(to), from, 8); }
 template <typename T>

@@ -119,6 +119,10 @@ template <typename R>
 SIMT_INLINE Complex<R> shuffle(Complex<R> value, int source) {
   return {shuffle(value.re, source), shuffle(value.im, source)};
 }
+template <typename R>
+SIMT_INLINE Complex<R> shuffle_xor(Complex<R> value, int mask) {
+  return {shuffle_xor(value.re, mask), shuffle_xor(value.im, mask)};
+}
 
 SIMT_INLINE float magnitude(float x) { return fabsf(x); }
 SIMT_INLINE double magnitude(double x) { return fabs(x); }

@@ -128,6 +128,19 @@ TYPED_TEST(EveryRoutine, Ger) {
   EXPECT_TRUE(same_bits(a1.data, a2.data));
 }
 
+TYPED_TEST(EveryRoutine, SymvAndHemv) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, n, 1), x = random_matrices<T>(n, 1, 2), y1 = random_matrices<T>(n, 1, 3), y2 = y1;
+  T const alpha = T(2), beta = T(-3);
+  auto const ac = a.c(), xc = x.c(), yc = y2.c();
+  myriad::symv<T>(this->cpp_queue, myriad::Uplo::lower, alpha, a.cpp(), x.cpp(), beta, y1.cpp());
+  this->good(myriad_symv(this->c_queue.get(), MYRIAD_LOWER, &alpha, &ac, &xc, &beta, &yc));
+  EXPECT_TRUE(same_bits(y1.data, y2.data));
+  myriad::hemv<T>(this->cpp_queue, myriad::Uplo::upper, alpha, a.cpp(), x.cpp(), beta, y1.cpp());
+  this->good(myriad_hemv(this->c_queue.get(), MYRIAD_UPPER, &alpha, &ac, &xc, &beta, &yc));
+  EXPECT_TRUE(same_bits(y1.data, y2.data));
+}
+
 TYPED_TEST(EveryRoutine, Trsm) {
   using T = TypeParam;
   auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1;
@@ -379,6 +392,13 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"ger", 4, "one column", [&](auto* q) { return myriad_ger(q, &one, &bc, &bc, &ac); }},
       {"ger", 6, "f32", [&](auto* q) { return myriad_ger(q, &one, &bc, &sc, &ac); }},
       {"ger", 8, "null", [&](auto* q) { return myriad_ger(q, &one, &bc, &bc, nullptr); }},
+      {"symv", 1, "uplo", [&](auto* q) { return myriad_symv(q, bad_uplo, &one, &ac, &bc, &one, &bc); }},
+      {"symv", 3, "alpha", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, nullptr, &ac, &bc, &one, &bc); }},
+      {"symv", 4, "null", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, nullptr, &bc, &one, &bc); }},
+      {"symv", 6, "f32", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, &ac, &sc, &one, &bc); }},
+      {"symv", 8, "beta", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, &ac, &bc, nullptr, &bc); }},
+      {"hemv", 6, "one column", [&](auto* q) { return myriad_hemv(q, MYRIAD_LOWER, &one, &ac, &bc, &one, &bc); }},
+      {"hemv", 9, "f32", [&](auto* q) { return myriad_hemv(q, MYRIAD_LOWER, &one, &ac, &bc, &one, &sc); }},
       {"trsm", 1, "side", [&](auto* q) { return myriad_trsm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 2, "uplo", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, bad_uplo, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 4, "diag",

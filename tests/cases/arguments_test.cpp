@@ -145,6 +145,34 @@ TEST_F(Arguments, Gemv) {
   bad("gemv", 10, "y", call(a, s, uneven));
 }
 
+TEST_F(Arguments, SymvAndHemv) {
+  auto const check = [&](std::string const& name, auto routine) {
+    auto const call = [&](In<double> p, In<double> q, Batch<double> z) {
+      return [=, this] { routine(queue, Uplo::lower, 1.0, p, q, 0.0, z); };
+    };
+    bad(name, 1, "uplo", [&] { routine(queue, static_cast<Uplo>('X'), 1.0, a, r, 0.0, s); });
+    bad(name, 2, "n", call(negative_rows(a), r, s));
+    bad(name, 2, "n", call(narrower(a), r, s));
+    bad(name, 4, "a", call(null(a), r, s));
+    bad(name, 5, "lda", call(short_ld(a), r, s));
+    bad(name, 6, "x", call(a, null(r), s));
+    bad(name, 6, "x", call(a, b, s));
+    bad(name, 7, "incx", call(a, backwards(r), s));
+    bad(name, 9, "y", call(a, r, null(s)));
+    bad(name, 9, "y", call(a, r, c));
+    bad(name, 9, "y", call(a, r, overlapping(s)));
+    bad(name, 10, "incy", call(a, r, backwards(s)));
+    bad(name, 4, "a", call(fewer(a), r, s));
+    bad(name, 6, "x", call(a, fewer(r), s));
+    bad(name, 2, "n", call(block(a, 0, 0, n - 1, n - 1), r, s));
+    bad(name, 2, "n", call(a, rows(r, 0, n - 1), s));
+    bad(name, 9, "y", call(a, r, r));
+    bad(name, 9, "y", call(a, r, columns(a, 1, 1)));
+  };
+  check("symv", [](auto&&... arguments) { symv<double>(arguments...); });
+  check("hemv", [](auto&&... arguments) { hemv<double>(arguments...); });
+}
+
 TEST_F(Arguments, Ger) {
   auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { ger(queue, 1.0, p, q, z); }; };
   bad("ger", 1, "m", call(r, s, negative_rows(a)));
@@ -432,6 +460,7 @@ TEST_F(Arguments, NothingToDoIsNoError) {
   EXPECT_NO_THROW(gemm(queue, 1.0, no_matrix, no_matrix, 0.0, no_matrix));
   Batch<double> const no_vector{.rows = n, .cols = 1, .col_stride = n, .count = 0};
   EXPECT_NO_THROW(gemv(queue, 1.0, no_matrix, no_vector, 0.0, no_vector));
+  EXPECT_NO_THROW(symv(queue, Uplo::upper, 1.0, no_matrix, no_vector, 0.0, no_vector));
   EXPECT_NO_THROW(ger(queue, 1.0, no_vector, no_vector, no_matrix));
   EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_matrix, nullptr));
   EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_rows, info.data()));

@@ -156,6 +156,8 @@ TEST(Registry, EveryRoutineIsThere) {
   for (char const* const routine : {"gemm",
                                     "gemv",
                                     "ger",
+                                    "symv",
+                                    "hemv",
                                     "trsm",
                                     "getrf",
                                     "getrf_nopiv",
@@ -180,7 +182,7 @@ TEST(Registry, EveryRoutineIsThere) {
                                     "gerfs",
                                     "backward_error"})
     EXPECT_NE(find_case(routine), nullptr) << routine;
-  EXPECT_EQ(all_cases().size(), 26U);
+  EXPECT_EQ(all_cases().size(), 28U);
   EXPECT_EQ(find_case("nothing"), nullptr);
 }
 

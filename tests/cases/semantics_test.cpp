@@ -9,6 +9,7 @@
 #include "myriad/myriad.hpp"
 #include "peers/peer.hpp"
 #include "qr/case.hpp"
+#include "symv/case.hpp"
 
 namespace myriad::cases {
 namespace {
@@ -242,6 +243,37 @@ TEST(Ger, OneOfEachVectorForAll) {
   auto const added = run.x.now_wide(0) * transpose(run.y.now_wide(0));
   for (std::int64_t b = 0; b < p.count; ++b)
     EXPECT_LT(static_cast<double>(norm1(run.a.now_wide(b) - run.a.before_wide(b) - added)), 1e-14) << "matrix " << b;
+}
+
+TEST(Symv, OneMatrixAndOneVectorForAll) {
+  for (std::int64_t const n : {7, 40}) {
+    Problem p = problem(Dtype::f64, n, n, 1, 11);
+    p.uplo = Uplo::upper;
+    SymvCase<double> run(p);
+    auto a = run.a.view(), x = run.x.view();
+    a.batch_stride = x.batch_stride = 0;
+    symv(queue(), p.uplo, 1.0, a, x, 0.0, run.y.view());
+    auto const expected = hermitian(p.uplo, run.a.now_wide(0)) * run.x.now_wide(0);
+    for (std::int64_t b = 0; b < p.count; ++b) EXPECT_LT(static_cast<double>(norm1(run.y.now_wide(b) - expected)), 1e-13) << "matrix " << b;
+  }
+}
+
+// What is not stored counts nothing: where x has an infinity, all rows have one or NaN, and no element of the other triangle makes NaN of
+// it.
+TEST(Symv, InfinityInXIsAsInTheWholeProduct) {
+  for (std::int64_t const n : {3, 70})
+    for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+      Problem p = problem(Dtype::f64, n, n, 1, 1);
+      p.uplo = uplo;
+      SymvCase<double> run(p);
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          if (i == j || (i > j) == (uplo == Uplo::lower)) run.a.set(0, i, j, 1.0);
+      run.x.set(0, n / 2, 0, std::numeric_limits<double>::infinity());
+      run.run(queue());
+      queue().wait();
+      for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(run.y.get(0, i, 0), std::numeric_limits<double>::infinity()) << i;
+    }
 }
 
 TEST(Info, MayBeNull) {

@@ -77,7 +77,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// What has to run on a GPU: all but gerfs, of matrices of up to 32 rows and columns, and what is named here of any.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
-    constexpr std::array<std::string_view, 5> of_any_size{"gemm", "gemv", "ger", "trsm", "laqge"};
+    constexpr std::array<std::string_view, 7> of_any_size{"gemm", "gemv", "ger", "symv", "hemv", "trsm", "laqge"};
     Shape const bounds = p.bounds();
     if (routine().routine == "gerfs") return false;
     return std::find(of_any_size.begin(), of_any_size.end(), routine().routine) != of_any_size.end() || (bounds.m <= 32 && bounds.n <= 32);

@@ -341,6 +341,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { gemm<double>(q, 1, a, b, 0, c); });
   has_kernel([&] { gemv<double>(q, 1, a, x, 0, y); });
   has_kernel([&] { ger<double>(q, 1, x, y, a); });
+  has_kernel([&] { symv<double>(q, Uplo::lower, 1, a, x, 0, y); });
+  has_kernel([&] { hemv<double>(q, Uplo::upper, 1, a, x, 0, y); });
   has_kernel([&] { trsm<double>(q, Side::left, Uplo::lower, Diag::unit, 1, a, b); });
   has_kernel([&] { getrf<double>(q, a, pivots, info); });
   has_kernel([&] { getrf_nopiv<double>(q, a, info); });

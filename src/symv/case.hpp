@@ -1,0 +1,76 @@
+#pragma once
+#include "case/case.hpp"
+#include "gemm/case.hpp"
+#include "myriad/blas2.hpp"
+#include "symv/symmetry.cuh"
+
+namespace myriad::cases {
+
+/// y = alpha A x + beta y, A symmetric or Hermitian. The other triangle is NaN, and imaginary parts of a Hermitian diagonal are garbage.
+template <typename T, Symmetry symmetry>
+struct SymmetricProductCase : CaseRun {
+  T alpha, beta;
+  Array<T> a, x, y;
+
+  explicit SymmetricProductCase(Problem const& p)
+      : CaseRun(p),
+        alpha(scalar<T>(p.alpha)),
+        beta(scalar<T>(p.beta)),
+        a(p, size_n, size_n),
+        x(p, size_n, size_one),
+        y(p, size_n, size_one) {
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      a.assign(i, triangular(p, i, 1, a.rows(i)));
+      if constexpr (is_complex<T> && symmetry == Symmetry::hermitian)
+        for (std::int64_t k = 0; k < a.rows(i); ++k) a.set(i, k, k, T(a.get(i, k, k).real(), 7));
+      x.assign(i, general(p, Input::random, i, 2, x.rows(i), 1));
+      if (beta != T(0)) y.assign(i, general(p, Input::random, i, 3, y.rows(i), 1));  // else it stays NaN and must not be read
+    }
+    hold({&y}, beta != T(0) ? Role::in_place : Role::output);
+    hold({&a, &x}, Role::input);
+  }
+  double bytes() const override {
+    double elements = 0;  // of the triangles
+    for (std::int64_t i = 0; i < problem().count; ++i)
+      elements += 0.5 * static_cast<double>(a.rows(i)) * static_cast<double>(a.rows(i) + 1);
+    return elements * sizeof(T) + x.bytes() + (beta != T(0) ? 2 : 1) * y.bytes();
+  }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    auto const& p = problem();
+    auto const result = y.now_wide(i);
+    if (result.rows() == 0) return;
+    if (alpha != T(0) && !finite_kind(p.input_of(i))) {
+      found.require(!all_finite(result), "NaN or infinity in A left no trace");
+      return;
+    }
+    auto const stored = a.before_wide(i);
+    auto whole = hermitian(p.uplo, stored);
+    for (std::int64_t c = 0; c < whole.cols() && symmetry == Symmetry::symmetric; ++c)
+      for (std::int64_t r = 0; r < whole.rows(); ++r)
+        whole(r, c) = r == c || (r > c) == (p.uplo == Uplo::lower) ? stored(r, c) : stored(c, r);
+    // BLAS adds terms to beta y one by one.
+    found.at_most("abs(y - yref) / (gamma(n + 2) (abs(alpha) abs(A) abs(x) + abs(beta y0)))",
+                  product_error<T>({alpha, beta, whole, x.before_wide(i), y.before_wide(i)}, result, whole.cols() + 2), 1);
+  }
+  double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.n); }
+};
+
+template <typename T>
+struct SymvCase final : SymmetricProductCase<T, Symmetry::symmetric> {
+  using SymmetricProductCase<T, Symmetry::symmetric>::SymmetricProductCase;
+  void run(Queue& queue) override {
+    symv(queue, this->problem().uplo, this->alpha, this->a.view(), this->x.view(), this->beta, this->y.view());
+  }
+};
+
+template <typename T>
+struct HemvCase final : SymmetricProductCase<T, Symmetry::hermitian> {
+  using SymmetricProductCase<T, Symmetry::hermitian>::SymmetricProductCase;
+  void run(Queue& queue) override {
+    hemv(queue, this->problem().uplo, this->alpha, this->a.view(), this->x.view(), this->beta, this->y.view());
+  }
+};
+
+}  // namespace myriad::cases

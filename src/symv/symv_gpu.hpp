@@ -1,0 +1,15 @@
+#pragma once
+/// The GPU path of symv and hemv.
+
+#include "packs/shipped.hpp"
+#include "symv/symv.hpp"
+
+namespace myriad::gpu {
+
+template <typename T>
+void symv(Queue& queue, SymvTask<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> symv_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu

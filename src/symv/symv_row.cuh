@@ -1,0 +1,24 @@
+#pragma once
+/// Row by row: what kernels of symv do with small matrices.
+
+#include "simt/types.hpp"
+#include "symv/symmetry.cuh"
+
+namespace myriad::simt {
+
+/// Row i of A x, summed in the order of columns, for A of which a triangle is given: element(i, j) of it and x(j).
+template <Symmetry symmetry, typename T, typename Element, typename X>
+SIMT_INLINE T symv_row(int n, int i, bool lower, Element element, X x) {
+  constexpr bool hermitian = symmetry == Symmetry::hermitian;
+  T sum = from_real<T>(0);
+  SIMT_UNROLL_BY(4)
+  for (int j = 0; j < n; ++j) {
+    bool const stored = lower ? i >= j : i <= j;
+    T value = element(stored ? i : j, stored ? j : i);
+    if (hermitian && i == j) value = from_real<T>(real_part(value));
+    sum = multiply_add(conjugate_if(hermitian && !stored, value), x(j), sum);
+  }
+  return sum;
+}
+
+}  // namespace myriad::simt

@@ -1,0 +1,408 @@
+/// The kernels of symv and hemv on the host twin: what they read, that they are right, and that the bits are the same however work is
+/// shared out and wherever a matrix lies.
+
+#include "symv/symv.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "runtime/views.hpp"
+#include "simt/host.hpp"
+#include "stored.hpp"
+#include "symv/symv_panels.cuh"
+#include "symv/symv_plan.hpp"
+#include "symv/symv_tiny.cuh"
+
+namespace myriad {
+namespace {
+
+template <typename T>
+T not_a_number() {
+  if constexpr (is_complex<T>)
+    return T(std::numeric_limits<Real<T>>::quiet_NaN(), std::numeric_limits<Real<T>>::quiet_NaN());
+  else
+    return std::numeric_limits<T>::quiet_NaN();
+}
+template <typename T>
+T conj_if(bool conjugate, T x) {
+  if constexpr (is_complex<T>)
+    return conjugate ? std::conj(x) : x;
+  else
+    return x;
+}
+
+template <typename T>
+bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
+  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0);
+}
+
+/// Matrices with their triangle, NaN in the other one, vectors, and what the product is.
+template <typename T>
+struct Problem {
+  SymvTask<T> task;
+  std::vector<T> a, x, y, y0;
+  std::vector<std::int64_t> sizes;
+
+  /// Columns begin `ld` elements after each other, from element `offset` of the memory; `step` is the distance of neighbours in a column
+  /// and in the vectors.
+  Problem(Symmetry symmetry, Uplo uplo, int n, int count, T alpha, T beta, int ld, int offset, int step = 1, bool ragged = false) {
+    a.assign(static_cast<std::size_t>(offset + count * n * ld * step + 1), not_a_number<T>());
+    x.assign(static_cast<std::size_t>(count * n * step), T(1));
+    fill(x, 2);
+    y.assign(x.size(), not_a_number<T>());
+    if (beta != T(0)) fill(y, 3);
+    y0 = y;
+    std::vector<T> elements(static_cast<std::size_t>(count * n * n));
+    fill(elements, 1);
+    task = {
+        .symmetry = symmetry,
+        .uplo = uplo,
+        .alpha = alpha,
+        .a = {.data = a.data() + offset,
+              .rows = n,
+              .cols = n,
+              .row_stride = step,
+              .col_stride = ld * step,
+              .batch_stride = n * ld * step,
+              .count = count},
+        .x = {.data = x.data(), .rows = n, .cols = 1, .row_stride = step, .col_stride = n * step, .batch_stride = n * step, .count = count},
+        .beta = beta,
+        .y = {
+            .data = y.data(), .rows = n, .cols = 1, .row_stride = step, .col_stride = n * step, .batch_stride = n * step, .count = count}};
+    if (ragged) {
+      for (int b = 0; b < count; ++b) sizes.push_back(std::max(n - b * (n / 3), 0));
+      task.a.row_sizes = task.a.col_sizes = task.x.row_sizes = task.y.row_sizes = sizes.data();
+    }
+    for (int b = 0; b < count; ++b)
+      for (std::int64_t j = 0; j < task.a.cols_of(b); ++j)
+        for (std::int64_t i = 0; i < task.a.rows_of(b); ++i)
+          if (uplo == Uplo::lower ? i >= j : i <= j)
+            a[static_cast<std::size_t>(task.a.at(b, i, j) - a.data())] = elements[static_cast<std::size_t>((b * n + i) * n + j)];
+  }
+  Problem(Problem const&) = delete;
+
+  [[nodiscard]] std::complex<double> element(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    bool const stored = task.uplo == Uplo::lower ? i >= j : i <= j;
+    std::complex<double> const value = stored ? *task.a.at(b, i, j) : *task.a.at(b, j, i);
+    if (task.symmetry == Symmetry::symmetric) return value;
+    return i == j ? value.real() : stored ? value : std::conj(value);
+  }
+  /// The bytes of y of every matrix.
+  [[nodiscard]] std::vector<std::vector<T>> result() const {
+    std::vector<std::vector<T>> out;
+    for (std::int64_t b = 0; b < task.y.count; ++b) {
+      out.emplace_back();
+      for (std::int64_t i = 0; i < task.y.rows_of(b); ++i) out.back().push_back(*task.y.at(b, i, 0));
+    }
+    return out;
+  }
+  void check() const {
+    double const u = std::numeric_limits<Real<T>>::epsilon();
+    for (std::int64_t b = 0; b < task.y.count; ++b)
+      for (std::int64_t i = 0; i < task.a.rows; ++i) {
+        auto const at = static_cast<std::size_t>(task.y.at(b, i, 0) - y.data());
+        if (i >= task.y.rows_of(b)) {
+          ASSERT_EQ(std::memcmp(&y[at], &y0[at], sizeof(T)), 0) << "matrix " << b << ": row " << i << " is not its own";
+          continue;
+        }
+        std::complex<double> sum = 0;
+        double bound = 0;
+        for (std::int64_t j = 0; j < task.a.cols_of(b) && task.alpha != T(0); ++j) {
+          auto const term = conj_if(task.a.conjugated, element(b, i, j)) * std::complex<double>(*task.x.at(b, j, 0));
+          sum += std::complex<double>(task.alpha) * term;
+          bound += std::abs(task.alpha) * std::abs(term);
+        }
+        if (task.beta != T(0)) {
+          auto const kept = std::complex<double>(task.beta) * std::complex<double>(y0[at]);
+          sum += kept;
+          bound += std::abs(kept);
+        }
+        ASSERT_LE(std::abs(std::complex<double>(y[at]) - sum), 8 * u * static_cast<double>(task.a.rows + 2) * bound)
+            << "matrix " << b << " of " << task.a.rows << " rows, row " << i;
+      }
+  }
+};
+
+/// As the library does it, with so many blocks to a matrix (0: one that has it whole).
+template <typename T, SymvPanels shared_out>
+void run_panels(SymvTask<T> const& task, int blocks) {
+  using D = gpu::DeviceElement<T>;
+  constexpr SymvPanels in_one = [] {
+    SymvPanels c = shared_out;
+    c.share = SymvShare::matrix;
+    return c;
+  }();
+  int const n = static_cast<int>(task.a.rows);
+  SymvTiles const tiles = symv_tiles(sizeof(T), shared_out, n, task.uplo == Uplo::lower);
+  std::vector<D> sums(static_cast<std::size_t>(tiles.elements() * task.y.count), std::bit_cast<D>(not_a_number<T>()));
+  SymvPanelsArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
+                                    .beta = std::bit_cast<D>(task.beta),
+                                    .a = gpu::matrices_of(task.a),
+                                    .x = gpu::matrices_of(task.x),
+                                    .y = gpu::matrices_of(task.y),
+                                    .lower = task.uplo == Uplo::lower,
+                                    .sums = sums.data(),
+                                    .apart = tiles.elements(),
+                                    .blocks = blocks};
+  if (blocks == 0) {
+    ASSERT_TRUE(symv_fits_a_block(sizeof(T), tiles, n));
+    simt::run(2, in_one.threads(), SymvPanelsMemory(sizeof(T), in_one, n).bytes, symv_panels<D, in_one>, args);
+    return;
+  }
+  if (task.alpha != T(0))
+    simt::run(task.y.count * blocks, shared_out.threads(), SymvPanelsMemory(sizeof(T), shared_out, n).bytes, symv_panels<D, shared_out>,
+              args);
+  constexpr SymvSums c = symv_sums_plan(sizeof(T), shared_out);
+  simt::run(3, c.threads(), c.shared_bytes(sizeof(T)), symv_sums<D, c>, args);
+}
+
+/// Right, and the same bits for any number of blocks and any alignment.
+template <typename T, Symmetry symmetry>
+void check_panels(int n, int count = 1, bool ragged = false) {
+  T const alpha = T(-0.75), beta = T(0.5);
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+    SCOPED_TRACE(testing::Message() << n << " rows, " << (uplo == Uplo::lower ? "lower" : "upper") << ", " << sizeof(T) << " bytes");
+    int const aligned = (n + 3) / 4 * 4;
+    std::vector<std::vector<std::vector<T>>> results;
+    auto const run = [&]<SymvColumns layout>(int ld, int offset, int step, int blocks) {
+      Problem<T> p(symmetry, uplo, n, count, alpha, T(0), ld, offset, step, ragged);
+      run_panels<T, symv_panels_plan(sizeof(T), symmetry, SymvShare::tiles, layout)>(p.task, blocks);
+      p.check();
+      if (step == 1) results.push_back(p.result());
+    };
+    run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 1);
+    run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 3);
+    run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 0);
+    run.template operator()<SymvColumns::contiguous>(aligned, 1, 1, 2);
+    run.template operator()<SymvColumns::contiguous>(n | 1, 0, 1, 0);
+    run.template operator()<SymvColumns::strided>(aligned, 0, 1, 5);
+    for (std::size_t k = 1; k < results.size(); ++k)
+      for (std::size_t b = 0; b < results[0].size(); ++b)
+        ASSERT_TRUE(same_bits(results[k][b], results[0][b])) << "way " << k << ", matrix " << b;
+    run.template operator()<SymvColumns::strided>(n, 0, 2, 4);
+
+    for (T const b : {T(0), beta})  // alpha = 0 reads neither A nor x
+      for (int const blocks : {1, 2}) {
+        Problem<T> p(symmetry, uplo, n, count, blocks == 1 ? T(0) : alpha, b, n, 0, 1, ragged);
+        if (blocks == 1) p.task.a.data = p.task.x.data = nullptr;
+        run_panels<T, symv_panels_plan(sizeof(T), symmetry, SymvShare::tiles, SymvColumns::contiguous)>(p.task, blocks);
+        p.check();
+      }
+    if constexpr (is_complex<T>) {
+      Problem<T> p(symmetry, uplo, n, count, alpha, beta, n, 0, 1, ragged);
+      p.task.a = conjugated(p.task.a);
+      run_panels<T, symv_panels_plan(sizeof(T), symmetry, SymvShare::tiles, SymvColumns::contiguous)>(p.task, 3);
+      p.check();
+    }
+  }
+}
+
+TEST(SymvPanels, AroundTheEdgesOfTilesSingle) {
+  for (int const n : {33, 128, 129, 300}) check_panels<float, Symmetry::symmetric>(n);
+}
+TEST(SymvPanels, AroundTheEdgesOfTilesDouble) {
+  for (int const n : {64, 127, 129, 200}) check_panels<double, Symmetry::symmetric>(n);
+}
+TEST(SymvPanels, AroundTheEdgesOfTilesComplex) {
+  check_panels<std::complex<float>, Symmetry::symmetric>(65);
+  for (int const n : {40, 128, 150}) check_panels<std::complex<float>, Symmetry::hermitian>(n);
+}
+TEST(SymvPanels, AroundTheEdgesOfTilesDoubleComplex) {
+  check_panels<std::complex<double>, Symmetry::symmetric>(130);
+  for (int const n : {63, 64, 129}) check_panels<std::complex<double>, Symmetry::hermitian>(n);
+}
+
+TEST(SymvPanels, SeveralMatrices) {
+  check_panels<double, Symmetry::symmetric>(130, 3);
+  check_panels<std::complex<double>, Symmetry::hermitian>(70, 3);
+}
+
+TEST(SymvPanels, Ragged) {
+  check_panels<float, Symmetry::symmetric>(150, 4, true);
+  check_panels<double, Symmetry::symmetric>(90, 4, true);
+  check_panels<std::complex<float>, Symmetry::hermitian>(99, 4, true);
+}
+
+// A ragged batch has workspace for its largest matrix, although smaller ones may have more pieces.
+TEST(SymvTiles, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
+  for (bool const lower : {true, false}) {
+    simt::Index most = 0;
+    for (int n = 1; n <= 20000; ++n) {
+      SymvTiles const tiles(n, 64, 128, 1 << 13, lower);
+      most = std::max(most, tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + 128);
+      ASSERT_LE(most, tiles.elements()) << n;
+    }
+  }
+}
+
+// As in very large matrices there are pieces of several tiles, which end within panels and go on in the next one, and sums of more terms
+// than a warp adds up at a time: here with small tiles.
+TEST(SymvPanels, PiecesOfSeveralTiles) {
+  using T = std::complex<double>;
+  constexpr SymvPanels c{.warps = 4,
+                         .columns = 8,
+                         .down = 1,
+                         .most_pieces = 150,
+                         .blocks_per_sm = 1,
+                         .share = SymvShare::tiles,
+                         .layout = SymvColumns::contiguous,
+                         .symmetry = Symmetry::hermitian};
+  constexpr int n = 1090;
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+    SymvTiles const tiles = symv_tiles(sizeof(T), c, n, uplo == Uplo::lower);
+    ASSERT_EQ(tiles.tiles_of_piece, 5);
+    ASSERT_GT(tiles.panels, SymvSums::in_order);
+    std::vector<std::vector<T>> results;
+    for (int const blocks : {1, 7}) {
+      Problem<T> p(Symmetry::hermitian, uplo, n, 1, T(1), T(0), n, 0);
+      run_panels<T, c>(p.task, blocks);
+      p.check();
+      results.push_back(p.result().front());
+    }
+    EXPECT_TRUE(same_bits(results[0], results[1]));
+  }
+}
+
+TEST(SymvTiles, EveryTileAndEverySumHasItsPlace) {
+  constexpr int most_pieces = 1 << 13;
+  for (int const rows : {64, 128})
+    for (bool const lower : {true, false})
+      for (int const n : {1, 33, 64, 65, 128, 129, 1000, 4096, 32768, 33001}) {
+        SymvTiles const tiles(n, rows, 128, most_pieces, lower);
+        int tile = 0, slot = -1;
+        for (int panel = 0; panel < tiles.panels; ++panel) {
+          ASSERT_EQ(tiles.before(panel), tile) << n;
+          ASSERT_EQ(tiles.panel_of(tile), panel);
+          // All rows of the panel's triangle, and none beyond the matrix.
+          int const first = tiles.first_row(panel) * rows, end = first + tiles.tiles_of(panel) * rows;
+          int const last_column = std::min((panel + 1) * 128, n);
+          ASSERT_LE(first, lower ? panel * 128 : 0);
+          ASSERT_GE(end, lower ? n : last_column);
+          ASSERT_LT(end - rows, n);
+          tile += tiles.tiles_of(panel);
+          ASSERT_EQ(tiles.panel_of(tile - 1), panel);
+          int const first_piece = tiles.before(panel) / tiles.tiles_of_piece, last_piece = (tile - 1) / tiles.tiles_of_piece;
+          ASSERT_GT(first_piece + panel, slot);
+          slot = last_piece + panel;
+        }
+        ASSERT_EQ(tile, tiles.count);
+        ASSERT_LE(tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + 128, tiles.elements());
+        ASSERT_LE(tiles.pieces, most_pieces);
+      }
+}
+
+TEST(SymvPlan, SharesOutAsMuchAsThereIs) {
+  constexpr SymvPanels c = symv_panels_plan(8, Symmetry::symmetric, SymvShare::tiles, SymvColumns::contiguous);
+  auto const tiles = [&](int n) { return symv_tiles(8, c, n, true); };
+  EXPECT_EQ(symv_share(8, tiles(512), 512, 1, 264), SymvShare::tiles);
+  EXPECT_EQ(symv_share(8, tiles(512), 512, 10000, 264), SymvShare::matrix);
+  EXPECT_EQ(symv_share(8, tiles(4096), 4096, 10000, 264), SymvShare::tiles);
+  EXPECT_EQ(symv_share(8, tiles(64), 64, 1, 264), SymvShare::matrix);
+  EXPECT_EQ(symv_blocks(tiles(32768), 1, 264), 264);
+  EXPECT_EQ(symv_blocks(tiles(128), 1, 264), 2);
+  EXPECT_EQ(tiles(4096).tiles_of_piece, 1);
+  EXPECT_EQ(tiles(32768).tiles_of_piece, 9);
+  EXPECT_EQ(symv_matrices_at_a_time(8, tiles(100000)), 1);
+  EXPECT_GT(symv_matrices_at_a_time(8, tiles(1000)), 1000);
+  for (int const bytes : {4, 8, 16})
+    for (SymvShare const share : {SymvShare::tiles, SymvShare::matrix})
+      EXPECT_LE(SymvPanelsMemory(bytes, symv_panels_plan(bytes, Symmetry::symmetric, share, SymvColumns::contiguous), 32 * 1024 / 2 / bytes)
+                    .bytes,
+                57 * 1024);  // two blocks, where there are 116 KiB
+}
+
+template <typename T, Symmetry symmetry, int n, Layout layout>
+void check_tiny() {
+  using D = gpu::DeviceElement<T>;
+  constexpr bool interleaved_batch = layout == Layout::interleaved, ragged = simt::is_ragged(layout);
+  constexpr SymvTiny c = [] {
+    SymvTiny planned = symv_tiny_plan(symmetry, n);
+    planned.a = layout;
+    planned.x = planned.y = ragged ? Layout::ragged_columns : interleaved_batch ? layout : Layout::columns;
+    return planned;
+  }();
+  constexpr int count = c.matrices + 3;
+  Stored<T> a(n, n, count, layout), x(n, 1, count, interleaved_batch ? layout : Layout::columns),
+      y(n, 1, count, interleaved_batch ? layout : Layout::columns);
+  std::vector<std::int64_t> sizes;
+  for (int b = 0; b < count; ++b) sizes.push_back(b % (n + 1));
+  if (ragged) a.view.row_sizes = a.view.col_sizes = x.view.row_sizes = y.view.row_sizes = sizes.data();
+  for (auto const& [alpha, beta] : {std::pair{T(2), T(0)}, {T(-1), T(0.5)}, {T(0), T(2)}}) {
+    fill(a.memory, 1);
+    fill(x.memory, 2);
+    fill(y.memory, 3);
+    auto const before = y.memory;
+    std::vector<std::vector<T>> expected;
+    for (int b = 0; b < count; ++b) {
+      expected.emplace_back();
+      int const rows = static_cast<int>(a.view.rows_of(b));
+      for (int j = 0; j < rows; ++j)
+        for (int i = 0; i < j; ++i) *a.view.at(b, i, j) = not_a_number<T>();
+      for (int i = 0; i < rows; ++i) {
+        D const sum = simt::symv_row<symmetry, D>(
+            rows, i, true, [&](int r, int k) { return std::bit_cast<D>(*a.view.at(b, r, k)); },
+            [&](int j) { return std::bit_cast<D>(*x.view.at(b, j, 0)); });
+        D value = alpha == T(0) ? simt::from_real<D>(0) : std::bit_cast<D>(alpha) * sum;
+        if (beta != T(0)) value = simt::multiply_add(std::bit_cast<D>(beta), std::bit_cast<D>(*y.view.at(b, i, 0)), value);
+        expected.back().push_back(std::bit_cast<T>(value));
+      }
+    }
+    if (beta == T(0)) std::fill(y.memory.begin(), y.memory.end(), not_a_number<T>());
+    SymvTinyArguments<D> const args{.alpha = std::bit_cast<D>(alpha),
+                                    .beta = std::bit_cast<D>(beta),
+                                    .a = gpu::matrices_of(Batch<T const>(a.view)),
+                                    .x = gpu::matrices_of(Batch<T const>(x.view)),
+                                    .y = gpu::matrices_of(y.view)};
+    simt::run(2, c.threads(), SymvTinyMemory(sizeof(T), c).bytes, symv_tiny<D, c>, args);
+    for (int b = 0; b < count; ++b)
+      for (int i = 0; i < y.view.rows_of(b); ++i) {
+        T const got = *y.view.at(b, i, 0);
+        ASSERT_EQ(std::memcmp(&got, &expected[static_cast<std::size_t>(b)][static_cast<std::size_t>(i)], sizeof(T)), 0)
+            << "n " << n << ", matrix " << b << ", row " << i << ": " << got;
+      }
+  }
+}
+
+template <typename T, Symmetry symmetry, int n>
+void check_tiny_layouts() {
+  check_tiny<T, symmetry, n, Layout::packed_columns>();
+  check_tiny<T, symmetry, n, Layout::packed_rows>();
+  check_tiny<T, symmetry, n, Layout::columns>();
+  check_tiny<T, symmetry, n, Layout::dense_rows>();
+  check_tiny<T, symmetry, n, Layout::interleaved>();
+  check_tiny<T, symmetry, n, Layout::ragged_columns>();
+}
+
+TEST(SymvTiny, EveryLayout) {
+  check_tiny_layouts<float, Symmetry::symmetric, 1>();
+  check_tiny_layouts<float, Symmetry::symmetric, 8>();
+  check_tiny_layouts<float, Symmetry::symmetric, 31>();
+  check_tiny_layouts<double, Symmetry::symmetric, 5>();
+  check_tiny_layouts<double, Symmetry::symmetric, 32>();
+  check_tiny_layouts<std::complex<float>, Symmetry::symmetric, 13>();
+  check_tiny_layouts<std::complex<float>, Symmetry::hermitian, 16>();
+  check_tiny_layouts<std::complex<double>, Symmetry::hermitian, 7>();
+  check_tiny_layouts<std::complex<double>, Symmetry::hermitian, 32>();
+}
+
+// Shared memory of a block suffices in every layout, also where there are 99 KiB of it.
+TEST(SymvTiny, FitsABlock) {
+  for (int const bytes : {4, 8, 16})
+    for (int n = 1; n <= 32; ++n)
+      for (Layout const layout : {Layout::packed_columns, Layout::packed_rows, Layout::interleaved}) {
+        SymvTiny c = symv_tiny_plan(Symmetry::symmetric, n);
+        c.a = c.x = c.y = layout;
+        if (layout == Layout::interleaved) c.matrices = std::max({c.matrices, std::min(64 / bytes, 128 / c.lanes), 32 / c.lanes});
+        EXPECT_LE(SymvTinyMemory(bytes, c).bytes, 99 * 1024) << n;
+        EXPECT_EQ(c.threads() % 32, 0) << n;
+      }
+}
+
+}  // namespace
+}  // namespace myriad
