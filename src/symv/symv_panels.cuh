@@ -114,34 +114,37 @@ class SymvBlock {
     }
   }
 
-  /// `count` whole tiles below each other that do not meet the diagonal. Of each column the next tile is asked for as soon as this one is
-  /// used.
+  /// `count` whole tiles below each other that do not meet the diagonal. All of the next tile is asked for as soon as this one is used, and
+  /// the block has met: before, elements of both would need registers.
   template <bool in_chunks>
   SIMT_INLINE void add_whole_tiles(int tile, int tile_row, int count) {
     int i = tile_row * rows_of_tile;
     T const* from = a_ + (i + lane_index() * of_chunk) + first_column() * right_;
     T held[C.columns][held_rows];
-    SIMT_UNROLL
-    for (int c = 0; c < C.columns; ++c) load<in_chunks>(held[c], from + c * right_);
-    SIMT_LOOP
-    for (int t = 0; t < count; ++t) {
-      bool const more = t + 1 < count;
-      T x_of_row[held_rows], sum[held_rows];
+    T x_of_row[held_rows];
+    auto const load_tile = [&] {
       SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) {
-        x_of_row[r] = x(i + row(r));
-        sum[r] = from_real<T>(0);
-      }
-      i += rows_of_tile;
+      for (int c = 0; c < C.columns; ++c) load<in_chunks>(held[c], from + c * right_);
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) x_of_row[r] = x(i + row(r));
       from += rows_of_tile;
+      i += rows_of_tile;
+    };
+    load_tile();
+    SIMT_LOOP
+    for (int const end = tile_row + count; tile_row < end; ++tile, ++tile_row) {
+      T sum[held_rows];
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) sum[r] = from_real<T>(0);
       SIMT_UNROLL
       for (int c = 0; c < C.columns; ++c) {
         T const x_of_column = x_of_panel()[warp() * C.columns + c];
         SIMT_UNROLL
         for (int r = 0; r < held_rows; ++r) use(held[c][r], x_of_column, x_of_row[r], sum[r], column_[c]);
-        if (more) load<in_chunks>(held[c], from + c * right_);
       }
-      end_tile(tile + t, tile_row + t, sum);
+      pass_row_sums(tile, sum);
+      if (tile_row + 1 < end) load_tile();
+      end_tile(tile, tile_row);
     }
   }
 
@@ -181,7 +184,8 @@ class SymvBlock {
         }
       }
     }
-    end_tile(tile, tile_row, sum);
+    pass_row_sums(tile, sum);
+    end_tile(tile, tile_row);
   }
   SIMT_INLINE bool is_stored(int i, int j) const { return i < n_ && j < n_ && (tiles_.lower ? i >= j : i <= j); }
 
@@ -190,17 +194,21 @@ class SymvBlock {
     column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row, column_sum);
   }
 
-  /// Adds the row sums of all warps, and ends the piece where it ends.
-  SIMT_INLINE void end_tile(int tile, int tile_row, T const (&sum)[held_rows]) {
-    T* const sums = row_sums() + tile % 2 * (C.warps * rows_of_tile);  // those of the tile before are still read
+  /// Where the row sums of the warps meet: those of one tile, while others still read those of the tile before.
+  SIMT_INLINE static T* row_sums_of(int tile) { return row_sums() + tile % 2 * (C.warps * rows_of_tile); }
+  SIMT_INLINE void pass_row_sums(int tile, T const (&sum)[held_rows]) {
     SIMT_UNROLL
     for (int d = 0; d < C.down; ++d) {
       Chunked<T> part;
       SIMT_UNROLL
       for (int e = 0; e < of_chunk; ++e) part.x[e] = sum[d * of_chunk + e];
-      store_chunk(sums + warp() * rows_of_tile + row(d * of_chunk), part.chunk);
+      store_chunk(row_sums_of(tile) + warp() * rows_of_tile + row(d * of_chunk), part.chunk);
     }
     sync_block();
+  }
+  /// Adds these up, and ends the piece where it ends.
+  SIMT_INLINE void end_tile(int tile, int tile_row) {
+    T const* const sums = row_sums_of(tile);
     if (thread_index() < rows_of_tile) {
       T total = sums[thread_index()];
       SIMT_UNROLL

@@ -19,12 +19,13 @@ constexpr SymvTiny symv_tiny_plan(Symmetry symmetry, int n) {
 
 /// Larger ones. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
 /// multiprocessor: 128 KB are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and
-/// two loads of each. The pieces are few enough for little traffic, and enough to be shared out evenly.
+/// half as much under way: with two loads of each more is spilled. The pieces are few enough for little traffic, and enough to be shared
+/// out evenly.
 constexpr SymvPanels symv_panels_plan(int element_bytes, Symmetry symmetry, SymvShare share, SymvColumns layout) {
   bool const wide = element_bytes == 16;
   return {.warps = 8,
           .columns = wide ? 8 : 16,
-          .down = wide ? 2 : 1,
+          .down = 1,
           .most_pieces = 1 << 13,
           .blocks_per_sm = 2,
           .share = share,

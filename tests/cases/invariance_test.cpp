@@ -103,9 +103,9 @@ TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
 }
 
 TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
-  // On a GPU the bounds of the sizes choose the kernel. Those of LU, triangles and LAPACK's Cholesky do the same arithmetic, but for inverses
-  // of 24 and of 29 to 32 rows in double, which are not among these sizes; sums of QR and of solve_positive_definite have as many parts as
-  // suit the kernel.
+  // On a GPU the bounds of the sizes choose the kernel. Those of LU, triangles and LAPACK's Cholesky do the same arithmetic, but for
+  // inverses of 24 and of 29 to 32 rows in double, which are not among these sizes; sums of QR and of solve_positive_definite have as many
+  // parts as suit the kernel.
   if (on_gpu() && (routine().family == "qr" || routine().routine == "solve_positive_definite")) GTEST_SKIP() << "depends on the bounds";
   unsigned i = 0;
   for (std::int64_t const n : {8, 20, 40})

@@ -1,9 +1,9 @@
 #pragma once
-/// A driver for machines without one: a libcuda.so.1 with two GPUs whose memory is the host's. It keeps count of what it is asked for, fails
-/// when it is told to, and is strict where the real one is: a call without a current context, a wait during a capture, memory that is given
-/// back twice, a copy from a pool of one GPU to one of the other that does not name them are errors. When it is told to be lazy it does what
-/// is enqueued (copies, kernels, giving memory back) as late as the real one may: when somebody waits for it. So whoever reads results, or
-/// reuses memory, without waiting sees wrong data.
+/// A driver for machines without one: a libcuda.so.1 with two GPUs whose memory is the host's. It keeps count of what it is asked for,
+/// fails when it is told to, and is strict where the real one is: a call without a current context, a wait during a capture, memory that is
+/// given back twice, a copy from a pool of one GPU to one of the other that does not name them are errors. When it is told to be lazy it
+/// does what is enqueued (copies, kernels, giving memory back) as late as the real one may: when somebody waits for it. So whoever reads
+/// results, or reuses memory, without waiting sees wrong data.
 
 #include <atomic>
 
