@@ -200,7 +200,8 @@ class Bench {
   void make_matrices(DeviceArray<T>& to) {
     bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_ == "trsm";
     auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
-    std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max(1, (1 << 20) / (n_ * n_)));
+    std::int64_t const some =
+        std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (std::int64_t{n_} * n_)));
     std::vector<T> pattern;
     if (only_reads() && n_ > 1000) {
       for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal());
@@ -457,7 +458,7 @@ class Bench {
       return host;
     };
     double largest = 0;
-    for (std::int64_t const k : {std::int64_t{0}, count_ / 2, count_ - 1}) {
+    for (std::int64_t const k : count_ == 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, count_ / 2, count_ - 1}) {
       auto const all_of_x = line(x.matrix(k), x.row_stride, n);
       for (std::int64_t const i : {std::int64_t{0}, n / 3, 2 * n / 3, n - 1}) {
         // Row i of the triangle, and column i of it, which is the rest of the row.

@@ -160,7 +160,7 @@ int main(int count, char** arguments) {
   app.add_option("--uplo", options.uplos, "of lower, upper: the triangle that symv and hemv read")
       ->delimiter(',')
       ->check(CLI::IsMember({"lower", "upper"}));
-  app.add_option("--count", options.count, "matrices; 0: a million, 16 million up to n = 4, at most 4 GB");
+  app.add_option("--count", options.count, "matrices; 0: a million, 16 million up to n = 4, at most 4 GB or one matrix");
   app.add_option("--energy", options.energy_seconds, "seconds to run each for its energy; 0: not measured");
   app.add_option("--repeats", options.repeats, "of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device, "number of the GPU");

@@ -37,11 +37,11 @@ MYRIAD_API void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> 
 /// element type and, from n = 33 on, on whether neighbours in memory are those of a column or of a row, and on nothing else. Columns (or
 /// rows) that begin at multiples of 16 bytes are read 16 bytes at a time, others element by element. Errors: BadArgument, positions of BLAS
 /// symv (uplo 1, n 2, a 4, lda 5, x 6, incx 7, y 9, incy 10). Cost: 2 n^2 flops (complex: 8 n^2); reads n(n + 1)/2 + 2n (beta = 0: n(n +
-/// 1)/2 + n), writes n elements a matrix. On a GPU, matrices of more than 32 rows that are not as many as blocks fit on it, or too large
-/// for the shared memory of a block, take workspace from the queue's pool, which is written and read once: at most about n^2/42 elements a
-/// matrix in double complex, n^2/85 in double and single complex, n^2/128 in single, of very large ones half as much or less; of several
-/// matrices no more than 256 MB at a time. Source: Nath, Tomov, Dong, Dongarra, Optimizing symmetric dense matrix-vector multiplication on
-/// GPUs (2011); BLAS symv.
+/// 1)/2 + n), writes n elements a matrix. On a GPU, a matrix of more than 32 rows that several blocks share, because it is large or there
+/// are few, takes workspace from the queue's pool, which is written and read once: from n = 8192 on about n^2/42 elements or less in double
+/// complex, n^2/83 in double and single complex, n^2/124 in single, somewhat more below; several matrices at a time no more than 256 MB,
+/// one matrix what it needs. Source: Nath, Tomov, Dong, Dongarra, Optimizing symmetric dense matrix-vector multiplication on GPUs (2011);
+/// BLAS symv.
 template <Element T>
 MYRIAD_API void symv(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::type_identity_t<T> beta, Batch<T> y);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include "core/dtype.hpp"
@@ -97,13 +96,21 @@ void multiply_panels(Queue& queue, SymvTask<T> const& task, SymvPanels const& c,
          args);
 }
 
+/// Whether elements of a row are nearer to each other in memory than those of a column. Where each matrix has strides of its own, those
+/// that all have in common tell.
+template <typename T>
+bool is_by_rows(Batch<T> const& a) {
+  if (!a.row_strides == !a.col_strides) return a.col_stride < a.row_stride;
+  return a.row_strides && a.col_stride == 1;
+}
+
 }  // namespace
 
 template <typename T>
 void symv(Queue& queue, SymvTask<T> const& given) {
   if (given.a.rows <= tiny_largest) return multiply_tiny(queue, given);
   // By columns, whose elements are then neighbours in memory, or at least nearer than those of rows.
-  SymvTask<T> const task = given.a.col_stride < given.a.row_stride ? transposed(given) : given;
+  SymvTask<T> const task = is_by_rows(given.a) ? transposed(given) : given;
   bool const contiguous = task.a.row_stride == 1 && !task.a.row_strides;
   SymvPanels c = symv_panels_plan(sizeof(T), task.symmetry, SymvShare::tiles, contiguous ? SymvColumns::contiguous : SymvColumns::strided);
   std::int64_t const n = task.a.rows, count = task.y.count;

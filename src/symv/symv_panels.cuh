@@ -15,7 +15,8 @@ class SymvBlock {
   static constexpr int held_rows = of_chunk * C.down;
   static constexpr int rows_of_tile = C.tile_rows(sizeof(T));
   static constexpr bool hermitian = C.symmetry == Symmetry::hermitian;
-  static_assert(rows_of_tile <= C.threads() && C.tile_columns() % rows_of_tile == 0);
+  static_assert(rows_of_tile <= C.threads() && C.tile_columns() <= C.threads() && C.tile_columns() % rows_of_tile == 0);
+  static_assert(C.columns >= 2 && 32 % C.columns == 0, "halves, and lanes share columns evenly");
 
  public:
   SIMT_INLINE SymvBlock(SymvPanelsArguments<T> const& args, Index b, int n)
@@ -280,7 +281,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_panels(SymvPanel
   for (Index at = block_index(); at < args.y.count * blocks; at += block_count()) {
     Index const b = at / blocks;
     int const share = static_cast<int>(at % blocks);
-    int const n = args.a.rows_of(b);
+    int const n = args.y.rows_of(b);
     SymvBlock<T, C> block(args, b, n);
     if (n <= symv_most_rows_in_order) {
       if (share == 0 && thread_index() < n) symv_store(args, b, thread_index(), block.row_in_order(thread_index()));
