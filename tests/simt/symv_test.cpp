@@ -161,9 +161,9 @@ void run_panels(SymvTask<T> const& task, int blocks) {
   simt::run(3, c.threads(), c.shared_bytes(sizeof(T)), symv_sums<D, c>, args);
 }
 
-/// Right, and the same bits for any number of blocks and any alignment.
+/// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
 template <typename T, Symmetry symmetry>
-void check_panels(int n, int count = 1, bool ragged = false) {
+void check_panels(int n, int count = 1, bool ragged = false, bool every_way = true) {
   T const alpha = T(-0.75), beta = T(0.5);
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     SCOPED_TRACE(testing::Message() << n << " rows, " << (uplo == Uplo::lower ? "lower" : "upper") << ", " << sizeof(T) << " bytes");
@@ -175,15 +175,18 @@ void check_panels(int n, int count = 1, bool ragged = false) {
       p.check();
       if (step == 1) results.push_back(p.result());
     };
-    run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 1);
     run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 3);
-    run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 0);
     run.template operator()<SymvColumns::contiguous>(aligned, 1, 1, 2);
-    run.template operator()<SymvColumns::contiguous>(n | 1, 0, 1, 0);
-    run.template operator()<SymvColumns::strided>(aligned, 0, 1, 5);
+    if (every_way) {
+      run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 1);
+      run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 0);
+      run.template operator()<SymvColumns::contiguous>(n | 1, 0, 1, 0);
+      run.template operator()<SymvColumns::strided>(aligned, 0, 1, 5);
+    }
     for (std::size_t k = 1; k < results.size(); ++k)
       for (std::size_t b = 0; b < results[0].size(); ++b)
         ASSERT_TRUE(same_bits(results[k][b], results[0][b])) << "way " << k << ", matrix " << b;
+    if (!every_way) continue;
     run.template operator()<SymvColumns::strided>(n, 0, 2, 4);
 
     for (T const b : {T(0), beta})  // alpha = 0 reads neither A nor x
@@ -203,28 +206,32 @@ void check_panels(int n, int count = 1, bool ragged = false) {
 }
 
 TEST(SymvPanels, AroundTheEdgesOfTilesSingle) {
-  for (int const n : {33, 128, 129, 390}) check_panels<float, Symmetry::symmetric>(n);
+  check_panels<float, Symmetry::symmetric>(129);
+  for (int const n : {33, 128, 390}) check_panels<float, Symmetry::symmetric>(n, 1, false, false);
 }
 TEST(SymvPanels, AroundTheEdgesOfTilesDouble) {
-  for (int const n : {64, 127, 129, 260}) check_panels<double, Symmetry::symmetric>(n);
+  check_panels<double, Symmetry::symmetric>(129);
+  for (int const n : {64, 127, 260}) check_panels<double, Symmetry::symmetric>(n, 1, false, false);
 }
 TEST(SymvPanels, AroundTheEdgesOfTilesComplex) {
-  check_panels<std::complex<float>, Symmetry::symmetric>(65);
-  for (int const n : {40, 128, 260}) check_panels<std::complex<float>, Symmetry::hermitian>(n);
+  check_panels<std::complex<float>, Symmetry::symmetric>(65, 1, false, false);
+  check_panels<std::complex<float>, Symmetry::hermitian>(128);
+  for (int const n : {40, 260}) check_panels<std::complex<float>, Symmetry::hermitian>(n, 1, false, false);
 }
 TEST(SymvPanels, AroundTheEdgesOfTilesDoubleComplex) {
-  check_panels<std::complex<double>, Symmetry::symmetric>(130);
-  for (int const n : {63, 64, 129}) check_panels<std::complex<double>, Symmetry::hermitian>(n);
+  check_panels<std::complex<double>, Symmetry::symmetric>(130, 1, false, false);
+  check_panels<std::complex<double>, Symmetry::hermitian>(129);
+  for (int const n : {63, 64}) check_panels<std::complex<double>, Symmetry::hermitian>(n, 1, false, false);
 }
 
 TEST(SymvPanels, SeveralMatrices) {
-  check_panels<double, Symmetry::symmetric>(130, 3);
-  check_panels<std::complex<double>, Symmetry::hermitian>(70, 3);
+  check_panels<double, Symmetry::symmetric>(130, 3, false, false);
+  check_panels<std::complex<double>, Symmetry::hermitian>(70, 3, false, false);
 }
 
 TEST(SymvPanels, Ragged) {
-  check_panels<float, Symmetry::symmetric>(150, 4, true);
-  check_panels<double, Symmetry::symmetric>(90, 4, true);
+  check_panels<float, Symmetry::symmetric>(150, 4, true, false);
+  check_panels<double, Symmetry::symmetric>(90, 4, true, false);
   check_panels<std::complex<float>, Symmetry::hermitian>(99, 4, true);
 }
 
