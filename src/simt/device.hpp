@@ -47,8 +47,8 @@ __device__ __forceinline__ unsigned largest_of_warp(unsigned value) { return __r
 __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
 
 /// D = A B + C for an 8-by-4 matrix A, a 4-by-8 matrix B and 8-by-8 matrices C and D of the warp: lane 4 g + t has element (g, t) of A,
-/// (t, g) of B and elements (g, 2 t) and (g, 2 t + 1) of C and D. On an H200 products are added one after the
-/// other, each rounded once with its sum.
+/// (t, g) of B and elements (g, 2 t) and (g, 2 t + 1) of C and D. On an H200 products are added one after the other, each rounded once with
+/// its sum.
 __device__ __forceinline__ void multiply_add_8x8x4(double a, double b, double const (&c)[2], double (&d)[2]) {
   double const c0 = c[0], c1 = c[1];
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"

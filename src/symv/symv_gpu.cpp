@@ -22,13 +22,12 @@ KernelSource source(Dtype dtype, SymvTiny const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, SymvPanels const& c) {
-  return {
-      .header = "symv/symv_panels.cuh",
-      .name = fmt::format("myriad::symv_panels<{}, myriad::SymvPanels{{{}, {}, {}, {}, {}, myriad::SymvShare({}), myriad::SymvColumns({}), "
-                          "myriad::Symmetry({})}}>",
-                          device_name(dtype), c.warps, c.columns, c.down, c.most_pieces, c.blocks_per_sm, static_cast<int>(c.share),
-                          static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
-      .options = {"-default-device", "--fmad=false"}};
+  return {.header = "symv/symv_panels.cuh",
+          .name = fmt::format("myriad::symv_panels<{}, myriad::SymvPanels{{{}, {}, {}, {}, myriad::SymvShare({}), myriad::SymvColumns({}), "
+                              "myriad::Symmetry({})}}>",
+                              device_name(dtype), c.warps, c.columns, c.most_pieces, c.blocks_per_sm, static_cast<int>(c.share),
+                              static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
+          .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, SymvSums const& c) {
   return {.header = "symv/symv_panels.cuh",

@@ -11,8 +11,7 @@ namespace simt {
 /// the lanes as long as tiles of one piece follow each other down a panel.
 template <typename T, SymvPanels C>
 class SymvBlock {
-  static constexpr int of_chunk = 16 / static_cast<int>(sizeof(T));
-  static constexpr int held_rows = of_chunk * C.down;
+  static constexpr int held_rows = 16 / static_cast<int>(sizeof(T));
   static constexpr int rows_of_tile = C.tile_rows(sizeof(T));
   static constexpr bool hermitian = C.symmetry == Symmetry::hermitian;
   static_assert(rows_of_tile <= C.threads() && C.tile_columns() <= C.threads() && C.tile_columns() % rows_of_tile == 0);
@@ -80,8 +79,8 @@ class SymvBlock {
   }
 
  private:
-  /// The rows of a tile that are this lane's: of_chunk neighbours each.
-  SIMT_INLINE static int row(int r) { return r / of_chunk * 32 * of_chunk + lane_index() * of_chunk + r % of_chunk; }
+  /// The rows of a tile that are this lane's: 16 bytes of neighbours.
+  SIMT_INLINE static int row(int r) { return lane_index() * held_rows + r; }
   SIMT_INLINE int warp() const { return thread_index() / 32; }
   // Where shared memory has what.
   static constexpr SymvPanelsMemory memory{sizeof(T), C, 0};
@@ -102,16 +101,13 @@ class SymvBlock {
   /// A lane's rows of a column.
   template <bool in_chunks>
   SIMT_INLINE static void load(T (&held)[held_rows], T const* from) {
-    SIMT_UNROLL
-    for (int d = 0; d < C.down; ++d) {
-      if constexpr (in_chunks) {
-        Chunked<T> const chunk(load_chunk_once(from + d * 32 * of_chunk));
-        SIMT_UNROLL
-        for (int e = 0; e < of_chunk; ++e) held[d * of_chunk + e] = chunk.x[e];
-      } else {
-        SIMT_UNROLL
-        for (int e = 0; e < of_chunk; ++e) held[d * of_chunk + e] = load_global(from + d * 32 * of_chunk + e);
-      }
+    if constexpr (in_chunks) {
+      Chunked<T> const chunk(load_chunk_once(from));
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) held[r] = chunk.x[r];
+    } else {
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) held[r] = load_global(from + r);
     }
   }
 
@@ -120,7 +116,7 @@ class SymvBlock {
   template <bool in_chunks>
   SIMT_INLINE void add_whole_tiles(int tile, int tile_row, int count) {
     int i = tile_row * rows_of_tile;
-    T const* from = a_ + (i + lane_index() * of_chunk) + first_column() * right_;
+    T const* from = a_ + (i + row(0)) + first_column() * right_;
     T held[C.columns][held_rows];
     T x_of_row[held_rows];
     auto const load_tile = [&] {
@@ -198,13 +194,10 @@ class SymvBlock {
   /// Where the row sums of the warps meet: those of one tile, while others still read those of the tile before.
   SIMT_INLINE static T* row_sums_of(int tile) { return row_sums() + tile % 2 * (C.warps * rows_of_tile); }
   SIMT_INLINE void pass_row_sums(int tile, T const (&sum)[held_rows]) {
+    Chunked<T> part;
     SIMT_UNROLL
-    for (int d = 0; d < C.down; ++d) {
-      Chunked<T> part;
-      SIMT_UNROLL
-      for (int e = 0; e < of_chunk; ++e) part.x[e] = sum[d * of_chunk + e];
-      store_chunk(row_sums_of(tile) + warp() * rows_of_tile + row(d * of_chunk), part.chunk);
-    }
+    for (int r = 0; r < held_rows; ++r) part.x[r] = sum[r];
+    store_chunk(row_sums_of(tile) + warp() * rows_of_tile + row(0), part.chunk);
     sync_block();
   }
   /// Adds these up, and ends the piece where it ends.

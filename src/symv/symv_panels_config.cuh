@@ -13,10 +13,10 @@ enum class SymvShare : int { tiles, matrix };
 /// all others one by one.
 enum class SymvColumns : int { contiguous, strided };
 
-/// One compiled kernel. A panel of A is `warps` times `columns` columns wide, `columns` for each warp; of each column a lane reads `down`
-/// times 16 bytes of a tile.
+/// One compiled kernel. A panel of A is `warps` times `columns` columns wide, `columns` for each warp; of each column a lane reads 16
+/// bytes of a tile.
 struct SymvPanels {
-  int warps, columns, down;
+  int warps, columns;
   int most_pieces;    ///< see SymvTiles
   int blocks_per_sm;  ///< for which registers have to suffice
   SymvShare share;
@@ -26,7 +26,7 @@ struct SymvPanels {
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int tile_columns() const { return warps * columns; }
-  SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * down * 16 / element_bytes; }
+  SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * 16 / element_bytes; }
 };
 
 /// Matrices of up to so many rows are summed row by row in the order of columns; larger ones by tiles.

@@ -25,7 +25,6 @@ constexpr SymvPanels symv_panels_plan(int element_bytes, Symmetry symmetry, Symv
   bool const wide = element_bytes == 16;
   return {.warps = 8,
           .columns = wide ? 8 : 16,
-          .down = 1,
           .most_pieces = 1 << 13,
           .blocks_per_sm = 2,
           .share = share,

@@ -253,7 +253,6 @@ TEST(SymvPanels, PiecesOfSeveralTiles) {
   using T = std::complex<double>;
   constexpr SymvPanels c{.warps = 4,
                          .columns = 8,
-                         .down = 1,
                          .most_pieces = 150,
                          .blocks_per_sm = 1,
                          .share = SymvShare::tiles,
@@ -277,18 +276,18 @@ TEST(SymvPanels, PiecesOfSeveralTiles) {
 
 TEST(SymvTiles, EveryTileAndEverySumHasItsPlace) {
   constexpr int most_pieces = 1 << 13;
-  for (int const rows : {64, 128})
+  for (auto const& [rows, columns] : {std::pair{64, 128}, {128, 128}, {32, 64}})
     for (bool const lower : {true, false})
       for (int const n : {1, 33, 64, 65, 128, 129, 1000, 4096, 32768, 33001}) {
-        SymvTiles const tiles(n, rows, 128, most_pieces, lower);
+        SymvTiles const tiles(n, rows, columns, most_pieces, lower);
         int tile = 0, slot = -1;
         for (int panel = 0; panel < tiles.panels; ++panel) {
           ASSERT_EQ(tiles.before(panel), tile) << n;
           ASSERT_EQ(tiles.panel_of(tile), panel);
           // All rows of the panel's triangle, and none beyond the matrix.
           int const first = tiles.first_row(panel) * rows, end = first + tiles.tiles_of(panel) * rows;
-          int const last_column = std::min((panel + 1) * 128, n);
-          ASSERT_LE(first, lower ? panel * 128 : 0);
+          int const last_column = std::min((panel + 1) * columns, n);
+          ASSERT_LE(first, lower ? panel * columns : 0);
           ASSERT_GE(end, lower ? n : last_column);
           ASSERT_LT(end - rows, n);
           tile += tiles.tiles_of(panel);
@@ -298,7 +297,7 @@ TEST(SymvTiles, EveryTileAndEverySumHasItsPlace) {
           slot = last_piece + panel;
         }
         ASSERT_EQ(tile, tiles.count);
-        ASSERT_LE(tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + 128, tiles.elements());
+        ASSERT_LE(tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + columns, tiles.elements());
         ASSERT_LE(tiles.pieces, most_pieces);
       }
 }
