@@ -9,7 +9,9 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -68,6 +70,7 @@ void switch_context(Context& from, Context& to, bool done) {
   if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 }
 
+/// What a thread of a block runs on. Kept for further blocks: to the thread sanitizer, to make one costs hundreds of pages of memory.
 struct Fiber {
   Context context;
   std::unique_ptr<char[]> stack;
@@ -78,11 +81,22 @@ struct Fiber {
   long long exchanges = 0;
   std::vector<host::Copy> copies;
   std::exception_ptr error;
+
+  explicit Fiber(int index_of_thread) : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)), index(index_of_thread) {
+    context.stack = stack.get();
+    context.stack_size = stack_bytes;
+    if (__tsan_create_fiber) context.tsan = __tsan_create_fiber(0);
+  }
+  Fiber(Fiber const&) = delete;
+  Fiber& operator=(Fiber const&) = delete;
+  ~Fiber() {
+    if (__tsan_destroy_fiber) __tsan_destroy_fiber(context.tsan);
+  }
 };
 
 struct Block {
   long long index = 0, count = 0;
-  std::vector<Fiber> fibers;
+  std::span<std::unique_ptr<Fiber>> fibers;
   std::vector<Warp> warps;
   Barrier barrier;
   struct Free {
@@ -95,6 +109,7 @@ struct Block {
   char begun = 0, ended = 0;  ///< their addresses stand for what orders kernel and caller
 };
 
+thread_local std::vector<std::unique_ptr<Fiber>> kept_fibers;
 thread_local Block* block = nullptr;
 thread_local Fiber* current = nullptr;
 
@@ -141,40 +156,49 @@ std::array<host::Slot, warp_size> const& exchange_all(host::Slot mine) {
 }
 
 void run_block() {
-  for (Fiber& fiber : block->fibers) {
-    fiber.finished = false;
-    fiber.waits_for = nullptr;
-    fiber.exchanges = 0;
-    getcontext(&fiber.context.context);
-    fiber.context.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.context.uc_stack.ss_size = stack_bytes;
-    fiber.context.context.uc_link = nullptr;
-    makecontext(&fiber.context.context, fiber_main, 0);
-    if (__tsan_create_fiber) fiber.context.tsan = __tsan_create_fiber(0);
+  for (auto const& fiber : block->fibers) {
+    fiber->finished = false;
+    fiber->waits_for = nullptr;
+    fiber->exchanges = 0;
+    fiber->copies.clear();
+    fiber->error = nullptr;
+    ucontext_t& context = fiber->context.context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber->stack.get();
+    context.uc_stack.ss_size = stack_bytes;
+    context.uc_link = nullptr;
+    makecontext(&context, fiber_main, 0);
   }
   release(&block->begun);
   std::size_t left = block->fibers.size();
   while (left > 0) {
     bool moved = false;
-    for (Fiber& fiber : block->fibers) {
-      if (fiber.finished || (fiber.waits_for && fiber.waits_for->round == fiber.round)) continue;
-      fiber.waits_for = nullptr;
+    for (auto const& fiber : block->fibers) {
+      if (fiber->finished || (fiber->waits_for && fiber->waits_for->round == fiber->round)) continue;
+      fiber->waits_for = nullptr;
       moved = true;
-      current = &fiber;
-      switch_context(block->scheduler, fiber.context, false);
-      if (fiber.finished) --left;
+      current = fiber.get();
+      switch_context(block->scheduler, fiber->context, false);
+      if (fiber->finished) --left;
     }
     if (!moved) break;
   }
   acquire(&block->ended);
-  for (Fiber& fiber : block->fibers) {
-    if (__tsan_destroy_fiber) __tsan_destroy_fiber(fiber.context.tsan);
+  for (auto const& fiber : block->fibers)
+    if (fiber->error) std::rethrow_exception(fiber->error);
+  if (left > 0) {
+    for (auto const& fiber : block->fibers) {
+      if (!__tsan_switch_to_fiber || fiber->finished) continue;
+      __tsan_switch_to_fiber(fiber->context.tsan, 1);  // so that the sanitizer has it end here
+      release(&block->ended);
+      __tsan_switch_to_fiber(block->scheduler.tsan, 1);
+    }
+    acquire(&block->ended);
+    kept_fibers.clear();  // in the middle of something
+    throw std::logic_error("simt: threads of a block wait for others that do not come");
   }
-  for (Fiber const& fiber : block->fibers)
-    if (fiber.error) std::rethrow_exception(fiber.error);
-  if (left > 0) throw std::logic_error("simt: threads of a block wait for others that do not come");
-  for (Fiber const& fiber : block->fibers)
-    if (!fiber.copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
+  for (auto const& fiber : block->fibers)
+    if (!fiber->copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
 }
 
 }  // namespace
@@ -217,18 +241,12 @@ void run(long long blocks, int threads, int shared_bytes, void (*kernel)(void co
   mine.count = blocks;
   mine.kernel = kernel;
   mine.argument = argument;
-  mine.fibers.resize(static_cast<std::size_t>(threads));
+  while (kept_fibers.size() < static_cast<std::size_t>(threads)) kept_fibers.push_back(std::make_unique<Fiber>(static_cast<int>(kept_fibers.size())));
+  mine.fibers = std::span(kept_fibers).first(static_cast<std::size_t>(threads));
   mine.warps.resize(static_cast<std::size_t>((threads + warp_size - 1) / warp_size));
   mine.barrier.size = threads;
   for (std::size_t w = 0; w < mine.warps.size(); ++w)
     mine.warps[w].barrier.size = std::min(warp_size, threads - static_cast<int>(w) * warp_size);
-  for (std::size_t t = 0; t < mine.fibers.size(); ++t) {
-    Fiber& fiber = mine.fibers[t];
-    fiber.index = static_cast<int>(t);
-    fiber.stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
-    fiber.context.stack = fiber.stack.get();
-    fiber.context.stack_size = stack_bytes;
-  }
   if (__tsan_get_current_fiber) mine.scheduler.tsan = __tsan_get_current_fiber();
   struct Current {
     explicit Current(Block* b) { block = b; }
