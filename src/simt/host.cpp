@@ -241,7 +241,8 @@ void run(long long blocks, int threads, int shared_bytes, void (*kernel)(void co
   mine.count = blocks;
   mine.kernel = kernel;
   mine.argument = argument;
-  while (kept_fibers.size() < static_cast<std::size_t>(threads)) kept_fibers.push_back(std::make_unique<Fiber>(static_cast<int>(kept_fibers.size())));
+  while (kept_fibers.size() < static_cast<std::size_t>(threads))
+    kept_fibers.push_back(std::make_unique<Fiber>(static_cast<int>(kept_fibers.size())));
   mine.fibers = std::span(kept_fibers).first(static_cast<std::size_t>(threads));
   mine.warps.resize(static_cast<std::size_t>((threads + warp_size - 1) / warp_size));
   mine.barrier.size = threads;
