@@ -9,7 +9,7 @@ namespace myriad::gpu::driver {
 namespace {
 
 /// Oldest driver that has every function of the list.
-constexpr int oldest_version = 11040;
+constexpr int oldest_version = 11080;
 
 Loaded load_once() {
   static Api functions;

@@ -70,6 +70,22 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
 
+/// Of the attributes a launch may have, the one that is used: the kernel may begin once all blocks of the one before it in the stream have
+/// allowed it or ended.
+struct alignas(8) LaunchAttribute {
+  int id = 6;  ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+  alignas(8) int allowed = 1;
+  char reserved[60] = {};
+};
+
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  StreamHandle stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 struct MemoryLocation {
   int type = 1;  ///< CU_MEM_LOCATION_TYPE_DEVICE
   int id = 0;
@@ -87,54 +103,54 @@ struct PoolProperties {
 
 // Symbol, parameters. The names are those that libcuda exports: a suffix _v2 belongs to the ABI. The plain names, without _ptsz, are those
 // for which stream 0 is the legacy default stream; it is never passed here, streams are always named.
-#define MYRIAD_DRIVER_FUNCTIONS(X)                                                                                                        \
-  X(cuGetErrorName, (Result, char const**))                                                                                               \
-  X(cuGetErrorString, (Result, char const**))                                                                                             \
-  X(cuInit, (unsigned))                                                                                                                   \
-  X(cuDriverGetVersion, (int*))                                                                                                           \
-  X(cuDeviceGetCount, (int*))                                                                                                             \
-  X(cuDeviceGet, (DeviceHandle*, int))                                                                                                    \
-  X(cuDeviceGetName, (char*, int, DeviceHandle))                                                                                          \
-  X(cuDeviceGetUuid_v2, (Uuid*, DeviceHandle))                                                                                            \
-  X(cuDeviceTotalMem_v2, (std::size_t*, DeviceHandle))                                                                                    \
-  X(cuDeviceGetAttribute, (int*, DeviceAttribute, DeviceHandle))                                                                          \
-  X(cuDevicePrimaryCtxRetain, (ContextHandle*, DeviceHandle))                                                                             \
-  X(cuCtxGetCurrent, (ContextHandle*))                                                                                                    \
-  X(cuCtxPushCurrent_v2, (ContextHandle))                                                                                                 \
-  X(cuCtxPopCurrent_v2, (ContextHandle*))                                                                                                 \
-  X(cuStreamCreate, (StreamHandle*, unsigned))                                                                                            \
-  X(cuStreamDestroy_v2, (StreamHandle))                                                                                                   \
-  X(cuStreamSynchronize, (StreamHandle))                                                                                                  \
-  X(cuStreamQuery, (StreamHandle))                                                                                                        \
-  X(cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))                                                                             \
-  X(cuStreamIsCapturing, (StreamHandle, CaptureStatus*))                                                                                  \
-  X(cuStreamGetCtx, (StreamHandle, ContextHandle*))                                                                                       \
-  X(cuThreadExchangeStreamCaptureMode, (CaptureMode*))                                                                                    \
-  X(cuEventCreate, (EventHandle*, unsigned))                                                                                              \
-  X(cuEventDestroy_v2, (EventHandle))                                                                                                     \
-  X(cuEventRecord, (EventHandle, StreamHandle))                                                                                           \
-  X(cuEventQuery, (EventHandle))                                                                                                          \
-  X(cuEventSynchronize, (EventHandle))                                                                                                    \
-  X(cuEventElapsedTime, (float*, EventHandle, EventHandle))                                                                               \
-  X(cuModuleLoadDataEx, (ModuleHandle*, void const*, unsigned, JitOption*, void**))                                                       \
-  X(cuModuleUnload, (ModuleHandle))                                                                                                       \
-  X(cuModuleGetFunction, (FunctionHandle*, ModuleHandle, char const*))                                                                    \
-  X(cuFuncGetAttribute, (int*, FunctionAttribute, FunctionHandle))                                                                        \
-  X(cuFuncSetAttribute, (FunctionHandle, FunctionAttribute, int))                                                                         \
-  X(cuLaunchKernel, (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**)) \
-  X(cuMemPoolCreate, (PoolHandle*, PoolProperties const*))                                                                                \
-  X(cuMemPoolDestroy, (PoolHandle))                                                                                                       \
-  X(cuMemPoolSetAttribute, (PoolHandle, PoolAttribute, void*))                                                                            \
-  X(cuMemPoolGetAttribute, (PoolHandle, PoolAttribute, void*))                                                                            \
-  X(cuMemPoolTrimTo, (PoolHandle, std::size_t))                                                                                           \
-  X(cuMemAllocFromPoolAsync, (Address*, std::size_t, PoolHandle, StreamHandle))                                                           \
-  X(cuMemFreeAsync, (Address, StreamHandle))                                                                                              \
-  X(cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                                                        \
-  X(cuMemHostAlloc, (void**, std::size_t, unsigned))                                                                                      \
-  X(cuMemFreeHost, (void*))                                                                                                               \
-  X(cuMemcpyAsync, (Address, Address, std::size_t, StreamHandle))                                                                         \
-  X(cuMemcpyPeerAsync, (Address, ContextHandle, Address, ContextHandle, std::size_t, StreamHandle))                                       \
-  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle))                                                                 \
+#define MYRIAD_DRIVER_FUNCTIONS(X)                                                                  \
+  X(cuGetErrorName, (Result, char const**))                                                         \
+  X(cuGetErrorString, (Result, char const**))                                                       \
+  X(cuInit, (unsigned))                                                                             \
+  X(cuDriverGetVersion, (int*))                                                                     \
+  X(cuDeviceGetCount, (int*))                                                                       \
+  X(cuDeviceGet, (DeviceHandle*, int))                                                              \
+  X(cuDeviceGetName, (char*, int, DeviceHandle))                                                    \
+  X(cuDeviceGetUuid_v2, (Uuid*, DeviceHandle))                                                      \
+  X(cuDeviceTotalMem_v2, (std::size_t*, DeviceHandle))                                              \
+  X(cuDeviceGetAttribute, (int*, DeviceAttribute, DeviceHandle))                                    \
+  X(cuDevicePrimaryCtxRetain, (ContextHandle*, DeviceHandle))                                       \
+  X(cuCtxGetCurrent, (ContextHandle*))                                                              \
+  X(cuCtxPushCurrent_v2, (ContextHandle))                                                           \
+  X(cuCtxPopCurrent_v2, (ContextHandle*))                                                           \
+  X(cuStreamCreate, (StreamHandle*, unsigned))                                                      \
+  X(cuStreamDestroy_v2, (StreamHandle))                                                             \
+  X(cuStreamSynchronize, (StreamHandle))                                                            \
+  X(cuStreamQuery, (StreamHandle))                                                                  \
+  X(cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))                                       \
+  X(cuStreamIsCapturing, (StreamHandle, CaptureStatus*))                                            \
+  X(cuStreamGetCtx, (StreamHandle, ContextHandle*))                                                 \
+  X(cuThreadExchangeStreamCaptureMode, (CaptureMode*))                                              \
+  X(cuEventCreate, (EventHandle*, unsigned))                                                        \
+  X(cuEventDestroy_v2, (EventHandle))                                                               \
+  X(cuEventRecord, (EventHandle, StreamHandle))                                                     \
+  X(cuEventQuery, (EventHandle))                                                                    \
+  X(cuEventSynchronize, (EventHandle))                                                              \
+  X(cuEventElapsedTime, (float*, EventHandle, EventHandle))                                         \
+  X(cuModuleLoadDataEx, (ModuleHandle*, void const*, unsigned, JitOption*, void**))                 \
+  X(cuModuleUnload, (ModuleHandle))                                                                 \
+  X(cuModuleGetFunction, (FunctionHandle*, ModuleHandle, char const*))                              \
+  X(cuFuncGetAttribute, (int*, FunctionAttribute, FunctionHandle))                                  \
+  X(cuFuncSetAttribute, (FunctionHandle, FunctionAttribute, int))                                   \
+  X(cuLaunchKernelEx, (LaunchConfig const*, FunctionHandle, void**, void**))                        \
+  X(cuMemPoolCreate, (PoolHandle*, PoolProperties const*))                                          \
+  X(cuMemPoolDestroy, (PoolHandle))                                                                 \
+  X(cuMemPoolSetAttribute, (PoolHandle, PoolAttribute, void*))                                      \
+  X(cuMemPoolGetAttribute, (PoolHandle, PoolAttribute, void*))                                      \
+  X(cuMemPoolTrimTo, (PoolHandle, std::size_t))                                                     \
+  X(cuMemAllocFromPoolAsync, (Address*, std::size_t, PoolHandle, StreamHandle))                     \
+  X(cuMemFreeAsync, (Address, StreamHandle))                                                        \
+  X(cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                  \
+  X(cuMemHostAlloc, (void**, std::size_t, unsigned))                                                \
+  X(cuMemFreeHost, (void*))                                                                         \
+  X(cuMemcpyAsync, (Address, Address, std::size_t, StreamHandle))                                   \
+  X(cuMemcpyPeerAsync, (Address, ContextHandle, Address, ContextHandle, std::size_t, StreamHandle)) \
+  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle))                           \
   X(cuPointerGetAttribute, (void*, PointerAttribute, Address))
 
 /// The functions of libcuda.

@@ -31,6 +31,19 @@ __device__ __forceinline__ char* shared_memory() {
   return myriad_shared_memory;
 }
 
+/// For two kernels of which the second is launched so that it overlaps the first (see Grid): the first allows it, what it has written
+/// before or after being seen by the second once that has waited for the whole of the first.
+__device__ __forceinline__ void let_next_launch_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ __forceinline__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// The value of the lane whose number differs by `mask`; for numbers.
 template <typename T>
 __device__ __forceinline__ T shuffle_xor(T value, int mask) {

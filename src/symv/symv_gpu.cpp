@@ -21,18 +21,24 @@ KernelSource source(Dtype dtype, SymvTiny const& c) {
                               c.n, c.lanes, c.matrices, static_cast<int>(c.symmetry), device_name(c.a), device_name(c.x), device_name(c.y)),
           .options = {"-default-device", "--fmad=false"}};
 }
-KernelSource source(Dtype dtype, SymvPanels const& c) {
-  return {.header = "symv/symv_panels.cuh",
-          .name = fmt::format("myriad::symv_panels<{}, myriad::SymvPanels{{{}, {}, {}, {}, myriad::SymvShare({}), myriad::SymvColumns({}), "
-                              "myriad::Symmetry({})}}>",
-                              device_name(dtype), c.warps, c.columns, c.most_pieces, c.blocks_per_sm, static_cast<int>(c.share),
-                              static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
+KernelSource source(Dtype dtype, SymvStrips const& c) {
+  return {.header = "symv/symv_strips.cuh",
+          .name = fmt::format("myriad::symv_strips<{}, myriad::SymvStrips{{myriad::SymvColumns({}), myriad::Symmetry({})}}>",
+                              device_name(dtype), static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, SymvPanels const& c) {
+  return {
+      .header = "symv/symv_panels.cuh",
+      .name = fmt::format("myriad::symv_panels<{}, myriad::SymvPanels{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
+                          device_name(dtype), c.warps, c.columns, c.most_tiles, c.blocks_per_sm, static_cast<int>(c.layout),
+                          static_cast<int>(c.symmetry)),
+      .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, SymvSums const& c) {
   return {.header = "symv/symv_panels.cuh",
           .name = fmt::format("myriad::symv_sums<{}, myriad::SymvSums{{{}, {}, {}, {}}}>", device_name(dtype), c.warps, c.rows, c.columns,
-                              c.most_pieces),
+                              c.most_tiles),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -59,39 +65,56 @@ void multiply_tiny(Queue& queue, SymvTask<T> const& given) {
       args);
 }
 
-/// Some matrices, by panels.
 template <typename T>
-void multiply_panels(Queue& queue, SymvTask<T> const& task, SymvPanels const& c, SymvTiles const& tiles, int blocks) {
+SymvArguments<DeviceElement<T>> arguments_of(SymvTask<T> const& task) {
   using D = DeviceElement<T>;
+  return {.alpha = std::bit_cast<D>(task.alpha),
+          .beta = std::bit_cast<D>(task.beta),
+          .a = matrices_of(task.a),
+          .x = matrices_of(task.x),
+          .y = matrices_of(task.y),
+          .lower = task.uplo == Uplo::lower,
+          .most_rows_in_strips = symv_most_rows_in_strips(sizeof(T)),
+          .sums = nullptr,
+          .apart = 0,
+          .pieces = 0};
+}
+
+/// Those that are small enough.
+template <typename T>
+void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvColumns layout) {
+  auto const args = arguments_of(task);
+  SymvStrips const c{.layout = layout, .symmetry = task.symmetry};
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("symv/symv_strips"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  std::int64_t const rows = std::min<std::int64_t>(task.y.rows, args.most_rows_in_strips), strip = c.rows(sizeof(T));
+  launch(
+      queue, kernel,
+      {.blocks = task.y.count * ((rows + strip - 1) / strip), .threads = c.threads(sizeof(T)), .shared_bytes = c.shared_bytes(sizeof(T))},
+      args);
+}
+
+/// The others, of some matrices.
+template <typename T>
+void multiply_by_panels(Queue& queue, SymvTask<T> const& task, SymvPanels const& c, SymvTiles const& tiles) {
   bool const reads_a = task.alpha != T(0);
-  bool const in_one = c.share == SymvShare::matrix;
   std::int64_t const count = task.y.count;
-  Workspace const sums(queue, in_one || !reads_a ? 0 : count * tiles.elements() * static_cast<std::int64_t>(sizeof(T)));
-  SymvPanelsArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
-                                    .beta = std::bit_cast<D>(task.beta),
-                                    .a = matrices_of(task.a),
-                                    .x = matrices_of(task.x),
-                                    .y = matrices_of(task.y),
-                                    .lower = task.uplo == Uplo::lower,
-                                    .sums = sums.as<D>(),
-                                    .apart = tiles.elements(),
-                                    .blocks = blocks};
-  if (reads_a) {
-    Kernel const& kernel =
-        kernel_for(queue, kernel_key(kernel_id("symv/symv_panels"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-    launch(queue, kernel,
-           {.blocks = in_one ? count : count * blocks,
-            .threads = c.threads(),
-            .shared_bytes = SymvPanelsMemory(sizeof(T), c, static_cast<int>(task.a.rows)).bytes},
-           args);
-  }
-  if (in_one && reads_a) return;
+  Workspace const sums(queue, reads_a ? count * tiles.elements() * static_cast<std::int64_t>(sizeof(T)) : 0);
+  auto args = arguments_of(task);
+  args.sums = sums.as<DeviceElement<T>>();
+  args.apart = tiles.elements();
+  args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
+  Kernel const& panels =
+      kernel_for(queue, kernel_key(kernel_id("symv/symv_panels"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  if (reads_a)
+    launch(queue, panels, {.blocks = count * args.pieces, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, args);
   SymvSums const s = symv_sums_plan(sizeof(T), c);
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("symv/symv_sums"), dtype_of<T>, s), [&] { return source(dtype_of<T>, s); });
-  launch(queue, kernel,
+  Kernel const& adds = kernel_for(queue, kernel_key(kernel_id("symv/symv_sums"), dtype_of<T>, s), [&] { return source(dtype_of<T>, s); });
+  launch(queue, adds,
          {.blocks = count * ((task.y.rows + simt::warp_size - 1) / simt::warp_size),
           .threads = s.threads(),
-          .shared_bytes = s.shared_bytes(sizeof(T))},
+          .shared_bytes = s.shared_bytes(sizeof(T)),
+          .overlaps_launch_before = reads_a},
          args);
 }
 
@@ -110,21 +133,21 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   if (given.a.rows <= tiny_largest) return multiply_tiny(queue, given);
   // By columns, whose elements are then neighbours in memory, or at least nearer than those of rows.
   SymvTask<T> const task = is_by_rows(given.a) ? transposed(given) : given;
-  bool const contiguous = task.a.row_stride == 1 && !task.a.row_strides;
-  SymvPanels c = symv_panels_plan(sizeof(T), task.symmetry, SymvShare::tiles, contiguous ? SymvColumns::contiguous : SymvColumns::strided);
+  SymvColumns const layout = task.a.row_stride == 1 && !task.a.row_strides ? SymvColumns::contiguous : SymvColumns::strided;
   std::int64_t const n = task.a.rows, count = task.y.count;
+  bool const has_larger = n > symv_most_rows_in_strips(sizeof(T));
+  if (!has_larger || task.y.row_sizes) multiply_by_strips(queue, task, layout);
+  if (!has_larger) return;
+  SymvPanels const c = symv_panels_plan(sizeof(T), task.symmetry, layout);
   SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(n), task.uplo == Uplo::lower);
-  std::int64_t const room = std::int64_t{c.blocks_per_sm} * context_of(queue).device().multiprocessors;
-  c.share = symv_share(sizeof(T), tiles, n, count, room);
-  std::int64_t const at_a_time = c.share == SymvShare::matrix ? count : symv_matrices_at_a_time(sizeof(T), tiles);
-  int const blocks = symv_blocks(tiles, std::min(count, at_a_time), room);
+  std::int64_t const at_a_time = symv_matrices_at_a_time(sizeof(T), tiles);
   for (std::int64_t b = 0; b < count; b += at_a_time) {
     std::int64_t const some = std::min(at_a_time, count - b);
     SymvTask<T> part = task;
     part.a = matrices(task.a, b, some);
     part.x = matrices(task.x, b, some);
     part.y = matrices(task.y, b, some);
-    multiply_panels(queue, part, c, tiles, blocks);
+    multiply_by_panels(queue, part, c, tiles);
   }
 }
 
@@ -145,9 +168,12 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
           kernels.push_back(source(dtype, c));
         }
       if (!filter.wants_size_above(tiny_largest)) continue;
-      for (SymvShare const share : {SymvShare::tiles, SymvShare::matrix})
-        kernels.push_back(source(dtype, symv_panels_plan(bytes, symmetry, share, SymvColumns::contiguous)));
-      kernels.push_back(source(dtype, symv_sums_plan(bytes, symv_panels_plan(bytes, symmetry, SymvShare::tiles, SymvColumns::contiguous))));
+      SymvColumns const layout = SymvColumns::contiguous;
+      kernels.push_back(source(dtype, SymvStrips{.layout = layout, .symmetry = symmetry}));
+      if (!filter.wants_size_above(symv_most_rows_in_strips(bytes))) continue;
+      SymvPanels const c = symv_panels_plan(bytes, symmetry, layout);
+      kernels.push_back(source(dtype, c));
+      kernels.push_back(source(dtype, symv_sums_plan(bytes, c)));
     }
   }
   return kernels;

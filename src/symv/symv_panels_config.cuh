@@ -1,25 +1,16 @@
 #pragma once
 /// y = alpha A x + beta y with a triangle of A, panel by panel on a GPU: what host and kernels share.
 
-#include "simt/matrices.hpp"
-#include "symv/symmetry.cuh"
+#include "symv/symv_matrix.cuh"
 
 namespace myriad {
-
-/// What a block has of a batch: some tiles of one matrix, whose sums another kernel adds up, or a whole matrix.
-enum class SymvShare : int { tiles, matrix };
-
-/// Whether elements of a column are neighbours in memory. These are read 16 bytes at a time where all columns begin at multiples of that,
-/// all others one by one.
-enum class SymvColumns : int { contiguous, strided };
 
 /// One compiled kernel. A panel of A is `warps` times `columns` columns wide, `columns` for each warp; of each column a lane reads 16
 /// bytes of a tile.
 struct SymvPanels {
   int warps, columns;
-  int most_pieces;    ///< see SymvTiles
+  int most_tiles;     ///< of a piece; see SymvTiles
   int blocks_per_sm;  ///< for which registers have to suffice
-  SymvShare share;
   SymvColumns layout;
   Symmetry symmetry;
   constexpr bool operator==(SymvPanels const&) const = default;
@@ -27,15 +18,16 @@ struct SymvPanels {
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int tile_columns() const { return warps * columns; }
   SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * 16 / element_bytes; }
+  /// Dynamic shared memory of a block: the part of x that belongs to a panel, and behind it row sums of every warp, of two tiles.
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const {
+    return (tile_columns() + 2 * warps * tile_rows(element_bytes)) * element_bytes;
+  }
 };
 
-/// Matrices of up to so many rows are summed row by row in the order of columns; larger ones by tiles.
-inline constexpr int symv_most_rows_in_order = 32;
-
 /// How the triangle of an n-by-n matrix is divided: into panels of columns, from left to right, these into tiles, from the top, and tiles,
-/// numbered in this order, into pieces of some neighbours, of which all but the last have as many. Column sums of a piece that are of one
-/// panel are added up in registers. All of it depends on n, uplo and the sizes of a tile alone, so that sums of a matrix are the same in
-/// every batch and on every GPU.
+/// numbered in this order, into pieces of some neighbours, of which all but the last have as many. A block has a piece; column sums of a
+/// piece that are of one panel are added up in registers. All of it depends on n, uplo and the sizes of a tile alone, so that sums of a
+/// matrix are the same in every batch and on every GPU.
 struct SymvTiles {
   int rows, columns;  ///< of a tile; columns are a multiple of rows
   bool lower;         ///< else upper
@@ -43,19 +35,22 @@ struct SymvTiles {
   int panels;
   int count;  ///< of tiles
   int tiles_of_piece;
-  int pieces;       ///< no more than `most_pieces` and not always more in larger matrices
+  int pieces;       ///< not always more in larger matrices
   int most_pieces;  ///< in this one and all smaller ones
 
-  SIMT_INLINE constexpr SymvTiles(int n, int rows_of_tile, int columns_of_tile, int pieces_at_most, bool is_lower)
+  SIMT_INLINE constexpr SymvTiles(int n, int rows_of_tile, int columns_of_tile, int most_tiles_of_piece, bool is_lower)
       : rows(rows_of_tile),
         columns(columns_of_tile),
         lower(is_lower),
         tile_rows(simt::ceil_div(n, rows)),
         panels(simt::ceil_div(n, columns)),
         count(n > 0 ? before(panels - 1) + tiles_of(panels - 1) : 0),
-        tiles_of_piece(simt::larger(simt::ceil_div(count, pieces_at_most), 1)),
+        tiles_of_piece(simt::larger(simt::smaller(count / enough_pieces, most_tiles_of_piece), 1)),
         pieces(simt::ceil_div(count, tiles_of_piece)),
-        most_pieces(simt::smaller(count, pieces_at_most)) {}
+        most_pieces(simt::larger(pieces, simt::smaller(count, 2 * enough_pieces - 1))) {}
+
+  /// Pieces have no more than one tile each as long as there are fewer: a GPU has about as many blocks at a time.
+  static constexpr int enough_pieces = 256;
 
   /// Rows of tiles that a panel covers beside its diagonal.
   SIMT_INLINE constexpr int deep() const { return columns / rows; }
@@ -92,38 +87,14 @@ struct SymvTiles {
   }
 };
 
-/// The dynamic shared memory of a block; in bytes.
-struct SymvPanelsMemory {
-  int row_sums;        ///< of every warp, of two tiles; before them the part of x that belongs to a panel
-  int rows_of_matrix;  ///< where a block has a whole matrix: sums of its rows, and behind them of its columns
-  int bytes;
-
-  /// `n`: rows of the largest matrix.
-  SIMT_INLINE constexpr SymvPanelsMemory(int element_bytes, SymvPanels const& c, int n)
-      : row_sums(c.tile_columns() * element_bytes),
-        rows_of_matrix(row_sums + 2 * c.warps * c.tile_rows(element_bytes) * element_bytes),
-        bytes(rows_of_matrix + (c.share == SymvShare::matrix ? 2 * n * element_bytes : 0)) {}
-};
-
-template <typename T>
-struct SymvPanelsArguments {
-  T alpha, beta;
-  simt::Matrices<T const> a, x;
-  simt::Matrices<T> y;
-  bool lower;
-  T* sums;            ///< workspace, where a block has some tiles
-  simt::Index apart;  ///< from the sums of one matrix to those of the next, in elements
-  int blocks;         ///< of a matrix, where a block has some tiles
-};
-
 /// The kernel that adds up what tiles have left: so many warps share the terms of `warp_size` rows.
 struct SymvSums {
   int warps;
-  int rows, columns, most_pieces;  ///< see SymvTiles
+  int rows, columns, most_tiles;  ///< see SymvTiles
   constexpr bool operator==(SymvSums const&) const = default;
 
-  /// Terms that are added one after the other. A matrix that one block may have has no sum of more.
-  static constexpr int in_order = 32;
+  /// Terms that are added one after the other.
+  static constexpr int in_order = 8;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return 2 * threads() * element_bytes; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "symv/symv_panels_config.cuh"
+#include "symv/symv_strips_config.cuh"
 #include "symv/symv_tiny_config.cuh"
 
 namespace myriad {
@@ -17,51 +18,32 @@ constexpr SymvTiny symv_tiny_plan(Symmetry symmetry, int n) {
   return {.n = n, .lanes = lanes, .matrices = 64 / lanes, .symmetry = symmetry, .a = packed, .x = packed, .y = packed};
 }
 
+/// Matrices of up to so many rows, and more than 32, go by strips: one launch, but what is beside the diagonal is read twice. Measured: see
+/// docs/performance.md.
+constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 4 ? 3072 : element_bytes == 8 ? 2560 : 1792; }
+
 /// Larger ones. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
 /// multiprocessor: 128 KB are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and
-/// half as much under way: with two loads of each more is spilled. The pieces are few enough for little traffic, and enough to be shared
-/// out evenly.
-constexpr SymvPanels symv_panels_plan(int element_bytes, Symmetry symmetry, SymvShare share, SymvColumns layout) {
+/// half as much under way: with two loads of each more is spilled. Pieces of 128 to 256 KB: blocks that end early leave their place to
+/// others, and at the end few wait for the last.
+constexpr SymvPanels symv_panels_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
   bool const wide = element_bytes == 16;
   return {.warps = 8,
           .columns = wide ? 8 : 16,
-          .most_pieces = 1 << 13,
+          .most_tiles = element_bytes == 4 ? 2
+                        : wide             ? 8
+                                           : 4,
           .blocks_per_sm = 2,
-          .share = share,
           .layout = layout,
           .symmetry = symmetry};
 }
 
 constexpr SymvTiles symv_tiles(int element_bytes, SymvPanels const& c, int n, bool lower) {
-  return {n, c.tile_rows(element_bytes), c.tile_columns(), c.most_pieces, lower};
+  return {n, c.tile_rows(element_bytes), c.tile_columns(), c.most_tiles, lower};
 }
 
 constexpr SymvSums symv_sums_plan(int element_bytes, SymvPanels const& c) {
-  return {.warps = 8, .rows = c.tile_rows(element_bytes), .columns = c.tile_columns(), .most_pieces = c.most_pieces};
-}
-
-/// Whether a block may have a whole matrix: it then keeps the sums of its rows and columns, and these have so few terms that symv_sums
-/// would add them up in the same order. So a matrix has the same bits either way.
-constexpr bool symv_fits_a_block(int element_bytes, SymvTiles const& tiles, std::int64_t n) {
-  constexpr std::int64_t most_bytes = 32 * 1024;
-  return 2 * n * element_bytes <= most_bytes && tiles.panels <= SymvSums::in_order && tiles.tile_rows <= SymvSums::in_order &&
-         tiles.tiles_of_piece == 1;
-}
-
-/// Whether a block has a whole matrix, for `count` of them and with room for so many blocks on the GPU: as long as it is not some blocks
-/// that work while all others wait. symv_sums counts like two tiles.
-constexpr SymvShare symv_share(int element_bytes, SymvTiles const& tiles, std::int64_t n, std::int64_t count, std::int64_t room) {
-  if (!symv_fits_a_block(element_bytes, tiles, n)) return SymvShare::tiles;
-  std::int64_t const in_one = (count + room - 1) / room * tiles.count;
-  std::int64_t const shared_out = (count * tiles.count + room - 1) / room + 2;
-  return in_one <= shared_out ? SymvShare::matrix : SymvShare::tiles;
-}
-
-/// How many blocks share the tiles of a matrix: of one as many as there is room for, with equal shares; of several about four times as many
-/// in all, since some end sooner than others.
-constexpr int symv_blocks(SymvTiles const& tiles, std::int64_t count, std::int64_t room) {
-  std::int64_t const wanted = count == 1 ? room : (4 * room + count - 1) / count;
-  return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, tiles.pieces));
+  return {.warps = 16, .rows = c.tile_rows(element_bytes), .columns = c.tile_columns(), .most_tiles = c.most_tiles};
 }
 
 /// So many matrices at a time take no more than 256 MB of workspace together, or are one.

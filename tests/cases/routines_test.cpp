@@ -31,9 +31,23 @@ TEST_P(Routines, LargeMatrices) {
   unsigned i = 0;
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
     for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{96, 97, 100, 128, 129, 300}) {
-      // Only kernels of symv begin something new beyond 256 rows: tiles one after the other.
+      // Only kernels of symv begin something new beyond 129 rows.
       if (n == 300 && routine().routine != "symv" && routine().routine != "hemv") continue;
       Problem p = problem(n, 1, layout);
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
+TEST_P(Routines, SymvByPanelsOnAGpu) {
+  if (!on_gpu() || routine().family != "symv") GTEST_SKIP() << "has no such kernel";
+  std::int64_t const n = 3100;  // more than any type takes by strips
+  unsigned i = 0;
+  for (Layout const layout : all_layouts)
+    for (bool const ragged : {false, true}) {
+      if (ragged && layout != Layout::column_major && layout != Layout::pointers) continue;
+      Problem p = problem(n, ragged ? 4 : 1, layout);
+      p.ragged = ragged;
       vary(routine(), p, i++);
       if (!right(p)) return;
     }

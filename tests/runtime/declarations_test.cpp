@@ -129,6 +129,18 @@ static_assert(equal(driver::stream_non_blocking, CU_STREAM_NON_BLOCKING) && equa
 static_assert(std::is_same_v<driver::DeviceHandle, CUdevice> && std::is_same_v<driver::Address, CUdeviceptr>);
 static_assert(sizeof(driver::Uuid) == sizeof(CUuuid) && sizeof(driver::MemoryLocation) == sizeof(CUmemLocation));
 
+using Launch = driver::LaunchConfig;
+using LaunchAttribute = driver::LaunchAttribute;
+static_assert(sizeof(Launch) == sizeof(CUlaunchConfig) && offsetof(Launch, grid) == offsetof(CUlaunchConfig, gridDimX) &&
+              offsetof(Launch, block) == offsetof(CUlaunchConfig, blockDimX) &&
+              offsetof(Launch, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+              offsetof(Launch, stream) == offsetof(CUlaunchConfig, hStream) &&
+              offsetof(Launch, attributes) == offsetof(CUlaunchConfig, attrs) &&
+              offsetof(Launch, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) && offsetof(LaunchAttribute, id) == offsetof(CUlaunchAttribute, id) &&
+              offsetof(LaunchAttribute, allowed) == offsetof(CUlaunchAttribute, value) &&
+              equal(LaunchAttribute{}.id, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
+
 using Pool = driver::PoolProperties;
 static_assert(sizeof(Pool) == sizeof(CUmemPoolProps) && offsetof(Pool, allocation_type) == offsetof(CUmemPoolProps, allocType) &&
               offsetof(Pool, handle_types) == offsetof(CUmemPoolProps, handleTypes) &&

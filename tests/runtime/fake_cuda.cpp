@@ -325,17 +325,16 @@ FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int 
   if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
   return misuse(Result::invalid_value);
 }
-FAKE Result cuLaunchKernel(FunctionHandle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                           StreamHandle stream, void** parameters, void** extra) {
+FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);
   if (Result const result = take(fake.fail_launch); result != Result::success) return result;
   ++fake.launches;
-  unsigned const grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
-  std::memcpy(fake.grid, grid, sizeof(grid));
-  std::memcpy(fake.block, block, sizeof(block));
-  fake.shared = shared;
+  fake.overlaps = config->attribute_count == 1 && config->attributes->id == 6 && config->attributes->allowed == 1;
+  std::memcpy(fake.grid, config->grid, sizeof(config->grid));
+  std::memcpy(fake.block, config->block, sizeof(config->block));
+  fake.shared = config->shared_bytes;
   if (fake.capturing) return Result::success;
-  enqueue(stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
+  enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
     if (params.call) params.call(params);
     for (long long i = 0; i < params.count; ++i) params.data[i] *= params.factor;
   });

@@ -329,8 +329,8 @@ TEST_F(Gpu, WarmLaunchCostsLittle) {
     }
     return best;
   };
-  double const bare =
-      seconds([&] { (void)cu.cuLaunchKernel(kernel.function, 1, 1, 1, 32, 1, 1, 0, stream_of(*queue), parameters, nullptr); });
+  driver::LaunchConfig const config{.block = {32, 1, 1}, .stream = stream_of(*queue)};
+  double const bare = seconds([&] { (void)cu.cuLaunchKernelEx(&config, kernel.function, parameters, nullptr); });
   double const ours = seconds([&] { launch(*queue, scale_kernel<double>(*queue, 1), {.blocks = 1, .threads = 32}, params); });
   RecordProperty("bare_ns", static_cast<int>(bare * 1e9));
   RecordProperty("ours_ns", static_cast<int>(ours * 1e9));

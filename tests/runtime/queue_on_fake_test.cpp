@@ -36,6 +36,9 @@ TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_EQ(fake->block[1], 4U);
   EXPECT_EQ(fake->block[2], 1U);
   EXPECT_EQ(fake->shared, 100'000U);
+  EXPECT_FALSE(fake->overlaps);
+  launch(*queue, kernel(), {.blocks = 1, .threads = 1, .overlaps_launch_before = true}, FakeScaleParams{});
+  EXPECT_TRUE(fake->overlaps);
   PinnedArray<double> pinned(*queue, 3);
   copy(*queue, a.data(), 3, pinned.data());
   EXPECT_EQ(pinned[2], 6);
@@ -107,7 +110,7 @@ TEST_F(OnFake, StaysUsableAfterWhatFailed) {
   };
   fake->fail_launch = 719;
   std::string const refused = error_of([&] { launch(*queue, kernel(), {.blocks = 1, .threads = 1}, params); });
-  EXPECT_EQ(refused, "scale for sm_90: cuLaunchKernel: FAKE_ERROR (as told)");
+  EXPECT_EQ(refused, "scale for sm_90: cuLaunchKernelEx: FAKE_ERROR (as told)");
   fake->fail_allocation = 2;
   EXPECT_THROW(DeviceArray<double>(*queue, 5), OutOfMemory);
   EXPECT_THROW(DeviceArray<double>(*queue, std::int64_t{1} << 45), OutOfMemory);

@@ -16,6 +16,7 @@
 #include "stored.hpp"
 #include "symv/symv_panels.cuh"
 #include "symv/symv_plan.hpp"
+#include "symv/symv_strips.cuh"
 #include "symv/symv_tiny.cuh"
 
 namespace myriad {
@@ -128,42 +129,46 @@ struct Problem {
   }
 };
 
-/// As the library does it, with so many blocks to a matrix (0: one that has it whole).
-template <typename T, SymvPanels shared_out>
-void run_panels(SymvTask<T> const& task, int blocks) {
+template <typename T>
+SymvArguments<gpu::DeviceElement<T>> arguments_of(SymvTask<T> const& task, int most_rows_in_strips) {
   using D = gpu::DeviceElement<T>;
-  constexpr SymvPanels in_one = [] {
-    SymvPanels c = shared_out;
-    c.share = SymvShare::matrix;
-    return c;
-  }();
-  int const n = static_cast<int>(task.a.rows);
-  SymvTiles const tiles = symv_tiles(sizeof(T), shared_out, n, task.uplo == Uplo::lower);
+  return {.alpha = std::bit_cast<D>(task.alpha),
+          .beta = std::bit_cast<D>(task.beta),
+          .a = gpu::matrices_of(task.a),
+          .x = gpu::matrices_of(task.x),
+          .y = gpu::matrices_of(task.y),
+          .lower = task.uplo == Uplo::lower,
+          .most_rows_in_strips = most_rows_in_strips,
+          .sums = nullptr,
+          .apart = 0,
+          .pieces = 0};
+}
+
+/// By panels, but for matrices of so many rows and fewer, in this number of blocks.
+template <typename T, SymvPanels c>
+void run_panels(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) {
+  using D = gpu::DeviceElement<T>;
+  SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(task.a.rows), task.uplo == Uplo::lower);
   std::vector<D> sums(static_cast<std::size_t>(tiles.elements() * task.y.count), std::bit_cast<D>(not_a_number<T>()));
-  SymvPanelsArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
-                                    .beta = std::bit_cast<D>(task.beta),
-                                    .a = gpu::matrices_of(task.a),
-                                    .x = gpu::matrices_of(task.x),
-                                    .y = gpu::matrices_of(task.y),
-                                    .lower = task.uplo == Uplo::lower,
-                                    .sums = sums.data(),
-                                    .apart = tiles.elements(),
-                                    .blocks = blocks};
-  if (blocks == 0) {
-    ASSERT_TRUE(symv_fits_a_block(sizeof(T), tiles, n));
-    simt::run(2, in_one.threads(), SymvPanelsMemory(sizeof(T), in_one, n).bytes, symv_panels<D, in_one>, args);
-    return;
-  }
-  if (task.alpha != T(0))
-    simt::run(task.y.count * blocks, shared_out.threads(), SymvPanelsMemory(sizeof(T), shared_out, n).bytes, symv_panels<D, shared_out>,
-              args);
-  constexpr SymvSums c = symv_sums_plan(sizeof(T), shared_out);
-  simt::run(3, c.threads(), c.shared_bytes(sizeof(T)), symv_sums<D, c>, args);
+  auto args = arguments_of(task, most_rows_in_strips);
+  args.sums = sums.data();
+  args.apart = tiles.elements();
+  args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
+  if (task.alpha != T(0)) simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_panels<D, c>, args);
+  constexpr SymvSums s = symv_sums_plan(sizeof(T), c);
+  simt::run(3, s.threads(), s.shared_bytes(sizeof(T)), symv_sums<D, s>, args);
+}
+
+template <typename T, SymvStrips c>
+void run_strips(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 1000) {
+  simt::run(blocks, c.threads(sizeof(T)), c.shared_bytes(sizeof(T)), symv_strips<gpu::DeviceElement<T>, c>,
+            arguments_of(task, most_rows_in_strips));
 }
 
 /// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
-template <typename T, Symmetry symmetry>
-void check_panels(int n, int count = 1, bool ragged = false, bool every_way = true) {
+/// run<layout>(task, blocks).
+template <typename T, Symmetry symmetry, typename Run>
+void check(Run run_task, int n, int count, bool ragged, bool every_way) {
   T const alpha = T(-0.75), beta = T(0.5);
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     SCOPED_TRACE(testing::Message() << n << " rows, " << (uplo == Uplo::lower ? "lower" : "upper") << ", " << sizeof(T) << " bytes");
@@ -171,7 +176,7 @@ void check_panels(int n, int count = 1, bool ragged = false, bool every_way = tr
     std::vector<std::vector<std::vector<T>>> results;
     auto const run = [&]<SymvColumns layout>(int ld, int offset, int step, int blocks) {
       Problem<T> p(symmetry, uplo, n, count, alpha, T(0), ld, offset, step, ragged);
-      run_panels<T, symv_panels_plan(sizeof(T), symmetry, SymvShare::tiles, layout)>(p.task, blocks);
+      run_task.template operator()<layout>(p.task, blocks);
       p.check();
       if (step == 1) results.push_back(p.result());
     };
@@ -179,8 +184,7 @@ void check_panels(int n, int count = 1, bool ragged = false, bool every_way = tr
     run.template operator()<SymvColumns::contiguous>(aligned, 1, 1, 2);
     if (every_way) {
       run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 1);
-      run.template operator()<SymvColumns::contiguous>(aligned, 0, 1, 0);
-      run.template operator()<SymvColumns::contiguous>(n | 1, 0, 1, 0);
+      run.template operator()<SymvColumns::contiguous>(n | 1, 0, 1, 100);
       run.template operator()<SymvColumns::strided>(aligned, 0, 1, 5);
     }
     for (std::size_t k = 1; k < results.size(); ++k)
@@ -193,15 +197,76 @@ void check_panels(int n, int count = 1, bool ragged = false, bool every_way = tr
       for (int const blocks : {1, 2}) {
         Problem<T> p(symmetry, uplo, n, count, blocks == 1 ? T(0) : alpha, b, n, 0, 1, ragged);
         if (blocks == 1) p.task.a.data = p.task.x.data = nullptr;
-        run_panels<T, symv_panels_plan(sizeof(T), symmetry, SymvShare::tiles, SymvColumns::contiguous)>(p.task, blocks);
+        run_task.template operator()<SymvColumns::contiguous>(p.task, blocks);
         p.check();
       }
     if constexpr (is_complex<T>) {
       Problem<T> p(symmetry, uplo, n, count, alpha, beta, n, 0, 1, ragged);
       p.task.a = conjugated(p.task.a);
-      run_panels<T, symv_panels_plan(sizeof(T), symmetry, SymvShare::tiles, SymvColumns::contiguous)>(p.task, 3);
+      run_task.template operator()<SymvColumns::contiguous>(p.task, 3);
       p.check();
     }
+  }
+}
+template <typename T, Symmetry symmetry>
+void check_panels(int n, int count = 1, bool ragged = false, bool every_way = true) {
+  auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
+    run_panels<T, symv_panels_plan(sizeof(T), symmetry, layout)>(task, blocks);
+  };
+  check<T, symmetry>(run, n, count, ragged, every_way);
+}
+template <typename T, Symmetry symmetry>
+void check_strips(int n, int count = 1, bool ragged = false, bool every_way = true) {
+  auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
+    run_strips<T, SymvStrips{.layout = layout, .symmetry = symmetry}>(task, blocks);
+  };
+  check<T, symmetry>(run, n, count, ragged, every_way);
+}
+
+TEST(SymvStrips, AroundTheEdgesOfStrips) {
+  check_strips<float, Symmetry::symmetric>(83);
+  check_strips<double, Symmetry::symmetric>(83);
+  check_strips<std::complex<float>, Symmetry::symmetric>(40);
+  check_strips<std::complex<float>, Symmetry::hermitian>(67);
+  check_strips<std::complex<double>, Symmetry::hermitian>(41);
+  for (int const n : {33, 48, 64}) {
+    check_strips<float, Symmetry::symmetric>(n, 1, false, false);
+    check_strips<double, Symmetry::symmetric>(n, 1, false, false);
+  }
+  check_strips<std::complex<double>, Symmetry::symmetric>(300, 1, false, false);  // more than is under way at a time
+}
+
+TEST(SymvStrips, SeveralAndRagged) {
+  check_strips<float, Symmetry::symmetric>(50, 5, false, false);
+  check_strips<double, Symmetry::symmetric>(90, 4, true, false);
+  check_strips<std::complex<double>, Symmetry::hermitian>(70, 4, true);
+}
+
+// Of a ragged batch each kernel has its part, and a matrix the bits that it gets alone.
+TEST(SymvStrips, AndPanelsShareARaggedBatch) {
+  using T = double;
+  constexpr int n = 150, most_in_strips = 60;
+  constexpr SymvPanels panels = symv_panels_plan(sizeof(T), Symmetry::symmetric, SymvColumns::contiguous);
+  constexpr SymvStrips strips{.layout = SymvColumns::contiguous, .symmetry = Symmetry::symmetric};
+  Problem<T> p(Symmetry::symmetric, Uplo::lower, n, 4, T(2), T(0), n, 0, 1, true);  // of 150, 100, 50 and 0 rows
+  run_strips<T, strips>(p.task, 3, most_in_strips);
+  run_panels<T, panels>(p.task, 3, most_in_strips);
+  p.check();
+  for (std::int64_t b = 0; b < 3; ++b) {
+    SymvTask<T> alone = p.task;
+    alone.a.data += b * alone.a.batch_stride;
+    alone.x.data += b * alone.x.batch_stride;
+    alone.y.data += b * alone.y.batch_stride;
+    alone.a.count = alone.x.count = alone.y.count = 1;
+    std::int64_t const rows = p.task.y.rows_of(b);
+    alone.a.rows = alone.a.cols = alone.x.rows = alone.y.rows = rows;
+    alone.a.row_sizes = alone.a.col_sizes = alone.x.row_sizes = alone.y.row_sizes = nullptr;
+    auto const together = p.result()[static_cast<std::size_t>(b)];
+    if (rows <= most_in_strips)
+      run_strips<T, strips>(alone, 1, most_in_strips);
+    else
+      run_panels<T, panels>(alone, 1, most_in_strips);
+    EXPECT_TRUE(same_bits(p.result()[static_cast<std::size_t>(b)], together)) << b;
   }
 }
 
@@ -237,31 +302,30 @@ TEST(SymvPanels, Ragged) {
 
 // A ragged batch has workspace for its largest matrix, although smaller ones may have more pieces.
 TEST(SymvTiles, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
-  for (bool const lower : {true, false}) {
-    simt::Index most = 0;
-    for (int n = 1; n <= 20000; ++n) {
-      SymvTiles const tiles(n, 64, 128, 1 << 13, lower);
-      most = std::max(most, tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + 128);
-      ASSERT_LE(most, tiles.elements()) << n;
+  for (bool const lower : {true, false})
+    for (int const most_tiles : {1, 2, 4}) {
+      simt::Index most = 0;
+      int pieces = 0;
+      for (int n = 1; n <= 20000; ++n) {
+        SymvTiles const tiles(n, 64, 128, most_tiles, lower);
+        most = std::max(most, tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + 128);
+        pieces = std::max(pieces, tiles.pieces);
+        ASSERT_LE(most, tiles.elements()) << n;
+        ASSERT_LE(pieces, tiles.most_pieces) << n;
+      }
     }
-  }
 }
 
-// As in very large matrices there are pieces of several tiles, which end within panels and go on in the next one, and sums of more terms
-// than a warp adds up at a time: here with small tiles.
+// As in large matrices there are pieces of several tiles, which end within panels and go on in the next one, and sums of more terms than a
+// warp adds up at a time: here with small tiles.
 TEST(SymvPanels, PiecesOfSeveralTiles) {
   using T = std::complex<double>;
-  constexpr SymvPanels c{.warps = 4,
-                         .columns = 8,
-                         .most_pieces = 150,
-                         .blocks_per_sm = 1,
-                         .share = SymvShare::tiles,
-                         .layout = SymvColumns::contiguous,
-                         .symmetry = Symmetry::hermitian};
+  constexpr SymvPanels c{
+      .warps = 4, .columns = 8, .most_tiles = 2, .blocks_per_sm = 1, .layout = SymvColumns::contiguous, .symmetry = Symmetry::hermitian};
   constexpr int n = 1090;
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     SymvTiles const tiles = symv_tiles(sizeof(T), c, n, uplo == Uplo::lower);
-    ASSERT_EQ(tiles.tiles_of_piece, 5);
+    ASSERT_EQ(tiles.tiles_of_piece, 2);
     ASSERT_GT(tiles.panels, SymvSums::in_order);
     std::vector<std::vector<T>> results;
     for (int const blocks : {1, 7}) {
@@ -275,11 +339,10 @@ TEST(SymvPanels, PiecesOfSeveralTiles) {
 }
 
 TEST(SymvTiles, EveryTileAndEverySumHasItsPlace) {
-  constexpr int most_pieces = 1 << 13;
   for (auto const& [rows, columns] : {std::pair{64, 128}, {128, 128}, {32, 64}})
     for (bool const lower : {true, false})
       for (int const n : {1, 33, 64, 65, 128, 129, 1000, 4096, 32768, 33001}) {
-        SymvTiles const tiles(n, rows, columns, most_pieces, lower);
+        SymvTiles const tiles(n, rows, columns, 4, lower);
         int tile = 0, slot = -1;
         for (int panel = 0; panel < tiles.panels; ++panel) {
           ASSERT_EQ(tiles.before(panel), tile) << n;
@@ -298,28 +361,22 @@ TEST(SymvTiles, EveryTileAndEverySumHasItsPlace) {
         }
         ASSERT_EQ(tile, tiles.count);
         ASSERT_LE(tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + columns, tiles.elements());
-        ASSERT_LE(tiles.pieces, most_pieces);
+        ASSERT_LE(tiles.tiles_of_piece, 4);
       }
 }
 
-TEST(SymvPlan, SharesOutAsMuchAsThereIs) {
-  constexpr SymvPanels c = symv_panels_plan(8, Symmetry::symmetric, SymvShare::tiles, SymvColumns::contiguous);
+TEST(SymvPlan, PiecesAreFewTilesAndManyEnough) {
+  constexpr SymvPanels c = symv_panels_plan(8, Symmetry::symmetric, SymvColumns::contiguous);
   auto const tiles = [&](int n) { return symv_tiles(8, c, n, true); };
-  EXPECT_EQ(symv_share(8, tiles(512), 512, 1, 264), SymvShare::tiles);
-  EXPECT_EQ(symv_share(8, tiles(512), 512, 10000, 264), SymvShare::matrix);
-  EXPECT_EQ(symv_share(8, tiles(4096), 4096, 10000, 264), SymvShare::tiles);
-  EXPECT_EQ(symv_share(8, tiles(64), 64, 1, 264), SymvShare::matrix);
-  EXPECT_EQ(symv_blocks(tiles(32768), 1, 264), 264);
-  EXPECT_EQ(symv_blocks(tiles(128), 1, 264), 2);
-  EXPECT_EQ(tiles(4096).tiles_of_piece, 1);
-  EXPECT_EQ(tiles(32768).tiles_of_piece, 9);
+  EXPECT_EQ(tiles(2100).tiles_of_piece, 1);
+  EXPECT_EQ(tiles(4096).tiles_of_piece, 4);
+  EXPECT_EQ(tiles(4096).pieces, 264);
+  EXPECT_EQ(tiles(32768).tiles_of_piece, 4);
   EXPECT_EQ(symv_matrices_at_a_time(8, tiles(100000)), 1);
-  EXPECT_GT(symv_matrices_at_a_time(8, tiles(1000)), 1000);
+  EXPECT_GT(symv_matrices_at_a_time(8, tiles(3000)), 100);
   for (int const bytes : {4, 8, 16})
-    for (SymvShare const share : {SymvShare::tiles, SymvShare::matrix})
-      EXPECT_LE(SymvPanelsMemory(bytes, symv_panels_plan(bytes, Symmetry::symmetric, share, SymvColumns::contiguous), 32 * 1024 / 2 / bytes)
-                    .bytes,
-                57 * 1024);  // two blocks, where there are 116 KiB
+    EXPECT_LE(symv_panels_plan(bytes, Symmetry::symmetric, SymvColumns::contiguous).shared_bytes(bytes),
+              57 * 1024);  // two blocks of 116 KiB
 }
 
 template <typename T, Symmetry symmetry, int n, Layout layout>
