@@ -23,6 +23,7 @@ class UsageError : public std::runtime_error {
 
 void add_solve(CLI::App& app, Action& action);
 void add_multiply(CLI::App& app, Action& action);
+void add_symv(CLI::App& app, Action& action);
 void add_inverse(CLI::App& app, Action& action);
 void add_lstsq(CLI::App& app, Action& action);
 void add_det(CLI::App& app, Action& action);

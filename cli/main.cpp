@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   Action action;
   add_solve(app, action);
   add_multiply(app, action);
+  add_symv(app, action);
   add_inverse(app, action);
   add_lstsq(app, action);
   add_det(app, action);

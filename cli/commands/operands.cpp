@@ -56,11 +56,16 @@ Operands open_operands(std::string const& a_name, std::string const& b_name, Mat
   // (batch, n): one vector per matrix. Where B could also be one n x k matrix for all, this reading wins, and is said aloud.
   if (!a.single() && b.single() && !b.vectors() && !a.ragged() && b.rows() == a.count() && b.cols() == needed(0)) {
     bool const ambiguous = b.rows() == needed(0);
-    if (b.as_vectors() && ambiguous)
+    if (b.as_vectors() && ambiguous && match != Match::vectors)
       fmt::print(stderr, "myriad: note: {} with {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n",
                  b.name(), b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
   }
   check_folders(a, b);
+
+  for (std::int64_t m = 0; match == Match::vectors && m < (b.ragged() ? b.count() : 1); ++m)
+    if (b.cols_of(m) != 1)
+      throw io::Error(fmt::format("{}: a vector per matrix is needed, and this has {} columns ({}); for more there is myriad multiply",
+                                  b.file_of(m).empty() ? b.name() : b.file_of(m), b.cols_of(m), b.describe()));
 
   o.single = a.single() && b.single();
   o.a_input = {.source = &a, .broadcast = a.count() == 1 && b.count() != 1};

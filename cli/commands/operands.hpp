@@ -25,8 +25,8 @@ struct Operands {
   [[nodiscard]] std::int64_t b_cols(std::int64_t m) const { return b->cols_of(b_input.broadcast ? 0 : m); }
 };
 
-/// Which dimension of A the rows of B must match.
-enum class Match { rows, cols };
+/// Which dimension of A the rows of B must match; `vectors`: the columns, and B is a vector per matrix.
+enum class Match { rows, cols, vectors };
 
 /// Opens A and B, and checks that their shapes fit. Throws io::Error.
 [[nodiscard]] Operands open_operands(std::string const& a, std::string const& b, Match match, Options const& options);

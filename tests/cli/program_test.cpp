@@ -211,6 +211,15 @@ TEST_F(Myriad, EveryCommandWritesWhatItPromises) {
 
   expect_good(run({"multiply", "/a.npy", "/a.npy", "-o", "/c.npy", "--verify"}));
   EXPECT_EQ(load("c.npy").values, (std::vector<std::complex<double>>{20, 18, 18, 29}));
+  save<double>("triangle.npy", {2, 2, 2}, {4, nan, 2, 5, 1, nan, 3, 2});
+  save<double>("v.npy", {2, 2}, {1, 1, 1, 2});
+  expect_good(run({"symv", "/triangle.npy", "/v.npy", "-o", "/y.npy", "--verify", "--tolerance", "1e-15"}));
+  EXPECT_EQ(load("y.npy").values, (std::vector<std::complex<double>>{6, 7, 7, 7}));
+  save<std::complex<double>>("h.npy", {2, 2}, {{4, 9}, {2, 1}, {nan, 0}, {5, 9}});
+  save<std::complex<double>>("z.npy", {2, 1}, {{1, 0}, {0, 1}});
+  expect_good(run({"symv", "/h.npy", "/z.npy", "-o", "/y.npy", "--uplo", "upper", "--hermitian", "--verify", "--tolerance", "1e-15"}));
+  EXPECT_EQ(load("y.npy").values, (std::vector<std::complex<double>>{{3, 2}, {2, 4}}));
+  EXPECT_EQ(load("y.npy").shape, (Shape{2, 1}));
   expect_good(run({"inverse", "/a.npy", "-o", "/x.npy", "--verify", "--tolerance", "1e-14"}));
   EXPECT_NEAR(load("x.npy")[0], 5.0 / 16, 1e-15);
   expect_good(run({"inverse", "/a.npy", "-o", "/x.npy", "--equilibrate", "--verify", "--tolerance", "1e-14"}));
@@ -448,6 +457,7 @@ TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
   save("a.npy", {count, n, n}, a);
   save("p.npy", {count, n, n}, positive);
   save("b.npy", {count, n, k}, b);
+  save("v.npy", {count, n}, random(count * n, 5));
   save("one.npy", {n, n}, std::vector<double>(a.begin(), a.begin() + n * n));
   for (auto const& [dtype, tolerance] : {std::pair{"f4", 1e-4}, {"f8", 1e-12}, {"c8", 1e-4}, {"c16", 1e-12}}) {
     SCOPED_TRACE(dtype);
@@ -469,6 +479,7 @@ TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
     same_on_both(with({"qr", "/p.npy"}), ".npz", tolerance);
     same_on_both(with({"lstsq", "/p.npy", "/b.npy"}), ".npy", tolerance);
     same_on_both(with({"multiply", "/a.npy", "/b.npy"}), ".npy", tolerance);
+    same_on_both(with({"symv", "/a.npy", "/v.npy"}), ".npy", tolerance);
   }
 }
 
@@ -568,7 +579,7 @@ TEST_F(Myriad, NoCommandPassesNanInSilence) {
     EXPECT_EQ(load("info.npy")[0], 0) << command;
     EXPECT_NE(load("info.npy")[1], 0) << command;
   }
-  for (std::string const command : {"multiply", "lstsq"}) {
+  for (std::string const command : {"multiply", "symv", "lstsq"}) {
     Outcome const outcome = run({command, "/a.npy", "/b.npy", "-o", "/o.npz"});
     EXPECT_EQ(outcome.status, 1) << command;
     EXPECT_NE(outcome.err.find("1 of 2 matrices failed"), std::string::npos) << command << outcome.err;
@@ -634,7 +645,7 @@ TEST_F(Myriad, RefusesWrongUsage) {
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--info", "/x.npy"}, "--info and -o are the same file");
   EXPECT_EQ(run({"--help"}).status, 0);
   EXPECT_EQ(run({"--version"}).status, 0);
-  for (std::string const command : {"solve", "multiply", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "convert", "info"}) {
+  for (std::string const command : {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "convert", "info"}) {
     Outcome const help = run({command, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_NE(help.out.find("Usage: myriad " + command), std::string::npos) << help.out;
@@ -677,6 +688,9 @@ TEST_F(Myriad, RefusesShapesThatDoNotMatch) {
   expect_refusal({"inverse", "/v.npy", "-o", "/x.npy"}, "shape (2,) is a vector, not a matrix");
   expect_refusal({"det", "/four.npy", "-o", "/x.npy"}, "four.npy: has 4 dimensions, shape (1, 1, 2, 2)");
   expect_refusal({"multiply", "/wide.npy", "/wide.npy", "-o", "/x.npy"}, "needs 3 rows and has 2");
+  expect_refusal({"symv", "/wide.npy", "/v.npy", "-o", "/x.npy"}, "wide.npy: the matrices must be square");
+  expect_refusal({"symv", "/a.npy", "/a.npy", "-o", "/x.npy"}, "a.npy: a vector per matrix is needed, and this has 2 columns");
+  expect_refusal({"symv", "/a.npy", "/v.npy", "-o", "/x.npy", "--uplo", "left"}, "--uplo");
 }
 
 TEST_F(Myriad, FindsAnUnwritableOutputBeforeItComputes) {

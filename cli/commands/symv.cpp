@@ -1,0 +1,109 @@
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "check_results.hpp"
+#include "command.hpp"
+#include "commands/operands.hpp"
+#include "core/dtype.hpp"
+#include "myriad/myriad.hpp"
+#include "stream.hpp"
+
+namespace myriad::cli {
+namespace {
+
+struct SymvOptions : Options {
+  std::string a, x;
+  std::string uplo = "lower";
+  bool hermitian = false;
+
+  [[nodiscard]] Uplo triangle() const { return uplo == "lower" ? Uplo::lower : Uplo::upper; }
+};
+
+/// All of A, of which a triangle is given.
+template <typename T>
+void complete(Job& job, SymvOptions const& options, Batch<T const> a, Matrices<T>& whole) {
+  whole.resize(sizes_of(a));
+  bool const lower = options.triangle() == Uplo::lower;
+  Batch<T> const out = whole.batch();
+  for_each_matrix(job.queue(), a.count, [&](std::int64_t b) {
+    for (std::int64_t i = 0; i < a.rows_of(b); ++i)
+      for (std::int64_t j = 0; j < a.rows_of(b); ++j) {
+        bool const stored = lower ? i >= j : i <= j;
+        T value = stored ? element(a, b, i, j) : element(a, b, j, i);
+        if constexpr (is_complex<T>)
+          if (options.hermitian) value = i == j ? T(value.real()) : stored ? value : std::conj(value);
+        *out.at(b, i, j) = value;
+      }
+  });
+}
+
+template <typename T>
+int run(SymvOptions const& options, Job& job, Operands& o) {
+  auto const rows = [&](std::int64_t m) { return o.a_rows(m); };
+  auto const one = [](std::int64_t) { return std::int64_t{1}; };
+  io::ResultFile output(options.output, {matrix_field("y", o.dtype, o.b->vectors(), rows, one)},
+                        {.count = o.count, .single = o.single, .ragged = o.ragged()});
+  InfoFile info_file(options, o.count, o.single);
+
+  Matrices<T> y, whole;
+  std::vector<int> info;
+  auto const bytes = [&](std::int64_t m) { return rows(m) * static_cast<std::int64_t>(sizeof(T)); };
+  std::array<Input, 2> const inputs{o.a_input, o.b_input};
+  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    auto& [a, x] = operands;
+    info.assign(static_cast<std::size_t>(count), 0);
+    y.resize(sizes_like(
+        sizes_of(x.view.ragged() ? x.view : a.view), [&](std::int64_t m) { return a.view.rows_of(m); }, one));
+    job.compute(in(a.view), in(x.view), out(y.batch()), [&](Queue& q, auto matrices, auto vectors, auto products) {
+      if (options.hermitian)
+        hemv<T>(q, options.triangle(), T(1), matrices, vectors, T(0), products);
+      else
+        symv<T>(q, options.triangle(), T(1), matrices, vectors, T(0), products);
+    });
+    Matrices<T> const* const result = &y;
+    judge<T>(job, first, count, info.data(), {&result, 1}, inputs, {}, "the product is not finite: overflow");
+    if (options.verify) {
+      complete<T>(job, options, a.view, whole);
+      verify_solution<T>(job, first, Batch<T const>(whole.batch()), x.view, Batch<T const>(y.batch()), info.data());
+    }
+    void const* const data = y.data();
+    output.write(first, count, {&data, 1});
+    info_file.write(first, count, info.data());
+  });
+  output.commit();
+  info_file.commit();
+  return job.finish();
+}
+
+}  // namespace
+
+void add_symv(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SymvOptions>();
+  CLI::App& command = *app.add_subcommand("symv", "y = A x, A symmetric or Hermitian, of which a triangle is read");
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
+  command
+      .add_option("x", options->x,
+                  wrapped("A vector per matrix: (n), (n, 1), (batch, n) or (batch, n, 1). One of A or x serves all of the other"))
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--uplo", options->uplo, wrapped("The triangle of A that is read: lower or upper; the other may hold anything"))
+      ->check(CLI::IsMember({"lower", "upper"}))
+      ->type_name("TRIANGLE")
+      ->capture_default_str();
+  command.add_flag("--hermitian", options->hermitian, wrapped("Elements across the diagonal are conjugates (BLAS hemv)"));
+  add_options(command, *options,
+              {.verify_help = "Report the worst componentwise error max |y - A x| / (|A| |x| + |y|), and of which matrix",
+               .output_help = "Where y goes: .npy, or .npz with y_0, y_1, ... where the matrices differ in size"});
+  command.callback([options, &action] {
+    action = [options] {
+      Job job("symv", "multiplied", *options);
+      (void)open_matrices(options->a, true, *options);
+      Operands o = open_operands(options->a, options->x, Match::vectors, *options);
+      job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "pair", "pairs", *o.a) + " by " + o.b->describe(), o.dtype);
+      return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
+    };
+  });
+}
+
+}  // namespace myriad::cli
