@@ -26,18 +26,20 @@ using Choice = CholeskyTinyChoice;
 
 // Of potrf: fastest of 1 to 32 lanes, several limits of registers and all ways to load and store, or close to it:
 // bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and, of odd orders and 18, 2026-11-22/odd-orders-tuning.json; in single up
-// to 7 and at 20, tiny-tuning.json.
+// to 7 and at 20, tiny-tuning.json; in double at 27, 29 and 31, 2026-11-23/posv-potrf-tuning.json.
 inline constexpr std::array potrf_f32{
     Choice{3, 1, 64, whole, from_tile}, Choice{4, 2, 64, lower, from_tile}, Choice{5, 1, 64, whole, from_tile},
     Choice{6, 2, 80, whole, from_tile}, Choice{7, 2, 64, whole, from_tile}, Choice{8, 4, 64, lower, from_tile},
     Choice{10, 4, 80, whole, by_rows},  Choice{11, 4, 128, lower, by_rows}, Choice{16, 8, 80, whole, by_rows},
     Choice{17, 4, 128, lower, by_rows}, Choice{20, 8, 128, lower, by_rows}, Choice{24, 8, 128, lower, by_rows},
     Choice{32, 8, 168, lower, by_rows}};
-inline constexpr std::array potrf_f64{Choice{4, 2, 80, lower, from_tile},  Choice{6, 4, 80, whole, by_rows},
-                                      Choice{8, 2, 128, whole, from_tile}, Choice{10, 4, 96, lower, by_rows},
-                                      Choice{14, 8, 96, lower, by_rows},   Choice{17, 8, 128, lower, by_rows},
-                                      Choice{18, 4, 255, lower, by_rows},  Choice{20, 4, 200, lower, by_rows},
-                                      Choice{24, 8, 200, lower, by_rows},  Choice{32, 8, 255, lower, by_rows}};
+inline constexpr std::array potrf_f64{
+    Choice{4, 2, 80, lower, from_tile},  Choice{6, 4, 80, whole, by_rows},    Choice{8, 2, 128, whole, from_tile},
+    Choice{10, 4, 96, lower, by_rows},   Choice{14, 8, 96, lower, by_rows},   Choice{17, 8, 128, lower, by_rows},
+    Choice{18, 4, 255, lower, by_rows},  Choice{20, 4, 200, lower, by_rows},  Choice{24, 8, 200, lower, by_rows},
+    Choice{26, 8, 255, lower, by_rows},  Choice{27, 16, 200, whole, by_rows}, Choice{28, 8, 255, lower, by_rows},
+    Choice{29, 16, 200, whole, by_rows}, Choice{30, 8, 255, lower, by_rows},  Choice{31, 16, 200, whole, by_rows},
+    Choice{32, 8, 255, lower, by_rows}};
 inline constexpr std::array potrf_c64{
     Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
@@ -66,8 +68,17 @@ inline constexpr std::array apart_c64{Choice{2, 1, 112, whole, from_tile},      
                                       Choice{10, 2, 255, to_registers, from_tile},  Choice{12, 8, 200, lower, from_tile},
                                       Choice{14, 8, 255, lower, from_tile},         Choice{16, 8, 200, to_registers, from_tile},
                                       Choice{20, 16, 255, to_registers, from_tile}, Choice{32, 32, 255, to_registers, from_tile}};
-// Of what also solves or inverts: by the registers that ptxas reports and what shared memory admits, as few lanes as hold a matrix without
-// spilling more than a few words.
+// Of posv: fastest or close to it in the same file.
+inline constexpr std::array posv_f32{Choice{4, 1, 168, whole, from_tile},  Choice{8, 1, 168, lower, from_tile},
+                                     Choice{10, 2, 128, whole, from_tile}, Choice{12, 4, 168, whole, from_tile},
+                                     Choice{16, 4, 128, whole, by_rows},   Choice{20, 4, 255, whole, by_rows},
+                                     Choice{32, 8, 168, whole, by_rows}};
+inline constexpr std::array posv_f64{
+    Choice{4, 1, 168, lower, from_tile}, Choice{8, 4, 96, lower, from_tile}, Choice{10, 4, 128, whole, by_rows},
+    Choice{12, 4, 128, lower, by_rows},  Choice{15, 8, 128, whole, by_rows}, Choice{16, 8, 128, lower, by_rows},
+    Choice{20, 4, 255, whole, by_rows},  Choice{24, 4, 255, lower, by_rows}, Choice{32, 16, 168, whole, by_rows}};
+// Of what else solves or inverts, and of posv in complex types: by the registers that ptxas reports and what shared memory admits, as few
+// lanes as hold a matrix without spilling more than a few words.
 inline constexpr std::array solve_f32{Choice{8, 1, 128, whole, from_tile}, Choice{12, 1, 168, lower, from_tile},
                                       Choice{16, 4, 128, lower, from_tile}, Choice{24, 4, 168, lower, from_tile},
                                       Choice{32, 8, 168, lower, by_rows}};
@@ -87,6 +98,8 @@ constexpr std::span<CholeskyTinyChoice const> cholesky_tiny_choices(CholeskyJob 
     if (dtype == Dtype::c32) return Choices(detail::apart_c32);
     return dtype == Dtype::f32 ? Choices(detail::apart_f32) : Choices(detail::apart_f64);
   }
+  if (job == CholeskyJob::solve_and_factor && dtype == Dtype::f32) return Choices(detail::posv_f32);
+  if (job == CholeskyJob::solve_and_factor && dtype == Dtype::f64) return Choices(detail::posv_f64);
   bool const factors = job == CholeskyJob::factor;
   if (dtype == Dtype::c64) return factors ? Choices(detail::potrf_c64) : Choices(detail::solve_c64);
   if (dtype == Dtype::f32) return factors ? Choices(detail::potrf_f32) : Choices(detail::solve_f32);

@@ -21,6 +21,12 @@ KernelSource source(Dtype dtype, SymvTiny const& c) {
                               c.n, c.lanes, c.matrices, static_cast<int>(c.symmetry), device_name(c.a), device_name(c.x), device_name(c.y)),
           .options = {"-default-device", "--fmad=false"}};
 }
+KernelSource source(Dtype dtype, SymvWhole const& c) {
+  return {.header = "symv/symv_whole.cuh",
+          .name = fmt::format("myriad::symv_whole<{}, myriad::SymvWhole{{{}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
+                              device_name(dtype), c.warps, c.rows_of_lane, static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
+          .options = {"-default-device", "--fmad=false"}};
+}
 KernelSource source(Dtype dtype, SymvStrips const& c) {
   return {.header = "symv/symv_strips.cuh",
           .name = fmt::format("myriad::symv_strips<{}, myriad::SymvStrips{{myriad::SymvColumns({}), myriad::Symmetry({})}}>",
@@ -74,13 +80,24 @@ SymvArguments<DeviceElement<T>> arguments_of(SymvTask<T> const& task) {
           .x = matrices_of(task.x),
           .y = matrices_of(task.y),
           .lower = task.uplo == Uplo::lower,
+          .most_rows_in_block = symv_most_rows_in_block,
           .most_rows_in_strips = symv_most_rows_in_strips(sizeof(T)),
           .sums = nullptr,
           .apart = 0,
           .pieces = 0};
 }
 
-/// Those that are small enough.
+/// The smallest matrices, a block to each.
+template <typename T>
+void multiply_whole(Queue& queue, SymvTask<T> const& task, SymvColumns layout) {
+  SymvWhole const c =
+      symv_whole_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(task.y.rows, symv_most_rows_in_block)));
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("symv/symv_whole"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, arguments_of(task));
+}
+
+/// Larger ones, up to a number of rows.
 template <typename T>
 void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvColumns layout) {
   auto const args = arguments_of(task);
@@ -135,8 +152,11 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   SymvTask<T> const task = is_by_rows(given.a) ? transposed(given) : given;
   SymvColumns const layout = task.a.row_stride == 1 && !task.a.row_strides ? SymvColumns::contiguous : SymvColumns::strided;
   std::int64_t const n = task.a.rows, count = task.y.count;
+  bool const ragged = task.y.row_sizes;
+  if (n <= symv_most_rows_in_block || ragged) multiply_whole(queue, task, layout);
+  if (n <= symv_most_rows_in_block) return;
   bool const has_larger = n > symv_most_rows_in_strips(sizeof(T));
-  if (!has_larger || task.y.row_sizes) multiply_by_strips(queue, task, layout);
+  if (!has_larger || ragged) multiply_by_strips(queue, task, layout);
   if (!has_larger) return;
   SymvPanels const c = symv_panels_plan(sizeof(T), task.symmetry, layout);
   SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(n), task.uplo == Uplo::lower);
@@ -169,6 +189,8 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
         }
       if (!filter.wants_size_above(tiny_largest)) continue;
       SymvColumns const layout = SymvColumns::contiguous;
+      for (int n = 64; n <= symv_most_rows_in_block; n += 32) kernels.push_back(source(dtype, symv_whole_plan(symmetry, layout, n)));
+      if (!filter.wants_size_above(symv_most_rows_in_block)) continue;
       kernels.push_back(source(dtype, SymvStrips{.layout = layout, .symmetry = symmetry}));
       if (!filter.wants_size_above(symv_most_rows_in_strips(bytes))) continue;
       SymvPanels const c = symv_panels_plan(bytes, symmetry, layout);

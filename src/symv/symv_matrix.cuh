@@ -17,7 +17,8 @@ struct SymvArguments {
   simt::Matrices<T const> a, x;
   simt::Matrices<T> y;
   bool lower;
-  int most_rows_in_strips;  ///< larger matrices go by panels
+  int most_rows_in_block;   ///< larger matrices go by strips
+  int most_rows_in_strips;  ///< larger ones by panels
   // Of panels
   T* sums;            ///< workspace
   simt::Index apart;  ///< from the sums of one matrix to those of the next, in elements

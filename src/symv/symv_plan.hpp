@@ -7,6 +7,7 @@
 #include "symv/symv_panels_config.cuh"
 #include "symv/symv_strips_config.cuh"
 #include "symv/symv_tiny_config.cuh"
+#include "symv/symv_whole_config.cuh"
 
 namespace myriad {
 
@@ -18,11 +19,18 @@ constexpr SymvTiny symv_tiny_plan(Symmetry symmetry, int n) {
   return {.n = n, .lanes = lanes, .matrices = 64 / lanes, .symmetry = symmetry, .a = packed, .x = packed, .y = packed};
 }
 
-/// Matrices of up to so many rows, and more than 32, go by strips: one launch, but what is beside the diagonal is read twice. Measured: see
+/// A block has all of a matrix of up to so many rows, and more than 32.
+constexpr int symv_most_rows_in_block = 128;
+
+constexpr SymvWhole symv_whole_plan(Symmetry symmetry, SymvColumns layout, int n) {
+  return {.warps = 8, .rows_of_lane = (std::min(n, symv_most_rows_in_block) + 31) / 32, .layout = layout, .symmetry = symmetry};
+}
+
+/// Larger ones of up to so many rows go by strips: one launch, but what is beside the diagonal is read twice. Measured: see
 /// docs/performance.md.
 constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 4 ? 3072 : element_bytes == 8 ? 2560 : 1792; }
 
-/// Larger ones. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
+/// Still larger ones. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
 /// multiprocessor: 128 KB are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and
 /// half as much under way: with two loads of each more is spilled. Pieces of 128 to 256 KB: blocks that end early leave their place to
 /// others, and at the end few wait for the last.

@@ -22,7 +22,6 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
 
  public:
   SIMT_INLINE SymvStrip(SymvArguments<T> const& args, Index b, int n, int strip) : Matrix(args, b, n), first_(strip * rows) {}
-  using Matrix::row_in_order;
 
   /// Calls store(i, sum) for every row of the strip. Ends with the block apart.
   template <typename Store>
@@ -154,7 +153,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
 }  // namespace simt
 
 /// Launch: any number of blocks of C.threads(sizeof(T)) threads with C.shared_bytes(sizeof(T)) of dynamic shared memory. Passes over
-/// matrices of more than args.most_rows_in_strips rows.
+/// matrices of more than args.most_rows_in_strips rows, and of args.most_rows_in_block and fewer.
 template <typename T, SymvStrips C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(sizeof(T)), 512 / C.threads(sizeof(T))) symv_strips(SymvArguments<T> const args) {
   using namespace simt;
@@ -164,19 +163,15 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(sizeof(T)), 512 / C.threads(sizeof(T))) s
   for (Index at = block_index(); at < args.y.count * strips; at += block_count()) {
     Index const b = at / strips;
     int const strip = static_cast<int>(at % strips), n = args.y.rows_of(b);
-    if (n > args.most_rows_in_strips || strip * C.rows(sizeof(T)) >= n) continue;
+    if (n > args.most_rows_in_strips || n <= args.most_rows_in_block || strip * C.rows(sizeof(T)) >= n) continue;
     if (args.alpha == from_real<T>(0)) {  // A and x are not read
       int const i = strip * C.rows(sizeof(T)) + thread_index();
       if (thread_index() < C.rows(sizeof(T)) && i < n) symv_store(args, b, i, from_real<T>(0));
       continue;
     }
     SymvStrip<T, C> work(args, b, n, strip);
-    if (n <= symv_most_rows_in_order) {
-      if (strip == 0 && thread_index() < n) symv_store(args, b, thread_index(), work.row_in_order(thread_index()));
-    } else {
-      work.add([&](int i, T sum) { symv_store(args, b, i, sum); });
-      if (at + block_count() < args.y.count * strips) sync_block();
-    }
+    work.add([&](int i, T sum) { symv_store(args, b, i, sum); });
+    if (at + block_count() < args.y.count * strips) sync_block();
   }
 }
 

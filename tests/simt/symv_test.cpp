@@ -18,6 +18,7 @@
 #include "symv/symv_plan.hpp"
 #include "symv/symv_strips.cuh"
 #include "symv/symv_tiny.cuh"
+#include "symv/symv_whole.cuh"
 
 namespace myriad {
 namespace {
@@ -130,7 +131,7 @@ struct Problem {
 };
 
 template <typename T>
-SymvArguments<gpu::DeviceElement<T>> arguments_of(SymvTask<T> const& task, int most_rows_in_strips) {
+SymvArguments<gpu::DeviceElement<T>> arguments_of(SymvTask<T> const& task, int most_rows_in_block, int most_rows_in_strips) {
   using D = gpu::DeviceElement<T>;
   return {.alpha = std::bit_cast<D>(task.alpha),
           .beta = std::bit_cast<D>(task.beta),
@@ -138,6 +139,7 @@ SymvArguments<gpu::DeviceElement<T>> arguments_of(SymvTask<T> const& task, int m
           .x = gpu::matrices_of(task.x),
           .y = gpu::matrices_of(task.y),
           .lower = task.uplo == Uplo::lower,
+          .most_rows_in_block = most_rows_in_block,
           .most_rows_in_strips = most_rows_in_strips,
           .sums = nullptr,
           .apart = 0,
@@ -150,7 +152,7 @@ void run_panels(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0
   using D = gpu::DeviceElement<T>;
   SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(task.a.rows), task.uplo == Uplo::lower);
   std::vector<D> sums(static_cast<std::size_t>(tiles.elements() * task.y.count), std::bit_cast<D>(not_a_number<T>()));
-  auto args = arguments_of(task, most_rows_in_strips);
+  auto args = arguments_of(task, 0, most_rows_in_strips);
   args.sums = sums.data();
   args.apart = tiles.elements();
   args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
@@ -160,9 +162,15 @@ void run_panels(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0
 }
 
 template <typename T, SymvStrips c>
-void run_strips(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 1000) {
+void run_strips(SymvTask<T> const& task, int blocks, int most_rows_in_block = 0, int most_rows_in_strips = 1000) {
   simt::run(blocks, c.threads(sizeof(T)), c.shared_bytes(sizeof(T)), symv_strips<gpu::DeviceElement<T>, c>,
-            arguments_of(task, most_rows_in_strips));
+            arguments_of(task, most_rows_in_block, most_rows_in_strips));
+}
+
+template <typename T, SymvWhole c>
+void run_whole(SymvTask<T> const& task, int blocks, int most_rows_in_block = c.most_rows()) {
+  simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_whole<gpu::DeviceElement<T>, c>,
+            arguments_of(task, most_rows_in_block, most_rows_in_block));
 }
 
 /// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
@@ -223,6 +231,31 @@ void check_strips(int n, int count = 1, bool ragged = false, bool every_way = tr
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
 
+template <typename T, Symmetry symmetry, int n>
+void check_whole(int count = 1, bool ragged = false, bool every_way = true) {
+  auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
+    run_whole<T, symv_whole_plan(symmetry, layout, n)>(task, blocks);
+  };
+  check<T, symmetry>(run, n, count, ragged, every_way);
+}
+
+TEST(SymvWhole, EveryNumberOfRowsOfALane) {
+  check_whole<float, Symmetry::symmetric, 33>();
+  check_whole<float, Symmetry::symmetric, 97>(1, false, false);
+  check_whole<double, Symmetry::symmetric, 65>();
+  check_whole<double, Symmetry::symmetric, 128>(1, false, false);
+  check_whole<std::complex<float>, Symmetry::symmetric, 64>(1, false, false);
+  check_whole<std::complex<float>, Symmetry::hermitian, 71>();
+  check_whole<std::complex<double>, Symmetry::hermitian, 50>();
+  check_whole<std::complex<double>, Symmetry::hermitian, 127>(1, false, false);
+}
+
+TEST(SymvWhole, SeveralAndRagged) {
+  check_whole<float, Symmetry::symmetric, 50>(5, false, false);
+  check_whole<double, Symmetry::symmetric, 100>(4, true, false);
+  check_whole<std::complex<double>, Symmetry::hermitian, 70>(4, true);
+}
+
 TEST(SymvStrips, AroundTheEdgesOfStrips) {
   check_strips<float, Symmetry::symmetric>(83);
   check_strips<double, Symmetry::symmetric>(83);
@@ -239,18 +272,28 @@ TEST(SymvStrips, AroundTheEdgesOfStrips) {
 TEST(SymvStrips, SeveralAndRagged) {
   check_strips<float, Symmetry::symmetric>(50, 5, false, false);
   check_strips<double, Symmetry::symmetric>(90, 4, true, false);
-  check_strips<std::complex<double>, Symmetry::hermitian>(70, 4, true);
+  check_strips<std::complex<double>, Symmetry::hermitian>(70, 4, true, false);
 }
 
 // Of a ragged batch each kernel has its part, and a matrix the bits that it gets alone.
-TEST(SymvStrips, AndPanelsShareARaggedBatch) {
+TEST(Symv, KernelsShareARaggedBatch) {
   using T = double;
-  constexpr int n = 150, most_in_strips = 60;
-  constexpr SymvPanels panels = symv_panels_plan(sizeof(T), Symmetry::symmetric, SymvColumns::contiguous);
-  constexpr SymvStrips strips{.layout = SymvColumns::contiguous, .symmetry = Symmetry::symmetric};
-  Problem<T> p(Symmetry::symmetric, Uplo::lower, n, 4, T(2), T(0), n, 0, 1, true);  // of 150, 100, 50 and 0 rows
-  run_strips<T, strips>(p.task, 3, most_in_strips);
-  run_panels<T, panels>(p.task, 3, most_in_strips);
+  constexpr int n = 150, most_in_block = 64, most_in_strips = 120;
+  constexpr auto contiguous = SymvColumns::contiguous;
+  constexpr auto symmetric = Symmetry::symmetric;
+  Problem<T> p(symmetric, Uplo::lower, n, 4, T(2), T(0), n, 0, 1, true);  // of 150, 100, 50 and 0 rows
+  auto const whole = [&]<int largest>(SymvTask<T> const& task) {
+    run_whole<T, symv_whole_plan(symmetric, contiguous, largest)>(task, 3, most_in_block);
+  };
+  auto const strips = [&](SymvTask<T> const& task) {
+    run_strips<T, SymvStrips{.layout = contiguous, .symmetry = symmetric}>(task, 3, most_in_block, most_in_strips);
+  };
+  auto const panels = [&](SymvTask<T> const& task) {
+    run_panels<T, symv_panels_plan(sizeof(T), symmetric, contiguous)>(task, 3, most_in_strips);
+  };
+  whole.operator()<128>(p.task);
+  strips(p.task);
+  panels(p.task);
   p.check();
   for (std::int64_t b = 0; b < 3; ++b) {
     SymvTask<T> alone = p.task;
@@ -258,14 +301,13 @@ TEST(SymvStrips, AndPanelsShareARaggedBatch) {
     alone.x.data += b * alone.x.batch_stride;
     alone.y.data += b * alone.y.batch_stride;
     alone.a.count = alone.x.count = alone.y.count = 1;
-    std::int64_t const rows = p.task.y.rows_of(b);
-    alone.a.rows = alone.a.cols = alone.x.rows = alone.y.rows = rows;
+    alone.a.rows = alone.a.cols = alone.x.rows = alone.y.rows = p.task.y.rows_of(b);
     alone.a.row_sizes = alone.a.col_sizes = alone.x.row_sizes = alone.y.row_sizes = nullptr;
     auto const together = p.result()[static_cast<std::size_t>(b)];
-    if (rows <= most_in_strips)
-      run_strips<T, strips>(alone, 1, most_in_strips);
-    else
-      run_panels<T, panels>(alone, 1, most_in_strips);
+    for (std::size_t i = 0; i < together.size(); ++i) *p.task.y.at(b, static_cast<std::int64_t>(i), 0) = not_a_number<T>();
+    if (b == 0) panels(alone);
+    if (b == 1) strips(alone);
+    if (b == 2) whole.operator()<64>(alone);
     EXPECT_TRUE(same_bits(p.result()[static_cast<std::size_t>(b)], together)) << b;
   }
 }

@@ -1,0 +1,118 @@
+#pragma once
+/// y = alpha A x + beta y with a triangle of A, where a block has all of a small matrix.
+
+#include "symv/symv_whole_config.cuh"
+
+namespace myriad {
+namespace simt {
+
+/// A x for one matrix. Each element of the triangle is read once, by neighbouring lanes along a column, and used twice: warps have some
+/// neighbouring columns each, whose sums are added up across lanes, and lanes the same rows of every column, whose sums stay in registers.
+template <typename T, SymvWhole C>
+class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
+  using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
+  using Matrix::a_, Matrix::down_, Matrix::right_, Matrix::n_, Matrix::lower_;
+  using Matrix::hermitian, Matrix::is_stored, Matrix::x;
+  static constexpr int warps = C.warps, at_once = C.columns_at_once(sizeof(T)), rows = C.rows_of_lane;
+
+ public:
+  using Matrix::Matrix, Matrix::row_in_order;
+
+  /// Calls store(i, sum) for every row. Ends with the block apart.
+  template <typename Store>
+  SIMT_INLINE void add(Store store) {
+    T sum[rows], x_of_row[rows];
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      sum[r] = from_real<T>(0);
+      x_of_row[r] = x(smaller(row(r), n_ - 1));
+    }
+    SIMT_LOOP
+    for (int j0 = warp() * at_once; j0 < n_; j0 += warps * at_once) add_columns(j0, sum, x_of_row);
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r) of_rows()[warp() * 32 * rows + row(r)] = sum[r];
+    sync_block();
+    int const i = thread_index();
+    if (i < n_) {
+      T total = of_rows()[i];
+      SIMT_UNROLL
+      for (int w = 1; w < warps; ++w) total = total + of_rows()[w * 32 * rows + i];
+      store(i, total + of_columns()[i]);
+    }
+  }
+
+ private:
+  SIMT_INLINE static int warp() { return thread_index() / 32; }
+  SIMT_INLINE static int row(int r) { return lane_index() + 32 * r; }
+  SIMT_INLINE static T* of_rows() { return reinterpret_cast<T*>(shared_memory()); }
+  SIMT_INLINE static T* of_columns() { return of_rows() + warps * 32 * rows; }
+
+  SIMT_INLINE void add_columns(int j0, T (&sum)[rows], T const (&x_of_row)[rows]) const {
+    T held[at_once][rows], x_of_column[at_once], column[at_once];
+    // What is not stored is not read, and in its place the first element: no load waits for another.
+    T const* from = a_ + (row(0) * down_ + j0 * right_);
+    SIMT_UNROLL
+    for (int c = 0; c < at_once; ++c) {
+      SIMT_UNROLL
+      for (int r = 0; r < rows; ++r) held[c][r] = load_global(is_stored(row(r), j0 + c) ? from + 32 * r * down_ : a_);
+      from += right_;
+      x_of_column[c] = x(smaller(j0 + c, n_ - 1));
+    }
+    SIMT_UNROLL
+    for (int c = 0; c < at_once; ++c) {
+      column[c] = from_real<T>(0);
+      SIMT_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        int const i = row(r), j = j0 + c;
+        T const element = hermitian && i == j ? from_real<T>(real_part(held[c][r])) : held[c][r];
+        T const row_sum = multiply_add(element, x_of_column[c], sum[r]);
+        T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row[r], column[c]);
+        if (is_stored(i, j)) sum[r] = row_sum;
+        if (is_stored(i, j) && i != j) column[c] = column_sum;
+      }
+    }
+    // Column sums of all lanes, in ever fewer columns of ever fewer lanes.
+    constexpr int lanes_of_column = 32 / at_once;
+    SIMT_UNROLL
+    for (int step = 0; step < 5; ++step) {
+      int const distance = 16 >> step, left = at_once >> (step + 1);
+      bool const upper = (lane_index() & distance) != 0;
+      SIMT_UNROLL
+      for (int c = 0; c < at_once / 2; ++c) {
+        if (c >= left) continue;
+        exchange_if(upper, column[c], column[c + left]);
+        column[c] = column[c] + shuffle_xor(column[c + left], distance);
+      }
+      if (left == 0) column[0] = column[0] + shuffle_xor(column[0], distance);
+    }
+    int const j = j0 + lane_index() / lanes_of_column;
+    if (lane_index() % lanes_of_column == 0 && j < n_) of_columns()[j] = column[0];
+  }
+};
+
+}  // namespace simt
+
+/// Launch: any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory. Matrices have at most
+/// C.most_rows() rows; passes over those of more than args.most_rows_in_block, where others are in the batch.
+template <typename T, SymvWhole C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm(sizeof(T))) symv_whole(SymvArguments<T> const args) {
+  using namespace simt;
+  SIMT_LOOP
+  for (Index b = block_index(); b < args.y.count; b += block_count()) {
+    int const n = args.y.rows_of(b);
+    if (n > args.most_rows_in_block) continue;
+    if (args.alpha == from_real<T>(0)) {  // A and x are not read
+      if (thread_index() < n) symv_store(args, b, thread_index(), from_real<T>(0));
+      continue;
+    }
+    SymvMatrixOfBlock<T, C> work(args, b, n);
+    if (n <= symv_most_rows_in_order) {
+      if (thread_index() < n) symv_store(args, b, thread_index(), work.row_in_order(thread_index()));
+    } else {
+      work.add([&](int i, T sum) { symv_store(args, b, i, sum); });
+      if (b + block_count() < args.y.count) sync_block();
+    }
+  }
+}
+
+}  // namespace myriad

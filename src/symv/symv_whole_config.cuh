@@ -1,0 +1,29 @@
+#pragma once
+/// y = alpha A x + beta y with a triangle of A, a block to a small matrix on a GPU: what host and kernel share.
+
+#include "symv/symv_matrix.cuh"
+
+namespace myriad {
+
+/// One compiled kernel. A lane has `rows_of_lane` rows.
+struct SymvWhole {
+  int warps;
+  int rows_of_lane;
+  SymvColumns layout;
+  Symmetry symmetry;
+  constexpr bool operator==(SymvWhole const&) const = default;
+
+  SIMT_INLINE constexpr int threads() const { return 32 * warps; }
+  SIMT_INLINE constexpr int most_rows() const { return 32 * rows_of_lane; }
+  /// Columns that a warp reads at once; of these the sums depend.
+  SIMT_INLINE constexpr int columns_at_once(int element_bytes) const { return element_bytes == 16 ? 4 : 8; }
+  /// For which registers have to suffice: what is read at once takes up to 64 of them.
+  SIMT_INLINE constexpr int blocks_per_sm(int element_bytes) const {
+    int const words = columns_at_once(element_bytes) * rows_of_lane * element_bytes / 4;
+    return (words > 40 ? 512 : words > 24 ? 768 : 1024) / threads();
+  }
+  /// Dynamic shared memory of a block: sums of rows by every warp, and of columns.
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (warps + 1) * most_rows() * element_bytes; }
+};
+
+}  // namespace myriad
