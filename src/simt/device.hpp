@@ -129,22 +129,21 @@ __device__ __forceinline__ T load_global(T const* from) {
   memcpy(&x, words, sizeof(T));
   return x;
 }
-/// The same where it is `wanted`, else zero and nothing is read; a predicate and not a branch, so that several loads are under way.
+/// The same, and started before the next barrier: loads of what nobody writes may be put beside their uses by the compiler, to save
+/// registers, also behind a barrier, and are then waited for a few at a time.
 template <typename T>
-__device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
-  unsigned words[sizeof(T) / 4]{};
+__device__ __forceinline__ T load_global_before_barrier(T const* from) {
+  unsigned words[sizeof(T) / 4];
   auto const address = __cvta_generic_to_global(from);
-  int const condition = wanted;
   if constexpr (sizeof(T) == 4)
-    asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1];}" : "+r"(words[0]) : "l"(address), "r"(condition));
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(words[0]) : "l"(address) : "memory");
   else if constexpr (sizeof(T) == 8)
-    asm volatile("{.reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2];}"
-                 : "+r"(words[0]), "+r"(words[1])
-                 : "l"(address), "r"(condition));
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(address) : "memory");
   else
-    asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];}"
-                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
-                 : "l"(address), "r"(condition));
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "l"(address)
+                 : "memory");
   T x;
   memcpy(&x, words, sizeof(T));
   return x;

@@ -126,8 +126,8 @@ T load_global(T const* from) {
   return *std::assume_aligned<sizeof(T)>(from);
 }
 template <typename T>
-T load_global_if(bool wanted, T const* from) {
-  return wanted ? load_global(from) : T{};
+T load_global_before_barrier(T const* from) {
+  return load_global(from);
 }
 inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_aligned<16>(to)) = x; }
 inline void store_half_chunk(void* to, void const* from) { std::memcpy(std::assume_aligned<8>(to), from, 8); }

@@ -144,7 +144,7 @@ class SymvBlock : SymvMatrix<T, C.symmetry, C.layout> {
     SIMT_UNROLL
     for (int c = 0; c < C.columns; ++c) {
       SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) held[c][r] = load_global(is_stored(i0 + r, j0 + c) ? column + r * down_ : a_);
+      for (int r = 0; r < held_rows; ++r) held[c][r] = load_global_before_barrier(is_stored(i0 + r, j0 + c) ? column + r * down_ : a_);
       column += right_;
     }
     SIMT_UNROLL

@@ -12,7 +12,7 @@ template <typename T, SymvWhole C>
 class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
   using Matrix::a_, Matrix::down_, Matrix::right_, Matrix::n_, Matrix::lower_;
-  using Matrix::hermitian, Matrix::is_stored, Matrix::x;
+  using Matrix::x_, Matrix::increment_, Matrix::conjugates_x_, Matrix::hermitian, Matrix::is_stored;
   static constexpr int warps = C.warps, at_once = C.columns_at_once(sizeof(T)), rows = C.rows_of_lane;
 
  public:
@@ -21,14 +21,12 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   /// Calls store(i, sum) for every row. Ends with the block apart.
   template <typename Store>
   SIMT_INLINE void add(Store store) {
-    T sum[rows], x_of_row[rows];
+    if (thread_index() < n_) copy_async(of_x() + thread_index(), x_ + thread_index() * increment_);
+    T sum[rows];
     SIMT_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      sum[r] = from_real<T>(0);
-      x_of_row[r] = x(smaller(row(r), n_ - 1));
-    }
+    for (int r = 0; r < rows; ++r) sum[r] = from_real<T>(0);
     SIMT_LOOP
-    for (int j0 = warp() * at_once; j0 < n_; j0 += warps * at_once) add_columns(j0, sum, x_of_row);
+    for (int first = 0; first < n_; first += warps * at_once) add_columns(first + warp() * at_once, sum);
     SIMT_UNROLL
     for (int r = 0; r < rows; ++r) of_rows()[warp() * 32 * rows + row(r)] = sum[r];
     sync_block();
@@ -46,26 +44,35 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   SIMT_INLINE static int row(int r) { return lane_index() + 32 * r; }
   SIMT_INLINE static T* of_rows() { return reinterpret_cast<T*>(shared_memory()); }
   SIMT_INLINE static T* of_columns() { return of_rows() + warps * 32 * rows; }
+  SIMT_INLINE static T* of_x() { return of_columns() + 32 * rows; }
+  /// Beyond the last row anything.
+  SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, of_x()[i]); }
 
-  SIMT_INLINE void add_columns(int j0, T (&sum)[rows], T const (&x_of_row)[rows]) const {
-    T held[at_once][rows], x_of_column[at_once], column[at_once];
-    // What is not stored is not read, and in its place the first element: no load waits for another.
+  /// By all warps, also those that have no columns left.
+  SIMT_INLINE void add_columns(int j0, T (&sum)[rows]) const {
+    T held[at_once][rows], x_of_row[rows], column[at_once];
+    // What is not stored is not read, and in its place the first element: no load waits for another. x comes from shared memory, so that
+    // nothing is computed before all of them are under way.
     T const* from = a_ + (row(0) * down_ + j0 * right_);
     SIMT_UNROLL
     for (int c = 0; c < at_once; ++c) {
       SIMT_UNROLL
-      for (int r = 0; r < rows; ++r) held[c][r] = load_global(is_stored(row(r), j0 + c) ? from + 32 * r * down_ : a_);
+      for (int r = 0; r < rows; ++r) held[c][r] = load_global_before_barrier(is_stored(row(r), j0 + c) ? from + 32 * r * down_ : a_);
       from += right_;
-      x_of_column[c] = x(smaller(j0 + c, n_ - 1));
     }
+    wait_copies();
+    sync_block();
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r) x_of_row[r] = x(row(r));
     SIMT_UNROLL
     for (int c = 0; c < at_once; ++c) {
       column[c] = from_real<T>(0);
+      T const x_of_column = x(smaller(j0 + c, n_ - 1));
       SIMT_UNROLL
       for (int r = 0; r < rows; ++r) {
         int const i = row(r), j = j0 + c;
         T const element = hermitian && i == j ? from_real<T>(real_part(held[c][r])) : held[c][r];
-        T const row_sum = multiply_add(element, x_of_column[c], sum[r]);
+        T const row_sum = multiply_add(element, x_of_column, sum[r]);
         T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row[r], column[c]);
         if (is_stored(i, j)) sum[r] = row_sum;
         if (is_stored(i, j) && i != j) column[c] = column_sum;

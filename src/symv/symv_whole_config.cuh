@@ -22,8 +22,8 @@ struct SymvWhole {
     int const words = columns_at_once(element_bytes) * rows_of_lane * element_bytes / 4;
     return (words > 40 ? 512 : words > 24 ? 768 : 1024) / threads();
   }
-  /// Dynamic shared memory of a block: sums of rows by every warp, and of columns.
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (warps + 1) * most_rows() * element_bytes; }
+  /// Dynamic shared memory of a block: sums of rows by every warp, of columns, and x.
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (warps + 2) * most_rows() * element_bytes; }
 };
 
 }  // namespace myriad
