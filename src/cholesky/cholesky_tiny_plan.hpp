@@ -68,15 +68,19 @@ inline constexpr std::array apart_c64{Choice{2, 1, 112, whole, from_tile},      
                                       Choice{10, 2, 255, to_registers, from_tile},  Choice{12, 8, 200, lower, from_tile},
                                       Choice{14, 8, 255, lower, from_tile},         Choice{16, 8, 200, to_registers, from_tile},
                                       Choice{20, 16, 255, to_registers, from_tile}, Choice{32, 32, 255, to_registers, from_tile}};
-// Of posv: fastest or close to it in the same file.
-inline constexpr std::array posv_f32{Choice{4, 1, 168, whole, from_tile},  Choice{8, 1, 168, lower, from_tile},
-                                     Choice{10, 2, 128, whole, from_tile}, Choice{12, 4, 168, whole, from_tile},
-                                     Choice{16, 4, 128, whole, by_rows},   Choice{20, 4, 255, whole, by_rows},
-                                     Choice{32, 8, 168, whole, by_rows}};
+// Of posv: fastest or close to it in the same file, and of sizes between those tuned the better one of these and of what was planned by
+// registers before (2026-11-22/sizes.md, 2026-11-23/posv.md).
+inline constexpr std::array posv_f32{
+    Choice{4, 1, 168, whole, from_tile},  Choice{5, 1, 128, whole, from_tile},  Choice{6, 1, 168, lower, from_tile},
+    Choice{7, 1, 128, whole, from_tile},  Choice{9, 1, 168, lower, from_tile},  Choice{10, 2, 128, whole, from_tile},
+    Choice{11, 1, 168, lower, from_tile}, Choice{12, 4, 168, whole, from_tile}, Choice{16, 4, 128, whole, by_rows},
+    Choice{20, 4, 255, whole, by_rows},   Choice{32, 8, 168, whole, by_rows}};
 inline constexpr std::array posv_f64{
-    Choice{4, 1, 168, lower, from_tile}, Choice{8, 4, 96, lower, from_tile}, Choice{10, 4, 128, whole, by_rows},
-    Choice{12, 4, 128, lower, by_rows},  Choice{15, 8, 128, whole, by_rows}, Choice{16, 8, 128, lower, by_rows},
-    Choice{20, 4, 255, whole, by_rows},  Choice{24, 4, 255, lower, by_rows}, Choice{32, 16, 168, whole, by_rows}};
+    Choice{5, 1, 168, lower, from_tile}, Choice{6, 4, 96, lower, from_tile}, Choice{7, 1, 168, lower, from_tile},
+    Choice{8, 4, 96, lower, from_tile},  Choice{10, 4, 128, whole, by_rows}, Choice{12, 4, 128, lower, by_rows},
+    Choice{14, 4, 168, lower, by_rows},  Choice{15, 8, 128, whole, by_rows}, Choice{16, 8, 128, lower, by_rows},
+    Choice{20, 4, 255, whole, by_rows},  Choice{23, 8, 168, lower, by_rows}, Choice{24, 4, 255, lower, by_rows},
+    Choice{27, 8, 255, lower, by_rows},  Choice{32, 16, 168, whole, by_rows}};
 // Of what else solves or inverts, and of posv in complex types: by the registers that ptxas reports and what shared memory admits, as few
 // lanes as hold a matrix without spilling more than a few words.
 inline constexpr std::array solve_f32{Choice{8, 1, 128, whole, from_tile}, Choice{12, 1, 168, lower, from_tile},
