@@ -39,6 +39,10 @@ TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_FALSE(fake->overlaps);
   launch(*queue, kernel(), {.blocks = 1, .threads = 1, .overlaps_launch_before = true}, FakeScaleParams{});
   EXPECT_TRUE(fake->overlaps);
+  fake->capturing = true;
+  launch(*queue, kernel(), {.blocks = 1, .threads = 1, .overlaps_launch_before = true}, FakeScaleParams{});
+  fake->capturing = false;
+  EXPECT_FALSE(fake->overlaps);
   PinnedArray<double> pinned(*queue, 3);
   copy(*queue, a.data(), 3, pinned.data());
   EXPECT_EQ(pinned[2], 6);
