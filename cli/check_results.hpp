@@ -51,7 +51,7 @@ template <typename T>
   source.read(m, 1, dtype_of<T>, elements.data());
   for (std::int64_t k = 0; k < rows * cols; ++k) {
     T const x = elements[static_cast<std::size_t>(k)];
-    if (all_finite(&x, 1)) continue;
+    if (all_finite(&x, 1) || (input.uses && !input.uses(k / cols, k % cols))) continue;
     char const* kind = "infinity";
     if constexpr (is_complex<T>) {
       if (std::isnan(x.real()) || std::isnan(x.imag())) kind = "NaN";

@@ -18,9 +18,10 @@ namespace myriad::cli {
 /// One input of a command and what the command needs of it.
 struct Input {
   io::Source const* source = nullptr;
-  bool view = true;        ///< the matrices, to be read
-  bool work = false;       ///< a row-major copy, to be overwritten
-  bool broadcast = false;  ///< one matrix that is used for all of the batch
+  bool view = true;                                        ///< the matrices, to be read
+  bool work = false;                                       ///< a row-major copy, to be overwritten
+  bool broadcast = false;                                  ///< one matrix that is used for all of the batch
+  bool (*uses)(std::int64_t i, std::int64_t j) = nullptr;  ///< which elements have a say, where not all have
 };
 
 /// The part of an input that belongs to a chunk.

@@ -47,16 +47,18 @@ Operands open_operands(std::string const& a_name, std::string const& b_name, Mat
   Operands o;
   o.a = io::open_source(a_name, options.convert_to());
   o.b = io::open_source(b_name, options.convert_to());
-  check_rectangular(*o.a, false);
+  check_rectangular(*o.a, match == Match::vectors);
   io::Source& a = *o.a;
   io::Source& b = *o.b;
   o.dtype = io::promote(a.dtype(), b.dtype());
 
   auto const needed = [&](std::int64_t m) { return match == Match::rows ? a.rows_of(m) : a.cols_of(m); };
+  if (match == Match::vectors && !a.ragged() && b.single() && !b.vectors() && b.cols() == needed(0) && (b.cols() != 1 || b.rows() != 1))
+    b.as_vectors();
   // (batch, n): one vector per matrix. Where B could also be one n x k matrix for all, this reading wins, and is said aloud.
   if (!a.single() && b.single() && !b.vectors() && !a.ragged() && b.rows() == a.count() && b.cols() == needed(0)) {
     bool const ambiguous = b.rows() == needed(0);
-    if (b.as_vectors() && ambiguous && match != Match::vectors)
+    if (b.as_vectors() && ambiguous)
       fmt::print(stderr, "myriad: note: {} with {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n",
                  b.name(), b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
   }

@@ -25,7 +25,7 @@ struct Operands {
   [[nodiscard]] std::int64_t b_cols(std::int64_t m) const { return b->cols_of(b_input.broadcast ? 0 : m); }
 };
 
-/// Which dimension of A the rows of B must match; `vectors`: the columns, and B is a vector per matrix.
+/// Which dimension of A the rows of B must match; `vectors`: A is square and B a vector per matrix.
 enum class Match { rows, cols, vectors };
 
 /// Opens A and B, and checks that their shapes fit. Throws io::Error.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -48,8 +49,14 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
 
   Matrices<T> y, whole;
   std::vector<int> info;
-  auto const bytes = [&](std::int64_t m) { return rows(m) * static_cast<std::int64_t>(sizeof(T)); };
-  std::array<Input, 2> const inputs{o.a_input, o.b_input};
+  bool const one_matrix = o.a_input.broadcast;
+  auto const bytes = [&](std::int64_t m) {
+    std::int64_t const completed = options.verify && !one_matrix ? rows(m) : 0;
+    return rows(m) * (1 + completed) * static_cast<std::int64_t>(sizeof(T));
+  };
+  std::array<Input, 2> inputs{o.a_input, o.b_input};
+  inputs[0].uses = options.triangle() == Uplo::lower ? [](std::int64_t i, std::int64_t j) { return i >= j; }
+                                                     : [](std::int64_t i, std::int64_t j) { return i <= j; };
   stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a, x] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
@@ -64,8 +71,15 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
     Matrices<T> const* const result = &y;
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, {}, "the product is not finite: overflow");
     if (options.verify) {
-      complete<T>(job, options, a.view, whole);
-      verify_solution<T>(job, first, Batch<T const>(whole.batch()), x.view, Batch<T const>(y.batch()), info.data());
+      Batch<T const> triangles = a.view;
+      if (one_matrix) triangles.count = std::min<std::int64_t>(count, 1);
+      complete<T>(job, options, triangles, whole);
+      Batch<T const> matrices = whole.batch();
+      if (one_matrix) {
+        matrices.count = count;
+        matrices.batch_stride = 0;
+      }
+      verify_solution<T>(job, first, matrices, x.view, Batch<T const>(y.batch()), info.data());
     }
     void const* const data = y.data();
     output.write(first, count, {&data, 1});
@@ -98,7 +112,6 @@ void add_symv(CLI::App& app, Action& action) {
   command.callback([options, &action] {
     action = [options] {
       Job job("symv", "multiplied", *options);
-      (void)open_matrices(options->a, true, *options);
       Operands o = open_operands(options->a, options->x, Match::vectors, *options);
       job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "pair", "pairs", *o.a) + " by " + o.b->describe(), o.dtype);
       return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });

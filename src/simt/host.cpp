@@ -184,8 +184,9 @@ void run_block() {
     if (!moved) break;
   }
   acquire(&block->ended);
+  std::exception_ptr error;
   for (auto const& fiber : block->fibers)
-    if (fiber->error) std::rethrow_exception(fiber->error);
+    if (fiber->error && !error) error = fiber->error;
   if (left > 0) {
     for (auto const& fiber : block->fibers) {
       if (!__tsan_switch_to_fiber || fiber->finished) continue;
@@ -195,8 +196,9 @@ void run_block() {
     }
     acquire(&block->ended);
     kept_fibers.clear();  // in the middle of something
-    throw std::logic_error("simt: threads of a block wait for others that do not come");
+    if (!error) throw std::logic_error("simt: threads of a block wait for others that do not come");
   }
+  if (error) std::rethrow_exception(error);
   for (auto const& fiber : block->fibers)
     if (!fiber->copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
 }

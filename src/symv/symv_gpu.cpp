@@ -123,10 +123,10 @@ void multiply_by_panels(Queue& queue, SymvTask<T> const& task, SymvPanels const&
   args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
   Kernel const& panels =
       kernel_for(queue, kernel_key(kernel_id("symv/symv_panels"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  if (reads_a)
-    launch(queue, panels, {.blocks = count * args.pieces, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, args);
   SymvSums const s = symv_sums_plan(sizeof(T), c);
   Kernel const& adds = kernel_for(queue, kernel_key(kernel_id("symv/symv_sums"), dtype_of<T>, s), [&] { return source(dtype_of<T>, s); });
+  if (reads_a)
+    launch(queue, panels, {.blocks = count * args.pieces, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, args);
   launch(queue, adds,
          {.blocks = count * ((task.y.rows + simt::warp_size - 1) / simt::warp_size),
           .threads = s.threads(),

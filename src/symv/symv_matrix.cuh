@@ -7,8 +7,8 @@
 
 namespace myriad {
 
-/// Whether elements of a column are neighbours in memory. These are read 16 bytes at a time where all columns begin at multiples of that,
-/// all others one by one.
+/// Whether elements of a column are neighbours in memory. Strips and panels read these 16 bytes at a time where all columns begin at
+/// multiples of that, all others one by one.
 enum class SymvColumns : int { contiguous, strided };
 
 template <typename T>

@@ -49,7 +49,8 @@ struct SymvTiles {
         pieces(simt::ceil_div(count, tiles_of_piece)),
         most_pieces(simt::larger(pieces, simt::smaller(count, 2 * enough_pieces - 1))) {}
 
-  /// Pieces have no more than one tile each as long as there are fewer: a GPU has about as many blocks at a time.
+  /// There are at least so many pieces where there are as many tiles: a GPU has about as many blocks at a time. A piece has one tile up to
+  /// twice as many.
   static constexpr int enough_pieces = 256;
 
   /// Rows of tiles that a panel covers beside its diagonal.

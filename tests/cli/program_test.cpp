@@ -215,6 +215,15 @@ TEST_F(Myriad, EveryCommandWritesWhatItPromises) {
   save<double>("v.npy", {2, 2}, {1, 1, 1, 2});
   expect_good(run({"symv", "/triangle.npy", "/v.npy", "-o", "/y.npy", "--verify", "--tolerance", "1e-15"}));
   EXPECT_EQ(load("y.npy").values, (std::vector<std::complex<double>>{6, 7, 7, 7}));
+  save<double>("three.npy", {3, 2}, {1, 1, 1, 2, 0, 1});  // vectors of one matrix
+  save<double>("one.npy", {1, 2, 2}, {4, nan, 2, 5});
+  expect_good(run({"symv", "/one.npy", "/three.npy", "-o", "/y.npy", "--verify", "--tolerance", "1e-15"}));
+  EXPECT_EQ(load("y.npy").values, (std::vector<std::complex<double>>{6, 7, 8, 12, 2, 5}));
+  save<double>("large.npy", {2, 2}, {1e308, nan, 0, 1});
+  save<double>("ten.npy", {2}, {10, 1});
+  Outcome const overflow = run({"symv", "/large.npy", "/ten.npy", "-o", "/y.npy"});
+  EXPECT_EQ(overflow.status, 1);
+  EXPECT_NE(overflow.err.find("the product is not finite: overflow"), std::string::npos) << overflow.err;
   save<std::complex<double>>("h.npy", {2, 2}, {{4, 9}, {2, 1}, {nan, 0}, {5, 9}});
   save<std::complex<double>>("z.npy", {2, 1}, {{1, 0}, {0, 1}});
   expect_good(run({"symv", "/h.npy", "/z.npy", "-o", "/y.npy", "--uplo", "upper", "--hermitian", "--verify", "--tolerance", "1e-15"}));

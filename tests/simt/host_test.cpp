@@ -100,6 +100,14 @@ TEST(SimtHost, AnExceptionReachesTheCaller) {
                    },
                    Output{nullptr}),
                std::runtime_error);
+  EXPECT_THROW(run(
+                   1, 2, 0,
+                   +[](Output) {
+                     if (thread_index() == 1) throw std::runtime_error("while others wait");
+                     sync_block();
+                   },
+                   Output{nullptr}),
+               std::runtime_error);
 }
 
 }  // namespace
