@@ -8,6 +8,7 @@
 
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
+#include "eigen/case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "peers/loop.hpp"
@@ -382,6 +383,19 @@ std::function<void()> work(GelsCase<T>& c, int threads) {
 }
 
 template <typename T>
+std::function<void()> work(SyevdCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      Int const size = as_int(2 * std::int64_t{a.n} * a.n + (6 + block) * std::int64_t{a.n} + 1), int_size = as_int(5 * a.n + 3);
+      c.info.data()[i] = lapack::syevd<T>(p.job, p.uplo, a.n, a.data, a.ld, c.w.view().matrix(i), workspace<T>(size), size,
+                                          workspace<Real<T>, 1>(size), size, workspace<Int>(int_size), int_size);
+    });
+  };
+}
+
+template <typename T>
 std::function<void()> work(GerfsCase<T>& c, int threads) {
   if (!c.problem().pivots) return {};
   return [&c, threads] {
@@ -437,6 +451,7 @@ class LapackPeer final : public Peer {
       if (routine == "ormqr") return as.template operator()<OrmqrCase>();
       if (routine == "orgqr") return as.template operator()<OrgqrCase>();
       if (routine == "gels") return as.template operator()<GelsCase>();
+      if (routine == "syevd") return as.template operator()<SyevdCase>();
       if (routine == "gerfs") return as.template operator()<GerfsCase>();
       return {};
     });

@@ -66,6 +66,8 @@ typedef enum myriad_uplo MYRIAD_ENUM_TYPE { MYRIAD_UPPER = 'U', MYRIAD_LOWER = '
 typedef enum myriad_side MYRIAD_ENUM_TYPE { MYRIAD_LEFT = 'L', MYRIAD_RIGHT = 'R' } myriad_side;
 /// Whether the diagonal of a triangular matrix is taken as one and not read.
 typedef enum myriad_diag MYRIAD_ENUM_TYPE { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT = 'U' } myriad_diag;
+/// What an eigenproblem is solved for: the values alone, or with the vectors.
+typedef enum myriad_job MYRIAD_ENUM_TYPE { MYRIAD_VALUES = 'N', MYRIAD_VECTORS = 'V' } myriad_job;
 /// What is applied to a factored matrix. Plain matrices are transposed by a view instead.
 typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
 typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
@@ -362,6 +364,21 @@ MYRIAD_API myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a
 /// info: 0, or i > 0 where element (i, i) of the triangular factor is exactly zero; that X is not computed.
 /// Positions: m 2, n 3, nrhs 4, a 5, lda 6, b 7, ldb 8. Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK gels (op is a view).
 MYRIAD_API myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, int* info);
+
+// ---- Eigenvalues
+// ---------------------------------------------------------------------------------------------------------------------------
+
+/// The eigenvalues of every symmetric (complex: Hermitian) matrix and, with MYRIAD_VECTORS, the eigenvectors: A = Q diag(w) Q^H.
+///
+/// a: n-by-n, of which the triangle `uplo` is read, without the imaginary parts of the diagonal; overwritten by Q, or, with MYRIAD_VALUES,
+/// unspecified in that triangle. w: n-by-1 of the real type that goes with a, ascending. info: 0; n where the triangle has NaN or infinity,
+/// and then w and, with MYRIAD_VECTORS, a are NaN; i > 0 where the iteration did not converge. Positions: jobz 1, uplo 2, n 3, a 4, lda 5,
+/// w 6. Cost: 4/3 n^3 flops, about 9 n^3 with vectors (complex: four times that). Source: LAPACK syevd, heevd.
+MYRIAD_API myriad_status myriad_syevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w,
+                                      int* info);
+/// The complex name of myriad_syevd.
+MYRIAD_API myriad_status myriad_heevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w,
+                                      int* info);
 
 // ---- Equilibration, refinement, backward errors
 // --------------------------------------------------------------------------------------------

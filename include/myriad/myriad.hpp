@@ -5,6 +5,7 @@
 #include "myriad/blas2.hpp"
 #include "myriad/cholesky.hpp"
 #include "myriad/device.hpp"
+#include "myriad/eigen.hpp"
 #include "myriad/error.hpp"
 #include "myriad/event.hpp"
 #include "myriad/gemm.hpp"

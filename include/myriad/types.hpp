@@ -18,6 +18,8 @@ enum class Uplo : char { upper = 'U', lower = 'L' };
 enum class Side : char { left = 'L', right = 'R' };
 /// Whether the diagonal of a triangular matrix is taken as one and not read.
 enum class Diag : char { non_unit = 'N', unit = 'U' };
+/// What an eigenproblem is solved for: the values alone, or with the vectors.
+enum class Job : char { values = 'N', vectors = 'V' };
 /// What is applied to a factored matrix. Plain matrices are transposed by a view instead (`transposed`).
 enum class Op : char { none = 'N', transpose = 'T', conjugate_transpose = 'C' };
 

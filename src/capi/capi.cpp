@@ -241,6 +241,14 @@ myriad_status form_q(char const* routine, myriad_queue* queue, myriad_batch cons
   return call(queue, routine, {{a, {4, "a"}}, {tau, {6, "tau"}}}, [&]<typename T>(Queue& q) { myriad::orgqr<T>(q, as<T>(a), as<T>(tau)); });
 }
 
+myriad_status eigen(char const* routine, myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a,
+                    myriad_batch const* w, int* info) {
+  return call(queue, routine, {{a, {4, "a"}}, real(w, {6, "w"})}, [&]<typename T>(Queue& q) {
+    myriad::syevd<T>(q, letter<myriad::Job>(routine, job, {1, "jobz"}, "NV"), uplo_of(routine, uplo, 2), as<T>(a), as<myriad::Real<T>>(w),
+                     info);
+  });
+}
+
 myriad_status allocate(char const* routine, myriad_queue* queue, myriad::detail::Memory::Kind kind, int64_t bytes, myriad_memory** memory) {
   if (memory) *memory = nullptr;
   return guard(queue, [&] {
@@ -563,6 +571,13 @@ myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a, myriad_ba
 
 myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, int* info) {
   return call(queue, "gels", {{a, {5, "a"}}, {b, {7, "b"}}}, [&]<typename T>(Queue& q) { myriad::gels<T>(q, as<T>(a), as<T>(b), info); });
+}
+
+myriad_status myriad_syevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w, int* info) {
+  return eigen("syevd", queue, job, uplo, a, w, info);
+}
+myriad_status myriad_heevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w, int* info) {
+  return eigen("heevd", queue, job, uplo, a, w, info);
 }
 
 myriad_status myriad_geequ(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c, void* rowcnd,

@@ -73,8 +73,8 @@ Outcome CaseRun::check(std::int64_t step) const {
 bool CaseRun::spoil(std::int64_t b, Spoil kind) {
   if (kind == Spoil::info) return info_ && info_->spoil(b, false);
   for (Held const& h : held_) {
-    bool const result = h.role != Role::input;
-    if (kind == Spoil::input && !result) return h.array->spoil(b, false);
+    bool const result = h.is_result();
+    if (kind == Spoil::input && h.role == Role::input) return h.array->spoil(b, false);
     if (kind == Spoil::padding && result) return h.array->spoil_padding();
     if ((kind == Spoil::result || kind == Spoil::result_nan) && result) return h.array->spoil(b, kind == Spoil::result_nan);
   }
@@ -84,7 +84,7 @@ bool CaseRun::spoil(std::int64_t b, Spoil kind) {
 std::string CaseRun::result(std::int64_t b) const {
   std::string bytes;
   for (Held const& h : held_)
-    if (h.role != Role::input) h.array->append_bytes(b, bytes);
+    if (h.is_result()) h.array->append_bytes(b, bytes);
   return bytes;
 }
 
@@ -98,7 +98,7 @@ double CaseRun::flops() const {
 
 double CaseRun::bytes() const {
   double sum = 0;
-  for (Held const& h : held_) sum += h.array->bytes() * (h.role == Role::in_place ? 2 : 1);
+  for (Held const& h : held_) sum += h.array->bytes() * (h.role == Role::in_place || h.role == Role::destroyed ? 2 : 1);
   return sum;
 }
 

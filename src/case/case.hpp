@@ -78,8 +78,8 @@ class CaseRun {
   [[nodiscard]] virtual double bytes() const;
 
  protected:
-  /// What a run does to an array.
-  enum class Role { input, output, in_place };
+  /// What a run does to an array; `destroyed`: what it leaves in the matrices is no result.
+  enum class Role { input, output, in_place, destroyed };
   void hold(std::initializer_list<ArrayBase*> arrays, Role role);
   void hold_info(ArrayBase& info) {
     hold({&info}, Role::output);
@@ -94,6 +94,7 @@ class CaseRun {
   struct Held {
     ArrayBase* array;
     Role role;
+    [[nodiscard]] bool is_result() const { return role == Role::output || role == Role::in_place; }
   };
   Problem problem_;
   std::vector<Held> held_;
@@ -108,8 +109,8 @@ struct Case {
   FixShape fix;
   std::unique_ptr<CaseRun> (*make)(Problem const&);
 
-  /// Whether the routine depends on: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'p' pivots may be empty,
-  /// 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs.
+  /// Whether the routine depends on: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'p' pivots may be
+  /// empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs.
   [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
   /// A run of this problem (its `fix` is set here).
   [[nodiscard]] std::unique_ptr<CaseRun> operator()(Problem problem) const {

@@ -38,10 +38,11 @@ double spectrum(std::int64_t k, std::int64_t count) {
   return count <= 1 ? 1.0 : std::pow(1e-3, static_cast<double>(k) / static_cast<double>(count - 1));
 }
 
-/// U S V^H with two random reflections on either side.
-Generated with_spectrum(Random& random, bool real, std::int64_t m, std::int64_t n, bool symmetric) {
+/// U S V^H with two random reflections on either side, for S with value(i) on its diagonal.
+template <typename Value>
+Generated with_spectrum(Random& random, bool real, std::int64_t m, std::int64_t n, bool symmetric, Value value) {
   Generated a(m, n);
-  for (std::int64_t i = 0; i < std::min(m, n); ++i) a(i, i) = spectrum(i, std::min(m, n));
+  for (std::int64_t i = 0; i < std::min(m, n); ++i) a(i, i) = value(i);
   if (m == 0 || n == 0) return a;
   for (int turn = 0; turn < 2; ++turn) {
     auto const u = direction(random, real, m);
@@ -51,6 +52,10 @@ Generated with_spectrum(Random& random, bool real, std::int64_t m, std::int64_t 
     a = adjoint(h);
   }
   return a;
+}
+
+Generated with_spectrum(Random& random, bool real, std::int64_t m, std::int64_t n, bool symmetric) {
+  return with_spectrum(random, real, m, n, symmetric, [&](std::int64_t i) { return spectrum(i, std::min(m, n)); });
 }
 
 void scale_by_powers(Generated& a, Random& random, bool symmetric) {
@@ -167,6 +172,59 @@ Generated positive(Problem const& problem, std::int64_t b, std::uint64_t stream,
   std::int64_t const special = special_index(input, n);
   if (special >= 0)
     a(special, special) = input == Input::nan ? not_a_number : input == Input::infinite ? std::numeric_limits<double>::infinity() : -1.0;
+  return a;
+}
+
+Generated with_eigenvalues(Problem const& problem, std::int64_t b, std::uint64_t stream, std::int64_t n) {
+  Random random(problem, b, stream);
+  Input const input = problem.input_of(b);
+  bool const real = real_type(problem), single = problem.dtype == Dtype::f32 || problem.dtype == Dtype::c32;
+  double const u = single ? 0x1p-24 : 0x1p-53;
+  auto const of_spectrum = [&](auto value) { return hermitian(Uplo::lower, with_spectrum(random, real, n, n, true, value)); };
+  switch (input) {
+    case Input::zero:
+      return Generated(n, n);
+    case Input::conditioned:
+      return of_spectrum([&](std::int64_t i) { return (i % 2 == 0 ? 1 : -1) * spectrum(i, n); });
+    case Input::singular_first:
+      return of_spectrum([&](std::int64_t i) { return (i % 3 == 0 ? -1.0 : 1.0) * (1 + 2 * u * static_cast<double>(i)); });
+    case Input::singular_middle:
+      return of_spectrum([&](std::int64_t i) { return static_cast<double>(i / 2 + 1) * (1 + 8 * u * static_cast<double>(i % 2)); });
+    case Input::singular_last:
+      return of_spectrum([&](std::int64_t i) { return i == 0 ? 1.0 : i == n - 1 ? -0.5 : 0.0; });
+    default:
+      break;
+  }
+  Generated a(n, n);
+  if (input == Input::ties) {
+    for (std::int64_t i = 0; i < n; ++i) a(i, i) = std::abs(static_cast<double>(n - 1) / 2 - static_cast<double>(i));
+    for (std::int64_t i = 0; i + 1 < n; ++i) a(i, i + 1) = a(i + 1, i) = 1;
+    return a;
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    a(j, j) = random.uniform() + (input == Input::dominant ? 1.5 * static_cast<double>(n) : 0);
+    for (std::int64_t i = j + 1; i < n; ++i) {
+      a(i, j) = draw(random, real);
+      a(j, i) = std::conj(a(i, j));
+    }
+  }
+  if (input == Input::scaled) {
+    scale_by_powers(a, random, true);
+    int const far = static_cast<int>((problem.first + b) % 3 - 1) * (single ? 60 : 900);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) a(i, j) = Number(std::ldexp(a(i, j).real(), far), std::ldexp(a(i, j).imag(), far));
+  }
+  if (input == Input::graded)
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) a(i, j) *= std::exp2(-40.0 * static_cast<double>(i + j) / static_cast<double>(n));
+  if ((input == Input::nan || input == Input::infinite) && n > 0) {
+    // On the diagonal, or in either corner beside it, one of which is in the triangle.
+    Number const bad = input == Input::nan ? not_a_number : std::numeric_limits<double>::infinity();
+    if ((problem.first + b) % 2 == 0)
+      a(n / 2, n / 2) = bad;
+    else
+      a(n - 1, 0) = a(0, n - 1) = bad;
+  }
   return a;
 }
 

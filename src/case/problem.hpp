@@ -75,6 +75,7 @@ struct Problem {
   Uplo uplo = Uplo::lower;
   Side side = Side::left;
   Diag diag = Diag::non_unit;
+  Job job = Job::vectors;
   std::complex<double> alpha = 1;  ///< the real part is used for real types
   std::complex<double> beta = 0;
   bool pivots = true;      ///< false: factors without pivoting, or no pivots wanted

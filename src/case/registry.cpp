@@ -2,6 +2,7 @@
 
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
+#include "eigen/case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "qr/case.hpp"
@@ -42,6 +43,7 @@ constexpr std::array cases{
     Case{"ormqr", "qr", "oskr", nullptr, make<OrmqrCase>},
     Case{"orgqr", "qr", "kr", tall, make<OrgqrCase>},
     Case{"gels", "qr", "krx", nullptr, make<GelsCase>},
+    Case{"syevd", "eigen", "uv", square, make<SyevdCase>},
     Case{"geequ", "refine", "rx", nullptr, make<GeequCase>},
     Case{"laqge", "refine", "r", nullptr, make<LaqgeCase>},
     Case{"gerfs", "refine", "opk", square, make<GerfsCase>},

@@ -113,6 +113,19 @@ Int orgqr(Int m, Int n, Int k, T* a, Int lda, T const* tau, T* work, Int lwork) 
                        lda, tau, work, lwork);
 }
 
+/// syevd, heevd. work: `lwork` elements; real_work: as many real numbers as `lrwork` says, of complex types only.
+template <Element T>
+Int syevd(Job job, Uplo uplo, Int n, T* a, Int lda, Real<T>* w, T* work, Int lwork, Real<T>* real_work, Int lrwork, Int* int_work,
+          Int liwork) {
+  char const jobz = static_cast<char>(job), letter = static_cast<char>(uplo);
+  if constexpr (is_complex<T>)
+    return MYRIAD_LAPACK(T, LAPACKE_ssyevd_work, LAPACKE_dsyevd_work, LAPACKE_cheevd_work, LAPACKE_zheevd_work, LAPACK_COL_MAJOR, jobz,
+                         letter, n, a, lda, w, work, lwork, real_work, lrwork, int_work, liwork);
+  else
+    return MYRIAD_LAPACK(T, LAPACKE_ssyevd_work, LAPACKE_dsyevd_work, LAPACKE_cheevd_work, LAPACKE_zheevd_work, LAPACK_COL_MAJOR, jobz,
+                         letter, n, a, lda, w, work, lwork, int_work, liwork);
+}
+
 /// One step of the estimate of a matrix's 1-norm by reverse communication: v, x: n elements, signs: n integers (real types only), kase: 0
 /// at first, and when the estimate is there; 1: x is to be multiplied by the matrix, 2: by its adjoint. state: 3 integers.
 template <Element T>

@@ -82,9 +82,11 @@ class LocalMatrix {
   [[nodiscard]] lapack::Int ld() const { return static_cast<lapack::Int>(std::max({ld_, m_, std::int64_t{1}})); }
 
   /// Writes the copy back, if it is one.
-  void store() const requires(!std::is_const_v<T>) {
+  void store() const requires(!std::is_const_v<T>) { store(part_); }
+  /// The same of another part than the one that was read.
+  void store(Part part) const requires(!std::is_const_v<T>) {
     if (source_)
-      for_part(part_, m_, n_, [&](auto i, auto j) { source_[i * rs_ + j * cs_] = conjugate_if(conjugated_, data_[i + j * ld_]); });
+      for_part(part, m_, n_, [&](auto i, auto j) { source_[i * rs_ + j * cs_] = conjugate_if(conjugated_, data_[i + j * ld_]); });
   }
 
  private:

@@ -88,6 +88,7 @@ inline unsigned largest_of_warp(unsigned value) {
   return value;
 }
 unsigned ballot(bool condition);
+inline int lowest_bit(unsigned bits) { return std::countr_zero(bits); }
 
 inline void multiply_add_8x8x4(double a, double b, double const (&c)[2], double (&d)[2]) {
   struct Both {

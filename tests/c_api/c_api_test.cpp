@@ -141,6 +141,24 @@ TYPED_TEST(EveryRoutine, SymvAndHemv) {
   EXPECT_TRUE(same_bits(y1.data, y2.data));
 }
 
+TYPED_TEST(EveryRoutine, Eigenvalues) {
+  using T = TypeParam;
+  auto a1 = positive_matrices<T>(1), a2 = a1;
+  Matrices<Real<T>> w1(n, 1), w2 = w1;
+  std::vector<int> info1(count, -1), info2(count, -1);
+  auto const wc = w2.c();
+  for (auto const job : {MYRIAD_VALUES, MYRIAD_VECTORS})
+    for (bool const complex_name : {false, true}) {
+      a1 = a2 = positive_matrices<T>(2);
+      auto const ac = a2.c();
+      myriad::syevd<T>(this->cpp_queue, static_cast<myriad::Job>(job), myriad::Uplo::upper, a1.cpp(), w1.cpp(), info1.data());
+      this->good((complex_name ? myriad_heevd : myriad_syevd)(this->c_queue.get(), job, MYRIAD_UPPER, &ac, &wc, info2.data()));
+      EXPECT_TRUE(same_bits(a1.data, a2.data));
+      EXPECT_TRUE(same_bits(w1.data, w2.data));
+      EXPECT_EQ(info1, info2);
+    }
+}
+
 TYPED_TEST(EveryRoutine, Trsm) {
   using T = TypeParam;
   auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1;
@@ -417,6 +435,10 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"solve_positive_definite", 1, "uplo", [&](auto* q) { return myriad_solve_positive_definite(q, bad_uplo, &ac, &bc, &bc, nullptr); }},
       {"solve_positive_definite", 8, "f32",
        [&](auto* q) { return myriad_solve_positive_definite(q, MYRIAD_LOWER, &ac, &bc, &sc, nullptr); }},
+      {"syevd", 1, "jobz", [&](auto* q) { return myriad_syevd(q, static_cast<myriad_job>(0), MYRIAD_LOWER, &ac, &bc, nullptr); }},
+      {"syevd", 2, "uplo", [&](auto* q) { return myriad_syevd(q, MYRIAD_VALUES, bad_uplo, &ac, &bc, nullptr); }},
+      {"heevd", 4, "null", [&](auto* q) { return myriad_heevd(q, MYRIAD_VALUES, MYRIAD_LOWER, nullptr, &bc, nullptr); }},
+      {"syevd", 6, "f32", [&](auto* q) { return myriad_syevd(q, MYRIAD_VALUES, MYRIAD_LOWER, &ac, &sc, nullptr); }},
       {"ormqr", 8, "f32", [&](auto* q) { return myriad_ormqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &sc, &bc); }},
       {"unmqr", 9, "f32", [&](auto* q) { return myriad_unmqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &ac, &sc); }},
       {"orgqr", 6, "f32", [&](auto* q) { return myriad_orgqr(q, &ac, &sc); }},

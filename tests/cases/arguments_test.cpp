@@ -290,6 +290,25 @@ TEST_F(Arguments, InverseAndDeterminant) {
   bad("logdet", 5, "logabs", [&] { logdet<double>(queue, a, memory_r.data(), nullptr); });
 }
 
+TEST_F(Arguments, Eigenproblems) {
+  auto const call = [&](Batch<double> z, Batch<double> values, Job job = Job::vectors, Uplo uplo = Uplo::lower) {
+    return [=, this] { syevd(queue, job, uplo, z, values, info.data()); };
+  };
+  bad("syevd", 1, "jobz", call(a, r, static_cast<Job>('X')));
+  bad("syevd", 2, "uplo", call(a, r, Job::values, static_cast<Uplo>('X')));
+  bad("syevd", 3, "n", call(negative_rows(a), r));
+  bad("syevd", 3, "n", call(narrower(a), r));
+  bad("syevd", 3, "n", call(a, rows(r, 0, n - 1)));
+  bad("syevd", 4, "a", call(null(a), r));
+  bad("syevd", 4, "a", call(overlapping(a), r));
+  bad("syevd", 5, "lda", call(short_ld(a), r));
+  bad("syevd", 6, "w", call(a, null(r)));
+  bad("syevd", 6, "w", call(a, fewer(r)));
+  bad("syevd", 6, "w", call(a, b));
+  bad("syevd", 6, "w", call(a, columns(a, 1, 1)));
+  bad("syevd", 3, "n", [&] { heevd(queue, Job::vectors, Uplo::upper, narrower(a), r, info.data()); });
+}
+
 TEST_F(Arguments, Cholesky) {
   Uplo const lower = Uplo::lower;
   Uplo const neither = static_cast<Uplo>('X');
@@ -463,6 +482,11 @@ TEST_F(Arguments, NothingToDoIsNoError) {
   EXPECT_NO_THROW(symv(queue, Uplo::upper, 1.0, no_matrix, no_vector, 0.0, no_vector));
   EXPECT_NO_THROW(ger(queue, 1.0, no_vector, no_vector, no_matrix));
   EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_matrix, nullptr));
+  EXPECT_NO_THROW(syevd(queue, Job::vectors, Uplo::lower, no_matrix, no_vector, nullptr));
+  Batch<double> const no_entries{.rows = 0, .cols = 1, .count = 3};
+  EXPECT_NO_THROW(syevd(queue, Job::vectors, Uplo::lower, no_rows, no_entries, info.data()));
+  for (int b = 0; b < 3; ++b) EXPECT_EQ(info[static_cast<std::size_t>(b)], 0) << "info of an empty matrix";
+  std::fill(info.begin(), info.end(), -77);
   EXPECT_NO_THROW(potrf(queue, Uplo::lower, no_rows, info.data()));
   for (int b = 0; b < 3; ++b) EXPECT_EQ(info[static_cast<std::size_t>(b)], 0) << "info of an empty matrix";
 }

@@ -22,6 +22,8 @@ TEST_P(Oracles, AcceptWhatLapackComputes) {
         if (input == Input::scaled && routine().routine == "gerfs") continue;  // LAPACK's refinement stops too early
         // OpenBLAS loses the NaN of a 1-by-1 matrix
         if (input == Input::nan && (routine().routine == "solve_positive_definite" || routine().routine.starts_with("po"))) continue;
+        // LAPACK leaves it to the caller to look for NaN
+        if (input == Input::nan && routine().family == "eigen") continue;
         // its products of small matrices read A and B even where alpha is zero, on processors with AVX-512
         if (input == Input::nan && routine().routine == "gemm" && p.alpha == std::complex<double>(0)) continue;
         p.ragged = ragged;

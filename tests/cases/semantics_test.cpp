@@ -4,6 +4,7 @@
 
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
+#include "eigen/case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "myriad/myriad.hpp"
@@ -274,6 +275,52 @@ TEST(Symv, InfinityInXIsAsInTheWholeProduct) {
       queue().wait();
       for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(run.y.get(0, i, 0), std::numeric_limits<double>::infinity()) << i;
     }
+}
+
+/// Values alone have oracles of their own to fail.
+TEST(Syevd, AValueThatWasDamagedIsNamed) {
+  Problem p = problem(Dtype::f64, 6, 6, 1, 5);
+  p.job = Job::values;
+  for (std::int64_t const target : {0, 2, 4}) {
+    SyevdCase<double> run(p);
+    run.run(queue());
+    ASSERT_TRUE(run.check().pass) << run.check().text();
+    run.w.set(target, 3, 0, run.w.get(target, 3, 0) * (1 + 1e-12));
+    EXPECT_FALSE(run.check().pass);
+    EXPECT_EQ(run.check().matrix, target) << run.check().text();
+  }
+}
+// The same of vectors that are orthogonal, but of another matrix, and of those that are not.
+TEST(Syevd, AVectorThatWasDamagedIsNamed) {
+  Problem const p = problem(Dtype::c64, 6, 6, 1, 5);
+  for (bool const exchanged : {false, true}) {
+    SyevdCase<std::complex<double>> run(p);
+    run.run(queue());
+    ASSERT_TRUE(run.check().pass) << run.check().text();
+    for (std::int64_t i = 0; i < 6; ++i) {
+      auto const x = run.a.get(2, i, 1), y = run.a.get(2, i, 4);
+      run.a.set(2, i, 1, exchanged ? y : x * 1.0000001);
+      if (exchanged) run.a.set(2, i, 4, x);
+    }
+    EXPECT_FALSE(run.check().pass);
+    EXPECT_EQ(run.check().matrix, 2) << run.check().text();
+  }
+}
+TEST(Syevd, ComplexNameAndSmallMatrices) {
+  // [2, -i; i, 2], of which the lower triangle is read
+  std::complex<float> a[4] = {{2, 9}, {0, 1}, std::numeric_limits<float>::quiet_NaN(), {2, 5}};
+  float w[2] = {-1, -1};
+  int info = -1;
+  heevd<std::complex<float>>(queue(), Job::vectors, Uplo::lower, batch(a, 2, 2), vectors(w, 2, 1), &info);
+  queue().wait();
+  EXPECT_EQ(info, 0);
+  EXPECT_NEAR(w[0], 1, 1e-6);
+  EXPECT_NEAR(w[1], 3, 1e-6);
+  double b = -3, value = 0;
+  syevd<double>(queue(), Job::vectors, Uplo::upper, batch(&b, 1, 1), vectors(&value, 1, 1), nullptr);
+  queue().wait();
+  EXPECT_EQ(value, -3);
+  EXPECT_EQ(b, 1);
 }
 
 TEST(Info, MayBeNull) {

@@ -53,6 +53,7 @@ inline void vary(Case const& c, Problem& p, unsigned i) {
   if (c.has('d')) p.diag = i / 4 % 2 == 0 ? Diag::non_unit : Diag::unit;
   if (c.has('a')) p.alpha = alphas[(i + i / 5) % 5];
   if (c.has('b')) p.beta = betas[(i + i / 4) % 4];
+  if (c.has('v')) p.job = i % 3 == 2 ? Job::values : Job::vectors;
   if (c.has('p')) p.pivots = i % 4 != 3;
   p.seed = i + 1;
 }

@@ -1,0 +1,19 @@
+#pragma once
+/// What the files of this room share.
+
+#include "myriad/batch.hpp"
+#include "myriad/eigen.hpp"
+
+namespace myriad {
+
+/// Eigenvalues and, with Job::vectors, eigenvectors of Hermitian matrices, of which the triangle `uplo` is read.
+template <typename T>
+struct SyevdTask {
+  Job job;
+  Uplo uplo;
+  Batch<T> a;
+  Batch<Real<T>> w;
+  int* info;
+};
+
+}  // namespace myriad

@@ -1,0 +1,87 @@
+#include "eigen/eigen_cpu.hpp"
+
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "core/dtype.hpp"
+#include "core/lapack.hpp"
+#include "core/local_matrix.hpp"
+#include "core/parallel.hpp"
+
+namespace myriad::cpu {
+namespace {
+
+using lapack::Int;
+
+/// Memory of one thread.
+template <typename T>
+struct SyevdScratch {
+  Scratch<T> a, work;
+  Scratch<Real<T>> w, real_work;
+  Scratch<Int> int_work;
+};
+
+/// Whether the triangle, without the imaginary parts of its diagonal, has neither NaN nor infinity.
+template <typename T>
+bool is_finite(Uplo uplo, LocalMatrix<T> const& a) {
+  bool finite = true;
+  for_part(part_of(uplo), a.rows(), a.cols(), [&](auto i, auto j) {
+    T const x = a.data()[i + j * a.ld()];
+    finite = finite && std::isfinite(std::real(x)) && (i == j || std::isfinite(std::imag(x)));
+  });
+  return finite;
+}
+
+template <typename T>
+Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratch<T>& scratch) {
+  // LAPACK's least sizes, and in `work` room for blocks of 64, so that they are never smaller because there is too little.
+  std::int64_t const n = a.rows();
+  bool const vectors = job == Job::vectors;
+  std::int64_t const work_size =
+      (is_complex<T> ? (vectors ? n * n + 2 * n : n + 1) : (vectors ? 2 * n * n + 6 * n + 1 : 2 * n + 1)) + 64 * n;
+  std::int64_t const real_size = !is_complex<T> ? 0 : vectors ? 2 * n * n + 5 * n + 1 : n;
+  std::int64_t const int_size = vectors ? 5 * n + 3 : 1;
+  return lapack::syevd<T>(job, uplo, a.rows(), a.data(), a.ld(), w, scratch.work.reserve(work_size), static_cast<Int>(work_size),
+                          scratch.real_work.reserve(real_size), static_cast<Int>(real_size), scratch.int_work.reserve(int_size),
+                          static_cast<Int>(int_size));
+}
+
+/// Returns info.
+template <typename T>
+Int eigen_of(SyevdTask<T> const& task, std::int64_t b, SyevdScratch<T>& scratch) {
+  LocalMatrix<T> const a(task.a, b, scratch.a, part_of(task.uplo));
+  Int const n = a.rows();
+  if (n == 0) return 0;
+  bool const finite = is_finite(task.uplo, a);
+  Real<T>* const w = scratch.w.reserve(n);
+  Int const info = finite ? eigen_by_lapack(task.job, task.uplo, a, w, scratch) : n;
+  if (finite)
+    for (Int i = 0; i < n; ++i) *task.w.at(b, i, 0) = w[i];
+  else
+    fill_with_nan(task.w, b);
+  if (finite && task.job == Job::vectors) a.store(Part::all);
+  if (!finite && task.job == Job::vectors) fill_with_nan(task.a, b);
+  return info;
+}
+
+}  // namespace
+
+template <Element T>
+void syevd(Queue& queue, SyevdTask<T> const& task) {
+  std::int64_t const n = task.a.rows;
+  std::int64_t const grain = std::max<std::int64_t>(65536 / (n * n * n + 1), 1);  // enough work to hide the hand-out
+  parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    SyevdScratch<T> scratch;
+    for (std::int64_t b = begin; b < end; ++b) {
+      Int const info = eigen_of(task, b, scratch);
+      if (task.info) task.info[b] = static_cast<int>(info);
+    }
+  });
+}
+
+#define MYRIAD_INSTANTIATE(T) template void syevd<T>(Queue&, SyevdTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::cpu
