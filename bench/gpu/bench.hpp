@@ -94,7 +94,7 @@ class Bench {
   static constexpr std::array routines{"gemm",  "gemv",  "ger",   "symv",  "hemv",
                                        "getrf", "getrs", "solve", "getri", "inverse",
                                        "det",   "potrf", "potrs", "posv",  "solve_positive_definite",
-                                       "potri", "geqrf", "gels",  "trsm"};
+                                       "potri", "geqrf", "gels",  "trsm",  "syevd"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
@@ -118,6 +118,7 @@ class Bench {
         y_(queue, multiplies() ? count_ * n * n : 0),
         v_(queue, has_vectors() ? count_ * n : 0),
         tau_(queue, count_ * n),
+        w_(queue, has_values() ? count_ * n : 0),
         pivots_(queue, count_ * n),
         info_(queue, count_),
         one_info_(queue, 1),
@@ -185,6 +186,8 @@ class Bench {
   [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger" || only_reads(); }
   /// symv, hemv: y = A x; matrices may be large, and are in none of the GPU's caches when a call begins.
   [[nodiscard]] bool only_reads() const { return has_uplo(routine_); }
+  /// Eigenvalues, which are real and lie one behind the other, in w_; vectors take the place of A.
+  [[nodiscard]] bool has_values() const { return routine_ == "syevd"; }
   [[nodiscard]] bool starts_from_factors() const {
     return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
@@ -272,6 +275,7 @@ class Bench {
     if (routine_ == "geqrf") return [this] { geqrf<T>(queue_, a(), tau()); };
     if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
     if (routine_ == "trsm") return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), b()); };
+    if (has_values()) return [=, this] { syevd<T>(queue_, Job::vectors, Uplo::lower, a(), vectors(w_.data(), n_, count_), info); };
     throw Error(fmt::format("gpu_bench knows {}; {} is none of them", fmt::join(routines, ", "), routine_));
   }
 
@@ -287,6 +291,7 @@ class Bench {
     if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm")
       return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gels") return 2 * n * n + 2 * n;
+    if (has_values()) return n * (n + 1) / 2 + n * n + n / (is_complex<T> ? 2 : 1);
     return 2 * n * n;
   }
 
@@ -377,6 +382,18 @@ class Bench {
       int* const info = one_info_.data();
       auto const substitute = [&] { peers_.potrs(dtype, n_, as_void(pa), as_void(pb), info, count); };
       if (routine_ == "potrf") measure("cuSOLVER potrfBatched", cholesky);
+      if (has_values()) {
+        std::int64_t const bytes = peers_.syevj_bytes(dtype, n_, a_.data(), w_.data(), count);
+        DeviceArray<char> const work(queue_, bytes);
+        measure("cuSOLVER syevjBatched", [&] { peers_.syevj(dtype, n_, a_.data(), w_.data(), work.data(), bytes, info_.data(), count); });
+      }
+      if (has_values() && peers_.has_syev()) {
+        Peers::SyevBytes const bytes = peers_.syev_bytes(dtype, n_, a_.data(), w_.data(), count);
+        DeviceArray<char> const work(queue_, static_cast<std::int64_t>(bytes.device));
+        std::vector<char> host_work(bytes.host);
+        measure("cuSOLVER XsyevBatched",
+                [&] { peers_.syev(dtype, n_, a_.data(), w_.data(), work.data(), host_work.data(), bytes, info_.data(), count); });
+      }
       if (routine_ == "potrs") measure("cuSOLVER potrsBatched", substitute);
       if (routine_ == "posv" || routine_ == "solve_positive_definite")
         measure("cuSOLVER potrfBatched, potrsBatched", [&] {
@@ -417,12 +434,17 @@ class Bench {
       auto const pivots = fetch<int>(pivots_.data(), n_, first, some, false);
       auto const vectors = has_vectors() ? fetch<T>(v_.data(), n_, first, some, interleaves()) : right;
       auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
+      auto const values = has_values() ? fetch<Real<T>>(w_.data(), n_, first, some, false) : std::vector<Real<T>>{};
       for (std::int64_t k = 0; k < some; ++k) {
         auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
         Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         if (multiplies()) {
           largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), m, r));
+          continue;
+        }
+        if (has_values()) {
+          largest = cases::larger(largest, eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]));
           continue;
         }
         if (has_vectors()) {
@@ -530,6 +552,15 @@ class Bench {
     return largest;
   }
 
+  /// The larger of norm1(A - Q diag(w) Q^H) / (n norm1(A) u) and norm1(I - Q^H Q) / (n u), A being the lower triangle of m.
+  double eigen_error(Matrix const& m, Matrix const& q, Real<T> const* w) {
+    Matrix const a = cases::hermitian(Uplo::lower, m);
+    Matrix scaled = q;
+    for (int j = 0; j < n_; ++j)
+      for (int i = 0; i < n_; ++i) scaled(i, j) *= static_cast<cases::RealPartOf<cases::Wide<T>>>(w[j]);
+    return cases::larger(cases::factor_error<T>(a - scaled * cases::adjoint(q), a, n_), cases::orthogonality_error<T>(q));
+  }
+
   double error_of(Matrix const& m, Matrix const& r, Matrix const& solution, Matrix const& right, Matrix const& tau, int const* pivots) {
     using W = cases::Wide<T>;
     auto const conjugated = [](W value) {
@@ -592,6 +623,7 @@ class Bench {
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;
   DeviceArray<T> original_, right_, a_, b_, x_, y_, v_, tau_;
+  DeviceArray<Real<T>> w_;
   DeviceArray<int> pivots_, info_, one_info_;
   DeviceArray<T> other_;  ///< larger than the caches
   DeviceArray<T> factors_;

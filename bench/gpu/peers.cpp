@@ -34,8 +34,17 @@ F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
   return symbol<F>(library, std::string(prefix) + letters.at(static_cast<std::size_t>(dtype)) + name);
 }
 
-// Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t and cublasDiagType_t.
-constexpr int lower = 0, upper = 1, no_transpose = 0, left = 0, non_unit = 0;
+// Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t, cublasDiagType_t and cusolverEigMode_t.
+constexpr int lower = 0, upper = 1, no_transpose = 0, left = 0, non_unit = 0, with_vectors = 1;
+
+/// cudaDataType of the elements, and of real numbers beside them.
+int data_type(Dtype dtype) { return std::array{0, 1, 4, 5}.at(static_cast<std::size_t>(dtype)); }
+int real_data_type(Dtype dtype) { return data_type(dtype) % 4; }
+std::int64_t bytes_of(Dtype dtype) { return std::array{4, 8, 8, 16}.at(static_cast<std::size_t>(dtype)); }
+/// Jacobi's routine is that of symmetric or of Hermitian matrices.
+std::string syevj_name(Dtype dtype, char const* what) {
+  return std::string(dtype == Dtype::f32 || dtype == Dtype::f64 ? "syevjBatched" : "heevjBatched") + what;
+}
 
 /// As NVML and nvidia-smi write it: "GPU-01234567-89ab-cdef-0123-456789abcdef".
 std::string uuid_of(Device const& device) {
@@ -80,10 +89,14 @@ void Peers::open_cusolver(void* stream) {
   }
   check(symbol<int(void*, void*)>(solver_, "cusolverDnSetStream")(solver_handle_, stream), "cusolverDnSetStream");
   symbol<int(int*)>(solver_, "cusolverGetVersion")(&cusolver_version_);
+  check(symbol<int(void**)>(solver_, "cusolverDnCreateSyevjInfo")(&jacobi_), "cusolverDnCreateSyevjInfo");
+  check(symbol<int(void**)>(solver_, "cusolverDnCreateParams")(&parameters_), "cusolverDnCreateParams");
 }
 
 Peers::~Peers() {
   if (blas_handle_) symbol<int(void*)>(blas_, "cublasDestroy_v2")(blas_handle_);
+  if (jacobi_) symbol<int(void*)>(solver_, "cusolverDnDestroySyevjInfo")(jacobi_);
+  if (parameters_) symbol<int(void*)>(solver_, "cusolverDnDestroyParams")(parameters_);
   if (solver_handle_) symbol<int(void*)>(solver_, "cusolverDnDestroy")(solver_handle_);
 }
 
@@ -160,6 +173,38 @@ void Peers::potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info,
   check(function<int(void*, int, int, int, void* const*, int, void* const*, int, int*, int)>(solver_, "cusolverDn", "potrsBatched", dtype)(
             solver_handle_, lower, n, 1, a, n, b, n, info, count),
         "potrsBatched");
+}
+
+std::int64_t Peers::syevj_bytes(Dtype dtype, int n, void const* a, void const* w, int count) {
+  int elements = 0;
+  std::string const name = syevj_name(dtype, "_bufferSize");
+  check(function<int(void*, int, int, int, void const*, int, void const*, int*, void*, int)>(solver_, "cusolverDn", name.c_str(), dtype)(
+            solver_handle_, with_vectors, lower, n, a, n, w, &elements, jacobi_, count),
+        name.c_str());
+  return elements * bytes_of(dtype);
+}
+void Peers::syevj(Dtype dtype, int n, void* a, void* w, void* work, std::int64_t bytes, int* info, int count) {
+  std::string const name = syevj_name(dtype, "");
+  check(function<int(void*, int, int, int, void*, int, void*, void*, int, int*, void*, int)>(solver_, "cusolverDn", name.c_str(), dtype)(
+            solver_handle_, with_vectors, lower, n, a, n, w, work, static_cast<int>(bytes / bytes_of(dtype)), info, jacobi_, count),
+        name.c_str());
+}
+bool Peers::has_syev() { return dlsym(solver_, "cusolverDnXsyevBatched") != nullptr; }
+Peers::SyevBytes Peers::syev_bytes(Dtype dtype, int n, void const* a, void const* w, int count) {
+  SyevBytes bytes{};
+  check(symbol<int(void*, void*, int, int, std::int64_t, int, void const*, std::int64_t, int, void const*, int, std::size_t*, std::size_t*,
+                   std::int64_t)>(solver_, "cusolverDnXsyevBatched_bufferSize")(solver_handle_, parameters_, with_vectors, lower, n,
+                                                                                data_type(dtype), a, n, real_data_type(dtype), w,
+                                                                                data_type(dtype), &bytes.device, &bytes.host, count),
+        "XsyevBatched_bufferSize");
+  return bytes;
+}
+void Peers::syev(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info, int count) {
+  check(symbol<int(void*, void*, int, int, std::int64_t, int, void*, std::int64_t, int, void*, int, void*, std::size_t, void*, std::size_t,
+                   int*, std::int64_t)>(solver_, "cusolverDnXsyevBatched")(
+            solver_handle_, parameters_, with_vectors, lower, n, data_type(dtype), a, n, real_data_type(dtype), w, data_type(dtype), work,
+            bytes.device, host_work, bytes.host, info, count),
+        "XsyevBatched");
 }
 
 EnergyMeter::EnergyMeter(Device const& device) {

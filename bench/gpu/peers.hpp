@@ -1,6 +1,7 @@
 #pragma once
 /// cuBLAS and cuSOLVER, found at run time, as far as they have what Myriad has.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -40,6 +41,16 @@ class Peers {
   void trsm(Dtype dtype, int n, void const* alpha, void* const* a, void* const* b, int count);  ///< lower, not unit; one right-hand side
   void potrf(Dtype dtype, int n, void* const* a, int* info, int count);                         ///< lower; cuSOLVER, as the next one
   void potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);         ///< one right-hand side
+  /// Values and vectors from lower triangles, matrices one after the other; by Jacobi's method, and as cuSOLVER likes. The first of each
+  /// pair says how much workspace the second takes.
+  [[nodiscard]] std::int64_t syevj_bytes(Dtype dtype, int n, void const* a, void const* w, int count);
+  void syevj(Dtype dtype, int n, void* a, void* w, void* work, std::int64_t bytes, int* info, int count);
+  [[nodiscard]] bool has_syev();  ///< cuSOLVER of CUDA 12.6 and later
+  struct SyevBytes {
+    std::size_t device, host;
+  };
+  [[nodiscard]] SyevBytes syev_bytes(Dtype dtype, int n, void const* a, void const* w, int count);
+  void syev(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info, int count);
 
  private:
   void open_cublas(void* stream);
@@ -49,6 +60,8 @@ class Peers {
   void* blas_handle_ = nullptr;
   void* solver_ = nullptr;
   void* solver_handle_ = nullptr;
+  void* jacobi_ = nullptr;  ///< syevjInfo_t
+  void* parameters_ = nullptr;
   int cublas_version_ = 0, cusolver_version_ = 0;
   std::string problem_;
 };

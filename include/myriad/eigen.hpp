@@ -23,9 +23,9 @@ namespace myriad {
 /// of off-diagonal elements that did not become zero; the matrix's results are then unspecified.
 ///
 /// On a GPU matrices have up to 32 rows; larger ones throw Unavailable. Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n
-/// 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with vectors (complex: four times that); reads n(n + 1)/2 elements,
-/// writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on a GPU Householder's reduction and implicit QL (Wilkinson and Reinsch,
-/// Handbook for Automatic Computation II, 1971; Golub and Van Loan, Matrix Computations, 8.3).
+/// 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with vectors (complex: four times that); reads n(n + 1)/2
+/// elements (a GPU: all), writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on a GPU Householder's reduction and implicit QL
+/// (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971; Golub and Van Loan, Matrix Computations, 8.3).
 template <Element T>
 MYRIAD_API void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info);
 

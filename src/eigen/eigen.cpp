@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "eigen/eigen_cpu.hpp"
+#include "eigen/eigen_gpu.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
@@ -19,8 +20,7 @@ void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* 
       .same(rows(a), rows(w), {3, "n"})
       .disjoint(w, a, {6, "w"}, "a");
   SyevdTask<T> const task{.job = job, .uplo = uplo, .a = a, .w = w, .info = info};
-  gpu::require_cpu(queue, "syevd");
-  cpu::syevd(queue, task);
+  gpu::on_gpu(queue) ? gpu::syevd(queue, task) : cpu::syevd(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void syevd<T>(Queue&, Job, Uplo, Batch<T>, Batch<Real<T>>, int*);

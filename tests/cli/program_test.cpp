@@ -244,7 +244,7 @@ TEST_F(Myriad, EveryCommandWritesWhatItPromises) {
   EXPECT_EQ(load("d.npy").shape, (Shape{2, 1}));
   EXPECT_EQ(load("d.npy")[0], 1);
   EXPECT_NEAR(load("d.npy")[1], std::log(16), 1e-14);
-  for (std::string const command : {"lu", "cholesky", "qr"}) {
+  for (std::string const command : {"lu", "cholesky", "qr", "eigh"}) {
     Outcome const outcome = run({command, "/a.npy", "-o", "/f.npz", "--verify", "--tolerance", "1e-14"});
     expect_good(outcome);
     EXPECT_NE(outcome.out.find("worst backward error"), std::string::npos);
@@ -256,6 +256,27 @@ TEST_F(Myriad, EveryCommandWritesWhatItPromises) {
   expect_good(run({"convert", "/tall.npy", "-o", "/tall.mtx"}));
   expect_good(run({"convert", "/tall.mtx", "-o", "/back.npy"}));
   EXPECT_EQ(folder.read("back.npy"), folder.read("tall.npy"));
+}
+
+TEST_F(Myriad, EigenvaluesOfEitherTriangle) {
+  save<double>("a.npy", {2, 2, 2}, {2, 9, 1, 2, 4, 0, 0, -1});  // not symmetric: the triangles differ
+  expect_good(run({"eigh", "/a.npy", "--values", "-o", "/w.npy"}));
+  EXPECT_EQ(load("w.npy").shape, (Shape{2, 2}));
+  std::array const expected{1.0, 3.0, -1.0, 4.0};
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(load("w.npy")[k], expected[k], 1e-14) << k;
+  expect_good(run({"eigh", "/a.npy", "--uplo", "upper", "--values", "-o", "/w.npy"}));
+  EXPECT_NEAR(load("w.npy")[0], -7, 1e-14);
+  EXPECT_NEAR(load("w.npy")[1], 11, 1e-14);
+  // Complex: w is real. Vectors and values are in one archive, which this program does not read.
+  save<std::complex<double>>("h.npy", {2, 2}, {{2, 0}, {0, -1}, {0, 1}, {2, 0}});
+  expect_good(run({"eigh", "/h.npy", "--values", "-o", "/w.npy"}));
+  EXPECT_EQ(load("w.npy").shape, Shape{2});
+  EXPECT_EQ(load("w.npy").descr, "<f8");
+  EXPECT_NEAR(load("w.npy")[1], 3, 1e-14);
+  expect_good(run({"eigh", "/h.npy", "-o", "/f.npz", "--verify", "--tolerance", "1e-14"}));
+  expect_refusal({"eigh", "/h.npy", "-o", "/f.npy"}, "several arrays in an .npz archive");
+  expect_refusal({"eigh", "/h.npy", "-o", "/f.npz", "--uplo", "left"}, "'left' is neither lower nor upper");
+  expect_refusal({"eigh", "/h.npy", "-o", "/f.npz", "--values", "--verify"}, "--verify needs the vectors");
 }
 
 TEST_F(Myriad, BatchesOfNothingAreFine) {
@@ -486,6 +507,7 @@ TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
     same_on_both(with({"cholesky", "/p.npy"}), ".npz", tolerance);
     same_on_both(with({"solve", "/p.npy", "/b.npy", "--positive-definite"}), ".npy", tolerance);
     same_on_both(with({"qr", "/p.npy"}), ".npz", tolerance);
+    same_on_both(with({"eigh", "/p.npy", "--values"}), ".npz", tolerance);
     same_on_both(with({"lstsq", "/p.npy", "/b.npy"}), ".npy", tolerance);
     same_on_both(with({"multiply", "/a.npy", "/b.npy"}), ".npy", tolerance);
     same_on_both(with({"symv", "/a.npy", "/v.npy"}), ".npy", tolerance);
@@ -581,7 +603,7 @@ TEST_F(Myriad, SingularMatricesAndNanAreReported) {
 TEST_F(Myriad, NoCommandPassesNanInSilence) {
   save<double>("a.npy", {2, 2, 2}, {4, 1, 1, 3, 4, nan, nan, 3});
   save<double>("b.npy", {2, 2}, {1, 1, 1, 1});
-  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky"}) {
+  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky", "eigh"}) {
     Outcome const outcome = run({command, "/a.npy", "-o", "/o.npz", "--info", "/info.npy"});
     EXPECT_EQ(outcome.status, 1) << command;
     EXPECT_NE(outcome.err.find("matrix 1: " + folder.path("a.npy") + " holds NaN at"), std::string::npos) << command << outcome.err;
@@ -654,7 +676,7 @@ TEST_F(Myriad, RefusesWrongUsage) {
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--info", "/x.npy"}, "--info and -o are the same file");
   EXPECT_EQ(run({"--help"}).status, 0);
   EXPECT_EQ(run({"--version"}).status, 0);
-  for (std::string const command : {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "convert", "info"}) {
+  for (std::string const command : {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "convert", "info"}) {
     Outcome const help = run({command, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_NE(help.out.find("Usage: myriad " + command), std::string::npos) << help.out;

@@ -369,6 +369,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { ormqr<double>(q, Side::left, Op::none, a, tau, c); });
   has_kernel([&] { orgqr<double>(q, a, tau); });
   has_kernel([&] { gels<double>(q, a, b, info); });
+  has_kernel([&] { syevd<double>(q, Job::vectors, Uplo::lower, a, x, info); });
+  has_kernel([&] { heevd<double>(q, Job::values, Uplo::upper, a, x, info); });
   has_kernel([&] { geequ<double>(q, a, x, y, nullptr, nullptr, nullptr, info); });
   has_kernel([&] { laqge<double>(q, a, x, y); });
   has_kernel([&] { backward_error<double>(q, a, b, c, x); });

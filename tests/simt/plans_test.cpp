@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cholesky/cholesky_tiny_plan.hpp"
+#include "eigen/eigen_tiny_plan.hpp"
 #include "lu/lu_tiny_plan.hpp"
 #include "qr/qr_tiny_plan.hpp"
 
@@ -76,6 +77,19 @@ TEST(Plans, Cholesky) {
         c.a = c.b = c.x = Layout::interleaved;
         c = cholesky_tiny_interleaved(c, bytes_of(dtype));
         check(c, CholeskyTinyMemory(bytes_of(dtype), c), dtype);
+      }
+}
+TEST(Plans, Eigenproblems) {
+  for (Dtype const dtype : dtypes)
+    for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
+      for (int n = 1; n <= 32; ++n) {
+        int const real_bytes = dtype == Dtype::f32 || dtype == Dtype::c32 ? 4 : 8;
+        EigenTiny const planned = eigen_tiny_plan(job, n);
+        for (EigenTiny const& c : {planned, eigen_tiny_interleaved(planned, bytes_of(dtype), real_bytes)}) {
+          EXPECT_EQ(c.threads() % 32, 0) << n;
+          EXPECT_LE(c.threads(), 1024) << n;
+          EXPECT_LE(EigenTinyMemory(bytes_of(dtype), real_bytes, c).bytes, most_bytes) << n;
+        }
       }
 }
 TEST(Plans, Qr) {

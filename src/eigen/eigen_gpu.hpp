@@ -1,0 +1,16 @@
+#pragma once
+/// The GPU path of syevd.
+
+#include "eigen/eigen.hpp"
+#include "myriad/queue.hpp"
+#include "packs/shipped.hpp"
+
+namespace myriad::gpu {
+
+template <typename T>
+void syevd(Queue& queue, SyevdTask<T> const& task);
+
+/// What a pack holds of this room.
+std::vector<KernelSource> eigen_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu

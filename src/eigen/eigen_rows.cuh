@@ -1,0 +1,393 @@
+#pragma once
+/// The Hermitian eigenproblem of a matrix in shared memory, by the lanes of a warp that share it: reduction to tridiagonal form by
+/// reflections, the product of these, implicit QL with the vectors.
+///
+/// Lane l has rows l, l + lanes, ... wherever work is done by rows. Every sum is taken by one lane, in the order of its terms, and what all
+/// lanes need, norms and rotations, all compute: so the bits of a matrix depend neither on the number of lanes nor on the largest size that
+/// the kernel takes. Lanes of other matrices are in the same warp: steps and barriers are the same for all, and what a matrix does between
+/// them is its own.
+
+#include "qr/reflector.cuh"
+
+namespace myriad::simt {
+
+/// A rotation with [c s; -s c] [g; f] = [r; 0].
+template <typename R>
+struct Rotation {
+  R c, s, r;
+
+  SIMT_INLINE Rotation(R g, R f) {
+    R squares = multiply_add(g, g, f * f);
+    R back = R(1);
+    // The sum has lost nothing to underflow, or else the numbers are scaled; overflow is far from numbers of a scaled matrix.
+    if (squares < power_of_two<R, -200, -80>) {
+      R const top = larger(magnitude(g), magnitude(f));
+      if (top == R(0)) {
+        c = R(1);
+        s = r = R(0);
+        return;
+      }
+      R const scale = reciprocal_power(top);
+      back = reciprocal_power(scale);
+      g = scale * g;
+      f = scale * f;
+      squares = multiply_add(g, g, f * f);
+    }
+    R const root = reciprocal_square_root(squares);
+    c = g * root;
+    s = f * root;
+    r = squares * root * back;
+  }
+};
+
+/// `at(i, j)`: element (i, j) of the matrix, of N rows or fewer.
+template <typename T, int N, int lanes, typename At>
+struct EigenAcrossLanes {
+  using R = Real<T>;
+  static constexpr int held = ceil_div(N, lanes);
+  /// The last columns need no reflector: of a real matrix two are tridiagonal, of a complex one the element beside the diagonal is to
+  /// become real.
+  static constexpr int left = is_complex<T> ? 1 : 2;
+
+  At at;
+  int n;     ///< rows; 0 where there is no matrix, or one that has NaN
+  int lane;  ///< of those of the matrix
+  T* v;      ///< the vector of the reflector at hand; tau(k) takes the place of element k, which is zero from then on
+  T* p;      ///< its product with the matrix, and that of the step before
+  R* d;      ///< the tridiagonal matrix: its diagonal
+  R* e;      ///< and what is beside it
+  int info = 0;
+
+  SIMT_INLINE EigenAcrossLanes(At element, int rows, int lane_of_matrix, char* buffer)
+      : at(element),
+        n(rows),
+        lane(lane_of_matrix),
+        v(reinterpret_cast<T*>(buffer)),
+        p(v + N),
+        d(reinterpret_cast<R*>(p + 2 * N)),
+        e(d + N) {}
+
+  SIMT_INLINE int row(int r) const { return lane + r * lanes; }
+
+  /// Makes the matrix whole from its triangle and brings its largest element to between one and two, by a power of two. Returns what takes
+  /// that back; NaN, and n = 0, where the triangle has NaN or infinity.
+  SIMT_INLINE R make_whole(bool lower) {
+    auto top = bits_of(R(0));
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      int const i = row(r);
+      for (int j = 0; i < n && j < n; ++j) {
+        bool const stored = lower ? i >= j : i <= j;
+        T value = stored ? at(i, j) : conjugate(at(j, i));
+        if (i == j) value = from_real<T>(real_part(value));
+        if (!stored) at(i, j) = value;
+        top = larger(top, ordered_bits(magnitude(real_part(value))));
+        if constexpr (is_complex<T>) top = larger(top, ordered_bits(magnitude(value.im)));
+      }
+    }
+    SIMT_UNROLL
+    for (int mask = lanes / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
+    sync_warp();
+    bool const finite = top < ordered_bits(R(infinity()));
+    R const scale = top == bits_of(R(0)) ? R(1) : reciprocal_power(number_of(top));
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      int const i = row(r);
+      for (int j = 0; finite && i < n && j < n; ++j) {
+        T const value = scale * at(i, j);
+        at(i, j) = i == j ? from_real<T>(real_part(value)) : value;
+      }
+    }
+    if (!finite) n = 0;
+    sync_warp();
+    return finite ? reciprocal_power(scale) : R(quiet_nan());
+  }
+
+  /// A = Q T Q^H, Q = H(0) H(1) ...: T goes to d and e, the vector of H(k) below the diagonal of column k, tau(k) to v[k].
+  ///
+  /// H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v. What a step changes in the matrix is done while the next one
+  /// multiplies it by its vector, so that each element is read and written once a step; only the next column has to come before.
+  SIMT_INLINE void reduce() {
+    int const steps = n - left;
+    T own_v[held]{}, own_w[held]{};  // of the step before, of the lane's rows
+    T tau = from_real<T>(0);
+    R half = R(0);
+    // Element j of w of the step before step k.
+    auto const former_w = [&](int k, int j, T former_v) { return tau * p[(k + 1) % 2 * N + j] - half * former_v; };
+    auto const changed = [&](int r, T element, T former_v, T w) {
+      return subtract_product(subtract_product(element, own_v[r], conjugate(w)), own_w[r], conjugate(former_v));
+    };
+    auto const change_column = [&](int k, int j) {
+      T const former_v = at(j, k - 1), w = former_w(k, j, former_v);
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r)
+        if (row(r) >= j && row(r) < n) at(row(r), j) = changed(r, at(row(r), j), former_v, w);
+    };
+    SIMT_LOOP
+    for (int k = 0; k < N - left; ++k) {
+      bool const works = k < steps;
+      if (works && k > 0) change_column(k, k);
+      sync_warp();
+      if (works) {
+        R tail = R(0);
+        SIMT_UNROLL_BY(4)
+        for (int i = k + 2; i < n; ++i) {
+          T const x = at(i, k);
+          tail = multiply_add(real_part(x), real_part(x), tail);
+          if constexpr (is_complex<T>) tail = multiply_add(x.im, x.im, tail);
+        }
+        Reflector<T> reflector(at(k + 1, k), tail);
+        // A column that is zero, or so small beside a matrix of size one that its square is lost, is taken for zero.
+        if (!reflector.usual) reflector = Reflector<T>(at(k + 1, k), R(Reflector<T>::identity));
+        SIMT_UNROLL
+        for (int r = 0; r < held; ++r) {
+          int const i = row(r);
+          if (i > k && i < n) v[i] = i == k + 1 ? from_real<T>(1) : reflector.v_scale * at(i, k);
+          if (i == k) d[k] = real_part(at(k, k));
+        }
+        if (lane == 0) {
+          e[k] = reflector.beta;
+          v[k] = reflector.tau();
+        }
+      }
+      sync_warp();
+      T product[held]{};
+      if (works) {
+        auto const multiply = [&](auto change) {
+          SIMT_UNROLL_BY(2)
+          for (int j = k + 1; j < n; ++j) {
+            T const element_of_v = v[j];
+            T former_v = from_real<T>(0), w = former_v;
+            if constexpr (change.value) {
+              former_v = at(j, k - 1);
+              w = former_w(k, j, former_v);
+            }
+            SIMT_UNROLL
+            for (int r = 0; r < held; ++r) {
+              int const i = row(r);
+              if (i <= k || i >= n) continue;
+              T element = at(i, j);
+              if constexpr (change.value) {
+                element = changed(r, element, former_v, w);
+                at(i, j) = element;
+              }
+              product[r] = multiply_add(element, element_of_v, product[r]);
+            }
+          }
+        };
+        if (k > 0)
+          multiply(Flag<true>{});
+        else
+          multiply(Flag<false>{});
+        SIMT_UNROLL
+        for (int r = 0; r < held; ++r) {
+          int const i = row(r);
+          own_v[r] = i > k && i < n ? v[i] : from_real<T>(0);
+          if (i <= k || i >= n) continue;
+          at(i, k) = own_v[r];
+          p[k % 2 * N + i] = product[r];
+        }
+      }
+      sync_warp();
+      if (!works) continue;
+      tau = v[k];
+      R sum = R(0);
+      SIMT_UNROLL_BY(4)
+      for (int j = k + 1; j < n; ++j) {
+        T const x = v[j], y = p[k % 2 * N + j];
+        sum = multiply_add(real_part(x), real_part(y), sum);
+        if constexpr (is_complex<T>) sum = multiply_add(x.im, y.im, sum);
+      }
+      R size = real_part(tau) * real_part(tau);
+      if constexpr (is_complex<T>) size = multiply_add(tau.im, tau.im, size);
+      half = R(0.5) * size * sum;
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) own_w[r] = tau * product[r] - half * own_v[r];
+    }
+    // What the last step changes; then the columns that are left.
+    int const from = larger(steps, 0);
+    for (int j = from; steps > 0 && j < n; ++j) change_column(steps, j);
+    sync_warp();
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      int const i = row(r);
+      if (i >= from && i < n) d[i] = real_part(at(i, i));
+      if (!is_complex<T> && i > 0 && i == n - 1) e[i - 1] = real_part(at(i, i - 1));
+    }
+    sync_warp();
+  }
+
+  /// Q takes the place of the reflectors, from the last one on: lanes have columns.
+  SIMT_INLINE void form_q() {
+    int const steps = n - left;
+    if (lane == 0 && n > 0) at(n - 1, n - 1) = from_real<T>(1);
+    sync_warp();
+    SIMT_LOOP
+    for (int k = N - left - 1; k >= 0; --k) {
+      if (k < steps) {
+        T const tau = v[k];
+        for (int j = k + 1 + lane; j < n; j += lanes) {
+          // Column k + 1 is that of the identity so far, and so is row k + 1.
+          T product = from_real<T>(j == k + 1 ? 1 : 0);
+          SIMT_UNROLL_BY(4)
+          for (int i = k + 2; i < n && j > k + 1; ++i) product = conjugate_multiply_add(at(i, k), at(i, j), product);
+          product = tau * product;
+          at(k + 1, j) = from_real<T>(j == k + 1 ? 1 : 0) - product;
+          SIMT_UNROLL_BY(4)
+          for (int i = k + 2; i < n; ++i) at(i, j) = subtract_product(j == k + 1 ? from_real<T>(0) : at(i, j), at(i, k), product);
+        }
+      }
+      sync_warp();
+    }
+    for (int j = lane; j < n; j += lanes) {
+      at(0, j) = from_real<T>(j == 0 ? 1 : 0);
+      if (j > 0) at(j, 0) = from_real<T>(0);
+    }
+    sync_warp();
+  }
+
+  /// The eigenvalues of the tridiagonal matrix to d, in no order; with vectors the matrix becomes itself times the eigenvectors. One
+  /// rotation of each matrix at a time, so that no matrix of a warp waits for the end of another's sweep.
+  template <bool vectors>
+  SIMT_INLINE void iterate() {
+    constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
+    int const first_lane = lane_index() & ~(lanes - 1);
+    T carried[held]{};  // the lane's rows of the column that the next rotation changes, too
+    R c = R(1), s = R(1), shift = R(0), g = R(0);
+    R d_here = R(0), e_here = R(0), d_above = R(0);
+    int first = 0, last = 0, i = -1;  // the sweep is over rows first to last, and its next rotation of i and i + 1
+    int sweeps = 0;
+    bool done = false;
+    SIMT_LOOP
+    for (;;) {
+      bool const searches = !done && i < first;
+      if (ballot(searches) != 0) {
+        // Bit k: e[k] is not negligible.
+        unsigned coupled = 0;
+        SIMT_UNROLL
+        for (int r = 0; r < held; ++r) {
+          int const k = row(r);
+          bool const here = k + 1 < n && is_coupled(k);
+          coupled |= (ballot(here) >> first_lane & of_matrix) << (r * lanes);
+        }
+        if (searches) {
+          coupled &= ~0u << first;  // what was negligible once is not looked at again
+          done = coupled == 0;
+          if (!done && ++sweeps > most_sweeps * n) {
+            done = true;
+            for (; coupled != 0; coupled &= coupled - 1) ++info;
+          }
+          if (!done) {
+            first = lowest_bit(coupled);
+            last = lowest_bit(~coupled & ~0u << first);
+            i = last - 1;
+            g = wilkinson_shift(first, last);
+            c = s = R(1);
+            shift = R(0);
+            d_above = d[last];
+            d_here = d[i];
+            e_here = e[i];
+            SIMT_UNROLL
+            for (int r = 0; vectors && r < held; ++r)
+              if (row(r) < n) carried[r] = at(row(r), last);
+          }
+        }
+        sync_warp();
+        if (ballot(!done) == 0) break;
+      }
+      if (!done) {
+        R const f = s * e_here, b = c * e_here;
+        Rotation<R> const rotation(g, f);
+        c = rotation.c;
+        s = rotation.s;
+        R const d_shifted = d_above - shift;
+        R const change = multiply_add(d_here - d_shifted, s, R(2) * c * b);
+        shift = s * change;
+        g = multiply_add(c, change, -b);
+        bool const ends = i == first;
+        if (lane == 0) {
+          e[i + 1] = i + 1 == last ? R(0) : rotation.r;
+          d[i + 1] = d_shifted + shift;
+          if (ends) {
+            d[i] = d_here - shift;
+            e[i] = g;
+          }
+        }
+        d_above = d_here;
+        int const next = ends ? i : i - 1;
+        d_here = d[next];
+        e_here = e[next];
+        SIMT_UNROLL
+        for (int r = 0; vectors && r < held; ++r) {
+          if (row(r) >= n) continue;
+          T const x = at(row(r), i), y = carried[r];
+          at(row(r), i + 1) = rotated(s, x, c, y);
+          carried[r] = rotated(c, x, -s, y);
+          if (ends) at(row(r), i) = carried[r];
+        }
+        --i;
+      }
+      sync_warp();
+    }
+  }
+
+  /// The place of eigenvalue i among all, in ascending order.
+  SIMT_INLINE int place_of(int i) const {
+    R const value = d[i];
+    int place = 0;
+    for (int j = 0; j < n; ++j) place += d[j] < value || (d[j] == value && j < i) ? 1 : 0;
+    return place;
+  }
+
+  /// Moves each column to its place. After that `v` is lost.
+  SIMT_INLINE void order_columns() {
+    int* const places = reinterpret_cast<int*>(v);
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r)
+      if (row(r) < n) places[row(r)] = place_of(row(r));
+    sync_warp();
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      if (row(r) >= n) continue;
+      T of_row[N];
+      SIMT_UNROLL
+      for (int j = 0; j < N; ++j)
+        if (j < n) of_row[j] = at(row(r), j);
+      SIMT_UNROLL
+      for (int j = 0; j < N; ++j)
+        if (j < n) at(row(r), places[j]) = of_row[j];
+    }
+  }
+
+ private:
+  static constexpr int most_sweeps = 30;  ///< for each row; LAPACK's
+
+  template <bool flag>
+  struct Flag {
+    static constexpr bool value = flag;
+  };
+
+  /// Whether e[k] is more than rounding errors of its neighbours, or of the matrix, whose largest element was between one and two.
+  SIMT_INLINE bool is_coupled(int k) const {
+    constexpr R u = power_of_two<R, -53, -24>;
+    return magnitude(e[k]) > multiply_add(R(0.5) * u, magnitude(d[k]) + magnitude(d[k + 1]), R(0.125) * u);
+  }
+
+  /// d[last] less the eigenvalue of the upper left corner of the block that is nearer to d[first].
+  SIMT_INLINE R wilkinson_shift(int first, int last) const {
+    R const half = R(0.5) * (d[first + 1] - d[first]), beside = e[first] * e[first];
+    R const squares = multiply_add(half, half, beside);
+    R const root = squares * reciprocal_square_root(squares);
+    return multiply_add(beside, reciprocal(half + copy_sign(root, half)), d[last] - d[first]);
+  }
+
+  /// a x + b y
+  SIMT_INLINE static T rotated(R a, T x, R b, T y) {
+    if constexpr (is_complex<T>)
+      return {multiply_add(a, x.re, b * y.re), multiply_add(a, x.im, b * y.im)};
+    else
+      return multiply_add(a, x, b * y);
+  }
+};
+
+}  // namespace myriad::simt

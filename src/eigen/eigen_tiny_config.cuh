@@ -1,0 +1,45 @@
+#pragma once
+/// Eigenproblems of matrices of up to 32 rows on a GPU: what host and kernel share.
+
+#include "simt/tile.hpp"
+
+namespace myriad {
+
+/// What a kernel is asked for.
+enum class EigenJob : int { values, vectors };
+
+/// One compiled kernel: n-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
+struct EigenTiny {
+  EigenJob job;
+  int n;
+  int lanes, matrices;
+  simt::Layout a;  ///< w goes element by element
+  constexpr bool operator==(EigenTiny const&) const = default;
+
+  SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
+  SIMT_INLINE constexpr bool vectors() const { return job == EigenJob::vectors; }
+};
+
+/// The dynamic shared memory of a block, one part after the other; in bytes.
+struct EigenTinyMemory {
+  int buffer;
+  int buffer_of_matrix;
+  int bytes;
+
+  SIMT_INLINE constexpr EigenTinyMemory(int element_bytes, int real_bytes, EigenTiny const& c)
+      : buffer(simt::TileShape(element_bytes, c.n, c.n, c.matrices, c.lanes, c.a, true).bytes),
+        // A reflector, two products and the tridiagonal matrix: an odd number of 16-byte chunks, so that lanes of different matrices read
+        // different banks.
+        buffer_of_matrix(16 * (simt::ceil_div(c.n * (3 * element_bytes + 2 * real_bytes), 16) | 1)),
+        bytes(buffer + buffer_of_matrix * c.matrices) {}
+};
+
+template <typename T>
+struct EigenTinyArguments {
+  simt::Matrices<T> a;
+  simt::Matrices<simt::Real<T>> w;
+  int* info;   ///< or null
+  bool lower;  ///< the triangle that is read
+};
+
+}  // namespace myriad

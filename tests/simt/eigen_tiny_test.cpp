@@ -1,0 +1,340 @@
+/// Kernels of eigen/eigen_tiny.cuh on the host twin: residuals, orthogonality, values against LAPACK's, the same bits in every layout and
+/// kernel, spectra that are hard, and what is not to be touched is not.
+
+#include "eigen/eigen_tiny.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "eigen/eigen_tiny_plan.hpp"
+#include "myriad/myriad.hpp"
+#include "runtime/views.hpp"
+#include "stored.hpp"
+
+namespace myriad {
+namespace {
+
+template <typename T>
+constexpr double unit_roundoff = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
+template <typename T>
+constexpr Real<T> nan_of = std::numeric_limits<Real<T>>::quiet_NaN();
+
+template <typename T>
+T conjugate(T x) {
+  if constexpr (is_complex<T>)
+    return std::conj(x);
+  else
+    return x;
+}
+template <typename T>
+bool is_nan(T x) {
+  return std::isnan(std::real(x)) || std::isnan(std::imag(x));
+}
+
+template <typename T>
+using EigenKernel = void (*)(EigenTinyArguments<gpu::DeviceElement<T>>);
+
+/// Hermitian matrices in memory, of which a triangle is there.
+template <typename T>
+struct Matrices {
+  Stored<T> a;
+  std::vector<std::int64_t> sizes;
+  std::vector<Real<T>> w;
+  std::vector<int> info;
+  std::vector<T> before;  ///< the memory of a
+
+  /// `element(b, i, j)` for i >= j.
+  template <typename Element>
+  Matrices(int n, std::int64_t count, Layout layout, bool ragged, bool lower, Element element) : a(n, n, count, layout) {
+    std::fill(a.memory.begin(), a.memory.end(), T(nan_of<T>));
+    for (std::int64_t b = 0; ragged && b < count; ++b) sizes.push_back(b == 0 ? n : (b * 5 + 1) % (n + 1));
+    if (ragged) a.view.row_sizes = a.view.col_sizes = sizes.data();
+    for (std::int64_t b = 0; b < count; ++b)
+      for (int j = 0; j < a.view.cols_of(b); ++j)
+        for (int i = j; i < a.view.rows_of(b); ++i) {
+          T const x = element(b, i, j);
+          (lower ? *a.view.at(b, i, j) : *a.view.at(b, j, i)) = lower || i == j ? x : conjugate(x);
+        }
+    w.assign(static_cast<std::size_t>(n * count), -1);
+    info.assign(static_cast<std::size_t>(count), -7);
+    before = a.memory;
+  }
+  Matrices(Matrices const&) = delete;
+
+  [[nodiscard]] Batch<Real<T>> values() {
+    Batch<Real<T>> view = vectors(w.data(), a.view.rows, a.view.count);
+    view.row_sizes = a.view.row_sizes;
+    return view;
+  }
+  void run(EigenTiny const& c, EigenKernel<T> kernel, bool lower) {
+    EigenTinyArguments<gpu::DeviceElement<T>> const args{
+        .a = gpu::matrices_of(a.view), .w = gpu::matrices_of(values()), .info = info.data(), .lower = lower};
+    simt::run(2, c.threads(), EigenTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes, kernel, args);
+  }
+  [[nodiscard]] T was(std::int64_t b, std::int64_t i, std::int64_t j, bool lower) {
+    bool const stored = lower ? i >= j : i <= j;
+    T const x = before[static_cast<std::size_t>((stored ? a.view.at(b, i, j) : a.view.at(b, j, i)) - a.memory.data())];
+    return i == j ? T(std::real(x)) : stored ? x : conjugate(x);
+  }
+  /// Values and vectors of matrix b.
+  [[nodiscard]] std::vector<T> result(std::int64_t b) {
+    std::vector<T> out;
+    for (int j = 0; j < a.view.cols_of(b); ++j) {
+      out.push_back(T(*values().at(b, j, 0)));
+      for (int i = 0; i < a.view.rows_of(b); ++i) out.push_back(*a.view.at(b, i, j));
+    }
+    return out;
+  }
+
+  /// Residual and orthogonality of matrix b, over what is allowed; in the 1-norm.
+  void check_vectors(std::int64_t b, bool lower) {
+    auto const n = a.view.rows_of(b);
+    auto const q = [&](auto i, auto j) { return std::complex<long double>(*a.view.at(b, i, j)); };
+    long double norm = 0, residual = 0, orthogonality = 0;
+    for (int j = 0; j < n; ++j) {
+      long double of_column = 0, of_residual = 0, of_product = 0;
+      for (int i = 0; i < n; ++i) {
+        std::complex<long double> left = std::complex<long double>(was(b, i, j, lower)), product = i == j ? 1 : 0;
+        of_column += std::abs(left);
+        for (int k = 0; k < n; ++k) {
+          left -= q(i, k) * static_cast<long double>(*values().at(b, k, 0)) * std::conj(q(j, k));
+          product -= std::conj(q(k, i)) * q(k, j);
+        }
+        of_residual += std::abs(left);
+        of_product += std::abs(product);
+      }
+      norm = std::max(norm, of_column);
+      residual = std::max(residual, of_residual);
+      orthogonality = std::max(orthogonality, of_product);
+    }
+    auto const allowed = static_cast<long double>(30 * static_cast<double>(n) * unit_roundoff<T>);
+    EXPECT_LE(residual, allowed * norm) << "A - Q W Q^H";
+    EXPECT_LE(orthogonality, allowed) << "I - Q^H Q";
+  }
+};
+
+template <typename T, EigenJob job, int n, Layout layout>
+constexpr EigenTiny kernel() {
+  EigenTiny c = eigen_tiny_plan(job, n);
+  c.a = layout;
+  return layout == Layout::interleaved ? eigen_tiny_interleaved(c, sizeof(T), sizeof(Real<T>)) : c;
+}
+
+template <typename T>
+T random_element(std::int64_t b, std::int64_t i, std::int64_t j) {
+  std::mt19937 random(static_cast<unsigned>(b * 10007 + i * 101 + j));
+  std::normal_distribution<Real<T>> normal;
+  if constexpr (is_complex<T>) {
+    Real<T> const re = normal(random);
+    return T(re, normal(random));  // on the diagonal garbage
+  } else {
+    return normal(random);
+  }
+}
+
+/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+template <typename T>
+void check(EigenTiny const& c, EigenKernel<T> kernel, bool ragged, bool lower, unsigned seed) {
+  SCOPED_TRACE(testing::Message() << c.n << " rows, " << c.lanes << " lanes, layout " << static_cast<int>(c.a)
+                                  << (lower ? ", lower" : ", upper") << ", job " << static_cast<int>(c.job) << ", " << sizeof(T)
+                                  << " bytes");
+  std::int64_t const count = c.matrices + 3;
+  std::int64_t const bad = 1;  // has a NaN
+  Matrices<T> m(c.n, count, c.a, ragged, lower, [&](std::int64_t b, int i, int j) {
+    return b == bad && i == m.a.view.rows_of(b) - 1 && j == 0 ? T(nan_of<T>) : random_element<T>(b + 100 * seed, i, j);
+  });
+  if constexpr (is_complex<T>) m.a.view.conjugated = seed % 2 == 1;
+  m.run(c, kernel, lower);
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  for (std::int64_t b = 0; b < count; ++b) {
+    SCOPED_TRACE(testing::Message() << "matrix " << b);
+    auto const n = static_cast<int>(m.a.view.rows_of(b));
+    if (b == bad) {
+      EXPECT_EQ(m.info[static_cast<std::size_t>(b)], n);
+      for (auto const x : m.result(b)) EXPECT_TRUE(c.job == EigenJob::values || is_nan(x));
+      for (int i = 0; i < n; ++i) EXPECT_TRUE(is_nan(*m.values().at(b, i, 0)));
+      continue;
+    }
+    EXPECT_EQ(m.info[static_cast<std::size_t>(b)], 0);
+    std::vector<T> copy(static_cast<std::size_t>(n * n + 1));
+    std::vector<Real<T>> expected(static_cast<std::size_t>(n + 1));
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) copy[static_cast<std::size_t>(i + j * n)] = m.was(b, i, j, lower);
+    if (n > 0) syevd<T>(cpu, Job::values, Uplo::lower, batch(copy.data(), n, n), vectors(expected.data(), n, 1), nullptr);
+    double norm = 0;
+    for (int i = 0; i < n; ++i) norm = std::max(norm, std::abs(static_cast<double>(expected[static_cast<std::size_t>(i)])));
+    for (int i = 0; i < n; ++i) {
+      double const value = *m.values().at(b, i, 0);
+      EXPECT_NEAR(value, expected[static_cast<std::size_t>(i)], 30 * n * unit_roundoff<T> * norm);
+      if (i > 0) {
+        EXPECT_LE(*m.values().at(b, i - 1, 0), value);
+      }
+    }
+    if (c.vectors()) m.check_vectors(b, lower);
+  }
+  // What is no element of a matrix has the bits that it had, and without vectors so has all.
+  std::vector<bool> written(m.before.size());
+  for (std::int64_t b = 0; b < count && c.vectors(); ++b)
+    for (int j = 0; j < m.a.view.cols_of(b); ++j)
+      for (int i = 0; i < m.a.view.rows_of(b); ++i) written[static_cast<std::size_t>(m.a.view.at(b, i, j) - m.a.memory.data())] = true;
+  for (std::size_t k = 0; k < m.before.size(); ++k)
+    if (!written[k]) {
+      ASSERT_EQ(std::memcmp(&m.before[k], &m.a.memory[k], sizeof(T)), 0) << "element " << k << " of memory was written";
+    }
+}
+
+template <typename T, int n, int variant>
+void check_variant() {
+  constexpr Layout plain = layouts[variant % 5];
+  constexpr bool ragged = plain == Layout::columns || (plain == Layout::dense_rows && n % 2 == 0);
+  constexpr Layout layout = ragged ? ragged_layout(plain) : plain;
+  constexpr EigenTiny c = kernel < T, variant % 3 == 2 ? EigenJob::values : EigenJob::vectors, n, layout > ();
+  check<T>(c, eigen_tiny<gpu::DeviceElement<T>, c>, ragged, variant % 2 == 0, variant);
+}
+/// Layouts, triangles and jobs take turns.
+template <typename T, int first, int... sizes>
+void check_sizes(std::integer_sequence<int, sizes...>) {
+  (check_variant<T, sizes, (sizes + first) % 30>(), ...);
+}
+TEST(EigenTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 2, 3, 4, 5, 8, 12, 17, 31>{}); }
+TEST(EigenTiny, Double) { check_sizes<double, 1>(std::integer_sequence<int, 1, 2, 3, 6, 8, 13, 20, 32>{}); }
+TEST(EigenTiny, ComplexSingle) { check_sizes<std::complex<float>, 2>(std::integer_sequence<int, 1, 2, 3, 7, 8, 16, 32>{}); }
+TEST(EigenTiny, ComplexDouble) { check_sizes<std::complex<double>, 3>(std::integer_sequence<int, 1, 2, 3, 4, 9, 11, 31>{}); }
+TEST(EigenTiny, EveryLayoutTriangleAndJob) {
+  [&]<int... variants>(std::integer_sequence<int, variants...>) { (check_variant<std::complex<float>, 6, variants>(), ...); }
+  (std::make_integer_sequence<int, 30>{});
+}
+
+/// The bits of a matrix depend neither on lanes, nor on the size that the kernel is for, nor on the layout.
+TEST(EigenTiny, SameBitsInEveryKernel) {
+  using T = double;
+  std::map<std::int64_t, std::vector<T>> expected;  // by size
+  auto const compare = [&]<EigenTiny c>() {
+    constexpr bool ragged = is_ragged(c.a);
+    auto const of_size = [](std::int64_t size) { return [size](std::int64_t, int i, int j) { return random_element<T>(size, i, j); }; };
+    if constexpr (ragged) {
+      Matrices<T> m(c.n, 2 * c.matrices, c.a, true, true,
+                    [&](std::int64_t b, int i, int j) { return of_size(m.a.view.rows_of(b))(b, i, j); });
+      m.run(c, eigen_tiny<T, c>, true);
+      for (std::int64_t b = 0; b < 2 * c.matrices; ++b) {
+        auto const size = m.a.view.rows_of(b);
+        if (!expected.contains(size)) continue;
+        auto const result = m.result(b);
+        EXPECT_EQ(std::memcmp(result.data(), expected[size].data(), result.size() * sizeof(T)), 0) << size << " rows in " << c.n;
+      }
+    } else {
+      Matrices<T> m(c.n, 3, c.a, false, true, of_size(c.n));
+      m.run(c, eigen_tiny<T, c>, true);
+      auto const result = m.result(2);
+      if (!expected.contains(c.n)) expected[c.n] = result;
+      EXPECT_EQ(std::memcmp(result.data(), expected[c.n].data(), result.size() * sizeof(T)), 0) << c.n << " rows, " << c.lanes << " lanes";
+    }
+  };
+  constexpr auto with_lanes = [](int n, int lanes, Layout layout) {
+    return EigenTiny{.job = EigenJob::vectors, .n = n, .lanes = lanes, .matrices = 32 / lanes, .a = layout};
+  };
+  compare.operator()<with_lanes(9, 1, Layout::packed_columns)>();
+  compare.operator()<with_lanes(9, 4, Layout::packed_rows)>();
+  compare.operator()<with_lanes(9, 32, Layout::columns)>();
+  compare.operator()<with_lanes(6, 2, Layout::packed_columns)>();
+  compare.operator()<with_lanes(6, 8, Layout::dense_rows)>();
+  compare.operator()<with_lanes(11, 4, Layout::ragged_columns)>();
+  compare.operator()<with_lanes(17, 8, Layout::ragged_rows)>();
+  EXPECT_EQ(expected.size(), 2U);
+}
+
+/// Spectra that are hard: nothing hangs, and results are as good as others.
+template <typename T, int n>
+void check_spectra() {
+  constexpr EigenTiny c = kernel<T, EigenJob::vectors, n, Layout::packed_columns>();
+  using Limits = std::numeric_limits<Real<T>>;
+  constexpr int kinds = 14;
+  double const huge = Limits::max() / 4, least = Limits::denorm_min(), u = unit_roundoff<T>;
+  auto const element = [&](std::int64_t b, int i, int j) -> T {
+    int const kind = static_cast<int>(b % kinds);
+    bool const beside = i - j == 1;
+    double const random = std::real(random_element<double>(b, i, j));
+    switch (kind) {
+      case 0:
+        return 0;
+      case 1:
+        return i == j ? 1 : 0;
+      case 2:  // all in one direction
+        return 1;
+      case 3:
+        return static_cast<Real<T>>(huge / 8 * std::tanh(random));
+      case 4:
+        return static_cast<Real<T>>(least * std::round(3 * random));
+      case 5:  // Wilkinson
+        return static_cast<Real<T>>(i == j ? std::abs((n - 1) / 2.0 - i) : beside ? 1 : 0);
+      case 6:  // graded, one way and the other
+        return static_cast<Real<T>>(std::exp2(-3.0 * (i + j)) * random);
+      case 7:
+        return static_cast<Real<T>>(std::exp2(-3.0 * (2 * n - i - j)) * random);
+      case 8:  // a tight cluster
+        return static_cast<Real<T>>((i == j ? 1 : 0) + 3 * u * random);
+      case 9:  // zero diagonal, values in pairs of both signs
+        return beside ? 1 : 0;
+      case 10:  // diagonal, descending
+        return i == j ? static_cast<Real<T>>(n - i) : 0;
+      case 11:  // tiny beside one
+        return static_cast<Real<T>>(i == n / 2 && j == n / 2 ? 1 : Limits::min() * random);
+      case 12:  // falls apart in the middle
+        return i >= n / 2 && j < n / 2 ? T(0) : random_element<T>(b, i, j);
+      default:  // an arrow
+        return static_cast<Real<T>>(i == j ? 1 : j == 0 ? 1e-3 : 0);
+    }
+  };
+  for (bool const lower : {true, false}) {
+    Matrices<T> m(n, 2 * kinds, c.a, false, lower, element);
+    m.run(c, eigen_tiny<gpu::DeviceElement<T>, c>, lower);
+    for (std::int64_t b = 0; b < 2 * kinds; ++b) {
+      SCOPED_TRACE(testing::Message() << n << " rows, kind " << b % kinds << ", " << sizeof(T) << " bytes");
+      EXPECT_EQ(m.info[static_cast<std::size_t>(b)], 0);
+      if (b % kinds == 4) {  // rounded to multiples of the least number
+        for (int i = 0; i < n; ++i) EXPECT_TRUE(std::isfinite(*m.values().at(b, i, 0)));
+        continue;
+      }
+      m.check_vectors(b, lower);
+      for (int i = 1; i < n; ++i) EXPECT_LE(*m.values().at(b, i - 1, 0), *m.values().at(b, i, 0));
+    }
+  }
+}
+TEST(EigenTiny, HardSpectra) {
+  check_spectra<double, 2>();
+  check_spectra<double, 5>();
+  check_spectra<float, 12>();
+  check_spectra<std::complex<double>, 7>();
+  check_spectra<std::complex<float>, 20>();
+  check_spectra<double, 32>();
+}
+
+/// A matrix with infinity anywhere in its triangle is told, and its neighbours have the bits that they have without it.
+TEST(EigenTiny, InfinityHarmsNoNeighbour) {
+  using T = double;
+  constexpr int n = 10;
+  constexpr EigenTiny c = kernel<T, EigenJob::vectors, n, Layout::packed_columns>();
+  Matrices<T> good(n, c.matrices, c.a, false, true, random_element<T>);
+  good.run(c, eigen_tiny<T, c>, true);
+  for (auto const& [row, column] : {std::pair{0, 0}, {n - 1, n - 1}, {n - 1, 0}, {5, 4}}) {
+    Matrices<T> m(n, c.matrices, c.a, false, true, [&](std::int64_t b, int i, int j) {
+      return b == 1 && i == row && j == column ? -std::numeric_limits<T>::infinity() : random_element<T>(b, i, j);
+    });
+    m.run(c, eigen_tiny<T, c>, true);
+    EXPECT_EQ(m.info[1], n);
+    for (T const x : m.result(1)) EXPECT_TRUE(std::isnan(x));
+    for (std::int64_t b = 0; b < c.matrices; ++b)
+      if (b != 1) {
+        EXPECT_EQ(m.result(b), good.result(b));
+      }
+  }
+}
+
+}  // namespace
+}  // namespace myriad
