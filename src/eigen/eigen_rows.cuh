@@ -314,9 +314,10 @@ struct EigenAcrossLanes {
           }
         }
         d_above = d_here;
-        int const next = ends ? i : i - 1;
-        d_here = d[next];
-        e_here = e[next];
+        if (!ends) {
+          d_here = d[i - 1];
+          e_here = e[i - 1];
+        }
         SIMT_UNROLL
         for (int r = 0; vectors && r < held; ++r) {
           if (row(r) >= n) continue;
