@@ -89,21 +89,14 @@ SymvArguments<DeviceElement<T>> arguments_of(SymvTask<T> const& task) {
 
 /// The smallest matrices, a block to each.
 template <typename T>
-void multiply_whole(Queue& queue, SymvTask<T> const& task, SymvColumns layout) {
-  SymvWhole const c =
-      symv_whole_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(task.y.rows, symv_most_rows_in_block)));
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("symv/symv_whole"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+void multiply_whole(Queue& queue, SymvTask<T> const& task, SymvWhole const& c, Kernel const& kernel) {
   launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, arguments_of(task));
 }
 
 /// Larger ones, up to a number of rows.
 template <typename T>
-void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvColumns layout) {
+void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvStrips const& c, Kernel const& kernel) {
   auto const args = arguments_of(task);
-  SymvStrips const c{.layout = layout, .symmetry = task.symmetry};
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("symv/symv_strips"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   std::int64_t const rows = std::min<std::int64_t>(task.y.rows, args.most_rows_in_strips), strip = c.rows(sizeof(T));
   launch(
       queue, kernel,
@@ -111,28 +104,33 @@ void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvColumns layou
       args);
 }
 
-/// The others, of some matrices.
+/// The others, some matrices at a time.
 template <typename T>
-void multiply_by_panels(Queue& queue, SymvTask<T> const& task, SymvPanels const& c, SymvTiles const& tiles) {
-  bool const reads_a = task.alpha != T(0);
-  std::int64_t const count = task.y.count;
-  Workspace const sums(queue, reads_a ? count * tiles.elements() * static_cast<std::int64_t>(sizeof(T)) : 0);
-  auto args = arguments_of(task);
-  args.sums = sums.as<DeviceElement<T>>();
-  args.apart = tiles.elements();
-  args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
-  Kernel const& panels =
-      kernel_for(queue, kernel_key(kernel_id("symv/symv_panels"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  SymvSums const s = symv_sums_plan(sizeof(T), c);
-  Kernel const& adds = kernel_for(queue, kernel_key(kernel_id("symv/symv_sums"), dtype_of<T>, s), [&] { return source(dtype_of<T>, s); });
-  if (reads_a)
-    launch(queue, panels, {.blocks = count * args.pieces, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, args);
-  launch(queue, adds,
-         {.blocks = count * ((task.y.rows + simt::warp_size - 1) / simt::warp_size),
-          .threads = s.threads(),
-          .shared_bytes = s.shared_bytes(sizeof(T)),
-          .overlaps_launch_before = reads_a},
-         args);
+void multiply_by_panels(Queue& queue, SymvTask<T> const& all, SymvPanels const& c, Kernel const& panels, SymvSums const& s,
+                        Kernel const& adds) {
+  bool const reads_a = all.alpha != T(0);
+  SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(all.a.rows), all.uplo == Uplo::lower);
+  std::int64_t const at_a_time = symv_matrices_at_a_time(sizeof(T), tiles);
+  for (std::int64_t b = 0; b < all.y.count; b += at_a_time) {
+    std::int64_t const some = std::min(at_a_time, all.y.count - b);
+    SymvTask<T> task = all;
+    task.a = matrices(all.a, b, some);
+    task.x = matrices(all.x, b, some);
+    task.y = matrices(all.y, b, some);
+    Workspace const sums(queue, reads_a ? some * tiles.elements() * static_cast<std::int64_t>(sizeof(T)) : 0);
+    auto args = arguments_of(task);
+    args.sums = sums.as<DeviceElement<T>>();
+    args.apart = tiles.elements();
+    args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
+    if (reads_a)
+      launch(queue, panels, {.blocks = some * args.pieces, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, args);
+    launch(queue, adds,
+           {.blocks = some * ((task.y.rows + simt::warp_size - 1) / simt::warp_size),
+            .threads = s.threads(),
+            .shared_bytes = s.shared_bytes(sizeof(T)),
+            .overlaps_launch_before = reads_a},
+           args);
+  }
 }
 
 /// Whether elements of a row are nearer to each other in memory than those of a column. Where each matrix has strides of its own, those
@@ -151,24 +149,26 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   // By columns, whose elements are then neighbours in memory, or at least nearer than those of rows.
   SymvTask<T> const task = is_by_rows(given.a) ? transposed(given) : given;
   SymvColumns const layout = task.a.row_stride == 1 && !task.a.row_strides ? SymvColumns::contiguous : SymvColumns::strided;
-  std::int64_t const n = task.a.rows, count = task.y.count;
-  bool const ragged = task.y.row_sizes;
-  if (n <= symv_most_rows_in_block || ragged) multiply_whole(queue, task, layout);
-  if (n <= symv_most_rows_in_block) return;
-  bool const has_larger = n > symv_most_rows_in_strips(sizeof(T));
-  if (!has_larger || ragged) multiply_by_strips(queue, task, layout);
-  if (!has_larger) return;
-  SymvPanels const c = symv_panels_plan(sizeof(T), task.symmetry, layout);
-  SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(n), task.uplo == Uplo::lower);
-  std::int64_t const at_a_time = symv_matrices_at_a_time(sizeof(T), tiles);
-  for (std::int64_t b = 0; b < count; b += at_a_time) {
-    std::int64_t const some = std::min(at_a_time, count - b);
-    SymvTask<T> part = task;
-    part.a = matrices(task.a, b, some);
-    part.x = matrices(task.x, b, some);
-    part.y = matrices(task.y, b, some);
-    multiply_by_panels(queue, part, c, tiles);
-  }
+  std::int64_t const n = task.a.rows;
+  bool const ragged = task.y.row_sizes, beyond_strips = n > symv_most_rows_in_strips(sizeof(T));
+  bool const in_blocks = n <= symv_most_rows_in_block || ragged;
+  bool const in_strips = n > symv_most_rows_in_block && (!beyond_strips || ragged);
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  auto const find = [&](bool needed, char const* name, auto const& c) -> Kernel const* {
+    if (!needed) return nullptr;
+    return &kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  };
+  SymvWhole const whole = symv_whole_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_in_block)));
+  SymvStrips const strips{.layout = layout, .symmetry = task.symmetry};
+  SymvPanels const panels = symv_panels_plan(sizeof(T), task.symmetry, layout);
+  SymvSums const sums = symv_sums_plan(sizeof(T), panels);
+  Kernel const* const of_blocks = find(in_blocks, "symv/symv_whole", whole);
+  Kernel const* const of_strips = find(in_strips, "symv/symv_strips", strips);
+  Kernel const* const of_panels = find(beyond_strips, "symv/symv_panels", panels);
+  Kernel const* const of_sums = find(beyond_strips, "symv/symv_sums", sums);
+  if (in_blocks) multiply_whole(queue, task, whole, *of_blocks);
+  if (in_strips) multiply_by_strips(queue, task, strips, *of_strips);
+  if (beyond_strips) multiply_by_panels(queue, task, panels, *of_panels, sums, *of_sums);
 }
 
 std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
