@@ -1,5 +1,8 @@
 #include "eigen/eigen_cpu.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -8,6 +11,7 @@
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
 #include "core/parallel.hpp"
+#include "myriad/error.hpp"
 
 namespace myriad::cpu {
 namespace {
@@ -33,6 +37,14 @@ bool is_finite(Uplo uplo, LocalMatrix<T> const& a) {
   return finite;
 }
 
+/// A size of workspace as LAPACK takes it.
+Int lapack_size(std::int64_t n, std::int64_t size) {
+  if (size > std::numeric_limits<Int>::max())
+    throw BadArgument("syevd", 3, "n",
+                      fmt::format("is {}; LAPACK's workspace would have {} elements, more than its integers hold", n, size));
+  return static_cast<Int>(size);
+}
+
 template <typename T>
 Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratch<T>& scratch) {
   // LAPACK's least sizes, and in `work` room for blocks of 64, so that they are never smaller because there is too little.
@@ -42,9 +54,12 @@ Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, Sye
       (is_complex<T> ? (vectors ? n * n + 2 * n : n + 1) : (vectors ? 2 * n * n + 6 * n + 1 : 2 * n + 1)) + 64 * n;
   std::int64_t const real_size = !is_complex<T> ? 0 : vectors ? 2 * n * n + 5 * n + 1 : n;
   std::int64_t const int_size = vectors ? 5 * n + 3 : 1;
-  return lapack::syevd<T>(job, uplo, a.rows(), a.data(), a.ld(), w, scratch.work.reserve(work_size), static_cast<Int>(work_size),
-                          scratch.real_work.reserve(real_size), static_cast<Int>(real_size), scratch.int_work.reserve(int_size),
-                          static_cast<Int>(int_size));
+  Int const sizes[] = {lapack_size(n, work_size), lapack_size(n, real_size), lapack_size(n, int_size)};
+  // LAPACK, which scales matrices near overflow, would bring a NaN from an imaginary part to the real one.
+  if constexpr (is_complex<T>)
+    for (std::int64_t i = 0; i < n; ++i) a.data()[i + i * a.ld()] = std::real(a.data()[i + i * a.ld()]);
+  return lapack::syevd<T>(job, uplo, a.rows(), a.data(), a.ld(), w, scratch.work.reserve(work_size), sizes[0],
+                          scratch.real_work.reserve(real_size), sizes[1], scratch.int_work.reserve(int_size), sizes[2]);
 }
 
 /// Returns info.
@@ -69,8 +84,8 @@ Int eigen_of(SyevdTask<T> const& task, std::int64_t b, SyevdScratch<T>& scratch)
 
 template <Element T>
 void syevd(Queue& queue, SyevdTask<T> const& task) {
-  std::int64_t const n = task.a.rows;
-  std::int64_t const grain = std::max<std::int64_t>(65536 / (n * n * n + 1), 1);  // enough work to hide the hand-out
+  double const n = static_cast<double>(task.a.rows);
+  auto const grain = static_cast<std::int64_t>(std::max(65536 / (n * n * n + 1), 1.0));  // enough work to hide the hand-out
   parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
     SyevdScratch<T> scratch;
     for (std::int64_t b = begin; b < end; ++b) {

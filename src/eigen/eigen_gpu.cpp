@@ -29,7 +29,9 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
   // conj(A) has the same values and conjugated vectors: what is stored is as good as what is viewed.
   EigenTinyArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .w = matrices_of(task.w), .info = task.info, .lower = task.uplo == Uplo::lower};
-  EigenTiny c = eigen_tiny_plan(task.job == Job::vectors ? EigenJob::vectors : EigenJob::values, static_cast<int>(task.a.rows));
+  int const n = static_cast<int>(task.a.rows);
+  bool const few = eigen_tiny_are_few(task.a.count, n, queue.device().multiprocessors);
+  EigenTiny c = eigen_tiny_plan(task.job == Job::vectors ? EigenJob::vectors : EigenJob::values, n, few);
   c.a = layout_of(args.a);
   if (c.a == simt::Layout::interleaved) c = eigen_tiny_interleaved(c, sizeof(T), sizeof(Real<T>));
   Kernel const& kernel =
@@ -43,11 +45,14 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
 
 std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
-  if (!filter.wants_routine("syevd")) return kernels;
-  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+    if (!filter.wants_dtype(dtype) || !(filter.wants_routine("syevd") || (complex && filter.wants_routine("heevd")))) continue;
     for (int n = 1; n <= tiny_largest; ++n)
       for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
-        if (filter.wants_dtype(dtype) && filter.wants_size(n)) kernels.push_back(source(dtype, eigen_tiny_plan(job, n)));
+        for (bool const few : {false, true})
+          if (filter.wants_size(n) && (!few || n > 1)) kernels.push_back(source(dtype, eigen_tiny_plan(job, n, few)));
+  }
   return kernels;
 }
 

@@ -17,31 +17,18 @@ struct Rotation {
   R c, s, r;
 
   SIMT_INLINE Rotation(R g, R f) {
-    R squares = multiply_add(g, g, f * f);
-    R back = R(1);
-    // The sum has lost nothing to underflow, or else the numbers are scaled; overflow is far from numbers of a scaled matrix.
-    if (squares < power_of_two<R, -200, -80>) {
-      R const top = larger(magnitude(g), magnitude(f));
-      if (top == R(0)) {
-        c = R(1);
-        s = r = R(0);
-        return;
-      }
-      R const scale = reciprocal_power(top);
-      back = reciprocal_power(scale);
-      g = scale * g;
-      f = scale * f;
-      squares = multiply_add(g, g, f * f);
-    }
+    R const squares = multiply_add(g, g, f * f);
     R const root = reciprocal_square_root(squares);
-    c = g * root;
-    s = f * root;
-    r = squares * root * back;
+    // Both are nothing beside a matrix of size one, and their squares may have lost what they are: [r; 0] is zero without any rotation.
+    bool const none = squares < power_of_two<R, -200, -80>;
+    c = none ? R(1) : g * root;
+    s = none ? R(0) : f * root;
+    r = none ? R(0) : squares * root;
   }
 };
 
-/// `at(i, j)`: element (i, j) of the matrix, of N rows or fewer.
-template <typename T, int N, int lanes, typename At>
+/// `at(i, j)`: element (i, j) of the matrix, of N rows or, where matrices are `ragged`, fewer.
+template <typename T, int N, int lanes, bool ragged, typename At>
 struct EigenAcrossLanes {
   using R = Real<T>;
   static constexpr int held = ceil_div(N, lanes);
@@ -50,7 +37,7 @@ struct EigenAcrossLanes {
   static constexpr int left = is_complex<T> ? 1 : 2;
 
   At at;
-  int n;     ///< rows; 0 where there is no matrix, or one that has NaN
+  int rows_if_ragged;
   int lane;  ///< of those of the matrix
   T* v;      ///< the vector of the reflector at hand; tau(k) takes the place of element k, which is zero from then on
   T* p;      ///< its product with the matrix, and that of the step before
@@ -58,47 +45,60 @@ struct EigenAcrossLanes {
   R* e;      ///< and what is beside it
   int info = 0;
 
-  SIMT_INLINE EigenAcrossLanes(At element, int rows, int lane_of_matrix, char* buffer)
-      : at(element),
-        n(rows),
+  SIMT_INLINE EigenAcrossLanes(At at_of_matrix, int rows, int lane_of_matrix, char* buffer)
+      : at(at_of_matrix),
+        rows_if_ragged(rows),
         lane(lane_of_matrix),
         v(reinterpret_cast<T*>(buffer)),
         p(v + N),
         d(reinterpret_cast<R*>(p + 2 * N)),
         e(d + N) {}
 
+  SIMT_INLINE int size() const { return ragged ? rows_if_ragged : N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
+  /// Zero where the tile has no such row; where only the matrix has none, anything.
+  SIMT_INLINE T element(int i, int j) const { return N % lanes == 0 || i < N ? at(i, j) : from_real<T>(0); }
 
   /// Makes the matrix whole from its triangle and brings its largest element to between one and two, by a power of two. Returns what takes
-  /// that back; NaN, and n = 0, where the triangle has NaN or infinity.
-  SIMT_INLINE R make_whole(bool lower) {
+  /// that back; NaN where the triangle has NaN or infinity. Such a matrix, and one that does not exist, is zero for all that follows.
+  SIMT_INLINE R make_whole(bool lower, bool exists) {
+    int const n = size();
     auto top = bits_of(R(0));
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      int const i = row(r);
-      for (int j = 0; i < n && j < n; ++j) {
+    SIMT_UNROLL_BY(2)
+    for (int j = 0; j < n; ++j) {
+      T value[held];
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) {
+        int const i = row(r);
         bool const stored = lower ? i >= j : i <= j;
-        T value = stored ? at(i, j) : conjugate(at(j, i));
-        if (i == j) value = from_real<T>(real_part(value));
-        if (!stored) at(i, j) = value;
-        top = larger(top, ordered_bits(magnitude(real_part(value))));
-        if constexpr (is_complex<T>) top = larger(top, ordered_bits(magnitude(value.im)));
+        value[r] = i >= n ? from_real<T>(0) : conjugate_if(!stored, at(stored ? i : j, stored ? j : i));
+        if (i == j) value[r] = from_real<T>(real_part(value[r]));
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) {
+        int const i = row(r);
+        if (i >= n) continue;
+        if (lower ? i < j : i > j) at(i, j) = value[r];
+        top = larger(top, ordered_bits(magnitude(real_part(value[r]))));
+        if constexpr (is_complex<T>) top = larger(top, ordered_bits(magnitude(value[r].im)));
       }
     }
     SIMT_UNROLL
     for (int mask = lanes / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
     sync_warp();
     bool const finite = top < ordered_bits(R(infinity()));
-    R const scale = top == bits_of(R(0)) ? R(1) : reciprocal_power(number_of(top));
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      int const i = row(r);
-      for (int j = 0; finite && i < n && j < n; ++j) {
+    bool const is_there = exists && finite;
+    R const scale = !is_there || top == bits_of(R(0)) ? R(1) : reciprocal_power(number_of(top));
+    SIMT_UNROLL_BY(2)
+    for (int j = 0; j < n; ++j) {
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) {
+        int const i = row(r);
+        if (i >= n) continue;
         T const value = scale * at(i, j);
-        at(i, j) = i == j ? from_real<T>(real_part(value)) : value;
+        at(i, j) = !is_there ? from_real<T>(0) : i == j ? from_real<T>(real_part(value)) : value;
       }
     }
-    if (!finite) n = 0;
     sync_warp();
     return finite ? reciprocal_power(scale) : R(quiet_nan());
   }
@@ -108,14 +108,14 @@ struct EigenAcrossLanes {
   /// H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v. What a step changes in the matrix is done while the next one
   /// multiplies it by its vector, so that each element is read and written once a step; only the next column has to come before.
   SIMT_INLINE void reduce() {
-    int const steps = n - left;
+    int const n = size(), steps = n - left;
     T own_v[held]{}, own_w[held]{};  // of the step before, of the lane's rows
     T tau = from_real<T>(0);
     R half = R(0);
     // Element j of w of the step before step k.
     auto const former_w = [&](int k, int j, T former_v) { return tau * p[(k + 1) % 2 * N + j] - half * former_v; };
-    auto const changed = [&](int r, T element, T former_v, T w) {
-      return subtract_product(subtract_product(element, own_v[r], conjugate(w)), own_w[r], conjugate(former_v));
+    auto const changed = [&](int r, T x, T former_v, T w) {
+      return subtract_product(subtract_product(x, own_v[r], conjugate(w)), own_w[r], conjugate(former_v));
     };
     auto const change_column = [&](int k, int j) {
       T const former_v = at(j, k - 1), w = former_w(k, j, former_v);
@@ -154,24 +154,32 @@ struct EigenAcrossLanes {
       T product[held]{};
       if (works) {
         auto const multiply = [&](auto change) {
-          SIMT_UNROLL_BY(2)
-          for (int j = k + 1; j < n; ++j) {
-            T const element_of_v = v[j];
-            T former_v = from_real<T>(0), w = former_v;
-            if constexpr (change.value) {
-              former_v = at(j, k - 1);
-              w = former_w(k, j, former_v);
+          SIMT_LOOP
+          for (int first = k + 1; first < n; first += at_once) {
+            T held_element[at_once][held], of_v[at_once], former_v[at_once], w[at_once];
+            SIMT_UNROLL
+            for (int t = 0; t < at_once; ++t) {
+              int const j = smaller(first + t, n - 1);
+              of_v[t] = v[j];
+              if constexpr (change.value) {
+                former_v[t] = at(j, k - 1);
+                w[t] = former_w(k, j, former_v[t]);
+              }
+              SIMT_UNROLL
+              for (int r = 0; r < held; ++r) held_element[t][r] = element(row(r), j);
             }
             SIMT_UNROLL
-            for (int r = 0; r < held; ++r) {
-              int const i = row(r);
-              if (i <= k || i >= n) continue;
-              T element = at(i, j);
-              if constexpr (change.value) {
-                element = changed(r, element, former_v, w);
-                at(i, j) = element;
+            for (int t = 0; t < at_once; ++t) {
+              int const j = first + t;
+              if (j >= n) continue;
+              SIMT_UNROLL
+              for (int r = 0; r < held; ++r) {
+                if constexpr (change.value) {
+                  held_element[t][r] = changed(r, held_element[t][r], former_v[t], w[t]);
+                  if (row(r) > k && row(r) < n) at(row(r), j) = held_element[t][r];
+                }
+                product[r] = multiply_add(held_element[t][r], of_v[t], product[r]);
               }
-              product[r] = multiply_add(element, element_of_v, product[r]);
             }
           }
         };
@@ -219,7 +227,7 @@ struct EigenAcrossLanes {
 
   /// Q takes the place of the reflectors, from the last one on: lanes have columns.
   SIMT_INLINE void form_q() {
-    int const steps = n - left;
+    int const n = size(), steps = n - left;
     if (lane == 0 && n > 0) at(n - 1, n - 1) = from_real<T>(1);
     sync_warp();
     SIMT_LOOP
@@ -228,13 +236,25 @@ struct EigenAcrossLanes {
         T const tau = v[k];
         for (int j = k + 1 + lane; j < n; j += lanes) {
           // Column k + 1 is that of the identity so far, and so is row k + 1.
-          T product = from_real<T>(j == k + 1 ? 1 : 0);
+          bool const is_new = j == k + 1;
+          T product = from_real<T>(is_new ? 1 : 0);
           SIMT_UNROLL_BY(4)
-          for (int i = k + 2; i < n && j > k + 1; ++i) product = conjugate_multiply_add(at(i, k), at(i, j), product);
+          for (int i = k + 2; i < n && !is_new; ++i) product = conjugate_multiply_add(at(i, k), at(i, j), product);
           product = tau * product;
-          at(k + 1, j) = from_real<T>(j == k + 1 ? 1 : 0) - product;
-          SIMT_UNROLL_BY(4)
-          for (int i = k + 2; i < n; ++i) at(i, j) = subtract_product(j == k + 1 ? from_real<T>(0) : at(i, j), at(i, k), product);
+          at(k + 1, j) = from_real<T>(is_new ? 1 : 0) - product;
+          SIMT_LOOP
+          for (int first = k + 2; first < n; first += at_once) {
+            T held_element[at_once], of_v[at_once];
+            SIMT_UNROLL
+            for (int t = 0; t < at_once; ++t) {
+              int const i = smaller(first + t, n - 1);
+              of_v[t] = at(i, k);
+              held_element[t] = is_new ? from_real<T>(0) : at(i, j);
+            }
+            SIMT_UNROLL
+            for (int t = 0; t < at_once; ++t)
+              if (first + t < n) at(first + t, j) = subtract_product(held_element[t], of_v[t], product);
+          }
         }
       }
       sync_warp();
@@ -247,131 +267,148 @@ struct EigenAcrossLanes {
   }
 
   /// The eigenvalues of the tridiagonal matrix to d, in no order; with vectors the matrix becomes itself times the eigenvectors. One
-  /// rotation of each matrix at a time, so that no matrix of a warp waits for the end of another's sweep.
+  /// rotation of each matrix at a time, so that no matrix of a warp waits for the end of another's sweep. Of a turn only stores are left
+  /// out, where a matrix is done or a lane has fewer rows.
   template <bool vectors>
   SIMT_INLINE void iterate() {
-    constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
-    int const first_lane = lane_index() & ~(lanes - 1);
-    T carried[held]{};  // the lane's rows of the column that the next rotation changes, too
-    R c = R(1), s = R(1), shift = R(0), g = R(0);
-    R d_here = R(0), e_here = R(0), d_above = R(0);
-    int first = 0, last = 0, i = -1;  // the sweep is over rows first to last, and its next rotation of i and i + 1
-    int sweeps = 0;
-    bool done = false;
-    SIMT_LOOP
-    for (;;) {
-      bool const searches = !done && i < first;
-      if (ballot(searches) != 0) {
-        // Bit k: e[k] is not negligible.
-        unsigned coupled = 0;
-        SIMT_UNROLL
-        for (int r = 0; r < held; ++r) {
-          int const k = row(r);
-          bool const here = k + 1 < n && is_coupled(k);
-          coupled |= (ballot(here) >> first_lane & of_matrix) << (r * lanes);
-        }
-        if (searches) {
-          coupled &= ~0u << first;  // what was negligible once is not looked at again
-          done = coupled == 0;
-          if (!done && ++sweeps > most_sweeps * n) {
-            done = true;
-            for (; coupled != 0; coupled &= coupled - 1) ++info;
+    if constexpr (N > 1) {
+      int const n = size();
+      unsigned coupled = coupled_at_first();  // bit k: e[k] is not negligible
+      T carried[held]{};                      // the lane's rows of the column that the next rotation changes, too
+      R c = R(1), s = R(1), shift = R(0), g = R(0);
+      R d_here = R(0), e_here = R(0), d_above = R(0), d_written = R(0);
+      int first = 0, last = 0, i = -1;  // the sweep is over rows first to last, and its next rotation of i and i + 1
+      int sweeps = 0;
+      bool done = false;
+      SIMT_LOOP
+      for (;;) {
+        bool const searches = !done && i < first;
+        if (ballot(searches) != 0) {
+          if (searches && sweeps > 0) {  // what the sweep has left
+            R const d_first = d_above - shift;
+            if (lane == 0) {
+              d[first] = d_first;
+              e[first] = g;
+            }
+            SIMT_UNROLL
+            for (int r = 0; vectors && r < held; ++r)
+              if (row(r) < n) at(row(r), first) = carried[r];
+            if (!is_coupled(g, d_first, d_written)) coupled &= ~(1u << first);
           }
-          if (!done) {
-            first = lowest_bit(coupled);
-            last = lowest_bit(~coupled & ~0u << first);
+          sync_warp();
+          if (searches) {
+            done = coupled == 0;
+            if (!done && ++sweeps > most_sweeps * n) {
+              done = true;
+              for (; coupled != 0; coupled &= coupled - 1) ++info;
+            }
+            first = done ? 0 : lowest_bit(coupled);
+            last = done ? 1 : lowest_bit(~coupled & ~0u << first);
             i = last - 1;
-            g = wilkinson_shift(first, last);
+            g = done ? R(0) : wilkinson_shift(first, last);
             c = s = R(1);
             shift = R(0);
             d_above = d[last];
             d_here = d[i];
             e_here = e[i];
             SIMT_UNROLL
-            for (int r = 0; vectors && r < held; ++r)
-              if (row(r) < n) carried[r] = at(row(r), last);
+            for (int r = 0; vectors && r < held; ++r) carried[r] = element(row(r), last);
           }
+          sync_warp();
+          if (ballot(!done) == 0) break;
         }
-        sync_warp();
-        if (ballot(!done) == 0) break;
-      }
-      if (!done) {
+        int const next = larger(i - 1, first);
+        R const d_next = d[next], e_next = e[next];
+        T x[held];
+        SIMT_UNROLL
+        for (int r = 0; vectors && r < held; ++r) x[r] = element(row(r), i);
         R const f = s * e_here, b = c * e_here;
         Rotation<R> const rotation(g, f);
         c = rotation.c;
         s = rotation.s;
         R const d_shifted = d_above - shift;
-        R const change = multiply_add(d_here - d_shifted, s, R(2) * c * b);
+        R const change = multiply_add(d_here - d_shifted, s, c * (b + b));
         shift = s * change;
         g = multiply_add(c, change, -b);
-        bool const ends = i == first;
-        if (lane == 0) {
-          e[i + 1] = i + 1 == last ? R(0) : rotation.r;
-          d[i + 1] = d_shifted + shift;
-          if (ends) {
-            d[i] = d_here - shift;
-            e[i] = g;
-          }
+        R const d_new = d_shifted + shift;
+        bool const is_last = i + 1 == last;
+        if (!done && lane == 0) {
+          e[i + 1] = is_last ? R(0) : rotation.r;
+          d[i + 1] = d_new;
         }
+        if (!is_last && !is_coupled(rotation.r, d_new, d_written)) coupled &= ~(2u << i);
+        d_written = d_new;
         d_above = d_here;
-        if (!ends) {
-          d_here = d[i - 1];
-          e_here = e[i - 1];
-        }
+        d_here = d_next;
+        e_here = e_next;
         SIMT_UNROLL
         for (int r = 0; vectors && r < held; ++r) {
-          if (row(r) >= n) continue;
-          T const x = at(row(r), i), y = carried[r];
-          at(row(r), i + 1) = rotated(s, x, c, y);
-          carried[r] = rotated(c, x, -s, y);
-          if (ends) at(row(r), i) = carried[r];
+          if (!done && row(r) < n) at(row(r), i + 1) = rotated(s, x[r], c, carried[r]);
+          carried[r] = rotated(c, x[r], -s, carried[r]);
         }
-        --i;
+        if (!done) --i;
+        sync_warp();
       }
-      sync_warp();
     }
   }
 
-  /// The place of eigenvalue i among all, in ascending order.
-  SIMT_INLINE int place_of(int i) const {
-    R const value = d[i];
-    int place = 0;
-    for (int j = 0; j < n; ++j) place += d[j] < value || (d[j] == value && j < i) ? 1 : 0;
-    return place;
-  }
-
-  /// Moves each column to its place. After that `v` is lost.
-  SIMT_INLINE void order_columns() {
-    int* const places = reinterpret_cast<int*>(v);
+  /// Finds the place of each eigenvalue among all, in ascending order. After that `v` is lost.
+  SIMT_INLINE void find_places() {
     SIMT_UNROLL
-    for (int r = 0; r < held; ++r)
-      if (row(r) < n) places[row(r)] = place_of(row(r));
+    for (int r = 0; r < held; ++r) {
+      int const i = row(r);
+      if (i >= size()) continue;
+      R const value = d[i];
+      int place = 0;
+      SIMT_UNROLL_BY(4)
+      for (int j = 0; j < size(); ++j) place += d[j] < value || (d[j] == value && j < i) ? 1 : 0;
+      places()[i] = place;
+    }
+  }
+  SIMT_INLINE int* places() const { return reinterpret_cast<int*>(v); }
+
+  /// Moves each column to its place.
+  SIMT_INLINE void order_columns() {
     sync_warp();
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
-      if (row(r) >= n) continue;
+      if (row(r) >= size()) continue;
       T of_row[N];
       SIMT_UNROLL
       for (int j = 0; j < N; ++j)
-        if (j < n) of_row[j] = at(row(r), j);
+        if (j < size()) of_row[j] = at(row(r), j);
       SIMT_UNROLL
       for (int j = 0; j < N; ++j)
-        if (j < n) at(row(r), places[j]) = of_row[j];
+        if (j < size()) at(row(r), places()[j]) = of_row[j];
     }
   }
 
  private:
-  static constexpr int most_sweeps = 30;  ///< for each row; LAPACK's
+  static constexpr int most_sweeps = 30;             ///< for each row; LAPACK's
+  static constexpr int at_once = held == 1 ? 4 : 2;  ///< columns, or rows, that a lane reads before it writes
 
   template <bool flag>
   struct Flag {
     static constexpr bool value = flag;
   };
 
-  /// Whether e[k] is more than rounding errors of its neighbours, or of the matrix, whose largest element was between one and two.
-  SIMT_INLINE bool is_coupled(int k) const {
+  /// Whether an element beside the diagonal is more than rounding errors of its neighbours, or of the matrix, whose largest element was
+  /// between one and two.
+  SIMT_INLINE static bool is_coupled(R beside, R above, R below) {
     constexpr R u = power_of_two<R, -53, -24>;
-    return magnitude(e[k]) > multiply_add(R(0.5) * u, magnitude(d[k]) + magnitude(d[k + 1]), R(0.125) * u);
+    return magnitude(beside) > multiply_add(R(0.5) * u, magnitude(above) + magnitude(below), R(0.125) * u);
+  }
+  SIMT_INLINE unsigned coupled_at_first() const {
+    constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
+    int const first_lane = lane_index() & ~(lanes - 1);
+    unsigned coupled = 0;
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      int const k = row(r);
+      bool const here = k + 1 < size() && is_coupled(e[k], d[k], d[k + 1]);
+      coupled |= (ballot(here) >> first_lane & of_matrix) << (r * lanes);
+    }
+    return coupled;
   }
 
   /// d[last] less the eigenvalue of the upper left corner of the block that is nearer to d[first].

@@ -23,21 +23,24 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_tiny(EigenTinyArguments<T> co
     a.template load<C.a>(args.a, first, active);
     wait_copies();
     sync_block();
-    int const n = q >= active ? 0 : is_ragged(C.a) ? args.a.rows_of(b) : C.n;
-    EigenAcrossLanes<T, C.n, C.lanes, decltype(at)> eigen(at, n, lane, shared_memory() + memory.buffer + q * memory.buffer_of_matrix);
-    R const back = eigen.make_whole(args.lower);
+    bool const exists = q < active;
+    int const n = !exists ? 0 : is_ragged(C.a) ? args.a.rows_of(b) : C.n;  // rows that are written
+    EigenAcrossLanes<T, C.n, C.lanes, is_ragged(C.a), decltype(at)> eigen(at, n, lane,
+                                                                          shared_memory() + memory.buffer + q * memory.buffer_of_matrix);
+    R const back = eigen.make_whole(args.lower, exists);
     eigen.reduce();
     if constexpr (C.vectors()) eigen.form_q();
     eigen.template iterate<C.vectors()>();
-    bool const bad = eigen.n < n;
+    eigen.find_places();
+    bool const bad = !(back == back);
     SIMT_UNROLL
     for (int r = 0; r < eigen.held; ++r) {
       int const i = eigen.row(r);
       if (i >= n) continue;
-      store_global(args.w.at(b, bad ? i : eigen.place_of(i), 0), bad ? back : back * eigen.d[i]);
+      store_global(args.w.at(b, eigen.places()[i], 0), back * eigen.d[i]);
       for (int j = 0; C.vectors() && bad && j < n; ++j) at(i, j) = not_a_number<T>();
     }
-    if (args.info && lane == 0 && q < active) args.info[b] = bad ? n : eigen.info;
+    if (args.info && lane == 0 && exists) args.info[b] = bad ? n : eigen.info;
     if constexpr (C.vectors()) {
       eigen.order_columns();
       sync_block();

@@ -2,6 +2,8 @@
 /// Which kernel is used for eigenproblems of tiny matrices on a GPU.
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "eigen/eigen_tiny_config.cuh"
 #include "myriad/types.hpp"
@@ -10,10 +12,16 @@
 namespace myriad {
 
 /// The layout is left as packed columns. Rotations are computed by every lane of a matrix, so that more lanes are more work in all, and
-/// less for each: about four rows to a lane, which has that much to do while it waits for the next rotation. Not by measurement.
-constexpr EigenTiny eigen_tiny_plan(EigenJob job, int n) {
-  int const lanes = n <= 4 ? 1 : n <= 8 ? 2 : n <= 16 ? 4 : 8;
+/// less for each. Where matrices are `few`, the GPU has nothing else to do: a row to a lane. Else about four, so that a lane has that much
+/// to do while it waits for the next rotation. Not by measurement. The bits do not depend on it.
+constexpr EigenTiny eigen_tiny_plan(EigenJob job, int n, bool few) {
+  int const lanes = few ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))) : n <= 4 ? 1 : n <= 8 ? 2 : n <= 16 ? 4 : 8;
   return {.job = job, .n = n, .lanes = lanes, .matrices = 32 / lanes, .a = simt::Layout::packed_columns};
+}
+
+/// Whether a row to a lane is no more than eight warps to a multiprocessor.
+constexpr bool eigen_tiny_are_few(std::int64_t count, int n, int multiprocessors) {
+  return count * std::bit_ceil(static_cast<unsigned>(n)) <= std::int64_t{8} * 32 * multiprocessors;
 }
 
 /// The same for interleaved batches: more matrices to a block, as far as shared memory holds them.

@@ -84,13 +84,19 @@ TEST(Plans, Eigenproblems) {
     for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
       for (int n = 1; n <= 32; ++n) {
         int const real_bytes = dtype == Dtype::f32 || dtype == Dtype::c32 ? 4 : 8;
-        EigenTiny const planned = eigen_tiny_plan(job, n);
-        for (EigenTiny const& c : {planned, eigen_tiny_interleaved(planned, bytes_of(dtype), real_bytes)}) {
-          EXPECT_EQ(c.threads() % 32, 0) << n;
-          EXPECT_LE(c.threads(), 1024) << n;
-          EXPECT_LE(EigenTinyMemory(bytes_of(dtype), real_bytes, c).bytes, most_bytes) << n;
+        for (bool const few : {false, true}) {
+          EigenTiny const planned = eigen_tiny_plan(job, n, few);
+          for (EigenTiny const& c : {planned, eigen_tiny_interleaved(planned, bytes_of(dtype), real_bytes)}) {
+            EXPECT_EQ(c.threads() % 32, 0) << n;
+            EXPECT_LE(c.threads(), 1024) << n;
+            EXPECT_LE(EigenTinyMemory(bytes_of(dtype), real_bytes, c).bytes, most_bytes) << n;
+          }
         }
       }
+  // An H200 has 132 multiprocessors.
+  EXPECT_TRUE(eigen_tiny_are_few(1000, 32, 132));
+  EXPECT_FALSE(eigen_tiny_are_few(1057, 32, 132));
+  EXPECT_FALSE(eigen_tiny_are_few(std::int64_t{1} << 31, 1, 132));
 }
 TEST(Plans, Qr) {
   for (Dtype const dtype : dtypes)
