@@ -22,7 +22,8 @@ namespace myriad {
 /// A are NaN. Else i > 0 means that the iteration did not converge, which has not been seen: on the CPU i is LAPACK's, on a GPU the number
 /// of off-diagonal elements that did not become zero; the matrix's results are then unspecified.
 ///
-/// On a GPU matrices have up to 32 rows; larger ones throw Unavailable. Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n
+/// On a GPU a matrix has to fit into the shared memory of a block: up to 237, 167, 167 and 117 rows in s, d, c and z where that has 227 KB
+/// (compute capability 9.0 and 10.0); larger ones throw Unavailable. Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n
 /// 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with vectors (complex: four times that); reads n(n + 1)/2
 /// elements (a GPU: all), writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on a GPU Householder's reduction and implicit QL
 /// (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971; Golub and Van Loan, Matrix Computations, 8.3).

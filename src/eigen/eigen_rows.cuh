@@ -1,11 +1,11 @@
 #pragma once
-/// The Hermitian eigenproblem of a matrix in shared memory, by the lanes of a warp that share it: reduction to tridiagonal form by
-/// reflections, the product of these, implicit QL with the vectors.
+/// The Hermitian eigenproblem of a matrix in shared memory, by the lanes of a warp that share it or by a block: reduction to tridiagonal
+/// form by reflections, the product of these, implicit QL with the vectors.
 ///
 /// Lane l has rows l, l + lanes, ... wherever work is done by rows. Every sum is taken by one lane, in the order of its terms, and what all
 /// lanes need, norms and rotations, all compute: so the bits of a matrix depend neither on the number of lanes nor on the largest size that
-/// the kernel takes. Lanes of other matrices are in the same warp: steps and barriers are the same for all, and what a matrix does between
-/// them is its own.
+/// the kernel takes. Where lanes of other matrices are in the same warp, steps and barriers are the same for all, and what a matrix does
+/// between them is its own.
 
 #include "qr/reflector.cuh"
 
@@ -27,10 +27,59 @@ struct Rotation {
   }
 };
 
-/// `at(i, j)`: element (i, j) of the matrix, of N rows or, where matrices are `ragged`, fewer.
+/// Some of N elements.
+template <int N>
+class Subset {
+  static constexpr int words = ceil_div(N, 32);
+  unsigned bits_[words] = {};
+
+ public:
+  /// Word w, as bits.
+  SIMT_INLINE unsigned& word(int w) { return bits_[w]; }
+  SIMT_INLINE void remove(int k) {
+    SIMT_UNROLL
+    for (int w = 0; w < words; ++w)
+      if (words == 1 || k / 32 == w) bits_[w] &= ~(1u << k % 32);
+  }
+  SIMT_INLINE bool is_empty() const {
+    unsigned any = 0;
+    SIMT_UNROLL
+    for (int w = 0; w < words; ++w) any |= bits_[w];
+    return any == 0;
+  }
+  SIMT_INLINE int count() const {
+    int sum = 0;
+    SIMT_UNROLL
+    for (int w = 0; w < words; ++w)
+      for (unsigned bits = bits_[w]; bits != 0; bits &= bits - 1) ++sum;
+    return sum;
+  }
+  /// The first one; 0 where there is none.
+  SIMT_INLINE int first() const {
+    int k = 0;
+    SIMT_UNROLL
+    for (int w = words - 1; w >= 0; --w)
+      if (bits_[w] != 0) k = 32 * w + lowest_bit(bits_[w]);
+    return k;
+  }
+  /// The first one from k on that is missing; k where none is.
+  SIMT_INLINE int first_missing(int k) const {
+    int missing = k;
+    SIMT_UNROLL
+    for (int w = words - 1; w >= 0; --w) {
+      unsigned const from = words == 1 || k / 32 == w ? ~0u << k % 32 : k / 32 < w ? ~0u : 0u;
+      if ((~bits_[w] & from) != 0) missing = 32 * w + lowest_bit(~bits_[w] & from);
+    }
+    return missing;
+  }
+};
+
+/// `at(i, j)`: element (i, j) of the matrix, of N rows or, where matrices are `ragged`, fewer. More lanes than a warp has are the
+/// threads of the block.
 template <typename T, int N, int lanes, bool ragged, typename At>
 struct EigenAcrossLanes {
   using R = Real<T>;
+  static constexpr bool by_block = lanes > 32;
   static constexpr int held = ceil_div(N, lanes);
   /// The last columns need no reflector: of a real matrix two are tridiagonal, of a complex one the element beside the diagonal is to
   /// become real.
@@ -56,8 +105,25 @@ struct EigenAcrossLanes {
 
   SIMT_INLINE int size() const { return ragged ? rows_if_ragged : N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
-  /// Zero where the tile has no such row; where only the matrix has none, anything.
-  SIMT_INLINE T element(int i, int j) const { return N % lanes == 0 || i < N ? at(i, j) : from_real<T>(0); }
+  /// Zero where there is no memory for such a row; where only the matrix has none, anything.
+  SIMT_INLINE T element(int i, int j) const {
+    bool const is_there = by_block ? i < size() : N % lanes == 0 || i < N;
+    return is_there ? at(i, j) : from_real<T>(0);
+  }
+  /// For the lanes of the matrix, those of a warp for all of it.
+  SIMT_INLINE static void sync() {
+    if constexpr (by_block)
+      sync_block();
+    else
+      sync_warp();
+  }
+  /// Whether it is so of any matrix whose lanes go together.
+  SIMT_INLINE static bool any(bool condition) {
+    if constexpr (by_block)
+      return condition;
+    else
+      return ballot(condition) != 0;
+  }
 
   /// Makes the matrix whole from its triangle and brings its largest element to between one and two, by a power of two. Returns what takes
   /// that back; NaN where the triangle has NaN or infinity. Such a matrix, and one that does not exist, is zero for all that follows.
@@ -84,8 +150,14 @@ struct EigenAcrossLanes {
       }
     }
     SIMT_UNROLL
-    for (int mask = lanes / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
-    sync_warp();
+    for (int mask = smaller(lanes, 32) / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
+    if constexpr (by_block) {
+      if (lane % 32 == 0) d[lane / 32] = number_of(top);
+      sync();
+      SIMT_UNROLL
+      for (int w = 0; w < lanes / 32; ++w) top = larger(top, ordered_bits(d[w]));
+    }
+    sync();
     bool const finite = top < ordered_bits(R(infinity()));
     bool const is_there = exists && finite;
     R const scale = !is_there || top == bits_of(R(0)) ? R(1) : reciprocal_power(number_of(top));
@@ -99,7 +171,7 @@ struct EigenAcrossLanes {
         at(i, j) = !is_there ? from_real<T>(0) : i == j ? from_real<T>(real_part(value)) : value;
       }
     }
-    sync_warp();
+    sync();
     return finite ? reciprocal_power(scale) : R(quiet_nan());
   }
 
@@ -124,10 +196,10 @@ struct EigenAcrossLanes {
         if (row(r) >= j && row(r) < n) at(row(r), j) = changed(r, at(row(r), j), former_v, w);
     };
     SIMT_LOOP
-    for (int k = 0; k < N - left; ++k) {
+    for (int k = 0; k < (by_block ? steps : N - left); ++k) {
       bool const works = k < steps;
       if (works && k > 0) change_column(k, k);
-      sync_warp();
+      sync();
       if (works) {
         R tail = R(0);
         SIMT_UNROLL_BY(4)
@@ -150,7 +222,7 @@ struct EigenAcrossLanes {
           v[k] = reflector.tau();
         }
       }
-      sync_warp();
+      sync();
       T product[held]{};
       if (works) {
         auto const multiply = [&](auto change) {
@@ -196,7 +268,7 @@ struct EigenAcrossLanes {
           p[k % 2 * N + i] = product[r];
         }
       }
-      sync_warp();
+      sync();
       if (!works) continue;
       tau = v[k];
       R sum = R(0);
@@ -215,23 +287,23 @@ struct EigenAcrossLanes {
     // What the last step changes; then the columns that are left.
     int const from = larger(steps, 0);
     for (int j = from; steps > 0 && j < n; ++j) change_column(steps, j);
-    sync_warp();
+    sync();
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       int const i = row(r);
       if (i >= from && i < n) d[i] = real_part(at(i, i));
       if (!is_complex<T> && i > 0 && i == n - 1) e[i - 1] = real_part(at(i, i - 1));
     }
-    sync_warp();
+    sync();
   }
 
   /// Q takes the place of the reflectors, from the last one on: lanes have columns.
   SIMT_INLINE void form_q() {
     int const n = size(), steps = n - left;
     if (lane == 0 && n > 0) at(n - 1, n - 1) = from_real<T>(1);
-    sync_warp();
+    sync();
     SIMT_LOOP
-    for (int k = N - left - 1; k >= 0; --k) {
+    for (int k = (by_block ? steps : N - left) - 1; k >= 0; --k) {
       if (k < steps) {
         T const tau = v[k];
         for (int j = k + 1 + lane; j < n; j += lanes) {
@@ -257,13 +329,13 @@ struct EigenAcrossLanes {
           }
         }
       }
-      sync_warp();
+      sync();
     }
     for (int j = lane; j < n; j += lanes) {
       at(0, j) = from_real<T>(j == 0 ? 1 : 0);
       if (j > 0) at(j, 0) = from_real<T>(0);
     }
-    sync_warp();
+    sync();
   }
 
   /// The eigenvalues of the tridiagonal matrix to d, in no order; with vectors the matrix becomes itself times the eigenvectors. One
@@ -273,8 +345,8 @@ struct EigenAcrossLanes {
   SIMT_INLINE void iterate() {
     if constexpr (N > 1) {
       int const n = size();
-      unsigned coupled = coupled_at_first();  // bit k: e[k] is not negligible
-      T carried[held]{};                      // the lane's rows of the column that the next rotation changes, too
+      Subset<N> coupled = coupled_at_first();  // those k of which e[k] is not negligible
+      T carried[held]{};                       // the lane's rows of the column that the next rotation changes, too
       R c = R(1), s = R(1), shift = R(0), g = R(0);
       R d_here = R(0), e_here = R(0), d_above = R(0), d_written = R(0);
       int first = 0, last = 0, i = -1;  // the sweep is over rows first to last, and its next rotation of i and i + 1
@@ -283,7 +355,7 @@ struct EigenAcrossLanes {
       SIMT_LOOP
       for (;;) {
         bool const searches = !done && i < first;
-        if (ballot(searches) != 0) {
+        if (any(searches)) {
           if (searches && sweeps > 0) {  // what the sweep has left
             R const d_first = d_above - shift;
             if (lane == 0) {
@@ -293,17 +365,17 @@ struct EigenAcrossLanes {
             SIMT_UNROLL
             for (int r = 0; vectors && r < held; ++r)
               if (row(r) < n) at(row(r), first) = carried[r];
-            if (!is_coupled(g, d_first, d_written)) coupled &= ~(1u << first);
+            if (!is_coupled(g, d_first, d_written)) coupled.remove(first);
           }
-          sync_warp();
+          sync();
           if (searches) {
-            done = coupled == 0;
+            done = coupled.is_empty();
             if (!done && ++sweeps > most_sweeps * n) {
               done = true;
-              for (; coupled != 0; coupled &= coupled - 1) ++info;
+              info = coupled.count();
             }
-            first = done ? 0 : lowest_bit(coupled);
-            last = done ? 1 : lowest_bit(~coupled & ~0u << first);
+            first = done ? 0 : coupled.first();
+            last = done ? 1 : coupled.first_missing(first);
             i = last - 1;
             g = done ? R(0) : wilkinson_shift(first, last);
             c = s = R(1);
@@ -314,8 +386,8 @@ struct EigenAcrossLanes {
             SIMT_UNROLL
             for (int r = 0; vectors && r < held; ++r) carried[r] = element(row(r), last);
           }
-          sync_warp();
-          if (ballot(!done) == 0) break;
+          sync();
+          if (!any(!done)) break;
         }
         int const next = larger(i - 1, first);
         R const d_next = d[next], e_next = e[next];
@@ -336,7 +408,7 @@ struct EigenAcrossLanes {
           e[i + 1] = is_last ? R(0) : rotation.r;
           d[i + 1] = d_new;
         }
-        if (!is_last && !is_coupled(rotation.r, d_new, d_written)) coupled &= ~(2u << i);
+        if (!is_last && !is_coupled(rotation.r, d_new, d_written)) coupled.remove(i + 1);
         d_written = d_new;
         d_above = d_here;
         d_here = d_next;
@@ -347,7 +419,7 @@ struct EigenAcrossLanes {
           carried[r] = rotated(c, x[r], -s, carried[r]);
         }
         if (!done) --i;
-        sync_warp();
+        sync();
       }
     }
   }
@@ -369,7 +441,7 @@ struct EigenAcrossLanes {
 
   /// Moves each column to its place.
   SIMT_INLINE void order_columns() {
-    sync_warp();
+    sync();
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       if (row(r) >= size()) continue;
@@ -398,15 +470,22 @@ struct EigenAcrossLanes {
     constexpr R u = power_of_two<R, -53, -24>;
     return magnitude(beside) > multiply_add(R(0.5) * u, magnitude(above) + magnitude(below), R(0.125) * u);
   }
-  SIMT_INLINE unsigned coupled_at_first() const {
-    constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
-    int const first_lane = lane_index() & ~(lanes - 1);
-    unsigned coupled = 0;
-    SIMT_UNROLL
-    for (int r = 0; r < held; ++r) {
-      int const k = row(r);
-      bool const here = k + 1 < size() && is_coupled(e[k], d[k], d[k + 1]);
-      coupled |= (ballot(here) >> first_lane & of_matrix) << (r * lanes);
+  SIMT_INLINE Subset<N> coupled_at_first() const {
+    Subset<N> coupled;
+    if constexpr (by_block) {
+      SIMT_UNROLL
+      for (int w = 0; w < ceil_div(N, 32); ++w)
+        for (int k = 32 * w; k < 32 * w + 32 && k + 1 < size(); ++k)
+          if (is_coupled(e[k], d[k], d[k + 1])) coupled.word(w) |= 1u << k % 32;
+    } else {
+      constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
+      int const first_lane = lane_index() & ~(lanes - 1);
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) {
+        int const k = row(r);
+        bool const here = k + 1 < size() && is_coupled(e[k], d[k], d[k + 1]);
+        coupled.word(0) |= (ballot(here) >> first_lane & of_matrix) << (r * lanes);
+      }
     }
     return coupled;
   }

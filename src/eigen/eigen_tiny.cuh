@@ -8,9 +8,9 @@ namespace myriad {
 
 /// Launch: any number of blocks of C.threads() threads with EigenTinyMemory(sizeof(T), sizeof(Real<T>), C).bytes of dynamic shared memory.
 template <typename T, EigenTiny C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_tiny(EigenTinyArguments<T> const args) {
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_tiny(EigenArguments<T> const args) {
   using namespace simt;
-  using R = Real<T>;
+  using R = simt::Real<T>;
   constexpr EigenTinyMemory memory(sizeof(T), sizeof(R), C);
   Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a, true> a(shared_memory());
   int const q = thread_index() / C.lanes;

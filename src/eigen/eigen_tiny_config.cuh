@@ -35,7 +35,7 @@ struct EigenTinyMemory {
 };
 
 template <typename T>
-struct EigenTinyArguments {
+struct EigenArguments {
   simt::Matrices<T> a;
   simt::Matrices<simt::Real<T>> w;
   int* info;   ///< or null

@@ -323,6 +323,31 @@ TEST(Syevd, ComplexNameAndSmallMatrices) {
   EXPECT_EQ(b, 1);
 }
 
+/// Imaginary parts on the diagonal are not read, also where matrices have to be scaled.
+template <typename T>
+void check_hermitian_diagonal() {
+  using R = Real<T>;
+  R const nan = std::numeric_limits<R>::quiet_NaN(), infinity = std::numeric_limits<R>::infinity();
+  for (double const size : {1.0, sizeof(R) == 8 ? 1e200 : 1e30, sizeof(R) == 8 ? 1e-200 : 1e-30})
+    for (R const imaginary : {nan, infinity})
+      for (Job const job : {Job::values, Job::vectors}) {
+        R const s = static_cast<R>(size);
+        // Eigenvalues 1, 3 and 5
+        T a[9] = {T(2 * s, imaginary), T(0, s), 0, nan, T(2 * s, 1), 0, nan, nan, T(5 * s, imaginary)};
+        R w[3] = {-1, -1, -1};
+        int info = -1;
+        heevd<T>(queue(), job, Uplo::lower, batch(a, 3, 3), vectors(w, 3, 1), &info);
+        queue().wait();
+        SCOPED_TRACE(testing::Message() << "size " << size << ", imaginary part " << imaginary);
+        EXPECT_EQ(info, 0);
+        for (int i = 0; i < 3; ++i) EXPECT_NEAR(w[i] / s, 2 * i + 1, 1e-5);
+      }
+}
+TEST(Syevd, ImaginaryPartsOfTheDiagonalAreNotRead) {
+  check_hermitian_diagonal<std::complex<float>>();
+  check_hermitian_diagonal<std::complex<double>>();
+}
+
 TEST(Info, MayBeNull) {
   for (std::int64_t const n : {4, 40}) {
     Problem p = problem(Dtype::f64, n, n, 2, 3);

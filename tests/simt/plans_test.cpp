@@ -5,7 +5,7 @@
 #include <array>
 
 #include "cholesky/cholesky_tiny_plan.hpp"
-#include "eigen/eigen_tiny_plan.hpp"
+#include "eigen/eigen_plan.hpp"
 #include "lu/lu_tiny_plan.hpp"
 #include "qr/qr_tiny_plan.hpp"
 
@@ -97,6 +97,12 @@ TEST(Plans, Eigenproblems) {
   EXPECT_TRUE(eigen_tiny_are_few(1000, 32, 132));
   EXPECT_FALSE(eigen_tiny_are_few(1057, 32, 132));
   EXPECT_FALSE(eigen_tiny_are_few(std::int64_t{1} << 31, 1, 132));
+  // A block of sm_90 and sm_100 may have 227 KB.
+  EXPECT_EQ(eigen_block_largest(4, 4, 227 * 1024), 237);
+  EXPECT_EQ(eigen_block_largest(8, 8, 227 * 1024), 167);
+  EXPECT_EQ(eigen_block_largest(8, 4, 227 * 1024), 167);
+  EXPECT_EQ(eigen_block_largest(16, 8, 227 * 1024), 117);
+  EXPECT_EQ(eigen_block_plan(EigenJob::vectors, 117).n, 128);
 }
 TEST(Plans, Qr) {
   for (Dtype const dtype : dtypes)

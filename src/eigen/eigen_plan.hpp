@@ -1,10 +1,11 @@
 #pragma once
-/// Which kernel is used for eigenproblems of tiny matrices on a GPU.
+/// Which kernels are used for eigenproblems on a GPU.
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
+#include "eigen/eigen_block_config.cuh"
 #include "eigen/eigen_tiny_config.cuh"
 #include "myriad/types.hpp"
 #include "runtime/tiny.hpp"
@@ -31,6 +32,16 @@ constexpr EigenTiny eigen_tiny_interleaved(EigenTiny c, int element_bytes, int r
   EigenTiny wider = c;
   wider.matrices = gpu::matrices_of_block(c.matrices, c.lanes, true, element_bytes);
   return EigenTinyMemory(element_bytes, real_bytes, wider).bytes <= most_bytes ? wider : c;
+}
+
+/// Larger matrices. The layout is left as by columns.
+constexpr EigenBlock eigen_block_plan(EigenJob job, int n) { return {.job = job, .n = (n + 31) / 32 * 32, .access = EigenAccess::columns}; }
+
+/// Rows of the largest matrix that a block of so much shared memory holds.
+constexpr int eigen_block_largest(int element_bytes, int real_bytes, int shared_bytes) {
+  int n = 0;
+  while (EigenBlockMemory(element_bytes, real_bytes, eigen_block_plan(EigenJob::vectors, n + 1), n + 1).bytes <= shared_bytes) ++n;
+  return n;
 }
 
 }  // namespace myriad

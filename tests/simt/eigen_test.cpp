@@ -1,7 +1,5 @@
-/// Kernels of eigen/eigen_tiny.cuh on the host twin: residuals, orthogonality, values against LAPACK's, the same bits in every layout and
-/// kernel, spectra that are hard, and what is not to be touched is not.
-
-#include "eigen/eigen_tiny.cuh"
+/// Kernels of eigen/eigen_tiny.cuh and eigen/eigen_block.cuh on the host twin: residuals, orthogonality, values against LAPACK's, the same
+/// bits in every layout and kernel, spectra that are hard, and what is not to be touched is not.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "eigen/eigen_tiny_plan.hpp"
+#include "eigen/eigen_block.cuh"
+#include "eigen/eigen_plan.hpp"
+#include "eigen/eigen_tiny.cuh"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
 #include "stored.hpp"
@@ -37,7 +37,7 @@ bool is_nan(T x) {
 }
 
 template <typename T>
-using EigenKernel = void (*)(EigenTinyArguments<gpu::DeviceElement<T>>);
+using EigenKernel = void (*)(EigenArguments<gpu::DeviceElement<T>>);
 
 /// Hermitian matrices in memory, of which a triangle is there.
 template <typename T>
@@ -71,10 +71,16 @@ struct Matrices {
     view.row_sizes = a.view.row_sizes;
     return view;
   }
-  void run(EigenTiny const& c, EigenKernel<T> kernel, bool lower) {
-    EigenTinyArguments<gpu::DeviceElement<T>> const args{
+  void run(int threads, int shared_bytes, EigenKernel<T> kernel, bool lower) {
+    EigenArguments<gpu::DeviceElement<T>> const args{
         .a = gpu::matrices_of(a.view), .w = gpu::matrices_of(values()), .info = info.data(), .lower = lower};
-    simt::run(2, c.threads(), EigenTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes, kernel, args);
+    simt::run(2, threads, shared_bytes, kernel, args);
+  }
+  void run(EigenTiny const& c, EigenKernel<T> kernel, bool lower) {
+    run(c.threads(), EigenTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes, kernel, lower);
+  }
+  void run(EigenBlock const& c, EigenKernel<T> kernel, bool lower) {
+    run(c.threads(), EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, static_cast<int>(a.view.rows)).bytes, kernel, lower);
   }
   [[nodiscard]] T was(std::int64_t b, std::int64_t i, std::int64_t j, bool lower) {
     bool const stored = lower ? i >= j : i <= j;
@@ -138,14 +144,13 @@ T random_element(std::int64_t b, std::int64_t i, std::int64_t j) {
 }
 
 /// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
-template <typename T>
-void check(EigenTiny const& c, EigenKernel<T> kernel, bool ragged, bool lower, unsigned seed) {
-  SCOPED_TRACE(testing::Message() << c.n << " rows, " << c.lanes << " lanes, layout " << static_cast<int>(c.a)
+template <typename T, typename Config>
+void check(Config const& c, EigenKernel<T> kernel, int rows, std::int64_t count, Layout layout, bool ragged, bool lower, unsigned seed) {
+  SCOPED_TRACE(testing::Message() << rows << " rows, " << c.threads() << " threads, layout " << static_cast<int>(layout)
                                   << (lower ? ", lower" : ", upper") << ", job " << static_cast<int>(c.job) << ", " << sizeof(T)
                                   << " bytes");
-  std::int64_t const count = 3 * c.matrices + 3;  // two groups to a block
-  std::int64_t const bad = 1;                     // has a NaN
-  Matrices<T> m(c.n, count, c.a, ragged, lower, [&](std::int64_t b, int i, int j) {
+  std::int64_t const bad = 1;  // has a NaN
+  Matrices<T> m(rows, count, layout, ragged, lower, [&](std::int64_t b, int i, int j) {
     return b == bad && i == m.a.view.rows_of(b) - 1 && j == 0 ? T(nan_of<T>) : random_element<T>(b + 100 * seed, i, j);
   });
   if constexpr (is_complex<T>) m.a.view.conjugated = seed % 2 == 1;
@@ -195,7 +200,8 @@ void check_variant() {
   constexpr Layout layout = ragged ? ragged_layout(plain) : plain;
   constexpr EigenJob job = variant % 3 == 2 ? EigenJob::values : EigenJob::vectors;
   constexpr EigenTiny c = kernel<T, job, n, layout, variant / 2 % 2 == 1>();
-  check<T>(c, eigen_tiny<gpu::DeviceElement<T>, c>, ragged, variant % 2 == 0, variant);
+  std::int64_t const count = 3 * c.matrices + 3;  // two groups to a block
+  check<T>(c, eigen_tiny<gpu::DeviceElement<T>, c>, n, count, layout, ragged, variant % 2 == 0, variant);
 }
 /// Layouts, triangles and jobs take turns.
 template <typename T, int first, int... sizes>
@@ -220,10 +226,14 @@ class SameBits {
   void compare() {
     constexpr EigenTiny c{.job = EigenJob::vectors, .n = n, .lanes = lanes, .matrices = 32 / lanes, .a = layout};
     SCOPED_TRACE(testing::Message() << n << " rows, " << lanes << " lanes, layout " << static_cast<int>(layout));
+    compare(c, eigen_tiny<gpu::DeviceElement<T>, c>, n, layout);
+  }
+  template <typename Config>
+  void compare(Config const& c, EigenKernel<T> kernel, int n, Layout layout) {
     auto const element = [](std::int64_t, int i, int j) { return random_element<T>(77, i, j); };
-    std::int64_t const count = is_ragged(layout) ? 20 : 3;  // the sizes of ragged batches repeat after n + 1 matrices
+    std::int64_t const count = is_ragged(layout) ? n + 2 : 3;  // of a ragged batch every size, if n + 1 is no multiple of five
     Matrices<T> m(n, count, layout, is_ragged(layout), true, element);
-    m.run(c, eigen_tiny<gpu::DeviceElement<T>, c>, true);
+    m.run(c, kernel, true);
     int compared = 0;
     for (std::int64_t b = 0; b < count; ++b) {
       if (m.a.view.rows_of(b) != 9) continue;
@@ -242,6 +252,8 @@ class SameBits {
     compare<9, 2, Layout::interleaved>();
     compare<11, 4, Layout::ragged_columns>();
     compare<17, 32, Layout::ragged_rows>();
+    constexpr EigenBlock c = eigen_block_plan(EigenJob::vectors, 36);
+    compare(c, eigen_block<gpu::DeviceElement<T>, c>, 36, Layout::ragged_columns);
   }
 
  private:
@@ -253,9 +265,8 @@ TEST(EigenTiny, SameBitsInEveryKernel) {
 }
 
 /// Spectra that are hard: nothing hangs, and results are as good as others.
-template <typename T, int n, bool few = false>
-void check_spectra() {
-  constexpr EigenTiny c = kernel<T, EigenJob::vectors, n, Layout::packed_columns, few>();
+template <typename T, auto c, int n = c.n>
+void check_spectra(EigenKernel<T> kernel) {
   using Limits = std::numeric_limits<Real<T>>;
   constexpr int kinds = 14;
   double const huge = Limits::max() / 4, least = Limits::denorm_min(), u = unit_roundoff<T>;
@@ -295,8 +306,8 @@ void check_spectra() {
     }
   };
   for (bool const lower : {true, false}) {
-    Matrices<T> m(n, 2 * kinds, c.a, false, lower, element);
-    m.run(c, eigen_tiny<gpu::DeviceElement<T>, c>, lower);
+    Matrices<T> m(n, 2 * kinds, Layout::packed_columns, false, lower, element);
+    m.run(c, kernel, lower);
     for (std::int64_t b = 0; b < 2 * kinds; ++b) {
       SCOPED_TRACE(testing::Message() << n << " rows, kind " << b % kinds << ", " << sizeof(T) << " bytes");
       EXPECT_EQ(m.info[static_cast<std::size_t>(b)], 0);
@@ -309,16 +320,43 @@ void check_spectra() {
     }
   }
 }
+template <typename T, int n, bool few = false>
+void check_spectra_of_tiny() {
+  constexpr EigenTiny c = kernel<T, EigenJob::vectors, n, Layout::packed_columns, few>();
+  check_spectra<T, c>(eigen_tiny<gpu::DeviceElement<T>, c>);
+}
 TEST(EigenTiny, HardSpectra) {
-  check_spectra<double, 2>();
-  check_spectra<double, 5>();
-  check_spectra<float, 12>();
-  check_spectra<std::complex<double>, 7>();
-  check_spectra<std::complex<float>, 20>();
-  check_spectra<double, 32>();
-  check_spectra<double, 16, true>();
-  check_spectra<std::complex<double>, 9, true>();
-  check_spectra<float, 32, true>();
+  check_spectra_of_tiny<double, 2>();
+  check_spectra_of_tiny<double, 5>();
+  check_spectra_of_tiny<float, 12>();
+  check_spectra_of_tiny<std::complex<double>, 7>();
+  check_spectra_of_tiny<std::complex<float>, 20>();
+  check_spectra_of_tiny<double, 32>();
+  check_spectra_of_tiny<double, 16, true>();
+  check_spectra_of_tiny<std::complex<double>, 9, true>();
+  check_spectra_of_tiny<float, 32, true>();
+}
+
+/// A matrix to a block.
+template <typename T, EigenJob job, EigenAccess access, int n>
+void check_block(Layout layout, bool ragged, bool lower) {
+  constexpr EigenBlock c{.job = job, .n = eigen_block_plan(job, n).n, .access = access};
+  check<T>(c, eigen_block<gpu::DeviceElement<T>, c>, n, 5, layout, ragged, lower, n);
+}
+TEST(EigenBlock, LayoutsTrianglesAndJobs) {
+  check_block<double, EigenJob::vectors, EigenAccess::columns, 33>(Layout::packed_columns, false, true);
+  check_block<double, EigenJob::values, EigenAccess::columns, 50>(Layout::columns, false, false);
+  check_block<float, EigenJob::vectors, EigenAccess::rows, 64>(Layout::packed_rows, false, true);
+  check_block<float, EigenJob::values, EigenAccess::rows, 40>(Layout::dense_rows, false, false);
+  check_block<std::complex<float>, EigenJob::vectors, EigenAccess::columns, 45>(Layout::interleaved, false, false);
+  check_block<std::complex<double>, EigenJob::vectors, EigenAccess::rows, 37>(Layout::ragged_rows, true, true);
+  check_block<double, EigenJob::vectors, EigenAccess::columns, 70>(Layout::ragged_columns, true, false);
+  check_block<std::complex<double>, EigenJob::values, EigenAccess::columns, 97>(Layout::columns, false, true);
+}
+TEST(EigenBlock, HardSpectra) {
+  constexpr EigenBlock c = eigen_block_plan(EigenJob::vectors, 64);
+  check_spectra<double, c, 33>(eigen_block<double, c>);
+  check_spectra<std::complex<float>, c, 33>(eigen_block<gpu::DeviceElement<std::complex<float>>, c>);
 }
 
 /// A matrix with infinity anywhere in its triangle is told, and its neighbours have the bits that they have without it.
