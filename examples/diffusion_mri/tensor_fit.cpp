@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <stdexcept>
 
 namespace diffusion {
@@ -67,26 +66,6 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
     queue.wait();
   }
   return fit;
-}
-
-TensorShape shape_of(Fit const& fit, std::int64_t voxel) {
-  double const xx = fit(voxel, 1), yy = fit(voxel, 2), zz = fit(voxel, 3);
-  double const xy = fit(voxel, 4), xz = fit(voxel, 5), yz = fit(voxel, 6);
-  double const mean = (xx + yy + zz) / 3;
-  double const dx = xx - mean, dy = yy - mean, dz = zz - mean;  // of the deviator, whose eigenvalues sum to zero
-  double const off_diagonal = xy * xy + xz * xz + yz * yz;
-  double const deviator = dx * dx + dy * dy + dz * dz + 2 * off_diagonal;  // squared Frobenius norm
-  double const whole = deviator + 3 * mean * mean;
-
-  // Eigenvalues in closed form: mean + 2 p cos(phi + 2 pi k / 3). Source: O. K. Smith, Commun. ACM 4 (1961) 168.
-  double const p = std::sqrt(deviator / 6);
-  double const determinant = dx * (dy * dz - yz * yz) - xy * (xy * dz - yz * xz) + xz * (xy * yz - dy * xz);
-  double const cosine = p > 0 ? std::clamp(determinant / (2 * p * p * p), -1.0, 1.0) : 1;
-  double const phi = std::acos(cosine) / 3;
-  double const third = 2 * std::numbers::pi / 3;
-  return {.eigenvalues = {mean + 2 * p * std::cos(phi), mean + 2 * p * std::cos(phi - third), mean + 2 * p * std::cos(phi + third)},
-          .mean_diffusivity = mean,
-          .fractional_anisotropy = whole > 0 ? std::sqrt(1.5 * deviator / whole) : 0};
 }
 
 }  // namespace diffusion

@@ -32,12 +32,4 @@ struct Fit {
 /// Throws std::invalid_argument for fewer than seven measurements or a volume without a positive signal.
 [[nodiscard]] Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method);
 
-/// What is usually reported of a tensor.
-struct TensorShape {
-  std::array<double, 3> eigenvalues;  ///< descending
-  double mean_diffusivity;            ///< mean eigenvalue
-  double fractional_anisotropy;       ///< 0: a sphere, 1: a line
-};
-[[nodiscard]] TensorShape shape_of(Fit const& fit, std::int64_t voxel);
-
 }  // namespace diffusion

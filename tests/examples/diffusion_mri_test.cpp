@@ -1,6 +1,7 @@
 /// The diffusion MRI example: tensors that are known, a volume from a scanner, and files that are wrong.
 
 #include <gtest/gtest.h>
+#include <png.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +14,10 @@
 #include <vector>
 
 #include "diffusion_mri/nifti.hpp"
+#include "diffusion_mri/phantom.hpp"
+#include "diffusion_mri/picture.hpp"
 #include "diffusion_mri/tensor_fit.hpp"
+#include "diffusion_mri/tensor_shape.hpp"
 
 namespace {
 
@@ -96,24 +100,91 @@ TEST(TensorFitErrors, NamesWhatIsMissing) {
   EXPECT_THROW((void)fit_tensors(queue, dark, Method::qr), std::invalid_argument);
 }
 
-TEST(TensorShape, KnowsSimpleTensors) {
-  auto const shape = [](Tensor const& t) {
-    Fit fit{.voxels = 1, .unknowns = {0}, .info = {0}};
-    fit.unknowns.insert(fit.unknowns.end(), t.begin(), t.end());
-    return shape_of(fit, 0);
+TEST(TensorShapes, KnowsSimpleTensors) {
+  // A sphere, a line, one with eigenvalues 5, 3, 1, of which that of 3 is along (1, 1, 0), and one that was not fitted
+  std::vector<Tensor> const tensors{{2, 2, 2, 0, 0, 0}, {0, 0, 3, 0, 0, 0}, {2, 2, 5, 1, 0, 0}, {7, 7, 7, 0, 0, 0}};
+  std::int64_t const voxels = 4;
+  Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = {0, 0, 0, 7}};
+  for (std::int64_t v = 0; v < voxels; ++v)
+    for (int j = 0; j < 6; ++j) fit.unknowns[(j + 1) * voxels + v] = tensors[v][j];
+  myriad::Queue queue;
+  TensorShapes const shapes(queue, fit);
+  EXPECT_DOUBLE_EQ(shapes.mean_diffusivity(0), 2);
+  EXPECT_NEAR(shapes.fractional_anisotropy(0), 0, 1e-15);
+  EXPECT_DOUBLE_EQ(shapes.eigenvalue(0, 0), 2);
+  EXPECT_NEAR(shapes.fractional_anisotropy(1), 1, 1e-15);
+  EXPECT_NEAR(shapes.eigenvalue(1, 2), 3, 1e-14);
+  EXPECT_NEAR(std::fabs(shapes.direction(1)[2]), 1, 1e-14);
+  for (int k = 0; k < 3; ++k) EXPECT_NEAR(shapes.eigenvalue(2, k), 1 + 2 * k, 1e-13);
+  EXPECT_NEAR(shapes.fractional_anisotropy(2), std::sqrt(1.5 * 8 / 35.0), 1e-14);
+  EXPECT_NEAR(std::fabs(shapes.direction(2)[2]), 1, 1e-14);
+  EXPECT_TRUE(shapes.is_known(2));
+  EXPECT_FALSE(shapes.is_known(3));
+}
+
+class PhantomFit : public testing::TestWithParam<Method> {};
+INSTANTIATE_TEST_SUITE_P(Methods, PhantomFit, testing::Values(Method::qr, Method::normal_equations),
+                         [](auto const& p) { return p.param == Method::qr ? "Qr" : "NormalEquations"; });
+
+TEST_P(PhantomFit, IsWhatItWasMadeOf) {
+  myriad::Queue queue;
+  for (double const noise : {0.0, 0.02}) {
+    Phantom const phantom = make_phantom(24, 2, noise, 5);
+    Fit const fit = fit_tensors(queue, phantom.volume, GetParam());
+    TensorShapes const shapes(queue, fit), truth(queue, phantom.truth);
+    std::int64_t const voxels = phantom.volume.voxels();
+    std::int64_t fibres = 0;
+    double angles = 0;
+    for (std::int64_t v = 0; v < voxels; ++v) {
+      ASSERT_TRUE(shapes.is_known(v));
+      EXPECT_NEAR(shapes.fractional_anisotropy(v), truth.fractional_anisotropy(v), noise == 0 ? 1e-7 : 0.25) << v;
+      EXPECT_NEAR(shapes.mean_diffusivity(v), truth.mean_diffusivity(v), noise == 0 ? 1e-9 : 0.35) << v;
+      if (!phantom.has_fibres[v]) continue;
+      ++fibres;
+      double cosine = 0;
+      for (int i = 0; i < 3; ++i) cosine += shapes.direction(v)[i] * phantom.direction[i * voxels + v];
+      angles += std::acos(std::min(std::fabs(cosine), 1.0)) * 180 / std::numbers::pi;
+    }
+    EXPECT_GT(fibres, voxels / 5);
+    EXPECT_LT(fibres, voxels / 2);
+    EXPECT_LT(angles / static_cast<double>(fibres), noise == 0 ? 1e-5 : 3);
+  }
+}
+TEST(Phantoms, AreTheSameForTheSameSeed) {
+  EXPECT_EQ(make_phantom(6, 1, 0.1, 3).volume.signal, make_phantom(6, 1, 0.1, 3).volume.signal);
+  EXPECT_NE(make_phantom(6, 1, 0.1, 3).volume.signal, make_phantom(6, 1, 0.1, 4).volume.signal);
+  EXPECT_THROW((void)make_phantom(0, 1, 0, 1), std::invalid_argument);
+  EXPECT_THROW((void)make_phantom(4, 1, -1, 1), std::invalid_argument);
+}
+
+TEST(Picture, HasTheColoursOfTheDirections) {
+  // Along z a sphere, a line along x and a line along y
+  Fit fit{.voxels = 3, .unknowns = std::vector<double>(unknowns * 3), .info = {0, 0, 0}};
+  for (int j : {1, 2, 3}) fit.unknowns[j * 3] = 1;
+  fit.unknowns[1 * 3 + 1] = fit.unknowns[2 * 3 + 2] = 2;
+  myriad::Queue queue;
+  fs::path const path = fs::temp_directory_path() / ("myriad-picture-" + std::to_string(::getpid()) + ".png");
+  draw_anisotropy(path, {1, 1, 3}, TensorShapes(queue, fit), 2);
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  ASSERT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0) << image.message;
+  ASSERT_EQ(image.width, 10U);
+  ASSERT_EQ(image.height, 6U);
+  image.format = PNG_FORMAT_RGB;
+  std::vector<png_byte> rgb(PNG_IMAGE_SIZE(image));
+  ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0) << image.message;
+  fs::remove(path);
+  auto const pixel = [&](int line, int column) {
+    auto const* const at = &rgb[static_cast<std::size_t>(3 * (line * 10 + column))];
+    return std::array<int, 3>{at[0], at[1], at[2]};
   };
-  TensorShape const sphere = shape({2, 2, 2, 0, 0, 0});
-  EXPECT_DOUBLE_EQ(sphere.mean_diffusivity, 2);
-  EXPECT_DOUBLE_EQ(sphere.fractional_anisotropy, 0);
-  EXPECT_DOUBLE_EQ(sphere.eigenvalues[2], 2);
-  TensorShape const line = shape({0, 0, 3, 0, 0, 0});
-  EXPECT_NEAR(line.fractional_anisotropy, 1, 1e-15);
-  EXPECT_NEAR(line.eigenvalues[0], 3, 1e-14);
-  TensorShape const turned = shape({2, 2, 5, 1, 0, 0});  // eigenvalues 5, 3, 1
-  EXPECT_NEAR(turned.eigenvalues[0], 5, 1e-13);
-  EXPECT_NEAR(turned.eigenvalues[1], 3, 1e-13);
-  EXPECT_NEAR(turned.eigenvalues[2], 1, 1e-13);
-  EXPECT_NEAR(turned.fractional_anisotropy, std::sqrt(1.5 * 8 / 35.0), 1e-14);
+  using Colour = std::array<int, 3>;
+  EXPECT_EQ(pixel(0, 0), (Colour{0, 0, 0}));
+  EXPECT_EQ(pixel(1, 4), (Colour{255, 255, 255}));
+  EXPECT_EQ(pixel(4, 5), (Colour{255, 0, 0}));
+  EXPECT_EQ(pixel(5, 9), (Colour{0, 255, 0}));
+  EXPECT_EQ(pixel(0, 2), (Colour{255, 255, 255}));  // between slices
+  EXPECT_THROW(draw_anisotropy("/dev/null/picture.png", {1, 1, 3}, TensorShapes(queue, fit), 1), std::runtime_error);
 }
 
 TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
@@ -124,15 +195,17 @@ TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
   ASSERT_EQ(volume.measurements(), 65);
   myriad::Queue queue;
   Fit const qr = fit_tensors(queue, volume, Method::qr), normal = fit_tensors(queue, volume, Method::normal_equations);
+  TensorShapes const shapes(queue, qr);
   std::vector<double> mean;
   for (std::int64_t v = 0; v < 1000; ++v) {
     ASSERT_EQ(qr.info[v], 0);
     ASSERT_EQ(normal.info[v], 0);
     for (int j = 0; j < unknowns; ++j) ASSERT_NEAR(qr(v, j), normal(v, j), 1e-10) << "voxel " << v;
-    TensorShape const shape = shape_of(qr, v);
-    mean.push_back(shape.mean_diffusivity);
-    ASSERT_GE(shape.fractional_anisotropy, 0);
-    ASSERT_NEAR(shape.eigenvalues[0] + shape.eigenvalues[1] + shape.eigenvalues[2], 3 * shape.mean_diffusivity, 1e-12);
+    ASSERT_TRUE(shapes.is_known(v));
+    mean.push_back(shapes.mean_diffusivity(v));
+    ASSERT_NEAR(qr(v, 1) + qr(v, 2) + qr(v, 3), 3 * mean.back(), 1e-12);  // the trace
+    ASSERT_GE(shapes.fractional_anisotropy(v), 0);
+    ASSERT_LE(shapes.eigenvalue(v, 0), shapes.eigenvalue(v, 2));
   }
   std::nth_element(mean.begin(), mean.begin() + 500, mean.end());
   EXPECT_GT(mean[500], 0.6);  // brain tissue: around 0.8e-3 mm^2/s
