@@ -676,7 +676,8 @@ TEST_F(Myriad, RefusesWrongUsage) {
   expect_refusal({"solve", "/a.npy", "/a.npy", "-o", "/x.npy", "--info", "/x.npy"}, "--info and -o are the same file");
   EXPECT_EQ(run({"--help"}).status, 0);
   EXPECT_EQ(run({"--version"}).status, 0);
-  for (std::string const command : {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "convert", "info"}) {
+  for (std::string const command :
+       {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "convert", "info"}) {
     Outcome const help = run({command, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_NE(help.out.find("Usage: myriad " + command), std::string::npos) << help.out;
