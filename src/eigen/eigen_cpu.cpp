@@ -37,29 +37,38 @@ bool is_finite(Uplo uplo, LocalMatrix<T> const& a) {
   return finite;
 }
 
-/// A size of workspace as LAPACK takes it.
-Int lapack_size(std::int64_t n, std::int64_t size) {
-  if (size > std::numeric_limits<Int>::max())
-    throw BadArgument("syevd", 3, "n",
-                      fmt::format("is {}; LAPACK's workspace would have {} elements, more than its integers hold", n, size));
-  return static_cast<Int>(size);
+/// Elements of LAPACK's workspaces.
+struct WorkSizes {
+  Int work, real, integers;
+};
+
+/// LAPACK's least sizes, and in `work` room for blocks of 64, so that they are never smaller because there is too little. Throws where
+/// LAPACK's integers do not hold them.
+template <typename T>
+WorkSizes work_sizes(Job job, std::int64_t n) {
+  bool const vectors = job == Job::vectors;
+  // In double: n is anything so far.
+  auto const size = [&](double square, double linear, double constant) {
+    double const x = static_cast<double>(n), elements = square * x * x + linear * x + constant;
+    if (elements > static_cast<double>(std::numeric_limits<Int>::max()))
+      throw BadArgument("syevd", 3, "n",
+                        fmt::format("is {}; LAPACK's workspace would have {:.0f} elements, more than its integers hold", n, elements));
+    return static_cast<Int>(elements);
+  };
+  if (!vectors) return {size(0, is_complex<T> ? 65 : 66, 1), size(0, is_complex<T> ? 1 : 0, 0), 1};
+  if (is_complex<T>) return {size(1, 66, 0), size(2, 5, 1), size(0, 5, 3)};
+  return {size(2, 70, 1), 0, size(0, 5, 3)};
 }
 
 template <typename T>
 Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratch<T>& scratch) {
-  // LAPACK's least sizes, and in `work` room for blocks of 64, so that they are never smaller because there is too little.
   std::int64_t const n = a.rows();
-  bool const vectors = job == Job::vectors;
-  std::int64_t const work_size =
-      (is_complex<T> ? (vectors ? n * n + 2 * n : n + 1) : (vectors ? 2 * n * n + 6 * n + 1 : 2 * n + 1)) + 64 * n;
-  std::int64_t const real_size = !is_complex<T> ? 0 : vectors ? 2 * n * n + 5 * n + 1 : n;
-  std::int64_t const int_size = vectors ? 5 * n + 3 : 1;
-  Int const sizes[] = {lapack_size(n, work_size), lapack_size(n, real_size), lapack_size(n, int_size)};
+  WorkSizes const sizes = work_sizes<T>(job, n);
   // LAPACK, which scales matrices near overflow, would bring a NaN from an imaginary part to the real one.
   if constexpr (is_complex<T>)
     for (std::int64_t i = 0; i < n; ++i) a.data()[i + i * a.ld()] = std::real(a.data()[i + i * a.ld()]);
-  return lapack::syevd<T>(job, uplo, a.rows(), a.data(), a.ld(), w, scratch.work.reserve(work_size), sizes[0],
-                          scratch.real_work.reserve(real_size), sizes[1], scratch.int_work.reserve(int_size), sizes[2]);
+  return lapack::syevd<T>(job, uplo, a.rows(), a.data(), a.ld(), w, scratch.work.reserve(sizes.work), sizes.work,
+                          scratch.real_work.reserve(sizes.real), sizes.real, scratch.int_work.reserve(sizes.integers), sizes.integers);
 }
 
 /// Returns info.
@@ -84,6 +93,7 @@ Int eigen_of(SyevdTask<T> const& task, std::int64_t b, SyevdScratch<T>& scratch)
 
 template <Element T>
 void syevd(Queue& queue, SyevdTask<T> const& task) {
+  if (task.a.count > 0) (void)work_sizes<T>(task.job, task.a.rows);  // throws before anything is written
   double const n = static_cast<double>(task.a.rows);
   auto const grain = static_cast<std::int64_t>(std::max(65536 / (n * n * n + 1), 1.0));  // enough work to hide the hand-out
   parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {

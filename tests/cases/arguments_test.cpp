@@ -306,6 +306,10 @@ TEST_F(Arguments, Eigenproblems) {
   bad("syevd", 6, "w", call(a, fewer(r)));
   bad("syevd", 6, "w", call(a, b));
   bad("syevd", 6, "w", call(a, columns(a, 1, 1)));
+  bad("syevd", 3, "n", [&] {  // LAPACK's workspace would be beyond its integers. Neither matrix nor values are there: nothing is read
+    auto* const elsewhere = reinterpret_cast<double*>(std::uintptr_t{1} << 32);
+    syevd(queue, Job::vectors, Uplo::lower, batch(memory_a.data(), 40000, 40000), vectors(elsewhere, 40000, 1), info.data());
+  });
   bad("syevd", 3, "n", [&] { heevd(queue, Job::vectors, Uplo::upper, narrower(a), r, info.data()); });
 }
 
