@@ -36,4 +36,51 @@ void heevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* 
   syevd<T>(queue, job, uplo, a, w, info);
 }
 
+/// The reduction of every symmetric (complex: Hermitian) matrix to a real tridiagonal one: A = Q T Q^H.
+///
+/// a: n-by-n; only the triangle `uplo` of A, as it is viewed, is read and written, and the imaginary parts of its diagonal are taken as
+/// zero. d: n-by-1, the diagonal of T; e: (n - 1)-by-1, what is beside it; tau: (n - 1)-by-1. The reflectors are LAPACK's: with Uplo::lower
+/// Q = H(1) ... H(n - 1), H(i) = I - tau(i) v v^H with zeros up to v(i), v(i + 1) = 1 and the rest of v below the subdiagonal of column i;
+/// with Uplo::upper Q = H(n - 1) ... H(1), v(i) = 1, zeros beyond, and the rest of v above the superdiagonal of column i + 1. The diagonal
+/// of A and what is beside it hold T.
+///
+/// There are no GPU kernels yet: Unavailable on a GPU. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7). Cost: 4/3 n^3 flops
+/// (complex: 16/3); reads n(n + 1)/2, writes n(n + 1)/2 + 3n elements a matrix. Source: LAPACK sytrd, hetrd.
+template <Element T>
+MYRIAD_API void sytrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tau);
+
+/// The complex name of sytrd.
+template <Element T>
+void hetrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tau) {
+  sytrd<T>(queue, uplo, a, d, e, tau);
+}
+
+/// Q of sytrd, in place: a is n-by-n and holds the reflectors in its triangle `uplo`, and nothing is read of the rest; all of it is
+/// overwritten.
+///
+/// There are no GPU kernels yet: Unavailable on a GPU. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, tau 5). Cost: 4/3 n^3 flops (complex:
+/// 16/3). Source: LAPACK orgtr, ungtr.
+template <Element T>
+MYRIAD_API void orgtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau);
+
+/// The complex name of orgtr.
+template <Element T>
+void ungtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau) {
+  orgtr<T>(queue, uplo, a, tau);
+}
+
+/// C = op(Q) C (left) or C op(Q) (right) with the Q of sytrd.
+///
+/// C is m-by-n; a is m-by-m (left) or n-by-n (right). Op::transpose is for real types, Op::conjugate_transpose for all. There are no GPU
+/// kernels yet: Unavailable on a GPU. Errors: BadArgument (side 1, uplo 2, trans 3, m 4, n 5, a 6, lda 7, tau 8, c 9, ldc 10). Cost:
+/// 2 m^2 n flops (left; complex: four times that). Source: LAPACK ormtr, unmtr.
+template <Element T>
+MYRIAD_API void ormtr(Queue& queue, Side side, Uplo uplo, Op op, In<T> a, In<T> tau, Batch<T> c);
+
+/// The complex name of ormtr.
+template <Element T>
+void unmtr(Queue& queue, Side side, Uplo uplo, Op op, In<T> a, In<T> tau, Batch<T> c) {
+  ormtr<T>(queue, side, uplo, op, a, tau, c);
+}
+
 }  // namespace myriad

@@ -380,6 +380,32 @@ MYRIAD_API myriad_status myriad_syevd(myriad_queue* queue, myriad_job job, myria
 MYRIAD_API myriad_status myriad_heevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w,
                                       int* info);
 
+/// The reduction of every symmetric (complex: Hermitian) matrix to a real tridiagonal one: A = Q T Q^H.
+///
+/// a: n-by-n, of which the triangle `uplo` is read and overwritten by T and LAPACK's reflectors. d: n-by-1, e: (n - 1)-by-1, of the real
+/// type that goes with a; tau: (n - 1)-by-1. Not on a GPU yet. Positions: uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7. Cost: 4/3 n^3 flops
+/// (complex: four times that). Source: LAPACK sytrd, hetrd.
+MYRIAD_API myriad_status myriad_sytrd(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d,
+                                      myriad_batch const* e, myriad_batch const* tau);
+/// The complex name of myriad_sytrd.
+MYRIAD_API myriad_status myriad_hetrd(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d,
+                                      myriad_batch const* e, myriad_batch const* tau);
+
+/// Q of myriad_sytrd, in place of its reflectors. Positions: uplo 1, n 2, a 3, lda 4, tau 5. Not on a GPU yet. Cost: 4/3 n^3 flops
+/// (complex: four times that). Source: LAPACK orgtr, ungtr.
+MYRIAD_API myriad_status myriad_orgtr(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau);
+/// The complex name of myriad_orgtr.
+MYRIAD_API myriad_status myriad_ungtr(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau);
+
+/// C = op(Q) C (left) or C op(Q) (right) with the Q of myriad_sytrd. MYRIAD_TRANSPOSE is for real types. Not on a GPU yet. Positions: side
+/// 1, uplo 2, trans 3, m 4, n 5, a 6, lda 7, tau 8, c 9, ldc 10. Cost: 2 m^2 n flops (left; complex: four times that). Source: LAPACK
+/// ormtr, unmtr.
+MYRIAD_API myriad_status myriad_ormtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
+                                      myriad_batch const* tau, myriad_batch const* c);
+/// The complex name of myriad_ormtr.
+MYRIAD_API myriad_status myriad_unmtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
+                                      myriad_batch const* tau, myriad_batch const* c);
+
 // ---- Equilibration, refinement, backward errors
 // --------------------------------------------------------------------------------------------
 //

@@ -249,6 +249,26 @@ myriad_status eigen(char const* routine, myriad_queue* queue, myriad_job job, my
   });
 }
 
+myriad_status tridiagonalize(char const* routine, myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d,
+                             myriad_batch const* e, myriad_batch const* tau) {
+  return call(queue, routine, {{a, {3, "a"}}, real(d, {5, "d"}), real(e, {6, "e"}), {tau, {7, "tau"}}}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::sytrd<T>(q, uplo_of(routine, uplo, 1), as<T>(a), as<R>(d), as<R>(e), as<T>(tau));
+  });
+}
+
+myriad_status form_q_of_sytrd(char const* routine, myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau) {
+  return call(queue, routine, {{a, {3, "a"}}, {tau, {5, "tau"}}},
+              [&]<typename T>(Queue& q) { myriad::orgtr<T>(q, uplo_of(routine, uplo, 1), as<T>(a), as<T>(tau)); });
+}
+
+myriad_status apply_q_of_sytrd(char const* routine, myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans,
+                               myriad_batch const* a, myriad_batch const* tau, myriad_batch const* c) {
+  return call(queue, routine, {{a, {6, "a"}}, {tau, {8, "tau"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
+    myriad::ormtr<T>(q, side_of(routine, side), uplo_of(routine, uplo, 2), op_of(routine, trans, 3), as<T>(a), as<T>(tau), as<T>(c));
+  });
+}
+
 myriad_status allocate(char const* routine, myriad_queue* queue, myriad::detail::Memory::Kind kind, int64_t bytes, myriad_memory** memory) {
   if (memory) *memory = nullptr;
   return guard(queue, [&] {
@@ -578,6 +598,31 @@ myriad_status myriad_syevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo
 }
 myriad_status myriad_heevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w, int* info) {
   return eigen("heevd", queue, job, uplo, a, w, info);
+}
+
+myriad_status myriad_sytrd(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d, myriad_batch const* e,
+                           myriad_batch const* tau) {
+  return tridiagonalize("sytrd", queue, uplo, a, d, e, tau);
+}
+myriad_status myriad_hetrd(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d, myriad_batch const* e,
+                           myriad_batch const* tau) {
+  return tridiagonalize("hetrd", queue, uplo, a, d, e, tau);
+}
+
+myriad_status myriad_orgtr(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau) {
+  return form_q_of_sytrd("orgtr", queue, uplo, a, tau);
+}
+myriad_status myriad_ungtr(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau) {
+  return form_q_of_sytrd("ungtr", queue, uplo, a, tau);
+}
+
+myriad_status myriad_ormtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
+                           myriad_batch const* tau, myriad_batch const* c) {
+  return apply_q_of_sytrd("ormtr", queue, side, uplo, trans, a, tau, c);
+}
+myriad_status myriad_unmtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
+                           myriad_batch const* tau, myriad_batch const* c) {
+  return apply_q_of_sytrd("unmtr", queue, side, uplo, trans, a, tau, c);
 }
 
 myriad_status myriad_geequ(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c, void* rowcnd,

@@ -3,6 +3,7 @@
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
 #include "eigen/case.hpp"
+#include "eigen/tridiagonal_case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "qr/case.hpp"
@@ -44,6 +45,9 @@ constexpr std::array cases{
     Case{"orgqr", "qr", "kr", tall, make<OrgqrCase>},
     Case{"gels", "qr", "krx", nullptr, make<GelsCase>},
     Case{"syevd", "eigen", "uv", square, make<SyevdCase>},
+    Case{"sytrd", "eigen", "u", square, make<SytrdCase>},
+    Case{"orgtr", "eigen", "u", square, make<OrgtrCase>},
+    Case{"ormtr", "eigen", "ousr", nullptr, make<OrmtrCase>},
     Case{"geequ", "refine", "rx", nullptr, make<GeequCase>},
     Case{"laqge", "refine", "r", nullptr, make<LaqgeCase>},
     Case{"gerfs", "refine", "opk", square, make<GerfsCase>},

@@ -113,6 +113,28 @@ Int orgqr(Int m, Int n, Int k, T* a, Int lda, T const* tau, T* work, Int lwork) 
                        lda, tau, work, lwork);
 }
 
+/// sytrd, hetrd
+template <Element T>
+Int sytrd(Uplo uplo, Int n, T* a, Int lda, Real<T>* d, Real<T>* e, T* tau, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_ssytrd_work, LAPACKE_dsytrd_work, LAPACKE_chetrd_work, LAPACKE_zhetrd_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(uplo), n, a, lda, d, e, tau, work, lwork);
+}
+
+/// orgtr, ungtr
+template <Element T>
+Int orgtr(Uplo uplo, Int n, T* a, Int lda, T const* tau, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sorgtr_work, LAPACKE_dorgtr_work, LAPACKE_cungtr_work, LAPACKE_zungtr_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(uplo), n, a, lda, tau, work, lwork);
+}
+
+/// ormtr, unmtr. The conjugate transpose of a real Q is its transpose.
+template <Element T>
+Int ormtr(Side side, Uplo uplo, Op op, Int m, Int n, T const* a, Int lda, T const* tau, T* c, Int ldc, T* work, Int lwork) {
+  char const trans = op == Op::none ? 'N' : is_complex<T> ? 'C' : 'T';
+  return MYRIAD_LAPACK(T, LAPACKE_sormtr_work, LAPACKE_dormtr_work, LAPACKE_cunmtr_work, LAPACKE_zunmtr_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(side), static_cast<char>(uplo), trans, m, n, a, lda, tau, c, ldc, work, lwork);
+}
+
 /// syevd, heevd. work: `lwork` elements; real_work: as many real numbers as `lrwork` says, of complex types only.
 template <Element T>
 Int syevd(Job job, Uplo uplo, Int n, T* a, Int lda, Real<T>* w, T* work, Int lwork, Real<T>* real_work, Int lrwork, Int* int_work,

@@ -98,6 +98,14 @@ class LocalMatrix {
   std::int64_t ld_ = 1;
 };
 
+/// The first `count` entries of a vector, contiguous as LAPACK wants them.
+template <typename T>
+T* load_vector(Batch<T const> const& x, std::int64_t b, std::int64_t count, Scratch<T>& scratch) {
+  T* const local = scratch.reserve(count);
+  for (std::int64_t k = 0; k < count; ++k) local[k] = conjugate_if(x.conjugated, *x.at(b, k, 0));
+  return local;
+}
+
 /// Fills matrix b with NaN.
 template <typename T>
 void fill_with_nan(Batch<T> const& batch, std::int64_t b) {

@@ -12,14 +12,6 @@ using lapack::Int;
 /// Elements of workspace for LAPACK's blocked algorithms on a side of `length`.
 Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
 
-/// The scalars of the reflectors of one matrix, contiguous as LAPACK wants them.
-template <typename T>
-T* load_tau(Batch<T const> const& tau, std::int64_t b, std::int64_t count, Scratch<T>& scratch) {
-  T* const local = scratch.reserve(count);
-  for (std::int64_t k = 0; k < count; ++k) local[k] = conjugate_if(tau.conjugated, *tau.at(b, k, 0));
-  return local;
-}
-
 /// The first zero on the diagonal, counted from one; 0 if there is none.
 template <typename T>
 Int zero_on_diagonal(LocalMatrix<T> const& a) {
@@ -86,7 +78,7 @@ void ormqr(Queue& queue, OrmqrTask<T> const& task) {
           LocalMatrix<T> const c(flip ? conjugate_transposed(task.c) : task.c, b, scratch_c);
           auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));
           if (k == 0 || c.rows() == 0 || c.cols() == 0) continue;
-          T const* const tau = load_tau<T>(task.tau, b, k, scratch_tau);
+          T const* const tau = load_vector<T>(task.tau, b, k, scratch_tau);
           Int const size = work_size(std::max(c.rows(), c.cols()));
           lapack::ormqr<T>(flip ? Side::right : Side::left, task.adjoint != flip ? Op::conjugate_transpose : Op::none, c.rows(), c.cols(),
                            k, a.data(), a.ld(), tau, c.data(), c.ld(), work.reserve(size), size);
@@ -104,7 +96,7 @@ void orgqr(Queue& queue, OrgqrTask<T> const& task) {
         for (std::int64_t b = begin; b < end; ++b) {
           LocalMatrix<T> const a(task.a, b, scratch);
           auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));
-          T const* const tau = load_tau<T>(task.tau, b, k, scratch_tau);
+          T const* const tau = load_vector<T>(task.tau, b, k, scratch_tau);
           Int const size = work_size(a.cols());
           lapack::orgqr<T>(a.rows(), a.cols(), k, a.data(), a.ld(), tau, work.reserve(size), size);
           a.store();

@@ -159,6 +159,33 @@ TYPED_TEST(EveryRoutine, Eigenvalues) {
     }
 }
 
+TYPED_TEST(EveryRoutine, Tridiagonalization) {
+  using T = TypeParam;
+  for (bool const complex_name : {false, true}) {
+    auto a1 = positive_matrices<T>(1), a2 = a1;
+    Matrices<Real<T>> d1(n, 1), d2 = d1, e1(n - 1, 1), e2 = e1;
+    Matrices<T> tau1(n - 1, 1), tau2 = tau1;
+    auto const ac = a2.c(), tc = tau2.c();
+    auto const dc = d2.c(), ec = e2.c();
+    myriad::sytrd<T>(this->cpp_queue, myriad::Uplo::upper, a1.cpp(), d1.cpp(), e1.cpp(), tau1.cpp());
+    this->good((complex_name ? myriad_hetrd : myriad_sytrd)(this->c_queue.get(), MYRIAD_UPPER, &ac, &dc, &ec, &tc));
+    EXPECT_TRUE(same_bits(a1.data, a2.data));
+    EXPECT_TRUE(same_bits(d1.data, d2.data));
+    EXPECT_TRUE(same_bits(e1.data, e2.data));
+    EXPECT_TRUE(same_bits(tau1.data, tau2.data));
+    auto c1 = random_matrices<T>(m, n, 2), c2 = c1;
+    auto const cc = c2.c();
+    auto const op = myriad::is_complex<T> ? MYRIAD_CONJUGATE_TRANSPOSE : MYRIAD_TRANSPOSE;
+    myriad::ormtr<T>(this->cpp_queue, myriad::Side::right, myriad::Uplo::upper, static_cast<myriad::Op>(op), a1.cpp(), tau1.cpp(),
+                     c1.cpp());
+    this->good((complex_name ? myriad_unmtr : myriad_ormtr)(this->c_queue.get(), MYRIAD_RIGHT, MYRIAD_UPPER, op, &ac, &tc, &cc));
+    EXPECT_TRUE(same_bits(c1.data, c2.data));
+    myriad::orgtr<T>(this->cpp_queue, myriad::Uplo::upper, a1.cpp(), tau1.cpp());
+    this->good((complex_name ? myriad_ungtr : myriad_orgtr)(this->c_queue.get(), MYRIAD_UPPER, &ac, &tc));
+    EXPECT_TRUE(same_bits(a1.data, a2.data));
+  }
+}
+
 TYPED_TEST(EveryRoutine, Trsm) {
   using T = TypeParam;
   auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1;

@@ -313,6 +313,55 @@ TEST_F(Arguments, Eigenproblems) {
   bad("syevd", 3, "n", [&] { heevd(queue, Job::vectors, Uplo::upper, narrower(a), r, info.data()); });
 }
 
+TEST_F(Arguments, Tridiagonalization) {
+  Batch<double> const d = r, e = rows(s, 0, n - 1), t = rows(vectors(memory_b.data(), n, count), 0, n - 1);
+  auto const call = [&](Batch<double> z, Batch<double> diagonal, Batch<double> beside, Batch<double> tau, Uplo uplo = Uplo::lower) {
+    return [=, this] { sytrd(queue, uplo, z, diagonal, beside, tau); };
+  };
+  bad("sytrd", 1, "uplo", call(a, d, e, t, static_cast<Uplo>('X')));
+  bad("sytrd", 2, "n", call(negative_rows(a), d, e, t));
+  bad("sytrd", 2, "n", call(narrower(a), d, e, t));
+  bad("sytrd", 3, "a", call(null(a), d, e, t));
+  bad("sytrd", 4, "lda", call(short_ld(a), d, e, t));
+  bad("sytrd", 5, "d", call(a, null(d), e, t));
+  bad("sytrd", 5, "d", call(a, rows(d, 0, n - 1), e, t));
+  bad("sytrd", 6, "e", call(a, d, null(e), t));
+  bad("sytrd", 6, "e", call(a, d, d, t));
+  bad("sytrd", 7, "tau", call(a, d, e, null(t)));
+  bad("sytrd", 7, "tau", call(a, d, e, fewer(t)));
+  bad("sytrd", 7, "tau", call(a, d, e, e));
+  bad("sytrd", 2, "n", [&] { hetrd(queue, Uplo::upper, narrower(a), d, e, t); });
+
+  auto const form = [&](Batch<double> z, Batch<double> tau_, Uplo uplo = Uplo::lower) {
+    return [=, this] { orgtr<double>(queue, uplo, z, tau_); };
+  };
+  bad("orgtr", 1, "uplo", form(a, t, static_cast<Uplo>('X')));
+  bad("orgtr", 2, "n", form(narrower(a), t));
+  bad("orgtr", 3, "a", form(null(a), t));
+  bad("orgtr", 4, "lda", form(short_ld(a), t));
+  bad("orgtr", 5, "tau", form(a, null(t)));
+  bad("orgtr", 5, "tau", form(a, d));
+  bad("orgtr", 5, "tau", form(a, fewer(t)));
+  bad("orgtr", 3, "a", form(a, rows(vectors(memory_a.data(), n, count), 0, n - 1)));
+
+  auto const apply = [&](Batch<double> z, Batch<double> tau_, Batch<double> to, Side side = Side::left, Uplo uplo = Uplo::lower,
+                         Op op = Op::none) { return [=, this] { ormtr<double>(queue, side, uplo, op, z, tau_, to); }; };
+  bad("ormtr", 1, "side", apply(a, t, c, static_cast<Side>('X')));
+  bad("ormtr", 2, "uplo", apply(a, t, c, Side::left, static_cast<Uplo>('X')));
+  bad("ormtr", 3, "trans", apply(a, t, c, Side::left, Uplo::upper, static_cast<Op>('X')));
+  bad("ormtr", 4, "m", apply(a, t, negative_rows(c)));
+  bad("ormtr", 5, "n", apply(a, t, c, Side::right));
+  bad("ormtr", 4, "m", apply(narrower(a), t, c));
+  bad("ormtr", 6, "a", apply(null(a), t, c));
+  bad("ormtr", 6, "a", apply(fewer(a), t, c));
+  bad("ormtr", 7, "lda", apply(short_ld(a), t, c));
+  bad("ormtr", 8, "tau", apply(a, null(t), c));
+  bad("ormtr", 8, "tau", apply(a, d, c));
+  bad("ormtr", 9, "c", apply(a, t, null(c)));
+  bad("ormtr", 9, "c", apply(a, t, b));
+  bad("ormtr", 10, "ldc", apply(a, t, short_ld(c)));
+}
+
 TEST_F(Arguments, Cholesky) {
   Uplo const lower = Uplo::lower;
   Uplo const neither = static_cast<Uplo>('X');
