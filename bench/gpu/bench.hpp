@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
+#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -94,7 +96,8 @@ class Bench {
   static constexpr std::array routines{"gemm",  "gemv",  "ger",   "symv",  "hemv",
                                        "getrf", "getrs", "solve", "getri", "inverse",
                                        "det",   "potrf", "potrs", "posv",  "solve_positive_definite",
-                                       "potri", "geqrf", "gels",  "trsm",  "syevd"};
+                                       "potri", "geqrf", "gels",  "trsm",  "syevd",
+                                       "sytrd"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
@@ -118,7 +121,8 @@ class Bench {
         y_(queue, multiplies() ? count_ * n * n : 0),
         v_(queue, has_vectors() ? count_ * n : 0),
         tau_(queue, count_ * n),
-        w_(queue, has_values() ? count_ * n : 0),
+        w_(queue, has_values() || reduces() ? count_ * n : 0),
+        e_(queue, reduces() ? count_ * n : 0),
         pivots_(queue, count_ * n),
         info_(queue, count_),
         one_info_(queue, 1),
@@ -188,6 +192,8 @@ class Bench {
   [[nodiscard]] bool only_reads() const { return has_uplo(routine_); }
   /// Eigenvalues, which are real and lie one behind the other, in w_; vectors take the place of A.
   [[nodiscard]] bool has_values() const { return routine_ == "syevd"; }
+  /// To tridiagonal form: d in w_, e in e_, tau in tau_.
+  [[nodiscard]] bool reduces() const { return routine_ == "sytrd"; }
   [[nodiscard]] bool starts_from_factors() const {
     return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
@@ -206,7 +212,7 @@ class Bench {
     std::int64_t const some =
         std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (std::int64_t{n_} * n_)));
     std::vector<T> pattern;
-    if (only_reads() && n_ > 1000) {
+    if (n_ > 1000) {
       for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal());
       fill(queue_, to.data(), count_ * n_ * n_, pattern);
       queue_.wait();
@@ -276,6 +282,11 @@ class Bench {
     if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
     if (routine_ == "trsm") return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), b()); };
     if (has_values()) return [=, this] { syevd<T>(queue_, Job::vectors, Uplo::lower, a(), vectors(w_.data(), n_, count_), info); };
+    if (reduces())
+      return [this] {
+        sytrd<T>(queue_, Uplo::lower, a(), vectors(w_.data(), n_, count_), rows(vectors(e_.data(), n_, count_), 0, n_ - 1),
+                 rows(tau(), 0, n_ - 1));
+      };
     throw Error(fmt::format("gpu_bench knows {}; {} is none of them", fmt::join(routines, ", "), routine_));
   }
 
@@ -292,6 +303,7 @@ class Bench {
       return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gels") return 2 * n * n + 2 * n;
     if (has_values()) return n * (n + 1) / 2 + n * n + n / (is_complex<T> ? 2 : 1);
+    if (reduces()) return n * (n + 1);
     return 2 * n * n;
   }
 
@@ -382,17 +394,33 @@ class Bench {
       int* const info = one_info_.data();
       auto const substitute = [&] { peers_.potrs(dtype, n_, as_void(pa), as_void(pb), info, count); };
       if (routine_ == "potrf") measure("cuSOLVER potrfBatched", cholesky);
-      if (has_values()) {
-        std::int64_t const bytes = peers_.syevj_bytes(dtype, n_, a_.data(), w_.data(), count);
-        DeviceArray<char> const work(queue_, bytes);
-        measure("cuSOLVER syevjBatched", [&] { peers_.syevj(dtype, n_, a_.data(), w_.data(), work.data(), bytes, info_.data(), count); });
-      }
-      if (has_values() && peers_.has_syev()) {
-        Peers::SyevBytes const bytes = peers_.syev_bytes(dtype, n_, a_.data(), w_.data(), count);
-        DeviceArray<char> const work(queue_, static_cast<std::int64_t>(bytes.device));
-        std::vector<char> host_work(bytes.host);
-        measure("cuSOLVER XsyevBatched",
-                [&] { peers_.syev(dtype, n_, a_.data(), w_.data(), work.data(), host_work.data(), bytes, info_.data(), count); });
+      // Of large batches cuSOLVER takes none of these.
+      auto const attempt = [&](char const* name, auto const& measure_it) {
+        try {
+          measure_it();
+        } catch (PeerError const& error) {
+          fmt::print(stderr, "gpu_bench: {} of {} matrices of {} rows is not measured: {}\n", name, count_, n_, error.what());
+        }
+      };
+      if (has_values())
+        attempt("cuSOLVER syevjBatched", [&] {
+          std::int64_t const bytes = peers_.syevj_bytes(dtype, n_, a_.data(), w_.data(), count);
+          DeviceArray<char> const work(queue_, bytes);
+          measure("cuSOLVER syevjBatched", [&] { peers_.syevj(dtype, n_, a_.data(), w_.data(), work.data(), bytes, info_.data(), count); });
+        });
+      if (has_values() && peers_.has_syev())
+        attempt("cuSOLVER XsyevBatched", [&] {
+          Peers::SyevBytes const bytes = peers_.syev_bytes(dtype, n_, a_.data(), w_.data(), count);
+          DeviceArray<char> const work(queue_, static_cast<std::int64_t>(bytes.device));
+          std::vector<char> host_work(bytes.host);
+          measure("cuSOLVER XsyevBatched",
+                  [&] { peers_.syev(dtype, n_, a_.data(), w_.data(), work.data(), host_work.data(), bytes, info_.data(), count); });
+        });
+      if (reduces() && count == 1) {
+        int const elements = peers_.sytrd_elements(dtype, n_, a_.data(), w_.data(), e_.data(), tau_.data());
+        DeviceArray<T> const work(queue_, elements);
+        measure("cuSOLVER sytrd",
+                [&] { peers_.sytrd(dtype, n_, a_.data(), w_.data(), e_.data(), tau_.data(), work.data(), elements, info); });
       }
       if (routine_ == "potrs") measure("cuSOLVER potrsBatched", substitute);
       if (routine_ == "posv" || routine_ == "solve_positive_definite")
@@ -420,6 +448,7 @@ class Bench {
   /// The largest residual, in the units of docs/accuracy.md, over matrices at the beginning, in the middle and at the end of the batch.
   double worst() {
     if (only_reads()) return symmetric_product_error();
+    if (reduces()) return tridiagonal_error();
     std::int64_t const some = std::min<std::int64_t>(count_, 100), square = std::int64_t{n_} * n_;
     double largest = 0;
     for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
@@ -502,6 +531,52 @@ class Bench {
         result(0, 0) = cases::widened<W>(line(y.at(k, i, 0), 1, 1).front());
         largest = cases::larger(largest, product_error(row, vector, Matrix(1, 1), result));
       }
+    }
+    return largest;
+  }
+
+  /// norm2(A x - Q T Q^H x) / (n u normF(A) norm2(x)) for a random x: of large matrices all that can be had in a second.
+  double tridiagonal_error() {
+    using W = std::complex<double>;
+    std::int64_t const n = n_, square = n * n;
+    double largest = 0;
+    for (std::int64_t const k : count_ == 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, count_ / 2, count_ - 1}) {
+      auto const before = fetch<T>(original_.data(), square, k, 1, interleaves()), after = fetch<T>(a_.data(), square, k, 1, interleaves());
+      auto const d = fetch<Real<T>>(w_.data(), n, k, 1, false), e = fetch<Real<T>>(e_.data(), n, k, 1, false);
+      auto const tau = fetch<T>(tau_.data(), n, k, 1, false);
+      auto const element = [&](std::vector<T> const& of, std::int64_t i, std::int64_t j) {
+        return W(of[static_cast<std::size_t>(by_rows() ? j + i * n : i + j * n)]);
+      };
+      auto const at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
+      std::vector<W> x(static_cast<std::size_t>(n)), product(x.size());
+      for (W& value : x) value = W(normal());
+      double size = 0, size_of_x = 0, difference = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        size_of_x += std::norm(at(x, j));
+        for (std::int64_t i = j; i < n; ++i) {
+          W const value = i == j ? W(element(before, i, j).real()) : element(before, i, j);
+          size += (i == j ? 1 : 2) * std::norm(value);
+          at(product, i) += value * at(x, j);
+          if (i != j) at(product, j) += std::conj(value) * at(x, i);
+        }
+      }
+      // Q = H(0) H(1) ..., H = I - tau v v^H
+      auto const reflect = [&](std::int64_t column, W factor) {
+        W sum = at(x, column + 1);
+        for (std::int64_t i = column + 2; i < n; ++i) sum += std::conj(element(after, i, column)) * at(x, i);
+        sum *= factor;
+        at(x, column + 1) -= sum;
+        for (std::int64_t i = column + 2; i < n; ++i) at(x, i) -= element(after, i, column) * sum;
+      };
+      for (std::int64_t j = 0; j + 1 < n; ++j) reflect(j, std::conj(W(at(tau, j))));
+      std::vector<W> const y = x;
+      for (std::int64_t i = 0; i < n; ++i)
+        at(x, i) = double(at(d, i)) * at(y, i) + (i > 0 ? double(at(e, i - 1)) * at(y, i - 1) : W(0)) +
+                   (i + 1 < n ? double(at(e, i)) * at(y, i + 1) : W(0));
+      for (std::int64_t j = n - 2; j >= 0; --j) reflect(j, W(at(tau, j)));
+      for (std::int64_t i = 0; i < n; ++i) difference += std::norm(at(x, i) - at(product, i));
+      largest =
+          cases::larger(largest, std::sqrt(difference) / (static_cast<double>(n) * cases::unit_roundoff<T> * std::sqrt(size * size_of_x)));
     }
     return largest;
   }
@@ -623,7 +698,7 @@ class Bench {
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;
   DeviceArray<T> original_, right_, a_, b_, x_, y_, v_, tau_;
-  DeviceArray<Real<T>> w_;
+  DeviceArray<Real<T>> w_, e_;
   DeviceArray<int> pivots_, info_, one_info_;
   DeviceArray<T> other_;  ///< larger than the caches
   DeviceArray<T> factors_;

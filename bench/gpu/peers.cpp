@@ -17,7 +17,7 @@ void* open(std::initializer_list<char const*> names) {
 }
 
 void check(int status, char const* what) {
-  if (status != 0) throw std::runtime_error(std::string(what) + ": status " + std::to_string(status));
+  if (status != 0) throw PeerError(std::string(what) + ": status " + std::to_string(status));
 }
 
 template <typename F>
@@ -45,6 +45,8 @@ std::int64_t bytes_of(Dtype dtype) { return std::array{4, 8, 8, 16}.at(static_ca
 std::string syevj_name(Dtype dtype, char const* what) {
   return std::string(dtype == Dtype::f32 || dtype == Dtype::f64 ? "syevjBatched" : "heevjBatched") + what;
 }
+
+std::string sytrd_name(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64 ? "sytrd" : "hetrd"; }
 
 /// As NVML and nvidia-smi write it: "GPU-01234567-89ab-cdef-0123-456789abcdef".
 std::string uuid_of(Device const& device) {
@@ -187,6 +189,20 @@ void Peers::syevj(Dtype dtype, int n, void* a, void* w, void* work, std::int64_t
   std::string const name = syevj_name(dtype, "");
   check(function<int(void*, int, int, int, void*, int, void*, void*, int, int*, void*, int)>(solver_, "cusolverDn", name.c_str(), dtype)(
             solver_handle_, with_vectors, lower, n, a, n, w, work, static_cast<int>(bytes / bytes_of(dtype)), info, jacobi_, count),
+        name.c_str());
+}
+int Peers::sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau) {
+  int elements = 0;
+  std::string const name = sytrd_name(dtype) + "_bufferSize";
+  check(function<int(void*, int, int, void const*, int, void const*, void const*, void const*, int*)>(
+            solver_, "cusolverDn", name.c_str(), dtype)(solver_handle_, lower, n, a, n, d, e, tau, &elements),
+        name.c_str());
+  return elements;
+}
+void Peers::sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void* work, int elements, int* info) {
+  std::string const name = sytrd_name(dtype);
+  check(function<int(void*, int, int, void*, int, void*, void*, void*, void*, int, int*)>(solver_, "cusolverDn", name.c_str(), dtype)(
+            solver_handle_, lower, n, a, n, d, e, tau, work, elements, info),
         name.c_str());
 }
 bool Peers::has_syev() { return dlsym(solver_, "cusolverDnXsyevBatched") != nullptr; }

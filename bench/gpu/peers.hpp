@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "myriad/device.hpp"
@@ -11,6 +12,11 @@
 namespace myriad::bench {
 
 /// The batched products and factorizations of cuBLAS and cuSOLVER on one stream; all pointers are of the device.
+/// A peer that does not do what it is asked to: it is too much for it.
+class PeerError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Peers {
  public:
   explicit Peers(void* stream);
@@ -51,6 +57,9 @@ class Peers {
   };
   [[nodiscard]] SyevBytes syev_bytes(Dtype dtype, int n, void const* a, void const* w, int count);
   void syev(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info, int count);
+  /// Of one matrix, from its lower triangle; the first one says how much workspace the second takes, in elements.
+  [[nodiscard]] int sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau);
+  void sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void* work, int elements, int* info);
 
  private:
   void open_cublas(void* stream);

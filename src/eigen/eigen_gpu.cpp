@@ -70,9 +70,6 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
          args);
 }
 
-/// Of a block, on the GPUs that have most.
-constexpr int most_shared_bytes = 227 * 1024;
-
 std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   struct Type {

@@ -37,6 +37,9 @@ constexpr EigenTiny eigen_tiny_interleaved(EigenTiny c, int element_bytes, int r
 /// Larger matrices. The layout is left as by columns.
 constexpr EigenBlock eigen_block_plan(EigenJob job, int n) { return {.job = job, .n = (n + 31) / 32 * 32, .access = EigenAccess::columns}; }
 
+/// Shared memory of a block, on the GPUs that have most.
+constexpr int most_shared_bytes = 227 * 1024;
+
 /// Rows of the largest matrix that a block of so much shared memory holds.
 constexpr int eigen_block_largest(int element_bytes, int real_bytes, int shared_bytes) {
   int n = 0;

@@ -2,6 +2,7 @@
 
 #include "core/check.hpp"
 #include "core/dtype.hpp"
+#include "eigen/tridiagonal_gpu.hpp"
 #include "runtime/launch.hpp"
 
 namespace myriad {
@@ -43,8 +44,11 @@ void sytrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>>
       .disjoint(tau, a, {7, "tau"}, "a")
       .disjoint(tau, d, {7, "tau"}, "d")
       .disjoint(tau, e, {7, "tau"}, "e");
-  gpu::require_cpu(queue, "sytrd");
-  cpu::sytrd(queue, SytrdTask<T>{.uplo = uplo, .a = a, .d = d, .e = e, .tau = tau});
+  SytrdTask<T> const task{.uplo = uplo, .a = a, .d = d, .e = e, .tau = tau};
+  if (gpu::on_gpu(queue))
+    gpu::sytrd(queue, task);
+  else
+    cpu::sytrd(queue, task);
 }
 
 template <Element T>

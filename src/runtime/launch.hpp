@@ -33,6 +33,9 @@ struct Grid {
   /// Whether its blocks may begin before the kernel of the launch before has ended, which allows it by simt::let_next_launch_begin; this
   /// one waits by simt::wait_for_launch_before. GPUs before sm_90 do not know of it, and in a graph it waits.
   bool overlaps_launch_before = false;
+  /// Whether all blocks run at the same time, so that simt::sync_grid may be called. The driver refuses more blocks than the GPU has room
+  /// for.
+  bool together = false;
 };
 
 /// Enqueues a kernel with one parameter, by value. Does not wait, allocates nothing; legal while the stream is captured. Throws GpuError

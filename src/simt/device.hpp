@@ -25,6 +25,24 @@ __device__ __forceinline__ void sync_block() { __syncthreads(); }
 /// As sync_block, for the lanes of a warp.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
+/// As sync_block, for all blocks of a launch that has them run together (see Grid), and for global memory. `arrived` is in global memory,
+/// was zero before the first launch that uses it, and is left to this function; launches that share it have as many blocks.
+__device__ __forceinline__ void sync_grid(unsigned* arrived) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned const blocks = gridDim.x;
+    unsigned before, now;
+    // What the block wrote is seen by who sees the count, and the other way round; __syncthreads carries it to and from the other threads.
+    asm volatile("fence.acq_rel.gpu;\n\tatom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
+    unsigned const round = before / blocks;
+    do {
+      asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
+    } while (now / blocks == round);
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  }
+  __syncthreads();
+}
+
 /// The dynamic shared memory of the block, aligned to 128 bytes.
 __device__ __forceinline__ char* shared_memory() {
   extern __shared__ __align__(128) char myriad_shared_memory[];

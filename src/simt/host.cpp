@@ -70,10 +70,13 @@ void switch_context(Context& from, Context& to, bool done) {
   if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 }
 
+struct Block;
+
 /// What a thread of a block runs on. Kept for further blocks: to the thread sanitizer, to make one costs hundreds of pages of memory.
 struct Fiber {
   Context context;
   std::unique_ptr<char[]> stack;
+  Block* block = nullptr;
   int index = 0;
   bool finished = false;
   Barrier* waits_for = nullptr;
@@ -82,7 +85,7 @@ struct Fiber {
   std::vector<host::Copy> copies;
   std::exception_ptr error;
 
-  explicit Fiber(int index_of_thread) : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)), index(index_of_thread) {
+  Fiber() : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)) {
     context.stack = stack.get();
     context.stack_size = stack_bytes;
     if (__tsan_create_fiber) context.tsan = __tsan_create_fiber(0);
@@ -95,37 +98,46 @@ struct Fiber {
 };
 
 struct Block {
-  long long index = 0, count = 0;
-  std::span<std::unique_ptr<Fiber>> fibers;
+  long long index = 0;
   std::vector<Warp> warps;
   Barrier barrier;
   struct Free {
     void operator()(char* p) const { ::operator delete(p, std::align_val_t(128)); }
   };
   std::unique_ptr<char, Free> shared;
+};
+
+/// Blocks that run at the same time: one, or all.
+struct Launch {
+  long long blocks = 0;
+  int threads = 0;
   void (*kernel)(void const*) = nullptr;
   void const* argument = nullptr;
+  bool together = false;
+  std::vector<Block> running;
+  std::span<std::unique_ptr<Fiber>> fibers;
+  Barrier barrier;
   Context scheduler;
   char begun = 0, ended = 0;  ///< their addresses stand for what orders kernel and caller
 };
 
 thread_local std::vector<std::unique_ptr<Fiber>> kept_fibers;
-thread_local Block* block = nullptr;
+thread_local Launch* launch = nullptr;
 thread_local Fiber* current = nullptr;
 
-Warp& my_warp() { return block->warps[static_cast<std::size_t>(current->index / warp_size)]; }
+Warp& my_warp() { return current->block->warps[static_cast<std::size_t>(current->index / warp_size)]; }
 
 void fiber_main() {
-  if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(nullptr, &block->scheduler.stack, &block->scheduler.stack_size);
-  acquire(&block->begun);
+  if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(nullptr, &launch->scheduler.stack, &launch->scheduler.stack_size);
+  acquire(&launch->begun);
   try {
-    block->kernel(block->argument);
+    launch->kernel(launch->argument);
   } catch (...) {
     current->error = std::current_exception();
   }
-  release(&block->ended);
+  release(&launch->ended);
   current->finished = true;
-  switch_context(current->context, block->scheduler, true);
+  switch_context(current->context, launch->scheduler, true);
 }
 
 /// Returns when all of the barrier's threads are here.
@@ -137,7 +149,7 @@ void arrive(Barrier& barrier) {
   }
   current->waits_for = &barrier;
   current->round = barrier.round;
-  switch_context(current->context, block->scheduler, false);
+  switch_context(current->context, launch->scheduler, false);
 }
 
 void sync(Barrier& barrier) {
@@ -155,51 +167,54 @@ std::array<host::Slot, warp_size> const& exchange_all(host::Slot mine) {
   return slots;
 }
 
-void run_block() {
-  for (auto const& fiber : block->fibers) {
-    fiber->finished = false;
-    fiber->waits_for = nullptr;
-    fiber->exchanges = 0;
-    fiber->copies.clear();
-    fiber->error = nullptr;
-    ucontext_t& context = fiber->context.context;
+void run_blocks() {
+  for (std::size_t f = 0; f < launch->fibers.size(); ++f) {
+    Fiber& fiber = *launch->fibers[f];
+    fiber.block = &launch->running[f / static_cast<std::size_t>(launch->threads)];
+    fiber.index = static_cast<int>(f % static_cast<std::size_t>(launch->threads));
+    fiber.finished = false;
+    fiber.waits_for = nullptr;
+    fiber.exchanges = 0;
+    fiber.copies.clear();
+    fiber.error = nullptr;
+    ucontext_t& context = fiber.context.context;
     getcontext(&context);
-    context.uc_stack.ss_sp = fiber->stack.get();
+    context.uc_stack.ss_sp = fiber.stack.get();
     context.uc_stack.ss_size = stack_bytes;
     context.uc_link = nullptr;
     makecontext(&context, fiber_main, 0);
   }
-  release(&block->begun);
-  std::size_t left = block->fibers.size();
+  release(&launch->begun);
+  std::size_t left = launch->fibers.size();
   while (left > 0) {
     bool moved = false;
-    for (auto const& fiber : block->fibers) {
+    for (auto const& fiber : launch->fibers) {
       if (fiber->finished || (fiber->waits_for && fiber->waits_for->round == fiber->round)) continue;
       fiber->waits_for = nullptr;
       moved = true;
       current = fiber.get();
-      switch_context(block->scheduler, fiber->context, false);
+      switch_context(launch->scheduler, fiber->context, false);
       if (fiber->finished) --left;
     }
     if (!moved) break;
   }
-  acquire(&block->ended);
+  acquire(&launch->ended);
   std::exception_ptr error;
-  for (auto const& fiber : block->fibers)
+  for (auto const& fiber : launch->fibers)
     if (fiber->error && !error) error = fiber->error;
   if (left > 0) {
-    for (auto const& fiber : block->fibers) {
+    for (auto const& fiber : launch->fibers) {
       if (!__tsan_switch_to_fiber || fiber->finished) continue;
       __tsan_switch_to_fiber(fiber->context.tsan, 1);  // so that the sanitizer has it end here
-      release(&block->ended);
-      __tsan_switch_to_fiber(block->scheduler.tsan, 1);
+      release(&launch->ended);
+      __tsan_switch_to_fiber(launch->scheduler.tsan, 1);
     }
-    acquire(&block->ended);
+    acquire(&launch->ended);
     kept_fibers.clear();  // in the middle of something
     if (!error) throw std::logic_error("simt: threads of a block wait for others that do not come");
   }
   if (error) std::rethrow_exception(error);
-  for (auto const& fiber : block->fibers)
+  for (auto const& fiber : launch->fibers)
     if (!fiber->copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
 }
 
@@ -207,12 +222,16 @@ void run_block() {
 
 int thread_index() { return current->index; }
 int lane_index() { return current->index % warp_size; }
-long long block_index() { return block->index; }
-long long block_count() { return block->count; }
-char* shared_memory() { return block->shared.get(); }
+long long block_index() { return current->block->index; }
+long long block_count() { return launch->blocks; }
+char* shared_memory() { return current->block->shared.get(); }
 
-void sync_block() { sync(block->barrier); }
+void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
+void sync_grid(unsigned*) {
+  if (!launch->together) throw std::logic_error("simt: sync_grid in a launch whose blocks do not run together");
+  sync(launch->barrier);
+}
 
 unsigned ballot(bool condition) {
   auto const& slots = exchange_all({{condition, 0}});
@@ -238,29 +257,40 @@ Copy next_copy() {
   return copy;
 }
 
-void run(long long blocks, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument) {
-  Block mine;
-  mine.count = blocks;
+void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument) {
+  long long const at_once = together ? blocks : std::min(blocks, 1LL);
+  auto const fibers = static_cast<std::size_t>(at_once * threads);
+  Launch mine;
+  mine.blocks = blocks;
+  mine.threads = threads;
   mine.kernel = kernel;
   mine.argument = argument;
-  while (kept_fibers.size() < static_cast<std::size_t>(threads))
-    kept_fibers.push_back(std::make_unique<Fiber>(static_cast<int>(kept_fibers.size())));
-  mine.fibers = std::span(kept_fibers).first(static_cast<std::size_t>(threads));
-  mine.warps.resize(static_cast<std::size_t>((threads + warp_size - 1) / warp_size));
-  mine.barrier.size = threads;
-  for (std::size_t w = 0; w < mine.warps.size(); ++w)
-    mine.warps[w].barrier.size = std::min(warp_size, threads - static_cast<int>(w) * warp_size);
+  mine.together = together;
+  while (kept_fibers.size() < fibers) kept_fibers.push_back(std::make_unique<Fiber>());
+  mine.fibers = std::span(kept_fibers).first(fibers);
+  mine.barrier.size = static_cast<int>(fibers);
+  mine.running.resize(static_cast<std::size_t>(at_once));
+  for (Block& block : mine.running) {
+    block.warps.resize(static_cast<std::size_t>((threads + warp_size - 1) / warp_size));
+    block.barrier.size = threads;
+    for (std::size_t w = 0; w < block.warps.size(); ++w)
+      block.warps[w].barrier.size = std::min(warp_size, threads - static_cast<int>(w) * warp_size);
+  }
   if (__tsan_get_current_fiber) mine.scheduler.tsan = __tsan_get_current_fiber();
   struct Current {
-    explicit Current(Block* b) { block = b; }
-    ~Current() { block = nullptr; }
+    explicit Current(Launch* l) { launch = l; }
+    ~Current() { launch = nullptr; }
   } const here(&mine);
-  for (mine.index = 0; mine.index < blocks; ++mine.index) {
-    // Of the size asked for, so that the address sanitizer knows where it ends.
-    auto const bytes = static_cast<std::size_t>(shared_bytes);
-    mine.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(128))));
-    std::fill_n(mine.shared.get(), bytes, static_cast<char>(-1));
-    run_block();
+  for (long long first = 0; first < blocks; first += at_once) {
+    for (std::size_t b = 0; b < mine.running.size(); ++b) {
+      Block& block = mine.running[b];
+      block.index = first + static_cast<long long>(b);
+      // Of the size asked for, so that the address sanitizer knows where it ends.
+      auto const bytes = static_cast<std::size_t>(shared_bytes);
+      block.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(128))));
+      std::fill_n(block.shared.get(), bytes, static_cast<char>(-1));
+    }
+    run_blocks();
   }
 }
 

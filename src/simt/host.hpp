@@ -1,7 +1,7 @@
 #pragma once
 /// The primitives of kernels, on a CPU: the twin of simt/device.hpp, for tests under the sanitizers.
 ///
-/// A block runs as fibers of one thread, one per GPU thread, that take turns at barriers. The thread sanitizer is told what orders memory,
+/// Blocks run as fibers of one thread, one per GPU thread, that take turns at barriers. The thread sanitizer is told what orders memory,
 /// and only that: barriers do, shuffles and votes do not. Asynchronous copies arrive at wait_copies and not before. Shared memory begins
 /// with garbage and is an allocation of its own, so that the address sanitizer sees its end.
 
@@ -31,6 +31,7 @@ long long block_index();
 long long block_count();
 void sync_block();
 void sync_warp();
+void sync_grid(unsigned* arrived);
 char* shared_memory();
 
 namespace host {
@@ -48,18 +49,19 @@ struct Copy {
 void copy_later(Copy copy);
 /// A copy that this thread has not waited for, which is then forgotten; without any, null pointers.
 Copy next_copy();
-void run(long long blocks, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
+void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
 }  // namespace host
 
-/// Runs `kernel(argument)` in every thread of `blocks` blocks. Throws std::logic_error where threads of a block wait at different barriers.
+/// Runs `kernel(argument)` in every thread of `blocks` blocks, which are one after the other or, so that sync_grid may be called,
+/// `together`. Throws std::logic_error where threads wait for others that do not come.
 template <typename Argument>
-void run(long long blocks, int threads, int shared_bytes, void (*kernel)(Argument), Argument const& argument) {
+void run(long long blocks, int threads, int shared_bytes, void (*kernel)(Argument), Argument const& argument, bool together = false) {
   struct Call {
     void (*kernel)(Argument);
     Argument const* argument;
   } const call{kernel, &argument};
   host::run(
-      blocks, threads, shared_bytes,
+      blocks, together, threads, shared_bytes,
       [](void const* c) {
         auto const* const my = static_cast<Call const*>(c);
         my->kernel(*my->argument);

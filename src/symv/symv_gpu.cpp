@@ -13,6 +13,13 @@
 #include "symv/symv_plan.hpp"
 
 namespace myriad::gpu {
+
+std::string device_name(SymvPanels const& c) {
+  return fmt::format("myriad::SymvPanels{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({}), myriad::SymvVector({})}}", c.warps,
+                     c.columns, c.most_tiles, c.blocks_per_sm, static_cast<int>(c.layout), static_cast<int>(c.symmetry),
+                     static_cast<int>(c.vector));
+}
+
 namespace {
 
 KernelSource source(Dtype dtype, SymvTiny const& c) {
@@ -34,12 +41,9 @@ KernelSource source(Dtype dtype, SymvStrips const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, SymvPanels const& c) {
-  return {
-      .header = "symv/symv_panels.cuh",
-      .name = fmt::format("myriad::symv_panels<{}, myriad::SymvPanels{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
-                          device_name(dtype), c.warps, c.columns, c.most_tiles, c.blocks_per_sm, static_cast<int>(c.layout),
-                          static_cast<int>(c.symmetry)),
-      .options = {"-default-device", "--fmad=false"}};
+  return {.header = "symv/symv_panels.cuh",
+          .name = fmt::format("myriad::symv_panels<{}, {}>", device_name(dtype), device_name(c)),
+          .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, SymvSums const& c) {
   return {.header = "symv/symv_panels.cuh",

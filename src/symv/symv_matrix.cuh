@@ -8,8 +8,11 @@
 namespace myriad {
 
 /// Whether elements of a column are neighbours in memory. Strips and panels read these 16 bytes at a time where all columns begin at
-/// multiples of that, all others one by one.
-enum class SymvColumns : int { contiguous, strided };
+/// multiples of that, which is known of those in chunks; all others one by one.
+enum class SymvColumns : int { contiguous, strided, in_chunks };
+
+/// Whether the kernel itself writes x, before a barrier.
+enum class SymvVector : int { constant, written };
 
 template <typename T>
 struct SymvArguments {
@@ -31,7 +34,7 @@ inline constexpr int symv_most_rows_in_order = 32;
 namespace simt {
 
 /// A triangle of one matrix, and x.
-template <typename T, Symmetry symmetry, SymvColumns layout>
+template <typename T, Symmetry symmetry, SymvColumns layout, SymvVector vector = SymvVector::constant>
 class SymvMatrix {
  protected:
   static constexpr bool hermitian = symmetry == Symmetry::hermitian;
@@ -41,12 +44,15 @@ class SymvMatrix {
   SIMT_INLINE SymvMatrix(SymvArguments<T> const& args, Index b, int n)
       : a_(args.a.at(b, 0, 0)),
         x_(args.x.at(b, 0, 0)),
-        down_(layout == SymvColumns::contiguous ? 1 : args.a.row_stride_of(b)),
+        down_(layout == SymvColumns::strided ? args.a.row_stride_of(b) : 1),
         right_(args.a.col_stride_of(b)),
         increment_(args.x.row_stride_of(b)),
         conjugates_x_(args.x.conjugated != args.a.conjugated),
         lower_(args.lower),
         n_(n) {}
+  /// Neighbours in a column, and in x, are neighbours in memory.
+  SIMT_INLINE SymvMatrix(T const* a, Index right, T const* x, bool lower, int n)
+      : a_(a), x_(x), down_(1), right_(right), increment_(1), conjugates_x_(false), lower_(lower), n_(n) {}
 
   /// Row i of A x, summed in the order of columns.
   SIMT_INLINE T row_in_order(int i) const {
@@ -56,11 +62,14 @@ class SymvMatrix {
 
  protected:
   /// Of x; its conjugate where A is conjugated: A x is then the conjugate of what the stored elements give (see symv_store).
-  SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, load_global(x_ + i * increment_)); }
+  SIMT_INLINE T x(int i) const {
+    T const* const from = x_ + i * increment_;
+    return conjugate_if(conjugates_x_, vector == SymvVector::written ? *from : load_global(from));
+  }
   SIMT_INLINE bool is_stored(int i, int j) const { return i < n_ && j < n_ && (lower_ ? i >= j : i <= j); }
   SIMT_INLINE bool columns_in_chunks() const {
-    return layout == SymvColumns::contiguous && reinterpret_cast<unsigned long long>(a_) % 16 == 0 &&
-           right_ * static_cast<Index>(sizeof(T)) % 16 == 0;
+    return layout == SymvColumns::in_chunks || (layout == SymvColumns::contiguous && reinterpret_cast<unsigned long long>(a_) % 16 == 0 &&
+                                                right_ * static_cast<Index>(sizeof(T)) % 16 == 0);
   }
 
   /// Neighbours in memory.

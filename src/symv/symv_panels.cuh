@@ -9,8 +9,8 @@ namespace simt {
 /// What a block does with some tiles of a matrix. Row sums of a tile are combined by its warps in shared memory; column sums stay in the
 /// registers of the lanes as long as tiles follow each other down a panel.
 template <typename T, SymvPanels C>
-class SymvBlock : SymvMatrix<T, C.symmetry, C.layout> {
-  using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
+class SymvBlock : SymvMatrix<T, C.symmetry, C.layout, C.vector> {
+  using Matrix = SymvMatrix<T, C.symmetry, C.layout, C.vector>;
   using Matrix::a_, Matrix::x_, Matrix::down_, Matrix::right_, Matrix::increment_, Matrix::conjugates_x_, Matrix::n_;
   using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::x;
   static constexpr int rows_of_tile = C.tile_rows(sizeof(T));
@@ -20,6 +20,8 @@ class SymvBlock : SymvMatrix<T, C.symmetry, C.layout> {
  public:
   SIMT_INLINE SymvBlock(SymvArguments<T> const& args, Index b, int n)
       : Matrix(args, b, n), tiles_(n, rows_of_tile, C.tile_columns(), C.most_tiles, args.lower), sums_(args.sums + b * args.apart) {}
+  SIMT_INLINE SymvBlock(T const* a, Index right, T const* x, bool lower, int n, T* sums)
+      : Matrix(a, right, x, lower, n), tiles_(n, rows_of_tile, C.tile_columns(), C.most_tiles, lower), sums_(sums) {}
 
   SIMT_INLINE SymvTiles const& tiles() const { return tiles_; }
 
@@ -39,7 +41,7 @@ class SymvBlock : SymvMatrix<T, C.symmetry, C.layout> {
       SIMT_LOOP
       for (int at = skipped, count = 1; at < end; at += count, tile += count) {
         int const tile_row = tiles_.first_row(panel_) + at;
-        bool const whole = C.layout == SymvColumns::contiguous && at >= whole_first && at < whole_end;
+        bool const whole = C.layout != SymvColumns::strided && at >= whole_first && at < whole_end;
         count = whole ? smaller(end, whole_end) - at : 1;
         if (!whole)
           add_tile(tile, tile_row);
@@ -246,10 +248,39 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_panels(SymvArgum
   }
 }
 
-/// Adds up what tiles have left and writes y.
-///
+namespace simt {
+
 /// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column. Of these
-/// terms C.in_order after each other are added in their order by one warp, and the sums of the warps in theirs.
+/// terms C.in_order after each other are added in their order by one warp; here for this warp.
+template <SymvSums C, typename T, typename Place>
+SIMT_INLINE T symv_terms(T const* sums, int terms, Place place) {
+  T sum = from_real<T>(0);
+  SIMT_LOOP
+  for (int first = thread_index() / 32 * C.in_order; first < terms; first += C.warps * C.in_order) {
+    SIMT_UNROLL
+    for (int t = 0; t < C.in_order; ++t) sum = sum + (first + t < terms ? sums[place(first + t)] : from_real<T>(0));
+  }
+  return sum;
+}
+template <SymvSums C, typename T>
+SIMT_INLINE T symv_row_sums(SymvTiles const& tiles, T const* sums, int i) {
+  int const panel = i / C.columns, tile_row = i / C.rows;
+  int const first = tiles.lower ? 0 : panel;
+  return symv_terms<C>(sums, tiles.lower ? panel + 1 : tiles.panels - panel,
+                       [&](int t) { return tiles.row_sums(tiles.before(first + t) + tile_row - tiles.first_row(first + t)) + i % C.rows; });
+}
+template <SymvSums C, typename T>
+SIMT_INLINE T symv_column_sums(SymvTiles const& tiles, T const* sums, int i) {
+  int const panel = i / C.columns;
+  int const first = tiles.before(panel) / tiles.tiles_of_piece;
+  int const last = (tiles.before(panel) + tiles.tiles_of(panel) - 1) / tiles.tiles_of_piece;
+  return symv_terms<C>(sums, last - first + 1, [&](int t) { return tiles.column_sums(first + t, panel) + i % C.columns; });
+}
+
+}  // namespace simt
+
+/// Adds up what tiles have left, the sums of warps in their order, and writes y.
+///
 /// Launch: any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory; may overlap the launch of
 /// symv_panels. Passes over the same matrices.
 template <typename T, SymvSums C>
@@ -270,25 +301,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) symv_sums(SymvArguments<T> const ar
     if (mine && reads) {
       SymvTiles const tiles(n, C.rows, C.columns, C.most_tiles, args.lower);
       T const* const sums = args.sums + b * args.apart;
-      auto const add = [&](int terms, auto place) {
-        T sum = from_real<T>(0);
-        SIMT_LOOP
-        for (int first = warp * C.in_order; first < terms; first += C.warps * C.in_order) {
-          SIMT_UNROLL
-          for (int t = 0; t < C.in_order; ++t) sum = sum + (first + t < terms ? sums[place(first + t)] : from_real<T>(0));
-        }
-        return sum;
-      };
-      int const panel = i / C.columns, tile_row = i / C.rows;
-      int const first_panel = tiles.lower ? 0 : panel;
-      of_rows[thread_index()] = add(tiles.lower ? panel + 1 : tiles.panels - panel, [&](int t) {
-        int const p = first_panel + t;
-        return tiles.row_sums(tiles.before(p) + tile_row - tiles.first_row(p)) + i % C.rows;
-      });
-      int const first_piece = tiles.before(panel) / tiles.tiles_of_piece;
-      int const last_piece = (tiles.before(panel) + tiles.tiles_of(panel) - 1) / tiles.tiles_of_piece;
-      of_columns[thread_index()] =
-          add(last_piece - first_piece + 1, [&](int t) { return tiles.column_sums(first_piece + t, panel) + i % C.columns; });
+      of_rows[thread_index()] = symv_row_sums<C>(tiles, sums, i);
+      of_columns[thread_index()] = symv_column_sums<C>(tiles, sums, i);
     }
     sync_block();
     if (warp == 0 && mine) {

@@ -13,6 +13,7 @@ struct SymvPanels {
   int blocks_per_sm;  ///< for which registers have to suffice
   SymvColumns layout;
   Symmetry symmetry;
+  SymvVector vector;
   constexpr bool operator==(SymvPanels const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }

@@ -43,7 +43,8 @@ constexpr SymvPanels symv_panels_plan(int element_bytes, Symmetry symmetry, Symv
                                            : 4,
           .blocks_per_sm = 2,
           .layout = layout,
-          .symmetry = symmetry};
+          .symmetry = symmetry,
+          .vector = SymvVector::constant};
 }
 
 constexpr SymvTiles symv_tiles(int element_bytes, SymvPanels const& c, int n, bool lower) {

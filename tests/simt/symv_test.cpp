@@ -377,8 +377,13 @@ TEST(SymvTiles, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
 // warp adds up at a time: here with small tiles.
 TEST(SymvPanels, PiecesOfSeveralTiles) {
   using T = std::complex<double>;
-  constexpr SymvPanels c{
-      .warps = 4, .columns = 8, .most_tiles = 2, .blocks_per_sm = 1, .layout = SymvColumns::contiguous, .symmetry = Symmetry::hermitian};
+  constexpr SymvPanels c{.warps = 4,
+                         .columns = 8,
+                         .most_tiles = 2,
+                         .blocks_per_sm = 1,
+                         .layout = SymvColumns::contiguous,
+                         .symmetry = Symmetry::hermitian,
+                         .vector = SymvVector::constant};
   constexpr int n = 1090;
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     SymvTiles const tiles = symv_tiles(sizeof(T), c, n, uplo == Uplo::lower);

@@ -1,0 +1,112 @@
+#pragma once
+/// A large matrix on its way to the workspace of its reduction and back.
+
+#include "eigen/tridiagonal_config.cuh"
+
+namespace myriad {
+namespace simt {
+
+/// Element (i, j), i >= j, as the reduction has it.
+template <typename T>
+SIMT_INLINE T* tridiagonal_element(TridiagonalWork<T> const& work, int n, int i, int j) {
+  bool const lower = work.batch.lower;
+  return work.batch.a.at(work.matrix.number, lower ? i : n - 1 - i, lower ? j : n - 1 - j);
+}
+
+/// Calls use(i, j) for elements of the lower triangle, columns by blocks and rows by threads.
+template <typename Use>
+SIMT_INLINE void for_each_of_triangle(int n, Use use) {
+  SIMT_LOOP
+  for (int j = static_cast<int>(block_index()); j < n; j += static_cast<int>(block_count())) {
+    SIMT_UNROLL_BY(4)
+    for (int i = j + thread_index(); i < n; i += tridiagonal_copy_threads) use(i, j);
+  }
+}
+
+/// The largest of what the threads have, in all of them.
+template <typename R>
+SIMT_INLINE R largest_of_block(R value) {
+  auto top = ordered_bits(value);
+  SIMT_UNROLL
+  for (int mask = 16; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
+  R* const of_warps = reinterpret_cast<R*>(shared_memory());
+  if (lane_index() == 0) of_warps[thread_index() / 32] = number_of(top);
+  sync_block();
+  SIMT_UNROLL
+  for (int w = 0; w < tridiagonal_copy_threads / 32; ++w) top = larger(top, ordered_bits(of_warps[w]));
+  return number_of(top);
+}
+
+/// What brings the matrix to size one; NaN where it has NaN or infinity.
+template <typename R>
+SIMT_INLINE R tridiagonal_scale(R const* largest, int blocks) {
+  auto top = ordered_bits(R(0));
+  SIMT_LOOP
+  for (int k = thread_index(); k < blocks; k += tridiagonal_copy_threads) top = larger(top, ordered_bits(largest[k]));
+  R const size = largest_of_block(number_of(top));
+  return !(size < R(infinity())) ? R(quiet_nan()) : size == R(0) ? R(1) : reciprocal_power(size);
+}
+
+}  // namespace simt
+
+/// The largest element that each block has seen. Launch: any number of blocks of tridiagonal_copy_threads threads with 128 bytes of dynamic
+/// shared memory.
+template <typename T>
+SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_largest(TridiagonalWork<T> const work) {
+  using namespace simt;
+  TridiagonalMatrix<T> const& m = work.matrix;
+  using R = simt::Real<T>;
+  int const n = work.rows();
+  auto top = ordered_bits(R(0));
+  for_each_of_triangle(n, [&](int i, int j) {
+    T const value = *tridiagonal_element(work, n, i, j);
+    top = larger(top, ordered_bits(magnitude(real_part(value))));
+    if constexpr (is_complex<T>)
+      if (i != j) top = larger(top, ordered_bits(magnitude(value.im)));
+  });
+  R const largest = largest_of_block(number_of(top));
+  if (thread_index() == 0) m.largest[block_index()] = largest;
+}
+
+/// Launch: as many blocks as tridiagonal_largest had before it.
+template <typename T>
+SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_load(TridiagonalWork<T> const work) {
+  using namespace simt;
+  TridiagonalMatrix<T> const& m = work.matrix;
+  using R = simt::Real<T>;
+  int const n = work.rows();
+  R const scale = tridiagonal_scale(m.largest, static_cast<int>(block_count()));
+  bool const finite = scale == scale;
+  for_each_of_triangle(n, [&](int i, int j) {
+    T const value = scale * *tridiagonal_element(work, n, i, j);
+    m.a[i + j * m.ld] = !finite ? from_real<T>(0) : i == j ? from_real<T>(real_part(value)) : value;
+  });
+}
+
+/// Launch: as tridiagonal_load.
+template <typename T>
+SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_store(TridiagonalWork<T> const work) {
+  using namespace simt;
+  TridiagonalMatrix<T> const& m = work.matrix;
+  using R = simt::Real<T>;
+  int const n = work.rows();
+  R const scale = tridiagonal_scale(m.largest, static_cast<int>(block_count()));
+  R const back = scale == scale ? reciprocal_power(scale) : scale;  // all is NaN where something is
+  T const nothing = scale == scale ? from_real<T>(0) : not_a_number<T>();
+  for_each_of_triangle(n, [&](int i, int j) {
+    T const value = i == j ? from_real<T>(back * m.d[i]) : i == j + 1 ? from_real<T>(back * m.e[j]) : m.a[i + j * m.ld] + nothing;
+    store_global(tridiagonal_element(work, n, i, j), value);
+  });
+  TridiagonalArguments<T> const& args = work.batch;
+  SIMT_LOOP
+  for (int k = static_cast<int>(block_index()) * tridiagonal_copy_threads + thread_index(); k < n;
+       k += static_cast<int>(block_count()) * tridiagonal_copy_threads) {
+    *args.d.at(m.number, args.lower ? k : n - 1 - k, 0) = back * m.d[k];
+    if (k + 1 >= n) continue;
+    int const to = args.lower ? k : n - 2 - k;
+    *args.e.at(m.number, to, 0) = back * m.e[k];
+    *args.tau.at(m.number, to, 0) = conjugate_if(args.tau.conjugated != args.a.conjugated, m.tau[k] + nothing);
+  }
+}
+
+}  // namespace myriad

@@ -1,0 +1,135 @@
+#include "eigen/tridiagonal_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/dtype.hpp"
+#include "eigen/tridiagonal_plan.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+#include "symv/symv_gpu.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+// What is to be fused is written so.
+std::vector<std::string> options() { return {"-default-device", "--fmad=false"}; }
+
+KernelSource source(Dtype dtype, EigenBlock const& c) {
+  return {.header = "eigen/tridiagonal_block.cuh",
+          .name = fmt::format("myriad::tridiagonal_block<{}, myriad::EigenBlock{{myriad::EigenJob({}), {}, myriad::EigenAccess({})}}>",
+                              device_name(dtype), static_cast<int>(c.job), c.n, static_cast<int>(c.access)),
+          .options = options()};
+}
+KernelSource source(Dtype dtype, TridiagonalPanel const& c) {
+  return {.header = "eigen/tridiagonal_panel.cuh",
+          .name = fmt::format("myriad::tridiagonal_panel<{}, myriad::TridiagonalPanel{{{}, {}}}>", device_name(dtype), c.width,
+                              device_name(c.symv)),
+          .options = options()};
+}
+KernelSource source(Dtype dtype, TridiagonalUpdate const& c) {
+  return {.header = "eigen/tridiagonal_update.cuh",
+          .name = fmt::format("myriad::tridiagonal_update<{}, myriad::TridiagonalUpdate{{{}, {}}}>", device_name(dtype), c.width, c.depth),
+          .options = options()};
+}
+/// One of the kernels of tridiagonal_copy.cuh.
+KernelSource source(Dtype dtype, char const* name) {
+  return {.header = "eigen/tridiagonal_copy.cuh", .name = fmt::format("myriad::{}<{}>", name, device_name(dtype)), .options = options()};
+}
+constexpr char const* copies[] = {"tridiagonal_largest", "tridiagonal_load", "tridiagonal_store"};
+
+template <typename T>
+void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
+  int const n = static_cast<int>(args.a.rows);
+  EigenBlock c = eigen_block_plan(EigenJob::values, n);
+  if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_block"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(queue, kernel,
+         {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
+}
+
+/// One matrix after the other, each by the whole GPU.
+template <typename T>
+void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
+  using D = DeviceElement<T>;
+  constexpr Dtype dtype = dtype_of<T>;
+  int const n = static_cast<int>(args.a.rows), multiprocessors = queue.device().multiprocessors;
+  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), is_complex<T>);
+  TridiagonalUpdate const u = tridiagonal_update_plan(sizeof(T));
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  Kernel const& panel = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
+  Kernel const& update = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_update"), dtype, u), [&] { return source(dtype, u); });
+  Kernel const* copy[3];
+  for (int k = 0; k < 3; ++k)
+    copy[k] = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_copy"), dtype, k), [&] { return source(dtype, copies[k]); });
+  std::int64_t const copy_blocks = 4 * multiprocessors;
+  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, static_cast<int>(copy_blocks));
+  Workspace const workspace(queue, layout.bytes);
+  std::int64_t const blocks = tridiagonal_panel_blocks(c, n, multiprocessors);
+  for (std::int64_t b = 0; b < args.a.count; ++b) {
+    auto const matrix = layout.matrix<D>(b, workspace.as<char>());
+    clear(queue, reinterpret_cast<int*>(matrix.arrived), 1);
+    auto const copies_by = [&](Kernel const& kernel) {
+      launch(queue, kernel, {.blocks = copy_blocks, .threads = tridiagonal_copy_threads, .shared_bytes = 128},
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = 0});
+    };
+    copies_by(*copy[0]);
+    copies_by(*copy[1]);
+    for (int first = 0; first < n; first += c.width) {
+      launch(queue, panel, {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T)), .together = true},
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first});
+      int const next = first + c.width;
+      if (next < n)
+        launch(queue, update, {.blocks = u.tiles(n - next), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))},
+               TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next});
+    }
+    copies_by(*copy[2]);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void sytrd(Queue& queue, SytrdTask<T> const& task) {
+  if (task.a.count == 0 || task.a.rows == 0) return;
+  // conj(A) has the same T, and what is stored is as good as what is viewed: vectors are conjugated with it.
+  TridiagonalArguments<DeviceElement<T>> const args{.a = matrices_of(task.a),
+                                                    .d = matrices_of(task.d),
+                                                    .e = matrices_of(task.e),
+                                                    .tau = matrices_of(task.tau),
+                                                    .lower = task.uplo == Uplo::lower};
+  int const in_block = eigen_block_largest(sizeof(T), sizeof(Real<T>), static_cast<int>(queue.device().shared_memory_per_block));
+  if (task.a.rows <= in_block)
+    by_blocks<T>(queue, args);
+  else
+    by_panels<T>(queue, args);
+}
+
+std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  struct Type {
+    Dtype dtype;
+    int bytes, real_bytes;
+  };
+  for (auto const [dtype, bytes, real_bytes] : {Type{Dtype::f32, 4, 4}, {Dtype::f64, 8, 8}, {Dtype::c32, 8, 4}, {Dtype::c64, 16, 8}}) {
+    bool const complex = bytes != real_bytes;
+    if (!filter.wants_dtype(dtype) || !(filter.wants_routine("sytrd") || (complex && filter.wants_routine("hetrd")))) continue;
+    int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
+    for (int n = 32; n - 31 <= in_block; n += 32)
+      if (n == 32 || filter.wants_size_above(n - 32)) kernels.push_back(source(dtype, eigen_block_plan(EigenJob::values, n)));
+    if (!filter.wants_size_above(in_block)) continue;
+    kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes, complex)));
+    kernels.push_back(source(dtype, tridiagonal_update_plan(bytes)));
+    for (char const* const name : copies) kernels.push_back(source(dtype, name));
+  }
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T) template void sytrd<T>(Queue&, SytrdTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

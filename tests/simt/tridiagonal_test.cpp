@@ -1,0 +1,313 @@
+/// Kernels of the reduction to tridiagonal form on the host twin: A = Q T Q^H with an orthogonal Q, both triangles, layouts, sizes around
+/// the edges of panels and groups, the same bits with every number of blocks, NaN, sizes near overflow, and nothing touched that is not to
+/// be.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "eigen/tridiagonal_block.cuh"
+#include "eigen/tridiagonal_copy.cuh"
+#include "eigen/tridiagonal_panel.cuh"
+#include "eigen/tridiagonal_plan.hpp"
+#include "eigen/tridiagonal_update.cuh"
+#include "myriad/myriad.hpp"
+#include "runtime/views.hpp"
+#include "simt/host.hpp"
+#include "stored.hpp"
+
+namespace myriad {
+namespace {
+
+template <typename T>
+constexpr Real<T> nan_of = std::numeric_limits<Real<T>>::quiet_NaN();
+
+template <typename T>
+T conjugate(T x) {
+  if constexpr (is_complex<T>)
+    return std::conj(x);
+  else
+    return x;
+}
+
+template <typename T>
+T random_element(std::int64_t b, std::int64_t i, std::int64_t j) {
+  std::mt19937 random(static_cast<unsigned>(b * 10007 + i * 101 + j));
+  std::normal_distribution<Real<T>> normal;
+  if constexpr (is_complex<T>) {
+    Real<T> const re = normal(random);
+    return T(re, i == j && i % 3 == 1 ? nan_of<T> : normal(random));  // on the diagonal garbage
+  } else {
+    return normal(random);
+  }
+}
+
+/// Hermitian matrices of which a triangle is there, and what their reduction gives.
+template <typename T>
+struct Problem {
+  Stored<T> a;
+  std::vector<std::int64_t> sizes;
+  std::vector<Real<T>> d, e;
+  std::vector<T> tau, before;
+  bool lower;
+
+  template <typename Element>
+  Problem(int n, std::int64_t count, Layout layout, bool ragged, bool is_lower, Element element)
+      : a(n, n, count, layout),
+        d(static_cast<std::size_t>(n * count), Real<T>(-7)),
+        e(d),
+        tau(static_cast<std::size_t>(n * count), T(-7)),
+        lower(is_lower) {
+    std::fill(a.memory.begin(), a.memory.end(), T(nan_of<T>));
+    for (std::int64_t b = 0; ragged && b < count; ++b) sizes.push_back(b == 0 ? n : (b * 5 + 1) % (n + 1));
+    if (ragged) a.view.row_sizes = a.view.col_sizes = sizes.data();
+    for (std::int64_t b = 0; b < count; ++b)
+      for (int j = 0; j < a.view.cols_of(b); ++j)
+        for (int i = j; i < a.view.rows_of(b); ++i) {
+          T const x = element(b, i, j);
+          (lower ? *a.view.at(b, i, j) : *a.view.at(b, j, i)) = lower || i == j ? x : conjugate(x);
+        }
+    before = a.memory;
+  }
+  Problem(Problem const&) = delete;
+
+  [[nodiscard]] TridiagonalArguments<gpu::DeviceElement<T>> arguments() {
+    auto const n = a.view.rows, count = a.view.count;
+    // Rows of e and tau beyond a matrix are not its own: all have n.
+    return {.a = gpu::matrices_of(a.view),
+            .d = gpu::matrices_of(vectors(d.data(), n, count)),
+            .e = gpu::matrices_of(vectors(e.data(), n, count)),
+            .tau = gpu::matrices_of(vectors(tau.data(), n, count)),
+            .lower = lower};
+  }
+  [[nodiscard]] T was(std::int64_t b, std::int64_t i, std::int64_t j) {
+    bool const stored = lower ? i >= j : i <= j;
+    T const x = before[static_cast<std::size_t>((stored ? a.view.at(b, i, j) : a.view.at(b, j, i)) - a.memory.data())];
+    return i == j ? T(std::real(x)) : stored ? x : conjugate(x);
+  }
+  [[nodiscard]] std::vector<std::byte> bytes() const {
+    std::vector<std::byte> out;
+    auto const add = [&](auto const& v) {
+      auto const* const from = reinterpret_cast<std::byte const*>(v.data());
+      out.insert(out.end(), from, from + v.size() * sizeof(v[0]));
+    };
+    add(a.memory);
+    add(d);
+    add(e);
+    add(tau);
+    return out;
+  }
+
+  /// Q T Q^H, with Q from the reflectors, against what was, and what the triangle keeps of T.
+  void check() {
+    Queue queue({.backend = Backend::cpu});
+    for (std::int64_t b = 0; b < a.view.count; ++b) {
+      auto const n = a.view.rows_of(b);
+      if (n == 0) continue;
+      auto const at = [&](auto& v, std::int64_t k) { return v[static_cast<std::size_t>(b * a.view.rows + k)]; };
+      std::vector<T> q(static_cast<std::size_t>(n * n)), tau_of(static_cast<std::size_t>(n));
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i) q[static_cast<std::size_t>(i + j * n)] = *a.view.at(b, i, j);
+      for (int k = 0; k + 1 < n; ++k) tau_of[static_cast<std::size_t>(k)] = at(tau, k);
+      orgtr(queue, lower ? Uplo::lower : Uplo::upper, batch(q.data(), n, n), vectors<T const>(tau_of.data(), n - 1, 1));
+      double norm = 0, residual = 0;
+      for (int j = 0; j < n; ++j) {
+        double of_column = 0, of_residual = 0;
+        for (int i = 0; i < n; ++i) {
+          std::complex<double> left = std::complex<double>(was(b, i, j));
+          of_column += std::abs(left);
+          for (int k = 0; k < n; ++k) {
+            auto const element = [&](int r, int c) { return std::complex<double>(q[static_cast<std::size_t>(r + c * n)]); };
+            std::complex<double> t_q = std::conj(element(j, k)) * double(at(d, k));
+            if (k > 0) t_q += std::conj(element(j, k - 1)) * double(at(e, k - 1));
+            if (k + 1 < n) t_q += std::conj(element(j, k + 1)) * double(at(e, k));
+            left -= element(i, k) * t_q;
+          }
+          of_residual += std::abs(left);
+          bool const stored = lower ? i >= j : i <= j;
+          if (!stored) {
+            auto const place = static_cast<std::size_t>(a.view.at(b, i, j) - a.memory.data());
+            ASSERT_EQ(std::memcmp(&a.memory[place], &before[place], sizeof(T)), 0) << "the other triangle";
+          }
+          T const kept = i == j ? T(at(d, i)) : std::abs(i - j) == 1 ? T(at(e, std::min(i, j))) : *a.view.at(b, i, j);
+          ASSERT_TRUE(!stored || *a.view.at(b, i, j) == kept);
+        }
+        norm = std::max(norm, of_column);
+        residual = std::max(residual, of_residual);
+      }
+      double const u = std::numeric_limits<Real<T>>::epsilon() / 2;
+      EXPECT_LE(residual, 30 * u * static_cast<double>(n) * norm) << "matrix " << b << " of " << n << " rows";
+      EXPECT_EQ(at(e, n - 1), Real<T>(-7)) << "e has n - 1 elements";
+      EXPECT_EQ(at(tau, n - 1), T(-7)) << "tau has n - 1 elements";
+    }
+  }
+
+  /// Of blocks of half as many threads, so that fewer take turns, and of few columns, so that small matrices have several.
+  static constexpr TridiagonalPanel small_panel = [] {
+    TridiagonalPanel c = tridiagonal_panel_plan(sizeof(T), is_complex<T>);
+    c.width = 8;
+    c.symv.warps = 4;
+    c.symv.columns = sizeof(T) == 4 ? 32 : c.symv.columns;
+    return c;
+  }();
+  /// By panels, each matrix by so many blocks.
+  template <TridiagonalPanel c = small_panel>
+  void reduce_by_panels(int blocks) {
+    using D = gpu::DeviceElement<T>;
+    constexpr TridiagonalUpdate u{.width = c.width, .depth = std::min(c.width, 16)};
+    constexpr int copy_blocks = 3;
+    int const n = static_cast<int>(a.view.rows);
+    TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, copy_blocks);
+    auto const args = arguments();
+    for (std::int64_t b = 0; b < a.view.count; ++b) {
+      std::vector<std::max_align_t> memory(static_cast<std::size_t>(layout.bytes) / sizeof(std::max_align_t) + 1);
+      std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
+      auto const m = layout.matrix<D>(b, reinterpret_cast<char*>(memory.data()));
+      auto const work = [&](int first) { return TridiagonalWork<D>{.batch = args, .matrix = m, .first = first}; };
+      auto const copy = [&](void (*kernel)(TridiagonalWork<D>)) { simt::run(copy_blocks, tridiagonal_copy_threads, 128, kernel, work(0)); };
+      copy(tridiagonal_largest<D>);
+      copy(tridiagonal_load<D>);
+      for (int first = 0; first < n; first += c.width) {
+        simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), tridiagonal_panel<D, c>, work(first), true);
+        int const next = first + c.width;
+        if (next < n)
+          simt::run(TridiagonalUpdate::tiles(n - next), u.threads(), u.shared_bytes(sizeof(T)), tridiagonal_update<D, u>, work(next));
+      }
+      copy(tridiagonal_store<D>);
+    }
+  }
+  template <int n>
+  void reduce_in_blocks(EigenAccess access) {
+    using D = gpu::DeviceElement<T>;
+    constexpr auto config = [](EigenAccess how) {
+      EigenBlock c = eigen_block_plan(EigenJob::values, n);
+      c.access = how;
+      return c;
+    };
+    constexpr EigenBlock by_columns = config(EigenAccess::columns), by_rows = config(EigenAccess::rows);
+    simt::run(2, by_columns.threads(), EigenBlockMemory(sizeof(T), sizeof(Real<T>), by_columns, static_cast<int>(a.view.rows)).bytes,
+              access == EigenAccess::rows ? tridiagonal_block<D, by_rows> : tridiagonal_block<D, by_columns>, arguments());
+  }
+};
+
+template <typename T>
+class Tridiagonal : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(Tridiagonal, Types);
+
+TYPED_TEST(Tridiagonal, ByPanels) {
+  using T = TypeParam;
+  for (int const n : {1, 2, 3, 7, 8, 9, 33, 75}) {
+    SCOPED_TRACE(n);
+    Problem<T> problem(n, 1, n % 2 == 0 ? Layout::packed_rows : Layout::columns, false, n % 3 != 0, random_element<T>);
+    problem.reduce_by_panels(n % 3 + 1);
+    problem.check();
+  }
+}
+/// As it is on a GPU.
+TEST(TridiagonalPanels, AsPlanned) {
+  Problem<double> problem(75, 1, Layout::packed_columns, false, true, random_element<double>);
+  problem.reduce_by_panels<tridiagonal_panel_plan(sizeof(double), false)>(2);
+  problem.check();
+}
+TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
+  using T = TypeParam;
+  std::vector<std::byte> bytes;
+  for (int const blocks : {1, 3}) {
+    Problem<T> problem(40, 1, Layout::packed_columns, false, true, random_element<T>);
+    problem.reduce_by_panels(blocks);
+    if (bytes.empty()) bytes = problem.bytes();
+    EXPECT_EQ(bytes, problem.bytes()) << blocks << " blocks";
+  }
+}
+TYPED_TEST(Tridiagonal, RaggedByPanels) {
+  using T = TypeParam;
+  Problem<T> problem(21, 4, Layout::ragged_columns, true, false, random_element<T>);
+  problem.reduce_by_panels(2);
+  problem.check();
+}
+TYPED_TEST(Tridiagonal, InBlocks) {
+  using T = TypeParam;
+  for (bool const lower : {true, false})
+    for (Layout const layout : {Layout::packed_columns, Layout::packed_rows, Layout::interleaved})
+      for (int const n : {1, 2, 3, 17, 32, 40}) {
+        SCOPED_TRACE(testing::Message() << n << " rows, layout " << static_cast<int>(layout) << (lower ? ", lower" : ", upper"));
+        bool const ragged = n == 40 && layout != Layout::interleaved;
+        Problem<T> problem(n, 3, ragged ? ragged_layout(layout) : layout, ragged, lower, random_element<T>);
+        if (n <= 32)
+          problem.template reduce_in_blocks<32>(simt::is_by_rows(layout) ? EigenAccess::rows : EigenAccess::columns);
+        else
+          problem.template reduce_in_blocks<64>(simt::is_by_rows(layout) ? EigenAccess::rows : EigenAccess::columns);
+        problem.check();
+      }
+}
+/// Zero, diagonal, tridiagonal already, constant, and elements near the ends of the range.
+TYPED_TEST(Tridiagonal, SpecialMatrices) {
+  using T = TypeParam;
+  using R = Real<T>;
+  R const huge = std::numeric_limits<R>::max() / 64, tiny = std::numeric_limits<R>::min() * 64;
+  for (int const kind : {0, 1, 2, 3, 4, 5}) {
+    SCOPED_TRACE(kind);
+    auto const element = [&](std::int64_t b, std::int64_t i, std::int64_t j) {
+      switch (kind) {
+        case 0:
+          return T(0);
+        case 1:
+          return i == j ? T(R(i)) : T(0);
+        case 2:
+          return i - j < 2 ? T(R(1 + i)) : T(0);
+        case 3:
+          return T(1);
+        case 4:
+          return huge / 8 * random_element<T>(b, i, j);
+        default:
+          return tiny * random_element<T>(b, i, j);
+      }
+    };
+    Problem<T> by_panels(20, 1, Layout::packed_columns, false, true, element),
+        in_blocks(20, 1, Layout::packed_columns, false, true, element);
+    by_panels.reduce_by_panels(2);
+    in_blocks.template reduce_in_blocks<32>(EigenAccess::columns);
+    if (kind < 4) {
+      by_panels.check();
+      in_blocks.check();
+    }
+    for (std::size_t k = 0; k < 20; ++k) {
+      ASSERT_TRUE(std::isfinite(by_panels.d[k]) && std::isfinite(in_blocks.d[k])) << k;
+      ASSERT_TRUE(std::isfinite(by_panels.e[k]) && std::isfinite(in_blocks.e[k])) << k;  // the last one is not touched
+    }
+    if (kind >= 4) {
+      R largest = 0;
+      for (R const x : by_panels.d) largest = std::max(largest, std::abs(x));
+      EXPECT_GT(largest, kind == 4 ? huge / 64 : tiny / 64);
+    }
+  }
+}
+/// NaN or infinity anywhere in the triangle: all of the matrix is NaN, and its neighbours are right.
+TYPED_TEST(Tridiagonal, NotANumber) {
+  using T = TypeParam;
+  using R = Real<T>;
+  for (bool const by_panels : {true, false}) {
+    auto const element = [&](std::int64_t b, std::int64_t i, std::int64_t j) {
+      return b == 1 && i == 15 && j == 7 ? T(by_panels ? nan_of<T> : std::numeric_limits<R>::infinity()) : random_element<T>(b, i, j);
+    };
+    Problem<T> problem(20, 3, Layout::packed_columns, false, true, element);
+    if (by_panels)
+      problem.reduce_by_panels(2);
+    else
+      problem.template reduce_in_blocks<32>(EigenAccess::columns);
+    for (std::size_t k = 0; k < 20; ++k) {
+      EXPECT_FALSE(std::isnan(problem.d[k]) || std::isnan(problem.d[40 + k]));
+      EXPECT_TRUE(std::isnan(problem.d[20 + k]));
+      EXPECT_EQ(k + 1 < 20, std::isnan(problem.e[20 + k]) && std::isnan(std::real(problem.tau[20 + k])));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace myriad
