@@ -43,7 +43,8 @@ template <typename T>
 struct TridiagonalWork {
   TridiagonalArguments<T> batch;
   TridiagonalMatrix<T> matrix;
-  int first;  ///< the column from which on there is work
+  int first;        ///< the column from which on there is work
+  unsigned rounds;  ///< of sync_grid that were before
 
   SIMT_INLINE int rows() const { return batch.a.rows_of(matrix.number); }
 };
@@ -55,10 +56,28 @@ struct TridiagonalPanel {
   constexpr bool operator==(TridiagonalPanel const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return symv.threads(); }
+  /// Of sync_grid, where another panel follows.
+  SIMT_INLINE constexpr unsigned rounds() const { return 3 * static_cast<unsigned>(width); }
   /// In elements: behind what the product with A takes, a row of V and of W, and room to add up numbers of threads.
   SIMT_INLINE constexpr int rows_at(int element_bytes) const { return symv.shared_bytes(element_bytes) / element_bytes; }
   SIMT_INLINE constexpr int sums_at(int element_bytes) const { return rows_at(element_bytes) + 2 * width; }
   SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (sums_at(element_bytes) + threads()) * element_bytes; }
+};
+
+/// The kernel that reduces what is left once the blocks, one to a multiprocessor, hold all of it in their shared memories, each some
+/// columns, rows above the diagonal too.
+struct TridiagonalResident {
+  int row_parts, column_parts;  ///< of warps that share what a block has
+  constexpr bool operator==(TridiagonalResident const&) const = default;
+
+  static constexpr int at_once = 4;  ///< columns of a warp
+  SIMT_INLINE constexpr int threads() const { return 32 * row_parts * column_parts; }
+  /// Elements of shared memory for m rows: the columns, v, that of the step before and w, and sums of every part.
+  SIMT_INLINE static constexpr int columns(int m, int blocks) { return simt::ceil_div(m, blocks); }
+  SIMT_INLINE constexpr int sums_at(int m, int blocks) const { return (columns(m, blocks) + 3) * m; }
+  SIMT_INLINE constexpr int elements(int m, int blocks) const {
+    return sums_at(m, blocks) + simt::larger(row_parts * columns(m, blocks), threads() / 32);
+  }
 };
 
 /// The kernel that brings the matrix behind a panel up to date: a block to a tile of 64 by 64, in steps of `depth` columns of V and W.
@@ -67,8 +86,9 @@ struct TridiagonalUpdate {
   constexpr bool operator==(TridiagonalUpdate const&) const = default;
 
   static constexpr int tile = 64;
+  static constexpr int line = tile + 8;  ///< from a column to the next in shared memory: four columns of eight doubles meet all banks twice
   SIMT_INLINE static constexpr int threads() { return 256; }
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return 4 * tile * depth * element_bytes; }
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return 4 * line * depth * element_bytes; }
   /// Tiles of the triangle of n rows.
   SIMT_INLINE static constexpr simt::Index tiles(int n) {
     simt::Index const rows = simt::ceil_div(n, tile);

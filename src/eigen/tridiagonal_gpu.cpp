@@ -29,6 +29,12 @@ KernelSource source(Dtype dtype, TridiagonalPanel const& c) {
                               device_name(c.symv)),
           .options = options()};
 }
+KernelSource source(Dtype dtype, TridiagonalResident const& c) {
+  return {.header = "eigen/tridiagonal_resident.cuh",
+          .name = fmt::format("myriad::tridiagonal_resident<{}, myriad::TridiagonalResident{{{}, {}}}>", device_name(dtype), c.row_parts,
+                              c.column_parts),
+          .options = options()};
+}
 KernelSource source(Dtype dtype, TridiagonalUpdate const& c) {
   return {.header = "eigen/tridiagonal_update.cuh",
           .name = fmt::format("myriad::tridiagonal_update<{}, myriad::TridiagonalUpdate{{{}, {}}}>", device_name(dtype), c.width, c.depth),
@@ -61,6 +67,9 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
   TridiagonalUpdate const u = tridiagonal_update_plan(sizeof(T));
   // All kernels come before the first launch: where one cannot be had, nothing is written.
   Kernel const& panel = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
+  TridiagonalResident const r = tridiagonal_resident_plan();
+  Kernel const& resident =
+      kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_resident"), dtype, r), [&] { return source(dtype, r); });
   Kernel const& update = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_update"), dtype, u), [&] { return source(dtype, u); });
   Kernel const* copy[3];
   for (int k = 0; k < 3; ++k)
@@ -69,23 +78,32 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
   TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, static_cast<int>(copy_blocks));
   Workspace const workspace(queue, layout.bytes);
   std::int64_t const blocks = tridiagonal_panel_blocks(c, n, multiprocessors);
+  int const held = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, static_cast<int>(queue.device().shared_memory_per_block));
   for (std::int64_t b = 0; b < args.a.count; ++b) {
     auto const matrix = layout.matrix<D>(b, workspace.as<char>());
-    clear(queue, reinterpret_cast<int*>(matrix.arrived), 1);
     auto const copies_by = [&](Kernel const& kernel) {
       launch(queue, kernel, {.blocks = copy_blocks, .threads = tridiagonal_copy_threads, .shared_bytes = 128},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = 0});
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = 0, .rounds = 0});
     };
     copies_by(*copy[0]);
     copies_by(*copy[1]);
-    for (int first = 0; first < n; first += c.width) {
+    clear(queue, reinterpret_cast<int*>(matrix.arrived), 1);
+    int first = 0;
+    unsigned rounds = 0;
+    for (; n - first > held; first += c.width, rounds += c.rounds()) {
       launch(queue, panel, {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T)), .together = true},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first});
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first, .rounds = rounds});
       int const next = first + c.width;
-      if (next < n)
-        launch(queue, update, {.blocks = u.tiles(n - next), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))},
-               TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next});
+      launch(queue, update, {.blocks = u.tiles(n - next), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))},
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next, .rounds = 0});
     }
+    clear(queue, reinterpret_cast<int*>(matrix.arrived), 1);  // from now on by another number of blocks
+    launch(queue, resident,
+           {.blocks = multiprocessors,
+            .threads = r.threads(),
+            .shared_bytes = std::int64_t{r.elements(n - first, multiprocessors)} * static_cast<int>(sizeof(T)),
+            .together = true},
+           TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first, .rounds = 0});
     copies_by(*copy[2]);
   }
 }
@@ -123,6 +141,7 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
     if (!filter.wants_size_above(in_block)) continue;
     kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes, complex)));
     kernels.push_back(source(dtype, tridiagonal_update_plan(bytes)));
+    kernels.push_back(source(dtype, tridiagonal_resident_plan()));
     for (char const* const name : copies) kernels.push_back(source(dtype, name));
   }
   return kernels;

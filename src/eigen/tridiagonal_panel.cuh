@@ -21,7 +21,7 @@ class TridiagonalColumns {
       .warps = warps, .rows = C.symv.tile_rows(sizeof(T)), .columns = C.symv.tile_columns(), .most_tiles = C.symv.most_tiles};
 
  public:
-  SIMT_INLINE TridiagonalColumns(TridiagonalMatrix<T> const& matrix, int n) : m_(matrix), n_(n) {}
+  SIMT_INLINE explicit TridiagonalColumns(TridiagonalWork<T> const& work) : m_(work.matrix), n_(work.rows()), rounds_(work.rounds) {}
 
   SIMT_INLINE void reduce(int first) {
     SIMT_LOOP
@@ -29,17 +29,18 @@ class TridiagonalColumns {
       int const column = first + k;
       bring_up_to_date(column, k);
       if (column == n_ - 1) return;
-      sync_grid(m_.arrived);
+      meet();
       find_reflector(column);
       multiply(column, k);
-      sync_grid(m_.arrived);
+      meet();
       combine(column, k);
-      sync_grid(m_.arrived);
+      meet();
     }
     if (first + C.width < n_) complete_w(first + C.width, C.width);
   }
 
  private:
+  SIMT_INLINE void meet() { sync_grid(m_.arrived, rounds_++); }
   SIMT_INLINE static int warp() { return thread_index() / 32; }
   SIMT_INLINE static T* shared(int at) { return reinterpret_cast<T*>(shared_memory()) + at; }
   /// Of V, W or V^H x, W^H x; W, or what belongs to it, behind V.
@@ -230,6 +231,7 @@ class TridiagonalColumns {
 
   TridiagonalMatrix<T> const& m_;
   int n_;
+  unsigned rounds_;
   // Of the column at hand
   R beta_ = R(0);
   T tau_ = from_real<T>(0);
@@ -242,7 +244,7 @@ class TridiagonalColumns {
 template <typename T, TridiagonalPanel C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.symv.blocks_per_sm) tridiagonal_panel(TridiagonalWork<T> const work) {
   using namespace simt;
-  TridiagonalColumns<T, C> columns(work.matrix, work.rows());
+  TridiagonalColumns<T, C> columns(work);
   columns.reduce(work.first);
 }
 

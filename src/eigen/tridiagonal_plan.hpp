@@ -24,6 +24,14 @@ constexpr TridiagonalUpdate tridiagonal_update_plan(int element_bytes) {
   return {.width = tridiagonal_width, .depth = element_bytes == 16 ? 8 : 16};
 }
 
+constexpr TridiagonalResident tridiagonal_resident_plan() { return {.row_parts = 4, .column_parts = 4}; }
+/// Rows of the largest matrix that so many blocks of so much shared memory hold.
+constexpr int tridiagonal_resident_rows(TridiagonalResident const& c, int element_bytes, int blocks, int shared_bytes) {
+  int m = 0;
+  while (c.elements(m + 1, blocks) * element_bytes <= shared_bytes) ++m;
+  return m;
+}
+
 /// Blocks that the largest part of the work keeps busy, as many as there is room for.
 constexpr std::int64_t tridiagonal_panel_blocks(TridiagonalPanel const& c, int n, int multiprocessors) {
   std::int64_t const most = std::int64_t{c.symv.blocks_per_sm} * multiprocessors;

@@ -4,6 +4,88 @@
 #include "eigen/tridiagonal_config.cuh"
 
 namespace myriad {
+namespace simt {
+
+/// A tile of 64 by 64 as the 256 threads of a block have it. A thread has a 4-by-4 part, sixteen apart in both directions: neighbours in a
+/// column are those of neighbouring threads.
+template <typename T>
+class TridiagonalTile {
+  static constexpr int part = 4;
+  T sum_[part][part] = {};
+
+  SIMT_INLINE static int row(int r) { return thread_index() % 16 + 16 * r; }
+  SIMT_INLINE static int column(int c) { return thread_index() / 16 + 16 * c; }
+
+ public:
+  /// Adds the product of `depth` columns of 64 rows and as many rows of 64 columns, which are each `line` elements apart.
+  SIMT_INLINE void add(T const* left, T const* right, int line, int depth) {
+    SIMT_UNROLL_BY(4)
+    for (int k = 0; k < depth; ++k) {
+      T x[part], y[part];
+      SIMT_UNROLL
+      for (int r = 0; r < part; ++r) x[r] = left[k * line + row(r)];
+      SIMT_UNROLL
+      for (int c = 0; c < part; ++c) y[c] = right[k * line + column(c)];
+      SIMT_UNROLL
+      for (int r = 0; r < part; ++r) {
+        SIMT_UNROLL
+        for (int c = 0; c < part; ++c) sum_[r][c] = multiply_add(x[r], y[c], sum_[r][c]);
+      }
+    }
+  }
+  /// Calls use(row, column, value) for every element of this thread.
+  template <typename Use>
+  SIMT_INLINE void for_each(Use use) const {
+    SIMT_UNROLL
+    for (int c = 0; c < part; ++c) {
+      SIMT_UNROLL
+      for (int r = 0; r < part; ++r) use(row(r), column(c), sum_[r][c]);
+    }
+  }
+};
+
+/// The same by products of 8-by-4 and 4-by-8 matrices: a warp has 32 rows and 16 columns, four by two of them. Transposed, so that a lane's
+/// two elements are neighbours in a column.
+template <>
+class TridiagonalTile<double> {
+  static constexpr int row_parts = 4, column_parts = 2;
+  double sum_[row_parts][column_parts][2] = {};
+
+  SIMT_INLINE static int first_row() { return thread_index() / 32 % 2 * 32; }
+  SIMT_INLINE static int first_column() { return thread_index() / 64 * 16; }
+
+ public:
+  SIMT_INLINE void add(double const* left, double const* right, int line, int depth) {
+    int const g = lane_index() / 4, t = lane_index() % 4;
+    SIMT_UNROLL_BY(2)
+    for (int k = 0; k < depth; k += 4) {
+      double x[row_parts], y[column_parts];
+      SIMT_UNROLL
+      for (int r = 0; r < row_parts; ++r) x[r] = left[(k + t) * line + first_row() + 8 * r + g];
+      SIMT_UNROLL
+      for (int c = 0; c < column_parts; ++c) y[c] = right[(k + t) * line + first_column() + 8 * c + g];
+      SIMT_UNROLL
+      for (int r = 0; r < row_parts; ++r) {
+        SIMT_UNROLL
+        for (int c = 0; c < column_parts; ++c) multiply_add_8x8x4(y[c], x[r], sum_[r][c], sum_[r][c]);
+      }
+    }
+  }
+  template <typename Use>
+  SIMT_INLINE void for_each(Use use) const {
+    int const g = lane_index() / 4, t = lane_index() % 4;
+    SIMT_UNROLL
+    for (int r = 0; r < row_parts; ++r) {
+      SIMT_UNROLL
+      for (int c = 0; c < column_parts; ++c) {
+        SIMT_UNROLL
+        for (int e = 0; e < 2; ++e) use(first_row() + 8 * r + 2 * t + e, first_column() + 8 * c + g, sum_[r][c][e]);
+      }
+    }
+  }
+};
+
+}  // namespace simt
 
 /// Rows and columns from work.first on. A thread has a 4-by-4 part of the tile, sixteen apart in both directions: neighbours in a column of
 /// A are those of neighbouring threads.
@@ -14,23 +96,16 @@ template <typename T, TridiagonalUpdate C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 2) tridiagonal_update(TridiagonalWork<T> const work) {
   using namespace simt;
   TridiagonalMatrix<T> const& m = work.matrix;
-  constexpr int part = C.tile / 16;
   int const n = work.rows(), first = work.first;
   int tile_row = 0;
   Index tile = block_index();
   for (; tile > tile_row; tile -= ++tile_row) continue;
   int const i0 = first + tile_row * C.tile, j0 = first + static_cast<int>(tile) * C.tile;
   if (i0 >= n) return;
-  // Rows of V and W that the tile's rows and columns have.
+  // Rows of V and W that the tile's rows and columns have, those of columns conjugated: W and V.
   T* const of_rows = reinterpret_cast<T*>(shared_memory());
-  T* const of_columns = of_rows + 2 * C.tile * C.depth;
-  int const row = thread_index() % 16, column = thread_index() / 16;
-  T sum[part][part];
-  SIMT_UNROLL
-  for (int r = 0; r < part; ++r) {
-    SIMT_UNROLL
-    for (int c = 0; c < part; ++c) sum[r][c] = from_real<T>(0);
-  }
+  T* const of_columns = of_rows + 2 * C.line * C.depth;
+  TridiagonalTile<T> sum;
   SIMT_LOOP
   for (int k0 = 0; k0 < C.width; k0 += C.depth) {
     if (k0 > 0) sync_block();
@@ -39,35 +114,19 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 2) tridiagonal_u
       int const line = at % C.tile, k = at / C.tile, i = i0 + line, j = j0 + line;
       T const zero = from_real<T>(0);
       Index const from = (k0 + k) * m.ld;
-      of_rows[at] = i < n ? m.v[i + from] : zero;
-      of_rows[at + C.tile * C.depth] = i < n ? m.w[i + from] : zero;
-      of_columns[at] = j < n ? conjugate(m.w[j + from]) : zero;
-      of_columns[at + C.tile * C.depth] = j < n ? conjugate(m.v[j + from]) : zero;
+      int const v = k * C.line + line, w = v + C.line * C.depth;
+      of_rows[v] = i < n ? m.v[i + from] : zero;
+      of_rows[w] = i < n ? m.w[i + from] : zero;
+      of_columns[v] = j < n ? conjugate(m.w[j + from]) : zero;
+      of_columns[w] = j < n ? conjugate(m.v[j + from]) : zero;
     }
     sync_block();
-    SIMT_UNROLL_BY(4)
-    for (int k = 0; k < 2 * C.depth; ++k) {
-      T left[part], right[part];
-      SIMT_UNROLL
-      for (int r = 0; r < part; ++r) left[r] = of_rows[k * C.tile + row + 16 * r];
-      SIMT_UNROLL
-      for (int c = 0; c < part; ++c) right[c] = of_columns[k * C.tile + column + 16 * c];
-      SIMT_UNROLL
-      for (int r = 0; r < part; ++r) {
-        SIMT_UNROLL
-        for (int c = 0; c < part; ++c) sum[r][c] = multiply_add(left[r], right[c], sum[r][c]);
-      }
-    }
+    sum.add(of_rows, of_columns, C.line, 2 * C.depth);
   }
-  SIMT_UNROLL
-  for (int c = 0; c < part; ++c) {
-    int const j = j0 + column + 16 * c;
-    SIMT_UNROLL
-    for (int r = 0; r < part; ++r) {
-      int const i = i0 + row + 16 * r;
-      if (i < n && i >= j) m.a[i + j * m.ld] = m.a[i + j * m.ld] - sum[r][c];
-    }
-  }
+  sum.for_each([&](int row, int column, T value) {
+    int const i = i0 + row, j = j0 + column;
+    if (i < n && i >= j) m.a[i + j * m.ld] = m.a[i + j * m.ld] - value;
+  });
 }
 
 }  // namespace myriad

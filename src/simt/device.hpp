@@ -25,20 +25,18 @@ __device__ __forceinline__ void sync_block() { __syncthreads(); }
 /// As sync_block, for the lanes of a warp.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
-/// As sync_block, for all blocks of a launch that has them run together (see Grid), and for global memory. `arrived` is in global memory,
-/// was zero before the first launch that uses it, and is left to this function; launches that share it have as many blocks.
-__device__ __forceinline__ void sync_grid(unsigned* arrived) {
+/// As sync_block, for all blocks of a launch that has them run together (see Grid), and for global memory. `arrived` is in global memory
+/// and was zero before the first of `round` such barriers, which were of as many blocks.
+__device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    unsigned const blocks = gridDim.x;
-    unsigned before, now;
-    // What the block wrote is seen by who sees the count, and the other way round; __syncthreads carries it to and from the other threads.
-    asm volatile("fence.acq_rel.gpu;\n\tatom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
-    unsigned const round = before / blocks;
+    // What the block wrote is seen by who sees the count; __syncthreads carries it from and to the other threads.
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+    unsigned const all = (round + 1) * gridDim.x;
+    unsigned now;
     do {
-      asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
-    } while (now / blocks == round);
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
+    } while (static_cast<int>(now - all) < 0);
   }
   __syncthreads();
 }

@@ -228,9 +228,11 @@ char* shared_memory() { return current->block->shared.get(); }
 
 void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
-void sync_grid(unsigned*) {
+void sync_grid(unsigned* arrived, unsigned round) {
+  if (*arrived != round) throw std::logic_error("simt: sync_grid is told of another number of barriers before it");
   if (!launch->together) throw std::logic_error("simt: sync_grid in a launch whose blocks do not run together");
   sync(launch->barrier);
+  *arrived = round + 1;  // by each: the number of barriers, where a GPU counts blocks
 }
 
 unsigned ballot(bool condition) {

@@ -31,7 +31,7 @@ long long block_index();
 long long block_count();
 void sync_block();
 void sync_warp();
-void sync_grid(unsigned* arrived);
+void sync_grid(unsigned* arrived, unsigned round);
 char* shared_memory();
 
 namespace host {

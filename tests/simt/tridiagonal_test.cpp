@@ -15,6 +15,7 @@
 #include "eigen/tridiagonal_copy.cuh"
 #include "eigen/tridiagonal_panel.cuh"
 #include "eigen/tridiagonal_plan.hpp"
+#include "eigen/tridiagonal_resident.cuh"
 #include "eigen/tridiagonal_update.cuh"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
@@ -155,11 +156,12 @@ struct Problem {
     c.symv.columns = sizeof(T) == 4 ? 32 : c.symv.columns;
     return c;
   }();
-  /// By panels, each matrix by so many blocks.
+  /// By panels, each matrix by so many blocks, down to so many rows, which are then in shared memories.
   template <TridiagonalPanel c = small_panel>
-  void reduce_by_panels(int blocks) {
+  void reduce_by_panels(int blocks, int held = 0) {
     using D = gpu::DeviceElement<T>;
     constexpr TridiagonalUpdate u{.width = c.width, .depth = std::min(c.width, 16)};
+    constexpr TridiagonalResident r{.row_parts = 2, .column_parts = 2};
     constexpr int copy_blocks = 3;
     int const n = static_cast<int>(a.view.rows);
     TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, copy_blocks);
@@ -168,16 +170,26 @@ struct Problem {
       std::vector<std::max_align_t> memory(static_cast<std::size_t>(layout.bytes) / sizeof(std::max_align_t) + 1);
       std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
       auto const m = layout.matrix<D>(b, reinterpret_cast<char*>(memory.data()));
-      auto const work = [&](int first) { return TridiagonalWork<D>{.batch = args, .matrix = m, .first = first}; };
-      auto const copy = [&](void (*kernel)(TridiagonalWork<D>)) { simt::run(copy_blocks, tridiagonal_copy_threads, 128, kernel, work(0)); };
+      auto const work = [&](int first, unsigned rounds) {
+        return TridiagonalWork<D>{.batch = args, .matrix = m, .first = first, .rounds = rounds};
+      };
+      auto const copy = [&](void (*kernel)(TridiagonalWork<D>)) {
+        simt::run(copy_blocks, tridiagonal_copy_threads, 128, kernel, work(0, 0));
+      };
       copy(tridiagonal_largest<D>);
       copy(tridiagonal_load<D>);
-      for (int first = 0; first < n; first += c.width) {
-        simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), tridiagonal_panel<D, c>, work(first), true);
+      *m.arrived = 0;
+      int first = 0;
+      for (unsigned rounds = 0; n - first > held; first += c.width, rounds += c.rounds()) {
+        simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), tridiagonal_panel<D, c>, work(first, rounds), true);
         int const next = first + c.width;
         if (next < n)
-          simt::run(TridiagonalUpdate::tiles(n - next), u.threads(), u.shared_bytes(sizeof(T)), tridiagonal_update<D, u>, work(next));
+          simt::run(TridiagonalUpdate::tiles(n - next), u.threads(), u.shared_bytes(sizeof(T)), tridiagonal_update<D, u>, work(next, 0));
       }
+      *m.arrived = 0;
+      if (first < n)
+        simt::run(blocks, r.threads(), r.elements(n - first, blocks) * static_cast<int>(sizeof(T)), tridiagonal_resident<D, r>,
+                  work(first, 0), true);
       copy(tridiagonal_store<D>);
     }
   }
@@ -209,6 +221,15 @@ TYPED_TEST(Tridiagonal, ByPanels) {
     problem.check();
   }
 }
+TYPED_TEST(Tridiagonal, InSharedMemories) {
+  using T = TypeParam;
+  for (int const n : {1, 2, 3, 5, 34, 75}) {
+    SCOPED_TRACE(n);
+    Problem<T> problem(n, 1, n % 2 == 0 ? Layout::packed_rows : Layout::columns, false, n % 3 != 0, random_element<T>);
+    problem.reduce_by_panels(n % 3 + 1, n == 75 ? 52 : n);
+    problem.check();
+  }
+}
 /// As it is on a GPU.
 TEST(TridiagonalPanels, AsPlanned) {
   Problem<double> problem(75, 1, Layout::packed_columns, false, true, random_element<double>);
@@ -220,7 +241,7 @@ TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
   std::vector<std::byte> bytes;
   for (int const blocks : {1, 3}) {
     Problem<T> problem(40, 1, Layout::packed_columns, false, true, random_element<T>);
-    problem.reduce_by_panels(blocks);
+    problem.reduce_by_panels(blocks, 24);
     if (bytes.empty()) bytes = problem.bytes();
     EXPECT_EQ(bytes, problem.bytes()) << blocks << " blocks";
   }
@@ -228,7 +249,7 @@ TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
 TYPED_TEST(Tridiagonal, RaggedByPanels) {
   using T = TypeParam;
   Problem<T> problem(21, 4, Layout::ragged_columns, true, false, random_element<T>);
-  problem.reduce_by_panels(2);
+  problem.reduce_by_panels(2, 10);
   problem.check();
 }
 TYPED_TEST(Tridiagonal, InBlocks) {
@@ -271,7 +292,7 @@ TYPED_TEST(Tridiagonal, SpecialMatrices) {
     };
     Problem<T> by_panels(20, 1, Layout::packed_columns, false, true, element),
         in_blocks(20, 1, Layout::packed_columns, false, true, element);
-    by_panels.reduce_by_panels(2);
+    by_panels.reduce_by_panels(2, 12);
     in_blocks.template reduce_in_blocks<32>(EigenAccess::columns);
     if (kind < 4) {
       by_panels.check();
@@ -298,7 +319,7 @@ TYPED_TEST(Tridiagonal, NotANumber) {
     };
     Problem<T> problem(20, 3, Layout::packed_columns, false, true, element);
     if (by_panels)
-      problem.reduce_by_panels(2);
+      problem.reduce_by_panels(2, 12);
     else
       problem.template reduce_in_blocks<32>(EigenAccess::columns);
     for (std::size_t k = 0; k < 20; ++k) {
