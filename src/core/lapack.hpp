@@ -3,9 +3,11 @@
 
 #include <cblas.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 // LAPACKE takes the complex types that it is given, before it is included.
 #define lapack_complex_float std::complex<float>
@@ -90,6 +92,14 @@ Int gelqf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {
                        lda, tau, work, lwork);
 }
 
+/// Elements of workspace with which ormqr, ormlq and ormtr apply reflectors by blocks of 32 to a matrix that has so many rows or columns on
+/// the other side; they want 65 times 64 beside it.
+inline Int size_to_apply(std::int64_t reflectors, std::int64_t others) {
+  constexpr std::int64_t block = 32, beside = 65 * 64;
+  std::int64_t const size = std::max<std::int64_t>(others, 1) * std::clamp<std::int64_t>(reflectors, 1, block) + beside;
+  return static_cast<Int>(std::min<std::int64_t>(size, std::numeric_limits<Int>::max()));
+}
+
 /// ormqr, unmqr. The conjugate transpose of a real Q is its transpose.
 template <Element T>
 Int ormqr(Side side, Op op, Int m, Int n, Int k, T const* a, Int lda, T const* tau, T* c, Int ldc, T* work, Int lwork) {
@@ -118,6 +128,16 @@ template <Element T>
 Int sytrd(Uplo uplo, Int n, T* a, Int lda, Real<T>* d, Real<T>* e, T* tau, T* work, Int lwork) {
   return MYRIAD_LAPACK(T, LAPACKE_ssytrd_work, LAPACKE_dsytrd_work, LAPACKE_chetrd_work, LAPACKE_zhetrd_work, LAPACK_COL_MAJOR,
                        static_cast<char>(uplo), n, a, lda, d, e, tau, work, lwork);
+}
+
+/// Eigenvalues of a tridiagonal matrix to d; e is destroyed. By QL and QR with shifts: sterf, which is faster, is wrong by several digits
+/// in OpenBLAS 0.3.21 where elements are zero or tiny. Returns info.
+template <typename R>
+Int steqr(Int n, R* d, R* e) {
+  if constexpr (sizeof(R) == 4)
+    return LAPACKE_ssteqr_work(LAPACK_COL_MAJOR, 'N', n, d, e, nullptr, 1, nullptr);
+  else
+    return LAPACKE_dsteqr_work(LAPACK_COL_MAJOR, 'N', n, d, e, nullptr, 1, nullptr);
 }
 
 /// orgtr, ungtr

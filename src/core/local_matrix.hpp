@@ -48,6 +48,10 @@ T conjugate_if(bool conjugated, T x) {
     return x;
 }
 
+/// Whether a matrix is worked on where it lies, if its layout allows that. Some of LAPACK's routines write into inputs and restore them,
+/// which others may read at the same time, or which are in memory that cannot be written.
+enum class Place { own_if_possible, copy };
+
 /// Matrix b of a batch, column-major. T is const for an input. Where the batch has another layout, `scratch` holds a copy that `store()`
 /// writes back.
 template <typename T>
@@ -55,7 +59,7 @@ class LocalMatrix {
   using Value = std::remove_const_t<T>;
 
  public:
-  LocalMatrix(Batch<T> const& batch, std::int64_t b, Scratch<Value>& scratch, Part part = Part::all)
+  LocalMatrix(Batch<T> const& batch, std::int64_t b, Scratch<Value>& scratch, Part part = Part::all, Place place = Place::own_if_possible)
       : m_(batch.rows_of(b)),
         n_(batch.cols_of(b)),
         rs_(batch.row_stride_of(b)),
@@ -65,7 +69,7 @@ class LocalMatrix {
     if (m_ == 0 || n_ == 0) return;
     T* const a = batch.matrix(b);
     bool const column_major = (rs_ == 1 || m_ == 1) && (cs_ >= m_ || n_ == 1) && !conjugated_;
-    if (column_major) {
+    if (column_major && place == Place::own_if_possible) {
       data_ = const_cast<Value*>(a);
       ld_ = n_ == 1 ? m_ : cs_;
     } else {

@@ -55,13 +55,47 @@ WorkSizes work_sizes(Job job, std::int64_t n) {
                         fmt::format("is {}; LAPACK's workspace would have {:.0f} elements, more than its integers hold", n, elements));
     return static_cast<Int>(elements);
   };
-  if (!vectors) return {size(0, is_complex<T> ? 65 : 66, 1), size(0, is_complex<T> ? 1 : 0, 0), 1};
+  if (!vectors) return {size(0, 65, 0), size(0, 1, 0), 0};
   if (is_complex<T>) return {size(1, 66, 0), size(2, 5, 1), size(0, 5, 3)};
   return {size(2, 70, 1), 0, size(0, 5, 3)};
 }
 
+/// Eigenvalues alone. Matrices near overflow or underflow are brought to size one.
+template <typename T>
+Int values_by_lapack(Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratch<T>& scratch) {
+  using R = Real<T>;
+  Int const n = a.rows();
+  WorkSizes const sizes = work_sizes<T>(Job::values, n);
+  R largest = 0;
+  auto const element = [&](std::int64_t i, std::int64_t j) -> T& { return a.data()[i + j * a.ld()]; };
+  for_part(part_of(uplo), n, n, [&](auto i, auto j) {
+    if (i == j) element(i, j) = std::real(element(i, j));
+    largest = std::max({largest, std::abs(std::real(element(i, j))), std::abs(std::imag(element(i, j)))});
+  });
+  R const least = std::sqrt(std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon());
+  bool const scales = largest > 0 && (largest < least || largest > 1 / least);
+  int const exponent = scales ? std::ilogb(largest) : 0;
+  // In two steps, since a power of two that does all of it may be no number.
+  auto const times_power = [](R x, int power) { return std::ldexp(std::ldexp(x, power / 2), power - power / 2); };
+  if (scales)
+    for_part(part_of(uplo), n, n, [&](auto i, auto j) {
+      T& x = element(i, j);
+      if constexpr (is_complex<T>)
+        x = T(times_power(x.real(), -exponent), times_power(x.imag(), -exponent));
+      else
+        x = times_power(x, -exponent);
+    });
+  R* const e = scratch.real_work.reserve(sizes.real);
+  T* const tau = scratch.work.reserve(sizes.work);
+  lapack::sytrd<T>(uplo, n, a.data(), a.ld(), w, e, tau, tau + n, sizes.work - n);
+  Int const info = lapack::steqr(n, w, e);
+  for (Int i = 0; i < n && scales; ++i) w[i] = times_power(w[i], exponent);
+  return info;
+}
+
 template <typename T>
 Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratch<T>& scratch) {
+  if (job == Job::values) return values_by_lapack(uplo, a, w, scratch);
   std::int64_t const n = a.rows();
   WorkSizes const sizes = work_sizes<T>(job, n);
   // LAPACK, which scales matrices near overflow, would bring a NaN from an imaginary part to the real one.

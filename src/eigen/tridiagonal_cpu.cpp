@@ -11,20 +11,20 @@ namespace {
 
 using lapack::Int;
 
-/// Elements of workspace for LAPACK's blocked algorithms on a side of `length`.
+/// Elements of workspace for LAPACK's blocked algorithms on matrices of `length` rows.
 Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
 
-/// Enough matrices to hide the hand-out.
-std::int64_t grain(std::int64_t n) {
+/// Enough matrices of order n, applied to so many columns, to hide the hand-out.
+std::int64_t grain(std::int64_t n, std::int64_t columns) {
   auto const size = static_cast<double>(n);
-  return static_cast<std::int64_t>(std::max(65536 / (size * size * size + 1), 1.0));
+  return static_cast<std::int64_t>(std::max(65536 / (size * size * static_cast<double>(columns) + 1), 1.0));
 }
 
 }  // namespace
 
 template <Element T>
 void sytrd(Queue& queue, SytrdTask<T> const& task) {
-  parallel_for(queue.threads(), task.a.count, grain(task.a.rows), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(queue.threads(), task.a.count, grain(task.a.rows, task.a.rows), [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch, scratch_tau, work;
     Scratch<Real<T>> scratch_d, scratch_e;
     for (std::int64_t b = begin; b < end; ++b) {
@@ -49,7 +49,7 @@ void sytrd(Queue& queue, SytrdTask<T> const& task) {
 
 template <Element T>
 void orgtr(Queue& queue, OrgtrTask<T> const& task) {
-  parallel_for(queue.threads(), task.a.count, grain(task.a.rows), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(queue.threads(), task.a.count, grain(task.a.rows, task.a.rows), [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch, scratch_tau, work;
     for (std::int64_t b = begin; b < end; ++b) {
       LocalMatrix<T> const a(task.a, b, scratch, part_of(task.uplo));
@@ -64,14 +64,14 @@ void orgtr(Queue& queue, OrgtrTask<T> const& task) {
 
 template <Element T>
 void ormtr(Queue& queue, OrmtrTask<T> const& task) {
-  parallel_for(queue.threads(), task.c.count, grain(task.a.rows), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(queue.threads(), task.c.count, grain(task.a.rows, task.c.cols), [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch_a, scratch_c, scratch_tau, work;
     for (std::int64_t b = begin; b < end; ++b) {
-      LocalMatrix<T const> const a(task.a, b, scratch_a, part_of(task.uplo));
+      LocalMatrix<T const> const a(task.a, b, scratch_a, part_of(task.uplo), Place::copy);
       LocalMatrix<T> const c(task.c, b, scratch_c);
       if (c.rows() == 0 || c.cols() == 0) continue;
       T const* const tau = load_vector<T>(task.tau, b, a.rows() - 1, scratch_tau);
-      Int const size = work_size(std::max(c.rows(), c.cols()));
+      Int const size = lapack::size_to_apply(a.rows() - 1, c.cols());
       // From the left always: from the right the last bits depend on the distance of the columns.
       lapack::ormtr<T>(Side::left, task.uplo, task.adjoint ? Op::conjugate_transpose : Op::none, c.rows(), c.cols(), a.data(), a.ld(), tau,
                        c.data(), c.ld(), work.reserve(size), size);

@@ -139,7 +139,8 @@ class TridiagonalAcrossBlocks {
       T former_v[at_once], w[at_once], sum[at_once];
       SIMT_UNROLL
       for (int u = 0; u < at_once; ++u) {
-        int const q = smaller(q0 + u * C.column_parts, end - 1), j = here_ + q * blocks_;
+        // Where there is none, the first one once more, not used: others are written by other warps.
+        int const q = q0 + u * C.column_parts < end ? q0 + u * C.column_parts : q0, j = here_ + q * blocks_;
         x[u] = columns_ + q * size_;
         sum[u] = from_real<T>(0);
         if constexpr (changes) {

@@ -6,8 +6,8 @@
 namespace myriad {
 namespace simt {
 
-/// A tile of 64 by 64 as the 256 threads of a block have it. A thread has a 4-by-4 part, sixteen apart in both directions: neighbours in a
-/// column are those of neighbouring threads.
+/// A tile of 64 by 64 elements as the 256 threads of a block have it. A thread has a 4-by-4 part, sixteen apart in both directions:
+/// neighbours in a column are those of neighbouring threads.
 template <typename T>
 class TridiagonalTile {
   static constexpr int part = 4;
@@ -33,9 +33,9 @@ class TridiagonalTile {
       }
     }
   }
-  /// Calls use(row, column, value) for every element of this thread.
+  /// Calls use(row, column, element) for every element of this thread.
   template <typename Use>
-  SIMT_INLINE void for_each(Use use) const {
+  SIMT_INLINE void for_each(Use use) {
     SIMT_UNROLL
     for (int c = 0; c < part; ++c) {
       SIMT_UNROLL
@@ -72,7 +72,7 @@ class TridiagonalTile<double> {
     }
   }
   template <typename Use>
-  SIMT_INLINE void for_each(Use use) const {
+  SIMT_INLINE void for_each(Use use) {
     int const g = lane_index() / 4, t = lane_index() % 4;
     SIMT_UNROLL
     for (int r = 0; r < row_parts; ++r) {
@@ -105,7 +105,12 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 2) tridiagonal_u
   // Rows of V and W that the tile's rows and columns have, those of columns conjugated: W and V.
   T* const of_rows = reinterpret_cast<T*>(shared_memory());
   T* const of_columns = of_rows + 2 * C.line * C.depth;
-  TridiagonalTile<T> sum;
+  // All of A is asked for before anything is stored, which for all that the compiler knows could change it.
+  TridiagonalTile<T> element;
+  element.for_each([&](int row, int column, T& value) {
+    int const i = i0 + row, j = j0 + column;
+    value = i < n && i >= j ? m.a[i + j * m.ld] : from_real<T>(0);
+  });
   SIMT_LOOP
   for (int k0 = 0; k0 < C.width; k0 += C.depth) {
     if (k0 > 0) sync_block();
@@ -115,17 +120,17 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 2) tridiagonal_u
       T const zero = from_real<T>(0);
       Index const from = (k0 + k) * m.ld;
       int const v = k * C.line + line, w = v + C.line * C.depth;
-      of_rows[v] = i < n ? m.v[i + from] : zero;
-      of_rows[w] = i < n ? m.w[i + from] : zero;
+      of_rows[v] = i < n ? -m.v[i + from] : zero;
+      of_rows[w] = i < n ? -m.w[i + from] : zero;
       of_columns[v] = j < n ? conjugate(m.w[j + from]) : zero;
       of_columns[w] = j < n ? conjugate(m.v[j + from]) : zero;
     }
     sync_block();
-    sum.add(of_rows, of_columns, C.line, 2 * C.depth);
+    element.add(of_rows, of_columns, C.line, 2 * C.depth);
   }
-  sum.for_each([&](int row, int column, T value) {
+  element.for_each([&](int row, int column, T value) {
     int const i = i0 + row, j = j0 + column;
-    if (i < n && i >= j) m.a[i + j * m.ld] = m.a[i + j * m.ld] - value;
+    if (i < n && i >= j) m.a[i + j * m.ld] = value;
   });
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using lapack::Int;
 
-/// Elements of workspace for LAPACK's blocked algorithms on a side of `length`.
+/// Elements of workspace for LAPACK's blocked factorizations of `length` columns or rows.
 Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
 
 /// The first zero on the diagonal, counted from one; 0 if there is none.
@@ -25,7 +25,7 @@ template <typename T>
 Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_tau, Scratch<T>& scratch_work) {
   Int const m = a.rows(), n = a.cols(), nrhs = b.cols();
   T* const tau = scratch_tau.reserve(std::min(m, n));
-  Int const size = work_size(std::max({m, n, nrhs}));
+  Int const size = std::max(work_size(std::max(m, n)), lapack::size_to_apply(std::min(m, n), nrhs));
   T* const work = scratch_work.reserve(size);
   if (m >= n)
     lapack::geqrf<T>(m, n, a.data(), a.ld(), tau, work, size);
@@ -72,14 +72,14 @@ void ormqr(Queue& queue, OrmqrTask<T> const& task) {
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_c, scratch_tau, work;
         for (std::int64_t b = begin; b < end; ++b) {
-          LocalMatrix<T const> const a(task.a, b, scratch_a);
+          LocalMatrix<T const> const a(task.a, b, scratch_a, Part::lower, Place::copy);
           // What is row-major or conjugated is worked on from the other side, where it needs no copy.
           bool const flip = task.c.row_stride_of(b) != 1 && task.c.col_stride_of(b) == 1;
           LocalMatrix<T> const c(flip ? conjugate_transposed(task.c) : task.c, b, scratch_c);
           auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));
           if (k == 0 || c.rows() == 0 || c.cols() == 0) continue;
           T const* const tau = load_vector<T>(task.tau, b, k, scratch_tau);
-          Int const size = work_size(std::max(c.rows(), c.cols()));
+          Int const size = lapack::size_to_apply(k, flip ? c.rows() : c.cols());
           lapack::ormqr<T>(flip ? Side::right : Side::left, task.adjoint != flip ? Op::conjugate_transpose : Op::none, c.rows(), c.cols(),
                            k, a.data(), a.ld(), tau, c.data(), c.ld(), work.reserve(size), size);
           c.store();

@@ -1,6 +1,12 @@
 /// What the headers promise beside accuracy: aliasing, what is not read, pivots and info as LAPACK's, broadcast inputs, null info.
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+#include <vector>
 
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
@@ -346,6 +352,79 @@ void check_hermitian_diagonal() {
 TEST(Syevd, ImaginaryPartsOfTheDiagonalAreNotRead) {
   check_hermitian_diagonal<std::complex<float>>();
   check_hermitian_diagonal<std::complex<double>>();
+}
+
+/// Elements (i, j, value) of an upper triangle; the rest is zero.
+template <typename T>
+void values_are_those_beside_vectors(std::int64_t n, std::vector<std::tuple<int, int, T>> const& elements) {
+  std::vector<T> a(static_cast<std::size_t>(n * n)), b;
+  std::vector<Real<T>> alone(static_cast<std::size_t>(n)), beside(alone);
+  for (auto const& [i, j, value] : elements) a[static_cast<std::size_t>(i + j * n)] = value;
+  b = a;
+  syevd<T>(queue(), Job::values, Uplo::upper, batch(a.data(), n, n), vectors(alone.data(), n, 1), nullptr);
+  syevd<T>(queue(), Job::vectors, Uplo::upper, batch(b.data(), n, n), vectors(beside.data(), n, 1), nullptr);
+  for (std::size_t k = 0; k < alone.size(); ++k)
+    EXPECT_NEAR(alone[k], beside[k], Real<T>(100) * std::numeric_limits<Real<T>>::epsilon() * std::abs(beside.front())) << "value " << k;
+}
+/// LAPACK's sterf, as OpenBLAS 0.3.21 has it, is wrong by several digits for these.
+TEST(Syevd, ValuesOfMatricesWithManyZeros) {
+  using C = std::complex<float>;
+  values_are_those_beside_vectors<C>(4, {{0, 2, C(1, -1)}, {0, 3, C(-2, -1)}});
+  values_are_those_beside_vectors<float>(6, {{0, 4, -1.0F}, {0, 5, 1.0F}, {1, 1, -1.0F}, {3, 5, 1.0F}, {4, 4, -1.0F}});
+}
+TEST(Syevd, ValuesNearTheEndsOfTheRange) {
+  for (double const size : {1e-320, 1e-300, 1e150, 1e300}) {
+    double a[] = {2 * size, size, 0, 2 * size}, w[2];
+    syevd<double>(queue(), Job::values, Uplo::lower, batch(a, 2, 2), vectors(w, 2, 1), nullptr);
+    EXPECT_NEAR(w[0] / size, 1, size < 1e-310 ? 1e-2 : 1e-14) << size;
+    EXPECT_NEAR(w[1] / size, 3, size < 1e-310 ? 1e-2 : 1e-14) << size;
+  }
+}
+
+/// Elements in memory that cannot be written once `protect` has been called.
+class ReadOnlyMemory {
+ public:
+  explicit ReadOnlyMemory(std::size_t elements)
+      : bytes_(elements * sizeof(double)),
+        memory_(static_cast<double*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  ReadOnlyMemory(ReadOnlyMemory const&) = delete;
+  ~ReadOnlyMemory() { munmap(memory_, bytes_); }
+  [[nodiscard]] double* data() const { return memory_; }
+  void protect() const { ASSERT_EQ(mprotect(memory_, bytes_, PROT_READ), 0); }
+
+ private:
+  std::size_t bytes_;
+  double* memory_;
+};
+
+/// LAPACK writes into reflectors while it applies them, and restores them: in a batch they may be those of all matrices, of which several
+/// threads have some.
+TEST(Reflectors, AreOnlyRead) {
+  constexpr std::int64_t m = 200, n = 30, count = 5;
+  ReadOnlyMemory const memory(m * n + n);
+  double *const a = memory.data(), *const tau = a + m * n;
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  std::generate_n(a, m * n, [&] { return normal(random); });
+  geqrf<double>(queue(), batch(a, m, n), vectors(tau, n, 1));
+  memory.protect();
+  ASSERT_FALSE(HasFatalFailure());
+  std::vector<double> c(static_cast<std::size_t>(m * 3 * count), 1.0);
+  auto const shared_by_all = [](Batch<double> view) {
+    view.batch_stride = 0;
+    view.count = count;
+    return view;
+  };
+  ormqr<double>(queue(), Side::left, Op::none, shared_by_all(batch(a, m, n)), shared_by_all(vectors(tau, n, 1)),
+                batch(c.data(), m, 3, {.count = count}));
+  EXPECT_TRUE(std::equal(c.begin() + m * 3, c.end(), c.begin()));
+  // A square part of it as if it came from sytrd
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+    std::fill(c.begin(), c.end(), 1.0);
+    ormtr<double>(queue(), Side::left, uplo, Op::none, shared_by_all(batch(a, n, n, {.ld = m})), shared_by_all(vectors(tau, n - 1, 1)),
+                  batch(c.data(), n, 3, {.count = count}));
+    EXPECT_TRUE(std::equal(c.begin() + n * 3, c.begin() + n * 3 * count, c.begin()));
+  }
 }
 
 TEST(Info, MayBeNull) {

@@ -76,11 +76,12 @@ class CaseTest : public testing::TestWithParam<Subject> {
     std::int64_t const k = routine().routine == "gemm" || routine().routine == "orgqr" || routine().routine == "ormqr" ? n : 1 + n % 3;
     return problem(n, n, k, count, layout);
   }
-  /// What has to run on a GPU: all but gerfs, of matrices of up to 32 rows and columns, and what is named here of any.
+  /// What has to run on a GPU: all but gerfs, orgtr and ormtr, of matrices of up to 32 rows and columns, and what is named here of any.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
-    constexpr std::array<std::string_view, 7> of_any_size{"gemm", "gemv", "ger", "symv", "hemv", "trsm", "laqge"};
+    constexpr std::array<std::string_view, 8> of_any_size{"gemm", "gemv", "ger", "symv", "hemv", "trsm", "laqge", "sytrd"};
+    constexpr std::array<std::string_view, 3> without{"gerfs", "orgtr", "ormtr"};
     Shape const bounds = p.bounds();
-    if (routine().routine == "gerfs") return false;
+    if (std::find(without.begin(), without.end(), routine().routine) != without.end()) return false;
     return std::find(of_any_size.begin(), of_any_size.end(), routine().routine) != of_any_size.end() || (bounds.m <= 32 && bounds.n <= 32);
   }
   /// Runs a problem and checks it; false, after enough failures, says to stop.

@@ -339,8 +339,10 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
     EXPECT_EQ(reason_of(call).rfind(routine + ": no GPU kernel yet", 0), 0U) << reason_of(call);
   };
   refused("gerfs", [&] { gerfs<double>(q, Op::none, a, b, pivots, c, unreadable<double>(4, 4, 0x9000), x, y); });
-  // All others have kernels, which the store of this test has not.
   auto const tau = x;
+  refused("orgtr", [&] { orgtr<double>(q, Uplo::lower, a, rows(tau, 0, 3)); });
+  refused("ormtr", [&] { ormtr<double>(q, Side::left, Uplo::lower, Op::none, a, rows(tau, 0, 3), c); });
+  // All others have kernels, which the store of this test has not.
   auto const has_kernel = [&](auto&& call) {
     EXPECT_NE(reason_of(call).find(" is in no pack"), std::string::npos) << reason_of(call);
     EXPECT_EQ(reason_of(call).rfind("the kernel myriad::", 0), 0U) << reason_of(call);
@@ -371,6 +373,7 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { gels<double>(q, a, b, info); });
   has_kernel([&] { syevd<double>(q, Job::vectors, Uplo::lower, a, x, info); });
   has_kernel([&] { heevd<double>(q, Job::values, Uplo::upper, a, x, info); });
+  has_kernel([&] { sytrd<double>(q, Uplo::lower, a, x, rows(y, 0, 3), rows(unreadable<double>(4, 1, 0x9000), 0, 3)); });
   has_kernel([&] { geequ<double>(q, a, x, y, nullptr, nullptr, nullptr, info); });
   has_kernel([&] { laqge<double>(q, a, x, y); });
   has_kernel([&] { backward_error<double>(q, a, b, c, x); });

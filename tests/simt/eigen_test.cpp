@@ -115,6 +115,7 @@ struct Matrices {
         of_product += std::abs(product);
       }
       norm = std::max(norm, of_column);
+      ASSERT_TRUE(std::isfinite(of_residual) && std::isfinite(of_product)) << "column " << j;  // std::max would lose a NaN
       residual = std::max(residual, of_residual);
       orthogonality = std::max(orthogonality, of_product);
     }

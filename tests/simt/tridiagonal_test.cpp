@@ -139,6 +139,7 @@ struct Problem {
           ASSERT_TRUE(!stored || *a.view.at(b, i, j) == kept);
         }
         norm = std::max(norm, of_column);
+        ASSERT_TRUE(std::isfinite(of_residual)) << "column " << j;  // std::max would lose a NaN
         residual = std::max(residual, of_residual);
       }
       double const u = std::numeric_limits<Real<T>>::epsilon() / 2;
