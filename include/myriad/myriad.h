@@ -383,7 +383,7 @@ MYRIAD_API myriad_status myriad_heevd(myriad_queue* queue, myriad_job job, myria
 /// The reduction of every symmetric (complex: Hermitian) matrix to a real tridiagonal one: A = Q T Q^H.
 ///
 /// a: n-by-n, of which the triangle `uplo` is read and overwritten by T and LAPACK's reflectors. d: n-by-1, e: (n - 1)-by-1, of the real
-/// type that goes with a; tau: (n - 1)-by-1. Not on a GPU yet. Positions: uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7. Cost: 4/3 n^3 flops
+/// type that goes with a; tau: (n - 1)-by-1. Positions: uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7. Cost: 4/3 n^3 flops
 /// (complex: four times that). Source: LAPACK sytrd, hetrd.
 MYRIAD_API myriad_status myriad_sytrd(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d,
                                       myriad_batch const* e, myriad_batch const* tau);
