@@ -368,7 +368,8 @@ int run(BenchOptions const& options) {
           p.dtype = dtype;
           p.n = n;
           p.m = options.rows > 0 ? options.rows : n;
-          bool const by_n = options.routine == "gemm" || options.routine == "ormqr" || options.routine == "orgqr";
+          bool const by_n =
+              options.routine == "gemm" || routine->family == "syrk" || options.routine == "ormqr" || options.routine == "orgqr";
           p.k = options.k > 0 ? options.k : by_n ? n : 1;
           p.count = options.count > 0 ? options.count : std::max<std::int64_t>(4000000 / (n * n), 16);
           p.layout = layout;

@@ -15,7 +15,9 @@
 #include "peers/peer.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
+#include "symm/case.hpp"
 #include "symv/case.hpp"
+#include "syrk/case.hpp"
 #include "trsm/case.hpp"
 
 namespace myriad::bench {
@@ -125,6 +127,92 @@ std::function<void()> work(HemvCase<T>& c, int threads) {
       lapack::hemv<T>(p.uplo, a.n, c.alpha, a.data, a.ld, x.data, c.beta, y.data);
     });
   };
+}
+
+template <typename T, Symmetry symmetry>
+std::function<void()> work(SymmetricMatrixProductCase<T, symmetry>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.b.view(), i), y(c.c.view(), i);
+      auto const side = lapack::cblas(p.side);
+      auto const uplo = lapack::cblas(p.uplo);
+      if (symmetry == Symmetry::hermitian)
+        MYRIAD_LAPACK(T, cblas_ssymm, cblas_dsymm, cblas_chemm, cblas_zhemm, CblasColMajor, side, uplo, y.m, y.n, lapack::cblas(c.alpha),
+                      a.data, a.ld, x.data, x.ld, lapack::cblas(c.beta), y.data, y.ld);
+      else
+        MYRIAD_LAPACK(T, cblas_ssymm, cblas_dsymm, cblas_csymm, cblas_zsymm, CblasColMajor, side, uplo, y.m, y.n, lapack::cblas(c.alpha),
+                      a.data, a.ld, x.data, x.ld, lapack::cblas(c.beta), y.data, y.ld);
+    });
+  };
+}
+template <typename T>
+std::function<void()> work(SymmCase<T>& c, int threads) {
+  return work<T, Symmetry::symmetric>(c, threads);
+}
+template <typename T>
+std::function<void()> work(HemmCase<T>& c, int threads) {
+  return work<T, Symmetry::hermitian>(c, threads);
+}
+
+/// Whether syrk (of a Hermitian C herk) takes matrices that are stored so.
+template <typename T>
+bool has_op(Op op, Symmetry symmetry) {
+  return op == Op::none || !is_complex<T> || op == (symmetry == Symmetry::hermitian ? Op::conjugate_transpose : Op::transpose);
+}
+
+template <typename T, Symmetry symmetry>
+std::function<void()> work(SymmetricUpdateCase<T, symmetry, false>& c, int threads) {
+  if (!has_op<T>(c.problem().op, symmetry)) return {};
+  return [&c, threads] {
+    auto const& p = c.problem();
+    auto const uplo = lapack::cblas(p.uplo);
+    auto const op = lapack::cblas(p.op);
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), z(c.c.view(), i);
+      if constexpr (symmetry == Symmetry::hermitian)
+        MYRIAD_LAPACK(T, cblas_ssyrk, cblas_dsyrk, cblas_cherk, cblas_zherk, CblasColMajor, uplo, op, a.m, a.n, std::real(c.alpha), a.data,
+                      a.ld, std::real(c.beta), z.data, z.ld);
+      else
+        MYRIAD_LAPACK(T, cblas_ssyrk, cblas_dsyrk, cblas_csyrk, cblas_zsyrk, CblasColMajor, uplo, op, a.m, a.n, lapack::cblas(c.alpha),
+                      a.data, a.ld, lapack::cblas(c.beta), z.data, z.ld);
+    });
+  };
+}
+template <typename T>
+std::function<void()> work(SyrkCase<T>& c, int threads) {
+  return work<T, Symmetry::symmetric>(c, threads);
+}
+template <typename T>
+std::function<void()> work(HerkCase<T>& c, int threads) {
+  return work<T, Symmetry::hermitian>(c, threads);
+}
+
+template <typename T, Symmetry symmetry>
+std::function<void()> work(SymmetricUpdateCase<T, symmetry, true>& c, int threads) {
+  if (!has_op<T>(c.problem().op, symmetry) || c.problem().op != c.problem().op_b) return {};
+  return [&c, threads] {
+    auto const& p = c.problem();
+    auto const uplo = lapack::cblas(p.uplo);
+    auto const op = lapack::cblas(p.op);
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), b(c.b.view(), i, p.op), z(c.c.view(), i);
+      if constexpr (symmetry == Symmetry::hermitian)
+        MYRIAD_LAPACK(T, cblas_ssyr2k, cblas_dsyr2k, cblas_cher2k, cblas_zher2k, CblasColMajor, uplo, op, a.m, a.n, lapack::cblas(c.alpha),
+                      a.data, a.ld, b.data, b.ld, std::real(c.beta), z.data, z.ld);
+      else
+        MYRIAD_LAPACK(T, cblas_ssyr2k, cblas_dsyr2k, cblas_csyr2k, cblas_zsyr2k, CblasColMajor, uplo, op, a.m, a.n, lapack::cblas(c.alpha),
+                      a.data, a.ld, b.data, b.ld, lapack::cblas(c.beta), z.data, z.ld);
+    });
+  };
+}
+template <typename T>
+std::function<void()> work(Syr2kCase<T>& c, int threads) {
+  return work<T, Symmetry::symmetric>(c, threads);
+}
+template <typename T>
+std::function<void()> work(Her2kCase<T>& c, int threads) {
+  return work<T, Symmetry::hermitian>(c, threads);
 }
 
 template <typename T>
@@ -433,6 +521,12 @@ class LapackPeer final : public Peer {
       if (routine == "ger") return as.template operator()<GerCase>();
       if (routine == "symv") return as.template operator()<SymvCase>();
       if (routine == "hemv") return as.template operator()<HemvCase>();
+      if (routine == "symm") return as.template operator()<SymmCase>();
+      if (routine == "hemm") return as.template operator()<HemmCase>();
+      if (routine == "syrk") return as.template operator()<SyrkCase>();
+      if (routine == "herk") return as.template operator()<HerkCase>();
+      if (routine == "syr2k") return as.template operator()<Syr2kCase>();
+      if (routine == "her2k") return as.template operator()<Her2kCase>();
       if (routine == "trsm") return as.template operator()<TrsmCase>();
       if (routine == "getrf") return as.template operator()<GetrfCase>();
       if (routine == "getrs") return as.template operator()<GetrsCase>();

@@ -47,8 +47,8 @@ void heevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* 
 /// On a GPU matrices that fit into the shared memory of a block (see syevd) have one each; larger ones are reduced one after the other by
 /// the whole GPU, with n^2 + 64 n elements of workspace and some that the product with A takes (see symv), and a matrix with NaN or
 /// infinity is NaN as a whole. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7). Cost: 4/3 n^3 flops (complex: 16/3); reads
-/// n(n + 1)/2, writes n(n + 1)/2 + 3n elements a matrix. Source: LAPACK sytrd, hetrd; on a GPU Yamazaki, Dong, Solca, Tomov, Dongarra,
-/// Schulthess (2014) for the panels.
+/// n(n + 1)/2, writes n(n + 1)/2 + 3n elements a matrix. Source: LAPACK sytrd, hetrd, latrd; the product with A: Nath,
+/// Tomov, Dong, Dongarra 2011.
 template <Element T>
 MYRIAD_API void sytrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tau);
 

@@ -234,6 +234,40 @@ MYRIAD_API myriad_status myriad_symv(myriad_queue* queue, myriad_uplo uplo, void
 MYRIAD_API myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
                                      void const* beta, myriad_batch const* y);
 
+/// C = alpha A B + beta C (MYRIAD_LEFT) or C = alpha B A + beta C (MYRIAD_RIGHT), A symmetric (myriad_symm) or Hermitian (myriad_hemm; of
+/// real types the same). alpha and beta point at one element of the batches' type.
+///
+/// B and C m-by-n; A m-by-m or n-by-n, of which the triangle `uplo` is read, as myriad_symv does. beta = 0 never reads C, alpha = 0 never
+/// reads A and B; C overlaps neither A nor B. Not on a GPU yet. Positions: side 1, uplo 2, m 3, n 4, alpha 5, a 6, lda 7, b 8, ldb 9, beta
+/// 10, c 11, ldc 12. Cost: 2 m^2 n or 2 m n^2 flops (complex: four times that). Source: BLAS symm, hemm.
+MYRIAD_API myriad_status myriad_symm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
+                                     myriad_batch const* b, void const* beta, myriad_batch const* c);
+MYRIAD_API myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
+                                     myriad_batch const* b, void const* beta, myriad_batch const* c);
+
+/// C = alpha A A^T + beta C with a symmetric C (myriad_syrk), or C = alpha A A^H + beta C with a Hermitian C (myriad_herk; of real types
+/// the same). A n-by-k as it is viewed, C n-by-n. alpha and beta point at one element of the batches' type, of myriad_herk at one of the
+/// real type that goes with it.
+///
+/// Of C the triangle `uplo` is read and written, and imaginary parts of a Hermitian diagonal become zero. beta = 0 never reads C; alpha = 0
+/// or k = 0 never reads A, and with beta = 1 leaves C alone; C does not overlap A. Not on a GPU yet. Positions: uplo 1, n 3, k 4, alpha 5,
+/// a 6, lda 7, beta 8, c 9, ldc 10. Cost: n(n + 1) k flops (complex: four times that). Source: BLAS syrk, herk.
+MYRIAD_API myriad_status myriad_syrk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
+                                     myriad_batch const* c);
+MYRIAD_API myriad_status myriad_herk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
+                                     myriad_batch const* c);
+
+/// C = alpha (A B^T + B A^T) + beta C with a symmetric C (myriad_syr2k), or C = alpha A B^H + conj(alpha) B A^H + beta C with a Hermitian C
+/// (myriad_her2k; of real types the same). alpha points at one element of the batches' type, and so does beta, but that of myriad_her2k at
+/// one of the real type that goes with it.
+///
+/// A and B n-by-k as they are viewed; else as myriad_syrk. Positions: uplo 1, n 3, k 4, alpha 5, a 6, lda 7, b 8, ldb 9, beta 10, c 11, ldc
+/// 12. Cost: 2 n(n + 1) k flops (complex: four times that). Source: BLAS syr2k, her2k.
+MYRIAD_API myriad_status myriad_syr2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
+                                      myriad_batch const* b, void const* beta, myriad_batch const* c);
+MYRIAD_API myriad_status myriad_her2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
+                                      myriad_batch const* b, void const* beta, myriad_batch const* c);
+
 /// Solves A X = alpha B (MYRIAD_LEFT) or X A = alpha B (MYRIAD_RIGHT) with a triangular A; X replaces B. alpha points at one element.
 ///
 /// B m-by-n; A m-by-m or n-by-n. `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not

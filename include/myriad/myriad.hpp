@@ -3,6 +3,7 @@
 
 #include "myriad/batch.hpp"
 #include "myriad/blas2.hpp"
+#include "myriad/blas3.hpp"
 #include "myriad/cholesky.hpp"
 #include "myriad/device.hpp"
 #include "myriad/eigen.hpp"

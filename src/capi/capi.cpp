@@ -230,6 +230,26 @@ myriad_batch view(myriad_batch const& a, F&& f) {
   return myriad::with_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() { return from(f(as<T>(&a)), a.dtype); });
 }
 
+myriad_status multiply_symmetric_vector(char const* routine, bool hermitian, myriad_queue* queue, myriad_uplo uplo, void const* alpha,
+                                        myriad_batch const* a, myriad_batch const* x, void const* beta, myriad_batch const* y) {
+  return call(queue, routine, {{a, {4, "a"}}, {x, {6, "x"}}, {y, {9, "y"}}}, [&]<typename T>(Queue& q) {
+    auto const multiply = hermitian ? myriad::hemv<T> : myriad::symv<T>;
+    T const alpha_value = scalar<T>(routine, alpha, {3, "alpha"});
+    T const beta_value = scalar<T>(routine, beta, {8, "beta"});
+    multiply(q, uplo_of(routine, uplo, 1), alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
+  });
+}
+
+myriad_status multiply_symmetric(char const* routine, bool hermitian, myriad_queue* queue, myriad_side side, myriad_uplo uplo,
+                                 void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta, myriad_batch const* c) {
+  return call(queue, routine, {{a, {6, "a"}}, {b, {8, "b"}}, {c, {11, "c"}}}, [&]<typename T>(Queue& q) {
+    auto const multiply = hermitian ? myriad::hemm<T> : myriad::symm<T>;
+    T const alpha_value = scalar<T>(routine, alpha, {5, "alpha"});
+    T const beta_value = scalar<T>(routine, beta, {10, "beta"});
+    multiply(q, side_of(routine, side), uplo_of(routine, uplo, 2), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
+  });
+}
+
 myriad_status apply_q(char const* routine, myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a,
                       myriad_batch const* tau, myriad_batch const* c) {
   return call(queue, routine, {{a, {6, "a"}}, {tau, {8, "tau"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
@@ -479,19 +499,52 @@ myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myriad_batch co
 
 myriad_status myriad_symv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
                           void const* beta, myriad_batch const* y) {
-  return call(queue, "symv", {{a, {4, "a"}}, {x, {6, "x"}}, {y, {9, "y"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("symv", alpha, {3, "alpha"});
-    T const beta_value = scalar<T>("symv", beta, {8, "beta"});
-    myriad::symv<T>(q, uplo_of("symv", uplo, 1), alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
-  });
+  return multiply_symmetric_vector("symv", false, queue, uplo, alpha, a, x, beta, y);
 }
-
 myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
                           void const* beta, myriad_batch const* y) {
-  return call(queue, "hemv", {{a, {4, "a"}}, {x, {6, "x"}}, {y, {9, "y"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("hemv", alpha, {3, "alpha"});
-    T const beta_value = scalar<T>("hemv", beta, {8, "beta"});
-    myriad::hemv<T>(q, uplo_of("hemv", uplo, 1), alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
+  return multiply_symmetric_vector("hemv", true, queue, uplo, alpha, a, x, beta, y);
+}
+
+myriad_status myriad_symm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
+                          myriad_batch const* b, void const* beta, myriad_batch const* c) {
+  return multiply_symmetric("symm", false, queue, side, uplo, alpha, a, b, beta, c);
+}
+myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
+                          myriad_batch const* b, void const* beta, myriad_batch const* c) {
+  return multiply_symmetric("hemm", true, queue, side, uplo, alpha, a, b, beta, c);
+}
+
+myriad_status myriad_syrk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
+                          myriad_batch const* c) {
+  return call(queue, "syrk", {{a, {6, "a"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("syrk", alpha, {5, "alpha"});
+    T const beta_value = scalar<T>("syrk", beta, {8, "beta"});
+    myriad::syrk<T>(q, uplo_of("syrk", uplo, 1), alpha_value, as<T>(a), beta_value, as<T>(c));
+  });
+}
+myriad_status myriad_herk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
+                          myriad_batch const* c) {
+  return call(queue, "herk", {{a, {6, "a"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
+    auto const alpha_value = scalar<myriad::Real<T>>("herk", alpha, {5, "alpha"});
+    auto const beta_value = scalar<myriad::Real<T>>("herk", beta, {8, "beta"});
+    myriad::herk<T>(q, uplo_of("herk", uplo, 1), alpha_value, as<T>(a), beta_value, as<T>(c));
+  });
+}
+myriad_status myriad_syr2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* b,
+                           void const* beta, myriad_batch const* c) {
+  return call(queue, "syr2k", {{a, {6, "a"}}, {b, {8, "b"}}, {c, {11, "c"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("syr2k", alpha, {5, "alpha"});
+    T const beta_value = scalar<T>("syr2k", beta, {10, "beta"});
+    myriad::syr2k<T>(q, uplo_of("syr2k", uplo, 1), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
+  });
+}
+myriad_status myriad_her2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* b,
+                           void const* beta, myriad_batch const* c) {
+  return call(queue, "her2k", {{a, {6, "a"}}, {b, {8, "b"}}, {c, {11, "c"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("her2k", alpha, {5, "alpha"});
+    auto const beta_value = scalar<myriad::Real<T>>("her2k", beta, {10, "beta"});
+    myriad::her2k<T>(q, uplo_of("her2k", uplo, 1), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
   });
 }
 

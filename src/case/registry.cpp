@@ -8,7 +8,9 @@
 #include "lu/case.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
+#include "symm/case.hpp"
 #include "symv/case.hpp"
+#include "syrk/case.hpp"
 #include "trsm/case.hpp"
 
 namespace myriad::cases {
@@ -25,6 +27,12 @@ constexpr std::array cases{
     Case{"ger", "gemm", "oar", nullptr, make<GerCase>},
     Case{"symv", "symv", "uab", square, make<SymvCase>},
     Case{"hemv", "symv", "uab", square, make<HemvCase>},
+    Case{"symm", "symm", "usabr", nullptr, make<SymmCase>},
+    Case{"hemm", "symm", "usabr", nullptr, make<HemmCase>},
+    Case{"syrk", "syrk", "oukab", square, make<SyrkCase>},
+    Case{"herk", "syrk", "oukab", square, make<HerkCase>},
+    Case{"syr2k", "syrk", "oqukab", square, make<Syr2kCase>},
+    Case{"her2k", "syrk", "oqukab", square, make<Her2kCase>},
     Case{"trsm", "trsm", "ousdar", nullptr, make<TrsmCase>},
     Case{"getrf", "lu", "rx", nullptr, make<GetrfCase>},
     Case{"getrf_nopiv", "lu", "rx", nullptr, make<GetrfNopivCase>},

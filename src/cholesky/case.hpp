@@ -1,27 +1,9 @@
 #pragma once
 #include "case/case.hpp"
+#include "case/triangles.hpp"
 #include "myriad/cholesky.hpp"
 
 namespace myriad::cases {
-
-/// Stores the triangle `uplo` of a Hermitian matrix; what a routine must not read is NaN, and imaginary parts of the diagonal are garbage.
-template <typename T>
-void assign_triangle(Array<T>& a, std::int64_t b, Uplo uplo, Generated const& made) {
-  a.assign(b, made);
-  for (std::int64_t j = 0; j < a.cols(b); ++j)
-    for (std::int64_t i = 0; i < a.rows(b); ++i) {
-      if (i != j && (i > j) != (uplo == Uplo::lower)) a.set(b, i, j, marker<T>(0x0ff));
-      if constexpr (is_complex<T>)
-        if (i == j) a.set(b, i, j, T(a.get(b, i, j).real(), 7));
-    }
-}
-template <typename T>
-bool other_triangle_unchanged(Array<T> const& a, std::int64_t b, Uplo uplo) {
-  for (std::int64_t j = 0; j < a.cols(b); ++j)
-    for (std::int64_t i = 0; i < a.rows(b); ++i)
-      if (i != j && (i > j) != (uplo == Uplo::lower) && !a.element_unchanged(b, i, j)) return false;
-  return true;
-}
 
 /// L (or U^H) from the triangle that potrf left.
 template <typename T>
@@ -170,12 +152,7 @@ struct SolvePositiveDefiniteCase final : CaseRun {
     hold({&a, &b}, Role::input);
   }
   void run(Queue& queue) override { solve_positive_definite<T>(queue, problem().uplo, a.view(), b.view(), x.view(), info.data()); }
-  double bytes() const override {
-    double elements = 0;  // of the triangles
-    for (std::int64_t i = 0; i < problem().count; ++i)
-      elements += 0.5 * static_cast<double>(a.rows(i)) * static_cast<double>(a.rows(i) + 1);
-    return elements * sizeof(T) + b.bytes() + x.bytes();
-  }
+  double bytes() const override { return triangle_bytes(a) + b.bytes() + x.bytes(); }
 
  protected:
   void verify(std::int64_t i, Findings& found) const override {

@@ -13,9 +13,7 @@ constexpr Access reads = Access::read;
 constexpr Access writes = Access::write;
 
 Check const& check_triangle(Check const& check, Uplo uplo, UntypedBatch const& a, Argument data, Argument ld, Access access) {
-  return check.require(uplo == Uplo::upper || uplo == Uplo::lower, {1, "uplo"}, "is neither upper nor lower")
-      .matrix(a, {2, "n"}, {2, "n"}, data, ld, access)
-      .same(rows(a), cols(a), {2, "n"});
+  return check.uplo(uplo, 1).matrix(a, {2, "n"}, {2, "n"}, data, ld, access).same(rows(a), cols(a), {2, "n"});
 }
 
 /// A as its lower triangle.

@@ -75,14 +75,6 @@ Int solve_apart(PosvTask<T> const& task, std::int64_t k, Scratch<T>& scratch_a, 
   return 0;
 }
 
-/// The first zero on the diagonal, counted from one; 0 if there is none.
-template <typename T>
-Int zero_on_diagonal(LocalMatrix<T> const& a) {
-  for (Int i = 0; i < a.rows(); ++i)
-    if (a.data()[i + static_cast<std::int64_t>(i) * a.ld()] == T(0)) return i + 1;
-  return 0;
-}
-
 }  // namespace
 
 template <Element T>

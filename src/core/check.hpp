@@ -87,6 +87,17 @@ class Check {
   /// As `disjoint`, but the very same matrices are allowed (in place).
   Check const& disjoint_or_same(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const;
 
+  /// An enumeration has one of its values.
+  Check const& side(Side side, int position) const {
+    return require(side == Side::left || side == Side::right, {position, "side"}, "is neither left nor right");
+  }
+  Check const& uplo(Uplo uplo, int position) const {
+    return require(uplo == Uplo::upper || uplo == Uplo::lower, {position, "uplo"}, "is neither upper nor lower");
+  }
+  Check const& diag(Diag diag, int position) const {
+    return require(diag == Diag::unit || diag == Diag::non_unit, {position, "diag"}, "is neither unit nor non_unit");
+  }
+
   /// Whether arrays of sizes, strides and pointers are in memory that the host reads.
   [[nodiscard]] bool arrays_readable() const noexcept { return arrays_readable_; }
 

@@ -81,6 +81,12 @@ Int potri(Uplo uplo, Int n, T* a, Int lda) {
 }
 
 template <Element T>
+Int trtri(Uplo uplo, Diag diag, Int n, T* a, Int lda) {
+  return MYRIAD_LAPACK(T, LAPACKE_strtri_work, LAPACKE_dtrtri_work, LAPACKE_ctrtri_work, LAPACKE_ztrtri_work, LAPACK_COL_MAJOR,
+                       static_cast<char>(uplo), static_cast<char>(diag), n, a, lda);
+}
+
+template <Element T>
 Int geqrf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {
   return MYRIAD_LAPACK(T, LAPACKE_sgeqrf_work, LAPACKE_dgeqrf_work, LAPACKE_cgeqrf_work, LAPACKE_zgeqrf_work, LAPACK_COL_MAJOR, m, n, a,
                        lda, tau, work, lwork);
@@ -189,24 +195,37 @@ inline CBLAS_UPLO cblas(Uplo uplo) { return uplo == Uplo::upper ? CblasUpper : C
 inline CBLAS_SIDE cblas(Side side) { return side == Side::left ? CblasLeft : CblasRight; }
 inline CBLAS_DIAG cblas(Diag diag) { return diag == Diag::unit ? CblasUnit : CblasNonUnit; }
 
+/// A scalar as CBLAS takes it: complex ones behind a pointer.
+template <Element T>
+auto cblas(T const& x) {
+  if constexpr (is_complex<T>)
+    return &x;
+  else
+    return x;
+}
+
 template <Element T>
 void trsm(Side side, Uplo uplo, Op op, Diag diag, Int m, Int n, T alpha, T const* a, Int lda, T* b, Int ldb) {
-  if constexpr (is_complex<T>)
-    MYRIAD_LAPACK(T, cblas_strsm, cblas_dtrsm, cblas_ctrsm, cblas_ztrsm, CblasColMajor, cblas(side), cblas(uplo), cblas(op), cblas(diag), m,
-                  n, &alpha, a, lda, b, ldb);
-  else
-    MYRIAD_LAPACK(T, cblas_strsm, cblas_dtrsm, cblas_ctrsm, cblas_ztrsm, CblasColMajor, cblas(side), cblas(uplo), cblas(op), cblas(diag), m,
-                  n, alpha, a, lda, b, ldb);
+  MYRIAD_LAPACK(T, cblas_strsm, cblas_dtrsm, cblas_ctrsm, cblas_ztrsm, CblasColMajor, cblas(side), cblas(uplo), cblas(op), cblas(diag), m,
+                n, cblas(alpha), a, lda, b, ldb);
+}
+
+template <Element T>
+void trmm(Side side, Uplo uplo, Op op, Diag diag, Int m, Int n, T alpha, T const* a, Int lda, T* b, Int ldb) {
+  MYRIAD_LAPACK(T, cblas_strmm, cblas_dtrmm, cblas_ctrmm, cblas_ztrmm, CblasColMajor, cblas(side), cblas(uplo), cblas(op), cblas(diag), m,
+                n, cblas(alpha), a, lda, b, ldb);
+}
+
+/// x = op(A) x; x has increment 1.
+template <Element T>
+void trmv(Uplo uplo, Op op, Diag diag, Int n, T const* a, Int lda, T* x) {
+  MYRIAD_LAPACK(T, cblas_strmv, cblas_dtrmv, cblas_ctrmv, cblas_ztrmv, CblasColMajor, cblas(uplo), cblas(op), cblas(diag), n, a, lda, x, 1);
 }
 
 template <Element T>
 void gemm(Op op_a, Op op_b, Int m, Int n, Int k, T alpha, T const* a, Int lda, T const* b, Int ldb, T beta, T* c, Int ldc) {
-  if constexpr (is_complex<T>)
-    MYRIAD_LAPACK(T, cblas_sgemm, cblas_dgemm, cblas_cgemm, cblas_zgemm, CblasColMajor, cblas(op_a), cblas(op_b), m, n, k, &alpha, a, lda,
-                  b, ldb, &beta, c, ldc);
-  else
-    MYRIAD_LAPACK(T, cblas_sgemm, cblas_dgemm, cblas_cgemm, cblas_zgemm, CblasColMajor, cblas(op_a), cblas(op_b), m, n, k, alpha, a, lda, b,
-                  ldb, beta, c, ldc);
+  MYRIAD_LAPACK(T, cblas_sgemm, cblas_dgemm, cblas_cgemm, cblas_zgemm, CblasColMajor, cblas(op_a), cblas(op_b), m, n, k, cblas(alpha), a,
+                lda, b, ldb, cblas(beta), c, ldc);
 }
 
 /// y = alpha A x + beta y, A symmetric; x and y have increment 1.

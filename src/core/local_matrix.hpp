@@ -28,6 +28,8 @@ class Scratch {
 /// Which elements of a matrix a routine reads or writes.
 enum class Part { all, upper, lower };
 
+inline Uplo other(Uplo uplo) { return uplo == Uplo::upper ? Uplo::lower : Uplo::upper; }
+
 inline Part part_of(Uplo uplo) { return uplo == Uplo::upper ? Part::upper : Part::lower; }
 
 /// Calls `f(i, j)` for the elements of that part of an m-by-n matrix, column by column.
@@ -101,6 +103,14 @@ class LocalMatrix {
   Value* data_ = nullptr;
   std::int64_t ld_ = 1;
 };
+
+/// The first zero on the diagonal, counted from one; 0 if there is none.
+template <typename T>
+lapack::Int zero_on_diagonal(LocalMatrix<T> const& a) {
+  for (std::int64_t i = 0; i < std::min(a.rows(), a.cols()); ++i)
+    if (a.data()[i + i * a.ld()] == T(0)) return static_cast<lapack::Int>(i) + 1;
+  return 0;
+}
 
 /// The first `count` entries of a vector, contiguous as LAPACK wants them.
 template <typename T>

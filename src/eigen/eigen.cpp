@@ -12,7 +12,7 @@ template <Element T>
 void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info) {
   Check("syevd", queue)
       .require(job == Job::values || job == Job::vectors, {1, "jobz"}, "is neither values nor vectors")
-      .require(uplo == Uplo::upper || uplo == Uplo::lower, {2, "uplo"}, "is neither upper nor lower")
+      .uplo(uplo, 2)
       .matrix(a, {3, "n"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)
       .vector(w, {3, "n"}, {6, "w"}, Access::write)
       .same(rows(a), cols(a), {3, "n"})

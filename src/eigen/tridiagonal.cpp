@@ -17,16 +17,12 @@ Batch<T> without_first_row(Batch<T> const& a) {
   return rows(a, 1, std::max<std::int64_t>(a.rows - 1, 0));
 }
 
-Check const& require_uplo(Check const& check, Uplo uplo, int position) {
-  return check.require(uplo == Uplo::upper || uplo == Uplo::lower, {position, "uplo"}, "is neither upper nor lower");
-}
-
 }  // namespace
 
 template <Element T>
 void sytrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tau) {
-  Check const check("sytrd", queue);
-  require_uplo(check, uplo, 1)
+  Check("sytrd", queue)
+      .uplo(uplo, 1)
       .matrix(a, {2, "n"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
       .vector(d, {5, "d"}, {5, "d"}, writes)
       .vector(e, {6, "e"}, {6, "e"}, writes)
@@ -53,8 +49,8 @@ void sytrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>>
 
 template <Element T>
 void orgtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau) {
-  Check const check("orgtr", queue);
-  require_uplo(check, uplo, 1)
+  Check("orgtr", queue)
+      .uplo(uplo, 1)
       .matrix(a, {2, "n"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
       .vector(tau, {5, "tau"}, {5, "tau"}, reads)
       .same(rows(a), cols(a), {2, "n"})
@@ -67,11 +63,11 @@ void orgtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau) {
 
 template <Element T>
 void ormtr(Queue& queue, Side side, Uplo uplo, Op op, In<T> a, In<T> tau, Batch<T> c) {
-  Check const check("ormtr", queue);
   bool const left = side == Side::left;
   Argument const size = left ? Argument{4, "m"} : Argument{5, "n"};
-  check.require(left || side == Side::right, {1, "side"}, "is neither left nor right");
-  require_uplo(check, uplo, 2)
+  Check("ormtr", queue)
+      .side(side, 1)
+      .uplo(uplo, 2)
       .require(op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {3, "trans"},
                is_complex<T> ? "is neither none nor conjugate_transpose" : "is none of none, transpose, conjugate_transpose")
       .matrix(c, {4, "m"}, {5, "n"}, {9, "c"}, {10, "ldc"}, writes)

@@ -70,21 +70,26 @@ void gemm_by_blas(GemmTask<T> const& task, std::int64_t q) {
 }  // namespace
 
 template <Element T>
+void gemm_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
+  bool const same = uniform(task.a) && uniform(task.b) && uniform(task.c);
+  if (!same || gemm_is_small(task, begin)) gemm_small(task, begin, end);
+  for (std::int64_t q = begin; q < end; ++q)
+    if (!gemm_is_small(task, q)) gemm_by_blas<T>(task, q);
+}
+
+template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   // Enough work to hide the hand-out; whole groups of lanes and, where matrices are small, whole lines of the cache.
   std::int64_t const fair = 65536 / (m * n + k * (m + n));
   bool const grouped = is_interleaved(task) || fair > max_lanes;
   std::int64_t const grain = grouped ? std::clamp<std::int64_t>(fair / max_lanes, 1, 256) * max_lanes : std::max<std::int64_t>(fair, 1);
-  parallel_for(queue.threads(), task.c.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    bool const same = uniform(task.a) && uniform(task.b) && uniform(task.c);
-    if (!same || gemm_is_small(task, begin)) gemm_small(task, begin, end);
-    for (std::int64_t q = begin; q < end; ++q)
-      if (!gemm_is_small(task, q)) gemm_by_blas<T>(task, q);
-  });
+  parallel_for(queue.threads(), task.c.count, grain, [&](std::int64_t begin, std::int64_t end) { gemm_range(task, begin, end); });
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&);
+#define MYRIAD_INSTANTIATE(T)                        \
+  template void gemm<T>(Queue&, GemmTask<T> const&); \
+  template void gemm_range<T>(GemmTask<T> const&, std::int64_t, std::int64_t);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -1,11 +1,35 @@
 #pragma once
 /// The CPU path of gemm: small matrices in kernels of our own, larger ones one BLAS call each.
 
+#include <algorithm>
+
+#include "core/local_matrix.hpp"
+#include "core/parallel.hpp"
 #include "gemm/gemm.hpp"
 
 namespace myriad::cpu {
 
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task);
+
+/// The same of matrices [begin, end), on this thread.
+template <Element T>
+void gemm_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end);
+
+/// For routines that are a product with something made or used up beside it: calls `f(first, count, memory)` for the matrices
+/// [first, first + count), on the queue's threads and with `size` elements of memory for each of them, as many at a time as stay in the
+/// first cache.
+template <Element T, typename F>
+void in_chunks(Queue& queue, std::int64_t count, std::int64_t size, F&& f) {
+  constexpr std::int64_t bytes = 32 * 1024;
+  std::int64_t chunk = std::max<std::int64_t>(bytes / (size * static_cast<std::int64_t>(sizeof(T))), 1);
+  if (chunk > max_lanes) chunk -= chunk % max_lanes;  // whole groups of lanes
+  std::int64_t const grain = chunk > 1 ? 4 * chunk : 1;
+  parallel_for(queue.threads(), count, grain, [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch;
+    T* const memory = scratch.reserve(std::min(chunk, end - begin) * size);
+    for (std::int64_t first = begin; first < end; first += chunk) f(first, std::min(chunk, end - first), memory);
+  });
+}
 
 }  // namespace myriad::cpu

@@ -44,7 +44,7 @@ void geqrf(Queue& queue, Batch<T> a, Batch<T> tau) {
 template <Element T>
 void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
   Check check("ormqr", queue);
-  check.require(side == Side::left || side == Side::right, {1, "side"}, "is neither left nor right")
+  check.side(side, 1)
       .require(op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {2, "trans"},
                is_complex<T> ? "is neither none nor conjugate_transpose" : "is none of none, transpose, conjugate_transpose")
       .matrix(c, {3, "m"}, {4, "n"}, {9, "c"}, {10, "ldc"}, writes)

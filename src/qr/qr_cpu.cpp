@@ -12,14 +12,6 @@ using lapack::Int;
 /// Elements of workspace for LAPACK's blocked factorizations of `length` columns or rows.
 Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
 
-/// The first zero on the diagonal, counted from one; 0 if there is none.
-template <typename T>
-Int zero_on_diagonal(LocalMatrix<T> const& a) {
-  for (Int i = 0; i < std::min(a.rows(), a.cols()); ++i)
-    if (a.data()[i + static_cast<std::int64_t>(i) * a.ld()] == T(0)) return i + 1;
-  return 0;
-}
-
 /// Least squares (m >= n) or minimum norm (m < n) of one matrix. Returns info; B is then as it was.
 template <typename T>
 Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_tau, Scratch<T>& scratch_work) {

@@ -1,8 +1,8 @@
 #pragma once
 #include "case/case.hpp"
+#include "case/triangles.hpp"
 #include "gemm/case.hpp"
 #include "myriad/blas2.hpp"
-#include "symv/symmetry.cuh"
 
 namespace myriad::cases {
 
@@ -21,20 +21,14 @@ struct SymmetricProductCase : CaseRun {
         y(p, size_n, size_one) {
     for (std::int64_t i = 0; i < p.count; ++i) {
       a.assign(i, triangular(p, i, 1, a.rows(i)));
-      if constexpr (is_complex<T> && symmetry == Symmetry::hermitian)
-        for (std::int64_t k = 0; k < a.rows(i); ++k) a.set(i, k, k, T(a.get(i, k, k).real(), 7));
+      if (symmetry == Symmetry::hermitian) spoil_diagonal(a, i);
       x.assign(i, general(p, Input::random, i, 2, x.rows(i), 1));
       if (beta != T(0)) y.assign(i, general(p, Input::random, i, 3, y.rows(i), 1));  // else it stays NaN and must not be read
     }
     hold({&y}, beta != T(0) ? Role::in_place : Role::output);
     hold({&a, &x}, Role::input);
   }
-  double bytes() const override {
-    double elements = 0;  // of the triangles
-    for (std::int64_t i = 0; i < problem().count; ++i)
-      elements += 0.5 * static_cast<double>(a.rows(i)) * static_cast<double>(a.rows(i) + 1);
-    return elements * sizeof(T) + x.bytes() + (beta != T(0) ? 2 : 1) * y.bytes();
-  }
+  double bytes() const override { return triangle_bytes(a) + x.bytes() + (beta != T(0) ? 2 : 1) * y.bytes(); }
 
  protected:
   void verify(std::int64_t i, Findings& found) const override {
@@ -45,11 +39,7 @@ struct SymmetricProductCase : CaseRun {
       found.require(!all_finite(result), "NaN or infinity in A left no trace");
       return;
     }
-    auto const stored = a.before_wide(i);
-    auto whole = hermitian(p.uplo, stored);
-    for (std::int64_t c = 0; c < whole.cols() && symmetry == Symmetry::symmetric; ++c)
-      for (std::int64_t r = 0; r < whole.rows(); ++r)
-        whole(r, c) = r == c || (r > c) == (p.uplo == Uplo::lower) ? stored(r, c) : stored(c, r);
+    auto const whole = made_whole(symmetry, p.uplo, a.before_wide(i));
     // BLAS adds terms to beta y one by one.
     found.at_most("abs(y - yref) / (gamma(n + 2) (abs(alpha) abs(A) abs(x) + abs(beta y0)))",
                   product_error<T>({alpha, beta, whole, x.before_wide(i), y.before_wide(i)}, result, whole.cols() + 2), 1);

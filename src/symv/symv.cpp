@@ -13,7 +13,7 @@ namespace {
 template <Element T>
 void multiply(char const* routine, Queue& queue, SymvTask<T> task) {
   Check(routine, queue)
-      .require(task.uplo == Uplo::upper || task.uplo == Uplo::lower, {1, "uplo"}, "is neither upper nor lower")
+      .uplo(task.uplo, 1)
       .matrix(task.a, {2, "n"}, {2, "n"}, {4, "a"}, {5, "lda"}, Access::read)
       .vector(task.x, {2, "n"}, {6, "x"}, {7, "incx"}, Access::read)
       .vector(task.y, {2, "n"}, {9, "y"}, {10, "incy"}, Access::write)

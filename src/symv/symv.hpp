@@ -7,8 +7,6 @@
 
 namespace myriad {
 
-inline Uplo other(Uplo uplo) { return uplo == Uplo::upper ? Uplo::lower : Uplo::upper; }
-
 /// y = alpha A x + beta y, A symmetric or Hermitian, of which the triangle `uplo` is read. y is not conjugated (see `symv`, which moves
 /// that to the others).
 template <typename T>
@@ -25,7 +23,7 @@ struct SymvTask {
 /// A as its transpose, of which the other triangle is read. That of a Hermitian matrix is its conjugate.
 template <typename T>
 SymvTask<T> transposed(SymvTask<T> task) {
-  task.uplo = other(task.uplo);
+  task.uplo = task.uplo == Uplo::upper ? Uplo::lower : Uplo::upper;
   task.a = transposed(task.a);
   if (task.symmetry == Symmetry::hermitian) task.a = conjugated(task.a);
   return task;

@@ -10,8 +10,6 @@ namespace {
 
 using lapack::Int;
 
-Uplo other(Uplo uplo) { return uplo == Uplo::upper ? Uplo::lower : Uplo::upper; }
-
 template <Element T>
 void trsm_by_blas(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   Scratch<T> scratch_a, scratch_b;

@@ -141,6 +141,39 @@ TYPED_TEST(EveryRoutine, SymvAndHemv) {
   EXPECT_TRUE(same_bits(y1.data, y2.data));
 }
 
+TYPED_TEST(EveryRoutine, SymmetricAndHermitianMatrices) {
+  using T = TypeParam;
+  using R = Real<T>;
+  auto a = random_matrices<T>(n, n, 1), b = random_matrices<T>(m, n, 2), c1 = random_matrices<T>(m, n, 3), c2 = c1;
+  auto p = random_matrices<T>(n, nrhs, 4), r = random_matrices<T>(n, nrhs, 5), s1 = a, s2 = a;
+  T const alpha = T(2), beta = T(-3);
+  R const real_alpha = 2, real_beta = -3;
+  auto const ac = a.c(), bc = b.c(), cc = c2.c(), pc = p.c(), rc = r.c(), sc = s2.c();
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  auto const lower = myriad::Uplo::lower;
+  auto const same = [&] { return same_bits(c1.data, c2.data) && same_bits(s1.data, s2.data); };
+  myriad::symm<T>(q, myriad::Side::right, lower, alpha, a.cpp(), b.cpp(), beta, c1.cpp());
+  this->good(myriad_symm(c, MYRIAD_RIGHT, MYRIAD_LOWER, &alpha, &ac, &bc, &beta, &cc));
+  EXPECT_TRUE(same());
+  myriad::hemm<T>(q, myriad::Side::right, lower, alpha, a.cpp(), b.cpp(), beta, c1.cpp());
+  this->good(myriad_hemm(c, MYRIAD_RIGHT, MYRIAD_LOWER, &alpha, &ac, &bc, &beta, &cc));
+  EXPECT_TRUE(same());
+  myriad::syrk<T>(q, lower, alpha, p.cpp(), beta, s1.cpp());
+  this->good(myriad_syrk(c, MYRIAD_LOWER, &alpha, &pc, &beta, &sc));
+  EXPECT_TRUE(same());
+  myriad::herk<T>(q, lower, real_alpha, p.cpp(), real_beta, s1.cpp());
+  this->good(myriad_herk(c, MYRIAD_LOWER, &real_alpha, &pc, &real_beta, &sc));
+  EXPECT_TRUE(same());
+  myriad::syr2k<T>(q, lower, alpha, p.cpp(), r.cpp(), beta, s1.cpp());
+  this->good(myriad_syr2k(c, MYRIAD_LOWER, &alpha, &pc, &rc, &beta, &sc));
+  EXPECT_TRUE(same());
+  myriad::her2k<T>(q, lower, alpha, p.cpp(), r.cpp(), real_beta, s1.cpp());
+  this->good(myriad_her2k(c, MYRIAD_LOWER, &alpha, &pc, &rc, &real_beta, &sc));
+  EXPECT_TRUE(same());
+  EXPECT_FALSE(same_bits(s1.data, a.data));
+}
+
 TYPED_TEST(EveryRoutine, Eigenvalues) {
   using T = TypeParam;
   auto a1 = positive_matrices<T>(1), a2 = a1;
@@ -444,6 +477,20 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"symv", 8, "beta", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, &ac, &bc, nullptr, &bc); }},
       {"hemv", 6, "one column", [&](auto* q) { return myriad_hemv(q, MYRIAD_LOWER, &one, &ac, &bc, &one, &bc); }},
       {"hemv", 9, "f32", [&](auto* q) { return myriad_hemv(q, MYRIAD_LOWER, &one, &ac, &bc, &one, &sc); }},
+      {"symm", 1, "side", [&](auto* q) { return myriad_symm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, &one, &ac, &bc, &one, &bc); }},
+      {"symm", 2, "uplo", [&](auto* q) { return myriad_symm(q, MYRIAD_LEFT, bad_uplo, &one, &ac, &bc, &one, &bc); }},
+      {"symm", 5, "alpha", [&](auto* q) { return myriad_symm(q, MYRIAD_LEFT, MYRIAD_LOWER, nullptr, &ac, &bc, &one, &bc); }},
+      {"hemm", 8, "f32", [&](auto* q) { return myriad_hemm(q, MYRIAD_LEFT, MYRIAD_LOWER, &one, &ac, &sc, &one, &bc); }},
+      {"hemm", 10, "beta", [&](auto* q) { return myriad_hemm(q, MYRIAD_LEFT, MYRIAD_LOWER, &one, &ac, &bc, nullptr, &bc); }},
+      {"syrk", 1, "uplo", [&](auto* q) { return myriad_syrk(q, bad_uplo, &one, &bc, &one, &ac); }},
+      {"syrk", 5, "alpha", [&](auto* q) { return myriad_syrk(q, MYRIAD_LOWER, nullptr, &bc, &one, &ac); }},
+      {"herk", 6, "null", [&](auto* q) { return myriad_herk(q, MYRIAD_LOWER, &one, nullptr, &one, &ac); }},
+      {"herk", 8, "beta", [&](auto* q) { return myriad_herk(q, MYRIAD_LOWER, &one, &bc, nullptr, &ac); }},
+      {"syr2k", 8, "f32", [&](auto* q) { return myriad_syr2k(q, MYRIAD_LOWER, &one, &bc, &sc, &one, &ac); }},
+      {"syr2k", 10, "beta", [&](auto* q) { return myriad_syr2k(q, MYRIAD_LOWER, &one, &bc, &bc, nullptr, &ac); }},
+      {"her2k", 1, "uplo", [&](auto* q) { return myriad_her2k(q, bad_uplo, &one, &bc, &bc, &one, &ac); }},
+      {"her2k", 5, "alpha", [&](auto* q) { return myriad_her2k(q, MYRIAD_LOWER, nullptr, &bc, &bc, &one, &ac); }},
+      {"her2k", 11, "f32", [&](auto* q) { return myriad_her2k(q, MYRIAD_LOWER, &one, &bc, &bc, &one, &sc); }},
       {"trsm", 1, "side", [&](auto* q) { return myriad_trsm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 2, "uplo", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, bad_uplo, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 4, "diag",

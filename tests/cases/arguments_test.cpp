@@ -173,6 +173,78 @@ TEST_F(Arguments, SymvAndHemv) {
   check("hemv", [](auto&&... arguments) { hemv<double>(arguments...); });
 }
 
+TEST_F(Arguments, SymmAndHemm) {
+  auto const check = [&](std::string const& name, auto routine) {
+    auto const call = [&](In<double> p, In<double> q, Batch<double> z, Side side = Side::left) {
+      return [=, this] { routine(queue, side, Uplo::lower, 1.0, p, q, 0.0, z); };
+    };
+    bad(name, 1, "side", call(a, b, c, static_cast<Side>('X')));
+    bad(name, 2, "uplo", [&] { routine(queue, Side::left, static_cast<Uplo>('X'), 1.0, a, b, 0.0, c); });
+    bad(name, 3, "m", call(a, b, negative_rows(c)));
+    bad(name, 4, "n", call(a, b, negative_cols(c)));
+    bad(name, 6, "a", call(null(a), b, c));
+    bad(name, 7, "lda", call(short_ld(a), b, c));
+    bad(name, 8, "b", call(a, null(b), c));
+    bad(name, 9, "ldb", call(a, short_ld(b), c));
+    bad(name, 11, "c", call(a, b, null(c)));
+    bad(name, 11, "c", call(a, b, overlapping(c)));
+    bad(name, 12, "ldc", call(a, b, short_ld(c)));
+    bad(name, 6, "a", call(fewer(a), b, c));
+    bad(name, 8, "b", call(a, fewer(b), c));
+    bad(name, 3, "m", call(narrower(a), b, c));
+    bad(name, 3, "m", call(a, rows(b, 0, n - 1), c));
+    bad(name, 4, "n", call(a, narrower(b), c));
+    bad(name, 4, "n", call(a, b, c, Side::right));
+    bad(name, 11, "c", call(a, b, b));
+    bad(name, 11, "c", call(a, b, columns(a, 1, nrhs)));
+  };
+  check("symm", [](auto&&... arguments) { symm<double>(arguments...); });
+  check("hemm", [](auto&&... arguments) { hemm<double>(arguments...); });
+}
+
+TEST_F(Arguments, SymmetricUpdates) {
+  auto const neither = static_cast<Uplo>('X');
+  auto const of_one = [&](std::string const& name, auto routine) {
+    auto const call = [&](In<double> p, Batch<double> z, Uplo uplo = Uplo::lower) {
+      return [=, this] { routine(queue, uplo, 1.0, p, 0.0, z); };
+    };
+    bad(name, 1, "uplo", call(b, a, neither));
+    bad(name, 3, "n", call(b, negative_rows(a)));
+    bad(name, 3, "n", call(b, narrower(a)));
+    bad(name, 3, "n", call(rows(b, 0, n - 1), a));
+    bad(name, 4, "k", call(negative_cols(b), a));
+    bad(name, 6, "a", call(null(b), a));
+    bad(name, 6, "a", call(fewer(b), a));
+    bad(name, 7, "lda", call(short_ld(b), a));
+    bad(name, 9, "c", call(b, null(a)));
+    bad(name, 9, "c", call(b, overlapping(a)));
+    bad(name, 9, "c", call(columns(a, 1, nrhs), a));
+    bad(name, 10, "ldc", call(b, short_ld(a)));
+  };
+  of_one("syrk", [](auto&&... arguments) { syrk<double>(arguments...); });
+  of_one("herk", [](auto&&... arguments) { herk<double>(arguments...); });
+  auto const of_two = [&](std::string const& name, auto routine) {
+    auto const call = [&](In<double> p, In<double> q, Batch<double> z, Uplo uplo = Uplo::lower) {
+      return [=, this] { routine(queue, uplo, 1.0, p, q, 0.0, z); };
+    };
+    bad(name, 1, "uplo", call(b, c, a, neither));
+    bad(name, 3, "n", call(b, c, narrower(a)));
+    bad(name, 3, "n", call(b, rows(c, 0, n - 1), a));
+    bad(name, 4, "k", call(b, narrower(c), a));
+    bad(name, 6, "a", call(null(b), c, a));
+    bad(name, 7, "lda", call(short_ld(b), c, a));
+    bad(name, 8, "b", call(b, null(c), a));
+    bad(name, 8, "b", call(b, fewer(c), a));
+    bad(name, 9, "ldb", call(b, short_ld(c), a));
+    bad(name, 11, "c", call(b, c, null(a)));
+    bad(name, 11, "c", call(columns(a, 0, nrhs), c, a));
+    bad(name, 11, "c", call(b, columns(a, 0, nrhs), a));
+    bad(name, 12, "ldc", call(b, c, short_ld(a)));
+  };
+  of_two("syr2k", [](auto&&... arguments) { syr2k<double>(arguments...); });
+  of_two("her2k", [](auto&&... arguments) { her2k<double>(arguments...); });
+}
+
 TEST_F(Arguments, Ger) {
   auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { ger(queue, 1.0, p, q, z); }; };
   bad("ger", 1, "m", call(r, s, negative_rows(a)));

@@ -16,7 +16,9 @@
 #include "myriad/myriad.hpp"
 #include "peers/peer.hpp"
 #include "qr/case.hpp"
+#include "symm/case.hpp"
 #include "symv/case.hpp"
+#include "syrk/case.hpp"
 
 namespace myriad::cases {
 namespace {
@@ -281,6 +283,66 @@ TEST(Symv, InfinityInXIsAsInTheWholeProduct) {
       queue().wait();
       for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(run.y.get(0, i, 0), std::numeric_limits<double>::infinity()) << i;
     }
+}
+
+TEST(Symm, OneMatrixForAll) {
+  for (std::int64_t const n : {7, 40}) {
+    Problem const p = problem(Dtype::c64, n, 3, 1, 11);
+    HemmCase<std::complex<double>> run(p);
+    auto a = run.a.view();
+    a.batch_stride = 0;
+    hemm(queue(), p.side, p.uplo, 1.0, a, run.b.view(), 0.0, run.c.view());
+    auto const whole = hermitian(p.uplo, run.a.now_wide(0));
+    for (std::int64_t b = 0; b < p.count; ++b)
+      EXPECT_LT(static_cast<double>(norm1(run.c.now_wide(b) - whole * run.b.now_wide(b))), 1e-12) << "matrix " << b;
+  }
+}
+
+TEST(Symm, InfinityInBStaysInItsColumn) {
+  Problem const p = problem(Dtype::f64, 40, 5, 1, 1);
+  SymmCase<double> run(p);
+  run.b.set(0, 7, 2, std::numeric_limits<double>::infinity());
+  run.run(queue());
+  for (std::int64_t j = 0; j < 5; ++j)
+    for (std::int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isfinite(run.c.get(0, i, j)), j != 2) << i << " " << j;
+}
+
+TEST(Syrk, ANaNStaysInItsRowAndColumn) {
+  constexpr std::int64_t n = 70, bad = 37;
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+    Problem p = problem(Dtype::f64, n, n, 4, 1);
+    p.uplo = uplo;
+    SyrkCase<double> run(p);
+    run.a.set(0, bad, 1, std::numeric_limits<double>::quiet_NaN());
+    run.run(queue());
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        if (in_triangle(uplo, i, j)) {
+          EXPECT_EQ(std::isnan(run.c.get(0, i, j)), i == bad || j == bad) << i << " " << j;
+        }
+  }
+}
+
+TEST(SymmetricProducts, ZeroAlphaDoesNotRead) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (std::int64_t const n : {1, 5, 33}) {
+        Problem p = problem(dtype, n, n, n, 5);
+        p.alpha = 0;
+        p.beta = {2, 0};
+        p.input = Input::nan;
+        auto const check = [&](auto&& run) {
+          run.run(queue());
+          EXPECT_TRUE(run.check().pass) << run.check().text();
+        };
+        check(SymmCase<T>(p));
+        check(HemmCase<T>(p));
+        check(SyrkCase<T>(p));
+        check(HerkCase<T>(p));
+        check(Syr2kCase<T>(p));
+        check(Her2kCase<T>(p));
+      }
+    });
 }
 
 /// Values alone have oracles of their own to fail.

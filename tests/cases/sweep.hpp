@@ -73,16 +73,22 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// A square problem with a few right-hand sides; of products with an inner size of n.
   [[nodiscard]] Problem problem(std::int64_t n, std::int64_t count, Layout layout) const {
-    std::int64_t const k = routine().routine == "gemm" || routine().routine == "orgqr" || routine().routine == "ormqr" ? n : 1 + n % 3;
+    std::int64_t const k =
+        routine().routine == "gemm" || routine().family == "syrk" || routine().routine == "orgqr" || routine().routine == "ormqr"
+            ? n
+            : 1 + n % 3;
     return problem(n, n, k, count, layout);
   }
-  /// What has to run on a GPU: all but gerfs, orgtr and ormtr, of matrices of up to 32 rows and columns, and what is named here of any.
+  /// What has to run on a GPU: matrices of up to 32 rows and columns, but for routines that have no kernels, and what is named here of any.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
     constexpr std::array<std::string_view, 8> of_any_size{"gemm", "gemv", "ger", "symv", "hemv", "trsm", "laqge", "sytrd"};
-    constexpr std::array<std::string_view, 3> without{"gerfs", "orgtr", "ormtr"};
+    constexpr std::array<std::string_view, 9> none{"symm", "hemm", "syrk", "herk", "syr2k", "her2k", "gerfs", "orgtr", "ormtr"};
+    auto const among = [&](auto const& routines) {
+      return std::find(routines.begin(), routines.end(), routine().routine) != routines.end();
+    };
     Shape const bounds = p.bounds();
-    if (std::find(without.begin(), without.end(), routine().routine) != without.end()) return false;
-    return std::find(of_any_size.begin(), of_any_size.end(), routine().routine) != of_any_size.end() || (bounds.m <= 32 && bounds.n <= 32);
+    if (among(none)) return false;
+    return among(of_any_size) || (bounds.m <= 32 && bounds.n <= 32);
   }
   /// Runs a problem and checks it; false, after enough failures, says to stop.
   bool right(Problem const& p, std::int64_t step = 1) {

@@ -339,6 +339,12 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
     EXPECT_EQ(reason_of(call).rfind(routine + ": no GPU kernel yet", 0), 0U) << reason_of(call);
   };
   refused("gerfs", [&] { gerfs<double>(q, Op::none, a, b, pivots, c, unreadable<double>(4, 4, 0x9000), x, y); });
+  refused("symm", [&] { symm<double>(q, Side::left, Uplo::lower, 1, a, b, 0, c); });
+  refused("hemm", [&] { hemm<double>(q, Side::left, Uplo::lower, 1, a, b, 0, c); });
+  refused("syrk", [&] { syrk<double>(q, Uplo::lower, 1, a, 0, c); });
+  refused("herk", [&] { herk<double>(q, Uplo::lower, 1, a, 0, c); });
+  refused("syr2k", [&] { syr2k<double>(q, Uplo::lower, 1, a, b, 0, c); });
+  refused("her2k", [&] { her2k<double>(q, Uplo::lower, 1, a, b, 0, c); });
   auto const tau = x;
   refused("orgtr", [&] { orgtr<double>(q, Uplo::lower, a, rows(tau, 0, 3)); });
   refused("ormtr", [&] { ormtr<double>(q, Side::left, Uplo::lower, Op::none, a, rows(tau, 0, 3), c); });

@@ -1,0 +1,65 @@
+#pragma once
+/// Level 3 of BLAS beside gemm and trsm: products with symmetric, Hermitian and triangular matrices, and such that give one.
+///
+/// Of a symmetric, Hermitian or triangular matrix the triangle `uplo` of the matrix as it is viewed is read or written, and nothing is used
+/// of the other one, which may hold NaN and keeps what it has. Imaginary parts of the diagonal of a Hermitian matrix are taken as zero. An
+/// operation on a matrix is a view: what BLAS calls trans is no argument. Inputs with batch_stride 0 are one matrix used by all.
+///
+/// There are no GPU kernels for these yet: Unavailable on a GPU.
+
+#include "myriad/batch.hpp"
+#include "myriad/export.h"
+#include "myriad/queue.hpp"
+
+namespace myriad {
+
+/// C = alpha A B + beta C (side left) or C = alpha B A + beta C (right) with a symmetric A.
+///
+/// B and C are m-by-n; A is m-by-m (left) or n-by-n (right). A complex A is symmetric, not Hermitian (see `hemm`). beta = 0 never reads C
+/// (NaN there is no harm); alpha = 0 never reads A and B. C overlaps neither A nor B.
+/// Errors: BadArgument, positions of BLAS symm (side 1, uplo 2, m 3, n 4, a 6, lda 7, b 8, ldb 9, c 11, ldc 12).
+/// Cost: 2 m^2 n (left) or 2 m n^2 (right) flops; complex: four times. It is gemm with the triangle made whole first, a copy of a matrix
+/// per thread or of as many small ones as fit into 32 KiB. Source: BLAS symm.
+template <Element T>
+MYRIAD_API void symm(Queue& queue, Side side, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta,
+                     Batch<T> c);
+
+/// The same with a Hermitian A. Of real types it is symm.
+///
+/// Shapes, errors, cost: as symm. Source: BLAS hemm.
+template <Element T>
+MYRIAD_API void hemm(Queue& queue, Side side, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta,
+                     Batch<T> c);
+
+/// C = alpha A A^T + beta C, a symmetric C.
+///
+/// A is n-by-k as it is viewed (`transposed(a)` for A^T A), C n-by-n. A complex C is symmetric, not Hermitian (see `herk`). beta = 0 never
+/// reads C (NaN there is no harm); alpha = 0 or k = 0 never reads A, and with beta = 1 leaves C alone. C does not overlap A.
+/// Errors: BadArgument, positions of BLAS syrk (uplo 1, n 3, k 4, a 6, lda 7, c 9, ldc 10).
+/// Cost: n(n + 1) k flops (complex: four times), and as many again in squares of 32 on the diagonal, of which one triangle is used; reads
+/// nk + n(n + 1)/2 (beta = 0: nk), writes n(n + 1)/2 elements a matrix. Source: BLAS syrk.
+template <Element T>
+MYRIAD_API void syrk(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, std::type_identity_t<T> beta, Batch<T> c);
+
+/// C = alpha A A^H + beta C, a Hermitian C, with real alpha and beta. Imaginary parts of its diagonal become zero (but where alpha = 0 or
+/// k = 0, and beta = 1: C is left alone). Of real types it is syrk.
+///
+/// Shapes, errors, cost: as syrk; `conjugate_transposed(a)` makes it A^H A. Source: BLAS herk.
+template <Element T>
+MYRIAD_API void herk(Queue& queue, Uplo uplo, std::type_identity_t<Real<T>> alpha, In<T> a, std::type_identity_t<Real<T>> beta, Batch<T> c);
+
+/// C = alpha (A B^T + B A^T) + beta C, a symmetric C.
+///
+/// A and B are n-by-k as they are viewed, C n-by-n; else as syrk, with twice its flops. C overlaps neither A nor B.
+/// Errors: BadArgument, positions of BLAS syr2k (uplo 1, n 3, k 4, a 6, lda 7, b 8, ldb 9, c 11, ldc 12). Source: BLAS syr2k.
+template <Element T>
+MYRIAD_API void syr2k(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
+
+/// C = alpha A B^H + conj(alpha) B A^H + beta C, a Hermitian C, with a real beta. Of real types it is syr2k.
+///
+/// Shapes, errors, cost: as syr2k; C and its diagonal: as herk. Source: BLAS her2k.
+template <Element T>
+MYRIAD_API void her2k(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<Real<T>> beta,
+                      Batch<T> c);
+
+}  // namespace myriad

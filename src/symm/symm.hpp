@@ -1,0 +1,29 @@
+#pragma once
+/// What the files of this room share.
+
+#include "myriad/batch.hpp"
+#include "myriad/queue.hpp"
+#include "symv/symmetry.cuh"
+
+namespace myriad {
+
+/// C = alpha A B + beta C, A symmetric or Hermitian, of which the triangle `uplo` is read. A product from the right is the transposed one.
+template <typename T>
+struct SymmTask {
+  Symmetry symmetry;
+  Uplo uplo;
+  T alpha;
+  Batch<T const> a;
+  Batch<T const> b;
+  T beta;
+  Batch<T> c;
+};
+
+}  // namespace myriad
+
+namespace myriad::cpu {
+
+template <Element T>
+void symm(Queue& queue, SymmTask<T> const& task);
+
+}  // namespace myriad::cpu

@@ -1,0 +1,31 @@
+#pragma once
+/// What the files of this room share.
+
+#include "myriad/batch.hpp"
+#include "myriad/queue.hpp"
+#include "symv/symmetry.cuh"
+
+namespace myriad {
+
+/// The triangle `uplo` of C = alpha A A' + beta C or, of two, alpha A B' + alpha' B A' + beta C. ' is the transpose (and alpha' = alpha) of
+/// a symmetric C, the conjugate transpose of a Hermitian one, whose beta (of one: alpha, too) is real. C is not conjugated.
+template <typename T>
+struct SyrkTask {
+  Symmetry symmetry;
+  bool of_two;
+  Uplo uplo;
+  T alpha;
+  Batch<T const> a;
+  Batch<T const> b;  ///< of two
+  T beta;
+  Batch<T> c;
+};
+
+}  // namespace myriad
+
+namespace myriad::cpu {
+
+template <Element T>
+void syrk(Queue& queue, SyrkTask<T> const& task);
+
+}  // namespace myriad::cpu
