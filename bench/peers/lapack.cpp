@@ -227,6 +227,51 @@ std::function<void()> work(TrsmCase<T>& c, int threads) {
 }
 
 template <typename T>
+std::function<void()> work(TrmmCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), b(c.b.view(), i);
+      lapack::trmm(p.side, stored(p.op, p.uplo), p.op, p.diag, b.m, b.n, c.alpha, a.data, a.ld, b.data, b.ld);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(TrsvCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), x(c.b.view(), i);
+      MYRIAD_LAPACK(T, cblas_strsv, cblas_dtrsv, cblas_ctrsv, cblas_ztrsv, CblasColMajor, lapack::cblas(stored(p.op, p.uplo)),
+                    lapack::cblas(p.op), lapack::cblas(p.diag), a.n, a.data, a.ld, x.data, 1);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(TrmvCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i, p.op), x(c.b.view(), i);
+      lapack::trmv<T>(stored(p.op, p.uplo), p.op, p.diag, a.n, a.data, a.ld, x.data);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(TrtriCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      c.info.data()[i] = lapack::trtri(p.uplo, p.diag, a.n, a.data, a.ld);
+    });
+  };
+}
+
+template <typename T>
 std::function<void()> work(GetrfCase<T>& c, int threads) {
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
@@ -528,6 +573,10 @@ class LapackPeer final : public Peer {
       if (routine == "syr2k") return as.template operator()<Syr2kCase>();
       if (routine == "her2k") return as.template operator()<Her2kCase>();
       if (routine == "trsm") return as.template operator()<TrsmCase>();
+      if (routine == "trmm") return as.template operator()<TrmmCase>();
+      if (routine == "trsv") return as.template operator()<TrsvCase>();
+      if (routine == "trmv") return as.template operator()<TrmvCase>();
+      if (routine == "trtri") return as.template operator()<TrtriCase>();
       if (routine == "getrf") return as.template operator()<GetrfCase>();
       if (routine == "getrs") return as.template operator()<GetrsCase>();
       if (routine == "gesv") return as.template operator()<GesvCase>();

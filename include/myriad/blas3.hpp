@@ -1,5 +1,6 @@
 #pragma once
-/// Level 3 of BLAS beside gemm and trsm: products with symmetric, Hermitian and triangular matrices, and such that give one.
+/// Level 3 of BLAS beside gemm and trsm: products with symmetric, Hermitian and triangular matrices, and such that give one; and the
+/// inverse of a triangle.
 ///
 /// Of a symmetric, Hermitian or triangular matrix the triangle `uplo` of the matrix as it is viewed is read or written, and nothing is used
 /// of the other one, which may hold NaN and keeps what it has. Imaginary parts of the diagonal of a Hermitian matrix are taken as zero. An
@@ -61,5 +62,24 @@ MYRIAD_API void syr2k(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In
 template <Element T>
 MYRIAD_API void her2k(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<Real<T>> beta,
                       Batch<T> c);
+
+/// B = alpha A B (side left) or B = alpha B A (right) with a triangular A, in place.
+///
+/// B is m-by-n; A is m-by-m (left) or n-by-n (right). `uplo` names the triangle of A as it is viewed, as for trsm; the diagonal with
+/// Diag::unit is not read. alpha = 0 sets B to zero without reading A. B does not overlap A. One call of BLAS a matrix, some of which
+/// multiply by zeros in place of the other triangle: NaN or infinity in B may then spread to other rows (right: columns) of that B.
+/// Errors: BadArgument, positions of BLAS trmm (side 1, uplo 2, diag 4, m 5, n 6, a 8, lda 9, b 10, ldb 11).
+/// Cost: m^2 n (left) or m n^2 (right) flops; complex: four times. Source: BLAS trmm.
+template <Element T>
+MYRIAD_API void trmm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b);
+
+/// The inverse of a triangular A, in place.
+///
+/// a: n-by-n, of which the triangle `uplo` is read and overwritten; with Diag::unit the diagonal is neither. info: null or one int per
+/// matrix: 0, or i > 0 where element (i, i), counted from one, is the first zero on the diagonal; that matrix is left as it was.
+/// Errors: BadArgument (uplo 1, diag 2, n 3, a 4, lda 5). Cost: n^3 / 3 flops (complex: 4/3 n^3); n(n + 1)/2 elements read and written a
+/// matrix. Source: LAPACK trtri.
+template <Element T>
+MYRIAD_API void trtri(Queue& queue, Uplo uplo, Diag diag, Batch<T> a, int* info);
 
 }  // namespace myriad

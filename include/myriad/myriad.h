@@ -276,6 +276,28 @@ MYRIAD_API myriad_status myriad_her2k(myriad_queue* queue, myriad_uplo uplo, voi
 MYRIAD_API myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
                                      myriad_batch const* a, myriad_batch const* b);
 
+/// B = alpha A B (MYRIAD_LEFT) or B = alpha B A (MYRIAD_RIGHT) with a triangular A, in place. alpha points at one element.
+///
+/// Shapes, what is read, and positions: as myriad_trsm. NaN or infinity in B may spread to other rows (MYRIAD_RIGHT: columns) of that B.
+/// Not on a GPU yet. Cost: m^2 n or m n^2 flops (complex: four times that). Source: BLAS trmm.
+MYRIAD_API myriad_status myriad_trmm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
+                                     myriad_batch const* a, myriad_batch const* b);
+
+/// x = A x (myriad_trmv), or the solution of A x = b, which replaces b (myriad_trsv), with a triangular A. A n-by-n, x n-by-1.
+///
+/// `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not read. A singular A gives Inf
+/// or NaN in its own solution. x does not overlap A. myriad_trmv: not on a GPU yet. Positions: uplo 1, diag 3, n 4, a 5, lda 6, x 7,
+/// incx 8. Cost: n^2 flops (complex: four times that). Source: BLAS trmv, trsv.
+MYRIAD_API myriad_status myriad_trmv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x);
+MYRIAD_API myriad_status myriad_trsv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x);
+
+/// The inverse of a triangular A, in place. a: n-by-n, of which the triangle `uplo` is read and overwritten, but for the diagonal with
+/// MYRIAD_UNIT.
+///
+/// info: 0, or i > 0 where element (i, i), counted from one, is the first zero on the diagonal; that matrix is left as it was. Not on a GPU
+/// yet. Positions: uplo 1, diag 2, n 3, a 4, lda 5. Cost: n^3 / 3 flops (complex: four times that). Source: LAPACK trtri.
+MYRIAD_API myriad_status myriad_trtri(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, int* info);
+
 // ---- LU, linear systems, inverses, determinants
 // --------------------------------------------------------------------------------------------
 //

@@ -219,6 +219,9 @@ To letter(char const* routine, int value, Argument argument, std::string_view le
 myriad::Uplo uplo_of(char const* routine, myriad_uplo uplo, int position) {
   return letter<myriad::Uplo>(routine, uplo, {position, "uplo"}, "UL");
 }
+myriad::Diag diag_of(char const* routine, myriad_diag diag, int position) {
+  return letter<myriad::Diag>(routine, diag, {position, "diag"}, "NU");
+}
 myriad::Side side_of(char const* routine, myriad_side side) { return letter<myriad::Side>(routine, side, {1, "side"}, "LR"); }
 myriad::Op op_of(char const* routine, myriad_op op, int position) { return letter<myriad::Op>(routine, op, {position, "trans"}, "NTC"); }
 
@@ -247,6 +250,23 @@ myriad_status multiply_symmetric(char const* routine, bool hermitian, myriad_que
     T const alpha_value = scalar<T>(routine, alpha, {5, "alpha"});
     T const beta_value = scalar<T>(routine, beta, {10, "beta"});
     multiply(q, side_of(routine, side), uplo_of(routine, uplo, 2), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
+  });
+}
+
+/// Solves with a triangle, or multiplies by it: matrices, and vectors.
+myriad_status with_triangle(char const* routine, bool solves, myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag,
+                            void const* alpha, myriad_batch const* a, myriad_batch const* b) {
+  return call(queue, routine, {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {
+    auto const apply = solves ? myriad::trsm<T> : myriad::trmm<T>;
+    apply(q, side_of(routine, side), uplo_of(routine, uplo, 2), diag_of(routine, diag, 4), scalar<T>(routine, alpha, {7, "alpha"}),
+          as<T>(a), as<T>(b));
+  });
+}
+myriad_status with_triangle(char const* routine, bool solves, myriad_queue* queue, myriad_uplo uplo, myriad_diag diag,
+                            myriad_batch const* a, myriad_batch const* x) {
+  return call(queue, routine, {{a, {5, "a"}}, {x, {7, "x"}}}, [&]<typename T>(Queue& q) {
+    auto const apply = solves ? myriad::trsv<T> : myriad::trmv<T>;
+    apply(q, uplo_of(routine, uplo, 1), diag_of(routine, diag, 3), as<T>(a), as<T>(x));
   });
 }
 
@@ -550,10 +570,23 @@ myriad_status myriad_her2k(myriad_queue* queue, myriad_uplo uplo, void const* al
 
 myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
                           myriad_batch const* a, myriad_batch const* b) {
-  return call(queue, "trsm", {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {
-    myriad::trsm<T>(q, side_of("trsm", side), uplo_of("trsm", uplo, 2), letter<myriad::Diag>("trsm", diag, {4, "diag"}, "NU"),
-                    scalar<T>("trsm", alpha, {7, "alpha"}), as<T>(a), as<T>(b));
-  });
+  return with_triangle("trsm", true, queue, side, uplo, diag, alpha, a, b);
+}
+myriad_status myriad_trmm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
+                          myriad_batch const* a, myriad_batch const* b) {
+  return with_triangle("trmm", false, queue, side, uplo, diag, alpha, a, b);
+}
+
+myriad_status myriad_trsv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x) {
+  return with_triangle("trsv", true, queue, uplo, diag, a, x);
+}
+myriad_status myriad_trmv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x) {
+  return with_triangle("trmv", false, queue, uplo, diag, a, x);
+}
+
+myriad_status myriad_trtri(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, int* info) {
+  return call(queue, "trtri", {{a, {4, "a"}}},
+              [&]<typename T>(Queue& q) { myriad::trtri<T>(q, uplo_of("trtri", uplo, 1), diag_of("trtri", diag, 2), as<T>(a), info); });
 }
 
 myriad_status myriad_getrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, int* info) {

@@ -1,20 +1,24 @@
 #pragma once
 #include "case/case.hpp"
+#include "case/triangles.hpp"
+#include "gemm/case.hpp"
+#include "myriad/blas2.hpp"
+#include "myriad/blas3.hpp"
 #include "myriad/trsm.hpp"
 
 namespace myriad::cases {
 
-/// op(A) X = alpha B or X op(A) = alpha B; op is a view, and uplo names the triangle of what is viewed.
+/// op(A) and B, which it multiplies or of which it is to be taken away; op is a view, and uplo names the triangle of what is viewed.
 template <typename T>
-struct TrsmCase final : CaseRun {
+struct TriangleCase : CaseRun {
   T alpha;
   Array<T> a, b;
 
-  explicit TrsmCase(Problem const& p)
+  explicit TriangleCase(Problem const& p, std::int64_t (*columns)(Shape) = size_n)
       : CaseRun(p),
         alpha(scalar<T>(p.alpha)),
         a(p, p.side == Side::left ? size_m : size_n, p.side == Side::left ? size_m : size_n, p.op),
-        b(p, size_m, size_n) {
+        b(p, size_m, columns) {
     for (std::int64_t i = 0; i < p.count; ++i) {
       a.assign(i, triangular(p, i, 1, a.rows(i)));
       b.assign(i, general(p, Input::random, i, 2, b.rows(i), b.cols(i)));
@@ -22,11 +26,17 @@ struct TrsmCase final : CaseRun {
     hold({&b}, Role::in_place);
     hold({&a}, Role::input);
   }
-  void run(Queue& queue) override { trsm(queue, problem().side, problem().uplo, problem().diag, alpha, a.view(), b.view()); }
   double bytes() const override { return 2 * b.bytes() + a.bytes() / 2; }
 
  protected:
-  void verify(std::int64_t i, Findings& found) const override {
+  double real_flops(Shape s) const override {
+    double const m = static_cast<double>(s.m);
+    double const n = b.view().cols == 1 ? 1 : static_cast<double>(s.n);
+    return problem().side == Side::left ? m * m * n : m * n * n;
+  }
+
+  /// Of a solution.
+  void verify_solution(std::int64_t i, Findings& found) const {
     using W = Wide<T>;
     auto const& p = problem();
     auto const x = b.now_wide(i);
@@ -56,10 +66,105 @@ struct TrsmCase final : CaseRun {
       }
     found.at_most("abs(alpha B - A X) / (gamma(n + 2) abs(A) abs(X) + gamma(2) abs(alpha B))", worst, 1);
   }
+
+  /// Of a product.
+  void verify_product(std::int64_t i, Findings& found) const {
+    auto const& p = problem();
+    auto const result = b.now_wide(i);
+    if (result.rows() == 0 || result.cols() == 0) return;
+    if (alpha != T(0) && p.diag == Diag::non_unit && !finite_kind(p.input_of(i))) {
+      found.require(!all_finite(result), "NaN or infinity in A left no trace");
+      return;
+    }
+    auto const t = triangle(p.uplo, p.diag, a.before_wide(i)), before = b.before_wide(i);
+    bool const left = p.side == Side::left;
+    found.at_most("abs(B - alpha A B0) / (gamma(n + 2) abs(alpha) abs(A) abs(B0))",
+                  product_error<T>({alpha, T(0), left ? t : before, left ? before : t, before}, result), 1);
+  }
+};
+
+/// op(A) X = alpha B or X op(A) = alpha B.
+template <typename T>
+struct TrsmCase final : TriangleCase<T> {
+  explicit TrsmCase(Problem const& p) : TriangleCase<T>(p) {}
+  void run(Queue& queue) override {
+    auto const& p = this->problem();
+    trsm(queue, p.side, p.uplo, p.diag, this->alpha, this->a.view(), this->b.view());
+  }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override { this->verify_solution(i, found); }
+};
+
+/// op(A) x = b.
+template <typename T>
+struct TrsvCase final : TriangleCase<T> {
+  explicit TrsvCase(Problem const& p) : TriangleCase<T>(p, size_one) {}
+  void run(Queue& queue) override { trsv<T>(queue, this->problem().uplo, this->problem().diag, this->a.view(), this->b.view()); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override { this->verify_solution(i, found); }
+};
+
+/// B = alpha op(A) B or alpha B op(A).
+template <typename T>
+struct TrmmCase final : TriangleCase<T> {
+  explicit TrmmCase(Problem const& p) : TriangleCase<T>(p) {}
+  void run(Queue& queue) override {
+    auto const& p = this->problem();
+    trmm(queue, p.side, p.uplo, p.diag, this->alpha, this->a.view(), this->b.view());
+  }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override { this->verify_product(i, found); }
+};
+
+/// x = op(A) x.
+template <typename T>
+struct TrmvCase final : TriangleCase<T> {
+  explicit TrmvCase(Problem const& p) : TriangleCase<T>(p, size_one) {}
+  void run(Queue& queue) override { trmv<T>(queue, this->problem().uplo, this->problem().diag, this->a.view(), this->b.view()); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override { this->verify_product(i, found); }
+};
+
+/// The inverse of a triangle, in place.
+template <typename T>
+struct TrtriCase final : CaseRun {
+  Array<T> a;
+  Array<int> info;
+
+  explicit TrtriCase(Problem const& p) : CaseRun(p), a(p, size_n, size_n), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t i = 0; i < p.count; ++i) a.assign(i, triangular(p, i, 1, a.rows(i)));
+    hold({&a}, Role::in_place);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { trtri(queue, problem().uplo, problem().diag, a.view(), info.data()); }
+  double bytes() const override { return 2 * triangle_bytes(a); }
+
+ protected:
+  void verify(std::int64_t i, Findings& found) const override {
+    auto const& p = problem();
+    bool const unit = p.diag == Diag::unit;
+    found.require(other_triangle_unchanged(a, i, p.uplo), "the other triangle was changed");
+    for (std::int64_t r = 0; r < a.rows(i) && unit; ++r) found.require(a.element_unchanged(i, r, r), "a unit diagonal was changed");
+    auto const t = triangle(p.uplo, p.diag, a.before_wide(i));
+    std::int64_t zero = 0;
+    for (std::int64_t r = t.rows(); r > 0; --r)
+      if (t(r - 1, r - 1) == Wide<T>(0)) zero = r;
+    found.equal("info", info.get(i, 0, 0), zero);
+    auto const result = triangle(p.uplo, p.diag, a.now_wide(i));
+    if (zero > 0)
+      found.require(a.matrix_unchanged(i), "a singular matrix was changed");
+    else if (!all_finite(t))
+      found.require(p.input_of(i) == Input::infinite || !all_finite(result), "a NaN left no trace in the inverse");
+    else
+      found.at_most("norm1(I - A X) / (n norm1(A) norm1(X) u)", inverse_error<T>(t, result), 30);
+  }
   double real_flops(Shape s) const override {
-    double const m = static_cast<double>(s.m);
     double const n = static_cast<double>(s.n);
-    return problem().side == Side::left ? m * m * n : m * n * n;
+    return n * n * n / 3;
   }
 };
 

@@ -3,42 +3,101 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "core/local_matrix.hpp"
+#include "myriad/blas2.hpp"
+#include "myriad/blas3.hpp"
 #include "runtime/backend.hpp"
 #include "trsm/trsm_cpu.hpp"
 #include "trsm/trsm_gpu.hpp"
 
 namespace myriad {
+namespace {
 
+/// The task for A from the left and a B that is not conjugated.
 template <Element T>
-void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
+TrsmTask<T> from_the_left(Side side, TrsmTask<T> task) {
+  if (task.b.conjugated) {  // conj(A) conj(X) = conj(alpha) conj(B)
+    task.alpha = conjugate_if(true, task.alpha);
+    task.a = conjugated(task.a);
+    task.b = conjugated(task.b);
+  }
+  if (side == Side::right) {  // A^T X^T = alpha B^T
+    task.uplo = other(task.uplo);
+    task.a = transposed(task.a);
+    task.b = transposed(task.b);
+  }
+  return task;
+}
+
+/// The task of trsm or trmm, once its arguments are known to be right.
+template <Element T>
+TrsmTask<T> checked(char const* routine, Queue const& queue, Side side, TrsmTask<T> const& task) {
   bool const left = side == Side::left;
   Argument const order = left ? Argument{5, "m"} : Argument{6, "n"};
-  Check("trsm", queue)
-      .require(left || side == Side::right, {1, "side"}, "is neither left nor right")
-      .require(uplo == Uplo::upper || uplo == Uplo::lower, {2, "uplo"}, "is neither upper nor lower")
-      .require(diag == Diag::unit || diag == Diag::non_unit, {4, "diag"}, "is neither unit nor non_unit")
-      .matrix(b, {5, "m"}, {6, "n"}, {10, "b"}, {11, "ldb"}, Access::write)
-      .matrix(a, order, order, {8, "a"}, {9, "lda"}, Access::read)
-      .same(rows(a), cols(a), order)
-      .same_count(b, a, {8, "a"})
-      .same(rows(a), left ? rows(b) : cols(b), order)
-      .disjoint(b, a, {10, "b"}, "a");
-  if (b.empty()) return;
-  if (b.conjugated) {  // conj(A) conj(X) = conj(alpha) conj(B)
-    alpha = conjugate_if(true, alpha);
-    a = conjugated(a);
-    b = conjugated(b);
-  }
-  if (!left) {  // A^T X^T = alpha B^T
-    uplo = uplo == Uplo::upper ? Uplo::lower : Uplo::upper;
-    a = transposed(a);
-    b = transposed(b);
-  }
-  TrsmTask<T> const task{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b};
+  Check(routine, queue)
+      .side(side, 1)
+      .uplo(task.uplo, 2)
+      .diag(task.diag, 4)
+      .matrix(task.b, {5, "m"}, {6, "n"}, {10, "b"}, {11, "ldb"}, Access::write)
+      .matrix(task.a, order, order, {8, "a"}, {9, "lda"}, Access::read)
+      .same(rows(task.a), cols(task.a), order)
+      .same_count(task.b, task.a, {8, "a"})
+      .same(rows(task.a), left ? rows(task.b) : cols(task.b), order)
+      .disjoint(task.b, task.a, {10, "b"}, "a");
+  return from_the_left(side, task);
+}
+
+/// The same of trsv and trmv.
+template <Element T>
+TrsmTask<T> checked(char const* routine, Queue const& queue, TrsmTask<T> const& task) {
+  Check(routine, queue)
+      .uplo(task.uplo, 1)
+      .diag(task.diag, 3)
+      .matrix(task.a, {4, "n"}, {4, "n"}, {5, "a"}, {6, "lda"}, Access::read)
+      .vector(task.b, {4, "n"}, {7, "x"}, {8, "incx"}, Access::write)
+      .same(rows(task.a), cols(task.a), {4, "n"})
+      .same_count(task.b, task.a, {5, "a"})
+      .same(rows(task.a), rows(task.b), {4, "n"})
+      .disjoint(task.b, task.a, {7, "x"}, "a");
+  return from_the_left(Side::left, task);
+}
+
+template <Element T>
+void solve(Queue& queue, TrsmTask<T> const& task) {
+  if (task.b.empty()) return;
   gpu::on_gpu(queue) ? gpu::trsm(queue, task) : cpu::trsm(queue, task);
 }
 
-#define MYRIAD_INSTANTIATE(T) template void trsm<T>(Queue&, Side, Uplo, Diag, std::type_identity_t<T>, In<T>, Batch<T>);
+}  // namespace
+
+template <Element T>
+void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
+  solve(queue, checked<T>("trsm", queue, side, {.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b}));
+}
+
+template <Element T>
+void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
+  solve(queue, checked<T>("trsv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x}));
+}
+
+template <Element T>
+void trmm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
+  auto const task = checked<T>("trmm", queue, side, {.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b});
+  gpu::require_cpu(queue, "trmm");
+  if (!task.b.empty()) cpu::trmm(queue, task);
+}
+
+template <Element T>
+void trmv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
+  auto const task = checked<T>("trmv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x});
+  gpu::require_cpu(queue, "trmv");
+  if (!task.b.empty()) cpu::trmm(queue, task);
+}
+
+#define MYRIAD_INSTANTIATE(T)                                                                \
+  template void trsm<T>(Queue&, Side, Uplo, Diag, std::type_identity_t<T>, In<T>, Batch<T>); \
+  template void trmm<T>(Queue&, Side, Uplo, Diag, std::type_identity_t<T>, In<T>, Batch<T>); \
+  template void trsv<T>(Queue&, Uplo, Diag, In<T>, Batch<T>);                                \
+  template void trmv<T>(Queue&, Uplo, Diag, In<T>, Batch<T>);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -27,7 +27,7 @@ bool trsm_fits_lanes(std::array<std::int64_t, 4> const& shape) {
 }
 
 /// A X = alpha B, X replaces B; A is the triangle `uplo` of a. The right side is the left side of the transposed problem, and B is not
-/// conjugated (see `trsm`).
+/// conjugated (see `trsm`). Products, B = alpha A B, have the same.
 template <typename T>
 struct TrsmTask {
   Uplo uplo;

@@ -1,5 +1,5 @@
 #pragma once
-/// The CPU path of trsm: small matrices side by side in SIMD lanes, larger ones one BLAS call each.
+/// The CPU path of triangles: systems with small ones side by side in SIMD lanes, larger ones and products one BLAS call each.
 
 #include "trsm/trsm.hpp"
 
@@ -7,5 +7,9 @@ namespace myriad::cpu {
 
 template <Element T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
+
+/// B = alpha A B.
+template <Element T>
+void trmm(Queue& queue, TrsmTask<T> const& task);
 
 }  // namespace myriad::cpu

@@ -1,4 +1,4 @@
-foreach(routine IN ITEMS gemm gemv ger symv hemv symm hemm syrk herk syr2k her2k trsm getrf getrf_nopiv getrs gesv solve getri inverse det logdet potrf potrs posv solve_positive_definite potri geqrf ormqr orgqr gels syevd sytrd orgtr ormtr geequ laqge gerfs backward_error)
+foreach(routine IN ITEMS gemm gemv ger symv hemv symm hemm syrk herk syr2k her2k trsm trmm trsv trmv trtri getrf getrf_nopiv getrs gesv solve getri inverse det logdet potrf potrs posv solve_positive_definite potri geqrf ormqr orgqr gels syevd sytrd orgtr ormtr geequ laqge gerfs backward_error)
   execute_process(COMMAND "${PROGRAM}" bench ${routine} --n 5 --count 40 --repeats 1 --threads 1 --vs lapack RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "bench ${routine} ended with ${status}:\n${output}")

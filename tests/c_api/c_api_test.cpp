@@ -219,14 +219,35 @@ TYPED_TEST(EveryRoutine, Tridiagonalization) {
   }
 }
 
-TYPED_TEST(EveryRoutine, Trsm) {
+TYPED_TEST(EveryRoutine, Triangles) {
   using T = TypeParam;
-  auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1;
+  auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1, x1 = random_matrices<T>(n, 1, 3), x2 = x1, i1 = a, i2 = a;
   T const alpha = T(2);
-  myriad::trsm<T>(this->cpp_queue, myriad::Side::right, myriad::Uplo::lower, myriad::Diag::unit, alpha, a.cpp(), b1.cpp());
-  auto const ac = a.c(), bc = b2.c();
-  this->good(myriad_trsm(this->c_queue.get(), MYRIAD_RIGHT, MYRIAD_LOWER, MYRIAD_UNIT, &alpha, &ac, &bc));
-  EXPECT_TRUE(same_bits(b1.data, b2.data));
+  auto const ac = a.c(), bc = b2.c(), xc = x2.c(), ic = i2.c();
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  auto const upper = myriad::Uplo::upper, lower = myriad::Uplo::lower;
+  auto const unit = myriad::Diag::unit, non_unit = myriad::Diag::non_unit;
+  auto const same = [&] { return same_bits(b1.data, b2.data) && same_bits(x1.data, x2.data) && same_bits(i1.data, i2.data); };
+  myriad::trsm<T>(q, myriad::Side::right, lower, unit, alpha, a.cpp(), b1.cpp());
+  this->good(myriad_trsm(c, MYRIAD_RIGHT, MYRIAD_LOWER, MYRIAD_UNIT, &alpha, &ac, &bc));
+  EXPECT_TRUE(same());
+  myriad::trmm<T>(q, myriad::Side::right, upper, unit, alpha, a.cpp(), b1.cpp());
+  this->good(myriad_trmm(c, MYRIAD_RIGHT, MYRIAD_UPPER, MYRIAD_UNIT, &alpha, &ac, &bc));
+  EXPECT_TRUE(same());
+  myriad::trsv<T>(q, lower, unit, a.cpp(), x1.cpp());
+  this->good(myriad_trsv(c, MYRIAD_LOWER, MYRIAD_UNIT, &ac, &xc));
+  EXPECT_TRUE(same());
+  myriad::trmv<T>(q, upper, non_unit, a.cpp(), x1.cpp());
+  this->good(myriad_trmv(c, MYRIAD_UPPER, MYRIAD_NON_UNIT, &ac, &xc));
+  EXPECT_TRUE(same());
+  std::vector<int> info1(count, -1), info2(count, -1);
+  i1.data[0] = i2.data[0] = T(0);
+  myriad::trtri<T>(q, upper, non_unit, i1.cpp(), info1.data());
+  this->good(myriad_trtri(c, MYRIAD_UPPER, MYRIAD_NON_UNIT, &ic, info2.data()));
+  EXPECT_TRUE(same() && info1 == info2);
+  EXPECT_EQ(info1[0], 1);
+  EXPECT_FALSE(same_bits(i1.data, a.data));
 }
 
 TYPED_TEST(EveryRoutine, Lu) {
@@ -496,6 +517,15 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"trsm", 4, "diag",
        [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, static_cast<myriad_diag>(300), &one, &ac, &bc); }},
       {"trsm", 7, "alpha", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_UNIT, nullptr, &ac, &bc); }},
+      {"trmm", 4, "diag",
+       [&](auto* q) { return myriad_trmm(q, MYRIAD_LEFT, MYRIAD_LOWER, static_cast<myriad_diag>(300), &one, &ac, &bc); }},
+      {"trmm", 10, "f32", [&](auto* q) { return myriad_trmm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &sc); }},
+      {"trsv", 1, "uplo", [&](auto* q) { return myriad_trsv(q, bad_uplo, MYRIAD_UNIT, &ac, &bc); }},
+      {"trsv", 3, "diag", [&](auto* q) { return myriad_trsv(q, MYRIAD_LOWER, static_cast<myriad_diag>(0), &ac, &bc); }},
+      {"trmv", 5, "null", [&](auto* q) { return myriad_trmv(q, MYRIAD_LOWER, MYRIAD_UNIT, nullptr, &bc); }},
+      {"trmv", 7, "one column", [&](auto* q) { return myriad_trmv(q, MYRIAD_LOWER, MYRIAD_UNIT, &ac, &bc); }},
+      {"trtri", 1, "uplo", [&](auto* q) { return myriad_trtri(q, bad_uplo, MYRIAD_UNIT, &ac, nullptr); }},
+      {"trtri", 2, "diag", [&](auto* q) { return myriad_trtri(q, MYRIAD_LOWER, static_cast<myriad_diag>(0), &ac, nullptr); }},
       {"getrf", 5, "ipiv", [&](auto* q) { return myriad_getrf(q, &ac, nullptr, nullptr); }},
       {"getrf", 5, "ipiv", [&](auto* q) { return myriad_getrf(q, &ac, &bc, nullptr); }},
       {"getrs", 1, "trans", [&](auto* q) { return myriad_getrs(q, static_cast<myriad_op>('n'), &ac, &pc, &bc); }},

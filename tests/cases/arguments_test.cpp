@@ -287,6 +287,61 @@ TEST_F(Arguments, Trsm) {
   bad("trsm", 10, "b", call(a, columns(a, 1, nrhs)));
 }
 
+TEST_F(Arguments, Trmm) {
+  auto const call = [&](In<double> p, Batch<double> z, Side side = Side::left) {
+    return [=, this] { trmm(queue, side, Uplo::lower, Diag::non_unit, 1.0, p, z); };
+  };
+  bad("trmm", 1, "side", call(a, b, static_cast<Side>('X')));
+  bad("trmm", 2, "uplo", [&] { trmm(queue, Side::left, static_cast<Uplo>('X'), Diag::unit, 1.0, a, b); });
+  bad("trmm", 4, "diag", [&] { trmm(queue, Side::left, Uplo::lower, static_cast<Diag>('X'), 1.0, a, b); });
+  bad("trmm", 5, "m", call(a, negative_rows(b)));
+  bad("trmm", 6, "n", call(a, negative_cols(b)));
+  bad("trmm", 8, "a", call(null(a), b));
+  bad("trmm", 9, "lda", call(short_ld(a), b));
+  bad("trmm", 10, "b", call(a, null(b)));
+  bad("trmm", 11, "ldb", call(a, short_ld(b)));
+  bad("trmm", 8, "a", call(fewer(a), b));
+  bad("trmm", 5, "m", call(narrower(a), b));
+  bad("trmm", 6, "n", call(a, b, Side::right));
+  bad("trmm", 10, "b", call(a, columns(a, 1, nrhs)));
+}
+
+TEST_F(Arguments, TrsvAndTrmv) {
+  auto const check = [&](std::string const& name, auto routine) {
+    auto const call = [&](In<double> p, Batch<double> z, Uplo uplo = Uplo::lower, Diag diag = Diag::non_unit) {
+      return [=, this] { routine(queue, uplo, diag, p, z); };
+    };
+    bad(name, 1, "uplo", call(a, r, static_cast<Uplo>('X')));
+    bad(name, 3, "diag", call(a, r, Uplo::upper, static_cast<Diag>('X')));
+    bad(name, 4, "n", call(negative_rows(a), r));
+    bad(name, 4, "n", call(narrower(a), r));
+    bad(name, 4, "n", call(a, rows(r, 0, n - 1)));
+    bad(name, 5, "a", call(null(a), r));
+    bad(name, 5, "a", call(fewer(a), r));
+    bad(name, 6, "lda", call(short_ld(a), r));
+    bad(name, 7, "x", call(a, null(r)));
+    bad(name, 7, "x", call(a, b));
+    bad(name, 7, "x", call(a, overlapping(r)));
+    bad(name, 7, "x", call(a, columns(a, 1, 1)));
+    bad(name, 8, "incx", call(a, backwards(r)));
+  };
+  check("trsv", [](auto&&... arguments) { trsv<double>(arguments...); });
+  check("trmv", [](auto&&... arguments) { trmv<double>(arguments...); });
+}
+
+TEST_F(Arguments, Trtri) {
+  auto const call = [&](Batch<double> z, Uplo uplo = Uplo::lower, Diag diag = Diag::non_unit) {
+    return [=, this] { trtri(queue, uplo, diag, z, info.data()); };
+  };
+  bad("trtri", 1, "uplo", call(a, static_cast<Uplo>('X')));
+  bad("trtri", 2, "diag", call(a, Uplo::upper, static_cast<Diag>('X')));
+  bad("trtri", 3, "n", call(negative_rows(a)));
+  bad("trtri", 3, "n", call(narrower(a)));
+  bad("trtri", 4, "a", call(null(a)));
+  bad("trtri", 4, "a", call(overlapping(a)));
+  bad("trtri", 5, "lda", call(short_ld(a)));
+}
+
 TEST_F(Arguments, Getrf) {
   auto const call = [&](Batch<double> z, Batch<int> p) { return [=, this] { getrf(queue, z, p, info.data()); }; };
   bad("getrf", 1, "m", call(negative_rows(a), pivots));

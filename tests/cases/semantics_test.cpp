@@ -19,6 +19,7 @@
 #include "symm/case.hpp"
 #include "symv/case.hpp"
 #include "syrk/case.hpp"
+#include "trsm/case.hpp"
 
 namespace myriad::cases {
 namespace {
@@ -130,6 +131,7 @@ TEST(AsLapack, InfoOfTheOtherRoutines) {
           compare.template operator()<PosvCase>("posv");
           compare.template operator()<SolvePositiveDefiniteCase>("solve_positive_definite");
           compare.template operator()<PotriCase>("potri");
+          compare.template operator()<TrtriCase>("trtri");
         }
     });
 }
@@ -320,6 +322,61 @@ TEST(Syrk, ANaNStaysInItsRowAndColumn) {
         if (in_triangle(uplo, i, j)) {
           EXPECT_EQ(std::isnan(run.c.get(0, i, j)), i == bad || j == bad) << i << " " << j;
         }
+  }
+}
+
+TEST(Triangles, ZeroAlphaDoesNotRead) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (std::int64_t const n : {1, 5, 33}) {
+        Problem p = problem(dtype, n, n, 1, 5);
+        p.alpha = 0;
+        p.input = Input::nan;
+        TrmmCase<T> run(p);
+        run.run(queue());
+        EXPECT_TRUE(run.check().pass) << run.check().text();
+      }
+    });
+}
+
+TEST(Triangles, OneForAllVectors) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      Problem const p = problem(dtype, 9, 9, 1, 11);
+      TrmvCase<T> product(p);
+      auto a = product.a.view();
+      a.batch_stride = 0;
+      trmv<T>(queue(), p.uplo, p.diag, a, product.b.view());
+      trsv<T>(queue(), p.uplo, p.diag, a, product.b.view());  // and back
+      for (std::int64_t b = 0; b < p.count; ++b)
+        EXPECT_LT(static_cast<double>(norm1(product.b.now_wide(b) - product.b.before_wide(b))), 1000 * unit_roundoff<T>) << "matrix " << b;
+    });
+}
+
+TEST(Trsv, HasTheBitsOfTrsmWithOneColumn) {
+  for (std::int64_t const n : {1, 6, 40, 130}) {
+    Problem const p = problem(Dtype::f64, n, n, 1, 5);
+    TrsvCase<double> one(p), other(p);
+    one.run(queue());
+    trsm(queue(), Side::left, p.uplo, p.diag, 1.0, other.a.view(), other.b.view());
+    for (std::int64_t b = 0; b < p.count; ++b) EXPECT_EQ(one.result(b), other.result(b)) << p.text();
+  }
+}
+
+TEST(Trtri, InfoMayBeNullAndNeighboursAreDone) {
+  Problem p = problem(Dtype::f64, 12, 12, 1, 7);
+  p.bad = Input::singular_middle;
+  p.bad_place = 3;
+  TrtriCase<double> with_info(p), without(p);
+  with_info.run(queue());
+  EXPECT_TRUE(with_info.check().pass) << with_info.check().text();
+  EXPECT_EQ(with_info.info.get(3, 0, 0), 7);
+  trtri(queue(), p.uplo, p.diag, without.a.view(), nullptr);
+  for (std::int64_t b = 0; b < p.count; ++b) {
+    std::string x, y;
+    with_info.a.append_bytes(b, x);
+    without.a.append_bytes(b, y);
+    EXPECT_EQ(x, y) << b;
   }
 }
 

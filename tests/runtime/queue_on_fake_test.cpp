@@ -345,6 +345,9 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   refused("herk", [&] { herk<double>(q, Uplo::lower, 1, a, 0, c); });
   refused("syr2k", [&] { syr2k<double>(q, Uplo::lower, 1, a, b, 0, c); });
   refused("her2k", [&] { her2k<double>(q, Uplo::lower, 1, a, b, 0, c); });
+  refused("trmm", [&] { trmm<double>(q, Side::left, Uplo::lower, Diag::unit, 1, a, b); });
+  refused("trmv", [&] { trmv<double>(q, Uplo::lower, Diag::unit, a, x); });
+  refused("trtri", [&] { trtri<double>(q, Uplo::lower, Diag::unit, a, info); });
   auto const tau = x;
   refused("orgtr", [&] { orgtr<double>(q, Uplo::lower, a, rows(tau, 0, 3)); });
   refused("ormtr", [&] { ormtr<double>(q, Side::left, Uplo::lower, Op::none, a, rows(tau, 0, 3), c); });
@@ -359,6 +362,7 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { symv<double>(q, Uplo::lower, 1, a, x, 0, y); });
   has_kernel([&] { hemv<double>(q, Uplo::upper, 1, a, x, 0, y); });
   has_kernel([&] { trsm<double>(q, Side::left, Uplo::lower, Diag::unit, 1, a, b); });
+  has_kernel([&] { trsv<double>(q, Uplo::lower, Diag::unit, a, x); });
   has_kernel([&] { getrf<double>(q, a, pivots, info); });
   has_kernel([&] { getrf_nopiv<double>(q, a, info); });
   has_kernel([&] { getrs<double>(q, Op::none, a, pivots, b); });

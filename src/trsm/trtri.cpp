@@ -1,0 +1,25 @@
+#include "trsm/trtri.hpp"
+
+#include "core/check.hpp"
+#include "core/dtype.hpp"
+#include "myriad/blas3.hpp"
+#include "runtime/backend.hpp"
+
+namespace myriad {
+
+template <Element T>
+void trtri(Queue& queue, Uplo uplo, Diag diag, Batch<T> a, int* info) {
+  Check("trtri", queue)
+      .uplo(uplo, 1)
+      .diag(diag, 2)
+      .matrix(a, {3, "n"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)
+      .same(rows(a), cols(a), {3, "n"});
+  gpu::require_cpu(queue, "trtri");
+  cpu::trtri(queue, TrtriTask<T>{.uplo = uplo, .diag = diag, .a = a, .info = info});
+}
+
+#define MYRIAD_INSTANTIATE(T) template void trtri<T>(Queue&, Uplo, Diag, Batch<T>, int*);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad
