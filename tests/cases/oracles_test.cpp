@@ -6,7 +6,12 @@
 namespace myriad::cases {
 namespace {
 
-class Oracles : public CaseTest {};
+class Oracles : public CaseTest {
+ protected:
+  void SetUp() override {
+    if (other_simd_target()) GTEST_SKIP() << "the same whatever the SIMD target";
+  }
+};
 
 TEST_P(Oracles, AcceptWhatLapackComputes) {
   auto const lapack = bench::make_lapack_peer();
@@ -39,7 +44,7 @@ TEST_P(Oracles, AcceptWhatLapackComputes) {
 
 TEST_P(Oracles, NameTheMatrixThatWasDamaged) {
   constexpr std::int64_t count = 7;
-  for (std::int64_t const n : {1, 6, 18, 33})
+  for (std::int64_t const n : quickly ? std::vector<std::int64_t>{1, 6} : std::vector<std::int64_t>{1, 6, 18, 33})
     for (Layout const layout : {Layout::padded, Layout::interleaved_padded, Layout::row_major_pointers}) {
       Problem const p = problem(n, count, layout);
       auto const run = routine()(p);

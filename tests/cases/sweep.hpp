@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@
 namespace myriad::cases {
 
 inline constexpr bool quickly = MYRIAD_TEST_QUICKLY != 0;
+
+/// Whether this run is for kernels of another SIMD target than the best one. What depends on no target is not tested again then.
+inline bool other_simd_target() {
+  char const* const name = std::getenv("MYRIAD_SIMD");
+  return name && *name;
+}
 
 /// A routine and an element type: what the tests are parameterised by.
 struct Subject {
