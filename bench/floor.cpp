@@ -12,12 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Shortest of several runs, for at least half a second: two threads that start on one core take a while to part.
+/// Shortest of several runs, for at least so many seconds.
 template <typename F>
-double best_seconds(F const& work) {
+double best_seconds(double least, F const& work) {
   double best = std::numeric_limits<double>::infinity();
   auto const start = Clock::now();
-  for (int turn = 0; turn < 5 || Clock::now() - start < std::chrono::milliseconds(500); ++turn) {
+  for (int turn = 0; turn < 5 || Clock::now() - start < std::chrono::duration<double>(least); ++turn) {
     auto const begin = Clock::now();
     work();
     best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
@@ -66,12 +66,12 @@ double fma_loop(bool single) {
 
 }  // namespace
 
-double copy_rate(double footprint, int threads) {
+double copy_rate(double footprint, int threads, double least) {
   auto const size = static_cast<std::int64_t>(std::max(footprint / 2, 4096.0));
   std::vector<char> from(static_cast<std::size_t>(size), 1);
   std::vector<char> to(static_cast<std::size_t>(size), 2);
   constexpr std::int64_t piece = 1 << 16;
-  double const seconds = best_seconds([&] {
+  double const seconds = best_seconds(least, [&] {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::int64_t at = 0; at < size; at += piece)
       std::memcpy(to.data() + at, from.data() + at, static_cast<std::size_t>(std::min(piece, size - at)));
@@ -79,9 +79,9 @@ double copy_rate(double footprint, int threads) {
   return 2.0 * static_cast<double>(size) / seconds;
 }
 
-double peak_flops(bool single, int threads) {
+double peak_flops(bool single, int threads, double least) {
   double sink = 0;
-  double const seconds = best_seconds([&] {
+  double const seconds = best_seconds(least, [&] {
 #pragma omp parallel num_threads(threads) reduction(+ : sink)
     sink += fma_loop(single);
   });

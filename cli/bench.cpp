@@ -40,6 +40,8 @@ struct BenchOptions {
   std::vector<int> threads{};
   std::vector<std::string> peers{};
   int repeats = 11;
+  /// How long the floor is measured; with one or two repeats nobody measures, but tries.
+  [[nodiscard]] double floor_seconds() const { return repeats < 3 ? 0.02 : 0.5; }
   bool cold = false;
   std::string json;
   std::string plot;
@@ -185,7 +187,7 @@ Row measure(Case const& routine, Problem const& problem, int threads, std::vecto
   auto const count = static_cast<double>(problem.count);
   row.flops = contenders.front()->run().flops() / count;
   row.bytes = contenders.front()->run().bytes() / count;
-  row.copy_rate = bench::copy_rate(footprint, threads);
+  row.copy_rate = bench::copy_rate(footprint, threads, options.floor_seconds());
   row.peak = peak;
   Problem plain = problem;
   plain.layout = Layout::column_major;
@@ -360,7 +362,7 @@ int run(BenchOptions const& options) {
   for (int const team : threads)
     for (Dtype const dtype : dtypes) {
       bool const single = dtype == Dtype::f32 || dtype == Dtype::c32;
-      double const peak = bench::peak_flops(single, team);
+      double const peak = bench::peak_flops(single, team, options.floor_seconds());
       for (Layout const layout : layouts) {
         std::vector<Row> rows;
         for (std::int64_t const n : options.sizes) {
