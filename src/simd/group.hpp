@@ -60,6 +60,9 @@ Shapes shapes(Batch<T> const& a, Batch<U> const& b) {
   return {.a = detail::sizes_of(a), .b = detail::sizes_of(b)};
 }
 
+/// Sorts numbers of matrices by shape, equal ones by number.
+void sort_by_shape(Shapes const& shapes, std::int64_t* first, std::int64_t* last);
+
 /// Calls `f(group)` for the matrices of [begin, end), `lanes` at a time. In a ragged batch matrices of equal shape share a group, and those
 /// for which `fits(shape)` is false are left out; their order within the range does not matter, since lanes do not influence one another.
 template <typename Fits, typename F>
@@ -82,15 +85,12 @@ void for_each_group(int lanes, std::int64_t begin, std::int64_t end, Shapes cons
   constexpr std::int64_t window = 256;  // matrices sorted at a time, so that memory does not grow with the batch
   std::array<std::int64_t, window> order;
   for (std::int64_t first = begin; first < end; first += window) {
-    auto last = order.begin();
+    std::int64_t* last = order.data();
     for (std::int64_t k = first; k < std::min(first + window, end); ++k)
       if (fits(shapes.of(k))) *last++ = k;
     // Equal shapes in order of their numbers: a group whose first and last are `lanes` - 1 apart is then a run, as GroupView takes it.
-    std::sort(order.begin(), last, [&](std::int64_t x, std::int64_t y) {
-      auto const of_x = shapes.of(x), of_y = shapes.of(y);
-      return of_x != of_y ? of_x < of_y : x < y;
-    });
-    for (auto k = order.begin(); k != last; ++k) {
+    sort_by_shape(shapes, order.data(), last);
+    for (std::int64_t const* k = order.data(); k != last; ++k) {
       if (group.active && shapes.of(group.index[0]) != shapes.of(*k)) emit();
       add(*k);
     }
