@@ -749,8 +749,13 @@ void write_batch(std::string const& path, std::int64_t count, std::int64_t n) {
 }
 
 TEST_F(Myriad, ChunksGiveTheSameBytes) {
-  write_batch(folder.path("a.npy"), 3001, 6);
-  save("b.npy", {3001, 6}, random(3001 * 6, 9));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int count = 301;
+#else
+  constexpr int count = 3001;
+#endif
+  write_batch(folder.path("a.npy"), count, 6);
+  save("b.npy", {count, 6}, random(count * 6, 9));
   for (std::string const command : {"solve", "inverse", "lu", "qr", "det"}) {
     std::vector<std::string> arguments{command, "/a.npy"};
     if (command == "solve") arguments.insert(arguments.end(), {"/b.npy", "--verify"});

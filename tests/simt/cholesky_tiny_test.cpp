@@ -14,6 +14,7 @@
 #include "cholesky/cholesky_tiny_plan.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
+#include "sizes.hpp"
 #include "stored.hpp"
 
 namespace myriad {
@@ -217,10 +218,10 @@ void check_sizes(std::integer_sequence<int, sizes...>) {
   (check_variant<T, sizes, (sizes * 7 + first) % 25>(), ...);
 }
 
-TEST(CholeskyTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 4, 5, 9, 12, 13, 17, 25, 32>{}); }
-TEST(CholeskyTiny, Double) { check_sizes<double, 5>(std::integer_sequence<int, 2, 3, 8, 9, 13, 16, 17, 24, 31, 32>{}); }
-TEST(CholeskyTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(std::integer_sequence<int, 1, 4, 6, 10, 16, 21, 32>{}); }
-TEST(CholeskyTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(std::integer_sequence<int, 2, 3, 5, 7, 12, 18, 25>{}); }
+TEST(CholeskyTiny, Single) { check_sizes<float, 0>(kernel_sizes<1, 4, 5, 9, 12, 13, 17, 25, 32>()); }
+TEST(CholeskyTiny, Double) { check_sizes<double, 5>(kernel_sizes<2, 3, 8, 9, 13, 16, 17, 24, 31, 32>()); }
+TEST(CholeskyTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(kernel_sizes<1, 4, 6, 10, 16, 21, 32>()); }
+TEST(CholeskyTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(kernel_sizes<2, 3, 5, 7, 12, 18, 25>()); }
 TEST(CholeskyTiny, EveryJobAndLayout) {
   [&]<int... variants>(std::integer_sequence<int, variants...>) { (check_variant<double, 6, variants>(), ...); }
   (std::make_integer_sequence<int, 25>{});

@@ -12,6 +12,7 @@
 #include "lu/lu_tiny_plan.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
+#include "sizes.hpp"
 #include "stored.hpp"
 
 namespace myriad {
@@ -159,10 +160,10 @@ void check_sizes(std::integer_sequence<int, sizes...>) {
   (check<T, sizes, sizes, (sizes * 7 + first) % 25>(), ...);
 }
 
-TEST(LuTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 4, 5, 9, 12, 13, 17, 32>{}); }
-TEST(LuTiny, Double) { check_sizes<double, 5>(std::integer_sequence<int, 2, 3, 8, 9, 13, 16, 17, 24, 31, 32>{}); }
-TEST(LuTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(std::integer_sequence<int, 1, 4, 6, 10, 16, 21, 32>{}); }
-TEST(LuTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(std::integer_sequence<int, 2, 3, 5, 7, 12, 18, 25>{}); }
+TEST(LuTiny, Single) { check_sizes<float, 0>(kernel_sizes<1, 4, 5, 9, 12, 13, 17, 32>()); }
+TEST(LuTiny, Double) { check_sizes<double, 5>(kernel_sizes<2, 3, 8, 9, 13, 16, 17, 24, 31, 32>()); }
+TEST(LuTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(kernel_sizes<1, 4, 6, 10, 16, 21, 32>()); }
+TEST(LuTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(kernel_sizes<2, 3, 5, 7, 12, 18, 25>()); }
 TEST(LuTiny, EveryJobAndLayout) {
   [&]<int... variants>(std::integer_sequence<int, variants...>) { (check<double, 6, 6, variants>(), ...); }
   (std::make_integer_sequence<int, 25>{});
@@ -240,7 +241,7 @@ void check_inverses_of_all_kinds() {
   EXPECT_TRUE((inverses_of_all_kinds<n, rows, dense_columns, false>() == expected));
 }
 TEST(LuTiny, InverseByProductsOfAllKindsAndLayouts) {
-  check_inverses_of_all_kinds<24>();
+  if constexpr (!sanitized) check_inverses_of_all_kinds<24>();
   check_inverses_of_all_kinds<31>();
 }
 /// Without pivoting a zero pivot gives infinity or NaN below it, and info; the next matrix does not notice.

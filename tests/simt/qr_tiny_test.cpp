@@ -11,6 +11,7 @@
 #include "myriad/myriad.hpp"
 #include "qr/qr_tiny_plan.hpp"
 #include "runtime/views.hpp"
+#include "sizes.hpp"
 
 namespace myriad {
 namespace {
@@ -296,14 +297,14 @@ void check_sizes(std::integer_sequence<int, sizes...>) {
    ...);
 }
 
-TEST(QrTiny, Single) { check_sizes<float, 0>(std::integer_sequence<int, 1, 2, 4, 8, 9, 17, 25, 32>{}); }
-TEST(QrTiny, Double) { check_sizes<double, 5>(std::integer_sequence<int, 1, 3, 4, 5, 8, 9, 13, 17, 24, 32>{}); }
-TEST(QrTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(std::integer_sequence<int, 1, 4, 7, 10, 16, 21, 32>{}); }
-TEST(QrTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(std::integer_sequence<int, 1, 2, 5, 9, 13, 25>{}); }
+TEST(QrTiny, Single) { check_sizes<float, 0>(kernel_sizes<1, 2, 4, 8, 9, 17, 25, 32>()); }
+TEST(QrTiny, Double) { check_sizes<double, 5>(kernel_sizes<1, 3, 4, 5, 8, 9, 13, 17, 24, 32>()); }
+TEST(QrTiny, ComplexSingle) { check_sizes<std::complex<float>, 11>(kernel_sizes<1, 4, 7, 10, 16, 21, 32>()); }
+TEST(QrTiny, ComplexDouble) { check_sizes<std::complex<double>, 16>(kernel_sizes<1, 2, 5, 9, 13, 25>()); }
 TEST(QrTiny, EveryJob) {
   [&]<int... jobs>(std::integer_sequence<int, jobs...>) {
     (check<double, 7, 6, 5 * jobs + 2 * jobs % 5>(), ...);
-    (check<double, 7, 6, 5 * jobs + (2 * jobs + 3) % 5>(), ...);
+    if constexpr (!sanitized) (check<double, 7, 6, 5 * jobs + (2 * jobs + 3) % 5>(), ...);
   }
   (std::make_integer_sequence<int, 6>{});
 }
