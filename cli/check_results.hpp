@@ -20,6 +20,9 @@
 
 namespace myriad::cli {
 
+/// What is wrong with a matrix of which LU tells that U(info, info) is zero.
+inline std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
+
 /// Runs f(b) for b = 0 ... count - 1 on the threads of the queue.
 template <typename F>
 void for_each_matrix(Queue const& queue, std::int64_t count, F&& f) {

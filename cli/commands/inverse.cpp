@@ -19,8 +19,6 @@ struct InverseOptions : Options {
   bool equilibrate = false;
 };
 
-std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
-
 template <typename T>
 int run(InverseOptions const& options, Job& job, io::Source const& source) {
   std::int64_t const total = source.count();

@@ -21,7 +21,6 @@ struct SolveOptions : Options {
   bool positive_definite = false;
 };
 
-std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
 std::string not_definite(int info) { return fmt::format("not positive definite: the leading minor of order {} is not positive", info); }
 
 /// The system as it is factored: scaled to A' = diag(r) A diag(c) where that is asked for. Of a chunk, or of the one A that serves all.
