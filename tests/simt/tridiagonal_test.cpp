@@ -20,6 +20,7 @@
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
 #include "simt/host.hpp"
+#include "sizes.hpp"
 #include "stored.hpp"
 
 namespace myriad {
@@ -215,7 +216,7 @@ TYPED_TEST_SUITE(Tridiagonal, Types);
 
 TYPED_TEST(Tridiagonal, ByPanels) {
   using T = TypeParam;
-  for (int const n : {1, 2, 3, 7, 8, 9, 33, 75}) {
+  for (int const n : sanitized ? std::vector{1, 2, 9, 33} : std::vector{1, 2, 3, 7, 8, 9, 33, 75}) {
     SCOPED_TRACE(n);
     Problem<T> problem(n, 1, n % 2 == 0 ? Layout::packed_rows : Layout::columns, false, n % 3 != 0, random_element<T>);
     problem.reduce_by_panels(n % 3 + 1);
@@ -224,7 +225,7 @@ TYPED_TEST(Tridiagonal, ByPanels) {
 }
 TYPED_TEST(Tridiagonal, InSharedMemories) {
   using T = TypeParam;
-  for (int const n : {1, 2, 3, 5, 34, 75}) {
+  for (int const n : sanitized ? std::vector{1, 2, 34} : std::vector{1, 2, 3, 5, 34, 75}) {
     SCOPED_TRACE(n);
     Problem<T> problem(n, 1, n % 2 == 0 ? Layout::packed_rows : Layout::columns, false, n % 3 != 0, random_element<T>);
     problem.reduce_by_panels(n % 3 + 1, n == 75 ? 52 : n);
@@ -233,6 +234,7 @@ TYPED_TEST(Tridiagonal, InSharedMemories) {
 }
 /// As it is on a GPU.
 TEST(TridiagonalPanels, AsPlanned) {
+  if (sanitized) GTEST_SKIP() << "the same code as of smaller blocks";
   Problem<double> problem(75, 1, Layout::packed_columns, false, true, random_element<double>);
   problem.reduce_by_panels<tridiagonal_panel_plan(sizeof(double), false)>(2);
   problem.check();
@@ -257,7 +259,7 @@ TYPED_TEST(Tridiagonal, InBlocks) {
   using T = TypeParam;
   for (bool const lower : {true, false})
     for (Layout const layout : {Layout::packed_columns, Layout::packed_rows, Layout::interleaved})
-      for (int const n : {1, 2, 3, 17, 32, 40}) {
+      for (int const n : sanitized ? std::vector{1, 2, 40} : std::vector{1, 2, 3, 17, 32, 40}) {
         SCOPED_TRACE(testing::Message() << n << " rows, layout " << static_cast<int>(layout) << (lower ? ", lower" : ", upper"));
         bool const ragged = n == 40 && layout != Layout::interleaved;
         Problem<T> problem(n, 3, ragged ? ragged_layout(layout) : layout, ragged, lower, random_element<T>);
@@ -273,7 +275,7 @@ TYPED_TEST(Tridiagonal, SpecialMatrices) {
   using T = TypeParam;
   using R = Real<T>;
   R const huge = std::numeric_limits<R>::max() / 64, tiny = std::numeric_limits<R>::min() * 64;
-  for (int const kind : {0, 1, 2, 3, 4, 5}) {
+  for (int const kind : sanitized ? std::vector{0, 4} : std::vector{0, 1, 2, 3, 4, 5}) {
     SCOPED_TRACE(kind);
     auto const element = [&](std::int64_t b, std::int64_t i, std::int64_t j) {
       switch (kind) {
