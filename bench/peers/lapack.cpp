@@ -9,6 +9,7 @@
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
 #include "eigen/case.hpp"
+#include "eigen/tridiagonal_case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "peers/loop.hpp"
@@ -529,6 +530,46 @@ std::function<void()> work(SyevdCase<T>& c, int threads) {
 }
 
 template <typename T>
+std::function<void()> work(SytrdCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      // LAPACK leaves some of the imaginary parts that it does not read.
+      for (Int k = 0; k < a.n && is_complex<T>; ++k) a.data[k + std::int64_t{k} * a.ld] = std::real(a.data[k + std::int64_t{k} * a.ld]);
+      Int const size = as_int(a.n * block + 1);
+      lapack::sytrd<T>(p.uplo, a.n, a.data, a.ld, c.d.view().matrix(i), c.e.view().matrix(i), c.tau.view().matrix(i), workspace<T>(size),
+                       size);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(OrgtrCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      Int const size = as_int(a.n * block + 1);
+      lapack::orgtr<T>(p.uplo, a.n, a.data, a.ld, c.tau.view().matrix(i), workspace<T>(size), size);
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(OrmtrCase<T>& c, int threads) {
+  return [&c, threads] {
+    auto const& p = c.problem();
+    for_each_matrix(threads, p.count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), x(c.c.view(), i);
+      if (x.m == 0 || x.n == 0) return;
+      Int const size = as_int((std::max(x.m, x.n) + block + 1) * block + 1);
+      lapack::ormtr<T>(p.side, p.uplo, c.op(), x.m, x.n, a.data, a.ld, c.tau.view().matrix(i), x.data, x.ld, workspace<T>(size), size);
+    });
+  };
+}
+
+template <typename T>
 std::function<void()> work(GerfsCase<T>& c, int threads) {
   if (!c.problem().pivots) return {};
   return [&c, threads] {
@@ -595,6 +636,9 @@ class LapackPeer final : public Peer {
       if (routine == "orgqr") return as.template operator()<OrgqrCase>();
       if (routine == "gels") return as.template operator()<GelsCase>();
       if (routine == "syevd") return as.template operator()<SyevdCase>();
+      if (routine == "sytrd") return as.template operator()<SytrdCase>();
+      if (routine == "orgtr") return as.template operator()<OrgtrCase>();
+      if (routine == "ormtr") return as.template operator()<OrmtrCase>();
       if (routine == "gerfs") return as.template operator()<GerfsCase>();
       return {};
     });

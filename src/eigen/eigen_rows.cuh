@@ -105,9 +105,9 @@ struct EigenAcrossLanes {
 
   SIMT_INLINE int size() const { return ragged ? rows_if_ragged : N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
-  /// Zero where there is no memory for such a row; where only the matrix has none, anything.
+  /// Zero where there is no such row: a block has memory for those of its matrix alone.
   SIMT_INLINE T element(int i, int j) const {
-    bool const is_there = by_block ? i < size() : N % lanes == 0 || i < N;
+    bool const is_there = ragged ? i < size() : N % lanes == 0 || i < N;
     return is_there ? at(i, j) : from_real<T>(0);
   }
   /// For the lanes of the matrix, those of a warp for all of it.

@@ -66,6 +66,11 @@ struct SytrdCase final : CaseRun {
     hold({&d, &e, &tau}, Role::output);
   }
   void run(Queue& queue) override { sytrd<T>(queue, problem().uplo, a.view(), d.view(), e.view(), tau.view()); }
+  double bytes() const override {
+    double elements = 0;  // of the triangles, read and written
+    for (std::int64_t b = 0; b < problem().count; ++b) elements += static_cast<double>(a.rows(b)) * static_cast<double>(a.rows(b) + 1);
+    return elements * sizeof(T) + d.bytes() + e.bytes() + tau.bytes();
+  }
 
  protected:
   void verify(std::int64_t b, Findings& found) const override {

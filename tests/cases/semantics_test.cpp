@@ -11,6 +11,7 @@
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
 #include "eigen/case.hpp"
+#include "eigen/tridiagonal_case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "myriad/myriad.hpp"
@@ -471,6 +472,33 @@ void check_hermitian_diagonal() {
 TEST(Syevd, ImaginaryPartsOfTheDiagonalAreNotRead) {
   check_hermitian_diagonal<std::complex<float>>();
   check_hermitian_diagonal<std::complex<double>>();
+}
+
+// d in both places, an element of a reflector, a tau, and the triangle that is not to be touched
+TEST(Sytrd, WhatWasDamagedIsNamed) {
+  using T = std::complex<double>;
+  Problem p = problem(Dtype::c64, 6, 6, 1, 3);
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper})
+    for (int const kind : {0, 1, 2, 3}) {
+      p.uplo = uplo;
+      SytrdCase<T> run(p);
+      run.run(queue());
+      ASSERT_TRUE(run.check().pass) << run.check().text();
+      bool const lower = uplo == Uplo::lower;
+      if (kind == 0) {
+        double const moved = run.d.get(1, 2, 0) + 1e-10;
+        run.d.set(1, 2, 0, moved);
+        run.a.set(1, 2, 2, moved);
+      } else if (kind == 1) {
+        run.a.set(1, lower ? 4 : 1, lower ? 1 : 4, run.a.get(1, lower ? 4 : 1, lower ? 1 : 4) + 1e-10);
+      } else if (kind == 2) {
+        run.tau.set(1, 2, 0, run.tau.get(1, 2, 0) + 1e-10);
+      } else {
+        run.a.set(1, lower ? 1 : 4, lower ? 4 : 1, T(3));
+      }
+      EXPECT_FALSE(run.check().pass) << kind;
+      EXPECT_EQ(run.check().matrix, 1) << run.check().text();
+    }
 }
 
 /// Elements (i, j, value) of an upper triangle; the rest is zero.
