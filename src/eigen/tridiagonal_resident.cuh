@@ -52,6 +52,8 @@ class TridiagonalAcrossBlocks {
     for (int j = here_; j < size_; j += blocks_) {
       SIMT_UNROLL_BY(4)
       for (int i = thread_index(); i < size_; i += C.threads()) {
+        // Row 0 is used of column 0 alone, whose block may be putting its reflector in the place of the others.
+        if (i == 0 && j > 0) continue;
         bool const stored = i >= j;
         T const value = m_.a[first_ + (stored ? i : j) + (first_ + (stored ? j : i)) * m_.ld];
         column(j)[i] = conjugate_if(!stored, value);
