@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/dtype.hpp"
+#include "gemm/gemm_ring_plan.hpp"
 #include "gemm/gemm_tiles_plan.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -16,6 +17,25 @@
 namespace myriad::gpu {
 namespace {
 
+/// Whether the elements of each matrix lie side by side, down its columns or along its rows.
+template <typename T>
+bool side_by_side(simt::Matrices<T> const& x) {
+  return (x.row_stride == 1 && !x.row_strides) || (x.col_stride == 1 && !x.col_strides);
+}
+template <typename T>
+Lines lines_of(simt::Matrices<T> const& x) {
+  return x.row_stride == 1 && !x.row_strides ? Lines::columns : Lines::rows;
+}
+
+KernelSource source(Dtype dtype, GemmRing const& c) {
+  return {
+      .header = "gemm/gemm_ring.cuh",
+      .name = fmt::format(
+          "myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), myriad::Lines({}), myriad::Lines({})}}>",
+          device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, static_cast<int>(c.a),
+          static_cast<int>(c.b), static_cast<int>(c.c)),
+      .options = {"-default-device", "--fmad=false"}};
+}
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
           .name = fmt::format("myriad::gemm_tiles<{}, myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}}}>",
@@ -30,15 +50,30 @@ template <typename T>
 void gemm(Queue& queue, GemmTask<T> const& task) {
   using D = DeviceElement<T>;
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  GemmTilesArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
-                                   .beta = std::bit_cast<D>(task.beta),
-                                   .a = matrices_of(task.a),
-                                   .b = matrices_of(task.b),
-                                   .c = matrices_of(task.c),
-                                   .depth = task.alpha == T(0) ? 0 : k};
+  GemmArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
+                              .beta = std::bit_cast<D>(task.beta),
+                              .a = matrices_of(task.a),
+                              .b = matrices_of(task.b),
+                              .c = matrices_of(task.c),
+                              .depth = task.alpha == T(0) ? 0 : k};
   auto const layouts = std::array{layout_of(args.a), layout_of(args.b), layout_of(args.c)};
   bool const interleaved = std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
   GemmTiles c = gemm_tiles_plan(sizeof(T), m, n, k, interleaved);
+  // Products with a vector, and of two, are bound by memory in any case.
+  if (!c.whole() && !interleaved && std::min({m, n, k}) > 1 && side_by_side(args.a) && side_by_side(args.b) && side_by_side(args.c)) {
+    GemmRing ring = gemm_ring_plan(sizeof(Real<T>) == 4, is_complex<T>, m, n, k);
+    ring.a = lines_of(args.a);
+    ring.b = lines_of(args.b);
+    ring.c = lines_of(args.c);
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
+    launch(queue, kernel,
+           {.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
+            .threads = ring.threads(),
+            .shared_bytes = GemmRingMemory(sizeof(Real<T>) == 4, is_complex<T>, ring).bytes},
+           args);
+    return;
+  }
   c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
@@ -54,17 +89,21 @@ void gemm(Queue& queue, GemmTask<T> const& task) {
 
 std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
-  for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}})
-    for (int n = 1; n <= tiny_largest; ++n) {
+  for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}}) {
+    bool const single = dtype == Dtype::f32 || dtype == Dtype::c32, complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+    for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
-      if (filter.wants_routine("gemm")) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, n, n, false)));
-      if (filter.wants_routine("gemv")) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, 1, n, false)));
-      if (filter.wants_routine("ger")) {
+      bool const tiny = n <= tiny_largest;
+      if (filter.wants_routine("gemm") && tiny) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, n, n, false)));
+      if (filter.wants_routine("gemm") && !tiny) kernels.push_back(source(dtype, gemm_ring_plan(single, complex, n, n, n)));
+      if (filter.wants_routine("gemv") && tiny) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, 1, n, false)));
+      if (filter.wants_routine("ger") && tiny) {
         GemmTiles outer = gemm_tiles_plan(bytes, n, n, 1, false);
         if (n > 1) outer.b = simt::Layout::packed_rows;  // a column, transposed
         kernels.push_back(source(dtype, outer));
       }
     }
+  }
   return kernels;
 }
 

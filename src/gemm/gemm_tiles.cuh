@@ -65,7 +65,7 @@ struct GemmSums {
 
 /// Launch: any number of blocks of C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory.
 template <typename T, GemmTiles C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmTilesArguments<T> const args) {
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArguments<T> const args) {
   using namespace simt;
   constexpr GemmTilesMemory memory(sizeof(T), C);
   Tile<T, C.m, C.k, C.matrices, C.row_lanes, C.threads(), C.a> a(shared_memory());

@@ -1,6 +1,7 @@
 #pragma once
 /// Products of matrices on a GPU, tile by tile: what host and kernel share.
 
+#include "gemm/gemm_arguments.cuh"
 #include "simt/tile.hpp"
 
 namespace myriad {
@@ -36,14 +37,6 @@ struct GemmTilesMemory {
       : b(simt::TileShape(element_bytes, t.m, t.k, t.matrices, t.row_lanes, t.a).bytes),
         c(b + simt::TileShape(element_bytes, t.k, t.n, t.matrices, t.column_lanes, t.b, true).bytes),
         bytes(c + simt::TileShape(element_bytes, t.m, t.n, t.matrices, t.lanes(), t.c, true).bytes) {}
-};
-
-template <typename T>
-struct GemmTilesArguments {
-  T alpha, beta;
-  simt::Matrices<T const> a, b;
-  simt::Matrices<T> c;
-  simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
 };
 
 }  // namespace myriad

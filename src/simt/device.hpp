@@ -89,6 +89,21 @@ __device__ __forceinline__ void multiply_add_8x8x4(double a, double b, double co
                : "d"(a), "d"(b), "d"(c0), "d"(c1));
 }
 
+/// The same for a 16-by-4 matrix A and 16-by-8 matrices C and D, at twice the rate on an H200: lane 4 g + t has elements (g, t) and (g + 8,
+/// t) of A, (t, g) of B, and (g, 2 t), (g, 2 t + 1), (g + 8, 2 t) and (g + 8, 2 t + 1) of C and D.
+__device__ __forceinline__ void multiply_add_16x8x4(double const (&a)[2], double b, double (&c)[4]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(b));
+#else
+  double upper[2] = {c[0], c[1]}, lower[2] = {c[2], c[3]};
+  multiply_add_8x8x4(a[0], b, upper, upper);
+  multiply_add_8x8x4(a[1], b, lower, lower);
+  c[0] = upper[0], c[1] = upper[1], c[2] = lower[0], c[3] = lower[1];
+#endif
+}
+
 /// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
 __device__ __forceinline__ long long unknown(long long x) {
   asm volatile("" : "+l"(x));
@@ -114,6 +129,13 @@ __device__ __forceinline__ void copy_async(T* to_shared, T const* from_global) {
 }
 /// Returns when the copies of this thread have arrived.
 __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+/// The copies that this thread has started since it last called this are a group, which may be empty.
+__device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Returns when the groups of this thread but the last `pending` ones have arrived.
+template <int pending>
+__device__ __forceinline__ void wait_copy_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
 
 /// 16 bytes that are moved at once.
 struct alignas(16) Chunk {

@@ -50,7 +50,7 @@ struct Barrier {
 
 struct Warp {
   Barrier barrier;
-  std::array<std::array<host::Slot, warp_size>, 2> slots;
+  std::array<host::Slots, 2> slots;
 };
 
 /// An execution with a stack of its own, as the sanitizers want to know it.
@@ -83,6 +83,8 @@ struct Fiber {
   long long round = 0;
   long long exchanges = 0;
   std::vector<host::Copy> copies;
+  std::size_t arrived = 0;              ///< how many of these have
+  std::vector<std::size_t> group_ends;  ///< how many copies there were when each group ended
   std::exception_ptr error;
 
   Fiber() : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)) {
@@ -92,6 +94,12 @@ struct Fiber {
   }
   Fiber(Fiber const&) = delete;
   Fiber& operator=(Fiber const&) = delete;
+
+  void forget_copies() {
+    copies.clear();
+    group_ends.clear();
+    arrived = 0;
+  }
   ~Fiber() {
     if (__tsan_destroy_fiber) __tsan_destroy_fiber(context.tsan);
   }
@@ -158,15 +166,6 @@ void sync(Barrier& barrier) {
   acquire(&barrier);
 }
 
-std::array<host::Slot, warp_size> const& exchange_all(host::Slot mine) {
-  Warp& warp = my_warp();
-  // Two sets of slots: who writes the value after next has seen all lanes arrive with the next, and so be done with this one.
-  auto& slots = warp.slots[static_cast<std::size_t>(current->exchanges++ % 2)];
-  slots[static_cast<std::size_t>(current->index % warp_size)] = mine;
-  arrive(warp.barrier);
-  return slots;
-}
-
 void run_blocks() {
   for (std::size_t f = 0; f < launch->fibers.size(); ++f) {
     Fiber& fiber = *launch->fibers[f];
@@ -175,7 +174,7 @@ void run_blocks() {
     fiber.finished = false;
     fiber.waits_for = nullptr;
     fiber.exchanges = 0;
-    fiber.copies.clear();
+    fiber.forget_copies();
     fiber.error = nullptr;
     ucontext_t& context = fiber.context.context;
     getcontext(&context);
@@ -215,7 +214,7 @@ void run_blocks() {
   }
   if (error) std::rethrow_exception(error);
   for (auto const& fiber : launch->fibers)
-    if (!fiber->copies.empty()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
+    if (fiber->arrived < fiber->copies.size()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
 }
 
 }  // namespace
@@ -236,7 +235,7 @@ void sync_grid(unsigned* arrived, unsigned round) {
 }
 
 unsigned ballot(bool condition) {
-  auto const& slots = exchange_all({{condition, 0}});
+  auto const& slots = host::exchange({{condition, 0}});
   unsigned result = 0;
   for (int lane = 0; lane < my_warp().barrier.size; ++lane)
     if (slots[static_cast<std::size_t>(lane)].words[0]) result |= 1U << lane;
@@ -245,18 +244,30 @@ unsigned ballot(bool condition) {
 
 namespace host {
 
-Slot exchange(Slot mine, int source) { return exchange_all(mine)[static_cast<std::size_t>(source)]; }
+Slots const& exchange(Slot mine) {
+  Warp& warp = my_warp();
+  // Two sets of slots: who writes the value after next has seen all lanes arrive with the next, and so be done with this one.
+  Slots& slots = warp.slots[static_cast<std::size_t>(current->exchanges++ % 2)];
+  slots[static_cast<std::size_t>(current->index % warp_size)] = mine;
+  arrive(warp.barrier);
+  return slots;
+}
 
 void copy_later(Copy copy) {
   auto const misaligned = [&](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % copy.bytes != 0; };
   if (misaligned(copy.to) || misaligned(copy.from)) throw std::logic_error("simt: a copy is not aligned to its size");
   current->copies.push_back(copy);
 }
+void end_copy_group() { current->group_ends.push_back(current->copies.size()); }
+Copy next_copy(int pending) {
+  auto const ended = current->group_ends.size(), left = static_cast<std::size_t>(pending);
+  if (ended > left && current->arrived < current->group_ends[ended - left - 1]) return current->copies[current->arrived++];
+  if (current->arrived == current->copies.size()) current->forget_copies();
+  return {};
+}
 Copy next_copy() {
-  if (current->copies.empty()) return {};
-  Copy const copy = current->copies.back();
-  current->copies.pop_back();
-  return copy;
+  end_copy_group();
+  return next_copy(0);
 }
 
 void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument) {

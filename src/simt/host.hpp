@@ -5,6 +5,7 @@
 /// and only that: barriers do, shuffles and votes do not. Asynchronous copies arrive at wait_copies and not before. Shared memory begins
 /// with garbage and is an allocation of its own, so that the address sanitizer sees its end.
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -39,16 +40,19 @@ namespace host {
 struct Slot {
   unsigned long long words[2];
 };
-/// Hands `mine` to the warp and, when all lanes have done so, returns what lane `source` did.
-Slot exchange(Slot mine, int source);
+/// Hands `mine` to the warp and, when all lanes have done so, returns what each did; until the next exchange.
+using Slots = std::array<Slot, warp_size>;
+Slots const& exchange(Slot mine);
 struct Copy {
   void* to;
   void const* from;
   std::size_t bytes;
 };
 void copy_later(Copy copy);
-/// A copy that this thread has not waited for, which is then forgotten; without any, null pointers.
+void end_copy_group();
+/// The next copy that this thread has not waited for; without any, null pointers. Of all, or of the groups but the last `pending` ones.
 Copy next_copy();
+Copy next_copy(int pending);
 void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
 }  // namespace host
 
@@ -74,7 +78,7 @@ T shuffle(T value, int source) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(host::Slot));
   host::Slot slot{};
   std::memcpy(&slot, &value, sizeof(T));
-  slot = host::exchange(slot, source & (warp_size - 1));
+  slot = host::exchange(slot)[static_cast<std::size_t>(source & (warp_size - 1))];
   std::memcpy(&value, &slot, sizeof(T));
   return value;
 }
@@ -92,15 +96,25 @@ inline unsigned largest_of_warp(unsigned value) {
 unsigned ballot(bool condition);
 inline int lowest_bit(unsigned bits) { return std::countr_zero(bits); }
 
+namespace host {
+/// Adds the product of an 8-by-4 matrix, of which each lane has an element, and a 4-by-8 matrix to this lane's two elements of their sum.
+inline void add_product(double a, double b, double* sum) {
+  auto const& lanes = exchange({{std::bit_cast<unsigned long long>(a), std::bit_cast<unsigned long long>(b)}});
+  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
+  for (std::size_t e = 0; e < 2; ++e)
+    for (std::size_t k = 0; k < 4; ++k)
+      sum[e] = std::fma(std::bit_cast<double>(lanes[group * 4 + k].words[0]), std::bit_cast<double>(lanes[(column + e) * 4 + k].words[1]),
+                        sum[e]);
+}
+}  // namespace host
 inline void multiply_add_8x8x4(double a, double b, double const (&c)[2], double (&d)[2]) {
-  struct Both {
-    double a, b;
-  } const mine{a, b};
-  for (int e = 0; e < 2; ++e) {
-    d[e] = c[e];
-    for (int k = 0; k < 4; ++k)
-      d[e] = std::fma(shuffle(mine, lane_index() / 4 * 4 + k).a, shuffle(mine, (lane_index() % 4 * 2 + e) * 4 + k).b, d[e]);
-  }
+  d[0] = c[0];
+  d[1] = c[1];
+  host::add_product(a, b, d);
+}
+inline void multiply_add_16x8x4(double const (&a)[2], double b, double (&c)[4]) {
+  host::add_product(a[0], b, c);
+  host::add_product(a[1], b, c + 2);
 }
 
 /// A launch begins when the one before has ended.
@@ -117,6 +131,11 @@ void copy_async(T* to_shared, T const* from_global) {
 }
 inline void wait_copies() {
   for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, copy.bytes);
+}
+inline void end_copy_group() { host::end_copy_group(); }
+template <int pending>
+void wait_copy_groups() {
+  for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
 struct alignas(16) Chunk {

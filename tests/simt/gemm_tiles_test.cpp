@@ -5,27 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <vector>
+#include <complex>
 
 #include "gemm/gemm_tiles_plan.hpp"
-#include "myriad/myriad.hpp"
-#include "runtime/views.hpp"
-#include "stored.hpp"
+#include "product.hpp"
 
 namespace myriad {
 namespace {
-
-/// What a test multiplies: sizes, the layouts of A, B and C, and which of m, n, k differ from matrix to matrix.
-struct Product {
-  int m, n, k;
-  Layout a, b, c;
-  bool ragged_m = false, ragged_n = false, ragged_k = false;
-  bool shared_a = false;  ///< one A for all
-};
 
 /// The kernel that a GPU would use for it, had its arrays these layouts.
 template <typename T, Product p>
@@ -43,72 +29,12 @@ constexpr GemmTiles config() {
   return c;
 }
 
-/// Every element has the bits of a sum in the order of k, whatever the tiles; what is not the product's is left alone.
 template <typename T, Product p>
 void check(T alpha, T beta) {
-  using D = gpu::DeviceElement<T>;
-  constexpr GemmTiles config_of_p = config<T, p>();
-  constexpr std::int64_t count = config_of_p.whole() ? 2 * config_of_p.matrices + 1 : config_of_p.matrices + 1;
-  SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
-  Stored<T> a(p.m, p.k, count, p.a), b(p.k, p.n, count, p.b), product(p.m, p.n, count, p.c);
-  fill(a.memory, 1);
-  fill(b.memory, 2);
-  fill(product.memory, 3);
-  auto const sizes = [&](int bound, int step) {
-    std::vector<std::int64_t> out;
-    for (std::int64_t q = 0; q < count; ++q) out.push_back(bound - q * step % (bound + 1));
-    return out;
-  };
-  auto const m = sizes(p.m, 1), n = sizes(p.n, 2), k = sizes(p.k, 3);
-  if (p.ragged_m) a.view.row_sizes = product.view.row_sizes = m.data();
-  if (p.ragged_n) b.view.col_sizes = product.view.col_sizes = n.data();
-  if (p.ragged_k) a.view.col_sizes = b.view.row_sizes = k.data();
-  if (p.shared_a) a.view.batch_stride = 0;
-  if (beta == T(0)) std::fill(product.memory.begin(), product.memory.end(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
-  Stored<T> const before = [&] {
-    Stored<T> copy(p.m, p.n, count, p.c);
-    copy.memory = product.memory;
-    return copy;
-  }();
-  bool const none = alpha == T(0);
-  Batch<T const> a_in = conjugated(Batch<T const>(a.view)), b_in = b.view;
-  std::vector<T const*> addresses;
-  if (p.b == Layout::columns && !p.ragged_k && !p.ragged_n) {  // behind pointers
-    for (std::int64_t q = 0; q < count; ++q) addresses.push_back(b.view.matrix(q));
-    b_in.data = nullptr;
-    b_in.pointers = addresses.data();
-  }
-  GemmTilesArguments<D> args{.alpha = std::bit_cast<D>(alpha),
-                             .beta = std::bit_cast<D>(beta),
-                             .a = gpu::matrices_of(a_in),
-                             .b = gpu::matrices_of(b_in),
-                             .c = gpu::matrices_of(product.view),
-                             .depth = none ? 0 : p.k};
-  if (none) {  // neither is read
-    args.a.data = nullptr;
-    args.b.data = nullptr;
-    args.b.pointers = nullptr;
-  }
-  simt::run(3, config_of_p.threads(), GemmTilesMemory(sizeof(T), config_of_p).bytes, gemm_tiles<D, config_of_p>, args);
-
-  for (std::int64_t q = 0; q < count; ++q)
-    for (std::int64_t j = 0; j < p.n; ++j)
-      for (std::int64_t i = 0; i < p.m; ++i) {
-        T const former = before.memory[static_cast<std::size_t>(product.view.at(q, i, j) - product.memory.data())];
-        D expected = std::bit_cast<D>(former);
-        if (i < product.view.rows_of(q) && j < product.view.cols_of(q)) {
-          std::int64_t const terms = none ? 0 : a.view.cols_of(q);
-          D sum = simt::from_real<D>(0);
-          for (std::int64_t t = 0; t < terms; ++t)
-            sum = simt::multiply_add(simt::conjugate_if(true, std::bit_cast<D>(*a.view.at(q, i, t))), std::bit_cast<D>(*b.view.at(q, t, j)),
-                                     sum);
-          D const added = terms == 0 ? simt::from_real<D>(0) : std::bit_cast<D>(alpha) * sum;
-          D const c0 = std::bit_cast<D>(former), scaled = std::bit_cast<D>(beta);
-          expected = beta == T(0) ? added : terms == 0 ? scaled * c0 : simt::multiply_add(scaled, c0, added);
-        }
-        T const got = *product.view.at(q, i, j);
-        ASSERT_EQ(std::memcmp(&got, &expected, sizeof(T)), 0) << "matrix " << q << ", " << i << "," << j << ": " << got;
-      }
+  constexpr GemmTiles c = config<T, p>();
+  check_product(p, (c.whole() ? 2 : 1) * c.matrices + 1, alpha, beta, [&](auto const& args) {
+    simt::run(3, c.threads(), GemmTilesMemory(sizeof(T), c).bytes, gemm_tiles<gpu::DeviceElement<T>, c>, args);
+  });
 }
 
 template <typename T, Product p>

@@ -63,6 +63,30 @@ TEST(SimtHost, CopiesArriveWhenTheyAreWaitedFor) {
   EXPECT_EQ(after[1], 3.0F);
 }
 
+TEST(SimtHost, CopiesArriveGroupByGroup) {
+  std::vector<float> from(4, 3.0F), before(4), after(4);
+  run(
+      1, 1, 16,
+      +[](Copies c) {
+        auto* const shared = reinterpret_cast<float*>(shared_memory());
+        for (int i = 0; i < 4; ++i) shared[i] = 1;
+        copy_async(shared, c.from);
+        copy_async(shared + 1, c.from + 1);
+        end_copy_group();
+        copy_async(shared + 2, c.from + 2);
+        end_copy_group();
+        copy_async(shared + 3, c.from + 3);
+        wait_copy_groups<1>();
+        for (int i = 0; i < 4; ++i) c.before[i] = shared[i];
+        wait_copy_groups<0>();
+        for (int i = 0; i < 4; ++i) c.after[i] = shared[i];
+        wait_copies();
+      },
+      Copies{from.data(), before.data(), after.data()});
+  EXPECT_EQ(before, (std::vector<float>{3, 3, 1, 1}));
+  EXPECT_EQ(after, (std::vector<float>{3, 3, 3, 1}));
+}
+
 TEST(SimtHost, ACopyThatIsNotAlignedIsAnError) {
   alignas(16) float const from[8] = {};
   EXPECT_THROW(run(

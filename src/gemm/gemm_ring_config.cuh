@@ -1,0 +1,67 @@
+#pragma once
+/// Products of matrices on a GPU, tile by tile, with copies of the next terms while these are summed: what host and kernel share.
+
+#include "gemm/gemm_arguments.cuh"
+
+namespace myriad {
+
+/// What of a matrix is side by side in memory: elements of a column or of a row.
+enum class Lines : int { columns, rows };
+
+/// One compiled kernel: a block has an m-by-n tile of C, and brings k columns of A and rows of B at a time to one of the `stages` parts of
+/// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers multiply on tensor
+/// cores, tiles of 16 by 8; of single ones each lane multiplies for itself.
+struct GemmRing {
+  int m, n, k;
+  int stages;
+  int warps_down, warps_across;
+  int blocks_per_sm;  ///< for which registers have to suffice
+  Lines a, b, c;
+  constexpr bool operator==(GemmRing const&) const = default;
+
+  SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }
+};
+
+/// How many of the elements that a lane holds of a line are side by side.
+SIMT_INLINE constexpr int gemm_ring_together(int element_bytes, int held) {
+  int together = 16 / element_bytes;
+  while (held % together != 0) together /= 2;
+  return together;
+}
+
+/// The dynamic shared memory of a block: the parts of the ring, and in their place, when they have been used, the tile of C. Distances are
+/// in elements.
+///
+/// Tensor cores take A and B as they come; lanes take a chunk of 16 bytes of each, for one term, so that A and B are there term by term.
+/// Between two lines there is room that lets those who read, and those who write across lines, meet different banks.
+struct GemmRingMemory {
+  bool tensor;
+  bool a_by_terms, b_by_terms;  ///< a line is one term: a column of A, a row of B
+  int a_pitch, b_pitch, c_pitch;
+  int b, stage;  ///< where B begins in a part, and the next part
+  int bytes;
+
+  SIMT_INLINE constexpr GemmRingMemory(bool single, bool complex, GemmRing const& g)
+      : tensor(!single),
+        a_by_terms(!tensor || g.a == Lines::columns),
+        b_by_terms(!tensor || g.b == Lines::rows),
+        a_pitch((a_by_terms ? g.m : g.k) + padding(single, complex, a_by_terms)),
+        b_pitch((b_by_terms ? g.n : g.k) + padding(single, complex, b_by_terms)),
+        c_pitch((g.c == Lines::columns ? g.m : g.n) + chunk(single, complex)),
+        b(a_pitch * (a_by_terms ? g.k : g.m)),
+        stage(b + b_pitch * (b_by_terms ? g.k : g.n)),
+        bytes(0) {
+    int const ring = g.stages * stage, tile = c_pitch * (g.c == Lines::columns ? g.n : g.m);
+    bytes = (ring > tile ? ring : tile) * element_bytes(single, complex);
+  }
+
+ private:
+  SIMT_INLINE static constexpr int element_bytes(bool single, bool complex) { return (single ? 4 : 8) * (complex ? 2 : 1); }
+  SIMT_INLINE static constexpr int chunk(bool single, bool complex) { return 16 / element_bytes(single, complex); }
+  SIMT_INLINE static constexpr int padding(bool single, bool complex, bool by_terms) {
+    if (single) return chunk(single, complex);
+    return complex && !by_terms ? 2 : 4;
+  }
+};
+
+}  // namespace myriad

@@ -1,0 +1,95 @@
+/// Kernels of gemm/gemm_ring.cuh on the host twin.
+
+#include "gemm/gemm_ring.cuh"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+
+#include "gemm/gemm_ring_plan.hpp"
+#include "product.hpp"
+#include "sizes.hpp"
+
+namespace myriad {
+namespace {
+
+/// The kernel that a GPU would use, had its arrays these layouts.
+template <typename T, Product p>
+constexpr GemmRing config() {
+  GemmRing c = gemm_ring_plan(sizeof(Real<T>) == 4, is_complex<T>, p.m, p.n, p.k);
+  auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
+  c.a = lines(p.a);
+  c.b = lines(p.b);
+  c.c = lines(p.c);
+  return c;
+}
+
+template <typename T, Product p>
+void check(T alpha, T beta) {
+  constexpr GemmRing c = config<T, p>();
+  check_product(p, 2, alpha, beta, [&](auto const& args) {
+    simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>) == 4, is_complex<T>, c).bytes, gemm_ring<gpu::DeviceElement<T>, c>, args);
+  });
+}
+template <typename T, Product p>
+void check_scalars() {
+  check<T, p>(T(-0.75), T(1));
+  check<T, p>(T(1), T(0));
+  if (sanitized) return;
+  check<T, p>(T(0), T(2));
+  check<T, p>(T(0), T(0));
+}
+
+constexpr Layout columns = Layout::columns, rows = Layout::rows, packed = Layout::packed_columns, packed_rows = Layout::packed_rows;
+
+template <typename T>
+class GemmRings : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(GemmRings, Types);
+
+/// One tile, several, a last one that is smaller, terms that are no whole number of parts; A, B and C by columns and by rows.
+TYPED_TEST(GemmRings, Layouts) {
+  check_scalars<TypeParam, Product{33, 33, 33, packed, packed, packed}>();
+  check_scalars<TypeParam, Product{45, 35, 18, packed_rows, packed_rows, packed_rows}>();
+  check_scalars<TypeParam, Product{70, 50, 41, columns, packed_rows, rows}>();
+  check_scalars<TypeParam, Product{37, 66, 5, rows, columns, packed, false, false, false, true}>();
+}
+TYPED_TEST(GemmRings, NarrowAndShort) {
+  check_scalars<TypeParam, Product{100, 2, 34, packed, packed, packed}>();
+  check_scalars<TypeParam, Product{3, 90, 64, packed, packed_rows, packed}>();
+  check_scalars<TypeParam, Product{40, 36, 2, packed, packed, packed_rows}>();
+  check_scalars<TypeParam, Product{5, 4, 80, packed_rows, packed, packed}>();
+}
+TYPED_TEST(GemmRings, Ragged) {
+  check_scalars<TypeParam, Product{48, 40, 36, packed, packed, packed, true, true, true}>();
+  check_scalars<TypeParam, Product{40, 70, 20, rows, columns, packed_rows, true, false, true}>();
+}
+/// As large as tiles are.
+TYPED_TEST(GemmRings, Large) {
+  if (sanitized) GTEST_SKIP() << "the same code as of smaller tiles";
+  check_scalars<TypeParam, Product{128, 128, 33, packed, packed, packed}>();
+  check_scalars<TypeParam, Product{96, 96, 96, packed, packed, packed}>();
+}
+
+// For every size there is a kernel, whose registers hold its sums and whose block finds shared memory.
+TEST(GemmRingPlans, FitABlock) {
+  for (bool const single : {true, false})
+    for (bool const complex : {true, false})
+      for (std::int64_t m = 1; m <= 300; m += m < 130 ? 1 : 7)
+        for (std::int64_t const n : {std::int64_t{2}, std::int64_t{5}, std::int64_t{64}, m, 2 * m})
+          for (std::int64_t const k : {std::int64_t{1}, std::int64_t{17}, m, std::int64_t{999}}) {
+            GemmRing const c = gemm_ring_plan(single, complex, m, n, k);
+            int const held = c.m * c.n * (complex ? 2 : 1) * (single ? 1 : 2) / c.threads();
+            EXPECT_LE(c.threads(), 512) << m << " " << n << " " << k;
+            EXPECT_LE(held, 80) << m << " " << n << " " << k;
+            EXPECT_LE((held + 64) * c.threads() * c.blocks_per_sm, 65536 + 64 * c.threads()) << m << " " << n << " " << k;
+            EXPECT_LE(GemmRingMemory(single, complex, c).bytes, 99 * 1024) << m << " " << n << " " << k;
+            // What is multiplied beside the product is little.
+            if (m >= 33 && n >= 33) {
+              EXPECT_LE(1.0 * c.m * c.n * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n), 2.0 * static_cast<double>(m * n)) << m << " " << n;
+            }
+          }
+}
+
+}  // namespace
+}  // namespace myriad
