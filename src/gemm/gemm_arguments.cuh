@@ -5,6 +5,29 @@
 
 namespace myriad {
 
+/// What A is, of which in all but the first case one triangle is read: that of the name, or the lower one of a symmetric or Hermitian
+/// matrix.
+enum class Structure : int { general, symmetric, hermitian, lower, unit_lower, upper, unit_upper };
+/// Which elements of C are read and written. The diagonal of a Hermitian matrix is real.
+enum class Written : int { whole, lower, lower_hermitian };
+
+/// Whether element (i, j) of such a matrix is read.
+SIMT_INLINE constexpr bool is_stored(Structure structure, int i, int j) {
+  switch (structure) {
+    case Structure::general:
+      return true;
+    case Structure::unit_lower:
+      return i > j;
+    case Structure::upper:
+      return i <= j;
+    case Structure::unit_upper:
+      return i < j;
+    default:
+      return i >= j;
+  }
+}
+SIMT_INLINE constexpr bool is_triangular(Structure structure) { return structure >= Structure::lower; }
+
 /// C = alpha A B + beta C
 template <typename T>
 struct GemmArguments {
@@ -13,5 +36,23 @@ struct GemmArguments {
   simt::Matrices<T> c;
   simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
 };
+
+/// What element c of C becomes where `sum` is that of A B; of no terms it is zero, and alpha is not looked at.
+template <Written written, typename T>
+SIMT_INLINE T gemm_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, simt::Index terms, T sum, T c) {
+  T value = terms == 0 ? simt::from_real<T>(0) : args.alpha * sum;
+  if constexpr (written == Written::lower_hermitian && simt::is_complex<T>) {
+    if (reads_c) value = {simt::multiply_add(args.beta.re, c.re, value.re), simt::multiply_add(args.beta.re, c.im, value.im)};
+    return diagonal ? simt::from_real<T>(value.re) : value;
+  } else {
+    if (!reads_c) return value;
+    return terms == 0 ? args.beta * c : simt::multiply_add(args.beta, c, value);
+  }
+}
+/// Whether C stays as it is, also what is not real of a diagonal.
+template <Written written, typename T>
+SIMT_INLINE bool gemm_changes_nothing(GemmArguments<T> const& args, simt::Index terms) {
+  return written != Written::whole && terms == 0 && args.beta == simt::from_real<T>(1);
+}
 
 }  // namespace myriad

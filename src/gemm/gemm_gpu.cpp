@@ -31,23 +31,26 @@ KernelSource source(Dtype dtype, GemmRing const& c) {
   return {
       .header = "gemm/gemm_ring.cuh",
       .name = fmt::format(
-          "myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), myriad::Lines({}), myriad::Lines({})}}>",
+          "myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), myriad::Lines({}), myriad::Lines({}), "
+          "myriad::Structure({}), myriad::Written({})}}>",
           device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, static_cast<int>(c.a),
-          static_cast<int>(c.b), static_cast<int>(c.c)),
+          static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure), static_cast<int>(c.written)),
       .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
-          .name = fmt::format("myriad::gemm_tiles<{}, myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}}}>",
+          .name = fmt::format("myriad::gemm_tiles<{}, myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}, "
+                              "myriad::Structure({}), myriad::Written({})}}>",
                               device_name(dtype), c.m, c.n, c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm,
-                              static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c)),
+                              static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c),
+                              static_cast<int>(c.structure), static_cast<int>(c.written)),
           .options = {"-default-device", "--fmad=false"}};
 }
 
 }  // namespace
 
 template <typename T>
-void gemm(Queue& queue, GemmTask<T> const& task) {
+void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written) {
   using D = DeviceElement<T>;
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   GemmArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
@@ -65,6 +68,8 @@ void gemm(Queue& queue, GemmTask<T> const& task) {
     ring.a = lines_of(args.a);
     ring.b = lines_of(args.b);
     ring.c = lines_of(args.c);
+    ring.structure = structure;
+    ring.written = written;
     Kernel const& kernel =
         kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
     launch(queue, kernel,
@@ -77,6 +82,8 @@ void gemm(Queue& queue, GemmTask<T> const& task) {
   c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
+  c.structure = structure;
+  c.written = written;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_tiles"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
@@ -107,7 +114,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&);
+#define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&, Structure, Written);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

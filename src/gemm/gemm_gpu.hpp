@@ -2,12 +2,17 @@
 /// The GPU path of gemm.
 
 #include "gemm/gemm.hpp"
+#include "gemm/gemm_arguments.cuh"
 #include "packs/shipped.hpp"
 
 namespace myriad::gpu {
 
+/// C may be B where A has no more rows than gemm_rows_in_place.
 template <typename T>
-void gemm(Queue& queue, GemmTask<T> const& task);
+void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole);
+
+/// All rows of B, up to so many, are read before a block writes the columns of C that it has from these rows.
+constexpr std::int64_t gemm_rows_in_place = 32;
 
 /// What a pack holds of this room.
 std::vector<KernelSource> gemm_kernels(KernelFilter const& filter);

@@ -260,15 +260,80 @@ class GemmCopies {
   T const* from_;
   simt::Index line_stride_, part_stride_;
 };
+/// The same of a matrix A of which one triangle is read; i0: its first row.
+template <typename T, int length, int lines, int threads, int step, int line_step, GemmRing C>
+class GemmCopiesOfTriangle {
+ public:
+  SIMT_INLINE GemmCopiesOfTriangle(T const* from, simt::Index row_stride, simt::Index column_stride, int i0)
+      : from_(from), row_stride_(row_stride), column_stride_(column_stride), i0_(i0) {}
+
+  SIMT_INLINE void bring(T* to, int count, int line_count) {
+    for_each(to, count, line_count, next_, [&](T* to_element, int i, int p) {
+      bool const stored = is_stored(C.structure, i, p);
+      if (stored || !is_triangular(C.structure))
+        simt::copy_async(to_element, from_ + ((stored ? i : p) * row_stride_ + (stored ? p : i) * column_stride_));
+      else
+        *to_element = simt::from_real<T>(i == p ? 1 : 0);
+    });
+    next_ += C.k;
+  }
+  /// Completes what this thread has brought of the part whose first term is `first`, once it has arrived.
+  SIMT_INLINE void complete(T* to, int first, int count, int line_count) const {
+    if (C.structure != Structure::hermitian || first + C.k <= i0_) return;
+    for_each(to, count, line_count, first, [](T* element, int i, int p) {
+      if (i == p)
+        *element = simt::from_real<T>(simt::real_part(*element));
+      else if (i < p)
+        *element = simt::conjugate(*element);
+    });
+  }
+
+ private:
+  template <typename Use>
+  SIMT_INLINE void for_each(T* to, int count, int line_count, int first, Use use) const {
+    SIMT_UNROLL_BY(2)
+    for (int line = walk_.first_line; line < line_count; line += walk_.at_once) {
+      SIMT_UNROLL
+      for (int e = 0; e < walk_.of_line; ++e) {
+        int const x = walk_.first + e * walk_.along;
+        if (x < count)
+          use(to + (x * step + line * line_step), i0_ + (C.a == Lines::columns ? x : line), first + (C.a == Lines::columns ? line : x));
+      }
+    }
+  }
+
+  GemmWalk<length, lines, threads, step == 1 ? 32 : 8> walk_;
+  T const* from_;
+  simt::Index row_stride_, column_stride_;
+  int i0_, next_ = 0;
+};
+
 /// Of A and B in the parts of the ring: k columns, k rows.
 template <typename T, GemmRing C>
 struct GemmCopiesOf {
   static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
-  static constexpr int a = memory.a_pitch, b = memory.b_pitch;
-  using A = typename simt::Either<C.a == Lines::columns, GemmCopies<T, C.m, C.k, C.threads(), 1, a>,
-                                  GemmCopies<T, C.k, C.m, C.threads(), memory.a_by_terms ? a : 1, memory.a_by_terms ? 1 : a>>::Type;
-  using B = typename simt::Either<C.b == Lines::rows, GemmCopies<T, C.n, C.k, C.threads(), 1, b>,
-                                  GemmCopies<T, C.k, C.n, C.threads(), memory.b_by_terms ? b : 1, memory.b_by_terms ? 1 : b>>::Type;
+  static constexpr bool by_columns = C.a == Lines::columns, general = C.structure == Structure::general;
+  static constexpr int a_length = by_columns ? C.m : C.k, a_lines = by_columns ? C.k : C.m;
+  static constexpr int a_step = by_columns || !memory.a_by_terms ? 1 : memory.a_pitch;
+  static constexpr int a_line_step = by_columns || !memory.a_by_terms ? memory.a_pitch : 1;
+  using A = typename simt::Either<general, GemmCopies<T, a_length, a_lines, C.threads(), a_step, a_line_step>,
+                                  GemmCopiesOfTriangle<T, a_length, a_lines, C.threads(), a_step, a_line_step, C>>::Type;
+  static constexpr bool b_by_rows = C.b == Lines::rows;
+  using B = GemmCopies<T, b_by_rows ? C.n : C.k, b_by_rows ? C.k : C.n, C.threads(), b_by_rows || !memory.b_by_terms ? 1 : memory.b_pitch,
+                       b_by_rows || !memory.b_by_terms ? memory.b_pitch : 1>;
+
+  /// Of rows from i0 on, and of columns from j0 on; without terms nothing is at their addresses.
+  SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth) {
+    simt::Index const row_stride = a.row_stride_of(b), column_stride = a.col_stride_of(b);
+    if constexpr (general)
+      return {depth > 0 ? a.at(b, i0, 0) : nullptr, by_columns ? column_stride : row_stride, by_columns ? C.k * column_stride : C.k};
+    else
+      return {depth > 0 ? a.at(b, 0, 0) : nullptr, row_stride, column_stride, i0};
+  }
+  SIMT_INLINE static B of_b(simt::Matrices<T const> const& b, simt::Index number, int j0, int depth) {
+    simt::Index const line_stride = b_by_rows ? b.row_stride_of(number) : b.col_stride_of(number);
+    return {depth > 0 ? b.at(number, 0, j0) : nullptr, line_stride, b_by_rows ? C.k * line_stride : C.k};
+  }
 };
 
 /// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
@@ -287,13 +352,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     int const i0 = static_cast<int>(at % tiles % down * C.m), j0 = static_cast<int>(at % tiles / down * C.n);
     int const rows = smaller(args.c.rows_of(b) - i0, C.m), columns = smaller(args.c.cols_of(b) - j0, C.n);
     if (rows <= 0 || columns <= 0) continue;  // of a ragged batch
+    if (C.written != Written::whole && i0 + rows <= j0) continue;
     int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
+    if (gemm_changes_nothing<C.written>(args, depth)) continue;
 
-    Index const a_line = C.a == Lines::columns ? args.a.col_stride_of(b) : args.a.row_stride_of(b);
-    Index const b_line = C.b == Lines::columns ? args.b.col_stride_of(b) : args.b.row_stride_of(b);
-    typename GemmCopiesOf<T, C>::A copies_of_a(depth > 0 ? args.a.at(b, i0, 0) : nullptr, a_line,
-                                               C.a == Lines::columns ? C.k * a_line : C.k);
-    typename GemmCopiesOf<T, C>::B copies_of_b(depth > 0 ? args.b.at(b, 0, j0) : nullptr, b_line, C.b == Lines::rows ? C.k * b_line : C.k);
+    using Copies = GemmCopiesOf<T, C>;
+    typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth);
+    typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth);
     typename Either<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>>::Type sums;
     // Brings terms [first, first + C.k) to a part of the ring.
     auto const bring = [&](int first, T* part) {
@@ -316,6 +381,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     for (int first = -(C.stages - 1) * C.k; first < depth; first += C.k) {
       if (first >= 0) {
         wait_copy_groups<C.stages - 2>();
+        if constexpr (C.structure != Structure::general) {
+          int const terms = smaller(depth - first, C.k);
+          copies_of_a.complete(shared + part * memory.stage, first, C.a == Lines::columns ? rows : terms,
+                               C.a == Lines::columns ? terms : rows);
+        }
         sync_block();  // so that all threads have their copies, and have used the part before, which is next to be brought
       }
       int const next = first + (C.stages - 1) * C.k;
@@ -345,16 +415,19 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
         for (int l = 0; l < together; ++l) {
           if (line + l * walk.at_once >= line_count) break;
           SIMT_UNROLL
-          for (int e = 0; e < walk.of_line; ++e)
-            if (walk.first + e * walk.along < count) use(l, e, to + l * walk.at_once * line_stride + e * walk.along);
+          for (int e = 0; e < walk.of_line; ++e) {
+            int const x = walk.first + e * walk.along, y = line + l * walk.at_once;
+            int const below = i0 - j0 + (by_columns ? x - y : y - x);  // the diagonal
+            if (x < count && (C.written == Written::whole || below >= 0))
+              use(l, e, below == 0, to + l * walk.at_once * line_stride + e * walk.along);
+          }
         }
       };
       T former[together][walk.of_line];
-      if (reads_c) for_each([&](int l, int e, T const* element) { former[l][e] = *element; });
-      for_each([&](int l, int e, T* element) {
-        T value = depth == 0 ? from_real<T>(0) : args.alpha * from[e * walk.along + l * walk.at_once * memory.c_pitch];
-        if (reads_c) value = depth == 0 ? args.beta * former[l][e] : multiply_add(args.beta, former[l][e], value);
-        store_global(element, value);
+      if (reads_c) for_each([&](int l, int e, bool, T const* element) { former[l][e] = *element; });
+      for_each([&](int l, int e, bool diagonal, T* element) {
+        T const sum = from[e * walk.along + l * walk.at_once * memory.c_pitch];
+        store_global(element, gemm_element<C.written>(args, reads_c, diagonal, depth, sum, former[l][e]));
       });
       to += together * walk.at_once * line_stride;
       from += together * walk.at_once * memory.c_pitch;

@@ -17,6 +17,8 @@ struct GemmRing {
   int warps_down, warps_across;
   int blocks_per_sm;  ///< for which registers have to suffice
   Lines a, b, c;
+  Structure structure;  ///< of A
+  Written written;      ///< of C
   constexpr bool operator==(GemmRing const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }

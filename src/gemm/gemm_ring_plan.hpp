@@ -8,7 +8,8 @@
 
 namespace myriad {
 
-/// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns.
+/// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
+/// A as general and C as whole.
 ///
 /// Not tuned. Matrices of up to 96 (double), 128 (single) or 64 (complex) rows are a tile, so that A and B are read once; larger ones are
 /// divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute capability 9.0 needs least time
@@ -37,7 +38,9 @@ constexpr GemmRing gemm_ring_plan(bool single, bool complex, std::int64_t m, std
                 .blocks_per_sm = 1,
                 .a = Lines::columns,
                 .b = Lines::columns,
-                .c = Lines::columns};
+                .c = Lines::columns,
+                .structure = Structure::general,
+                .written = Written::whole};
   double best_cost = 0;
   for (int down = 1; down <= 8; ++down)
     for (int across = 1; down * across <= 16; ++across) {

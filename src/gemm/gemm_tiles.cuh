@@ -63,6 +63,24 @@ struct GemmSums {
   }
 };
 
+/// Puts the elements of A that are not stored into a tile, which has those of rows [i0, i0 + C.m) and columns [p0, p0 + C.k).
+template <GemmTiles C, typename T, typename Tile>
+SIMT_INLINE void complete(Tile& tile, simt::Matrices<T const> const& a, simt::Index first, int active, int i0, int p0) {
+  using namespace simt;
+  SIMT_LOOP
+  for (int e = thread_index(); e < active * C.m * C.k; e += C.threads()) {
+    int const q = e / (C.m * C.k), row = e % C.m, column = e / C.m % C.k, i = i0 + row, p = p0 + column;
+    bool const stored = is_stored(C.structure, i, p);
+    if (stored && (C.structure != Structure::hermitian || i != p)) continue;
+    if (is_triangular(C.structure))
+      tile.at(q, row, column) = from_real<T>(i == p ? 1 : 0);
+    else if (stored)
+      tile.at(q, row, column) = from_real<T>(real_part(tile.at(q, row, column)));
+    else if (p < a.rows_of(first + q) && i < a.cols_of(first + q))
+      tile.at(q, row, column) = conjugate_if(C.structure == Structure::hermitian, *a.at(first + q, p, i));
+  }
+}
+
 /// Launch: any number of blocks of C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory.
 template <typename T, GemmTiles C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArguments<T> const args) {
@@ -85,7 +103,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArgume
     Matrices<T> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
     // Of a ragged batch there may be nothing here.
     if (C.matrices == 1 && (of_c.rows_of(first) == 0 || of_c.cols_of(first) == 0)) continue;
-    if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);
+    if (C.written != Written::whole && j0 > i0) continue;
+    bool const whole = C.written == Written::whole || i0 > j0;  // or on the diagonal
+    if (reads_c) {
+      if (whole)
+        c.template load<C.c>(of_c.as_const(), first, active);
+      else
+        c.template load<C.c, Part::lower>(of_c.as_const(), first, active);
+    }
     // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
     Index const depth = args.depth == 0 || q >= active ? 0 : args.a.col_sizes ? args.a.cols_of(first + q) : args.depth;
     Index const most = C.matrices == 1 ? depth : args.depth;  // of the block
@@ -102,6 +127,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArgume
       }
       wait_copies();
       sync_block();
+      if constexpr (C.structure != Structure::general) {
+        complete<C>(a, args.a, first, active, static_cast<int>(i0), static_cast<int>(p));
+        sync_block();
+      }
       int const terms = depth - p < C.k ? static_cast<int>(larger<Index>(depth - p, 0)) : C.k;
       sums.add(
           terms, [&](int i, int k) { return conjugate_if(args.a.conjugated, a.at(q, i, k)); },
@@ -114,12 +143,15 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArgume
     }
 
     sums.for_each([&](int i, int j, T sum) {
-      T value = depth == 0 ? from_real<T>(0) : args.alpha * sum;
-      if (reads_c) value = depth == 0 ? args.beta * c.at(q, i, j) : multiply_add(args.beta, c.at(q, i, j), value);
-      c.at(q, i, j) = value;
+      if (gemm_changes_nothing<C.written>(args, depth)) return;
+      T& element = c.at(q, i, j);
+      element = gemm_element<C.written>(args, reads_c, !whole && i == j, depth, sum, element);
     });
     sync_block();
-    c.template store<C.c>(of_c, first, active);
+    if (whole)
+      c.template store<C.c>(of_c, first, active);
+    else
+      c.template store<C.c, Part::lower>(of_c, first, active);
     if (at + block_count() < all) sync_block();
   }
 }

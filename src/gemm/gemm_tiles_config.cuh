@@ -19,6 +19,8 @@ struct GemmTiles {
   int blocks_per_sm;  ///< for which registers have to suffice
   Extent extent;
   simt::Layout a, b, c;  ///< layouts of the batches of the same names below
+  Structure structure;   ///< of A
+  Written written;       ///< of C, of square tiles
   constexpr bool operator==(GemmTiles const&) const = default;
 
   SIMT_INLINE constexpr bool whole() const { return extent == Extent::matrix; }

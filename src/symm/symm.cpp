@@ -27,7 +27,6 @@ void multiply(char const* routine, Queue& queue, Side side, SymmTask<T> task) {
       .same(cols(task.b), cols(task.c), {4, "n"})
       .disjoint(task.c, task.a, {11, "c"}, "a")
       .disjoint(task.c, task.b, {11, "c"}, "b");
-  gpu::require_cpu(queue, routine);
   if (task.c.empty()) return;
   if (task.c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
     task.alpha = conjugate_if(true, task.alpha);
@@ -41,7 +40,7 @@ void multiply(char const* routine, Queue& queue, Side side, SymmTask<T> task) {
     task.b = transposed(task.b);
     task.c = transposed(task.c);
   }
-  cpu::symm(queue, task);
+  gpu::on_gpu(queue) ? gpu::symm(queue, task) : cpu::symm(queue, task);
 }
 
 }  // namespace

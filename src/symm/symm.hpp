@@ -27,3 +27,10 @@ template <Element T>
 void symm(Queue& queue, SymmTask<T> const& task);
 
 }  // namespace myriad::cpu
+
+namespace myriad::gpu {
+
+template <Element T>
+void symm(Queue& queue, SymmTask<T> const& task);
+
+}  // namespace myriad::gpu

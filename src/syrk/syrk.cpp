@@ -26,7 +26,6 @@ void update(char const* routine, Queue& queue, SyrkTask<T> task) {
         .same(rows(task.b), rows(task.c), {3, "n"})
         .same(cols(task.b), cols(task.a), {4, "k"})
         .disjoint(task.c, task.b, {c, "c"}, "b");
-  gpu::require_cpu(queue, routine);
   if (task.c.empty()) return;
   if (task.c.conjugated) {  // the conjugate of all there is
     task.alpha = conjugate_if(true, task.alpha);
@@ -35,7 +34,7 @@ void update(char const* routine, Queue& queue, SyrkTask<T> task) {
     task.b = conjugated(task.b);
     task.c = conjugated(task.c);
   }
-  cpu::syrk(queue, task);
+  gpu::on_gpu(queue) ? gpu::syrk(queue, task) : cpu::syrk(queue, task);
 }
 
 }  // namespace

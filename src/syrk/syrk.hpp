@@ -29,3 +29,10 @@ template <Element T>
 void syrk(Queue& queue, SyrkTask<T> const& task);
 
 }  // namespace myriad::cpu
+
+namespace myriad::gpu {
+
+template <Element T>
+void syrk(Queue& queue, SyrkTask<T> const& task);
+
+}  // namespace myriad::gpu

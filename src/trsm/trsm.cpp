@@ -67,6 +67,12 @@ void solve(Queue& queue, TrsmTask<T> const& task) {
   gpu::on_gpu(queue) ? gpu::trsm(queue, task) : cpu::trsm(queue, task);
 }
 
+template <Element T>
+void multiply(Queue& queue, TrsmTask<T> const& task) {
+  if (task.b.empty()) return;
+  gpu::on_gpu(queue) ? gpu::trmm(queue, task) : cpu::trmm(queue, task);
+}
+
 }  // namespace
 
 template <Element T>
@@ -81,16 +87,12 @@ void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
 
 template <Element T>
 void trmm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
-  auto const task = checked<T>("trmm", queue, side, {.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b});
-  gpu::require_cpu(queue, "trmm");
-  if (!task.b.empty()) cpu::trmm(queue, task);
+  multiply(queue, checked<T>("trmm", queue, side, {.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b}));
 }
 
 template <Element T>
 void trmv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
-  auto const task = checked<T>("trmv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x});
-  gpu::require_cpu(queue, "trmv");
-  if (!task.b.empty()) cpu::trmm(queue, task);
+  multiply(queue, checked<T>("trmv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x}));
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                                \

@@ -1,5 +1,5 @@
 #pragma once
-/// Triangles of any order, from solves with small ones and products.
+/// Triangles of any order, from solves with small ones, or products, and products of what is beside these.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,6 +28,25 @@ void trsm_by_blocks(TrsmTask<T> const& task, std::int64_t order, Solve solve, Mu
       part.alpha = T(1);
     }
     solve(part);
+  }
+}
+
+/// B = alpha A B block by block of `order` rows: each is multiplied by its own triangle, then the product of what is beside that is added.
+/// in_place(TrsmTask) and multiply(alpha, a, b, beta, c) as above.
+template <typename T, typename InPlace, typename Multiply>
+void trmm_by_blocks(TrsmTask<T> const& task, std::int64_t order, InPlace in_place, Multiply multiply) {
+  std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
+  bool const lower = task.uplo == Uplo::lower;
+  for (std::int64_t step = 0; step < number; ++step) {
+    // Those that the others want come last.
+    std::int64_t const i = (lower ? number - 1 - step : step) * order, m = std::min(order, n - i);
+    TrsmTask<T> part = task;
+    part.a = block(task.a, i, i, m, m);
+    part.b = block(task.b, i, 0, m, task.b.cols);
+    in_place(part);
+    std::int64_t const first = lower ? 0 : i + m, others = lower ? i : n - first;
+    if (others > 0 && task.alpha != T(0))
+      multiply(task.alpha, block(task.a, i, first, m, others), Batch<T const>(block(task.b, first, 0, others, task.b.cols)), T(1), part.b);
   }
 }
 

@@ -96,6 +96,22 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
       });
 }
 
+template <typename T>
+void trmm(Queue& queue, TrsmTask<T> const& task) {
+  bool const lower = task.uplo == Uplo::lower, unit = task.diag == Diag::unit;
+  auto const multiply = [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c,
+                            Structure structure = Structure::general) {
+    gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, structure);
+  };
+  trmm_by_blocks(
+      task, gemm_rows_in_place,
+      [&](TrsmTask<T> const& part) {
+        multiply(part.alpha, part.a, part.b, T(0), part.b,
+                 lower ? (unit ? Structure::unit_lower : Structure::lower) : (unit ? Structure::unit_upper : Structure::upper));
+      },
+      multiply);
+}
+
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
@@ -122,6 +138,7 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
 
 #define MYRIAD_INSTANTIATE(T)                        \
   template void trsm<T>(Queue&, TrsmTask<T> const&); \
+  template void trmm<T>(Queue&, TrsmTask<T> const&); \
   template void substitute<T>(Queue&, Substitution<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

@@ -9,6 +9,8 @@ namespace myriad::gpu {
 
 template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
+template <typename T>
+void trmm(Queue& queue, TrsmTask<T> const& task);
 
 /// B = alpha U^-1 L^-1 B with triangles of A, whose rows `pivots` interchange; for `routine`, which an error names.
 template <typename T>

@@ -6,7 +6,9 @@
 
 #include <complex>
 
+#include "gemm/gemm_gpu.hpp"
 #include "gemm/gemm_ring_plan.hpp"
+#include "gemm/gemm_tiles_plan.hpp"
 #include "product.hpp"
 #include "sizes.hpp"
 
@@ -21,6 +23,8 @@ constexpr GemmRing config() {
   c.a = lines(p.a);
   c.b = lines(p.b);
   c.c = lines(p.c);
+  c.structure = p.structure;
+  c.written = p.written;
   return c;
 }
 
@@ -64,11 +68,53 @@ TYPED_TEST(GemmRings, Ragged) {
   check_scalars<TypeParam, Product{48, 40, 36, packed, packed, packed, true, true, true}>();
   check_scalars<TypeParam, Product{40, 70, 20, rows, columns, packed_rows, true, false, true}>();
 }
+/// A product of one layout for all, of structured matrices.
+constexpr Product structured(int m, int n, int k, Layout layout, Structure structure, Written written = Written::whole) {
+  return {.m = m, .n = n, .k = k, .a = layout, .b = layout, .c = layout, .structure = structure, .written = written};
+}
+TYPED_TEST(GemmRings, Structures) {
+  using T = TypeParam;
+  check_scalars<T, structured(45, 35, 45, packed, Structure::symmetric)>();
+  check_scalars<T, structured(45, 35, 45, packed_rows, Structure::hermitian)>();
+  check_scalars<T, structured(140, 5, 140, packed, Structure::hermitian)>();
+  check_scalars<T, structured(34, 40, 34, packed, Structure::lower)>();
+  check_scalars<T, structured(34, 40, 34, packed_rows, Structure::unit_lower)>();
+  check_scalars<T, structured(34, 40, 34, packed_rows, Structure::upper)>();
+  check_scalars<T, structured(34, 40, 34, packed, Structure::unit_upper)>();
+}
+TYPED_TEST(GemmRings, Triangles) {
+  using T = TypeParam;
+  check_scalars<T, structured(45, 45, 20, packed, Structure::general, Written::lower)>();
+  check_scalars<T, structured(145, 145, 9, packed_rows, Structure::general, Written::lower_hermitian)>();
+  Product constexpr ragged{
+      .m = 40, .n = 40, .k = 18, .a = packed, .b = packed_rows, .c = packed, .ragged_m = true, .ragged_k = true, .written = Written::lower};
+  check_scalars<T, ragged>();
+}
+TYPED_TEST(GemmRings, InPlace) {
+  constexpr auto of = [](int n, Layout layout, Structure structure) {
+    Product p = structured(32, n, 32, layout, structure);
+    p.in_place = true;
+    return p;
+  };
+  check<TypeParam, of(200, packed, Structure::lower)>(TypeParam(2), TypeParam(0));
+  check<TypeParam, of(70, packed_rows, Structure::unit_upper)>(TypeParam(1), TypeParam(0));
+}
 /// As large as tiles are.
 TYPED_TEST(GemmRings, Large) {
   if (sanitized) GTEST_SKIP() << "the same code as of smaller tiles";
   check_scalars<TypeParam, Product{128, 128, 33, packed, packed, packed}>();
   check_scalars<TypeParam, Product{96, 96, 96, packed, packed, packed}>();
+}
+
+// Blocks that write where they have read do so in all rows there are.
+TEST(GemmRingPlans, HaveAllRowsInPlace) {
+  for (std::int64_t m = 1; m <= gpu::gemm_rows_in_place; ++m)
+    for (std::int64_t const n : {1, 2, 33, 200, 1000}) {
+      for (bool const single : {true, false})
+        for (bool const complex : {true, false}) EXPECT_GE(gemm_ring_plan(single, complex, m, n, m).m, m) << m << " " << n;
+      for (int const bytes : {4, 8, 16})
+        for (bool const interleaved : {true, false}) EXPECT_GE(gemm_tiles_plan(bytes, m, n, m, interleaved).m, m) << m << " " << n;
+    }
 }
 
 // For every size there is a kernel, whose registers hold its sums and whose block finds shared memory.

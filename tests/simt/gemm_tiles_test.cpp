@@ -26,6 +26,8 @@ constexpr GemmTiles config() {
   c.a = p.shared_a ? Layout::columns : layout(p.a, p.ragged_m || p.ragged_k);
   c.b = layout(p.b, p.ragged_k || p.ragged_n);
   c.c = layout(p.c, p.ragged_m || p.ragged_n);
+  c.structure = p.structure;
+  c.written = p.written;
   return c;
 }
 
@@ -106,6 +108,44 @@ TEST(GemmTiles, Ragged) {
   check_scalars<double, Product{16, 16, 16, packed, interleaved_, packed, false, false, true}>();
   check_scalars<std::complex<float>, Product{8, 40, 8, rows, packed, interleaved_, false, true, false}>();
   check_scalars<std::complex<double>, Product{20, 5, 3, columns, rows, packed, true, false, false}>();
+}
+
+constexpr Product structured(int m, int n, int k, Layout layout, Structure structure, Written written = Written::whole) {
+  return {.m = m, .n = n, .k = k, .a = layout, .b = layout, .c = layout, .structure = structure, .written = written};
+}
+TEST(GemmTiles, Structures) {
+  check_scalars<float, structured(7, 7, 7, packed, Structure::symmetric)>();
+  check_scalars<double, structured(32, 5, 32, packed_rows, Structure::symmetric)>();
+  check_scalars<std::complex<float>, structured(9, 9, 9, packed, Structure::hermitian)>();
+  check_scalars<std::complex<double>, structured(12, 3, 12, columns, Structure::hermitian)>();
+  check_scalars<std::complex<double>, structured(40, 6, 40, interleaved_, Structure::hermitian)>();
+  check_scalars<double, structured(40, 33, 40, interleaved_, Structure::symmetric)>();
+  check_scalars<float, structured(13, 4, 13, packed, Structure::lower)>();
+  check_scalars<double, structured(16, 16, 16, packed_rows, Structure::unit_lower)>();
+  check_scalars<std::complex<float>, structured(20, 1, 20, packed, Structure::upper)>();
+  check_scalars<double, structured(70, 1, 70, packed, Structure::unit_upper)>();
+  Product constexpr ragged{
+      .m = 12, .n = 10, .k = 12, .a = packed, .b = packed, .c = packed, .ragged_m = true, .structure = Structure::upper};
+  check_scalars<double, ragged>();
+}
+TEST(GemmTiles, Triangles) {
+  check_scalars<float, structured(8, 8, 8, packed, Structure::general, Written::lower)>();
+  check_scalars<double, structured(17, 17, 3, packed_rows, Structure::general, Written::lower)>();
+  check_scalars<double, structured(31, 31, 31, columns, Structure::general, Written::lower)>();
+  check_scalars<std::complex<float>, structured(9, 9, 9, packed, Structure::general, Written::lower_hermitian)>();
+  check_scalars<std::complex<double>, structured(40, 40, 20, interleaved_, Structure::general, Written::lower_hermitian)>();
+  check_scalars<double, structured(70, 70, 1, columns, Structure::general, Written::lower)>();
+}
+TEST(GemmTiles, InPlace) {
+  constexpr auto of = [](int m, int n, Layout layout, Structure structure) {
+    Product p = structured(m, n, m, layout, structure);
+    p.in_place = true;
+    return p;
+  };
+  check<double, of(32, 32, packed, Structure::lower)>(2, 0);
+  check<float, of(7, 3, packed_rows, Structure::unit_upper)>(1, 0);
+  check<std::complex<double>, of(32, 70, interleaved_, Structure::upper)>(1, 0);
+  check<double, of(32, 1, columns, Structure::lower)>(1, 0);
 }
 
 // Of a product with a vector a block has whole 16-byte chunks of A, and so little memory that four find room; no more rows or terms are

@@ -23,6 +23,9 @@ struct Product {
   Layout a, b, c;
   bool ragged_m = false, ragged_n = false, ragged_k = false;
   bool shared_a = false;  ///< one A for all
+  Structure structure = Structure::general;
+  Written written = Written::whole;
+  bool in_place = false;  ///< C is B
 };
 
 /// Every element has the bits of a sum in the order of k, whatever the tiles; what is not the product's is left alone.
@@ -45,13 +48,32 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
   if (p.ragged_n) b.view.col_sizes = product.view.col_sizes = n.data();
   if (p.ragged_k) a.view.col_sizes = b.view.row_sizes = k.data();
   if (p.shared_a) a.view.batch_stride = 0;
-  if (beta == T(0)) std::fill(product.memory.begin(), product.memory.end(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
+  if (beta == T(0) && !p.in_place) std::fill(product.memory.begin(), product.memory.end(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
+  if (p.written == Written::lower_hermitian)
+    for (std::int64_t q = 0; q < count; ++q)
+      for (int i = 0; i < p.n; ++i)
+        *product.view.at(q, i, i) = std::bit_cast<T>([x = std::bit_cast<D>(*product.view.at(q, i, i))]() mutable {
+          if constexpr (is_complex<T>) x.im = std::numeric_limits<Real<T>>::quiet_NaN();
+          return x;
+        }());
   Stored<T> const before = [&] {
     Stored<T> copy(p.m, p.n, count, p.c);
     copy.memory = product.memory;
     return copy;
   }();
   bool const none = alpha == T(0);
+  // What is not to be read
+  for (std::int64_t q = 0; q < (p.shared_a ? 1 : count); ++q)
+    for (int i = 0; i < p.m && p.structure != Structure::general; ++i)
+      for (int j = 0; j < p.k; ++j)
+        if (!is_stored(p.structure, i, j)) *a.view.at(q, i, j) = T(std::numeric_limits<Real<T>>::quiet_NaN());
+  auto const element_of_a = [&](std::int64_t q, std::int64_t i, std::int64_t j) {
+    bool const stored = is_stored(p.structure, static_cast<int>(i), static_cast<int>(j));
+    if (!stored && is_triangular(p.structure)) return simt::from_real<D>(i == j ? 1 : 0);
+    D const x = std::bit_cast<D>(stored ? *a.view.at(q, i, j) : *a.view.at(q, j, i));
+    if (p.structure != Structure::hermitian) return x;
+    return i == j ? simt::from_real<D>(simt::real_part(x)) : simt::conjugate_if(!stored, x);
+  };
   Batch<T const> a_in = conjugated(Batch<T const>(a.view)), b_in = b.view;
   std::vector<T const*> addresses;
   if (p.b == Layout::columns && !p.ragged_k && !p.ragged_n) {  // behind pointers
@@ -65,11 +87,15 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
                         .b = gpu::matrices_of(b_in),
                         .c = gpu::matrices_of(product.view),
                         .depth = none ? 0 : p.k};
+  if (p.in_place) args.b = args.c.as_const();
   if (none) {  // neither is read
     args.a.data = nullptr;
     args.b.data = nullptr;
     args.b.pointers = nullptr;
   }
+  auto const element_of_b = [&](std::int64_t q, std::int64_t i, std::int64_t j) {
+    return p.in_place ? before.memory[static_cast<std::size_t>(product.view.at(q, i, j) - product.memory.data())] : *b.view.at(q, i, j);
+  };
   run(args);
 
   for (std::int64_t q = 0; q < count; ++q)
@@ -77,15 +103,21 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
       for (std::int64_t i = 0; i < p.m; ++i) {
         T const former = before.memory[static_cast<std::size_t>(product.view.at(q, i, j) - product.memory.data())];
         D expected = std::bit_cast<D>(former);
-        if (i < product.view.rows_of(q) && j < product.view.cols_of(q)) {
+        if (i < product.view.rows_of(q) && j < product.view.cols_of(q) && (p.written == Written::whole || i >= j)) {
           std::int64_t const terms = none ? 0 : a.view.cols_of(q);
           D sum = simt::from_real<D>(0);
           for (std::int64_t t = 0; t < terms; ++t)
-            sum = simt::multiply_add(simt::conjugate_if(true, std::bit_cast<D>(*a.view.at(q, i, t))), std::bit_cast<D>(*b.view.at(q, t, j)),
-                                     sum);
+            sum = simt::multiply_add(simt::conjugate_if(true, element_of_a(q, i, t)), std::bit_cast<D>(element_of_b(q, t, j)), sum);
           D const added = terms == 0 ? simt::from_real<D>(0) : std::bit_cast<D>(alpha) * sum;
           D const c0 = std::bit_cast<D>(former), scaled = std::bit_cast<D>(beta);
           expected = beta == T(0) ? added : terms == 0 ? scaled * c0 : simt::multiply_add(scaled, c0, added);
+          if constexpr (is_complex<T>) {
+            // beta is real, and what is not real of a diagonal is neither read nor written.
+            if (p.written == Written::lower_hermitian && beta != T(0))
+              expected = {std::fma(scaled.re, c0.re, added.re), std::fma(scaled.re, c0.im, added.im)};
+            if (p.written == Written::lower_hermitian && i == j) expected.im = 0;
+          }
+          if (p.written != Written::whole && terms == 0 && beta == T(1)) expected = c0;
         }
         T const got = *product.view.at(q, i, j);
         ASSERT_EQ(std::memcmp(&got, &expected, sizeof(T)), 0) << "matrix " << q << ", " << i << "," << j << ": " << got;
