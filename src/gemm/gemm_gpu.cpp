@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_ring_plan.hpp"
@@ -96,17 +95,47 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
 
 std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
-  for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}}) {
+  constexpr auto columns = simt::Layout::packed_columns, rows = simt::Layout::packed_rows;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    if (!filter.wants_dtype(dtype)) continue;
     bool const single = dtype == Dtype::f32 || dtype == Dtype::c32, complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+    int const bytes = (single ? 4 : 8) * (complex ? 2 : 1);
     for (int n = 1; n <= 128; ++n) {
-      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      if (!filter.wants_size(n)) continue;
       bool const tiny = n <= tiny_largest;
-      if (filter.wants_routine("gemm") && tiny) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, n, n, false)));
-      if (filter.wants_routine("gemm") && !tiny) kernels.push_back(source(dtype, gemm_ring_plan(single, complex, n, n, n)));
+      // A square product of these layouts. A matrix of one element is by columns in any case.
+      auto const add = [&](simt::Layout a, simt::Layout b, simt::Layout c, Structure structure, Written written) {
+        auto const lines = [](simt::Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
+        auto const layout = [n](simt::Layout given) { return n == 1 ? columns : given; };
+        if (tiny) {
+          GemmTiles tiles = gemm_tiles_plan(bytes, n, n, n, false);
+          tiles.a = layout(a), tiles.b = layout(b), tiles.c = layout(c);
+          tiles.structure = structure, tiles.written = written;
+          kernels.push_back(source(dtype, tiles));
+        } else {
+          GemmRing ring = gemm_ring_plan(single, complex, n, n, n);
+          ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
+          ring.structure = structure, ring.written = written;
+          kernels.push_back(source(dtype, ring));
+        }
+      };
+      if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
+      for (simt::Layout const triangle : {columns, rows}) {  // the lower and the upper one
+        bool const lower = triangle == columns;
+        if (filter.wants_routine("symm") || (!complex && filter.wants_routine("hemm")))
+          add(triangle, columns, columns, Structure::symmetric, Written::whole);
+        if (complex && filter.wants_routine("hemm")) add(triangle, columns, columns, Structure::hermitian, Written::whole);
+        bool const updates = filter.wants_routine("syrk") || filter.wants_routine("syr2k");
+        bool const hermitian_updates = filter.wants_routine("herk") || filter.wants_routine("her2k");
+        if (updates || (!complex && hermitian_updates)) add(columns, rows, triangle, Structure::general, Written::lower);
+        if (complex && hermitian_updates) add(columns, rows, triangle, Structure::general, Written::lower_hermitian);
+        if (tiny && filter.wants_routine("trmm"))
+          add(columns, columns, columns, lower ? Structure::lower : Structure::upper, Written::whole);
+      }
       if (filter.wants_routine("gemv") && tiny) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, 1, n, false)));
       if (filter.wants_routine("ger") && tiny) {
         GemmTiles outer = gemm_tiles_plan(bytes, n, n, 1, false);
-        if (n > 1) outer.b = simt::Layout::packed_rows;  // a column, transposed
+        if (n > 1) outer.b = rows;  // a column, transposed
         kernels.push_back(source(dtype, outer));
       }
     }
