@@ -93,11 +93,9 @@ void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& patter
 template <typename T>
 class Bench {
  public:
-  static constexpr std::array routines{"gemm",  "gemv",  "ger",   "symv",  "hemv",
-                                       "getrf", "getrs", "solve", "getri", "inverse",
-                                       "det",   "potrf", "potrs", "posv",  "solve_positive_definite",
-                                       "potri", "geqrf", "gels",  "trsm",  "syevd",
-                                       "sytrd"};
+  static constexpr std::array routines{"gemm",  "symm",  "syrk",  "trmm",    "gemv",  "ger",   "symv",  "hemv", "getrf",
+                                       "getrs", "solve", "getri", "inverse", "det",   "potrf", "potrs", "posv", "solve_positive_definite",
+                                       "potri", "geqrf", "gels",  "trsm",    "syevd", "sytrd"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
@@ -184,8 +182,8 @@ class Bench {
 
   [[nodiscard]] bool interleaves() const { return layout_ == "interleaved"; }
   [[nodiscard]] bool by_rows() const { return layout_ == "row_major"; }
-  /// C += A B, with A in a_, B in y_ and C, which begins as A, in x_.
-  [[nodiscard]] bool multiplies() const { return routine_ == "gemm"; }
+  /// gemm, symm: C += A B, with A in a_, B in y_ and C, which begins as A, in x_; syrk: C += A A^T; trmm: C = A C.
+  [[nodiscard]] bool multiplies() const { return routine_ == "gemm" || routine_ == "symm" || routine_ == "syrk" || routine_ == "trmm"; }
   /// gemv: y = A x; ger: A += x y^T. x is in b_, y in v_.
   [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger" || only_reads(); }
   /// symv, hemv: y = A x; matrices may be large, and are in none of the GPU's caches when a call begins.
@@ -263,6 +261,9 @@ class Bench {
   std::function<void()> routine() {
     int* const info = info_.data();
     if (routine_ == "gemm") return [this] { gemm<T>(queue_, T(1), a(), y(), T(1), x()); };
+    if (routine_ == "symm") return [this] { symm<T>(queue_, Side::left, Uplo::lower, T(1), a(), y(), T(1), x()); };
+    if (routine_ == "syrk") return [this] { syrk<T>(queue_, Uplo::lower, T(1), a(), T(1), x()); };
+    if (routine_ == "trmm") return [this] { trmm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), x()); };
     if (routine_ == "gemv") return [this] { gemv<T>(queue_, T(1), a(), b(), T(0), v()); };
     if (routine_ == "ger") return [this] { ger<T>(queue_, T(1), b(), v(), a()); };
     if (routine_ == "symv") return [this] { symv<T>(queue_, uplo_, T(1), a(), b(), T(0), v()); };
@@ -297,6 +298,9 @@ class Bench {
     if (routine_ == "ger") return 2 * n * n + 2 * n;
     if (only_reads()) return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gemm") return 4 * n * n;
+    if (routine_ == "symm") return n * (n + 1) / 2 + 3 * n * n;
+    if (routine_ == "syrk") return n * n + n * (n + 1);
+    if (routine_ == "trmm") return n * (n + 1) / 2 + 2 * n * n;
     if (routine_ == "det") return n * n;
     if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
     if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm")
@@ -352,7 +356,8 @@ class Bench {
     auto const cholesky = [&] { peers_.potrf(dtype, n_, as_void(pa), info_.data(), count); };
     T const one(1), zero(0);
     if (peers_.has_cublas()) {
-      if (routine_ == "gemm") {
+      // It has no other products for batches.
+      if (multiplies()) {
         measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, n_, &one, a_.data(), y_.data(), x_.data(), count); });
         measure("cuBLAS gemmBatched", [&] { peers_.gemm(dtype, n_, &one, as_void(pa), as_void(py), as_void(px), count); });
       }
@@ -449,7 +454,9 @@ class Bench {
   double worst() {
     if (only_reads()) return symmetric_product_error();
     if (reduces()) return tridiagonal_error();
-    std::int64_t const some = std::min<std::int64_t>(count_, 100), square = std::int64_t{n_} * n_;
+    std::int64_t const square = std::int64_t{n_} * n_;
+    std::int64_t const some =
+        std::min(count_, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / (square * n_), 1, 100));  // takes n^3 steps each
     double largest = 0;
     for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
       auto const original = fetch<T>(original_.data(), square, first, some, interleaves());
@@ -469,7 +476,7 @@ class Bench {
         Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
         if (multiplies()) {
-          largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), m, r));
+          largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r));
           continue;
         }
         if (has_values()) {
@@ -611,6 +618,23 @@ class Bench {
     double const difference = static_cast<double>(std::abs(product - cases::widened<W>(determinant)));
     double const condition = static_cast<double>(cases::norm1(a)) * static_cast<double>(cases::norm1(inverse));
     return difference / (static_cast<double>(std::abs(product)) * n_ * cases::unit_roundoff<T> * condition);
+  }
+
+  /// Of the routine's result r, which began as m.
+  double product_error(Matrix const& m, Matrix const& factor, Matrix const& r) {
+    if (routine_ == "gemm") return product_error(m, factor, m, r);
+    Matrix a = m, c = m, result = r;
+    for (int j = 0; j < n_; ++j)
+      for (int i = 0; i < j; ++i) {
+        if (routine_ == "symm") a(i, j) = m(j, i);
+        if (routine_ == "trmm") a(i, j) = 0;
+      }
+    if (routine_ == "symm") return product_error(a, factor, c, result);
+    if (routine_ == "trmm") return product_error(a, m, Matrix(n_, n_), result);
+    Matrix const b = cases::transpose(m), product = m * b;  // syrk, whose other triangle stays as it was
+    for (int j = 0; j < n_; ++j)
+      for (int i = 0; i < j; ++i) result(i, j) = result(i, j) == m(i, j) ? product(i, j) + m(i, j) : cases::Wide<T>(NAN);
+    return product_error(m, b, c, result);
   }
 
   /// max |R - (A B + C)| / (gamma(k + 2) |A| |B| + gamma(2) |C|), element by element.
