@@ -6,7 +6,9 @@
 /// of the other one, which may hold NaN and keeps what it has. Imaginary parts of the diagonal of a Hermitian matrix are taken as zero. An
 /// operation on a matrix is a view: what BLAS calls trans is no argument. Inputs with batch_stride 0 are one matrix used by all.
 ///
-/// There are no GPU kernels for these yet: Unavailable on a GPU.
+/// On the CPU and, but for trtri (Unavailable), on GPUs, where they are products by the kernels of gemm: of a symmetric or triangular A
+/// what is not stored is put into shared memory, and flops are those of the whole matrix; of C the tiles that the triangle meets are
+/// computed.
 
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
@@ -19,8 +21,8 @@ namespace myriad {
 /// B and C are m-by-n; A is m-by-m (left) or n-by-n (right). A complex A is symmetric, not Hermitian (see `hemm`). beta = 0 never reads C
 /// (NaN there is no harm); alpha = 0 never reads A and B. C overlaps neither A nor B.
 /// Errors: BadArgument, positions of BLAS symm (side 1, uplo 2, m 3, n 4, a 6, lda 7, b 8, ldb 9, c 11, ldc 12).
-/// Cost: 2 m^2 n (left) or 2 m n^2 (right) flops; complex: four times. It is gemm with the triangle made whole first, a copy of a matrix
-/// per thread or of as many small ones as fit into 32 KiB. Source: BLAS symm.
+/// Cost: 2 m^2 n (left) or 2 m n^2 (right) flops; complex: four times. On the CPU it is gemm with the triangle made whole first, a copy of
+/// a matrix per thread or of as many small ones as fit into 32 KiB. Source: BLAS symm.
 template <Element T>
 MYRIAD_API void symm(Queue& queue, Side side, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta,
                      Batch<T> c);
@@ -37,8 +39,8 @@ MYRIAD_API void hemm(Queue& queue, Side side, Uplo uplo, std::type_identity_t<T>
 /// A is n-by-k as it is viewed (`transposed(a)` for A^T A), C n-by-n. A complex C is symmetric, not Hermitian (see `herk`). beta = 0 never
 /// reads C (NaN there is no harm); alpha = 0 or k = 0 never reads A, and with beta = 1 leaves C alone. C does not overlap A.
 /// Errors: BadArgument, positions of BLAS syrk (uplo 1, n 3, k 4, a 6, lda 7, c 9, ldc 10).
-/// Cost: n(n + 1) k flops (complex: four times), and as many again in squares of 32 on the diagonal, of which one triangle is used; reads
-/// nk + n(n + 1)/2 (beta = 0: nk), writes n(n + 1)/2 elements a matrix. Source: BLAS syrk.
+/// Cost: n(n + 1) k flops (complex: four times), and as many again in squares of 32 (GPU: tiles) on the diagonal, of which one triangle is
+/// used; reads nk + n(n + 1)/2 (beta = 0: nk), writes n(n + 1)/2 elements a matrix. Source: BLAS syrk.
 template <Element T>
 MYRIAD_API void syrk(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, std::type_identity_t<T> beta, Batch<T> c);
 

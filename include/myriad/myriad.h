@@ -238,7 +238,7 @@ MYRIAD_API myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void
 /// real types the same). alpha and beta point at one element of the batches' type.
 ///
 /// B and C m-by-n; A m-by-m or n-by-n, of which the triangle `uplo` is read, as myriad_symv does. beta = 0 never reads C, alpha = 0 never
-/// reads A and B; C overlaps neither A nor B. Not on a GPU yet. Positions: side 1, uplo 2, m 3, n 4, alpha 5, a 6, lda 7, b 8, ldb 9, beta
+/// reads A and B; C overlaps neither A nor B. Positions: side 1, uplo 2, m 3, n 4, alpha 5, a 6, lda 7, b 8, ldb 9, beta
 /// 10, c 11, ldc 12. Cost: 2 m^2 n or 2 m n^2 flops (complex: four times that). Source: BLAS symm, hemm.
 MYRIAD_API myriad_status myriad_symm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
                                      myriad_batch const* b, void const* beta, myriad_batch const* c);
@@ -250,7 +250,7 @@ MYRIAD_API myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myri
 /// real type that goes with it.
 ///
 /// Of C the triangle `uplo` is read and written, and imaginary parts of a Hermitian diagonal become zero. beta = 0 never reads C; alpha = 0
-/// or k = 0 never reads A, and with beta = 1 leaves C alone; C does not overlap A. Not on a GPU yet. Positions: uplo 1, n 3, k 4, alpha 5,
+/// or k = 0 never reads A, and with beta = 1 leaves C alone; C does not overlap A. Positions: uplo 1, n 3, k 4, alpha 5,
 /// a 6, lda 7, beta 8, c 9, ldc 10. Cost: n(n + 1) k flops (complex: four times that). Source: BLAS syrk, herk.
 MYRIAD_API myriad_status myriad_syrk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
                                      myriad_batch const* c);
@@ -279,14 +279,14 @@ MYRIAD_API myriad_status myriad_trsm(myriad_queue* queue, myriad_side side, myri
 /// B = alpha A B (MYRIAD_LEFT) or B = alpha B A (MYRIAD_RIGHT) with a triangular A, in place. alpha points at one element.
 ///
 /// Shapes, what is read, and positions: as myriad_trsm. NaN or infinity in B may spread to other rows (MYRIAD_RIGHT: columns) of that B.
-/// Not on a GPU yet. Cost: m^2 n or m n^2 flops (complex: four times that). Source: BLAS trmm.
+/// Cost: m^2 n or m n^2 flops (complex: four times that). Source: BLAS trmm.
 MYRIAD_API myriad_status myriad_trmm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag, void const* alpha,
                                      myriad_batch const* a, myriad_batch const* b);
 
 /// x = A x (myriad_trmv), or the solution of A x = b, which replaces b (myriad_trsv), with a triangular A. A n-by-n, x n-by-1.
 ///
-/// `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not read. A singular A gives Inf
-/// or NaN in its own solution. x does not overlap A. myriad_trmv: not on a GPU yet. Positions: uplo 1, diag 3, n 4, a 5, lda 6, x 7,
+/// `uplo` names the triangle of A as it is viewed; the other one, and the diagonal with MYRIAD_UNIT, are not used. A singular A gives Inf
+/// or NaN in its own solution. x does not overlap A. Positions: uplo 1, diag 3, n 4, a 5, lda 6, x 7,
 /// incx 8. Cost: n^2 flops (complex: four times that). Source: BLAS trmv, trsv.
 MYRIAD_API myriad_status myriad_trmv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x);
 MYRIAD_API myriad_status myriad_trsv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x);
