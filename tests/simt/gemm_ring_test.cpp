@@ -53,16 +53,20 @@ TYPED_TEST_SUITE(GemmRings, Types);
 
 /// One tile, several, a last one that is smaller, terms that are no whole number of parts; A, B and C by columns and by rows.
 TYPED_TEST(GemmRings, Layouts) {
-  check_scalars<TypeParam, Product{33, 33, 33, packed, packed, packed}>();
   check_scalars<TypeParam, Product{45, 35, 18, packed_rows, packed_rows, packed_rows}>();
   check_scalars<TypeParam, Product{70, 50, 41, columns, packed_rows, rows}>();
-  check_scalars<TypeParam, Product{37, 66, 5, rows, columns, packed, false, false, false, true}>();
+  if constexpr (!sanitized) {
+    check_scalars<TypeParam, Product{33, 33, 33, packed, packed, packed}>();
+    check_scalars<TypeParam, Product{37, 66, 5, rows, columns, packed, false, false, false, true}>();
+  }
 }
 TYPED_TEST(GemmRings, NarrowAndShort) {
   check_scalars<TypeParam, Product{100, 2, 34, packed, packed, packed}>();
-  check_scalars<TypeParam, Product{3, 90, 64, packed, packed_rows, packed}>();
-  check_scalars<TypeParam, Product{40, 36, 2, packed, packed, packed_rows}>();
   check_scalars<TypeParam, Product{5, 4, 80, packed_rows, packed, packed}>();
+  if constexpr (!sanitized) {
+    check_scalars<TypeParam, Product{3, 90, 64, packed, packed_rows, packed}>();
+    check_scalars<TypeParam, Product{40, 36, 2, packed, packed, packed_rows}>();
+  }
 }
 TYPED_TEST(GemmRings, Ragged) {
   check_scalars<TypeParam, Product{48, 40, 36, packed, packed, packed, true, true, true}>();
@@ -74,13 +78,15 @@ constexpr Product structured(int m, int n, int k, Layout layout, Structure struc
 }
 TYPED_TEST(GemmRings, Structures) {
   using T = TypeParam;
-  check_scalars<T, structured(45, 35, 45, packed, Structure::symmetric)>();
   check_scalars<T, structured(45, 35, 45, packed_rows, Structure::hermitian)>();
-  check_scalars<T, structured(140, 5, 140, packed, Structure::hermitian)>();
-  check_scalars<T, structured(34, 40, 34, packed, Structure::lower)>();
   check_scalars<T, structured(34, 40, 34, packed_rows, Structure::unit_lower)>();
-  check_scalars<T, structured(34, 40, 34, packed_rows, Structure::upper)>();
   check_scalars<T, structured(34, 40, 34, packed, Structure::unit_upper)>();
+  if constexpr (!sanitized) {
+    check_scalars<T, structured(45, 35, 45, packed, Structure::symmetric)>();
+    check_scalars<T, structured(140, 5, 140, packed, Structure::hermitian)>();
+    check_scalars<T, structured(34, 40, 34, packed, Structure::lower)>();
+    check_scalars<T, structured(34, 40, 34, packed_rows, Structure::upper)>();
+  }
 }
 TYPED_TEST(GemmRings, Triangles) {
   using T = TypeParam;
@@ -101,9 +107,12 @@ TYPED_TEST(GemmRings, InPlace) {
 }
 /// As large as tiles are.
 TYPED_TEST(GemmRings, Large) {
-  if (sanitized) GTEST_SKIP() << "the same code as of smaller tiles";
-  check_scalars<TypeParam, Product{128, 128, 33, packed, packed, packed}>();
-  check_scalars<TypeParam, Product{96, 96, 96, packed, packed, packed}>();
+  if constexpr (sanitized) {
+    GTEST_SKIP() << "the same code as of smaller tiles";
+  } else {
+    check_scalars<TypeParam, Product{128, 128, 33, packed, packed, packed}>();
+    check_scalars<TypeParam, Product{96, 96, 96, packed, packed, packed}>();
+  }
 }
 
 // Blocks that write where they have read do so in all rows there are.
