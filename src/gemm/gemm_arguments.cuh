@@ -39,14 +39,14 @@ struct GemmArguments {
 
 /// What element c of C becomes where `sum` is that of A B; of no terms it is zero, and alpha is not looked at.
 template <Written written, typename T>
-SIMT_INLINE T gemm_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, simt::Index terms, T sum, T c) {
+SIMT_INLINE T gemm_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, simt::Index terms, T sum, T const& c) {
   T value = terms == 0 ? simt::from_real<T>(0) : args.alpha * sum;
   if constexpr (written == Written::lower_hermitian && simt::is_complex<T>) {
     if (reads_c) value = {simt::multiply_add(args.beta.re, c.re, value.re), simt::multiply_add(args.beta.re, c.im, value.im)};
     return diagonal ? simt::from_real<T>(value.re) : value;
   } else {
-    if (!reads_c) return value;
-    return terms == 0 ? args.beta * c : simt::multiply_add(args.beta, c, value);
+    if (reads_c) value = terms == 0 ? args.beta * c : simt::multiply_add(args.beta, c, value);
+    return value;
   }
 }
 /// Whether C stays as it is, also what is not real of a diagonal.

@@ -144,8 +144,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArgume
 
     sums.for_each([&](int i, int j, T sum) {
       if (gemm_changes_nothing<C.written>(args, depth)) return;
-      T& element = c.at(q, i, j);
-      element = gemm_element<C.written>(args, reads_c, !whole && i == j, depth, sum, element);
+      c.at(q, i, j) = gemm_element<C.written>(args, reads_c, !whole && i == j, depth, sum, c.at(q, i, j));
     });
     sync_block();
     if (whole)
