@@ -131,6 +131,8 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
       add("trsm", 1, Triangle::non_unit, Triangle::unused, Interchange::never, RightSide::given);
       add("trsm", 1, Triangle::unused, Triangle::non_unit, Interchange::never, RightSide::given);
       add("getrs", 1, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::given);
+      add("trtri", n, Triangle::non_unit, Triangle::unused, Interchange::never, RightSide::identity_in_place);
+      add("trtri", n, Triangle::unused, Triangle::non_unit, Interchange::never, RightSide::identity_in_place);
       add("getri", n, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::identity);
     }
   return kernels;

@@ -12,7 +12,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
   using namespace simt;
   constexpr TrsmTinyMemory memory(sizeof(T), C);
   constexpr bool interchanges = C.interchange != Interchange::never;
-  constexpr bool identity = C.right == RightSide::identity;
+  constexpr bool in_place = C.right == RightSide::identity_in_place, identity = in_place || C.right == RightSide::identity;
+  constexpr bool divides = C.lower == Triangle::non_unit || C.upper == Triangle::non_unit;
+  // Whether element (i, j) of the inverse takes the place of that of A.
+  auto const is_written = [](int i, int j) { return i == j ? divides : C.lower != Triangle::unused ? i > j : i < j; };
   Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
   Tile<T, C.n, C.nrhs, C.matrices, C.lanes, C.threads(), C.b> x(shared_memory() + memory.b);
   Tile<int, C.n, 1, C.matrices, 1, C.threads(), Layout::packed_columns> pivots(shared_memory() + memory.pivots);
@@ -58,7 +61,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
       if (reads_a) {
         if constexpr (C.lower != Triangle::unused) rows.template substitute<true, C.lower == Triangle::unit>(element);
         if constexpr (C.upper != Triangle::unused) rows.template substitute<false, C.upper == Triangle::unit>(element);
-        if (identity && j == 0) info = rows.zero_on_diagonal(q < active ? args.a.rows_of(b) : 0, element);
+        if (identity && divides && j == 0) info = rows.zero_on_diagonal(q < active ? args.a.rows_of(b) : 0, element);
       }
       if constexpr (C.interchange == Interchange::after) interchange();
       SIMT_UNROLL
@@ -67,7 +70,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
         for (int c = 0; c < C.nrhs; ++c) {
           T value = conjugate_if(args.b.conjugated, rows.x[r][c]);
           // What is left alone is written as it was: A is in the tile as long as its inverse is written in its place.
-          if (identity && info != 0 && rows.exists(r) && j + c < C.n) value = a.at(q, rows.row(r), static_cast<int>(j) + c);
+          int const column = static_cast<int>(j) + c;
+          bool const stays = info != 0 || (in_place && !is_written(rows.row(r), column));
+          if (identity && stays && rows.exists(r) && column < C.n) value = a.at(q, rows.row(r), column);
           if (rows.exists(r)) x.at(q, rows.row(r), c) = value;
         }
       }

@@ -12,8 +12,8 @@ enum class Triangle : int { unused, unit, non_unit };
 enum class Interchange : int { never, before, after };
 
 /// What is solved for: alpha B, or the identity. With the identity, B only takes the result, and A of which a diagonal is zero leaves it
-/// alone.
-enum class RightSide : int { given, identity };
+/// alone. In place, B is A: one triangle, which its inverse replaces.
+enum class RightSide : int { given, identity, identity_in_place };
 
 /// One compiled kernel: B becomes U^-1 L^-1 B with triangles of n-by-n matrices A, `lanes` lanes of a warp to a matrix, `matrices` matrices
 /// to a block, `nrhs` columns of B at a time.

@@ -14,8 +14,8 @@ void trtri(Queue& queue, Uplo uplo, Diag diag, Batch<T> a, int* info) {
       .diag(diag, 2)
       .matrix(a, {3, "n"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)
       .same(rows(a), cols(a), {3, "n"});
-  gpu::require_cpu(queue, "trtri");
-  cpu::trtri(queue, TrtriTask<T>{.uplo = uplo, .diag = diag, .a = a, .info = info});
+  TrtriTask<T> const task{.uplo = uplo, .diag = diag, .a = a, .info = info};
+  gpu::on_gpu(queue) ? gpu::trtri(queue, task) : cpu::trtri(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void trtri<T>(Queue&, Uplo, Diag, Batch<T>, int*);

@@ -23,3 +23,11 @@ template <Element T>
 void trtri(Queue& queue, TrtriTask<T> const& task);
 
 }  // namespace myriad::cpu
+
+namespace myriad::gpu {
+
+/// Up to 32 rows.
+template <Element T>
+void trtri(Queue& queue, TrtriTask<T> const& task);
+
+}  // namespace myriad::gpu

@@ -21,12 +21,15 @@
 namespace myriad {
 namespace {
 
-enum class Routine { lower, unit_upper, getrs, getrs_transposed, getri };
+enum class Routine { lower, unit_upper, getrs, getrs_transposed, getri, trtri_lower, trtri_unit_upper };
 
-constexpr bool inverts(Routine routine) { return routine == Routine::getri; }
+constexpr bool inverts_triangle(Routine routine) { return routine == Routine::trtri_lower || routine == Routine::trtri_unit_upper; }
+constexpr bool inverts(Routine routine) { return routine == Routine::getri || inverts_triangle(routine); }
 constexpr bool uses_factors(Routine routine) {
-  return routine == Routine::getrs || routine == Routine::getrs_transposed || inverts(routine);
+  return routine == Routine::getrs || routine == Routine::getrs_transposed || routine == Routine::getri;
 }
+constexpr bool only_lower(Routine routine) { return routine == Routine::lower || routine == Routine::trtri_lower; }
+constexpr bool only_unit_upper(Routine routine) { return routine == Routine::unit_upper || routine == Routine::trtri_unit_upper; }
 
 /// A kernel for B of `width` columns.
 template <typename T>
@@ -43,16 +46,18 @@ constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int 
                   .nrhs = partly ? 2 : width,
                   .lanes = lanes,
                   .matrices = gpu::matrices_of_block(32 / lanes, lanes, layout == Layout::interleaved, sizeof(T)),
-                  .lower = routine == Routine::unit_upper            ? Triangle::unused
-                           : transposed || routine == Routine::lower ? Triangle::non_unit
-                                                                     : Triangle::unit,
-                  .upper = routine == Routine::lower                      ? Triangle::unused
-                           : transposed || routine == Routine::unit_upper ? Triangle::unit
-                                                                          : Triangle::non_unit,
+                  .lower = only_unit_upper(routine)            ? Triangle::unused
+                           : transposed || only_lower(routine) ? Triangle::non_unit
+                                                               : Triangle::unit,
+                  .upper = only_lower(routine)                      ? Triangle::unused
+                           : transposed || only_unit_upper(routine) ? Triangle::unit
+                                                                    : Triangle::non_unit,
                   .interchange = !uses_factors(routine) ? Interchange::never
                                  : transposed           ? Interchange::after
                                                         : Interchange::before,
-                  .right = inverts(routine) ? RightSide::identity : RightSide::given,
+                  .right = inverts_triangle(routine) ? RightSide::identity_in_place
+                           : inverts(routine)        ? RightSide::identity
+                                                     : RightSide::given,
                   .a = transposed ? flipped : layout,
                   .b = partly ? gpu::by_elements(layout) : layout,
                   .pivots = variant % 2 == 0 ? Layout::packed_columns : Layout::columns};
@@ -84,7 +89,7 @@ void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, 
       pivots[static_cast<std::size_t>(q * n + k)] = k + 1 + static_cast<int>(random() % static_cast<unsigned>(size - k));
   }
   std::vector<int> info(static_cast<std::size_t>(count), -7), expected_info(info.size());
-  T const alpha = uses_factors(routine) ? T(1) : T(-0.75);
+  T const alpha = uses_factors(routine) || inverts(routine) ? T(1) : T(-0.75);
 
   // What the CPU makes of copies.
   Queue cpu({.backend = Backend::cpu, .threads = 1});
@@ -98,7 +103,9 @@ void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, 
   if (routine == Routine::unit_upper) trsm<T>(cpu, Side::left, Uplo::upper, Diag::unit, alpha, a_in, expected.view);
   if (routine == Routine::getrs) getrs<T>(cpu, Op::none, a_in, piv, expected.view);
   if (routine == Routine::getrs_transposed) getrs<T>(cpu, Op::conjugate_transpose, a_in, piv, expected.view);
-  if (inverts(routine)) getri<T>(cpu, expected.view, piv, expected_info.data());
+  if (routine == Routine::trtri_lower) trtri<T>(cpu, Uplo::lower, Diag::non_unit, expected.view, expected_info.data());
+  if (routine == Routine::trtri_unit_upper) trtri<T>(cpu, Uplo::upper, Diag::unit, expected.view, expected_info.data());
+  if (routine == Routine::getri) getri<T>(cpu, expected.view, piv, expected_info.data());
 
   Batch<T> const target = inverts(routine) ? a.view : b.view;
   using D = gpu::DeviceElement<T>;
@@ -120,8 +127,13 @@ void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, 
     for (int j = 0; j < width; ++j)
       for (int i = 0; i < target.rows_of(q); ++i) largest = std::max(largest, static_cast<double>(std::abs(*expected.view.at(q, i, j))));
     for (int j = 0; j < width; ++j)
-      for (int i = 0; i < target.rows_of(q); ++i)
+      for (int i = 0; i < target.rows_of(q); ++i) {
+        bool const stays = routine == Routine::trtri_lower ? i < j : routine == Routine::trtri_unit_upper && i >= j;
+        if (stays) {
+          ASSERT_EQ(*target.at(q, i, j), *expected.view.at(q, i, j)) << i << "," << j;
+        }
         ASSERT_LE(std::abs(*target.at(q, i, j) - *expected.view.at(q, i, j)), 1000 * n * u * largest) << i << "," << j;
+      }
   }
 }
 
@@ -141,6 +153,8 @@ void check_routines() {
   check<T, n, columns, Routine::getrs, variant + 2>();
   check<T, n, columns, Routine::getrs_transposed, variant + 3>();
   check<T, n, columns, Routine::getri, variant + 4>();
+  check<T, n, columns, Routine::trtri_lower, variant>();
+  check<T, n, columns, Routine::trtri_unit_upper, variant + 1>();
 }
 
 TEST(TrsmTiny, Single) {
