@@ -7,8 +7,8 @@
 /// operation on a matrix is a view: what BLAS calls trans is no argument. Inputs with batch_stride 0 are one matrix used by all.
 ///
 /// On the CPU and on GPUs, where but for trtri (up to 32 rows, else Unavailable) they are products by the kernels of gemm: of a symmetric
-/// or triangular A what is not stored is put into shared memory, and flops are those of the whole matrix; of C the tiles that the triangle
-/// meets are computed.
+/// or triangular A what is not stored is put into shared memory, and flops are those of the whole matrix (trmm: of blocks of 32 rows at the
+/// diagonal); of C the tiles that the triangle meets are computed.
 
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
@@ -68,8 +68,9 @@ MYRIAD_API void her2k(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In
 /// B = alpha A B (side left) or B = alpha B A (right) with a triangular A, in place.
 ///
 /// B is m-by-n; A is m-by-m (left) or n-by-n (right). `uplo` names the triangle of A as it is viewed, as for trsm; the diagonal with
-/// Diag::unit is not read. alpha = 0 sets B to zero without reading A. B does not overlap A. One call of BLAS a matrix, some of which
-/// multiply by zeros in place of the other triangle: NaN or infinity in B may then spread to other rows (right: columns) of that B.
+/// Diag::unit is not used. alpha = 0 sets B to zero without reading A. B does not overlap A. On the CPU one call of BLAS a matrix. The
+/// other triangle may be multiplied as zeros: NaN or infinity in B then spreads to other rows (right: columns) of that B. On a GPU large
+/// matrices go by blocks of 32 rows, two launches each: made for batches rather than for one large matrix.
 /// Errors: BadArgument, positions of BLAS trmm (side 1, uplo 2, diag 4, m 5, n 6, a 8, lda 9, b 10, ldb 11).
 /// Cost: m^2 n (left) or m n^2 (right) flops; complex: four times. Source: BLAS trmm.
 template <Element T>

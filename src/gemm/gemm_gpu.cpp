@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <stdexcept>
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_ring_plan.hpp"
@@ -52,6 +53,8 @@ template <typename T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written) {
   using D = DeviceElement<T>;
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
+  bool const in_place = task.b.data == task.c.data && task.b.pointers == task.c.pointers && task.b.row_offset == task.c.row_offset;
+  if (in_place && m > gemm_rows_in_place) throw std::logic_error("gemm: a product in place has too many rows");
   GemmArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
                               .beta = std::bit_cast<D>(task.beta),
                               .a = matrices_of(task.a),
@@ -61,7 +64,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   auto const layouts = std::array{layout_of(args.a), layout_of(args.b), layout_of(args.c)};
   bool const interleaved = std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
   GemmTiles c = gemm_tiles_plan(sizeof(T), m, n, k, interleaved);
-  // Products with a vector, and of two, are bound by memory in any case.
+  // Products with a vector, and of two vectors, are bound by memory in any case.
   if (!c.whole() && !interleaved && std::min({m, n, k}) > 1 && side_by_side(args.a) && side_by_side(args.b) && side_by_side(args.c)) {
     GemmRing ring = gemm_ring_plan(sizeof(Real<T>) == 4, is_complex<T>, m, n, k);
     ring.a = lines_of(args.a);

@@ -11,7 +11,7 @@ namespace myriad::gpu {
 template <typename T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole);
 
-/// All rows of B, up to so many, are read before a block writes the columns of C that it has from these rows.
+/// Up to so many rows, a block has read all rows of B in its columns before it writes C there.
 constexpr std::int64_t gemm_rows_in_place = 32;
 
 /// What a pack holds of this room.

@@ -260,6 +260,7 @@ class GemmCopies {
   T const* from_;
   simt::Index line_stride_, part_stride_;
 };
+
 /// The same of a matrix A of which one triangle is read; i0: its first row.
 template <typename T, int length, int lines, int threads, int step, int line_step, GemmRing C>
 class GemmCopiesOfTriangle {
@@ -316,23 +317,23 @@ struct GemmCopiesOf {
   static constexpr int a_length = by_columns ? C.m : C.k, a_lines = by_columns ? C.k : C.m;
   static constexpr int a_step = by_columns || !memory.a_by_terms ? 1 : memory.a_pitch;
   static constexpr int a_line_step = by_columns || !memory.a_by_terms ? memory.a_pitch : 1;
-  using A = typename simt::Either<general, GemmCopies<T, a_length, a_lines, C.threads(), a_step, a_line_step>,
-                                  GemmCopiesOfTriangle<T, a_length, a_lines, C.threads(), a_step, a_line_step, C>>::Type;
+  using A = simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), a_step, a_line_step>,
+                         GemmCopiesOfTriangle<T, a_length, a_lines, C.threads(), a_step, a_line_step, C>>;
   static constexpr bool b_by_rows = C.b == Lines::rows;
   using B = GemmCopies<T, b_by_rows ? C.n : C.k, b_by_rows ? C.k : C.n, C.threads(), b_by_rows || !memory.b_by_terms ? 1 : memory.b_pitch,
                        b_by_rows || !memory.b_by_terms ? memory.b_pitch : 1>;
 
-  /// Of rows from i0 on, and of columns from j0 on; without terms nothing is at their addresses.
-  SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth) {
+  /// Of rows from i0 on, and of columns from j0 on; without terms there may be no address, and nothing is copied from `instead`.
+  SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth, T const* instead) {
     simt::Index const row_stride = a.row_stride_of(b), column_stride = a.col_stride_of(b);
     if constexpr (general)
-      return {depth > 0 ? a.at(b, i0, 0) : nullptr, by_columns ? column_stride : row_stride, by_columns ? C.k * column_stride : C.k};
+      return {depth > 0 ? a.at(b, i0, 0) : instead, by_columns ? column_stride : row_stride, by_columns ? C.k * column_stride : C.k};
     else
-      return {depth > 0 ? a.at(b, 0, 0) : nullptr, row_stride, column_stride, i0};
+      return {depth > 0 ? a.at(b, 0, 0) : instead, row_stride, column_stride, i0};
   }
-  SIMT_INLINE static B of_b(simt::Matrices<T const> const& b, simt::Index number, int j0, int depth) {
+  SIMT_INLINE static B of_b(simt::Matrices<T const> const& b, simt::Index number, int j0, int depth, T const* instead) {
     simt::Index const line_stride = b_by_rows ? b.row_stride_of(number) : b.col_stride_of(number);
-    return {depth > 0 ? b.at(number, 0, j0) : nullptr, line_stride, b_by_rows ? C.k * line_stride : C.k};
+    return {depth > 0 ? b.at(number, 0, j0) : instead, line_stride, b_by_rows ? C.k * line_stride : C.k};
   }
 };
 
@@ -357,9 +358,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     if (gemm_changes_nothing<C.written>(args, depth)) continue;
 
     using Copies = GemmCopiesOf<T, C>;
-    typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth);
-    typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth);
-    typename Either<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>>::Type sums;
+    typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth, shared);
+    typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth, shared);
+    Choose<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>> sums;
     // Brings terms [first, first + C.k) to a part of the ring.
     auto const bring = [&](int first, T* part) {
       int const terms = smaller(depth - first, C.k);

@@ -47,8 +47,8 @@ struct GemmRingMemory {
       : tensor(!single),
         a_by_terms(!tensor || g.a == Lines::columns),
         b_by_terms(!tensor || g.b == Lines::rows),
-        a_pitch((a_by_terms ? g.m : g.k) + padding(single, complex, a_by_terms)),
-        b_pitch((b_by_terms ? g.n : g.k) + padding(single, complex, b_by_terms)),
+        a_pitch((a_by_terms ? g.m : g.k) + padding(single, complex, a_by_terms, g.k)),
+        b_pitch((b_by_terms ? g.n : g.k) + padding(single, complex, b_by_terms, g.k)),
         c_pitch((g.c == Lines::columns ? g.m : g.n) + chunk(single, complex)),
         b(a_pitch * (a_by_terms ? g.k : g.m)),
         stage(b + b_pitch * (b_by_terms ? g.k : g.n)),
@@ -60,9 +60,11 @@ struct GemmRingMemory {
  private:
   SIMT_INLINE static constexpr int element_bytes(bool single, bool complex) { return (single ? 4 : 8) * (complex ? 2 : 1); }
   SIMT_INLINE static constexpr int chunk(bool single, bool complex) { return 16 / element_bytes(single, complex); }
-  SIMT_INLINE static constexpr int padding(bool single, bool complex, bool by_terms) {
+  /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks.
+  SIMT_INLINE static constexpr int padding(bool single, bool complex, bool by_terms, int k) {
     if (single) return chunk(single, complex);
-    return complex && !by_terms ? 2 : 4;
+    if (by_terms) return 4;
+    return complex ? 2 : k % 8 == 0 ? 4 : 0;
   }
 };
 

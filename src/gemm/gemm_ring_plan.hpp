@@ -60,10 +60,11 @@ constexpr GemmRing gemm_ring_plan(bool single, bool complex, std::int64_t m, std
       best_cost = cost;
     }
   // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
-  // that sums, the next operands and what else there is find no registers.
+  // that sums, the next operands and what else there is find no registers. A quarter of the warps shares a quarter of these.
   int const words = best.m * best.n * numbers / best.threads() * (single ? 1 : 2);
-  int const by_memory = 233472 / (GemmRingMemory(single, complex, best).bytes + 1024);
-  best.blocks_per_sm = std::clamp(std::min(by_memory, 65536 / (best.threads() * (words + 64))), 1, 32);
+  best.blocks_per_sm = std::clamp(233472 / (GemmRingMemory(single, complex, best).bytes + 1024), 1, 32);
+  auto const registers = [&](int blocks) { return 512 / up(blocks * best.threads() / 32, 4) * 4 / 8 * 8; };
+  while (best.blocks_per_sm > 1 && registers(best.blocks_per_sm) < words + 64) --best.blocks_per_sm;
   return best;
 }
 

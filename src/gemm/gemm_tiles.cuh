@@ -76,6 +76,8 @@ SIMT_INLINE void complete(Tile& tile, simt::Matrices<T const> const& a, simt::In
       tile.at(q, row, column) = from_real<T>(i == p ? 1 : 0);
     else if (stored)
       tile.at(q, row, column) = from_real<T>(real_part(tile.at(q, row, column)));
+    else if (C.whole())
+      tile.at(q, row, column) = conjugate_if(C.structure == Structure::hermitian, tile.at(q, column, row));
     else if (p < a.rows_of(first + q) && i < a.cols_of(first + q))
       tile.at(q, row, column) = conjugate_if(C.structure == Structure::hermitian, *a.at(first + q, p, i));
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used for a product on a GPU.
+/// Which kernel is used on a GPU for small products, for those of interleaved batches, with a vector, or of two vectors.
 
 #include <algorithm>
 #include <bit>

@@ -89,8 +89,8 @@ __device__ __forceinline__ void multiply_add_8x8x4(double a, double b, double co
                : "d"(a), "d"(b), "d"(c0), "d"(c1));
 }
 
-/// The same for a 16-by-4 matrix A and 16-by-8 matrices C and D, at twice the rate on an H200: lane 4 g + t has elements (g, t) and (g + 8,
-/// t) of A, (t, g) of B, and (g, 2 t), (g, 2 t + 1), (g + 8, 2 t) and (g + 8, 2 t + 1) of C and D.
+/// C += A B for a 16-by-4 matrix A and a 16-by-8 matrix C, and B as above: lane 4 g + t has elements (g, t) and (g + 8,
+/// t) of A, (t, g) of B, and (g, 2 t), (g, 2 t + 1), (g + 8, 2 t) and (g + 8, 2 t + 1) of C.
 __device__ __forceinline__ void multiply_add_16x8x4(double const (&a)[2], double b, double (&c)[4]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"

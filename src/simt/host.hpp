@@ -2,7 +2,8 @@
 /// The primitives of kernels, on a CPU: the twin of simt/device.hpp, for tests under the sanitizers.
 ///
 /// Blocks run as fibers of one thread, one per GPU thread, that take turns at barriers. The thread sanitizer is told what orders memory,
-/// and only that: barriers do, shuffles and votes do not. Asynchronous copies arrive at wait_copies and not before. Shared memory begins
+/// and only that: barriers do, shuffles and votes do not. Asynchronous copies arrive when they are waited for and not before; what
+/// they overwrite is gone when they are started. Shared memory begins
 /// with garbage and is an allocation of its own, so that the address sanitizer sees its end.
 
 #include <array>
@@ -124,10 +125,17 @@ inline void wait_for_launch_before() {}
 inline long long unknown(long long x) { return x; }
 inline unsigned unknown(unsigned x) { return x; }
 
-inline void copy_async_16(void* to_shared, void const* from_global) { host::copy_later({to_shared, from_global, 16}); }
+namespace host {
+/// What is copied may arrive at once, or late: until it is waited for there is garbage, written by the thread that copies.
+inline void start_copy(void* to_shared, void const* from_global, std::size_t bytes) {
+  copy_later({to_shared, from_global, bytes});
+  std::memset(to_shared, 0xff, bytes);
+}
+}  // namespace host
+inline void copy_async_16(void* to_shared, void const* from_global) { host::start_copy(to_shared, from_global, 16); }
 template <typename T>
 void copy_async(T* to_shared, T const* from_global) {
-  host::copy_later({to_shared, from_global, sizeof(T)});
+  host::start_copy(to_shared, from_global, sizeof(T));
 }
 inline void wait_copies() {
   for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, copy.bytes);

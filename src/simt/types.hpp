@@ -13,16 +13,6 @@ struct alignas(2 * sizeof(R)) Complex {
   R re, im;
 };
 
-/// std::conditional, which devices do not have.
-template <bool condition, typename Yes, typename No>
-struct Either {
-  using Type = Yes;
-};
-template <typename Yes, typename No>
-struct Either<false, Yes, No> {
-  using Type = No;
-};
-
 template <typename T>
 struct Traits {
   using Real = T;

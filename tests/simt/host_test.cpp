@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -59,7 +60,7 @@ TEST(SimtHost, CopiesArriveWhenTheyAreWaitedFor) {
         c.after[1] = shared[1];
       },
       Copies{from.data(), before.data(), after.data()});
-  EXPECT_EQ(before[1], 1.0F);
+  EXPECT_TRUE(std::isnan(before[1]));  // what was there may be gone as soon as the copy begins
   EXPECT_EQ(after[1], 3.0F);
 }
 
@@ -83,8 +84,11 @@ TEST(SimtHost, CopiesArriveGroupByGroup) {
         wait_copies();
       },
       Copies{from.data(), before.data(), after.data()});
-  EXPECT_EQ(before, (std::vector<float>{3, 3, 1, 1}));
-  EXPECT_EQ(after, (std::vector<float>{3, 3, 3, 1}));
+  EXPECT_EQ(before[0], 3);
+  EXPECT_EQ(before[1], 3);
+  EXPECT_TRUE(std::isnan(before[2]) && std::isnan(before[3]));
+  EXPECT_EQ(after[2], 3);
+  EXPECT_TRUE(std::isnan(after[3]));
 }
 
 TEST(SimtHost, ACopyThatIsNotAlignedIsAnError) {

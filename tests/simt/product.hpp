@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <complex>
 #include <cstring>
@@ -26,6 +27,7 @@ struct Product {
   Structure structure = Structure::general;
   Written written = Written::whole;
   bool in_place = false;  ///< C is B
+  bool conjugated_a = true, conjugated_b = false;
 };
 
 /// Every element has the bits of a sum in the order of k, whatever the tiles; what is not the product's is left alone.
@@ -38,9 +40,10 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
   fill(a.memory, 1);
   fill(b.memory, 2);
   fill(product.memory, 3);
-  auto const sizes = [&](int bound, int step) {
+  auto const sizes = [&](int bound, std::int64_t step) {
+    std::array<std::int64_t, 5> const some{bound, 0, (bound + 1) / 2, 1, bound - 1};
     std::vector<std::int64_t> out;
-    for (std::int64_t q = 0; q < count; ++q) out.push_back(bound - q * step % (bound + 1));
+    for (std::int64_t q = 0; q < count; ++q) out.push_back(some[static_cast<std::size_t>((step * q + q / 5) % 5)]);
     return out;
   };
   auto const m = sizes(p.m, 1), n = sizes(p.n, 2), k = sizes(p.k, 3);
@@ -74,7 +77,9 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
     if (p.structure != Structure::hermitian) return x;
     return i == j ? simt::from_real<D>(simt::real_part(x)) : simt::conjugate_if(!stored, x);
   };
-  Batch<T const> a_in = conjugated(Batch<T const>(a.view)), b_in = b.view;
+  Batch<T const> a_in = a.view, b_in = b.view;
+  if (p.conjugated_a) a_in = conjugated(a_in);
+  if (p.conjugated_b) b_in = conjugated(b_in);
   std::vector<T const*> addresses;
   if (p.b == Layout::columns && !p.ragged_k && !p.ragged_n) {  // behind pointers
     for (std::int64_t q = 0; q < count; ++q) addresses.push_back(b.view.matrix(q));
@@ -107,7 +112,8 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
           std::int64_t const terms = none ? 0 : a.view.cols_of(q);
           D sum = simt::from_real<D>(0);
           for (std::int64_t t = 0; t < terms; ++t)
-            sum = simt::multiply_add(simt::conjugate_if(true, element_of_a(q, i, t)), std::bit_cast<D>(element_of_b(q, t, j)), sum);
+            sum = simt::multiply_add(simt::conjugate_if(p.conjugated_a, element_of_a(q, i, t)),
+                                     simt::conjugate_if(p.conjugated_b, std::bit_cast<D>(element_of_b(q, t, j))), sum);
           D const added = terms == 0 ? simt::from_real<D>(0) : std::bit_cast<D>(alpha) * sum;
           D const c0 = std::bit_cast<D>(former), scaled = std::bit_cast<D>(beta);
           expected = beta == T(0) ? added : terms == 0 ? scaled * c0 : simt::multiply_add(scaled, c0, added);

@@ -27,7 +27,7 @@ std::vector<Part> parts() {
   for (auto const& [letter, dtype] : {std::pair{"z", Dtype::c64}, {"c", Dtype::c32}, {"d", Dtype::f64}, {"s", Dtype::f32}})
     out.push_back({std::string("sm_90_") + letter, "sm_90", {.routines = {}, .sizes = {4, 13, 32, 33, 128}, .dtypes = {dtype}}});
   for (char const* const architecture : {"sm_80", "sm_100", "sm_120"})
-    out.push_back({architecture, architecture, {.routines = {"getrf"}, .sizes = {8, 32}, .dtypes = {Dtype::f64}}});
+    out.push_back({architecture, architecture, {.routines = {"getrf", "gemm"}, .sizes = {8, 32, 33}, .dtypes = {Dtype::f64}}});
   return out;
 }
 
