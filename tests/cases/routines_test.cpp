@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "sweep.hpp"
 
@@ -17,14 +19,16 @@ std::vector<std::int64_t> sizes() {
 
 TEST_P(Routines, SizesInAllLayouts) {
   unsigned i = 0;
-  for (std::int64_t const n : sizes())
-    for (Layout const layout : all_layouts) {
-      if (n > (quickly ? 20 : 40) && i++ % 4 != 0) continue;  // LAPACK's work, a copy per matrix whatever the layout
+  for (std::int64_t const n : sizes()) {
+    // A third of the layouts by turns where it is LAPACK's work, a copy per matrix whatever the layout
+    std::size_t const layouts = n > (quickly ? 20 : 40) ? all_layouts.size() / 3 : all_layouts.size();
+    for (std::size_t l = 0; l < layouts; ++l) {
       // more than a few groups of SIMD lanes where matrices are small, and a rest
-      Problem p = problem(n, n <= 9 ? 37 : n <= 17 ? 19 : n <= 33 ? 9 : 3, layout);
+      Problem p = problem(n, n <= 9 ? 37 : n <= 17 ? 19 : n <= 33 ? 9 : 3, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
       if (!right(p)) return;
     }
+  }
 }
 
 TEST_P(Routines, LargeMatrices) {
@@ -167,6 +171,35 @@ TEST_P(Routines, KindsOfInput) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Routines, testing::ValuesIn(all_subjects()), subject_name);
+
+TEST(Variants, EveryPairOfChoicesComesUpAndEachInEveryLayout) {
+  for (Case const& c : all_cases()) {
+    std::array<std::set<std::pair<int, int>>, 100> pairs;  // of choices number first * 10 + second
+    std::array<std::set<int>, 10> choices;
+    for (unsigned i = 0; i < 200; ++i) {
+      Problem p;
+      vary(c, p, i);
+      std::array const chosen{static_cast<int>(i % all_layouts.size()),
+                              static_cast<int>(p.op),
+                              static_cast<int>(p.op_b),
+                              static_cast<int>(p.uplo),
+                              static_cast<int>(p.side),
+                              static_cast<int>(p.diag),
+                              static_cast<int>(p.job),
+                              static_cast<int>(p.pivots),
+                              static_cast<int>(100 * p.alpha.real()),
+                              static_cast<int>(100 * p.beta.real())};
+      for (std::size_t first = 0; first < chosen.size(); ++first) {
+        choices[first].insert(chosen[first]);
+        for (std::size_t second = 0; second < first; ++second) pairs[first * 10 + second].emplace(chosen[first], chosen[second]);
+      }
+    }
+    for (std::size_t first = 0; first < choices.size(); ++first)
+      for (std::size_t second = 0; second < first; ++second)
+        EXPECT_EQ(pairs[first * 10 + second].size(), choices[first].size() * choices[second].size())
+            << c.routine << ": choices " << second << " and " << first;
+  }
+}
 
 TEST(Registry, EveryRoutineIsThere) {
   for (char const* const routine : {"gemm",
