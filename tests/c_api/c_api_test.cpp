@@ -464,15 +464,21 @@ struct Refused {
 
 TEST(CApi, RefusesAndNamesTheArgument) {
   auto const queue = make_queue();
-  Matrices<double> a(n, n, 1), b(n, nrhs, 1);
+  Matrices<double> a(n, n, 1), b(n, nrhs, 1), b2(n, nrhs, 1), x(n, 1, 1), d(n, 1, 1), e(n - 1, 1, 1), tau(n - 1, 1, 1);
   Matrices<float> single(n, n, 1);
   Matrices<int> pivots(n, 1, 1);
-  auto const ac = a.c(), bc = b.c(), sc = single.c(), pc = pivots.c();
+  std::vector<int> info(count, 1);
+  auto const ac = a.c(), bc = b.c(), b2c = b2.c(), xc = x.c(), dc = d.c(), ec = e.c(), tc = tau.c(), sc = single.c(), pc = pivots.c();
   auto unknown = a.c();
   unknown.dtype = static_cast<myriad_dtype>(17);
   double const one = 1;
   auto const bad_uplo = static_cast<myriad_uplo>('X');
+  auto const bad_side = static_cast<myriad_side>(0);
+  auto const bad_op = static_cast<myriad_op>('X');
+  auto const bad_diag = static_cast<myriad_diag>(MYRIAD_UNIT + 256);  // one of the letters, were it cut to a byte
+  auto const bad_job = static_cast<myriad_job>('X');
 
+  // Where it is a letter that is wrong, all else is right.
   std::vector<Refused> const table = {
       {"gemm", 6, "alpha", [&](auto* q) { return myriad_gemm(q, nullptr, &ac, &ac, &one, &ac); }},
       {"gemm", 11, "beta", [&](auto* q) { return myriad_gemm(q, &one, &ac, &ac, nullptr, &ac); }},
@@ -491,41 +497,48 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"ger", 4, "one column", [&](auto* q) { return myriad_ger(q, &one, &bc, &bc, &ac); }},
       {"ger", 6, "f32", [&](auto* q) { return myriad_ger(q, &one, &bc, &sc, &ac); }},
       {"ger", 8, "null", [&](auto* q) { return myriad_ger(q, &one, &bc, &bc, nullptr); }},
-      {"symv", 1, "uplo", [&](auto* q) { return myriad_symv(q, bad_uplo, &one, &ac, &bc, &one, &bc); }},
+      {"symv", 1, "uplo", [&](auto* q) { return myriad_symv(q, bad_uplo, &one, &ac, &xc, &one, &dc); }},
       {"symv", 3, "alpha", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, nullptr, &ac, &bc, &one, &bc); }},
       {"symv", 4, "null", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, nullptr, &bc, &one, &bc); }},
       {"symv", 6, "f32", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, &ac, &sc, &one, &bc); }},
       {"symv", 8, "beta", [&](auto* q) { return myriad_symv(q, MYRIAD_LOWER, &one, &ac, &bc, nullptr, &bc); }},
+      {"hemv", 1, "uplo", [&](auto* q) { return myriad_hemv(q, bad_uplo, &one, &ac, &xc, &one, &dc); }},
       {"hemv", 6, "one column", [&](auto* q) { return myriad_hemv(q, MYRIAD_LOWER, &one, &ac, &bc, &one, &bc); }},
       {"hemv", 9, "f32", [&](auto* q) { return myriad_hemv(q, MYRIAD_LOWER, &one, &ac, &bc, &one, &sc); }},
-      {"symm", 1, "side", [&](auto* q) { return myriad_symm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, &one, &ac, &bc, &one, &bc); }},
-      {"symm", 2, "uplo", [&](auto* q) { return myriad_symm(q, MYRIAD_LEFT, bad_uplo, &one, &ac, &bc, &one, &bc); }},
+      {"symm", 1, "side", [&](auto* q) { return myriad_symm(q, bad_side, MYRIAD_LOWER, &one, &ac, &bc, &one, &b2c); }},
+      {"symm", 2, "uplo", [&](auto* q) { return myriad_symm(q, MYRIAD_LEFT, bad_uplo, &one, &ac, &bc, &one, &b2c); }},
       {"symm", 5, "alpha", [&](auto* q) { return myriad_symm(q, MYRIAD_LEFT, MYRIAD_LOWER, nullptr, &ac, &bc, &one, &bc); }},
+      {"hemm", 1, "side", [&](auto* q) { return myriad_hemm(q, bad_side, MYRIAD_LOWER, &one, &ac, &bc, &one, &b2c); }},
+      {"hemm", 2, "uplo", [&](auto* q) { return myriad_hemm(q, MYRIAD_LEFT, bad_uplo, &one, &ac, &bc, &one, &b2c); }},
       {"hemm", 8, "f32", [&](auto* q) { return myriad_hemm(q, MYRIAD_LEFT, MYRIAD_LOWER, &one, &ac, &sc, &one, &bc); }},
       {"hemm", 10, "beta", [&](auto* q) { return myriad_hemm(q, MYRIAD_LEFT, MYRIAD_LOWER, &one, &ac, &bc, nullptr, &bc); }},
       {"syrk", 1, "uplo", [&](auto* q) { return myriad_syrk(q, bad_uplo, &one, &bc, &one, &ac); }},
       {"syrk", 5, "alpha", [&](auto* q) { return myriad_syrk(q, MYRIAD_LOWER, nullptr, &bc, &one, &ac); }},
+      {"herk", 1, "uplo", [&](auto* q) { return myriad_herk(q, bad_uplo, &one, &bc, &one, &ac); }},
       {"herk", 6, "null", [&](auto* q) { return myriad_herk(q, MYRIAD_LOWER, &one, nullptr, &one, &ac); }},
       {"herk", 8, "beta", [&](auto* q) { return myriad_herk(q, MYRIAD_LOWER, &one, &bc, nullptr, &ac); }},
+      {"syr2k", 1, "uplo", [&](auto* q) { return myriad_syr2k(q, bad_uplo, &one, &bc, &b2c, &one, &ac); }},
       {"syr2k", 8, "f32", [&](auto* q) { return myriad_syr2k(q, MYRIAD_LOWER, &one, &bc, &sc, &one, &ac); }},
       {"syr2k", 10, "beta", [&](auto* q) { return myriad_syr2k(q, MYRIAD_LOWER, &one, &bc, &bc, nullptr, &ac); }},
-      {"her2k", 1, "uplo", [&](auto* q) { return myriad_her2k(q, bad_uplo, &one, &bc, &bc, &one, &ac); }},
+      {"her2k", 1, "uplo", [&](auto* q) { return myriad_her2k(q, bad_uplo, &one, &bc, &b2c, &one, &ac); }},
       {"her2k", 5, "alpha", [&](auto* q) { return myriad_her2k(q, MYRIAD_LOWER, nullptr, &bc, &bc, &one, &ac); }},
       {"her2k", 11, "f32", [&](auto* q) { return myriad_her2k(q, MYRIAD_LOWER, &one, &bc, &bc, &one, &sc); }},
-      {"trsm", 1, "side", [&](auto* q) { return myriad_trsm(q, static_cast<myriad_side>(0), MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
+      {"trsm", 1, "side", [&](auto* q) { return myriad_trsm(q, bad_side, MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
       {"trsm", 2, "uplo", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, bad_uplo, MYRIAD_UNIT, &one, &ac, &bc); }},
-      {"trsm", 4, "diag",
-       [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, static_cast<myriad_diag>(300), &one, &ac, &bc); }},
+      {"trsm", 4, "diag", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, bad_diag, &one, &ac, &bc); }},
       {"trsm", 7, "alpha", [&](auto* q) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_UNIT, nullptr, &ac, &bc); }},
-      {"trmm", 4, "diag",
-       [&](auto* q) { return myriad_trmm(q, MYRIAD_LEFT, MYRIAD_LOWER, static_cast<myriad_diag>(300), &one, &ac, &bc); }},
+      {"trmm", 1, "side", [&](auto* q) { return myriad_trmm(q, bad_side, MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &bc); }},
+      {"trmm", 2, "uplo", [&](auto* q) { return myriad_trmm(q, MYRIAD_LEFT, bad_uplo, MYRIAD_UNIT, &one, &ac, &bc); }},
+      {"trmm", 4, "diag", [&](auto* q) { return myriad_trmm(q, MYRIAD_LEFT, MYRIAD_LOWER, bad_diag, &one, &ac, &bc); }},
       {"trmm", 10, "f32", [&](auto* q) { return myriad_trmm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_UNIT, &one, &ac, &sc); }},
-      {"trsv", 1, "uplo", [&](auto* q) { return myriad_trsv(q, bad_uplo, MYRIAD_UNIT, &ac, &bc); }},
-      {"trsv", 3, "diag", [&](auto* q) { return myriad_trsv(q, MYRIAD_LOWER, static_cast<myriad_diag>(0), &ac, &bc); }},
+      {"trsv", 1, "uplo", [&](auto* q) { return myriad_trsv(q, bad_uplo, MYRIAD_UNIT, &ac, &xc); }},
+      {"trsv", 3, "diag", [&](auto* q) { return myriad_trsv(q, MYRIAD_LOWER, bad_diag, &ac, &xc); }},
+      {"trmv", 1, "uplo", [&](auto* q) { return myriad_trmv(q, bad_uplo, MYRIAD_UNIT, &ac, &xc); }},
+      {"trmv", 3, "diag", [&](auto* q) { return myriad_trmv(q, MYRIAD_LOWER, bad_diag, &ac, &xc); }},
       {"trmv", 5, "null", [&](auto* q) { return myriad_trmv(q, MYRIAD_LOWER, MYRIAD_UNIT, nullptr, &bc); }},
       {"trmv", 7, "one column", [&](auto* q) { return myriad_trmv(q, MYRIAD_LOWER, MYRIAD_UNIT, &ac, &bc); }},
-      {"trtri", 1, "uplo", [&](auto* q) { return myriad_trtri(q, bad_uplo, MYRIAD_UNIT, &ac, nullptr); }},
-      {"trtri", 2, "diag", [&](auto* q) { return myriad_trtri(q, MYRIAD_LOWER, static_cast<myriad_diag>(0), &ac, nullptr); }},
+      {"trtri", 1, "uplo", [&](auto* q) { return myriad_trtri(q, bad_uplo, MYRIAD_UNIT, &ac, info.data()); }},
+      {"trtri", 2, "diag", [&](auto* q) { return myriad_trtri(q, MYRIAD_LOWER, bad_diag, &ac, info.data()); }},
       {"getrf", 5, "ipiv", [&](auto* q) { return myriad_getrf(q, &ac, nullptr, nullptr); }},
       {"getrf", 5, "ipiv", [&](auto* q) { return myriad_getrf(q, &ac, &bc, nullptr); }},
       {"getrs", 1, "trans", [&](auto* q) { return myriad_getrs(q, static_cast<myriad_op>('n'), &ac, &pc, &bc); }},
@@ -539,10 +552,28 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"solve_positive_definite", 1, "uplo", [&](auto* q) { return myriad_solve_positive_definite(q, bad_uplo, &ac, &bc, &bc, nullptr); }},
       {"solve_positive_definite", 8, "f32",
        [&](auto* q) { return myriad_solve_positive_definite(q, MYRIAD_LOWER, &ac, &bc, &sc, nullptr); }},
-      {"syevd", 1, "jobz", [&](auto* q) { return myriad_syevd(q, static_cast<myriad_job>(0), MYRIAD_LOWER, &ac, &bc, nullptr); }},
-      {"syevd", 2, "uplo", [&](auto* q) { return myriad_syevd(q, MYRIAD_VALUES, bad_uplo, &ac, &bc, nullptr); }},
+      {"syevd", 1, "jobz", [&](auto* q) { return myriad_syevd(q, bad_job, MYRIAD_LOWER, &ac, &xc, info.data()); }},
+      {"syevd", 2, "uplo", [&](auto* q) { return myriad_syevd(q, MYRIAD_VALUES, bad_uplo, &ac, &xc, info.data()); }},
+      {"heevd", 1, "jobz", [&](auto* q) { return myriad_heevd(q, bad_job, MYRIAD_LOWER, &ac, &xc, info.data()); }},
+      {"heevd", 2, "uplo", [&](auto* q) { return myriad_heevd(q, MYRIAD_VALUES, bad_uplo, &ac, &xc, info.data()); }},
       {"heevd", 4, "null", [&](auto* q) { return myriad_heevd(q, MYRIAD_VALUES, MYRIAD_LOWER, nullptr, &bc, nullptr); }},
       {"syevd", 6, "f32", [&](auto* q) { return myriad_syevd(q, MYRIAD_VALUES, MYRIAD_LOWER, &ac, &sc, nullptr); }},
+      {"sytrd", 1, "uplo", [&](auto* q) { return myriad_sytrd(q, bad_uplo, &ac, &dc, &ec, &tc); }},
+      {"hetrd", 1, "uplo", [&](auto* q) { return myriad_hetrd(q, bad_uplo, &ac, &dc, &ec, &tc); }},
+      {"sytrd", 5, "f32", [&](auto* q) { return myriad_sytrd(q, MYRIAD_LOWER, &ac, &sc, &ec, &tc); }},
+      {"hetrd", 6, "null", [&](auto* q) { return myriad_hetrd(q, MYRIAD_LOWER, &ac, &dc, nullptr, &tc); }},
+      {"orgtr", 1, "uplo", [&](auto* q) { return myriad_orgtr(q, bad_uplo, &ac, &tc); }},
+      {"ungtr", 1, "uplo", [&](auto* q) { return myriad_ungtr(q, bad_uplo, &ac, &tc); }},
+      {"orgtr", 5, "f32", [&](auto* q) { return myriad_orgtr(q, MYRIAD_LOWER, &ac, &sc); }},
+      {"ormtr", 1, "side", [&](auto* q) { return myriad_ormtr(q, bad_side, MYRIAD_LOWER, MYRIAD_NONE, &ac, &tc, &bc); }},
+      {"ormtr", 2, "uplo", [&](auto* q) { return myriad_ormtr(q, MYRIAD_LEFT, bad_uplo, MYRIAD_NONE, &ac, &tc, &bc); }},
+      {"ormtr", 3, "trans", [&](auto* q) { return myriad_ormtr(q, MYRIAD_LEFT, MYRIAD_LOWER, bad_op, &ac, &tc, &bc); }},
+      {"unmtr", 1, "side", [&](auto* q) { return myriad_unmtr(q, bad_side, MYRIAD_LOWER, MYRIAD_NONE, &ac, &tc, &bc); }},
+      {"unmtr", 2, "uplo", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, bad_uplo, MYRIAD_NONE, &ac, &tc, &bc); }},
+      {"unmtr", 3, "trans", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, MYRIAD_LOWER, bad_op, &ac, &tc, &bc); }},
+      {"unmtr", 9, "f32", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_NONE, &ac, &tc, &sc); }},
+      {"ormqr", 1, "side", [&](auto* q) { return myriad_ormqr(q, bad_side, MYRIAD_NONE, &ac, &xc, &bc); }},
+      {"unmqr", 2, "trans", [&](auto* q) { return myriad_unmqr(q, MYRIAD_LEFT, bad_op, &ac, &xc, &bc); }},
       {"ormqr", 8, "f32", [&](auto* q) { return myriad_ormqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &sc, &bc); }},
       {"unmqr", 9, "f32", [&](auto* q) { return myriad_unmqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &ac, &sc); }},
       {"orgqr", 6, "f32", [&](auto* q) { return myriad_orgqr(q, &ac, &sc); }},
@@ -562,7 +593,11 @@ TEST(CApi, RefusesAndNamesTheArgument) {
     EXPECT_EQ(refused.call(nullptr), MYRIAD_BAD_ARGUMENT) << refused.routine;
     EXPECT_NE(std::string(myriad_last_error(nullptr)).find("queue"), std::string::npos) << myriad_last_error(nullptr);
   }
-  EXPECT_TRUE(same_bits(a.data, Matrices<double>(n, n, 1).data)) << "a refused call wrote";
+  for (Matrices<double> const* const matrices : {&a, &b, &b2, &x, &d, &e, &tau})
+    EXPECT_TRUE(same_bits(matrices->data, std::vector<double>(matrices->data.size(), 1))) << "a refused call wrote";
+  EXPECT_TRUE(same_bits(single.data, Matrices<float>(n, n, 1).data)) << "a refused call wrote";
+  EXPECT_TRUE(same_bits(pivots.data, Matrices<int>(n, 1, 1).data)) << "a refused call wrote";
+  EXPECT_EQ(info, std::vector<int>(count, 1)) << "a refused call wrote";
 }
 
 TEST(CApi, ComplexMatricesGoWithRealScalings) {
