@@ -32,7 +32,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_block(EigenArguments<T> const
     R const back = eigen.make_whole(args.lower, true);
     eigen.reduce();
     if constexpr (C.vectors()) eigen.form_q();
-    eigen.template iterate<C.vectors()>();
+    eigen.template iterate<C.vectors(), most_eigen_sweeps>();
     eigen.find_places();
     sync_block();
     bool const bad = !(back == back);

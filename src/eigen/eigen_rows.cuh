@@ -340,8 +340,9 @@ struct EigenAcrossLanes {
 
   /// The eigenvalues of the tridiagonal matrix to d, in no order; with vectors the matrix becomes itself times the eigenvectors. One
   /// rotation of each matrix at a time, so that no matrix of a warp waits for the end of another's sweep. Of a turn only stores are left
-  /// out, where a matrix is done or a lane has fewer rows.
-  template <bool vectors>
+  /// out, where a matrix is done or a lane has fewer rows. After most_sweeps sweeps for each row `info` is how many elements beside the
+  /// diagonal are not negligible yet.
+  template <bool vectors, int most_sweeps>
   SIMT_INLINE void iterate() {
     if constexpr (N > 1) {
       int const n = size();
@@ -456,7 +457,6 @@ struct EigenAcrossLanes {
   }
 
  private:
-  static constexpr int most_sweeps = 30;             ///< for each row; LAPACK's
   static constexpr int at_once = held == 1 ? 4 : 2;  ///< columns, or rows, that a lane reads before it writes
 
   template <bool flag>

@@ -30,7 +30,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_tiny(EigenArguments<T> const 
     R const back = eigen.make_whole(args.lower, exists);
     eigen.reduce();
     if constexpr (C.vectors()) eigen.form_q();
-    eigen.template iterate<C.vectors()>();
+    eigen.template iterate<C.vectors(), C.most_sweeps>();
     eigen.find_places();
     bool const bad = !(back == back);
     SIMT_UNROLL

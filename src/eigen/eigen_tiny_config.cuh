@@ -8,12 +8,16 @@ namespace myriad {
 /// What a kernel is asked for.
 enum class EigenJob : int { values, vectors };
 
+/// Sweeps of QL for each row, after which a matrix is given up; LAPACK's.
+inline constexpr int most_eigen_sweeps = 30;
+
 /// One compiled kernel: n-by-n matrices, `lanes` lanes of a warp to a matrix, `matrices` matrices to a block.
 struct EigenTiny {
   EigenJob job;
   int n;
   int lanes, matrices;
-  simt::Layout a;  ///< w goes element by element
+  simt::Layout a;                       ///< w goes element by element
+  int most_sweeps = most_eigen_sweeps;  ///< no matrix is known that takes so many: tests ask for fewer
   constexpr bool operator==(EigenTiny const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return lanes * matrices; }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -357,6 +358,40 @@ TEST(EigenBlock, HardSpectra) {
   constexpr EigenBlock c = eigen_block_plan(EigenJob::vectors, 64);
   check_spectra<double, c, 33>(eigen_block<double, c>);
   check_spectra<std::complex<float>, c, 33>(eigen_block<gpu::DeviceElement<std::complex<float>>, c>);
+}
+
+/// No matrix is known that needs more sweeps than there are, so fewer are asked for here: what has not become diagonal by then is told, and
+/// the others of its warp are what they are with all sweeps.
+template <int sweeps>
+void check_giving_up(std::array<int, 4> const& least_info, std::array<int, 4> const& most_info) {
+  using T = double;
+  constexpr int n = 8;
+  constexpr EigenTiny all = kernel<T, EigenJob::vectors, n, Layout::packed_columns>();
+  constexpr EigenTiny fewer = [](EigenTiny c) { return c.most_sweeps = sweeps, c; }(all);
+  auto const element = [](std::int64_t b, int i, int j) -> T {
+    bool const is_there = b % 4 == 0   ? true
+                          : b % 4 == 1 ? i == j
+                          : b % 4 == 2 ? i < n / 2 || j >= n / 2  // falls apart in the middle
+                                       : i == j || (i == 1 && j == 0);
+    return is_there ? random_element<T>(b, i, j) : T(0);
+  };
+  Matrices<T> expected(n, all.matrices, all.a, false, true, element), m(n, all.matrices, all.a, false, true, element);
+  expected.run(all, eigen_tiny<T, all>, true);
+  m.run(fewer, eigen_tiny<T, fewer>, true);
+  for (std::int64_t b = 0; b < all.matrices; ++b) {
+    SCOPED_TRACE(testing::Message() << sweeps << " sweeps for each row, matrix " << b);
+    int const info = m.info[static_cast<std::size_t>(b)];
+    EXPECT_EQ(expected.info[static_cast<std::size_t>(b)], 0);
+    EXPECT_GE(info, least_info[static_cast<std::size_t>(b % 4)]);
+    EXPECT_LE(info, most_info[static_cast<std::size_t>(b % 4)]);
+    if (info == 0) {
+      EXPECT_EQ(m.result(b), expected.result(b));
+    }
+  }
+}
+TEST(EigenTiny, GivesUp) {
+  check_giving_up<0>({7, 0, 6, 1}, {7, 0, 6, 1});  // all that is beside the diagonal
+  check_giving_up<1>({1, 0, 0, 0}, {6, 0, 5, 0});
 }
 
 /// A matrix with infinity anywhere in its triangle is told, and its neighbours have the bits that they have without it.
