@@ -75,7 +75,9 @@ int run(EighOptions const& options, Job& job, io::Source const& source) {
     info.assign(static_cast<std::size_t>(count), 0);
     w.resize(sizes_like(
         v.sizes(), [&](std::int64_t m) { return n(first + m); }, one));
-    job.compute(in_out(v.batch()), out(w.batch()), out(info.data()),
+    // With values alone nothing that is left of A is wanted, and it does not come back from a GPU.
+    StreamOperand<Batch<T>> const matrices_and_vectors{v.batch(), options.values ? StreamUse::in : StreamUse::in_out};
+    job.compute(matrices_and_vectors, out(w.batch()), out(info.data()),
                 [=](Queue& q, auto matrices, auto values, int* i) { syevd<T>(q, what, uplo, matrices, values, i); });
     for (std::int64_t b = 0; b < count; ++b)
       if (info[static_cast<std::size_t>(b)] == 0 && !all_finite(w.matrix(b), w.elements_of(b))) info[static_cast<std::size_t>(b)] = -1;

@@ -29,7 +29,8 @@ namespace myriad {
 enum class StreamUse { in, out, in_out };
 
 /// An operand of `stream`, made by in(), out() and in_out(). `Argument` is what the callable gets for it: Batch<T const> or Batch<T>, T
-/// const* or T*.
+/// const* or T*. StreamOperand<Batch<T>>{batch, StreamUse::in} is for a routine that destroys what it reads, where nobody wants what is
+/// left: from a GPU that does not come back. Its batch_stride is not zero.
 template <typename Argument>
 struct StreamOperand {
   Argument host{};

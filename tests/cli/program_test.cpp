@@ -533,6 +533,18 @@ TEST_F(OnAGpu, MatricesOfDifferentSizes) {
   same_on_both({"lu", "/A*.mtx"}, ".npz", 1e-12);
 }
 
+TEST_F(OnAGpu, OfEigenvaluesAloneNothingElseComesBack) {
+  constexpr std::int64_t count = 100, n = 6;
+  save("a.npy", {count, n, n}, random(count * n * n, 3));
+  auto const bytes_to_host = [&](std::vector<std::string> const& more) {
+    std::vector<std::string> arguments{"eigh", "/a.npy", "-o", "/f.npz", "--backend", "gpu", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return nlohmann::json::parse(run(arguments).out)["bytes_to_host"].get<std::int64_t>();
+  };
+  EXPECT_EQ(bytes_to_host({"--values"}), count * (n * 8 + 4));
+  EXPECT_EQ(bytes_to_host({}), count * (n * n * 8 + n * 8 + 4));
+}
+
 TEST_F(Myriad, TellsOfGpuKernels) {
   ::setenv("MYRIAD_CACHE_DIR", folder.path("kernels").c_str(), 1);
   ::setenv("MYRIAD_NVRTC", "/nonexistent/libnvrtc.so", 1);

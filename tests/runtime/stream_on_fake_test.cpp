@@ -271,6 +271,23 @@ TEST_F(Streams, InPlaceAndOverWhatIsRead) {
   for (std::size_t k = 0; k < a.size(); ++k) ASSERT_EQ(a[k], 16 * before[k]);
 }
 
+TEST_F(Streams, WhatIsDestroyedOnTheGpuDoesNotComeBack) {
+  std::vector<double> a(static_cast<std::size_t>(count * 4)), x(a.size());
+  std::iota(a.begin(), a.end(), 0);
+  std::vector<double> const before = a;
+  auto const da = batch(a.data(), 2, 2, {.count = count}), dx = batch(x.data(), 2, 2, {.count = count});
+  StreamReport const report =
+      stream(*queue, {.chunk_bytes = 96}, StreamOperand<Batch<double>>{da, StreamUse::in}, out(dx),
+             [&](Queue& q, Batch<double> from, Batch<double> to) {
+               enqueue(q, from, {}, to, nullptr);
+               launch(q, kernel(), {.blocks = 1, .threads = 1}, FakeScaleParams{.data = from.data, .count = 4 * from.count, .factor = -1});
+             });
+  EXPECT_EQ(report.bytes_in, count * 32);
+  EXPECT_EQ(report.bytes_out, count * 32);
+  EXPECT_EQ(a, before);
+  for (std::size_t k = 0; k < a.size(); ++k) ASSERT_EQ(x[k], 2 * a[k]);
+}
+
 TEST_F(Streams, PinnedMemoryIsCopiedWhereItIs) {
   constexpr std::int64_t many = 10'000;
   PinnedArray<double> a(*queue, 4 * many), x(*queue, 4 * many);
