@@ -19,6 +19,7 @@
 #include "case/case.hpp"
 #include "command.hpp"
 #include "commit.hpp"
+#include "core/dtype.hpp"
 #include "floor.hpp"
 #include "myriad/myriad.hpp"
 #include "peers/peer.hpp"
@@ -71,9 +72,9 @@ struct Row {
 };
 
 Dtype parse_dtype(std::string const& text) {
-  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64, Dtype::f16, Dtype::bf16, Dtype::c16})
     if (text == name(dtype)) return dtype;
-  throw UsageError(fmt::format("--dtype: '{}' is none of s, d, c, z", text));
+  throw UsageError(fmt::format("--dtype: '{}' is none of s, d, c, z, half, bfloat16, complex_half", text));
 }
 char const* long_name(Dtype dtype) {
   switch (dtype) {
@@ -85,6 +86,11 @@ char const* long_name(Dtype dtype) {
       return "single complex";
     case Dtype::c64:
       return "double complex";
+    case Dtype::f16:
+    case Dtype::bf16:
+      return name(dtype);
+    case Dtype::c16:
+      return "complex half";
   }
   return "?";
 }
@@ -328,7 +334,10 @@ int run(BenchOptions const& options) {
   if (options.count < 0 || options.rows < 0 || options.k < 0) throw UsageError("--count, --m and --k take positive numbers");
   if (options.repeats < 1) throw UsageError("--repeats: at least 1");
   std::vector<Dtype> dtypes;
-  for (auto const& text : options.dtypes) dtypes.push_back(parse_dtype(text));
+  for (auto const& text : options.dtypes) {
+    dtypes.push_back(parse_dtype(text));
+    if (is_half(dtypes.back()) && !routine->has('w')) throw UsageError(fmt::format("--dtype: {} has no {}", options.routine, text));
+  }
   std::vector<Layout> layouts;
   for (auto const& text : options.layouts) layouts.push_back(parse_layout(text));
   std::vector<int> threads = options.threads;
@@ -361,7 +370,7 @@ int run(BenchOptions const& options) {
   bool pass = true;
   for (int const team : threads)
     for (Dtype const dtype : dtypes) {
-      bool const single = dtype == Dtype::f32 || dtype == Dtype::c32;
+      bool const single = dtype != Dtype::f64 && dtype != Dtype::c64;
       double const peak = bench::peak_flops(single, team, options.floor_seconds());
       for (Layout const layout : layouts) {
         std::vector<Row> rows;
@@ -408,7 +417,7 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_option("--m", options->rows, "Rows of rectangular matrices (n)");
   bench->add_option("--k", options->k, "Right-hand sides, inner size of gemm, reflectors (1; gemm, ormqr, orgqr: n)");
   bench->add_option("--count", options->count, "Matrices in a batch (4e6 / n^2, at least 16)");
-  bench->add_option("--dtype", options->dtypes, "Types out of s, d, c, z (d)")->delimiter(',');
+  bench->add_option("--dtype", options->dtypes, "Types out of s, d, c, z, and of gemm half, bfloat16, complex_half (d)")->delimiter(',');
   bench->add_option("--layout", options->layouts, "Layouts of Myriad's batches (column_major); the others always get column-major ones")
       ->delimiter(',');
   bench->add_option("--threads", options->threads, "Numbers of threads (all cores)")->delimiter(',');

@@ -600,6 +600,7 @@ class LapackPeer final : public Peer {
   }
   [[nodiscard]] std::function<void()> prepare(std::string_view routine, CaseRun& run, int threads) const override {
     openblas_set_num_threads(1);
+    if (is_half(run.problem().dtype)) return {};
     return with_dtype(run.problem().dtype, [&]<typename T>() -> std::function<void()> {
       auto const as = [&]<template <typename> typename C>() { return work(dynamic_cast<C<T>&>(run), threads); };
       if (routine == "gemm") return as.template operator()<GemmCase>();

@@ -45,6 +45,8 @@ void with_stored(Stored stored, F&& f) {
       return f.template operator()<std::uint32_t>();
     case Stored::u8:
       return f.template operator()<std::uint64_t>();
+    case Stored::f2:
+      return f.template operator()<half>();
     case Stored::f4:
       return f.template operator()<float>();
     case Stored::f8:

@@ -13,12 +13,12 @@
 namespace myriad::io {
 
 /// What an .npy file may hold that Myriad can compute with, directly or after a conversion.
-enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f4, f8, c8, c16 };
+enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8, c8, c16 };
 
 [[nodiscard]] std::size_t size_of(Dtype dtype);
 [[nodiscard]] std::size_t size_of(Stored stored);
 
-/// The element type of a routine that is stored as it is, or nothing where a conversion is needed (integers, booleans).
+/// The element type of a routine that is stored as it is, or nothing where a conversion is needed (integers, booleans, numbers of 16 bits).
 [[nodiscard]] std::optional<Dtype> native(Stored stored);
 
 /// "f4", "f8", "c8" or "c16", as NumPy abbreviates them.
@@ -26,8 +26,6 @@ enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f4, f8, c8, c16 };
 
 /// Understands f4 f8 c8 c16, float32 float64 complex64 complex128 and LAPACK's s d c z.
 [[nodiscard]] std::optional<Dtype> parse_dtype(std::string_view text);
-
-[[nodiscard]] constexpr bool is_complex_dtype(Dtype dtype) { return dtype == Dtype::c32 || dtype == Dtype::c64; }
 
 /// The smallest type that holds both without loss, as NumPy promotes: f8 and c8 give c16.
 [[nodiscard]] Dtype promote(Dtype a, Dtype b);

@@ -156,9 +156,9 @@ Stored stored_type(NpyHeader const& header, std::string const& path) {
     char const order = descr[0];
     std::string_view const type = std::string_view(descr).substr(1);
     static constexpr std::pair<std::string_view, Stored> types[] = {
-        {"b1", Stored::b1}, {"i1", Stored::i1}, {"i2", Stored::i2},  {"i4", Stored::i4}, {"i8", Stored::i8},
-        {"u1", Stored::u1}, {"u2", Stored::u2}, {"u4", Stored::u4},  {"u8", Stored::u8}, {"f4", Stored::f4},
-        {"f8", Stored::f8}, {"c8", Stored::c8}, {"c16", Stored::c16}};
+        {"b1", Stored::b1}, {"i1", Stored::i1}, {"i2", Stored::i2}, {"i4", Stored::i4},  {"i8", Stored::i8},
+        {"u1", Stored::u1}, {"u2", Stored::u2}, {"u4", Stored::u4}, {"u8", Stored::u8},  {"f2", Stored::f2},
+        {"f4", Stored::f4}, {"f8", Stored::f8}, {"c8", Stored::c8}, {"c16", Stored::c16}};
     if (type[0] == 'O') throw Error(fmt::format("{}: holds Python objects (dtype object), not numbers", path));
     for (auto const& [name, stored] : types) {
       if (type != name) continue;

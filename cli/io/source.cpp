@@ -31,6 +31,8 @@ class NpySource final : public Source {
     header_ = parse_npy_header(file_.bytes(), path);
     stored_ = stored_type(header_, path);
     refuse_dropping_imaginary(path, stored_ == Stored::c8 || stored_ == Stored::c16, convert);
+    if (!convert && stored_ == Stored::f2)
+      throw Error(fmt::format("{}: holds numbers of 16 bits ('{}'); --dtype f4 converts them", path, header_.descr));
     if (!convert && !native(stored_)) throw Error(fmt::format("{}: holds integers ('{}'); --dtype f8 converts them", path, header_.descr));
     dtype_ = convert ? *convert : *native(stored_);
 

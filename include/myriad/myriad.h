@@ -58,8 +58,18 @@ MYRIAD_API char const* myriad_version(void);
 // ---- Small enumerations, with the letters of LAPACK
 // ----------------------------------------------------------------------------------------
 
-/// Element types: float, double, float _Complex, double _Complex (or std::complex), and int for pivots.
-typedef enum myriad_dtype MYRIAD_ENUM_TYPE { MYRIAD_F32 = 0, MYRIAD_F64 = 1, MYRIAD_C32 = 2, MYRIAD_C64 = 3, MYRIAD_INT = 4 } myriad_dtype;
+/// Element types: float, double, float _Complex, double _Complex (or std::complex), and int for pivots. Of 16 bits, for myriad_gemm: IEEE
+/// 754 binary16 (_Float16), the upper half of a float (bfloat16), and two binary16 that are a complex number.
+typedef enum myriad_dtype MYRIAD_ENUM_TYPE {
+  MYRIAD_F32 = 0,
+  MYRIAD_F64 = 1,
+  MYRIAD_C32 = 2,
+  MYRIAD_C64 = 3,
+  MYRIAD_INT = 4,
+  MYRIAD_F16 = 5,
+  MYRIAD_BF16 = 6,
+  MYRIAD_C16 = 7
+} myriad_dtype;
 /// The triangle of the (viewed) matrix that is used.
 typedef enum myriad_uplo MYRIAD_ENUM_TYPE { MYRIAD_UPPER = 'U', MYRIAD_LOWER = 'L' } myriad_uplo;
 /// On which side of B the matrix A stands.
@@ -203,6 +213,8 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 /// C = alpha A B + beta C. A m-by-k, B k-by-n, C m-by-n; op(A) is a view. alpha and beta point at one element of the batches' type.
 ///
 /// beta = 0 never reads C, alpha = 0 or k = 0 never reads A and B; C overlaps neither A nor B.
+/// Of elements of 16 bits what is computed is single: alpha and beta point at a float (MYRIAD_C16: two floats, a complex number), and c is
+/// of the type of a, rounded once, or MYRIAD_F32 (of MYRIAD_C16 MYRIAD_C32). MYRIAD_UNAVAILABLE on a GPU, as yet.
 /// Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);

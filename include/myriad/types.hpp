@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "myriad/half.hpp"
+
 namespace myriad {
 
 /// Element type of a batch. The values are those of `myriad_dtype` in the C interface.
-enum class Dtype : int { f32 = 0, f64 = 1, c32 = 2, c64 = 3 };
+enum class Dtype : int { f32 = 0, f64 = 1, c32 = 2, c64 = 3, f16 = 5, bf16 = 6, c16 = 7 };
 
 /// Which triangle of the (viewed) matrix is used.
 enum class Uplo : char { upper = 'U', lower = 'L' };
@@ -28,6 +30,10 @@ template <typename T>
 concept Element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 
+/// Types of 16 bits, for which there are products: see `gemm`.
+template <typename T>
+concept HalfElement = std::same_as<T, half> || std::same_as<T, bfloat16> || std::same_as<T, complex_half>;
+
 namespace detail {
 template <typename T>
 struct RealOf {
@@ -37,17 +43,54 @@ template <typename T>
 struct RealOf<std::complex<T>> {
   using type = T;
 };
+template <>
+struct RealOf<complex_half> {
+  using type = half;
+};
+
+template <typename T>
+struct ComputeOf {
+  using type = T;
+};
+template <HalfElement T>
+struct ComputeOf<T> {
+  using type = std::conditional_t<std::is_same_v<T, complex_half>, std::complex<float>, float>;
+};
+
+template <typename T>
+struct DtypeOf;
+template <Dtype value>
+struct IsDtype {
+  static constexpr Dtype dtype = value;
+};
+template <>
+struct DtypeOf<float> : IsDtype<Dtype::f32> {};
+template <>
+struct DtypeOf<double> : IsDtype<Dtype::f64> {};
+template <>
+struct DtypeOf<std::complex<float>> : IsDtype<Dtype::c32> {};
+template <>
+struct DtypeOf<std::complex<double>> : IsDtype<Dtype::c64> {};
+template <>
+struct DtypeOf<half> : IsDtype<Dtype::f16> {};
+template <>
+struct DtypeOf<bfloat16> : IsDtype<Dtype::bf16> {};
+template <>
+struct DtypeOf<complex_half> : IsDtype<Dtype::c16> {};
 }  // namespace detail
 
-/// The real type that goes with T: float for std::complex<float>, T itself for a real T.
+/// The real type that goes with T: float for std::complex<float>, half for complex_half, T itself for a real T.
 template <typename T>
 using Real = typename detail::RealOf<std::remove_const_t<T>>::type;
 
 template <typename T>
 inline constexpr bool is_complex = !std::is_same_v<Real<T>, std::remove_const_t<T>>;
 
+/// The type in which sums of products of T are computed: float for half and bfloat16, std::complex<float> for complex_half, else T.
 template <typename T>
-inline constexpr Dtype dtype_of = is_complex<T> ? (sizeof(Real<T>) == 4 ? Dtype::c32 : Dtype::c64)
-                                                : (sizeof(Real<T>) == 4 ? Dtype::f32 : Dtype::f64);
+using Compute = typename detail::ComputeOf<T>::type;
+
+template <typename T>
+inline constexpr Dtype dtype_of = detail::DtypeOf<std::remove_const_t<T>>::dtype;
 
 }  // namespace myriad

@@ -84,6 +84,8 @@ myriad_status guard(myriad_queue* queue, F&& f) noexcept {
 // The values of the enumerations agree, so that they are converted by a cast.
 static_assert(MYRIAD_F32 == static_cast<int>(myriad::Dtype::f32) && MYRIAD_F64 == static_cast<int>(myriad::Dtype::f64) &&
               MYRIAD_C32 == static_cast<int>(myriad::Dtype::c32) && MYRIAD_C64 == static_cast<int>(myriad::Dtype::c64));
+static_assert(MYRIAD_F16 == static_cast<int>(myriad::Dtype::f16) && MYRIAD_BF16 == static_cast<int>(myriad::Dtype::bf16) &&
+              MYRIAD_C16 == static_cast<int>(myriad::Dtype::c16));
 static_assert(MYRIAD_AUTOMATIC == static_cast<int>(myriad::Backend::automatic) && MYRIAD_CPU == static_cast<int>(myriad::Backend::cpu) &&
               MYRIAD_GPU == static_cast<int>(myriad::Backend::gpu));
 
@@ -102,16 +104,29 @@ std::string name_of(myriad_dtype dtype) {
       return "c64";
     case MYRIAD_INT:
       return "int";
+    case MYRIAD_F16:
+      return "f16";
+    case MYRIAD_BF16:
+      return "bf16";
+    case MYRIAD_C16:
+      return "c16";
   }
   return fmt::format("{}", static_cast<int>(dtype));
 }
 
 bool is_element(myriad_dtype dtype) { return dtype == MYRIAD_F32 || dtype == MYRIAD_F64 || dtype == MYRIAD_C32 || dtype == MYRIAD_C64; }
 
+bool is_half(myriad_dtype dtype) { return dtype == MYRIAD_F16 || dtype == MYRIAD_BF16 || dtype == MYRIAD_C16; }
+
 myriad_dtype real_of(myriad_dtype dtype) { return dtype == MYRIAD_F32 || dtype == MYRIAD_C32 ? MYRIAD_F32 : MYRIAD_F64; }
 
+/// The type in which is computed with elements of that type.
+myriad_dtype computed_of(myriad_dtype dtype) { return !is_half(dtype) ? dtype : dtype == MYRIAD_C16 ? MYRIAD_C32 : MYRIAD_F32; }
+
 /// What the elements of an operand are, given that those of the first operand are of type T.
-enum class Elements { same, real, pivots };
+enum class Elements { same, real, pivots, same_or_computed };
+/// Whether a routine takes elements of 16 bits.
+enum class Halves { no, yes };
 
 /// An argument that is a batch.
 struct Operand {
@@ -132,20 +147,24 @@ Operand optional_real(myriad_batch const* x, Argument argument) { return {x, arg
 }
 
 /// Throws unless every operand is there and has the element type that goes with the first one.
-void check_operands(char const* routine, std::initializer_list<Operand> operands) {
+void check_operands(char const* routine, std::initializer_list<Operand> operands, Halves halves) {
   Operand const& first = *operands.begin();
   for (Operand const& x : operands) {
     if (x.may_be_missing && x.missing()) continue;
     if (!x.batch) refuse(routine, x.argument, "is a null pointer");
-    if (&x == &first && !is_element(x.batch->dtype))
-      refuse(routine, x.argument, fmt::format("has elements of type {}; they are f32, f64, c32 or c64", name_of(x.batch->dtype)));
+    if (&x == &first && !is_element(x.batch->dtype) && !(halves == Halves::yes && is_half(x.batch->dtype)))
+      refuse(routine, x.argument,
+             fmt::format("has elements of type {}; they are {}", name_of(x.batch->dtype),
+                         halves == Halves::yes ? "f32, f64, c32, c64, f16, bf16 or c16" : "f32, f64, c32 or c64"));
     myriad_dtype const wanted = x.elements == Elements::pivots ? MYRIAD_INT
                                 : x.elements == Elements::real ? real_of(first.batch->dtype)
                                                                : first.batch->dtype;
+    bool const may_be_computed = x.elements == Elements::same_or_computed && computed_of(wanted) != wanted;
+    if (may_be_computed && x.batch->dtype == computed_of(wanted)) continue;
     if (x.batch->dtype != wanted)
       refuse(routine, x.argument,
-             fmt::format("has elements of type {}; with {} of type {} they are {}", name_of(x.batch->dtype), first.argument.name,
-                         name_of(first.batch->dtype), name_of(wanted)));
+             fmt::format("has elements of type {}; with {} of type {} they are {}{}", name_of(x.batch->dtype), first.argument.name,
+                         name_of(first.batch->dtype), name_of(wanted), may_be_computed ? " or " + name_of(computed_of(wanted)) : ""));
   }
 }
 
@@ -192,13 +211,17 @@ myriad_batch from(Batch<T> const& x, myriad_dtype dtype) {
 
 /// One call of a routine: checks the queue and the operands, then calls `f.template operator()<T>(queue)` with the element type T of the
 /// first operand.
-template <typename F>
+template <Halves halves = Halves::no, typename F>
 myriad_status call(myriad_queue* queue, char const* routine, std::initializer_list<Operand> operands, F&& f) noexcept {
   return guard(queue, [&] {
     if (!queue) refuse(routine, {0, "queue"}, "is a null pointer");
-    check_operands(routine, operands);
-    myriad::with_dtype(static_cast<myriad::Dtype>(operands.begin()->batch->dtype),
-                       [&]<typename T>() { f.template operator()<T>(queue->queue); });
+    check_operands(routine, operands, halves);
+    auto const dtype = static_cast<myriad::Dtype>(operands.begin()->batch->dtype);
+    auto const of_type = [&]<typename T>() { f.template operator()<T>(queue->queue); };
+    if constexpr (halves == Halves::yes)
+      myriad::with_any_dtype(dtype, of_type);
+    else
+      myriad::with_dtype(dtype, of_type);
   });
 }
 
@@ -229,8 +252,8 @@ myriad::Op op_of(char const* routine, myriad_op op, int position) { return lette
 template <typename F>
 myriad_batch view(myriad_batch const& a, F&& f) {
   if (a.dtype == MYRIAD_INT) return from(f(as<int>(&a)), a.dtype);
-  if (!is_element(a.dtype)) return a;
-  return myriad::with_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() { return from(f(as<T>(&a)), a.dtype); });
+  if (!is_element(a.dtype) && !is_half(a.dtype)) return a;
+  return myriad::with_any_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() { return from(f(as<T>(&a)), a.dtype); });
 }
 
 myriad_status multiply_symmetric_vector(char const* routine, bool hermitian, myriad_queue* queue, myriad_uplo uplo, void const* alpha,
@@ -382,12 +405,12 @@ myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_ope
       Argument const argument{static_cast<int>(k) + 3, name.c_str()};
       if (use != MYRIAD_IN && use != MYRIAD_OUT && use != MYRIAD_IN_OUT)
         refuse("stream", argument, fmt::format("has use {}; it is 0 (in), 1 (out) or 2 (in_out)", static_cast<int>(use)));
-      if (batch.dtype != MYRIAD_INT && !is_element(batch.dtype))
+      if (batch.dtype != MYRIAD_INT && !is_element(batch.dtype) && !is_half(batch.dtype))
         refuse("stream", argument, fmt::format("has elements of type {}", name_of(batch.dtype)));
-      std::int64_t const bytes = batch.dtype == MYRIAD_INT ? static_cast<std::int64_t>(sizeof(int))
-                                                           : myriad::with_dtype(static_cast<myriad::Dtype>(batch.dtype), []<typename T>() {
-                                                               return static_cast<std::int64_t>(sizeof(T));
-                                                             });
+      std::int64_t const bytes = batch.dtype == MYRIAD_INT
+                                     ? static_cast<std::int64_t>(sizeof(int))
+                                     : myriad::with_any_dtype(static_cast<myriad::Dtype>(batch.dtype),
+                                                              []<typename T>() { return static_cast<std::int64_t>(sizeof(T)); });
       untyped.push_back({static_cast<myriad::StreamUse>(use), false, bytes, as<char>(&batch)});
     }
     std::vector<myriad_batch> arguments(count);
@@ -489,16 +512,21 @@ myriad_batch myriad_matrices(myriad_batch a, int64_t b, int64_t count) {
 }
 void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j) {
   if (a.dtype == MYRIAD_INT) return as<int>(&a).at(b, i, j);
-  if (!is_element(a.dtype)) return nullptr;
-  return myriad::with_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() -> void* { return as<T>(&a).at(b, i, j); });
+  if (!is_element(a.dtype) && !is_half(a.dtype)) return nullptr;
+  return myriad::with_any_dtype(static_cast<myriad::Dtype>(a.dtype), [&]<typename T>() -> void* { return as<T>(&a).at(b, i, j); });
 }
 
 myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                           myriad_batch const* c) {
-  return call(queue, "gemm", {{a, {7, "a"}}, {b, {9, "b"}}, {c, {12, "c"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("gemm", alpha, {6, "alpha"});
-    T const beta_value = scalar<T>("gemm", beta, {11, "beta"});
-    myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
+  Operand const product{c, {12, "c"}, Elements::same_or_computed};
+  return call<Halves::yes>(queue, "gemm", {{a, {7, "a"}}, {b, {9, "b"}}, product}, [&]<typename T>(Queue& q) {
+    using Scalar = myriad::Compute<T>;
+    Scalar const alpha_value = scalar<Scalar>("gemm", alpha, {6, "alpha"});
+    Scalar const beta_value = scalar<Scalar>("gemm", beta, {11, "beta"});
+    if (c->dtype == a->dtype)
+      myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
+    else
+      myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<Scalar>(c));
   });
 }
 

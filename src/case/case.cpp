@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/dtype.hpp"
+
 namespace myriad::cases {
 
 std::string Outcome::text() const {
@@ -89,7 +91,7 @@ std::string CaseRun::result(std::int64_t b) const {
 }
 
 double CaseRun::flops() const {
-  double const factor = problem_.dtype == Dtype::c32 || problem_.dtype == Dtype::c64 ? 4 : 1;
+  double const factor = is_complex_dtype(problem_.dtype) ? 4 : 1;
   if (!problem_.ragged) return factor * real_flops(problem_.bounds()) * static_cast<double>(problem_.count);
   double sum = 0;
   for (std::int64_t b = 0; b < problem_.count; ++b) sum += real_flops(problem_.shape_of(b));

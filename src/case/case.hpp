@@ -105,12 +105,13 @@ class CaseRun {
 struct Case {
   std::string_view routine;
   std::string_view family;
-  std::string_view variants;  ///< which choices the routine has: letters of "opq usd x p": see `has`
+  std::string_view variants;  ///< which choices the routine has: letters: see `has`
   FixShape fix;
   std::unique_ptr<CaseRun> (*make)(Problem const&);
 
   /// Whether the routine depends on: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'p' pivots may be
-  /// empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs.
+  /// empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs; and
+  /// whether it is there for types of 16 bits, too: 'w'.
   [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
   /// A run of this problem (its `fix` is set here).
   [[nodiscard]] std::unique_ptr<CaseRun> operator()(Problem problem) const {

@@ -1,17 +1,22 @@
 #include "case/generate.hpp"
 
+#include "core/dtype.hpp"
+
 namespace myriad::cases {
 namespace {
 
 using Number = std::complex<double>;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-bool real_type(Problem const& problem) { return problem.dtype == Dtype::f32 || problem.dtype == Dtype::f64; }
+bool real_type(Problem const& problem) { return !is_complex_dtype(problem.dtype); }
 
 Number draw(Random& random, bool real) {
   double const x = random.uniform();
   return real ? Number(x) : Number(x, random.uniform());
 }
+
+/// The multiple of 1/8 below: sums of products of such numbers are exact in single precision.
+Number on_grid(Number x) { return {std::floor(8 * x.real()) / 8, std::floor(8 * x.imag()) / 8}; }
 
 /// A random unit vector v for a reflection I - 2 v v^H.
 std::vector<Number> direction(Random& random, bool real, std::int64_t n) {
@@ -58,11 +63,12 @@ Generated with_spectrum(Random& random, bool real, std::int64_t m, std::int64_t 
   return with_spectrum(random, real, m, n, symmetric, [&](std::int64_t i) { return spectrum(i, std::min(m, n)); });
 }
 
-void scale_by_powers(Generated& a, Random& random, bool symmetric) {
+/// By powers of two from 2^-largest to 2^largest.
+void scale_by_powers(Generated& a, Random& random, bool symmetric, int largest = 20) {
   std::vector<double> r(static_cast<std::size_t>(a.rows()));
   std::vector<double> c(static_cast<std::size_t>(a.cols()));
-  for (auto& x : r) x = std::ldexp(1.0, static_cast<int>(random.below(41)) - 20);
-  for (auto& x : c) x = std::ldexp(1.0, static_cast<int>(random.below(41)) - 20);
+  for (auto* const scales : {&r, &c})
+    for (auto& x : *scales) x = std::ldexp(1.0, static_cast<int>(random.below(2 * largest + 1)) - largest);
   if (symmetric) c = r;
   for (std::int64_t j = 0; j < a.cols(); ++j)
     for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) *= r[static_cast<std::size_t>(i)] * c[static_cast<std::size_t>(j)];
@@ -117,7 +123,10 @@ Generated general(Problem const& problem, Input input, std::int64_t b, std::uint
   Generated a(m, n);
   if (input == Input::zero) return a;
   for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = 0; i < m; ++i) a(i, j) = draw(random, real);
+    for (std::int64_t i = 0; i < m; ++i) {
+      a(i, j) = draw(random, real);
+      if (input == Input::random && is_half(problem.dtype)) a(i, j) = on_grid(a(i, j));
+    }
   std::int64_t const steps = std::min(m, n);
   std::int64_t const special = special_index(input, steps);
   switch (input) {
@@ -130,7 +139,7 @@ Generated general(Problem const& problem, Input input, std::int64_t b, std::uint
         for (std::int64_t i = 0; i < m; ++i) a(i, j) *= std::exp2(-24.0 * static_cast<double>(i + j) / static_cast<double>(m + n));
       break;
     case Input::scaled:
-      scale_by_powers(a, random, false);
+      scale_by_powers(a, random, false, is_half(problem.dtype) ? 3 : 20);
       break;
     case Input::singular_first:
     case Input::singular_middle:

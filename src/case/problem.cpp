@@ -44,6 +44,12 @@ char const* name(Dtype dtype) {
       return "c";
     case Dtype::c64:
       return "z";
+    case Dtype::f16:
+      return "half";
+    case Dtype::bf16:
+      return "bfloat16";
+    case Dtype::c16:
+      return "complex_half";
   }
   return "?";
 }

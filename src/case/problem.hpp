@@ -33,11 +33,11 @@ inline constexpr std::array all_layouts{
 
 /// What the numbers are.
 enum class Input {
-  random,          ///< uniform in [-1, 1]; Hermitian matrices get a dominant diagonal
+  random,          ///< uniform in [-1, 1]; Hermitian matrices get a dominant diagonal; of 16-bit types multiples of 1/8
   conditioned,     ///< known singular values (eigenvalues), geometric from 1 to 1e-3
   dominant,        ///< diagonally dominant
   graded,          ///< falling from the first to the last row and column
-  scaled,          ///< rows and columns times random powers of two from 2^-20 to 2^20
+  scaled,          ///< rows and columns times random powers of two from 2^-20 to 2^20; of 16-bit types from 2^-3 to 2^3
   singular_first,  ///< LU, QR: a zero column; Cholesky: a negative pivot; triangular: a zero on the diagonal; all at the first step
   singular_middle,
   singular_last,

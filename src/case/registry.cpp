@@ -21,8 +21,13 @@ std::unique_ptr<CaseRun> make(Problem const& problem) {
   return with_dtype(problem.dtype, [&]<typename T>() -> std::unique_ptr<CaseRun> { return std::make_unique<C<T>>(problem); });
 }
 
+template <template <typename> typename C>
+std::unique_ptr<CaseRun> make_of_any_type(Problem const& problem) {
+  return with_any_dtype(problem.dtype, [&]<typename T>() -> std::unique_ptr<CaseRun> { return std::make_unique<C<T>>(problem); });
+}
+
 constexpr std::array cases{
-    Case{"gemm", "gemm", "oqabkr", nullptr, make<GemmCase>},
+    Case{"gemm", "gemm", "oqabkrw", nullptr, make_of_any_type<GemmCase>},
     Case{"gemv", "gemm", "oabr", nullptr, make<GemvCase>},
     Case{"ger", "gemm", "oar", nullptr, make<GerCase>},
     Case{"symv", "symv", "uab", square, make<SymvCase>},

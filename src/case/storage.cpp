@@ -136,5 +136,8 @@ template class Array<float>;
 template class Array<double>;
 template class Array<std::complex<float>>;
 template class Array<std::complex<double>>;
+template class Array<half>;
+template class Array<bfloat16>;
+template class Array<complex_half>;
 
 }  // namespace myriad::cases

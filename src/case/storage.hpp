@@ -36,6 +36,8 @@ T marker(std::uint32_t payload) {
     return static_cast<int>(0x80000000U | payload);
   } else if constexpr (is_complex<T>) {
     return {marker<Real<T>>(payload), marker<Real<T>>(payload + 1)};
+  } else if constexpr (HalfElement<T>) {
+    return T::from_bits(static_cast<std::uint16_t>(std::numeric_limits<T>::quiet_NaN().bits() | (payload & 0x3fU)));
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<T>(0x7fc00000U | (payload & 0xffffU));
   } else {
@@ -132,15 +134,16 @@ class Array final : public ArrayBase {
       x += with_nan ? 1000 : 1;
     } else {
       // small, but well above any bound: the fourth root of the unit roundoff
-      Real<T> const change = with_nan ? std::numeric_limits<Real<T>>::quiet_NaN()
-                                      : std::max(Real<T>(1), modulus1(x)) * static_cast<Real<T>>(std::sqrt(std::sqrt(unit_roundoff<T>)));
-      x += change;
+      using R = Real<Compute<T>>;
+      R const change = with_nan ? std::numeric_limits<R>::quiet_NaN()
+                                : std::max(R(1), modulus1(Compute<T>(x))) * static_cast<R>(std::sqrt(std::sqrt(unit_roundoff<T>)));
+      x = T(Compute<T>(x) + change);
     }
     return true;
   }
   bool spoil_padding() override {
     if (memory_.empty()) return false;
-    memory_.back() = T(1);
+    memory_.back() = T(Compute<T>(1));
     return true;
   }
   [[nodiscard]] double bytes() const override {
@@ -151,10 +154,12 @@ class Array final : public ArrayBase {
 
  private:
   T seen(T x) const {
-    if constexpr (is_complex<T>)
-      return view_.conjugated ? std::conj(x) : x;
-    else
+    if constexpr (is_complex<T>) {
+      using std::conj;
+      return view_.conjugated ? conj(x) : x;
+    } else {
       return x;
+    }
   }
   [[nodiscard]] std::size_t place(std::int64_t b, std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(view_.at(b, i, j) - memory_.data());
@@ -185,5 +190,8 @@ extern template class Array<float>;
 extern template class Array<double>;
 extern template class Array<std::complex<float>>;
 extern template class Array<std::complex<double>>;
+extern template class Array<half>;
+extern template class Array<bfloat16>;
+extern template class Array<complex_half>;
 
 }  // namespace myriad::cases

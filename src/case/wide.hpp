@@ -27,13 +27,25 @@ template <>
 struct WideOf<int> {
   using type = double;
 };
+template <>
+struct WideOf<half> {
+  using type = double;
+};
+template <>
+struct WideOf<bfloat16> {
+  using type = double;
+};
+template <>
+struct WideOf<complex_half> {
+  using type = std::complex<double>;
+};
 template <typename R>
 struct WideOf<std::complex<R>> {
   using type = std::complex<typename WideOf<R>::type>;
 };
 }  // namespace detail
 
-/// The type that oracles compute in: double for float, long double for double, and their complex types.
+/// The type that oracles compute in: double for float and numbers of 16 bits, long double for double, and their complex types.
 template <typename T>
 using Wide = typename detail::WideOf<T>::type;
 
@@ -44,6 +56,10 @@ struct RealPart {
 template <typename R>
 struct RealPart<std::complex<R>> {
   using type = R;
+};
+template <>
+struct RealPart<complex_half> {
+  using type = half;
 };
 /// The real type of any real or complex type.
 template <typename W>
@@ -97,6 +113,35 @@ W widened(T x) {
     return {static_cast<RealPartOf<W>>(x.real()), static_cast<RealPartOf<W>>(x.imag())};
   else
     return static_cast<W>(x);
+}
+/// The distance between numbers of the real type R around x.
+template <typename R>
+double unit_in_the_last_place(double x) {
+  using Limits = std::numeric_limits<R>;
+  if (x == 0) return static_cast<double>(Limits::denorm_min());
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  return std::ldexp(1.0, std::max(exponent, Limits::min_exponent) - Limits::digits);
+}
+/// The largest abs(got - expected) in units in the last place of the 16-bit type T, over real and imaginary part. A number that is too
+/// large for T has become infinite. With `rounded` the expected number is T's nearest one.
+template <typename T, typename W>
+double units_off(W got, W expected, bool rounded) {
+  using R = Real<T>;
+  auto const of_part = [&](double x, double y) {
+    if (rounded) y = static_cast<double>(R(static_cast<float>(y)));
+    if (x == y) return 0.0;
+    double const unit = unit_in_the_last_place<R>(y);
+    double const largest = static_cast<double>(std::numeric_limits<R>::max());
+    if (!rounded && std::isinf(x) && std::isfinite(y) && std::signbit(x) == std::signbit(y) && std::abs(y) + unit > largest) return 0.0;
+    return std::abs(x - y) / unit;
+  };
+  if constexpr (complex_type<W>) {
+    double const re = of_part(got.real(), expected.real()), im = of_part(got.imag(), expected.imag());
+    return re > im || re != re ? re : im;
+  } else {
+    return of_part(got, expected);
+  }
 }
 /// The larger of two, NaN if one of them is.
 inline double larger(double x, double y) { return x > y || x != x ? x : y; }

@@ -1,5 +1,5 @@
 #pragma once
-/// The one switch over element types.
+/// The switch over element types, without and with those of 16 bits.
 
 #include <utility>
 
@@ -20,11 +20,35 @@ decltype(auto) with_dtype(Dtype dtype, F&& f) {
       return std::forward<F>(f).template operator()<std::complex<float>>();
     case Dtype::c64:
       return std::forward<F>(f).template operator()<std::complex<double>>();
+    case Dtype::f16:
+    case Dtype::bf16:
+    case Dtype::c16:
+      throw Error("elements of 16 bits have products only");
   }
   throw Error("unknown element type " + std::to_string(static_cast<int>(dtype)));
 }
+
+/// The same with the types of 16 bits.
+template <typename F>
+decltype(auto) with_any_dtype(Dtype dtype, F&& f) {
+  switch (dtype) {
+    case Dtype::f16:
+      return std::forward<F>(f).template operator()<half>();
+    case Dtype::bf16:
+      return std::forward<F>(f).template operator()<bfloat16>();
+    case Dtype::c16:
+      return std::forward<F>(f).template operator()<complex_half>();
+    default:
+      return with_dtype(dtype, std::forward<F>(f));
+  }
+}
+
+[[nodiscard]] constexpr bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::c16; }
+[[nodiscard]] constexpr bool is_complex_dtype(Dtype dtype) { return dtype == Dtype::c16 || dtype == Dtype::c32 || dtype == Dtype::c64; }
 
 }  // namespace myriad
 
 /// Explicit instantiation of something for every element type: MYRIAD_FOR_EACH_ELEMENT(X) expands X(float) X(double) ...
 #define MYRIAD_FOR_EACH_ELEMENT(X) X(float) X(double) X(std::complex<float>) X(std::complex<double>)
+/// The same for those of 16 bits.
+#define MYRIAD_FOR_EACH_HALF_ELEMENT(X) X(half) X(bfloat16) X(complex_half)

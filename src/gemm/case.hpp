@@ -8,16 +8,20 @@ namespace myriad::cases {
 /// A product as the oracle sees it: of one matrix, before the run.
 template <typename T>
 struct ProductOf {
-  T alpha, beta;
+  Compute<T> alpha, beta;
   Dense<Wide<T>> a, b, before;
 };
 
 /// Elementwise abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0)), with C = `result` and C0 = `before`; where
-/// terms are added to beta C0 one by one, with more `roundings_of_before` than 2.
-template <typename T>
-double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result, std::int64_t roundings_of_before = 2) {
+/// terms are added to beta C0 one by one, with more `roundings_of_before` than 2. gamma is that of the type in which is computed. A result
+/// of a 16-bit type has been rounded once more: within a unit in the last place it is right, too, and otherwise that much is added to what
+/// is allowed. With `exact_sums`, where no sum or product needs more bits than the type in which is computed has, it is the nearest number.
+template <typename T, typename Output = T>
+double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result, std::int64_t roundings_of_before = 2,
+                     bool exact_sums = false) {
   using W = Wide<T>;
-  bool const reads = product.alpha != T(0) && product.a.cols() > 0;  // otherwise A and B are not read
+  using C = Compute<T>;
+  bool const reads = product.alpha != C(0) && product.a.cols() > 0;  // otherwise A and B are not read
   auto const x = reads ? product.a : Dense<W>(result.rows(), 0);
   auto const y = reads ? product.b : Dense<W>(0, result.cols());
   auto const xy = x * y;
@@ -28,51 +32,71 @@ double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result, 
   double worst = 0;
   for (std::int64_t q = 0; q < result.cols(); ++q)
     for (std::int64_t r = 0; r < result.rows(); ++r) {
-      W const kept = product.beta != T(0) ? beta * product.before(r, q) : W(0);
+      W const kept = product.beta != C(0) ? beta * product.before(r, q) : W(0);
       W const expected = alpha * xy(r, q) + kept;
-      auto const allowed = RealPartOf<W>(gamma_bound<T>(k + 2)) * modulus(alpha) * bound(r, q) +
-                           RealPartOf<W>(gamma_bound<T>(roundings_of_before)) * modulus(kept);
+      auto allowed = RealPartOf<W>(gamma_bound<C>(k + 2)) * modulus(alpha) * bound(r, q) +
+                     RealPartOf<W>(gamma_bound<C>(roundings_of_before)) * modulus(kept);
+      if constexpr (HalfElement<Output>) {
+        double const off = units_off<Output>(result(r, q), expected, exact_sums);
+        if (exact_sums || off <= 1) {
+          worst = larger(worst, off);
+          continue;
+        }
+        // The unit of the modulus is at least that of each part.
+        allowed += (is_complex<Output> ? std::sqrt(2.0) : 1.0) * unit_in_the_last_place<Real<Output>>(modulus(expected));
+      }
       worst = larger(worst, quotient(modulus(result(r, q) - expected), allowed));
     }
   return worst;
 }
 
-/// C = alpha op(A) op(B) + beta C; the operations are views.
-template <typename T>
-struct GemmCase final : CaseRun {
-  T alpha, beta;
-  Array<T> a, b, c;
+/// C = alpha op(A) op(B) + beta C; the operations are views. Of A and B of 16-bit types C may have the type in which is computed.
+template <typename T, typename Output>
+struct GemmCaseInto final : CaseRun {
+  using Scalar = Compute<T>;
+  Scalar alpha, beta;
+  Array<T> a, b;
+  Array<Output> c;
 
-  explicit GemmCase(Problem const& p)
+  explicit GemmCaseInto(Problem const& p)
       : CaseRun(p),
-        alpha(scalar<T>(p.alpha)),
-        beta(scalar<T>(p.beta)),
+        alpha(scalar<Scalar>(p.alpha)),
+        beta(scalar<Scalar>(p.beta)),
         a(p, size_m, size_k, p.op),
         b(p, size_k, size_n, p.op_b),
         c(p, size_m, size_n) {
     for (std::int64_t i = 0; i < p.count; ++i) {
       a.assign(i, general(p, i, 1, a.rows(i), a.cols(i)));
       b.assign(i, general(p, finite_kind(p.input_of(i)) ? p.input_of(i) : Input::random, i, 2, b.rows(i), b.cols(i)));
-      if (beta != T(0)) c.assign(i, general(p, Input::random, i, 3, c.rows(i), c.cols(i)));  // else it stays NaN and must not be read
+      if (beta != Scalar(0)) c.assign(i, general(p, Input::random, i, 3, c.rows(i), c.cols(i)));  // else it stays NaN and must not be read
     }
-    hold({&c}, beta != T(0) ? Role::in_place : Role::output);
+    hold({&c}, beta != Scalar(0) ? Role::in_place : Role::output);
     hold({&a, &b}, Role::input);
   }
-  void run(Queue& queue) override { gemm(queue, alpha, a.view(), b.view(), beta, c.view()); }
+  void run(Queue& queue) override { gemm<T>(queue, alpha, a.view(), b.view(), beta, c.view()); }
 
  protected:
   void verify(std::int64_t i, Findings& found) const override {
     auto const result = c.now_wide(i);
     if (result.rows() == 0 || result.cols() == 0) return;
-    if (alpha != T(0) && a.cols(i) > 0 && !finite_kind(problem().input_of(i))) {
+    if (alpha != Scalar(0) && a.cols(i) > 0 && !finite_kind(problem().input_of(i))) {
       found.require(!all_finite(result), "NaN or infinity in A left no trace");
       return;
     }
-    found.at_most("abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0))",
-                  product_error<T>({alpha, beta, a.before_wide(i), b.before_wide(i), c.before_wide(i)}, result), 1);
+    ProductOf<T> const product{alpha, beta, a.before_wide(i), b.before_wide(i), c.before_wide(i)};
+    // Then all numbers are multiples of 1/8; alpha and beta have to be such of 1/4, as they are wherever this is used.
+    bool const exact_sums = HalfElement<Output> && problem().input_of(i) == Input::random;
+    if (exact_sums)
+      found.require(product_error<T, Output>(product, result, 2, true) == 0, "C is not the exact result rounded once");
+    else
+      found.at_most(HalfElement<Output> ? "abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0) + a last place)"
+                                        : "abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0))",
+                    product_error<T, Output>(product, result), 1);
   }
   double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k); }
 };
+template <typename T>
+using GemmCase = GemmCaseInto<T, T>;
 
 /// y = alpha op(A) x + beta y; the operation is a view.
 template <typename T>

@@ -12,8 +12,9 @@ namespace myriad {
 namespace {
 
 /// C = alpha A B + beta C, once the arguments are known to be right.
-template <Element T>
-void multiply(Queue& queue, GemmTask<T> task) {
+template <typename T, typename Output>
+void multiply(Queue& queue, GemmTask<T, Output> task) {
+  if constexpr (HalfElement<T>) gpu::require_cpu(queue, "gemm of elements of 16 bits");
   if (task.c.empty()) return;
   if (task.c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
     task.alpha = conjugate_if(true, task.alpha);
@@ -22,13 +23,16 @@ void multiply(Queue& queue, GemmTask<T> task) {
     task.b = conjugated(task.b);
     task.c = conjugated(task.c);
   }
-  return gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
+  if constexpr (HalfElement<T>) {
+    cpu::gemm(queue, task);
+  } else {
+    gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
+  }
 }
 
-}  // namespace
-
-template <Element T>
-void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c) {
+template <typename T, typename Output>
+void checked_gemm(Queue& queue, GemmTask<T, Output> const& task) {
+  auto const& [alpha, a, b, beta, c] = task;
   Check("gemm", queue)
       .matrix(a, {3, "m"}, {5, "k"}, {7, "a"}, {8, "lda"}, Access::read)
       .matrix(b, {5, "k"}, {4, "n"}, {9, "b"}, {10, "ldb"}, Access::read)
@@ -40,7 +44,24 @@ void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::ty
       .same(cols(a), rows(b), {5, "k"})
       .disjoint(c, a, {12, "c"}, "a")
       .disjoint(c, b, {12, "c"}, "b");
-  multiply<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+  multiply(queue, task);
+}
+
+}  // namespace
+
+template <Element T>
+void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c) {
+  checked_gemm<T, T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+}
+
+template <HalfElement T>
+void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<T> c) {
+  checked_gemm<T, T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+}
+
+template <HalfElement T>
+void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<Compute<T>> c) {
+  checked_gemm<T, Compute<T>>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
 }
 
 template <Element T>
@@ -55,7 +76,7 @@ void gemv(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::ty
       .same(cols(a), rows(x), {3, "n"})
       .disjoint(y, a, {10, "y"}, "a")
       .disjoint(y, x, {10, "y"}, "x");
-  multiply<T>(queue, {.alpha = alpha, .a = a, .b = x, .beta = beta, .c = y});
+  multiply<T, T>(queue, {.alpha = alpha, .a = a, .b = x, .beta = beta, .c = y});
 }
 
 template <Element T>
@@ -71,7 +92,7 @@ void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T>
       .disjoint(a, x, {8, "a"}, "x")
       .disjoint(a, y, {8, "a"}, "y");
   if (alpha == T(0)) return;  // A is its own result, which a product with beta = 1 would read and write
-  multiply<T>(queue, {.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});
+  multiply<T, T>(queue, {.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                                              \
@@ -79,6 +100,12 @@ void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T>
   template void gemv<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>); \
   template void ger<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, Batch<T>);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+#define MYRIAD_INSTANTIATE(T)                                                    \
+  template void gemm<T>(Queue&, Compute<T>, In<T>, In<T>, Compute<T>, Batch<T>); \
+  template void gemm<T>(Queue&, Compute<T>, In<T>, In<T>, Compute<T>, Batch<Compute<T>>);
+MYRIAD_FOR_EACH_HALF_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 
 }  // namespace myriad

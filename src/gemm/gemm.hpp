@@ -9,14 +9,15 @@
 
 namespace myriad {
 
-/// C = alpha A B + beta C. C is not conjugated (see `gemm`, which moves that to the others).
-template <typename T>
+/// C = alpha A B + beta C. C is not conjugated (see `gemm`, which moves that to the others). Of types of 16 bits C may have the type in
+/// which is computed.
+template <typename T, typename Output = T>
 struct GemmTask {
-  T alpha;
+  Compute<T> alpha;
   Batch<T const> a;
   Batch<T const> b;
-  T beta;
-  Batch<T> c;
+  Compute<T> beta;
+  Batch<Output> c;
 };
 MYRIAD_LANES_DECLARE(gemm_small, GemmTask);
 

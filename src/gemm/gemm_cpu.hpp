@@ -12,7 +12,11 @@ namespace myriad::cpu {
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task);
 
-/// The same of matrices [begin, end), on this thread.
+/// Of types of 16 bits: as products of what is computed, a few matrices at a time.
+template <HalfElement T, typename Output>
+void gemm(Queue& queue, GemmTask<T, Output> const& task);
+
+/// The first one for matrices [begin, end), on this thread.
 template <Element T>
 void gemm_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end);
 

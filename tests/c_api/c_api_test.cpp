@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <functional>
@@ -34,7 +35,9 @@ QueuePointer make_queue(int threads = 1) {
 }
 
 template <typename T>
-constexpr myriad_dtype dtype_of = std::is_same_v<T, int> ? MYRIAD_INT : static_cast<myriad_dtype>(myriad::dtype_of<T>);
+constexpr myriad_dtype dtype_of = static_cast<myriad_dtype>(myriad::dtype_of<T>);
+template <>
+constexpr myriad_dtype dtype_of<int> = MYRIAD_INT;
 
 /// Memory of `count` column-major matrices, with its two descriptors.
 template <typename T>
@@ -598,6 +601,61 @@ TEST(CApi, RefusesAndNamesTheArgument) {
   EXPECT_TRUE(same_bits(single.data, Matrices<float>(n, n, 1).data)) << "a refused call wrote";
   EXPECT_TRUE(same_bits(pivots.data, Matrices<int>(n, 1, 1).data)) << "a refused call wrote";
   EXPECT_EQ(info, std::vector<int>(count, 1)) << "a refused call wrote";
+}
+
+template <typename T>
+class ProductsOf16Bits : public testing::Test {};
+using HalfElements = testing::Types<myriad::half, myriad::bfloat16, myriad::complex_half>;
+TYPED_TEST_SUITE(ProductsOf16Bits, HalfElements);
+
+TYPED_TEST(ProductsOf16Bits, HaveTheBitsOfTheCppInterface) {
+  using T = TypeParam;
+  using Wide = myriad::Compute<T>;
+  auto const queue = make_queue();
+  myriad::Queue cpp_queue{{.backend = myriad::Backend::cpu, .threads = 1}};
+  auto const halves = [](std::int64_t rows, std::int64_t cols, unsigned seed) {
+    auto const wide = random_matrices<Wide>(rows, cols, seed);
+    Matrices<T> x(rows, cols);
+    for (std::size_t i = 0; i < x.data.size(); ++i) x.data[i] = T(wide.data[i]);
+    return x;
+  };
+  auto a = halves(n, m, 1), b = halves(n, nrhs, 2), c1 = halves(m, nrhs, 3), c2 = c1;
+  auto w1 = random_matrices<Wide>(m, nrhs, 4), w2 = w1;
+  Wide const alpha(2), beta(-3);
+  myriad::gemm<T>(cpp_queue, alpha, myriad::conjugate_transposed(a.cpp()), b.cpp(), beta, c1.cpp());
+  myriad::gemm<T>(cpp_queue, alpha, myriad::conjugate_transposed(a.cpp()), b.cpp(), beta, w1.cpp());
+  auto const ah = myriad_conjugate_transposed(a.c()), bc = b.c(), cc = c2.c(), wc = w2.c();
+  EXPECT_EQ(myriad_at(cc, 1, 2, 1), c2.cpp().at(1, 2, 1));
+  EXPECT_EQ(myriad_gemm(queue.get(), &alpha, &ah, &bc, &beta, &cc), MYRIAD_OK) << myriad_last_error(queue.get());
+  EXPECT_TRUE(same_bits(c1.data, c2.data));
+  EXPECT_EQ(myriad_gemm(queue.get(), &alpha, &ah, &bc, &beta, &wc), MYRIAD_OK) << myriad_last_error(queue.get());
+  EXPECT_TRUE(same_bits(w1.data, w2.data));
+}
+
+TEST(CApi, RefusesElementsOf16BitsWhereTheyDoNotFit) {
+  auto const queue = make_queue();
+  std::vector<double> memory(4 * n * n * count, -7);
+  auto const matrix = [&](myriad_dtype dtype, std::size_t which) {
+    return myriad_strided(dtype, n, n, memory.data() + which * n * n * count, 0, 0, count);
+  };
+  float const one[2] = {1, 0};
+  auto const refusal = [&](myriad_dtype a, myriad_dtype b, myriad_dtype c) {
+    auto const x = matrix(a, 0), y = matrix(b, 1), z = matrix(c, 2);
+    EXPECT_EQ(myriad_gemm(queue.get(), one, &x, &y, one, &z), MYRIAD_BAD_ARGUMENT);
+    return std::string(myriad_last_error(queue.get()));
+  };
+  auto const contains = [](std::string const& text, char const* part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(contains(refusal(MYRIAD_F16, MYRIAD_BF16, MYRIAD_F16), "has elements of type bf16; with a of type f16 they are f16"));
+  EXPECT_EQ(myriad_last_error_position(queue.get()), 9);
+  EXPECT_TRUE(contains(refusal(MYRIAD_F16, MYRIAD_F16, MYRIAD_C32), "has elements of type c32; with a of type f16 they are f16 or f32"));
+  EXPECT_EQ(myriad_last_error_position(queue.get()), 12);
+  EXPECT_TRUE(contains(refusal(MYRIAD_C16, MYRIAD_C16, MYRIAD_F32), "has elements of type f32; with a of type c16 they are c16 or c32"));
+  EXPECT_TRUE(contains(refusal(MYRIAD_F32, MYRIAD_F32, MYRIAD_F16), "has elements of type f16; with a of type f32 they are f32"));
+  EXPECT_TRUE(contains(refusal(MYRIAD_INT, MYRIAD_INT, MYRIAD_INT), "they are f32, f64, c32, c64, f16, bf16 or c16"));
+  auto const x = matrix(MYRIAD_F16, 0), y = matrix(MYRIAD_F16, 1);
+  EXPECT_EQ(myriad_gemv(queue.get(), one, &x, &y, one, &y), MYRIAD_BAD_ARGUMENT);
+  EXPECT_TRUE(contains(myriad_last_error(queue.get()), "has elements of type f16; they are f32, f64, c32 or c64"));
+  EXPECT_EQ(std::count(memory.begin(), memory.end(), -7.0), static_cast<std::ptrdiff_t>(memory.size()));
 }
 
 TEST(CApi, ComplexMatricesGoWithRealScalings) {

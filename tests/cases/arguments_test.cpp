@@ -118,6 +118,24 @@ TEST_F(Arguments, Gemm) {
   bad("gemm", 12, "c", call(a, b, batch(memory_a.data() + 1, n, nrhs, {.ld = n, .stride = n * n, .count = count})));
 }
 
+TEST_F(Arguments, GemmOfHalves) {
+  auto const halves = [](auto const& z, half* data) { return batch(data, z.rows, z.cols, {.count = z.count}); };
+  std::vector<half> memory_h(3 * 200, half(-77));
+  auto const ha = halves(a, memory_h.data()), hb = halves(b, memory_h.data() + 200), hc = halves(c, memory_h.data() + 400);
+  std::vector<float> memory_f(200, -77);
+  auto const fc = batch(memory_f.data(), n, nrhs, {.count = count});
+  auto const call = [&](In<half> p, In<half> q, auto z) { return [=, this] { gemm<half>(queue, 1, p, q, 0, z); }; };
+  bad("gemm", 5, "k", call(columns(ha, 0, n - 1), hb, hc));
+  bad("gemm", 9, "b", call(ha, fewer(hb), hc));
+  bad("gemm", 9, "b", call(ha, fewer(hb), fc));
+  bad("gemm", 3, "m", call(ha, hb, batch(memory_f.data(), n + 1, nrhs, {.count = count})));
+  bad("gemm", 12, "c", call(ha, hb, hb));
+  // The last matrix of A shares memory with a C of floats.
+  bad("gemm", 12, "c", call(ha, hb, batch(reinterpret_cast<float*>(memory_h.data()) + 1, n, nrhs, {.count = count})));
+  EXPECT_EQ(std::count_if(memory_h.begin(), memory_h.end(), [](half x) { return x.bits() != half(-77).bits(); }), 0);
+  EXPECT_EQ(std::count_if(memory_f.begin(), memory_f.end(), [](float x) { return x != -77; }), 0);
+}
+
 TEST_F(Arguments, Gemv) {
   auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { gemv(queue, 1.0, p, q, 0.0, z); }; };
   bad("gemv", 2, "m", call(negative_rows(a), r, s));

@@ -12,6 +12,7 @@
 
 #include "backend.hpp"
 #include "case/case.hpp"
+#include "core/dtype.hpp"
 #include "myriad/error.hpp"
 #include "myriad/queue.hpp"
 
@@ -40,8 +41,11 @@ struct Subject {
 inline void PrintTo(Subject const& subject, std::ostream* out) { *out << subject.routine->routine << " " << name(subject.dtype); }
 inline std::vector<Subject> all_subjects() {
   std::vector<Subject> subjects;
-  for (Case const& c : all_cases())
+  for (Case const& c : all_cases()) {
     for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) subjects.push_back({&c, dtype});
+    if (c.has('w'))
+      for (Dtype const dtype : {Dtype::f16, Dtype::bf16, Dtype::c16}) subjects.push_back({&c, dtype});
+  }
   return subjects;
 }
 inline std::string subject_name(testing::TestParamInfo<Subject> const& info) {
@@ -97,7 +101,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
       return std::find(routines.begin(), routines.end(), routine().routine) != routines.end();
     };
     Shape const bounds = p.bounds();
-    if (among(none)) return false;
+    if (among(none) || is_half(p.dtype)) return false;
     return among(of_any_size) || (bounds.m <= 32 && bounds.n <= 32);
   }
   /// Runs a problem and checks it; false, after enough failures, says to stop.

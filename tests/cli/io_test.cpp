@@ -114,7 +114,8 @@ TEST_F(Io, NpyTypesThatCannotBeComputedWithAreRefusedByName) {
   };
   EXPECT_TRUE(contains(refusal(">f8"), "byte order of other machines ('>f8'); in NumPy, a.astype('f8')"));
   EXPECT_TRUE(contains(refusal("|O"), "Python objects"));
-  EXPECT_TRUE(contains(refusal("<f2"), "elements of type '<f2'"));
+  EXPECT_TRUE(contains(refusal("<f2"), "numbers of 16 bits ('<f2'); --dtype f4"));
+  EXPECT_TRUE(contains(refusal("<f16"), "elements of type '<f16'"));
   EXPECT_TRUE(contains(refusal("<U4"), "elements of type '<U4'"));
   EXPECT_TRUE(contains(refusal("<i8"), "integers ('<i8'); --dtype f8"));
   std::string const path =
@@ -203,6 +204,10 @@ TEST_F(Io, IntegersAreConvertedOnRequestAndComplexNeverMadeReal) {
       folder.write("i.npy", npy_bytes("{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3), }", raw<std::int16_t>({-1, 2, 300})));
   EXPECT_EQ(read_all<double>(*open_source(path, Dtype::f64)), (std::vector<double>{-1, 2, 300}));
   EXPECT_EQ(read_all<c64>(*open_source(path, Dtype::c64)), (std::vector<c64>{-1, 2, 300}));
+  std::string const halves = folder.write(
+      "h.npy", npy_bytes("{'descr': '<f2', 'fortran_order': False, 'shape': (1, 3), }", raw<std::uint16_t>({0x3c00, 0xc100, 1})));
+  EXPECT_EQ(read_all<float>(*open_source(halves, Dtype::f32)), (std::vector<float>{1, -2.5F, 0x1p-24F}));
+  EXPECT_EQ(read_all<c64>(*open_source(halves, Dtype::c64)), (std::vector<c64>{1, -2.5, 0x1p-24}));
   c64 const z(1, 2);
   save_npy(folder.path("z.npy"), &z, {1, 1});
   EXPECT_TRUE(

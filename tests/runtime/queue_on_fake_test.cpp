@@ -342,6 +342,9 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   auto const tau = x;
   refused("orgtr", [&] { orgtr<double>(q, Uplo::lower, a, rows(tau, 0, 3)); });
   refused("ormtr", [&] { ormtr<double>(q, Side::left, Uplo::lower, Op::none, a, rows(tau, 0, 3), c); });
+  auto const h = unreadable<half>(4, 4, 0xa000), g = unreadable<half>(4, 4, 0xb000);
+  refused("gemm of elements of 16 bits", [&] { gemm<half>(q, 1, h, h, 0, g); });
+  refused("gemm of elements of 16 bits", [&] { gemm<half>(q, 1, h, h, 0, unreadable<float>(4, 4, 0xc000)); });
   // All others have kernels, which the store of this test has not.
   auto const has_kernel = [&](auto&& call) {
     EXPECT_NE(reason_of(call).find(" is in no pack"), std::string::npos) << reason_of(call);

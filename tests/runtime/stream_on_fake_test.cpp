@@ -494,12 +494,13 @@ TEST_F(Streams, InC) {
   struct User {
     myriad_queue* outside;
     int calls, bad_call;
+    myriad_dtype result = MYRIAD_C64;
   } user{c, 0, -1};
   auto const work = [](myriad_queue* q, myriad_batch const* arguments, void* of_user) {
     auto& u = *static_cast<User*>(of_user);
     EXPECT_NE(q, u.outside);
     EXPECT_EQ(myriad_queue_backend(q), MYRIAD_GPU);
-    EXPECT_EQ(arguments[1].dtype, MYRIAD_C64);
+    EXPECT_EQ(arguments[1].dtype, u.result);
     if (u.calls++ == u.bad_call) return myriad_copy(q, nullptr, 1, nullptr);
     return myriad_copy(q, arguments[0].data, arguments[0].count * 32, arguments[1].data);
   };
@@ -510,6 +511,12 @@ TEST_F(Streams, InC) {
   EXPECT_EQ(report.chunks, 11);
   EXPECT_EQ(report.bytes_in, count * 32);
   EXPECT_EQ(report.bytes_staged, count * 64);
+  std::fill(x.begin(), x.end(), 0);
+  myriad_operand const to_halves[] = {operands[0], {myriad_strided(MYRIAD_F16, 16, 1, x.data(), 16, 16, count), MYRIAD_OUT}};
+  user = {c, 0, -1, MYRIAD_F16};
+  EXPECT_EQ(myriad_stream(c, 640, to_halves, 2, work, &user, &report), MYRIAD_OK);
+  EXPECT_EQ(x, a);
+  EXPECT_EQ(report.bytes_out, count * 32);
   user = {c, 0, 4};
   EXPECT_EQ(myriad_stream(c, 640, operands, 2, work, &user, &report), MYRIAD_BAD_ARGUMENT);
   EXPECT_EQ(user.calls, 5);
