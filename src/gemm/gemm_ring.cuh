@@ -10,16 +10,20 @@ SIMT_INLINE constexpr GemmRingMemory gemm_ring_memory(GemmRing const& config) {
   return {sizeof(simt::Real<T>) == 4, simt::is_complex<T>, config};
 }
 
-/// The sums of one lane that multiplies for itself: those of rows and columns of which some are side by side, as many as 16 bytes hold, so
-/// that they are read together. The lanes of a warp are 4 down and 8 across.
+/// The sums of one lane that multiplies for itself. Of an operand that is there term by term it has rows, or columns, some of which are
+/// side by side, as many as 16 bytes hold, so that they are read together; of another it reads terms together. The lanes of a warp are 4
+/// down and 8 across.
 template <typename T, GemmRing C>
 struct GemmSumsOfLane {
+  static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   static constexpr int row_lanes = 4 * C.warps_down, column_lanes = 8 * C.warps_across;
   static constexpr int held_rows = C.m / row_lanes, held_columns = C.n / column_lanes;
   static_assert(C.m % row_lanes == 0 && C.n % column_lanes == 0);
-  static constexpr int rows_together = gemm_ring_together(sizeof(T), held_rows),
-                       columns_together = gemm_ring_together(sizeof(T), held_columns);
-  static constexpr int terms_at_once = 1;
+  static constexpr int rows_together = memory.a_by_terms ? gemm_ring_together(sizeof(T), held_rows) : 1,
+                       columns_together = memory.b_by_terms ? gemm_ring_together(sizeof(T), held_columns) : 1;
+  // 8 bytes of each line: with 16 there would be no registers for eight rows and columns.
+  static constexpr int terms_at_once = memory.a_by_terms && memory.b_by_terms ? 1 : 2;
+  static_assert(C.k % terms_at_once == 0);
 
   T sum[held_rows][held_columns];
   int row_lane, column_lane;
@@ -39,23 +43,39 @@ struct GemmSumsOfLane {
     return (c / columns_together * column_lanes + column_lane) * columns_together + c % columns_together;
   }
 
+  /// Terms are taken terms_at_once together: those that are missing are zero.
   SIMT_INLINE void add(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
-    constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
-    SIMT_UNROLL_BY(2)
-    for (int p = 0; p < terms; ++p) {
-      T left[held_rows], right[held_columns];
-      SIMT_UNROLL
-      for (int r = 0; r < held_rows; r += rows_together) copy<rows_together>(left + r, a + p * memory.a_pitch + row(r));
-      SIMT_UNROLL
-      for (int c = 0; c < held_columns; c += columns_together) copy<columns_together>(right + c, b + p * memory.b_pitch + column(c));
-      SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) left[r] = simt::conjugate_if(conjugate_a, left[r]);
-      SIMT_UNROLL
-      for (int c = 0; c < held_columns; ++c) right[c] = simt::conjugate_if(conjugate_b, right[c]);
-      SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) {
+    SIMT_UNROLL_BY(2 / terms_at_once)
+    for (int p = 0; p < terms; p += terms_at_once) {
+      T left[terms_at_once][held_rows], right[terms_at_once][held_columns];
+      if constexpr (!memory.a_by_terms) {
         SIMT_UNROLL
-        for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(left[r], right[c], sum[r][c]);
+        for (int r = 0; r < held_rows; ++r) across<held_rows>(left, r, a + row(r) * memory.a_pitch + p);
+      }
+      if constexpr (!memory.b_by_terms) {
+        SIMT_UNROLL
+        for (int c = 0; c < held_columns; ++c) across<held_columns>(right, c, b + column(c) * memory.b_pitch + p);
+      }
+      SIMT_UNROLL
+      for (int t = 0; t < terms_at_once; ++t) {
+        if constexpr (memory.a_by_terms) {
+          SIMT_UNROLL
+          for (int r = 0; r < held_rows; r += rows_together) copy<rows_together>(left[t] + r, a + (p + t) * memory.a_pitch + row(r));
+        }
+        if constexpr (memory.b_by_terms) {
+          SIMT_UNROLL
+          for (int c = 0; c < held_columns; c += columns_together)
+            copy<columns_together>(right[t] + c, b + (p + t) * memory.b_pitch + column(c));
+        }
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r) left[t][r] = simt::conjugate_if(conjugate_a, left[t][r]);
+        SIMT_UNROLL
+        for (int c = 0; c < held_columns; ++c) right[t][c] = simt::conjugate_if(conjugate_b, right[t][c]);
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r) {
+          SIMT_UNROLL
+          for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(left[t][r], right[t][c], sum[r][c]);
+        }
       }
     }
   }
@@ -93,6 +113,14 @@ struct GemmSumsOfLane {
     Together x;
     memcpy(&x, from, sizeof(x));
     memcpy(to, &x, sizeof(x));
+  }
+  /// Element `i` of each of terms_at_once terms.
+  template <int held>
+  SIMT_INLINE static void across(T (&to)[terms_at_once][held], int i, T const* from) {
+    T values[terms_at_once];
+    copy<terms_at_once>(values, from);
+    SIMT_UNROLL
+    for (int t = 0; t < terms_at_once; ++t) to[t][i] = values[t];
   }
 };
 
@@ -221,48 +249,71 @@ struct GemmWalk {
   SIMT_INLINE GemmWalk() : first(simt::thread_index() % along), first_line(simt::thread_index() / along) {}
 };
 
-/// What a thread copies of A or B, part after part. In shared memory elements of a line and lines are `step` and `line_step` apart.
-template <typename T, int length, int lines, int threads, int step, int line_step>
+/// Whether lines begin at multiples of 16 bytes.
+template <typename T>
+SIMT_INLINE bool gemm_lines_of_chunks(T const* first, simt::Index line_stride) {
+  return (reinterpret_cast<unsigned long long>(first) | static_cast<unsigned long long>(line_stride) * sizeof(T)) % 16 == 0;
+}
+
+/// What a thread copies of A or B, part after part, by chunks of 16 bytes where all lines begin at multiples of 16 bytes. In shared memory
+/// lines are `pitch` apart.
+template <typename T, int length, int lines, int threads, int pitch>
 class GemmCopies {
  public:
   /// The first element is at `from`, and `part_stride` from one part to the next.
   SIMT_INLINE GemmCopies(T const* from, simt::Index line_stride, simt::Index part_stride)
-      : from_(from + walk_.first + walk_.first_line * line_stride), line_stride_(line_stride), part_stride_(part_stride) {}
+      : from_(from),
+        line_stride_(line_stride),
+        part_stride_(part_stride),
+        chunks_(of_chunk > 1 && gemm_lines_of_chunks(from, line_stride | part_stride)) {}
 
   /// Starts the copies of the first `count` elements of the first `line_count` lines of the next part.
   SIMT_INLINE void bring(T* to, int count, int line_count) {
-    to += walk_.first * step + walk_.first_line * line_step;
-    if (count == length && line_count == lines)
-      copy<true>(to, count, line_count);
-    else
-      copy<false>(to, count, line_count);
+    if (chunks_ && count % of_chunk == 0) {
+      if (count == length && line_count == lines)
+        copy<of_chunk, true>(to, count, line_count);
+      else
+        copy<of_chunk, false>(to, count, line_count);
+    } else {
+      copy<1, false>(to, count, line_count);
+    }
     from_ += part_stride_;
   }
 
  private:
-  template <bool all>
+  static constexpr int of_chunk = 16 / sizeof(T);
+  static_assert(length % of_chunk == 0 && pitch % of_chunk == 0);
+
+  /// `size` elements at a time.
+  template <int size, bool all>
   SIMT_INLINE void copy(T* to, int count, int line_count) const {
-    T const* from = from_;
+    GemmWalk<length / size, lines, threads, 32> const walk;
+    T const* from = from_ + walk.first * size + walk.first_line * line_stride_;
+    to += walk.first * size + walk.first_line * pitch;
     SIMT_UNROLL
-    for (int l = 0; l < walk_.of_lines; ++l) {
-      if (all && lines % walk_.at_once == 0 ? true : walk_.first_line + l * walk_.at_once < line_count) {
+    for (int l = 0; l < walk.of_lines; ++l) {
+      if (all && lines % walk.at_once == 0 ? true : walk.first_line + l * walk.at_once < line_count) {
         SIMT_UNROLL
-        for (int e = 0; e < walk_.of_line; ++e)
-          if (all || walk_.first + e * walk_.along < count)
-            simt::copy_async(to + (e * walk_.along * step + l * walk_.at_once * line_step), from + e * walk_.along);
+        for (int e = 0; e < walk.of_line; ++e)
+          if (all || (walk.first + e * walk.along) * size < count) {
+            int const at = e * walk.along * size;
+            if constexpr (size > 1)
+              simt::copy_async_16(to + (at + l * walk.at_once * pitch), from + at);
+            else
+              simt::copy_async(to + (at + l * walk.at_once * pitch), from + at);
+          }
       }
-      from += walk_.at_once * line_stride_;
+      from += walk.at_once * line_stride_;
     }
   }
 
-  // Across the lines of shared memory 8 elements, a sector of memory or more, are as many as meet different banks.
-  GemmWalk<length, lines, threads, step == 1 ? 32 : 8> walk_;
   T const* from_;
   simt::Index line_stride_, part_stride_;
+  bool chunks_;
 };
 
 /// The same of a matrix A of which one triangle is read; i0: its first row.
-template <typename T, int length, int lines, int threads, int step, int line_step, GemmRing C>
+template <typename T, int length, int lines, int pitch, GemmRing C>
 class GemmCopiesOfTriangle {
  public:
   SIMT_INLINE GemmCopiesOfTriangle(T const* from, simt::Index row_stride, simt::Index column_stride, int i0)
@@ -297,13 +348,12 @@ class GemmCopiesOfTriangle {
       SIMT_UNROLL
       for (int e = 0; e < walk_.of_line; ++e) {
         int const x = walk_.first + e * walk_.along;
-        if (x < count)
-          use(to + (x * step + line * line_step), i0_ + (C.a == Lines::columns ? x : line), first + (C.a == Lines::columns ? line : x));
+        if (x < count) use(to + (x + line * pitch), i0_ + (C.a == Lines::columns ? x : line), first + (C.a == Lines::columns ? line : x));
       }
     }
   }
 
-  GemmWalk<length, lines, threads, step == 1 ? 32 : 8> walk_;
+  GemmWalk<length, lines, C.threads(), 32> walk_;
   T const* from_;
   simt::Index row_stride_, column_stride_;
   int i0_, next_ = 0;
@@ -315,13 +365,10 @@ struct GemmCopiesOf {
   static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   static constexpr bool by_columns = C.a == Lines::columns, general = C.structure == Structure::general;
   static constexpr int a_length = by_columns ? C.m : C.k, a_lines = by_columns ? C.k : C.m;
-  static constexpr int a_step = by_columns || !memory.a_by_terms ? 1 : memory.a_pitch;
-  static constexpr int a_line_step = by_columns || !memory.a_by_terms ? memory.a_pitch : 1;
-  using A = simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), a_step, a_line_step>,
-                         GemmCopiesOfTriangle<T, a_length, a_lines, C.threads(), a_step, a_line_step, C>>;
+  using A = simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), memory.a_pitch>,
+                         GemmCopiesOfTriangle<T, a_length, a_lines, memory.a_pitch, C>>;
   static constexpr bool b_by_rows = C.b == Lines::rows;
-  using B = GemmCopies<T, b_by_rows ? C.n : C.k, b_by_rows ? C.k : C.n, C.threads(), b_by_rows || !memory.b_by_terms ? 1 : memory.b_pitch,
-                       b_by_rows || !memory.b_by_terms ? memory.b_pitch : 1>;
+  using B = GemmCopies<T, b_by_rows ? C.n : C.k, b_by_rows ? C.k : C.n, C.threads(), memory.b_pitch>;
 
   /// Of rows from i0 on, and of columns from j0 on; without terms there may be no address, and nothing is copied from `instead`.
   SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth, T const* instead) {
@@ -337,6 +384,72 @@ struct GemmCopiesOf {
   }
 };
 
+/// Elements that are moved together, where their address is a multiple of their size.
+template <typename T, int size>
+struct alignas(size * sizeof(T)) GemmTogether {
+  T values[size];
+};
+
+/// Brings a tile of C up to date whose sums the block has just put into shared memory. `size` elements of a line are moved together; the
+/// first element is in the row that is `below` its column.
+template <int size, typename T, GemmRing C>
+SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T* to, simt::Index line_stride, int count, int line_count,
+                                  int below, int depth) {
+  using namespace simt;
+  using Together = GemmTogether<T, size>;
+  constexpr bool by_columns = C.c == Lines::columns;
+  constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
+  bool const reads_c = !(args.beta == from_real<T>(0));
+  GemmWalk<(by_columns ? C.m : C.n) / size, by_columns ? C.n : C.m, C.threads(), 32> const walk;
+  // Of so many lines C is waited for at the same time: 128 bytes, or eight addresses.
+  constexpr int of_line = walk.of_line * (size > 1 ? static_cast<int>(sizeof(Together)) : 16),
+                at_a_time = of_line < 128 ? 128 / of_line : 1;
+  constexpr int most = at_a_time < walk.of_lines ? at_a_time : walk.of_lines;
+  to += walk.first * size + walk.first_line * line_stride;
+  tile += walk.first * size + walk.first_line * pitch;
+  int line = walk.first_line;
+  auto const for_each = [&](auto use) {
+    SIMT_UNROLL
+    for (int l = 0; l < most; ++l) {
+      if (line + l * walk.at_once >= line_count) break;
+      SIMT_UNROLL
+      for (int e = 0; e < walk.of_line; ++e) {
+        int const x = (walk.first + e * walk.along) * size, y = line + l * walk.at_once;
+        int const row_below = below + (by_columns ? x - y : y - x);  // the diagonal
+        if (x < count && (C.written == Written::whole || row_below >= 0)) use(l, e, row_below == 0);
+      }
+    }
+  };
+  SIMT_LOOP
+  for (bool first = true;; first = false) {
+    Together former[most][walk.of_line]{};  // what is not set would be kept from tile to tile, in registers
+    if (reads_c)
+      for_each([&](int l, int e, bool) {
+        former[l][e] =
+            load_global_before_barrier(reinterpret_cast<Together const*>(to + l * walk.at_once * line_stride + e * walk.along * size));
+      });
+    if (first) sync_block();
+    for_each([&](int l, int e, bool diagonal) {
+      Together x = *reinterpret_cast<Together const*>(tile + (l * walk.at_once * pitch + e * walk.along * size));
+      SIMT_UNROLL
+      for (int i = 0; i < size; ++i) {
+        T& value = x.values[i];
+        if constexpr (C.written == Written::lower_hermitian) {
+          value = gemm_element<C.written>(args, reads_c, diagonal, depth, value, former[l][e].values[i]);
+        } else {  // without branches: what is not read is zero
+          value = depth == 0 ? from_real<T>(0) : args.alpha * value;
+          value = multiply_add(args.beta, former[l][e].values[i], value);
+        }
+      }
+      store_global(reinterpret_cast<Together*>(to + l * walk.at_once * line_stride + e * walk.along * size), x);
+    });
+    line += most * walk.at_once;
+    if (line >= line_count) break;
+    to += most * walk.at_once * line_stride;
+    tile += most * walk.at_once * pitch;
+  }
+}
+
 /// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmRingMemory's bytes of dynamic shared memory.
@@ -345,8 +458,6 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
   using namespace simt;
   constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
-  bool const reads_c = !(args.beta == from_real<T>(0));
-
   Index const down = (args.c.rows + C.m - 1) / C.m, tiles = down * ((args.c.cols + C.n - 1) / C.n);
   for (Index at = block_index(); at < args.c.count * tiles; at += block_count()) {
     Index const b = at / tiles;
@@ -380,8 +491,12 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     int part = 0, next_part = 0;
     SIMT_LOOP
     for (int first = -(C.stages - 1) * C.k; first < depth; first += C.k) {
+      // What was brought last is still under way, if there is a part of the ring for that.
+      if (C.stages == 1) sync_block();
+      if (C.stages == 1) bring(first, shared);
+      if (C.stages == 1) end_copy_group();
       if (first >= 0) {
-        wait_copy_groups<C.stages - 2>();
+        wait_copy_groups<(C.stages > 1 ? C.stages - 2 : 0)>();
         if constexpr (C.structure != Structure::general) {
           int const terms = smaller(depth - first, C.k);
           copies_of_a.complete(shared + part * memory.stage, first, C.a == Lines::columns ? rows : terms,
@@ -389,50 +504,29 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
         }
         sync_block();  // so that all threads have their copies, and have used the part before, which is next to be brought
       }
-      int const next = first + (C.stages - 1) * C.k;
-      if (next < depth) bring(next, shared + next_part * memory.stage);
-      end_copy_group();
-      next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
-      if (first < 0) continue;
+      if (C.stages > 1) {
+        int const next = first + (C.stages - 1) * C.k;
+        if (next < depth) bring(next, shared + next_part * memory.stage);
+        end_copy_group();
+        next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
+        if (first < 0) continue;
+      }
       T const* const terms = shared + part * memory.stage;
       sums.add(smaller(depth - first, C.k), terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
       part = part + 1 < C.stages ? part + 1 : 0;
     }
-    sync_block();
-    sums.put(shared);
-    sync_block();
 
     constexpr bool by_columns = C.c == Lines::columns;
-    GemmWalk<by_columns ? C.m : C.n, by_columns ? C.n : C.m, C.threads(), 32> const walk;
     Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
     int const count = by_columns ? rows : columns, line_count = by_columns ? columns : rows;
-    T* to = args.c.at(b, i0, j0) + walk.first + walk.first_line * line_stride;
-    T const* from = shared + walk.first + walk.first_line * memory.c_pitch;
-    constexpr int together = walk.of_line < 8 ? 8 / walk.of_line : 1;  // whose elements of C are waited for together
-    SIMT_LOOP
-    for (int line = walk.first_line; line < line_count; line += together * walk.at_once) {
-      auto const for_each = [&](auto use) {
-        SIMT_UNROLL
-        for (int l = 0; l < together; ++l) {
-          if (line + l * walk.at_once >= line_count) break;
-          SIMT_UNROLL
-          for (int e = 0; e < walk.of_line; ++e) {
-            int const x = walk.first + e * walk.along, y = line + l * walk.at_once;
-            int const below = i0 - j0 + (by_columns ? x - y : y - x);  // the diagonal
-            if (x < count && (C.written == Written::whole || below >= 0))
-              use(l, e, below == 0, to + l * walk.at_once * line_stride + e * walk.along);
-          }
-        }
-      };
-      T former[together][walk.of_line];
-      if (reads_c) for_each([&](int l, int e, bool, T const* element) { former[l][e] = *element; });
-      for_each([&](int l, int e, bool diagonal, T* element) {
-        T const sum = from[e * walk.along + l * walk.at_once * memory.c_pitch];
-        store_global(element, gemm_element<C.written>(args, reads_c, diagonal, depth, sum, former[l][e]));
-      });
-      to += together * walk.at_once * line_stride;
-      from += together * walk.at_once * memory.c_pitch;
-    }
+    T* const to = args.c.at(b, i0, j0);
+    sync_block();  // so that all have used the ring
+    sums.put(shared);
+    constexpr int of_chunk = 16 / static_cast<int>(sizeof(T));
+    if (of_chunk > 1 && C.written == Written::whole && count % of_chunk == 0 && gemm_lines_of_chunks(to, line_stride))
+      gemm_ring_update<of_chunk, T, C>(args, shared, to, line_stride, count, line_count, i0 - j0, depth);
+    else
+      gemm_ring_update<1, T, C>(args, shared, to, line_stride, count, line_count, i0 - j0, depth);
     if (at + block_count() < args.c.count * tiles) sync_block();
   }
 }

@@ -34,8 +34,8 @@ SIMT_INLINE constexpr int gemm_ring_together(int element_bytes, int held) {
 /// The dynamic shared memory of a block: the parts of the ring, and in their place, when they have been used, the tile of C. Distances are
 /// in elements.
 ///
-/// Tensor cores take A and B as they come; lanes take a chunk of 16 bytes of each, for one term, so that A and B are there term by term.
-/// Between two lines there is room that lets those who read, and those who write across lines, meet different banks.
+/// A and B are there as they come, so that they are copied by 16 bytes where memory allows it. Between two lines there is room that lets
+/// those who read meet different banks.
 struct GemmRingMemory {
   bool tensor;
   bool a_by_terms, b_by_terms;  ///< a line is one term: a column of A, a row of B
@@ -45,8 +45,8 @@ struct GemmRingMemory {
 
   SIMT_INLINE constexpr GemmRingMemory(bool single, bool complex, GemmRing const& g)
       : tensor(!single),
-        a_by_terms(!tensor || g.a == Lines::columns),
-        b_by_terms(!tensor || g.b == Lines::rows),
+        a_by_terms(g.a == Lines::columns),
+        b_by_terms(g.b == Lines::rows),
         a_pitch((a_by_terms ? g.m : g.k) + padding(single, complex, a_by_terms, g.k)),
         b_pitch((b_by_terms ? g.n : g.k) + padding(single, complex, b_by_terms, g.k)),
         c_pitch((g.c == Lines::columns ? g.m : g.n) + chunk(single, complex)),
@@ -60,9 +60,11 @@ struct GemmRingMemory {
  private:
   SIMT_INLINE static constexpr int element_bytes(bool single, bool complex) { return (single ? 4 : 8) * (complex ? 2 : 1); }
   SIMT_INLINE static constexpr int chunk(bool single, bool complex) { return 16 / element_bytes(single, complex); }
-  /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks.
+  /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks; of lanes, which read chunks of 16
+  /// bytes, those on lines beside each other.
   SIMT_INLINE static constexpr int padding(bool single, bool complex, bool by_terms, int k) {
-    if (single) return chunk(single, complex);
+    int const of_chunk = chunk(single, complex);
+    if (single) return by_terms || k / of_chunk % 2 == 0 ? of_chunk : 0;
     if (by_terms) return 4;
     return complex ? 2 : k % 8 == 0 ? 4 : 0;
   }
