@@ -36,5 +36,6 @@ void add_info(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 
 }  // namespace myriad::cli

@@ -18,5 +18,6 @@
 #include "myriad/refine.hpp"
 #include "myriad/stream.hpp"
 #include "myriad/trsm.hpp"
+#include "myriad/tune.hpp"
 #include "myriad/types.hpp"
 #include "myriad/version.hpp"

@@ -8,8 +8,7 @@
 #include <stdexcept>
 
 #include "core/dtype.hpp"
-#include "gemm/gemm_ring_plan.hpp"
-#include "gemm/gemm_tiles_plan.hpp"
+#include "gemm/gemm_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -63,10 +62,10 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
                               .depth = task.alpha == T(0) ? 0 : k};
   auto const layouts = std::array{layout_of(args.a), layout_of(args.b), layout_of(args.c)};
   bool const interleaved = std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
-  GemmTiles c = gemm_tiles_plan(sizeof(T), m, n, k, interleaved);
+  bool const whole = std::max({m, n, k}) <= tiny_largest;
   // Products with a vector, and of two vectors, are bound by memory in any case.
-  if (!c.whole() && !interleaved && std::min({m, n, k}) > 1 && side_by_side(args.a) && side_by_side(args.b) && side_by_side(args.c)) {
-    GemmRing ring = gemm_ring_plan(sizeof(Real<T>) == 4, is_complex<T>, m, n, k);
+  if (!whole && !interleaved && std::min({m, n, k}) > 1 && side_by_side(args.a) && side_by_side(args.b) && side_by_side(args.c)) {
+    GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, m, n, k});
     ring.a = lines_of(args.a);
     ring.b = lines_of(args.b);
     ring.c = lines_of(args.c);
@@ -81,6 +80,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
            args);
     return;
   }
+  GemmTiles c = interleaved ? gemm_tiles_plan(sizeof(T), m, n, k, true) : tuning::planned(queue, GemmTilesSpace{dtype_of<T>, m, n, k});
   c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
@@ -101,8 +101,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   constexpr auto columns = simt::Layout::packed_columns, rows = simt::Layout::packed_rows;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     if (!filter.wants_dtype(dtype)) continue;
-    bool const single = dtype == Dtype::f32 || dtype == Dtype::c32, complex = dtype == Dtype::c32 || dtype == Dtype::c64;
-    int const bytes = (single ? 4 : 8) * (complex ? 2 : 1);
+    bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
       bool const tiny = n <= tiny_largest;
@@ -111,15 +110,17 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         auto const lines = [](simt::Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
         auto const layout = [n](simt::Layout given) { return n == 1 ? columns : given; };
         if (tiny) {
-          GemmTiles tiles = gemm_tiles_plan(bytes, n, n, n, false);
-          tiles.a = layout(a), tiles.b = layout(b), tiles.c = layout(c);
-          tiles.structure = structure, tiles.written = written;
-          kernels.push_back(source(dtype, tiles));
+          for (GemmTiles tiles : tuning::shipped(GemmTilesSpace{dtype, n, n, n})) {
+            tiles.a = layout(a), tiles.b = layout(b), tiles.c = layout(c);
+            tiles.structure = structure, tiles.written = written;
+            kernels.push_back(source(dtype, tiles));
+          }
         } else {
-          GemmRing ring = gemm_ring_plan(single, complex, n, n, n);
-          ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
-          ring.structure = structure, ring.written = written;
-          kernels.push_back(source(dtype, ring));
+          for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, n, n, n})) {
+            ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
+            ring.structure = structure, ring.written = written;
+            kernels.push_back(source(dtype, ring));
+          }
         }
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
@@ -135,11 +136,14 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         if (tiny && filter.wants_routine("trmm"))
           add(columns, columns, columns, lower ? Structure::lower : Structure::upper, Written::whole);
       }
-      if (filter.wants_routine("gemv") && tiny) kernels.push_back(source(dtype, gemm_tiles_plan(bytes, n, 1, n, false)));
+      if (filter.wants_routine("gemv") && tiny) {
+        for (GemmTiles const& c : tuning::shipped(GemmTilesSpace{dtype, n, 1, n})) kernels.push_back(source(dtype, c));
+      }
       if (filter.wants_routine("ger") && tiny) {
-        GemmTiles outer = gemm_tiles_plan(bytes, n, n, 1, false);
-        if (n > 1) outer.b = rows;  // a column, transposed
-        kernels.push_back(source(dtype, outer));
+        for (GemmTiles outer : tuning::shipped(GemmTilesSpace{dtype, n, n, 1})) {
+          if (n > 1) outer.b = rows;  // a column, transposed
+          kernels.push_back(source(dtype, outer));
+        }
       }
     }
   }

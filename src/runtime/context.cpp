@@ -7,6 +7,7 @@
 
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
+#include "tune/tuned.hpp"
 
 namespace myriad {
 namespace {
@@ -84,17 +85,24 @@ Context::Context(int ordinal) : device_(describe_device(ordinal)) {
   check(driver::api().cuDevicePrimaryCtxRetain(&handle_, device), "cuDevicePrimaryCtxRetain");
 }
 
+Context::~Context() = default;
+
+tuning::Table& Context::tuned() {
+  std::call_once(tuned_once_, [&] { tuned_ = std::make_unique<tuning::Table>(device_.name); });
+  return *tuned_;
+}
+
 Context& Context::of(int ordinal) {
   static auto* const mutex = new std::mutex;
-  static auto* const contexts = new std::unordered_map<int, std::unique_ptr<Context>>;
-  driver::api();  // throws where there is no driver or no GPU
+  static auto* const contexts = new std::unordered_map<int, Context*>;  // never destroyed
+  driver::api();                                                        // throws where there is no driver or no GPU
   int const count = driver::load().device_count;
   if (ordinal < 0 || ordinal >= count)
     throw BadArgument("Queue", 2, "device",
                       fmt::format("is {}; the driver has {} GPU{}, counted from 0", ordinal, count, count == 1 ? "" : "s"));
   std::scoped_lock const lock(*mutex);
-  std::unique_ptr<Context>& context = (*contexts)[ordinal];
-  if (!context) context.reset(new Context(ordinal));
+  Context*& context = (*contexts)[ordinal];
+  if (!context) context = new Context(ordinal);
   return *context;
 }
 

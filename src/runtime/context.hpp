@@ -18,6 +18,10 @@
 #include "runtime/driver.hpp"
 #include "runtime/kernel_store.hpp"
 
+namespace myriad::tuning {
+class Table;
+}
+
 namespace myriad::gpu {
 
 /// What finds a loaded kernel: which kernel, and which instance of it. It has to tell apart whatever leads to another KernelSource.
@@ -68,6 +72,9 @@ class Context {
   [[nodiscard]] Device const& device() const noexcept { return device_; }
   [[nodiscard]] driver::ContextHandle handle() const noexcept { return handle_; }
 
+  /// What has been tuned for this GPU: the first call reads it. Any thread.
+  [[nodiscard]] tuning::Table& tuned();
+
   /// The kernel of `key`, loaded if need be: then `source()` returns its KernelSource. Any thread; two that want the same kernel load it
   /// once. Where loading fails the exception goes to all who wait, and the next call tries again.
   template <std::invocable F>
@@ -78,6 +85,7 @@ class Context {
 
  private:
   explicit Context(int ordinal);
+  ~Context();
 
   struct KeyHash {
     std::size_t operator()(KernelKey const& key) const noexcept {
@@ -96,6 +104,9 @@ class Context {
 
   Device device_;
   driver::ContextHandle handle_ = nullptr;
+
+  std::once_flag tuned_once_;
+  std::unique_ptr<tuning::Table> tuned_;
 
   mutable std::shared_mutex kernels_mutex_;
   std::unordered_map<KernelKey, std::unique_ptr<Kernel const>, KeyHash> kernels_;

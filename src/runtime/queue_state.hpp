@@ -8,6 +8,10 @@
 
 namespace myriad {
 
+namespace tuning {
+struct Search;
+}
+
 struct Queue::State {
   Backend backend = Backend::cpu;
   int threads = 1;
@@ -17,7 +21,8 @@ struct Queue::State {
   gpu::driver::StreamHandle stream = nullptr;
   bool owns_stream = false;
   gpu::driver::PoolHandle pool = nullptr;
-  int preparing = 0;  ///< open prepare() calls: nothing is enqueued while there is one
+  int preparing = 0;               ///< open prepare() calls: nothing is enqueued while there is one
+  tuning::Search* search = nullptr;  ///< that says which configs are taken, while it lasts
 
   State() = default;
   State(State const&) = delete;

@@ -1,0 +1,180 @@
+#pragma once
+/// What of the kernels of products is tuned.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "gemm/gemm_ring_plan.hpp"
+#include "gemm/gemm_tiles_plan.hpp"
+#include "myriad/device.hpp"
+#include "tune/tuned.hpp"
+
+namespace myriad {
+
+/// Products of m-by-k and k-by-n matrices through the ring. One config for all layouts, structures and parts of C.
+struct GemmRingSpace {
+  using Config = GemmRing;
+  static constexpr std::array names{"m", "n", "k", "stages", "warps_down", "warps_across", "blocks_per_sm"};
+  static constexpr auto values(auto& c) { return std::tie(c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm); }
+
+  Dtype dtype;
+  std::int64_t m, n, k;
+
+  [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
+  [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
+  [[nodiscard]] tuning::Problem problem() const { return {"gemm_ring", dtype, {m, n, k}}; }
+  [[nodiscard]] GemmRing plan() const { return gemm_ring_plan(single(), complex(), m, n, k); }
+
+  /// Of shared memory, whatever the layouts.
+  [[nodiscard]] int bytes(GemmRing c) const {
+    int most = 0;
+    for (Lines const a : {Lines::columns, Lines::rows})
+      for (Lines const b : {Lines::columns, Lines::rows})
+        for (Lines const in_c : {Lines::columns, Lines::rows}) {
+          c.a = a, c.b = b, c.c = in_c;
+          most = std::max(most, GemmRingMemory(single(), complex(), c).bytes);
+        }
+    return most;
+  }
+  /// 32-bit registers of a lane that hold sums.
+  [[nodiscard]] int words(GemmRing const& c) const { return c.m * c.n * (complex() ? 2 : 1) * (single() ? 1 : 2) / c.threads(); }
+  [[nodiscard]] static int registers(GemmRing const& c) {
+    return std::min(255, 512 / ((c.blocks_per_sm * c.threads() / 32 + 3) / 4 * 4) * 4 / 8 * 8);
+  }
+
+  [[nodiscard]] bool admits(GemmRing const& c, Device const& device) const {
+    int const row_unit = single() ? 4 : 16, limit = 256;
+    if (c.m < 1 || c.n < 1 || c.k < 4 || c.k % 4 != 0 || c.stages < 1 || c.stages > 8 || c.blocks_per_sm < 1 || c.blocks_per_sm > 32)
+      return false;
+    if (c.m > limit || c.n > limit || c.k > limit || c.warps_down < 1 || c.warps_down > 16 || c.warps_across < 1 || c.warps_across > 16)
+      return false;
+    if (c.m % (row_unit * c.warps_down) != 0 || c.n % (8 * c.warps_across) != 0 || c.m % 8 != 0) return false;
+    if (c.threads() > std::min(512, device.max_threads_per_block)) return false;
+    if (m <= 32 && c.m < m) return false;  // of a product in place a block has all rows
+    return words(c) <= 128 && words(c) + 40 <= registers(c) && bytes(c) <= device.shared_memory_per_block;
+  }
+
+  /// What a product may take on a multiprocessor of compute capability 9.0, in cycles: an order to try in, no more.
+  [[nodiscard]] double cost(GemmRing const& c) const {
+    double const tiles = std::ceil(1.0 * static_cast<double>(m) / c.m) * std::ceil(1.0 * static_cast<double>(n) / c.n);
+    double const terms = static_cast<double>(k), numbers = complex() ? 2 : 1, size = (single() ? 4 : 8) * numbers;
+    double const math = c.m * c.n * terms * numbers * numbers / 128;
+    double const from_cache = (c.m + c.n) * terms * size / 64;
+    double const moved = 4.0 * static_cast<double>(m * n) / tiles * size / 18;
+    int const per_warp_m = c.m / c.warps_down, per_warp_n = c.n / c.warps_across;
+    double const reads = c.warps_down * c.warps_across * terms * size * (per_warp_m + numbers * per_warp_n) / 128;
+    double const rounds = std::ceil(terms / c.k) / std::max(1, c.stages - 1);
+    double const busy = std::max({math, from_cache, moved, reads});
+    double const waits = 900 * (rounds + 1.5);
+    return tiles * std::max(busy, (busy + waits) / c.blocks_per_sm);
+  }
+
+  [[nodiscard]] std::vector<GemmRing> candidates(Device const& device) const {
+    auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit) * unit; };
+    // Matrices are divided evenly.
+    auto const sides = [&](std::int64_t size, int unit) {
+      std::vector<int> out;
+      for (int parts = 1; parts <= 64; ++parts) {
+        int const side = up((size + parts - 1) / parts, unit);
+        if (side <= 160 && (side >= 32 || parts == 1) && std::find(out.begin(), out.end(), side) == out.end()) out.push_back(side);
+      }
+      return out;
+    };
+    std::vector<std::pair<double, GemmRing>> found;
+    std::vector<int> parts{8, 16, 24, 32};
+    if (k <= 128) parts.push_back(up(k, 4));
+    if (k <= 128 && k > 8) parts.push_back(up((k + 1) / 2, 4));
+    std::sort(parts.begin(), parts.end());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    for (int down = 1; down <= 8; ++down)
+      for (int across = 1; down * across <= 16; ++across)
+        for (int const rows : sides(m, (single() ? 4 : 16) * down))
+          for (int const columns : sides(n, 8 * across))
+            for (int const terms : parts)
+              for (int stages = 1; stages <= 4; ++stages) {
+                if (terms > up(k, 4) || (stages > 1 && (stages - 1) * terms >= k)) continue;
+                GemmRing c = plan();
+                c.m = rows, c.n = columns, c.k = terms, c.stages = stages, c.warps_down = down, c.warps_across = across;
+                int const most = std::min(32, device.shared_memory_per_multiprocessor / (bytes(c) + 1024));
+                int tried = 0;
+                for (c.blocks_per_sm = most; c.blocks_per_sm >= 1 && tried < 2; --c.blocks_per_sm)
+                  if (admits(c, device) && (c.blocks_per_sm == 1 || words(c) + 56 <= registers(c))) {
+                    found.emplace_back(cost(c), c);
+                    ++tried;
+                  }
+              }
+    std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
+    std::vector<GemmRing> out;
+    for (auto const& [cost, c] : found) out.push_back(c);
+    if (out.size() > 2000) out.resize(2000);
+    return out;
+  }
+};
+
+/// The same through whole tiles in shared memory, of batches that are not interleaved.
+struct GemmTilesSpace {
+  using Config = GemmTiles;
+  static constexpr std::array names{"k", "row_lanes", "column_lanes", "matrices", "blocks_per_sm"};
+  static constexpr auto values(auto& c) { return std::tie(c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm); }
+
+  Dtype dtype;
+  std::int64_t m, n, k;
+
+  [[nodiscard]] int element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
+  [[nodiscard]] tuning::Problem problem() const { return {"gemm_tiles", dtype, {m, n, k}}; }
+  [[nodiscard]] GemmTiles plan() const { return gemm_tiles_plan(element_bytes(), m, n, k, false); }
+  [[nodiscard]] int words(GemmTiles const& c) const {
+    int const rows = simt::ceil_div(c.m, c.row_lanes), columns = simt::ceil_div(c.n, c.column_lanes);
+    return element_bytes() / 4 * (rows * columns + 2 * (rows + columns));
+  }
+
+  [[nodiscard]] bool admits(GemmTiles const& c, Device const& device) const {
+    GemmTiles const p = plan();
+    auto const power_of_two = [](int x) { return x >= 1 && (x & (x - 1)) == 0; };
+    if (!power_of_two(c.row_lanes) || !power_of_two(c.column_lanes) || c.lanes() > 1024 || c.matrices < 1 || c.matrices > 256) return false;
+    if (c.k < 1 || c.k > 64 || (p.whole() && c.k != p.k) || c.blocks_per_sm < 1 || c.blocks_per_sm > 32) return false;
+    // Of packed matrices a block has whole chunks of 16 bytes, and whole warps.
+    if (p.whole() && c.matrices % std::max(1, 16 / element_bytes()) != 0) return false;
+    if (!p.whole() && c.matrices != 1) return false;
+    if (c.threads() % 32 != 0 || c.threads() > std::min(512, device.max_threads_per_block)) return false;
+    // Room for other layouts, which take a little more.
+    if (GemmTilesMemory(element_bytes(), c).bytes > device.shared_memory_per_block - 8192) return false;
+    return words(c) + 32 <= std::min(255, 65536 / (c.blocks_per_sm * c.threads()));
+  }
+
+  [[nodiscard]] std::vector<GemmTiles> candidates(Device const& device) const {
+    GemmTiles const p = plan();
+    std::vector<std::pair<double, GemmTiles>> found;
+    for (int row_lanes = 1; row_lanes <= 32; row_lanes *= 2)
+      for (int column_lanes = 1; row_lanes * column_lanes <= 256; column_lanes *= 2) {
+        if (row_lanes > 2 * p.m || column_lanes > 2 * p.n) continue;
+        for (int matrices = 1; matrices <= 256; matrices *= 2)
+          for (int const terms : p.whole() ? std::vector{p.k} : std::vector{8, 16, 32}) {
+            GemmTiles c = p;
+            c.row_lanes = row_lanes, c.column_lanes = column_lanes, c.matrices = matrices, c.k = terms;
+            int const bytes = GemmTilesMemory(element_bytes(), c).bytes;
+            int const most = std::min(32, device.shared_memory_per_multiprocessor / (bytes + 1024));
+            int tried = 0;
+            for (c.blocks_per_sm = most; c.blocks_per_sm >= 1 && tried < 3; --c.blocks_per_sm)
+              if (admits(c, device)) {
+                // Many bytes under way, few reads from shared memory for a product.
+                double const rows = simt::ceil_div(c.m, row_lanes), columns = simt::ceil_div(c.n, column_lanes);
+                double const reads = 1 / rows + 1 / columns, under_way = 1.0 * c.blocks_per_sm * bytes / 200e3;
+                double const idle = row_lanes * rows / c.m * (column_lanes * columns / c.n);
+                found.emplace_back(idle * (1 + reads) + 0.3 / std::min(1.0, under_way) + 0.002 * c.threads() / 32, c);
+                ++tried;
+              }
+          }
+      }
+    std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
+    std::vector<GemmTiles> out;
+    for (auto const& [cost, c] : found) out.push_back(c);
+    return out;
+  }
+};
+
+}  // namespace myriad

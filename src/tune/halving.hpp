@@ -1,0 +1,90 @@
+#pragma once
+/// The search: which of many is fastest, by timing bad ones seldom and good ones often.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+namespace myriad::tuning {
+
+/// Times of one candidate.
+struct Times {
+  std::vector<double> seconds{};
+  [[nodiscard]] double median() const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    std::size_t const n = sorted.size();
+    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  }
+  /// How far the median may be off: half the distance of the quartiles over the root of how many there are.
+  [[nodiscard]] double uncertainty() const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    std::size_t const n = sorted.size();
+    return n < 4 ? sorted.back() - sorted.front() : (sorted[3 * n / 4] - sorted[n / 4]) / 2 / std::sqrt(static_cast<double>(n) / 4);
+  }
+};
+
+struct Fastest {
+  std::size_t number = 0;  ///< of the candidate; 0 is the one to beat
+  double seconds = 0;
+  double first_seconds = 0;  ///< of candidate 0, in the same turns
+  std::size_t tried = 0;
+};
+
+/// The fastest of `count` candidates by `time(number)`, seconds of one call, or infinity where there is none. Candidate 0 stays in to the
+/// end. `carry_on(part)` is told which part of the work is done, and returns false where no more is wanted; then what has been seen
+/// decides.
+inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> const& time, std::function<bool(double)> const& carry_on) {
+  constexpr std::size_t finalists = 3;    // and candidate 0
+  constexpr std::size_t most_turns = 40;  // of the last round
+  constexpr double least_gain = 0.005;    // what is closer to the first is not worth another config
+  std::vector<Times> times(count);
+  std::vector<std::size_t> left(count);
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  bool going = true;
+  auto const by_median = [&](std::size_t a, std::size_t b) { return times[a].median() < times[b].median(); };
+  double rounds = std::max(1.0, std::ceil(std::log2(static_cast<double>(count) / finalists)) + 1), round = 0;
+  std::size_t repeats = 2;
+  for (;;) {
+    std::size_t done = 0;
+    for (std::size_t const number : left) {
+      for (std::size_t repeat = 0; repeat < repeats; ++repeat) times[number].seconds.push_back(time(number));
+      ++done;
+      going = going && carry_on((round + static_cast<double>(done) / static_cast<double>(left.size())) / (rounds + 1));
+      if (!going) break;
+    }
+    ++round;
+    std::erase_if(left, [&](std::size_t number) { return times[number].seconds.empty() || !std::isfinite(times[number].median()); });
+    std::sort(left.begin(), left.end(), by_median);
+    if (!going || left.size() <= finalists) break;
+    left.resize(std::max(finalists, (left.size() + 1) / 2));
+    if (std::find(left.begin(), left.end(), 0) == left.end() && std::isfinite(times[0].median())) left.push_back(0);
+    if (left.size() <= finalists + 1) break;
+    repeats *= 2;
+  }
+  // In turns, so that what else changes on the machine changes for all, until the best is apart from the first.
+  for (std::size_t turn = 0; going && turn < most_turns; ++turn) {
+    for (std::size_t const number : left) times[number].seconds.push_back(time(number));
+    going = carry_on((rounds + static_cast<double>(turn) / most_turns) / (rounds + 1));
+    if (turn < 5 || left.empty()) continue;
+    std::size_t const best = *std::min_element(left.begin(), left.end(), by_median);
+    double const apart = std::abs(times[0].median() - times[best].median());
+    if (best != 0 && apart > 4 * (times[0].uncertainty() + times[best].uncertainty())) break;
+  }
+  Fastest out;
+  for (Times const& t : times) out.tried += t.seconds.empty() ? 0 : 1;
+  if (left.empty()) return out;
+  std::size_t const best = *std::min_element(left.begin(), left.end(), by_median);
+  double const first = times[0].seconds.empty() ? INFINITY : times[0].median();
+  bool const better = times[best].median() + times[best].uncertainty() < first * (1 - least_gain);
+  out.number = better ? best : 0;
+  out.seconds = better ? times[best].median() : first;
+  out.first_seconds = first;
+  return out;
+}
+
+}  // namespace myriad::tuning

@@ -1,0 +1,158 @@
+#pragma once
+/// Configs that were measured: where a table has one for a problem it is taken, else the one that the cost model plans.
+///
+/// A kernel whose config is tuned declares a space beside its plan:
+///
+///     struct GemmRingSpace {
+///       using Config = GemmRing;
+///       static constexpr std::array names{"m", "n", ...};                         // what is tuned, as tables name it
+///       static constexpr auto values(auto& c) { return std::tie(c.m, c.n, ...); } // the same of a config: integers, enumerations
+///       tuning::Problem problem() const;                                            // what finds an entry of a table
+///       GemmRing plan() const;                                                    // by the cost model
+///       bool admits(GemmRing const& c, Device const& device) const;               // is right, and fits the GPU
+///       std::vector<GemmRing> candidates(Device const& device) const;             // those admitted, the most promising first
+///     };
+///     GemmRing const ring = tuning::planned(queue, GemmRingSpace{...});
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "myriad/device.hpp"
+#include "myriad/queue.hpp"
+#include "myriad/tune.hpp"
+#include "myriad/types.hpp"
+
+namespace myriad::tuning {
+
+/// What a config is for: a kernel, a type and up to three sizes.
+struct Problem {
+  std::string_view kernel;  ///< "gemm_ring"; outlives the problem
+  Dtype dtype;
+  std::array<std::int64_t, 3> sizes;
+  auto operator<=>(Problem const&) const = default;
+};
+
+/// What is tuned of a config, in the order of the names that its space has for it.
+using Values = std::vector<int>;
+
+/// Entries for one GPU. Any thread.
+class Table {
+ public:
+  /// What is shipped for a GPU of this name, and, taking precedence, what the user has. A table that is damaged is none; a message says so.
+  explicit Table(std::string const& gpu);
+
+  [[nodiscard]] std::shared_ptr<TunedConfig const> find(Problem const& problem) const;
+  void set(TunedConfig entry);
+
+ private:
+  using Key = std::tuple<std::string, Dtype, std::array<std::int64_t, 3>>;
+  mutable std::shared_mutex mutex_;
+  std::map<Key, std::shared_ptr<TunedConfig const>, std::less<>> entries_;
+};
+
+/// Entries that are shipped, for all GPUs.
+std::vector<TunedConfig> const& shipped_entries();
+
+/// What a search wants from the calls of a queue: it is told the problems that come by, and says which values to take.
+struct Search {
+  struct Point {
+    std::string kernel;
+    Dtype dtype;
+    std::array<std::int64_t, 3> sizes;
+    std::vector<std::string> names;
+    Values plan;                     ///< of the cost model
+    Values current;                  ///< of a table, else of the plan
+    std::vector<Values> candidates;  ///< the most promising first
+    [[nodiscard]] Problem problem() const { return {kernel, dtype, sizes}; }
+  };
+  std::vector<Point> points;            ///< in the order in which they came, each once
+  std::map<std::size_t, Values> taken;  ///< for points, by number; others get their current values
+};
+
+/// The search of the queue; null where there is none.
+Search* search_of(Queue& queue);
+void set_search(Queue& queue, Search* search);
+/// The table of the queue's GPU.
+Table& table_of(Queue& queue);
+
+template <typename Space>
+Values values_of(typename Space::Config const& config) {
+  return std::apply([](auto const&... x) { return Values{static_cast<int>(x)...}; }, Space::values(config));
+}
+/// The config with these values in place of its own.
+template <typename Space>
+typename Space::Config with_values(typename Space::Config config, Values const& values) {
+  std::size_t i = 0;
+  std::apply([&](auto&... x) { ((x = static_cast<std::remove_reference_t<decltype(x)>>(values[i++])), ...); }, Space::values(config));
+  return config;
+}
+/// The config of an entry; none where it is not of this space, or not admitted, as what somebody wrote by hand may be.
+template <typename Space>
+std::optional<typename Space::Config> config_of(Space const& space, TunedConfig const& entry, Device const& device) {
+  Values values;
+  for (char const* const name : Space::names) {
+    auto const at = std::find_if(entry.config.begin(), entry.config.end(), [&](auto const& pair) { return pair.first == name; });
+    if (at == entry.config.end()) return {};
+    values.push_back(at->second);
+  }
+  typename Space::Config const config = with_values<Space>(space.plan(), values);
+  if (!space.admits(config, device)) return {};
+  return config;
+}
+
+/// The config to take for a call on this queue, which is of a GPU.
+template <typename Space>
+typename Space::Config planned(Queue& queue, Space const& space) {
+  Problem const problem = space.problem();
+  typename Space::Config const plan = space.plan();
+  typename Space::Config config = plan;
+  if (auto const entry = table_of(queue).find(problem))
+    if (auto const tuned = config_of(space, *entry, queue.device())) config = *tuned;
+  Search* const search = search_of(queue);
+  if (!search) return config;
+  auto const at = std::find_if(search->points.begin(), search->points.end(), [&](auto const& p) { return p.problem() == problem; });
+  auto const number = static_cast<std::size_t>(at - search->points.begin());
+  if (at == search->points.end()) {
+    Search::Point point{.kernel = std::string(problem.kernel),
+                        .dtype = problem.dtype,
+                        .sizes = problem.sizes,
+                        .names = {Space::names.begin(), Space::names.end()},
+                        .plan = values_of<Space>(plan),
+                        .current = values_of<Space>(config),
+                        .candidates = {}};
+    for (auto const& candidate : space.candidates(queue.device())) point.candidates.push_back(values_of<Space>(candidate));
+    search->points.push_back(std::move(point));
+  }
+  auto const taken = search->taken.find(number);
+  return taken == search->taken.end() ? config : with_values<Space>(plan, taken->second);
+}
+
+/// What a pack has to hold for this problem: the plan, and what is shipped for any GPU.
+template <typename Space>
+std::vector<typename Space::Config> shipped(Space const& space) {
+  std::vector<typename Space::Config> out{space.plan()};
+  Problem const problem = space.problem();
+  Device any;  // whose limits nothing exceeds that was measured on some GPU
+  any.major = 9;
+  any.shared_memory_per_block = any.shared_memory_per_multiprocessor = 1 << 20;
+  any.max_threads_per_block = 1024;
+  any.registers_per_multiprocessor = 65536;
+  for (TunedConfig const& entry : shipped_entries())
+    if (Problem{entry.kernel, entry.dtype, entry.sizes} == problem)
+      if (auto const config = config_of(space, entry, any); config && std::find(out.begin(), out.end(), *config) == out.end())
+        out.push_back(*config);
+  return out;
+}
+
+}  // namespace myriad::tuning
