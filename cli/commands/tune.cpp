@@ -161,20 +161,19 @@ int tune_all(Options const& options) {
         std::int64_t const matrix = static_cast<std::int64_t>(sizeof(T)) * n * n;
         std::int64_t const count = options.count > 0 ? options.count : std::clamp<std::int64_t>(1'000'000'000 / (4 * matrix), 1, 4'000'000);
         Work<T> work(queue, options.routine, n, count);
-        auto const found =
-            tune(queue, [&](Queue& q) { work(q); },
-                 {.budget = left / static_cast<double>(problems - number),
-                  .refresh = [&](Queue& q) { work.refresh(q); },
-                  .progress =
-                      [&](std::size_t, std::size_t, double done) {
-                        if (shows)
-                          fmt::print(stderr, "\r{} of {}: {} {} n = {}, {:3.0f}%  ", number + 1, problems, options.routine,
-                                     io::name_of(dtype), n, 100 * done);
-                        return !interrupted;
-                      },
-                  .candidates = options.candidates,
-                  .threads = options.threads,
-                  .again = options.again});
+        auto const found = tune(queue, [&](Queue& q) { work(q); },
+                                {.budget = left / static_cast<double>(problems - number),
+                                 .refresh = [&](Queue& q) { work.refresh(q); },
+                                 .progress =
+                                     [&](std::size_t, std::size_t, double done) {
+                                       if (shows)
+                                         fmt::print(stderr, "\r{} of {}: {} {} n = {}, {:3.0f}%  ", number + 1, problems, options.routine,
+                                                    io::name_of(dtype), n, 100 * done);
+                                       return !interrupted;
+                                     },
+                                 .candidates = options.candidates,
+                                 .threads = options.threads,
+                                 .again = options.again});
         if (shows) fmt::print(stderr, "\r{:60}\r", "");
         if (found.empty() && !interrupted) ++known;
         for (TunedConfig const& entry : found) {

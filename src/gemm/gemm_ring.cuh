@@ -401,9 +401,9 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T
   constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
   bool const reads_c = !(args.beta == from_real<T>(0));
   GemmWalk<(by_columns ? C.m : C.n) / size, by_columns ? C.n : C.m, C.threads(), 32> const walk;
-  // Of so many lines C is waited for at the same time: 128 bytes, or eight addresses.
-  constexpr int of_line = walk.of_line * (size > 1 ? static_cast<int>(sizeof(Together)) : 16),
-                at_a_time = of_line < 128 ? 128 / of_line : 1;
+  // Of so many lines C is waited for at the same time: 256 bytes, for which there is room where the sums were, or sixteen addresses.
+  constexpr int of_line = walk.of_line * (size > 1 ? static_cast<int>(sizeof(Together)) : 16);
+  constexpr int at_a_time = of_line < 256 ? 256 / of_line : 1;
   constexpr int most = at_a_time < walk.of_lines ? at_a_time : walk.of_lines;
   to += walk.first * size + walk.first_line * line_stride;
   tile += walk.first * size + walk.first_line * pitch;
@@ -420,15 +420,14 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T
       }
     }
   };
+  sync_block();
   SIMT_LOOP
-  for (bool first = true;; first = false) {
+  for (;;) {
     Together former[most][walk.of_line]{};  // what is not set would be kept from tile to tile, in registers
     if (reads_c)
       for_each([&](int l, int e, bool) {
-        former[l][e] =
-            load_global_before_barrier(reinterpret_cast<Together const*>(to + l * walk.at_once * line_stride + e * walk.along * size));
+        former[l][e] = *reinterpret_cast<Together const*>(to + l * walk.at_once * line_stride + e * walk.along * size);
       });
-    if (first) sync_block();
     for_each([&](int l, int e, bool diagonal) {
       Together x = *reinterpret_cast<Together const*>(tile + (l * walk.at_once * pitch + e * walk.along * size));
       SIMT_UNROLL

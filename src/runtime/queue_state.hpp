@@ -21,7 +21,7 @@ struct Queue::State {
   gpu::driver::StreamHandle stream = nullptr;
   bool owns_stream = false;
   gpu::driver::PoolHandle pool = nullptr;
-  int preparing = 0;               ///< open prepare() calls: nothing is enqueued while there is one
+  int preparing = 0;                 ///< open prepare() calls: nothing is enqueued while there is one
   tuning::Search* search = nullptr;  ///< that says which configs are taken, while it lasts
 
   State() = default;

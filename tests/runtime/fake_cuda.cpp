@@ -292,7 +292,7 @@ FAKE Result cuEventSynchronize(EventHandle event) {
   return take(fake.fail_wait);
 }
 FAKE Result cuEventElapsedTime(float* milliseconds, EventHandle, EventHandle) {
-  *milliseconds = 1.5F;
+  *milliseconds = fake.milliseconds;
   return Result::success;
 }
 FAKE Result cuModuleLoadDataEx(ModuleHandle* module, void const* image, unsigned, JitOption*, void**) {

@@ -1,0 +1,309 @@
+/// Tuning: the search, tables, and what is taken, on a driver that is made up (fake_cuda.hpp) and says how long calls take.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+
+#include "myriad/memory.hpp"
+#include "myriad/myriad.hpp"
+#include "on_fake.hpp"
+#include "tune/halving.hpp"
+#include "tune/table_file.hpp"
+#include "tune/tuned.hpp"
+
+namespace myriad {
+namespace {
+
+using tuning::Fastest;
+using tuning::fastest;
+
+// --- the search
+
+constexpr auto always = [](double) { return true; };
+
+/// Times that scatter by a per cent.
+class Noisy {
+ public:
+  explicit Noisy(std::vector<double> seconds) : seconds_(std::move(seconds)) {}
+  double operator()(std::size_t i) {
+    ++calls;
+    return seconds_[i] * (1 + 0.01 * std::abs(normal_(random_)));
+  }
+  int calls = 0;
+
+ private:
+  std::vector<double> seconds_;
+  std::mt19937 random_{7};
+  std::normal_distribution<double> normal_;
+};
+
+TEST(Halving, FindsTheFastest) {
+  std::vector<double> seconds(48);
+  for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = 1 + 0.05 * static_cast<double>((i * 29 + 11) % 48);
+  auto const least = static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  ASSERT_NE(least, 0U);
+  Noisy time(seconds);
+  Fastest const found = fastest(seconds.size(), std::ref(time), always);
+  EXPECT_EQ(found.number, least);
+  EXPECT_NEAR(found.first_seconds / found.seconds, seconds[0] / seconds[least], 0.03);
+  EXPECT_EQ(found.tried, 48U);
+  EXPECT_LT(time.calls, 48 * 14);  // bad ones seldom
+}
+
+TEST(Halving, KeepsTheFirstUnlessAnotherIsFasterThanTimesScatter) {
+  for (std::size_t const count : {1, 2, 4, 5, 31}) {
+    std::vector<double> seconds(count, 1.0005);
+    seconds[0] = 1;
+    if (count > 2) seconds[2] = 0.998;  // too little
+    Noisy time(seconds);
+    Fastest const found = fastest(count, std::ref(time), always);
+    EXPECT_EQ(found.number, 0U) << count;
+    EXPECT_EQ(found.seconds, found.first_seconds) << count;
+  }
+}
+
+TEST(Halving, WhatDoesNotRunIsLeftOut) {
+  std::vector<double> seconds{2, INFINITY, 1, INFINITY, 3};
+  Noisy time(seconds);
+  EXPECT_EQ(fastest(5, std::ref(time), always).number, 2U);
+  Noisy none({INFINITY, INFINITY});
+  EXPECT_EQ(fastest(2, std::ref(none), always).seconds, 0);
+}
+
+TEST(Halving, EndsWhenItIsToldTo) {
+  Noisy time(std::vector<double>(40, 1.0));
+  double last = -1;
+  fastest(40, std::ref(time), [&](double part) {
+    EXPECT_GE(part, last);
+    EXPECT_LE(part, 1);
+    last = part;
+    return time.calls < 10;
+  });
+  EXPECT_EQ(time.calls, 10);
+}
+
+// --- tables
+
+TunedConfig entry_of(std::string gpu, std::int64_t n, int threads) {
+  return {.kernel = "test",
+          .dtype = Dtype::f64,
+          .sizes = {n, 2, 3},
+          .config = {{"threads", threads}, {"copies", 2}},
+          .seconds = 1e-3,
+          .planned_seconds = 1.5e-3,
+          .tried = 12,
+          .gpu = std::move(gpu),
+          .date = "2026-11-23",
+          .driver = 13000};
+}
+
+/// A folder of its own for the tables.
+class TunedTables : public testing::Test {
+ protected:
+  void SetUp() override { ::setenv("MYRIAD_TUNED_DIR", folder.path().c_str(), 1); }
+  void TearDown() override { ::unsetenv("MYRIAD_TUNED_DIR"); }
+  test::TemporaryFolder folder;
+};
+
+TEST_F(TunedTables, AreWrittenReadAndMerged) {
+  EXPECT_EQ(tuned_path("Some GPU (2)"), folder.path() / "Some-GPU-2-.json");
+  tuning::keep(entry_of("Some GPU", 8, 64));
+  tuning::keep(entry_of("Some GPU", 4, 32));
+  tuning::keep(entry_of("Some GPU", 8, 128));
+  std::vector<TunedConfig> const read = read_tuned(tuned_path("Some GPU"));
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].sizes, (std::array<std::int64_t, 3>{4, 2, 3}));
+  EXPECT_EQ(read[1].config, (std::vector<std::pair<std::string, int>>{{"threads", 128}, {"copies", 2}}));
+  EXPECT_EQ(read[1].gpu, "Some GPU");
+  EXPECT_EQ(read[1].date, "2026-11-23");
+  EXPECT_EQ(read[1].driver, 13000);
+  EXPECT_EQ(read[1].tried, 12);
+  EXPECT_DOUBLE_EQ(read[1].gain(), 1.5);
+  tuning::Table const table("Some GPU");
+  ASSERT_TRUE(table.find({"test", Dtype::f64, {8, 2, 3}}));
+  EXPECT_FALSE(table.find({"test", Dtype::f32, {8, 2, 3}}));
+  EXPECT_FALSE(table.find({"test", Dtype::f64, {9, 2, 3}}));
+  EXPECT_FALSE(tuning::Table("Another GPU").find({"test", Dtype::f64, {8, 2, 3}}));
+}
+
+TEST_F(TunedTables, ThatAreDamagedAreNotUsedAndNotWrittenOver) {
+  std::string const path = tuned_path("Some GPU");
+  for (char const* const text : {"", "{", "[]", R"({"format": 99, "gpu": "Some GPU", "entries": []})",
+                                 R"({"format": 1, "gpu": "Some GPU", "entries": [{"kernel": "test"}]})"}) {
+    std::ofstream(path) << text;
+    std::string said;
+    MessageHandler const former = on_message([&](std::string_view message) { said += message; });
+    EXPECT_FALSE(tuning::Table("Some GPU").find({"test", Dtype::f64, {8, 2, 3}}));
+    on_message(former);
+    EXPECT_NE(said.find(path), std::string::npos) << text;
+    EXPECT_THROW((void)read_tuned(path), Error) << text;
+    EXPECT_THROW(tuning::keep(entry_of("Some GPU", 8, 64)), Error) << text;
+    EXPECT_EQ(test::text_of(path), text);
+  }
+  EXPECT_THROW((void)read_tuned(path + ".missing"), Error);
+}
+
+TEST(TunedFolder, IsWhereTheEnvironmentSays) {
+  ::setenv("MYRIAD_TUNED_DIR", "off", 1);
+  EXPECT_EQ(tuned_folder(), "");
+  EXPECT_EQ(tuned_path("Some GPU"), "");
+  EXPECT_NO_THROW(tuning::keep(entry_of("Some GPU", 8, 64)));
+  ::setenv("MYRIAD_TUNED_DIR", "/somewhere", 1);
+  EXPECT_EQ(tuned_path("NVIDIA H200"), "/somewhere/NVIDIA-H200.json");
+  ::unsetenv("MYRIAD_TUNED_DIR");
+  ::setenv("XDG_CONFIG_HOME", "/config", 1);
+  EXPECT_EQ(tuned_folder(), "/config/myriad");
+  ::unsetenv("XDG_CONFIG_HOME");
+}
+
+TEST(ShippedTables, AreOfKnownFormat) {
+  for (TunedConfig const& entry : tuning::shipped_entries()) {
+    EXPECT_FALSE(entry.gpu.empty());
+    EXPECT_FALSE(entry.config.empty());
+    EXPECT_LE(entry.seconds, entry.planned_seconds) << entry.kernel << " " << entry.sizes[0];  // no size loses
+  }
+}
+
+// --- what is taken
+
+struct Config {
+  int threads, copies;
+  bool operator==(Config const&) const = default;
+};
+struct Space {
+  using Config = myriad::Config;
+  static constexpr std::array names{"threads", "copies"};
+  static constexpr auto values(auto& c) { return std::tie(c.threads, c.copies); }
+  std::int64_t n;
+  [[nodiscard]] tuning::Problem problem() const { return {"test", Dtype::f64, {n, 2, 3}}; }
+  [[nodiscard]] Config plan() const { return {32, 1}; }
+  [[nodiscard]] bool admits(Config const& c, Device const& device) const {
+    return c.threads <= device.max_threads_per_block && c.copies < 4;
+  }
+  [[nodiscard]] std::vector<Config> candidates(Device const&) const {
+    return {{64, 1}, {128, 1}, {128, 2}, {256, 1}, {256, 2}, {512, 1}, {512, 3}, {1024, 1}};
+  }
+};
+
+class Tuning : public test::OnFake {
+ protected:
+  void SetUp() override {
+    test::OnFake::SetUp();
+    ::setenv("MYRIAD_TUNED_DIR", tables.path().c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("MYRIAD_TUNED_DIR");
+    if (fake) fake->milliseconds = 1.5F;
+    test::OnFake::TearDown();
+  }
+  /// A routine: `seconds(config)` is how long it takes.
+  std::function<void(Queue&)> routine(std::int64_t n, std::function<double(Config const&)> seconds) {
+    return [=, this](Queue& q) {
+      Config const c = tuning::planned(q, Space{n});
+      gpu::Kernel const& kernel = gpu::kernel_for(q, gpu::kernel_key(gpu::kernel_id("tuned"), c), test::source);
+      gpu::launch(q, kernel, {.blocks = 1, .threads = c.threads}, test::FakeScaleParams{});
+      if (&q == &*queue) fake->milliseconds = static_cast<float>(1e3 * seconds(c));
+    };
+  }
+  static double usual(Config const& c) { return 1 + std::abs(std::log2(c.threads) - 8) - 0.1 * c.copies; }
+
+  test::TemporaryFolder tables;
+};
+
+TEST_F(Tuning, TakesTheFastestAndKeepsIt) {
+  auto const call = routine(100, usual);
+  int refreshed = 0;
+  double done = 0;
+  TuneOptions options{.refresh = [&](Queue&) { ++refreshed; },
+                      .progress =
+                          [&](std::size_t problem, std::size_t problems, double part) {
+                            EXPECT_EQ(problem, 0U);
+                            EXPECT_EQ(problems, 1U);
+                            done = part;
+                            return true;
+                          },
+                      .threads = 3};
+  EXPECT_EQ(tuning::planned(*queue, Space{100}), (Config{32, 1}));
+  std::vector<TunedConfig> const found = tune(*queue, call, options);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].config, (std::vector<std::pair<std::string, int>>{{"threads", 256}, {"copies", 2}}));
+  EXPECT_NEAR(found[0].seconds, 0.8, 1e-6);
+  EXPECT_NEAR(found[0].planned_seconds, 3.9, 1e-6);
+  EXPECT_EQ(found[0].tried, 9);
+  EXPECT_EQ(found[0].gpu, "Fake GPU");
+  EXPECT_GT(refreshed, 20);
+  EXPECT_GT(done, 0.5);
+  // Here and in processes to come
+  EXPECT_EQ(tuning::planned(*queue, Space{100}), (Config{256, 2}));
+  EXPECT_EQ(tuning::planned(*queue, Space{101}), (Config{32, 1}));
+  ASSERT_EQ(read_tuned(tuned_path("Fake GPU")).size(), 1U);
+  EXPECT_TRUE(tuning::Table("Fake GPU").find(Space{100}.problem()));
+  // What is known is not looked for again, unless that is wanted.
+  EXPECT_TRUE(tune(*queue, call, options).empty());
+  options.again = true;
+  EXPECT_EQ(tune(*queue, call, options).size(), 1U);
+}
+
+TEST_F(Tuning, OfSeveralProblemsInTheSameCalls) {
+  auto const one = routine(200, usual), other = routine(201, [](Config const&c) { return 1.0 / c.threads; });
+  auto const found = tune(*queue, [&](Queue& q) {
+    one(q);
+    double const before = fake->milliseconds;
+    other(q);
+    if (&q == &*queue) fake->milliseconds = static_cast<float>(before + fake->milliseconds);
+  });
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].config[0].second, 256);
+  EXPECT_EQ(found[1].config[0].second, 1024);
+  EXPECT_NEAR(found[1].planned_seconds, 0.8 + 1.0 / 32, 1e-6);  // the first has been tuned by then
+}
+
+TEST_F(Tuning, LeavesOutWhatCannotBeLoadedOrDoesNotRun) {
+  auto const call = routine(300, usual);
+  auto const found = tune(*queue, [&](Queue& q) {
+    Config const c = tuning::planned(q, Space{300});
+    if (c.threads == 256) throw Error("does not compile");
+    if (c.threads == 128 && fake->launches > 0) throw GpuError("does not run", 700);
+    call(q);
+  });
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].config[0].second, 512);
+}
+
+TEST_F(Tuning, StopsWhenItIsToldToAndKeepsWhatIsFinished) {
+  auto const one = routine(400, usual), other = routine(401, usual);
+  auto const found = tune(*queue, [&](Queue& q) { one(q), other(q); },
+                          {.progress = [](std::size_t problem, std::size_t, double) { return problem == 0; }});
+  EXPECT_EQ(found.size(), 1U);
+  EXPECT_EQ(read_tuned(tuned_path("Fake GPU")).size(), 1U);
+  EXPECT_EQ(tuning::planned(*queue, Space{401}), (Config{32, 1}));
+}
+
+TEST_F(Tuning, EntriesThatAreNotAdmittedAreNotTaken) {
+  auto entry = [&](std::vector<std::pair<std::string, int>> config) {
+    TunedConfig out = entry_of("Fake GPU", 500, 0);
+    out.config = std::move(config);
+    tuning::table_of(*queue).set(out);
+    return tuning::planned(*queue, Space{500});
+  };
+  EXPECT_EQ(entry({{"copies", 3}, {"threads", 64}}), (Config{64, 3}));  // in any order
+  EXPECT_EQ(entry({{"threads", 64}, {"copies", 4}}), (Config{32, 1}));
+  EXPECT_EQ(entry({{"threads", 4096}, {"copies", 1}}), (Config{32, 1}));
+  EXPECT_EQ(entry({{"threads", 64}}), (Config{32, 1}));
+}
+
+TEST_F(Tuning, RefusesWhatMakesNoSense) {
+  Queue cpu({.backend = Backend::cpu});
+  auto const call = routine(600, usual);
+  EXPECT_THROW((void)tune(cpu, call), BadArgument);
+  EXPECT_THROW((void)tune(*queue, nullptr), BadArgument);
+  EXPECT_THROW((void)tune(*queue, call, {.budget = 0}), BadArgument);
+  EXPECT_THROW((void)tune(*queue, [](Queue&) { throw Error("of its own"); }), Error);
+  EXPECT_EQ(tuning::search_of(*queue), nullptr);
+  EXPECT_TRUE(tune(*queue, [](Queue&) {}).empty());
+}
+
+}  // namespace
+}  // namespace myriad
