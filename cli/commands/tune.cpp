@@ -92,7 +92,8 @@ class Work {
     work_ = find(routine);
   }
 
-  static constexpr std::array routines{"gemm", "gemv", "ger"};
+  static constexpr std::array routines{
+      "gemm", "gemv", "ger", "getrf", "solve", "inverse", "det", "potrf", "posv", "solve_positive_definite", "geqrf"};
 
   void operator()(Queue& queue) { work_(queue); }
   /// What routines that work in place change; the others get it as well, which leaves their inputs out of the caches.
@@ -105,6 +106,17 @@ class Work {
     if (routine == "gemm") return [=, this](Queue& q) { gemm<T>(q, T(1), matrices(a_), matrices(b_), T(1), matrices(c_)); };
     if (routine == "gemv") return [=, this](Queue& q) { gemv<T>(q, T(1), matrices(a_), columns(b_), T(0), columns(c_)); };
     if (routine == "ger") return [=, this](Queue& q) { ger<T>(q, T(1), columns(b_), columns(c_), matrices(a_)); };
+    auto const pivots = [this] { return vectors(pivots_.data(), n_, count_); };
+    int* const info = info_.data();
+    if (routine == "getrf") return [=, this](Queue& q) { getrf<T>(q, matrices(a_), pivots(), info); };
+    if (routine == "solve") return [=, this](Queue& q) { solve<T>(q, matrices(a_), columns(b_), columns(c_), info); };
+    if (routine == "inverse") return [=, this](Queue& q) { inverse<T>(q, matrices(a_), matrices(c_), info); };
+    if (routine == "det") return [=, this](Queue& q) { det<T>(q, matrices(a_), c_.data()); };
+    if (routine == "potrf") return [=, this](Queue& q) { potrf<T>(q, Uplo::lower, matrices(a_), info); };
+    if (routine == "posv") return [=, this](Queue& q) { posv<T>(q, Uplo::lower, matrices(a_), columns(b_), info); };
+    if (routine == "solve_positive_definite")
+      return [=, this](Queue& q) { solve_positive_definite<T>(q, Uplo::lower, matrices(a_), columns(b_), columns(c_), info); };
+    if (routine == "geqrf") return [=, this](Queue& q) { geqrf<T>(q, matrices(a_), columns(c_)); };
     throw UsageError(fmt::format("'{}' is not tuned; there are {}", routine, fmt::join(routines, ", ")));
   }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cholesky/cholesky_tiny_plan.hpp"
+#include "cholesky/cholesky_tiny_space.hpp"
 #include "core/dtype.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -45,7 +45,7 @@ void run_in_place(Queue& queue, char const* routine, CholeskyJob job, PotrfTask<
     return;
   }
   require_tiny(routine, task.a.rows, task.a.rows);
-  run<T>(queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(task.a.rows), 0),
+  run<T>(queue, tuning::planned(queue, CholeskyTinySpace{job, dtype_of<T>, static_cast<int>(task.a.rows), 0}),
          {.a = matrices_of(Batch<T const>(task.a)),
           .result = matrices_of(task.a),
           .b = {},
@@ -57,7 +57,7 @@ void run_in_place(Queue& queue, char const* routine, CholeskyJob job, PotrfTask<
 /// Solves for columns [j, j + width) of B.
 template <typename T>
 void solve_columns(Queue& queue, CholeskyJob job, PosvTask<T> const& task, std::int64_t j, std::int64_t width) {
-  run<T>(queue, cholesky_tiny_plan(job, dtype_of<T>, static_cast<int>(task.x.rows), static_cast<int>(width)),
+  run<T>(queue, tuning::planned(queue, CholeskyTinySpace{job, dtype_of<T>, static_cast<int>(task.x.rows), static_cast<int>(width)}),
          {.a = matrices_of(task.a),
           .result = matrices_of(task.factor),
           .b = matrices_of(columns(task.b, j, width)),
@@ -116,10 +116,11 @@ std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
       auto const add = [&](char const* routine, CholeskyJob job, int nrhs) {
         if (!filter.wants_routine(routine)) return;
         for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
-          CholeskyTiny c = cholesky_tiny_plan(job, dtype, n, nrhs);
-          c.a = layout;
-          if (nrhs == 0) c.b = c.x = simt::Layout::columns;
-          kernels.push_back(source(dtype, c));
+          for (CholeskyTiny c : tuning::shipped(CholeskyTinySpace{job, dtype, n, nrhs})) {
+            c.a = layout;
+            if (nrhs == 0) c.b = c.x = simt::Layout::columns;
+            kernels.push_back(source(dtype, c));
+          }
         }
       };
       add("potrf", CholeskyJob::factor, 0);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/dtype.hpp"
-#include "lu/lu_tiny_plan.hpp"
+#include "lu/lu_tiny_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -51,7 +51,7 @@ void getrf(Queue& queue, GetrfTask<T> const& task) {
   }
   require_tiny(task.pivoting ? "getrf" : "getrf_nopiv", task.a.rows, task.a.cols);
   LuJob const job = task.pivoting ? LuJob::factor : LuJob::factor_without_pivoting;
-  run<T>(queue, lu_tiny_plan(job, dtype_of<T>, static_cast<int>(task.a.rows), static_cast<int>(task.a.cols), 0),
+  run<T>(queue, tuning::planned(queue, LuTinySpace{job, dtype_of<T>, static_cast<int>(task.a.rows), static_cast<int>(task.a.cols), 0}),
          {.a = matrices_of(Batch<T const>(task.a)),
           .result = matrices_of(task.a),
           .pivots = matrices_of(rows(task.pivots, 0, std::min(task.a.rows, task.a.cols))),
@@ -77,7 +77,9 @@ void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
   for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
     std::int64_t const width = std::min(most_columns, nrhs - j);
     bool const last = j + width == nrhs;
-    run<T>(queue, lu_tiny_plan(write_factors && last ? LuJob::solve_and_factor : LuJob::solve, dtype_of<T>, n, n, static_cast<int>(width)),
+    run<T>(queue,
+           tuning::planned(queue, LuTinySpace{write_factors && last ? LuJob::solve_and_factor : LuJob::solve, dtype_of<T>, n, n,
+                                              static_cast<int>(width)}),
            {.a = matrices_of(task.a),
             .result = matrices_of(task.factors),
             .pivots = matrices_of(rows(task.pivots, 0, n)),
@@ -130,7 +132,7 @@ void inverse(Queue& queue, InverseTask<T> const& task) {
   require_tiny("inverse", task.a.rows, task.a.rows);
   auto const n = static_cast<int>(task.a.rows);
   auto const a = matrices_of(task.a);
-  run<T>(queue, lu_tiny_plan(LuJob::inverse, dtype_of<T>, n, n, 0, simt::is_ragged(layout_of(a))),
+  run<T>(queue, tuning::planned(queue, LuTinySpace{LuJob::inverse, dtype_of<T>, n, n, 0, simt::is_ragged(layout_of(a))}),
          {.a = a,
           .result = matrices_of(task.x),
           .pivots = {},
@@ -148,7 +150,7 @@ void det(Queue& queue, DetTask<T> const& task) {
   if (task.a.count == 0) return;
   // The determinant of nothing is one: that of one element which no matrix has, and for which a one stands.
   auto const n = static_cast<int>(std::max<std::int64_t>(task.a.rows, 1));
-  run<T>(queue, lu_tiny_plan(task.logabs ? LuJob::log_determinant : LuJob::determinant, dtype_of<T>, n, n, 0),
+  run<T>(queue, tuning::planned(queue, LuTinySpace{task.logabs ? LuJob::log_determinant : LuJob::determinant, dtype_of<T>, n, n, 0}),
          {.a = matrices_of(task.a),
           .result = {},
           .pivots = {},
@@ -166,7 +168,8 @@ std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= tiny_largest; ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, LuJob job, int nrhs) {
-        if (filter.wants_routine(routine)) kernels.push_back(source(dtype, lu_tiny_plan(job, dtype, n, n, nrhs)));
+        if (!filter.wants_routine(routine)) return;
+        for (LuTiny const& c : tuning::shipped(LuTinySpace{job, dtype, n, n, nrhs})) kernels.push_back(source(dtype, c));
       };
       add("getrf", LuJob::factor, 0);
       add("getrf_nopiv", LuJob::factor_without_pivoting, 0);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/dtype.hpp"
-#include "qr/qr_tiny_plan.hpp"
+#include "qr/qr_tiny_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -71,7 +71,7 @@ void geqrf(Queue& queue, GeqrfTask<T> const& task) {
   require_tiny("geqrf", task.a.rows, task.a.cols);
   auto const m = static_cast<int>(task.a.rows), n = static_cast<int>(task.a.cols);
   int const steps = std::min(m, n);
-  run<T>(queue, qr_tiny_plan(QrJob::factor, dtype_of<T>, m, n, steps, 0),
+  run<T>(queue, tuning::planned(queue, QrTinySpace{dtype_of<T>, m, n}),
          {.a = matrices_of(transposed(task.a)), .c = {}, .tau = matrices_of(rows(task.tau, 0, steps)), .info = nullptr, .keeps_a = false});
 }
 
@@ -138,7 +138,8 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
       auto const add = [&](char const* routine, QrJob job, int columns) {
         if (filter.wants_routine(routine)) kernels.push_back(source(dtype, qr_tiny_plan(job, dtype, n, n, n, columns)));
       };
-      add("geqrf", QrJob::factor, 0);
+      if (filter.wants_routine("geqrf"))
+        for (QrTiny const& c : tuning::shipped(QrTinySpace{dtype, n, n})) kernels.push_back(source(dtype, c));
       add("ormqr", QrJob::apply, n);
       add("ormqr", QrJob::apply_adjoint, n);
       add("orgqr", QrJob::generate, 0);

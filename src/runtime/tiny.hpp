@@ -2,6 +2,7 @@
 /// What the host sides of kernels for tiny matrices share.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -15,6 +16,9 @@ inline constexpr std::int64_t most_columns = 4;  ///< right-hand sides that a ke
 
 /// Throws Unavailable where `routine` is given larger matrices.
 void require_tiny(char const* routine, std::int64_t m, std::int64_t n);
+
+/// Limits on the registers of a thread that differ, for blocks of one warp: a quarter of a multiprocessor has to hold whole warps.
+inline constexpr std::array register_limits{56, 64, 72, 80, 96, 112, 128, 144, 168, 200, 255};
 
 /// How many blocks of so many threads a multiprocessor has registers for.
 [[nodiscard]] constexpr int blocks_of_registers(int registers, int threads) { return std::clamp(65536 / (registers * threads), 1, 32); }

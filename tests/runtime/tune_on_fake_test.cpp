@@ -6,9 +6,13 @@
 #include <fstream>
 #include <random>
 
+#include "cholesky/cholesky_tiny_space.hpp"
+#include "gemm/gemm_space.hpp"
+#include "lu/lu_tiny_space.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
 #include "on_fake.hpp"
+#include "qr/qr_tiny_space.hpp"
 #include "tune/halving.hpp"
 #include "tune/table_file.hpp"
 #include "tune/tuned.hpp"
@@ -164,6 +168,54 @@ TEST(ShippedTables, AreOfKnownFormat) {
     EXPECT_FALSE(entry.config.empty());
     EXPECT_LE(entry.seconds, entry.planned_seconds) << entry.kernel << " " << entry.sizes[0];  // no size loses
   }
+}
+
+// --- spaces
+
+/// An H200, as far as spaces ask.
+Device gpu() {
+  Device out;
+  out.name = "some GPU";
+  out.major = 9;
+  out.max_threads_per_block = 1024;
+  out.registers_per_multiprocessor = 65536;
+  out.shared_memory_per_block = 232448;
+  out.shared_memory_per_multiprocessor = 233472;
+  return out;
+}
+/// The plan and all candidates are admitted, and a table's entry of a candidate gives that candidate. Returns how many there are.
+template <typename Space>
+std::size_t check(Space const& space) {
+  EXPECT_TRUE(space.admits(space.plan(), gpu())) << space.problem().kernel << " " << space.problem().sizes[0];
+  auto const candidates = space.candidates(gpu());
+  for (auto const& c : candidates) {
+    EXPECT_TRUE(space.admits(c, gpu())) << space.problem().kernel << " " << space.problem().sizes[0];
+    TunedConfig entry;
+    tuning::Values const values = tuning::values_of<Space>(c);
+    for (std::size_t i = 0; i < values.size(); ++i) entry.config.emplace_back(Space::names[i], values[i]);
+    EXPECT_EQ(tuning::config_of(space, entry, gpu()), c);
+  }
+  return candidates.size();
+}
+
+TEST(Spaces, AdmitPlansAndCandidates) {
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (int const n : {1, 2, 3, 5, 8, 13, 16, 17, 24, 31, 32}) {
+      std::size_t least = 100;
+      for (auto const job : {LuJob::factor, LuJob::factor_without_pivoting, LuJob::inverse, LuJob::determinant, LuJob::log_determinant})
+        least = std::min(least, check(LuTinySpace{job, dtype, n, n, 0}));
+      for (auto const job : {LuJob::solve, LuJob::solve_and_factor}) least = std::min(least, check(LuTinySpace{job, dtype, n, n, 1}));
+      check(LuTinySpace{LuJob::inverse, dtype, n, n, 0, true});
+      least = std::min(least, check(CholeskyTinySpace{CholeskyJob::factor, dtype, n, 0}));
+      for (auto const job : {CholeskyJob::solve, CholeskyJob::solve_and_factor}) check(CholeskyTinySpace{job, dtype, n, 1});
+      least = std::min(least, check(QrTinySpace{dtype, n, n}));
+      least = std::min(least, check(GemmTilesSpace{dtype, n, n, n}));
+      check(GemmTilesSpace{dtype, n, 1, n});
+      check(GemmTilesSpace{dtype, n, n, 1});
+      EXPECT_GE(least, 2U) << n;
+    }
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (int const n : {33, 64, 100, 129, 512}) EXPECT_GE(check(GemmRingSpace{dtype, n, n, n}), 20U) << n;
 }
 
 // --- what is taken
