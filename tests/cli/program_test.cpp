@@ -366,6 +366,8 @@ TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
   save<double>("b.npy", {3, 2}, {2, 4, 5, 6, 7, 8});
   expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--info", "/i.npy", "--backend", "gpu", "--equilibrate"}, "is in no pack");
   expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--backend", "gpu"}, "is in no pack");
+  test::Environment const tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
+  expect_refusal({"tune", "gemm", "--n", "40"}, "is in no pack");
   // Where there is nothing to compute nothing is missing; info comes back.
   save<double>("none.npy", {3, 0, 0}, {});
   save<double>("none_b.npy", {3, 0}, {});
@@ -571,6 +573,14 @@ TEST_F(Myriad, TellsOfGpuKernels) {
   expect_refusal({"pack", "build", "--arch", "sm_90", "--dtype", "f3", "-o", "/x.pack"}, "--dtype 'f3' is not known");
   ::unsetenv("MYRIAD_CACHE_DIR");
   ::unsetenv("MYRIAD_NVRTC");
+}
+
+TEST_F(Myriad, TuneRefusesWhatItDoesNotKnow) {
+  expect_refusal({"tune", "no_such_routine"}, "'no_such_routine' is not tuned; there are gemm, ");
+  for (std::string const sizes : {"0", "x", "3-2", "4-", "2-8-9", "5000"})
+    expect_refusal({"tune", "gemm", "--n", "8," + sizes}, "--n '" + sizes + "' is no size and no range of sizes such as 2-32");
+  expect_refusal({"tune", "gemm", "--dtype", "f3"}, "--dtype 'f3' is not known; there are f4, f8, c8 and c16");
+  expect_refusal({"tune", "gemm", "--budget", "-1"}, "--budget");
 }
 
 // Failures of single matrices: exit status 1, neighbours unharmed

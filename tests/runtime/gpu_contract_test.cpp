@@ -1,6 +1,7 @@
 /// What holds for every call on a GPU: it is captured into a graph, and batches may have more than 2^31 elements. Skipped, with the reason,
 /// where there is none; what the tests do is tried on the CPU everywhere.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "myriad/myriad.hpp"
 #include "on_gpu.hpp"
 #include "runtime/launch.hpp"
+#include "tune/tuned.hpp"
 
 namespace myriad {
 namespace {
@@ -255,6 +257,63 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
     expect_same<std::complex<float>>(cpu, other, n, [](auto& c) { c.run(); });
   }
   expect_as_few(cpu, 1003);
+}
+
+/// Whatever is tuned: a matrix has the same bits with every config that a search may try.
+TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
+  constexpr std::int64_t count = 70;
+  auto const check = [&]<typename T>(char const* name, int n, auto const& call) {
+    std::vector<T> a = random<T>(count * n * n, 5);
+    for (std::int64_t i = 0; i < count * n; ++i) a[static_cast<std::size_t>(i * n + i % n)] += T(2 * n);
+    std::vector<T> const b = random<T>(count * n * n, 6);
+    auto const result = [&] {
+      DeviceArray<T> on_a = to_device(*queue, a), on_b = to_device(*queue, b);
+      DeviceArray<int> pivots(*queue, count * n), info(*queue, count);
+      call(*queue, batch(on_a.data(), n, n, {.count = count}), batch(on_b.data(), n, n, {.count = count}), pivots.data(), info.data());
+      std::vector<T> out = to_host(*queue, on_a), other = to_host(*queue, on_b);
+      out.insert(out.end(), other.begin(), other.end());
+      return out;
+    };
+    tuning::Search search;
+    tuning::set_search(*queue, &search);
+    std::vector<T> const planned = result();
+    ASSERT_EQ(search.points.size(), 1U) << name;
+    std::size_t tried = 0;
+    for (tuning::Values const& candidate : search.points[0].candidates) {
+      if (tried == 8) break;
+      search.taken[0] = candidate;
+      std::vector<T> other;
+      try {
+        other = result();
+      } catch (CompileError const&) {
+        continue;  // which a search leaves out as well
+      }
+      ++tried;
+      EXPECT_TRUE(same_bits(planned, other)) << name << " n = " << n << ", config " << fmt::format("{}", fmt::join(candidate, " "));
+    }
+    EXPECT_GE(tried, 2U) << name << " n = " << n;
+    tuning::set_search(*queue, nullptr);
+  };
+  auto const of_type = [&]<typename T>(T) {
+    for (int const n : {7, 20, 40, 66})
+      check.template operator()<T>("gemm", n,
+                                   [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm<T>(q, T(1), x, transposed(x), T(2), y); });
+    for (int const n : {6, 17}) {
+      check.template operator()<T>("getrf", n,
+                                   [n](Queue& q, Batch<T> x, Batch<T>, int* p, int* i) { getrf<T>(q, x, vectors(p, n, count), i); });
+      check.template operator()<T>(
+          "solve", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) { solve<T>(q, x, columns(y, 0, 1), columns(y, 1, 1), i); });
+      check.template operator()<T>("inverse", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) { inverse<T>(q, x, y, i); });
+      check.template operator()<T>("potrf", n, [](Queue& q, Batch<T> x, Batch<T>, int*, int* i) { potrf<T>(q, Uplo::lower, x, i); });
+      check.template operator()<T>("solve_positive_definite", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) {
+        solve_positive_definite<T>(q, Uplo::lower, x, columns(y, 0, 1), columns(y, 1, 1), i);
+      });
+      check.template operator()<T>("geqrf", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { geqrf<T>(q, x, columns(y, 0, 1)); });
+    }
+  };
+  of_type(float());
+  of_type(double());
+  of_type(std::complex<double>());
 }
 
 }  // namespace
