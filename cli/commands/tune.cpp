@@ -129,6 +129,12 @@ class Work {
 
 std::atomic<bool> interrupted = false;
 
+void print_heading(std::string const& gpu, std::string const& path) {
+  fmt::print("{}: results go to {}\n", gpu, path);
+  fmt::print("{:<12} {:<7} {:>5} {:>5} {:>5}  {:>10} {:>10}  {:>5}  {:>5}  {}\n", "kernel", "type", "m", "n", "k", "plan, us", "tuned, us",
+             "gain", "tried", "config");
+}
+
 void print_row(TunedConfig const& entry) {
   std::string config;
   for (auto const& [name, value] : entry.config) config += fmt::format("{}{} {}", config.empty() ? "" : ", ", name, value);
@@ -152,10 +158,6 @@ int tune_all(Options const& options) {
   Queue queue({.backend = Backend::gpu, .device = options.device});
   std::string const path = tuned_path(queue.device().name);
   if (path.empty()) throw UsageError("there is no folder for the results: MYRIAD_TUNED_DIR is off, or HOME is not set");
-  fmt::print("{}: results go to {}\n", queue.device().name, path);
-  fmt::print("{:<12} {:<7} {:>5} {:>5} {:>5}  {:>10} {:>10}  {:>5}  {:>5}  {}\n", "kernel", "type", "m", "n", "k", "plan, us", "tuned, us",
-             "gain", "tried", "config");
-
   // The first interrupt ends the search after the call under way; what is finished is kept already.
   auto const former = std::signal(SIGINT, [](int) { interrupted = true; });
   auto const start = std::chrono::steady_clock::now();
@@ -189,6 +191,7 @@ int tune_all(Options const& options) {
         if (shows) fmt::print(stderr, "\r{:60}\r", "");
         if (found.empty() && !interrupted) ++known;
         for (TunedConfig const& entry : found) {
+          if (all.empty()) print_heading(entry.gpu, path);
           print_row(entry);
           all.push_back(entry);
         }
