@@ -32,6 +32,7 @@ struct Options {
   double energy_seconds = 0;
   int repeats = 7;
   int device = 0;
+  int k = 0;  ///< terms of products of 16-bit numbers; 0: n
   bool name = false;
   bool no_peers = false;
   std::string json, plot;

@@ -13,6 +13,7 @@
 
 #include "commit.hpp"
 #include "gpu/bench.hpp"
+#include "gpu/half_bench.hpp"
 #include "gpu/peers.hpp"
 #include "myriad/myriad.hpp"
 #include "plot/chart.hpp"
@@ -125,10 +126,14 @@ int run(Options const& options) {
       for (std::string const& layout : options.layouts)
         for (auto const& [uplo, n] : triangles_and_sizes(options, routine)) {
           auto const bench = [&]<typename T>(T) { return Bench<T>(queue, options, peers, meter, rate, routine, n, layout, uplo).row(); };
-          Json const row = dtype == "s"   ? bench(float())
-                           : dtype == "d" ? bench(double())
-                           : dtype == "c" ? bench(std::complex<float>())
-                                          : bench(std::complex<double>());
+          auto const half_bench = [&]<typename T>(T) { return HalfBench<T>(queue, options, peers, meter, rate, routine, n, layout).row(); };
+          Json const row = dtype == "s"              ? bench(float())
+                           : dtype == "d"            ? bench(double())
+                           : dtype == "c"            ? bench(std::complex<float>())
+                           : dtype == "half"         ? half_bench(half())
+                           : dtype == "bfloat16"     ? half_bench(bfloat16())
+                           : dtype == "complex_half" ? half_bench(complex_half())
+                                                     : bench(std::complex<double>());
           pass = pass && row["pass"];
           out["rows"].push_back(row);
         }
@@ -153,7 +158,10 @@ int main(int count, char** arguments) {
   app.add_option("--routine", options.routines, fmt::format("of {}", fmt::join(myriad::bench::Bench<double>::routines, ", ")))
       ->delimiter(',');
   app.add_option("--n", options.sizes, "sizes")->delimiter(',');
-  app.add_option("--dtype", options.dtypes, "of s, d, c, z")->delimiter(',')->check(CLI::IsMember({"s", "d", "c", "z"}));
+  app.add_option("--dtype", options.dtypes, "of s, d, c, z, and of gemm half, bfloat16, complex_half")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"s", "d", "c", "z", "half", "bfloat16", "complex_half"}));
+  app.add_option("--k", options.k, "terms of products of half, bfloat16 and complex_half; 0: n")->check(CLI::NonNegativeNumber);
   app.add_option("--layout", options.layouts, "of column_major, row_major, interleaved, pointers")
       ->delimiter(',')
       ->check(CLI::IsMember({"column_major", "row_major", "interleaved", "pointers"}));

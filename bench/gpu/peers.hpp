@@ -34,6 +34,8 @@ class Peers {
   /// C = A B + C, A n-by-k, B k-by-n, one after the other; of square matrices also by pointers.
   void gemm_strided(Dtype dtype, int n, int k, void const* one, void const* a, void const* b, void* c, int count);
   void gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count);
+  /// C += A B for n-by-k matrices A of 16-bit real numbers; sums are floats.
+  void gemm_of_halves(Dtype dtype, int n, int k, void const* a, void const* b, void* c, int count);
   /// y = A x of square matrices, one after the other.
   void gemv_strided(Dtype dtype, int n, void const* one, void const* zero, void const* a, void const* x, void* y, int count);
   /// y = A x, A symmetric, or Hermitian where it is complex and so said; of one matrix.

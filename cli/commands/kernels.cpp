@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,19 @@ struct BuildOptions {
   std::string output;
 };
 
+/// A type that kernels are for: those of files, and those of 16 bits.
+std::optional<Dtype> parse_dtype(std::string const& text) {
+  if (text == "half") return Dtype::f16;
+  if (text == "bfloat16") return Dtype::bf16;
+  if (text == "complex_half") return Dtype::c16;
+  return io::parse_dtype(text);
+}
+
 int build(BuildOptions options) {
   for (std::string const& text : options.dtypes) {
-    auto const dtype = io::parse_dtype(text);
-    if (!dtype) throw UsageError(fmt::format("--dtype '{}' is not known; there are f4, f8, c8 and c16", text));
+    auto const dtype = parse_dtype(text);
+    if (!dtype)
+      throw UsageError(fmt::format("--dtype '{}' is not known; there are f4, f8, c8, c16, half, bfloat16 and complex_half", text));
     options.pack.dtypes.push_back(*dtype);
   }
   for (int const n : options.pack.sizes)
@@ -92,7 +102,8 @@ void add_pack(CLI::App& app, Action& action) {
   build_command.add_option("-o,--output", options->output, "The pack; programs find it through MYRIAD_PACK")->required();
   build_command.add_option("--routines", options->pack.routines, "Only these, like getrf,gesv (default: all)")->delimiter(',');
   build_command.add_option("--n", options->pack.sizes, "Only these sizes, like 4,8,16 (default: all that are tuned)")->delimiter(',');
-  build_command.add_option("--dtype", options->dtypes, "Only these types: f4,f8,c8,c16 (default: all)")->delimiter(',');
+  build_command.add_option("--dtype", options->dtypes, "Only these types: f4,f8,c8,c16,half,bfloat16,complex_half (default: all)")
+      ->delimiter(',');
   build_command.add_option("--threads", options->pack.threads, "Compilations at a time (default: one per core)")
       ->check(CLI::NonNegativeNumber);
   build_command.callback([options, &action] { action = [options] { return build(*options); }; });

@@ -16,8 +16,8 @@ MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T>
 
 /// The same for matrices of numbers of 16 bits (half, bfloat16, complex_half). What is computed is of type Compute<T>, float or
 /// std::complex<float>: alpha, beta, the sums, and each element of C until it is rounded once, at the end.
-/// Unavailable on a GPU, as yet. Cost: as above, and each thread has room for products in single precision, mk + kn + mn elements each, as
-/// many as take up 32 KiB or one.
+/// On a GPU tensor cores sum, which may cut off where floats are rounded to nearest. Cost: as above, and on the CPU each thread has room
+/// for products in single precision, mk + kn + mn elements each, as many as take up 32 KiB or one.
 template <HalfElement T>
 MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<T> c);
 

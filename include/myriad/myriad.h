@@ -214,7 +214,7 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 ///
 /// beta = 0 never reads C, alpha = 0 or k = 0 never reads A and B; C overlaps neither A nor B.
 /// Of elements of 16 bits what is computed is single: alpha and beta point at a float (MYRIAD_C16: two floats, a complex number), and c is
-/// of the type of a, rounded once, or MYRIAD_F32 (of MYRIAD_C16 MYRIAD_C32). MYRIAD_UNAVAILABLE on a GPU, as yet.
+/// of the type of a, rounded once, or MYRIAD_F32 (of MYRIAD_C16 MYRIAD_C32).
 /// Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);

@@ -14,7 +14,6 @@ namespace {
 /// C = alpha A B + beta C, once the arguments are known to be right.
 template <typename T, typename Output>
 void multiply(Queue& queue, GemmTask<T, Output> task) {
-  if constexpr (HalfElement<T>) gpu::require_cpu(queue, "gemm of elements of 16 bits");
   if (task.c.empty()) return;
   if (task.c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
     task.alpha = conjugate_if(true, task.alpha);
@@ -23,11 +22,7 @@ void multiply(Queue& queue, GemmTask<T, Output> task) {
     task.b = conjugated(task.b);
     task.c = conjugated(task.c);
   }
-  if constexpr (HalfElement<T>) {
-    cpu::gemm(queue, task);
-  } else {
-    gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
-  }
+  gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
 }
 
 template <typename T, typename Output>

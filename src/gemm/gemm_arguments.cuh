@@ -28,31 +28,40 @@ SIMT_INLINE constexpr bool is_stored(Structure structure, int i, int j) {
 }
 SIMT_INLINE constexpr bool is_triangular(Structure structure) { return structure >= Structure::lower; }
 
-/// C = alpha A B + beta C
-template <typename T>
+/// C = alpha A B + beta C; of A and B of 16-bit numbers C may be of what is computed.
+template <typename T, typename Output = T>
 struct GemmArguments {
-  T alpha, beta;
+  simt::Compute<T> alpha, beta;
   simt::Matrices<T const> a, b;
-  simt::Matrices<T> c;
+  simt::Matrices<Output> c;
   simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
 };
 
 /// What element c of C becomes where `sum` is that of A B; of no terms it is zero, and alpha is not looked at.
-template <Written written, typename T>
-SIMT_INLINE T gemm_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, simt::Index terms, T sum, T const& c) {
-  T value = terms == 0 ? simt::from_real<T>(0) : args.alpha * sum;
+template <Written written, typename T, typename Output>
+SIMT_INLINE Output gemm_element(GemmArguments<T, Output> const& args, bool reads_c, bool diagonal, simt::Index terms, simt::Compute<T> sum,
+                                Output const& c) {
+  using S = simt::Compute<T>;
+  S value = terms == 0 ? simt::from_real<S>(0) : args.alpha * sum;
   if constexpr (written == Written::lower_hermitian && simt::is_complex<T>) {
     if (reads_c) value = {simt::multiply_add(args.beta.re, c.re, value.re), simt::multiply_add(args.beta.re, c.im, value.im)};
     return diagonal ? simt::from_real<T>(value.re) : value;
   } else {
-    if (reads_c) value = terms == 0 ? args.beta * c : simt::multiply_add(args.beta, c, value);
-    return value;
+    if (reads_c) {
+      S const former = simt::widened(c);
+      value = terms == 0 ? args.beta * former : simt::multiply_add(args.beta, former, value);
+    }
+    return simt::rounded<Output>(value);
   }
 }
 /// Whether C stays as it is, also what is not real of a diagonal.
-template <Written written, typename T>
-SIMT_INLINE bool gemm_changes_nothing(GemmArguments<T> const& args, simt::Index terms) {
-  return written != Written::whole && terms == 0 && args.beta == simt::from_real<T>(1);
+template <Written written, typename T, typename Output>
+SIMT_INLINE bool gemm_changes_nothing(GemmArguments<T, Output> const& args, simt::Index terms) {
+  return written != Written::whole && terms == 0 && args.beta == simt::from_real<simt::Compute<T>>(1);
 }
+
+/// Products of 16-bit numbers of so many rows, columns and terms at most are summed by lanes, in the order of the terms; larger ones on
+/// tensor cores. So it is in every kernel and of each matrix of a ragged batch, since these round differently.
+inline constexpr int gemm_halves_by_lanes = 4;
 
 }  // namespace myriad

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/dtype.hpp"
+#include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -26,15 +28,38 @@ Lines lines_of(simt::Matrices<T> const& x) {
   return x.row_stride == 1 && !x.row_strides ? Lines::columns : Lines::rows;
 }
 
-KernelSource source(Dtype dtype, GemmRing const& c) {
+/// How many elements of a line of 16-bit numbers may be moved at once, as far as sizes, strides and the address say; the kernel looks at
+/// what differs from matrix to matrix.
+template <typename T>
+int unit_of(simt::Matrices<T> const& x) {
+  if (x.row_strides || x.col_strides) return 1;
+  bool const by_columns = lines_of(x) == Lines::columns;
+  std::int64_t const whole =
+      (by_columns ? x.rows : x.cols) | (by_columns ? x.col_stride : x.row_stride) | (x.pointers ? 0 : x.batch_stride);
+  auto const address = x.pointers ? 0 : reinterpret_cast<std::uintptr_t>(x.data);
+  int unit = 16 / static_cast<int>(sizeof(T));
+  while (whole % unit != 0 || address % (static_cast<std::size_t>(unit) * sizeof(T)) != 0) unit /= 2;
+  return unit;
+}
+
+KernelSource source(Dtype dtype, GemmRing const& c, Dtype output) {
   return {
       .header = "gemm/gemm_ring.cuh",
       .name = fmt::format(
           "myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), myriad::Lines({}), myriad::Lines({}), "
-          "myriad::Structure({}), myriad::Written({})}}>",
+          "myriad::Structure({}), myriad::Written({}), {}, {}, {}}}, {}>",
           device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, static_cast<int>(c.a),
-          static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure), static_cast<int>(c.written)),
+          static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure), static_cast<int>(c.written), c.a_unit, c.b_unit,
+          c.c_unit, device_name(output)),
       .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
+  return {.header = "gemm/gemm_halves.cuh",
+          .name = fmt::format(
+              "myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}}}>",
+              device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices, c.blocks_per_sm,
+              static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c)),
+          .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
@@ -46,38 +71,95 @@ KernelSource source(Dtype dtype, GemmTiles const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 
+template <typename T, typename Output>
+using ArgumentsOf = GemmArguments<DeviceElement<T>, DeviceElement<Output>>;
+
+template <typename T, typename Output>
+ArgumentsOf<T, Output> arguments_of(GemmTask<T, Output> const& task) {
+  using S = DeviceElement<Compute<T>>;
+  return {.alpha = std::bit_cast<S>(task.alpha),
+          .beta = std::bit_cast<S>(task.beta),
+          .a = matrices_of(task.a),
+          .b = matrices_of(task.b),
+          .c = matrices_of(task.c),
+          .depth = task.alpha == Compute<T>(0) ? 0 : task.a.cols};
+}
+
+/// Whether elements of all three lie side by side.
+template <typename T, typename Output>
+bool have_lines(GemmArguments<T, Output> const& args) {
+  return side_by_side(args.a) && side_by_side(args.b) && side_by_side(args.c);
+}
+
+template <typename T, typename Output>
+std::array<simt::Layout, 3> layouts_of(GemmArguments<T, Output> const& args) {
+  return {layout_of(args.a), layout_of(args.b), layout_of(args.c)};
+}
+bool any_interleaved(std::array<simt::Layout, 3> const& layouts) {
+  return std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
+}
+
+/// By a kernel of gemm_ring, of which the plan is given.
+template <typename T, typename Output>
+void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, GemmRing ring) {
+  ring.a = lines_of(args.a);
+  ring.b = lines_of(args.b);
+  ring.c = lines_of(args.c);
+  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype, output, ring), [&] { return source(dtype, ring, output); });
+  launch(queue, kernel,
+         {.blocks = args.c.count * ((args.c.rows + ring.m - 1) / ring.m) * ((args.c.cols + ring.n - 1) / ring.n),
+          .threads = ring.threads(),
+          .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes},
+         args);
+}
+
 }  // namespace
 
-template <typename T>
+template <HalfElement T, typename Output>
+void gemm(Queue& queue, GemmTask<T, Output> const& task) {
+  auto const args = arguments_of(task);
+  std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
+  if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
+    GemmRing ring = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, m, n, std::max<std::int64_t>(k, 1));
+    ring.a_unit = unit_of(args.a);
+    ring.b_unit = unit_of(args.b);
+    ring.c_unit = unit_of(args.c);
+    gemm_by_ring<T, Output>(queue, args, ring);
+    return;
+  }
+  auto const layouts = layouts_of(args);
+  GemmHalves c = gemm_halves_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, k, any_interleaved(layouts));
+  c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
+  c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
+  c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
+  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves"), dtype, output, c), [&] { return source(dtype, c, output); });
+  std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
+  launch(queue, kernel,
+         {.blocks = (args.c.count + c.matrices - 1) / c.matrices * tiles,
+          .threads = c.threads(),
+          .shared_bytes = GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes},
+         args);
+}
+
+template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written) {
-  using D = DeviceElement<T>;
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   bool const in_place = task.b.data == task.c.data && task.b.pointers == task.c.pointers && task.b.row_offset == task.c.row_offset;
   if (in_place && m > gemm_rows_in_place) throw std::logic_error("gemm: a product in place has too many rows");
-  GemmArguments<D> const args{.alpha = std::bit_cast<D>(task.alpha),
-                              .beta = std::bit_cast<D>(task.beta),
-                              .a = matrices_of(task.a),
-                              .b = matrices_of(task.b),
-                              .c = matrices_of(task.c),
-                              .depth = task.alpha == T(0) ? 0 : k};
-  auto const layouts = std::array{layout_of(args.a), layout_of(args.b), layout_of(args.c)};
-  bool const interleaved = std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
+  auto const args = arguments_of(task);
+  auto const layouts = layouts_of(args);
+  bool const interleaved = any_interleaved(layouts);
   bool const whole = std::max({m, n, k}) <= tiny_largest;
   // Products with a vector, and of two vectors, are bound by memory in any case.
-  if (!whole && !interleaved && std::min({m, n, k}) > 1 && side_by_side(args.a) && side_by_side(args.b) && side_by_side(args.c)) {
+  if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
     GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, m, n, k});
-    ring.a = lines_of(args.a);
-    ring.b = lines_of(args.b);
-    ring.c = lines_of(args.c);
     ring.structure = structure;
     ring.written = written;
-    Kernel const& kernel =
-        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
-    launch(queue, kernel,
-           {.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
-            .threads = ring.threads(),
-            .shared_bytes = GemmRingMemory(sizeof(Real<T>) == 4, is_complex<T>, ring).bytes},
-           args);
+    gemm_by_ring<T, T>(queue, args, ring);
     return;
   }
   GemmTiles c = interleaved ? gemm_tiles_plan(sizeof(T), m, n, k, true) : tuning::planned(queue, GemmTilesSpace{dtype_of<T>, m, n, k});
@@ -119,7 +201,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
           for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, n, n, n})) {
             ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
             ring.structure = structure, ring.written = written;
-            kernels.push_back(source(dtype, ring));
+            kernels.push_back(source(dtype, ring, dtype));
           }
         }
       };
@@ -147,11 +229,31 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       }
     }
   }
+  for (Dtype const dtype : {Dtype::f16, Dtype::bf16, Dtype::c16}) {
+    if (!filter.wants_dtype(dtype) || !filter.wants_routine("gemm")) continue;
+    bool const complex = dtype == Dtype::c16;
+    int const bytes = complex ? 4 : 2;
+    for (int n = 1; n <= 128; ++n) {
+      if (!filter.wants_size(n)) continue;
+      if (gemm_halves_whole(n, n, n)) {
+        kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
+      } else {
+        GemmRing ring = gemm_ring_plan(2, complex, n, n, n);
+        ring.a_unit = ring.b_unit = ring.c_unit = std::gcd(n, 16 / bytes);
+        kernels.push_back(source(dtype, ring, dtype));
+      }
+    }
+  }
   return kernels;
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&, Structure, Written);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+#define MYRIAD_INSTANTIATE(T)                        \
+  template void gemm(Queue&, GemmTask<T, T> const&); \
+  template void gemm(Queue&, GemmTask<T, Compute<T>> const&);
+MYRIAD_FOR_EACH_HALF_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 
 }  // namespace myriad::gpu

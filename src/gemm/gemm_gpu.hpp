@@ -7,8 +7,12 @@
 
 namespace myriad::gpu {
 
+/// Products of 16-bit numbers.
+template <HalfElement T, typename Output>
+void gemm(Queue& queue, GemmTask<T, Output> const& task);
+
 /// C may be B where A has no more rows than gemm_rows_in_place.
-template <typename T>
+template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole);
 
 /// Up to so many rows, a block has read all rows of B in its columns before it writes C there.

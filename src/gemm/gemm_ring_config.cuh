@@ -9,16 +9,17 @@ namespace myriad {
 enum class Lines : int { columns, rows };
 
 /// One compiled kernel: a block has an m-by-n tile of C, and brings k columns of A and rows of B at a time to one of the `stages` parts of
-/// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers multiply on tensor
-/// cores, tiles of 16 by 8; of single ones each lane multiplies for itself.
+/// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers and of numbers of
+/// 16 bits multiply on tensor cores, tiles of 16 by 8; of single ones each lane multiplies for itself.
 struct GemmRing {
   int m, n, k;
   int stages;
   int warps_down, warps_across;
   int blocks_per_sm;  ///< for which registers have to suffice
   Lines a, b, c;
-  Structure structure;  ///< of A
-  Written written;      ///< of C
+  Structure structure;         ///< of A
+  Written written;             ///< of C
+  int a_unit, b_unit, c_unit;  ///< of 16-bit numbers, elements of a line that are moved at once, where addresses and sizes admit it
   constexpr bool operator==(GemmRing const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }
@@ -35,7 +36,7 @@ SIMT_INLINE constexpr int gemm_ring_together(int element_bytes, int held) {
 /// in elements.
 ///
 /// A and B are there as they come, so that they are copied by 16 bytes where memory allows it. Between two lines there is room that lets
-/// those who read meet different banks.
+/// those who read meet different banks. The tile of C is of what is computed.
 struct GemmRingMemory {
   bool tensor;
   bool a_by_terms, b_by_terms;  ///< a line is one term: a column of A, a row of B
@@ -43,30 +44,34 @@ struct GemmRingMemory {
   int b, stage;  ///< where B begins in a part, and the next part
   int bytes;
 
-  SIMT_INLINE constexpr GemmRingMemory(bool single, bool complex, GemmRing const& g)
-      : tensor(!single),
+  SIMT_INLINE constexpr GemmRingMemory(int real_bytes, bool complex, GemmRing const& g)
+      : tensor(real_bytes != 4),
         a_by_terms(g.a == Lines::columns),
         b_by_terms(g.b == Lines::rows),
-        a_pitch((a_by_terms ? g.m : g.k) + padding(single, complex, a_by_terms, g.k)),
-        b_pitch((b_by_terms ? g.n : g.k) + padding(single, complex, b_by_terms, g.k)),
-        c_pitch((g.c == Lines::columns ? g.m : g.n) + chunk(single, complex)),
+        a_pitch((a_by_terms ? g.m : g.k) + padding(real_bytes, complex, a_by_terms, a_by_terms ? g.m : g.k)),
+        b_pitch((b_by_terms ? g.n : g.k) + padding(real_bytes, complex, b_by_terms, b_by_terms ? g.n : g.k)),
+        c_pitch((g.c == Lines::columns ? g.m : g.n) + 16 / sum_bytes(real_bytes, complex)),
         b(a_pitch * (a_by_terms ? g.k : g.m)),
         stage(b + b_pitch * (b_by_terms ? g.k : g.n)),
         bytes(0) {
-    int const ring = g.stages * stage, tile = c_pitch * (g.c == Lines::columns ? g.n : g.m);
-    bytes = (ring > tile ? ring : tile) * element_bytes(single, complex);
+    int const ring = g.stages * stage * real_bytes * (complex ? 2 : 1);
+    int const tile = c_pitch * (g.c == Lines::columns ? g.n : g.m) * sum_bytes(real_bytes, complex);
+    bytes = ring > tile ? ring : tile;
   }
 
  private:
-  SIMT_INLINE static constexpr int element_bytes(bool single, bool complex) { return (single ? 4 : 8) * (complex ? 2 : 1); }
-  SIMT_INLINE static constexpr int chunk(bool single, bool complex) { return 16 / element_bytes(single, complex); }
+  SIMT_INLINE static constexpr int sum_bytes(int real_bytes, bool complex) { return simt::larger(real_bytes, 4) * (complex ? 2 : 1); }
   /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks; of lanes, which read chunks of 16
-  /// bytes, those on lines beside each other.
-  SIMT_INLINE static constexpr int padding(bool single, bool complex, bool by_terms, int k) {
-    int const of_chunk = chunk(single, complex);
-    if (single) return by_terms || k / of_chunk % 2 == 0 ? of_chunk : 0;
+  /// bytes, those on lines beside each other. Lines of 16-bit numbers begin at multiples of 16 bytes.
+  SIMT_INLINE static constexpr int padding(int real_bytes, bool complex, bool by_terms, int length) {
+    if (real_bytes == 2) {
+      if (complex && !by_terms) return 4;
+      return length % 16 == 0 ? 8 : 0;
+    }
+    int const of_chunk = 16 / real_bytes / (complex ? 2 : 1);
+    if (real_bytes == 4) return by_terms || length / of_chunk % 2 == 0 ? of_chunk : 0;
     if (by_terms) return 4;
-    return complex ? 2 : k % 8 == 0 ? 4 : 0;
+    return complex ? 2 : length % 8 == 0 ? 4 : 0;
   }
 };
 

@@ -27,7 +27,7 @@ struct GemmRingSpace {
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
   [[nodiscard]] tuning::Problem problem() const { return {"gemm_ring", dtype, {m, n, k}}; }
-  [[nodiscard]] GemmRing plan() const { return gemm_ring_plan(single(), complex(), m, n, k); }
+  [[nodiscard]] GemmRing plan() const { return gemm_ring_plan(single() ? 4 : 8, complex(), m, n, k); }
 
   /// Of shared memory, whatever the layouts.
   [[nodiscard]] int bytes(GemmRing c) const {
@@ -36,7 +36,7 @@ struct GemmRingSpace {
       for (Lines const b : {Lines::columns, Lines::rows})
         for (Lines const in_c : {Lines::columns, Lines::rows}) {
           c.a = a, c.b = b, c.c = in_c;
-          most = std::max(most, GemmRingMemory(single(), complex(), c).bytes);
+          most = std::max(most, GemmRingMemory(single() ? 4 : 8, complex(), c).bytes);
         }
     return most;
   }

@@ -27,7 +27,7 @@ namespace myriad::gpu {
 /// What finds a loaded kernel: which kernel, and which instance of it. It has to tell apart whatever leads to another KernelSource.
 struct KernelKey {
   std::uint64_t kernel = 0;
-  std::array<std::uint64_t, 8> config{};
+  std::array<std::uint64_t, 10> config{};
 
   bool operator==(KernelKey const&) const = default;
 };
@@ -39,7 +39,7 @@ constexpr std::uint64_t kernel_id(std::string_view name) {
   return hash;
 }
 
-/// The key of kernel `id` with the bytes of `parts`: integers, enumerations, plain structs without padding; 64 bytes at most. The types of
+/// The key of kernel `id` with the bytes of `parts`: integers, enumerations, plain structs without padding; 80 bytes at most. The types of
 /// the parts are the same at every use of one id.
 template <typename... Parts>
 KernelKey kernel_key(std::uint64_t id, Parts const&... parts) {

@@ -15,7 +15,15 @@ void require_tiny(char const* routine, std::int64_t m, std::int64_t n) {
 }
 
 char const* device_name(Dtype dtype) {
-  constexpr std::array names{"float", "double", "myriad::simt::Complex<float>", "myriad::simt::Complex<double>"};
+  // In the order of Dtype, of which a number is left out.
+  constexpr std::array names{"float",
+                             "double",
+                             "myriad::simt::Complex<float>",
+                             "myriad::simt::Complex<double>",
+                             "",
+                             "myriad::simt::Half",
+                             "myriad::simt::Bfloat16",
+                             "myriad::simt::Complex<myriad::simt::Half>"};
   return names.at(static_cast<std::size_t>(dtype));
 }
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "myriad/batch.hpp"
+#include "myriad/types.hpp"
 #include "simt/tile.hpp"
 
 namespace myriad::gpu {
@@ -18,6 +19,18 @@ struct DeviceElement {
 template <typename R>
 struct DeviceElement<std::complex<R>> {
   using type = simt::Complex<R>;
+};
+template <>
+struct DeviceElement<half> {
+  using type = simt::Half;
+};
+template <>
+struct DeviceElement<bfloat16> {
+  using type = simt::Bfloat16;
+};
+template <>
+struct DeviceElement<complex_half> {
+  using type = simt::Complex<simt::Half>;
 };
 template <typename T>
 struct DeviceElement<T const> {

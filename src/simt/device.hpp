@@ -104,6 +104,54 @@ __device__ __forceinline__ void multiply_add_16x8x4(double const (&a)[2], double
 #endif
 }
 
+/// C += A B for a 16-by-16 matrix A, a 16-by-8 matrix B, both of numbers of 16 bits, and a 16-by-8 matrix C of floats. Two numbers are in a
+/// word, the first in its lower half: lane 4 g + t has elements (g, 2 t) and (g, 2 t + 1) of A, those of row g + 8, and both again 8
+/// columns on; (2 t, g) and (2 t + 1, g) of B, and those 8 rows on; of C what multiply_add_16x8x4 says. Products are exact; how their sum
+/// is rounded, and in which order it is taken, is the hardware's, and the same for every element and in every call.
+__device__ __forceinline__ void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// Reads one, two or four 8-by-8 matrices of numbers of 16 bits from shared memory: lane 8 p + i says where row i of matrix p begins, a
+/// multiple of 16 bytes; lane 4 g + t gets elements (g, 2 t) and (g, 2 t + 1) of each as a word, or, transposed, (2 t, g) and (2 t + 1, g).
+template <bool transposed>
+__device__ __forceinline__ void load_matrices(unsigned (&x)[1], void const* row) {
+  unsigned const from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  if constexpr (transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(x[0]) : "r"(from) : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(x[0]) : "r"(from) : "memory");
+}
+template <bool transposed>
+__device__ __forceinline__ void load_matrices(unsigned (&x)[2], void const* row) {
+  unsigned const from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  if constexpr (transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(x[0]), "=r"(x[1]) : "r"(from) : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(x[0]), "=r"(x[1]) : "r"(from) : "memory");
+}
+template <bool transposed>
+__device__ __forceinline__ void load_matrices(unsigned (&x)[4], void const* row) {
+  unsigned const from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  if constexpr (transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(from)
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(from)
+                 : "memory");
+}
+
 /// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
 __device__ __forceinline__ long long unknown(long long x) {
   asm volatile("" : "+l"(x));
@@ -121,11 +169,18 @@ __device__ __forceinline__ void copy_async_16(void* to_shared, void const* from_
                : "memory");
 }
 /// The same of one element of 4, 8 or 16 bytes, aligned to its size. The 256 bytes around it are brought closer, too: other blocks want
-/// them. No barrier for the compiler, so that addresses of several copies are loaded together.
+/// them. No barrier for the compiler, so that addresses of several copies are loaded together. One of 2 bytes, for which there is no such
+/// copy, is there at once.
 template <typename T>
 __device__ __forceinline__ void copy_async(T* to_shared, T const* from_global) {
-  unsigned const to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
-  asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(sizeof(T)));
+  if constexpr (sizeof(T) == 2) {
+    unsigned short x;
+    asm volatile("ld.global.b16 %0, [%1];" : "=h"(x) : "l"(__cvta_generic_to_global(from_global)));
+    memcpy(to_shared, &x, 2);
+  } else {
+    unsigned const to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(sizeof(T)));
+  }
 }
 /// Returns when the copies of this thread have arrived.
 __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
@@ -197,15 +252,20 @@ __device__ __forceinline__ void store_chunk(void* to, Chunk x) {
 __device__ __forceinline__ void store_half_chunk(void* to, void const* from) {
   *static_cast<uint2*>(to) = *static_cast<uint2 const*>(from);
 }
-/// Writes 4, 8 or 16 bytes, aligned to their size, to global memory. An address that was looked up could as well be in shared memory for
+/// 4 bytes, aligned so, of shared memory.
+__device__ __forceinline__ unsigned load_word(void const* from) { return *static_cast<unsigned const*>(from); }
+__device__ __forceinline__ void store_word(void* to, unsigned x) { *static_cast<unsigned*>(to) = x; }
+/// Writes 2, 4, 8 or 16 bytes, aligned to their size, to global memory. An address that was looked up could as well be in shared memory for
 /// all that the compiler knows, so that `*to = x` would wait for what is read there before it, and hold up what is read after it. What is
 /// at an address from the kernel's arguments does not need this. No barrier for the compiler.
 template <typename T>
 __device__ __forceinline__ void store_global(T* to, T x) {
-  unsigned words[sizeof(T) / 4];
+  unsigned words[(sizeof(T) + 3) / 4] = {};
   memcpy(words, &x, sizeof(T));
   auto const address = __cvta_generic_to_global(to);
-  if constexpr (sizeof(T) == 4)
+  if constexpr (sizeof(T) == 2)
+    asm volatile("st.global.b16 [%0], %1;" ::"l"(address), "h"(static_cast<unsigned short>(words[0])));
+  else if constexpr (sizeof(T) == 4)
     asm volatile("st.global.b32 [%0], %1;" ::"l"(address), "r"(words[0]));
   else if constexpr (sizeof(T) == 8)
     asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1]));
@@ -217,6 +277,23 @@ __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x)
 __device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }
 __device__ __forceinline__ float number_of(unsigned bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ double number_of(unsigned long long bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+/// Numbers of 16 bits: binary16, and the upper half of a float. To the nearest one, of two the even one; NaN gives NaN.
+__device__ __forceinline__ float float_of_half(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+__device__ __forceinline__ unsigned short half_bits(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+__device__ __forceinline__ float float_of_bfloat16(unsigned short bits) { return __uint_as_float(static_cast<unsigned>(bits) << 16); }
+__device__ __forceinline__ unsigned short bfloat16_bits(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 __device__ __forceinline__ double quiet_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
 

@@ -118,6 +118,40 @@ inline void multiply_add_16x8x4(double const (&a)[2], double b, double (&c)[4]) 
   host::add_product(a[1], b, c + 2);
 }
 
+namespace host {
+/// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. Products are added in the order of
+/// k, each rounded with its sum.
+template <typename Widen>
+void add_product_of_halves(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4], Widen widen) {
+  auto const joined = [](unsigned lower, unsigned upper) { return lower | static_cast<unsigned long long>(upper) << 32; };
+  // Rows g and g + 8 of A, then B: what is exchanged is there until the next exchange.
+  Slots const rows = exchange({{joined(a[0], a[2]), joined(a[1], a[3])}});
+  Slots const& columns = exchange({{joined(b[0], b[1]), 0}});
+  auto const of = [&](unsigned long long words, std::size_t k) {
+    return widen(static_cast<unsigned short>(words >> (k / 8 * 32 + k % 2 * 16)));
+  };
+  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
+  for (std::size_t e = 0; e < 4; ++e)
+    for (std::size_t k = 0; k < 16; ++k)
+      c[e] = std::fma(of(rows[group * 4 + k % 8 / 2].words[e / 2], k), of(columns[(column + e % 2) * 4 + k % 8 / 2].words[0], k), c[e]);
+}
+}  // namespace host
+
+template <bool transposed, std::size_t count>
+void load_matrices(unsigned (&x)[count], void const* row) {
+  auto const& rows = host::exchange({{reinterpret_cast<std::uintptr_t>(row), 0}});
+  auto const group = static_cast<std::size_t>(lane_index() / 4), pair = static_cast<std::size_t>(lane_index() % 4 * 2);
+  auto const element = [&](std::size_t matrix, std::size_t i, std::size_t j) {
+    auto const* const from = reinterpret_cast<unsigned short const*>(rows[8 * matrix + i].words[0]);
+    unsigned short bits;
+    std::memcpy(&bits, std::assume_aligned<16>(from) + j, 2);
+    return static_cast<unsigned>(bits);
+  };
+  for (std::size_t p = 0; p < count; ++p)
+    x[p] = transposed ? element(p, pair, group) | element(p, pair + 1, group) << 16
+                      : element(p, group, pair) | element(p, group, pair + 1) << 16;
+}
+
 /// A launch begins when the one before has ended.
 inline void let_next_launch_begin() {}
 inline void wait_for_launch_before() {}
@@ -160,6 +194,12 @@ T load_global_before_barrier(T const* from) {
   return load_global(from);
 }
 inline void store_chunk(void* to, Chunk x) { *static_cast<Chunk*>(std::assume_aligned<16>(to)) = x; }
+inline unsigned load_word(void const* from) {
+  unsigned word;
+  std::memcpy(&word, std::assume_aligned<4>(from), 4);
+  return word;
+}
+inline void store_word(void* to, unsigned x) { std::memcpy(std::assume_aligned<4>(to), &x, 4); }
 inline void store_half_chunk(void* to, void const* from) { std::memcpy(std::assume_aligned<8>(to), from, 8); }
 template <typename T>
 void store_global(T* to, T x) {
@@ -170,6 +210,40 @@ inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long long>(x); }
 inline float number_of(unsigned bits) { return std::bit_cast<float>(bits); }
 inline double number_of(unsigned long long bits) { return std::bit_cast<double>(bits); }
+inline float float_of_half(unsigned short bits) {
+  int const exponent = bits >> 10 & 31, fraction = bits & 1023;
+  float const magnitude =
+      exponent < 31   ? std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), exponent == 0 ? -24 : exponent - 25)
+      : fraction == 0 ? std::numeric_limits<float>::infinity()
+                      : std::numeric_limits<float>::quiet_NaN();
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+inline unsigned short half_bits(float x) {
+  float const magnitude = std::fabs(x);
+  unsigned const sign = std::bit_cast<unsigned>(x) >> 16 & 0x8000;
+  unsigned bits = 0x7fff;  // NaN, as GPUs give it, without a sign
+  if (magnitude >= 65520) {
+    bits = sign | 0x7c00;
+  } else if (magnitude >= 0x1p-14F) {
+    int exponent;
+    float const fraction = std::frexp(magnitude, &exponent);
+    bits = sign | ((static_cast<unsigned>(exponent + 14) << 10) + static_cast<unsigned>(std::nearbyint(fraction * 2048)) - 1024);
+  } else if (magnitude >= 0) {
+    bits = sign | static_cast<unsigned>(std::nearbyint(magnitude * 0x1p24F));
+  }
+  return static_cast<unsigned short>(bits);
+}
+inline float float_of_bfloat16(unsigned short bits) { return std::bit_cast<float>(static_cast<unsigned>(bits) << 16); }
+inline unsigned short bfloat16_bits(float x) {
+  auto const bits = std::bit_cast<unsigned>(x);
+  return static_cast<unsigned short>(std::isnan(x) ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+inline void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  host::add_product_of_halves(a, b, c, float_of_half);
+}
+inline void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  host::add_product_of_halves(a, b, c, float_of_bfloat16);
+}
 inline double infinity() { return std::numeric_limits<double>::infinity(); }
 inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
 inline float natural_logarithm(float x) { return std::log(x); }

@@ -77,12 +77,12 @@ struct TileShape {
  private:
   /// How many words a bank gives when each lane reads an element of its first row and as many lanes as fill the banks read at once.
   SIMT_INLINE constexpr int most_in_a_bank(int element_bytes, int lanes, int distance) const {
-    int const words = element_bytes / 4;
+    int const words = larger(element_bytes / 4, 1);
     int of_bank[32]{};
     int most = 0;
     for (int t = 0; t < 32 / words; ++t) {
       int const element = t / lanes * distance + t % lanes * (by_rows ? line_stride : 1);
-      for (int w = 0; w < words; ++w) most = larger(most, ++of_bank[(element * words + w) % 32]);
+      for (int w = 0; w < words; ++w) most = larger(most, ++of_bank[(element * element_bytes / 4 + w) % 32]);
     }
     return most;
   }
@@ -98,9 +98,10 @@ class Tile {
       shape.by_rows && shape.line_stride % per_chunk == 0 && shape.matrix_stride % per_chunk == 0 ? per_chunk : 1;
 
  public:
-  /// From one row, or column, to the next, in elements.
+  /// From one row, column, or matrix, to the next, in elements.
   static constexpr int row_step = shape.by_rows ? shape.line_stride : 1;
   static constexpr int column_step = shape.by_rows ? 1 : shape.line_stride;
+  static constexpr int matrix_step = shape.matrix_stride;
 
   SIMT_INLINE explicit Tile(char* memory) : data_(reinterpret_cast<T*>(memory)) {}
 
@@ -134,6 +135,41 @@ class Tile {
       } else {
         at(q, i, j) = row[j];
       }
+    }
+  }
+
+  /// Calls use(i, j, element) for all of matrix q, of a tile for one lane to a matrix: as many bytes at once as lie so.
+  template <typename Use>
+  SIMT_INLINE void read(int q, Use use) {
+    T const* const matrix = &at(q, 0, 0);
+    SIMT_UNROLL
+    for (int e = 0; e < elements; e += of_piece) {
+      Piece piece;
+      if constexpr (of_piece == per_chunk)
+        piece.chunk = load_chunk(matrix + e);
+      else if constexpr (of_piece > 1)
+        piece.word = load_word(matrix + e);
+      else
+        piece.x[0] = matrix[e];
+      SIMT_UNROLL
+      for (int i = e; i < e + of_piece; ++i) use(shape.by_rows ? i / N : i % M, shape.by_rows ? i % N : i / M, piece.x[i - e]);
+    }
+  }
+  /// Makes all of matrix q what value(i, j) is.
+  template <typename Value>
+  SIMT_INLINE void write(int q, Value value) {
+    T* const matrix = &at(q, 0, 0);
+    SIMT_UNROLL
+    for (int e = 0; e < elements; e += of_piece) {
+      Piece piece;
+      SIMT_UNROLL
+      for (int i = e; i < e + of_piece; ++i) piece.x[i - e] = value(shape.by_rows ? i / N : i % M, shape.by_rows ? i % N : i / M);
+      if constexpr (of_piece == per_chunk)
+        store_chunk(matrix + e, piece.chunk);
+      else if constexpr (of_piece > 1)
+        store_word(matrix + e, piece.word);
+      else
+        matrix[e] = piece.x[0];
     }
   }
 
@@ -178,7 +214,7 @@ class Tile {
         if (real)
           copy_async<T>(&at(q, i, j), from);
         else
-          at(q, i, j) = from_real<T>(i == j ? 1 : 0);
+          at(q, i, j) = from_real<T>(Real<T>(i == j ? 1 : 0));
       });
     }
   }
@@ -239,6 +275,17 @@ class Tile {
   }
 
  private:
+  /// Elements of a matrix, without gaps between its lines, that lie in an aligned chunk, or else in a word.
+  static constexpr int of_piece = elements % per_chunk == 0 && shape.matrix_stride % per_chunk == 0    ? per_chunk
+                                  : sizeof(T) < 4 && elements % 2 == 0 && shape.matrix_stride % 2 == 0 ? 2
+                                                                                                       : 1;
+  union Piece {
+    SIMT_INLINE Piece() : chunk{} {}
+    Chunk chunk;
+    unsigned word;
+    T x[per_chunk];
+  };
+
   /// Packed matrices whose lines are those of the tile: 16 bytes at a time, or element by element.
   static constexpr bool is_as_tile(Layout layout) {
     return is_packed(layout) && shaped_for != Layout::interleaved && (is_by_rows(layout) == shape.by_rows || M == 1 || N == 1);

@@ -13,6 +13,20 @@ struct alignas(2 * sizeof(R)) Complex {
   R re, im;
 };
 
+/// Numbers of 16 bits, which are stored, and computed with as floats: IEEE 754 binary16, and the upper half of a float.
+struct Half {
+  unsigned short bits;
+  Half() = default;
+  SIMT_INLINE explicit Half(float x) : bits(half_bits(x)) {}
+  SIMT_INLINE explicit operator float() const { return float_of_half(bits); }
+};
+struct Bfloat16 {
+  unsigned short bits;
+  Bfloat16() = default;
+  SIMT_INLINE explicit Bfloat16(float x) : bits(bfloat16_bits(x)) {}
+  SIMT_INLINE explicit operator float() const { return float_of_bfloat16(bits); }
+};
+
 template <typename T>
 struct Traits {
   using Real = T;
@@ -30,6 +44,58 @@ template <typename T>
 using Real = typename Traits<T>::Real;
 template <typename T>
 inline constexpr bool is_complex = Traits<T>::complex;
+
+/// The type in which is computed what has elements of type T: floats for numbers of 16 bits, else T itself.
+template <typename T>
+struct ComputeOf {
+  using type = T;
+};
+template <>
+struct ComputeOf<Half> {
+  using type = float;
+};
+template <>
+struct ComputeOf<Bfloat16> {
+  using type = float;
+};
+template <typename R>
+struct ComputeOf<Complex<R>> {
+  using type = Complex<typename ComputeOf<R>::type>;
+};
+template <typename T>
+using Compute = typename ComputeOf<T>::type;
+/// Whether T is of 16-bit numbers.
+template <typename T>
+inline constexpr bool is_half = sizeof(Real<T>) == 2;
+
+template <typename T>
+SIMT_INLINE Compute<T> widened(T x) {
+  using R = Real<Compute<T>>;
+  if constexpr (is_complex<T>)
+    return {R(x.re), R(x.im)};
+  else
+    return R(x);
+}
+/// x as a T, to the nearest one.
+template <typename T>
+SIMT_INLINE T rounded(Compute<T> x) {
+  if constexpr (is_complex<T>)
+    return {Real<T>(x.re), Real<T>(x.im)};
+  else
+    return T(x);
+}
+
+/// See multiply_add_half_16x8x16; numbers of type R.
+template <typename R>
+SIMT_INLINE void multiply_add_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]);
+template <>
+SIMT_INLINE void multiply_add_16x8x16<Half>(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  multiply_add_half_16x8x16(a, b, c);
+}
+template <>
+SIMT_INLINE void multiply_add_16x8x16<Bfloat16>(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  multiply_add_bfloat16_16x8x16(a, b, c);
+}
 
 template <typename R>
 SIMT_INLINE Complex<R> operator+(Complex<R> x, Complex<R> y) {

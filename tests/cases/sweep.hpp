@@ -101,7 +101,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
       return std::find(routines.begin(), routines.end(), routine().routine) != routines.end();
     };
     Shape const bounds = p.bounds();
-    if (among(none) || is_half(p.dtype)) return false;
+    if (among(none)) return false;
     return among(of_any_size) || (bounds.m <= 32 && bounds.n <= 32);
   }
   /// Runs a problem and checks it; false, after enough failures, says to stop.

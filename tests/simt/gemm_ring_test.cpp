@@ -18,7 +18,7 @@ namespace {
 /// The kernel that a GPU would use, had its arrays these layouts.
 template <typename T, Product p>
 constexpr GemmRing config() {
-  GemmRing c = gemm_ring_plan(sizeof(Real<T>) == 4, is_complex<T>, p.m, p.n, p.k);
+  GemmRing c = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k);
   auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
   c.a = lines(p.a);
   c.b = lines(p.b);
@@ -33,7 +33,7 @@ void check(T alpha, T beta) {
   constexpr GemmRing c = config<T, p>();
   bool const ragged = p.ragged_m || p.ragged_n || p.ragged_k;
   check_product(p, ragged ? 12 : 2, alpha, beta, [&](auto const& args) {
-    simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>) == 4, is_complex<T>, c).bytes, gemm_ring<gpu::DeviceElement<T>, c>, args);
+    simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, c).bytes, gemm_ring<gpu::DeviceElement<T>, c>, args);
   });
 }
 template <typename T, Product p>
@@ -129,8 +129,8 @@ TYPED_TEST(GemmRings, Large) {
 TEST(GemmRingPlans, HaveAllRowsInPlace) {
   for (std::int64_t m = 1; m <= gpu::gemm_rows_in_place; ++m)
     for (std::int64_t const n : {1, 2, 33, 200, 1000}) {
-      for (bool const single : {true, false})
-        for (bool const complex : {true, false}) EXPECT_GE(gemm_ring_plan(single, complex, m, n, m).m, m) << m << " " << n;
+      for (int const real_bytes : {4, 8})
+        for (bool const complex : {true, false}) EXPECT_GE(gemm_ring_plan(real_bytes, complex, m, n, m).m, m) << m << " " << n;
       for (int const bytes : {4, 8, 16})
         for (bool const interleaved : {true, false}) EXPECT_GE(gemm_tiles_plan(bytes, m, n, m, interleaved).m, m) << m << " " << n;
     }
@@ -138,18 +138,18 @@ TEST(GemmRingPlans, HaveAllRowsInPlace) {
 
 // For every size there is a kernel, whose registers hold its sums and whose block finds shared memory.
 TEST(GemmRingPlans, FitABlock) {
-  for (bool const single : {true, false})
+  for (int const real_bytes : {2, 4, 8})
     for (bool const complex : {true, false})
       for (std::int64_t m = 1; m <= 300; m += m < 130 ? 1 : 7)
         for (std::int64_t const n : {std::int64_t{2}, std::int64_t{5}, std::int64_t{64}, m, 2 * m})
           for (std::int64_t const k : {std::int64_t{1}, std::int64_t{17}, m, std::int64_t{999}}) {
-            GemmRing const c = gemm_ring_plan(single, complex, m, n, k);
-            int const held = c.m * c.n * (complex ? 2 : 1) * (single ? 1 : 2) / c.threads();
+            GemmRing const c = gemm_ring_plan(real_bytes, complex, m, n, k);
+            int const held = c.m * c.n * (complex ? 2 : 1) * (real_bytes == 8 ? 2 : 1) / c.threads();
             EXPECT_LE(c.threads(), 512) << m << " " << n << " " << k;
             EXPECT_LE(held, 80) << m << " " << n << " " << k;
             int const warps_of_quarter = (c.blocks_per_sm * c.threads() / 32 + 3) / 4;
             EXPECT_LE((held + (c.blocks_per_sm > 1 ? 64 : 40)) * 32 * warps_of_quarter, 16384) << m << " " << n << " " << k;
-            EXPECT_LE(GemmRingMemory(single, complex, c).bytes, 99 * 1024) << m << " " << n << " " << k;
+            EXPECT_LE(GemmRingMemory(real_bytes, complex, c).bytes, 99 * 1024) << m << " " << n << " " << k;
             // What is multiplied beside the product is little.
             if (m >= 33 && n >= 33) {
               EXPECT_LE(1.0 * c.m * c.n * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n), 2.0 * static_cast<double>(m * n)) << m << " " << n;

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "myriad/half.hpp"
 #include "simt/types.hpp"
 
 namespace myriad::simt {
@@ -39,6 +42,27 @@ TEST(SimtHost, BlocksAndThreadsAreNumbered) {
       5, 40, 0, +[](Output out) { out.values[block_index() * 40 + thread_index()] = static_cast<int>(block_count()) + thread_index(); },
       Output{values.data()});
   for (int i = 0; i < 200; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], 5 + i % 40);
+}
+
+template <typename Narrow, typename Reference>
+void check_conversions() {
+  auto const same = [](auto x, auto y) {
+    return std::bit_cast<unsigned>(x) == std::bit_cast<unsigned>(y) || (std::isnan(x) && std::isnan(y));
+  };
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    auto const narrow = std::bit_cast<Narrow>(static_cast<unsigned short>(bits));
+    float const x(narrow), expected(Reference::from_bits(static_cast<std::uint16_t>(bits)));
+    ASSERT_TRUE(same(x, expected)) << bits;
+    // A number, what is just beside it, and what is halfway to the next one
+    for (float const y : {x, std::nextafter(x, 1e38F), std::nextafter(x, -1e38F), x * (1 + 0x1p-11F), x * (1 + 0x1p-8F), x + 0x1p-25F}) {
+      float const got(Narrow{y}), wanted(Reference{y});
+      ASSERT_TRUE(same(got, wanted)) << bits << " " << y;
+    }
+  }
+}
+TEST(SimtHost, ConvertsNumbersOf16Bits) {
+  check_conversions<Half, half>();
+  check_conversions<Bfloat16, bfloat16>();
 }
 
 struct Copies {

@@ -26,8 +26,14 @@ std::vector<Part> parts() {
   std::vector<Part> out;
   for (auto const& [letter, dtype] : {std::pair{"z", Dtype::c64}, {"c", Dtype::c32}, {"d", Dtype::f64}, {"s", Dtype::f32}})
     out.push_back({std::string("sm_90_") + letter, "sm_90", {.routines = {}, .sizes = {4, 13, 32, 33, 128}, .dtypes = {dtype}}});
+  for (auto const& [name, dtype] : {std::pair{"half", Dtype::f16}, {"bfloat16", Dtype::bf16}, {"complex_half", Dtype::c16}})
+    out.push_back({std::string("sm_90_") + name,
+                   "sm_90",
+                   {.routines = {}, .sizes = {1, 2, 3, 4, 5, 8, 13, 32, 33, 64, 100, 128}, .dtypes = {dtype}}});
   for (char const* const architecture : {"sm_80", "sm_100", "sm_120"})
-    out.push_back({architecture, architecture, {.routines = {"getrf", "gemm"}, .sizes = {8, 32, 33}, .dtypes = {Dtype::f64}}});
+    out.push_back({architecture,
+                   architecture,
+                   {.routines = {"getrf", "gemm"}, .sizes = {8, 32, 33}, .dtypes = {Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::c16}}});
   return out;
 }
 

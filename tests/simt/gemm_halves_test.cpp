@@ -1,0 +1,300 @@
+/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh and gemm/gemm_ring.cuh against sums term by term.
+
+#include "gemm/gemm_halves.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "gemm/gemm_halves_plan.hpp"
+#include "gemm/gemm_ring.cuh"
+#include "gemm/gemm_ring_plan.hpp"
+#include "product.hpp"
+#include "sizes.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr Layout columns = Layout::columns, rows = Layout::rows, packed = Layout::packed_columns, packed_rows = Layout::packed_rows,
+                 interleaved_ = Layout::interleaved;
+
+template <typename T>
+constexpr T not_a_number() {
+  if constexpr (is_complex<T>) {
+    constexpr Real<T> nan = std::numeric_limits<Real<T>>::quiet_NaN();
+    return T(nan, nan);
+  } else {
+    return std::numeric_limits<T>::quiet_NaN();
+  }
+}
+
+/// A batch of normally distributed numbers, with NaN wherever in its memory there is no element.
+template <typename T>
+void fill_elements(Stored<T>& x, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::fill(x.memory.begin(), x.memory.end(), not_a_number<T>());
+  for (std::int64_t q = 0; q < x.view.count; ++q)
+    for (std::int64_t j = 0; j < x.view.cols_of(q); ++j)
+      for (std::int64_t i = 0; i < x.view.rows_of(q); ++i) {
+        float const re = normal(random);
+        if constexpr (is_complex<T>)
+          *x.view.at(q, i, j) = T(std::complex<float>(re, normal(random)));
+        else
+          *x.view.at(q, i, j) = T(re);
+      }
+}
+
+/// What the sums of A B are: in the order of terms, but that on tensor cores imaginary parts take those of the imaginary part of A first.
+template <typename S>
+S add_product(S sum, S a, S b, bool by_lanes) {
+  if constexpr (simt::is_complex<S>) {
+    if (!by_lanes) return {std::fma(-a.im, b.im, std::fma(a.re, b.re, sum.re)), std::fma(a.re, b.im, std::fma(a.im, b.re, sum.im))};
+  }
+  return simt::multiply_add(a, b, sum);
+}
+
+template <typename T, typename Output, Product p>
+void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const& args) {
+  using D = gpu::DeviceElement<T>;
+  using O = gpu::DeviceElement<Output>;
+  constexpr bool interleaved = p.a == interleaved_ || p.b == interleaved_ || p.c == interleaved_;
+  constexpr bool ragged = p.ragged_m || p.ragged_n || p.ragged_k;
+  if constexpr (gemm_halves_whole(p.m, p.n, p.k) || interleaved) {
+    constexpr GemmHalves c = [] {
+      GemmHalves plan = gemm_halves_plan(sizeof(T), sizeof(Output), is_complex<T>, p.m, p.n, p.k, interleaved && !ragged);
+      auto const layout = [&](Layout given, bool differs) {
+        return differs ? ragged_layout(given) : plan.whole() ? given : gpu::by_elements(given);
+      };
+      plan.a = p.shared_a ? Layout::columns : layout(p.a, p.ragged_m || p.ragged_k);
+      plan.b = layout(p.b, p.ragged_k || p.ragged_n);
+      plan.c = layout(p.c, p.ragged_m || p.ragged_n);
+      return plan;
+    }();
+    simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes, gemm_halves<D, O, c>, args);
+  } else {
+    constexpr GemmRing c = [] {
+      GemmRing plan = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k);
+      auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
+      plan.a = lines(p.a), plan.b = lines(p.b), plan.c = lines(p.c);
+      auto const unit = [](Layout layout, int down, int across, int bytes) {
+        return std::gcd(simt::is_by_rows(layout) ? across : down, 16 / bytes);
+      };
+      plan.a_unit = unit(p.a, p.m, p.k, sizeof(T));
+      plan.b_unit = unit(p.b, p.k, p.n, sizeof(T));
+      plan.c_unit = unit(p.c, p.m, p.n, sizeof(Output));
+      return plan;
+    }();
+    simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, c).bytes, gemm_ring<D, c, O>, args);
+  }
+}
+
+template <typename T, typename Output, Product p>
+void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
+  using D = gpu::DeviceElement<T>;
+  using O = gpu::DeviceElement<Output>;
+  using S = simt::Compute<D>;
+  SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
+  Stored<T> a(p.m, p.k, count, p.a), b(p.k, p.n, count, p.b);
+  Stored<Output> product(p.m, p.n, count, p.c);
+  auto const sizes = [&](int bound, std::int64_t step) {
+    std::array<std::int64_t, 5> const some{bound, 0, (bound + 1) / 2, 1, std::min(bound, 4)};
+    std::vector<std::int64_t> out;
+    for (std::int64_t q = 0; q < count; ++q) out.push_back(some[static_cast<std::size_t>((step * q + q / 5) % 5)]);
+    return out;
+  };
+  auto const m = sizes(p.m, 1), n = sizes(p.n, 1), k = sizes(p.k, 3);
+  if (p.ragged_m) a.view.row_sizes = product.view.row_sizes = m.data();
+  if (p.ragged_n) b.view.col_sizes = product.view.col_sizes = n.data();
+  if (p.ragged_k) a.view.col_sizes = b.view.row_sizes = k.data();
+  if (p.shared_a) a.view.batch_stride = 0;
+  fill_elements(a, 1);
+  fill_elements(b, 2);
+  fill_elements(product, 3);
+  if (beta == Compute<T>(0)) std::fill(product.memory.begin(), product.memory.end(), not_a_number<Output>());
+  auto const before = product.memory;
+
+  bool const none = alpha == Compute<T>(0);
+  Batch<T const> a_in = a.view, b_in = b.view;
+  if (p.conjugated_a) a_in = conjugated(a_in);
+  if (p.conjugated_b) b_in = conjugated(b_in);
+  std::vector<T const*> addresses;
+  if (p.b == Layout::columns && !p.ragged_k && !p.ragged_n) {  // behind pointers
+    for (std::int64_t q = 0; q < count; ++q) addresses.push_back(b.view.matrix(q));
+    b_in.data = nullptr;
+    b_in.pointers = addresses.data();
+  }
+  GemmArguments<D, O> args{.alpha = std::bit_cast<S>(alpha),
+                           .beta = std::bit_cast<S>(beta),
+                           .a = gpu::matrices_of(a_in),
+                           .b = gpu::matrices_of(b_in),
+                           .c = gpu::matrices_of(product.view),
+                           .depth = none ? 0 : p.k};
+  if (none) {  // neither is read
+    args.a.data = nullptr;
+    args.b.data = nullptr;
+    args.b.pointers = nullptr;
+  }
+  run_kernel<T, Output, p>(args);
+
+  auto expected = before;
+  for (std::int64_t q = 0; q < count; ++q) {
+    std::int64_t const rows_of_c = product.view.rows_of(q), columns_of_c = product.view.cols_of(q);
+    std::int64_t const terms = none ? 0 : a.view.cols_of(q);
+    bool const by_lanes = std::max({rows_of_c, columns_of_c, terms}) <= gemm_halves_by_lanes;
+    for (std::int64_t j = 0; j < columns_of_c; ++j)
+      for (std::int64_t i = 0; i < rows_of_c; ++i) {
+        S sum = simt::from_real<S>(0);
+        for (std::int64_t t = 0; t < terms; ++t)
+          sum = add_product(sum, simt::conjugate_if(p.conjugated_a, simt::widened(std::bit_cast<D>(*a.view.at(q, i, t)))),
+                            simt::conjugate_if(p.conjugated_b, simt::widened(std::bit_cast<D>(*b.view.at(q, t, j)))), by_lanes);
+        Output& to = expected[static_cast<std::size_t>(product.view.at(q, i, j) - product.memory.data())];
+        S value = terms == 0 ? simt::from_real<S>(0) : args.alpha * sum;
+        S const former = simt::widened(std::bit_cast<O>(to));
+        if (beta != Compute<T>(0)) value = terms == 0 ? args.beta * former : simt::multiply_add(args.beta, former, value);
+        to = Output(std::bit_cast<Compute<T>>(value));
+      }
+  }
+  for (std::size_t e = 0; e < expected.size(); ++e)
+    ASSERT_EQ(std::memcmp(&expected[e], &product.memory[e], sizeof(Output)), 0)
+        << "element " << e << " of the memory: " << Compute<T>(product.memory[e]) << " instead of " << Compute<T>(expected[e]);
+}
+
+/// Several blocks, the last of which is not full; of C of 16 bits and of what is computed.
+template <typename T, Product p>
+void check_scalars() {
+  using S = Compute<T>;
+  constexpr bool interleaved = p.a == interleaved_ || p.b == interleaved_ || p.c == interleaved_;
+  constexpr int matrices = gemm_halves_whole(p.m, p.n, p.k) || interleaved
+                               ? gemm_halves_plan(sizeof(T), sizeof(T), is_complex<T>, p.m, p.n, p.k, interleaved).matrices
+                               : 1;
+  constexpr int least = p.ragged_m || p.ragged_n || p.ragged_k ? 12 : 2;
+  std::int64_t const count = std::max(matrices + 1, least);
+  check<T, T, p>(S(-0.75F), S(1), count);
+  check<T, T, p>(S(1), S(0), count);
+  check<T, T, p>(S(0), S(2), count);
+  if constexpr (!sanitized) check<T, S, p>(S(0.5F), S(-1), count);
+}
+
+template <typename T>
+class GemmHalvesOf : public testing::Test {};
+using Types = testing::Types<half, bfloat16, complex_half>;
+TYPED_TEST_SUITE(GemmHalvesOf, Types);
+
+TYPED_TEST(GemmHalvesOf, OneLane) {
+  using T = TypeParam;
+  check_scalars<T, Product{2, 2, 2, packed, packed, packed}>();
+  check_scalars<T, Product{3, 3, 3, packed, packed_rows, packed}>();
+  check_scalars<T, Product{4, 4, 4, packed_rows, packed, packed_rows}>();
+  check_scalars<T, Product{4, 3, 2, columns, rows, columns}>();
+  if constexpr (!sanitized) {
+    check_scalars<T, Product{1, 1, 1, packed, packed, packed}>();
+    check_scalars<T, Product{4, 1, 4, packed, packed, packed, false, false, false, true}>();
+    check_scalars<T, Product{4, 4, 4, packed, packed, packed}>();
+    check_scalars<T, Product{4, 4, 3, interleaved_, interleaved_, interleaved_}>();
+  }
+  check_scalars<T, Product{4, 3, 4, packed, packed, packed_rows, true, true, true}>();
+}
+TYPED_TEST(GemmHalvesOf, Whole) {
+  using T = TypeParam;
+  check_scalars<T, Product{5, 5, 5, packed, packed, packed}>();
+  check_scalars<T, Product{8, 8, 8, packed_rows, packed, packed}>();
+  check_scalars<T, Product{17, 9, 16, packed, packed_rows, packed_rows}>();
+  check_scalars<T, Product{20, 3, 33, columns, rows, columns}>();
+  if constexpr (!sanitized) {
+    check_scalars<T, Product{16, 16, 16, packed, packed, packed}>();
+    check_scalars<T, Product{10, 12, 7, packed_rows, packed_rows, packed}>();
+    check_scalars<T, Product{32, 32, 32, packed, packed, packed}>();
+    check_scalars<T, Product{2, 1, 40, packed, packed, packed}>();
+    check_scalars<T, Product{33, 24, 1, packed, packed, packed_rows}>();
+    check_scalars<T, Product{5, 6, 7, Layout::dense_rows, Layout::dense_columns, Layout::dense_columns, false, false, false, true}>();
+  }
+}
+TYPED_TEST(GemmHalvesOf, SeveralWarps) {
+  using T = TypeParam;
+  check_scalars<T, Product{64, 64, 64, packed, packed, packed}>();
+  if constexpr (!sanitized) {
+    check_scalars<T, Product{40, 48, 40, packed, packed_rows, packed}>();
+    check_scalars<T, Product{63, 61, 64, packed_rows, packed, packed}>();
+  }
+}
+TYPED_TEST(GemmHalvesOf, Interleaved) {
+  using T = TypeParam;
+  check_scalars<T, Product{7, 3, 5, interleaved_, interleaved_, interleaved_}>();
+  check_scalars<T, Product{40, 6, 70, interleaved_, packed, interleaved_}>();
+  if constexpr (!sanitized) check_scalars<T, Product{34, 35, 33, interleaved_, interleaved_, packed_rows}>();
+}
+TYPED_TEST(GemmHalvesOf, Ragged) {
+  using T = TypeParam;
+  check_scalars<T, Product{12, 10, 9, packed, packed, packed, true, true, true}>();
+  check_scalars<T, Product{70, 40, 20, packed, packed_rows, packed, true, true, true}>();
+  if constexpr (!sanitized) {
+    check_scalars<T, Product{33, 8, 17, packed_rows, packed_rows, packed_rows, true, false, true}>();
+    check_scalars<T, Product{16, 16, 16, packed, interleaved_, packed, false, false, true}>();
+    check_scalars<T, Product{66, 7, 68, packed_rows, packed, packed_rows, true, true, true}>();
+  }
+}
+TYPED_TEST(GemmHalvesOf, Ring) {
+  using T = TypeParam;
+  check_scalars<T, Product{72, 40, 35, packed, packed, packed}>();
+  check_scalars<T, Product{65, 9, 20, packed_rows, packed_rows, packed_rows}>();
+  if constexpr (!sanitized) {
+    check_scalars<T, Product{128, 128, 64, packed, packed_rows, packed}>();
+    check_scalars<T, Product{100, 100, 100, packed, packed, packed}>();
+    check_scalars<T, Product{144, 1, 3, packed_rows, packed, packed, false, false, false, true}>();
+    check_scalars<T, Product{5, 200, 16, packed_rows, columns, packed_rows}>();
+    check_scalars<T, Product{6, 7, 90, columns, rows, rows}>();
+  }
+}
+TEST(GemmHalves, Conjugated) {
+  constexpr auto of = [](int n, bool a, bool b) {
+    return Product{.m = n, .n = n, .k = n, .a = packed, .b = packed, .c = packed, .conjugated_a = a, .conjugated_b = b};
+  };
+  check_scalars<complex_half, of(4, false, true)>();
+  check_scalars<complex_half, of(9, false, false)>();
+  check_scalars<complex_half, of(9, true, true)>();
+  check_scalars<complex_half, of(66, false, true)>();
+}
+
+// Shared memory of a block suffices in every layout, also where there are 99 KiB of it, and so do registers.
+TEST(GemmHalves, PlansFitABlock) {
+  for (bool const complex : {false, true})
+    for (bool const interleaved : {false, true})
+      for (bool const wide : {false, true})
+        for (std::int64_t m = 1; m <= 200; m += m < 66 ? 1 : 7)
+          for (std::int64_t const n : {std::int64_t{1}, std::int64_t{5}, std::int64_t{64}, m})
+            for (std::int64_t const k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{64}, m, std::int64_t{999}}) {
+              int const bytes = complex ? 4 : 2, output = wide ? 2 * bytes : bytes;
+              if (!interleaved && !gemm_halves_whole(m, n, k)) continue;
+              GemmHalves c = gemm_halves_plan(bytes, output, complex, m, n, k, interleaved);
+              auto const name = testing::Message() << m << " " << n << " " << k << " " << complex << interleaved << wide;
+              EXPECT_LE(c.threads(), 512) << name;
+              EXPECT_GE(c.threads(), 32) << name;
+              EXPECT_EQ(c.threads() % c.matrices == 0 || !interleaved, true) << name;
+              if (c.by_lanes()) {
+                EXPECT_EQ(c.threads(), c.matrices) << name;
+              } else {
+                EXPECT_EQ(c.warps % c.warps_of_tile(), 0) << name;
+                EXPECT_LE(c.down(complex) * c.across(), 12) << name;
+              }
+              for (Layout const x : {packed, packed_rows, columns, interleaved_})
+                for (Layout const y : {packed, packed_rows, rows, interleaved_}) {
+                  if (!interleaved && (x == interleaved_ || y == interleaved_)) continue;
+                  c.a = c.c = x;
+                  c.b = y;
+                  EXPECT_LE(GemmHalvesMemory(bytes, output, c).bytes, 99 * 1024) << name;
+                }
+            }
+}
+
+}  // namespace
+}  // namespace myriad
