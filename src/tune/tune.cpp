@@ -51,6 +51,8 @@ class FolderLock {
   int descriptor_;
 };
 
+constexpr std::size_t least_tried = 8;  // of a problem that is begun, whatever the budget
+
 /// Loads the kernels of these candidates for point `number`, several at a time; returns which of them there are.
 std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& calls, Search const& search, std::size_t number,
                            std::vector<Values> const& candidates, int threads, std::function<bool()> const& in_time) {
@@ -61,7 +63,7 @@ std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& call
       Queue own({.backend = Backend::gpu, .device = queue.device().ordinal});
       Search mine = search;
       set_search(own, &mine);
-      for (std::size_t i = next++; i < candidates.size() && (i == 0 || in_time()); i = next++) {
+      for (std::size_t i = next++; i < candidates.size() && (i < least_tried || in_time()); i = next++) {
         mine.taken[number] = candidates[i];
         try {
           own.prepare([&] { calls(own); });
@@ -136,9 +138,10 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
     if (number > 0 && share <= 0) break;
     bool stopped = false;
     auto const in_time = [&](double part) { return seconds_since(start) - begun < part * share; };
+    std::size_t timed = 0;
     auto const carry_on = [&](double done) {
       stopped = stopped || (options.progress && !options.progress(number, search.points.size(), done));
-      return !stopped && in_time(1);
+      return !stopped && (++timed < least_tried || in_time(1));
     };
 
     std::vector<Values> candidates{point.plan};
