@@ -66,6 +66,8 @@ class Work {
   Work(Queue& queue, std::string const& routine, int n, std::int64_t count)
       : n_(n),
         count_(count),
+        in_place_(routine == "posv"),
+
         original_(queue, count * n * n),
         a_(queue, count * n * n),
         b_(queue, routine == "gemm" ? count * n * n : count * n),
@@ -97,7 +99,10 @@ class Work {
 
   void operator()(Queue& queue) { work_(queue); }
   /// What routines that work in place change; the others get it as well, which leaves their inputs out of the caches.
-  void refresh(Queue& queue) { copy<T>(queue, original_.data(), original_.size(), a_.data()); }
+  void refresh(Queue& queue) {
+    copy<T>(queue, original_.data(), original_.size(), a_.data());
+    if (in_place_) copy<T>(queue, c_.data(), c_.size(), b_.data());
+  }
 
  private:
   std::function<void(Queue&)> find(std::string const& routine) {
@@ -122,6 +127,7 @@ class Work {
 
   int n_;
   std::int64_t count_;
+  bool in_place_;  ///< whether right-hand sides are
   DeviceArray<T> original_, a_, b_, c_;
   DeviceArray<int> pivots_, info_;
   std::function<void(Queue&)> work_;
@@ -159,7 +165,10 @@ int tune_all(Options const& options) {
   std::string const path = tuned_path(queue.device().name);
   if (path.empty()) throw UsageError("there is no folder for the results: MYRIAD_TUNED_DIR is off, or HOME is not set");
   // The first interrupt ends the search after the call under way; what is finished is kept already.
-  auto const former = std::signal(SIGINT, [](int) { interrupted = true; });
+  auto const former = std::signal(SIGINT, [](int) {
+    interrupted = true;
+    std::signal(SIGINT, SIG_DFL);  // who does not want to wait interrupts again
+  });
   auto const start = std::chrono::steady_clock::now();
   bool const shows = isatty(STDERR_FILENO) != 0;
   std::size_t const problems = sizes.size() * dtypes.size();
@@ -175,11 +184,13 @@ int tune_all(Options const& options) {
         std::int64_t const matrix = static_cast<std::int64_t>(sizeof(T)) * n * n;
         std::int64_t const count = options.count > 0 ? options.count : std::clamp<std::int64_t>(1'000'000'000 / (4 * matrix), 1, 4'000'000);
         Work<T> work(queue, options.routine, n, count);
+        bool searched = false;
         auto const found = tune(queue, [&](Queue& q) { work(q); },
                                 {.budget = left / static_cast<double>(problems - number),
                                  .refresh = [&](Queue& q) { work.refresh(q); },
                                  .progress =
                                      [&](std::size_t, std::size_t, double done) {
+                                       searched = true;
                                        if (shows)
                                          fmt::print(stderr, "\r{} of {}: {} {} n = {}, {:3.0f}%  ", number + 1, problems, options.routine,
                                                     io::name_of(dtype), n, 100 * done);
@@ -189,7 +200,9 @@ int tune_all(Options const& options) {
                                  .threads = options.threads,
                                  .again = options.again});
         if (shows) fmt::print(stderr, "\r{:60}\r", "");
-        if (found.empty() && !interrupted) ++known;
+        if (found.empty() && !searched) ++known;
+        if (found.empty() && searched && !interrupted)
+          fmt::print("{} {} n = {}: the plan was the fastest of those that there was time for\n", options.routine, io::name_of(dtype), n);
         for (TunedConfig const& entry : found) {
           if (all.empty()) print_heading(entry.gpu, path);
           print_row(entry);
@@ -230,7 +243,8 @@ void add_tune(CLI::App& app, Action& action) {
   command.add_option("--dtype", options->dtypes, "Types: f4,f8,c8,c16 (f8)")->delimiter(',');
   command.add_option("--budget", options->budget, "Seconds for all of it (600); what is not reached can be done by the same command later")
       ->check(CLI::PositiveNumber);
-  command.add_option("--count", options->count, "Matrices in a batch (as many as make a gigabyte)")->check(CLI::NonNegativeNumber);
+  command.add_option("--count", options->count, "Matrices in a batch (as many as make a gigabyte)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
   command.add_option("--candidates", options->candidates, "Configs that are tried for a size, at most (48)")->check(CLI::PositiveNumber);
   command.add_option("--threads", options->threads, "Compilations at a time (one per core)")->check(CLI::NonNegativeNumber);
   command.add_option("--device", options->device, "Number of the GPU (0)")->check(CLI::NonNegativeNumber);

@@ -34,18 +34,18 @@ struct CholeskyTinySpace {
   [[nodiscard]] CholeskyTiny plan() const { return cholesky_tiny_plan(job, dtype, n, nrhs); }
 
   [[nodiscard]] bool admits(CholeskyTiny const& c, Device const& device) const {
-    if (c.lanes < 1 || c.lanes > 32 || (c.lanes & (c.lanes - 1)) != 0 || c.matrices < 1 || c.threads() % 32 != 0 || c.threads() > 256)
-      return false;
-    if (c.blocks_per_sm < 1 || c.blocks_per_sm > 32 || c.blocks_per_sm * c.threads() * 32 > device.registers_per_multiprocessor)
-      return false;
+    if (!gpu::admits_block(c.lanes, c.matrices, c.blocks_per_sm, device)) return false;
     bool const loads_rows = c.load == CholeskyLoad::to_registers, stores_rows = c.store == CholeskyStore::by_rows;
     if (c.load < CholeskyLoad::whole || c.load > CholeskyLoad::to_registers || (loads_rows && (job != CholeskyJob::solve || c.lanes == 1)))
       return false;
-    if (c.store < CholeskyStore::from_tile || c.store > CholeskyStore::by_rows || (stores_rows && (!c.writes_factor() || c.lanes == 1)))
+    if (c.store < CholeskyStore::from_tile || c.store > CholeskyStore::by_rows || (stores_rows && c.writes_factor() && c.lanes == 1))
       return false;
     // The sums of L D L^H depend on how many lanes there are.
     if (job == CholeskyJob::solve && c.lanes != plan().lanes) return false;
-    return CholeskyTinyMemory(4 * words(), c).bytes <= device.shared_memory_per_block;
+    auto const bytes = [&](CholeskyTiny const& x) {
+      return CholeskyTinyMemory(4 * words(), x.a == simt::Layout::interleaved ? cholesky_tiny_interleaved(x, 4 * words()) : x).bytes;
+    };
+    return gpu::most_bytes(c, bytes, &CholeskyTiny::a, &CholeskyTiny::b) <= device.shared_memory_per_block;
   }
 
   [[nodiscard]] std::vector<CholeskyTiny> candidates(Device const& device) const {

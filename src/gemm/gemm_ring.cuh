@@ -518,9 +518,10 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T, Output> const& args, simt::Co
           Output& value = x.values[first + i];
           if constexpr (C.written == Written::lower_hermitian || is_half<T>) {
             value = gemm_element<C.written>(args, reads_c, diagonal, depth, sums.values[i], before);
-          } else {  // without branches: what is not read is zero
-            value = depth == 0 ? from_real<T>(0) : args.alpha * sums.values[i];
-            value = multiply_add(args.beta, before, value);
+          } else {  // the same without branches: what is not read is zero, and -0 is what changes no product that it is added to
+            T const zero = from_real<T>(0), product = depth > 0 ? args.alpha * sums.values[i] : reads_c ? -zero : zero;
+            T const updated = multiply_add(args.beta, before, product);
+            value = reads_c ? updated : product;
           }
         }
       }

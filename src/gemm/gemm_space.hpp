@@ -11,6 +11,7 @@
 #include "gemm/gemm_ring_plan.hpp"
 #include "gemm/gemm_tiles_plan.hpp"
 #include "myriad/device.hpp"
+#include "runtime/tiny.hpp"
 #include "tune/tuned.hpp"
 
 namespace myriad {
@@ -135,14 +136,15 @@ struct GemmTilesSpace {
   [[nodiscard]] bool admits(GemmTiles const& c, Device const& device) const {
     GemmTiles const p = plan();
     auto const power_of_two = [](int x) { return x >= 1 && (x & (x - 1)) == 0; };
-    if (!power_of_two(c.row_lanes) || !power_of_two(c.column_lanes) || c.lanes() > 1024 || c.matrices < 1 || c.matrices > 256) return false;
+    if (!power_of_two(c.row_lanes) || !power_of_two(c.column_lanes) || c.row_lanes > 512 || c.column_lanes > 512) return false;
+    if (c.lanes() > 512 || c.matrices < 1 || c.matrices > 256) return false;
     if (c.k < 1 || c.k > 64 || (p.whole() && c.k != p.k) || c.blocks_per_sm < 1 || c.blocks_per_sm > 32) return false;
     // Of packed matrices a block has whole chunks of 16 bytes, and whole warps.
     if (p.whole() && c.matrices % std::max(1, 16 / element_bytes()) != 0) return false;
     if (!p.whole() && c.matrices != 1) return false;
     if (c.threads() % 32 != 0 || c.threads() > std::min(512, device.max_threads_per_block)) return false;
-    // Room for other layouts, which take a little more.
-    if (GemmTilesMemory(element_bytes(), c).bytes > device.shared_memory_per_block - 8192) return false;
+    auto const bytes = [&](GemmTiles const& x) { return GemmTilesMemory(element_bytes(), x).bytes; };
+    if (gpu::most_bytes(c, bytes, &GemmTiles::a, &GemmTiles::b, &GemmTiles::c) > device.shared_memory_per_block) return false;
     return words(c) + 32 <= std::min(255, 65536 / (c.blocks_per_sm * c.threads()));
   }
 

@@ -31,17 +31,14 @@ struct LuTinySpace {
     constexpr std::array kernels{
         "lu_tiny factor",      "lu_tiny factor without pivoting", "lu_tiny solve", "lu_tiny solve and factor", "lu_tiny inverse",
         "lu_tiny determinant", "lu_tiny log determinant"};
-    return {kernels[static_cast<std::size_t>(job)], dtype, {m, n, nrhs}};
+    return {ragged && job == LuJob::inverse ? "lu_tiny inverse, ragged" : kernels[static_cast<std::size_t>(job)], dtype, {m, n, nrhs}};
   }
   [[nodiscard]] LuTiny plan() const { return lu_tiny_plan(job, dtype, m, n, nrhs, ragged); }
 
   [[nodiscard]] bool admits(LuTiny const& c, Device const& device) const {
     LuTiny const p = plan();
     bool const eliminates = c.method == LuMethod::elimination;
-    if (c.lanes < 1 || c.lanes > 32 || (c.lanes & (c.lanes - 1)) != 0 || c.matrices < 1 || c.threads() % 32 != 0 || c.threads() > 256)
-      return false;
-    if (c.blocks_per_sm < 1 || c.blocks_per_sm > 32 || c.blocks_per_sm * c.threads() * 32 > device.registers_per_multiprocessor)
-      return false;
+    if (!gpu::admits_block(c.lanes, c.matrices, c.blocks_per_sm, device)) return false;
     if (c.method < LuMethod::in_registers || c.method > LuMethod::products) return false;
     if ((p.method == LuMethod::products) != (c.method == LuMethod::products)) return false;
     if (c.method == LuMethod::products) return c.lanes == 32 && c.panel == 0 && fits(c, device);
@@ -51,7 +48,10 @@ struct LuTinySpace {
     return c.panel >= 1 && c.panel <= n && (eliminates || simt::ceil_div(n, c.panel) <= lu_most_panels) && fits(c, device);
   }
   [[nodiscard]] bool fits(LuTiny const& c, Device const& device) const {
-    return LuTinyMemory(4 * words(), c).bytes <= device.shared_memory_per_block;
+    auto const bytes = [&](LuTiny const& x) {
+      return LuTinyMemory(4 * words(), x.a == simt::Layout::interleaved ? lu_tiny_interleaved(x, 4 * words()) : x).bytes;
+    };
+    return gpu::most_bytes(c, bytes, &LuTiny::a) <= device.shared_memory_per_block;
   }
 
   [[nodiscard]] std::vector<LuTiny> candidates(Device const& device) const {

@@ -29,11 +29,12 @@ struct QrTinySpace {
   [[nodiscard]] QrTiny plan() const { return qr_tiny_plan(QrJob::factor, dtype, m, n, std::min(m, n), 0); }
 
   [[nodiscard]] bool admits(QrTiny const& c, Device const& device) const {
-    if (c.matrices < 1 || c.threads() % 32 != 0 || c.threads() > 256) return false;
-    if (c.blocks_per_sm < 1 || c.blocks_per_sm > 32 || c.blocks_per_sm * c.threads() * 32 > device.registers_per_multiprocessor)
-      return false;
+    if (!gpu::admits_block(c.lanes, c.matrices, c.blocks_per_sm, device)) return false;
     if (c.vector != QrVector::kept && c.vector != QrVector::read_again) return false;
-    return QrTinyMemory(4 * words(), c).bytes <= device.shared_memory_per_block;
+    auto const bytes = [&](QrTiny const& x) {
+      return QrTinyMemory(4 * words(), x.a == simt::Layout::interleaved ? qr_tiny_interleaved(x, 4 * words()) : x).bytes;
+    };
+    return gpu::most_bytes(c, bytes, &QrTiny::a) <= device.shared_memory_per_block;
   }
 
   [[nodiscard]] std::vector<QrTiny> candidates(Device const& device) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "myriad/device.hpp"
 #include "myriad/types.hpp"
 #include "simt/tile.hpp"
 
@@ -32,6 +33,32 @@ inline constexpr std::array register_limits{56, 64, 72, 80, 96, 112, 128, 144, 1
 /// lanes: up to n = 16 four can hold it, with 255 registers each, and the fewer there are, the more matrices are side by side.
 [[nodiscard]] constexpr int lanes_of_interleaved(int planned, int n, int element_bytes) {
   return n <= 16 && element_bytes <= 8 ? std::min(planned, 4) : planned;
+}
+
+/// Whether a block of so many matrices, with so many lanes each, has whole warps and finds 32 registers for each thread: what there is to
+/// ask of any config, whatever numbers somebody has written into a table.
+[[nodiscard]] constexpr bool admits_block(int lanes, int matrices, int blocks_per_sm, Device const& device) {
+  if (lanes < 1 || lanes > 32 || (lanes & (lanes - 1)) != 0 || matrices < 1 || matrices > 256) return false;
+  if (lanes * matrices % 32 != 0 || lanes * matrices > 256 || blocks_per_sm < 1 || blocks_per_sm > 32) return false;
+  return blocks_per_sm * lanes * matrices * 32 <= device.registers_per_multiprocessor;
+}
+/// The most that `bytes(config)` is for any layouts of the batches that `members` are of. Each batch has a part of its own.
+template <typename Config, typename Bytes, typename... Members>
+[[nodiscard]] constexpr int most_bytes(Config config, Bytes const& bytes, Members... members) {
+  int most = bytes(config);
+  auto const try_all = [&](auto member) {
+    simt::Layout best = config.*member;
+    for (int layout = 0; layout <= static_cast<int>(simt::Layout::dense_rows); ++layout) {
+      config.*member = static_cast<simt::Layout>(layout);
+      if (int const of_layout = bytes(config); of_layout > most) {
+        most = of_layout;
+        best = config.*member;
+      }
+    }
+    config.*member = best;
+  };
+  (try_all(members), ...);
+  return most;
 }
 
 /// The element type in the text of a kernel's name.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -36,8 +37,8 @@ struct Fastest {
 };
 
 /// The fastest of `count` candidates by `time(number)`, seconds of one call, or infinity where there is none. Candidate 0 stays in to the
-/// end. `carry_on(part)` is told which part of the work is done, and returns false where no more is wanted; then what has been seen
-/// decides.
+/// end; where nothing runs, seconds are infinite. `carry_on(part)` is told which part of the work is done, and returns false where no more
+/// is wanted; then what has been seen decides.
 inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> const& time, std::function<bool(double)> const& carry_on) {
   constexpr std::size_t finalists = 3;    // and candidate 0
   constexpr std::size_t most_turns = 40;  // of the last round
@@ -77,7 +78,10 @@ inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> con
   }
   Fastest out;
   for (Times const& t : times) out.tried += t.seconds.empty() ? 0 : 1;
-  if (left.empty()) return out;
+  if (left.empty()) {
+    out.seconds = out.first_seconds = std::numeric_limits<double>::infinity();
+    return out;
+  }
   std::size_t const best = *std::min_element(left.begin(), left.end(), by_median);
   double const first = times[0].seconds.empty() ? INFINITY : times[0].median();
   bool const better = times[best].median() + times[best].uncertainty() < first * (1 - least_gain);

@@ -12,10 +12,12 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <filesystem>
 #include <limits>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "myriad/error.hpp"
@@ -23,6 +25,7 @@
 #include "runtime/driver.hpp"
 #include "runtime/kernel_file.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/queue_state.hpp"
 #include "tune/halving.hpp"
 #include "tune/table_file.hpp"
 #include "tune/tuned.hpp"
@@ -39,31 +42,42 @@ bool same_problem(TunedConfig const& a, TunedConfig const& b) { return a.kernel 
 /// One process at a time changes the tables of a folder.
 class FolderLock {
  public:
-  explicit FolderLock(std::string const& folder) : descriptor_(::open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
-    if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX) != 0)
-      throw Error(fmt::format("{}/lock cannot be locked: {}", folder, std::strerror(errno)));
+  /// Makes the folder if need be. Throws Error.
+  explicit FolderLock(std::string const& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw Error(fmt::format("{} cannot be made: {}", folder, error.message()));
+    descriptor_ = ::open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) == 0) return;
+    std::string const problem = std::strerror(errno);
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw Error(fmt::format("{}/lock cannot be locked: {}", folder, problem));
   }
   ~FolderLock() { ::close(descriptor_); }
   FolderLock(FolderLock const&) = delete;
   FolderLock& operator=(FolderLock const&) = delete;
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 constexpr std::size_t least_tried = 8;  // of a problem that is begun, whatever the budget
 
-/// Loads the kernels of these candidates for point `number`, several at a time; returns which of them there are.
+/// Loads the kernels of these candidates for point `number`, several at a time; returns which of them there are. `carry_on`, asked by the
+/// calling thread, is told how many have been begun.
 std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& calls, Search const& search, std::size_t number,
-                           std::vector<Values> const& candidates, int threads, std::function<bool()> const& in_time) {
+                           std::vector<Values> const& candidates, int threads, std::function<bool(std::size_t)> const& carry_on) {
   std::vector<char> good(candidates.size(), 0);
   std::atomic<std::size_t> next = 0;
-  auto const work = [&] {
+  std::atomic<bool> going = true;
+  std::mutex mutex;
+  std::exception_ptr other;  // what is no Error, and so is of the caller
+  auto const work = [&](bool asks) noexcept {
     try {
       Queue own({.backend = Backend::gpu, .device = queue.device().ordinal});
       Search mine = search;
       set_search(own, &mine);
-      for (std::size_t i = next++; i < candidates.size() && (i < least_tried || in_time()); i = next++) {
+      for (std::size_t i = next++; i < candidates.size() && going; i = next++) {
         mine.taken[number] = candidates[i];
         try {
           own.prepare([&] { calls(own); });
@@ -71,16 +85,26 @@ std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& call
         } catch (Error const& problem) {
           gpu::message(fmt::format("tune: a candidate is left out: {}", problem.what()));
         }
+        if (asks && !carry_on(i)) going = false;
       }
       set_search(own, nullptr);
-    } catch (Error const& problem) {
-      gpu::message(fmt::format("tune: {}", problem.what()));
+    } catch (...) {
+      std::scoped_lock const lock(mutex);
+      other = std::current_exception();
+      going = false;
     }
   };
-  std::vector<std::thread> helpers;
-  for (int t = 1; t < threads; ++t) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  {
+    std::vector<std::jthread> helpers;  // which are waited for when they go
+    int const most = static_cast<int>(std::min<std::size_t>(candidates.size(), 256));
+    try {
+      for (int t = 1; t < std::min(threads, most); ++t) helpers.emplace_back(work, false);
+    } catch (std::system_error const& problem) {
+      gpu::message(fmt::format("tune: {} threads compile: {}", helpers.size() + 1, problem.what()));
+    }
+    work(true);
+  }
+  if (other) std::rethrow_exception(other);
   std::vector<Values> out;
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (good[i]) out.push_back(candidates[i]);
@@ -92,12 +116,9 @@ std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& call
 void keep(TunedConfig const& entry) {
   std::string const path = tuned_path(entry.gpu);
   if (path.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(tuned_folder(), error);
-  if (error) throw Error(fmt::format("{} cannot be made: {}", tuned_folder(), error.message()));
   FolderLock const lock(tuned_folder());
   std::vector<TunedConfig> entries;
-  if (gpu::read_file(path)) entries = read_tuned(path);
+  if (std::filesystem::exists(path)) entries = read_tuned(path);
   std::erase_if(entries, [&](TunedConfig const& other) { return same_problem(other, entry); });
   entries.push_back(entry);
   std::sort(entries.begin(), entries.end(), [](TunedConfig const& a, TunedConfig const& b) {
@@ -111,10 +132,13 @@ void keep(TunedConfig const& entry) {
 std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& calls, TuneOptions const& options) {
   using namespace tuning;
   if (queue.backend() != Backend::gpu) throw BadArgument("tune", 1, "queue", "is on the CPU, whose kernels are not tuned");
+  if (QueueAccess::state(queue).preparing > 0 || QueueAccess::state(queue).capturing())
+    throw BadArgument("tune", 1, "queue", "is being prepared or captured, so that nothing can be timed");
   if (!calls) throw BadArgument("tune", 2, "calls", "is empty");
   if (!(options.budget > 0)) throw BadArgument("tune", 3, "options", fmt::format("has a budget of {} seconds", options.budget));
   auto const start = Clock::now();
   int const threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (std::string const folder = tuned_folder(); !folder.empty()) FolderLock const can_be_locked(folder);  // now rather than after a search
 
   Search search;
   set_search(queue, &search);
@@ -124,43 +148,49 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
   } const ending{queue};
   queue.prepare([&] { calls(queue); });
 
-  std::vector<TunedConfig> known;
-  if (std::string const path = tuned_path(queue.device().name); !options.again && !path.empty() && gpu::read_file(path))
-    known = read_tuned(path);
   std::vector<TunedConfig> out;
   Event before(queue), after(queue);
-  for (std::size_t number = 0; number < search.points.size(); ++number) {
-    Search::Point const& point = search.points[number];
-    TunedConfig entry{.kernel = point.kernel, .dtype = point.dtype, .sizes = point.sizes, .gpu = queue.device().name};
-    if (std::any_of(known.begin(), known.end(), [&](TunedConfig const& other) { return same_problem(other, entry); })) continue;
+  std::size_t const points = search.points.size();
+  for (std::size_t number = 0; number < points; ++number) {
+    Search::Point const point = search.points[number];  // calls that differ from those before may add others
+    if (point.known && !options.again) continue;
     double const begun = seconds_since(start);
-    double const share = (options.budget - begun) / static_cast<double>(search.points.size() - number);
+    double const share = (options.budget - begun) / static_cast<double>(points - number);
     if (number > 0 && share <= 0) break;
     bool stopped = false;
-    auto const in_time = [&](double part) { return seconds_since(start) - begun < part * share; };
-    std::size_t timed = 0;
-    auto const carry_on = [&](double done) {
-      stopped = stopped || (options.progress && !options.progress(number, search.points.size(), done));
-      return !stopped && (++timed < least_tried || in_time(1));
+    std::size_t asked = 0;
+    auto const carry_on = [&](double part_of_time, double done) {
+      stopped = stopped || (options.progress && !options.progress(number, points, done));
+      return !stopped && (++asked < least_tried || seconds_since(start) - begun < part_of_time * share);
     };
 
     std::vector<Values> candidates{point.plan};
     std::set<Values> seen{point.plan};
-    for (Values const& other : {point.current})
-      if (seen.insert(other).second) candidates.push_back(other);
+    if (seen.insert(point.current).second) candidates.push_back(point.current);
     for (Values const& candidate : point.candidates)
       if (candidates.size() < options.candidates && seen.insert(candidate).second) candidates.push_back(candidate);
-    candidates = loaded(queue, calls, search, number, candidates, threads, [&] { return in_time(0.6); });
+    std::size_t const wanted = candidates.size();
+    bool all_loaded = true;
+    candidates = loaded(queue, calls, search, number, candidates, threads, [&](std::size_t of_them) {
+      all_loaded = carry_on(0.6, 0.5 * static_cast<double>(of_them) / static_cast<double>(wanted));
+      return all_loaded;
+    });
+    if (stopped) break;
     if (candidates.empty() || candidates.front() != point.plan)
       throw Error(fmt::format("tune: the kernel {} of the plan cannot be loaded", point.kernel));
 
+    asked = 0;
     std::vector<char> warm(candidates.size(), 0);
     auto const time = [&](std::size_t i) {
       search.taken[number] = candidates[i];
       try {
         for (bool const timed : {false, true}) {
           if (!timed && warm[i]) continue;
-          if (options.refresh) options.refresh(queue);
+          if (options.refresh) {
+            set_search(queue, nullptr);  // what puts inputs back is not tuned
+            options.refresh(queue);
+            set_search(queue, &search);
+          }
           before.record();
           calls(queue);
           after.record();
@@ -169,22 +199,27 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
           warm[i] = 1;
         }
       } catch (GpuError const& problem) {
+        set_search(queue, &search);
         gpu::message(fmt::format("tune: a candidate is left out: {}", problem.what()));
       }
       return std::numeric_limits<double>::infinity();
     };
-    Fastest const best = fastest(candidates.size(), time, [&](double done) { return carry_on(0.5 + 0.5 * done); });
+    Fastest const best = fastest(candidates.size(), time, [&](double done) { return carry_on(1, 0.5 + 0.5 * done); });
     search.taken[number] = candidates[best.number];  // for the points to come, which may be in the same calls
     if (stopped) break;
-    if (!std::isfinite(best.seconds)) throw Error(fmt::format("tune: the kernel {} of the plan does not run", point.kernel));
+    if (!std::isfinite(best.seconds) || !std::isfinite(best.first_seconds))
+      throw Error(fmt::format("tune: the kernel {} of the plan does not run", point.kernel));
+    // That the plan is the fastest is known once all have been tried.
+    if (best.number == 0 && !(all_loaded && best.tried == candidates.size())) continue;
+    TunedConfig entry{.kernel = point.kernel, .dtype = point.dtype, .sizes = point.sizes, .gpu = queue.device().name};
     for (std::size_t i = 0; i < point.names.size(); ++i) entry.config.emplace_back(point.names[i], candidates[best.number][i]);
     entry.seconds = best.seconds;
     entry.planned_seconds = best.first_seconds;
     entry.tried = static_cast<std::int64_t>(best.tried);
     entry.driver = gpu::driver::load().version;
     entry.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
-    table_of(queue).set(entry);
     keep(entry);
+    table_of(queue).set(entry);
     out.push_back(std::move(entry));
   }
   return out;

@@ -51,7 +51,11 @@ std::vector<TunedConfig> entries_of(std::string_view text, std::string const& wh
                         .gpu = table.at("gpu"),
                         .date = row.at("date"),
                         .driver = row.at("driver")};
-      for (auto const& [name, value] : row.at("config").items()) entry.config.emplace_back(name, value.get<int>());
+      for (auto const& [name, value] : row.at("config").items()) {
+        auto const number = value.get<std::int64_t>();
+        if (number < 0 || number > (1 << 20)) throw Error(fmt::format("{} is {}", name, number));
+        entry.config.emplace_back(name, static_cast<int>(number));
+      }
       out.push_back(std::move(entry));
     }
     return out;
@@ -88,7 +92,7 @@ std::vector<TunedConfig> const& shipped_entries() {
 
 Table::Table(std::string const& gpu) {
   for (TunedConfig const& entry : shipped_entries())
-    if (entry.gpu == gpu) set(entry);
+    if (entry.gpu == gpu) at(entry).shipped = std::make_shared<Entry const>(entry);
   std::string const path = tuned_path(gpu);
   if (path.empty() || !gpu::read_file(path)) return;
   try {
@@ -98,16 +102,16 @@ Table::Table(std::string const& gpu) {
   }
 }
 
-std::shared_ptr<TunedConfig const> Table::find(Problem const& problem) const {
+Table::Found Table::find(Problem const& problem) const {
   std::shared_lock const lock(mutex_);
   auto const at = entries_.find(std::tie(problem.kernel, problem.dtype, problem.sizes));
-  return at == entries_.end() ? nullptr : at->second;
+  return at == entries_.end() ? Found{} : at->second;
 }
 
 void Table::set(TunedConfig entry) {
   std::unique_lock const lock(mutex_);
-  Key key(entry.kernel, entry.dtype, entry.sizes);
-  entries_[std::move(key)] = std::make_shared<TunedConfig const>(std::move(entry));
+  std::shared_ptr<Entry const>& of_user = at(entry).of_user;
+  of_user = std::make_shared<Entry const>(std::move(entry));
 }
 
 Search* search_of(Queue& queue) { return QueueAccess::state(queue).search; }

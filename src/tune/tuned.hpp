@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -52,13 +53,26 @@ class Table {
   /// What is shipped for a GPU of this name, and, taking precedence, what the user has. A table that is damaged is none; a message says so.
   explicit Table(std::string const& gpu);
 
-  [[nodiscard]] std::shared_ptr<TunedConfig const> find(Problem const& problem) const;
+  struct Entry {
+    explicit Entry(TunedConfig c) : config(std::move(c)) {}
+    TunedConfig config;
+    /// Its values in the order of the space's names, if it is admitted; known once it has been asked for.
+    mutable std::optional<Values> values{};
+    mutable std::once_flag checked{};
+  };
+  /// The entries for one problem; null where there are none.
+  struct Found {
+    std::shared_ptr<Entry const> of_user, shipped;
+  };
+  [[nodiscard]] Found find(Problem const& problem) const;
+  /// Sets what is the user's.
   void set(TunedConfig entry);
 
  private:
   using Key = std::tuple<std::string, Dtype, std::array<std::int64_t, 3>>;
+  Found& at(TunedConfig const& entry) { return entries_[Key(entry.kernel, entry.dtype, entry.sizes)]; }
   mutable std::shared_mutex mutex_;
-  std::map<Key, std::shared_ptr<TunedConfig const>, std::less<>> entries_;
+  std::map<Key, Found, std::less<>> entries_;
 };
 
 /// Entries that are shipped, for all GPUs.
@@ -73,6 +87,7 @@ struct Search {
     std::vector<std::string> names;
     Values plan;                     ///< of the cost model
     Values current;                  ///< of a table, else of the plan
+    bool known;                      ///< the user's table has an entry that is taken
     std::vector<Values> candidates;  ///< the most promising first
     [[nodiscard]] Problem problem() const { return {kernel, dtype, sizes}; }
   };
@@ -117,8 +132,18 @@ typename Space::Config planned(Queue& queue, Space const& space) {
   Problem const problem = space.problem();
   typename Space::Config const plan = space.plan();
   typename Space::Config config = plan;
-  if (auto const entry = table_of(queue).find(problem))
-    if (auto const tuned = config_of(space, *entry, queue.device())) config = *tuned;
+  Table::Found const found = table_of(queue).find(problem);
+  bool known = false;
+  for (auto const& entry : {found.of_user, found.shipped}) {
+    if (!entry) continue;
+    std::call_once(entry->checked, [&] {
+      if (auto const admitted = config_of(space, entry->config, queue.device())) entry->values = values_of<Space>(*admitted);
+    });
+    if (!entry->values) continue;
+    config = with_values<Space>(plan, *entry->values);
+    known = entry == found.of_user;
+    break;
+  }
   Search* const search = search_of(queue);
   if (!search) return config;
   auto const at = std::find_if(search->points.begin(), search->points.end(), [&](auto const& p) { return p.problem() == problem; });
@@ -130,12 +155,15 @@ typename Space::Config planned(Queue& queue, Space const& space) {
                         .names = {Space::names.begin(), Space::names.end()},
                         .plan = values_of<Space>(plan),
                         .current = values_of<Space>(config),
+                        .known = known,
                         .candidates = {}};
     for (auto const& candidate : space.candidates(queue.device())) point.candidates.push_back(values_of<Space>(candidate));
     search->points.push_back(std::move(point));
   }
   auto const taken = search->taken.find(number);
-  return taken == search->taken.end() ? config : with_values<Space>(plan, taken->second);
+  if (taken == search->taken.end()) return config;
+  typename Space::Config const wanted = with_values<Space>(plan, taken->second);
+  return space.admits(wanted, queue.device()) ? wanted : plan;
 }
 
 /// What a pack has to hold for this problem: the plan, and what is shipped for any GPU.

@@ -106,6 +106,19 @@ TYPED_TEST(GemmRings, Triangles) {
       .m = 40, .n = 40, .k = 18, .a = packed, .b = packed_rows, .c = packed, .ragged_m = true, .ragged_k = true, .written = Written::lower};
   check_scalars<T, ragged>();
 }
+/// Zeros keep the signs that they have in other kernels.
+TYPED_TEST(GemmRings, Zeros) {
+  constexpr auto zeros = [](Layout layout) {
+    Product p{40, 35, 6, packed, packed, layout};
+    p.zeros = true;
+    return p;
+  };
+  for (int const alpha : {-1, 0})
+    for (int const beta : {0, 1, -2}) {
+      check<TypeParam, zeros(packed)>(TypeParam(alpha), TypeParam(beta));
+      check<TypeParam, zeros(packed_rows)>(TypeParam(alpha), TypeParam(beta));
+    }
+}
 TYPED_TEST(GemmRings, InPlace) {
   constexpr auto of = [](int n, Layout layout, Structure structure) {
     Product p = structured(32, n, 32, layout, structure);

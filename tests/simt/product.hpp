@@ -28,6 +28,7 @@ struct Product {
   Written written = Written::whole;
   bool in_place = false;  ///< C is B
   bool conjugated_a = true, conjugated_b = false;
+  bool zeros = false;  ///< A is zero, and C -0
 };
 
 /// Every element has the bits of a sum in the order of k, whatever the tiles; what is not the product's is left alone.
@@ -40,6 +41,10 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run co
   fill(a.memory, 1);
   fill(b.memory, 2);
   fill(product.memory, 3);
+  if (p.zeros) {
+    std::fill(a.memory.begin(), a.memory.end(), T(0));
+    std::fill(product.memory.begin(), product.memory.end(), -T(0));
+  }
   auto const sizes = [&](int bound, std::int64_t step) {
     std::array<std::int64_t, 5> const some{bound, 0, (bound + 1) / 2, 1, bound - 1};
     std::vector<std::int64_t> out;
