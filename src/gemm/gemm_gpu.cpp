@@ -38,7 +38,7 @@ int unit_of(simt::Matrices<T> const& x) {
       (by_columns ? x.rows : x.cols) | (by_columns ? x.col_stride : x.row_stride) | (x.pointers ? 0 : x.batch_stride);
   auto const address = x.pointers ? 0 : reinterpret_cast<std::uintptr_t>(x.data);
   int unit = 16 / static_cast<int>(sizeof(T));
-  while (whole % unit != 0 || address % (static_cast<std::size_t>(unit) * sizeof(T)) != 0) unit /= 2;
+  while (unit > 1 && (whole % unit != 0 || address % (static_cast<std::size_t>(unit) * sizeof(T)) != 0)) unit /= 2;
   return unit;
 }
 

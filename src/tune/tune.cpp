@@ -138,7 +138,6 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
   if (!(options.budget > 0)) throw BadArgument("tune", 3, "options", fmt::format("has a budget of {} seconds", options.budget));
   auto const start = Clock::now();
   int const threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (std::string const folder = tuned_folder(); !folder.empty()) FolderLock const can_be_locked(folder);  // now rather than after a search
 
   Search search;
   set_search(queue, &search);
@@ -147,6 +146,8 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
     ~Ending() { set_search(queue, nullptr); }
   } const ending{queue};
   queue.prepare([&] { calls(queue); });
+  // Whether results can be kept is to be known before the search.
+  if (std::string const folder = tuned_folder(); !folder.empty() && !search.points.empty()) FolderLock const can_be_locked(folder);
 
   std::vector<TunedConfig> out;
   Event before(queue), after(queue);

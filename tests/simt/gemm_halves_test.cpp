@@ -271,8 +271,9 @@ TEST(GemmHalves, PlansFitABlock) {
     for (bool const interleaved : {false, true})
       for (bool const wide : {false, true})
         for (std::int64_t m = 1; m <= 200; m += m < 66 ? 1 : 7)
-          for (std::int64_t const n : {std::int64_t{1}, std::int64_t{5}, std::int64_t{64}, m})
-            for (std::int64_t const k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{64}, m, std::int64_t{999}}) {
+          for (std::int64_t const n :
+               {std::int64_t{1}, std::int64_t{4}, std::int64_t{5}, std::int64_t{8}, std::int64_t{24}, std::int64_t{64}, m})
+            for (std::int64_t const k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{32}, std::int64_t{64}, m, std::int64_t{999}}) {
               int const bytes = complex ? 4 : 2, output = wide ? 2 * bytes : bytes;
               if (!interleaved && !gemm_halves_whole(m, n, k)) continue;
               GemmHalves c = gemm_halves_plan(bytes, output, complex, m, n, k, interleaved);
@@ -287,12 +288,12 @@ TEST(GemmHalves, PlansFitABlock) {
                 EXPECT_LE(c.down(complex) * c.across(), 12) << name;
               }
               for (Layout const x : {packed, packed_rows, columns, interleaved_})
-                for (Layout const y : {packed, packed_rows, rows, interleaved_}) {
-                  if (!interleaved && (x == interleaved_ || y == interleaved_)) continue;
-                  c.a = c.c = x;
-                  c.b = y;
-                  EXPECT_LE(GemmHalvesMemory(bytes, output, c).bytes, 99 * 1024) << name;
-                }
+                for (Layout const y : {packed, packed_rows, rows, interleaved_})
+                  for (Layout const z : {packed, packed_rows, interleaved_}) {
+                    if (!interleaved && (x == interleaved_ || y == interleaved_ || z == interleaved_)) continue;
+                    c.a = x, c.b = y, c.c = z;
+                    EXPECT_LE(GemmHalvesMemory(bytes, output, c).bytes, 99 * 1024) << name;
+                  }
             }
 }
 
