@@ -67,7 +67,6 @@ class Work {
       : n_(n),
         count_(count),
         in_place_(routine == "posv"),
-
         original_(queue, count * n * n),
         a_(queue, count * n * n),
         b_(queue, routine == "gemm" ? count * n * n : count * n),

@@ -35,7 +35,7 @@ struct TunedConfig {
 };
 
 struct TuneOptions {
-  /// Seconds for everything, compiling included; what has been found by then is kept. What no longer fits is not begun.
+  /// Seconds for everything, compiling included. What no longer fits is not begun; what is begun tries eight configs.
   double budget = 60;
   /// Puts back what a call changes; not timed. Called with the queue before each call.
   std::function<void(Queue&)> refresh{};
@@ -55,7 +55,8 @@ struct TuneOptions {
 /// Successive halving: all candidates are timed a little, the better half again and longer, and so on; what is left is timed in turns with
 /// the plan until they are apart or have been timed often. A config is taken only if it beats the plan by more than the times scatter.
 ///
-/// Throws BadArgument (queue 1: is on the CPU), Unavailable without a compiler, Error where the table cannot be written.
+/// Throws BadArgument (queue 1: is on the CPU, or being prepared or captured; calls 2; options 3: the budget), Unavailable without a
+/// compiler, Error where the table cannot be written.
 MYRIAD_API std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& calls, TuneOptions const& options = {});
 
 /// Where the tables of the user are; empty: none. MYRIAD_TUNED_DIR ("off": none), else $XDG_CONFIG_HOME/myriad, else ~/.config/myriad.

@@ -69,10 +69,7 @@ struct CholeskyTinySpace {
               ++tried;
             }
         }
-    std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-    std::vector<CholeskyTiny> out;
-    for (auto const& [far, c] : found) out.push_back(c);
-    return out;
+    return tuning::in_order_of_cost(std::move(found));
   }
 };
 

@@ -576,9 +576,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     SIMT_LOOP
     for (int first = -(C.stages - 1) * C.k; first < depth; first += C.k) {
       // What was brought last is still under way, if there is a part of the ring for that.
-      if (C.stages == 1) sync_block();
-      if (C.stages == 1) bring(first, shared);
-      if (C.stages == 1) end_copy_group();
+      if (C.stages == 1) {
+        sync_block();
+        bring(first, shared);
+        end_copy_group();
+      }
       if (first >= 0) {
         wait_copy_groups<(C.stages > 1 ? C.stages - 2 : 0)>();
         if constexpr (C.structure != Structure::general) {

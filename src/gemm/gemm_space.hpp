@@ -108,9 +108,7 @@ struct GemmRingSpace {
                     ++tried;
                   }
               }
-    std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-    std::vector<GemmRing> out;
-    for (auto const& [cost, c] : found) out.push_back(c);
+    std::vector<GemmRing> out = tuning::in_order_of_cost(std::move(found));
     if (out.size() > 2000) out.resize(2000);
     return out;
   }
@@ -172,10 +170,7 @@ struct GemmTilesSpace {
               }
           }
       }
-    std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-    std::vector<GemmTiles> out;
-    for (auto const& [cost, c] : found) out.push_back(c);
-    return out;
+    return tuning::in_order_of_cost(std::move(found));
   }
 };
 

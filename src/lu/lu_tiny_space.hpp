@@ -78,10 +78,7 @@ struct LuTinySpace {
               ++tried;
             }
         }
-    std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-    std::vector<LuTiny> out;
-    for (auto const& [far, c] : found) out.push_back(c);
-    return out;
+    return tuning::in_order_of_cost(std::move(found));
   }
 };
 

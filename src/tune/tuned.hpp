@@ -7,7 +7,7 @@
 ///       using Config = GemmRing;
 ///       static constexpr std::array names{"m", "n", ...};                         // what is tuned, as tables name it
 ///       static constexpr auto values(auto& c) { return std::tie(c.m, c.n, ...); } // the same of a config: integers, enumerations
-///       tuning::Problem problem() const;                                            // what finds an entry of a table
+///       tuning::Problem problem() const;                                          // what finds an entry of a table
 ///       GemmRing plan() const;                                                    // by the cost model
 ///       bool admits(GemmRing const& c, Device const& device) const;               // is right, and fits the GPU
 ///       std::vector<GemmRing> candidates(Device const& device) const;             // those admitted, the most promising first
@@ -164,6 +164,15 @@ typename Space::Config planned(Queue& queue, Space const& space) {
   if (taken == search->taken.end()) return config;
   typename Space::Config const wanted = with_values<Space>(plan, taken->second);
   return space.admits(wanted, queue.device()) ? wanted : plan;
+}
+
+/// Candidates by what they may cost, least first; those that cost the same as they were.
+template <typename Cost, typename Config>
+std::vector<Config> in_order_of_cost(std::vector<std::pair<Cost, Config>> found) {
+  std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
+  std::vector<Config> out;
+  for (auto const& [cost, config] : found) out.push_back(config);
+  return out;
 }
 
 /// What a pack has to hold for this problem: the plan, and what is shipped for any GPU.

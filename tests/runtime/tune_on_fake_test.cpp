@@ -427,6 +427,21 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   EXPECT_EQ(tuning::planned(*queue, Space{1100}), (Config{256, 2}));
 }
 
+/// A shipped entry that no space takes would be passed over in silence.
+TEST(Spaces, TakeWhatIsShipped) {
+  for (TunedConfig const& entry : tuning::shipped_entries()) {
+    auto const [m, n, k] = entry.sizes;
+    bool taken = false;
+    if (entry.kernel == "gemm_ring") taken = tuning::config_of(GemmRingSpace{entry.dtype, m, n, k}, entry, gpu()).has_value();
+    if (entry.kernel == "gemm_tiles") taken = tuning::config_of(GemmTilesSpace{entry.dtype, m, n, k}, entry, gpu()).has_value();
+    if (entry.kernel == "lu_tiny factor")
+      taken =
+          tuning::config_of(LuTinySpace{LuJob::factor, entry.dtype, static_cast<int>(m), static_cast<int>(n), 0}, entry, gpu()).has_value();
+    EXPECT_TRUE(taken) << entry.kernel << " " << m;
+  }
+  EXPECT_FALSE(tuning::shipped_entries().empty());
+}
+
 TEST(Spaces, AreNotMisledByNumbers) {
   for (int const large : {0, 1 << 16, 1 << 20}) {
     GemmTilesSpace const tiles{Dtype::f64, 8, 8, 8};
