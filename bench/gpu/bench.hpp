@@ -12,9 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "case/case.hpp"
+#include "core/parallel.hpp"
 #include "gpu/peers.hpp"
 #include "myriad/myriad.hpp"
 
@@ -32,10 +34,11 @@ struct Options {
   double energy_seconds = 0;
   int repeats = 7;
   int device = 0;
-  int k = 0;  ///< terms of products of 16-bit numbers; 0: n
+  int k = 0;             ///< terms of products of 16-bit numbers; 0: n
+  double gigabytes = 4;  ///< a matrix array has at most, unless `count` says how many matrices
   bool name = false;
   bool no_peers = false;
-  std::string json, plot;
+  std::string json, plot, curves;
   std::string command{};  ///< as it was given
 };
 
@@ -83,6 +86,17 @@ cases::Dense<cases::Wide<T>> wide(T const* a, std::int64_t rows, std::int64_t co
   return out;
 }
 
+/// The largest of `error(k)` for k below `some`, by all cores.
+inline double largest_of(std::int64_t some, std::function<double(std::int64_t)> const& error) {
+  std::vector<double> errors(static_cast<std::size_t>(some));
+  parallel_for(static_cast<int>(std::thread::hardware_concurrency()), some, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) errors[static_cast<std::size_t>(k)] = error(k);
+  });
+  double largest = 0;
+  for (double const e : errors) largest = cases::larger(largest, e);
+  return largest;
+}
+
 /// A pattern from the host over and over.
 template <typename T>
 void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& pattern) {
@@ -110,8 +124,9 @@ class Bench {
         uplo_(uplo),
         n_(n),
         count_(options.count > 0 ? options.count
-                                 : std::clamp<std::int64_t>(std::int64_t{4'000'000'000} / (static_cast<std::int64_t>(sizeof(T)) * n * n), 1,
-                                                            n <= 4 ? 16'000'000 : 1'000'000)),
+                                 : std::clamp<std::int64_t>(
+                                       static_cast<std::int64_t>(options.gigabytes * 1e9) / (static_cast<std::int64_t>(sizeof(T)) * n * n),
+                                       1, n <= 4 ? 16'000'000 : 1'000'000)),
         original_(queue, count_ * n * n),
         right_(queue, count_ * n),
         a_(queue, count_ * n * n),
@@ -472,28 +487,20 @@ class Bench {
       auto const vectors = has_vectors() ? fetch<T>(v_.data(), n_, first, some, interleaves()) : right;
       auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
       auto const values = has_values() ? fetch<Real<T>>(w_.data(), n_, first, some, false) : std::vector<Real<T>>{};
-      for (std::int64_t k = 0; k < some; ++k) {
-        auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
-        Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
-        Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
-        if (multiplies()) {
-          largest = cases::larger(largest, product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r));
-          continue;
-        }
-        if (has_values()) {
-          largest = cases::larger(largest, eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]));
-          continue;
-        }
-        if (has_vectors()) {
-          Matrix const x = vector(right), y = vector(vectors);
-          largest = cases::larger(largest,
-                                  routine_ == "gemv" ? product_error(m, x, Matrix(n_, 1), y) : product_error(x, cases::transpose(y), m, r));
-          continue;
-        }
-        largest = cases::larger(
-            largest, numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
-                             : error_of(m, r, vector(solution), vector(right), vector(tau), &pivots[static_cast<std::size_t>(k * n_)]));
-      }
+      largest = cases::larger(
+          largest, largest_of(some, [&](std::int64_t k) -> double {
+            auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
+            Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
+            Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
+            if (multiplies()) return product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r);
+            if (has_values()) return eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]);
+            if (has_vectors()) {
+              Matrix const x = vector(right), y = vector(vectors);
+              return routine_ == "gemv" ? product_error(m, x, Matrix(n_, 1), y) : product_error(x, cases::transpose(y), m, r);
+            }
+            return numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
+                           : error_of(m, r, vector(solution), vector(right), vector(tau), &pivots[static_cast<std::size_t>(k * n_)]);
+          }));
     }
     return largest;
   }

@@ -20,7 +20,8 @@ class HalfBench {
         n_(n),
         k_(options.k > 0 ? options.k : n),
         count_(options.count > 0 ? options.count
-                                 : std::clamp<std::int64_t>(1'000'000'000 / (static_cast<std::int64_t>(sizeof(T)) * n * std::max(n_, k_)),
+                                 : std::clamp<std::int64_t>(static_cast<std::int64_t>(options.gigabytes * 0.25e9) /
+                                                                (static_cast<std::int64_t>(sizeof(T)) * n * std::max(n_, k_)),
                                                             1, layout_ == "pointers" ? 4'000'000 : 64'000'000)),
         a_(random_numbers(count_ * n_ * k_)),
         b_(random_numbers(count_ * k_ * n_)),
@@ -129,20 +130,20 @@ class HalfBench {
         return host;
       };
       auto const a = fetch(a_, n_ * k_), b = fetch(b_, k_ * n_), before = fetch(start_, n_ * n_), after = fetch(c_, n_ * n_);
-      for (std::int64_t q = 0; q < some; ++q) {
-        auto const matrix = [&](std::vector<T> const& from, std::int64_t rows, std::int64_t cols) {
-          cases::Dense<cases::Wide<T>> out(rows, cols);
-          for (std::int64_t j = 0; j < cols; ++j)
-            for (std::int64_t i = 0; i < rows; ++i) {
-              std::int64_t const e = by_rows() ? i * cols + j : i + j * rows;
-              out(i, j) =
-                  cases::widened<cases::Wide<T>>(from[static_cast<std::size_t>(interleaves() ? e * some + q : q * rows * cols + e)]);
-            }
-          return out;
-        };
-        cases::ProductOf<T> const product{1, 1, matrix(a, n_, k_), matrix(b, k_, n_), matrix(before, n_, n_)};
-        largest = cases::larger(largest, cases::product_error<T>(product, matrix(after, n_, n_)));
-      }
+      largest = cases::larger(largest, largest_of(some, [&](std::int64_t q) {
+                                auto const matrix = [&](std::vector<T> const& from, std::int64_t rows, std::int64_t cols) {
+                                  cases::Dense<cases::Wide<T>> out(rows, cols);
+                                  for (std::int64_t j = 0; j < cols; ++j)
+                                    for (std::int64_t i = 0; i < rows; ++i) {
+                                      std::int64_t const e = by_rows() ? i * cols + j : i + j * rows;
+                                      out(i, j) = cases::widened<cases::Wide<T>>(
+                                          from[static_cast<std::size_t>(interleaves() ? e * some + q : q * rows * cols + e)]);
+                                    }
+                                  return out;
+                                };
+                                cases::ProductOf<T> const product{1, 1, matrix(a, n_, k_), matrix(b, k_, n_), matrix(before, n_, n_)};
+                                return cases::product_error<T>(product, matrix(after, n_, n_));
+                              }));
     }
     return largest;
   }

@@ -64,7 +64,7 @@ std::string table(Json const& rows) {
 }
 
 /// Share of the copy rate against n: a chart per routine, a line per type and layout, and the best peer of each type.
-std::vector<plot::Chart> charts(Json const& rows) {
+std::vector<plot::Chart> shares(Json const& rows) {
   std::vector<plot::Chart> out;
   for (Json const& row : rows) {
     std::string const title = row["routine"];
@@ -87,6 +87,33 @@ std::vector<plot::Chart> charts(Json const& rows) {
     add(type + (layout == "column_major" ? "" : " " + layout), share, false);
     if (row.contains("times_faster_than_best_peer"))
       add(type + " best peer", share / row["times_faster_than_best_peer"].get<double>(), true);
+  }
+  return out;
+}
+
+/// Time of a matrix against n: a chart per routine and type, a line per layout, the best peer, and what a copy of the least traffic takes.
+std::vector<plot::Chart> curves(Json const& rows) {
+  std::vector<plot::Chart> out;
+  for (Json const& row : rows) {
+    std::string const title = row["routine"].get<std::string>() + ", " + row["dtype"].get<std::string>();
+    if (out.empty() || out.back().title != title)
+      out.push_back({.title = title,
+                     .x = {.label = "n", .logarithmic = true, .ticks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}},
+                     .y = {.label = "ns per matrix", .logarithmic = true},
+                     .series = {}});
+    auto const add = [&](std::string const& label, double ns, bool dashed) {
+      auto& series = out.back().series;
+      auto found = std::find_if(series.begin(), series.end(), [&](plot::Series const& s) { return s.label == label; });
+      if (found == series.end())
+        found = series.insert(series.end(), plot::Series{.label = label, .x = {}, .y = {}, .dashed = dashed, .markers = false});
+      found->x.push_back(row["n"]);
+      found->y.push_back(ns);
+    };
+    double const ns = row["ns_per_matrix"];
+    std::string const layout = layout_of(row);
+    add(layout == "column_major" ? "Myriad" : layout, ns, false);
+    if (row.contains("times_faster_than_best_peer")) add("best peer", ns * row["times_faster_than_best_peer"].get<double>(), false);
+    if (layout == "column_major") add("copy", ns * row["share_of_copy_rate"].get<double>(), true);
   }
   return out;
 }
@@ -136,14 +163,14 @@ int run(Options const& options) {
                                                      : bench(std::complex<double>());
           pass = pass && row["pass"];
           out["rows"].push_back(row);
+          if (!options.json.empty()) plot::write_file(options.json, out.dump(1) + "\n");  // nothing is lost if this is stopped
         }
   fmt::print("{}, copy {:.0f} GB/s, commit {}\n\n{}", out["gpu"].get<std::string>(), rate * 1e-9, MYRIAD_COMMIT, table(out["rows"]));
-  if (!options.json.empty()) plot::write_file(options.json, out.dump(1) + "\n");
-  if (!options.plot.empty())
-    plot::write_file(options.plot, plot::svg(charts(out["rows"]),
-                                             {.title = "Small matrices on " + out["gpu"].get<std::string>(),
-                                              .footnote = fmt::format("{}, commit {}", out["date"].get<std::string>(), MYRIAD_COMMIT),
-                                              .columns = 2}));
+  plot::Page const page{.title = "Small matrices on " + out["gpu"].get<std::string>(),
+                        .footnote = fmt::format("{}, commit {}", out["date"].get<std::string>(), MYRIAD_COMMIT),
+                        .columns = 2};
+  if (!options.plot.empty()) plot::write_file(options.plot, plot::svg(shares(out["rows"]), page));
+  if (!options.curves.empty()) plot::write_file(options.curves, plot::svg(curves(out["rows"]), page));
   if (!pass) fmt::print(stderr, "gpu_bench: a residual is too large\n");
   return pass ? 0 : 1;
 }
@@ -168,14 +195,17 @@ int main(int count, char** arguments) {
   app.add_option("--uplo", options.uplos, "of lower, upper: the triangle that symv and hemv read")
       ->delimiter(',')
       ->check(CLI::IsMember({"lower", "upper"}));
-  app.add_option("--count", options.count, "matrices; 0: a million, 16 million up to n = 4, at most 4 GB or one matrix");
+  app.add_option("--count", options.count, "matrices; 0: a million, 16 million up to n = 4, as far as --gigabytes goes, and at least one");
+  app.add_option("--gigabytes", options.gigabytes, "of a matrix array, without --count; a quarter of it of 16-bit numbers")
+      ->check(CLI::PositiveNumber);
   app.add_option("--energy", options.energy_seconds, "seconds to run each for its energy; 0: not measured");
   app.add_option("--repeats", options.repeats, "of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device, "number of the GPU");
   app.add_flag("--no-peers", options.no_peers, "do not run cuBLAS");
   app.add_flag("--name", options.name, "only print the name of the GPU");
   app.add_option("--json", options.json, "file for all numbers");
-  app.add_option("--plot", options.plot, "file for a picture (SVG)");
+  app.add_option("--plot", options.plot, "file for a picture (SVG): share of the copy rate against n");
+  app.add_option("--curves", options.curves, "file for a picture (SVG): time of a matrix against n");
   CLI11_PARSE(app, count, arguments);
   options.command = fmt::format("gpu_bench {}", fmt::join(arguments + 1, arguments + count, " "));
   try {
