@@ -5,6 +5,9 @@
 
 namespace myriad {
 
+/// What of a matrix is side by side in memory: elements of a column or of a row.
+enum class Lines : int { columns, rows };
+
 /// What A is, of which in all but the first case one triangle is read: that of the name, or the lower one of a symmetric or Hermitian
 /// matrix.
 enum class Structure : int { general, symmetric, hermitian, lower, unit_lower, upper, unit_upper };

@@ -11,6 +11,7 @@
 #include "core/dtype.hpp"
 #include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_space.hpp"
+#include "gemm/gemv_plan.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -71,6 +72,13 @@ KernelSource source(Dtype dtype, GemmTiles const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 
+KernelSource source(Dtype dtype, Gemv const& c) {
+  return {.header = "gemm/gemv.cuh",
+          .name = fmt::format("myriad::gemv<{}, myriad::Gemv{{{}, {}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype), c.rows,
+                              c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm, static_cast<int>(c.a)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
 template <typename T, typename Output>
 using ArgumentsOf = GemmArguments<DeviceElement<T>, DeviceElement<Output>>;
 
@@ -115,6 +123,16 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, GemmRing rin
          args);
 }
 
+/// A product with a vector, by the kernel of gemv.
+template <typename T>
+void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
+  Gemv const c = gemv_plan(sizeof(T), args.c.rows, args.a.cols, lines_of(args.a));
+  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemv"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  std::int64_t const all = args.c.count * ((args.c.rows + c.rows - 1) / c.rows);
+  launch(queue, kernel,
+         {.blocks = (all + c.groups() - 1) / c.groups(), .threads = c.threads(), .shared_bytes = GemvMemory(sizeof(T), c).bytes}, args);
+}
+
 }  // namespace
 
 template <HalfElement T, typename Output>
@@ -154,7 +172,11 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   auto const layouts = layouts_of(args);
   bool const interleaved = any_interleaved(layouts);
   bool const whole = std::max({m, n, k}) <= tiny_largest;
-  // Products with a vector, and of two vectors, are bound by memory in any case.
+  if (!whole && n == 1 && structure == Structure::general && side_by_side(args.a)) {
+    gemm_by_rows<T>(queue, args);
+    return;
+  }
+  // Products of two vectors are bound by memory in any case.
   if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
     GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, m, n, k});
     ring.structure = structure;
@@ -218,8 +240,11 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         if (tiny && filter.wants_routine("trmm"))
           add(columns, columns, columns, lower ? Structure::lower : Structure::upper, Written::whole);
       }
-      if (filter.wants_routine("gemv") && tiny) {
-        for (GemmTiles const& c : tuning::shipped(GemmTilesSpace{dtype, n, 1, n})) kernels.push_back(source(dtype, c));
+      if (filter.wants_routine("gemv")) {
+        if (tiny)
+          for (GemmTiles const& c : tuning::shipped(GemmTilesSpace{dtype, n, 1, n})) kernels.push_back(source(dtype, c));
+        else
+          kernels.push_back(source(dtype, gemv_plan(GemmTilesSpace{dtype, n, 1, n}.element_bytes(), n, n, Lines::columns)));
       }
       if (filter.wants_routine("ger") && tiny) {
         for (GemmTiles outer : tuning::shipped(GemmTilesSpace{dtype, n, n, 1})) {

@@ -5,9 +5,6 @@
 
 namespace myriad {
 
-/// What of a matrix is side by side in memory: elements of a column or of a row.
-enum class Lines : int { columns, rows };
-
 /// One compiled kernel: a block has an m-by-n tile of C, and brings k columns of A and rows of B at a time to one of the `stages` parts of
 /// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers and of numbers of
 /// 16 bits multiply on tensor cores, tiles of 16 by 8; of single ones each lane multiplies for itself.

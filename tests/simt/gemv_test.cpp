@@ -1,0 +1,83 @@
+/// The kernel of gemm/gemv.cuh on the host twin.
+
+#include "gemm/gemv.cuh"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+
+#include "gemm/gemv_plan.hpp"
+#include "product.hpp"
+#include "sizes.hpp"
+
+namespace myriad {
+namespace {
+
+template <typename T, Product p>
+void check() {
+  constexpr Gemv c = gemv_plan(sizeof(T), p.m, p.k, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns);
+  bool const ragged = p.ragged_m || p.ragged_k;
+  std::int64_t const count = ragged ? 12 : 5;
+  std::int64_t const groups = count * ((p.m + c.rows - 1) / c.rows);
+  for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
+    check_product(p, count, alpha, beta, [&](auto const& args) {
+      simt::run((groups + c.groups() - 1) / c.groups(), c.threads(), GemvMemory(sizeof(T), c).bytes, gemv<gpu::DeviceElement<T>, c>, args);
+    });
+}
+
+constexpr Layout columns = Layout::columns, rows = Layout::rows, packed = Layout::packed_columns, packed_rows = Layout::packed_rows;
+
+template <typename T>
+class GemvRows : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(GemvRows, Types);
+
+/// Lines of whole chunks of 16 bytes and others, several parts of the rows and of the terms, a last one that is smaller.
+TYPED_TEST(GemvRows, Layouts) {
+  check<TypeParam, Product{48, 1, 40, packed, packed, packed}>();
+  check<TypeParam, Product{70, 1, 41, packed_rows, packed, packed_rows}>();
+  check<TypeParam, Product{131, 1, 35, rows, columns, rows, false, false, false, true}>();
+  if constexpr (!sanitized) {
+    check<TypeParam, Product{33, 1, 33, columns, rows, columns}>();
+    check<TypeParam, Product{33, 1, 48, packed_rows, Layout::interleaved, packed}>();
+  }
+}
+/// Several matrices to a warp, and fewer terms than a ring has.
+TYPED_TEST(GemvRows, WideAndTall) {
+  check<TypeParam, Product{1, 1, 100, packed_rows, packed, packed}>();
+  check<TypeParam, Product{5, 1, 64, packed, packed, packed}>();
+  check<TypeParam, Product{200, 1, 3, packed, packed, packed}>();
+  if constexpr (!sanitized) {
+    check<TypeParam, Product{16, 1, 160, packed_rows, packed, packed}>();
+    check<TypeParam, Product{33, 1, 1, packed, packed, packed}>();
+  }
+}
+TYPED_TEST(GemvRows, Ragged) {
+  check<TypeParam, Product{40, 1, 36, packed, packed, packed, true, false, true}>();
+  check<TypeParam, Product{6, 1, 50, packed_rows, packed, packed, true, false, true}>();
+}
+TYPED_TEST(GemvRows, Conjugated) {
+  if constexpr (is_complex<TypeParam>) {
+    constexpr auto of = [](bool a, bool x) {
+      return Product{.m = 34, .n = 1, .k = 18, .a = packed, .b = packed, .c = packed, .conjugated_a = a, .conjugated_b = x};
+    };
+    check<TypeParam, of(false, false)>();
+    check<TypeParam, of(false, true)>();
+    check<TypeParam, of(true, true)>();
+  }
+}
+TEST(GemvPlans, FitEveryGpu) {
+  for (std::int64_t m = 1; m <= 2000; m += m < 200 ? 1 : 37)
+    for (std::int64_t const k : {0, 1, 2, 5, 16, 33, 64, 1000, 100000})
+      for (int const bytes : {4, 8, 16})
+        for (Lines const a : {Lines::columns, Lines::rows}) {
+          Gemv const g = gemv_plan(bytes, m, k, a);
+          EXPECT_LE(GemvMemory(bytes, g).bytes, 99 * 1024) << m << " " << k;
+          EXPECT_GE(g.stages, 2);
+          EXPECT_GE(g.rows * ((m + g.rows - 1) / g.rows), m);
+          EXPECT_LE(g.rows, 2 * g.lanes) << m << " " << k;
+        }
+}
+
+}  // namespace
+}  // namespace myriad
