@@ -34,7 +34,7 @@ struct Options {
   double energy_seconds = 0;
   int repeats = 7;
   int device = 0;
-  int k = 0;             ///< terms of products of 16-bit numbers; 0: n
+  int k = 0;             ///< terms of products of 16-bit numbers, and columns of A of gemv; 0: n
   double gigabytes = 4;  ///< a matrix array has at most, unless `count` says how many matrices
   bool name = false;
   bool no_peers = false;
@@ -123,14 +123,15 @@ class Bench {
         layout_(std::move(layout)),
         uplo_(uplo),
         n_(n),
+        columns_(routine_ == "gemv" && options.k > 0 ? options.k : n),
         count_(options.count > 0 ? options.count
-                                 : std::clamp<std::int64_t>(
-                                       static_cast<std::int64_t>(options.gigabytes * 1e9) / (static_cast<std::int64_t>(sizeof(T)) * n * n),
-                                       1, n <= 4 ? 16'000'000 : 1'000'000)),
-        original_(queue, count_ * n * n),
-        right_(queue, count_ * n),
-        a_(queue, count_ * n * n),
-        b_(queue, count_ * n),
+                                 : std::clamp<std::int64_t>(static_cast<std::int64_t>(options.gigabytes * 1e9) /
+                                                                (static_cast<std::int64_t>(sizeof(T)) * n * columns_),
+                                                            1, n <= 4 ? 16'000'000 : 1'000'000)),
+        original_(queue, count_ * n * columns_),
+        right_(queue, count_ * columns_),
+        a_(queue, count_ * n * columns_),
+        b_(queue, count_ * columns_),
         x_(queue, routine_ == "inverse" || multiplies() ? count_ * n * n : 0),
         y_(queue, multiplies() ? count_ * n * n : 0),
         v_(queue, has_vectors() ? count_ * n : 0),
@@ -143,17 +144,17 @@ class Bench {
         other_(queue, only_reads() ? 8 * queue.device().l2_bytes / static_cast<std::int64_t>(sizeof(T)) : 0) {
     make_matrices(original_);
     if (multiplies()) make_matrices(y_);
-    std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * n), (1 << 20) + 7));
+    std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * columns_), (1 << 20) + 7));
     for (T& x : pattern) x = normal();
-    fill(queue_, right_.data(), count_ * n, pattern);
+    fill(queue_, right_.data(), count_ * columns_, pattern);
     if (has_vectors()) {
       queue_.wait();
       std::reverse(pattern.begin(), pattern.end());
       fill(queue_, v_.data(), count_ * n, pattern);
     }
     if (layout_ == "pointers") {
-      pa_ = pointers(a_.data(), n * n);
-      pb_ = pointers(b_.data(), n);
+      pa_ = pointers(a_.data(), n * columns_);
+      pb_ = pointers(b_.data(), columns_);
       px_ = pointers(x_.data(), n * n);
       py_ = pointers(y_.data(), n * n);
       pv_ = pointers(v_.data(), n);
@@ -177,6 +178,7 @@ class Bench {
     out["routine"] = routine_;
     out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
     out["n"] = n_;
+    if (columns_ != n_) out["columns"] = columns_;
     out["layout"] = layout_;
     if (has_uplo(routine_)) out["uplo"] = uplo_ == Uplo::lower ? "lower" : "upper";
     out["count"] = count_;
@@ -185,7 +187,7 @@ class Bench {
     if (mine.joules > 0) out["nanojoules_per_matrix"] = mine.joules / static_cast<double>(count_) * 1e9;
     out["error"] = error;
     out["pass"] = error <= 30;
-    out["peers"] = layout_ == "column_major" && !options_.no_peers ? time_peers() : Json::object();
+    out["peers"] = has_peers() && !options_.no_peers ? time_peers() : Json::object();
     double best = 0;
     for (auto const& [name, peer] : out["peers"].items())
       if (double const ns = peer["ns_per_matrix"]; best == 0 || ns < best) best = ns;
@@ -198,6 +200,8 @@ class Bench {
 
   [[nodiscard]] bool interleaves() const { return layout_ == "interleaved"; }
   [[nodiscard]] bool by_rows() const { return layout_ == "row_major"; }
+  /// A product with a matrix that is by rows is one with a transposed matrix to cuBLAS.
+  [[nodiscard]] bool has_peers() const { return layout_ == "column_major" || (by_rows() && routine_ == "gemv"); }
   /// gemm, symm: C += A B, with A in a_, B in y_ and C, which begins as A, in x_; syrk: C += A A^T; trmm: C = A C.
   [[nodiscard]] bool multiplies() const { return routine_ == "gemm" || routine_ == "symm" || routine_ == "syrk" || routine_ == "trmm"; }
   /// gemv: y = A x; ger: A += x y^T. x is in b_, y in v_.
@@ -223,15 +227,14 @@ class Bench {
   void make_matrices(DeviceArray<T>& to) {
     bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_ == "trsm";
     auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
-    std::int64_t const some =
-        std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (std::int64_t{n_} * n_)));
+    std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (n_ * columns_)));
     std::vector<T> pattern;
     if (n_ > 1000) {
       for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal());
-      fill(queue_, to.data(), count_ * n_ * n_, pattern);
+      fill(queue_, to.data(), to.size(), pattern);
       queue_.wait();
     } else if (interleaves()) {
-      for (int j = 0; j < n_; ++j)
+      for (int j = 0; j < columns_; ++j)
         for (int i = 0; i < n_; ++i) {
           pattern.clear();
           for (std::int64_t k = 0; k < some; ++k) pattern.push_back(element(i, j));
@@ -240,9 +243,9 @@ class Bench {
         }
     } else {
       for (std::int64_t k = 0; k < some; ++k)
-        for (int j = 0; j < n_; ++j)
+        for (int j = 0; j < columns_; ++j)
           for (int i = 0; i < n_; ++i) pattern.push_back(element(i, j));
-      fill(queue_, to.data(), count_ * n_ * n_, pattern);
+      fill(queue_, to.data(), to.size(), pattern);
       queue_.wait();
     }
   }
@@ -255,21 +258,21 @@ class Bench {
     return array;
   }
 
-  Batch<T> matrices(T* data, DeviceArray<T*> const& addresses) {
-    if (layout_ == "pointers") return batch(addresses.data(), n_, n_, {.count = count_});
-    return by_rows()       ? row_major(data, n_, n_, {.count = count_})
-           : interleaves() ? interleaved(data, n_, n_, count_)
-                           : batch(data, n_, n_, {.count = count_});
+  Batch<T> matrices(T* data, DeviceArray<T*> const& addresses, std::int64_t columns) {
+    if (layout_ == "pointers") return batch(addresses.data(), n_, columns, {.count = count_});
+    return by_rows()       ? row_major(data, n_, columns, {.count = count_})
+           : interleaves() ? interleaved(data, n_, columns, count_)
+                           : batch(data, n_, columns, {.count = count_});
   }
-  Batch<T> a() { return matrices(a_.data(), pa_); }
-  Batch<T> x() { return matrices(x_.data(), px_); }
-  Batch<T> y() { return matrices(y_.data(), py_); }
-  Batch<T> columns(T* data, DeviceArray<T*> const& addresses) {
-    if (layout_ == "pointers") return batch(addresses.data(), n_, 1, {.count = count_});
-    return interleaves() ? interleaved(data, n_, 1, count_) : batch(data, n_, 1, {.count = count_});
+  Batch<T> a() { return matrices(a_.data(), pa_, columns_); }
+  Batch<T> x() { return matrices(x_.data(), px_, n_); }
+  Batch<T> y() { return matrices(y_.data(), py_, n_); }
+  Batch<T> columns(T* data, DeviceArray<T*> const& addresses, std::int64_t elements) {
+    if (layout_ == "pointers") return batch(addresses.data(), elements, 1, {.count = count_});
+    return interleaves() ? interleaved(data, elements, 1, count_) : batch(data, elements, 1, {.count = count_});
   }
-  Batch<T> b() { return columns(b_.data(), pb_); }
-  Batch<T> v() { return columns(v_.data(), pv_); }
+  Batch<T> b() { return columns(b_.data(), pb_, columns_); }
+  Batch<T> v() { return columns(v_.data(), pv_, n_); }
   Batch<int> pivots() { return vectors(pivots_.data(), n_, count_); }
   Batch<T> tau() { return vectors(tau_.data(), n_, count_); }
 
@@ -310,7 +313,8 @@ class Bench {
   /// Elements that have to be moved for one matrix.
   [[nodiscard]] double least_elements() const {
     double const n = n_;
-    if (routine_ == "getrs" || routine_ == "solve" || routine_ == "gemv") return n * n + 2 * n;
+    if (routine_ == "gemv") return n * static_cast<double>(columns_) + n + static_cast<double>(columns_);
+    if (routine_ == "getrs" || routine_ == "solve") return n * n + 2 * n;
     if (routine_ == "ger") return 2 * n * n + 2 * n;
     if (only_reads()) return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gemm") return 4 * n * n;
@@ -350,8 +354,8 @@ class Bench {
       copy<T>(queue_, other_.data(), half, other_.data() + half);
       return;
     }
-    copy<T>(queue_, start_, count_ * n_ * n_, a_.data());
-    copy<T>(queue_, right_.data(), count_ * n_, b_.data());
+    copy<T>(queue_, start_, a_.size(), a_.data());
+    copy<T>(queue_, right_.data(), b_.size(), b_.data());
     if (multiplies()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
   }
 
@@ -378,14 +382,15 @@ class Bench {
         measure("cuBLAS gemmBatched", [&] { peers_.gemm(dtype, n_, &one, as_void(pa), as_void(py), as_void(px), count); });
       }
       if (routine_ == "gemv")
-        measure("cuBLAS gemvStridedBatched", [&] { peers_.gemv_strided(dtype, n_, &one, &zero, a_.data(), b_.data(), v_.data(), count); });
+        measure("cuBLAS gemvStridedBatched",
+                [&] { peers_.gemv_strided(dtype, n_, columns_, by_rows(), &one, &zero, a_.data(), b_.data(), v_.data(), count); });
       if (only_reads()) {
         bool const hermitian = routine_ == "hemv" && is_complex<T>;
         if (count == 1)
           measure(hermitian ? "cuBLAS hemv" : "cuBLAS symv",
                   [&] { peers_.symv(dtype, hermitian, uplo_, n_, &one, &zero, a_.data(), b_.data(), v_.data()); });
         measure("cuBLAS gemvStridedBatched, all of A",
-                [&] { peers_.gemv_strided(dtype, n_, &one, &zero, a_.data(), b_.data(), v_.data(), count); });
+                [&] { peers_.gemv_strided(dtype, n_, columns_, by_rows(), &one, &zero, a_.data(), b_.data(), v_.data(), count); });
       }
       if (routine_ == "ger")
         measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, 1, &one, b_.data(), v_.data(), a_.data(), count); });
@@ -470,7 +475,7 @@ class Bench {
   double worst() {
     if (only_reads()) return symmetric_product_error();
     if (reduces()) return tridiagonal_error();
-    std::int64_t const square = std::int64_t{n_} * n_;
+    std::int64_t const square = n_ * columns_;
     std::int64_t const some =
         std::min(count_, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / (square * n_), 1, 100));  // takes n^3 steps each
     double largest = 0;
@@ -479,19 +484,23 @@ class Bench {
       bool const apart = routine_ == "inverse" || multiplies();
       auto const result = fetch<T>(apart ? x_.data() : a_.data(), square, first, some, interleaves());
       auto const factor = multiplies() ? fetch<T>(y_.data(), square, first, some, interleaves()) : original;
-      auto const right = fetch<T>(right_.data(), n_, first, some, interleaves());
+      auto const right = fetch<T>(right_.data(), columns_, first, some, interleaves());
       // Determinants are one number per matrix whatever the layout, in the place of b.
       bool const numbers = routine_ == "det";
-      auto const solution = numbers ? fetch<T>(b_.data(), 1, first, some, false) : fetch<T>(b_.data(), n_, first, some, interleaves());
+      auto const solution =
+          numbers ? fetch<T>(b_.data(), 1, first, some, false) : fetch<T>(b_.data(), columns_, first, some, interleaves());
       auto const pivots = fetch<int>(pivots_.data(), n_, first, some, false);
       auto const vectors = has_vectors() ? fetch<T>(v_.data(), n_, first, some, interleaves()) : right;
       auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
       auto const values = has_values() ? fetch<Real<T>>(w_.data(), n_, first, some, false) : std::vector<Real<T>>{};
       largest = cases::larger(
           largest, largest_of(some, [&](std::int64_t k) -> double {
-            auto const vector = [&](std::vector<T> const& v) { return wide(&v[static_cast<std::size_t>(k * n_)], n_, 1, false); };
-            Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
-            Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, n_, by_rows());
+            auto const vector = [&](std::vector<T> const& v) {
+              auto const elements = static_cast<std::int64_t>(v.size()) / some;
+              return wide(&v[static_cast<std::size_t>(k * elements)], elements, 1, false);
+            };
+            Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
+            Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
             if (multiplies()) return product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r);
             if (has_values()) return eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]);
             if (has_vectors()) {
@@ -726,6 +735,7 @@ class Bench {
   std::string routine_, layout_;
   Uplo uplo_;
   int n_;
+  std::int64_t columns_;  ///< of A
   std::int64_t count_;
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;

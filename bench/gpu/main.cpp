@@ -40,7 +40,8 @@ double copy_rate(Queue& queue) {
 
 /// Of which layout and triangle a row is.
 std::string layout_of(Json const& row) {
-  return row["layout"].get<std::string>() + (row.contains("uplo") ? ", " + row["uplo"].get<std::string>() : "");
+  return (row.contains("columns") ? fmt::format("{} columns, ", row["columns"].get<int>()) : "") + row["layout"].get<std::string>() +
+         (row.contains("uplo") ? ", " + row["uplo"].get<std::string>() : "");
 }
 
 std::string table(Json const& rows) {
@@ -188,7 +189,8 @@ int main(int count, char** arguments) {
   app.add_option("--dtype", options.dtypes, "of s, d, c, z, and of gemm half, bfloat16, complex_half")
       ->delimiter(',')
       ->check(CLI::IsMember({"s", "d", "c", "z", "half", "bfloat16", "complex_half"}));
-  app.add_option("--k", options.k, "terms of products of half, bfloat16 and complex_half; 0: n")->check(CLI::NonNegativeNumber);
+  app.add_option("--k", options.k, "terms of products of half, bfloat16 and complex_half, columns of A of gemv; 0: n")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--layout", options.layouts, "of column_major, row_major, interleaved, pointers")
       ->delimiter(',')
       ->check(CLI::IsMember({"column_major", "row_major", "interleaved", "pointers"}));

@@ -35,7 +35,7 @@ F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
 }
 
 // Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t, cublasDiagType_t and cusolverEigMode_t.
-constexpr int lower = 0, upper = 1, no_transpose = 0, left = 0, non_unit = 0, with_vectors = 1;
+constexpr int lower = 0, upper = 1, no_transpose = 0, transpose = 1, left = 0, non_unit = 0, with_vectors = 1;
 
 /// cudaDataType of the elements, and of real numbers beside them.
 int data_type(Dtype dtype) { return std::array{0, 1, 4, 5}.at(static_cast<std::size_t>(dtype)); }
@@ -121,10 +121,12 @@ void Peers::gemm_of_halves(Dtype dtype, int n, int k, void const* a, void const*
             static_cast<long long>(n) * n, count, compute_32f, default_algorithm),
         "cublasGemmStridedBatchedEx");
 }
-void Peers::gemv_strided(Dtype dtype, int n, void const* one, void const* zero, void const* a, void const* x, void* y, int count) {
+void Peers::gemv_strided(Dtype dtype, std::int64_t m, std::int64_t n, bool by_rows, void const* one, void const* zero, void const* a,
+                         void const* x, void* y, int count) {
+  int const rows = static_cast<int>(by_rows ? n : m), columns = static_cast<int>(by_rows ? m : n);
   check(function<int(void*, int, int, int, void const*, void const*, int, long long, void const*, int, long long, void const*, void*, int,
                      long long, int)>(blas_, "cublas", "gemvStridedBatched", dtype)(
-            blas_handle_, no_transpose, n, n, one, a, n, static_cast<long long>(n) * n, x, 1, n, zero, y, 1, n, count),
+            blas_handle_, by_rows ? transpose : no_transpose, rows, columns, one, a, rows, m * n, x, 1, n, zero, y, 1, m, count),
         "gemvStridedBatched");
 }
 void Peers::symv(Dtype dtype, bool hermitian, Uplo uplo, int n, void const* one, void const* zero, void const* a, void const* x, void* y) {

@@ -36,8 +36,9 @@ class Peers {
   void gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count);
   /// C += A B for n-by-k matrices A of 16-bit real numbers; sums are floats.
   void gemm_of_halves(Dtype dtype, int n, int k, void const* a, void const* b, void* c, int count);
-  /// y = A x of square matrices, one after the other.
-  void gemv_strided(Dtype dtype, int n, void const* one, void const* zero, void const* a, void const* x, void* y, int count);
+  /// y = A x of m-by-n matrices, one after the other, by columns or by rows.
+  void gemv_strided(Dtype dtype, std::int64_t m, std::int64_t n, bool by_rows, void const* one, void const* zero, void const* a,
+                    void const* x, void* y, int count);
   /// y = A x, A symmetric, or Hermitian where it is complex and so said; of one matrix.
   void symv(Dtype dtype, bool hermitian, Uplo uplo, int n, void const* one, void const* zero, void const* a, void const* x, void* y);
   void getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count);
