@@ -34,8 +34,9 @@ struct Options {
   double energy_seconds = 0;
   int repeats = 7;
   int device = 0;
-  int k = 0;             ///< terms of products of 16-bit numbers, and columns of A of gemv; 0: n
-  double gigabytes = 4;  ///< a matrix array has at most, unless `count` says how many matrices
+  int k = 0;                                       ///< terms of products of 16-bit numbers, and columns of A of gemv; 0: n
+  double gigabytes = 4;                            ///< a matrix array has at most, unless `count` says how many matrices
+  std::pair<std::int64_t, std::int64_t> ragged{};  ///< bounds of sizes, of a ragged batch; 0: none
   bool name = false;
   bool no_peers = false;
   std::string json, plot, curves;
@@ -103,6 +104,21 @@ void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& patter
   std::int64_t const fresh = std::min(size, static_cast<std::int64_t>(pattern.size()));
   copy<T>(queue, pattern.data(), fresh, data);
   for (std::int64_t done = fresh; done < size; done *= 2) copy<T>(queue, data, std::min(done, size - done), data + done);
+}
+
+/// max |R - (A B + C)| / (gamma(k + 2) |A| |B| + gamma(2) |C|), element by element.
+template <typename T, typename Matrix = cases::Dense<cases::Wide<T>>>
+double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix const& result) {
+  Matrix const product = a * b;
+  auto const bound = cases::moduli(a) * cases::moduli(b);
+  double largest = 0;
+  for (std::int64_t j = 0; j < result.cols(); ++j)
+    for (std::int64_t i = 0; i < result.rows(); ++i) {
+      auto const allowed = cases::gamma_bound<T>(a.cols() + 2) * static_cast<double>(bound(i, j)) +
+                           cases::gamma_bound<T>(2) * static_cast<double>(std::abs(c(i, j)));
+      largest = cases::larger(largest, static_cast<double>(std::abs(result(i, j) - (product(i, j) + c(i, j)))) / allowed);
+    }
+  return largest;
 }
 
 template <typename T>
@@ -493,23 +509,25 @@ class Bench {
       auto const vectors = has_vectors() ? fetch<T>(v_.data(), n_, first, some, interleaves()) : right;
       auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
       auto const values = has_values() ? fetch<Real<T>>(w_.data(), n_, first, some, false) : std::vector<Real<T>>{};
-      largest = cases::larger(
-          largest, largest_of(some, [&](std::int64_t k) -> double {
-            auto const vector = [&](std::vector<T> const& v) {
-              auto const elements = static_cast<std::int64_t>(v.size()) / some;
-              return wide(&v[static_cast<std::size_t>(k * elements)], elements, 1, false);
-            };
-            Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
-            Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
-            if (multiplies()) return product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r);
-            if (has_values()) return eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]);
-            if (has_vectors()) {
-              Matrix const x = vector(right), y = vector(vectors);
-              return routine_ == "gemv" ? product_error(m, x, Matrix(n_, 1), y) : product_error(x, cases::transpose(y), m, r);
-            }
-            return numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
-                           : error_of(m, r, vector(solution), vector(right), vector(tau), &pivots[static_cast<std::size_t>(k * n_)]);
-          }));
+      largest = cases::larger(largest, largest_of(some, [&](std::int64_t k) -> double {
+                                auto const vector = [&](std::vector<T> const& v) {
+                                  auto const elements = static_cast<std::int64_t>(v.size()) / some;
+                                  return wide(&v[static_cast<std::size_t>(k * elements)], elements, 1, false);
+                                };
+                                Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
+                                Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
+                                if (multiplies())
+                                  return product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r);
+                                if (has_values()) return eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]);
+                                if (has_vectors()) {
+                                  Matrix const x = vector(right), y = vector(vectors);
+                                  return routine_ == "gemv" ? bench::product_error<T>(m, x, Matrix(n_, 1), y)
+                                                            : bench::product_error<T>(x, cases::transpose(y), m, r);
+                                }
+                                return numbers ? determinant_error(m, solution[static_cast<std::size_t>(k)])
+                                               : error_of(m, r, vector(solution), vector(right), vector(tau),
+                                                          &pivots[static_cast<std::size_t>(k * n_)]);
+                              }));
     }
     return largest;
   }
@@ -553,7 +571,7 @@ class Bench {
           vector(j, 0) = cases::widened<W>(all_of_x[static_cast<std::size_t>(j)]);
         }
         result(0, 0) = cases::widened<W>(line(y.at(k, i, 0), 1, 1).front());
-        largest = cases::larger(largest, product_error(row, vector, Matrix(1, 1), result));
+        largest = cases::larger(largest, bench::product_error<T>(row, vector, Matrix(1, 1), result));
       }
     }
     return largest;
@@ -639,33 +657,19 @@ class Bench {
 
   /// Of the routine's result r, which began as m.
   double product_error(Matrix const& m, Matrix const& factor, Matrix const& r) {
-    if (routine_ == "gemm") return product_error(m, factor, m, r);
+    if (routine_ == "gemm") return bench::product_error<T>(m, factor, m, r);
     Matrix a = m, c = m, result = r;
     for (int j = 0; j < n_; ++j)
       for (int i = 0; i < j; ++i) {
         if (routine_ == "symm") a(i, j) = m(j, i);
         if (routine_ == "trmm") a(i, j) = 0;
       }
-    if (routine_ == "symm") return product_error(a, factor, c, result);
-    if (routine_ == "trmm") return product_error(a, m, Matrix(n_, n_), result);
+    if (routine_ == "symm") return bench::product_error<T>(a, factor, c, result);
+    if (routine_ == "trmm") return bench::product_error<T>(a, m, Matrix(n_, n_), result);
     Matrix const b = cases::transpose(m), product = m * b;  // syrk, whose other triangle stays as it was
     for (int j = 0; j < n_; ++j)
       for (int i = 0; i < j; ++i) result(i, j) = result(i, j) == m(i, j) ? product(i, j) + m(i, j) : cases::Wide<T>(NAN);
-    return product_error(m, b, c, result);
-  }
-
-  /// max |R - (A B + C)| / (gamma(k + 2) |A| |B| + gamma(2) |C|), element by element.
-  double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix const& result) {
-    Matrix const product = a * b;
-    auto const bound = cases::moduli(a) * cases::moduli(b);
-    double largest = 0;
-    for (std::int64_t j = 0; j < result.cols(); ++j)
-      for (std::int64_t i = 0; i < result.rows(); ++i) {
-        auto const allowed = cases::gamma_bound<T>(a.cols() + 2) * static_cast<double>(bound(i, j)) +
-                             cases::gamma_bound<T>(2) * static_cast<double>(std::abs(c(i, j)));
-        largest = cases::larger(largest, static_cast<double>(std::abs(result(i, j) - (product(i, j) + c(i, j)))) / allowed);
-      }
-    return largest;
+    return bench::product_error<T>(m, b, c, result);
   }
 
   /// The larger of norm1(A - Q diag(w) Q^H) / (n norm1(A) u) and norm1(I - Q^H Q) / (n u), A being the lower triangle of m.

@@ -15,6 +15,7 @@
 #include "gpu/bench.hpp"
 #include "gpu/half_bench.hpp"
 #include "gpu/peers.hpp"
+#include "gpu/ragged_bench.hpp"
 #include "myriad/myriad.hpp"
 #include "plot/chart.hpp"
 #include "runtime/driver.hpp"
@@ -149,23 +150,35 @@ int run(Options const& options) {
   out["copy_rate"] = rate;
   out["rows"] = Json::array();
   bool pass = true;
-  for (std::string const& routine : options.routines)
+  auto const add = [&](Json const& row) {
+    pass = pass && row["pass"];
+    out["rows"].push_back(row);
+    if (!options.json.empty()) plot::write_file(options.json, out.dump(1) + "\n");  // nothing is lost if this is stopped
+  };
+  auto const of_type = [](std::string const& dtype, auto const& use) {
+    return dtype == "s"   ? use(float())
+           : dtype == "d" ? use(double())
+           : dtype == "c" ? use(std::complex<float>())
+                          : use(std::complex<double>());
+  };
+  if (options.ragged.second > 0) {
     for (std::string const& dtype : options.dtypes)
-      for (std::string const& layout : options.layouts)
-        for (auto const& [uplo, n] : triangles_and_sizes(options, routine)) {
-          auto const bench = [&]<typename T>(T) { return Bench<T>(queue, options, peers, meter, rate, routine, n, layout, uplo).row(); };
-          auto const half_bench = [&]<typename T>(T) { return HalfBench<T>(queue, options, peers, meter, rate, routine, n, layout).row(); };
-          Json const row = dtype == "s"              ? bench(float())
-                           : dtype == "d"            ? bench(double())
-                           : dtype == "c"            ? bench(std::complex<float>())
-                           : dtype == "half"         ? half_bench(half())
-                           : dtype == "bfloat16"     ? half_bench(bfloat16())
-                           : dtype == "complex_half" ? half_bench(complex_half())
-                                                     : bench(std::complex<double>());
-          pass = pass && row["pass"];
-          out["rows"].push_back(row);
-          if (!options.json.empty()) plot::write_file(options.json, out.dump(1) + "\n");  // nothing is lost if this is stopped
-        }
+      add(of_type(dtype, [&]<typename T>(T) { return RaggedBench<T>(queue, options, peers, meter, rate).row(); }));
+  } else {
+    for (std::string const& routine : options.routines)
+      for (std::string const& dtype : options.dtypes)
+        for (std::string const& layout : options.layouts)
+          for (auto const& [uplo, n] : triangles_and_sizes(options, routine)) {
+            auto const bench = [&]<typename T>(T) { return Bench<T>(queue, options, peers, meter, rate, routine, n, layout, uplo).row(); };
+            auto const half_bench = [&]<typename T>(T) {
+              return HalfBench<T>(queue, options, peers, meter, rate, routine, n, layout).row();
+            };
+            add(dtype == "half"           ? half_bench(half())
+                : dtype == "bfloat16"     ? half_bench(bfloat16())
+                : dtype == "complex_half" ? half_bench(complex_half())
+                                          : of_type(dtype, bench));
+          }
+  }
   fmt::print("{}, copy {:.0f} GB/s, commit {}\n\n{}", out["gpu"].get<std::string>(), rate * 1e-9, MYRIAD_COMMIT, table(out["rows"]));
   plot::Page const page{.title = "Small matrices on " + out["gpu"].get<std::string>(),
                         .footnote = fmt::format("{}, commit {}", out["date"].get<std::string>(), MYRIAD_COMMIT),
@@ -191,6 +204,8 @@ int main(int count, char** arguments) {
       ->check(CLI::IsMember({"s", "d", "c", "z", "half", "bfloat16", "complex_half"}));
   app.add_option("--k", options.k, "terms of products of half, bfloat16 and complex_half, columns of A of gemv; 0: n")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--ragged", options.ragged, "two sizes: products of matrices of all sizes between them in one call, of s, d, c, z")
+      ->check(CLI::PositiveNumber);
   app.add_option("--layout", options.layouts, "of column_major, row_major, interleaved, pointers")
       ->delimiter(',')
       ->check(CLI::IsMember({"column_major", "row_major", "interleaved", "pointers"}));
@@ -209,6 +224,7 @@ int main(int count, char** arguments) {
   app.add_option("--plot", options.plot, "file for a picture (SVG): share of the copy rate against n");
   app.add_option("--curves", options.curves, "file for a picture (SVG): time of a matrix against n");
   CLI11_PARSE(app, count, arguments);
+  if (options.ragged.first > options.ragged.second) std::swap(options.ragged.first, options.ragged.second);
   options.command = fmt::format("gpu_bench {}", fmt::join(arguments + 1, arguments + count, " "));
   try {
     return myriad::bench::run(options);

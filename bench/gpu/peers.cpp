@@ -141,6 +141,18 @@ void Peers::gemm(Dtype dtype, int n, void const* one, void* const* a, void* cons
           blas_, "cublas", "gemmBatched", dtype)(blas_handle_, no_transpose, no_transpose, n, n, n, one, a, n, b, n, one, c, n, count),
       "gemmBatched");
 }
+void Peers::gemm_grouped(Dtype dtype, std::vector<int> const& n, std::vector<int> const& of_each, void* const* a, void* const* b,
+                         void* const* c) {
+  std::vector<int> const operations(n.size(), no_transpose);
+  std::vector<float> const one(n.size(), 1);
+  std::vector<double> const one_of_double(n.size(), 1);
+  void const* const scalars = dtype == Dtype::f64 ? static_cast<void const*>(one_of_double.data()) : one.data();
+  check(function<int(void*, int const*, int const*, int const*, int const*, int const*, void const*, void* const*, int const*, void* const*,
+                     int const*, void const*, void* const*, int const*, int, int const*)>(blas_, "cublas", "gemmGroupedBatched", dtype)(
+            blas_handle_, operations.data(), operations.data(), n.data(), n.data(), n.data(), scalars, a, n.data(), b, n.data(), scalars, c,
+            n.data(), static_cast<int>(n.size()), of_each.data()),
+        "gemmGroupedBatched");
+}
 void Peers::getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count) {
   check(function<int(void*, int, void* const*, int, int*, int*, int)>(blas_, "cublas", "getrfBatched", dtype)(blas_handle_, n, a, n, pivots,
                                                                                                               info, count),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "myriad/device.hpp"
 #include "myriad/types.hpp"
@@ -34,6 +35,9 @@ class Peers {
   /// C = A B + C, A n-by-k, B k-by-n, one after the other; of square matrices also by pointers.
   void gemm_strided(Dtype dtype, int n, int k, void const* one, void const* a, void const* b, void* c, int count);
   void gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count);
+  /// The same of groups of as many square matrices of a size as `of_each` says, behind one another in the arrays of pointers; s and d.
+  void gemm_grouped(Dtype dtype, std::vector<int> const& n, std::vector<int> const& of_each, void* const* a, void* const* b,
+                    void* const* c);
   /// C += A B for n-by-k matrices A of 16-bit real numbers; sums are floats.
   void gemm_of_halves(Dtype dtype, int n, int k, void const* a, void const* b, void* c, int count);
   /// y = A x of m-by-n matrices, one after the other, by columns or by rows.

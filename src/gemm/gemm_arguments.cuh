@@ -38,6 +38,8 @@ struct GemmArguments {
   simt::Matrices<T const> a, b;
   simt::Matrices<Output> c;
   simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
+  /// A ragged batch is several launches, each for those C whose larger side is in (above, upto].
+  simt::Index above = 0, upto = 0x7fffffff;
 };
 
 /// What element c of C becomes where `sum` is that of A B; of no terms it is zero, and alpha is not looked at.

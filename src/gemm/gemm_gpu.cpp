@@ -107,20 +107,38 @@ bool any_interleaved(std::array<simt::Layout, 3> const& layouts) {
   return std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
 }
 
-/// By a kernel of gemm_ring, of which the plan is given.
-template <typename T, typename Output>
-void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, GemmRing ring) {
-  ring.a = lines_of(args.a);
-  ring.b = lines_of(args.b);
-  ring.c = lines_of(args.c);
-  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype, output, ring), [&] { return source(dtype, ring, output); });
-  launch(queue, kernel,
-         {.blocks = args.c.count * ((args.c.rows + ring.m - 1) / ring.m) * ((args.c.cols + ring.n - 1) / ring.n),
-          .threads = ring.threads(),
-          .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes},
-         args);
+/// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns. Of a ragged batch small matrices would leave most
+/// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others.
+template <typename T, typename Output, typename Plan>
+void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& plan) {
+  struct Part {
+    Kernel const* kernel;
+    Grid grid;
+    ArgumentsOf<T, Output> args;
+  };
+  std::vector<Part> parts;  // nothing is launched before all kernels are found
+  bool const ragged = args.c.row_sizes != nullptr || args.c.col_sizes != nullptr;
+  std::int64_t const largest = std::max(args.c.rows, args.c.cols);
+  for (std::int64_t above = 0; above < largest;) {
+    std::int64_t const upto = !ragged || above >= 128 ? largest : std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest);
+    std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
+    GemmRing ring = plan(m, n);
+    ring.a = lines_of(args.a);
+    ring.b = lines_of(args.b);
+    ring.c = lines_of(args.c);
+    Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype, output, ring), [&] { return source(dtype, ring, output); });
+    parts.push_back({.kernel = &kernel,
+                     .grid = {.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
+                              .threads = ring.threads(),
+                              .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes},
+                     .args = args});
+    parts.back().args.above = above;
+    parts.back().args.upto = upto;
+    above = upto;
+  }
+  for (Part const& part : parts) launch(queue, *part.kernel, part.grid, part.args);
 }
 
 /// A product with a vector, by the kernel of gemv.
@@ -140,11 +158,13 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
-    GemmRing ring = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, m, n, std::max<std::int64_t>(k, 1));
-    ring.a_unit = unit_of(args.a);
-    ring.b_unit = unit_of(args.b);
-    ring.c_unit = unit_of(args.c);
-    gemm_by_ring<T, Output>(queue, args, ring);
+    gemm_by_ring<T, Output>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
+      GemmRing ring = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, rows, columns, std::max<std::int64_t>(k, 1));
+      ring.a_unit = unit_of(args.a);
+      ring.b_unit = unit_of(args.b);
+      ring.c_unit = unit_of(args.c);
+      return ring;
+    });
     return;
   }
   auto const layouts = layouts_of(args);
@@ -178,10 +198,12 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   }
   // Products of two vectors are bound by memory in any case.
   if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
-    GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, m, n, k});
-    ring.structure = structure;
-    ring.written = written;
-    gemm_by_ring<T, T>(queue, args, ring);
+    gemm_by_ring<T, T>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
+      GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, rows, columns, k});
+      ring.structure = structure;
+      ring.written = written;
+      return ring;
+    });
     return;
   }
   GemmTiles c = interleaved ? gemm_tiles_plan(sizeof(T), m, n, k, true) : tuning::planned(queue, GemmTilesSpace{dtype_of<T>, m, n, k});

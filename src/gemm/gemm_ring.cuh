@@ -542,12 +542,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
   using namespace simt;
   constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
-  Index const down = (args.c.rows + C.m - 1) / C.m, tiles = down * ((args.c.cols + C.n - 1) / C.n);
+  Index const down = (smaller(args.c.rows, args.upto) + C.m - 1) / C.m;
+  Index const tiles = down * ((smaller(args.c.cols, args.upto) + C.n - 1) / C.n);
   for (Index at = block_index(); at < args.c.count * tiles; at += block_count()) {
     Index const b = at / tiles;
     int const i0 = static_cast<int>(at % tiles % down * C.m), j0 = static_cast<int>(at % tiles / down * C.n);
-    int const rows = smaller(args.c.rows_of(b) - i0, C.m), columns = smaller(args.c.cols_of(b) - j0, C.n);
-    if (rows <= 0 || columns <= 0) continue;  // of a ragged batch
+    int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
+    int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
+    if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // of a ragged batch
     if (C.written != Written::whole && i0 + rows <= j0) continue;
     int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
     if (gemm_changes_nothing<C.written>(args, depth)) continue;

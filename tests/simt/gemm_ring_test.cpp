@@ -72,6 +72,22 @@ TYPED_TEST(GemmRings, Ragged) {
   check_scalars<TypeParam, Product{48, 40, 36, packed, packed, packed, true, true, true}>();
   check_scalars<TypeParam, Product{40, 70, 20, rows, columns, packed_rows, true, false, true}>();
 }
+/// Small matrices by one kernel, larger ones by another.
+TYPED_TEST(GemmRings, RaggedByParts) {
+  using T = TypeParam;
+  constexpr auto of = [](int m, int n) { return Product{m, n, 12, packed, packed_rows, packed, true, true, true}; };
+  constexpr GemmRing small = config<T, of(20, 20)>(), large = config<T, of(44, 37)>();
+  auto const run = [&](auto args) {
+    args.above = 20;
+    simt::run(3, large.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, large).bytes, gemm_ring<gpu::DeviceElement<T>, large>,
+              args);
+    args.above = 0;
+    args.upto = 20;
+    simt::run(3, small.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, small).bytes, gemm_ring<gpu::DeviceElement<T>, small>,
+              args);
+  };
+  check_product(of(44, 37), 12, T(2), T(1), run);
+}
 TYPED_TEST(GemmRings, Conjugated) {
   if constexpr (is_complex<TypeParam>) {
     constexpr auto of = [](bool a, bool b) {

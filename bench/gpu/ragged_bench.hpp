@@ -1,0 +1,172 @@
+#pragma once
+/// A row of the benchmark for products of square matrices of many sizes in one call: C += A B.
+
+#include <map>
+#include <numeric>
+
+#include "gpu/bench.hpp"
+
+namespace myriad::bench {
+
+/// Sizes between two bounds, each as often as another, in no order; matrices behind one another, each with its own distance of columns.
+template <typename T>
+class RaggedBench {
+ public:
+  RaggedBench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate)
+      : queue_(queue), options_(options), peers_(peers), meter_(meter), rate_(rate) {
+    auto const [low, high] = options.ragged;
+    // Up to about 32 sizes
+    std::int64_t const step = std::max<std::int64_t>(1, (high - low + 31) / 32);
+    for (std::int64_t n = high; n >= low; n -= step) kinds_.push_back(n);
+    std::int64_t elements_of_all = 0;
+    for (std::int64_t const n : kinds_) elements_of_all += n * n;
+    of_each_ = options.count > 0 ? std::max<std::int64_t>(1, options.count / static_cast<std::int64_t>(kinds_.size()))
+                                 : std::max<std::int64_t>(1, static_cast<std::int64_t>(options.gigabytes * 1e9) /
+                                                                 (static_cast<std::int64_t>(sizeof(T)) * elements_of_all));
+    for (std::int64_t const n : kinds_) sizes_.insert(sizes_.end(), static_cast<std::size_t>(of_each_), n);
+    std::shuffle(sizes_.begin(), sizes_.end(), random_);
+    places_.resize(sizes_.size());
+    std::int64_t all = 0;
+    for (std::size_t b = 0; b < sizes_.size(); ++b) {
+      places_[b] = all;
+      all += sizes_[b] * sizes_[b];
+    }
+    a_ = random_numbers(all);
+    b_ = random_numbers(all);
+    start_ = random_numbers(all);
+    c_ = DeviceArray<T>(queue, all);
+    device_sizes_ = to_device(queue, sizes_);
+    pa_ = pointers(a_), pb_ = pointers(b_), pc_ = pointers(c_);
+    queue_.wait();
+  }
+
+  Json row() {
+    Timing const mine = time([this] { gemm<T>(queue_, T(1), all<T const>(pa_), all<T const>(pb_), T(1), all<T>(pc_)); });
+    double const error = worst();
+    auto const count = static_cast<double>(sizes_.size());
+    double elements = 0;
+    for (std::int64_t const n : sizes_) elements += 4.0 * static_cast<double>(n * n);
+    Json out;
+    out["routine"] = fmt::format("gemm, {} to {} rows", kinds_.back(), kinds_.front());
+    out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
+    out["n"] = kinds_.front();
+    out["layout"] = "column_major";
+    out["count"] = sizes_.size();
+    out["ns_per_matrix"] = mine.seconds / count * 1e9;
+    out["share_of_copy_rate"] = elements * sizeof(T) / mine.seconds / rate_;
+    if (mine.joules > 0) out["nanojoules_per_matrix"] = mine.joules / count * 1e9;
+    out["error"] = error;
+    out["pass"] = error <= 30;
+    // What the same matrices take when those of a size are a batch, large enough to fill the GPU.
+    double uniform = 0;
+    for (std::int64_t const n : kinds_) uniform += seconds_of_uniform(n);
+    out["peers"] = Json::object();
+    out["peers"]["Myriad, a call for each size"]["ns_per_matrix"] = uniform * static_cast<double>(of_each_) / count * 1e9;
+    if (!options_.no_peers && !is_complex<T> && peers_.has_cublas()) {
+      std::vector<std::int64_t> order(sizes_.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
+        return sizes_[static_cast<std::size_t>(x)] > sizes_[static_cast<std::size_t>(y)];
+      });
+      auto const ga = pointers(a_, order), gb = pointers(b_, order), gc = pointers(c_, order);
+      std::vector<int> const n(kinds_.begin(), kinds_.end()), of_each(kinds_.size(), static_cast<int>(of_each_));
+      auto const as_void = [](DeviceArray<T*> const& p) { return reinterpret_cast<void* const*>(p.data()); };
+      try {
+        Timing const peer = time([&] { peers_.gemm_grouped(dtype_of<T>, n, of_each, as_void(ga), as_void(gb), as_void(gc)); });
+        out["peers"]["cuBLAS gemmGroupedBatched"]["ns_per_matrix"] = peer.seconds / count * 1e9;
+        out["times_faster_than_best_peer"] = peer.seconds / mine.seconds;
+      } catch (PeerError const& reason) {
+        fmt::print(stderr, "gpu_bench: gemmGroupedBatched is not measured: {}\n", reason.what());
+      }
+    }
+    return out;
+  }
+
+ private:
+  Timing time(std::function<void()> const& work) {
+    auto const refresh = [this] { copy<T>(queue_, start_.data(), start_.size(), c_.data()); };
+    Timing const timing = bench::time(queue_, options_, refresh, work, meter_);
+    refresh();
+    work();
+    return timing;
+  }
+  /// Of one matrix, in the memory of all.
+  double seconds_of_uniform(std::int64_t n) {
+    std::int64_t const count = std::min<std::int64_t>(a_.size() / (n * n), 1'000'000);
+    Timing const timing = time([&] {
+      gemm<T>(queue_, T(1), batch<T const>(a_.data(), n, n, {.count = count}), batch<T const>(b_.data(), n, n, {.count = count}), T(1),
+              batch(c_.data(), n, n, {.count = count}));
+    });
+    return timing.seconds / static_cast<double>(count);
+  }
+
+  DeviceArray<T> random_numbers(std::int64_t size) {
+    DeviceArray<T> out(queue_, size);
+    std::vector<T> pattern(static_cast<std::size_t>(std::min<std::int64_t>(size, (1 << 20) + 7)));
+    for (T& x : pattern) {
+      if constexpr (is_complex<T>)
+        x = T(normal_(random_), normal_(random_));
+      else
+        x = normal_(random_);
+    }
+    fill(queue_, out.data(), size, pattern);
+    queue_.wait();
+    return out;
+  }
+  DeviceArray<T*> pointers(DeviceArray<T>& data, std::vector<std::int64_t> const& order = {}) {
+    std::vector<T*> host;
+    for (std::size_t b = 0; b < sizes_.size(); ++b)
+      host.push_back(data.data() + places_[order.empty() ? b : static_cast<std::size_t>(order[b])]);
+    auto array = to_device(queue_, host);
+    queue_.wait();
+    return array;
+  }
+  template <typename U>
+  Batch<U> all(DeviceArray<T*> const& addresses) {
+    Batch<U> out = batch(reinterpret_cast<U* const*>(addresses.data()), kinds_.front(), kinds_.front(),
+                         {.count = static_cast<std::int64_t>(sizes_.size())});
+    out.row_sizes = out.col_sizes = out.col_strides = device_sizes_.data();
+    return out;
+  }
+
+  /// The largest error, as Bench has it, of one matrix of each of some sizes.
+  double worst() {
+    std::map<std::int64_t, std::size_t> some;
+    for (std::size_t b = 0; b < sizes_.size() && some.size() < kinds_.size(); ++b)
+      if (sizes_[b] <= 300 || sizes_[b] == kinds_.front()) some.emplace(sizes_[b], b);
+    std::vector<std::size_t> chosen;
+    for (auto const& [n, b] : some) chosen.push_back(b);
+    std::vector<std::array<std::vector<T>, 4>> host;
+    for (std::size_t const b : chosen) {
+      auto const elements = static_cast<std::size_t>(sizes_[b] * sizes_[b]);
+      auto& of_b = host.emplace_back();
+      DeviceArray<T> const* const arrays[] = {&a_, &b_, &start_, &c_};
+      for (std::size_t which = 0; which < 4; ++which) {
+        of_b[which].resize(elements);
+        copy(queue_, arrays[which]->data() + places_[b], sizes_[b] * sizes_[b], of_b[which].data());
+      }
+    }
+    queue_.wait();
+    return largest_of(static_cast<std::int64_t>(chosen.size()), [&](std::int64_t k) {
+      std::int64_t const n = sizes_[chosen[static_cast<std::size_t>(k)]];
+      auto const matrix = [&](std::size_t which) { return wide(host[static_cast<std::size_t>(k)][which].data(), n, n, false); };
+      return product_error<T>(matrix(0), matrix(1), matrix(2), matrix(3));
+    });
+  }
+
+  Queue& queue_;
+  Options const& options_;
+  Peers& peers_;
+  EnergyMeter const& meter_;
+  double rate_;
+  std::mt19937_64 random_{1};
+  std::normal_distribution<Real<T>> normal_;
+  std::vector<std::int64_t> kinds_;  ///< descending
+  std::int64_t of_each_ = 0;
+  std::vector<std::int64_t> sizes_, places_;
+  DeviceArray<T> a_, b_, start_, c_;
+  DeviceArray<std::int64_t> device_sizes_;
+  DeviceArray<T*> pa_, pb_, pc_;
+};
+
+}  // namespace myriad::bench
