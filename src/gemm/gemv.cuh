@@ -47,7 +47,7 @@ class GemvCopies {
     for (int e = lane_; e < of_line * all_lines; e += C.lanes) {
       int const line = e / of_line, at = e % of_line * size;
       if (line >= lines || at >= count) continue;
-      if constexpr (size > 1)
+      if constexpr (size * sizeof(T) == 16)
         simt::copy_async_16(to + (line * memory.pitch + at), a_ + (line * line_stride_ + at));
       else
         simt::copy_async(to + (line * memory.pitch + at), a_ + (line * line_stride_ + at));
@@ -84,8 +84,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv(GemmArguments<T>
   Index const parts = (args.c.rows + C.rows - 1) / C.rows;
   Index const at = block_index() * C.groups() + group;
   bool const used = at < args.c.count * parts;
-  Index const b = used ? at / parts : 0;
-  int const i0 = static_cast<int>(at % parts) * C.rows;
+  // Division of 64-bit numbers would take as long as a small matrix.
+  bool const few = args.c.count * parts < 0x100000000ll;
+  Index const b = !used ? 0 : few ? static_cast<unsigned>(at) / static_cast<unsigned>(parts) : at / parts;
+  int const i0 = used ? static_cast<int>(at - b * parts) * C.rows : 0;
   int const rows = used ? smaller(args.c.rows_of(b) - i0, C.rows) : 0;
   // Groups of a warp meet at its barriers, also those that have fewer terms, or nothing.
   int const depth = args.depth == 0 || rows <= 0 ? 0 : args.a.cols_of(b), most = static_cast<int>(args.depth);

@@ -9,20 +9,22 @@
 
 namespace myriad {
 
-/// Of m-by-k matrices. Lines are read 128 bytes at a time or in longer pieces. A part has up to 8 KiB of a matrix for a warp, of which two
-/// are under way while one is summed, as much as a multiprocessor has room for: some 100 KB where 40 would do.
+/// Of m-by-k matrices. Of columns 64 elements of each are brought at once, of rows 256 bytes of each of 32, and more lines where these are
+/// short. A part has some 8 KiB of a matrix for a warp, of which two are under way while one is summed, as much as a multiprocessor has
+/// room for: some 100 KB where 40 would do. By measurement: docs/performance.md.
 constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Lines a) {
-  constexpr std::int64_t most_rows = 64;
-  int const of_chunk = 16 / element_bytes;
+  bool const by_columns = a == Lines::columns;
+  std::int64_t const of_chunk = 16 / element_bytes, terms = std::max<std::int64_t>(k, 1);
   auto const round_up = [](std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; };
   // Rows are divided evenly.
+  std::int64_t const most_rows = std::clamp<std::int64_t>(8192 / (terms * element_bytes), by_columns ? 64 : 32, 128);
   std::int64_t const parts = (m + most_rows - 1) / most_rows;
   int const rows = static_cast<int>(round_up((m + parts - 1) / parts, of_chunk));
+  int const bytes_of_terms = !by_columns ? 256 : element_bytes == 16 ? 64 : 128;
   // Not fewer than four lanes to a group: they copy what lies side by side.
-  int const lanes = std::clamp(static_cast<int>(std::bit_ceil(static_cast<unsigned>(rows))), 4, 32);
   Gemv g{.rows = rows,
-         .k = static_cast<int>(std::min<std::int64_t>(128 / element_bytes, round_up(std::max<std::int64_t>(k, 1), of_chunk))),
-         .lanes = lanes,
+         .k = static_cast<int>(std::min<std::int64_t>(bytes_of_terms / element_bytes, round_up(terms, of_chunk))),
+         .lanes = std::clamp(static_cast<int>(std::bit_ceil(static_cast<unsigned>(rows))), 4, 32),
          .stages = 3,
          .warps = 2,
          .blocks_per_sm = 1,
