@@ -117,10 +117,11 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& 
     ArgumentsOf<T, Output> args;
   };
   std::vector<Part> parts;  // nothing is launched before all kernels are found
-  bool const ragged = args.c.row_sizes != nullptr || args.c.col_sizes != nullptr;
+  // Few matrices would be waited for longer than their tiles are computed.
+  bool const apart = (args.c.row_sizes != nullptr || args.c.col_sizes != nullptr) && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
-    std::int64_t const upto = ragged && above < 128 ? std::min<std::int64_t>(above + 32, largest) : largest;
+    std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above + 32, largest) : largest;
     std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
     GemmRing ring = plan(m, n);
     ring.a = lines_of(args.a);
