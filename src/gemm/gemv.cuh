@@ -88,7 +88,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv(GemmArguments<T>
   bool const few = args.c.count * parts < 0x100000000ll;
   Index const b = !used ? 0 : few ? static_cast<unsigned>(at) / static_cast<unsigned>(parts) : at / parts;
   int const i0 = used ? static_cast<int>(at - b * parts) * C.rows : 0;
-  int const rows = used ? smaller(args.c.rows_of(b) - i0, C.rows) : 0;
+  int const rows = used && args.c.cols_of(b) > 0 ? smaller(args.c.rows_of(b) - i0, C.rows) : 0;  // of a ragged batch
   // Groups of a warp meet at its barriers, also those that have fewer terms, or nothing.
   int const depth = args.depth == 0 || rows <= 0 ? 0 : args.a.cols_of(b), most = static_cast<int>(args.depth);
 

@@ -16,7 +16,7 @@ namespace {
 template <typename T, Product p>
 void check() {
   constexpr Gemv c = gemv_plan(sizeof(T), p.m, p.k, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns);
-  bool const ragged = p.ragged_m || p.ragged_k;
+  bool const ragged = p.ragged_m || p.ragged_n || p.ragged_k;
   std::int64_t const count = ragged ? 12 : 5;
   std::int64_t const groups = count * ((p.m + c.rows - 1) / c.rows);
   for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
@@ -55,6 +55,7 @@ TYPED_TEST(GemvRows, WideAndTall) {
 TYPED_TEST(GemvRows, Ragged) {
   check<TypeParam, Product{40, 1, 36, packed, packed, packed, true, false, true}>();
   check<TypeParam, Product{6, 1, 50, packed_rows, packed, packed, true, false, true}>();
+  check<TypeParam, Product{40, 1, 36, packed, packed, packed, true, true, true}>();  // some without a column
 }
 TYPED_TEST(GemvRows, Conjugated) {
   if constexpr (is_complex<TypeParam>) {
