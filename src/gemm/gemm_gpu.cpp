@@ -121,7 +121,7 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& 
   bool const apart = (args.c.row_sizes != nullptr || args.c.col_sizes != nullptr) && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
-    std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above + 32, largest) : largest;
+    std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
     std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
     GemmRing ring = plan(m, n);
     ring.a = lines_of(args.a);
