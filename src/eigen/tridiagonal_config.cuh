@@ -36,6 +36,7 @@ struct TridiagonalMatrix {
   T* sums;                 ///< of the product of A with x; see symv
   simt::Real<T>* largest;  ///< of the elements of each block
   unsigned* arrived;       ///< see sync_grid
+  T* pairs;                ///< what blocks hand each other, of each row four elements; see send_pair
 };
 
 /// What kernels of a large matrix are launched with.
@@ -75,20 +76,22 @@ struct TridiagonalResident {
   /// Elements of shared memory for m rows: the columns, v, that of the step before and w, and sums of every part.
   SIMT_INLINE static constexpr int columns(int m, int blocks) { return simt::ceil_div(m, blocks); }
   SIMT_INLINE constexpr int sums_at(int m, int blocks) const { return (columns(m, blocks) + 3) * m; }
-  SIMT_INLINE constexpr int elements(int m, int blocks) const {
-    return sums_at(m, blocks) + simt::larger(row_parts * columns(m, blocks), threads() / 32);
-  }
+  static constexpr int told = 3;  ///< elements that one thread has for all
+  SIMT_INLINE constexpr int told_at(int m, int blocks) const { return sums_at(m, blocks) + row_parts * columns(m, blocks); }
+  /// And two sums of every warp.
+  SIMT_INLINE constexpr int elements(int m, int blocks) const { return told_at(m, blocks) + told + 2 * threads() / 32; }
 };
 
-/// The kernel that brings the matrix behind a panel up to date: a block to a tile of 64 by 64, in steps of `depth` columns of V and W.
+/// The kernel that brings the matrix behind a panel up to date: a block to a tile of 64 by 64.
 struct TridiagonalUpdate {
-  int width, depth;
+  int width;
   constexpr bool operator==(TridiagonalUpdate const&) const = default;
 
   static constexpr int tile = 64;
-  static constexpr int line = tile + 8;  ///< from a column to the next in shared memory: four columns of eight doubles meet all banks twice
+  static constexpr int line =
+      tile + 4;  ///< from a column to the next in shared memory: four doubles of each of four columns meet all banks
   SIMT_INLINE static constexpr int threads() { return 256; }
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return 4 * line * depth * element_bytes; }
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return 4 * line * width * element_bytes; }
   /// Tiles of the triangle of n rows.
   SIMT_INLINE static constexpr simt::Index tiles(int n) {
     simt::Index const rows = simt::ceil_div(n, tile);

@@ -37,7 +37,7 @@ KernelSource source(Dtype dtype, TridiagonalResident const& c) {
 }
 KernelSource source(Dtype dtype, TridiagonalUpdate const& c) {
   return {.header = "eigen/tridiagonal_update.cuh",
-          .name = fmt::format("myriad::tridiagonal_update<{}, myriad::TridiagonalUpdate{{{}, {}}}>", device_name(dtype), c.width, c.depth),
+          .name = fmt::format("myriad::tridiagonal_update<{}, myriad::TridiagonalUpdate{{{}}}>", device_name(dtype), c.width),
           .options = options()};
 }
 /// One of the kernels of tridiagonal_copy.cuh.
@@ -64,7 +64,7 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
   constexpr Dtype dtype = dtype_of<T>;
   int const n = static_cast<int>(args.a.rows), multiprocessors = queue.device().multiprocessors;
   TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), is_complex<T>);
-  TridiagonalUpdate const u = tridiagonal_update_plan(sizeof(T));
+  TridiagonalUpdate const u = tridiagonal_update_plan();
   // All kernels come before the first launch: where one cannot be had, nothing is written.
   Kernel const& panel = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
   TridiagonalResident const r = tridiagonal_resident_plan();
@@ -97,7 +97,7 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
       launch(queue, update, {.blocks = u.tiles(n - next), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))},
              TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next, .rounds = 0});
     }
-    clear(queue, reinterpret_cast<int*>(matrix.arrived), 1);  // from now on by another number of blocks
+    clear(queue, reinterpret_cast<int*>(matrix.arrived), layout.cleared());
     launch(queue, resident,
            {.blocks = multiprocessors,
             .threads = r.threads(),
@@ -140,7 +140,7 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
       if (n == 32 || filter.wants_size_above(n - 32)) kernels.push_back(source(dtype, eigen_block_plan(EigenJob::values, n)));
     if (!filter.wants_size_above(in_block)) continue;
     kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes, complex)));
-    kernels.push_back(source(dtype, tridiagonal_update_plan(bytes)));
+    kernels.push_back(source(dtype, tridiagonal_update_plan()));
     kernels.push_back(source(dtype, tridiagonal_resident_plan()));
     for (char const* const name : copies) kernels.push_back(source(dtype, name));
   }

@@ -20,9 +20,7 @@ constexpr TridiagonalPanel tridiagonal_panel_plan(int element_bytes, bool comple
   return {.width = tridiagonal_width, .symv = symv};
 }
 
-constexpr TridiagonalUpdate tridiagonal_update_plan(int element_bytes) {
-  return {.width = tridiagonal_width, .depth = element_bytes == 16 ? 8 : 16};
-}
+constexpr TridiagonalUpdate tridiagonal_update_plan() { return {.width = tridiagonal_width}; }
 
 constexpr TridiagonalResident tridiagonal_resident_plan() { return {.row_parts = 4, .column_parts = 4}; }
 /// Rows of the largest matrix that so many blocks of so much shared memory hold.
@@ -42,7 +40,7 @@ constexpr std::int64_t tridiagonal_panel_blocks(TridiagonalPanel const& c, int n
 /// What is in the workspace of a matrix, in bytes from its beginning.
 struct TridiagonalWorkspace {
   std::int64_t ld;  ///< elements
-  std::int64_t a, v, w, x, y, d, e, tau, products, squares, y_by_v, sums, largest, arrived, bytes;
+  std::int64_t a, v, w, x, y, d, e, tau, products, squares, y_by_v, sums, largest, arrived, pairs, bytes;
 
   constexpr TridiagonalWorkspace(int element_bytes, int real_bytes, TridiagonalPanel const& c, int n, int copy_blocks)
       : ld((n + 31) / 32 * 32) {
@@ -67,8 +65,12 @@ struct TridiagonalWorkspace {
     sums = take(symv_tiles(element_bytes, c.symv, n, true).elements(), element_bytes);
     largest = take(copy_blocks, real_bytes);
     arrived = take(1, 4);
+    pairs = take(4 * ld, element_bytes);
     bytes = next;
   }
+
+  /// From `arrived` on, numbers of 4 bytes that are zero before the last kernel is launched; before others the first one alone.
+  [[nodiscard]] constexpr std::int64_t cleared() const { return (bytes - arrived) / 4; }
 
   /// Addresses of a workspace that begins at `memory`.
   template <typename T>
@@ -93,7 +95,8 @@ struct TridiagonalWorkspace {
             .y_by_v = as(t, y_by_v),
             .sums = as(t, sums),
             .largest = as(r, largest),
-            .arrived = as(u, arrived)};
+            .arrived = as(u, arrived),
+            .pairs = as(t, pairs)};
   }
 };
 

@@ -9,12 +9,14 @@ namespace simt {
 
 /// Rows and columns of the work from its first on, here counted from zero. Column j is in block j modulo the number of blocks, as a whole,
 /// so that a block has all of its elements of A v. H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v; what a step
-/// changes is done while the next one multiplies by its vector, but for the next column, which its block changes before. All sums are in an
-/// order that does not depend on the number of blocks.
+/// changes is done while the next one multiplies by its vector. Blocks hand each other once a step, for each of their columns, the element
+/// of A v and that of the next column, which is the row below the diagonal of theirs: with both, every block has w, the next column, and
+/// its reflector. All sums are in an order that does not depend on the number of blocks.
 template <typename T, TridiagonalResident C>
 class TridiagonalAcrossBlocks {
   using R = Real<T>;
   static constexpr int warps = C.threads() / 32, at_once = C.at_once;
+  static constexpr int pairs_of_row = is_complex<T> ? 2 : 1;  ///< of real numbers: elements of A v and of the next column
 
  public:
   SIMT_INLINE explicit TridiagonalAcrossBlocks(TridiagonalWork<T> const& work)
@@ -24,24 +26,30 @@ class TridiagonalAcrossBlocks {
         rounds_(work.rounds),
         here_(static_cast<int>(block_index())),
         blocks_(static_cast<int>(block_count())),
+        held_(C.columns(size_, blocks_)),
         columns_(reinterpret_cast<T*>(shared_memory())),
         v_(columns_ + C.columns(size_, blocks_) * size_),
         former_v_(v_ + size_),
         w_(former_v_ + size_),
-        sums_(columns_ + C.sums_at(size_, blocks_)) {}
+        sums_(columns_ + C.sums_at(size_, blocks_)),
+        told_(columns_ + C.told_at(size_, blocks_)) {}
 
   SIMT_INLINE void reduce() {
     bring();
+    sync_grid(m_.arrived, rounds_);                                        // before reflectors take the place of columns that others bring
+    int const last = size_ - 1 - (size_ - 1 - here_ + blocks_) % blocks_;  // of this block's columns; negative where there is none
+    end_ = last / blocks_ + 1;
+    reflect(0, first_column());
     SIMT_LOOP
-    for (int k = 0; k + 1 < size_; ++k) {
-      if (k % blocks_ == here_) reflect(k);
-      sync_grid(m_.arrived, rounds_++);
+    for (int k = 0; k < last; ++k) {
+      if (here_ + from_ * blocks_ == k) ++from_;
+      if (here_ + from_ * blocks_ == k + 1) store(k);
       multiply(k);
-      sync_grid(m_.arrived, rounds_++);
-      find_w(k);
+      send(k);
+      // What has no column behind the next one is done: nobody waits for it.
+      if (last > k + 1 || last == size_ - 1) reflect(k + 1, find_next_column(k));
     }
-    int const last = size_ - 1;
-    if (last % blocks_ == here_ && thread_index() == 0) m_.d[first_ + last] = real_part(changed(column(last)[last], last, last, last > 0));
+    if (last == size_ - 1 && thread_index() == 0) m_.d[first_ + last] = d_;
   }
 
  private:
@@ -52,97 +60,102 @@ class TridiagonalAcrossBlocks {
     for (int j = here_; j < size_; j += blocks_) {
       SIMT_UNROLL_BY(4)
       for (int i = thread_index(); i < size_; i += C.threads()) {
-        // Row 0 is used of column 0 alone, whose block may be putting its reflector in the place of the others.
-        if (i == 0 && j > 0) continue;
         bool const stored = i >= j;
         T const value = m_.a[first_ + (stored ? i : j) + (first_ + (stored ? j : i)) * m_.ld];
         column(j)[i] = conjugate_if(!stored, value);
       }
     }
-    sync_block();
+    SIMT_UNROLL_BY(4)
+    for (int i = thread_index(); i < size_; i += C.threads()) v_[i] = m_.a[first_ + i + first_ * m_.ld];
   }
 
-  template <typename X>
-  SIMT_INLINE X sum_of_block(X value) const {
+  /// The sum of what the threads have, in all of them. The next one by another `number`, 0 or 1: slow threads may still read this one.
+  SIMT_INLINE R sum_of_block(R value, int number) const {
     SIMT_UNROLL
     for (int mask = 16; mask > 0; mask /= 2) value = value + shuffle_xor(value, mask);
-    X* const of_warps = reinterpret_cast<X*>(sums_);
+    R* const of_warps = reinterpret_cast<R*>(told_ + told) + number * warps;
     if (lane_index() == 0) of_warps[thread_index() / 32] = value;
     sync_block();
-    X sum = of_warps[0];
+    R sum[warps];
     SIMT_UNROLL
-    for (int w = 1; w < warps; ++w) sum = sum + of_warps[w];
-    sync_block();
+    for (int w = 0; w < warps; ++w) sum[w] = of_warps[w];
+    SIMT_UNROLL
+    for (int distance = warps / 2; distance > 0; distance /= 2) {
+      SIMT_UNROLL
+      for (int w = 0; w < warps / 2; ++w)
+        if (w < distance) sum[w] = sum[w] + sum[w + distance];
+    }
+    return sum[0];
+  }
+  SIMT_INLINE static R add_square(T x, R sum) {
+    sum = multiply_add(real_part(x), real_part(x), sum);
+    if constexpr (is_complex<T>) sum = multiply_add(x.im, x.im, sum);
+    return sum;
+  }
+  /// The real part of conj(x) y + sum.
+  SIMT_INLINE static R add_product(T x, T y, R sum) {
+    sum = multiply_add(real_part(x), real_part(y), sum);
+    if constexpr (is_complex<T>) sum = multiply_add(x.im, y.im, sum);
     return sum;
   }
 
-  /// Element (i, j) after the step before, if there was one.
-  SIMT_INLINE T changed(T x, int i, int j, bool is_there) const {
-    if (!is_there) return x;
-    return subtract_product(subtract_product(x, former_v_[i], conjugate(w_[j])), w_[i], conjugate(former_v_[j]));
+  /// Element i of column k, which v_ holds from the diagonal on: what all threads want to know, and what counts for its norm.
+  SIMT_INLINE R take(int k, int i, T x, R tail) const {
+    if (i == k) told_[0] = x;
+    if (i == k + 1) told_[1] = x;
+    return i > k + 1 ? add_square(x, tail) : tail;
   }
-
-  /// By the block that has column k: its reflector, for all.
-  SIMT_INLINE void reflect(int k) {
-    T* const x = column(k);
+  SIMT_INLINE R first_column() const {
     R tail = R(0);
     SIMT_LOOP
-    for (int i = k + thread_index(); i < size_; i += C.threads()) {
-      T const value = changed(x[i], i, k, k > 0);
-      x[i] = value;
-      if (i < k + 2) continue;
-      tail = multiply_add(real_part(value), real_part(value), tail);
-      if constexpr (is_complex<T>) tail = multiply_add(value.im, value.im, tail);
-    }
-    tail = sum_of_block(tail);
-    Reflector<T> reflector(x[k + 1], tail);
+    for (int i = thread_index(); i < size_; i += C.threads()) tail = take(0, i, v_[i], tail);
+    return tail;
+  }
+  /// The reflector of column k, which takes its place in v_. A thread has the same rows as in find_next_column.
+  SIMT_INLINE void reflect(int k, R tail) {
+    tail = sum_of_block(tail, 0);
+    d_ = real_part(told_[0]);
+    if (k + 1 >= size_) return;
+    T const alpha = told_[1];
+    Reflector<T> reflector(alpha, tail);
     // A column that is zero, or so small beside a matrix of size one that its square is lost, is taken for zero.
     bool const none = !reflector.usual;
-    if (none) reflector = Reflector<T>(x[k + 1], R(Reflector<T>::identity));
-    SIMT_LOOP
-    for (int i = k + 1 + thread_index(); i < size_; i += C.threads()) {
-      T const v = i == k + 1 ? from_real<T>(1) : none ? from_real<T>(0) : reflector.v_scale * x[i];
-      m_.x[first_ + i] = v;
-      m_.a[first_ + i + (first_ + k) * m_.ld] = v;
-    }
+    if (none) reflector = Reflector<T>(alpha, R(Reflector<T>::identity));
+    beta_ = reflector.beta;
+    tau_ = reflector.tau();
+    SIMT_UNROLL_BY(4)
+    for (int i = k + thread_index(); i < size_; i += C.threads())
+      v_[i] = i <= k + 1 ? from_real<T>(1) : none ? from_real<T>(0) : reflector.v_scale * v_[i];
+    sync_block();
+  }
+  SIMT_INLINE void store(int k) const {
+    SIMT_UNROLL_BY(4)
+    for (int i = k + 1 + thread_index(); i < size_; i += C.threads()) m_.a[first_ + i + (first_ + k) * m_.ld] = v_[i];
     if (thread_index() != 0) return;
-    m_.d[first_ + k] = real_part(x[k]);
-    m_.e[first_ + k] = reflector.beta;
-    m_.tau[first_ + k] = reflector.tau();
+    m_.d[first_ + k] = d_;
+    m_.e[first_ + k] = beta_;
+    m_.tau[first_ + k] = tau_;
   }
 
-  /// This block's elements of A v.
+  /// This block's elements of A v, in parts.
   SIMT_INLINE void multiply(int k) {
-    SIMT_UNROLL_BY(4)
-    for (int i = k + 1 + thread_index(); i < size_; i += C.threads()) v_[i] = m_.x[first_ + i];
-    sync_block();
     if (k > 0)
       multiply_changed<true>(k);
     else
       multiply_changed<false>(k);
     sync_block();
-    int const held = C.columns(size_, blocks_), from = (k + blocks_ - here_) / blocks_;
-    for (int q = from + thread_index(); q < held && here_ + q * blocks_ < size_; q += C.threads()) {
-      T sum = sums_[q];
-      SIMT_UNROLL
-      for (int part = 1; part < C.row_parts; ++part) sum = sum + sums_[part * held + q];
-      m_.y[first_ + here_ + q * blocks_] = sum;
-    }
   }
   template <bool changes>
   SIMT_INLINE void multiply_changed(int k) {
     int const warp = thread_index() / 32, part = warp % C.row_parts;
-    int const held = C.columns(size_, blocks_);
-    // The block's columns behind column k
-    int const from = (k + blocks_ - here_) / blocks_, end = (size_ - here_ + blocks_ - 1) / blocks_;
     SIMT_LOOP
-    for (int q0 = from + warp / C.row_parts; q0 < end; q0 += at_once * C.column_parts) {
+    for (int q0 = from_ + warp / C.row_parts; q0 < end_; q0 += at_once * C.column_parts) {
       T* x[at_once];
       T former_v[at_once], w[at_once], sum[at_once];
       SIMT_UNROLL
       for (int u = 0; u < at_once; ++u) {
         // Where there is none, the first one once more, not used: others are written by other warps.
-        int const q = q0 + u * C.column_parts < end ? q0 + u * C.column_parts : q0, j = here_ + q * blocks_;
+        int const q = q0 + u * C.column_parts < end_ ? q0 + u * C.column_parts : q0, j = here_ + q * blocks_;
         x[u] = columns_ + q * size_;
         sum[u] = from_real<T>(0);
         if constexpr (changes) {
@@ -161,7 +174,7 @@ class TridiagonalAcrossBlocks {
           SIMT_UNROLL
           for (int u = 0; u < at_once; ++u) {
             value[u] = subtract_product(subtract_product(value[u], v_of_row, w[u]), w_of_row, former_v[u]);
-            if (q0 + u * C.column_parts < end) x[u][i] = value[u];
+            if (q0 + u * C.column_parts < end_) x[u][i] = value[u];
           }
         }
         SIMT_UNROLL
@@ -172,40 +185,89 @@ class TridiagonalAcrossBlocks {
         SIMT_UNROLL
         for (int mask = 16; mask > 0; mask /= 2) sum[u] = sum[u] + shuffle_xor(sum[u], mask);
         int const q = q0 + u * C.column_parts;
-        if (lane_index() == 0 && q < end) sums_[part * held + q] = sum[u];
+        if (lane_index() == 0 && q < end_) sums_[part * held_ + q] = sum[u];
       }
     }
   }
 
-  SIMT_INLINE void find_w(int k) {
-    T const tau = m_.tau[first_ + k];
+  /// Where pairs of row i are handed over in step k.
+  SIMT_INLINE R* pairs(int k, int i) const {
+    return reinterpret_cast<R*>(m_.pairs) + (static_cast<Index>(k % 2) * size_ + i) * (2 * pairs_of_row);
+  }
+  SIMT_INLINE static unsigned round(int k) { return static_cast<unsigned>(k / 2 + 1) % 2; }
+
+  SIMT_INLINE void send(int k) const {
+    for (int q = from_ + thread_index(); q < end_; q += C.threads()) {
+      T y = sums_[q];
+      SIMT_UNROLL
+      for (int part = 1; part < C.row_parts; ++part) y = y + sums_[part * held_ + q];
+      T const next = conjugate(columns_[q * size_ + k + 1]);
+      R* const to = pairs(k, here_ + q * blocks_);
+      send_pair(to, real_part(y), real_part(next), round(k));
+      if constexpr (is_complex<T>) send_pair(to + 2, y.im, next.im, round(k));
+    }
+  }
+  /// Of step k w, and the next column, brought up to date, to v_; a thread's part of the sum of squares of what is to be eliminated of it.
+  SIMT_INLINE R find_next_column(int k) {
+    T* const next = former_v_;
+    constexpr int rows = 4;  // at once
     R product = R(0);
+    SIMT_LOOP
+    for (int first = k + 1 + thread_index(); first < size_; first += rows * C.threads()) {
+      R const* from[rows * pairs_of_row];
+      R pair[rows * pairs_of_row][2];
+      SIMT_UNROLL
+      for (int p = 0; p < rows * pairs_of_row; ++p) from[p] = pairs(k, first + p / pairs_of_row * C.threads()) + p % pairs_of_row * 2;
+      int const there = smaller(ceil_div(size_ - first, C.threads()), rows);
+      receive_pairs(pair, from, there * pairs_of_row, round(k));
+      SIMT_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        int const i = first + r * C.threads();
+        if (i >= size_) continue;
+        T y, x;
+        if constexpr (is_complex<T>) {
+          y = {pair[2 * r][0], pair[2 * r + 1][0]};
+          x = {pair[2 * r][1], pair[2 * r + 1][1]};
+        } else {
+          y = pair[r][0];
+          x = pair[r][1];
+        }
+        w_[i] = y;
+        next[i] = x;
+        product = add_product(y, v_[i], product);
+        if (i == k + 1) told_[2] = y;
+      }
+    }
+    product = sum_of_block(product, 1);
+    R const half = R(0.5) * add_square(tau_, R(0)) * product;
+    T const first_w = tau_ * told_[2] - from_real<T>(half);
+    R tail = R(0);
     SIMT_UNROLL_BY(4)
     for (int i = k + 1 + thread_index(); i < size_; i += C.threads()) {
-      T const y = m_.y[first_ + i], v = v_[i];
-      w_[i] = y;
-      product = multiply_add(real_part(y), real_part(v), product);
-      if constexpr (is_complex<T>) product = multiply_add(y.im, v.im, product);
+      T const v = v_[i], w = tau_ * w_[i] - half * v;
+      T const x = subtract_product(next[i], v, conjugate(first_w)) - w;
+      w_[i] = w;
+      next[i] = x;
+      tail = take(k + 1, i, x, tail);
     }
-    product = sum_of_block(product);
-    R size = real_part(tau) * real_part(tau);
-    if constexpr (is_complex<T>) size = multiply_add(tau.im, tau.im, size);
-    R const half = R(0.5) * size * product;
-    SIMT_UNROLL_BY(4)
-    for (int i = k + 1 + thread_index(); i < size_; i += C.threads()) w_[i] = tau * w_[i] - half * v_[i];
-    T* const v = v_;
-    v_ = former_v_;
-    former_v_ = v;
-    sync_block();
+    former_v_ = v_;
+    v_ = next;
+    return tail;
   }
 
   TridiagonalMatrix<T> const& m_;
   int first_, size_;
   unsigned rounds_;
-  int here_, blocks_;
+  int here_, blocks_, held_;
+  int from_ = 0, end_ = 0;  ///< of the columns of this block those behind the one at hand
   T* columns_;
   T *v_, *former_v_, *w_;
   T* sums_;
+  static constexpr int told = TridiagonalResident::told;
+  T* told_;  ///< elements that one thread has for all, and sums of warps
+  // Of the column at hand
+  R d_ = R(0), beta_ = R(0);
+  T tau_ = from_real<T>(0);
 };
 
 }  // namespace simt

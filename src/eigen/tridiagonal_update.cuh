@@ -17,15 +17,15 @@ class TridiagonalTile {
   SIMT_INLINE static int column(int c) { return thread_index() / 16 + 16 * c; }
 
  public:
-  /// Adds the product of `depth` columns of 64 rows and as many rows of 64 columns, which are each `line` elements apart.
-  SIMT_INLINE void add(T const* left, T const* right, int line, int depth) {
+  /// Subtracts the product of `depth` columns of 64 rows and the adjoint of as many others, which are each `line` elements apart.
+  SIMT_INLINE void subtract(T const* left, T const* right, int line, int depth) {
     SIMT_UNROLL_BY(4)
     for (int k = 0; k < depth; ++k) {
       T x[part], y[part];
       SIMT_UNROLL
-      for (int r = 0; r < part; ++r) x[r] = left[k * line + row(r)];
+      for (int r = 0; r < part; ++r) x[r] = -left[k * line + row(r)];
       SIMT_UNROLL
-      for (int c = 0; c < part; ++c) y[c] = right[k * line + column(c)];
+      for (int c = 0; c < part; ++c) y[c] = conjugate(right[k * line + column(c)]);
       SIMT_UNROLL
       for (int r = 0; r < part; ++r) {
         SIMT_UNROLL
@@ -55,13 +55,13 @@ class TridiagonalTile<double> {
   SIMT_INLINE static int first_column() { return thread_index() / 64 * 16; }
 
  public:
-  SIMT_INLINE void add(double const* left, double const* right, int line, int depth) {
+  SIMT_INLINE void subtract(double const* left, double const* right, int line, int depth) {
     int const g = lane_index() / 4, t = lane_index() % 4;
     SIMT_UNROLL_BY(2)
     for (int k = 0; k < depth; k += 4) {
       double x[row_parts], y[column_parts];
       SIMT_UNROLL
-      for (int r = 0; r < row_parts; ++r) x[r] = left[(k + t) * line + first_row() + 8 * r + g];
+      for (int r = 0; r < row_parts; ++r) x[r] = -left[(k + t) * line + first_row() + 8 * r + g];
       SIMT_UNROLL
       for (int c = 0; c < column_parts; ++c) y[c] = right[(k + t) * line + first_column() + 8 * c + g];
       SIMT_UNROLL
@@ -87,13 +87,13 @@ class TridiagonalTile<double> {
 
 }  // namespace simt
 
-/// Rows and columns from work.first on. A thread has a 4-by-4 part of the tile, sixteen apart in both directions: neighbours in a column of
-/// A are those of neighbouring threads.
+/// Rows and columns from work.first on, a tile to a block. What lies behind the last row and in no column of V and W is brought, too, and
+/// comes to elements that are not stored.
 ///
 /// Launch: as many blocks as there are tiles in the largest matrix, of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared
 /// memory.
 template <typename T, TridiagonalUpdate C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 2) tridiagonal_update(TridiagonalWork<T> const work) {
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 3) tridiagonal_update(TridiagonalWork<T> const work) {
   using namespace simt;
   TridiagonalMatrix<T> const& m = work.matrix;
   int const n = work.rows(), first = work.first;
@@ -102,32 +102,29 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 2) tridiagonal_u
   for (; tile > tile_row; tile -= ++tile_row) continue;
   int const i0 = first + tile_row * C.tile, j0 = first + static_cast<int>(tile) * C.tile;
   if (i0 >= n) return;
-  // Rows of V and W that the tile's rows and columns have, those of columns conjugated: W and V.
+  // What the tile's rows and columns have of V and W, in the order in which they are multiplied.
   T* const of_rows = reinterpret_cast<T*>(shared_memory());
-  T* const of_columns = of_rows + 2 * C.line * C.depth;
+  T* const of_columns = of_rows + 2 * C.line * C.width;
+  constexpr int held = 16 / static_cast<int>(sizeof(T)), chunks = C.tile / held;
+  SIMT_UNROLL_BY(4)
+  for (int at = thread_index(); at < chunks * C.width; at += C.threads()) {
+    int const line = at % chunks * held, k = at / chunks;
+    Index const from = k * m.ld + line;
+    int const v = k * C.line + line, w = v + C.line * C.width;
+    copy_async_16(of_rows + v, m.v + i0 + from);
+    copy_async_16(of_rows + w, m.w + i0 + from);
+    copy_async_16(of_columns + v, m.w + j0 + from);
+    copy_async_16(of_columns + w, m.v + j0 + from);
+  }
   // All of A is asked for before anything is stored, which for all that the compiler knows could change it.
   TridiagonalTile<T> element;
   element.for_each([&](int row, int column, T& value) {
     int const i = i0 + row, j = j0 + column;
     value = i < n && i >= j ? m.a[i + j * m.ld] : from_real<T>(0);
   });
-  SIMT_LOOP
-  for (int k0 = 0; k0 < C.width; k0 += C.depth) {
-    if (k0 > 0) sync_block();
-    SIMT_UNROLL
-    for (int at = thread_index(); at < C.tile * C.depth; at += C.threads()) {
-      int const line = at % C.tile, k = at / C.tile, i = i0 + line, j = j0 + line;
-      T const zero = from_real<T>(0);
-      Index const from = (k0 + k) * m.ld;
-      int const v = k * C.line + line, w = v + C.line * C.depth;
-      of_rows[v] = i < n ? -m.v[i + from] : zero;
-      of_rows[w] = i < n ? -m.w[i + from] : zero;
-      of_columns[v] = j < n ? conjugate(m.w[j + from]) : zero;
-      of_columns[w] = j < n ? conjugate(m.v[j + from]) : zero;
-    }
-    sync_block();
-    element.add(of_rows, of_columns, C.line, 2 * C.depth);
-  }
+  wait_copies();
+  sync_block();
+  element.subtract(of_rows, of_columns, C.line, 2 * C.width);
   element.for_each([&](int row, int column, T value) {
     int const i = i0 + row, j = j0 + column;
     if (i < n && i >= j) m.a[i + j * m.ld] = value;

@@ -41,6 +41,62 @@ __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   __syncthreads();
 }
 
+/// A pair of numbers for another block of a launch whose blocks run together, through global memory and without a barrier. The lowest bit
+/// of each is given up for `round`, 0 or 1, which tells it from what was there before: the memory is written and read once a round, first
+/// with 1 where it was zero. Nothing else that this thread wrote is seen by who receives.
+__device__ __forceinline__ void send_pair(float* to, float x, float y, unsigned round) {
+  unsigned const a = (__float_as_uint(x) & ~1u) | round, b = (__float_as_uint(y) & ~1u) | round;
+  asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(a), "r"(b) : "memory");
+}
+__device__ __forceinline__ void send_pair(double* to, double x, double y, unsigned round) {
+  long long const a = (__double_as_longlong(x) & ~1ll) | round, b = (__double_as_longlong(y) & ~1ll) | round;
+  asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+}
+/// What is there now of a pair, where it is `wanted`.
+__device__ __forceinline__ void load_pair(unsigned (&words)[2], float const* from, unsigned wanted) {
+  asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.relaxed.gpu.global.v2.b32 {%0, %1}, [%2];\n}"
+               : "+r"(words[0]), "+r"(words[1])
+               : "l"(from), "r"(wanted)
+               : "memory");
+}
+__device__ __forceinline__ void load_pair(unsigned long long (&words)[2], double const* from, unsigned wanted) {
+  asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];\n}"
+               : "+l"(words[0]), "+l"(words[1])
+               : "l"(from), "r"(wanted)
+               : "memory");
+}
+__device__ __forceinline__ float sent_number(unsigned word) { return __uint_as_float(word & ~1u); }
+__device__ __forceinline__ double sent_number(unsigned long long word) {
+  return __longlong_as_double(static_cast<long long>(word & ~1ull));
+}
+template <typename R>
+struct SentWord {
+  using type = unsigned long long;
+};
+template <>
+struct SentWord<float> {
+  using type = unsigned;
+};
+/// Waits for the first `wanted` pairs of this round, all of which are asked for at once.
+template <typename R, int count>
+__device__ __forceinline__ void receive_pairs(R (&pairs)[count][2], R const* const (&from)[count], int wanted, unsigned round) {
+  typename SentWord<R>::type words[count][2] = {};
+  unsigned pending = (1u << wanted) - 1;
+  while (pending != 0) {
+#pragma unroll
+    for (int p = 0; p < count; ++p) load_pair(words[p], from[p], pending & 1u << p);
+    unsigned here = 0;
+#pragma unroll
+    for (int p = 0; p < count; ++p) here |= (~static_cast<unsigned>((words[p][0] ^ round) | (words[p][1] ^ round)) & 1u) << p;
+    pending &= ~here;
+  }
+#pragma unroll
+  for (int p = 0; p < count; ++p) {
+    pairs[p][0] = sent_number(words[p][0]);
+    pairs[p][1] = sent_number(words[p][1]);
+  }
+}
+
 /// The dynamic shared memory of the block, aligned to 128 bytes.
 __device__ __forceinline__ char* shared_memory() {
   extern __shared__ __align__(128) char myriad_shared_memory[];

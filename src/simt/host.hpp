@@ -35,6 +35,8 @@ void sync_block();
 void sync_warp();
 void sync_grid(unsigned* arrived, unsigned round);
 char* shared_memory();
+void send_pair(float* to, float x, float y, unsigned round);
+void send_pair(double* to, double x, double y, unsigned round);
 
 namespace host {
 /// What a lane hands to its warp.
@@ -54,6 +56,8 @@ void end_copy_group();
 /// The next copy that this thread has not waited for; without any, null pointers. Of all, or of the groups but the last `pending` ones.
 Copy next_copy();
 Copy next_copy(int pending);
+/// Waits for a number of 4 or 8 bytes whose lowest bit is `round`; without that bit.
+unsigned long long receive(void const* from, int bytes, unsigned round);
 void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
 }  // namespace host
 
@@ -93,6 +97,14 @@ inline unsigned largest_of_warp(unsigned value) {
     value = value > other ? value : other;
   }
   return value;
+}
+template <typename R, int count>
+void receive_pairs(R (&pairs)[count][2], R const* const (&from)[count], int wanted, unsigned round) {
+  for (int p = 0; p < wanted; ++p)
+    for (int e = 0; e < 2; ++e) {
+      unsigned long long const bits = host::receive(from[p] + e, sizeof(R), round);
+      std::memcpy(&pairs[p][e], &bits, sizeof(R));
+    }
 }
 unsigned ballot(bool condition);
 inline int lowest_bit(unsigned bits) { return std::countr_zero(bits); }

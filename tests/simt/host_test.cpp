@@ -144,6 +144,50 @@ TEST(SimtHost, ThreadsThatWaitForNobodyAreAnError) {
                std::logic_error);
 }
 
+/// What blocks hand each other, two rounds of memory and as many steps; who sends nothing in the last one.
+struct Handed {
+  double* pairs;  ///< of two rounds and every block, a pair
+  double* sums;   ///< of every block
+  int silent;
+};
+
+/// A block sends a pair in every step, and adds up those of all.
+void hand_over(Handed handed) {
+  int const blocks = static_cast<int>(block_count()), here = static_cast<int>(block_index());
+  double sum = 0;
+  for (int step = 0; step < 5; ++step) {
+    double* const now = handed.pairs + step % 2 * 2 * blocks;
+    unsigned const round = static_cast<unsigned>(step / 2 + 1) % 2;
+    if (thread_index() == 0 && !(step == 4 && here == handed.silent)) send_pair(now + 2 * here, step + 1, -here, round);
+    for (int b = 0; b < blocks; b += 2) {
+      double const* const from[2] = {now + 2 * b, now + 2 * b + 2};
+      double pairs[2][2];
+      int const wanted = smaller(blocks - b, 2);
+      receive_pairs(pairs, from, wanted, round);
+      for (int p = 0; p < wanted; ++p) sum += 100 * pairs[p][0] + pairs[p][1];
+    }
+    sync_block();
+  }
+  if (thread_index() == 0) handed.sums[here] = sum;
+}
+
+TEST(SimtHost, PairsReachOtherBlocks) {
+  alignas(16) double pairs[12] = {};
+  std::vector<double> sums(3);
+  run(3, 32, 0, hand_over, Handed{pairs, sums.data(), -1}, true);
+  for (double const sum : sums) EXPECT_EQ(sum, 3 * 100 * (1 + 2 + 3 + 4 + 5) - 5 * (0 + 1 + 2));
+}
+TEST(SimtHost, APairThatNobodySendsIsAnError) {
+  alignas(16) double pairs[12] = {};
+  std::vector<double> sums(3);
+  EXPECT_THROW(run(3, 32, 0, hand_over, Handed{pairs, sums.data(), 1}, true), std::logic_error);
+}
+TEST(SimtHost, PairsBetweenBlocksThatDoNotRunTogetherAreAnError) {
+  alignas(16) double pairs[12] = {};
+  std::vector<double> sums(3);
+  EXPECT_THROW(run(3, 32, 0, hand_over, Handed{pairs, sums.data(), -1}), std::logic_error);
+}
+
 TEST(SimtHost, AnExceptionReachesTheCaller) {
   EXPECT_THROW(run(
                    1, 2, 0,

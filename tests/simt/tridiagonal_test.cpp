@@ -162,7 +162,7 @@ struct Problem {
   template <TridiagonalPanel c = small_panel>
   void reduce_by_panels(int blocks, int held = 0) {
     using D = gpu::DeviceElement<T>;
-    constexpr TridiagonalUpdate u{.width = c.width, .depth = std::min(c.width, 16)};
+    constexpr TridiagonalUpdate u{.width = c.width};
     constexpr TridiagonalResident r{.row_parts = 2, .column_parts = 2};
     constexpr int copy_blocks = 3;
     int const n = static_cast<int>(a.view.rows);
@@ -188,7 +188,7 @@ struct Problem {
         if (next < n)
           simt::run(TridiagonalUpdate::tiles(n - next), u.threads(), u.shared_bytes(sizeof(T)), tridiagonal_update<D, u>, work(next, 0));
       }
-      *m.arrived = 0;
+      std::memset(m.arrived, 0, static_cast<std::size_t>(layout.cleared()) * 4);
       if (first < n)
         simt::run(blocks, r.threads(), r.elements(n - first, blocks) * static_cast<int>(sizeof(T)), tridiagonal_resident<D, r>,
                   work(first, 0), true);
