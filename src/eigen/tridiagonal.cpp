@@ -2,8 +2,9 @@
 
 #include "core/check.hpp"
 #include "core/dtype.hpp"
+#include "eigen/reflectors_gpu.hpp"
 #include "eigen/tridiagonal_gpu.hpp"
-#include "runtime/launch.hpp"
+#include "runtime/backend.hpp"
 
 namespace myriad {
 namespace {
@@ -57,8 +58,8 @@ void orgtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau) {
       .same_count(a, tau, {5, "tau"})
       .same(rows(without_first_row(a)), rows(tau), {5, "tau"})
       .disjoint(a, tau, {3, "a"}, "tau");
-  gpu::require_cpu(queue, "orgtr");
-  cpu::orgtr(queue, OrgtrTask<T>{.uplo = uplo, .a = a, .tau = tau});
+  OrgtrTask<T> const task{.uplo = uplo, .a = a, .tau = tau};
+  gpu::on_gpu(queue) ? gpu::orgtr(queue, task) : cpu::orgtr(queue, task);
 }
 
 template <Element T>
@@ -80,10 +81,10 @@ void ormtr(Queue& queue, Side side, Uplo uplo, Op op, In<T> a, In<T> tau, Batch<
       .same(rows(without_first_row(a)), rows(tau), {8, "tau"})
       .disjoint(c, a, {9, "c"}, "a")
       .disjoint(c, tau, {9, "c"}, "tau");
-  gpu::require_cpu(queue, "ormtr");
   // C op(Q) = (op(Q)^H C^H)^H
   Batch<T> const from_the_left = left ? c : conjugate_transposed(c);
-  cpu::ormtr(queue, OrmtrTask<T>{.uplo = uplo, .adjoint = (op != Op::none) == left, .a = a, .tau = tau, .c = from_the_left});
+  OrmtrTask<T> const task{.uplo = uplo, .adjoint = (op != Op::none) == left, .a = a, .tau = tau, .c = from_the_left};
+  gpu::on_gpu(queue) ? gpu::ormtr(queue, task) : cpu::ormtr(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                               \

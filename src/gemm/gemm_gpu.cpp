@@ -185,7 +185,7 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
 }
 
 template <Element T>
-void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written) {
+void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written, GemmShape planned_for) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   bool const in_place = task.b.data == task.c.data && task.b.pointers == task.c.pointers && task.b.row_offset == task.c.row_offset;
   if (in_place && m > gemm_rows_in_place) throw std::logic_error("gemm: a product in place has too many rows");
@@ -200,14 +200,18 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   // Products of two vectors are bound by memory in any case.
   if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
     gemm_by_ring<T, T>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
-      GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, rows, columns, k});
+      GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{rows, columns, k};
+      GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, shape.m, shape.n, shape.k});
       ring.structure = structure;
       ring.written = written;
       return ring;
     });
     return;
   }
-  GemmTiles c = interleaved ? gemm_tiles_plan(sizeof(T), m, n, k, true) : tuning::planned(queue, GemmTilesSpace{dtype_of<T>, m, n, k});
+  GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{m, n, k};
+  std::int64_t const columns = std::min(n, shape.n);
+  GemmTiles c = interleaved ? gemm_tiles_plan(sizeof(T), shape.m, columns, shape.k, true)
+                            : tuning::planned(queue, GemmTilesSpace{dtype_of<T>, shape.m, columns, shape.k});
   c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
@@ -221,6 +225,16 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
           .threads = c.threads(),
           .shared_bytes = GemmTilesMemory(sizeof(T), c).bytes},
          args);
+}
+
+std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written) {
+  std::vector<KernelSource> kernels;
+  for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k})) {
+    ring.a = a, ring.b = b, ring.c = c;
+    ring.written = written;
+    kernels.push_back(source(dtype, ring, dtype));
+  }
+  return kernels;
 }
 
 std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
@@ -295,7 +309,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&, Structure, Written);
+#define MYRIAD_INSTANTIATE(T) template void gemm<T>(Queue&, GemmTask<T> const&, Structure, Written, GemmShape);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 #define MYRIAD_INSTANTIATE(T)                        \

@@ -3,6 +3,7 @@
 
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_arguments.cuh"
+#include "gemm/gemm_ring_config.cuh"
 #include "packs/shipped.hpp"
 
 namespace myriad::gpu {
@@ -11,9 +12,19 @@ namespace myriad::gpu {
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task);
 
-/// C may be B where A has no more rows than gemm_rows_in_place.
+/// Rows and columns of C, and terms.
+struct GemmShape {
+  std::int64_t m, n, k;
+};
+
+/// C may be B where A has no more rows than gemm_rows_in_place. A product that is too large to be one tile gets the kernel of products of
+/// the shape `planned_for`, where one is given, so that products of many shapes share a kernel.
 template <Element T>
-void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole);
+void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole,
+          GemmShape planned_for = {});
+
+/// Kernels of general products of that shape, of which no side is one, whose elements lie so in memory.
+std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written = Written::whole);
 
 /// Up to so many rows, a block has read all rows of B in its columns before it writes C there.
 constexpr std::int64_t gemm_rows_in_place = 32;

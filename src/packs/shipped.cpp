@@ -7,6 +7,7 @@
 
 #include "cholesky/cholesky_gpu.hpp"
 #include "eigen/eigen_gpu.hpp"
+#include "eigen/reflectors_gpu.hpp"
 #include "eigen/tridiagonal_gpu.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "lu/lu_gpu.hpp"
@@ -21,8 +22,8 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::array<Kernels, 9> rooms{gemm_kernels, symv_kernels,  trsm_kernels,        lu_kernels,    cholesky_kernels,
-                                       qr_kernels,   eigen_kernels, tridiagonal_kernels, refine_kernels};
+constexpr std::array<Kernels, 10> rooms{gemm_kernels, symv_kernels,  trsm_kernels,        lu_kernels,         cholesky_kernels,
+                                        qr_kernels,   eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
 
 template <typename T>
 bool empty_or_contains(std::vector<T> const& list, auto const& value) {

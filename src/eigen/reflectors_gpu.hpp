@@ -1,0 +1,17 @@
+#pragma once
+/// The GPU path of orgtr and ormtr.
+
+#include "eigen/tridiagonal.hpp"
+#include "packs/shipped.hpp"
+
+namespace myriad::gpu {
+
+template <typename T>
+void orgtr(Queue& queue, OrgtrTask<T> const& task);
+template <typename T>
+void ormtr(Queue& queue, OrmtrTask<T> const& task);
+
+/// What a pack holds of these.
+std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter);
+
+}  // namespace myriad::gpu
