@@ -126,7 +126,7 @@ class Bench {
  public:
   static constexpr std::array routines{"gemm",  "symm",  "syrk",  "trmm",    "gemv",  "ger",   "symv",  "hemv", "getrf",
                                        "getrs", "solve", "getri", "inverse", "det",   "potrf", "potrs", "posv", "solve_positive_definite",
-                                       "potri", "geqrf", "gels",  "trsm",    "syevd", "sytrd"};
+                                       "potri", "geqrf", "gels",  "trsm",    "syevd", "sytrd", "orgtr", "ormtr"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
@@ -148,12 +148,12 @@ class Bench {
         right_(queue, count_ * columns_),
         a_(queue, count_ * n * columns_),
         b_(queue, count_ * columns_),
-        x_(queue, routine_ == "inverse" || multiplies() ? count_ * n * n : 0),
+        x_(queue, routine_ == "inverse" || multiplies() || applies() ? count_ * n * n : 0),
         y_(queue, multiplies() ? count_ * n * n : 0),
         v_(queue, has_vectors() ? count_ * n : 0),
         tau_(queue, count_ * n),
-        w_(queue, has_values() || reduces() ? count_ * n : 0),
-        e_(queue, reduces() ? count_ * n : 0),
+        w_(queue, has_values() || reduces() || has_reflectors() ? count_ * n : 0),
+        e_(queue, reduces() || has_reflectors() ? count_ * n : 0),
         pivots_(queue, count_ * n),
         info_(queue, count_),
         one_info_(queue, 1),
@@ -228,8 +228,11 @@ class Bench {
   [[nodiscard]] bool has_values() const { return routine_ == "syevd"; }
   /// To tridiagonal form: d in w_, e in e_, tau in tau_.
   [[nodiscard]] bool reduces() const { return routine_ == "sytrd"; }
+  /// From what sytrd leaves: Q in the place of its reflectors, and C = Q C with C in x_, which begins as random.
+  [[nodiscard]] bool has_reflectors() const { return routine_ == "orgtr" || applies(); }
+  [[nodiscard]] bool applies() const { return routine_ == "ormtr"; }
   [[nodiscard]] bool starts_from_factors() const {
-    return routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
+    return has_reflectors() || routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
 
   T normal() {
@@ -318,12 +321,15 @@ class Bench {
     if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
     if (routine_ == "trsm") return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), b()); };
     if (has_values()) return [=, this] { syevd<T>(queue_, Job::vectors, Uplo::lower, a(), vectors(w_.data(), n_, count_), info); };
-    if (reduces())
-      return [this] {
-        sytrd<T>(queue_, Uplo::lower, a(), vectors(w_.data(), n_, count_), rows(vectors(e_.data(), n_, count_), 0, n_ - 1),
-                 rows(tau(), 0, n_ - 1));
-      };
+    if (reduces()) return [this] { reduce(); };
+    if (routine_ == "orgtr") return [this] { orgtr<T>(queue_, Uplo::lower, a(), rows(tau(), 0, n_ - 1)); };
+    if (applies()) return [this] { ormtr<T>(queue_, Side::left, Uplo::lower, Op::none, a(), rows(tau(), 0, n_ - 1), x()); };
     throw Error(fmt::format("gpu_bench knows {}; {} is none of them", fmt::join(routines, ", "), routine_));
+  }
+
+  void reduce() {
+    sytrd<T>(queue_, Uplo::lower, a(), vectors(w_.data(), n_, count_), rows(vectors(e_.data(), n_, count_), 0, n_ - 1),
+             rows(tau(), 0, n_ - 1));
   }
 
   /// Elements that have to be moved for one matrix.
@@ -344,6 +350,8 @@ class Bench {
     if (routine_ == "gels") return 2 * n * n + 2 * n;
     if (has_values()) return n * (n + 1) / 2 + n * n + n / (is_complex<T> ? 2 : 1);
     if (reduces()) return n * (n + 1);
+    if (routine_ == "orgtr") return n * (n + 1) / 2 + n * n;
+    if (applies()) return n * (n + 1) / 2 + 2 * n * n;
     return 2 * n * n;
   }
 
@@ -356,7 +364,9 @@ class Bench {
     }
     if (!starts_from_factors()) return;
     refresh();
-    if (routine_.starts_with("po"))
+    if (has_reflectors())
+      reduce();
+    else if (routine_.starts_with("po"))
       potrf<T>(queue_, Uplo::lower, a(), nullptr);
     else
       getrf<T>(queue_, a(), pivots(), nullptr);
@@ -373,6 +383,7 @@ class Bench {
     copy<T>(queue_, start_, a_.size(), a_.data());
     copy<T>(queue_, right_.data(), b_.size(), b_.data());
     if (multiplies()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
+    if (applies()) copy<T>(queue_, original_.data(), x_.size(), x_.data());
   }
 
   Json time_peers() {
@@ -464,6 +475,19 @@ class Bench {
         measure("cuSOLVER sytrd",
                 [&] { peers_.sytrd(dtype, n_, a_.data(), w_.data(), e_.data(), tau_.data(), work.data(), elements, info); });
       }
+      bool const complex = is_complex<T>;
+      if (routine_ == "orgtr" && count == 1) {
+        int const elements = peers_.orgtr_elements(dtype, n_, a_.data(), tau_.data());
+        DeviceArray<T> const work(queue_, elements);
+        measure(complex ? "cuSOLVER ungtr" : "cuSOLVER orgtr",
+                [&] { peers_.orgtr(dtype, n_, a_.data(), tau_.data(), work.data(), elements, info); });
+      }
+      if (applies() && count == 1) {
+        int const elements = peers_.ormtr_elements(dtype, n_, a_.data(), tau_.data(), x_.data());
+        DeviceArray<T> const work(queue_, elements);
+        measure(complex ? "cuSOLVER unmtr" : "cuSOLVER ormtr",
+                [&] { peers_.ormtr(dtype, n_, a_.data(), tau_.data(), x_.data(), work.data(), elements, info); });
+      }
       if (routine_ == "potrs") measure("cuSOLVER potrsBatched", substitute);
       if (routine_ == "posv" || routine_ == "solve_positive_definite")
         measure("cuSOLVER potrfBatched, potrsBatched", [&] {
@@ -491,6 +515,7 @@ class Bench {
   double worst() {
     if (only_reads()) return symmetric_product_error();
     if (reduces()) return tridiagonal_error();
+    if (has_reflectors()) return reflectors_error();
     std::int64_t const square = n_ * columns_;
     std::int64_t const some =
         std::min(count_, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / (square * n_), 1, 100));  // takes n^3 steps each
@@ -586,9 +611,7 @@ class Bench {
       auto const before = fetch<T>(original_.data(), square, k, 1, interleaves()), after = fetch<T>(a_.data(), square, k, 1, interleaves());
       auto const d = fetch<Real<T>>(w_.data(), n, k, 1, false), e = fetch<Real<T>>(e_.data(), n, k, 1, false);
       auto const tau = fetch<T>(tau_.data(), n, k, 1, false);
-      auto const element = [&](std::vector<T> const& of, std::int64_t i, std::int64_t j) {
-        return W(of[static_cast<std::size_t>(by_rows() ? j + i * n : i + j * n)]);
-      };
+      auto const element = [this](std::vector<T> const& of, std::int64_t i, std::int64_t j) { return element_of(of, i, j); };
       auto const at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
       std::vector<W> x(static_cast<std::size_t>(n)), product(x.size());
       for (W& value : x) value = W(normal());
@@ -602,14 +625,7 @@ class Bench {
           if (i != j) at(product, j) += std::conj(value) * at(x, i);
         }
       }
-      // Q = H(0) H(1) ..., H = I - tau v v^H
-      auto const reflect = [&](std::int64_t column, W factor) {
-        W sum = at(x, column + 1);
-        for (std::int64_t i = column + 2; i < n; ++i) sum += std::conj(element(after, i, column)) * at(x, i);
-        sum *= factor;
-        at(x, column + 1) -= sum;
-        for (std::int64_t i = column + 2; i < n; ++i) at(x, i) -= element(after, i, column) * sum;
-      };
+      auto const reflect = [&](std::int64_t column, W factor) { this->reflect(after, x, column, factor); };
       for (std::int64_t j = 0; j + 1 < n; ++j) reflect(j, std::conj(W(at(tau, j))));
       std::vector<W> const y = x;
       for (std::int64_t i = 0; i < n; ++i)
@@ -621,6 +637,46 @@ class Bench {
           cases::larger(largest, std::sqrt(difference) / (static_cast<double>(n) * cases::unit_roundoff<T> * std::sqrt(size * size_of_x)));
     }
     return largest;
+  }
+
+  /// Of orgtr, of Q applied to a random vector; of ormtr, of three columns: against the reflectors one after the other, ||error|| / (n u
+  /// ||x||).
+  double reflectors_error() {
+    using W = std::complex<double>;
+    std::int64_t const n = n_, square = n * n;
+    double largest = 0;
+    for (std::int64_t const k : count_ == 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, count_ / 2, count_ - 1}) {
+      auto const after = fetch<T>(factors_.data(), square, k, 1, interleaves()), tau = fetch<T>(tau_.data(), n, k, 1, false);
+      auto const result = fetch<T>(applies() ? x_.data() : a_.data(), square, k, 1, interleaves());
+      auto const before = fetch<T>(original_.data(), square, k, 1, interleaves());
+      for (std::int64_t const j : {std::int64_t{0}, n / 2, n - 1}) {
+        std::vector<W> x(static_cast<std::size_t>(n)), found(x.size());
+        double size = 0, difference = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          W const value = applies() ? element_of(before, i, j) : W(normal());
+          x[static_cast<std::size_t>(i)] = value;
+          size += std::norm(value);
+          for (std::int64_t r = 0; r < n && !applies(); ++r) found[static_cast<std::size_t>(r)] += element_of(result, r, i) * value;
+          if (applies()) found[static_cast<std::size_t>(i)] = element_of(result, i, j);
+        }
+        for (std::int64_t column = n - 2; column >= 0; --column) reflect(after, x, column, W(tau[static_cast<std::size_t>(column)]));
+        for (std::size_t i = 0; i < x.size(); ++i) difference += std::norm(found[i] - x[i]);
+        largest = cases::larger(largest, std::sqrt(difference) / (static_cast<double>(n) * cases::unit_roundoff<T> * std::sqrt(size)));
+      }
+    }
+    return largest;
+  }
+  std::complex<double> element_of(std::vector<T> const& of, std::int64_t i, std::int64_t j) const {
+    return std::complex<double>(of[static_cast<std::size_t>(by_rows() ? j + i * n_ : i + j * n_)]);
+  }
+  /// x - factor v (v^H x), with v below the diagonal of a column of what sytrd leaves.
+  void reflect(std::vector<T> const& a, std::vector<std::complex<double>>& x, std::int64_t column, std::complex<double> factor) const {
+    auto const at = [&](std::int64_t i) -> auto& { return x[static_cast<std::size_t>(i)]; };
+    std::complex<double> sum = at(column + 1);
+    for (std::int64_t i = column + 2; i < n_; ++i) sum += std::conj(element_of(a, i, column)) * at(i);
+    sum *= factor;
+    at(column + 1) -= sum;
+    for (std::int64_t i = column + 2; i < n_; ++i) at(i) -= element_of(a, i, column) * sum;
   }
 
   /// |det(A) - its value by elimination in the wide type| / (|det(A)| n u norm1(A) norm1(A^-1)).

@@ -46,7 +46,10 @@ std::string syevj_name(Dtype dtype, char const* what) {
   return std::string(dtype == Dtype::f32 || dtype == Dtype::f64 ? "syevjBatched" : "heevjBatched") + what;
 }
 
-std::string sytrd_name(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64 ? "sytrd" : "hetrd"; }
+bool is_real(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; }
+std::string sytrd_name(Dtype dtype) { return is_real(dtype) ? "sytrd" : "hetrd"; }
+std::string orgtr_name(Dtype dtype) { return is_real(dtype) ? "orgtr" : "ungtr"; }
+std::string ormtr_name(Dtype dtype) { return is_real(dtype) ? "ormtr" : "unmtr"; }
 
 /// As NVML and nvidia-smi write it: "GPU-01234567-89ab-cdef-0123-456789abcdef".
 std::string uuid_of(Device const& device) {
@@ -228,6 +231,35 @@ void Peers::sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void
   std::string const name = sytrd_name(dtype);
   check(function<int(void*, int, int, void*, int, void*, void*, void*, void*, int, int*)>(solver_, "cusolverDn", name.c_str(), dtype)(
             solver_handle_, lower, n, a, n, d, e, tau, work, elements, info),
+        name.c_str());
+}
+int Peers::orgtr_elements(Dtype dtype, int n, void const* a, void const* tau) {
+  int elements = 0;
+  std::string const name = orgtr_name(dtype) + "_bufferSize";
+  check(function<int(void*, int, int, void const*, int, void const*, int*)>(solver_, "cusolverDn", name.c_str(), dtype)(
+            solver_handle_, lower, n, a, n, tau, &elements),
+        name.c_str());
+  return elements;
+}
+void Peers::orgtr(Dtype dtype, int n, void* a, void const* tau, void* work, int elements, int* info) {
+  std::string const name = orgtr_name(dtype);
+  check(function<int(void*, int, int, void*, int, void const*, void*, int, int*)>(solver_, "cusolverDn", name.c_str(), dtype)(
+            solver_handle_, lower, n, a, n, tau, work, elements, info),
+        name.c_str());
+}
+int Peers::ormtr_elements(Dtype dtype, int n, void const* a, void const* tau, void const* c) {
+  int elements = 0;
+  std::string const name = ormtr_name(dtype) + "_bufferSize";
+  check(function<int(void*, int, int, int, int, int, void const*, int, void const*, void const*, int, int*)>(
+            solver_, "cusolverDn", name.c_str(), dtype)(solver_handle_, left, lower, no_transpose, n, n, a, n, tau, c, n, &elements),
+        name.c_str());
+  return elements;
+}
+void Peers::ormtr(Dtype dtype, int n, void const* a, void const* tau, void* c, void* work, int elements, int* info) {
+  std::string const name = ormtr_name(dtype);
+  check(function<int(void*, int, int, int, int, int, void const*, int, void const*, void*, int, void*, int, int*)>(
+            solver_, "cusolverDn", name.c_str(), dtype)(solver_handle_, left, lower, no_transpose, n, n, a, n, tau, c, n, work, elements,
+                                                        info),
         name.c_str());
 }
 bool Peers::has_syev() { return dlsym(solver_, "cusolverDnXsyevBatched") != nullptr; }

@@ -67,6 +67,11 @@ class Peers {
   /// Of one matrix, from its lower triangle; the first one says how much workspace the second takes, in elements.
   [[nodiscard]] int sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau);
   void sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void* work, int elements, int* info);
+  /// Q of that; and C = Q C of n-by-n matrices.
+  [[nodiscard]] int orgtr_elements(Dtype dtype, int n, void const* a, void const* tau);
+  void orgtr(Dtype dtype, int n, void* a, void const* tau, void* work, int elements, int* info);
+  [[nodiscard]] int ormtr_elements(Dtype dtype, int n, void const* a, void const* tau, void const* c);
+  void ormtr(Dtype dtype, int n, void const* a, void const* tau, void* c, void* work, int elements, int* info);
 
  private:
   void open_cublas(void* stream);

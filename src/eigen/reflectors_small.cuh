@@ -36,7 +36,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
       if (m == 0 || columns <= 0) return;
       T* const c = args.c.at(b, first, C.forms() ? first : j0);
       Index const row_stride = args.c.row_stride_of(b), col_stride = args.c.col_stride_of(b);
-      SIMT_UNROLL_BY(8)
+      SIMT_UNROLL_BY(4)
       for (int k = here; k < C.rows * C.rows; k += C.group()) {
         int const i = c_by_rows ? k / C.rows : k % C.rows, j = c_by_rows ? k % C.rows : k / C.rows;
         if (i < m && j < columns) use(tile + i + j * line, c + i * row_stride + j * col_stride);
@@ -49,17 +49,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
       for_each_of_c([](T* to, T const* from) { copy_async(to, from); });
       wait_copies();
       sync_block();
-    }
-    SIMT_UNROLL
-    for (int q = 0; q < C.rows / C.lanes; ++q) {
-      if constexpr (C.forms())
-        x[q] = from_real<T>(row(q) == column ? 1 : 0);
-      else
+      SIMT_UNROLL
+      for (int q = 0; q < C.rows / C.lanes; ++q)
         x[q] = row(q) < m && column < columns ? tile[row(q) + column * line] : from_real<T>(0);
+      sync_block();
     }
-    if constexpr (!C.forms()) sync_block();
 
-    SIMT_UNROLL_BY(8)
+    SIMT_UNROLL_BY(4)
     for (int e = here; e < C.rows * C.rows; e += C.group()) {
       int const i = a_by_rows ? e / C.rows : e % C.rows, k = a_by_rows ? e % C.rows : e / C.rows;
       T v = from_real<T>(i == k && k < m ? 1 : 0);
@@ -69,6 +65,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
     for (int k = here; k < C.rows; k += C.group())
       tau[k] = k < m ? conjugate_if(args.conjugates_tau() != args.adjoint, *args.tau.at(b, k, 0)) : from_real<T>(0);
     sync_block();
+    if constexpr (C.forms()) {
+      int const one = column < m ? column : -1;  // of this matrix: what is the same for all would be kept in registers
+      SIMT_UNROLL
+      for (int q = 0; q < C.rows / C.lanes; ++q) x[q] = from_real<T>(row(q) == one ? 1 : 0);
+    }
 
     SIMT_LOOP
     for (int step = 0; step < most; ++step) {

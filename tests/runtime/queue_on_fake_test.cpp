@@ -389,6 +389,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { syevd<double>(q, Job::vectors, Uplo::lower, a, x, info); });
   has_kernel([&] { heevd<double>(q, Job::values, Uplo::upper, a, x, info); });
   has_kernel([&] { sytrd<double>(q, Uplo::lower, a, x, rows(y, 0, 3), rows(unreadable<double>(4, 1, 0x9000), 0, 3)); });
+  has_kernel([&] { orgtr<double>(q, Uplo::lower, a, rows(y, 0, 3)); });
+  has_kernel([&] { ormtr<double>(q, Side::right, Uplo::upper, Op::transpose, a, rows(y, 0, 3), c); });
   has_kernel([&] { geequ<double>(q, a, x, y, nullptr, nullptr, nullptr, info); });
   has_kernel([&] { laqge<double>(q, a, x, y); });
   has_kernel([&] { backward_error<double>(q, a, b, c, x); });
