@@ -61,8 +61,10 @@ void hetrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>>
 /// Q of sytrd, in place: a is n-by-n and holds the reflectors in its triangle `uplo`, and nothing is read of the rest; all of it is
 /// overwritten.
 ///
-/// There are no GPU kernels yet: Unavailable on a GPU. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, tau 5). Cost: 4/3 n^3 flops (complex:
-/// 16/3). Source: LAPACK orgtr, ungtr.
+/// On a GPU reflectors of matrices of up to 65 rows are applied one after the other, of larger ones by blocks of 128 (complex: 64), with
+/// at least 256 n + 16384 elements of workspace (complex: half, and a quarter, of these) and half a gigabyte where it is of use, beside
+/// n^2 elements at most for products. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, tau 5). Cost: 4/3 n^3 flops (complex: 16/3); reads
+/// n(n + 1)/2, writes n^2 elements a matrix. Source: LAPACK orgtr, ungtr.
 template <Element T>
 MYRIAD_API void orgtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau);
 
@@ -74,9 +76,10 @@ void ungtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau) {
 
 /// C = op(Q) C (left) or C op(Q) (right) with the Q of sytrd.
 ///
-/// C is m-by-n; a is m-by-m (left) or n-by-n (right). Op::transpose is for real types, Op::conjugate_transpose for all. There are no GPU
-/// kernels yet: Unavailable on a GPU. Errors: BadArgument (side 1, uplo 2, trans 3, m 4, n 5, a 6, lda 7, tau 8, c 9, ldc 10). Cost:
-/// 2 m^2 n flops (left; complex: four times that). Source: LAPACK ormtr, unmtr.
+/// C is m-by-n; a is m-by-m (left) or n-by-n (right); of a only the reflectors are read. Op::transpose is for real types,
+/// Op::conjugate_transpose for all. On a GPU as orgtr. Errors: BadArgument (side 1, uplo 2, trans 3, m 4, n 5, a 6, lda 7, tau 8, c 9, ldc
+/// 10). Cost: 2 m^2 n flops (left; complex: four times that). Source: LAPACK ormtr, unmtr; blocks of reflectors: Schreiber, Van Loan
+/// 1989.
 template <Element T>
 MYRIAD_API void ormtr(Queue& queue, Side side, Uplo uplo, Op op, In<T> a, In<T> tau, Batch<T> c);
 

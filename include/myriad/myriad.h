@@ -459,15 +459,14 @@ MYRIAD_API myriad_status myriad_sytrd(myriad_queue* queue, myriad_uplo uplo, myr
 MYRIAD_API myriad_status myriad_hetrd(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* d,
                                       myriad_batch const* e, myriad_batch const* tau);
 
-/// Q of myriad_sytrd, in place of its reflectors. Positions: uplo 1, n 2, a 3, lda 4, tau 5. Not on a GPU yet. Cost: 4/3 n^3 flops
-/// (complex: four times that). Source: LAPACK orgtr, ungtr.
+/// Q of myriad_sytrd, in place of its reflectors. Positions: uplo 1, n 2, a 3, lda 4, tau 5. Cost: 4/3 n^3 flops (complex: four
+/// times that). Source: LAPACK orgtr, ungtr.
 MYRIAD_API myriad_status myriad_orgtr(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau);
 /// The complex name of myriad_orgtr.
 MYRIAD_API myriad_status myriad_ungtr(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau);
 
-/// C = op(Q) C (left) or C op(Q) (right) with the Q of myriad_sytrd. MYRIAD_TRANSPOSE is for real types. Not on a GPU yet. Positions: side
-/// 1, uplo 2, trans 3, m 4, n 5, a 6, lda 7, tau 8, c 9, ldc 10. Cost: 2 m^2 n flops (left; complex: four times that). Source: LAPACK
-/// ormtr, unmtr.
+/// C = op(Q) C (left) or C op(Q) (right) with the Q of myriad_sytrd. MYRIAD_TRANSPOSE is for real types. Positions: side 1, uplo 2, trans
+/// 3, m 4, n 5, a 6, lda 7, tau 8, c 9, ldc 10. Cost: 2 m^2 n flops (left; complex: four times that). Source: LAPACK ormtr, unmtr.
 MYRIAD_API myriad_status myriad_ormtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
                                       myriad_batch const* tau, myriad_batch const* c);
 /// The complex name of myriad_ormtr.

@@ -20,7 +20,7 @@ struct ReflectorsArguments {
 enum class ReflectorsJob : int { apply, form };
 
 /// The kernel of matrices with up to `rows` reflectors: as many columns of C to a group of threads, each in the registers of `lanes` lanes,
-/// and several groups, each with another matrix, to a block.
+/// and several groups, each with another matrix, to a block. Reflectors are applied two at a time.
 struct ReflectorsSmall {
   int rows, lanes, matrices;
   ReflectorsJob job;
@@ -31,10 +31,12 @@ struct ReflectorsSmall {
   SIMT_INLINE constexpr int threads() const { return group() * matrices; }
   /// For 128 registers a thread.
   SIMT_INLINE constexpr int blocks_per_sm() const { return 512 / threads(); }
-  /// Columns in shared memory are an odd number of elements apart.
+  /// Columns of C in shared memory are an odd number of elements apart.
   SIMT_INLINE constexpr int line() const { return rows + 1; }
-  /// In elements: columns of C or the reflectors, and tau.
-  SIMT_INLINE constexpr int elements() const { return rows * line() + rows; }
+  /// In elements: columns of C or the reflectors, tau, and products of neighbouring reflectors.
+  SIMT_INLINE constexpr int tau_at() const { return rows * line(); }
+  SIMT_INLINE constexpr int products_at() const { return tau_at() + rows; }
+  SIMT_INLINE constexpr int elements() const { return products_at() + rows / 2; }
   SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return matrices * elements() * element_bytes; }
 };
 

@@ -97,7 +97,7 @@ SIMT_KERNEL void SIMT_BOUNDS(128, 1) reflectors_factor(ReflectorsPanels<T> const
       SIMT_LOOP
       for (int p = warp; p < q; ++p) {
         T const* const products = block(p, q);
-        SIMT_UNROLL_BY(2)
+        SIMT_UNROLL_BY(8)
         for (int l = 0; l < side; ++l) {
           T const t = row[(p * side + l) * width];
           SIMT_UNROLL

@@ -13,11 +13,11 @@ namespace myriad {
 /// Reflectors that are applied one after the other, to columns in registers.
 constexpr int reflectors_small_largest = 64;
 
-/// For n-by-n matrices with up to reflectors_small_largest reflectors. A lane has 256 bytes of a column; blocks have 128 threads, unless
+/// For n-by-n matrices with up to reflectors_small_largest reflectors. A lane has 128 bytes of a column; blocks have 128 threads, unless
 /// one matrix takes more.
 constexpr ReflectorsSmall reflectors_small_plan(int element_bytes, std::int64_t n, ReflectorsJob job) {
   int const rows = n <= 9 ? 8 : n <= 17 ? 16 : n <= 33 ? 32 : 64;
-  int const lanes = std::max(1, rows * element_bytes / 256);
+  int const lanes = std::max(1, rows * element_bytes / 128);
   return {.rows = rows, .lanes = lanes, .matrices = std::max(1, 128 / (rows * lanes)), .job = job};
 }
 

@@ -327,6 +327,24 @@ TYPED_TEST(Reflectors, SameBitsWhateverTheBatch) {
           << (by_panels ? "by panels" : "in registers") << (forms ? ", formed" : "");
     }
 }
+/// One panel, whatever its width.
+TYPED_TEST(Reflectors, SameBitsWithEveryWidthThatHoldsAll) {
+  using T = TypeParam;
+  for (bool const lower : {true, false}) {
+    Wanted const wanted{.n = 30,
+                        .columns = 3,
+                        .count = 1,
+                        .layout = Layout::packed_columns,
+                        .ragged = false,
+                        .lower = lower,
+                        .adjoint = true,
+                        .forms = false};
+    Problem<T> narrow(wanted), wide(wanted);
+    narrow.by_panels(32, 1);
+    wide.by_panels(96, 1);
+    EXPECT_EQ(std::memcmp(narrow.c.memory.data(), wide.c.memory.data(), wide.c.memory.size() * sizeof(T)), 0) << lower;
+  }
+}
 /// A NaN in one matrix leaves its trace there, and none in its neighbours.
 TYPED_TEST(Reflectors, NotANumber) {
   using T = TypeParam;
