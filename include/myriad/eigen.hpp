@@ -61,10 +61,10 @@ void hetrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>>
 /// Q of sytrd, in place: a is n-by-n and holds the reflectors in its triangle `uplo`, and nothing is read of the rest; all of it is
 /// overwritten.
 ///
-/// On a GPU reflectors of matrices of up to 65 rows are applied one after the other, of larger ones by blocks of 128 (complex: 64), with
-/// at least 256 n + 16384 elements of workspace (complex: half, and a quarter, of these) and half a gigabyte where it is of use, beside
-/// n^2 elements at most for products. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, tau 5). Cost: 4/3 n^3 flops (complex: 16/3); reads
-/// n(n + 1)/2, writes n^2 elements a matrix. Source: LAPACK orgtr, ungtr.
+/// On a GPU reflectors of matrices of up to 65 rows are applied two at a time, of larger ones by blocks of 128 (complex: 64). A block takes
+/// 256 n + 16384 elements of workspace, and each column of Q or C 128 more (complex: 128 n + 4096, and 64); as many blocks and matrices
+/// are worked at together as half a gigabyte holds, but at least one. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, tau 5). Cost: 4/3 n^3
+/// flops (complex: 16/3); reads n(n + 1)/2, writes n^2 elements a matrix. Source: LAPACK orgtr, ungtr.
 template <Element T>
 MYRIAD_API void orgtr(Queue& queue, Uplo uplo, Batch<T> a, In<T> tau);
 

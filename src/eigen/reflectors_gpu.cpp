@@ -68,7 +68,7 @@ class Machine {
     launch(queue_, *kernels_[2], {.blocks = unit.work.batch.c.count * unit.work.batch.c.rows, .threads = reflectors_copy_threads}, unit);
   }
   void multiply(T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c, Written written) {
-    GemmShape const shape = reflectors_product(sizeof(T), is_complex<T>, c.rows, c.cols, a.cols, c.count, multiprocessors_);
+    GemmShape const shape = reflectors_product(sizeof(T), c.rows, c.cols, a.cols, c.count, multiprocessors_);
     gemm<T>(queue_, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, Structure::general, written, shape);
   }
 
@@ -144,10 +144,10 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
     }
     if (!filter.wants_size_above(reflectors_small_largest + 1)) continue;
     for (char const* const name : names) kernels.push_back(source(dtype, name));
-    // All shapes: no multiprocessor, or more of them than there are tiles.
+    // All shapes: for ever more multiprocessors than there are large tiles.
     for (std::int64_t const k : {128, 512})
-      for (int const tiles : {1, 2, 4}) {
-        GemmShape const shape = reflectors_product(bytes, complex, 64, 128, k, 1, tiles);
+      for (int const multiprocessors : {1, 4, 8, 16}) {
+        GemmShape const shape = reflectors_product(bytes, 128, 128, k, 1, multiprocessors);
         auto const add = [&](Lines a, Lines b, Written written = Written::whole) {
           auto const of_shape = gemm_kernels_of(dtype, shape, a, b, Lines::columns, written);
           kernels.insert(kernels.end(), of_shape.begin(), of_shape.end());
