@@ -340,8 +340,6 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   };
   refused("gerfs", [&] { gerfs<double>(q, Op::none, a, b, pivots, c, unreadable<double>(4, 4, 0x9000), x, y); });
   auto const tau = x;
-  refused("orgtr", [&] { orgtr<double>(q, Uplo::lower, a, rows(tau, 0, 3)); });
-  refused("ormtr", [&] { ormtr<double>(q, Side::left, Uplo::lower, Op::none, a, rows(tau, 0, 3), c); });
   // All others have kernels, which the store of this test has not.
   auto const has_kernel = [&](auto&& call) {
     EXPECT_NE(reason_of(call).find(" is in no pack"), std::string::npos) << reason_of(call);
