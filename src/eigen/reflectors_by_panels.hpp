@@ -66,7 +66,11 @@ class ReflectorsByPanels {
   /// Matrices of up to `passed_over` rows are not touched. At `memory`, in which results of earlier work are not needed, there is what
   /// `bytes` says.
   ReflectorsByPanels(Machine& machine, ReflectorsTask<T> const& task, int width, int passed_over, std::int64_t panels_at_once, char* memory)
-      : machine_(machine), task_(task), width_(width), passed_over_(passed_over), at_once_(panels_at_once), memory_(memory) {}
+      : machine_(machine), task_(task), width_(width), passed_over_(passed_over), at_once_(panels_at_once), memory_(memory) {
+    // Kernels get a C of one size without its offsets (matrices_of), and so do its sizes where A alone is ragged.
+    Batch<T>& c = task_.c;
+    if (c.data && !c.pointers && !c.ragged() && !c.row_strides && !c.col_strides) c.data = c.matrix(0), c.row_offset = c.col_offset = 0;
+  }
 
   static std::int64_t panels(ReflectorsTask<T> const& task, int width) { return (task.a.rows - 1 + width - 1) / width; }
   static std::int64_t bytes(ReflectorsTask<T> const& task, int width, std::int64_t panels, std::int64_t count) {

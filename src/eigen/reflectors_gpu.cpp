@@ -106,8 +106,13 @@ void run(Queue& queue, ReflectorsTask<T> const& task) {
   if (task.c.empty()) return;
   bool const large = task.a.rows > reflectors_small_largest + 1;
   // Of a ragged batch each kernel passes over the matrices of the other.
-  if (!large || task.ragged()) small(queue, task);
-  if (large) by_panels(queue, task);
+  auto const all = [&] {
+    if (large) by_panels(queue, task);
+    if (!large || task.ragged()) small(queue, task);
+  };
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  if (large) queue.prepare(all);
+  all();
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace myriad {
 
-/// Reflectors that are applied one after the other, to columns in registers.
+/// Reflectors that are applied two at a time, to columns in registers.
 constexpr int reflectors_small_largest = 64;
 
 /// For n-by-n matrices with up to reflectors_small_largest reflectors. A lane has 128 bytes of a column; blocks have 128 threads, unless

@@ -1,5 +1,5 @@
 #pragma once
-/// Q of small matrices, formed or applied: reflectors one after the other to columns in registers.
+/// Q of small matrices, formed or applied: reflectors, two at a time, to columns in registers.
 
 #include "eigen/reflectors_config.cuh"
 

@@ -108,9 +108,10 @@ bool any_interleaved(std::array<simt::Layout, 3> const& layouts) {
 }
 
 /// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns. Of a ragged batch small matrices would leave most
-/// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others.
+/// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others;
+/// unless there is `one_plan` for all.
 template <typename T, typename Output, typename Plan>
-void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& plan) {
+void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& plan, bool one_plan = false) {
   struct Part {
     Kernel const* kernel;
     Grid grid;
@@ -118,7 +119,8 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& 
   };
   std::vector<Part> parts;  // nothing is launched before all kernels are found
   // Few matrices would be waited for longer than their tiles are computed.
-  bool const apart = (args.c.row_sizes != nullptr || args.c.col_sizes != nullptr) && args.c.count > queue.device().multiprocessors;
+  bool const ragged = args.c.row_sizes != nullptr || args.c.col_sizes != nullptr;
+  bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
     std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
@@ -199,13 +201,14 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   }
   // Products of two vectors are bound by memory in any case.
   if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
-    gemm_by_ring<T, T>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
+    auto const plan = [&](std::int64_t rows, std::int64_t columns) {
       GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{rows, columns, k};
       GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, shape.m, shape.n, shape.k});
       ring.structure = structure;
       ring.written = written;
       return ring;
-    });
+    };
+    gemm_by_ring<T, T>(queue, args, plan, planned_for.m > 0);
     return;
   }
   GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{m, n, k};
