@@ -184,9 +184,9 @@ struct Problem {
           }
     }
   };
-  void by_panels(int width, std::int64_t at_once, int passed_over = 0) {
+  void by_panels(int width, std::int64_t at_once, int passed_over = 0) { by_panels(task(), width, at_once, passed_over); }
+  void by_panels(ReflectorsTask<T> const& of, int width, std::int64_t at_once, int passed_over = 0) {
     using Panels = ReflectorsByPanels<T, Machine>;
-    auto const of = task();
     auto const bytes = static_cast<std::size_t>(Panels::bytes(of, width, at_once, of.c.count));
     std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
     std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
@@ -293,6 +293,24 @@ TYPED_TEST(Reflectors, RaggedByPanels) {
     problem.template in_registers<64>();
     problem.check();
   });
+}
+/// Sizes of A alone, and a C that is a view with an offset.
+TYPED_TEST(Reflectors, RaggedAWithAViewOfC) {
+  using T = TypeParam;
+  Problem<T> problem({.n = 40,
+                      .columns = 5,
+                      .count = 2,
+                      .layout = Layout::packed_columns,
+                      .ragged = false,
+                      .lower = true,
+                      .adjoint = false,
+                      .forms = false});
+  auto task = problem.task();
+  task.a.row_sizes = task.a.col_sizes = problem.sizes.data();
+  task.c.data -= task.c.row_stride;
+  task.c.row_offset = 1;
+  problem.by_panels(task, 32, 1);
+  problem.check();
 }
 /// A matrix alone, in a batch, in a ragged one, with fewer columns, and by kernels for larger matrices.
 TYPED_TEST(Reflectors, SameBitsWhateverTheBatch) {
