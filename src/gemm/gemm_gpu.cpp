@@ -44,15 +44,14 @@ int unit_of(simt::Matrices<T> const& x) {
 }
 
 KernelSource source(Dtype dtype, GemmRing const& c, Dtype output) {
-  return {
-      .header = "gemm/gemm_ring.cuh",
-      .name = fmt::format(
-          "myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), myriad::Lines({}), myriad::Lines({}), "
-          "myriad::Structure({}), myriad::Written({}), {}, {}, {}}}, {}>",
-          device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, static_cast<int>(c.a),
-          static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure), static_cast<int>(c.written), c.a_unit, c.b_unit,
-          c.c_unit, device_name(output)),
-      .options = {"-default-device", "--fmad=false"}};
+  return {.header = "gemm/gemm_ring.cuh",
+          .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
+                              "myriad::Lines({}), myriad::Lines({}), "
+                              "myriad::Structure({}), myriad::Written({}), {}, {}, {}}}, {}>",
+                              device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside,
+                              static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
+                              static_cast<int>(c.written), c.a_unit, c.b_unit, c.c_unit, device_name(output)),
+          .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",

@@ -11,20 +11,56 @@ SIMT_INLINE constexpr GemmRingMemory gemm_ring_memory(GemmRing const& config) {
   return {sizeof(simt::Real<T>), simt::is_complex<T>, config};
 }
 
-/// The sums of one lane that multiplies for itself. Of an operand that is there term by term it has rows, or columns, some of which are
-/// side by side, as many as 16 bytes hold, so that they are read together; of another it reads terms together. The lanes of a warp are 4
-/// down and 8 across.
+/// Elements that are moved together, where their address is a multiple of their size.
+template <typename T, int size>
+struct alignas(size * sizeof(T)) GemmTogether {
+  T values[size];
+};
+
+template <int n>
+struct GemmSize {
+  static constexpr int value = n;
+};
+
+/// The `held` elements that each of `lanes` lanes has of a line: pieces of `of_chunk` of each lane, then smaller ones of what is left.
+template <int of_chunk_, int held, int lanes>
+struct GemmPieces {
+  static constexpr int of_chunk = of_chunk_, chunks = held / of_chunk, rest = held % of_chunk;
+
+  /// Where element i of a lane is in the line.
+  SIMT_INLINE static constexpr int at(int lane, int i) {
+    int first = chunks * of_chunk, size = of_chunk;
+    if (i < first) {
+      first = i / of_chunk * of_chunk;
+    } else {
+      for (size = of_chunk / 2; size > 1 && (rest % (2 * size) < size || i >= first + size); size /= 2)
+        if (rest % (2 * size) >= size) first += size;
+    }
+    return first * lanes + lane * size + i - first;
+  }
+  /// Calls use(GemmSize<size>, first) for every piece.
+  template <typename Use>
+  SIMT_INLINE static void for_each(Use use) {
+    SIMT_UNROLL
+    for (int i = 0; i < chunks; ++i) use(GemmSize<of_chunk>{}, i * of_chunk);
+    if constexpr (rest / 2 == 1) use(GemmSize<2>{}, chunks * of_chunk);
+    if constexpr (rest % 2 == 1) use(GemmSize<1>{}, chunks * of_chunk + rest / 2 * 2);
+  }
+};
+
+/// The sums of one lane that multiplies for itself. The lanes of a warp are 4 down and 8 across. Of an operand whose lines are terms a lane
+/// reads its rows, or columns, in pieces of up to 16 bytes; of another several terms of a line at once. Where lanes read the same 16 bytes,
+/// and no more than 8 different ones, all of them are served in one cycle.
 template <typename T, GemmRing C>
 struct GemmSumsOfLane {
   static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   static constexpr int row_lanes = 4 * C.warps_down, column_lanes = 8 * C.warps_across;
   static constexpr int held_rows = C.m / row_lanes, held_columns = C.n / column_lanes;
   static_assert(C.m % row_lanes == 0 && C.n % column_lanes == 0);
-  static constexpr int rows_together = memory.a_by_terms ? gemm_ring_together(sizeof(T), held_rows) : 1,
-                       columns_together = memory.b_by_terms ? gemm_ring_together(sizeof(T), held_columns) : 1;
-  // 8 bytes of each line: with 16 there would be no registers for eight rows and columns.
-  static constexpr int terms_at_once = memory.a_by_terms && memory.b_by_terms ? 1 : 2;
-  static_assert(C.k % terms_at_once == 0);
+  static constexpr int of_chunk = 16 / sizeof(T);
+  using Rows = GemmPieces<memory.a_by_terms ? of_chunk : 1, held_rows, row_lanes>;
+  using Columns = GemmPieces<memory.b_by_terms ? of_chunk : 1, held_columns, column_lanes>;
+  static constexpr int terms_at_once = 1;
 
   T sum[held_rows][held_columns];
   int row_lane, column_lane;
@@ -39,67 +75,46 @@ struct GemmSumsOfLane {
       for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::from_real<T>(0);
     }
   }
-  SIMT_INLINE int row(int r) const { return (r / rows_together * row_lanes + row_lane) * rows_together + r % rows_together; }
-  SIMT_INLINE int column(int c) const {
-    return (c / columns_together * column_lanes + column_lane) * columns_together + c % columns_together;
-  }
 
-  /// Terms are taken terms_at_once together: those that are missing are zero.
   SIMT_INLINE void add(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
-    SIMT_UNROLL_BY(2 / terms_at_once)
-    for (int p = 0; p < terms; p += terms_at_once) {
-      T left[terms_at_once][held_rows], right[terms_at_once][held_columns];
-      if constexpr (!memory.a_by_terms) {
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) across<held_rows>(left, r, a + row(r) * memory.a_pitch + p);
-      }
-      if constexpr (!memory.b_by_terms) {
-        SIMT_UNROLL
-        for (int c = 0; c < held_columns; ++c) across<held_columns>(right, c, b + column(c) * memory.b_pitch + p);
-      }
-      SIMT_UNROLL
-      for (int t = 0; t < terms_at_once; ++t) {
-        if constexpr (memory.a_by_terms) {
-          SIMT_UNROLL
-          for (int r = 0; r < held_rows; r += rows_together) copy<rows_together>(left[t] + r, a + (p + t) * memory.a_pitch + row(r));
-        }
-        if constexpr (memory.b_by_terms) {
-          SIMT_UNROLL
-          for (int c = 0; c < held_columns; c += columns_together)
-            copy<columns_together>(right[t] + c, b + (p + t) * memory.b_pitch + column(c));
-        }
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) left[t][r] = simt::conjugate_if(conjugate_a, left[t][r]);
-        SIMT_UNROLL
-        for (int c = 0; c < held_columns; ++c) right[t][c] = simt::conjugate_if(conjugate_b, right[t][c]);
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) {
-          SIMT_UNROLL
-          for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(left[t][r], right[t][c], sum[r][c]);
-        }
-      }
-    }
+    if (simt::is_complex<T> && (conjugate_a || conjugate_b))
+      add_terms<true>(terms, a, b, conjugate_a, conjugate_b);
+    else
+      add_terms<false>(terms, a, b, false, false);
   }
 
-  /// Puts the sums where the tile of C has its elements, line by line.
-  SIMT_INLINE void put(T* tile) const {
-    constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
+  /// Calls change(i, j, sum, element) for the elements of a tile that are this lane's, and keeps what it returns. Where `reads` is false
+  /// `element` is not what the tile has.
+  template <bool reads, typename Change>
+  SIMT_INLINE void put(T* tile, Change change) const {
+    constexpr int pitch = memory.c_pitch;
     if constexpr (C.c == Lines::columns) {
       SIMT_UNROLL
       for (int c = 0; c < held_columns; ++c) {
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; r += rows_together) {
-          T values[rows_together];
+        int const j = Columns::at(column_lane, c);
+        Rows::for_each([&](auto size, int r) {
+          constexpr int count = decltype(size)::value;
+          int const i = Rows::at(row_lane, r);
+          T values[count];
+          if constexpr (reads) load<count>(values, tile + j * pitch + i);
           SIMT_UNROLL
-          for (int e = 0; e < rows_together; ++e) values[e] = sum[r + e][c];
-          copy<rows_together>(tile + column(c) * pitch + row(r), values);
-        }
+          for (int e = 0; e < count; ++e) values[e] = change(i + e, j, sum[r + e][c], values[e]);
+          store<count>(tile + j * pitch + i, values);
+        });
       }
     } else {
       SIMT_UNROLL
       for (int r = 0; r < held_rows; ++r) {
-        SIMT_UNROLL
-        for (int c = 0; c < held_columns; c += columns_together) copy<columns_together>(tile + row(r) * pitch + column(c), sum[r] + c);
+        int const i = Rows::at(row_lane, r);
+        Columns::for_each([&](auto size, int c) {
+          constexpr int count = decltype(size)::value;
+          int const j = Columns::at(column_lane, c);
+          T values[count];
+          if constexpr (reads) load<count>(values, tile + i * pitch + j);
+          SIMT_UNROLL
+          for (int e = 0; e < count; ++e) values[e] = change(i, j + e, sum[r][c + e], values[e]);
+          store<count>(tile + i * pitch + j, values);
+        });
       }
     }
   }
@@ -107,21 +122,101 @@ struct GemmSumsOfLane {
  private:
   /// Together, where the address in shared memory is a multiple of their size.
   template <int count>
-  SIMT_INLINE static void copy(T* to, T const* from) {
-    struct alignas(count * sizeof(T)) Together {
-      T values[count];
-    };
-    Together x;
-    memcpy(&x, from, sizeof(x));
-    memcpy(to, &x, sizeof(x));
-  }
-  /// Element `i` of each of terms_at_once terms.
-  template <int held>
-  SIMT_INLINE static void across(T (&to)[terms_at_once][held], int i, T const* from) {
-    T values[terms_at_once];
-    copy<terms_at_once>(values, from);
+  SIMT_INLINE static void load(T* to, T const* from) {
+    GemmTogether<T, count> const x = *reinterpret_cast<GemmTogether<T, count> const*>(from);
     SIMT_UNROLL
-    for (int t = 0; t < terms_at_once; ++t) to[t][i] = values[t];
+    for (int e = 0; e < count; ++e) to[e] = x.values[e];
+  }
+  template <int count>
+  SIMT_INLINE static void store(T* to, T const* from) {
+    GemmTogether<T, count> x;
+    SIMT_UNROLL
+    for (int e = 0; e < count; ++e) x.values[e] = from[e];
+    *reinterpret_cast<GemmTogether<T, count>*>(to) = x;
+  }
+
+  /// What a lane has of an operand in shared memory: where its first pieces of each size are, so that all others are at distances that the
+  /// compiler knows.
+  template <typename Pieces, bool by_terms, int pitch, int lanes, int held>
+  struct Operand {
+    T const *chunks, *pair, *one;
+
+    SIMT_INLINE Operand(T const* from, int lane)
+        : chunks(from + place(lane, 0)),
+          pair(from + place(lane, Pieces::chunks * Pieces::of_chunk)),
+          one(from + place(lane, Pieces::chunks * Pieces::of_chunk + Pieces::rest / 2 * 2)) {}
+    SIMT_INLINE void advance(int terms) {
+      chunks += terms * (by_terms ? pitch : 1);
+      pair += terms * (by_terms ? pitch : 1);
+      one += terms * (by_terms ? pitch : 1);
+    }
+    /// Term t from here on, of an operand whose lines are terms; of another one `count` terms, to so many arrays.
+    template <int count>
+    SIMT_INLINE void read(T (*to)[held], int t) const {
+      if constexpr (by_terms) {
+        Pieces::for_each([&](auto size, int i) {
+          constexpr int together = decltype(size)::value;
+          T const* const from = together == Pieces::of_chunk ? chunks + i * lanes : together == 2 ? pair : one;
+          load<together>(to[t] + i, from + t * pitch);
+        });
+      } else {
+        SIMT_UNROLL
+        for (int i = 0; i < held; ++i) {
+          T values[count];
+          load<count>(values, chunks + i * lanes * pitch + t);
+          SIMT_UNROLL
+          for (int e = 0; e < count; ++e) to[t + e][i] = values[e];
+        }
+      }
+    }
+
+   private:
+    SIMT_INLINE static int place(int lane, int i) { return Pieces::at(lane, i) * (by_terms ? 1 : pitch); }
+  };
+
+  template <bool conjugates>
+  SIMT_INLINE void multiply(T (&left)[held_rows], T (&right)[held_columns], bool conjugate_a, bool conjugate_b) {
+    if constexpr (conjugates) {
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) left[r] = simt::conjugate_if(conjugate_a, left[r]);
+      SIMT_UNROLL
+      for (int c = 0; c < held_columns; ++c) right[c] = simt::conjugate_if(conjugate_b, right[c]);
+    }
+    SIMT_UNROLL
+    for (int r = 0; r < held_rows; ++r) {
+      SIMT_UNROLL
+      for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(left[r], right[c], sum[r][c]);
+    }
+  }
+
+  template <bool conjugates>
+  SIMT_INLINE void add_terms(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
+    // Where both operands are read by several terms, half as many: there would be no registers for more.
+    constexpr bool both = !memory.a_by_terms && !memory.b_by_terms;
+    constexpr int at_once = both ? of_chunk / 2 : of_chunk;
+    Operand<Rows, memory.a_by_terms, memory.a_pitch, row_lanes, held_rows> a_here(a, row_lane);
+    Operand<Columns, memory.b_by_terms, memory.b_pitch, column_lanes, held_columns> b_here(b, column_lane);
+    auto const turn = [&](auto size) {
+      constexpr int count = decltype(size)::value;
+      T left[count][held_rows], right[count][held_columns];
+      if constexpr (!memory.a_by_terms) a_here.template read<count>(left, 0);
+      if constexpr (!memory.b_by_terms) b_here.template read<count>(right, 0);
+      SIMT_UNROLL
+      for (int t = 0; t < count; ++t) {
+        if constexpr (memory.a_by_terms) a_here.template read<1>(left, t);
+        if constexpr (memory.b_by_terms) b_here.template read<1>(right, t);
+        multiply<conjugates>(left[t], right[t], conjugate_a, conjugate_b);
+      }
+      a_here.advance(count);
+      b_here.advance(count);
+    };
+    int p = 0;
+    SIMT_LOOP
+    for (; p + at_once <= terms; p += at_once) turn(GemmSize<at_once>{});
+    if constexpr (at_once > 1) {
+      SIMT_LOOP
+      for (; p < terms; ++p) turn(GemmSize<1>{});
+    }
   }
 };
 
@@ -205,7 +300,9 @@ struct GemmSumsOfWarp {
     }
   }
 
-  SIMT_INLINE void put(T* tile) const {
+  /// See GemmSumsOfLane.
+  template <bool reads, typename Change>
+  SIMT_INLINE void put(T* tile, Change change) const {
     constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
     SIMT_UNROLL
     for (int d = 0; d < down; ++d) {
@@ -214,11 +311,13 @@ struct GemmSumsOfWarp {
         SIMT_UNROLL
         for (int e = 0; e < 4; ++e) {
           int const i = row + 16 * d + group + e / 2 * 8, j = column + 8 * c + 2 * of_group + e % 2;
-          T& to = tile[C.c == Lines::columns ? i + j * pitch : j + i * pitch];
+          T& element = tile[C.c == Lines::columns ? i + j * pitch : j + i * pitch];
+          T value;
           if constexpr (parts == 1)
-            to = sum[0][d][c][e];
+            value = sum[0][d][c][e];
           else
-            to = {sum[0][d][c][e], sum[1][d][c][e]};
+            value = {sum[0][d][c][e], sum[1][d][c][e]};
+          element = change(i, j, value, element);
         }
       }
     }
@@ -255,23 +354,30 @@ struct GemmSumsOfHalfWarp : GemmSumsOfHalves<T, C.m / C.warps_down / (simt::is_c
     Sums::add_in_order(A{a, conjugate_a}, B{b, conjugate_b}, rows, columns, terms);
   }
 
-  SIMT_INLINE void put(simt::Compute<T>* tile) const {
-    Sums::for_each(
-        [&](int i, int j, simt::Compute<T> sum) { tile[C.c == Lines::columns ? i + j * memory.c_pitch : j + i * memory.c_pitch] = sum; });
+  /// See GemmSumsOfLane.
+  template <bool reads, typename Change>
+  SIMT_INLINE void put(simt::Compute<T>* tile, Change change) const {
+    Sums::for_each([&](int i, int j, simt::Compute<T> sum) {
+      simt::Compute<T>& element = tile[C.c == Lines::columns ? i + j * memory.c_pitch : j + i * memory.c_pitch];
+      element = change(i, j, sum, element);
+    });
   }
 };
 
 /// How the threads of a block go through `lines` lines of `length` elements: `along` of them to a line, in which a thread has every
-/// along-th element.
+/// along-th element, as far as there is one.
 template <int length, int lines, int threads, int most_along>
 struct GemmWalk {
+  /// That of 8 and more (to a shorter line fewer) which leaves the fewest threads without an element.
   static constexpr int along = [] {
-    int side_by_side = 1;
-    while (side_by_side < most_along && length % (2 * side_by_side) == 0) side_by_side *= 2;
-    return side_by_side;
+    int best = most_along;
+    for (int side_by_side = most_along / 2; side_by_side >= 1 && (side_by_side >= 8 || side_by_side >= length); side_by_side /= 2)
+      if (simt::ceil_div(length, side_by_side) * side_by_side < simt::ceil_div(length, best) * best) best = side_by_side;
+    return best;
   }();
   static constexpr int at_once = threads / along;  ///< lines
-  static constexpr int of_line = length / along, of_lines = simt::ceil_div(lines, at_once);
+  static constexpr int of_line = simt::ceil_div(length, along), of_lines = simt::ceil_div(lines, at_once);
+  static constexpr bool even = length % along == 0 && lines % at_once == 0;  ///< whether all threads have as many elements
 
   int first, first_line;
 
@@ -321,10 +427,10 @@ class GemmCopies {
     to += walk.first * size + walk.first_line * pitch;
     SIMT_UNROLL
     for (int l = 0; l < walk.of_lines; ++l) {
-      if (all && lines % walk.at_once == 0 ? true : walk.first_line + l * walk.at_once < line_count) {
+      if (all && walk.even ? true : walk.first_line + l * walk.at_once < line_count) {
         SIMT_UNROLL
         for (int e = 0; e < walk.of_line; ++e)
-          if (all || (walk.first + e * walk.along) * size < count) {
+          if (all && walk.even ? true : (walk.first + e * walk.along) * size < count) {
             int const at = e * walk.along * size;
             if constexpr (size > 1)
               simt::copy_async_16(to + (at + l * walk.at_once * pitch), from + at);
@@ -341,11 +447,6 @@ class GemmCopies {
   bool chunks_;
 };
 
-/// Elements that are moved together, where their address is a multiple of their size.
-template <typename T, int size>
-struct alignas(size * sizeof(T)) GemmTogether {
-  T values[size];
-};
 template <typename T, int unit>
 SIMT_INLINE bool gemm_is_aligned(T const* address) {
   return reinterpret_cast<unsigned long long>(address) % (unit * sizeof(T)) == 0;
@@ -466,6 +567,78 @@ struct GemmCopiesOf {
   }
 };
 
+/// See gemm_element; the same without branches: of what is not read `before` may be anything, and -0 is what changes no product that it is
+/// added to.
+template <typename T, GemmRing C, typename Output>
+SIMT_INLINE Output gemm_ring_element(GemmArguments<T, Output> const& args, bool reads_c, bool diagonal, int depth, simt::Compute<T> sum,
+                                     Output const& before) {
+  using namespace simt;
+  if constexpr (C.written == Written::lower_hermitian || is_half<T>) {
+    return gemm_element<C.written>(args, reads_c, diagonal, depth, sum, before);
+  } else {
+    T const zero = from_real<T>(0), product = depth > 0 ? args.alpha * sum : reads_c ? -zero : zero;
+    T const updated = multiply_add(args.beta, before, product);
+    return reads_c ? updated : product;
+  }
+}
+
+/// Whether element x of line y of a tile of C is read and written, of which the first element is in the row that is `below` its column.
+template <GemmRing C>
+SIMT_INLINE bool gemm_ring_is_written(int below, int x, int y) {
+  return C.written == Written::whole || below + (C.c == Lines::columns ? x - y : y - x) >= 0;
+}
+
+/// Starts the copies of lines [line, end) of a tile of C to shared memory, `size` elements at a time.
+template <int size, typename T, GemmRing C>
+SIMT_INLINE void gemm_ring_bring_c(T* tile, T const* from, simt::Index line_stride, int count, int line, int end, int below) {
+  using namespace simt;
+  constexpr bool by_columns = C.c == Lines::columns;
+  constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
+  GemmWalk<(by_columns ? C.m : C.n) / size, by_columns ? C.n : C.m, C.threads(), 32> const walk;
+  line += walk.first_line;
+  from += walk.first * size + line * line_stride;
+  tile += walk.first * size + line * pitch;
+  SIMT_UNROLL_BY(2)
+  for (; line < end; line += walk.at_once) {
+    SIMT_UNROLL
+    for (int e = 0; e < walk.of_line; ++e) {
+      int const x = (walk.first + e * walk.along) * size, at = e * walk.along * size;
+      if (x < count && gemm_ring_is_written<C>(below, x, line)) {
+        if constexpr (size > 1)
+          copy_async_16(tile + at, from + at);
+        else
+          copy_async(tile + at, from + at);
+      }
+    }
+    from += walk.at_once * line_stride;
+    tile += walk.at_once * pitch;
+  }
+}
+
+/// Writes a tile of C that is in shared memory, `size` elements of a line at a time.
+template <int size, typename T, GemmRing C>
+SIMT_INLINE void gemm_ring_store(T const* tile, T* to, simt::Index line_stride, int count, int line_count, int below) {
+  using namespace simt;
+  using Together = GemmTogether<T, size>;
+  constexpr bool by_columns = C.c == Lines::columns;
+  constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
+  GemmWalk<(by_columns ? C.m : C.n) / size, by_columns ? C.n : C.m, C.threads(), 32> const walk;
+  int line = walk.first_line;
+  to += walk.first * size + line * line_stride;
+  tile += walk.first * size + line * pitch;
+  SIMT_UNROLL_BY(4)
+  for (; line < line_count; line += walk.at_once) {
+    SIMT_UNROLL
+    for (int e = 0; e < walk.of_line; ++e) {
+      int const x = (walk.first + e * walk.along) * size, at = e * walk.along * size;
+      if (x < count && gemm_ring_is_written<C>(below, x, line))
+        store_global(reinterpret_cast<Together*>(to + at), *reinterpret_cast<Together const*>(tile + at));
+    }
+    to += walk.at_once * line_stride;
+    tile += walk.at_once * pitch;
+  }
+}
+
 /// Brings a tile of C up to date whose sums the block has just put into shared memory. `size` elements of a line are moved together; the
 /// first element is in the row that is `below` its column.
 template <int size, typename T, GemmRing C, typename Output>
@@ -494,8 +667,8 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T, Output> const& args, simt::Co
       SIMT_UNROLL
       for (int e = 0; e < walk.of_line; ++e) {
         int const x = (walk.first + e * walk.along) * size, y = line + l * walk.at_once;
-        int const row_below = below + (by_columns ? x - y : y - x);  // the diagonal
-        if (x < count && (C.written == Written::whole || row_below >= 0)) use(l, e, row_below == 0);
+        bool const diagonal = below + (by_columns ? x - y : y - x) == 0;
+        if (x < count && gemm_ring_is_written<C>(below, x, y)) use(l, e, diagonal);
       }
     }
   };
@@ -515,14 +688,7 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T, Output> const& args, simt::Co
         SIMT_UNROLL
         for (int i = 0; i < sums_together; ++i) {
           Output const& before = former[l][e].values[first + i];
-          Output& value = x.values[first + i];
-          if constexpr (C.written == Written::lower_hermitian || is_half<T>) {
-            value = gemm_element<C.written>(args, reads_c, diagonal, depth, sums.values[i], before);
-          } else {  // the same without branches: what is not read is zero, and -0 is what changes no product that it is added to
-            T const zero = from_real<T>(0), product = depth > 0 ? args.alpha * sums.values[i] : reads_c ? -zero : zero;
-            T const updated = multiply_add(args.beta, before, product);
-            value = reads_c ? updated : product;
-          }
+          x.values[first + i] = gemm_ring_element<T, C>(args, reads_c, diagonal, depth, sums.values[i], before);
         }
       }
       store_global(reinterpret_cast<Together*>(to + l * walk.at_once * line_stride + e * walk.along * size), x);
@@ -558,9 +724,35 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth, shared);
     typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth, shared);
     Choose<is_half<T>, GemmSumsOfHalfWarp<T, C>, Choose<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>>> sums;
+
+    constexpr bool by_columns = C.c == Lines::columns;
+    Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
+    int const count = by_columns ? rows : columns, line_count = by_columns ? columns : rows;
+    Output* const to = args.c.at(b, i0, j0);
+    Compute<T>* const tile = reinterpret_cast<Compute<T>*>(shared_memory() + memory.c);
+    constexpr int together = is_half<T> ? C.c_unit : 16 / static_cast<int>(sizeof(T));
+    bool const by_chunks = together > 1 && C.written == Written::whole && count % together == 0 &&
+                           (is_half<T> ? gemm_is_aligned<Output, together>(to) : gemm_lines_of_chunks(to, line_stride));
+    bool const reads_c = !(args.beta == from_real<Compute<T>>(0));
+    auto const bring_c = [&](int line, int end) {
+      if constexpr (C.c_beside == 1) {
+        if (by_chunks)
+          gemm_ring_bring_c<together, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
+        else
+          gemm_ring_bring_c<1, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
+      }
+    };
+    // Lines of C that come with each part of the ring
+    int const lines_of_part = depth > 0 ? ceil_div(line_count, ceil_div(depth, C.k)) : 0;
+    if (C.c_beside == 1 && reads_c && depth == 0) bring_c(0, line_count);
+
     // Brings terms [first, first + C.k) to a part of the ring.
     auto const bring = [&](int first, T* part) {
       int const terms = smaller(depth - first, C.k);
+      if (C.c_beside == 1 && reads_c) {
+        int const line = first / C.k * lines_of_part;
+        bring_c(line, smaller(line + lines_of_part, line_count));
+      }
       copies_of_a.bring(part, C.a == Lines::columns ? rows : terms, C.a == Lines::columns ? terms : rows);
       copies_of_b.bring(part + memory.b, C.b == Lines::columns ? terms : columns, C.b == Lines::columns ? columns : terms);
       // Those that are taken together with the last ones
@@ -612,19 +804,25 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
       part = part + 1 < C.stages ? part + 1 : 0;
     }
 
-    constexpr bool by_columns = C.c == Lines::columns;
-    Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
-    int const count = by_columns ? rows : columns, line_count = by_columns ? columns : rows;
-    Output* const to = args.c.at(b, i0, j0);
-    Compute<T>* const tile = reinterpret_cast<Compute<T>*>(shared);
-    sync_block();  // so that all have used the ring
-    sums.put(tile);
-    constexpr int together = is_half<T> ? C.c_unit : 16 / static_cast<int>(sizeof(T));
-    bool const aligned = is_half<T> ? gemm_is_aligned<Output, together>(to) : gemm_lines_of_chunks(to, line_stride);
-    if (together > 1 && C.written == Written::whole && count % together == 0 && aligned)
-      gemm_ring_update<together, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
-    else
-      gemm_ring_update<1, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+    if constexpr (C.c_beside == 1) {
+      wait_copies();
+      sync_block();
+      sums.template put<true>(tile, [&](int i, int j, T sum, T const& before) {
+        return gemm_ring_element<T, C>(args, reads_c, i0 + i == j0 + j, depth, sum, before);
+      });
+      sync_block();
+      if (by_chunks)
+        gemm_ring_store<together, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
+      else
+        gemm_ring_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
+    } else {
+      sync_block();  // so that all have used the ring
+      sums.template put<false>(tile, [](int, int, Compute<T> sum, Compute<T> const&) { return sum; });
+      if (by_chunks)
+        gemm_ring_update<together, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+      else
+        gemm_ring_update<1, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+    }
     if (at + block_count() < args.c.count * tiles) sync_block();
   }
 }

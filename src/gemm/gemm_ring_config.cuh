@@ -13,6 +13,7 @@ struct GemmRing {
   int stages;
   int warps_down, warps_across;
   int blocks_per_sm;  ///< for which registers have to suffice
+  int c_beside;       ///< 1: C has room beside the ring and comes with the terms; 0: it is read when all is summed; not of 16-bit numbers
   Lines a, b, c;
   Structure structure;         ///< of A
   Written written;             ///< of C
@@ -22,15 +23,14 @@ struct GemmRing {
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }
 };
 
-/// How many of the elements that a lane holds of a line are side by side.
-SIMT_INLINE constexpr int gemm_ring_together(int element_bytes, int held) {
-  int together = 16 / element_bytes;
-  while (held % together != 0) together /= 2;
-  return together;
+/// In how many pieces a lane reads the `held` elements that it has of a line: as large ones as 16 bytes hold, then a half and a quarter.
+SIMT_INLINE constexpr int gemm_ring_pieces(int element_bytes, int held) {
+  int const of_chunk = 16 / element_bytes, rest = held % of_chunk;
+  return held / of_chunk + rest / 2 + rest % 2;
 }
 
-/// The dynamic shared memory of a block: the parts of the ring, and in their place, when they have been used, the tile of C. Distances are
-/// in elements.
+/// The dynamic shared memory of a block: the parts of the ring, and beside them or, when they have been used, in their place the tile of C.
+/// Distances are in elements.
 ///
 /// A and B are there as they come, so that they are copied by 16 bytes where memory allows it. Between two lines there is room that lets
 /// those who read meet different banks. The tile of C is of what is computed.
@@ -39,6 +39,7 @@ struct GemmRingMemory {
   bool a_by_terms, b_by_terms;  ///< a line is one term: a column of A, a row of B
   int a_pitch, b_pitch, c_pitch;
   int b, stage;  ///< where B begins in a part, and the next part
+  int c;         ///< where the tile of C begins, in bytes
   int bytes;
 
   SIMT_INLINE constexpr GemmRingMemory(int real_bytes, bool complex, GemmRing const& g)
@@ -50,10 +51,12 @@ struct GemmRingMemory {
         c_pitch((g.c == Lines::columns ? g.m : g.n) + 16 / sum_bytes(real_bytes, complex)),
         b(a_pitch * (a_by_terms ? g.k : g.m)),
         stage(b + b_pitch * (b_by_terms ? g.k : g.n)),
+        c(0),
         bytes(0) {
     int const ring = g.stages * stage * real_bytes * (complex ? 2 : 1);
     int const tile = c_pitch * (g.c == Lines::columns ? g.n : g.m) * sum_bytes(real_bytes, complex);
-    bytes = ring > tile ? ring : tile;
+    c = g.c_beside ? ring : 0;
+    bytes = c + tile > ring ? c + tile : ring;
   }
 
  private:
@@ -66,7 +69,7 @@ struct GemmRingMemory {
       return length % 16 == 0 ? 8 : 0;
     }
     int const of_chunk = 16 / real_bytes / (complex ? 2 : 1);
-    if (real_bytes == 4) return by_terms || length / of_chunk % 2 == 0 ? of_chunk : 0;
+    if (real_bytes == 4) return !by_terms && length / of_chunk % 2 == 0 ? of_chunk : 0;
     if (by_terms) return 4;
     return complex ? 2 : length % 8 == 0 ? 4 : 0;
   }

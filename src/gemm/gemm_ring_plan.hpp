@@ -8,20 +8,94 @@
 
 namespace myriad {
 
+/// As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
+/// that the `words` that a lane holds find no registers. A quarter of the warps shares a quarter of these.
+constexpr int gemm_ring_blocks(int real_bytes, bool complex, GemmRing const& c, int words) {
+  auto const registers = [&](int blocks) { return 512 / ((blocks * c.threads() / 32 + 3) / 4 * 4) * 4 / 8 * 8; };
+  int blocks = std::clamp(233472 / (GemmRingMemory(real_bytes, complex, c).bytes + 1024), 1, 32);
+  while (blocks > 1 && registers(blocks) < words) --blocks;
+  return blocks;
+}
+
+/// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles: instructions, of which a warp has for
+/// each term its products, reads and copies (one with its address and a test is three), the more the fewer warps there are to issue them,
+/// or what moves, whichever is more; part of the other one, and of what tiles read once more from a cache; and for each tile the time in
+/// which it waits for its first terms and for C, which other blocks fill. The numbers are such that on an H200 they put configs in about
+/// the right order.
+constexpr double gemm_ring_cost_of_lanes(bool complex, std::int64_t m, std::int64_t n, std::int64_t k, GemmRing const& c, int blocks) {
+  int const numbers = complex ? 2 : 1, element_bytes = 4 * numbers;
+  int const rows = c.m / (4 * c.warps_down), columns = c.n / (8 * c.warps_across);
+  double const tiles = static_cast<double>(((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n));
+  bool const by_chunks = m % (16 / element_bytes) == 0 && k % (16 / element_bytes) == 0;
+  double const copies = 3.0 * (c.m + c.n) / c.threads() * (by_chunks ? element_bytes / 16.0 : 1.0);
+  double const reads = 1.5 * (gemm_ring_pieces(element_bytes, rows) + gemm_ring_pieces(element_bytes, columns));
+  int const warps = c.threads() / 32;
+  double const issued = tiles * static_cast<double>(k) * warps / 4 * (rows * columns * numbers * numbers + reads + copies + 4) *
+                        (1 + 5.0 / (blocks * warps) / (blocks * warps));
+  double const moved = static_cast<double>(m * k + k * n + 2 * m * n) * element_bytes / 16;
+  double const waits = tiles * (c.c_beside == 0 ? 6500 : complex ? 8000 : 5000) / blocks;
+  double const from_cache = tiles * (c.m + c.n) * static_cast<double>(k) * element_bytes / 64;
+  return std::max(1.45 * issued, moved) + 0.4 * std::min(issued, moved) + 0.3 * from_cache + waits;
+}
+
+/// Of single numbers, which lanes multiply. One, two or four warps share a tile, so that all quarters of a multiprocessor have as much to
+/// do; matrices are divided evenly into tiles of at most one of some sizes.
+constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr int sides[] = {160, 128, 112, 96, 80, 72, 64, 48, 40, 32};
+  int const numbers = complex ? 2 : 1;
+  bool const at_once = k * numbers <= 40;  // all terms
+  GemmRing best = given;
+  double best_cost = 0;
+  std::int64_t down_before = 0;
+  for (int const side_m : sides) {
+    std::int64_t const tiles_down = (m + side_m - 1) / side_m;
+    if (tiles_down == down_before || (m <= 32 && tiles_down > 1)) continue;  // of a product in place a block has all rows
+    down_before = tiles_down;
+    std::int64_t across_before = 0;
+    for (int const side_n : sides) {
+      std::int64_t const tiles_across = (n + side_n - 1) / side_n;
+      if (tiles_across == across_before) continue;
+      across_before = tiles_across;
+      int const tile_m = static_cast<int>((m + tiles_down - 1) / tiles_down),
+                tile_n = static_cast<int>((n + tiles_across - 1) / tiles_across);
+      for (int down = 1; down <= 4; down *= 2)
+        for (int across = 1; down * across <= 4; across *= 2) {
+          int const rows = (tile_m + 4 * down - 1) / (4 * down), columns = (tile_n + 8 * across - 1) / (8 * across);
+          int const held = numbers * rows * columns, operands = 2 * numbers * (rows + columns);
+          if (held > 128) continue;
+          GemmRing c = given;
+          c.m = 4 * down * rows, c.n = 8 * across * columns, c.warps_down = down, c.warps_across = across;
+          for (c.c_beside = 0; c.c_beside <= 1; ++c.c_beside) {
+            c.stages = at_once ? 1 : 2;
+            c.k = at_once ? static_cast<int>((k + 3) / 4 * 4) : 16;
+            if (best.m != 0 && gemm_ring_cost_of_lanes(complex, m, n, k, c, 32) >= best_cost) continue;
+            // What compute capability 8.6 has for a block
+            while (GemmRingMemory(4, complex, c).bytes > 99 * 1024) c.k -= 4;
+            c.blocks_per_sm = gemm_ring_blocks(4, complex, c, held + std::max(64, operands + 24));
+            double const cost = gemm_ring_cost_of_lanes(complex, m, n, k, c, c.blocks_per_sm);
+            if (best.m != 0 && cost >= best_cost) continue;
+            best = c;
+            best_cost = cost;
+          }
+        }
+    }
+  }
+  return best;
+}
+
 /// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
 /// A as general and C as whole.
 ///
-/// Not tuned. Matrices of up to 96 (double), 128 (single, 16 bits) or 64 (complex) rows are a tile, so that A and B are read once; larger
-/// ones are divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute capability 9.0 needs
-/// least time for products and for reads from shared memory, while a lane has registers for its sums. `real_bytes`: of the elements' real
-/// and imaginary parts.
+/// Of single numbers, see above. Others: matrices of up to 96 (double), 128 (16 bits) or 64 (complex) rows are a tile, so that A and B are
+/// read once; larger ones are divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute
+/// capability 9.0 needs least time for products and for reads from shared memory, while a lane has registers for its sums. `real_bytes`: of
+/// the elements' real and imaginary parts.
 constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   struct Most {
     int side_of_whole, m, n, k, held;
   };
   bool const single = real_bytes == 4, half = real_bytes == 2;
   Most const most = half      ? complex ? Most{128, 128, 64, 16, 64} : Most{128, 128, 128, 32, 64}
-                         : single ? complex ? Most{64, 64, 64, 16, 64} : Most{128, 128, 128, 16, 64}
                          : complex ? Most{64, 64, 64, 8, 40}
                               : Most{96, 64, 128, 16, 40};
   auto const divide = [](std::int64_t size, int largest) {
@@ -31,8 +105,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
   auto const up = [](int size, int unit) { return (size + unit - 1) / unit * unit; };
   bool const whole = m <= most.side_of_whole && n <= most.side_of_whole;
   int const rows = divide(m, whole ? most.side_of_whole : most.m), columns = divide(n, most.n), terms = divide(k, most.k);
-  int const element_bytes = real_bytes * (complex ? 2 : 1), numbers = complex ? 2 : 1;
-  int const tile_rows = half ? 16 / numbers : single ? 8 : 16;
+  int const numbers = complex ? 2 : 1, tile_rows = half ? 16 / numbers : 16;
   GemmRing best{.m = 0,
                 .n = 0,
                 .k = up(terms, half ? 16 / numbers : 4),
@@ -40,6 +113,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .warps_down = 0,
                 .warps_across = 0,
                 .blocks_per_sm = 1,
+                .c_beside = 0,
                 .a = Lines::columns,
                 .b = Lines::columns,
                 .c = Lines::columns,
@@ -48,6 +122,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .a_unit = 1,
                 .b_unit = 1,
                 .c_unit = 1};
+  if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k);
   double best_cost = 0;
   for (int down = 1; down <= 8; ++down)
     for (int across = 1; down * across <= 16; ++across) {
@@ -55,10 +130,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
       if (m_of_warp * n_of_warp * numbers > 32 * most.held) continue;
       // Cycles of a multiprocessor for a term of the tile: its products, and half of what its reads take
       double const products = m_of_warp * n_of_warp / (half ? 1024.0 : 128.0) * numbers * numbers;
-      double const reads = half     ? (m_of_warp + n_of_warp) / (complex ? 32.0 : 43.0)
-                           : single ? m_of_warp / 4.0 / gemm_ring_together(element_bytes, m_of_warp / 4) +
-                                          1.0 * n_of_warp / 8 * 2 / gemm_ring_together(element_bytes, n_of_warp / 8)
-                                    : (m_of_warp + numbers * n_of_warp) / 16.0 * numbers;
+      double const reads = half ? (m_of_warp + n_of_warp) / (complex ? 32.0 : 43.0) : (m_of_warp + numbers * n_of_warp) / 16.0 * numbers;
       double const cost = down * across * (products + 0.5 * reads);
       if (best.m != 0 && cost >= best_cost) continue;
       best.m = m_of_warp * down;
@@ -67,12 +139,8 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
       best.warps_across = across;
       best_cost = cost;
     }
-  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
-  // that sums, the next operands and what else there is find no registers. A quarter of the warps shares a quarter of these.
-  int const words = best.m * best.n * numbers / best.threads() * (real_bytes == 8 ? 2 : 1);
-  best.blocks_per_sm = std::clamp(233472 / (GemmRingMemory(real_bytes, complex, best).bytes + 1024), 1, 32);
-  auto const registers = [&](int blocks) { return 512 / up(blocks * best.threads() / 32, 4) * 4 / 8 * 8; };
-  while (best.blocks_per_sm > 1 && registers(best.blocks_per_sm) < words + 64) --best.blocks_per_sm;
+  best.blocks_per_sm =
+      gemm_ring_blocks(real_bytes, complex, best, best.m * best.n * numbers / best.threads() * (real_bytes == 8 ? 2 : 1) + 64);
   return best;
 }
 

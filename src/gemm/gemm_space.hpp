@@ -19,8 +19,10 @@ namespace myriad {
 /// Products of m-by-k and k-by-n matrices through the ring. One config for all layouts, structures and parts of C.
 struct GemmRingSpace {
   using Config = GemmRing;
-  static constexpr std::array names{"m", "n", "k", "stages", "warps_down", "warps_across", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm); }
+  static constexpr std::array names{"m", "n", "k", "stages", "warps_down", "warps_across", "blocks_per_sm", "c_beside"};
+  static constexpr auto values(auto& c) {
+    return std::tie(c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside);
+  }
 
   Dtype dtype;
   std::int64_t m, n, k;
@@ -41,8 +43,11 @@ struct GemmRingSpace {
         }
     return most;
   }
-  /// 32-bit registers of a lane that hold sums.
+  /// 32-bit registers of a lane that hold sums, and those that hold what is multiplied.
   [[nodiscard]] int words(GemmRing const& c) const { return c.m * c.n * (complex() ? 2 : 1) * (single() ? 1 : 2) / c.threads(); }
+  [[nodiscard]] int operand_words(GemmRing const& c) const {
+    return single() ? 2 * (c.m / (4 * c.warps_down) + c.n / (8 * c.warps_across)) * (complex() ? 2 : 1) : 24;
+  }
   [[nodiscard]] static int registers(GemmRing const& c) {
     return std::min(255, 512 / ((c.blocks_per_sm * c.threads() / 32 + 3) / 4 * 4) * 4 / 8 * 8);
   }
@@ -53,16 +58,22 @@ struct GemmRingSpace {
       return false;
     if (c.m > limit || c.n > limit || c.k > limit || c.warps_down < 1 || c.warps_down > 16 || c.warps_across < 1 || c.warps_across > 16)
       return false;
-    if (c.m % (row_unit * c.warps_down) != 0 || c.n % (8 * c.warps_across) != 0 || c.m % 8 != 0) return false;
+    if (c.m % (row_unit * c.warps_down) != 0 || c.n % (8 * c.warps_across) != 0 || c.c_beside < 0 || c.c_beside > 1) return false;
     if (c.threads() > std::min(512, device.max_threads_per_block)) return false;
     if (m <= 32 && c.m < m) return false;  // of a product in place a block has all rows
-    return words(c) <= 128 && words(c) + 40 <= registers(c) && bytes(c) <= device.shared_memory_per_block;
+    return words(c) <= 128 && words(c) + operand_words(c) + 16 <= registers(c) && bytes(c) <= device.shared_memory_per_block;
   }
 
   /// What a product may take on a multiprocessor of compute capability 9.0, in cycles: an order to try in, no more.
   [[nodiscard]] double cost(GemmRing const& c) const {
+    if (single()) {
+      // Of three or five warps one quarter of a multiprocessor has more to do than others.
+      int const warps = c.threads() / 32, quarters = simt::ceil_div(c.blocks_per_sm * warps, 4) * 4;
+      double const uneven = (warps & (warps - 1)) == 0 ? 1.0 : 1.2 * quarters / (c.blocks_per_sm * warps);
+      return uneven * gemm_ring_cost_of_lanes(complex(), m, n, k, c, c.blocks_per_sm);
+    }
     double const tiles = std::ceil(1.0 * static_cast<double>(m) / c.m) * std::ceil(1.0 * static_cast<double>(n) / c.n);
-    double const terms = static_cast<double>(k), numbers = complex() ? 2 : 1, size = (single() ? 4 : 8) * numbers;
+    double const terms = static_cast<double>(k), numbers = complex() ? 2 : 1, size = 8 * numbers;
     double const math = c.m * c.n * terms * numbers * numbers / 128;
     double const from_cache = (c.m + c.n) * terms * size / 64;
     double const moved = 4.0 * static_cast<double>(m * n) / tiles * size / 18;
@@ -85,6 +96,7 @@ struct GemmRingSpace {
       }
       return out;
     };
+    GemmRing c = plan();
     std::vector<std::pair<double, GemmRing>> found;
     std::vector<int> parts{8, 16, 24, 32};
     if (k <= 128) parts.push_back(up(k, 4));
@@ -98,15 +110,17 @@ struct GemmRingSpace {
             for (int const terms : parts)
               for (int stages = 1; stages <= 4; ++stages) {
                 if (terms > up(k, 4) || (stages > 1 && (stages - 1) * terms >= k)) continue;
-                GemmRing c = plan();
-                c.m = rows, c.n = columns, c.k = terms, c.stages = stages, c.warps_down = down, c.warps_across = across;
-                int const most = std::min(32, device.shared_memory_per_multiprocessor / (bytes(c) + 1024));
-                int tried = 0;
-                for (c.blocks_per_sm = most; c.blocks_per_sm >= 1 && tried < 2; --c.blocks_per_sm)
-                  if (admits(c, device) && (c.blocks_per_sm == 1 || words(c) + 56 <= registers(c))) {
-                    found.emplace_back(cost(c), c);
-                    ++tried;
-                  }
+                for (int const c_beside : {0, 1}) {
+                  c.m = rows, c.n = columns, c.k = terms, c.stages = stages, c.warps_down = down, c.warps_across = across;
+                  c.c_beside = c_beside;
+                  int const most = std::min(32, device.shared_memory_per_multiprocessor / (bytes(c) + 1024));
+                  int tried = 0;
+                  for (c.blocks_per_sm = most; c.blocks_per_sm >= 1 && tried < 2; --c.blocks_per_sm)
+                    if (admits(c, device) && (c.blocks_per_sm == 1 || words(c) + operand_words(c) + 32 <= registers(c))) {
+                      found.emplace_back(cost(c), c);
+                      ++tried;
+                    }
+                }
               }
     std::vector<GemmRing> out = tuning::in_order_of_cost(std::move(found));
     if (out.size() > 2000) out.resize(2000);
