@@ -22,10 +22,10 @@ struct GemmSize {
   static constexpr int value = n;
 };
 
-/// The `held` elements that each of `lanes` lanes has of a line: pieces of `of_chunk` of each lane, then smaller ones of what is left.
-template <int of_chunk_, int held, int lanes>
+/// The `held` elements that each of `lanes` lanes has of a line: pieces of 16 bytes of each lane, then smaller ones of what is left.
+template <int element_bytes, int held, int lanes>
 struct GemmPieces {
-  static constexpr int of_chunk = of_chunk_, chunks = held / of_chunk, rest = held % of_chunk;
+  static constexpr int of_chunk = 16 / element_bytes, chunks = held / of_chunk, rest = held % of_chunk;
 
   /// Where element i of a lane is in the line.
   SIMT_INLINE static constexpr int at(int lane, int i) {
@@ -48,27 +48,27 @@ struct GemmPieces {
   }
 };
 
-/// The sums of one lane that multiplies for itself. The lanes of a warp are 4 down and 8 across. Of an operand whose lines are terms a lane
-/// reads its rows, or columns, in pieces of up to 16 bytes; of another several terms of a line at once. Where lanes read the same 16 bytes,
-/// and no more than 8 different ones, all of them are served in one cycle.
+/// The sums of one lane that multiplies for itself. The lanes of a warp are 4 down and 8 across. Of every term they read their rows, or
+/// columns, in pieces of up to 16 bytes, while the term before is multiplied.
 template <typename T, GemmRing C>
 struct GemmSumsOfLane {
   static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   static constexpr int row_lanes = 4 * C.warps_down, column_lanes = 8 * C.warps_across;
   static constexpr int held_rows = C.m / row_lanes, held_columns = C.n / column_lanes;
   static_assert(C.m % row_lanes == 0 && C.n % column_lanes == 0);
-  static constexpr int of_chunk = 16 / sizeof(T);
-  using Rows = GemmPieces<memory.a_by_terms ? of_chunk : 1, held_rows, row_lanes>;
-  using Columns = GemmPieces<memory.b_by_terms ? of_chunk : 1, held_columns, column_lanes>;
+  using Rows = GemmPieces<sizeof(T), held_rows, row_lanes>;
+  using Columns = GemmPieces<sizeof(T), held_columns, column_lanes>;
   static constexpr int terms_at_once = 1;
 
   T sum[held_rows][held_columns];
   int row_lane, column_lane;
 
+  /// Each two lanes whose numbers differ by 1 have the same rows, by 2 the same columns: reads of 16 bytes of two times eight lanes are
+  /// then served together.
   SIMT_INLINE GemmSumsOfLane() {
     int const warp = simt::thread_index() / 32, lane = simt::lane_index();
-    row_lane = warp % C.warps_down * 4 + lane % 4;
-    column_lane = warp / C.warps_down * 8 + lane / 4;
+    row_lane = warp % C.warps_down * 4 + lane / 8 % 2 * 2 + lane / 2 % 2;
+    column_lane = warp / C.warps_down * 8 + lane / 16 * 4 + lane / 4 % 2 * 2 + lane % 2;
     SIMT_UNROLL
     for (int r = 0; r < held_rows; ++r) {
       SIMT_UNROLL
@@ -135,87 +135,78 @@ struct GemmSumsOfLane {
     *reinterpret_cast<GemmTogether<T, count>*>(to) = x;
   }
 
-  /// What a lane has of an operand in shared memory: where its first pieces of each size are, so that all others are at distances that the
-  /// compiler knows.
-  template <typename Pieces, bool by_terms, int pitch, int lanes, int held>
-  struct Operand {
+  /// What a lane reads of a line: where its first pieces of each size are, so that all others are at distances that the compiler knows.
+  template <typename Pieces>
+  struct Line {
     T const *chunks, *pair, *one;
 
-    SIMT_INLINE Operand(T const* from, int lane)
-        : chunks(from + place(lane, 0)),
-          pair(from + place(lane, Pieces::chunks * Pieces::of_chunk)),
-          one(from + place(lane, Pieces::chunks * Pieces::of_chunk + Pieces::rest / 2 * 2)) {}
-    SIMT_INLINE void advance(int terms) {
-      chunks += terms * (by_terms ? pitch : 1);
-      pair += terms * (by_terms ? pitch : 1);
-      one += terms * (by_terms ? pitch : 1);
+    SIMT_INLINE Line(T const* line, int lane)
+        : chunks(line + Pieces::at(lane, 0)),
+          pair(line + Pieces::at(lane, Pieces::chunks * Pieces::of_chunk)),
+          one(line + Pieces::at(lane, Pieces::chunks * Pieces::of_chunk + Pieces::rest / 2 * 2)) {}
+    SIMT_INLINE void advance(int elements) {
+      chunks += elements;
+      pair += elements;
+      one += elements;
     }
-    /// Term t from here on, of an operand whose lines are terms; of another one `count` terms, to so many arrays.
-    template <int count>
-    SIMT_INLINE void read(T (*to)[held], int t) const {
-      if constexpr (by_terms) {
-        Pieces::for_each([&](auto size, int i) {
-          constexpr int together = decltype(size)::value;
-          T const* const from = together == Pieces::of_chunk ? chunks + i * lanes : together == 2 ? pair : one;
-          load<together>(to[t] + i, from + t * pitch);
-        });
-      } else {
-        SIMT_UNROLL
-        for (int i = 0; i < held; ++i) {
-          T values[count];
-          load<count>(values, chunks + i * lanes * pitch + t);
-          SIMT_UNROLL
-          for (int e = 0; e < count; ++e) to[t + e][i] = values[e];
-        }
-      }
+    template <int lanes>
+    SIMT_INLINE void read(T* to, int elements_on) const {
+      Pieces::for_each([&](auto size, int i) {
+        constexpr int count = decltype(size)::value;
+        T const* const from = count == Pieces::of_chunk ? chunks + i * lanes : count == 2 ? pair : one;
+        load<count>(to + i, from + elements_on);
+      });
     }
-
-   private:
-    SIMT_INLINE static int place(int lane, int i) { return Pieces::at(lane, i) * (by_terms ? 1 : pitch); }
   };
-
-  template <bool conjugates>
-  SIMT_INLINE void multiply(T (&left)[held_rows], T (&right)[held_columns], bool conjugate_a, bool conjugate_b) {
-    if constexpr (conjugates) {
-      SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) left[r] = simt::conjugate_if(conjugate_a, left[r]);
-      SIMT_UNROLL
-      for (int c = 0; c < held_columns; ++c) right[c] = simt::conjugate_if(conjugate_b, right[c]);
-    }
+  struct Operands {
+    T left[held_rows], right[held_columns];
+  };
+  SIMT_INLINE void multiply(Operands const& x) {
     SIMT_UNROLL
     for (int r = 0; r < held_rows; ++r) {
       SIMT_UNROLL
-      for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(left[r], right[c], sum[r][c]);
+      for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(x.left[r], x.right[c], sum[r][c]);
     }
   }
 
   template <bool conjugates>
   SIMT_INLINE void add_terms(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
-    // Where both operands are read by several terms, half as many: there would be no registers for more.
-    constexpr bool both = !memory.a_by_terms && !memory.b_by_terms;
-    constexpr int at_once = both ? of_chunk / 2 : of_chunk;
-    Operand<Rows, memory.a_by_terms, memory.a_pitch, row_lanes, held_rows> a_here(a, row_lane);
-    Operand<Columns, memory.b_by_terms, memory.b_pitch, column_lanes, held_columns> b_here(b, column_lane);
-    auto const turn = [&](auto size) {
-      constexpr int count = decltype(size)::value;
-      T left[count][held_rows], right[count][held_columns];
-      if constexpr (!memory.a_by_terms) a_here.template read<count>(left, 0);
-      if constexpr (!memory.b_by_terms) b_here.template read<count>(right, 0);
-      SIMT_UNROLL
-      for (int t = 0; t < count; ++t) {
-        if constexpr (memory.a_by_terms) a_here.template read<1>(left, t);
-        if constexpr (memory.b_by_terms) b_here.template read<1>(right, t);
-        multiply<conjugates>(left[t], right[t], conjugate_a, conjugate_b);
+    // An even number, so that the next term is in the first operands again; the loop is to stay in the cache of instructions.
+    constexpr int at_once = held_rows * held_columns * (simt::is_complex<T> ? 4 : 1) > 128 ? 2 : 4;
+    Line<Rows> left(a, row_lane);
+    Line<Columns> right(b, column_lane);
+    Operands x[2];
+    auto const bring = [&](Operands& to, int terms_on) {
+      left.template read<row_lanes>(to.left, terms_on * memory.a_pitch);
+      right.template read<column_lanes>(to.right, terms_on * memory.b_pitch);
+      if constexpr (conjugates) {
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r) to.left[r] = simt::conjugate_if(conjugate_a, to.left[r]);
+        SIMT_UNROLL
+        for (int c = 0; c < held_columns; ++c) to.right[c] = simt::conjugate_if(conjugate_b, to.right[c]);
       }
-      a_here.advance(count);
-      b_here.advance(count);
     };
+    auto const advance = [&](int by) {
+      left.advance(by * memory.a_pitch);
+      right.advance(by * memory.b_pitch);
+    };
+    bring(x[0], 0);
     int p = 0;
     SIMT_LOOP
-    for (; p + at_once <= terms; p += at_once) turn(GemmSize<at_once>{});
-    if constexpr (at_once > 1) {
-      SIMT_LOOP
-      for (; p < terms; ++p) turn(GemmSize<1>{});
+    for (; p + at_once <= terms; p += at_once) {
+      SIMT_UNROLL
+      for (int t = 0; t < at_once; ++t) {
+        // Behind the last term there may be nothing.
+        if (t + 1 == at_once) advance(simt::smaller(at_once, terms - 1 - p));
+        bring(x[(t + 1) % 2], t + 1 < at_once ? t + 1 : 0);
+        multiply(x[t % 2]);
+      }
+    }
+    SIMT_LOOP
+    for (; p < terms; ++p) {
+      multiply(x[0]);
+      advance(simt::smaller(1, terms - 1 - p));
+      bring(x[0], 0);
     }
   }
 };
@@ -391,8 +382,8 @@ SIMT_INLINE bool gemm_lines_of_chunks(T const* first, simt::Index line_stride) {
 }
 
 /// What a thread copies of A or B, part after part, by chunks of 16 bytes where all lines begin at multiples of 16 bytes. In shared memory
-/// lines are `pitch` apart.
-template <typename T, int length, int lines, int threads, int pitch>
+/// lines are `pitch` apart; or, where they are `transposed`, elements of a line are.
+template <typename T, int length, int lines, int threads, int pitch, bool transposed>
 class GemmCopies {
  public:
   /// The first element is at `from`, and `part_stride` from one part to the next.
@@ -400,15 +391,18 @@ class GemmCopies {
       : from_(from),
         line_stride_(line_stride),
         part_stride_(part_stride),
-        chunks_(of_chunk > 1 && gemm_lines_of_chunks(from, line_stride | part_stride)) {}
+        chunks_(!transposed && of_chunk > 1 && gemm_lines_of_chunks(from, line_stride | part_stride)) {}
 
   /// Starts the copies of the first `count` elements of the first `line_count` lines of the next part.
   SIMT_INLINE void bring(T* to, int count, int line_count) {
-    if (chunks_ && count % of_chunk == 0) {
-      if (count == length && line_count == lines)
+    bool const all = count == length && line_count == lines;
+    if (!transposed && chunks_ && count % of_chunk == 0) {
+      if (all)
         copy<of_chunk, true>(to, count, line_count);
       else
         copy<of_chunk, false>(to, count, line_count);
+    } else if (transposed && all) {
+      copy<1, true>(to, count, line_count);
     } else {
       copy<1, false>(to, count, line_count);
     }
@@ -416,15 +410,17 @@ class GemmCopies {
   }
 
  private:
-  static constexpr int of_chunk = 16 / sizeof(T);
+  static constexpr int of_chunk = transposed ? 1 : 16 / sizeof(T);
   static_assert(length % of_chunk == 0 && pitch % of_chunk == 0);
+  static constexpr int step = transposed ? pitch : 1, line_step = transposed ? 1 : pitch;
 
   /// `size` elements at a time.
   template <int size, bool all>
   SIMT_INLINE void copy(T* to, int count, int line_count) const {
-    GemmWalk<length / size, lines, threads, 32> const walk;
+    // Of eight lines a warp transposes four elements each: these meet different banks (see GemmRingMemory).
+    GemmWalk<length / size, lines, threads, transposed ? 8 : 32> const walk;
     T const* from = from_ + walk.first * size + walk.first_line * line_stride_;
-    to += walk.first * size + walk.first_line * pitch;
+    to += walk.first * size * step + walk.first_line * line_step;
     SIMT_UNROLL
     for (int l = 0; l < walk.of_lines; ++l) {
       if (all && walk.even ? true : walk.first_line + l * walk.at_once < line_count) {
@@ -432,10 +428,11 @@ class GemmCopies {
         for (int e = 0; e < walk.of_line; ++e)
           if (all && walk.even ? true : (walk.first + e * walk.along) * size < count) {
             int const at = e * walk.along * size;
+            T* const element = to + (at * step + l * walk.at_once * line_step);
             if constexpr (size > 1)
-              simt::copy_async_16(to + (at + l * walk.at_once * pitch), from + at);
+              simt::copy_async_16(element, from + at);
             else
-              simt::copy_async(to + (at + l * walk.at_once * pitch), from + at);
+              simt::copy_async(element, from + at);
           }
       }
       from += walk.at_once * line_stride_;
@@ -493,7 +490,7 @@ class GemmCopiesOfUnits {
 };
 
 /// The same of a matrix A of which one triangle is read; i0: its first row.
-template <typename T, int length, int lines, int pitch, GemmRing C>
+template <typename T, int length, int lines, int pitch, bool transposed, GemmRing C>
 class GemmCopiesOfTriangle {
  public:
   SIMT_INLINE GemmCopiesOfTriangle(T const* from, simt::Index row_stride, simt::Index column_stride, int i0)
@@ -528,12 +525,14 @@ class GemmCopiesOfTriangle {
       SIMT_UNROLL
       for (int e = 0; e < walk_.of_line; ++e) {
         int const x = walk_.first + e * walk_.along;
-        if (x < count) use(to + (x + line * pitch), i0_ + (C.a == Lines::columns ? x : line), first + (C.a == Lines::columns ? line : x));
+        if (x < count)
+          use(to + (transposed ? x * pitch + line : x + line * pitch), i0_ + (C.a == Lines::columns ? x : line),
+              first + (C.a == Lines::columns ? line : x));
       }
     }
   }
 
-  GemmWalk<length, lines, C.threads(), 32> walk_;
+  GemmWalk<length, lines, C.threads(), transposed ? 8 : 32> walk_;
   T const* from_;
   simt::Index row_stride_, column_stride_;
   int i0_, next_ = 0;
@@ -545,13 +544,14 @@ struct GemmCopiesOf {
   static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   static constexpr bool by_columns = C.a == Lines::columns, general = C.structure == Structure::general;
   static constexpr int a_length = by_columns ? C.m : C.k, a_lines = by_columns ? C.k : C.m;
-  using A = simt::Choose<simt::is_half<T>, GemmCopiesOfUnits<T, a_length, a_lines, C.threads(), memory.a_pitch, C.a_unit>,
-                         simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), memory.a_pitch>,
-                                      GemmCopiesOfTriangle<T, a_length, a_lines, memory.a_pitch, C>>>;
+  using A =
+      simt::Choose<simt::is_half<T>, GemmCopiesOfUnits<T, a_length, a_lines, C.threads(), memory.a_pitch, C.a_unit>,
+                   simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), memory.a_pitch, memory.a_by_terms != by_columns>,
+                                GemmCopiesOfTriangle<T, a_length, a_lines, memory.a_pitch, memory.a_by_terms != by_columns, C>>>;
   static constexpr bool b_by_rows = C.b == Lines::rows;
   static constexpr int b_length = b_by_rows ? C.n : C.k, b_lines = b_by_rows ? C.k : C.n;
   using B = simt::Choose<simt::is_half<T>, GemmCopiesOfUnits<T, b_length, b_lines, C.threads(), memory.b_pitch, C.b_unit>,
-                         GemmCopies<T, b_length, b_lines, C.threads(), memory.b_pitch>>;
+                         GemmCopies<T, b_length, b_lines, C.threads(), memory.b_pitch, memory.b_by_terms != b_by_rows>>;
 
   /// Of rows from i0 on, and of columns from j0 on; without terms there may be no address, and nothing is copied from `instead`.
   SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth, T const* instead) {

@@ -32,8 +32,9 @@ SIMT_INLINE constexpr int gemm_ring_pieces(int element_bytes, int held) {
 /// The dynamic shared memory of a block: the parts of the ring, and beside them or, when they have been used, in their place the tile of C.
 /// Distances are in elements.
 ///
-/// A and B are there as they come, so that they are copied by 16 bytes where memory allows it. Between two lines there is room that lets
-/// those who read meet different banks. The tile of C is of what is computed.
+/// For tensor cores A and B are there as they come, so that they are copied by 16 bytes where memory allows it. Lanes read several elements
+/// of a term at once: what does not come term by term is transposed as it is copied, element by element. Between two lines there is room
+/// that lets those who read meet different banks, and those who transpose. The tile of C is of what is computed.
 struct GemmRingMemory {
   bool tensor;
   bool a_by_terms, b_by_terms;  ///< a line is one term: a column of A, a row of B
@@ -44,8 +45,8 @@ struct GemmRingMemory {
 
   SIMT_INLINE constexpr GemmRingMemory(int real_bytes, bool complex, GemmRing const& g)
       : tensor(real_bytes != 4),
-        a_by_terms(g.a == Lines::columns),
-        b_by_terms(g.b == Lines::rows),
+        a_by_terms(!tensor || g.a == Lines::columns),
+        b_by_terms(!tensor || g.b == Lines::rows),
         a_pitch((a_by_terms ? g.m : g.k) + padding(real_bytes, complex, a_by_terms, a_by_terms ? g.m : g.k)),
         b_pitch((b_by_terms ? g.n : g.k) + padding(real_bytes, complex, b_by_terms, b_by_terms ? g.n : g.k)),
         c_pitch((g.c == Lines::columns ? g.m : g.n) + 16 / sum_bytes(real_bytes, complex)),
@@ -61,15 +62,15 @@ struct GemmRingMemory {
 
  private:
   SIMT_INLINE static constexpr int sum_bytes(int real_bytes, bool complex) { return simt::larger(real_bytes, 4) * (complex ? 2 : 1); }
-  /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks; of lanes, which read chunks of 16
-  /// bytes, those on lines beside each other. Lines of 16-bit numbers begin at multiples of 16 bytes.
+  /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks; of lanes, which read along lines,
+  /// eight lines of which a chunk of 16 bytes each is written. Lines of 16-bit numbers begin at multiples of 16 bytes.
   SIMT_INLINE static constexpr int padding(int real_bytes, bool complex, bool by_terms, int length) {
     if (real_bytes == 2) {
       if (complex && !by_terms) return 4;
       return length % 16 == 0 ? 8 : 0;
     }
     int const of_chunk = 16 / real_bytes / (complex ? 2 : 1);
-    if (real_bytes == 4) return !by_terms && length / of_chunk % 2 == 0 ? of_chunk : 0;
+    if (real_bytes == 4) return length / of_chunk % 2 == 0 ? of_chunk : 0;
     if (by_terms) return 4;
     return complex ? 2 : length % 8 == 0 ? 4 : 0;
   }
