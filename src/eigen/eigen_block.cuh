@@ -1,8 +1,11 @@
 #pragma once
-/// Eigenproblems of matrices that a block has in shared memory, each read once and, with vectors, written once.
+/// Eigenproblems of matrices that a block has in shared memory, each read once and, with vectors, written once; between, the reflectors of
+/// its reduction are where the vectors will be.
 
+#include "eigen/divide_and_conquer.cuh"
 #include "eigen/eigen_block_config.cuh"
 #include "eigen/eigen_rows.cuh"
+#include "eigen/reduction_block.cuh"
 
 namespace myriad {
 
@@ -16,35 +19,97 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_block(EigenArguments<T> const
   T* const tile = reinterpret_cast<T*>(shared_memory());
   int const line = memory.line;
   auto const at = [&](int i, int j) -> T& { return tile[i + j * line]; };
-  int const here = thread_index();  // a column, where neighbours in a row are brought, else a row
+  int const thread = thread_index(), lane = lane_index(), warp = thread / warp_size;
+  char* const work = shared_memory() + memory.work;
 
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
     int const n = args.a.rows_of(b);
+    R* const d = reinterpret_cast<R*>(shared_memory() + memory.diagonal);
+    R* const e = d + n;
     Index const apart = C.by_rows() ? args.a.row_stride_of(b) : args.a.col_stride_of(b);
-    if (here < n) {
-      T* from = args.a.at(b, C.by_rows() ? 0 : here, C.by_rows() ? here : 0);
-      SIMT_UNROLL_BY(4)
-      for (int other = 0; other < n; ++other, from += apart) copy_async(&at(C.by_rows() ? other : here, C.by_rows() ? here : other), from);
-    }
+    /// Calls `move(i, j, address)` for all elements, neighbouring threads for neighbours in memory.
+    auto const for_all = [&](auto move) {
+      for (int near = lane; near < n; near += warp_size) {
+        T* const first = args.a.at(b, C.by_rows() ? 0 : near, C.by_rows() ? near : 0);
+        SIMT_UNROLL_BY(4)
+        for (int other = warp; other < n; other += C.threads() / warp_size)
+          move(C.by_rows() ? other : near, C.by_rows() ? near : other, first + other * apart);
+      }
+    };
+    for_all([&](int i, int j, T* from) { copy_async(&at(i, j), from); });
     wait_copies();
     sync_block();
-    EigenAcrossLanes<T, C.n, C.n, true, decltype(at)> eigen(at, n, here, shared_memory() + memory.buffer);
-    R const back = eigen.make_whole(args.lower, true);
-    eigen.reduce();
-    if constexpr (C.vectors()) eigen.form_q();
-    eigen.template iterate<C.vectors(), most_eigen_sweeps>();
-    eigen.find_places();
+
+    R back;
+    int info = 0;
+    if (n <= 32) {
+      // As where all matrices are so small.
+      R* const result = reinterpret_cast<R*>(work);
+      if (warp == 0) {
+        EigenAcrossLanes<T, 32, 32, true, decltype(at)> eigen(at, n, lane, work);
+        eigen.d = d;
+        eigen.e = e;
+        back = eigen.make_whole(args.lower, true);
+        eigen.reduce();
+        if constexpr (C.vectors()) eigen.form_q();
+        eigen.template iterate<C.vectors(), most_eigen_sweeps>();
+        if (lane == 0) {
+          result[0] = back;
+          result[1] = R(eigen.info);
+        }
+      }
+      sync_block();
+      back = result[0];
+      info = static_cast<int>(result[1]);
+    } else {
+      ReductionByBlock<T, C.n, C.threads(), decltype(at)> reduction(at, n, d, e, work);
+      back = reduction.make_whole(args.lower);
+      reduction.reduce();
+      if constexpr (C.vectors()) {
+        for_all([&](int i, int j, T* to) {
+          if (i >= j) *to = at(i, j);
+        });
+        sync_block();
+        // Of a complex matrix real vectors take half of the room, the second one.
+        R* const vectors = reinterpret_cast<R*>(tile) + (is_complex<T> ? n * line : 0);
+        auto const q = [&](int i, int j) -> R& { return vectors[i + j * line]; };
+        DivideAndConquer<R, C.n, C.threads(), decltype(q)> divide(q, n, d, e, work);
+        info = divide.template solve<most_eigen_sweeps>();
+        T const* const reflectors = args.a.at(b, 0, 0);
+        Index const row_stride = args.a.row_stride_of(b), col_stride = args.a.col_stride_of(b);
+        ReflectorsByBlock<T, C.n, C.threads()>::apply(n, q, at, [&](int i, int k) { return reflectors[i * row_stride + k * col_stride]; });
+      } else {
+        sync_block();
+        if (warp == 0) {
+          EigenAcrossLanes<R, C.n, 32, true, R& (*)(int, int)> eigen(nullptr, n, lane, work);
+          eigen.d = d;
+          eigen.e = e;
+          eigen.template iterate<false, most_eigen_sweeps>();
+          info = eigen.info;
+        }
+      }
+    }
     sync_block();
+    int* const places = reinterpret_cast<int*>(work);
     bool const bad = !(back == back);
-    if (here == 0 && args.info) args.info[b] = bad ? n : eigen.info;
-    if (here < n) {
-      int const* const places = eigen.places();
-      store_global(args.w.at(b, places[here], 0), back * eigen.d[here]);
-      T* const to = args.a.at(b, C.by_rows() ? 0 : here, C.by_rows() ? places[here] : 0);
+    if (thread == 0 && args.info) args.info[b] = bad ? n : info;
+    if (thread < n) {
+      R const value = d[thread];
+      int place = 0;
       SIMT_UNROLL_BY(4)
-      for (int other = 0; C.vectors() && other < n; ++other) {
-        T const value = at(C.by_rows() ? other : here, C.by_rows() ? here : other);
-        store_global(to + (C.by_rows() ? other : places[other]) * apart, bad ? not_a_number<T>() : value);
+      for (int j = 0; j < n; ++j) place += d[j] < value || (d[j] == value && j < thread) ? 1 : 0;
+      places[thread] = place;
+      store_global(args.w.at(b, place, 0), back * value);
+    }
+    if constexpr (C.vectors()) {
+      sync_block();
+      for (int near = lane; near < n; near += warp_size) {
+        T* const first = args.a.at(b, C.by_rows() ? 0 : near, C.by_rows() ? places[near] : 0);
+        SIMT_UNROLL_BY(4)
+        for (int other = warp; other < n; other += C.threads() / warp_size) {
+          T const value = at(C.by_rows() ? other : near, C.by_rows() ? near : other);
+          store_global(first + (C.by_rows() ? other : places[other]) * apart, bad ? not_a_number<T>() : value);
+        }
       }
     }
     if (b + block_count() < args.a.count) sync_block();

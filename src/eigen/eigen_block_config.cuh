@@ -1,6 +1,7 @@
 #pragma once
 /// Eigenproblems of larger matrices on a GPU, a block to each: what host and kernel share.
 
+#include "eigen/divide_memory.cuh"
 #include "eigen/eigen_tiny_config.cuh"
 
 namespace myriad {
@@ -8,28 +9,32 @@ namespace myriad {
 /// Whether neighbouring threads bring and write neighbours in a column or in a row.
 enum class EigenAccess : int { columns, rows };
 
-/// One compiled kernel: matrices of up to n rows, a multiple of 32, of which each is a thread's.
+/// One compiled kernel: matrices of up to n rows, a multiple of 32, of which each has four threads.
 struct EigenBlock {
   EigenJob job;
   int n;
   EigenAccess access;
   constexpr bool operator==(EigenBlock const&) const = default;
 
-  SIMT_INLINE constexpr int threads() const { return n; }
+  SIMT_INLINE constexpr int threads() const { return 4 * n; }
   SIMT_INLINE constexpr bool by_rows() const { return access == EigenAccess::rows; }
   SIMT_INLINE constexpr bool vectors() const { return job == EigenJob::vectors; }
 };
 
-/// The dynamic shared memory of a block, for matrices of up to `rows` rows.
+/// The dynamic shared memory of a block, for matrices of up to `rows` rows, of which the largest has more than 32; in bytes.
 struct EigenBlockMemory {
-  int line;    ///< elements from one column to the next: odd, so that columns and rows meet all banks
-  int buffer;  ///< in bytes
+  int line;      ///< elements from one column to the next: odd, so that columns and rows meet all banks
+  int diagonal;  ///< of the tridiagonal matrix, and what is beside it
+  int work;      ///< of one step after the other
   int bytes;
 
   SIMT_INLINE constexpr EigenBlockMemory(int element_bytes, int real_bytes, EigenBlock const& c, int rows)
-      : line(rows | 1),
-        buffer(16 * simt::ceil_div(line * rows * element_bytes, 16)),
-        bytes(buffer + c.n * (3 * element_bytes + 2 * real_bytes)) {}
+      : line(rows | 1), diagonal(16 * simt::ceil_div(line * rows * element_bytes, 16)), work(diagonal + 2 * rows * real_bytes), bytes(0) {
+    work = 16 * simt::ceil_div(work, 16);
+    int const reduction = 4 * rows * element_bytes;
+    int const divide = c.vectors() ? simt::DivideMemory(real_bytes, rows).bytes : 0;
+    bytes = work + simt::larger(reduction, divide);
+  }
 };
 
 }  // namespace myriad

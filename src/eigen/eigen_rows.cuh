@@ -1,6 +1,6 @@
 #pragma once
-/// The Hermitian eigenproblem of a matrix in shared memory, by the lanes of a warp that share it or by a block: reduction to tridiagonal
-/// form by reflections, the product of these, implicit QL with the vectors.
+/// The Hermitian eigenproblem of a matrix in shared memory, by the lanes of a warp that share it: reduction to tridiagonal form by
+/// reflections, the product of these, implicit QL with the vectors.
 ///
 /// Lane l has rows l, l + lanes, ... wherever work is done by rows. Every sum is taken by one lane, in the order of its terms, and what all
 /// lanes need, norms and rotations, all compute: so the bits of a matrix depend neither on the number of lanes nor on the largest size that
@@ -74,12 +74,10 @@ class Subset {
   }
 };
 
-/// `at(i, j)`: element (i, j) of the matrix, of N rows or, where matrices are `ragged`, fewer. More lanes than a warp has are the
-/// threads of the block.
+/// `at(i, j)`: element (i, j) of the matrix, of N rows or, where matrices are `ragged`, fewer.
 template <typename T, int N, int lanes, bool ragged, typename At>
 struct EigenAcrossLanes {
   using R = Real<T>;
-  static constexpr bool by_block = lanes > 32;
   static constexpr int held = ceil_div(N, lanes);
   /// The last columns need no reflector: of a real matrix two are tridiagonal, of a complex one the element beside the diagonal is to
   /// become real.
@@ -105,25 +103,13 @@ struct EigenAcrossLanes {
 
   SIMT_INLINE int size() const { return ragged ? rows_if_ragged : N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
-  /// Zero where there is no such row: a block has memory for those of its matrix alone.
+  /// Zero where there is no such row: there may be no memory for it.
   SIMT_INLINE T element(int i, int j) const {
     bool const is_there = ragged ? i < size() : N % lanes == 0 || i < N;
     return is_there ? at(i, j) : from_real<T>(0);
   }
-  /// For the lanes of the matrix, those of a warp for all of it.
-  SIMT_INLINE static void sync() {
-    if constexpr (by_block)
-      sync_block();
-    else
-      sync_warp();
-  }
-  /// Whether it is so of any matrix whose lanes go together.
-  SIMT_INLINE static bool any(bool condition) {
-    if constexpr (by_block)
-      return condition;
-    else
-      return ballot(condition) != 0;
-  }
+  /// Whether it is so of any matrix of the warp.
+  SIMT_INLINE static bool any(bool condition) { return ballot(condition) != 0; }
 
   /// Makes the matrix whole from its triangle and brings its largest element to between one and two, by a power of two. Returns what takes
   /// that back; NaN where the triangle has NaN or infinity. Such a matrix, and one that does not exist, is zero for all that follows.
@@ -150,14 +136,8 @@ struct EigenAcrossLanes {
       }
     }
     SIMT_UNROLL
-    for (int mask = smaller(lanes, 32) / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
-    if constexpr (by_block) {
-      if (lane % 32 == 0) d[lane / 32] = number_of(top);
-      sync();
-      SIMT_UNROLL
-      for (int w = 0; w < lanes / 32; ++w) top = larger(top, ordered_bits(d[w]));
-    }
-    sync();
+    for (int mask = lanes / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
+    sync_warp();
     bool const finite = top < ordered_bits(R(infinity()));
     bool const is_there = exists && finite;
     R const scale = !is_there || top == bits_of(R(0)) ? R(1) : reciprocal_power(number_of(top));
@@ -171,7 +151,7 @@ struct EigenAcrossLanes {
         at(i, j) = !is_there ? from_real<T>(0) : i == j ? from_real<T>(real_part(value)) : value;
       }
     }
-    sync();
+    sync_warp();
     return finite ? reciprocal_power(scale) : R(quiet_nan());
   }
 
@@ -196,10 +176,10 @@ struct EigenAcrossLanes {
         if (row(r) >= j && row(r) < n) at(row(r), j) = changed(r, at(row(r), j), former_v, w);
     };
     SIMT_LOOP
-    for (int k = 0; k < (by_block ? steps : N - left); ++k) {
+    for (int k = 0; k < N - left; ++k) {
       bool const works = k < steps;
       if (works && k > 0) change_column(k, k);
-      sync();
+      sync_warp();
       if (works) {
         R tail = R(0);
         SIMT_UNROLL_BY(4)
@@ -222,7 +202,7 @@ struct EigenAcrossLanes {
           v[k] = reflector.tau();
         }
       }
-      sync();
+      sync_warp();
       T product[held]{};
       if (works) {
         auto const multiply = [&](auto change) {
@@ -268,7 +248,7 @@ struct EigenAcrossLanes {
           p[k % 2 * N + i] = product[r];
         }
       }
-      sync();
+      sync_warp();
       if (!works) continue;
       tau = v[k];
       R sum = R(0);
@@ -287,23 +267,23 @@ struct EigenAcrossLanes {
     // What the last step changes; then the columns that are left.
     int const from = larger(steps, 0);
     for (int j = from; steps > 0 && j < n; ++j) change_column(steps, j);
-    sync();
+    sync_warp();
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       int const i = row(r);
       if (i >= from && i < n) d[i] = real_part(at(i, i));
       if (!is_complex<T> && i > 0 && i == n - 1) e[i - 1] = real_part(at(i, i - 1));
     }
-    sync();
+    sync_warp();
   }
 
   /// Q takes the place of the reflectors, from the last one on: lanes have columns.
   SIMT_INLINE void form_q() {
     int const n = size(), steps = n - left;
     if (lane == 0 && n > 0) at(n - 1, n - 1) = from_real<T>(1);
-    sync();
+    sync_warp();
     SIMT_LOOP
-    for (int k = (by_block ? steps : N - left) - 1; k >= 0; --k) {
+    for (int k = N - left - 1; k >= 0; --k) {
       if (k < steps) {
         T const tau = v[k];
         for (int j = k + 1 + lane; j < n; j += lanes) {
@@ -329,13 +309,13 @@ struct EigenAcrossLanes {
           }
         }
       }
-      sync();
+      sync_warp();
     }
     for (int j = lane; j < n; j += lanes) {
       at(0, j) = from_real<T>(j == 0 ? 1 : 0);
       if (j > 0) at(j, 0) = from_real<T>(0);
     }
-    sync();
+    sync_warp();
   }
 
   /// The eigenvalues of the tridiagonal matrix to d, in no order; with vectors the matrix becomes itself times the eigenvectors. One
@@ -368,7 +348,7 @@ struct EigenAcrossLanes {
               if (row(r) < n) at(row(r), first) = carried[r];
             if (!is_coupled(g, d_first, d_written)) coupled.remove(first);
           }
-          sync();
+          sync_warp();
           if (searches) {
             done = coupled.is_empty();
             if (!done && ++sweeps > most_sweeps * n) {
@@ -387,7 +367,7 @@ struct EigenAcrossLanes {
             SIMT_UNROLL
             for (int r = 0; vectors && r < held; ++r) carried[r] = element(row(r), last);
           }
-          sync();
+          sync_warp();
           if (!any(!done)) break;
         }
         int const next = larger(i - 1, first);
@@ -420,7 +400,7 @@ struct EigenAcrossLanes {
           carried[r] = rotated(c, x[r], -s, carried[r]);
         }
         if (!done) --i;
-        sync();
+        sync_warp();
       }
     }
   }
@@ -442,7 +422,7 @@ struct EigenAcrossLanes {
 
   /// Moves each column to its place.
   SIMT_INLINE void order_columns() {
-    sync();
+    sync_warp();
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       if (row(r) >= size()) continue;
@@ -472,20 +452,13 @@ struct EigenAcrossLanes {
   }
   SIMT_INLINE Subset<N> coupled_at_first() const {
     Subset<N> coupled;
-    if constexpr (by_block) {
-      SIMT_UNROLL
-      for (int w = 0; w < ceil_div(N, 32); ++w)
-        for (int k = 32 * w; k < 32 * w + 32 && k + 1 < size(); ++k)
-          if (is_coupled(e[k], d[k], d[k + 1])) coupled.word(w) |= 1u << k % 32;
-    } else {
-      constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
-      int const first_lane = lane_index() & ~(lanes - 1);
-      SIMT_UNROLL
-      for (int r = 0; r < held; ++r) {
-        int const k = row(r);
-        bool const here = k + 1 < size() && is_coupled(e[k], d[k], d[k + 1]);
-        coupled.word(0) |= (ballot(here) >> first_lane & of_matrix) << (r * lanes);
-      }
+    constexpr unsigned of_matrix = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
+    int const first_lane = lane_index() & ~(lanes - 1);
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) {
+      int const k = row(r);
+      bool const here = k + 1 < size() && is_coupled(e[k], d[k], d[k + 1]);
+      coupled.word(r * lanes / 32) |= (ballot(here) >> first_lane & of_matrix) << r * lanes % 32;
     }
     return coupled;
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// The reduction to tridiagonal form of matrices that a block has in shared memory, each read once and written once.
 
-#include "eigen/eigen_rows.cuh"
+#include "eigen/reduction_block.cuh"
 #include "eigen/tridiagonal_config.cuh"
 
 namespace myriad {
@@ -15,7 +15,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_block(TridiagonalArgume
   EigenBlockMemory const memory(sizeof(T), sizeof(R), C, static_cast<int>(args.a.rows));
   T* const tile = reinterpret_cast<T*>(shared_memory());
   int const line = memory.line;
-  int const here = thread_index();  // a column, where neighbours in a row are brought, else a row
+  int const thread = thread_index(), lane = lane_index(), warp = thread / warp_size;
 
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
     int const n = args.a.rows_of(b);
@@ -23,31 +23,34 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_block(TridiagonalArgume
     // An upper triangle is a lower one with rows and columns in the opposite order.
     auto const place = [&](int i) { return args.lower ? i : n - 1 - i; };
     auto const at = [&](int i, int j) -> T& { return tile[place(i) + place(j) * line]; };
-    if (here < n) {
-      T const* from = args.a.at(b, C.by_rows() ? 0 : here, C.by_rows() ? here : 0);
-      SIMT_UNROLL_BY(4)
-      for (int other = 0; other < n; ++other, from += apart)
-        copy_async(tile + (C.by_rows() ? other + here * line : here + other * line), from);
-    }
+    /// Calls `move(i, j, address)` for all elements as `at` has them, neighbouring threads for neighbours in memory.
+    auto const for_all = [&](auto move) {
+      for (int near = lane; near < n; near += warp_size) {
+        T* const first = args.a.at(b, C.by_rows() ? 0 : near, C.by_rows() ? near : 0);
+        SIMT_UNROLL_BY(4)
+        for (int other = warp; other < n; other += C.threads() / warp_size)
+          move(place(C.by_rows() ? other : near), place(C.by_rows() ? near : other), first + other * apart);
+      }
+    };
+    for_all([&](int i, int j, T* from) { copy_async(&at(i, j), from); });
     wait_copies();
     sync_block();
-    EigenAcrossLanes<T, C.n, C.n, true, decltype(at)> eigen(at, n, here, shared_memory() + memory.buffer);
-    R const back = eigen.make_whole(true, true);
-    eigen.reduce();
+    R* const d = reinterpret_cast<R*>(shared_memory() + memory.diagonal);
+    R* const e = d + n;
+    ReductionByBlock<T, C.n, C.threads(), decltype(at)> reduction(at, n, d, e, shared_memory() + memory.work);
+    R const back = reduction.make_whole(true);
+    reduction.reduce();
     T const nothing = back == back ? from_real<T>(0) : not_a_number<T>();  // all is NaN where something is
-    if (here < n) {
-      T* to = args.a.at(b, C.by_rows() ? 0 : here, C.by_rows() ? here : 0);
-      SIMT_UNROLL_BY(4)
-      for (int other = 0; other < n; ++other, to += apart) {
-        int const i = place(C.by_rows() ? other : here), j = place(C.by_rows() ? here : other);
-        if (i < j) continue;
-        store_global(to, i == j ? from_real<T>(back * eigen.d[i]) : i == j + 1 ? from_real<T>(back * eigen.e[j]) : at(i, j) + nothing);
-      }
-      *args.d.at(b, place(here), 0) = back * eigen.d[here];
-      if (here + 1 < n) {
-        int const k = args.lower ? here : n - 2 - here;
-        *args.e.at(b, k, 0) = back * eigen.e[here];
-        T const tau = here < n - eigen.left ? eigen.v[here] : from_real<T>(0);
+    for_all([&](int i, int j, T* to) {
+      if (i < j) return;
+      store_global(to, i == j ? from_real<T>(back * d[i]) : i == j + 1 ? from_real<T>(back * e[j]) : at(i, j) + nothing);
+    });
+    if (thread < n) {
+      *args.d.at(b, place(thread), 0) = back * d[thread];
+      if (thread + 1 < n) {
+        int const k = args.lower ? thread : n - 2 - thread;
+        *args.e.at(b, k, 0) = back * e[thread];
+        T const tau = thread < n - columns_without_reflector<T> ? at(thread, thread) : from_real<T>(0);
         *args.tau.at(b, k, 0) = conjugate_if(args.tau.conjugated != args.a.conjugated, tau + nothing);
       }
     }

@@ -134,6 +134,7 @@ __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_syn
 
 /// The number of the lowest bit that is set in `bits`, which is not zero.
 __device__ __forceinline__ int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
+__device__ __forceinline__ int count_bits(unsigned bits) { return __popc(static_cast<int>(bits)); }
 
 /// D = A B + C for an 8-by-4 matrix A, a 4-by-8 matrix B and 8-by-8 matrices C and D of the warp: lane 4 g + t has element (g, t) of A,
 /// (t, g) of B and elements (g, 2 t) and (g, 2 t + 1) of C and D. On an H200 products are added one after the other, each rounded once with

@@ -108,6 +108,7 @@ void receive_pairs(R (&pairs)[count][2], R const* const (&from)[count], int want
 }
 unsigned ballot(bool condition);
 inline int lowest_bit(unsigned bits) { return std::countr_zero(bits); }
+inline int count_bits(unsigned bits) { return std::popcount(bits); }
 
 namespace host {
 /// Adds the product of an 8-by-4 matrix, of which each lane has an element, and a 4-by-8 matrix to this lane's two elements of their sum.

@@ -222,25 +222,24 @@ TEST(EigenTiny, EveryLayoutTriangleAndJob) {
 }
 
 /// The bits of a matrix depend neither on lanes, nor on the size that the kernel is for, nor on the layout.
-template <typename T>
+template <typename T, int rows = 9>
 class SameBits {
  public:
-  /// The 9-by-9 matrix alone in kernels for it, and the same among others in kernels for larger ones.
+  /// The matrix alone in kernels for it, and the same among others in kernels for larger ones.
   template <int n, int lanes, Layout layout>
   void compare() {
     constexpr EigenTiny c{.job = EigenJob::vectors, .n = n, .lanes = lanes, .matrices = 32 / lanes, .a = layout};
     SCOPED_TRACE(testing::Message() << n << " rows, " << lanes << " lanes, layout " << static_cast<int>(layout));
-    compare(c, eigen_tiny<gpu::DeviceElement<T>, c>, n, layout);
+    compare(c, eigen_tiny<gpu::DeviceElement<T>, c>, n, layout, matrices(layout, n));
   }
   template <typename Config>
-  void compare(Config const& c, EigenKernel<T> kernel, int n, Layout layout) {
+  void compare(Config const& c, EigenKernel<T> kernel, int n, Layout layout, std::int64_t count) {
     auto const element = [](std::int64_t, int i, int j) { return random_element<T>(77, i, j); };
-    std::int64_t const count = is_ragged(layout) ? n + 2 : 3;  // of a ragged batch every size, if n + 1 is no multiple of five
     Matrices<T> m(n, count, layout, is_ragged(layout), true, element);
     m.run(c, kernel, true);
     int compared = 0;
     for (std::int64_t b = 0; b < count; ++b) {
-      if (m.a.view.rows_of(b) != 9) continue;
+      if (m.a.view.rows_of(b) != rows) continue;
       auto const result = m.result(b);
       if (expected_.empty()) expected_ = result;
       EXPECT_EQ(std::memcmp(result.data(), expected_.data(), result.size() * sizeof(T)), 0) << "matrix " << b;
@@ -257,10 +256,13 @@ class SameBits {
     compare<11, 4, Layout::ragged_columns>();
     compare<17, 32, Layout::ragged_rows>();
     constexpr EigenBlock c = eigen_block_plan(EigenJob::vectors, 36);
-    compare(c, eigen_block<gpu::DeviceElement<T>, c>, 36, Layout::ragged_columns);
+    compare(c, eigen_block<gpu::DeviceElement<T>, c>, 36, Layout::ragged_columns, matrices(Layout::ragged_columns, 36));
   }
 
  private:
+  /// Of a ragged batch every size, if n + 1 is no multiple of five.
+  static std::int64_t matrices(Layout layout, int n) { return is_ragged(layout) ? n + 2 : 3; }
+
   std::vector<T> expected_;
 };
 TEST(EigenTiny, SameBitsInEveryKernel) {
@@ -270,7 +272,7 @@ TEST(EigenTiny, SameBitsInEveryKernel) {
 
 /// Spectra that are hard: nothing hangs, and results are as good as others.
 template <typename T, auto c, int n = c.n>
-void check_spectra(EigenKernel<T> kernel) {
+void check_spectra(EigenKernel<T> kernel, std::vector<bool> const& triangles = {true, false}, int rounds = sanitized ? 1 : 2) {
   using Limits = std::numeric_limits<Real<T>>;
   constexpr int kinds = 14;
   double const huge = Limits::max() / 4, least = Limits::denorm_min(), u = unit_roundoff<T>;
@@ -309,8 +311,8 @@ void check_spectra(EigenKernel<T> kernel) {
         return static_cast<Real<T>>(i == j ? 1 : j == 0 ? 1e-3 : 0);
     }
   };
-  constexpr int count = sanitized ? kinds : 2 * kinds;
-  for (bool const lower : {true, false}) {
+  int const count = rounds * kinds;
+  for (bool const lower : triangles) {
     Matrices<T> m(n, count, Layout::packed_columns, false, lower, element);
     m.run(c, kernel, lower);
     for (std::int64_t b = 0; b < count; ++b) {
@@ -340,24 +342,35 @@ TEST(EigenTiny, HardSpectra) {
 
 /// A matrix to a block.
 template <typename T, EigenJob job, EigenAccess access, int n>
-void check_block(Layout layout, bool ragged, bool lower) {
+void check_block(Layout layout, bool ragged, bool lower, std::int64_t count = 3) {
   constexpr EigenBlock c{.job = job, .n = eigen_block_plan(job, n).n, .access = access};
-  check<T>(c, eigen_block<gpu::DeviceElement<T>, c>, n, 5, layout, ragged, lower, n);
+  check<T>(c, eigen_block<gpu::DeviceElement<T>, c>, n, count, layout, ragged, lower, n);
 }
 TEST(EigenBlock, LayoutsTrianglesAndJobs) {
   check_block<double, EigenJob::vectors, EigenAccess::columns, 33>(Layout::packed_columns, false, true);
-  check_block<double, EigenJob::values, EigenAccess::columns, 50>(Layout::columns, false, false);
-  check_block<float, EigenJob::vectors, EigenAccess::rows, sanitized ? 48 : 64>(Layout::packed_rows, false, true);
   check_block<float, EigenJob::values, EigenAccess::rows, 40>(Layout::dense_rows, false, false);
-  check_block<std::complex<float>, EigenJob::vectors, EigenAccess::columns, 45>(Layout::interleaved, false, false);
   check_block<std::complex<double>, EigenJob::vectors, EigenAccess::rows, 37>(Layout::ragged_rows, true, true);
-  check_block<double, EigenJob::vectors, EigenAccess::columns, sanitized ? 40 : 70>(Layout::ragged_columns, true, false);
-  check_block<std::complex<double>, EigenJob::values, EigenAccess::columns, sanitized ? 41 : 97>(Layout::columns, false, true);
+  if (sanitized) return;
+  check_block<double, EigenJob::values, EigenAccess::columns, 50>(Layout::columns, false, false);
+  check_block<float, EigenJob::vectors, EigenAccess::rows, 64>(Layout::packed_rows, false, true);
+  check_block<std::complex<float>, EigenJob::vectors, EigenAccess::columns, 45>(Layout::interleaved, false, false);
+  check_block<double, EigenJob::vectors, EigenAccess::columns, 70>(Layout::ragged_columns, true, false);
+  check_block<double, EigenJob::vectors, EigenAccess::columns, 141>(Layout::packed_columns, false, true, 1);
+  check_block<std::complex<double>, EigenJob::values, EigenAccess::columns, 97>(Layout::columns, false, true);
+}
+/// The bits of a matrix with more than 32 rows are the same in kernels for larger ones.
+TEST(EigenBlock, SameBitsInEveryKernel) {
+  if (sanitized) GTEST_SKIP() << "the same code as of one kernel";
+  SameBits<double, 36> bits;
+  constexpr EigenBlock small = eigen_block_plan(EigenJob::vectors, 36), large = eigen_block_plan(EigenJob::vectors, 130);
+  bits.compare(small, eigen_block<double, small>, 36, Layout::packed_columns, 1);
+  bits.compare(large, eigen_block<double, large>, 130, Layout::ragged_columns, 8);  // the last one is it
 }
 TEST(EigenBlock, HardSpectra) {
   constexpr EigenBlock c = eigen_block_plan(EigenJob::vectors, 64);
-  check_spectra<double, c, 33>(eigen_block<double, c>);
-  check_spectra<std::complex<float>, c, 33>(eigen_block<gpu::DeviceElement<std::complex<float>>, c>);
+  check_spectra<double, c, 33>(eigen_block<double, c>, {true}, 1);
+  if (sanitized) return;
+  check_spectra<std::complex<float>, c, 33>(eigen_block<gpu::DeviceElement<std::complex<float>>, c>, {false}, 1);
 }
 
 /// No matrix is known that needs more sweeps than there are, so fewer are asked for here: what has not become diagonal by then is told, and

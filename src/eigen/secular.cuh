@@ -1,0 +1,171 @@
+#pragma once
+/// The eigenproblem of D + rho z z^T, D diagonal and ascending: the secular equation, and what the vectors are made of.
+///
+/// Lanes 4 g to 4 g + 3 of a warp share a root, or a pole, and take every fourth term of its sums, so that the bits depend on the number of
+/// poles alone.
+
+#include "simt/types.hpp"
+
+namespace myriad::simt {
+
+inline constexpr int lanes_of_root = 4;
+static_assert(warp_size % lanes_of_root == 0);
+
+/// The sum over the lanes of a root, the same in all of them.
+template <typename R>
+SIMT_INLINE R sum_of_root_lanes(R x) {
+  x = x + shuffle_xor(x, 1);
+  return x + shuffle_xor(x, 2);
+}
+
+/// The root a x of c x^2 - a x + b = 0 with the smaller (a - root) / 2c or, if `plus`, the other one, (a + root) / 2c, without
+/// cancellation.
+template <typename R>
+SIMT_INLINE R root_of_quadratic(R a, R b, R c, bool plus) {
+  R const square = magnitude(multiply_add(a, a, R(-4) * b * c));
+  R const root = square > R(0) ? square * reciprocal_square_root(square) : R(0);
+  R const signed_root = plus ? root : -root;
+  bool const adds = plus == (a >= R(0));
+  R const over = adds ? a + signed_root : b + b;
+  R const under = adds ? c + c : a - signed_root;
+  return over * reciprocal(under);
+}
+
+/// D + rho z z^T with `count` poles D, strictly ascending, no element of z zero, rho > 0. Root j is between poles j and j + 1, the last one
+/// behind the last pole. It is told by its distance from the nearer of the two: `offset` > 0 from pole j, < 0 from pole j + 1, so that its
+/// distance from every pole has all digits.
+template <typename R>
+struct SecularEquation {
+  R const* poles;
+  R const* z;
+  int count;
+  R rho;
+
+  SIMT_INLINE int origin(int j, R offset) const { return offset < R(0) ? j + 1 : j; }
+
+  /// The offset of root j. All lanes of a warp call this, with whatever j where there `is` no root. `part`: of the lanes of a root.
+  SIMT_INLINE R root(int j, bool is, int part) const {
+    constexpr int most_steps = 200;  // three or four are usual
+    constexpr int steps_at_will = 20;
+    constexpr R u = power_of_two<R, -53, -24>;
+    bool const last = j + 1 == count;
+    // The two poles of the models: those beside the root, or the last two.
+    int const left = last ? larger(j - 1, 0) : j, right = is && count > 1 ? left + 1 : left;
+    R const inverse = is ? reciprocal(rho) : R(0);
+    R const z_left = z[left], z_right = z[right];
+    R const squares_left = z_left * z_left, squares_right = z_right * z_right;
+    R const gap = poles[right] - poles[left];
+    R reach = R(0);  // of the last root from its pole
+    for (int i = part; i < count; i += lanes_of_root) reach = multiply_add(z[i], z[i], reach);
+    reach = rho * sum_of_root_lanes(reach) * (R(1) + R(8) * u);
+
+    // From the middle of where it can be: which pole is nearer, and the root of a model in which the other poles are as they are there.
+    R const middle = R(0.5) * (last ? reach : gap);
+    Sums const there = sums(left, poles[j], middle, is, part);
+    R const value = inverse + there.terms;
+    bool const from_right = last || value <= R(0);
+    R const middle_left = (poles[left] - poles[j]) - middle, middle_right = (poles[right] - poles[j]) - middle;
+    R const others = value - squares_left * reciprocal(middle_left) - squares_right * reciprocal(middle_right);
+    R const both = squares_left + squares_right;
+    R offset = root_of_quadratic(from_right ? both - others * gap : multiply_add(others, gap, both),
+                                 from_right ? -squares_right * gap : squares_left * gap, others, last);
+    R low = last ? (value <= R(0) ? middle : R(0)) : from_right ? -middle : R(0);
+    R high = last ? (value <= R(0) ? reach : middle) : from_right ? R(0) : middle;
+    if (!(offset > low && offset < high)) offset = multiply_add(R(0.5), high - low, low);
+    R const origin_pole = poles[from_right ? right : left];
+    R const pole_left = poles[left] - origin_pole, pole_right = poles[right] - origin_pole;
+
+    bool done = !is || count == 1;
+    if (count == 1) offset = rho * squares_left;
+    bool weight_is_fixed = true;
+    R former = R(0);
+    SIMT_LOOP
+    for (int step = 0; step < most_steps && ballot(!done) != 0; ++step) {
+      Sums const here = sums(left, origin_pole, offset, !done, part);
+      R const w = inverse + here.terms, slope = here.slope_left + here.slope_right;
+      R const noise = multiply_add(magnitude(offset), slope, multiply_add(R(12), here.sizes, inverse + inverse));
+      done |= magnitude(w) <= u * noise;
+      if (w < R(0))
+        low = larger(low, offset);
+      else
+        high = smaller(high, offset);
+      // Models with two poles that have the value and the slope: either the weight of the nearer pole is what it is, or each pole stands
+      // for all on its side.
+      weight_is_fixed = weight_is_fixed != (w * former > R(0) && magnitude(w) > R(0.1) * magnitude(former));
+      former = w;
+      R const distance_left = pole_left - offset, distance_right = pole_right - offset;
+      R c;
+      if (!weight_is_fixed) {
+        c = w - distance_left * here.slope_left - distance_right * here.slope_right;
+      } else if (from_right) {
+        R const ratio = z_right * reciprocal(distance_right);
+        c = w - distance_left * slope - gap * ratio * ratio;
+      } else {
+        R const ratio = z_left * reciprocal(distance_left);
+        c = w - distance_right * slope + gap * ratio * ratio;
+      }
+      R const product = distance_left * distance_right;
+      R change = root_of_quadratic(multiply_add(distance_left + distance_right, w, -product * slope), product * w, c, last);
+      if (!(w * change < R(0))) change = -w * reciprocal(slope);
+      R next = offset + change;
+      bool const halves = step > steps_at_will && step % 2 == 1;
+      if (halves || !(next > low && next < high)) next = multiply_add(R(0.5), high - low, low);
+      done |= next == offset;
+      if (!done) offset = next;
+    }
+    return offset;
+  }
+
+  /// D_i - root j
+  SIMT_INLINE R distance(int i, int j, R offset) const { return (poles[i] - poles[origin(j, offset)]) - offset; }
+
+  /// The element for pole i of the z whose roots the given ones are in exact arithmetic (Gu and Eisenstat 1995), but for a factor that is
+  /// common to all: with it, vectors are orthogonal however the roots are rounded. All lanes of a warp call this.
+  SIMT_INLINE R element_for_roots(R const* offsets, int i, bool is, int part) const {
+    R product = R(1);
+    SIMT_UNROLL_BY(2)
+    for (int j = part; is && j < count; j += lanes_of_root) {
+      R const to_root = distance(i, j, offsets[j]);
+      product = product * (j == i ? to_root : to_root * reciprocal(poles[i] - poles[j]));
+    }
+    product = product * shuffle_xor(product, 1);
+    product = magnitude(product * shuffle_xor(product, 2));
+    return product > R(0) ? product * reciprocal_square_root(product) : R(0);
+  }
+
+  /// What brings the vector of root j, elements z_i / (D_i - root), to length one. All lanes of a warp call this.
+  SIMT_INLINE R scale_of_vector(int j, R offset, bool is, int part) const {
+    R const origin_pole = poles[is ? origin(j, offset) : 0];
+    R squares = R(0);
+    SIMT_UNROLL_BY(2)
+    for (int i = part; is && i < count; i += lanes_of_root) {
+      R const element = z[i] * reciprocal((poles[i] - origin_pole) - offset);
+      squares = multiply_add(element, element, squares);
+    }
+    return reciprocal_square_root(sum_of_root_lanes(squares));
+  }
+
+ private:
+  struct Sums {
+    R terms;                    ///< z_i^2 / (D_i - x)
+    R sizes;                    ///< their moduli
+    R slope_left, slope_right;  ///< their derivatives, up to pole `left` and beyond
+  };
+  SIMT_INLINE Sums sums(int left, R origin_pole, R offset, bool is, int part) const {
+    Sums all{};
+    SIMT_UNROLL_BY(4)
+    for (int i = part; is && i < count; i += lanes_of_root) {
+      R const ratio = z[i] * reciprocal((poles[i] - origin_pole) - offset);
+      R const term = z[i] * ratio;
+      all.terms = all.terms + term;
+      all.sizes = all.sizes + magnitude(term);
+      R const slope = ratio * ratio;
+      all.slope_left = all.slope_left + (i <= left ? slope : R(0));
+      all.slope_right = all.slope_right + (i <= left ? R(0) : slope);
+    }
+    return {sum_of_root_lanes(all.terms), sum_of_root_lanes(all.sizes), sum_of_root_lanes(all.slope_left),
+            sum_of_root_lanes(all.slope_right)};
+  }
+};
+
+}  // namespace myriad::simt

@@ -1,0 +1,213 @@
+/// eigen/secular.cuh and eigen/divide_and_conquer.cuh on the host twin: roots of secular equations by their residuals in more precision,
+/// and tridiagonal matrices that deflate in every way, or nowhere.
+
+#include "eigen/divide_and_conquer.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sizes.hpp"
+
+namespace myriad {
+namespace {
+
+template <typename R>
+constexpr R unit_roundoff = sizeof(R) == 4 ? R(0x1p-24) : R(0x1p-53);
+
+template <typename R>
+struct SecularArguments {
+  R const* poles;
+  R const* z;
+  int count;
+  R rho;
+  R* offsets;
+};
+/// A warp has eight roots.
+template <typename R>
+void find_roots(SecularArguments<R> const args) {
+  simt::SecularEquation<R> const secular{args.poles, args.z, args.count, args.rho};
+  int const j = simt::thread_index() / simt::lanes_of_root, part = simt::thread_index() % simt::lanes_of_root;
+  bool const is = j < args.count;
+  R const offset = secular.root(is ? j : 0, is, part);
+  if (is && part == 0) args.offsets[j] = offset;
+}
+
+template <typename R>
+class Secular : public testing::Test {};
+using RealTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(Secular, RealTypes);
+
+TYPED_TEST(Secular, Roots) {
+  using R = TypeParam;
+  R const u = unit_roundoff<R>;
+  std::mt19937 random(11);
+  std::uniform_real_distribution<R> uniform(0.1F, 1);
+  for (int const count : {1, 2, 3, 5, 16, 33})
+    for (int kind = 0; kind < 6; ++kind) {
+      SCOPED_TRACE(testing::Message() << count << " poles, kind " << kind);
+      std::vector<R> poles, z, offsets(static_cast<std::size_t>(count));
+      for (int i = 0; i < count; ++i) {
+        R const gap = kind == 1 || (kind == 2 && i % 2 == 1) ? 64 * u * uniform(random) : uniform(random) / static_cast<R>(count);
+        poles.push_back(i == 0 ? R(-0.5) : poles.back() + gap);
+        z.push_back((kind == 3 || (kind == 4 && i % 3 != 0) ? 64 * u : R(1)) * uniform(random) * R(i % 2 == 0 ? 1 : -1));
+        if (kind == 5) z.back() *= std::pow(R(0.25), static_cast<R>(i % 10));
+      }
+      R const rho = kind == 2 ? 32 * u : R(0.7);
+      simt::run(1, 32 * ((count + 7) / 8), 16, find_roots<R>, SecularArguments<R>{poles.data(), z.data(), count, rho, offsets.data()});
+      for (int j = 0; j < count; ++j) {
+        SCOPED_TRACE(j);
+        auto const at = [&](int i) { return static_cast<long double>(poles[static_cast<std::size_t>(i)]); };
+        auto const offset = static_cast<long double>(offsets[static_cast<std::size_t>(j)]);
+        int const origin = offset < 0 ? j + 1 : j;
+        ASSERT_LT(origin, count);
+        ASSERT_NE(offset, 0);
+        long double sum = 1 / static_cast<long double>(rho), sizes = sum, slope = 0;
+        for (int i = 0; i < count; ++i) {
+          long double const square = static_cast<long double>(z[static_cast<std::size_t>(i)]) * z[static_cast<std::size_t>(i)];
+          long double const distance = at(i) - at(origin) - offset;
+          EXPECT_EQ(distance < 0, i <= j) << "the root is on the wrong side of pole " << i;
+          sum += square / distance;
+          sizes += std::abs(square / distance);
+          slope += square / (distance * distance);
+        }
+        EXPECT_LE(std::abs(sum), 64 * u * (sizes + std::abs(offset) * slope));
+      }
+    }
+}
+
+template <typename R>
+struct DivideArguments {
+  int n;
+  R* d;
+  R* e;
+  R* q;
+  int* info;
+};
+/// All in global memory but what divide and conquer wants for itself.
+template <typename R, int N>
+void divide(DivideArguments<R> const args) {
+  auto const q = [&](int i, int j) -> R& { return args.q[i + j * args.n]; };
+  simt::DivideAndConquer<R, N, 4 * N, decltype(q)> all(q, args.n, args.d, args.e, simt::shared_memory());
+  int const info = all.template solve<30>();
+  if (simt::thread_index() == 0) *args.info = info;
+}
+
+/// T = Q diag(w) Q^T of a tridiagonal matrix whose largest element is about one.
+template <typename R, int N>
+void check(std::vector<R> const& diagonal, std::vector<R> const& beside) {
+  std::size_t const n = diagonal.size();
+  auto d = diagonal, e = beside;
+  e.resize(n, 0);
+  std::vector<R> q(n * n, std::numeric_limits<R>::quiet_NaN());
+  int info = -1;
+  simt::run(1, 4 * N, simt::DivideMemory(sizeof(R), static_cast<int>(n)).bytes, divide<R, N>,
+            DivideArguments<R>{static_cast<int>(n), d.data(), e.data(), q.data(), &info});
+  EXPECT_EQ(info, 0);
+  long double norm = 0, residual = 0, orthogonality = 0;
+  auto const size = [&](std::size_t i, std::size_t j) -> long double {
+    return i == j ? diagonal[i] : i + 1 == j ? beside[i] : j + 1 == i ? beside[j] : R(0);
+  };
+  for (std::size_t j = 0; j < n; ++j) {
+    long double of_column = 0, of_residual = 0, of_product = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      long double left = -static_cast<long double>(q[i + j * n]) * d[j], product = i == j ? -1 : 0;
+      for (std::size_t k = i == 0 ? 0 : i - 1; k < std::min(n, i + 2); ++k) left += size(i, k) * q[k + j * n];
+      for (std::size_t k = 0; k < n; ++k) product += static_cast<long double>(q[k + i * n]) * q[k + j * n];
+      of_column += std::abs(size(i, j));
+      of_residual += std::abs(left);
+      of_product += std::abs(product);
+    }
+    ASSERT_TRUE(std::isfinite(of_residual) && std::isfinite(of_product)) << "column " << j;
+    norm = std::max(norm, of_column);
+    residual = std::max(residual, of_residual);
+    orthogonality = std::max(orthogonality, of_product);
+  }
+  auto const allowed = 30 * static_cast<long double>(n) * unit_roundoff<R>;
+  EXPECT_LE(residual, allowed * norm) << "T Q - Q W";
+  EXPECT_LE(orthogonality, allowed) << "I - Q^T Q";
+}
+
+template <typename R, int N>
+void check_kinds(int n) {
+  R const u = unit_roundoff<R>;
+  simt::DivideTree const tree(n);
+  auto const is_tear = [&](int i) {
+    for (int m = 1; m < tree.problems(0); ++m)
+      if (tree.begin(0, m) == i + 1) return true;
+    return false;
+  };
+  std::mt19937 random(5);
+  std::normal_distribution<R> normal;
+  struct Kind {
+    char const* name;
+    std::vector<R> d, e;
+  };
+  std::vector<Kind> kinds;
+  auto const add = [&](char const* name, auto diagonal, auto beside) {
+    Kind kind{name, {}, {}};
+    for (int i = 0; i < n; ++i) kind.d.push_back(diagonal(i));
+    for (int i = 0; i + 1 < n; ++i) kind.e.push_back(beside(i));
+    kinds.push_back(kind);
+  };
+  auto const zero = [](int) { return R(0); };
+  auto const one = [](int) { return R(1); };
+  auto const any = [&](int) { return normal(random) / 2; };
+  add("random", any, any);
+  add("zero", zero, zero);
+  add("one", one, zero);
+  add(
+      "diagonal with equal elements", [](int i) { return static_cast<R>(i % 3) / 2; }, zero);
+  add(
+      "Wilkinson", [&](int i) { return std::abs(static_cast<R>(n - 1) / 2 - static_cast<R>(i)) / 16; }, [](int) { return R(0x1p-4); });
+  add(
+      "glued Wilkinson", [](int i) { return static_cast<R>(std::abs(10 - i % 21)) / 16; },
+      [&](int i) { return i % 21 == 20 ? std::sqrt(u) : R(0x1p-4); });
+  add("second difference", one, [](int) { return R(-0.5); });
+  add("zero diagonal", zero, one);
+  add("falls apart where it is torn", any, [&](int i) { return is_tear(i) ? R(0) : normal(random); });
+  add("nearly falls apart where it is torn", any, [&](int i) { return is_tear(i) ? R(3) * u * normal(random) : normal(random); });
+  add("one tiny element", any, [&](int i) { return i == n / 3 ? u * u : normal(random); });
+  add("coupled only where it is torn", one, [&](int i) { return is_tear(i) ? R(0.5) : R(0); });
+  add(
+      "cluster", [&](int) { return R(1) + 8 * u * normal(random); }, [&](int) { return 8 * u * normal(random); });
+  add(
+      "graded", [&](int i) { return std::exp2(R(-1.5) * static_cast<R>(i)) * normal(random); },
+      [&](int i) { return std::exp2(R(-1.5) * static_cast<R>(i) - 1) * normal(random); });
+  add(
+      "graded upwards", [&](int i) { return std::exp2(R(-1.5) * static_cast<R>(n - i)) * normal(random); },
+      [&](int i) { return std::exp2(R(-1.5) * static_cast<R>(n - i)) * normal(random); });
+  for (Kind const& kind : kinds) {
+    SCOPED_TRACE(testing::Message() << kind.name << ", " << n << " rows, " << sizeof(R) << " bytes");
+    check<R, N>(kind.d, kind.e);
+  }
+}
+TEST(DivideAndConquer, HardMatrices) {
+  check_kinds<double, 64>(sanitized ? 34 : 64);
+  if (sanitized) return;
+  check_kinds<float, 64>(47);
+  check_kinds<double, 128>(105);
+}
+/// With every number of rows leaves and problems have other sizes.
+TEST(DivideAndConquer, Sizes) {
+  std::mt19937 random(6);
+  std::normal_distribution<float> normal(0, 0.5);
+  for (int n = 33; n <= (sanitized ? 33 : 96); n += n < 40 ? 1 : 7) {
+    SCOPED_TRACE(n);
+    std::vector<float> d, e;
+    for (int i = 0; i < n; ++i) d.push_back(normal(random));
+    for (int i = 0; i + 1 < n; ++i) e.push_back(normal(random));
+    if (n <= 64)
+      check<float, 64>(d, e);
+    else
+      check<float, 96>(d, e);
+  }
+}
+
+}  // namespace
+}  // namespace myriad
