@@ -1,6 +1,6 @@
 #pragma once
 /// The symmetric tridiagonal eigenproblem with vectors by divide and conquer (Cuppen 1981, Gu and Eisenstat 1995), by a block: the matrix
-/// falls into leaves, whose problems are solved by implicit QL, half a warp to each, and which are then merged in pairs, level by level,
+/// falls into leaves, whose problems are solved by implicit QL, eight lanes to each, and which are then merged in pairs, level by level,
 /// all pairs of a level at a time.
 ///
 /// A merge has a sorted list of poles, from which those that are negligible or nearly equal are taken out (deflation), four lanes to a root
@@ -27,7 +27,7 @@ struct DivideAndConquer {
  private:
   static constexpr int columns_of_warp = 8;
   static constexpr int chunk = 16;  ///< poles that a warp takes at a time
-  static_assert(N <= DivideTree::most_rows / 2 * DivideMemory::most_leaves);
+  static_assert(N <= DivideTree::most_rows * DivideMemory::most_leaves);
 
   R* poles;  ///< of each problem, from its first row on
   R* z;
@@ -121,7 +121,7 @@ struct DivideAndConquer {
 
   template <int most_sweeps>
   SIMT_INLINE int solve_leaves() {
-    constexpr int lanes = 16;
+    constexpr int lanes = 8;
     for (int leaf = (warp * warp_size + lane) / lanes; leaf < tree.problems(0); leaf += threads / lanes) {
       int const first = tree.begin(0, leaf);
       auto const at = [&](int i, int j) -> R& { return q(first + i, first + j); };

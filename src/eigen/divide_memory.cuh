@@ -7,7 +7,7 @@ namespace myriad::simt {
 
 /// Where the leaves of a matrix of n rows begin and which problems are merged: it depends on n alone.
 struct DivideTree {
-  static constexpr int most_rows = 16;  ///< of a leaf
+  static constexpr int most_rows = 8;  ///< of a leaf
   int n;
   int levels;  ///< of merges; the leaves are level 0
 

@@ -9,10 +9,18 @@
 
 namespace myriad {
 
+/// Blocks that a multiprocessor is to have at a time, by registers: each step waits for the one before, so that several are better than
+/// one. Fewer registers still, and what is spilled takes more time than it saves.
+template <typename T>
+constexpr int eigen_blocks_at_a_time(int n) {
+  constexpr int bytes = sizeof(T);
+  return n == 64 ? (bytes == 4 ? 4 : bytes == 8 ? 3 : 1) : n == 96 && !simt::is_complex<T> ? 2 : 1;
+}
+
 /// Launch: any number of blocks of C.threads() threads with EigenBlockMemory(sizeof(T), sizeof(Real<T>), C, args.a.rows).bytes of dynamic
 /// shared memory.
 template <typename T, EigenBlock C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_block(EigenArguments<T> const args) {
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_block(EigenArguments<T> const args) {
   using namespace simt;
   using R = simt::Real<T>;
   EigenBlockMemory const memory(sizeof(T), sizeof(R), C, static_cast<int>(args.a.rows));
@@ -75,9 +83,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) eigen_block(EigenArguments<T> const
         auto const q = [&](int i, int j) -> R& { return vectors[i + j * line]; };
         DivideAndConquer<R, C.n, C.threads(), decltype(q)> divide(q, n, d, e, work);
         info = divide.template solve<most_eigen_sweeps>();
-        T const* const reflectors = args.a.at(b, 0, 0);
-        Index const row_stride = args.a.row_stride_of(b), col_stride = args.a.col_stride_of(b);
-        ReflectorsByBlock<T, C.n, C.threads()>::apply(n, q, at, [&](int i, int k) { return reflectors[i * row_stride + k * col_stride]; });
+        ReflectorsByBlock<T, C.n, C.threads()>::apply(n, q, at, args.a.at(b, 0, 0), args.a.row_stride_of(b), args.a.col_stride_of(b), work);
       } else {
         sync_block();
         if (warp == 0) {

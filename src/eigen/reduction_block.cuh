@@ -27,7 +27,13 @@ struct ReductionByBlock {
   static constexpr int warps = threads / warp_size;
   static constexpr int held = ceil_div(N, warp_size);  ///< rows of a lane
   static constexpr int columns = N / warps;            ///< of a warp
-  static_assert(columns == 8, "sums of a warp are added up eight at a time");
+  /// Of these, so that they fit into registers; sums are the same.
+  static constexpr int at_once = [] {
+    int count = columns;
+    while (count > 1 && count * held * static_cast<int>(sizeof(T)) > (N <= 128 ? 128 : N <= 160 ? 96 : 48)) count /= 2;
+    return count;
+  }();
+  static_assert(columns == 8, "a power of two");
 
   At at;
   int n;
@@ -132,34 +138,43 @@ struct ReductionByBlock {
       }
       if (lane == 0 && warp == 0) e[k] = reflector.beta;
 
-      T product[columns]{};
       SIMT_UNROLL
-      for (int c = 0; c < columns; ++c) {
-        int const j = warp + c * warps;
-        if (j <= k || j >= n) continue;
-        T const of_v = k > 0 ? former_v(k, j) : from_real<T>(0), of_w = k > 0 ? former_w(k, j) : from_real<T>(0);
+      for (int first_column = 0; first_column < columns; first_column += at_once) {
+        if (warp + (first_column + at_once - 1) * warps <= k) continue;
+        T product[at_once]{}, element[at_once][held];
+        // All are loaded before the first is used, and nothing branches.
         SIMT_UNROLL
-        for (int r = 0; r < held; ++r) {
-          if (row(r) <= k || row(r) >= n) continue;
-          T const element = changed(r, at(row(r), j), of_v, of_w);
-          at(row(r), j) = element;
-          product[c] = conjugate_multiply_add(element, x[r], product[c]);
+        for (int c = 0; c < at_once; ++c) {
+          int const j = warp + (first_column + c) * warps;
+          SIMT_UNROLL
+          for (int r = 0; r < held; ++r) element[c][r] = j > k && j < n && row(r) > k && row(r) < n ? at(row(r), j) : from_real<T>(0);
         }
-      }
-      // Each time a lane keeps half of its sums and hands over the others.
-      SIMT_UNROLL
-      for (int count = columns / 2, mask = warp_size / 2; count > 0; count /= 2, mask /= 2) {
-        bool const upper = (lane & mask) != 0;
         SIMT_UNROLL
-        for (int c = 0; c < count; ++c) {
-          T const kept = upper ? product[c + count] : product[c], given = upper ? product[c] : product[c + count];
-          product[c] = kept + shuffle_xor(given, mask);
+        for (int c = 0; c < at_once; ++c) {
+          int const j = warp + (first_column + c) * warps, there = smaller(j, n - 1);
+          T const of_v = k > 0 ? former_v(k, there) : from_real<T>(0), of_w = k > 0 ? former_w(k, there) : from_real<T>(0);
+          SIMT_UNROLL
+          for (int r = 0; r < held; ++r) {
+            element[c][r] = changed(r, element[c][r], of_v, of_w);
+            if (j > k && j < n && row(r) > k && row(r) < n) at(row(r), j) = element[c][r];
+            product[c] = conjugate_multiply_add(element[c][r], x[r], product[c]);
+          }
         }
+        // Each time a lane keeps half of its sums and hands over the others, until it has one.
+        SIMT_UNROLL
+        for (int count = at_once / 2, mask = warp_size / 2; mask > 0; count /= 2, mask /= 2) {
+          bool const upper = (lane & mask) != 0;
+          SIMT_UNROLL
+          for (int c = 0; c < larger(count, 1); ++c) {
+            T const kept = upper && count > 0 ? product[c + count] : product[c],
+                    given = upper || count == 0 ? product[c] : product[c + count];
+            product[c] = kept + shuffle_xor(given, mask);
+          }
+        }
+        constexpr int lanes_of_column = warp_size / at_once;
+        int const mine = warp + (first_column + lane / lanes_of_column) * warps;
+        if (lane % lanes_of_column == 0 && mine > k && mine < n) p[k % 2 * n + mine] = product[0];
       }
-      product[0] = product[0] + shuffle_xor(product[0], 2);
-      product[0] = product[0] + shuffle_xor(product[0], 1);
-      int const mine = warp + lane / 4 * warps;
-      if (lane % 4 == 0 && mine > k && mine < n) p[k % 2 * n + mine] = product[0];
       sync_block();
 
       tau = next_tau;
@@ -209,12 +224,19 @@ struct ReflectorsByBlock {
   static_assert(held % at_once == 0 && passes * threads == lanes * N);
 
   /// `from(i, j)`: elements of vectors, n columns of n; `to(i, j)`: where they go, in shared memory, and, but for what pass m > 0 has in
-  /// column n m / passes and beyond, where all that `from` has may be; `v(i, k)`: for i > k element i of the vector of H(k), for i = k its
-  /// tau. All threads of the block call this, and are at a barrier before and after it.
-  template <typename From, typename To, typename V>
-  SIMT_INLINE static void apply(int n, From from, To to, V v) {
+  /// column n m / passes and beyond, where all that `from` has may be. `v`: below the diagonal of column k the vector of H(k), there its
+  /// tau, in global memory. `memory`: of 4 n elements. All threads of the block call this, and are at a barrier before and after it.
+  template <typename From, typename To>
+  SIMT_INLINE static void apply(int n, From from, To to, T const* v, Index row_stride, Index col_stride, char* memory) {
     int const part = thread_index() % lanes;
     auto const row = [&](int r) { return part + r * lanes; };
+    int const last = n - columns_without_reflector<T> - 1;
+    // Reflectors come two at a time to two places in turn: number m, counted from the last one, is in place m % 4.
+    T* const stage = reinterpret_cast<T*>(memory);
+    auto const bring = [&](int first) {
+      int const m = first + thread_index() / N, k = last - m, i = thread_index() % N;
+      if (m < first + 2 && k >= 0 && i >= k && i < n) copy_async(stage + m % 4 * n + i, v + i * row_stride + k * col_stride);
+    };
     SIMT_LOOP
     for (int pass = 0; pass < passes; ++pass) {
       int const j = n * pass / passes + thread_index() / lanes;
@@ -223,16 +245,29 @@ struct ReflectorsByBlock {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) x[r] = is && row(r) < n ? from_real<T>(from(row(r), j)) : from_real<T>(0);
       sync_block();
+      bring(0);
       SIMT_LOOP
-      for (int k = n - columns_without_reflector<T> - 1; k >= 0; --k) {
-        auto const element = [&](int r) { return row(r) > k && row(r) < n ? v(row(r), k) : from_real<T>(0); };
+      for (int k = last; k >= 0; --k) {
+        int const m = last - k;
+        if (m % 2 == 0) {
+          wait_copies();
+          sync_block();
+          bring(m + 2);
+        }
+        T const* const of_column = stage + m % 4 * n;
+        auto const load = [&](int first, T(&of_v)[at_once]) {
+          SIMT_UNROLL
+          for (int r = 0; r < at_once; ++r) {
+            int const i = row(first + r);
+            of_v[r] = i > k && i < n ? of_column[i] : from_real<T>(0);
+          }
+        };
         T products[2]{};  // of every second row of four lanes, of every row of eight
         SIMT_UNROLL
         for (int first = 0; first < held; first += at_once) {
           if ((first + at_once) * lanes <= k || first * lanes >= n) continue;
           T of_v[at_once];
-          SIMT_UNROLL
-          for (int r = 0; r < at_once; ++r) of_v[r] = element(first + r);
+          load(first, of_v);
           SIMT_UNROLL
           for (int r = 0; r < at_once; ++r) {
             T& product = products[lanes == 4 ? r % 2 : 0];
@@ -242,13 +277,12 @@ struct ReflectorsByBlock {
         T product = products[0] + (lanes == 4 ? products[1] : shuffle_xor(products[0], 4));
         product = product + shuffle_xor(product, 1);
         product = product + shuffle_xor(product, 2);
-        product = v(k, k) * product;
+        product = of_column[k] * product;
         SIMT_UNROLL
         for (int first = 0; first < held; first += at_once) {
           if ((first + at_once) * lanes <= k || first * lanes >= n) continue;
           T of_v[at_once];
-          SIMT_UNROLL
-          for (int r = 0; r < at_once; ++r) of_v[r] = element(first + r);
+          load(first, of_v);
           SIMT_UNROLL
           for (int r = 0; r < at_once; ++r) x[first + r] = subtract_product(x[first + r], of_v[r], product);
         }

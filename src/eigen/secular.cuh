@@ -152,19 +152,21 @@ struct SecularEquation {
     R slope_left, slope_right;  ///< their derivatives, up to pole `left` and beyond
   };
   SIMT_INLINE Sums sums(int left, R origin_pole, R offset, bool is, int part) const {
-    Sums all{};
+    R terms_left = R(0), terms_right = R(0), slope_left = R(0), slope_right = R(0);
     SIMT_UNROLL_BY(4)
     for (int i = part; is && i < count; i += lanes_of_root) {
       R const ratio = z[i] * reciprocal((poles[i] - origin_pole) - offset);
-      R const term = z[i] * ratio;
-      all.terms = all.terms + term;
-      all.sizes = all.sizes + magnitude(term);
-      R const slope = ratio * ratio;
-      all.slope_left = all.slope_left + (i <= left ? slope : R(0));
-      all.slope_right = all.slope_right + (i <= left ? R(0) : slope);
+      R const ratio_left = i <= left ? ratio : R(0), ratio_right = i <= left ? R(0) : ratio;
+      terms_left = multiply_add(z[i], ratio_left, terms_left);
+      terms_right = multiply_add(z[i], ratio_right, terms_right);
+      slope_left = multiply_add(ratio_left, ratio_left, slope_left);
+      slope_right = multiply_add(ratio_right, ratio_right, slope_right);
     }
-    return {sum_of_root_lanes(all.terms), sum_of_root_lanes(all.sizes), sum_of_root_lanes(all.slope_left),
-            sum_of_root_lanes(all.slope_right)};
+    // Those of poles to the left of x are negative.
+    terms_left = sum_of_root_lanes(terms_left);
+    terms_right = sum_of_root_lanes(terms_right);
+    return {terms_right + terms_left, magnitude(terms_right) + magnitude(terms_left), sum_of_root_lanes(slope_left),
+            sum_of_root_lanes(slope_right)};
   }
 };
 
