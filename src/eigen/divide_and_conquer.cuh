@@ -271,7 +271,7 @@ struct DivideAndConquer {
 
   /// Adds the products of four columns of vectors, of which this lane has column t, with its element (t, g).
   SIMT_INLINE static void add_products(R const* column, int row, int last_row, R element, Sums& sums) {
-    int const g = lane_index() / 4;
+    int const g = static_cast<int>(unknown(static_cast<unsigned>(lane_index() / 4)));  // no register for each row's place
     if constexpr (sizeof(R) == 8) {
       R const of_rows[2] = {column[smaller(row + g, last_row)], column[smaller(row + g + 8, last_row)]};
       multiply_add_16x8x4(of_rows, element, sums);

@@ -138,7 +138,7 @@ struct ReductionByBlock {
       }
       if (lane == 0 && warp == 0) e[k] = reflector.beta;
 
-      SIMT_UNROLL
+      SIMT_UNROLL_BY(at_once == 1 ? 1 : columns)
       for (int first_column = 0; first_column < columns; first_column += at_once) {
         if (warp + (first_column + at_once - 1) * warps <= k) continue;
         T product[at_once]{}, element[at_once][held];
@@ -228,18 +228,20 @@ struct ReflectorsByBlock {
   /// tau, in global memory. `memory`: of 4 n elements. All threads of the block call this, and are at a barrier before and after it.
   template <typename From, typename To>
   SIMT_INLINE static void apply(int n, From from, To to, T const* v, Index row_stride, Index col_stride, char* memory) {
-    int const part = thread_index() % lanes;
+    // Where registers are few, what is computed of it would be kept in memory since the kernel began.
+    int const thread = N > 160 ? static_cast<int>(unknown(static_cast<unsigned>(thread_index()))) : thread_index();
+    int const part = thread % lanes;
     auto const row = [&](int r) { return part + r * lanes; };
     int const last = n - columns_without_reflector<T> - 1;
     // Reflectors come two at a time to two places in turn: number m, counted from the last one, is in place m % 4.
     T* const stage = reinterpret_cast<T*>(memory);
     auto const bring = [&](int first) {
-      int const m = first + thread_index() / N, k = last - m, i = thread_index() % N;
+      int const m = first + thread / N, k = last - m, i = thread % N;
       if (m < first + 2 && k >= 0 && i >= k && i < n) copy_async(stage + m % 4 * n + i, v + i * row_stride + k * col_stride);
     };
     SIMT_LOOP
     for (int pass = 0; pass < passes; ++pass) {
-      int const j = n * pass / passes + thread_index() / lanes;
+      int const j = n * pass / passes + thread / lanes;
       bool const is = j < n * (pass + 1) / passes;
       T x[held];
       SIMT_UNROLL
