@@ -25,14 +25,9 @@ template <typename T, int N, int threads, typename At>
 struct ReductionByBlock {
   using R = Real<T>;
   static constexpr int warps = threads / warp_size;
-  static constexpr int held = ceil_div(N, warp_size);  ///< rows of a lane
-  static constexpr int columns = N / warps;            ///< of a warp
-  /// Of these, so that they fit into registers; sums are the same.
-  static constexpr int at_once = [] {
-    int count = columns;
-    while (count > 1 && count * held * static_cast<int>(sizeof(T)) > (N <= 128 ? 128 : N <= 160 ? 96 : 48)) count /= 2;
-    return count;
-  }();
+  static constexpr int held = ceil_div(N, warp_size);               ///< rows of a lane
+  static constexpr int columns = N / warps;                         ///< of a warp
+  static constexpr int at_once = N <= 128 ? columns : columns / 2;  ///< of these, by registers; sums are the same
   static_assert(columns == 8, "a power of two");
 
   At at;
@@ -138,26 +133,22 @@ struct ReductionByBlock {
       }
       if (lane == 0 && warp == 0) e[k] = reflector.beta;
 
-      SIMT_UNROLL_BY(at_once == 1 ? 1 : columns)
+      SIMT_UNROLL
       for (int first_column = 0; first_column < columns; first_column += at_once) {
         if (warp + (first_column + at_once - 1) * warps <= k) continue;
-        T product[at_once]{}, element[at_once][held];
-        // All are loaded before the first is used, and nothing branches.
+        T product[at_once]{};
+        // A branch for each column: loading several columns before the first is used took a third longer.
         SIMT_UNROLL
         for (int c = 0; c < at_once; ++c) {
           int const j = warp + (first_column + c) * warps;
-          SIMT_UNROLL
-          for (int r = 0; r < held; ++r) element[c][r] = j > k && j < n && row(r) > k && row(r) < n ? at(row(r), j) : from_real<T>(0);
-        }
-        SIMT_UNROLL
-        for (int c = 0; c < at_once; ++c) {
-          int const j = warp + (first_column + c) * warps, there = smaller(j, n - 1);
-          T const of_v = k > 0 ? former_v(k, there) : from_real<T>(0), of_w = k > 0 ? former_w(k, there) : from_real<T>(0);
+          if (j <= k || j >= n) continue;
+          T const of_v = k > 0 ? former_v(k, j) : from_real<T>(0), of_w = k > 0 ? former_w(k, j) : from_real<T>(0);
           SIMT_UNROLL
           for (int r = 0; r < held; ++r) {
-            element[c][r] = changed(r, element[c][r], of_v, of_w);
-            if (j > k && j < n && row(r) > k && row(r) < n) at(row(r), j) = element[c][r];
-            product[c] = conjugate_multiply_add(element[c][r], x[r], product[c]);
+            if (row(r) <= k || row(r) >= n) continue;
+            T const element = changed(r, at(row(r), j), of_v, of_w);
+            at(row(r), j) = element;
+            product[c] = conjugate_multiply_add(element, x[r], product[c]);
           }
         }
         // Each time a lane keeps half of its sums and hands over the others, until it has one.
