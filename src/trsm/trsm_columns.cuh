@@ -400,10 +400,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_columns(TrsmColu
   using RightSides = TrsmRightSides<T, C>;
   constexpr bool identity = RightSides::identity;
   TrsmTriangle<T, C> triangle(shared_memory());
-  Index const parts = (args.columns + args.columns_of_block - 1) / args.columns_of_block, all = args.b.count * parts;
+  Index const all = args.b.count * args.parts;
   bool const reads_a = !(args.alpha == from_real<T>(0));
   for (Index at = block_index(); at < all; at += block_count()) {
-    Index const b = parts == 1 ? at : at / parts, begin = (at - b * parts) * args.columns_of_block;
+    Index const b = args.parts == 1 ? at : at / args.parts, begin = (at - b * args.parts) * args.columns_of_block;
     int const rows = args.b.rows_of(b);
     int const columns = static_cast<int>(smaller<Index>(args.b.cols_of(b), begin + args.columns_of_block));
     if (identity && rows == 0 && args.info && thread_index() == 0) args.info[b] = 0;

@@ -76,7 +76,7 @@ struct TrsmColumnsArguments {
   T alpha;
   simt::Matrices<T const> a;
   simt::Matrices<T> b;           ///< for the identity: A
-  simt::Index columns;           ///< of B, of a ragged batch an upper bound
+  simt::Index parts;             ///< blocks to each matrix
   simt::Index columns_of_block;  ///< a whole number of warps' columns
   int* info;                     ///< of the identity, or null: which element of the diagonal is zero
   bool unit;                     ///< the diagonal of A is of ones and not read

@@ -64,11 +64,9 @@ Moved moved(simt::Matrices<D> const& b, bool inverse) {
   return aligned && b.rows % of_lane == 0 && b.row_offset % of_chunk == 0 && b.col_offset == 0 ? Moved::chunks : Moved::elements;
 }
 
-/// How many blocks of each matrix's right-hand sides there are to be: one, which brings the triangle once, unless matrices are few.
-std::int64_t parts_of(Queue& queue, TrsmColumns const& c, std::int64_t count, std::int64_t columns) {
-  std::int64_t const together = std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm;
-  std::int64_t const most = (columns + c.warps * c.columns_of_warp() - 1) / (c.warps * c.columns_of_warp());
-  return std::clamp<std::int64_t>(together / count, 1, most);
+/// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
+std::int64_t parts_wanted(Queue& queue, TrsmColumns const& c, std::int64_t count) {
+  return std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm / count;
 }
 
 /// Triangles with right-hand sides in registers. `small`: matrices of a ragged batch that have no more rows than trsm_by_rows, and nothing
@@ -80,7 +78,7 @@ void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool by_
   TrsmColumnsArguments<D> args{.alpha = std::bit_cast<D>(task.alpha),
                                .a = matrices_of(task.a),
                                .b = matrices_of(task.b),
-                               .columns = task.b.cols,
+                               .parts = 1,
                                .columns_of_block = task.b.cols,
                                .info = info,
                                .unit = task.diag == Diag::unit,
@@ -90,16 +88,16 @@ void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool by_
   c.lower = task.uplo == Uplo::lower;
   c.ragged = args.a.row_sizes || args.b.row_sizes;
   c.moved = moved(args.b, inverse);
-  std::int64_t const parts = inverse ? 1 : parts_of(queue, c, args.b.count, args.columns);
-  std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (args.columns + at_once - 1) / at_once;
+  std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (task.b.cols + at_once - 1) / at_once;
+  std::int64_t const parts = inverse ? 1 : std::clamp<std::int64_t>(parts_wanted(queue, c, task.b.count), 1, rounds);
   args.columns_of_block = (rounds + parts - 1) / parts * at_once;
+  args.parts = (task.b.cols + args.columns_of_block - 1) / args.columns_of_block;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("trsm/trsm_columns"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  launch(queue, kernel,
-         {.blocks = args.b.count * ((args.columns + args.columns_of_block - 1) / args.columns_of_block),
-          .threads = c.threads(),
-          .shared_bytes = TrsmColumnsMemory(real_bytes, is_complex<T>, c).bytes},
-         args);
+  launch(
+      queue, kernel,
+      {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmColumnsMemory(real_bytes, is_complex<T>, c).bytes},
+      args);
 }
 
 }  // namespace

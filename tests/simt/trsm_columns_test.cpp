@@ -108,11 +108,12 @@ void check(Solve const& s, TrsmColumns const& c, ColumnsKernel<T> kernel) {
 
   Batch<T> const target = s.inverts ? a.view : b.view;
   std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (s.columns + at_once - 1) / at_once;
+  std::int64_t const of_block = (rounds + s.parts - 1) / s.parts;
   TrsmColumnsArguments<D> args{.alpha = std::bit_cast<D>(alpha),
                                .a = gpu::matrices_of(a_in),
                                .b = gpu::matrices_of(target),
-                               .columns = s.columns,
-                               .columns_of_block = (rounds + s.parts - 1) / s.parts * at_once,
+                               .parts = (rounds + of_block - 1) / of_block,
+                               .columns_of_block = of_block * at_once,
                                .info = s.inverts ? info.data() : nullptr,
                                .unit = s.unit,
                                .small_by_rows = true};
@@ -257,14 +258,8 @@ void check_bits() {
       false);
   auto const by = [&](auto kernel, TrsmColumns const& c) {
     return [=](auto of_a, auto of_b) {
-      TrsmColumnsArguments<D> const args{.alpha = alpha,
-                                         .a = of_a,
-                                         .b = of_b,
-                                         .columns = width,
-                                         .columns_of_block = 128,
-                                         .info = nullptr,
-                                         .unit = unit,
-                                         .small_by_rows = true};
+      TrsmColumnsArguments<D> const args{
+          .alpha = alpha, .a = of_a, .b = of_b, .parts = 1, .columns_of_block = 128, .info = nullptr, .unit = unit, .small_by_rows = true};
       simt::run(1, c.threads(), TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes, kernel, args);
     };
   };
@@ -292,7 +287,7 @@ TYPED_TEST(TrsmInColumns, Singular) {
   TrsmColumnsArguments<D> const args{.alpha = simt::from_real<D>(1),
                                      .a = gpu::matrices_of(Batch<T const>(a.view)),
                                      .b = gpu::matrices_of(b.view),
-                                     .columns = 8,
+                                     .parts = 1,
                                      .columns_of_block = 128,
                                      .info = nullptr,
                                      .unit = false,
