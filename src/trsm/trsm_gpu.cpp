@@ -55,18 +55,19 @@ KernelSource source(Dtype dtype, TrsmColumns const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 
+/// As far as sizes, strides and the address say; what differs from matrix to matrix a block looks up.
 template <typename D>
 Moved moved(simt::Matrices<D> const& b, bool inverse) {
   constexpr int of_chunk = 16 / sizeof(D), of_lane = trsm_rows_of_lane(sizeof(simt::Real<D>), simt::is_complex<D>);
   if (inverse || (b.row_stride != 1 && !b.row_strides)) return Moved::elements;
   if (b.pointers || b.row_strides || b.col_strides || b.row_sizes) return Moved::either;
   bool const aligned = reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0 && b.batch_stride % of_chunk == 0 && b.col_stride % of_chunk == 0;
-  return aligned && b.rows % of_lane == 0 && b.row_offset % of_chunk == 0 && b.col_offset == 0 ? Moved::chunks : Moved::elements;
+  return aligned && b.rows % of_lane == 0 ? Moved::chunks : Moved::elements;
 }
 
 /// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
 std::int64_t parts_wanted(Queue& queue, TrsmColumns const& c, std::int64_t count) {
-  return std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm / count;
+  return std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm / std::max<std::int64_t>(count, 1);
 }
 
 /// Triangles with right-hand sides in registers. `small`: matrices of a ragged batch that have no more rows than trsm_by_rows, and nothing
