@@ -44,4 +44,15 @@ constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64
   return c;
 }
 
+/// How right-hand sides are moved, as far as sizes, strides and the address say; what differs from matrix to matrix a block looks up.
+template <typename T>
+Moved trsm_columns_moved(simt::Matrices<T> const& b, bool inverse) {
+  constexpr int of_chunk = 16 / sizeof(T), of_lane = trsm_rows_of_lane(sizeof(simt::Real<T>), simt::is_complex<T>);
+  if (inverse || (b.row_stride != 1 && !b.row_strides)) return Moved::elements;
+  if (b.pointers || b.row_strides || b.col_strides || b.row_sizes) return Moved::either;
+  bool const aligned = reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0 && b.row_offset % of_chunk == 0 &&
+                       b.batch_stride % of_chunk == 0 && b.col_stride % of_chunk == 0;
+  return aligned && b.rows % of_lane == 0 ? Moved::chunks : Moved::elements;
+}
+
 }  // namespace myriad

@@ -55,16 +55,6 @@ KernelSource source(Dtype dtype, TrsmColumns const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 
-/// As far as sizes, strides and the address say; what differs from matrix to matrix a block looks up.
-template <typename D>
-Moved moved(simt::Matrices<D> const& b, bool inverse) {
-  constexpr int of_chunk = 16 / sizeof(D), of_lane = trsm_rows_of_lane(sizeof(simt::Real<D>), simt::is_complex<D>);
-  if (inverse || (b.row_stride != 1 && !b.row_strides)) return Moved::elements;
-  if (b.pointers || b.row_strides || b.col_strides || b.row_sizes) return Moved::either;
-  bool const aligned = reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0 && b.batch_stride % of_chunk == 0 && b.col_stride % of_chunk == 0;
-  return aligned && b.rows % of_lane == 0 ? Moved::chunks : Moved::elements;
-}
-
 /// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
 std::int64_t parts_wanted(Queue& queue, TrsmColumns const& c, std::int64_t count) {
   return std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm / std::max<std::int64_t>(count, 1);
@@ -88,7 +78,7 @@ void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool by_
   c.inverse = inverse;
   c.lower = task.uplo == Uplo::lower;
   c.ragged = args.a.row_sizes || args.b.row_sizes;
-  c.moved = moved(args.b, inverse);
+  c.moved = trsm_columns_moved(args.b, inverse);
   std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (task.b.cols + at_once - 1) / at_once;
   std::int64_t const parts = inverse ? 1 : std::clamp<std::int64_t>(parts_wanted(queue, c, task.b.count), 1, rounds);
   args.columns_of_block = (rounds + parts - 1) / parts * at_once;
@@ -152,15 +142,21 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
                           .info = nullptr});
     return;
   }
-  trsm_by_blocks(
-      task, trsm_columns_largest(is_complex<T>),
-      [&](TrsmTask<T> const& part) {
-        bool const first = part.a.row_offset == task.a.row_offset;
-        solve_columns(queue, part, false, small, first, nullptr);
-      },
-      [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
-        gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
-      });
+  constexpr int order = trsm_columns_largest(is_complex<T>);
+  auto const solve = [&] {
+    trsm_by_blocks(
+        task, order,
+        [&](TrsmTask<T> const& part) {
+          bool const first = part.a.row_offset == task.a.row_offset;
+          solve_columns(queue, part, false, small, first, nullptr);
+        },
+        [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
+          gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+        });
+  };
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  if (task.b.rows > order) queue.prepare(solve);
+  solve();
 }
 
 template <typename T>

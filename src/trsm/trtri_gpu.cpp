@@ -33,12 +33,8 @@ void invert(Queue& queue, TrtriTask<T> const& task) {
                         .info = task.info});
 }
 
-}  // namespace
-
-template <Element T>
-void trtri(Queue& queue, TrtriTask<T> const& task) {
-  constexpr int order = trsm_columns_largest(is_complex<T>);
-  if (task.a.rows <= order) return invert(queue, task);
+template <typename T>
+void invert_by_blocks(Queue& queue, TrtriTask<T> const& task) {
   TrtriTask<T> inverted = task;
   // Singular matrices are to stay as they are: from here on they are empty.
   bool const may_be_singular = task.diag == Diag::non_unit;
@@ -66,7 +62,18 @@ void trtri(Queue& queue, TrtriTask<T> const& task) {
   }
   inverted.info = nullptr;
   trtri_by_blocks(
-      inverted, order, [&](TrtriTask<T> const& part) { invert(queue, part); }, [&](TrsmTask<T> const& part) { trsm(queue, part); });
+      inverted, trsm_columns_largest(is_complex<T>), [&](TrtriTask<T> const& part) { invert(queue, part); },
+      [&](TrsmTask<T> const& part) { trsm(queue, part); });
+}
+
+}  // namespace
+
+template <Element T>
+void trtri(Queue& queue, TrtriTask<T> const& task) {
+  if (task.a.rows <= trsm_columns_largest(is_complex<T>)) return invert(queue, task);
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  queue.prepare([&] { invert_by_blocks(queue, task); });
+  invert_by_blocks(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void trtri<T>(Queue&, TrtriTask<T> const&);

@@ -361,6 +361,27 @@ TYPED_TEST(TrsmInColumns, InversesByBlocks) {
     }
 }
 
+/// 16 bytes at once only where all columns begin at multiples of 16 bytes.
+TEST(TrsmColumnsPlans, MoveWhatIsAligned) {
+  alignas(16) static double memory[16 * 100];
+  std::int64_t const sizes[2]{16, 3};
+  Batch<double> const whole = batch(memory, 100, 8, {.count = 2});
+  auto const of = [](Batch<double> const& b, bool inverse = false) { return trsm_columns_moved(gpu::matrices_of(b), inverse); };
+  EXPECT_EQ(of(whole), Moved::chunks);
+  EXPECT_EQ(of(whole, true), Moved::elements);
+  EXPECT_EQ(of(transposed(whole)), Moved::elements);
+  EXPECT_EQ(of(rows(whole, 0, 63)), Moved::elements);
+  for (std::int64_t const first : {0, 1, 2}) {
+    Batch<double> part = rows(whole, first, 64);
+    EXPECT_EQ(of(part), first == 1 ? Moved::elements : Moved::chunks) << first;
+    part = whole;
+    part.col_sizes = sizes;  // the first row remains an offset
+    EXPECT_EQ(of(rows(part, first, 64)), first == 1 ? Moved::elements : Moved::chunks) << first;
+    part.row_sizes = sizes;
+    EXPECT_EQ(of(rows(part, first, 64)), Moved::either) << first;
+  }
+}
+
 // For every size there is a kernel, whose registers hold its right-hand sides and whose block finds shared memory.
 TEST(TrsmColumnsPlans, FitABlock) {
   for (int const real_bytes : {4, 8})
