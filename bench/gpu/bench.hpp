@@ -124,9 +124,11 @@ double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix c
 template <typename T>
 class Bench {
  public:
-  static constexpr std::array routines{"gemm",  "symm",  "syrk",  "trmm",    "gemv",  "ger",   "symv",  "hemv", "getrf",
-                                       "getrs", "solve", "getri", "inverse", "det",   "potrf", "potrs", "posv", "solve_positive_definite",
-                                       "potri", "geqrf", "gels",  "trsm",    "syevd", "sytrd", "orgtr", "ormtr"};
+  static constexpr std::array routines{"gemm",    "symm",  "syrk",  "trmm",  "gemv",        "ger",
+                                       "symv",    "hemv",  "getrf", "getrs", "solve",       "getri",
+                                       "inverse", "det",   "potrf", "potrs", "posv",        "solve_positive_definite",
+                                       "potri",   "geqrf", "gels",  "trsm",  "trsm-square", "trtri",
+                                       "syevd",   "sytrd", "orgtr", "ormtr"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
@@ -148,8 +150,8 @@ class Bench {
         right_(queue, count_ * columns_),
         a_(queue, count_ * n * columns_),
         b_(queue, count_ * columns_),
-        x_(queue, routine_ == "inverse" || multiplies() || applies() ? count_ * n * n : 0),
-        y_(queue, multiplies() ? count_ * n * n : 0),
+        x_(queue, routine_ == "inverse" || has_product() || applies() ? count_ * n * n : 0),
+        y_(queue, has_product() ? count_ * n * n : 0),
         v_(queue, has_vectors() ? count_ * n : 0),
         tau_(queue, count_ * n),
         w_(queue, has_values() || reduces() || has_reflectors() ? count_ * n : 0),
@@ -159,7 +161,7 @@ class Bench {
         one_info_(queue, 1),
         other_(queue, only_reads() ? 8 * queue.device().l2_bytes / static_cast<std::int64_t>(sizeof(T)) : 0) {
     make_matrices(original_);
-    if (multiplies()) make_matrices(y_);
+    if (has_product()) make_matrices(y_);
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * columns_), (1 << 20) + 7));
     for (T& x : pattern) x = normal();
     fill(queue_, right_.data(), count_ * columns_, pattern);
@@ -203,6 +205,7 @@ class Bench {
     if (mine.joules > 0) out["nanojoules_per_matrix"] = mine.joules / static_cast<double>(count_) * 1e9;
     out["error"] = error;
     out["pass"] = error <= 30;
+    if (solves_square() && n_ > 1) out["gemm_of_as_many_flops_ns_per_matrix"] = time_gemm() / static_cast<double>(count_) * 1e9;
     out["peers"] = has_peers() && !options_.no_peers ? time_peers() : Json::object();
     double best = 0;
     for (auto const& [name, peer] : out["peers"].items())
@@ -220,6 +223,9 @@ class Bench {
   [[nodiscard]] bool has_peers() const { return layout_ == "column_major" || (by_rows() && routine_ == "gemv"); }
   /// gemm, symm: C += A B, with A in a_, B in y_ and C, which begins as A, in x_; syrk: C += A A^T; trmm: C = A C.
   [[nodiscard]] bool multiplies() const { return routine_ == "gemm" || routine_ == "symm" || routine_ == "syrk" || routine_ == "trmm"; }
+  /// trsm-square: A X = C, where C begins as A.
+  [[nodiscard]] bool solves_square() const { return routine_ == "trsm-square"; }
+  [[nodiscard]] bool has_product() const { return multiplies() || solves_square(); }
   /// gemv: y = A x; ger: A += x y^T. x is in b_, y in v_.
   [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger" || only_reads(); }
   /// symv, hemv: y = A x; matrices may be large, and are in none of the GPU's caches when a call begins.
@@ -235,6 +241,14 @@ class Bench {
     return has_reflectors() || routine_ == "getrs" || routine_ == "getri" || routine_ == "potrs" || routine_ == "potri";
   }
 
+  /// C += A B with half as many columns as rows, which has the flops of trsm-square and moves as much.
+  double time_gemm() {
+    Batch<T> const b = block(y(), 0, 0, n_, n_ / 2), c = block(x(), 0, 0, n_, n_ / 2);
+    return time(
+               queue_, options_, [this] { refresh(); }, [&] { gemm<T>(queue_, T(1), a(), b, T(1), c); }, meter_)
+        .seconds;
+  }
+
   T normal() {
     if constexpr (is_complex<T>)
       return T(normal_(random_), normal_(random_));
@@ -244,7 +258,7 @@ class Bench {
 
   /// Random matrices; for Cholesky and triangles with a diagonal that dominates.
   void make_matrices(DeviceArray<T>& to) {
-    bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_ == "trsm";
+    bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_.starts_with("tr");
     auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
     std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (n_ * columns_)));
     std::vector<T> pattern;
@@ -320,6 +334,8 @@ class Bench {
     if (routine_ == "geqrf") return [this] { geqrf<T>(queue_, a(), tau()); };
     if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
     if (routine_ == "trsm") return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), b()); };
+    if (solves_square()) return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), x()); };
+    if (routine_ == "trtri") return [=, this] { trtri<T>(queue_, Uplo::lower, Diag::non_unit, a(), info); };
     if (has_values()) return [=, this] { syevd<T>(queue_, Job::vectors, Uplo::lower, a(), vectors(w_.data(), n_, count_), info); };
     if (reduces()) return [this] { reduce(); };
     if (routine_ == "orgtr") return [this] { orgtr<T>(queue_, Uplo::lower, a(), rows(tau(), 0, n_ - 1)); };
@@ -342,9 +358,9 @@ class Bench {
     if (routine_ == "gemm") return 4 * n * n;
     if (routine_ == "symm") return n * (n + 1) / 2 + 3 * n * n;
     if (routine_ == "syrk") return n * n + n * (n + 1);
-    if (routine_ == "trmm") return n * (n + 1) / 2 + 2 * n * n;
+    if (routine_ == "trmm" || solves_square()) return n * (n + 1) / 2 + 2 * n * n;
     if (routine_ == "det") return n * n;
-    if (routine_ == "potrf" || routine_ == "potri") return n * (n + 1);
+    if (routine_ == "potrf" || routine_ == "potri" || routine_ == "trtri") return n * (n + 1);
     if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm")
       return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gels") return 2 * n * n + 2 * n;
@@ -382,7 +398,7 @@ class Bench {
     }
     copy<T>(queue_, start_, a_.size(), a_.data());
     copy<T>(queue_, right_.data(), b_.size(), b_.data());
-    if (multiplies()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
+    if (has_product()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
     if (applies()) copy<T>(queue_, original_.data(), x_.size(), x_.data());
   }
 
@@ -441,7 +457,8 @@ class Bench {
       }
       if (routine_ == "geqrf") measure("cuBLAS geqrfBatched", [&] { peers_.geqrf(dtype, n_, as_void(pa), as_void(pt), count); });
       if (routine_ == "gels") measure("cuBLAS gelsBatched", [&] { peers_.gels(dtype, n_, as_void(pa), as_void(pb), info_.data(), count); });
-      if (routine_ == "trsm") measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, &one, as_void(pa), as_void(pb), count); });
+      if (routine_ == "trsm") measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, 1, &one, as_void(pa), as_void(pb), count); });
+      if (solves_square()) measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, n_, &one, as_void(pa), as_void(px), count); });
     }
     if (peers_.has_cusolver()) {
       int* const info = one_info_.data();
@@ -522,7 +539,7 @@ class Bench {
     double largest = 0;
     for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
       auto const original = fetch<T>(original_.data(), square, first, some, interleaves());
-      bool const apart = routine_ == "inverse" || multiplies();
+      bool const apart = routine_ == "inverse" || has_product();
       auto const result = fetch<T>(apart ? x_.data() : a_.data(), square, first, some, interleaves());
       auto const factor = multiplies() ? fetch<T>(y_.data(), square, first, some, interleaves()) : original;
       auto const right = fetch<T>(right_.data(), columns_, first, some, interleaves());
@@ -755,15 +772,17 @@ class Bench {
     if (routine_ == "solve" || routine_ == "getrs" || routine_ == "gels") return cases::solution_error<T>(m, solution, right);
     if (routine_ == "posv" || routine_ == "potrs" || routine_ == "solve_positive_definite")
       return cases::solution_error<T>(symmetric, solution, right);
-    if (routine_ == "trsm" || routine_ == "potrf" || routine_ == "potri") {
+    if (routine_.starts_with("tr") || routine_ == "potrf" || routine_ == "potri") {
       Matrix triangle(n_, n_), both(n_, n_);
       for (int i = 0; i < n_; ++i)
         for (int j = 0; j <= i; ++j) {
-          triangle(i, j) = routine_ == "trsm" ? m(i, j) : r(i, j);
+          triangle(i, j) = routine_.starts_with("tr") ? m(i, j) : r(i, j);
           both(i, j) = r(i, j);
           both(j, i) = i == j ? r(i, i) : conjugated(r(i, j));
         }
       if (routine_ == "trsm") return cases::solution_error<T>(triangle, solution, right);
+      if (solves_square()) return cases::solution_error<T>(triangle, r, m);
+      if (routine_ == "trtri") return cases::inverse_error<T>(triangle, cases::triangle(Uplo::lower, Diag::non_unit, r));
       if (routine_ == "potri") return cases::inverse_error<T>(symmetric, both);
       return cases::factor_error<T>(symmetric - triangle * cases::adjoint(triangle), symmetric, n_);
     }

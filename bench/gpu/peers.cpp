@@ -189,9 +189,9 @@ void Peers::gels(Dtype dtype, int n, void* const* a, void* const* b, int* info, 
             blas_, "cublas", "gelsBatched", dtype)(blas_handle_, no_transpose, n, n, 1, a, n, b, n, &arguments, info, count),
         "gelsBatched");
 }
-void Peers::trsm(Dtype dtype, int n, void const* alpha, void* const* a, void* const* b, int count) {
+void Peers::trsm(Dtype dtype, int n, int columns, void const* alpha, void* const* a, void* const* b, int count) {
   check(function<int(void*, int, int, int, int, int, int, void const*, void* const*, int, void* const*, int, int)>(
-            blas_, "cublas", "trsmBatched", dtype)(blas_handle_, left, lower, no_transpose, non_unit, n, 1, alpha, a, n, b, n, count),
+            blas_, "cublas", "trsmBatched", dtype)(blas_handle_, left, lower, no_transpose, non_unit, n, columns, alpha, a, n, b, n, count),
         "trsmBatched");
 }
 void Peers::potrf(Dtype dtype, int n, void* const* a, int* info, int count) {

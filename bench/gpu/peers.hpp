@@ -50,10 +50,10 @@ class Peers {
   void getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count);
   void matinv(Dtype dtype, int n, void* const* a, void* const* c, int* info, int count);  ///< n up to 32
   void geqrf(Dtype dtype, int n, void* const* a, void* const* tau, int count);
-  void gels(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);          ///< one right-hand side
-  void trsm(Dtype dtype, int n, void const* alpha, void* const* a, void* const* b, int count);  ///< lower, not unit; one right-hand side
-  void potrf(Dtype dtype, int n, void* const* a, int* info, int count);                         ///< lower; cuSOLVER, as the next one
-  void potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);         ///< one right-hand side
+  void gels(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);                       ///< one right-hand side
+  void trsm(Dtype dtype, int n, int columns, void const* alpha, void* const* a, void* const* b, int count);  ///< lower, not unit
+  void potrf(Dtype dtype, int n, void* const* a, int* info, int count);                  ///< lower; cuSOLVER, as the next one
+  void potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);  ///< one right-hand side
   /// Values and vectors from lower triangles, matrices one after the other; by Jacobi's method, and as cuSOLVER likes. The first of each
   /// pair says how much workspace the second takes.
   [[nodiscard]] std::int64_t syevj_bytes(Dtype dtype, int n, void const* a, void const* w, int count);

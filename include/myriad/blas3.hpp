@@ -6,7 +6,7 @@
 /// of the other one, which may hold NaN and keeps what it has. Imaginary parts of the diagonal of a Hermitian matrix are taken as zero. An
 /// operation on a matrix is a view: what BLAS calls trans is no argument. Inputs with batch_stride 0 are one matrix used by all.
 ///
-/// On the CPU and on GPUs, where but for trtri (up to 32 rows, else Unavailable) they are products by the kernels of gemm: of a symmetric
+/// On the CPU and on GPUs, where but for trtri they are products by the kernels of gemm: of a symmetric
 /// or triangular A what is not stored is put into shared memory, and flops are those of the whole matrix (trmm: of blocks of 32 rows at the
 /// diagonal); of C the tiles that the triangle meets are computed.
 

@@ -306,8 +306,8 @@ MYRIAD_API myriad_status myriad_trsv(myriad_queue* queue, myriad_uplo uplo, myri
 /// The inverse of a triangular A, in place. a: n-by-n, of which the triangle `uplo` is read and overwritten, but for the diagonal with
 /// MYRIAD_UNIT.
 ///
-/// info: 0, or i > 0 where element (i, i), counted from one, is the first zero on the diagonal; that matrix is left as it was. On a GPU up
-/// to 32 rows. Positions: uplo 1, diag 2, n 3, a 4, lda 5. Cost: n^3 / 3 flops (complex: four times that). Source: LAPACK trtri.
+/// info: 0, or i > 0 where element (i, i), counted from one, is the first zero on the diagonal; that matrix is left as it was.
+/// Positions: uplo 1, diag 2, n 3, a 4, lda 5. Cost: n^3 / 3 flops (complex: four times that). Source: LAPACK trtri.
 MYRIAD_API myriad_status myriad_trtri(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, int* info);
 
 // ---- LU, linear systems, inverses, determinants

@@ -11,6 +11,7 @@
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "trsm/trsm_by_blocks.hpp"
+#include "trsm/trsm_columns_plan.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -31,6 +32,11 @@ TrsmTiny plan(int n, std::int64_t columns) {
           .pivots = packed};
 }
 
+template <typename T>
+bool is_interleaved(Batch<T> const& b) {
+  return layout_of(matrices_of(b)) == simt::Layout::interleaved;
+}
+
 KernelSource source(Dtype dtype, TrsmTiny const& c) {
   return {.header = "trsm/trsm_tiny.cuh",
           .name = fmt::format("myriad::trsm_tiny<{}, myriad::TrsmTiny{{{}, {}, {}, {}, myriad::Triangle({}), myriad::Triangle({}), "
@@ -39,6 +45,50 @@ KernelSource source(Dtype dtype, TrsmTiny const& c) {
                               static_cast<int>(c.interchange), static_cast<int>(c.right), device_name(c.a), device_name(c.b),
                               device_name(c.pivots)),
           .options = {"-default-device", "--fmad=false"}};
+}
+
+KernelSource source(Dtype dtype, TrsmColumns const& c) {
+  return {.header = "trsm/trsm_columns.cuh",
+          .name = fmt::format("myriad::trsm_columns<{}, myriad::TrsmColumns{{{}, {}, {}, {}, myriad::Moved({}), {}, {}, {}, {}}}>",
+                              device_name(dtype), c.n, c.held, c.warps, c.blocks_per_sm, static_cast<int>(c.moved), c.inverse, c.lower,
+                              c.tensor, c.ragged),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
+/// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
+std::int64_t parts_wanted(Queue& queue, TrsmColumns const& c, std::int64_t count) {
+  return std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm / std::max<std::int64_t>(count, 1);
+}
+
+/// Triangles with right-hand sides in registers. `small`: matrices of a ragged batch that have no more rows than trsm_by_rows, and nothing
+/// before these, are solved with as they are alone.
+template <typename T>
+void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool by_rows, bool small, int* info) {
+  constexpr int real_bytes = sizeof(Real<T>);
+  using D = DeviceElement<T>;
+  TrsmColumnsArguments<D> args{.alpha = std::bit_cast<D>(task.alpha),
+                               .a = matrices_of(task.a),
+                               .b = matrices_of(task.b),
+                               .parts = 1,
+                               .columns_of_block = task.b.cols,
+                               .info = info,
+                               .unit = task.diag == Diag::unit,
+                               .small_by_rows = small};
+  TrsmColumns c = trsm_columns_plan(real_bytes, is_complex<T>, task.b.rows, task.b.cols, by_rows);
+  c.inverse = inverse;
+  c.lower = task.uplo == Uplo::lower;
+  c.ragged = args.a.row_sizes || args.b.row_sizes;
+  c.moved = trsm_columns_moved(args.b, inverse);
+  std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (task.b.cols + at_once - 1) / at_once;
+  std::int64_t const parts = inverse ? 1 : std::clamp<std::int64_t>(parts_wanted(queue, c, task.b.count), 1, rounds);
+  args.columns_of_block = (rounds + parts - 1) / parts * at_once;
+  args.parts = (task.b.cols + args.columns_of_block - 1) / args.columns_of_block;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("trsm/trsm_columns"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(
+      queue, kernel,
+      {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmColumnsMemory(real_bytes, is_complex<T>, c).bytes},
+      args);
 }
 
 }  // namespace
@@ -75,25 +125,45 @@ void substitute(Queue& queue, Substitution<T> const& task) {
 
 template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task) {
-  Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
-  bool const lower = task.uplo == Uplo::lower;
-  trsm_by_blocks(
-      task, tiny_largest,
-      [&](TrsmTask<T> const& part) {
-        substitute<T>(queue, {.routine = "trsm",
-                              .lower = lower ? triangle : Triangle::unused,
-                              .upper = lower ? Triangle::unused : triangle,
-                              .interchange = Interchange::never,
-                              .right = RightSide::given,
-                              .alpha = part.alpha,
-                              .a = part.a,
-                              .pivots = {},
-                              .b = part.b,
-                              .info = nullptr});
-      },
-      [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
-        gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
-      });
+  // Both kernels solve row by row there, and give the same bits. Of larger ones, the lanes of a warp share a triangle and pass over B.
+  bool const small = task.b.rows <= trsm_by_rows;
+  if (small && (task.b.rows <= trsm_by_rows / 2 || task.b.cols <= 2 * most_columns || is_interleaved(task.b))) {
+    Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
+    bool const lower = task.uplo == Uplo::lower;
+    substitute<T>(queue, {.routine = "trsm",
+                          .lower = lower ? triangle : Triangle::unused,
+                          .upper = lower ? Triangle::unused : triangle,
+                          .interchange = Interchange::never,
+                          .right = RightSide::given,
+                          .alpha = task.alpha,
+                          .a = task.a,
+                          .pivots = {},
+                          .b = task.b,
+                          .info = nullptr});
+    return;
+  }
+  constexpr int order = trsm_columns_largest(is_complex<T>);
+  auto const solve = [&] {
+    trsm_by_blocks(
+        task, order,
+        [&](TrsmTask<T> const& part) {
+          bool const first = part.a.row_offset == task.a.row_offset;
+          solve_columns(queue, part, false, small, first, nullptr);
+        },
+        [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
+          gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+        });
+  };
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  if (task.b.rows > order) queue.prepare(solve);
+  solve();
+}
+
+template <typename T>
+void invert_triangle(Queue& queue, TrtriTask<T> const& given) {
+  TrsmTask<T> task{.uplo = given.uplo, .diag = given.diag, .alpha = T(1), .a = given.a, .b = given.a};
+  task.a.conjugated = task.b.conjugated = false;  // the inverse of the conjugate is the conjugate of the inverse
+  solve_columns(queue, task, true, false, true, given.info);
 }
 
 template <typename T>
@@ -135,12 +205,32 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
       add("trtri", n, Triangle::unused, Triangle::non_unit, Interchange::never, RightSide::identity_in_place);
       add("getri", n, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::identity);
     }
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+    int const real_bytes = dtype == Dtype::f32 || dtype == Dtype::c32 ? 4 : 8;
+    for (int n = tiny_largest + 1; n <= trsm_columns_largest(complex); ++n) {
+      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      auto const add = [&](char const* routine, std::int64_t columns, bool inverse) {
+        if (!filter.wants_routine(routine)) return;
+        TrsmColumns c = trsm_columns_plan(real_bytes, complex, n, columns, false);
+        c.inverse = inverse;
+        if (inverse) c.moved = Moved::elements;
+        for (bool const lower : {true, false}) {
+          c.lower = lower;
+          kernels.push_back(source(dtype, c));
+        }
+      };
+      add("trsm", 1, false);
+      add("trtri", n, true);
+    }
+  }
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(T)                        \
-  template void trsm<T>(Queue&, TrsmTask<T> const&); \
-  template void trmm<T>(Queue&, TrsmTask<T> const&); \
+#define MYRIAD_INSTANTIATE(T)                                    \
+  template void trsm<T>(Queue&, TrsmTask<T> const&);             \
+  template void trmm<T>(Queue&, TrsmTask<T> const&);             \
+  template void invert_triangle<T>(Queue&, TrtriTask<T> const&); \
   template void substitute<T>(Queue&, Substitution<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

@@ -4,6 +4,7 @@
 #include "packs/shipped.hpp"
 #include "trsm/trsm.hpp"
 #include "trsm/trsm_tiny_config.cuh"
+#include "trsm/trtri.hpp"
 
 namespace myriad::gpu {
 
@@ -11,6 +12,10 @@ template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task);
+
+/// The inverse of triangles that a block has as a whole: see trsm_columns_largest.
+template <typename T>
+void invert_triangle(Queue& queue, TrtriTask<T> const& task);
 
 /// B = alpha U^-1 L^-1 B with triangles of A, whose rows `pivots` interchange; for `routine`, which an error names.
 template <typename T>

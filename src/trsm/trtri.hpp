@@ -26,7 +26,6 @@ void trtri(Queue& queue, TrtriTask<T> const& task);
 
 namespace myriad::gpu {
 
-/// Up to 32 rows.
 template <Element T>
 void trtri(Queue& queue, TrtriTask<T> const& task);
 

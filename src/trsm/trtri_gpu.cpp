@@ -1,11 +1,24 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "core/dtype.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+#include "trsm/trsm_columns_plan.hpp"
 #include "trsm/trsm_gpu.hpp"
 #include "trsm/trtri.hpp"
+#include "trsm/trtri_by_blocks.hpp"
+#include "trsm/trtri_sizes.cuh"
 
 namespace myriad::gpu {
+namespace {
 
-template <Element T>
-void trtri(Queue& queue, TrtriTask<T> const& task) {
+/// Up to trsm_columns_largest rows, in one launch.
+template <typename T>
+void invert(Queue& queue, TrtriTask<T> const& task) {
+  if (task.a.rows > tiny_largest) return invert_triangle(queue, task);
   Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
   bool const lower = task.uplo == Uplo::lower;
   substitute<T>(queue, {.routine = "trtri",
@@ -18,6 +31,49 @@ void trtri(Queue& queue, TrtriTask<T> const& task) {
                         .pivots = {},
                         .b = task.a,
                         .info = task.info});
+}
+
+template <typename T>
+void invert_by_blocks(Queue& queue, TrtriTask<T> const& task) {
+  TrtriTask<T> inverted = task;
+  // Singular matrices are to stay as they are: from here on they are empty.
+  bool const may_be_singular = task.diag == Diag::non_unit;
+  Workspace const sizes(queue, may_be_singular ? 2 * task.a.count * static_cast<std::int64_t>(sizeof(simt::Index)) : 0);
+  if (may_be_singular) {
+    using D = DeviceElement<T>;
+    // Without memory, while kernels are only prepared, they have to be those of batches with sizes.
+    static constexpr std::int64_t none = 0;
+    inverted.a.row_sizes = inverted.a.col_sizes = &none;
+    if (sizes.as<std::int64_t>()) {
+      inverted.a.row_sizes = sizes.as<std::int64_t>();
+      inverted.a.col_sizes = inverted.a.row_sizes + task.a.count;
+    }
+    auto* const rows = sizes.as<simt::Index>();
+    TrtriSizesArguments<D> const args{
+        .a = matrices_of(Batch<T const>(task.a)), .info = task.info, .rows = rows, .cols = rows ? rows + task.a.count : nullptr};
+    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trtri_sizes"), dtype_of<T>), [&] {
+      return KernelSource{.header = "trsm/trtri_sizes.cuh",
+                          .name = fmt::format("myriad::trtri_sizes<{}>", device_name(dtype_of<T>)),
+                          .options = {"-default-device", "--fmad=false"}};
+    });
+    launch(queue, kernel, {.blocks = (task.a.count + 3) / 4, .threads = 128}, args);
+  } else {
+    clear(queue, task.info, task.a.count);
+  }
+  inverted.info = nullptr;
+  trtri_by_blocks(
+      inverted, trsm_columns_largest(is_complex<T>), [&](TrtriTask<T> const& part) { invert(queue, part); },
+      [&](TrsmTask<T> const& part) { trsm(queue, part); });
+}
+
+}  // namespace
+
+template <Element T>
+void trtri(Queue& queue, TrtriTask<T> const& task) {
+  if (task.a.rows <= trsm_columns_largest(is_complex<T>)) return invert(queue, task);
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  queue.prepare([&] { invert_by_blocks(queue, task); });
+  invert_by_blocks(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void trtri<T>(Queue&, TrtriTask<T> const&);

@@ -1,0 +1,58 @@
+#pragma once
+/// Which kernel is used for triangles with right-hand sides in registers on a GPU.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trsm/trsm_columns_config.cuh"
+
+namespace myriad {
+
+/// A block has triangles of up to so many rows, whose right-hand sides take half of a thread's registers. Larger ones go by blocks of so
+/// many rows.
+constexpr int trsm_columns_largest(bool complex) { return complex ? 64 : 128; }
+
+/// Triangles of `rows` rows, `columns` right-hand sides, given, in one piece and not ragged; a lower one. `by_rows`: row
+/// by row, else as suits the type.
+///
+/// By reasoning, not by measurement: a block has four warps at most, so that several blocks are on a multiprocessor and some copy while
+/// others multiply. Of few right-hand sides a lane has no more than there are; the block still has two warps, which bring the triangle.
+constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64_t rows, std::int64_t columns, bool by_rows) {
+  int const panel = trsm_panel_rows(real_bytes, complex);
+  bool const tensor = real_bytes == 8 && !by_rows;
+  int const most_held = real_bytes == 8 ? 2 : 4;
+  TrsmColumns c{.n = static_cast<int>((rows + panel - 1) / panel) * panel,
+                .held = tensor         ? 2
+                        : columns > 16 ? most_held
+                        : columns > 8  ? 2
+                                       : 1,
+                .warps = 2,
+                .blocks_per_sm = 1,
+                .moved = rows % (panel / 4) == 0 ? Moved::chunks : Moved::elements,
+                .inverse = false,
+                .lower = true,
+                .tensor = tensor,
+                .ragged = false};
+  std::int64_t const needed = (columns + c.columns_of_warp() - 1) / c.columns_of_warp(), rounds = (needed + 3) / 4;
+  c.warps = static_cast<int>(std::clamp<std::int64_t>((needed + rounds - 1) / std::max<std::int64_t>(rounds, 1), 2, 4));
+  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
+  // that right-hand sides, factors and addresses find no registers. A quarter of the warps shares a quarter of these.
+  int const words = c.n * c.held / 4 * real_bytes / 4 * (complex ? 2 : 1);
+  c.blocks_per_sm = std::clamp(233472 / (TrsmColumnsMemory(real_bytes, complex, c).bytes + 1024), 1, 32);
+  auto const registers = [&](int blocks) { return 512 / ((blocks * c.warps + 3) / 4 * 4) * 4 / 8 * 8; };
+  while (c.blocks_per_sm > 1 && registers(c.blocks_per_sm) < words + 56) --c.blocks_per_sm;
+  return c;
+}
+
+/// How right-hand sides are moved, as far as sizes, strides and the address say; what differs from matrix to matrix a block looks up.
+template <typename T>
+Moved trsm_columns_moved(simt::Matrices<T> const& b, bool inverse) {
+  constexpr int of_chunk = 16 / sizeof(T), of_lane = trsm_rows_of_lane(sizeof(simt::Real<T>), simt::is_complex<T>);
+  if (inverse || (b.row_stride != 1 && !b.row_strides)) return Moved::elements;
+  if (b.pointers || b.row_strides || b.col_strides || b.row_sizes) return Moved::either;
+  bool const aligned = reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0 && b.row_offset % of_chunk == 0 &&
+                       b.batch_stride % of_chunk == 0 && b.col_stride % of_chunk == 0;
+  return aligned && b.rows % of_lane == 0 ? Moved::chunks : Moved::elements;
+}
+
+}  // namespace myriad
