@@ -56,10 +56,11 @@ KernelSource source(Dtype dtype, GemmRing const& c, Dtype output) {
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
-          .name = fmt::format(
-              "myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}}}>",
-              device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices, c.blocks_per_sm,
-              static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c)),
+          .name = fmt::format("myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Places({}), "
+                              "myriad::Extent({}), {}, {}, {}}}>",
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices,
+                              c.blocks_per_sm, static_cast<int>(c.places), static_cast<int>(c.extent), device_name(c.a), device_name(c.b),
+                              device_name(c.c)),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
