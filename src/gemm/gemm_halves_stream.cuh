@@ -18,18 +18,16 @@ SIMT_INLINE int gemm_phase(T const* address) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(address) % 16 / sizeof(T));
 }
 
-/// `count` elements side by side in memory from `first` on, of which `begin` and `end` bound what may be read. In shared memory they lie to
-/// multiples of 16 bytes as in memory: at the address's gemm_phase.
-template <typename T, int threads>
+/// Up to `most` elements side by side in memory. In shared memory they lie to multiples of 16 bytes as in memory: at the address's
+/// gemm_phase.
+template <typename T, int most, int threads>
 struct GemmSpan {
   static constexpr int of_chunk = 16 / sizeof(T);
 
-  /// Starts to bring it, and what else there is in its chunks of 16 bytes.
+  /// Starts to bring `count` elements from `first` on, and what else there is in their chunks of 16 bytes between `begin` and `end`.
   SIMT_INLINE static void bring(T* to, T const* first, int count, T const* begin, T const* end) {
-    int const phase = gemm_phase(first), chunks = simt::ceil_div(phase + count, of_chunk);
-    T const* const from = first - phase;
-    SIMT_UNROLL_BY(4)
-    for (int c = simt::thread_index(); c < chunks; c += threads) {
+    T const* const from = first - gemm_phase(first);
+    for_each_chunk(first, count, [&](int c) {
       T const* const chunk = from + c * of_chunk;
       if (chunk >= begin && chunk + of_chunk <= end) {
         simt::copy_async_16(to + c * of_chunk, chunk);
@@ -38,13 +36,12 @@ struct GemmSpan {
         for (int e = 0; e < of_chunk; ++e)
           if (chunk + e >= first && chunk + e < first + count) simt::copy_async<T>(to + c * of_chunk + e, chunk + e);
       }
-    }
+    });
   }
   SIMT_INLINE static void store(T const* from, T* first, int count) {
-    int const phase = gemm_phase(first), chunks = simt::ceil_div(phase + count, of_chunk);
+    int const phase = gemm_phase(first);
     T* const to = first - phase;
-    SIMT_UNROLL_BY(4)
-    for (int c = simt::thread_index(); c < chunks; c += threads) {
+    for_each_chunk(first, count, [&](int c) {
       if (c * of_chunk >= phase && (c + 1) * of_chunk <= phase + count) {
         simt::store_global(reinterpret_cast<simt::Chunk*>(to + c * of_chunk), simt::load_chunk(from + c * of_chunk));
       } else {
@@ -52,51 +49,65 @@ struct GemmSpan {
         for (int e = c * of_chunk; e < (c + 1) * of_chunk; ++e)
           if (e >= phase && e < phase + count) simt::store_global(to + e, from[e]);
       }
-    }
-  }
-};
-
-/// Lines of `length` elements, which in shared memory are `pitch` apart: `unit` elements at once where the first one's address is a
-/// multiple of their size, as then all are, else one by one.
-template <typename T, int length, int pitch, int unit, int threads>
-struct GemmUnits {
-  /// Of the first `line_count` lines the first `count` elements.
-  SIMT_INLINE static void bring(T* to, T const* from, simt::Index line_stride, int count, int line_count) {
-    for_each(from, count, line_count, [&]<int size>(int line, int i) {
-      using Piece = GemmPiece<T, size>;
-      T* const piece = to + (line * pitch + i);
-      T const* const source = from + (line * line_stride + i);
-      if constexpr (sizeof(Piece) == 16)
-        simt::copy_async_16(piece, source);
-      else
-        simt::copy_async(reinterpret_cast<Piece*>(piece), reinterpret_cast<Piece const*>(source));
-    });
-  }
-  SIMT_INLINE static void store(T const* from, T* to, simt::Index line_stride, int count, int line_count) {
-    for_each(to, count, line_count, [&]<int size>(int line, int i) {
-      using Piece = GemmPiece<T, size>;
-      simt::store_global(reinterpret_cast<Piece*>(to + (line * line_stride + i)),
-                         *reinterpret_cast<Piece const*>(from + (line * pitch + i)));
     });
   }
 
  private:
-  template <typename Move>
-  SIMT_INLINE static void for_each(T const* first, int count, int line_count, Move move) {
-    if (unit == 1 || reinterpret_cast<unsigned long long>(first) % (unit * sizeof(T)) == 0)
-      for_each_piece<unit>(count, line_count, move);
-    else
-      for_each_piece<1>(count, line_count, move);
+  template <typename Use>
+  SIMT_INLINE static void for_each_chunk(T const* first, int count, Use use) {
+    int const chunks = simt::ceil_div(gemm_phase(first) + count, of_chunk);
+    constexpr int steps = simt::ceil_div(simt::ceil_div(most + of_chunk - 1, of_chunk), threads);
+    SIMT_UNROLL_BY(8)
+    for (int s = 0; s < steps; ++s) {
+      int const c = simt::thread_index() + s * threads;
+      if (c < chunks) use(c);
+    }
   }
-  template <int size, typename Move>
-  SIMT_INLINE static void for_each_piece(int count, int line_count, Move move) {
-    static_assert(length % size == 0);
-    constexpr int of_line = length / size;
-    SIMT_UNROLL_BY(4)
-    for (int x = simt::thread_index(); x < of_line * line_count; x += threads) {
-      int const line = static_cast<int>(static_cast<unsigned>(x) / of_line),
-                i = static_cast<int>(static_cast<unsigned>(x) % of_line) * size;
-      if (i < count) move.template operator()<size>(line, i);
+};
+
+/// Up to `lines` lines of `length` elements, which in shared memory are `pitch` apart: `unit` elements at once where the first one's
+/// address is a multiple of their size, as then all are, else one by one.
+template <typename T, int length, int lines, int pitch, int unit, int threads>
+struct GemmUnits {
+  /// Of the first `line_count` lines the first `count` elements.
+  SIMT_INLINE static void bring(T* to, T const* from, simt::Index line_stride, int count, int line_count) {
+    for_each(from, line_stride, count, line_count, [&]<int size>(int place, simt::Index at) {
+      using Piece = GemmPiece<T, size>;
+      if constexpr (sizeof(Piece) == 16)
+        simt::copy_async_16(to + place, from + at);
+      else
+        simt::copy_async(reinterpret_cast<Piece*>(to + place), reinterpret_cast<Piece const*>(from + at));
+    });
+  }
+  SIMT_INLINE static void store(T const* from, T* to, simt::Index line_stride, int count, int line_count) {
+    for_each(to, line_stride, count, line_count, [&]<int size>(int place, simt::Index at) {
+      using Piece = GemmPiece<T, size>;
+      simt::store_global(reinterpret_cast<Piece*>(to + at), *reinterpret_cast<Piece const*>(from + place));
+    });
+  }
+
+ private:
+  /// Calls move(place in shared memory, place in memory) for the pieces of this thread.
+  template <typename Move>
+  SIMT_INLINE static void for_each(T const* first, simt::Index line_stride, int count, int line_count, Move move) {
+    if (unit > 1 && reinterpret_cast<unsigned long long>(first) % (unit * sizeof(T)) == 0) {
+      static_assert(length % unit == 0);
+      constexpr int of_line = length / unit, steps = simt::ceil_div(of_line * lines, threads);
+      SIMT_UNROLL_BY(8)
+      for (int s = 0; s < steps; ++s) {
+        // Where a step is of whole lines, all are at constant distances from the first one.
+        constexpr bool whole = threads % of_line == 0;
+        unsigned const x = static_cast<unsigned>(simt::thread_index() + (whole ? 0 : s * threads));
+        int const line = static_cast<int>(x / of_line) + (whole ? s * (threads / of_line) : 0);
+        int const i = static_cast<int>(x % of_line) * unit;
+        if (line < line_count && i < count) move.template operator()<unit>(line * pitch + i, line * line_stride + i);
+      }
+    } else {
+      SIMT_LOOP
+      for (int x = simt::thread_index(); x < length * line_count; x += threads) {
+        int const line = static_cast<int>(static_cast<unsigned>(x) / length), i = static_cast<int>(static_cast<unsigned>(x) % length);
+        if (i < count) move.template operator()<1>(line * pitch + i, line * line_stride + i);
+      }
     }
   }
 };
@@ -126,7 +137,7 @@ class GemmStream {
   }
 
   SIMT_INLINE void run() {
-    SIMT_UNROLL
+    SIMT_LOOP
     for (int s = 0; s < C.stages - 1; ++s) bring_next();
     int part = 0;
     SIMT_LOOP
@@ -153,7 +164,7 @@ class GemmStream {
         update(left, right, tile + (C.c_unit == 0 ? gemm_phase(to) : 0), columns);
         simt::sync_block();
         if constexpr (C.c_unit == 0)
-          GemmSpan<Output, C.threads()>::store(tile, to, columns * C.m);
+          GemmSpan<Output, C.columns * C.m, C.threads()>::store(tile, to, columns * C.m);
         else
           CUnits::store(tile, to, c_stride, C.m, columns);
         part = part + 1 < C.stages ? part + 1 : 0;
@@ -166,10 +177,11 @@ class GemmStream {
   static constexpr bool a_by_terms = C.a == Lines::columns, b_by_terms = C.b == Lines::rows;
   static constexpr int a_line = a_by_terms ? 1 : memory.a.pitch, a_term = a_by_terms ? memory.a.pitch : 1;
   static constexpr int b_line = b_by_terms ? 1 : memory.b.pitch, b_term = b_by_terms ? memory.b.pitch : 1;
-  static constexpr int b_length = b_by_terms ? simt::smaller(C.n, C.columns) : C.k;
-  using AUnits = GemmUnits<T, a_by_terms ? C.m : C.k, memory.a.pitch, simt::larger(C.a_unit, 1), C.threads()>;
-  using BUnits = GemmUnits<T, b_length, memory.b.pitch, simt::larger(C.b_unit, 1), C.threads()>;
-  using CUnits = GemmUnits<Output, C.m, memory.c.pitch, simt::larger(C.c_unit, 1), C.threads()>;
+  static constexpr int most_columns = simt::smaller(C.n, C.columns);
+  using AUnits = GemmUnits<T, a_by_terms ? C.m : C.k, a_by_terms ? C.k : C.m, memory.a.pitch, simt::larger(C.a_unit, 1), C.threads()>;
+  using BUnits = GemmUnits<T, b_by_terms ? most_columns : C.k, b_by_terms ? C.k : most_columns, memory.b.pitch, simt::larger(C.b_unit, 1),
+                           C.threads()>;
+  using CUnits = GemmUnits<Output, C.m, most_columns, memory.c.pitch, simt::larger(C.c_unit, 1), C.threads()>;
   // Where lanes have two neighbouring rows, and whether those of a tile are where load_matrices finds them
   static constexpr bool in_pairs = !complex && C.row_step > 0;
   static_assert(complex ? C.row_step > 0 && C.warps* C.down % C.row_step == 0
@@ -219,7 +231,7 @@ class GemmStream {
           next_b_ = args_.b.at(next_, 0, 0);
           T const* const a = args_.a.at(next_, 0, 0);
           if constexpr (C.a_unit == 0) {
-            bring_span(a_, a, C.m * C.k, args_.a, a, C.m * C.k);
+            bring_span<C.m * C.k>(a_, a, C.m * C.k, args_.a, a, C.m * C.k);
           } else {
             AUnits::bring(a_, a, a_by_terms ? args_.a.col_stride_of(next_) : args_.a.row_stride_of(next_), a_by_terms ? C.m : C.k,
                           a_by_terms ? C.k : C.m);
@@ -230,7 +242,7 @@ class GemmStream {
       if (has_terms_) {
         T* const to = reinterpret_cast<T*>(stage);
         if constexpr (C.b_unit == 0) {
-          bring_span(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k, args_.b, next_b_, C.n * C.k);
+          bring_span<C.columns * C.k>(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k, args_.b, next_b_, C.n * C.k);
         } else {
           simt::Index const stride = b_by_terms ? args_.b.row_stride_of(next_) : args_.b.col_stride_of(next_);
           BUnits::bring(to, next_b_ + j0 * (b_by_terms ? 1 : stride), stride, b_by_terms ? columns : C.k, b_by_terms ? C.k : columns);
@@ -239,8 +251,8 @@ class GemmStream {
       if (reads_c_) {
         Output* const to = reinterpret_cast<Output*>(stage + memory.b.bytes);
         if constexpr (C.c_unit == 0) {
-          bring_span(to, static_cast<Output const*>(next_c_ + j0 * C.m), columns * C.m, args_.c, static_cast<Output const*>(next_c_),
-                     C.m * C.n);
+          bring_span<C.columns * C.m>(to, static_cast<Output const*>(next_c_ + j0 * C.m), columns * C.m, args_.c,
+                                      static_cast<Output const*>(next_c_), C.m * C.n);
         } else {
           simt::Index const stride = args_.c.col_stride_of(next_);
           CUnits::bring(to, next_c_ + j0 * stride, stride, C.m, columns);
@@ -255,11 +267,11 @@ class GemmStream {
     simt::end_copy_group();
   }
   /// `count` elements from `first` on of the matrix that begins at `matrix`. Where the batch has no gaps, neighbours may be read, too.
-  template <typename U, typename V>
+  template <int most, typename U, typename V>
   SIMT_INLINE static void bring_span(U* to, U const* first, int count, simt::Matrices<V> const& of, U const* matrix, int elements) {
     bool const in_one_piece = !of.pointers && of.batch_stride == elements;
     U const* const begin = in_one_piece ? of.at(0, 0, 0) : matrix;
-    GemmSpan<U, C.threads()>::bring(to, first, count, begin, begin + (in_one_piece ? of.count : 1) * elements);
+    GemmSpan<U, most, C.threads()>::bring(to, first, count, begin, begin + (in_one_piece ? of.count : 1) * elements);
   }
 
   /// Two elements side by side, the first of which is the second one of a word where this is `odd`.
