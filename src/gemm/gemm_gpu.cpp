@@ -197,16 +197,20 @@ bool gemm_by_stream(Queue& queue, ArgumentsOf<T, Output> args) {
     args.a = transposed(args.a);
   }
   std::int64_t const k = std::max<std::int64_t>(args.a.cols, 1);
-  if (!gemm_halves_streams(is_complex<T>, args.c.rows, args.c.cols, k)) return false;
-  GemmHalvesStream const c = gemm_halves_stream_plan(sizeof(T), sizeof(Output), is_complex<T>, static_cast<int>(args.c.rows),
-                                                     static_cast<int>(args.c.cols), static_cast<int>(k),
-                                                     {.a = lines_of(args.a),
-                                                      .b = lines_of(args.b),
-                                                      .a_unit = unit_or_piece_of(args.a),
-                                                      .b_unit = unit_or_piece_of(args.b),
-                                                      .c_unit = unit_or_piece_of(args.c)});
-  int const bytes = GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes;
+  int const in = sizeof(T), out = sizeof(Output), a = unit_or_piece_of(args.a), b = unit_or_piece_of(args.b),
+            of_c = unit_or_piece_of(args.c);
+  int const at_once = std::min({unit_of(args.a) * in, unit_of(args.b) * in, unit_of(args.c) * out});
+  if (!gemm_halves_streams(is_complex<T>, args.c.rows, args.c.cols, k, at_once)) return false;
+  // Lines at distances that begin anywhere would be moved one element after the other.
+  for (int const bytes : {a * in, b * in, of_c * out})
+    if (bytes != 0 && bytes != 16) return false;
+  // The ring divides large products among blocks.
   Device const& device = queue.device();
+  if (args.c.count < device.multiprocessors && std::max(args.c.rows, args.c.cols) > 128) return false;
+  GemmHalvesStream const c = gemm_halves_stream_plan(
+      sizeof(T), sizeof(Output), is_complex<T>, static_cast<int>(args.c.rows), static_cast<int>(args.c.cols), static_cast<int>(k),
+      {.a = lines_of(args.a), .b = lines_of(args.b), .a_unit = a, .b_unit = b, .c_unit = of_c});
+  int const bytes = GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes;
   if (bytes > device.shared_memory_per_block) return false;
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
   Kernel const& kernel =
@@ -352,15 +356,20 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
       int const unit = std::gcd(n, 16 / bytes), unit_or_piece = unit * bytes < 16 ? 0 : unit;
-      if (gemm_halves_whole(n, n, n))
+      if (gemm_halves_whole(n, n, n)) {
         kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
-      else
+      } else if (gemm_halves_streams(complex, n, n, n, unit * bytes)) {
         kernels.push_back(source(
             dtype,
             gemm_halves_stream_plan(
                 bytes, bytes, complex, n, n, n,
                 {.a = Lines::columns, .b = Lines::columns, .a_unit = unit_or_piece, .b_unit = unit_or_piece, .c_unit = unit_or_piece}),
             dtype));
+      } else {
+        GemmRing ring = gemm_ring_plan(2, complex, n, n, n);
+        ring.a_unit = ring.b_unit = ring.c_unit = unit;
+        kernels.push_back(source(dtype, ring, dtype));
+      }
     }
   }
   return kernels;
