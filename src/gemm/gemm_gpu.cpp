@@ -229,7 +229,7 @@ template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  if (!gemm_halves_whole(m, n, k) && gemm_by_stream<T, Output>(queue, args)) return;
+  if (gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
     gemm_by_ring<T, Output>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
       GemmRing ring = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, rows, columns, std::max<std::int64_t>(k, 1));
@@ -356,15 +356,15 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
       int const unit = std::gcd(n, 16 / bytes), unit_or_piece = unit * bytes < 16 ? 0 : unit;
-      if (gemm_halves_whole(n, n, n)) {
-        kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
-      } else if (gemm_halves_streams(complex, n, n, n, unit * bytes)) {
+      if (gemm_halves_streams(complex, n, n, n, unit * bytes)) {
         kernels.push_back(source(
             dtype,
             gemm_halves_stream_plan(
                 bytes, bytes, complex, n, n, n,
                 {.a = Lines::columns, .b = Lines::columns, .a_unit = unit_or_piece, .b_unit = unit_or_piece, .c_unit = unit_or_piece}),
             dtype));
+      } else if (gemm_halves_whole(n, n, n)) {
+        kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
       } else {
         GemmRing ring = gemm_ring_plan(2, complex, n, n, n);
         ring.a_unit = ring.b_unit = ring.c_unit = unit;

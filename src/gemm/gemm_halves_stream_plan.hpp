@@ -9,11 +9,13 @@
 namespace myriad {
 
 /// Whether products of m-by-k and k-by-n matrices, none of them ragged or interleaved and C by columns, go through gemm_halves_stream,
-/// where a block finds the shared memory. So many bytes of every matrix may be moved at once: where 8, or 4 of complex numbers, the ring
-/// has been measured to be faster.
+/// where a block finds the shared memory. So many bytes of every matrix may be moved at once. What the other kernels have been measured to
+/// do faster is left to them: most products of up to 64 rows, and real ones of which 8 bytes are moved at once.
 constexpr bool gemm_halves_streams(bool complex, std::int64_t m, std::int64_t n, std::int64_t k, int bytes_at_once) {
-  return std::max(m, k) <= (complex ? 128 : 256) && n <= 256 && std::min({m, n, k}) > 0 &&
-         (bytes_at_once == 16 || (!complex && bytes_at_once < 8));
+  std::int64_t const largest = std::max({m, n, k});
+  bool const fits = std::max(m, k) <= (complex ? 128 : 256) && n <= 256 && std::min({m, n, k}) > 0;
+  if (largest <= 64) return fits && largest > 60 && (complex ? bytes_at_once == 16 : bytes_at_once < 8);
+  return fits && (complex || bytes_at_once != 8);
 }
 
 /// What of a config is not in the sizes.
@@ -85,9 +87,8 @@ constexpr GemmHalvesStream gemm_halves_stream_plan(int element_bytes, int output
                      .c_unit = operands.c_unit};
   int const tile_rows = complex ? 8 : 16, tiles = (m + tile_rows - 1) / tile_rows;
   bool const whole_b = g.b_unit == 0 && g.b == Lines::rows;
-  // As many warps as there are tiles, so that they wait for each other's products; of complex numbers, whose sums take twice the
-  // registers, half of them.
-  if (complex && tiles > 1) g.down = 2;
+  // As many warps as there are tiles, or half of them where there is much to read from shared memory for a product: all measured.
+  if (tiles > 1 && (complex || k > 128 || g.b_unit == 0)) g.down = 2;
   while ((tiles + g.down - 1) / g.down > 16) ++g.down;
   g.warps = (tiles + g.down - 1) / g.down;
   g.down = (tiles + g.warps - 1) / g.warps;
