@@ -7,9 +7,11 @@
 #include <bit>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_halves_plan.hpp"
+#include "gemm/gemm_halves_stream_plan.hpp"
 #include "gemm/gemm_space.hpp"
 #include "gemm/gemv_plan.hpp"
 #include "runtime/launch.hpp"
@@ -55,10 +57,19 @@ KernelSource source(Dtype dtype, GemmRing const& c, Dtype output) {
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
-          .name = fmt::format(
-              "myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}}}>",
-              device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices, c.blocks_per_sm,
-              static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c)),
+          .name = fmt::format("myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Places({}), "
+                              "myriad::Extent({}), {}, {}, {}}}>",
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices,
+                              c.blocks_per_sm, static_cast<int>(c.places), static_cast<int>(c.extent), device_name(c.a), device_name(c.b),
+                              device_name(c.c)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemmHalvesStream const& c, Dtype output) {
+  return {.header = "gemm/gemm_halves_stream.cuh",
+          .name = fmt::format("myriad::gemm_halves_stream<{}, {}, myriad::GemmHalvesStream{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, "
+                              "myriad::Lines({}), myriad::Lines({}), {}, {}, {}}}>",
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.columns, c.stages, c.warps, c.down, c.row_step,
+                              c.column_step, c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), c.a_unit, c.b_unit, c.c_unit),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
@@ -153,12 +164,73 @@ void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
          {.blocks = (all + c.groups() - 1) / c.groups(), .threads = c.threads(), .shared_bytes = GemvMemory(sizeof(T), c).bytes}, args);
 }
 
+template <typename T>
+bool is_ragged(simt::Matrices<T> const& x) {
+  return x.row_sizes || x.col_sizes || x.row_strides || x.col_strides;
+}
+template <typename T>
+simt::Matrices<T> transposed(simt::Matrices<T> x) {
+  std::swap(x.rows, x.cols);
+  std::swap(x.row_stride, x.col_stride);
+  std::swap(x.row_sizes, x.col_sizes);
+  std::swap(x.row_strides, x.col_strides);
+  std::swap(x.row_offset, x.col_offset);
+  return x;
+}
+/// As unit_of, but 0 where the elements of each matrix are in one piece, and fewer of them than 16 bytes could be moved at once.
+template <typename T>
+int unit_or_piece_of(simt::Matrices<T> const& x) {
+  bool const by_columns = lines_of(x) == Lines::columns;
+  int const unit = unit_of(x);
+  bool const in_one_piece = (by_columns ? x.col_stride : x.row_stride) == (by_columns ? x.rows : x.cols);
+  return unit * static_cast<int>(sizeof(T)) < 16 && in_one_piece ? 0 : unit;
+}
+
+/// By gemm_halves_stream, if the product is one that goes through it.
+template <typename T, typename Output>
+bool gemm_by_stream(Queue& queue, ArgumentsOf<T, Output> args) {
+  if (!have_lines(args) || is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
+  if (lines_of(args.c) == Lines::rows) {
+    // Imaginary parts would be summed in another order.
+    if (is_complex<T>) return false;
+    args.c = transposed(args.c);
+    args.a = std::exchange(args.b, transposed(args.a));
+    args.a = transposed(args.a);
+  }
+  std::int64_t const k = std::max<std::int64_t>(args.a.cols, 1);
+  int const in = sizeof(T), out = sizeof(Output), a = unit_or_piece_of(args.a), b = unit_or_piece_of(args.b),
+            of_c = unit_or_piece_of(args.c);
+  int const at_once = std::min({unit_of(args.a) * in, unit_of(args.b) * in, unit_of(args.c) * out});
+  if (!gemm_halves_streams(is_complex<T>, args.c.rows, args.c.cols, k, at_once)) return false;
+  // Lines at distances that begin anywhere would be moved one element after the other.
+  for (int const bytes : {a * in, b * in, of_c * out})
+    if (bytes != 0 && bytes != 16) return false;
+  // The ring divides large products among blocks.
+  Device const& device = queue.device();
+  if (args.c.count < device.multiprocessors && std::max(args.c.rows, args.c.cols) > 128) return false;
+  GemmHalvesStream const c = gemm_halves_stream_plan(
+      sizeof(T), sizeof(Output), is_complex<T>, static_cast<int>(args.c.rows), static_cast<int>(args.c.cols), static_cast<int>(k),
+      {.a = lines_of(args.a), .b = lines_of(args.b), .a_unit = a, .b_unit = b, .c_unit = of_c});
+  int const bytes = GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes;
+  if (bytes > device.shared_memory_per_block) return false;
+  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_stream"), dtype, output, c), [&] { return source(dtype, c, output); });
+  launch(queue, kernel,
+         {.blocks = std::min<std::int64_t>(args.c.count, std::int64_t{device.multiprocessors} * c.blocks_per_sm),
+          .threads = c.threads(),
+          .shared_bytes = bytes},
+         args);
+  return true;
+}
+
 }  // namespace
 
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
+  if (gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
     gemm_by_ring<T, Output>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
       GemmRing ring = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, rows, columns, std::max<std::int64_t>(k, 1));
@@ -299,11 +371,19 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     int const bytes = complex ? 4 : 2;
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
-      if (gemm_halves_whole(n, n, n)) {
+      int const unit = std::gcd(n, 16 / bytes), unit_or_piece = unit * bytes < 16 ? 0 : unit;
+      if (gemm_halves_streams(complex, n, n, n, unit * bytes)) {
+        kernels.push_back(source(
+            dtype,
+            gemm_halves_stream_plan(
+                bytes, bytes, complex, n, n, n,
+                {.a = Lines::columns, .b = Lines::columns, .a_unit = unit_or_piece, .b_unit = unit_or_piece, .c_unit = unit_or_piece}),
+            dtype));
+      } else if (gemm_halves_whole(n, n, n)) {
         kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
       } else {
         GemmRing ring = gemm_ring_plan(2, complex, n, n, n);
-        ring.a_unit = ring.b_unit = ring.c_unit = std::gcd(n, 16 / bytes);
+        ring.a_unit = ring.b_unit = ring.c_unit = unit;
         kernels.push_back(source(dtype, ring, dtype));
       }
     }

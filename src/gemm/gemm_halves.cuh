@@ -6,17 +6,21 @@
 
 namespace myriad {
 
+template <typename T, GemmHalves C, int m, int n, simt::Layout layout>
+using TileOfHalves = simt::Tile<T, m, n, C.matrices, C.lanes(), C.threads(), layout, true, false, C.is_tight(sizeof(T), m, n, layout),
+                                C.swizzles(sizeof(T), m, n, layout)>;
+
 /// Launch: any number of blocks of C.threads() threads with GemmHalvesMemory(sizeof(T), sizeof(Output), C).bytes of dynamic shared memory.
 template <typename T, typename Output, GemmHalves C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArguments<T, Output> const args) {
   using namespace simt;
   using S = Compute<T>;
   constexpr GemmHalvesMemory memory(sizeof(T), sizeof(Output), C);
-  using TileOfA = Tile<T, C.m, C.k, C.matrices, C.lanes(), C.threads(), C.a, true>;
-  using TileOfB = Tile<T, C.k, C.n, C.matrices, C.lanes(), C.threads(), C.b, true>;
+  using TileOfA = TileOfHalves<T, C, C.m, C.k, C.a>;
+  using TileOfB = TileOfHalves<T, C, C.k, C.n, C.b>;
   TileOfA a(shared_memory());
   TileOfB b(shared_memory() + memory.b);
-  Tile<Output, C.m, C.n, C.matrices, C.lanes(), C.threads(), C.c, true> c(shared_memory() + memory.c);
+  TileOfHalves<Output, C, C.m, C.n, C.c> c(shared_memory() + memory.c);
   bool const reads_c = !(args.beta == from_real<S>(0));
 
   Index const down = C.whole() ? 1 : (args.c.rows + C.m - 1) / C.m;
@@ -81,9 +85,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArgum
         constexpr bool more_columns = C.across() * 8 * C.warps_across > C.n;
         constexpr bool eights = C.exact() && C.k % 8 == 0;
         constexpr bool aligned_a = eights && TileOfA::matrix_step % 8 == 0, aligned_b = eights && TileOfB::matrix_step % 8 == 0;
-        HalfOperand<T, TileOfA::row_step, TileOfA::column_step, C.m, more_rows, aligned_a> const left{&a.at(q, 0, 0), args.a.conjugated};
-        HalfOperand<T, TileOfB::column_step, TileOfB::row_step, C.n, more_columns, aligned_b> const right{&b.at(q, 0, 0),
-                                                                                                          args.b.conjugated};
+        HalfOperand<T, TileOfA::row_step, TileOfA::column_step, C.m, more_rows, aligned_a, TileOfA::swizzle> const left{&a.at(q, 0, 0),
+                                                                                                                        args.a.conjugated};
+        HalfOperand<T, TileOfB::column_step, TileOfB::row_step, C.n, more_columns, aligned_b, TileOfB::swizzle> const right{
+            &b.at(q, 0, 0), args.b.conjugated};
         if constexpr (!C.exact()) {
           int const rows = args.c.rows_of(first + q), columns = args.c.cols_of(first + q);
           if (larger(larger(rows, columns), depth_of(q)) <= gemm_halves_by_lanes) {

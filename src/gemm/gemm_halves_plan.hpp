@@ -32,10 +32,18 @@ constexpr GemmHalves gemm_halves_plan(int element_bytes, int output_bytes, bool 
                .warps_across = 0,
                .matrices = 1,
                .blocks_per_sm = 1,
+               .places = Places::padded,
                .extent = whole ? Extent::matrix : Extent::part,
                .a = packed,
                .b = packed,
                .c = packed};
+  // Where at most two lines of eight meet in a bank they stay as they come, where four or eight do chunks are exchanged. Longer lines are
+  // copied to places with room between them as fast.
+  if (whole && !interleaved) {
+    int const together = (g.m * element_bytes / 16) & -(g.m * element_bytes / 16);
+    bool const by_lanes = std::max({m, n, k}) <= gemm_halves_by_lanes;
+    g.places = by_lanes || together == 2 ? Places::as_in_memory : together == 4 || together == 8 ? Places::swizzled : Places::padded;
+  }
   auto const bytes = [&] { return GemmHalvesMemory(element_bytes, output_bytes, g).bytes; };
   int registers = 48;
   if (std::max({m, n, k}) <= gemm_halves_by_lanes) {

@@ -2,13 +2,14 @@
 /// Sums of products of 16-bit numbers on tensor cores, of matrices in shared memory.
 
 #include "gemm/gemm_arguments.cuh"
+#include "simt/tile.hpp"
 
 namespace myriad {
 
 /// A or B in shared memory, by lines: rows of A, columns of B. Of the terms of a line `term_step`, of lines `line_step` elements are from
 /// one to the next. A line `beyond` the `lines` that there are is read as another one: it is multiplied, and not used. `aligned` says that
-/// the first element is at a multiple of 16 bytes and that terms are a multiple of 8.
-template <typename T, int line_step, int term_step, int lines, bool beyond, bool aligned>
+/// the first element is at a multiple of 16 bytes and that terms are a multiple of 8; `swizzle`: see Tile.
+template <typename T, int line_step, int term_step, int lines, bool beyond, bool aligned, simt::Swizzle swizzle = simt::no_swizzle>
 struct HalfOperand {
   static constexpr int count = lines;
   /// Terms that are in a word.
@@ -22,22 +23,20 @@ struct HalfOperand {
   T const* data;
   bool conjugated;
 
-  SIMT_INLINE simt::Compute<T> element(int line, int term) const {
-    return simt::conjugate_if(conjugated, simt::widened(data[line * line_step + term * term_step]));
-  }
+  SIMT_INLINE simt::Compute<T> element(int line, int term) const { return simt::conjugate_if(conjugated, simt::widened(*at(line, term))); }
   /// The word that begins with `term`. Unless `all` of the word's terms are there, those from `terms` on are zero, whatever is in memory:
   /// in both operands, since zero times NaN is NaN.
   template <bool all>
   SIMT_INLINE unsigned word(int line, int term, int terms) const {
     if (!all && term >= terms) return 0;
-    T const* const at = data + ((beyond ? simt::smaller(line, lines - 1) : line) * line_step + term * term_step);
+    int const inside = beyond ? simt::smaller(line, lines - 1) : line;
     // Two neighbours are a word where every line begins at an even place.
     if constexpr (together == 1 || (term_step == 1 && line_step % 2 == 0)) {
-      unsigned const both = simt::load_word(at);
+      unsigned const both = simt::load_word(at(inside, term));
       return all || term + together <= terms ? both : both & 0xffff;
     } else {
-      unsigned const first = at[0].bits;
-      return all || term + 1 < terms ? first | static_cast<unsigned>(at[term_step].bits) << 16 : first;
+      unsigned const first = at(inside, term)->bits;
+      return all || term + 1 < terms ? first | static_cast<unsigned>(at(inside, term + 1)->bits) << 16 : first;
     }
   }
   /// Words of this lane as `word` gives them, by eights: of 8 lines from `line` on and 8 terms from `term` on; then of the next 8 lines, so
@@ -48,9 +47,15 @@ struct HalfOperand {
     int const first_line = line + part % across * 8, first_term = term + part / across * 8;
     int const from = beyond ? simt::smaller(first_line, lines - 8) : first_line;
     if constexpr (term_step == 1)
-      simt::load_matrices<false>(x, data + ((from + of_part) * line_step + first_term));
+      simt::load_matrices<false>(x, at(from + of_part, first_term));
     else
-      simt::load_matrices<true>(x, data + ((first_term + of_part) * term_step + from));
+      simt::load_matrices<true>(x, at(from, first_term + of_part));
+  }
+
+ private:
+  SIMT_INLINE T const* at(int line, int term) const {
+    constexpr int per_chunk = 16 / sizeof(T);
+    return data + ((line * line_step + term * term_step) ^ (swizzle.of(term_step == 1 ? line : term) * per_chunk));
   }
 };
 

@@ -36,7 +36,8 @@ enum class Part : int { whole, lower };
 /// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded so that the lanes of a warp meet different
 /// banks, as far as copies of 16 bytes allow it. Where lanes use columns as well as rows, both are `padded`. Matrices that are no whole
 /// number of 16-byte chunks are copied so only while they follow each other as in memory; where lanes read them often, and would meet three
-/// times in a bank, they may be at `any_distance`.
+/// times in a bank, they may be at `any_distance`. Where all are `tight` there is no room between lines, nor, of whole chunks, between
+/// matrices: copies of 16 bytes that go to places side by side take less time than others.
 struct TileShape {
   bool by_rows;
   int length;         ///< of a line: of a column or, by rows, a row
@@ -47,20 +48,20 @@ struct TileShape {
   int bytes;
 
   SIMT_INLINE constexpr TileShape(int element_bytes, int m, int n, int matrices, int lanes, Layout layout, bool padded = false,
-                                  bool any_distance = false)
+                                  bool any_distance = false, bool tight = false)
       : by_rows(is_by_rows(layout)),
         length(by_rows ? n : m),
         per_chunk(16 / element_bytes),
         chunked(layout != Layout::interleaved && m * n % per_chunk == 0),
         // An odd number of chunks, so that chunks at the same place of neighbouring lines are in different banks.
-        line_stride((by_rows || padded) && lanes > 1 && n > 1 && length % (2 * per_chunk) == 0 ? length + per_chunk : length),
+        line_stride(!tight && (by_rows || padded) && lanes > 1 && n > 1 && length % (2 * per_chunk) == 0 ? length + per_chunk : length),
         matrix_stride(line_stride * (by_rows ? m : n)),
         bytes(0) {
     // Of interleaved batches consecutive threads bring consecutive matrices, so that distances matter even where lanes fill all banks.
     bool const interleaved = layout == Layout::interleaved;
     int const least = interleaved ? element_bytes : 16;
     int const unit = larger(least, interleaved && lanes * element_bytes >= 128 ? 16 : lanes * element_bytes);
-    bool const pad = (chunked || interleaved) && unit < 128;
+    bool const pad = !tight && (chunked || interleaved) && unit < 128;
     while (pad && matrix_stride * element_bytes % (2 * unit) != unit) matrix_stride += least / element_bytes;
     if (!chunked && !interleaved && lanes > 1 && matrices > 1 && n > 1) {
       bool const by_elements = !is_packed(layout) || matrices * m * n % per_chunk != 0;
@@ -88,9 +89,28 @@ struct TileShape {
   }
 };
 
-template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for, bool padded = false, bool any_distance = false>
+/// Where chunks of 16 bytes are exchanged among the eight that fill the banks once, so that the same chunks of eight lines that follow each
+/// other, which begin at multiples of 128 bytes, are in different banks without room between lines: chunk c of a line is at place
+/// c ^ of(line), counted from where it would be.
+struct Swizzle {
+  int mask;  ///< 0: nothing is exchanged
+  int divisor;
+  SIMT_INLINE constexpr int of(int line) const { return line / divisor & mask; }
+};
+inline constexpr Swizzle no_swizzle{0, 1};
+/// Of m-by-n matrices
+SIMT_INLINE constexpr Swizzle swizzle_of(int element_bytes, int m, int n, Layout layout) {
+  int const length = is_by_rows(layout) ? n : m, per_chunk = 16 / element_bytes;
+  if (!is_packed(layout) || length % per_chunk != 0 || m * n * element_bytes % 128 != 0) return no_swizzle;
+  int const chunks = length / per_chunk, exchanged = smaller(chunks & -chunks, 8);
+  return {exchanged - 1, 8 / exchanged};
+}
+
+template <typename T, int M, int N, int matrices, int lanes, int threads, Layout shaped_for, bool padded = false, bool any_distance = false,
+          bool tight = false, bool swizzled = false>
 class Tile {
-  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for, padded, any_distance};
+  static_assert(tight || !swizzled);
+  static constexpr TileShape shape{sizeof(T), M, N, matrices, lanes, shaped_for, padded, any_distance, tight};
   static constexpr int elements = M * N;
   static constexpr int per_chunk = shape.per_chunk;
   static constexpr int chunks_of_all = matrices * elements / per_chunk;
@@ -102,13 +122,15 @@ class Tile {
   static constexpr int row_step = shape.by_rows ? shape.line_stride : 1;
   static constexpr int column_step = shape.by_rows ? 1 : shape.line_stride;
   static constexpr int matrix_step = shape.matrix_stride;
+  static constexpr Swizzle swizzle = swizzled ? swizzle_of(sizeof(T), M, N, shaped_for) : no_swizzle;
 
   SIMT_INLINE explicit Tile(char* memory) : data_(reinterpret_cast<T*>(memory)) {}
 
   SIMT_INLINE T& at(int q, int i, int j) {
     // The matrix's distance in bytes is one product: ptxas 13.0 took tid * 3 * 4 for tid * 3 * 16 beside other tiles of 16-byte elements.
     T* const matrix = reinterpret_cast<T*>(reinterpret_cast<char*>(data_) + q * (shape.matrix_stride * static_cast<int>(sizeof(T))));
-    return matrix[shape.by_rows ? j + i * shape.line_stride : i + j * shape.line_stride];
+    int const line = shape.by_rows ? i : j, position = shape.by_rows ? j : i;
+    return matrix[(position + line * shape.line_stride) ^ (swizzle.of(line) * per_chunk)];
   }
 
   /// Row i of matrix q, 16 bytes at a time where it lies so.
@@ -353,6 +375,7 @@ class Tile {
   static constexpr int steps_of_matrix = chunks_of_matrix <= threads ? 1 : ceil_div(chunks_of_matrix, chunks_of_step);
   /// Whether they go so: when it takes not many more steps than if no threads were left over.
   static constexpr bool same_in_each = shape.chunked && chunks_of_step <= threads &&
+                                       (swizzle.mask == 0 || steps_of_matrix == 1 || chunks_of_step % (8 * chunks_of_line) == 0) &&
                                        5 * ceil_div(matrices, matrices_of_step) * steps_of_matrix <= 7 * ceil_div(chunks_of_all, threads);
 
   /// Calls `move(tile, memory)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in memory, of
@@ -459,6 +482,7 @@ class Tile {
   /// The same of one matrix.
   SIMT_INLINE static int chunk_of_matrix(unsigned c) {
     unsigned const e = c * per_chunk;
+    if constexpr (swizzle.mask != 0) return static_cast<int>(e) ^ (swizzle.of(static_cast<int>(e / shape.length)) * per_chunk);
     return static_cast<int>(shape.line_stride > shape.length ? e / shape.length * shape.line_stride + e % shape.length : e);
   }
 

@@ -1,4 +1,5 @@
-/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh and gemm/gemm_ring.cuh against sums term by term.
+/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh, gemm/gemm_halves_stream.cuh and gemm/gemm_ring.cuh against
+/// sums term by term.
 
 #include "gemm/gemm_halves.cuh"
 
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "gemm/gemm_halves_plan.hpp"
+#include "gemm/gemm_halves_stream.cuh"
+#include "gemm/gemm_halves_stream_plan.hpp"
 #include "gemm/gemm_ring.cuh"
 #include "gemm/gemm_ring_plan.hpp"
 #include "product.hpp"
@@ -98,14 +101,45 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
   }
 }
 
-template <typename T, typename Output, Product p>
+/// By gemm_halves_stream, where `gap` elements are between lines of all three.
+template <typename T, typename Output, Product p, int gap>
+void run_stream(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const& args) {
+  constexpr GemmHalvesStream c = [] {
+    auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
+    auto const unit = [](Layout layout, int down, int across, int bytes, bool behind_pointers = false) {
+      bool const by_rows = simt::is_by_rows(layout), anywhere = layout != packed && layout != packed_rows;
+      int const length = by_rows ? across : down, count = by_rows ? down : across, of_chunk = 16 / bytes;
+      int const of_lines = std::gcd(of_chunk, std::gcd(length, length + gap));
+      int const of_all = behind_pointers ? of_lines : anywhere ? 1 : std::gcd(of_lines, (length + gap) * count);
+      return gap == 0 && of_all < of_chunk ? 0 : of_all;
+    };
+    return gemm_halves_stream_plan(sizeof(T), sizeof(Output), is_complex<T>, p.m, p.n, p.k,
+                                   {.a = lines(p.a),
+                                    .b = lines(p.b),
+                                    .a_unit = unit(p.a, p.m, p.k, sizeof(T)),
+                                    .b_unit = unit(p.b, p.k, p.n, sizeof(T), p.b == Layout::columns),
+                                    .c_unit = unit(p.c, p.m, p.n, sizeof(Output))});
+  }();
+  simt::run(2, c.threads(), GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes,
+            gemm_halves_stream<gpu::DeviceElement<T>, gpu::DeviceElement<Output>, c>, args);
+}
+constexpr int by_others = -1;
+
+/// With `gap` elements between lines through gemm_halves_stream, or without by other kernels.
+template <typename T, typename Output, Product p, int gap>
 void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
   using D = gpu::DeviceElement<T>;
   using O = gpu::DeviceElement<Output>;
   using S = simt::Compute<D>;
   SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
-  Stored<T> a(p.m, p.k, count, p.a), b(p.k, p.n, count, p.b);
-  Stored<Output> product(p.m, p.n, count, p.c);
+  auto const stored = []<typename U>(U, int down, int across, std::int64_t matrices, Layout layout) {
+    bool const by_rows = simt::is_by_rows(layout);
+    Stored<U> x(down + (by_rows ? 0 : std::max(gap, 0)), across + (by_rows ? std::max(gap, 0) : 0), matrices, layout);
+    if (gap > 0) x.view = by_rows ? myriad::columns(x.view, 0, across) : myriad::rows(x.view, 0, down);
+    return x;
+  };
+  auto a = stored(T(), p.m, p.k, count, p.a), b = stored(T(), p.k, p.n, count, p.b);
+  auto product = stored(Output(), p.m, p.n, count, p.c);
   auto const sizes = [&](int bound, std::int64_t step) {
     std::array<std::int64_t, 5> const some{bound, 0, (bound + 1) / 2, 1, std::min(bound, 4)};
     std::vector<std::int64_t> out;
@@ -144,7 +178,10 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
     args.b.data = nullptr;
     args.b.pointers = nullptr;
   }
-  run_kernel<T, Output, p>(args);
+  if constexpr (gap == by_others)
+    run_kernel<T, Output, p>(args);
+  else
+    run_stream<T, Output, p, gap>(args);
 
   auto expected = before;
   for (std::int64_t q = 0; q < count; ++q) {
@@ -170,7 +207,7 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
 }
 
 /// Several blocks, the last of which is not full; of C of 16 bits and of what is computed.
-template <typename T, Product p>
+template <typename T, Product p, int gap = by_others>
 void check_scalars() {
   using S = Compute<T>;
   constexpr bool interleaved = p.a == interleaved_ || p.b == interleaved_ || p.c == interleaved_;
@@ -178,11 +215,11 @@ void check_scalars() {
                                ? gemm_halves_plan(sizeof(T), sizeof(T), is_complex<T>, p.m, p.n, p.k, interleaved).matrices
                                : 1;
   constexpr int least = p.ragged_m || p.ragged_n || p.ragged_k ? 12 : 2;
-  std::int64_t const count = std::max(matrices + 1, least);
-  check<T, T, p>(S(-0.75F), S(1), count);
-  check<T, T, p>(S(1), S(0), count);
-  check<T, T, p>(S(0), S(2), count);
-  if constexpr (!sanitized) check<T, S, p>(S(0.5F), S(-1), count);
+  std::int64_t const count = gap == by_others ? std::max(matrices + 1, least) : 5;
+  check<T, T, p, gap>(S(-0.75F), S(1), count);
+  check<T, T, p, gap>(S(1), S(0), count);
+  check<T, T, p, gap>(S(0), S(2), count);
+  if constexpr (!sanitized) check<T, S, p, gap>(S(0.5F), S(-1), count);
 }
 
 template <typename T>
@@ -255,10 +292,45 @@ TYPED_TEST(GemmHalvesOf, Ring) {
     check_scalars<T, Product{6, 7, 90, columns, rows, rows}>();
   }
 }
+/// In one piece, aligned or not, and lines at distances; one chunk of columns, several, and a last one that is smaller.
+TYPED_TEST(GemmHalvesOf, Stream) {
+  using T = TypeParam;
+  check_scalars<T, Product{33, 33, 33, packed, packed, packed}, 0>();
+  check_scalars<T, Product{72, 40, 40, packed, packed, packed}, 0>();
+  check_scalars<T, Product{34, 70, 19, columns, columns, columns}, 0>();
+  check_scalars<T, Product{20, 35, 24, packed_rows, packed_rows, packed}, 3>();
+  if constexpr (!sanitized) {
+    check_scalars<T, Product{64, 64, 64, packed, packed, packed}, 0>();
+    check_scalars<T, Product{65, 65, 65, packed, packed, packed}, 0>();
+    check_scalars<T, Product{100, 100, 100, packed, packed, packed}, 0>();
+    check_scalars<T, Product{128, 128, 128, packed, packed, packed}, 0>();
+    check_scalars<T, Product{127, 66, 99, packed_rows, packed, packed}, 0>();
+    check_scalars<T, Product{63, 37, 35, packed_rows, packed_rows, columns}, 0>();
+    check_scalars<T, Product{40, 80, 96, packed, packed_rows, packed}, 0>();
+    check_scalars<T, Product{96, 33, 31, packed_rows, columns, packed}, 8>();
+    check_scalars<T, Product{40, 24, 48, packed, columns, packed}, 8>();
+    check_scalars<T, Product{40, 48, 16, columns, packed_rows, packed}, 4>();
+    check_scalars<T, Product{1, 90, 70, packed, packed, packed}, 0>();
+    check_scalars<T, Product{80, 1, 2, packed, packed, packed}, 0>();
+    check_scalars<T, Product{38, 50, 1, packed, packed, packed}, 2>();
+    check_scalars<T, Product{36, 36, 36, packed, packed, packed, false, false, false, true}, 0>();
+  }
+}
+TEST(GemmHalves, StreamOfLargeMatrices) {
+  if constexpr (sanitized) {
+    GTEST_SKIP() << "the same code as of smaller ones";
+  } else {
+    check_scalars<half, Product{256, 40, 256, packed, packed, packed}, 0>();
+    check_scalars<bfloat16, Product{199, 33, 201, packed, packed, packed}, 0>();
+  }
+}
 TEST(GemmHalves, Conjugated) {
   constexpr auto of = [](int n, bool a, bool b) {
     return Product{.m = n, .n = n, .k = n, .a = packed, .b = packed, .c = packed, .conjugated_a = a, .conjugated_b = b};
   };
+  check_scalars<complex_half, of(33, false, true), 0>();
+  check_scalars<complex_half, of(36, true, false), 0>();
+  check_scalars<complex_half, of(34, false, false), 2>();
   check_scalars<complex_half, of(4, false, true)>();
   check_scalars<complex_half, of(9, false, false)>();
   check_scalars<complex_half, of(9, true, true)>();
