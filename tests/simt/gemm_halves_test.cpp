@@ -302,8 +302,9 @@ TYPED_TEST(GemmHalvesOf, Stream) {
   if constexpr (!sanitized) {
     check_scalars<T, Product{64, 64, 64, packed, packed, packed}, 0>();
     check_scalars<T, Product{65, 65, 65, packed, packed, packed}, 0>();
-    check_scalars<T, Product{100, 100, 100, packed, packed, packed}, 0>();
-    check_scalars<T, Product{128, 128, 128, packed, packed, packed}, 0>();
+    using S = Compute<T>;
+    check<T, T, Product{100, 100, 100, packed, packed, packed}, 0>(S(1), S(0), 2);
+    check<T, T, Product{128, 128, 128, packed, packed, packed}, 0>(S(-0.75F), S(1), 3);
     check_scalars<T, Product{127, 66, 99, packed_rows, packed, packed}, 0>();
     check_scalars<T, Product{63, 37, 35, packed_rows, packed_rows, columns}, 0>();
     check_scalars<T, Product{40, 80, 96, packed, packed_rows, packed}, 0>();
