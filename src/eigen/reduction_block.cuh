@@ -25,9 +25,9 @@ template <typename T, int N, int threads, typename At>
 struct ReductionByBlock {
   using R = Real<T>;
   static constexpr int warps = threads / warp_size;
-  static constexpr int held = ceil_div(N, warp_size);               ///< rows of a lane
-  static constexpr int columns = N / warps;                         ///< of a warp
-  static constexpr int at_once = N <= 128 ? columns : columns / 2;  ///< of these, by registers; sums are the same
+  static constexpr int held = ceil_div(N, warp_size);                                        ///< rows of a lane
+  static constexpr int columns = N / warps;                                                  ///< of a warp
+  static constexpr int at_once = N <= 128 ? columns : N <= 192 ? columns / 2 : columns / 4;  ///< of these, by registers; sums are the same
   static_assert(columns == 8, "a power of two");
 
   At at;
@@ -37,7 +37,8 @@ struct ReductionByBlock {
   R* d;  ///< the tridiagonal matrix: its diagonal
   R* e;  ///< and what is beside it
 
-  int const lane = lane_index();
+  // Where registers are few, what is computed of them would be kept in memory since the kernel began.
+  int const lane = N > 192 ? static_cast<int>(unknown(static_cast<unsigned>(lane_index()))) : lane_index();
   int const warp = thread_index() / warp_size;
 
   /// `memory`: 4 rows elements of type T.
@@ -211,7 +212,7 @@ struct ReflectorsByBlock {
   static constexpr int lanes = is_small ? 4 : 8;  ///< of a column
   static constexpr int held = N / lanes;          ///< rows of a lane
   static constexpr int passes = lanes * N / threads;
-  static constexpr int at_once = 4;
+  static constexpr int at_once = N > 224 ? 2 : 4;  ///< rows, by registers
   static_assert(held % at_once == 0 && passes * threads == lanes * N);
 
   /// `from(i, j)`: elements of vectors, n columns of n; `to(i, j)`: where they go, in shared memory, and, but for what pass m > 0 has in
