@@ -434,7 +434,7 @@ class GemmStream {
           has[t][e] = C.n % C.columns == 0 || j < columns;
           at[t][e] = c + (has[t][e] ? j : 0) * memory.c.pitch;
           SIMT_UNROLL
-          for (int d = 0; d < C.down; ++d) get(former[t][e][d], at[t][e], d);
+          for (int d = 0; d < C.down; ++d) get(former[t][e][d], at[t][e], d, has[t][e]);
         }
       }
       float sum[at_once][C.down][4]{};
@@ -464,21 +464,19 @@ class GemmStream {
   SIMT_INLINE int row_of_lane(int d, int i) const { return first_row_[d] + i * to_second_row; }
   /// Whether both are a word.
   SIMT_INLINE static bool is_word(Output const* first) { return in_pairs && sizeof(Output) == 2 && !is_odd(first); }
-  SIMT_INLINE void get(Element& former, Output const* column, int d) const {
-    // Of rows that there are not, another one
-    if constexpr (in_pairs && sizeof(Output) == 2) {
-      Output const* const first = column + (has_all_rows ? first_row_[d] : simt::smaller(first_row_[d], C.m - 1));
-      if (is_word(first)) {
-        unsigned const both = simt::load_word(first);
-        memcpy(former.values, &both, 4);
-      } else {
-        former.values[0] = first[0];
-        former.values[1] = first[1];
-      }
+  SIMT_INLINE bool has_row(int d, int i) const { return has_all_rows || row_of_lane(d, i) < C.m; }
+  /// What there is, and nothing else: it may be another lane's, who writes it.
+  SIMT_INLINE void get(Element& former, Output const* column, int d, bool has_column) const {
+    Output const* const first = column + first_row_[d];
+    if (is_word(first) && has_column && has_row(d, rows_of_lane - 1)) {
+      unsigned const both = simt::load_word(first);
+      memcpy(former.values, &both, 4);
     } else {
       SIMT_UNROLL
-      for (int i = 0; i < rows_of_lane; ++i)
-        former.values[i] = column[has_all_rows ? row_of_lane(d, i) : simt::smaller(row_of_lane(d, i), C.m - 1)];
+      for (int i = 0; i < rows_of_lane; ++i) {
+        former.values[i] = Output{};
+        if (has_column && has_row(d, i)) former.values[i] = first[i * to_second_row];
+      }
     }
   }
   SIMT_INLINE void put(Output* column, int d, bool has_column, Element const& former, float const (&sum)[4], int e) const {
@@ -491,14 +489,14 @@ class GemmStream {
         values[i] = element(sum[2 * i + e], former.values[i]);
     }
     Output* const first = column + first_row_[d];
-    if (is_word(first) && has_column && row_of_lane(d, rows_of_lane - 1) < C.m) {
+    if (is_word(first) && has_column && has_row(d, rows_of_lane - 1)) {
       unsigned both;
       memcpy(&both, values, 4);
       simt::store_word(first, both);
     } else {
       SIMT_UNROLL
       for (int i = 0; i < rows_of_lane; ++i)
-        if (has_column && (has_all_rows || row_of_lane(d, i) < C.m)) first[i * to_second_row] = values[i];
+        if (has_column && has_row(d, i)) first[i * to_second_row] = values[i];
     }
   }
   SIMT_INLINE Output element(S sum, Output const& former) const {
