@@ -113,14 +113,14 @@ void Peers::gemm_strided(Dtype dtype, int n, int k, void const* one, void const*
                                                                                                 c, n, static_cast<long long>(n) * n, count),
         "gemmStridedBatched");
 }
-void Peers::gemm_of_halves(Dtype dtype, int n, int k, void const* a, void const* b, void* c, int count) {
+void Peers::gemm_of_halves(Dtype dtype, int n, int k, float alpha, void const* a, void const* b, void* c, int count) {
   int const type = dtype == Dtype::f16 ? 2 : 14;           // CUDA_R_16F, CUDA_R_16BF
   constexpr int compute_32f = 68, default_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
   float const one = 1;
   long long const stride = static_cast<long long>(n) * k;
   check(symbol<int(void*, int, int, int, int, int, void const*, void const*, int, int, long long, void const*, int, int, long long,
                    void const*, void*, int, int, long long, int, int, int)>(blas_, "cublasGemmStridedBatchedEx")(
-            blas_handle_, no_transpose, no_transpose, n, n, k, &one, a, type, n, stride, b, type, k, stride, &one, c, type, n,
+            blas_handle_, no_transpose, no_transpose, n, n, k, &alpha, a, type, n, stride, b, type, k, stride, &one, c, type, n,
             static_cast<long long>(n) * n, count, compute_32f, default_algorithm),
         "cublasGemmStridedBatchedEx");
 }
