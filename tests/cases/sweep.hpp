@@ -16,16 +16,15 @@
 #include "myriad/error.hpp"
 #include "myriad/queue.hpp"
 
-// Sanitizers make everything an order of magnitude slower: fewer and smaller sizes.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MYRIAD_TEST_QUICKLY 1
-#else
-#define MYRIAD_TEST_QUICKLY 0
-#endif
-
 namespace myriad::cases {
 
-inline constexpr bool quickly = MYRIAD_TEST_QUICKLY != 0;
+/// Fewer and smaller sizes: sanitizers make everything an order of magnitude slower, and a GPU's kernels are compiled for every size
+/// (`MYRIAD_TEST_QUICKLY`, which `tools/gpu-check --quick` sets).
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline bool const quickly = true;
+#else
+inline bool const quickly = std::getenv("MYRIAD_TEST_QUICKLY") != nullptr;
+#endif
 
 /// Whether this run is for kernels of another SIMD target than the best one. What depends on no target is not tested again then.
 inline bool other_simd_target() {
