@@ -72,8 +72,8 @@ class Workspace {
   bool of_graph_ = false;  ///< taken while the stream is captured
 };
 
-/// The counts of simt::sync_grid_once. They are the queue's, whose launches follow each other, so that nothing has to be cleared; in a graph,
-/// which may run beside what the queue does later, they are the graph's, and cleared before. Null while the queue is prepared.
+/// The counts of simt::sync_grid_once. They are the queue's, whose launches follow each other, so that nothing has to be cleared; in a
+/// graph, which may run beside what the queue does later, they are the graph's, and cleared before. Null while the queue is prepared.
 class GridCounts {
  public:
   explicit GridCounts(Queue& queue);

@@ -293,6 +293,26 @@ __device__ __forceinline__ T load_global(T const* from) {
   memcpy(&x, words, sizeof(T));
   return x;
 }
+/// The same where it is `wanted`, else zero. Unlike a branch or a select around it this makes no load wait for another.
+template <typename T>
+__device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
+  unsigned words[sizeof(T) / 4] = {};
+  auto const address = __cvta_generic_to_global(from);
+  unsigned const here = wanted;
+  if constexpr (sizeof(T) == 4)
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1];\n}" : "+r"(words[0]) : "l"(address), "r"(here));
+  else if constexpr (sizeof(T) == 8)
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.nc.v2.u32 {%0, %1}, [%2];\n}"
+                 : "+r"(words[0]), "+r"(words[1])
+                 : "l"(address), "r"(here));
+  else
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(address), "r"(here));
+  T x;
+  memcpy(&x, words, sizeof(T));
+  return x;
+}
 /// The same, and started before the next barrier: loads of what nobody writes may be put beside their uses by the compiler, to save
 /// registers, also behind a barrier, and are then waited for a few at a time.
 template <typename T>

@@ -205,6 +205,10 @@ T load_global(T const* from) {
   return *std::assume_aligned<sizeof(T)>(from);
 }
 template <typename T>
+T load_global_if(bool wanted, T const* from) {
+  return wanted ? load_global(from) : T{};
+}
+template <typename T>
 T load_global_before_barrier(T const* from) {
   return load_global(from);
 }

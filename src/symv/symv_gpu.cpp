@@ -40,6 +40,13 @@ KernelSource source(Dtype dtype, SymvStrips const& c) {
                               device_name(dtype), static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }
+KernelSource source(Dtype dtype, SymvRows const& c) {
+  return {.header = "symv/symv_rows.cuh",
+          .name = fmt::format("myriad::symv_rows<{}, myriad::SymvRows{{{}, myriad::SymvColumns({}), myriad::Symmetry({})}}, {}>",
+                              device_name(dtype), c.most_rows, static_cast<int>(c.layout), static_cast<int>(c.symmetry),
+                              symv_whole_warps_of_rows(c.most_rows)),
+          .options = {"-default-device", "--fmad=false"}};
+}
 /// symv_runs or symv_matrices
 KernelSource source(Dtype dtype, SymvRuns const& c, char const* kernel) {
   return {.header = "symv/symv_runs.cuh",
@@ -95,6 +102,12 @@ void multiply_whole(Queue& queue, SymvTask<T> const& task, SymvWhole const& c, K
   launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, arguments_of(task));
 }
 
+/// Few small ones, a warp to a row.
+template <typename T>
+void multiply_rows(Queue& queue, SymvTask<T> const& task, SymvRows const& c, Kernel const& kernel) {
+  launch(queue, kernel, {.blocks = task.y.count * ((task.y.rows + c.warps - 1) / c.warps), .threads = c.threads()}, arguments_of(task));
+}
+
 /// Larger ones, up to a number of rows.
 template <typename T>
 void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvStrips const& c, Kernel const& kernel) {
@@ -111,8 +124,7 @@ template <typename T>
 void multiply_matrices(Queue& queue, SymvTask<T> const& task, SymvRuns const& c, Kernel const& kernel) {
   auto const args = arguments_of(task);
   int const rows = static_cast<int>(std::min<std::int64_t>(task.y.rows, args.most_rows_in_strips));
-  launch(queue, kernel,
-         {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes_of_matrix(sizeof(T), rows)}, args);
+  launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes_of_matrix(sizeof(T), rows)}, args);
 }
 
 /// The others, some matrices at a time.
@@ -162,9 +174,10 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   SymvColumns const layout = task.a.row_stride == 1 && !task.a.row_strides ? SymvColumns::contiguous : SymvColumns::strided;
   std::int64_t const n = task.a.rows;
   bool const ragged = task.y.row_sizes, beyond_strips = n > symv_most_rows_in_strips(sizeof(T));
-  bool const in_blocks = n <= symv_most_rows_in_block || ragged;
-  bool const in_strips = n > symv_most_rows_in_block && (!beyond_strips || ragged);
   bool const many = task.y.count >= symv_least_matrices_of_blocks;
+  bool const in_rows = n <= symv_most_rows_by_rows && !many && !ragged;
+  bool const in_blocks = !in_rows && (n <= symv_most_rows_in_block || ragged);
+  bool const in_strips = !in_rows && n > symv_most_rows_in_block && (!beyond_strips || ragged);
   // All kernels come before the first launch: where one cannot be had, nothing is written.
   auto const find = [&](bool needed, char const* name, auto const& c, auto const&... kernel) -> Kernel const* {
     if (!needed) return nullptr;
@@ -173,10 +186,13 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   SymvWhole const whole = symv_whole_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_in_block)));
   SymvStrips const strips{.layout = layout, .symmetry = task.symmetry};
   SymvRuns const of_matrix = symv_matrices_plan(sizeof(T), task.symmetry, layout), runs = symv_runs_plan(sizeof(T), task.symmetry, layout);
+  SymvRows const rows = symv_rows_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_by_rows)));
+  Kernel const* const by_rows = find(in_rows, "symv/symv_rows", rows);
   Kernel const* const by_blocks = find(in_blocks, "symv/symv_whole", whole);
   Kernel const* const by_strips = find(in_strips && !many, "symv/symv_strips", strips);
   Kernel const* const by_matrices = find(in_strips && many, "symv/symv_matrices", of_matrix, "symv_matrices");
   Kernel const* const by_runs = find(beyond_strips, "symv/symv_runs", runs, "symv_runs");
+  if (by_rows) multiply_rows(queue, task, rows, *by_rows);
   if (by_blocks) multiply_whole(queue, task, whole, *by_blocks);
   if (by_strips) multiply_by_strips(queue, task, strips, *by_strips);
   if (by_matrices) multiply_matrices(queue, task, of_matrix, *by_matrices);
@@ -202,6 +218,7 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
       if (!filter.wants_size_above(tiny_largest)) continue;
       SymvColumns const layout = SymvColumns::contiguous;
       for (int n = 64; n <= symv_most_rows_in_block; n += 32) kernels.push_back(source(dtype, symv_whole_plan(symmetry, layout, n)));
+      for (int n = 64; n <= symv_most_rows_by_rows; n *= 2) kernels.push_back(source(dtype, symv_rows_plan(symmetry, layout, n)));
       if (!filter.wants_size_above(symv_most_rows_in_block)) continue;
       kernels.push_back(source(dtype, SymvStrips{.layout = layout, .symmetry = symmetry}));
       kernels.push_back(source(dtype, symv_matrices_plan(bytes, symmetry, layout), "symv_matrices"));

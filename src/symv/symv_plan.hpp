@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "symv/symv_panels_config.cuh"
+#include "symv/symv_rows_config.cuh"
 #include "symv/symv_runs_config.cuh"
 #include "symv/symv_strips_config.cuh"
 #include "symv/symv_tiny_config.cuh"
@@ -27,10 +28,20 @@ constexpr SymvWhole symv_whole_plan(Symmetry symmetry, SymvColumns layout, int n
   return {.warps = 8, .rows_of_lane = (std::min(n, symv_most_rows_in_block) + 31) / 32, .layout = layout, .symmetry = symmetry};
 }
 
-/// Larger ones of up to so many rows go by strips, in one launch without a barrier, but what is beside the diagonal is read twice; or, where
-/// there are at least so many of them, a block to each. Measured: see docs/performance.md.
+/// Matrices of up to so many rows go row by row instead where there are few: all that a row needs is on its way at once, and no warp waits
+/// for another. With the bits of symv_whole, or of strips.
+constexpr int symv_most_rows_by_rows = 256;
+constexpr SymvRows symv_rows_plan(Symmetry symmetry, SymvColumns layout, int n) {
+  return {.most_rows = n <= 64 ? 64 : n <= 128 ? 128 : 256, .layout = layout, .symmetry = symmetry};
+}
+constexpr int symv_whole_warps_of_rows(int n) {
+  return n <= symv_most_rows_in_block ? symv_whole_plan(Symmetry::symmetric, SymvColumns::contiguous, n).warps : 0;
+}
+
+/// Larger ones of up to so many rows go by strips, in one launch without a barrier, but what is beside the diagonal is read twice; or,
+/// where there are at least so many of them, a block to each. Measured: see docs/performance.md.
 constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 4 ? 2304 : element_bytes == 8 ? 1792 : 1280; }
-constexpr std::int64_t symv_least_matrices_of_blocks = 24;
+constexpr std::int64_t symv_least_matrices_of_blocks = 24;  ///< else they are few
 
 /// Still larger ones. Two blocks of 8 warps, with 128 registers a thread, are on a multiprocessor; a lane has 16 loads of 16 bytes under
 /// way: 128 KB of all. In double complex, of which 16 sums would leave no registers, it has 8, and three blocks are there.

@@ -43,9 +43,7 @@ struct SymvShares : SymvTriangle {
   int pieces;
 
   SIMT_INLINE constexpr SymvShares(int n, int rows_of_tile, int columns_of_tile, int usual_blocks, bool is_lower)
-      : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower),
-        blocks(usual_blocks),
-        pieces(count > 0 ? piece_of(count - 1) + 1 : 0) {}
+      : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower), blocks(usual_blocks), pieces(count > 0 ? piece_of(count - 1) + 1 : 0) {}
 
   /// Pieces come in rounds of `blocks` that have as many tiles; of single tiles there is but one.
   struct Round {

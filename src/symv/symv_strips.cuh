@@ -7,8 +7,8 @@
 namespace myriad {
 namespace simt {
 
-/// Some neighbouring rows of A x. In the triangle they are what is left and right of the diagonal: rows of the columns on one side, of which
-/// lanes have groups of neighbours, and columns on the other side, of which each warp has one.
+/// Some neighbouring rows of A x. In the triangle they are what is left and right of the diagonal: rows of the columns on one side, of
+/// which lanes have groups of neighbours, and columns on the other side, of which each warp has one.
 template <typename T, SymvStrips C>
 class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;

@@ -16,6 +16,7 @@
 #include "sizes.hpp"
 #include "stored.hpp"
 #include "symv/symv_plan.hpp"
+#include "symv/symv_rows.cuh"
 #include "symv/symv_runs.cuh"
 #include "symv/symv_strips.cuh"
 #include "symv/symv_tiny.cuh"
@@ -166,8 +167,8 @@ void run_runs(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) 
 
 template <typename T, SymvStrips c>
 void run_strips(SymvTask<T> const& task, int blocks, int most_rows_in_block = 0, int most_rows_in_strips = 1000) {
-  simt::run(blocks, c.threads(sizeof(T)), c.shared_bytes(sizeof(T), static_cast<int>(task.y.rows)),
-            symv_strips<gpu::DeviceElement<T>, c>, arguments_of(task, most_rows_in_block, most_rows_in_strips));
+  simt::run(blocks, c.threads(sizeof(T)), c.shared_bytes(sizeof(T), static_cast<int>(task.y.rows)), symv_strips<gpu::DeviceElement<T>, c>,
+            arguments_of(task, most_rows_in_block, most_rows_in_strips));
 }
 
 template <typename T, SymvRuns c>
@@ -180,6 +181,11 @@ template <typename T, SymvWhole c>
 void run_whole(SymvTask<T> const& task, int blocks, int most_rows_in_block = c.most_rows()) {
   simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_whole<gpu::DeviceElement<T>, c>,
             arguments_of(task, most_rows_in_block, most_rows_in_block));
+}
+
+template <typename T, SymvRows c, int whole_warps>
+void run_rows(SymvTask<T> const& task, int blocks) {
+  simt::run(blocks, c.threads(), 0, symv_rows<gpu::DeviceElement<T>, c, whole_warps>, arguments_of(task, 0, 0));
 }
 
 /// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
@@ -247,24 +253,31 @@ void check_runs(int n, int count = 1, bool ragged = false, bool every_way = true
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
-/// By strips, and a block to a matrix, which gives the same bits.
+/// By strips, a block to a matrix, and row by row, all of which give the same bits.
 template <typename T, Symmetry symmetry>
 void check_strips(int n, int count = 1, bool ragged = false, bool every_way = true) {
-  bool by_strips = false;
+  int way = 0;
   auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
-    by_strips = !by_strips;
-    if (by_strips)
+    if (++way % 3 == 0)
       run_strips<T, SymvStrips{.layout = layout, .symmetry = symmetry}>(task, blocks);
+    else if (way % 3 == 1 && n <= 256 && !ragged)
+      run_rows<T, symv_rows_plan(symmetry, layout, 256), 0>(task, blocks);
     else
       run_matrices<T, symv_matrices_plan(sizeof(T), symmetry, layout)>(task, blocks);
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
 
+/// In blocks that have a matrix, and row by row, which gives the same bits.
 template <typename T, Symmetry symmetry, int n>
 void check_whole(int count = 1, bool ragged = false, bool every_way = true) {
-  auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
-    run_whole<T, symv_whole_plan(symmetry, layout, n)>(task, blocks);
+  bool by_rows = false;
+  auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
+    by_rows = !by_rows && !ragged;
+    if (by_rows)
+      run_rows<T, symv_rows_plan(symmetry, layout, n), symv_whole_warps_of_rows(n)>(task, blocks);
+    else
+      run_whole<T, symv_whole_plan(symmetry, layout, n)>(task, blocks);
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
@@ -396,8 +409,7 @@ TEST(SymvShares, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
 // warp adds up at a time: here with small tiles, and blocks_per_sm that makes few of them.
 TEST(SymvRuns, PiecesOfSeveralTiles) {
   using T = std::complex<double>;
-  constexpr SymvRuns c{
-      .warps = 4, .columns = 8, .blocks_per_sm = 1, .layout = SymvColumns::contiguous, .symmetry = Symmetry::hermitian};
+  constexpr SymvRuns c{.warps = 4, .columns = 8, .blocks_per_sm = 1, .layout = SymvColumns::contiguous, .symmetry = Symmetry::hermitian};
   constexpr int n = 1090;
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     SymvShares const shares = symv_shares(sizeof(T), c, n, uplo == Uplo::lower);
