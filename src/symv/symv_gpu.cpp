@@ -42,9 +42,8 @@ KernelSource source(Dtype dtype, SymvStrips const& c) {
 }
 KernelSource source(Dtype dtype, SymvRows const& c) {
   return {.header = "symv/symv_rows.cuh",
-          .name = fmt::format("myriad::symv_rows<{}, myriad::SymvRows{{{}, myriad::SymvColumns({}), myriad::Symmetry({})}}, {}>",
-                              device_name(dtype), c.most_rows, static_cast<int>(c.layout), static_cast<int>(c.symmetry),
-                              symv_whole_warps_of_rows(c.most_rows)),
+          .name = fmt::format("myriad::symv_rows<{}, myriad::SymvRows{{{}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
+                              device_name(dtype), c.most_rows, static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }
 /// symv_runs or symv_matrices

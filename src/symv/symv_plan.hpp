@@ -34,9 +34,6 @@ constexpr int symv_most_rows_by_rows = 256;
 constexpr SymvRows symv_rows_plan(Symmetry symmetry, SymvColumns layout, int n) {
   return {.most_rows = n <= 64 ? 64 : n <= 128 ? 128 : 256, .layout = layout, .symmetry = symmetry};
 }
-constexpr int symv_whole_warps_of_rows(int n) {
-  return n <= symv_most_rows_in_block ? symv_whole_plan(Symmetry::symmetric, SymvColumns::contiguous, n).warps : 0;
-}
 
 /// Larger ones of up to so many rows go by strips, in one launch without a barrier, but what is beside the diagonal is read twice; or,
 /// where there are at least so many of them, a block to each. Measured: see docs/performance.md.

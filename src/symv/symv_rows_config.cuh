@@ -1,7 +1,7 @@
 #pragma once
 /// y = alpha A x + beta y with a triangle of A, row by row on a GPU: what host and kernel share.
 
-#include "symv/symv_whole_config.cuh"
+#include "symv/symv_matrix.cuh"
 
 namespace myriad {
 

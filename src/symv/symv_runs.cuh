@@ -23,18 +23,20 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
   SIMT_INLINE SymvTriangle const& tiles() const { return tiles_; }
 
-  /// The tiles of `piece`, [first, last), and of others as long as next_piece(piece, first, last) finds one. It may be asked with the block
-  /// apart, and let it meet. to_rows(tile, its row of tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i
-  /// always in the same; to_columns(piece, panel, j, sum) for the sums of the columns of a panel, at the end of each and of the piece.
-  /// Begins and ends with the block apart.
-  template <typename NextPiece, typename Rows, typename Columns>
-  SIMT_INLINE void add(int piece, int first, int last, NextPiece next_piece, Rows to_rows, Columns to_columns) {
-    SymvPlace place(tiles_, first);
+  /// The tiles of `piece`, and of others as long as next_piece(piece, its tiles) finds one, with the block apart; it may let it meet, and
+  /// there was a barrier since piece_begins(), which is called by one thread whose warp has nothing to add up. to_rows(tile, its row of
+  /// tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i always in the same; to_columns(piece, panel, j,
+  /// sum) for the sums of the columns of a panel, at the end of each and of the piece. Begins and ends with the block apart.
+  template <typename Begins, typename NextPiece, typename Rows, typename Columns>
+  SIMT_INLINE void add(int piece, SymvShares::Range range, Begins piece_begins, NextPiece next_piece, Rows to_rows, Columns to_columns) {
+    SymvPlace place(tiles_, range.first);
     int slot = 0, turn = 0;
     load_x_of_panel(slot, place.panel);
     load(place);
     SIMT_UNROLL
     for (int c = 0; c < columns; ++c) column_[c] = from_real<T>(0);
+    bool const asks = thread_index() == C.threads() - warp_size;
+    if (asks) piece_begins();
     bool begins = true, goes_on = true;
     SIMT_LOOP
     while (goes_on) {
@@ -51,11 +53,11 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         use<false>(place, x_of_panel(slot), parts);
       SymvPlace next = place;
       int const this_piece = piece;
-      bool const ends_piece = place.tile + 1 == last;
+      bool const ends_piece = place.tile + 1 == range.last;
       if (!ends_piece)
         next.go_on(tiles_);
-      else if (goes_on = next_piece(piece, first, last); goes_on)
-        next = SymvPlace(tiles_, first);
+      else if (goes_on = next_piece(piece, range); goes_on)
+        next = SymvPlace(tiles_, range.first);
       begins = ends_piece || next.panel != place.panel;
       if (begins) slot = 1 - slot;
       if (goes_on) {
@@ -63,6 +65,8 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         load(next);
       }
       sync_block();
+      // Whatever this waits for, the next tile is under way meanwhile.
+      if (asks && ends_piece && goes_on) piece_begins();
       if (thread_index() < rows_of_tile) to_rows(place.tile, place.row, thread_index(), sum_of_warps(parts + thread_index()));
       if (begins) {
         T const total = column_sum();
@@ -188,8 +192,9 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 };
 
 template <typename T, SymvRuns C>
-SIMT_INLINE SymvShares symv_shares(int n, bool lower) {
-  return {n, C.tile_rows(sizeof(T)), C.tile_columns(), C.usual_blocks(), lower};
+SIMT_INLINE SymvShares symv_shares(SymvArguments<T> const& args, int n) {
+  if (args.y.row_sizes) return {n, C.tile_rows(sizeof(T)), C.tile_columns(), C.usual_blocks(), args.lower};
+  return {n, C.tile_rows(sizeof(T)), C.tile_columns(), C.usual_blocks(), args.lower, args.pieces};
 }
 
 /// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column, in this
@@ -226,44 +231,36 @@ SIMT_INLINE T symv_terms(SymvShares const& shares, T const* sums, int i) {
 template <typename T, SymvRuns C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArguments<T> const args) {
   using namespace simt;
-  Index const blocks = block_count(), here = block_index();
-  auto const shares_of = [&](int n) { return symv_shares<T, C>(n, args.lower); };
+  // Numbers of pieces, of which workspace admits few, rather than indices: divisions are long.
+  int const blocks = static_cast<int>(block_count()), here = static_cast<int>(block_index()), count = static_cast<int>(args.y.count);
   bool const reads = !(args.alpha == from_real<T>(0));
   if (reads) {
-    // Pieces of all matrices are numbered; `at` is the block's. The ticket for the one after it has been asked for.
-    Index const end = args.y.count * args.pieces;
-    Index at = here;
-    unsigned ticket = 0;
-    auto const ask = [&] {
-      if (thread_index() == 0) ticket = take_ticket(args.counts + symv_tickets);
-    };
-    auto const go_on = [&] {
-      if (thread_index() == 0) store_word(shared_memory(), ticket);
+    // Pieces of all matrices are numbered; `at` is the block's.
+    int const end = count * args.pieces;
+    auto const ask = [&] { store_word(shared_memory(), static_cast<unsigned>(blocks) + take_ticket(args.counts + symv_tickets)); };
+    auto const told = [&] {
       sync_block();
-      at = blocks + load_word(shared_memory());
-      ask();
+      return static_cast<int>(load_word(shared_memory()));
     };
-    ask();
     SIMT_LOOP
-    while (at < end) {
-      Index const b = at / args.pieces;
-      int const n = args.y.rows_of(b), piece = static_cast<int>(at % args.pieces);
-      SymvShares const shares = shares_of(n);
+    for (int at = here; at < end;) {
+      int const b = count == 1 ? 0 : at / args.pieces, n = args.y.rows_of(b), piece = at - b * args.pieces;
+      SymvShares const shares = symv_shares<T, C>(args, n);
       if (n <= args.most_rows_in_strips || piece >= shares.pieces) {
-        go_on();
+        if (thread_index() == 0) ask();
+        at = told();
         sync_block();
         continue;
       }
       T* const sums = args.sums + b * args.apart;
       SymvRun<T, C>(args, b, n)
           .add(
-              piece, shares.first(piece), shares.first(piece + 1),
-              [&](int& next, int& first, int& last) {
-                go_on();
-                next = static_cast<int>(at - b * args.pieces);
-                if (at >= end || at / args.pieces != b || next >= shares.pieces) return false;
-                first = shares.first(next);
-                last = shares.first(next + 1);
+              piece, shares.tiles_of_piece(piece), ask,
+              [&](int& next, SymvShares::Range& range) {
+                at = told();
+                next = at - b * args.pieces;
+                if (next >= smaller(shares.pieces, end - b * args.pieces)) return false;
+                range = shares.tiles_of_piece(next);
                 return true;
               },
               [&](int tile, int, int i, T sum) { sums[shares.row_sums(tile) + i] = sum; },
@@ -273,14 +270,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArgumen
     sync_grid_once(args.counts);
   }
   T* const of_warps = reinterpret_cast<T*>(shared_memory());
-  int const lane = lane_index(), warp = thread_index() / 32;
-  Index const groups = (args.y.rows + 31) / 32;
+  int const lane = lane_index(), warp = thread_index() / 32, groups = ceil_div(static_cast<int>(args.y.rows), 32);
   SIMT_LOOP
   for (Index at = here; at < args.y.count * groups; at += blocks) {
-    Index const b = at / groups;
-    int const n = args.y.rows_of(b), i = static_cast<int>(at % groups) * 32 + lane;
+    Index const b = count == 1 ? 0 : at / groups;
+    int const n = args.y.rows_of(b), i = static_cast<int>(at - b * groups) * 32 + lane;
     bool const mine = i < n && n > args.most_rows_in_strips;
-    of_warps[thread_index()] = mine && reads ? symv_terms<C>(shares_of(n), args.sums + b * args.apart, i) : from_real<T>(0);
+    of_warps[thread_index()] = mine && reads ? symv_terms<C>(symv_shares<T, C>(args, n), args.sums + b * args.apart, i) : from_real<T>(0);
     sync_block();
     if (warp == 0 && mine) {
       T sum = of_warps[lane];
@@ -317,7 +313,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_matrices(SymvArg
     for (int i = thread_index(); i < tiles.tile_rows * tiles.rows; i += C.threads()) of_rows[i] = from_real<T>(0);
     sync_block();
     run.add(
-        0, 0, tiles.count, [](int&, int&, int&) { return false; },
+        0, {0, tiles.count}, [] {}, [](int&, SymvShares::Range&) { return false; },
         [&](int, int tile_row, int i, T sum) { of_rows[tile_row * tiles.rows + i] = of_rows[tile_row * tiles.rows + i] + sum; },
         [&](int, int panel, int j, T sum) { of_columns[panel * tiles.columns + j] = sum; });
     sync_block();

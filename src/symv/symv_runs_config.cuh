@@ -44,6 +44,9 @@ struct SymvShares : SymvTriangle {
 
   SIMT_INLINE constexpr SymvShares(int n, int rows_of_tile, int columns_of_tile, int usual_blocks, bool is_lower)
       : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower), blocks(usual_blocks), pieces(count > 0 ? piece_of(count - 1) + 1 : 0) {}
+  /// The same, where the number of pieces is known.
+  SIMT_INLINE constexpr SymvShares(int n, int rows_of_tile, int columns_of_tile, int usual_blocks, bool is_lower, int known_pieces)
+      : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower), blocks(usual_blocks), pieces(known_pieces) {}
 
   /// Pieces come in rounds of `blocks` that have as many tiles; of single tiles there is but one.
   struct Round {
@@ -63,11 +66,15 @@ struct SymvShares : SymvTriangle {
       size = simt::larger(left / (2 * blocks), 1);
     }
   };
-  /// The first tile of a piece; of piece number `pieces` the end.
-  SIMT_INLINE constexpr int first(int piece) const {
+  /// The tiles [first, last) of a piece.
+  struct Range {
+    int first, last;
+  };
+  SIMT_INLINE constexpr Range tiles_of_piece(int piece) const {
     Round round(count, blocks);
     while (!round.has_piece(piece)) round.go_on();
-    return simt::smaller(round.tile + (piece - round.piece) * round.size, count);
+    int const first = round.tile + (piece - round.piece) * round.size;
+    return {first, simt::smaller(first + round.size, count)};
   }
   SIMT_INLINE constexpr int piece_of(int tile) const {
     Round round(count, blocks);

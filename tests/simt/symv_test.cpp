@@ -183,9 +183,9 @@ void run_whole(SymvTask<T> const& task, int blocks, int most_rows_in_block = c.m
             arguments_of(task, most_rows_in_block, most_rows_in_block));
 }
 
-template <typename T, SymvRows c, int whole_warps>
+template <typename T, SymvRows c>
 void run_rows(SymvTask<T> const& task, int blocks) {
-  simt::run(blocks, c.threads(), 0, symv_rows<gpu::DeviceElement<T>, c, whole_warps>, arguments_of(task, 0, 0));
+  simt::run(blocks, c.threads(), 0, symv_rows<gpu::DeviceElement<T>, c>, arguments_of(task, 0, 0));
 }
 
 /// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
@@ -261,7 +261,7 @@ void check_strips(int n, int count = 1, bool ragged = false, bool every_way = tr
     if (++way % 3 == 0)
       run_strips<T, SymvStrips{.layout = layout, .symmetry = symmetry}>(task, blocks);
     else if (way % 3 == 1 && n <= 256 && !ragged)
-      run_rows<T, symv_rows_plan(symmetry, layout, 256), 0>(task, blocks);
+      run_rows<T, symv_rows_plan(symmetry, layout, 256)>(task, blocks);
     else
       run_matrices<T, symv_matrices_plan(sizeof(T), symmetry, layout)>(task, blocks);
   };
@@ -275,7 +275,7 @@ void check_whole(int count = 1, bool ragged = false, bool every_way = true) {
   auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
     by_rows = !by_rows && !ragged;
     if (by_rows)
-      run_rows<T, symv_rows_plan(symmetry, layout, n), symv_whole_warps_of_rows(n)>(task, blocks);
+      run_rows<T, symv_rows_plan(symmetry, layout, n)>(task, blocks);
     else
       run_whole<T, symv_whole_plan(symmetry, layout, n)>(task, blocks);
   };
@@ -413,7 +413,7 @@ TEST(SymvRuns, PiecesOfSeveralTiles) {
   constexpr int n = 1090;
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     SymvShares const shares = symv_shares(sizeof(T), c, n, uplo == Uplo::lower);
-    ASSERT_GE(shares.first(1), 3);
+    ASSERT_GE(shares.tiles_of_piece(0).last, 3);
     ASSERT_GT(shares.panels, 4 * c.warps);
     std::vector<std::vector<T>> results;
     for (int const blocks : {1, 7}) {
@@ -456,10 +456,11 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
         }
         ASSERT_EQ(tile, shares.count);
         ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements());
-        ASSERT_EQ(shares.first(0), 0);
-        ASSERT_EQ(shares.first(shares.pieces), shares.count);
-        for (int piece = 0; piece < shares.pieces; ++piece) {
-          int const begin = shares.first(piece), end = shares.first(piece + 1);
+        for (int piece = 0, next = 0; piece < shares.pieces; ++piece) {
+          auto const [begin, end] = shares.tiles_of_piece(piece);
+          ASSERT_EQ(begin, next);
+          next = end;
+          if (piece + 1 == shares.pieces) ASSERT_EQ(end, shares.count);
           ASSERT_LT(begin, end);
           ASSERT_EQ(shares.piece_of(begin), piece);
           ASSERT_EQ(shares.piece_of(end - 1), piece);
@@ -470,11 +471,11 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
 TEST(SymvPlan, PiecesBecomeSmaller) {
   constexpr SymvRuns c = symv_runs_plan(8, Symmetry::symmetric, SymvColumns::contiguous);
   auto const shares = [&](int n) { return symv_shares(8, c, n, true); };
-  EXPECT_EQ(shares(2700).first(1), 1);
-  EXPECT_EQ(shares(4096).first(1), 3);
+  EXPECT_EQ(shares(2700).tiles_of_piece(0).last, 1);
+  EXPECT_EQ(shares(4096).tiles_of_piece(0).last, 3);
   EXPECT_EQ(shares(4096).pieces, 2 * 264);
-  EXPECT_EQ(shares(32768).first(1), 186);
-  EXPECT_EQ(shares(32768).first(shares(32768).pieces - 1), shares(32768).count - 1);
+  EXPECT_EQ(shares(32768).tiles_of_piece(0).last, 186);
+  EXPECT_EQ(shares(32768).tiles_of_piece(shares(32768).pieces - 1).first, shares(32768).count - 1);
   EXPECT_EQ(symv_matrices_at_a_time(8, shares(100000)), 1);
   EXPECT_GT(symv_matrices_at_a_time(8, shares(3000)), 40);
   for (int const bytes : {4, 8, 16}) {
