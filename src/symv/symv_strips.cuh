@@ -98,8 +98,12 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
     T const* const column = a_ + j * right_;
     int const begin = lower_ ? of_diagonal + 1 : 0, end = !is_there ? 0 : lower_ ? n_ / held_rows : of_diagonal;
     Part const at_diagonal = part(is_there, j, of_diagonal);
+    bool const has_rest = lower_ && n_ % held_rows != 0 && n_ / held_rows != of_diagonal;
+    Part rest{};
+    if (has_rest) rest = part(is_there, j, n_ / held_rows);
     T sum = from_real<T>(0);
-    if (lower_) sum = add_part(at_diagonal, sum);
+    // First of all in a lower triangle, but not before what follows is under way.
+    bool needs_diagonal = true;
     SIMT_LOOP
     for (int first = begin / 32 * 32; first < end; first += at_once * 32) {
       T held[at_once][held_rows], factor[at_once][held_rows];
@@ -119,6 +123,8 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
           }
         }
       }
+      if (lower_ && needs_diagonal) sum = add_part(at_diagonal, sum);
+      needs_diagonal = !lower_;
       SIMT_UNROLL
       for (int s = 0; s < at_once; ++s) {
         int const chunk = first + s * 32 + lane_index();
@@ -127,10 +133,8 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
         for (int r = 0; r < held_rows; ++r) sum = multiply_add(conjugate_if(hermitian, held[s][r]), factor[s][r], sum);
       }
     }
-    if (!lower_)
-      sum = add_part(at_diagonal, sum);
-    else if (n_ % held_rows != 0 && n_ / held_rows != of_diagonal)
-      sum = add_part(part(is_there, j, n_ / held_rows), sum);
+    if (needs_diagonal) sum = add_part(at_diagonal, sum);
+    if (has_rest) sum = add_part(rest, sum);
     SIMT_UNROLL
     for (int distance = 16; distance > 0; distance /= 2) sum = sum + shuffle_xor(sum, distance);
     return sum;
