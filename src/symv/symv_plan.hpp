@@ -37,14 +37,14 @@ constexpr SymvRows symv_rows_plan(Symmetry symmetry, SymvColumns layout, int n) 
 
 /// Larger ones of up to so many rows go by strips, in one launch without a barrier, but what is beside the diagonal is read twice; or,
 /// where there are at least so many of them, a block to each. Measured: see docs/performance.md.
-constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 4 ? 2304 : element_bytes == 8 ? 1792 : 1280; }
-constexpr std::int64_t symv_least_matrices_of_blocks = 24;  ///< else they are few
+constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 16 ? 1536 : 2048; }
+constexpr std::int64_t symv_least_matrices_of_blocks = 48;  ///< else they are few
 
 /// Still larger ones. Two blocks of 8 warps, with 128 registers a thread, are on a multiprocessor; a lane has 16 loads of 16 bytes under
-/// way: 128 KB of all. In double complex, of which 16 sums would leave no registers, it has 8, and three blocks are there.
+/// way: 128 KB of all. In double complex, of which 16 sums would leave no registers, it has 8; three blocks, with 80 registers, spill.
 constexpr SymvRuns symv_runs_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
   bool const wide = element_bytes == 16;
-  return {.warps = 8, .columns = wide ? 8 : 16, .blocks_per_sm = wide ? 3 : 2, .layout = layout, .symmetry = symmetry};
+  return {.warps = 8, .columns = wide ? 8 : 16, .blocks_per_sm = 2, .layout = layout, .symmetry = symmetry};
 }
 /// Of blocks that have a matrix: a panel has symv_columns_of_panel columns.
 constexpr SymvRuns symv_matrices_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {

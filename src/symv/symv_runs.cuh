@@ -32,7 +32,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     SymvPlace place(tiles_, range.first);
     int slot = 0, turn = 0;
     load_x_of_panel(slot, place.panel);
-    load(place);
+    load(source_of(place), place);
     SIMT_UNROLL
     for (int c = 0; c < columns; ++c) column_[c] = from_real<T>(0);
     bool const asks = thread_index() == C.threads() - warp_size;
@@ -40,6 +40,11 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     bool begins = true, goes_on = true;
     SIMT_LOOP
     while (goes_on) {
+      // Where to go on is found out while this tile is on its way.
+      bool const ends_piece = place.tile + 1 == range.last;
+      SymvPlace next = place;
+      if (!ends_piece) next.go_on(tiles_);
+      Source source = source_of(next);
       if (begins) {
         wait_copies();
         sync_warp();
@@ -51,18 +56,19 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         use<true>(place, x_of_panel(slot), parts);
       else
         use<false>(place, x_of_panel(slot), parts);
-      SymvPlace next = place;
       int const this_piece = piece;
-      bool const ends_piece = place.tile + 1 == range.last;
-      if (!ends_piece)
-        next.go_on(tiles_);
-      else if (goes_on = next_piece(piece, range); goes_on)
-        next = SymvPlace(tiles_, range.first);
+      if (ends_piece) {
+        goes_on = next_piece(piece, range);
+        if (goes_on) {
+          next = SymvPlace(tiles_, range.first);
+          source = source_of(next);
+        }
+      }
       begins = ends_piece || next.panel != place.panel;
       if (begins) slot = 1 - slot;
       if (goes_on) {
         if (begins) load_x_of_panel(slot, next.panel);
-        load(next);
+        load(source, next);
       }
       sync_block();
       // Whatever this waits for, the next tile is under way meanwhile.
@@ -104,19 +110,29 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       *to = from_real<T>(0);
   }
 
+  /// Where a lane's elements of a tile begin, and whether all rows come 16 bytes at a time.
+  struct Source {
+    T const* column;
+    bool in_chunks;
+  };
+  SIMT_INLINE Source source_of(SymvPlace const& at) const {
+    bool const in_chunks = in_chunks_ && has_whole_rows(at);
+    int const j0 = first_column(at.panel);
+    return {a_ + ((at.row * rows_of_tile + row(0)) * down_ + (in_chunks ? smaller(j0, n_ - 1) : j0) * right_), in_chunks};
+  }
+
   /// In the place of columns beyond the last one this is read once more, and in that of elements that are not stored the first one of the
   /// matrix, and not used: with loads that depend on a predicate the compiler let one wait for the other.
-  SIMT_INLINE void load(SymvPlace const& at) {
+  SIMT_INLINE void load(Source const& source, SymvPlace const& at) {
+    T const* column = source.column;
     int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
-    if (in_chunks_ && has_whole_rows(at)) {
-      T const* column = a_ + (i0 + smaller(j0, n_ - 1) * right_);
+    if (source.in_chunks) {
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         Matrix::load_neighbours(held_[c], column);
         if (j0 + c + 1 < n_) column += right_;
       }
     } else {
-      T const* column = a_ + (i0 * down_ + j0 * right_);
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         SIMT_UNROLL

@@ -61,10 +61,10 @@ TEST_P(Invariance, SymvOfFewAndOfManyOnAGpu) {
   unsigned i = 0;
   for (std::int64_t const n : {33, 64, 65, 97, 128, 129, 200, 256, 257, 300, 1000})
     for (Layout const layout : {Layout::column_major, Layout::row_major_padded}) {
-      Problem p = problem(n, 30, layout);
+      Problem p = problem(n, 50, layout);
       vary(routine(), p, i++);
       auto const many = results(p);
-      for (std::int64_t const first : {0, 28}) {
+      for (std::int64_t const first : {0, 48}) {
         Problem few = p;
         few.first = first;
         few.count = 2;

@@ -47,7 +47,7 @@ TEST_P(Routines, SymvByRunsAndOfManyOnAGpu) {
   if (!on_gpu() || routine().family != "symv") GTEST_SKIP() << "has no such kernels";
   unsigned i = 0;
   // More rows than any type takes by strips, and so many matrices that a block has each.
-  for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{3100, 1}, {200, 30}, {1000, 26}})
+  for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{3100, 1}, {200, 50}, {1000, 50}})
     for (Layout const layout : all_layouts)
       for (bool const ragged : {false, true}) {
         if (ragged && layout != Layout::column_major && layout != Layout::pointers) continue;
