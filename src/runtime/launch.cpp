@@ -70,4 +70,14 @@ Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
 }
 Workspace::~Workspace() { QueueAccess::state(queue_).free(address_, of_graph_); }
 
+GridCounts::GridCounts(Queue& queue)
+    : of_graph_(queue, QueueAccess::state(queue).capturing() ? count * static_cast<std::int64_t>(sizeof(unsigned)) : 0) {
+  QueueAccess::State& state = QueueAccess::state(queue);
+  if (state.preparing > 0) return;
+  if (of_graph_.as<int>())
+    clear(queue, of_graph_.as<int>(), count);
+  else
+    of_queue_ = reinterpret_cast<unsigned*>(state.grid_counts(count * static_cast<std::int64_t>(sizeof(unsigned))));
+}
+
 }  // namespace myriad::gpu

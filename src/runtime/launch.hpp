@@ -72,4 +72,18 @@ class Workspace {
   bool of_graph_ = false;  ///< taken while the stream is captured
 };
 
+/// The counts of simt::sync_grid_once. They are the queue's, whose launches follow each other, so that nothing has to be cleared; in a
+/// graph, which may run beside what the queue does later, they are the graph's, and cleared before. Null while the queue is prepared.
+class GridCounts {
+ public:
+  explicit GridCounts(Queue& queue);
+
+  [[nodiscard]] unsigned* data() const noexcept { return of_queue_ ? of_queue_ : of_graph_.as<unsigned>(); }
+
+ private:
+  static constexpr int count = 64;
+  Workspace of_graph_;
+  unsigned* of_queue_ = nullptr;
+};
+
 }  // namespace myriad::gpu

@@ -70,6 +70,7 @@ Queue::State::~State() {
     driver::Api const& cu = driver::api();
     driver::CurrentContext const current(context->handle());
     driver::OutsideCapture const outside_capture;
+    if (grid_counts_) postponed_.push_back(grid_counts_);
     free_postponed();
     if ((owns_stream || !postponed_pinned_.empty()) && !capturing()) cu.cuStreamSynchronize(stream);
     free_postponed_pinned();
@@ -85,7 +86,7 @@ void Queue::State::end(State* state) noexcept {
   std::unique_ptr<State> owned(state);
   if (!owned->context) return;
   try {
-    bool const has_something = owned->owns_stream || !owned->postponed_.empty() || !owned->postponed_pinned_.empty();
+    bool const has_something = owned->owns_stream || owned->grid_counts_ || !owned->postponed_.empty() || !owned->postponed_pinned_.empty();
     if (has_something && owned->capturing()) {
       Kept& kept = Kept::instance();
       std::scoped_lock const lock(kept.mutex);
@@ -127,6 +128,18 @@ driver::Address Queue::State::allocate(std::int64_t bytes) {
   if (result != driver::Result::success)
     driver::check(result, "cuMemAllocFromPoolAsync", fmt::format("{} bytes of GPU memory", bytes).c_str());
   return address;
+}
+
+driver::Address Queue::State::grid_counts(std::int64_t bytes) {
+  if (grid_counts_) return grid_counts_;
+  driver::CurrentContext const current(context->handle());
+  driver::Address const address = allocate(bytes);
+  driver::Result const result = driver::api().cuMemsetD8Async(address, 0, static_cast<std::size_t>(bytes), stream);
+  if (result != driver::Result::success) {
+    free(address, false);
+    driver::check(result, "cuMemsetD8Async");
+  }
+  return grid_counts_ = address;
 }
 
 void Queue::State::free(driver::Address address, bool of_graph) noexcept {

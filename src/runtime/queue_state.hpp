@@ -36,6 +36,8 @@ struct Queue::State {
   [[nodiscard]] gpu::driver::Address allocate(std::int64_t bytes);
   /// Memory that was taken before a capture is given back after it: when the queue next takes or gives back memory, waits or goes.
   void free(gpu::driver::Address address, bool of_graph) noexcept;
+  /// Device memory that was zero when it was first asked for, of the queue; not while the stream is captured. See gpu::GridCounts.
+  [[nodiscard]] gpu::driver::Address grid_counts(std::int64_t bytes);
   /// Pinned memory, once the work that uses it is done; during a capture, which allows no waiting, when the queue next waits.
   void free_pinned(void* memory) noexcept;
 
@@ -50,6 +52,7 @@ struct Queue::State {
   void free_postponed() noexcept;
   void free_postponed_pinned() noexcept;
 
+  gpu::driver::Address grid_counts_ = 0;
   std::vector<gpu::driver::Address> postponed_;
   std::vector<void*> postponed_pinned_;
 };

@@ -41,6 +41,16 @@ __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   __syncthreads();
 }
 
+/// The only sync_grid of a launch. It needs no number of those before it: the 64 numbers at `counts`, of which take_ticket may use others
+/// than counts[0] and counts[32], are zero before and are again when the launch has ended.
+__device__ __forceinline__ void sync_grid_once(unsigned* counts) {
+  sync_grid(counts, 0);
+  if (threadIdx.x == 0 && atomicAdd(counts + 32, 1u) == gridDim.x - 1)
+    for (int k = 0; k < 64; ++k) counts[k] = 0;
+}
+/// A number that no other call for the same count gets, from 0 on. What it is used for orders no memory.
+__device__ __forceinline__ unsigned take_ticket(unsigned* count) { return atomicAdd(count, 1u); }
+
 /// A pair of numbers for another block of a launch whose blocks run together, through global memory and without a barrier. The lowest bit
 /// of each is given up for `round`, 0 or 1, which tells it from what was there before: the memory is written and read once a round, first
 /// with 1 where it was zero. Nothing else that this thread wrote is seen by who receives.
@@ -279,6 +289,26 @@ __device__ __forceinline__ T load_global(T const* from) {
     asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                  : "l"(address));
+  T x;
+  memcpy(&x, words, sizeof(T));
+  return x;
+}
+/// The same where it is `wanted`, else zero. Unlike a branch or a select around it this makes no load wait for another.
+template <typename T>
+__device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
+  unsigned words[sizeof(T) / 4] = {};
+  auto const address = __cvta_generic_to_global(from);
+  unsigned const here = wanted;
+  if constexpr (sizeof(T) == 4)
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1];\n}" : "+r"(words[0]) : "l"(address), "r"(here));
+  else if constexpr (sizeof(T) == 8)
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.nc.v2.u32 {%0, %1}, [%2];\n}"
+                 : "+r"(words[0]), "+r"(words[1])
+                 : "l"(address), "r"(here));
+  else
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(address), "r"(here));
   T x;
   memcpy(&x, words, sizeof(T));
   return x;

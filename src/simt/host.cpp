@@ -252,6 +252,13 @@ void sync_grid(unsigned* arrived, unsigned round) {
   *arrived = round + 1;  // by each: the number of barriers, where a GPU counts blocks
 }
 
+void sync_grid_once(unsigned* counts) {
+  sync_grid(counts, 0);
+  sync_block();
+  if (thread_index() == 0 && ++counts[32] == static_cast<unsigned>(block_count())) std::fill_n(counts, 64, 0U);
+}
+unsigned take_ticket(unsigned* count) { return (*count)++; }
+
 // Numbers that are sent order nothing but themselves: the thread sanitizer is told nothing of them.
 void send_pair(float* to, float x, float y, unsigned round) {
   std::array const bits{(std::bit_cast<unsigned>(x) & ~1U) | round, (std::bit_cast<unsigned>(y) & ~1U) | round};

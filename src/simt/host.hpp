@@ -34,6 +34,8 @@ long long block_count();
 void sync_block();
 void sync_warp();
 void sync_grid(unsigned* arrived, unsigned round);
+void sync_grid_once(unsigned* counts);
+unsigned take_ticket(unsigned* count);
 char* shared_memory();
 void send_pair(float* to, float x, float y, unsigned round);
 void send_pair(double* to, double x, double y, unsigned round);
@@ -201,6 +203,10 @@ inline Chunk load_chunk_once(void const* from) { return load_chunk(from); }
 template <typename T>
 T load_global(T const* from) {
   return *std::assume_aligned<sizeof(T)>(from);
+}
+template <typename T>
+T load_global_if(bool wanted, T const* from) {
+  return wanted ? load_global(from) : T{};
 }
 template <typename T>
 T load_global_before_barrier(T const* from) {

@@ -40,15 +40,18 @@ KernelSource source(Dtype dtype, SymvStrips const& c) {
                               device_name(dtype), static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }
-KernelSource source(Dtype dtype, SymvPanels const& c) {
-  return {.header = "symv/symv_panels.cuh",
-          .name = fmt::format("myriad::symv_panels<{}, {}>", device_name(dtype), device_name(c)),
+KernelSource source(Dtype dtype, SymvRows const& c) {
+  return {.header = "symv/symv_rows.cuh",
+          .name = fmt::format("myriad::symv_rows<{}, myriad::SymvRows{{{}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
+                              device_name(dtype), c.most_rows, static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }
-KernelSource source(Dtype dtype, SymvSums const& c) {
-  return {.header = "symv/symv_panels.cuh",
-          .name = fmt::format("myriad::symv_sums<{}, myriad::SymvSums{{{}, {}, {}, {}}}>", device_name(dtype), c.warps, c.rows, c.columns,
-                              c.most_tiles),
+/// symv_runs or symv_matrices
+KernelSource source(Dtype dtype, SymvRuns const& c, char const* kernel) {
+  return {.header = "symv/symv_runs.cuh",
+          .name = fmt::format("myriad::{}<{}, myriad::SymvRuns{{{}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>", kernel,
+                              device_name(dtype), c.warps, c.columns, c.blocks_per_sm, static_cast<int>(c.layout),
+                              static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -88,7 +91,8 @@ SymvArguments<DeviceElement<T>> arguments_of(SymvTask<T> const& task) {
           .most_rows_in_strips = symv_most_rows_in_strips(sizeof(T)),
           .sums = nullptr,
           .apart = 0,
-          .pieces = 0};
+          .pieces = 0,
+          .counts = nullptr};
 }
 
 /// The smallest matrices, a block to each.
@@ -97,42 +101,56 @@ void multiply_whole(Queue& queue, SymvTask<T> const& task, SymvWhole const& c, K
   launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, arguments_of(task));
 }
 
+/// Few small ones, a warp to a row.
+template <typename T>
+void multiply_rows(Queue& queue, SymvTask<T> const& task, SymvRows const& c, Kernel const& kernel) {
+  launch(queue, kernel, {.blocks = task.y.count * ((task.y.rows + c.warps - 1) / c.warps), .threads = c.threads()}, arguments_of(task));
+}
+
 /// Larger ones, up to a number of rows.
 template <typename T>
 void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvStrips const& c, Kernel const& kernel) {
   auto const args = arguments_of(task);
-  std::int64_t const rows = std::min<std::int64_t>(task.y.rows, args.most_rows_in_strips), strip = c.rows(sizeof(T));
-  launch(
-      queue, kernel,
-      {.blocks = task.y.count * ((rows + strip - 1) / strip), .threads = c.threads(sizeof(T)), .shared_bytes = c.shared_bytes(sizeof(T))},
-      args);
+  int const rows = static_cast<int>(std::min<std::int64_t>(task.y.rows, args.most_rows_in_strips)), strip = c.rows(sizeof(T));
+  launch(queue, kernel,
+         {.blocks = task.y.count * ((rows + strip - 1) / strip),
+          .threads = c.threads(sizeof(T)),
+          .shared_bytes = c.shared_bytes(sizeof(T), rows)},
+         args);
+}
+/// The same of many, a block to each.
+template <typename T>
+void multiply_matrices(Queue& queue, SymvTask<T> const& task, SymvRuns const& c, Kernel const& kernel) {
+  auto const args = arguments_of(task);
+  int const rows = static_cast<int>(std::min<std::int64_t>(task.y.rows, args.most_rows_in_strips));
+  launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes_of_matrix(sizeof(T), rows)}, args);
 }
 
 /// The others, some matrices at a time.
 template <typename T>
-void multiply_by_panels(Queue& queue, SymvTask<T> const& all, SymvPanels const& c, Kernel const& panels, SymvSums const& s,
-                        Kernel const& adds) {
+void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, Kernel const& kernel) {
   bool const reads_a = all.alpha != T(0);
-  SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(all.a.rows), all.uplo == Uplo::lower);
-  std::int64_t const at_a_time = symv_matrices_at_a_time(sizeof(T), tiles);
+  SymvShares const shares = symv_shares(sizeof(T), c, static_cast<int>(all.a.rows), all.uplo == Uplo::lower);
+  std::int64_t const at_a_time = symv_matrices_at_a_time(sizeof(T), shares);
+  std::int64_t const together = std::int64_t{c.blocks_per_sm} * queue.device().multiprocessors;
+  GridCounts const counts(queue);
   for (std::int64_t b = 0; b < all.y.count; b += at_a_time) {
     std::int64_t const some = std::min(at_a_time, all.y.count - b);
     SymvTask<T> task = all;
     task.a = matrices(all.a, b, some);
     task.x = matrices(all.x, b, some);
     task.y = matrices(all.y, b, some);
-    Workspace const sums(queue, reads_a ? some * tiles.elements() * static_cast<std::int64_t>(sizeof(T)) : 0);
+    Workspace const sums(queue, reads_a ? some * shares.elements() * static_cast<std::int64_t>(sizeof(T)) : 0);
     auto args = arguments_of(task);
     args.sums = sums.as<DeviceElement<T>>();
-    args.apart = tiles.elements();
-    args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
-    if (reads_a)
-      launch(queue, panels, {.blocks = some * args.pieces, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, args);
-    launch(queue, adds,
-           {.blocks = some * ((task.y.rows + simt::warp_size - 1) / simt::warp_size),
-            .threads = s.threads(),
-            .shared_bytes = s.shared_bytes(sizeof(T)),
-            .overlaps_launch_before = reads_a},
+    args.apart = shares.elements();
+    args.pieces = task.y.row_sizes ? shares.most_pieces() : shares.pieces;
+    args.counts = counts.data();
+    launch(queue, kernel,
+           {.blocks = std::min(together, some * args.pieces),
+            .threads = c.threads(),
+            .shared_bytes = c.shared_bytes(sizeof(T)),
+            .together = true},
            args);
   }
 }
@@ -155,24 +173,29 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   SymvColumns const layout = task.a.row_stride == 1 && !task.a.row_strides ? SymvColumns::contiguous : SymvColumns::strided;
   std::int64_t const n = task.a.rows;
   bool const ragged = task.y.row_sizes, beyond_strips = n > symv_most_rows_in_strips(sizeof(T));
-  bool const in_blocks = n <= symv_most_rows_in_block || ragged;
-  bool const in_strips = n > symv_most_rows_in_block && (!beyond_strips || ragged);
+  bool const many = task.y.count >= symv_least_matrices_of_blocks;
+  bool const in_rows = n <= symv_most_rows_by_rows && !many && !ragged;
+  bool const in_blocks = !in_rows && (n <= symv_most_rows_in_block || ragged);
+  bool const in_strips = !in_rows && n > symv_most_rows_in_block && (!beyond_strips || ragged);
   // All kernels come before the first launch: where one cannot be had, nothing is written.
-  auto const find = [&](bool needed, char const* name, auto const& c) -> Kernel const* {
+  auto const find = [&](bool needed, char const* name, auto const& c, auto const&... kernel) -> Kernel const* {
     if (!needed) return nullptr;
-    return &kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+    return &kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c, kernel...); });
   };
   SymvWhole const whole = symv_whole_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_in_block)));
   SymvStrips const strips{.layout = layout, .symmetry = task.symmetry};
-  SymvPanels const panels = symv_panels_plan(sizeof(T), task.symmetry, layout);
-  SymvSums const sums = symv_sums_plan(sizeof(T), panels);
-  Kernel const* const of_blocks = find(in_blocks, "symv/symv_whole", whole);
-  Kernel const* const of_strips = find(in_strips, "symv/symv_strips", strips);
-  Kernel const* const of_panels = find(beyond_strips, "symv/symv_panels", panels);
-  Kernel const* const of_sums = find(beyond_strips, "symv/symv_sums", sums);
-  if (in_blocks) multiply_whole(queue, task, whole, *of_blocks);
-  if (in_strips) multiply_by_strips(queue, task, strips, *of_strips);
-  if (beyond_strips) multiply_by_panels(queue, task, panels, *of_panels, sums, *of_sums);
+  SymvRuns const of_matrix = symv_matrices_plan(sizeof(T), task.symmetry, layout), runs = symv_runs_plan(sizeof(T), task.symmetry, layout);
+  SymvRows const rows = symv_rows_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_by_rows)));
+  Kernel const* const by_rows = find(in_rows, "symv/symv_rows", rows);
+  Kernel const* const by_blocks = find(in_blocks, "symv/symv_whole", whole);
+  Kernel const* const by_strips = find(in_strips && !many, "symv/symv_strips", strips);
+  Kernel const* const by_matrices = find(in_strips && many, "symv/symv_matrices", of_matrix, "symv_matrices");
+  Kernel const* const by_runs = find(beyond_strips, "symv/symv_runs", runs, "symv_runs");
+  if (by_rows) multiply_rows(queue, task, rows, *by_rows);
+  if (by_blocks) multiply_whole(queue, task, whole, *by_blocks);
+  if (by_strips) multiply_by_strips(queue, task, strips, *by_strips);
+  if (by_matrices) multiply_matrices(queue, task, of_matrix, *by_matrices);
+  if (by_runs) multiply_by_runs(queue, task, runs, *by_runs);
 }
 
 std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
@@ -194,12 +217,12 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
       if (!filter.wants_size_above(tiny_largest)) continue;
       SymvColumns const layout = SymvColumns::contiguous;
       for (int n = 64; n <= symv_most_rows_in_block; n += 32) kernels.push_back(source(dtype, symv_whole_plan(symmetry, layout, n)));
+      for (int n = 64; n <= symv_most_rows_by_rows; n *= 2) kernels.push_back(source(dtype, symv_rows_plan(symmetry, layout, n)));
       if (!filter.wants_size_above(symv_most_rows_in_block)) continue;
       kernels.push_back(source(dtype, SymvStrips{.layout = layout, .symmetry = symmetry}));
+      kernels.push_back(source(dtype, symv_matrices_plan(bytes, symmetry, layout), "symv_matrices"));
       if (!filter.wants_size_above(symv_most_rows_in_strips(bytes))) continue;
-      SymvPanels const c = symv_panels_plan(bytes, symmetry, layout);
-      kernels.push_back(source(dtype, c));
-      kernels.push_back(source(dtype, symv_sums_plan(bytes, c)));
+      kernels.push_back(source(dtype, symv_runs_plan(bytes, symmetry, layout), "symv_runs"));
     }
   }
   return kernels;

@@ -21,17 +21,38 @@ struct SymvArguments {
   simt::Matrices<T> y;
   bool lower;
   int most_rows_in_block;   ///< larger matrices go by strips
-  int most_rows_in_strips;  ///< larger ones by panels
-  // Of panels
+  int most_rows_in_strips;  ///< larger ones by runs
+  // Of runs
   T* sums;            ///< workspace
   simt::Index apart;  ///< from the sums of one matrix to those of the next, in elements
   int pieces;         ///< of the matrix that has most
+  unsigned* counts;   ///< see sync_grid_once and symv_tickets
 };
 
 /// Matrices of up to so many rows are summed row by row in the order of columns.
 inline constexpr int symv_most_rows_in_order = 32;
 
+/// The order of sums of larger ones up to most_rows_in_strips, which several kernels share, so that the number of matrices decides which is
+/// used: the part of a row that is stored is summed in groups of columns, from left to right, the groups of a panel as a tree, neighbours
+/// first, and panels from left to right. What columns beside the diagonal give to it is summed in 32 parts, of which each has 16 bytes of
+/// every 512, from the top, these by halves, and comes last.
+inline constexpr int symv_columns_of_group = 8, symv_columns_of_panel = 128;
+
+/// Where in SymvArguments::counts tickets are counted; see sync_grid_once.
+inline constexpr int symv_tickets = 16;
+
 namespace simt {
+
+/// x[0] becomes the sum of all, neighbours first.
+template <typename T, int count>
+SIMT_INLINE void symv_tree(T (&x)[count]) {
+  static_assert((count & (count - 1)) == 0);
+  SIMT_UNROLL
+  for (int distance = 1; distance < count; distance *= 2) {
+    SIMT_UNROLL
+    for (int k = 0; k < count; k += 2 * distance) x[k] = x[k] + x[k + distance];
+  }
+}
 
 /// A triangle of one matrix, and x.
 template <typename T, Symmetry symmetry, SymvColumns layout, SymvVector vector = SymvVector::constant>

@@ -1,5 +1,5 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A, each element of which is read once and used twice.
+/// A x with a triangle of A in pieces, as sytrd wants it: within a kernel whose blocks run together, of an x that this has written.
 
 #include "symv/symv_panels_config.cuh"
 
@@ -18,8 +18,6 @@ class SymvBlock : SymvMatrix<T, C.symmetry, C.layout, C.vector> {
   static_assert(C.columns >= 2 && 32 % C.columns == 0, "halves, and lanes share columns evenly");
 
  public:
-  SIMT_INLINE SymvBlock(SymvArguments<T> const& args, Index b, int n)
-      : Matrix(args, b, n), tiles_(n, rows_of_tile, C.tile_columns(), C.most_tiles, args.lower), sums_(args.sums + b * args.apart) {}
   SIMT_INLINE SymvBlock(T const* a, Index right, T const* x, bool lower, int n, T* sums)
       : Matrix(a, right, x, lower, n), tiles_(n, rows_of_tile, C.tile_columns(), C.most_tiles, lower), sums_(sums) {}
 
@@ -226,30 +224,6 @@ class SymvBlock : SymvMatrix<T, C.symmetry, C.layout, C.vector> {
   T column_[C.columns];  ///< column sums of this lane's rows
 };
 
-}  // namespace simt
-
-/// Launch: any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory; symv_sums follows. Passes
-/// over matrices of args.most_rows_in_strips rows and fewer.
-template <typename T, SymvPanels C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_panels(SymvArguments<T> const args) {
-  using namespace simt;
-  let_next_launch_begin();
-  SIMT_LOOP
-  for (Index at = block_index(); at < args.y.count * args.pieces; at += block_count()) {
-    Index const b = at / args.pieces;
-    int const piece = static_cast<int>(at % args.pieces), n = args.y.rows_of(b);
-    if (n <= args.most_rows_in_strips) continue;
-    SymvBlock<T, C> block(args, b, n);
-    SymvTiles const& tiles = block.tiles();
-    if (piece >= tiles.pieces) continue;
-    int const first = piece * tiles.tiles_of_piece;
-    block.add_tiles(first, smaller(first + tiles.tiles_of_piece, tiles.count));
-    if (at + block_count() < args.y.count * args.pieces) sync_block();
-  }
-}
-
-namespace simt {
-
 /// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column. Of these
 /// terms C.in_order after each other are added in their order by one warp; here for this warp.
 template <SymvSums C, typename T, typename Place>
@@ -278,44 +252,5 @@ SIMT_INLINE T symv_column_sums(SymvTiles const& tiles, T const* sums, int i) {
 }
 
 }  // namespace simt
-
-/// Adds up what tiles have left, the sums of warps in their order, and writes y.
-///
-/// Launch: any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory; may overlap the launch of
-/// symv_panels. Passes over the same matrices.
-template <typename T, SymvSums C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) symv_sums(SymvArguments<T> const args) {
-  using namespace simt;
-  T* const of_rows = reinterpret_cast<T*>(shared_memory());
-  T* const of_columns = of_rows + C.threads();
-  int const lane = lane_index(), warp = thread_index() / 32;
-  Index const groups = (args.y.rows + 31) / 32;
-  bool const reads = !(args.alpha == from_real<T>(0));
-  wait_for_launch_before();
-  SIMT_LOOP
-  for (Index at = block_index(); at < args.y.count * groups; at += block_count()) {
-    Index const b = at / groups;
-    int const n = args.y.rows_of(b), i = static_cast<int>(at % groups) * 32 + lane;
-    bool const mine = i < n && n > args.most_rows_in_strips;
-    of_rows[thread_index()] = of_columns[thread_index()] = from_real<T>(0);
-    if (mine && reads) {
-      SymvTiles const tiles(n, C.rows, C.columns, C.most_tiles, args.lower);
-      T const* const sums = args.sums + b * args.apart;
-      of_rows[thread_index()] = symv_row_sums<C>(tiles, sums, i);
-      of_columns[thread_index()] = symv_column_sums<C>(tiles, sums, i);
-    }
-    sync_block();
-    if (warp == 0 && mine) {
-      T row = of_rows[lane], column = of_columns[lane];
-      SIMT_UNROLL
-      for (int w = 1; w < C.warps; ++w) {
-        row = row + of_rows[w * 32 + lane];
-        column = column + of_columns[w * 32 + lane];
-      }
-      symv_store(args, b, i, row + column);
-    }
-    if (at + block_count() < args.y.count * groups) sync_block();
-  }
-}
 
 }  // namespace myriad

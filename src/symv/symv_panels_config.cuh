@@ -1,7 +1,8 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A, panel by panel on a GPU: what host and kernels share.
+/// A x with a triangle of A, panel by panel on a GPU, for sytrd: what host and kernels share.
 
 #include "symv/symv_matrix.cuh"
+#include "symv/symv_tiles.cuh"
 
 namespace myriad {
 
@@ -25,27 +26,16 @@ struct SymvPanels {
   }
 };
 
-/// How the triangle of an n-by-n matrix is divided: into panels of columns, from left to right, these into tiles, from the top, and tiles,
-/// numbered in this order, into pieces of some neighbours, of which all but the last have as many. A block has a piece; column sums of a
-/// piece that are of one panel are added up in registers. All of it depends on n, uplo and the sizes of a tile alone, so that sums of a
-/// matrix are the same in every batch and on every GPU.
-struct SymvTiles {
-  int rows, columns;  ///< of a tile; columns are a multiple of rows
-  bool lower;         ///< else upper
-  int tile_rows;      ///< how many tiles cover the rows of A
-  int panels;
-  int count;  ///< of tiles
+/// Tiles are divided into pieces of some neighbours, of which all but the last have as many. A block has a piece; column sums of a piece
+/// that are of one panel are added up in registers. All of it depends on n, uplo and the sizes of a tile alone, so that sums of a matrix
+/// are the same on every GPU.
+struct SymvTiles : SymvTriangle {
   int tiles_of_piece;
   int pieces;       ///< not always more in larger matrices
   int most_pieces;  ///< in this one and all smaller ones
 
   SIMT_INLINE constexpr SymvTiles(int n, int rows_of_tile, int columns_of_tile, int most_tiles_of_piece, bool is_lower)
-      : rows(rows_of_tile),
-        columns(columns_of_tile),
-        lower(is_lower),
-        tile_rows(simt::ceil_div(n, rows)),
-        panels(simt::ceil_div(n, columns)),
-        count(n > 0 ? before(panels - 1) + tiles_of(panels - 1) : 0),
+      : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower),
         tiles_of_piece(simt::larger(simt::smaller(count / enough_pieces, most_tiles_of_piece), 1)),
         pieces(simt::ceil_div(count, tiles_of_piece)),
         most_pieces(simt::larger(pieces, simt::smaller(count, 2 * enough_pieces - 1))) {}
@@ -53,29 +43,6 @@ struct SymvTiles {
   /// There are at least so many pieces where there are as many tiles: a GPU has about as many blocks at a time. A piece has one tile up to
   /// twice as many.
   static constexpr int enough_pieces = 256;
-
-  /// Rows of tiles that a panel covers beside its diagonal.
-  SIMT_INLINE constexpr int deep() const { return columns / rows; }
-  /// Number of the first tile of a panel.
-  SIMT_INLINE constexpr int before(int panel) const {
-    return lower ? panel * tile_rows - panel * (panel - 1) / 2 * deep() : panel * (panel + 1) / 2 * deep();
-  }
-  SIMT_INLINE constexpr int tiles_of(int panel) const {
-    return lower ? tile_rows - panel * deep() : simt::smaller((panel + 1) * deep(), tile_rows);
-  }
-  /// The row of tiles in which a panel begins.
-  SIMT_INLINE constexpr int first_row(int panel) const { return lower ? panel * deep() : 0; }
-  SIMT_INLINE constexpr int panel_of(int tile) const {
-    int low = 0, high = panels - 1;
-    while (low < high) {
-      int const middle = (low + high + 1) / 2;
-      if (before(middle) <= tile)
-        low = middle;
-      else
-        high = middle - 1;
-    }
-    return low;
-  }
 
   /// Elements of workspace: the row sums of every tile, and behind them column sums of every piece and panel that meet. On the way through
   /// the tiles either the piece or the panel advances, or both, so that their sum is a number for the pair. As many suffice for all smaller
@@ -89,7 +56,7 @@ struct SymvTiles {
   }
 };
 
-/// The kernel that adds up what tiles have left: so many warps share the terms of `warp_size` rows.
+/// Who adds up what tiles have left: so many warps share the terms of `warp_size` rows.
 struct SymvSums {
   int warps;
   int rows, columns, most_tiles;  ///< see SymvTiles
@@ -97,9 +64,6 @@ struct SymvSums {
 
   /// Terms that are added one after the other.
   static constexpr int in_order = 8;
-
-  SIMT_INLINE constexpr int threads() const { return 32 * warps; }
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return 2 * threads() * element_bytes; }
 };
 
 }  // namespace myriad

@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "symv/symv_panels_config.cuh"
+#include "symv/symv_rows_config.cuh"
+#include "symv/symv_runs_config.cuh"
 #include "symv/symv_strips_config.cuh"
 #include "symv/symv_tiny_config.cuh"
 #include "symv/symv_whole_config.cuh"
@@ -26,11 +28,35 @@ constexpr SymvWhole symv_whole_plan(Symmetry symmetry, SymvColumns layout, int n
   return {.warps = 8, .rows_of_lane = (std::min(n, symv_most_rows_in_block) + 31) / 32, .layout = layout, .symmetry = symmetry};
 }
 
-/// Larger ones of up to so many rows go by strips: one launch, but what is beside the diagonal is read twice. Measured: see
-/// docs/performance.md.
-constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 4 ? 3072 : element_bytes == 8 ? 2560 : 1792; }
+/// Matrices of up to so many rows go row by row instead where there are few: all that a row needs is on its way at once, and no warp waits
+/// for another. With the bits of symv_whole, or of strips.
+constexpr int symv_most_rows_by_rows = 256;
+constexpr SymvRows symv_rows_plan(Symmetry symmetry, SymvColumns layout, int n) {
+  return {.most_rows = n <= 64 ? 64 : n <= 128 ? 128 : 256, .layout = layout, .symmetry = symmetry};
+}
 
-/// Still larger ones. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
+/// Larger ones of up to so many rows go by strips, in one launch without a barrier, but what is beside the diagonal is read twice; or,
+/// where there are at least so many of them, a block to each. Measured: see docs/performance.md.
+constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 16 ? 1536 : 2048; }
+constexpr std::int64_t symv_least_matrices_of_blocks = 48;  ///< else they are few
+
+/// Still larger ones. Two blocks of 8 warps, with 128 registers a thread, are on a multiprocessor; a lane has 16 loads of 16 bytes under
+/// way: 128 KB of all. In double complex, of which 16 sums would leave no registers, it has 8; three blocks, with 80 registers, spill.
+constexpr SymvRuns symv_runs_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
+  bool const wide = element_bytes == 16;
+  return {.warps = 8, .columns = wide ? 8 : 16, .blocks_per_sm = 2, .layout = layout, .symmetry = symmetry};
+}
+/// Of blocks that have a matrix: a panel has symv_columns_of_panel columns.
+constexpr SymvRuns symv_matrices_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
+  bool const wide = element_bytes == 16;
+  return {.warps = wide ? 16 : 8, .columns = wide ? 8 : 16, .blocks_per_sm = wide ? 1 : 2, .layout = layout, .symmetry = symmetry};
+}
+
+constexpr SymvShares symv_shares(int element_bytes, SymvRuns const& c, int n, bool lower) {
+  return {n, c.tile_rows(element_bytes), c.tile_columns(), c.usual_blocks(), lower};
+}
+
+/// Of sytrd. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
 /// multiprocessor: 128 KB are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and
 /// half as much under way: with two loads of each more is spilled. Pieces of 128 to 256 KB: blocks that end early leave their place to
 /// others, and at the end few wait for the last.
@@ -51,14 +77,10 @@ constexpr SymvTiles symv_tiles(int element_bytes, SymvPanels const& c, int n, bo
   return {n, c.tile_rows(element_bytes), c.tile_columns(), c.most_tiles, lower};
 }
 
-constexpr SymvSums symv_sums_plan(int element_bytes, SymvPanels const& c) {
-  return {.warps = 16, .rows = c.tile_rows(element_bytes), .columns = c.tile_columns(), .most_tiles = c.most_tiles};
-}
-
 /// So many matrices at a time take no more than 256 MB of workspace together, or are one.
-constexpr std::int64_t symv_matrices_at_a_time(int element_bytes, SymvTiles const& tiles) {
+constexpr std::int64_t symv_matrices_at_a_time(int element_bytes, SymvShares const& shares) {
   constexpr std::int64_t most_bytes = 256 << 20;
-  return std::max<std::int64_t>(most_bytes / (tiles.elements() * element_bytes), 1);
+  return std::max<std::int64_t>(most_bytes / (shares.elements() * element_bytes), 1);
 }
 
 }  // namespace myriad

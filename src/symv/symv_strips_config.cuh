@@ -13,9 +13,11 @@ struct SymvStrips {
 
   SIMT_INLINE constexpr int rows(int element_bytes) const { return 64 / element_bytes; }
   SIMT_INLINE constexpr int threads(int element_bytes) const { return 32 * rows(element_bytes); }
-  /// Dynamic shared memory of a block: sums of the strip's rows by every warp, and of the columns that are these rows.
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const {
-    return (rows(element_bytes) + 1) * rows(element_bytes) * element_bytes;
+  /// Dynamic shared memory of a block for n-by-n matrices: sums of the strip's rows in every group of columns, and of the columns that are
+  /// these rows.
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes, int n) const {
+    int const groups = simt::ceil_div(n, symv_columns_of_panel) * (symv_columns_of_panel / symv_columns_of_group);
+    return (groups + 1) * rows(element_bytes) * element_bytes;
   }
 };
 

@@ -7,13 +7,16 @@ namespace myriad {
 namespace simt {
 
 /// A x for one matrix. Each element of the triangle is read once, by neighbouring lanes along a column, and used twice: warps have some
-/// neighbouring columns each, whose sums are added up across lanes, and lanes the same rows of every column, whose sums stay in registers.
+/// neighbouring columns each, whose sums are added up across lanes, and lanes the same rows of every column. What columns give to a row is
+/// summed by fours, and these as a tree, neighbours first, what rows give to a column in 32 parts of every 32nd row, added by halves.
 template <typename T, SymvWhole C>
 class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
   using Matrix::a_, Matrix::down_, Matrix::right_, Matrix::n_, Matrix::lower_;
   using Matrix::x_, Matrix::increment_, Matrix::conjugates_x_, Matrix::hermitian, Matrix::is_stored;
   static constexpr int warps = C.warps, at_once = C.columns_at_once(sizeof(T)), rows = C.rows_of_lane;
+  static constexpr int parts = C.parts(sizeof(T)), columns_by_fours = 4;
+  static_assert(at_once == 4 || at_once == 8);
 
  public:
   using Matrix::Matrix, Matrix::row_in_order;
@@ -22,20 +25,18 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   template <typename Store>
   SIMT_INLINE void add(Store store) {
     if (thread_index() < n_) copy_async(of_x() + thread_index(), x_ + thread_index() * increment_);
-    T sum[rows];
-    SIMT_UNROLL
-    for (int r = 0; r < rows; ++r) sum[r] = from_real<T>(0);
     SIMT_LOOP
-    for (int first = 0; first < n_; first += warps * at_once) add_columns(first + warp() * at_once, sum);
-    SIMT_UNROLL
-    for (int r = 0; r < rows; ++r) of_rows()[warp() * 32 * rows + row(r)] = sum[r];
+    for (int first = 0, part = warp(); first < n_; first += warps * at_once, part += warps)
+      add_columns(first + warp() * at_once, of_rows() + part * 32 * rows);
     sync_block();
     int const i = thread_index();
     if (i < n_) {
-      T total = of_rows()[i];
+      int const used = ceil_div(n_, warps * at_once) * warps;
+      T sum[parts];
       SIMT_UNROLL
-      for (int w = 1; w < warps; ++w) total = total + of_rows()[w * 32 * rows + i];
-      store(i, total + of_columns()[i]);
+      for (int p = 0; p < parts; ++p) sum[p] = p < used ? of_rows()[p * 32 * rows + i] : from_real<T>(0);
+      symv_tree(sum);
+      store(i, sum[0] + of_columns()[i]);
     }
   }
 
@@ -43,14 +44,14 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   SIMT_INLINE static int warp() { return thread_index() / 32; }
   SIMT_INLINE static int row(int r) { return lane_index() + 32 * r; }
   SIMT_INLINE static T* of_rows() { return reinterpret_cast<T*>(shared_memory()); }
-  SIMT_INLINE static T* of_columns() { return of_rows() + warps * 32 * rows; }
+  SIMT_INLINE static T* of_columns() { return of_rows() + parts * 32 * rows; }
   SIMT_INLINE static T* of_x() { return of_columns() + 32 * rows; }
   /// Beyond the last row anything.
   SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, of_x()[i]); }
 
   /// By all warps, also those that have no columns left.
-  SIMT_INLINE void add_columns(int j0, T (&sum)[rows]) const {
-    T held[at_once][rows], x_of_row[rows], column[at_once];
+  SIMT_INLINE void add_columns(int j0, T* part) const {
+    T held[at_once][rows], x_of_row[rows], column[at_once], sum[rows], total[rows];
     // What is not stored is not read, and in its place the first element: no load waits for another. x comes from shared memory, so that
     // nothing is computed before all of them are under way.
     T const* from = a_ + (row(0) * down_ + j0 * right_);
@@ -67,6 +68,10 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
     SIMT_UNROLL
     for (int c = 0; c < at_once; ++c) {
       column[c] = from_real<T>(0);
+      if (c % columns_by_fours == 0) {
+        SIMT_UNROLL
+        for (int r = 0; r < rows; ++r) sum[r] = from_real<T>(0);
+      }
       T const x_of_column = x(smaller(j0 + c, n_ - 1));
       SIMT_UNROLL
       for (int r = 0; r < rows; ++r) {
@@ -77,7 +82,12 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
         if (is_stored(i, j)) sum[r] = row_sum;
         if (is_stored(i, j) && i != j) column[c] = column_sum;
       }
+      if (c % columns_by_fours != columns_by_fours - 1) continue;
+      SIMT_UNROLL
+      for (int r = 0; r < rows; ++r) total[r] = c < columns_by_fours ? sum[r] : total[r] + sum[r];
     }
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r) part[row(r)] = total[r];
     // Column sums of all lanes, in ever fewer columns of ever fewer lanes.
     constexpr int lanes_of_column = 32 / at_once;
     SIMT_UNROLL

@@ -15,15 +15,20 @@ struct SymvWhole {
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int most_rows() const { return 32 * rows_of_lane; }
-  /// Columns that a warp reads at once; of these the sums depend.
+  /// Columns that a warp reads at once.
   SIMT_INLINE constexpr int columns_at_once(int element_bytes) const { return element_bytes == 16 ? 4 : 8; }
   /// For which registers have to suffice: what is read at once takes up to 64 of them.
   SIMT_INLINE constexpr int blocks_per_sm(int element_bytes) const {
     int const words = columns_at_once(element_bytes) * rows_of_lane * element_bytes / 4;
     return (words > 40 ? 512 : words > 24 ? 768 : 1024) / threads();
   }
-  /// Dynamic shared memory of a block: sums of rows by every warp, of columns, and x.
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (warps + 2) * most_rows() * element_bytes; }
+  /// In how many parts of neighbouring columns the rows are summed: for each time that the warps read.
+  SIMT_INLINE constexpr int parts(int element_bytes) const {
+    int const at_once = warps * columns_at_once(element_bytes);
+    return (most_rows() <= 64 ? 64 : 128) / at_once * warps;
+  }
+  /// Dynamic shared memory of a block: sums of parts of rows, of columns, and x.
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (parts(element_bytes) + 2) * most_rows() * element_bytes; }
 };
 
 }  // namespace myriad

@@ -55,6 +55,27 @@ TEST_P(Invariance, SameBitsWhateverCountAndPlace) {
   }
 }
 
+// Kernels for few matrices and for many sum in the same order.
+TEST_P(Invariance, SymvOfFewAndOfManyOnAGpu) {
+  if (!on_gpu() || routine().family != "symv") GTEST_SKIP() << "has no such kernels";
+  unsigned i = 0;
+  for (std::int64_t const n : {33, 64, 65, 97, 128, 129, 200, 256, 257, 300, 1000})
+    for (Layout const layout : {Layout::column_major, Layout::row_major_padded}) {
+      Problem p = problem(n, 50, layout);
+      vary(routine(), p, i++);
+      auto const many = results(p);
+      for (std::int64_t const first : {0, 48}) {
+        Problem few = p;
+        few.first = first;
+        few.count = 2;
+        auto const some = results(few);
+        for (std::int64_t b = 0; b < 2; ++b)
+          ASSERT_EQ(some[static_cast<std::size_t>(b)], many[static_cast<std::size_t>(first + b)])
+              << "matrix " << first + b << ": " << p.text();
+      }
+    }
+}
+
 TEST_P(Invariance, SameBitsFromRunToRunAndOnAnyNumberOfThreads) {
   Queue one{{.backend = Backend::cpu, .threads = 1}};
   Queue three{{.backend = Backend::cpu, .threads = 3}};

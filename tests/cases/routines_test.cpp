@@ -43,18 +43,19 @@ TEST_P(Routines, LargeMatrices) {
     }
 }
 
-TEST_P(Routines, SymvByPanelsOnAGpu) {
-  if (!on_gpu() || routine().family != "symv") GTEST_SKIP() << "has no such kernel";
-  std::int64_t const n = 3100;  // more than any type takes by strips
+TEST_P(Routines, SymvByRunsAndOfManyOnAGpu) {
+  if (!on_gpu() || routine().family != "symv") GTEST_SKIP() << "has no such kernels";
   unsigned i = 0;
-  for (Layout const layout : all_layouts)
-    for (bool const ragged : {false, true}) {
-      if (ragged && layout != Layout::column_major && layout != Layout::pointers) continue;
-      Problem p = problem(n, ragged ? 4 : 1, layout);
-      p.ragged = ragged;
-      vary(routine(), p, i++);
-      if (!right(p)) return;
-    }
+  // More rows than any type takes by strips, and so many matrices that a block has each.
+  for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{3100, 1}, {200, 50}, {1000, 50}})
+    for (Layout const layout : all_layouts)
+      for (bool const ragged : {false, true}) {
+        if (ragged && layout != Layout::column_major && layout != Layout::pointers) continue;
+        Problem p = problem(n, ragged && count == 1 ? 4 : count, layout);
+        p.ragged = ragged;
+        vary(routine(), p, i++);
+        if (!right(p)) return;
+      }
 }
 
 TEST_P(Routines, FromKernelsForSingleMatricesToLapack) {

@@ -15,8 +15,9 @@
 #include "simt/host.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
-#include "symv/symv_panels.cuh"
 #include "symv/symv_plan.hpp"
+#include "symv/symv_rows.cuh"
+#include "symv/symv_runs.cuh"
 #include "symv/symv_strips.cuh"
 #include "symv/symv_tiny.cuh"
 #include "symv/symv_whole.cuh"
@@ -144,34 +145,47 @@ SymvArguments<gpu::DeviceElement<T>> arguments_of(SymvTask<T> const& task, int m
           .most_rows_in_strips = most_rows_in_strips,
           .sums = nullptr,
           .apart = 0,
-          .pieces = 0};
+          .pieces = 0,
+          .counts = nullptr};
 }
 
-/// By panels, but for matrices of so many rows and fewer, in this number of blocks.
-template <typename T, SymvPanels c>
-void run_panels(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) {
+/// By runs, but for matrices of so many rows and fewer, in this number of blocks.
+template <typename T, SymvRuns c>
+void run_runs(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) {
   using D = gpu::DeviceElement<T>;
-  SymvTiles const tiles = symv_tiles(sizeof(T), c, static_cast<int>(task.a.rows), task.uplo == Uplo::lower);
-  std::vector<D> sums(static_cast<std::size_t>(tiles.elements() * task.y.count), std::bit_cast<D>(not_a_number<T>()));
+  SymvShares const shares = symv_shares(sizeof(T), c, static_cast<int>(task.a.rows), task.uplo == Uplo::lower);
+  std::vector<D> sums(static_cast<std::size_t>(shares.elements() * task.y.count), std::bit_cast<D>(not_a_number<T>()));
+  std::vector<unsigned> counts(64, 0);
   auto args = arguments_of(task, 0, most_rows_in_strips);
   args.sums = sums.data();
-  args.apart = tiles.elements();
-  args.pieces = task.y.row_sizes ? tiles.most_pieces : tiles.pieces;
-  if (task.alpha != T(0)) simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_panels<D, c>, args);
-  constexpr SymvSums s = symv_sums_plan(sizeof(T), c);
-  simt::run(3, s.threads(), s.shared_bytes(sizeof(T)), symv_sums<D, s>, args);
+  args.apart = shares.elements();
+  args.pieces = task.y.row_sizes ? shares.most_pieces() : shares.pieces;
+  args.counts = counts.data();
+  simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_runs<D, c>, args, true);
+  EXPECT_EQ(counts, std::vector<unsigned>(64, 0));  // as the next launch wants them
 }
 
 template <typename T, SymvStrips c>
 void run_strips(SymvTask<T> const& task, int blocks, int most_rows_in_block = 0, int most_rows_in_strips = 1000) {
-  simt::run(blocks, c.threads(sizeof(T)), c.shared_bytes(sizeof(T)), symv_strips<gpu::DeviceElement<T>, c>,
+  simt::run(blocks, c.threads(sizeof(T)), c.shared_bytes(sizeof(T), static_cast<int>(task.y.rows)), symv_strips<gpu::DeviceElement<T>, c>,
             arguments_of(task, most_rows_in_block, most_rows_in_strips));
+}
+
+template <typename T, SymvRuns c>
+void run_matrices(SymvTask<T> const& task, int blocks, int most_rows_in_block = 0, int most_rows_in_strips = 1000) {
+  simt::run(blocks, c.threads(), c.shared_bytes_of_matrix(sizeof(T), static_cast<int>(task.y.rows)),
+            symv_matrices<gpu::DeviceElement<T>, c>, arguments_of(task, most_rows_in_block, most_rows_in_strips));
 }
 
 template <typename T, SymvWhole c>
 void run_whole(SymvTask<T> const& task, int blocks, int most_rows_in_block = c.most_rows()) {
   simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_whole<gpu::DeviceElement<T>, c>,
             arguments_of(task, most_rows_in_block, most_rows_in_block));
+}
+
+template <typename T, SymvRows c>
+void run_rows(SymvTask<T> const& task, int blocks) {
+  simt::run(blocks, c.threads(), 0, symv_rows<gpu::DeviceElement<T>, c>, arguments_of(task, 0, 0));
 }
 
 /// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
@@ -233,24 +247,37 @@ void check(Run run_task, int n, int count, bool ragged, bool every_way) {
   }
 }
 template <typename T, Symmetry symmetry>
-void check_panels(int n, int count = 1, bool ragged = false, bool every_way = true) {
+void check_runs(int n, int count = 1, bool ragged = false, bool every_way = true) {
   auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
-    run_panels<T, symv_panels_plan(sizeof(T), symmetry, layout)>(task, blocks);
+    run_runs<T, symv_runs_plan(sizeof(T), symmetry, layout)>(task, std::min(blocks, 5));
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
+/// By strips, a block to a matrix, and row by row, all of which give the same bits.
 template <typename T, Symmetry symmetry>
 void check_strips(int n, int count = 1, bool ragged = false, bool every_way = true) {
-  auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
-    run_strips<T, SymvStrips{.layout = layout, .symmetry = symmetry}>(task, blocks);
+  int way = 0;
+  auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
+    if (++way % 3 == 0)
+      run_strips<T, SymvStrips{.layout = layout, .symmetry = symmetry}>(task, blocks);
+    else if (way % 3 == 1 && n <= 256 && !ragged)
+      run_rows<T, symv_rows_plan(symmetry, layout, 256)>(task, blocks);
+    else
+      run_matrices<T, symv_matrices_plan(sizeof(T), symmetry, layout)>(task, blocks);
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
 
+/// In blocks that have a matrix, and row by row, which gives the same bits.
 template <typename T, Symmetry symmetry, int n>
 void check_whole(int count = 1, bool ragged = false, bool every_way = true) {
-  auto const run = []<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
-    run_whole<T, symv_whole_plan(symmetry, layout, n)>(task, blocks);
+  bool by_rows = false;
+  auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
+    by_rows = !by_rows && !ragged;
+    if (by_rows)
+      run_rows<T, symv_rows_plan(symmetry, layout, n)>(task, blocks);
+    else
+      run_whole<T, symv_whole_plan(symmetry, layout, n)>(task, blocks);
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
@@ -282,7 +309,11 @@ TEST(SymvStrips, AroundTheEdgesOfStrips) {
     check_strips<float, Symmetry::symmetric>(n, 1, false, false);
     check_strips<double, Symmetry::symmetric>(n, 1, false, false);
   }
-  check_strips<std::complex<double>, Symmetry::symmetric>(300, 1, false, false);  // more than is under way at a time
+  // Several panels, and more than is under way at a time
+  check_strips<float, Symmetry::symmetric>(259, 1, false, false);
+  check_strips<double, Symmetry::symmetric>(270, 1, false, false);
+  check_strips<std::complex<float>, Symmetry::hermitian>(150);
+  check_strips<std::complex<double>, Symmetry::symmetric>(300, 1, false, false);
 }
 
 TEST(SymvStrips, SeveralAndRagged) {
@@ -304,12 +335,12 @@ TEST(Symv, KernelsShareARaggedBatch) {
   auto const strips = [&](SymvTask<T> const& task) {
     run_strips<T, SymvStrips{.layout = contiguous, .symmetry = symmetric}>(task, 3, most_in_block, most_in_strips);
   };
-  auto const panels = [&](SymvTask<T> const& task) {
-    run_panels<T, symv_panels_plan(sizeof(T), symmetric, contiguous)>(task, 3, most_in_strips);
+  auto const runs = [&](SymvTask<T> const& task) {
+    run_runs<T, symv_runs_plan(sizeof(T), symmetric, contiguous)>(task, 3, most_in_strips);
   };
   whole.operator()<128>(p.task);
   strips(p.task);
-  panels(p.task);
+  runs(p.task);
   p.check();
   for (std::int64_t b = 0; b < 3; ++b) {
     SymvTask<T> alone = p.task;
@@ -321,80 +352,74 @@ TEST(Symv, KernelsShareARaggedBatch) {
     alone.a.row_sizes = alone.a.col_sizes = alone.x.row_sizes = alone.y.row_sizes = nullptr;
     auto const together = p.result()[static_cast<std::size_t>(b)];
     for (std::size_t i = 0; i < together.size(); ++i) *p.task.y.at(b, static_cast<std::int64_t>(i), 0) = not_a_number<T>();
-    if (b == 0) panels(alone);
+    if (b == 0) runs(alone);
     if (b == 1) strips(alone);
     if (b == 2) whole.operator()<64>(alone);
     EXPECT_TRUE(same_bits(p.result()[static_cast<std::size_t>(b)], together)) << b;
   }
 }
 
-TEST(SymvPanels, AroundTheEdgesOfTilesSingle) {
-  check_panels<float, Symmetry::symmetric>(129);
-  for (int const n : {33, 128, 390}) check_panels<float, Symmetry::symmetric>(n, 1, false, false);
+TEST(SymvRuns, AroundTheEdgesOfTilesSingle) {
+  check_runs<float, Symmetry::symmetric>(129);
+  for (int const n : {33, 128, 390}) check_runs<float, Symmetry::symmetric>(n, 1, false, false);
 }
-TEST(SymvPanels, AroundTheEdgesOfTilesDouble) {
-  check_panels<double, Symmetry::symmetric>(129);
-  for (int const n : {64, 127, 260}) check_panels<double, Symmetry::symmetric>(n, 1, false, false);
+TEST(SymvRuns, AroundTheEdgesOfTilesDouble) {
+  check_runs<double, Symmetry::symmetric>(129);
+  for (int const n : {64, 127, 260}) check_runs<double, Symmetry::symmetric>(n, 1, false, false);
 }
-TEST(SymvPanels, AroundTheEdgesOfTilesComplex) {
-  check_panels<std::complex<float>, Symmetry::symmetric>(65, 1, false, false);
-  check_panels<std::complex<float>, Symmetry::hermitian>(128);
-  for (int const n : {40, 260}) check_panels<std::complex<float>, Symmetry::hermitian>(n, 1, false, false);
+TEST(SymvRuns, AroundTheEdgesOfTilesComplex) {
+  check_runs<std::complex<float>, Symmetry::symmetric>(65, 1, false, false);
+  check_runs<std::complex<float>, Symmetry::hermitian>(128);
+  for (int const n : {40, 260}) check_runs<std::complex<float>, Symmetry::hermitian>(n, 1, false, false);
 }
-TEST(SymvPanels, AroundTheEdgesOfTilesDoubleComplex) {
-  check_panels<std::complex<double>, Symmetry::symmetric>(130, 1, false, false);
-  check_panels<std::complex<double>, Symmetry::hermitian>(129);
-  for (int const n : {63, 64}) check_panels<std::complex<double>, Symmetry::hermitian>(n, 1, false, false);
-}
-
-TEST(SymvPanels, SeveralMatrices) {
-  check_panels<double, Symmetry::symmetric>(130, 3, false, false);
-  check_panels<std::complex<double>, Symmetry::hermitian>(70, 3, false, false);
+TEST(SymvRuns, AroundTheEdgesOfTilesDoubleComplex) {
+  check_runs<std::complex<double>, Symmetry::symmetric>(130, 1, false, false);
+  check_runs<std::complex<double>, Symmetry::hermitian>(129);
+  for (int const n : {63, 64}) check_runs<std::complex<double>, Symmetry::hermitian>(n, 1, false, false);
 }
 
-TEST(SymvPanels, Ragged) {
-  check_panels<float, Symmetry::symmetric>(150, 4, true, false);
-  check_panels<double, Symmetry::symmetric>(90, 4, true, false);
-  check_panels<std::complex<float>, Symmetry::hermitian>(99, 4, true);
+TEST(SymvRuns, SeveralMatrices) {
+  check_runs<double, Symmetry::symmetric>(130, 3, false, false);
+  check_runs<std::complex<double>, Symmetry::hermitian>(70, 3, false, false);
+}
+
+TEST(SymvRuns, Ragged) {
+  check_runs<float, Symmetry::symmetric>(150, 4, true, false);
+  check_runs<double, Symmetry::symmetric>(90, 4, true, false);
+  check_runs<std::complex<float>, Symmetry::hermitian>(99, 4, true);
 }
 
 // A ragged batch has workspace for its largest matrix, although smaller ones may have more pieces.
-TEST(SymvTiles, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
+TEST(SymvShares, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
   for (bool const lower : {true, false})
-    for (int const most_tiles : {1, 2, 4}) {
+    for (int const blocks : {264, 396, 7}) {
       simt::Index most = 0;
       int pieces = 0;
-      for (int n = 1; n <= 20000; ++n) {
-        SymvTiles const tiles(n, 64, 128, most_tiles, lower);
-        most = std::max(most, tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + 128);
-        pieces = std::max(pieces, tiles.pieces);
-        ASSERT_LE(most, tiles.elements()) << n;
-        ASSERT_LE(pieces, tiles.most_pieces) << n;
+      for (int n = 1; n <= (blocks == 7 ? 5000 : 20000); n += n % 64 < 2 || n % 64 > 62 ? 1 : 30) {
+        SymvShares const shares(n, 64, 128, blocks, lower);
+        most = std::max(most, shares.column_sums(shares.pieces - 1, shares.panels - 1) + 128);
+        pieces = std::max(pieces, shares.pieces);
+        ASSERT_LE(most, shares.elements()) << n;
+        ASSERT_LE(pieces, shares.most_pieces()) << n;
       }
     }
 }
 
 // As in large matrices there are pieces of several tiles, which end within panels and go on in the next one, and sums of more terms than a
-// warp adds up at a time: here with small tiles.
-TEST(SymvPanels, PiecesOfSeveralTiles) {
+// warp adds up at a time: here with small tiles, and blocks_per_sm that makes few of them.
+TEST(SymvRuns, PiecesOfSeveralTiles) {
   using T = std::complex<double>;
-  constexpr SymvPanels c{.warps = 4,
-                         .columns = 8,
-                         .most_tiles = 2,
-                         .blocks_per_sm = 1,
-                         .layout = SymvColumns::contiguous,
-                         .symmetry = Symmetry::hermitian,
-                         .vector = SymvVector::constant};
+  constexpr SymvRuns c{.warps = 4, .columns = 8, .blocks_per_sm = 1, .layout = SymvColumns::contiguous, .symmetry = Symmetry::hermitian};
   constexpr int n = 1090;
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
-    SymvTiles const tiles = symv_tiles(sizeof(T), c, n, uplo == Uplo::lower);
-    ASSERT_EQ(tiles.tiles_of_piece, 2);
-    ASSERT_GT(tiles.panels, SymvSums::in_order);
+    SymvShares const shares = symv_shares(sizeof(T), c, n, uplo == Uplo::lower);
+    ASSERT_GE(shares.tiles_of_piece(0).last, 3);
+    ASSERT_GT(shares.panels, 4 * c.warps);
     std::vector<std::vector<T>> results;
     for (int const blocks : {1, 7}) {
       if (sanitized && blocks == 1 && uplo == Uplo::upper) continue;
       Problem<T> p(Symmetry::hermitian, uplo, n, 1, T(1), T(0), n, 0);
-      run_panels<T, c>(p.task, blocks);
+      run_runs<T, c>(p.task, blocks);
       p.check();
       results.push_back(p.result().front());
     }
@@ -402,45 +427,65 @@ TEST(SymvPanels, PiecesOfSeveralTiles) {
   }
 }
 
-TEST(SymvTiles, EveryTileAndEverySumHasItsPlace) {
+TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
   for (auto const& [rows, columns] : {std::pair{64, 128}, {128, 128}, {32, 64}})
     for (bool const lower : {true, false})
       for (int const n : {1, 33, 64, 65, 128, 129, 1000, 4096, 32768, 33001}) {
-        SymvTiles const tiles(n, rows, columns, 4, lower);
+        SymvShares const shares(n, rows, columns, 264, lower);
         int tile = 0, slot = -1;
-        for (int panel = 0; panel < tiles.panels; ++panel) {
-          ASSERT_EQ(tiles.before(panel), tile) << n;
-          ASSERT_EQ(tiles.panel_of(tile), panel);
+        SymvPlace place(shares, 0);
+        for (int panel = 0; panel < shares.panels; ++panel) {
+          ASSERT_EQ(shares.before(panel), tile) << n;
+          ASSERT_EQ(shares.panel_of(tile), panel);
           // All rows of the panel's triangle, and none beyond the matrix.
-          int const first = tiles.first_row(panel) * rows, end = first + tiles.tiles_of(panel) * rows;
+          int const first = shares.first_row(panel) * rows, end = first + shares.tiles_of(panel) * rows;
           int const last_column = std::min((panel + 1) * columns, n);
           ASSERT_LE(first, lower ? panel * columns : 0);
           ASSERT_GE(end, lower ? n : last_column);
           ASSERT_LT(end - rows, n);
-          tile += tiles.tiles_of(panel);
-          ASSERT_EQ(tiles.panel_of(tile - 1), panel);
-          int const first_piece = tiles.before(panel) / tiles.tiles_of_piece, last_piece = (tile - 1) / tiles.tiles_of_piece;
+          for (int k = 0; k < shares.tiles_of(panel); ++k, place.go_on(shares)) {
+            ASSERT_EQ(place.tile, tile + k);
+            ASSERT_EQ(place.panel, panel);
+            ASSERT_EQ(place.row, shares.first_row(panel) + k);
+          }
+          tile += shares.tiles_of(panel);
+          ASSERT_EQ(shares.panel_of(tile - 1), panel);
+          int const first_piece = shares.piece_of(shares.before(panel)), last_piece = shares.piece_of(tile - 1);
           ASSERT_GT(first_piece + panel, slot);
           slot = last_piece + panel;
         }
-        ASSERT_EQ(tile, tiles.count);
-        ASSERT_LE(tiles.column_sums(tiles.pieces - 1, tiles.panels - 1) + columns, tiles.elements());
-        ASSERT_LE(tiles.tiles_of_piece, 4);
+        ASSERT_EQ(tile, shares.count);
+        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements());
+        for (int piece = 0, next = 0; piece < shares.pieces; ++piece) {
+          auto const [begin, end] = shares.tiles_of_piece(piece);
+          ASSERT_EQ(begin, next);
+          next = end;
+          if (piece + 1 == shares.pieces) ASSERT_EQ(end, shares.count);
+          ASSERT_LT(begin, end);
+          ASSERT_EQ(shares.piece_of(begin), piece);
+          ASSERT_EQ(shares.piece_of(end - 1), piece);
+        }
       }
 }
 
-TEST(SymvPlan, PiecesAreFewTilesAndManyEnough) {
-  constexpr SymvPanels c = symv_panels_plan(8, Symmetry::symmetric, SymvColumns::contiguous);
-  auto const tiles = [&](int n) { return symv_tiles(8, c, n, true); };
-  EXPECT_EQ(tiles(2700).tiles_of_piece, 1);
-  EXPECT_EQ(tiles(4096).tiles_of_piece, 4);
-  EXPECT_EQ(tiles(4096).pieces, 264);
-  EXPECT_EQ(tiles(32768).tiles_of_piece, 4);
-  EXPECT_EQ(symv_matrices_at_a_time(8, tiles(100000)), 1);
-  EXPECT_GT(symv_matrices_at_a_time(8, tiles(3000)), 100);
-  for (int const bytes : {4, 8, 16})
-    EXPECT_LE(symv_panels_plan(bytes, Symmetry::symmetric, SymvColumns::contiguous).shared_bytes(bytes),
-              57 * 1024);  // two blocks of 116 KiB
+TEST(SymvPlan, PiecesBecomeSmaller) {
+  constexpr SymvRuns c = symv_runs_plan(8, Symmetry::symmetric, SymvColumns::contiguous);
+  auto const shares = [&](int n) { return symv_shares(8, c, n, true); };
+  EXPECT_EQ(shares(2700).tiles_of_piece(0).last, 1);
+  EXPECT_EQ(shares(4096).tiles_of_piece(0).last, 3);
+  EXPECT_EQ(shares(4096).pieces, 2 * 264);
+  EXPECT_EQ(shares(32768).tiles_of_piece(0).last, 186);
+  EXPECT_EQ(shares(32768).tiles_of_piece(shares(32768).pieces - 1).first, shares(32768).count - 1);
+  EXPECT_EQ(symv_matrices_at_a_time(8, shares(100000)), 1);
+  EXPECT_GT(symv_matrices_at_a_time(8, shares(3000)), 40);
+  for (int const bytes : {4, 8, 16}) {
+    SymvColumns const layout = SymvColumns::contiguous;
+    EXPECT_LE(symv_runs_plan(bytes, Symmetry::symmetric, layout).shared_bytes(bytes), 75 * 1024);  // three blocks of 227 KiB
+    SymvRuns const m = symv_matrices_plan(bytes, Symmetry::symmetric, layout);
+    EXPECT_EQ(m.tile_columns(), symv_columns_of_panel);
+    EXPECT_LE(m.shared_bytes_of_matrix(bytes, symv_most_rows_in_strips(bytes)), 99 * 1024);
+    EXPECT_LE((SymvStrips{layout, Symmetry::symmetric}.shared_bytes(bytes, symv_most_rows_in_strips(bytes))), 99 * 1024);
+  }
 }
 
 template <typename T, Symmetry symmetry, int n, Layout layout>
