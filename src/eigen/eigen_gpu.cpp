@@ -69,9 +69,8 @@ void by_levels(Queue& queue, SyevdTask<T> const& task) {
   int const limit = largest_in_block<T>(queue);
   std::array<Kernel const*, large_names.size()> kernels{};
   for (int step = 0; step < static_cast<int>(large_names.size()); ++step)
-    kernels[static_cast<std::size_t>(step)] = &kernel_for(queue, kernel_key(kernel_id("eigen/eigen_large"), dtype_of<T>, step), [&] {
-      return source(dtype_of<T>, large_names[static_cast<std::size_t>(step)]);
-    });
+    kernels[static_cast<std::size_t>(step)] = &kernel_for(queue, kernel_key(kernel_id("eigen/eigen_large"), dtype_of<T>, step),
+                                                          [&] { return source(dtype_of<T>, large_names[static_cast<std::size_t>(step)]); });
   load_stedc<R>(queue, vectors);
   auto const layout_of_some = [&](std::int64_t count) {
     return EigenLargeWorkspace(sizeof(T), sizeof(R), n, stedc_leaf, count, vectors,

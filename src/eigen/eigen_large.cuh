@@ -92,7 +92,8 @@ SIMT_KERNEL void SIMT_BOUNDS(eigen_large_threads, 1) eigen_scale(EigenLarge<T> c
   for (Index at = block_index(); at < work.parts * work.tridiagonal.count; at += block_count()) {
     Index const b = at / work.parts;
     auto top = ordered_bits(R(0));
-    for (int k = thread_index(); k < work.parts; k += eigen_large_threads) top = larger(top, ordered_bits(work.largest[b * work.parts + k]));
+    for (int k = thread_index(); k < work.parts; k += eigen_large_threads)
+      top = larger(top, ordered_bits(work.largest[b * work.parts + k]));
     R const size = largest_of_all(number_of(top));
     bool const scales = size > R(0) && size < R(infinity()) && !(size > least && size < most);
     R const scale = scales ? reciprocal_power(size) : R(1);

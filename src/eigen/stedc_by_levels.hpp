@@ -14,7 +14,7 @@ namespace myriad {
 enum class StedcStep : int { bring_whole, bring_torn, leaves, sort, deflate, rotate, gather, roots, fit, vectors, order, points, bisect };
 inline constexpr int stedc_steps = 13;
 inline constexpr std::array<char const*, stedc_steps> stedc_names{
-    "stedc_bring",  "stedc_bring", "stedc_leaves", "stedc_sort",  "stedc_deflate", "stedc_rotate", "stedc_gather",
+    "stedc_bring", "stedc_bring", "stedc_leaves",  "stedc_sort",  "stedc_deflate", "stedc_rotate", "stedc_gather",
     "stedc_roots", "stedc_fit",   "stedc_vectors", "stedc_order", "stedc_points",  "stedc_bisect"};
 
 constexpr bool stedc_step_is_of(StedcStep step, bool vectors) {

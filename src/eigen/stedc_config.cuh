@@ -64,28 +64,28 @@ struct StedcWork {
   int leaf;      ///< rows of a leaf at most
   int problems;  ///< of a matrix at this level at most
   int level;
-  int most;      ///< rows of a problem of this level at most
+  int most;  ///< rows of a problem of this level at most
 
-  R* q;           ///< the vectors, n columns
-  R* gathered;    ///< the same in the order of StedcMerge, and some more columns
-  R* elements;    ///< of the vectors of merges, of which each has its own rows and columns, and some more rows
+  R* q;                                     ///< the vectors, n columns
+  R* gathered;                              ///< the same in the order of StedcMerge, and some more columns
+  R* elements;                              ///< of the vectors of merges, of which each has its own rows and columns, and some more rows
   simt::Index ld, stride, gathered_stride;  ///< of these
-  simt::Index line;  ///< elements of a matrix of all that follow
-  R* values;         ///< the diagonal, and then the value of each column
-  R* beside;         ///< the diagonal
+  simt::Index line;                         ///< elements of a matrix of all that follow
+  R* values;                                ///< the diagonal, and then the value of each column
+  R* beside;                                ///< the diagonal
   R* poles;
   R* z;
-  R* offsets;            ///< of roots
-  R* out_values;         ///< of what is taken out of a merge
-  R* cosines;            ///< of rotations
+  R* offsets;     ///< of roots
+  R* out_values;  ///< of what is taken out of a merge
+  R* cosines;     ///< of rotations
   R* sines;
-  unsigned* origins;     ///< of a pole: its column in the problem, and in which halves that has elements, by two bits
+  unsigned* origins;  ///< of a pole: its column in the problem, and in which halves that has elements, by two bits
   unsigned* out_origins;
   unsigned* rotated_out;  ///< the two columns of a rotation, likewise
   unsigned* rotated;
-  unsigned* sources;  ///< where each column of `gathered` comes from, likewise; some more
-  int* rows;          ///< the pole of each row of `elements`, or -1; some more
-  int* order;         ///< the column of each value, at the end
+  unsigned* sources;   ///< where each column of `gathered` comes from, likewise; some more
+  int* rows;           ///< the pole of each row of `elements`, or -1; some more
+  int* order;          ///< the column of each value, at the end
   StedcMerge* merges;  ///< of each matrix `problems`
   int* leaf_info;      ///< of each matrix `leaves`
   int leaves;

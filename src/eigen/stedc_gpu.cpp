@@ -93,7 +93,7 @@ std::vector<KernelSource> stedc_kernels(Dtype dtype, int real_bytes) {
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(R)               \
+#define MYRIAD_INSTANTIATE(R)                \
   template void load_stedc<R>(Queue&, bool); \
   template void stedc<R>(Queue&, StedcWork<R> const&, bool);
 MYRIAD_INSTANTIATE(float)

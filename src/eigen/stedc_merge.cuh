@@ -152,8 +152,8 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
       for (int next = 0; next + 1 < candidates;) {
         int const i = next + lane;
         bool const is = i + 1 < candidates;
-        bool const near = is && part.are_near(tolerance, part.poles[is ? i : 0], part.z[is ? i : 0], part.poles[is ? i + 1 : 0],
-                                              part.z[is ? i + 1 : 0]);
+        bool const near =
+            is && part.are_near(tolerance, part.poles[is ? i : 0], part.z[is ? i : 0], part.poles[is ? i + 1 : 0], part.z[is ? i + 1 : 0]);
         unsigned const all_near = ballot(near);
         if (all_near == 0) {
           next += 32;

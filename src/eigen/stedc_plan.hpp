@@ -27,11 +27,7 @@ struct EigenLargeWorkspace {
   static constexpr int real_arrays = 8, word_arrays = 7;
 
   constexpr EigenLargeWorkspace(int element_bytes, int real_bytes, std::int64_t n, int leaf, std::int64_t count, bool vectors, int parts)
-      : ld((n + 8 + 31) / 32 * 32),
-        columns(n),
-        line(ld),
-        levels(StedcTree(static_cast<int>(n), leaf).levels),
-        leaves(1 << levels) {
+      : ld((n + 8 + 31) / 32 * 32), columns(n), line(ld), levels(StedcTree(static_cast<int>(n), leaf).levels), leaves(1 << levels) {
     std::int64_t const most_problems = levels > 0 ? 1 << (levels - 1) : 1;
     columns += 4 * most_problems;
     line += 4 * most_problems;
