@@ -676,11 +676,12 @@ class Bench {
       auto const before = fetch<T>(original_.data(), square, k, 1, interleaves()), after = fetch<T>(a_.data(), square, k, 1, interleaves());
       auto const w = fetch<Real<T>>(w_.data(), n, k, 1, false);
       auto const at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
-      double trace = 0, ascends = std::is_sorted(w.begin(), w.end()) ? 0 : NAN;
-      for (std::int64_t i = 0; i < n; ++i) trace += element_of(before, i, i).real() - static_cast<double>(at(w, i));
+      long double trace = 0;
+      for (std::int64_t i = 0; i < n; ++i) trace += element_of(before, i, i).real() - static_cast<long double>(at(w, i));
+      double const ascends = std::is_sorted(w.begin(), w.end()) ? 0 : NAN;
       double const size = std::max(std::abs(static_cast<double>(w.front())), std::abs(static_cast<double>(w.back()))),
                    allowed = static_cast<double>(n) * cases::unit_roundoff<T>;
-      largest = cases::larger(largest, std::abs(trace) / (allowed * size) + ascends);
+      largest = cases::larger(largest, static_cast<double>(std::abs(trace)) / (allowed * size) + ascends);
       for (std::int64_t const j : {std::int64_t{0}, n / 3, n / 2, n - 1}) {
         std::vector<W> q(static_cast<std::size_t>(n)), residual(q.size());
         for (std::int64_t i = 0; i < n; ++i) at(q, i) = element_of(after, i, j);

@@ -127,7 +127,7 @@ struct StedcWork {
 /// Threads of the kernels but stedc_leaves, and the rows or columns that a block has.
 inline constexpr int stedc_threads = 256;
 inline constexpr int stedc_warps = stedc_threads / 32;
-inline constexpr int stedc_sorted_rows = 32;
+inline constexpr int stedc_sorted_rows = 8;
 inline constexpr int stedc_shared_bytes = 512;
 
 /// Bisection: the points that all values of a matrix have in common at first, and the lanes that share a value.
