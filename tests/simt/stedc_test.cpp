@@ -155,7 +155,7 @@ TEST(StedcTree, Parts) {
 
 TYPED_TEST(Stedc, HardMatrices) {
   using R = TypeParam;
-  int const n = sanitized ? 70 : 100;
+  int const n = 72;  // four leaves
   auto const kinds = hard_tridiagonals<R>(n, tears_of<R>(n));
   Tridiagonals<R> const all(n, kinds, true), values(n, kinds, false);
   for (std::size_t b = 0; b < kinds.size(); ++b) {
@@ -176,7 +176,7 @@ TYPED_TEST(Stedc, HardMatrices) {
 /// With every number of rows leaves and problems have other sizes; one that is a leaf as a whole, too.
 TYPED_TEST(Stedc, Sizes) {
   using R = TypeParam;
-  for (int const n : sanitized ? std::vector{66} : std::vector{1, 2, 9, 17, 31, 32, 33, 40, 65, 71, 97, sizeof(R) == 4 ? 129 : 270}) {
+  for (int const n : sanitized ? std::vector{66} : std::vector{1, 9, 17, 33, 65, 97, sizeof(R) == 4 ? 129 : 200}) {
     SCOPED_TRACE(n);
     auto const kind = random_tridiagonal<R>(n, static_cast<unsigned>(n));
     Tridiagonals<R> const one(n, {kind}, true);
@@ -187,12 +187,12 @@ TYPED_TEST(Stedc, Sizes) {
 /// A matrix alone, among others, and among others of other sizes, some of which are not there.
 TYPED_TEST(Stedc, SameBitsWhateverTheBatch) {
   using R = TypeParam;
-  int const n = 90;
+  int const n = 65;
   std::vector<TridiagonalKind<R>> kinds;
-  std::vector<simt::Index> const sizes{130, 0, n, 33, 8};
+  std::vector<simt::Index> const sizes{100, 0, n, 33, 8};
   for (auto const size : sizes) kinds.push_back(random_tridiagonal<R>(static_cast<int>(size), static_cast<unsigned>(size)));
   for (bool const vectors : {true, false}) {
-    Tridiagonals<R> const alone(n, {kinds[2]}, vectors), twice(n, {kinds[2], kinds[2]}, vectors), ragged(130, kinds, vectors, sizes);
+    Tridiagonals<R> const alone(n, {kinds[2]}, vectors), twice(n, {kinds[2], kinds[2]}, vectors), ragged(100, kinds, vectors, sizes);
     auto const same = [&](Tridiagonals<R> const& other, std::int64_t b) {
       EXPECT_EQ(other.info[static_cast<std::size_t>(b)], 0);
       EXPECT_EQ(std::memcmp(alone.w.data(), other.w.data() + b * other.work.n, n * sizeof(R)), 0);
@@ -206,7 +206,7 @@ TYPED_TEST(Stedc, SameBitsWhateverTheBatch) {
     for (std::size_t b = 0; vectors && b < sizes.size(); ++b)
       if (sizes[b] > 0) ragged.check(static_cast<std::int64_t>(b), kinds[b]);
     EXPECT_EQ(ragged.info[1], -7);
-    EXPECT_TRUE(std::isnan(ragged.w[130]));
+    EXPECT_TRUE(std::isnan(ragged.w[100]));
   }
 }
 
