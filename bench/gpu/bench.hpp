@@ -472,13 +472,22 @@ class Bench {
           fmt::print(stderr, "gpu_bench: {} of {} matrices of {} rows is not measured: {}\n", name, count_, n_, error.what());
         }
       };
-      if (has_values())
+      if (has_values() && count == 1)
+        attempt("cuSOLVER Xsyevd", [&] {
+          Peers::SyevBytes const bytes = peers_.syevd_bytes(dtype, n_, a_.data(), w_.data());
+          DeviceArray<char> const work(queue_, static_cast<std::int64_t>(bytes.device));
+          std::vector<char> host_work(bytes.host);
+          measure("cuSOLVER Xsyevd",
+                  [&] { peers_.syevd(dtype, n_, a_.data(), w_.data(), work.data(), host_work.data(), bytes, info_.data()); });
+        });
+      // Jacobi's method by one block is for small matrices, and one large matrix is no batch.
+      if (has_values() && n_ <= 256)
         attempt("cuSOLVER syevjBatched", [&] {
           std::int64_t const bytes = peers_.syevj_bytes(dtype, n_, a_.data(), w_.data(), count);
           DeviceArray<char> const work(queue_, bytes);
           measure("cuSOLVER syevjBatched", [&] { peers_.syevj(dtype, n_, a_.data(), w_.data(), work.data(), bytes, info_.data(), count); });
         });
-      if (has_values() && peers_.has_syev())
+      if (has_values() && peers_.has_syev() && (count > 1 || n_ <= 512))
         attempt("cuSOLVER XsyevBatched", [&] {
           Peers::SyevBytes const bytes = peers_.syev_bytes(dtype, n_, a_.data(), w_.data(), count);
           DeviceArray<char> const work(queue_, static_cast<std::int64_t>(bytes.device));
@@ -533,6 +542,7 @@ class Bench {
     if (only_reads()) return symmetric_product_error();
     if (reduces()) return tridiagonal_error();
     if (has_reflectors()) return reflectors_error();
+    if (has_values() && n_ > 128) return columns_error();
     std::int64_t const square = n_ * columns_;
     std::int64_t const some =
         std::min(count_, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / (square * n_), 1, 100));  // takes n^3 steps each
@@ -652,6 +662,44 @@ class Bench {
       for (std::int64_t i = 0; i < n; ++i) difference += std::norm(at(x, i) - at(product, i));
       largest =
           cases::larger(largest, std::sqrt(difference) / (static_cast<double>(n) * cases::unit_roundoff<T> * std::sqrt(size * size_of_x)));
+    }
+    return largest;
+  }
+
+  /// Of large eigenproblems all that can be had in a second: of some vectors q of value w, norm2(A q - w q) / (n u norm2(A)) and
+  /// norm2(Q^H q - e) / (n u), the sum of all values against the trace over n u norm2(A); NaN where values do not ascend.
+  double columns_error() {
+    using W = std::complex<double>;
+    std::int64_t const n = n_, square = n * n;
+    double largest = 0;
+    for (std::int64_t const k : count_ == 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, count_ / 2, count_ - 1}) {
+      auto const before = fetch<T>(original_.data(), square, k, 1, interleaves()), after = fetch<T>(a_.data(), square, k, 1, interleaves());
+      auto const w = fetch<Real<T>>(w_.data(), n, k, 1, false);
+      auto const at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
+      long double trace = 0;
+      for (std::int64_t i = 0; i < n; ++i) trace += element_of(before, i, i).real() - static_cast<long double>(at(w, i));
+      double const ascends = std::is_sorted(w.begin(), w.end()) ? 0 : NAN;
+      double const size = std::max(std::abs(static_cast<double>(w.front())), std::abs(static_cast<double>(w.back()))),
+                   allowed = static_cast<double>(n) * cases::unit_roundoff<T>;
+      largest = cases::larger(largest, static_cast<double>(std::abs(trace)) / (allowed * size) + ascends);
+      for (std::int64_t const j : {std::int64_t{0}, n / 3, n / 2, n - 1}) {
+        std::vector<W> q(static_cast<std::size_t>(n)), residual(q.size());
+        for (std::int64_t i = 0; i < n; ++i) at(q, i) = element_of(after, i, j);
+        double of_residual = 0, of_product = 0;
+        for (std::int64_t c = 0; c < n; ++c) {
+          W product = c == j ? -1 : 0;
+          for (std::int64_t i = 0; i < n; ++i) product += std::conj(element_of(after, i, c)) * at(q, i);
+          of_product += std::norm(product);
+          at(residual, c) += (element_of(before, c, c).real() - static_cast<double>(at(w, j))) * at(q, c);
+          for (std::int64_t i = c + 1; i < n; ++i) {
+            W const value = element_of(before, i, c);
+            at(residual, i) += value * at(q, c);
+            at(residual, c) += std::conj(value) * at(q, i);
+          }
+        }
+        for (W const& x : residual) of_residual += std::norm(x);
+        largest = cases::larger(largest, std::max(std::sqrt(of_residual) / (allowed * size), std::sqrt(of_product) / allowed));
+      }
     }
     return largest;
   }

@@ -279,6 +279,22 @@ void Peers::syev(Dtype dtype, int n, void* a, void* w, void* work, void* host_wo
             bytes.device, host_work, bytes.host, info, count),
         "XsyevBatched");
 }
+Peers::SyevBytes Peers::syevd_bytes(Dtype dtype, int n, void const* a, void const* w) {
+  SyevBytes bytes{};
+  check(
+      symbol<int(void*, void*, int, int, std::int64_t, int, void const*, std::int64_t, int, void const*, int, std::size_t*, std::size_t*)>(
+          solver_, "cusolverDnXsyevd_bufferSize")(solver_handle_, parameters_, with_vectors, lower, n, data_type(dtype), a, n,
+                                                  real_data_type(dtype), w, data_type(dtype), &bytes.device, &bytes.host),
+      "Xsyevd_bufferSize");
+  return bytes;
+}
+void Peers::syevd(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info) {
+  check(symbol<int(void*, void*, int, int, std::int64_t, int, void*, std::int64_t, int, void*, int, void*, std::size_t, void*, std::size_t,
+                   int*)>(solver_, "cusolverDnXsyevd")(solver_handle_, parameters_, with_vectors, lower, n, data_type(dtype), a, n,
+                                                       real_data_type(dtype), w, data_type(dtype), work, bytes.device, host_work,
+                                                       bytes.host, info),
+        "Xsyevd");
+}
 
 EnergyMeter::EnergyMeter(Device const& device) {
   library_ = open({"libnvidia-ml.so.1"});

@@ -64,6 +64,9 @@ class Peers {
   };
   [[nodiscard]] SyevBytes syev_bytes(Dtype dtype, int n, void const* a, void const* w, int count);
   void syev(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info, int count);
+  /// The same of one matrix.
+  [[nodiscard]] SyevBytes syevd_bytes(Dtype dtype, int n, void const* a, void const* w);
+  void syevd(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info);
   /// Of one matrix, from its lower triangle; the first one says how much workspace the second takes, in elements.
   [[nodiscard]] int sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau);
   void sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void* work, int elements, int* info);

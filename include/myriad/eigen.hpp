@@ -22,11 +22,14 @@ namespace myriad {
 /// A are NaN. Else i > 0 means that the iteration did not converge, which has not been seen: on the CPU i is LAPACK's, on a GPU the number
 /// of off-diagonal elements that did not become zero; the matrix's results are then unspecified.
 ///
-/// On a GPU a matrix has to fit into the shared memory of a block: up to 237, 167, 167 and 117 rows in s, d, c and z where that has 227 KB
-/// (compute capability 9.0 and 10.0); larger ones throw Unavailable. Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n
-/// 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with vectors (complex: four times that); reads n(n + 1)/2
-/// elements (a GPU: all), writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on a GPU Householder's reduction and implicit QL
-/// (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971; Golub and Van Loan, Matrix Computations, 8.3).
+/// On a GPU a matrix that fits into the shared memory of a block has one: up to 237, 167, 167 and 117 rows in s, d, c and z where that has
+/// 227 KB (compute capability 9.0 and 10.0). Larger ones are reduced one after the other (see sytrd), and the rest is done with as many at
+/// a time as a gigabyte of workspace holds, but at least one: with vectors each takes 3 n^2 real elements and some, beside what sytrd and
+/// ormtr take. Of values alone these are found by bisection, each with an error of the order of u norm(A) beside that of the reduction.
+/// Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with
+/// vectors (complex: four times that); reads n(n + 1)/2 elements (a GPU: all of small ones), writes n, with vectors n^2 + n. Source: LAPACK
+/// syevd, heevd; on a GPU Householder's reduction and implicit QL (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971;
+/// Golub and Van Loan, Matrix Computations, 8.3), from 33 rows on divide and conquer (Cuppen 1981, Gu and Eisenstat 1995).
 template <Element T>
 MYRIAD_API void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info);
 

@@ -75,10 +75,10 @@ struct DivideAndConquer {
   }
 
   /// All threads of the block call this, and are at a barrier after it. Returns 0, or how many elements beside the diagonals of leaves have
-  /// not become negligible.
+  /// not become negligible. `nothing`: what is nothing beside a larger matrix of which this one is a part.
   template <int most_sweeps>
-  SIMT_INLINE int solve() {
-    tear_apart();
+  SIMT_INLINE int solve(R nothing = R(0)) {
+    tear_apart(nothing);
     int const info = solve_leaves<most_sweeps>();
     SIMT_LOOP
     for (int level = 1; level <= tree.levels; ++level) {
@@ -94,13 +94,13 @@ struct DivideAndConquer {
 
  private:
   /// T = diag(T_1, T_2, ...) + a matrix of rank one, of elements of modulus |tear|, for each of the tears.
-  SIMT_INLINE void tear_apart() {
+  SIMT_INLINE void tear_apart(R nothing) {
     constexpr R u = power_of_two<R, -53, -24>;
     R top = R(0);
     for (int i = lane; i < tree.n; i += warp_size) top = larger(top, larger(magnitude(d[i]), i + 1 < tree.n ? magnitude(e[i]) : R(0)));
     SIMT_UNROLL
     for (int mask = warp_size / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
-    tolerance = R(8) * u * top;
+    tolerance = larger(R(8) * u * top, nothing);
     sync_block();
     for (int j = warp; j < tree.n; j += warps)
       for (int i = lane; i < tree.n; i += warp_size) q(i, j) = R(i == j ? 1 : 0);
@@ -122,15 +122,16 @@ struct DivideAndConquer {
   template <int most_sweeps>
   SIMT_INLINE int solve_leaves() {
     constexpr int lanes = 8;
-    for (int leaf = (warp * warp_size + lane) / lanes; leaf < tree.problems(0); leaf += threads / lanes) {
-      int const first = tree.begin(0, leaf);
+    for (int of_warp = warp * (warp_size / lanes); of_warp < tree.problems(0); of_warp += threads / lanes) {
+      int const leaf = of_warp + lane / lanes;
+      bool const is = leaf < tree.problems(0);  // else one of no rows
+      int const first = is ? tree.begin(0, leaf) : 0, rows = is ? tree.begin(0, leaf + 1) - first : 0;
       auto const at = [&](int i, int j) -> R& { return q(first + i, first + j); };
-      EigenAcrossLanes<R, DivideTree::most_rows, lanes, true, decltype(at)> eigen(at, tree.begin(0, leaf + 1) - first, lane % lanes,
-                                                                                  reinterpret_cast<char*>(poles));
+      EigenAcrossLanes<R, DivideTree::most_rows, lanes, true, decltype(at)> eigen(at, rows, lane % lanes, reinterpret_cast<char*>(poles));
       eigen.d = d + first;
       eigen.e = e + first;
       eigen.template iterate<true, most_sweeps>();
-      if (lane % lanes == 0) counts[leaf] = eigen.info;
+      if (is && lane % lanes == 0) counts[leaf] = eigen.info;
     }
     sync_block();
     int info = 0;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <array>
 
 #include "core/dtype.hpp"
 #include "eigen/eigen_plan.hpp"
-#include "myriad/error.hpp"
+#include "eigen/reflectors_gpu.hpp"
+#include "eigen/stedc_gpu.hpp"
+#include "eigen/stedc_plan.hpp"
+#include "eigen/tridiagonal_gpu.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -31,18 +34,115 @@ KernelSource source(Dtype dtype, EigenBlock const& c) {
 }
 
 template <typename T>
+int largest_in_block(Queue& queue) {
+  return eigen_block_largest(sizeof(T), sizeof(Real<T>), static_cast<int>(queue.device().shared_memory_per_block));
+}
+
+template <typename T>
 void by_blocks(Queue& queue, EigenJob job, EigenArguments<DeviceElement<T>> const& args) {
-  int const n = static_cast<int>(std::min<std::int64_t>(args.a.rows, std::numeric_limits<int>::max()));
-  int const largest = eigen_block_largest(sizeof(T), sizeof(Real<T>), static_cast<int>(queue.device().shared_memory_per_block));
-  if (n > largest)
-    throw Unavailable(
-        fmt::format("syevd: GPU kernels of this type take matrices of up to {} rows on this GPU so far, and these have {}", largest, n));
+  int const n = static_cast<int>(args.a.rows);
   EigenBlock c = eigen_block_plan(job, n);
   if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("eigen/eigen_block"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(queue, kernel,
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
+}
+
+/// One of the kernels of eigen_large.cuh.
+KernelSource source(Dtype dtype, char const* name) {
+  return {.header = "eigen/eigen_large.cuh",
+          .name = fmt::format("myriad::{}<{}>", name, device_name(dtype)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+enum class LargeStep : int { sizes, largest, scale, widen, write };
+constexpr std::array large_names{"eigen_sizes", "eigen_largest", "eigen_scale", "eigen_widen", "eigen_write"};
+
+/// Reduction, the tridiagonal problem, and its vectors taken back; as many matrices at a time as the workspace holds. Of a ragged batch
+/// those that a block holds are done by blocks.
+template <typename T>
+void by_levels(Queue& queue, SyevdTask<T> const& task) {
+  using D = DeviceElement<T>;
+  using R = Real<T>;
+  bool const vectors = task.job == Job::vectors, ragged = task.a.ragged();
+  std::int64_t const n = task.a.rows;
+  int const limit = largest_in_block<T>(queue);
+  std::array<Kernel const*, large_names.size()> kernels{};
+  for (int step = 0; step < static_cast<int>(large_names.size()); ++step)
+    kernels[static_cast<std::size_t>(step)] = &kernel_for(queue, kernel_key(kernel_id("eigen/eigen_large"), dtype_of<T>, step),
+                                                          [&] { return source(dtype_of<T>, large_names[static_cast<std::size_t>(step)]); });
+  load_stedc<R>(queue, vectors);
+  auto const layout_of_some = [&](std::int64_t count) {
+    return EigenLargeWorkspace(sizeof(T), sizeof(R), n, stedc_leaf, count, vectors,
+                               eigen_large_parts(count, queue.device().multiprocessors));
+  };
+  std::int64_t const some = std::clamp<std::int64_t>(eigen_large_workspace / layout_of_some(1).bytes, 1, task.a.count);
+  Workspace const workspace(queue, layout_of_some(some).bytes);
+  char* memory = workspace.template as<char>();
+  if (!memory) memory = reinterpret_cast<char*>(256);  // while the queue is prepared: which kernels are used is seen from addresses
+  for (std::int64_t b = 0; b < task.a.count; b += some) {
+    std::int64_t const count = std::min(some, task.a.count - b);
+    EigenLargeWorkspace const layout = layout_of_some(count);
+    Batch<T> a = matrices(task.a, b, count);
+    a.conjugated = false;  // see syevd
+    Batch<R> const w = matrices(task.w, b, count);
+    int* const info = task.info ? task.info + b : nullptr;
+    StedcWork<R> work = layout.template work<R>(static_cast<int>(n), stedc_leaf, count, memory, vectors);
+    work.w = matrices_of(w);
+    work.info = info;
+    if (ragged) {
+      auto* const sizes = reinterpret_cast<std::int64_t*>(memory + layout.sizes);
+      auto const of_device = [](std::int64_t* p) { return reinterpret_cast<simt::Index*>(p); };
+      simt::Matrices<D> const all = matrices_of(a);
+      launch(queue, *kernels[static_cast<int>(LargeStep::sizes)],
+             {.blocks = (count + eigen_large_threads - 1) / eigen_large_threads, .threads = eigen_large_threads},
+             EigenSizes<D>{.a = all,
+                           .limit = limit,
+                           .small_rows = of_device(sizes),
+                           .small_columns = of_device(sizes + count),
+                           .large_rows = of_device(sizes + 2 * count),
+                           .large_columns = of_device(sizes + 3 * count),
+                           .large = of_device(sizes + 4 * count)});
+      Batch<T> small = a;
+      small.rows = small.cols = limit;
+      small.row_sizes = sizes;
+      small.col_sizes = sizes + count;
+      by_blocks<T>(queue, vectors ? EigenJob::vectors : EigenJob::values,
+                   {.a = matrices_of(small), .w = work.w, .info = info, .lower = task.uplo == Uplo::lower});
+      a.row_sizes = sizes + 2 * count;
+      a.col_sizes = sizes + 3 * count;
+      work.sizes = of_device(sizes + 4 * count);
+    }
+    Batch<T> const v = batch(is_complex<T> ? reinterpret_cast<T*>(work.gathered) : reinterpret_cast<T*>(work.q), n, n,
+                             {.ld = layout.ld, .stride = layout.ld * n, .count = count});
+    EigenLarge<D> const large{.a = matrices_of(a),
+                              .lower = task.uplo == Uplo::lower,
+                              .tridiagonal = work,
+                              .vectors = reinterpret_cast<D*>(v.data),
+                              .vectors_stride = v.batch_stride,
+                              .largest = reinterpret_cast<R*>(memory + layout.largest),
+                              .parts = eigen_large_parts(count, queue.device().multiprocessors)};
+    auto const run = [&](LargeStep step, std::int64_t blocks, std::int64_t shared_bytes) {
+      launch(queue, *kernels[static_cast<std::size_t>(step)],
+             {.blocks = blocks, .threads = eigen_large_threads, .shared_bytes = shared_bytes}, large);
+    };
+    run(LargeStep::largest, large.parts * count, 128);
+    run(LargeStep::scale, large.parts * count, 128);
+    T* const tau = reinterpret_cast<T*>(memory + layout.tau);
+    sytrd<T>(queue, {.uplo = task.uplo,
+                     .a = a,
+                     .d = myriad::vectors(reinterpret_cast<R*>(memory + layout.d), n, count),
+                     .e = myriad::vectors(reinterpret_cast<R*>(memory + layout.e), n - 1, count, n),
+                     .tau = myriad::vectors(tau, n - 1, count, n)});
+    stedc<R>(queue, work, vectors);
+    if (!vectors) continue;
+    if (is_complex<T>) run(LargeStep::widen, n * count, 0);
+    Batch<T> c = v;
+    if (ragged) c.row_sizes = c.col_sizes = reinterpret_cast<std::int64_t const*>(work.sizes);
+    ormtr<T>(queue, {.uplo = task.uplo, .adjoint = false, .a = a, .tau = myriad::vectors<T const>(tau, n - 1, count, n), .c = c});
+    std::int64_t const across = (n + eigen_large_side - 1) / eigen_large_side;
+    run(LargeStep::write, across * across * count, eigen_large_side * (eigen_large_side + 1) * std::int64_t{sizeof(T)});
+  }
 }
 
 }  // namespace
@@ -55,6 +155,7 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
   EigenArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .w = matrices_of(task.w), .info = task.info, .lower = task.uplo == Uplo::lower};
   EigenJob const job = task.job == Job::vectors ? EigenJob::vectors : EigenJob::values;
+  if (task.a.rows > largest_in_block<T>(queue)) return by_levels<T>(queue, task);
   if (task.a.rows > tiny_largest) return by_blocks<T>(queue, job, args);
   int const n = static_cast<int>(task.a.rows);
   bool const few = eigen_tiny_are_few(task.a.count, n, queue.device().multiprocessors);
@@ -84,8 +185,18 @@ std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
         for (bool const few : {false, true})
           if (filter.wants_size(n) && (!few || n > 1)) kernels.push_back(source(dtype, eigen_tiny_plan(job, n, few)));
     if (!filter.wants_size_above(tiny_largest)) continue;
-    for (int n = 64; n - 31 <= eigen_block_largest(bytes, real_bytes, most_shared_bytes); n += 32)
+    int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
+    for (int n = 64; n - 31 <= in_block; n += 32)
       for (EigenJob const job : {EigenJob::values, EigenJob::vectors}) kernels.push_back(source(dtype, eigen_block_plan(job, n)));
+    if (!filter.wants_size_above(in_block)) continue;
+    for (char const* const name : large_names) kernels.push_back(source(dtype, name));
+    auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
+    add(stedc_kernels(real_bytes == 4 ? Dtype::f32 : Dtype::f64, real_bytes));
+    KernelFilter others = filter;
+    others.dtypes = {dtype};
+    others.routines = {"sytrd", "ormtr"};
+    add(tridiagonal_kernels(others));
+    add(reflectors_kernels(others));
   }
   return kernels;
 }

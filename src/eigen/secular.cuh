@@ -1,8 +1,8 @@
 #pragma once
 /// The eigenproblem of D + rho z z^T, D diagonal and ascending: the secular equation, and what the vectors are made of.
 ///
-/// Lanes 4 g to 4 g + 3 of a warp share a root, or a pole, and take every fourth term of its sums, so that the bits depend on the number of
-/// poles alone.
+/// Four neighbouring lanes of a warp, or as many as `lanes` says, share a root, or a pole, and each takes every fourth term of its sums, so
+/// that the bits depend on the number of poles alone.
 
 #include "simt/types.hpp"
 
@@ -11,11 +11,12 @@ namespace myriad::simt {
 inline constexpr int lanes_of_root = 4;
 static_assert(warp_size % lanes_of_root == 0);
 
-/// The sum over the lanes of a root, the same in all of them.
-template <typename R>
-SIMT_INLINE R sum_of_root_lanes(R x) {
-  x = x + shuffle_xor(x, 1);
-  return x + shuffle_xor(x, 2);
+/// The sum over so many neighbouring lanes, the same in all of them.
+template <int lanes, typename R>
+SIMT_INLINE R sum_of_lanes(R x) {
+  SIMT_UNROLL
+  for (int mask = 1; mask < lanes; mask *= 2) x = x + shuffle_xor(x, mask);
+  return x;
 }
 
 /// The root a x of c x^2 - a x + b = 0 with the smaller (a - root) / 2c or, if `plus`, the other one, (a + root) / 2c, without
@@ -34,7 +35,7 @@ SIMT_INLINE R root_of_quadratic(R a, R b, R c, bool plus) {
 /// D + rho z z^T with `count` poles D, strictly ascending, no element of z zero, rho > 0. Root j is between poles j and j + 1, the last one
 /// behind the last pole. It is told by its distance from the nearer of the two: `offset` > 0 from pole j, < 0 from pole j + 1, so that its
 /// distance from every pole has all digits.
-template <typename R>
+template <typename R, int lanes = lanes_of_root>
 struct SecularEquation {
   R const* poles;
   R const* z;
@@ -56,8 +57,8 @@ struct SecularEquation {
     R const squares_left = z_left * z_left, squares_right = z_right * z_right;
     R const gap = poles[right] - poles[left];
     R reach = R(0);  // of the last root from its pole
-    for (int i = part; i < count; i += lanes_of_root) reach = multiply_add(z[i], z[i], reach);
-    reach = rho * sum_of_root_lanes(reach) * (R(1) + R(8) * u);
+    for (int i = part; i < count; i += lanes) reach = multiply_add(z[i], z[i], reach);
+    reach = rho * sum_of_lanes<lanes>(reach) * (R(1) + R(8) * u);
 
     // From the middle of where it can be: which pole is nearer, and the root of a model in which the other poles are as they are there.
     R const middle = R(0.5) * (last ? reach : gap);
@@ -124,12 +125,13 @@ struct SecularEquation {
   SIMT_INLINE R element_for_roots(R const* offsets, int i, bool is, int part) const {
     R product = R(1);
     SIMT_UNROLL_BY(2)
-    for (int j = part; is && j < count; j += lanes_of_root) {
+    for (int j = part; is && j < count; j += lanes) {
       R const to_root = distance(i, j, offsets[j]);
       product = product * (j == i ? to_root : to_root * reciprocal(poles[i] - poles[j]));
     }
-    product = product * shuffle_xor(product, 1);
-    product = magnitude(product * shuffle_xor(product, 2));
+    SIMT_UNROLL
+    for (int mask = 1; mask < lanes; mask *= 2) product = product * shuffle_xor(product, mask);
+    product = magnitude(product);
     return product > R(0) ? product * reciprocal_square_root(product) : R(0);
   }
 
@@ -138,11 +140,11 @@ struct SecularEquation {
     R const origin_pole = poles[is ? origin(j, offset) : 0];
     R squares = R(0);
     SIMT_UNROLL_BY(2)
-    for (int i = part; is && i < count; i += lanes_of_root) {
+    for (int i = part; is && i < count; i += lanes) {
       R const element = z[i] * reciprocal((poles[i] - origin_pole) - offset);
       squares = multiply_add(element, element, squares);
     }
-    return reciprocal_square_root(sum_of_root_lanes(squares));
+    return reciprocal_square_root(sum_of_lanes<lanes>(squares));
   }
 
  private:
@@ -154,7 +156,7 @@ struct SecularEquation {
   SIMT_INLINE Sums sums(int left, R origin_pole, R offset, bool is, int part) const {
     R terms_left = R(0), terms_right = R(0), slope_left = R(0), slope_right = R(0);
     SIMT_UNROLL_BY(4)
-    for (int i = part; is && i < count; i += lanes_of_root) {
+    for (int i = part; is && i < count; i += lanes) {
       R const ratio = z[i] * reciprocal((poles[i] - origin_pole) - offset);
       R const ratio_left = i <= left ? ratio : R(0), ratio_right = i <= left ? R(0) : ratio;
       terms_left = multiply_add(z[i], ratio_left, terms_left);
@@ -163,10 +165,10 @@ struct SecularEquation {
       slope_right = multiply_add(ratio_right, ratio_right, slope_right);
     }
     // Those of poles to the left of x are negative.
-    terms_left = sum_of_root_lanes(terms_left);
-    terms_right = sum_of_root_lanes(terms_right);
-    return {terms_right + terms_left, magnitude(terms_right) + magnitude(terms_left), sum_of_root_lanes(slope_left),
-            sum_of_root_lanes(slope_right)};
+    terms_left = sum_of_lanes<lanes>(terms_left);
+    terms_right = sum_of_lanes<lanes>(terms_right);
+    return {terms_right + terms_left, magnitude(terms_right) + magnitude(terms_left), sum_of_lanes<lanes>(slope_left),
+            sum_of_lanes<lanes>(slope_right)};
   }
 };
 

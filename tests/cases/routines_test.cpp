@@ -58,6 +58,22 @@ TEST_P(Routines, SymvByRunsAndOfManyOnAGpu) {
       }
 }
 
+TEST_P(Routines, EigenproblemsByTheWholeGpu) {
+  if (!on_gpu() || (routine().routine != "syevd" && routine().routine != "heevd")) GTEST_SKIP() << "has no such kernel";
+  unsigned i = 0;
+  // More than any type has in a block; leaves and merges of several sizes.
+  for (Input const input : {Input::conditioned, Input::dominant, Input::graded, Input::scaled, Input::singular_middle, Input::nan,
+                            Input::infinite, Input::ties, Input::zero})
+    for (bool const ragged : {false, true}) {
+      bool const larger = input == Input::conditioned || input == Input::ties;
+      Problem p = problem(larger ? 390 : 241 + i, ragged ? 5 : 2, all_layouts[i % all_layouts.size()]);
+      p.ragged = ragged;
+      vary(routine(), p, i++);
+      p.input = input;
+      if (!right(p)) return;
+    }
+}
+
 TEST_P(Routines, FromKernelsForSingleMatricesToLapack) {
   static constexpr std::array of_lu{"getrf", "getri", "inverse", "gesv"};
   if (quickly || std::find(of_lu.begin(), of_lu.end(), routine().routine) == of_lu.end()) GTEST_SKIP() << "changes nothing at this size";

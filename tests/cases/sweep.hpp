@@ -93,9 +93,9 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// What has to run on a GPU: matrices of up to 32 rows and columns, but for routines that have no kernels, and what is named here of any.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
-    constexpr std::array<std::string_view, 20> of_any_size{"trtri", "gemm", "gemv",  "ger",   "symv",  "hemv", "symm",
-                                                           "hemm",  "syrk", "herk",  "syr2k", "her2k", "trsm", "trsv",
-                                                           "trmm",  "trmv", "laqge", "sytrd", "orgtr", "ormtr"};
+    constexpr std::array<std::string_view, 22> of_any_size{"trtri", "gemm",  "gemv",  "ger",   "symv",  "hemv", "symm", "hemm",
+                                                           "syrk",  "herk",  "syr2k", "her2k", "trsm",  "trsv", "trmm", "trmv",
+                                                           "laqge", "sytrd", "orgtr", "ormtr", "syevd", "heevd"};
     auto const among = [&](auto const& routines) {
       return std::find(routines.begin(), routines.end(), routine().routine) != routines.end();
     };

@@ -178,6 +178,42 @@ TEST_F(GpuContract, RoutinesAreCapturedIntoAGraphAndReplayed) {
   }
 }
 
+/// Eigenproblems that no block holds: alone, twice and in a graph they give the same bits, and so do two in a row.
+template <typename T>
+void expect_same_eigenvectors(Queue& queue, std::int64_t n, Job job) {
+  SCOPED_TRACE(testing::Message() << n << " rows, " << sizeof(T) << " bytes");
+  std::int64_t const count = 3;
+  std::vector<T> one = random<T>(n * n, 3), all;
+  for (int b = 0; b < count; ++b) all.insert(all.end(), one.begin(), one.end());
+  DeviceArray<T> a(queue, n * n * count);
+  DeviceArray<Real<T>> w(queue, n * count);
+  DeviceArray<int> info(queue, count);
+  auto const call = [&](std::int64_t matrices) {
+    syevd<T>(queue, job, Uplo::lower, batch(a.data(), n, n, {.count = matrices}), vectors(w.data(), n, matrices), info.data());
+  };
+  auto const result = [&](auto&& run) {
+    copy(queue, all.data(), a.size(), a.data());
+    run();
+    return std::pair(to_host(queue, a), to_host(queue, w));
+  };
+  queue.prepare([&] { call(count); });
+  test::Graph graph(queue, [&] { call(count); });
+  auto const alone = result([&] { call(1); }), together = result([&] { call(count); }), replayed = result([&] { graph.launch(); });
+  EXPECT_TRUE(together == replayed);
+  EXPECT_TRUE(std::all_of(alone.second.begin(), alone.second.begin() + n, [](Real<T> x) { return std::isfinite(x); }));
+  for (std::int64_t b = 0; b < count; ++b) {
+    EXPECT_TRUE(std::equal(alone.second.begin(), alone.second.begin() + n, together.second.begin() + b * n)) << "values of matrix " << b;
+    EXPECT_TRUE(job == Job::values || std::equal(alone.first.begin(), alone.first.begin() + n * n, together.first.begin() + b * n * n))
+        << "vectors of matrix " << b;
+  }
+}
+TEST_F(GpuContract, LargeEigenproblemsAreCapturedAndGiveTheSameBits) {
+  for (Job const job : {Job::vectors, Job::values}) {
+    expect_same_eigenvectors<double>(*queue, 333, job);
+    expect_same_eigenvectors<std::complex<float>>(*queue, 333, job);
+  }
+}
+
 /// `count` matrices, of which every fifth is the same, give what five give.
 void expect_as_few(Queue& queue, std::int64_t count) {
   constexpr std::int64_t n = 32, few = 5;
