@@ -46,14 +46,13 @@ int unit_of(simt::Matrices<T> const& x) {
   return unit;
 }
 
-KernelSource source(Dtype dtype, GemmRing const& c, Dtype output) {
+KernelSource source(Dtype dtype, GemmRing const& c) {
   return {.header = "gemm/gemm_ring.cuh",
           .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
-                              "myriad::Lines({}), myriad::Lines({}), "
-                              "myriad::Structure({}), myriad::Written({}), {}, {}, {}}}, {}>",
+                              "myriad::Lines({}), myriad::Lines({}), myriad::Structure({}), myriad::Written({})}}>",
                               device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside,
                               static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
-                              static_cast<int>(c.written), c.a_unit, c.b_unit, c.c_unit, device_name(output)),
+                              static_cast<int>(c.written)),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
@@ -151,16 +150,15 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
 }
 
 /// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns.
-template <typename T, typename Output, typename Plan>
-void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& plan, bool one_plan = false) {
-  launch_by_sizes<T, Output>(queue, args, one_plan, [&](std::int64_t m, std::int64_t n) {
+template <typename T, typename Plan>
+void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan, bool one_plan = false) {
+  launch_by_sizes<T, T>(queue, args, one_plan, [&](std::int64_t m, std::int64_t n) {
     GemmRing ring = plan(m, n);
     ring.a = lines_of(args.a);
     ring.b = lines_of(args.b);
     ring.c = lines_of(args.c);
-    Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
     Kernel const& kernel =
-        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype, output, ring), [&] { return source(dtype, ring, output); });
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
     return std::pair(&kernel, Grid{.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
                                    .threads = ring.threads(),
                                    .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
@@ -332,7 +330,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
       ring.written = written;
       return ring;
     };
-    gemm_by_ring<T, T>(queue, args, plan, planned_for.m > 0);
+    gemm_by_ring<T>(queue, args, plan, planned_for.m > 0);
     return;
   }
   GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{m, n, k};
@@ -359,7 +357,7 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k})) {
     ring.a = a, ring.b = b, ring.c = c;
     ring.written = written;
-    kernels.push_back(source(dtype, ring, dtype));
+    kernels.push_back(source(dtype, ring));
   }
   return kernels;
 }
@@ -387,7 +385,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
           for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, n, n, n})) {
             ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
             ring.structure = structure, ring.written = written;
-            kernels.push_back(source(dtype, ring, dtype));
+            kernels.push_back(source(dtype, ring));
           }
         }
       };
