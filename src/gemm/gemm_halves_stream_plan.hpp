@@ -11,11 +11,11 @@ namespace myriad {
 
 /// Whether products of m-by-k and k-by-n matrices, none of them ragged or interleaved and C by columns, go through gemm_halves_stream,
 /// where a block finds the shared memory. So many bytes of every matrix may be moved at once. Where these are 16 other kernels have been
-/// measured to do products of up to 64 rows as fast, complex ones of up to 60, and smaller ones anyway.
+/// measured to do products of up to 64 rows as fast, complex ones of up to 44, and smaller ones anyway.
 constexpr bool gemm_halves_streams(bool complex, std::int64_t m, std::int64_t n, std::int64_t k, int bytes_at_once) {
   std::int64_t const largest = std::max({m, n, k});
-  bool const fits = std::max(m, k) <= (complex ? 128 : 256) && n <= 256 && std::min({m, n, k}) > 0;
-  return fits && largest > (bytes_at_once < 16 ? 32 : complex ? 60 : 64);
+  bool const fits = std::max(m, n) <= 256 && k <= (complex ? 128 : 256) && std::min({m, n, k}) > 0;
+  return fits && largest > (bytes_at_once < 16 ? 32 : complex ? 44 : 64);
 }
 
 /// What of a config is not in the sizes.

@@ -364,6 +364,7 @@ TEST(GemmHalves, StreamOfLargeMatrices) {
     check_scalars<half, Product{256, 40, 256, packed, packed, packed}, 0>();
     check_scalars<bfloat16, Product{199, 33, 201, packed, packed, packed}, 0>();  // A in one order of terms
     check_scalars<half, Product{100, 67, 175, packed, packed, packed}, 0>();
+    check_scalars<complex_half, Product{192, 24, 16, packed, packed, packed}, 0>();
   }
 }
 TEST(GemmHalves, Conjugated) {
