@@ -59,6 +59,9 @@ std::string uuid_of(Device const& device) {
   return out;
 }
 
+constexpr int compute_32f = 68, default_algorithm = -1;                   // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
+int type_of_halves(Dtype dtype) { return dtype == Dtype::f16 ? 2 : 14; }  // CUDA_R_16F, CUDA_R_16BF
+
 }  // namespace
 
 Peers::Peers(void* stream) {
@@ -114,8 +117,7 @@ void Peers::gemm_strided(Dtype dtype, int n, int k, void const* one, void const*
         "gemmStridedBatched");
 }
 void Peers::gemm_of_halves(Dtype dtype, int n, int k, float alpha, void const* a, void const* b, void* c, int count) {
-  int const type = dtype == Dtype::f16 ? 2 : 14;           // CUDA_R_16F, CUDA_R_16BF
-  constexpr int compute_32f = 68, default_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
+  int const type = type_of_halves(dtype);
   float const one = 1;
   long long const stride = static_cast<long long>(n) * k;
   check(symbol<int(void*, int, int, int, int, int, void const*, void const*, int, int, long long, void const*, int, int, long long,
@@ -123,6 +125,25 @@ void Peers::gemm_of_halves(Dtype dtype, int n, int k, float alpha, void const* a
             blas_handle_, no_transpose, no_transpose, n, n, k, &alpha, a, type, n, stride, b, type, k, stride, &one, c, type, n,
             static_cast<long long>(n) * n, count, compute_32f, default_algorithm),
         "cublasGemmStridedBatchedEx");
+}
+void Peers::gemm_of_halves(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count) {
+  int const type = type_of_halves(dtype);
+  float const one = 1;
+  check(symbol<int(void*, int, int, int, int, int, void const*, void* const*, int, int, void* const*, int, int, void const*, void* const*,
+                   int, int, int, int, int)>(blas_, "cublasGemmBatchedEx")(blas_handle_, no_transpose, no_transpose, n, n, k, &one, a, type,
+                                                                           n, b, type, k, &one, c, type, n, count, compute_32f,
+                                                                           default_algorithm),
+        "cublasGemmBatchedEx");
+}
+bool Peers::has_grouped_halves() const { return dlsym(blas_, "cublasGemmGroupedBatchedEx") != nullptr; }
+void Peers::gemm_of_halves_grouped(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count) {
+  int const type = type_of_halves(dtype), operation = no_transpose;
+  float const one = 1;
+  check(symbol<int(void*, int const*, int const*, int const*, int const*, int const*, void const*, void* const*, int, int const*,
+                   void* const*, int, int const*, void const*, void* const*, int, int const*, int, int const*, int)>(
+            blas_, "cublasGemmGroupedBatchedEx")(blas_handle_, &operation, &operation, &n, &n, &k, &one, a, type, &n, b, type, &k, &one, c,
+                                                 type, &n, 1, &count, compute_32f),
+        "cublasGemmGroupedBatchedEx");
 }
 void Peers::gemv_strided(Dtype dtype, std::int64_t m, std::int64_t n, bool by_rows, void const* one, void const* zero, void const* a,
                          void const* x, void* y, int count) {

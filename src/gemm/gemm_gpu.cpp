@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/dtype.hpp"
+#include "gemm/gemm_halves_blocks_plan.hpp"
 #include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_halves_stream_plan.hpp"
 #include "gemm/gemm_space.hpp"
@@ -45,14 +46,13 @@ int unit_of(simt::Matrices<T> const& x) {
   return unit;
 }
 
-KernelSource source(Dtype dtype, GemmRing const& c, Dtype output) {
+KernelSource source(Dtype dtype, GemmRing const& c) {
   return {.header = "gemm/gemm_ring.cuh",
           .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
-                              "myriad::Lines({}), myriad::Lines({}), "
-                              "myriad::Structure({}), myriad::Written({}), {}, {}, {}}}, {}>",
+                              "myriad::Lines({}), myriad::Lines({}), myriad::Structure({}), myriad::Written({})}}>",
                               device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside,
                               static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
-                              static_cast<int>(c.written), c.a_unit, c.b_unit, c.c_unit, device_name(output)),
+                              static_cast<int>(c.written)),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
@@ -68,8 +68,16 @@ KernelSource source(Dtype dtype, GemmHalvesStream const& c, Dtype output) {
   return {.header = "gemm/gemm_halves_stream.cuh",
           .name = fmt::format("myriad::gemm_halves_stream<{}, {}, myriad::GemmHalvesStream{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, "
                               "myriad::Lines({}), myriad::Lines({}), {}, {}, {}}}>",
-                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.columns, c.stages, c.warps, c.down, c.row_step,
-                              c.column_step, c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), c.a_unit, c.b_unit, c.c_unit),
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.columns, c.stages, c.warps, c.down, c.column_step,
+                              c.words, c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), c.a_unit, c.b_unit, c.c_unit),
+          .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemmHalvesBlocks const& c, Dtype output) {
+  return {.header = "gemm/gemm_halves_blocks.cuh",
+          .name = fmt::format("myriad::gemm_halves_blocks<{}, {}, myriad::GemmHalvesBlocks{{{}, {}, {}, {}, {}, {}, {}, "
+                              "myriad::Lines({}), myriad::Lines({}), myriad::Lines({}), {}}}>",
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across,
+                              c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), c.aligned),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
@@ -117,14 +125,13 @@ bool any_interleaved(std::array<simt::Layout, 3> const& layouts) {
   return std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
 }
 
-/// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns. Of a ragged batch small matrices would leave most
-/// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others;
-/// unless there is `one_plan` for all.
-template <typename T, typename Output, typename Plan>
-void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& plan, bool one_plan = false) {
+/// Launches what `kernel_of(m, n)`, a kernel and its grid, is for matrices C of so many rows and columns at most. Of a ragged batch small
+/// matrices would leave most of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the
+/// others; unless there is `one_plan` for all.
+template <typename T, typename Output, typename KernelOf>
+void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, KernelOf const& kernel_of) {
   struct Part {
-    Kernel const* kernel;
-    Grid grid;
+    std::pair<Kernel const*, Grid> kernel;
     ArgumentsOf<T, Output> args;
   };
   std::vector<Part> parts;  // nothing is launched before all kernels are found
@@ -134,24 +141,28 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, Output> const& args, Plan const& 
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
     std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
-    std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
-    GemmRing ring = plan(m, n);
-    ring.a = lines_of(args.a);
-    ring.b = lines_of(args.b);
-    ring.c = lines_of(args.c);
-    Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
-    Kernel const& kernel =
-        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype, output, ring), [&] { return source(dtype, ring, output); });
-    parts.push_back({.kernel = &kernel,
-                     .grid = {.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
-                              .threads = ring.threads(),
-                              .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes},
-                     .args = args});
+    parts.push_back({kernel_of(std::min<std::int64_t>(args.c.rows, upto), std::min<std::int64_t>(args.c.cols, upto)), args});
     parts.back().args.above = above;
     parts.back().args.upto = upto;
     above = upto;
   }
-  for (Part const& part : parts) launch(queue, *part.kernel, part.grid, part.args);
+  for (Part const& part : parts) launch(queue, *part.kernel.first, part.kernel.second, part.args);
+}
+
+/// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns.
+template <typename T, typename Plan>
+void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan, bool one_plan = false) {
+  launch_by_sizes<T, T>(queue, args, one_plan, [&](std::int64_t m, std::int64_t n) {
+    GemmRing ring = plan(m, n);
+    ring.a = lines_of(args.a);
+    ring.b = lines_of(args.b);
+    ring.c = lines_of(args.c);
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
+    return std::pair(&kernel, Grid{.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
+                                   .threads = ring.threads(),
+                                   .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
+  });
 }
 
 /// A product with a vector, by the kernel of gemv.
@@ -186,17 +197,26 @@ int unit_or_piece_of(simt::Matrices<T> const& x) {
   return unit * static_cast<int>(sizeof(T)) < 16 && in_one_piece ? 0 : unit;
 }
 
+/// A product of real numbers with C by columns is the transposed one with C by rows; of complex ones imaginary parts would be summed in
+/// another order by lanes.
+template <typename T, typename Output>
+ArgumentsOf<T, Output> with_lines_of_c(ArgumentsOf<T, Output> args, Lines lines) {
+  if (is_complex<T> || lines_of(args.c) == lines) return args;
+  args.c = transposed(args.c);
+  args.a = std::exchange(args.b, transposed(args.a));
+  args.a = transposed(args.a);
+  return args;
+}
+
 /// By gemm_halves_stream, if the product is one that goes through it.
 template <typename T, typename Output>
 bool gemm_by_stream(Queue& queue, ArgumentsOf<T, Output> args) {
   if (!have_lines(args) || is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
-  if (lines_of(args.c) == Lines::rows) {
-    // Imaginary parts would be summed in another order.
-    if (is_complex<T>) return false;
-    args.c = transposed(args.c);
-    args.a = std::exchange(args.b, transposed(args.a));
-    args.a = transposed(args.a);
-  }
+  args = with_lines_of_c<T, Output>(args, Lines::columns);
+  if (lines_of(args.c) == Lines::rows) return false;
+  // Behind pointers
+  if ((args.a.row_offset | args.a.col_offset | args.b.row_offset | args.b.col_offset | args.c.row_offset | args.c.col_offset) != 0)
+    return false;
   std::int64_t const k = std::max<std::int64_t>(args.a.cols, 1);
   int const in = sizeof(T), out = sizeof(Output), a = unit_or_piece_of(args.a), b = unit_or_piece_of(args.b),
             of_c = unit_or_piece_of(args.c);
@@ -210,18 +230,55 @@ bool gemm_by_stream(Queue& queue, ArgumentsOf<T, Output> args) {
   if (args.c.count < device.multiprocessors && std::max(args.c.rows, args.c.cols) > 128) return false;
   GemmHalvesStream const c = gemm_halves_stream_plan(
       sizeof(T), sizeof(Output), is_complex<T>, static_cast<int>(args.c.rows), static_cast<int>(args.c.cols), static_cast<int>(k),
-      {.a = lines_of(args.a), .b = lines_of(args.b), .a_unit = a, .b_unit = b, .c_unit = of_c});
+      {.a = lines_of(args.a),
+       .b = lines_of(args.b),
+       .a_unit = a,
+       .b_unit = b,
+       .c_unit = of_c,
+       .words = at_once >= 4 && !args.a.pointers && !args.b.pointers && !args.c.pointers ? 1 : 0});
   int const bytes = GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes;
   if (bytes > device.shared_memory_per_block) return false;
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_stream"), dtype, output, c), [&] { return source(dtype, c, output); });
   launch(queue, kernel,
-         {.blocks = std::min<std::int64_t>(args.c.count, std::int64_t{device.multiprocessors} * c.blocks_per_sm),
+         {.blocks =
+              c.stages == 1 ? args.c.count : std::min<std::int64_t>(args.c.count, std::int64_t{device.multiprocessors} * c.blocks_per_sm),
           .threads = c.threads(),
           .shared_bytes = bytes},
          args);
   return true;
+}
+
+/// Whether lines begin at multiples of 16 bytes, see GemmHalvesBlocks.
+template <typename T>
+int aligned_of(simt::Matrices<T> const& x) {
+  constexpr int of_chunk = 16 / sizeof(T);
+  if (x.row_strides || x.col_strides) return 0;
+  if ((lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) % of_chunk != 0) return 0;
+  if (x.pointers) return 1;
+  return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
+}
+
+/// By kernels of gemm_halves_blocks; of a ragged batch several, as gemm_by_ring has.
+template <typename T, typename Output>
+void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
+  ArgumentsOf<T, Output> const args = with_lines_of_c<T, Output>(given, Lines::rows);
+  GemmHalvesBlocksOperands const operands{.a = lines_of(args.a),
+                                          .b = lines_of(args.b),
+                                          .c = lines_of(args.c),
+                                          .aligned = std::min(aligned_of(args.a), aligned_of(args.b)),
+                                          .shared_memory = queue.device().shared_memory_per_block};
+  launch_by_sizes<T, Output>(queue, args, false, [&](std::int64_t m, std::int64_t n) {
+    GemmHalvesBlocks const c =
+        gemm_halves_blocks_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, std::max<std::int64_t>(args.a.cols, 1), operands);
+    Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_blocks"), dtype, output, c), [&] { return source(dtype, c, output); });
+    return std::pair(&kernel, Grid{.blocks = args.c.count * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n),
+                                   .threads = c.threads(),
+                                   .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes});
+  });
 }
 
 }  // namespace
@@ -232,13 +289,7 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   if (gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
-    gemm_by_ring<T, Output>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
-      GemmRing ring = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, rows, columns, std::max<std::int64_t>(k, 1));
-      ring.a_unit = unit_of(args.a);
-      ring.b_unit = unit_of(args.b);
-      ring.c_unit = unit_of(args.c);
-      return ring;
-    });
+    gemm_by_blocks<T, Output>(queue, args);
     return;
   }
   auto const layouts = layouts_of(args);
@@ -279,7 +330,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
       ring.written = written;
       return ring;
     };
-    gemm_by_ring<T, T>(queue, args, plan, planned_for.m > 0);
+    gemm_by_ring<T>(queue, args, plan, planned_for.m > 0);
     return;
   }
   GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{m, n, k};
@@ -306,7 +357,7 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k})) {
     ring.a = a, ring.b = b, ring.c = c;
     ring.written = written;
-    kernels.push_back(source(dtype, ring, dtype));
+    kernels.push_back(source(dtype, ring));
   }
   return kernels;
 }
@@ -334,7 +385,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
           for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, n, n, n})) {
             ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
             ring.structure = structure, ring.written = written;
-            kernels.push_back(source(dtype, ring, dtype));
+            kernels.push_back(source(dtype, ring));
           }
         }
       };
@@ -373,18 +424,15 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       if (!filter.wants_size(n)) continue;
       int const unit = std::gcd(n, 16 / bytes), unit_or_piece = unit * bytes < 16 ? 0 : unit;
       if (gemm_halves_streams(complex, n, n, n, unit * bytes)) {
-        kernels.push_back(source(
-            dtype,
-            gemm_halves_stream_plan(
-                bytes, bytes, complex, n, n, n,
-                {.a = Lines::columns, .b = Lines::columns, .a_unit = unit_or_piece, .b_unit = unit_or_piece, .c_unit = unit_or_piece}),
-            dtype));
-      } else if (gemm_halves_whole(n, n, n)) {
-        kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
+        GemmHalvesStreamOperands const operands{.a = Lines::columns,
+                                                .b = Lines::columns,
+                                                .a_unit = unit_or_piece,
+                                                .b_unit = unit_or_piece,
+                                                .c_unit = unit_or_piece,
+                                                .words = unit * bytes >= 4 ? 1 : 0};
+        kernels.push_back(source(dtype, gemm_halves_stream_plan(bytes, bytes, complex, n, n, n, operands), dtype));
       } else {
-        GemmRing ring = gemm_ring_plan(2, complex, n, n, n);
-        ring.a_unit = ring.b_unit = ring.c_unit = unit;
-        kernels.push_back(source(dtype, ring, dtype));
+        kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
       }
     }
   }

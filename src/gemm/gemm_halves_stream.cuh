@@ -24,44 +24,56 @@ template <typename T, int most, int threads>
 struct GemmSpan {
   static constexpr int of_chunk = 16 / sizeof(T);
 
-  /// Starts to bring `count` elements from `first` on, and what else there is in their chunks of 16 bytes between `begin` and `end`.
-  SIMT_INLINE static void bring(T* to, T const* first, int count, T const* begin, T const* end) {
-    T const* const from = first - gemm_phase(first);
-    for_each_chunk(first, count, [&](int c) {
-      T const* const chunk = from + c * of_chunk;
-      if (chunk >= begin && chunk + of_chunk <= end) {
-        simt::copy_async_16(to + c * of_chunk, chunk);
-      } else {
-        SIMT_LOOP
-        for (int e = 0; e < of_chunk; ++e)
-          if (chunk + e >= first && chunk + e < first + count) simt::copy_async<T>(to + c * of_chunk + e, chunk + e);
-      }
-    });
+  /// Starts to bring `count` elements from `first` on, and what else there is in their chunks of 16 bytes, if it `is_there`.
+  SIMT_INLINE static void bring(T* to, T const* first, int count, bool is_there) {
+    int const phase = gemm_phase(first), chunks = simt::ceil_div(phase + count, of_chunk);
+    T const* const from = first - phase;
+    if (is_there) {
+      T* const to_of_thread = to + simt::thread_index() * of_chunk;
+      T const* const from_of_thread = from + simt::thread_index() * of_chunk;
+      for_each_chunk(0, chunks, count, [&](int further) { simt::copy_async_16(to_of_thread + further, from_of_thread + further); });
+    } else {
+      int const begin = phase > 0 ? 1 : 0, end = (phase + count) / of_chunk;
+      SIMT_LOOP
+      for (int c = begin + simt::thread_index(); c < end; c += threads) simt::copy_async_16(to + c * of_chunk, from + c * of_chunk);
+      for_each_at_ends(phase, count, chunks, [&](int c, int e) {
+        if (c < begin || c >= end) simt::copy_async<T>(to + e, from + e);
+      });
+    }
   }
   SIMT_INLINE static void store(T const* from, T* first, int count) {
-    int const phase = gemm_phase(first);
+    int const phase = gemm_phase(first), begin = phase > 0 ? 1 : 0, end = (phase + count) / of_chunk;
     T* const to = first - phase;
-    for_each_chunk(first, count, [&](int c) {
-      if (c * of_chunk >= phase && (c + 1) * of_chunk <= phase + count) {
-        simt::store_global(reinterpret_cast<simt::Chunk*>(to + c * of_chunk), simt::load_chunk(from + c * of_chunk));
-      } else {
-        SIMT_LOOP
-        for (int e = c * of_chunk; e < (c + 1) * of_chunk; ++e)
-          if (e >= phase && e < phase + count) simt::store_global(to + e, from[e]);
-      }
+    T* const to_of_thread = to + simt::thread_index() * of_chunk;
+    T const* const from_of_thread = from + simt::thread_index() * of_chunk;
+    for_each_chunk(begin, end, count, [&](int further) {
+      simt::store_global(reinterpret_cast<simt::Chunk*>(to_of_thread + further), simt::load_chunk(from_of_thread + further));
+    });
+    for_each_at_ends(phase, count, simt::ceil_div(phase + count, of_chunk), [&](int c, int e) {
+      if (c < begin || c >= end) simt::store_global(to + e, from[e]);
     });
   }
 
  private:
+  /// Calls use(elements from this thread's first chunk on) for the chunks from `begin`, 0 or 1, to `end`, which are as many as `count`
+  /// elements are, or one more or less.
   template <typename Use>
-  SIMT_INLINE static void for_each_chunk(T const* first, int count, Use use) {
-    int const chunks = simt::ceil_div(gemm_phase(first) + count, of_chunk);
-    constexpr int steps = simt::ceil_div(simt::ceil_div(most + of_chunk - 1, of_chunk), threads);
-    SIMT_UNROLL_BY(8)
+  SIMT_INLINE static void for_each_chunk(int begin, int end, int count, Use use) {
+    constexpr int sure = most / of_chunk, steps = simt::ceil_div(sure + 2, threads);
+    int const first = simt::thread_index();
+    SIMT_UNROLL
     for (int s = 0; s < steps; ++s) {
-      int const c = simt::thread_index() + s * threads;
-      if (c < chunks) use(c);
+      bool const inside = (s + 1) * threads <= sure && count == most;
+      if ((s > 0 || first >= begin) && (inside || first < end - s * threads)) use(s * threads * of_chunk);
     }
+  }
+  /// Calls use(chunk, element from the first chunk on) for those of the `count` elements that are in the first chunk or in the last one.
+  template <typename Use>
+  SIMT_INLINE static void for_each_at_ends(int phase, int count, int chunks, Use use) {
+    int const thread = simt::thread_index();
+    if (thread >= (chunks > 1 ? 2 : 1) * of_chunk) return;
+    int const c = thread < of_chunk ? 0 : chunks - 1, e = c * of_chunk + thread % of_chunk;
+    if (e >= phase && e < phase + count) use(c, e);
   }
 };
 
@@ -71,68 +83,87 @@ template <typename T, int length, int lines, int pitch, int unit, int threads>
 struct GemmUnits {
   /// Of the first `line_count` lines the first `count` elements.
   SIMT_INLINE static void bring(T* to, T const* from, simt::Index line_stride, int count, int line_count) {
-    for_each(from, line_stride, count, line_count, [&]<int size>(int place, simt::Index at) {
+    for_each(to, from, line_stride, count, line_count, []<int size>(T* place, T const* at) {
       using Piece = GemmPiece<T, size>;
       if constexpr (sizeof(Piece) == 16)
-        simt::copy_async_16(to + place, from + at);
+        simt::copy_async_16(place, at);
       else
-        simt::copy_async(reinterpret_cast<Piece*>(to + place), reinterpret_cast<Piece const*>(from + at));
+        simt::copy_async(reinterpret_cast<Piece*>(place), reinterpret_cast<Piece const*>(at));
     });
   }
   SIMT_INLINE static void store(T const* from, T* to, simt::Index line_stride, int count, int line_count) {
-    for_each(to, line_stride, count, line_count, [&]<int size>(int place, simt::Index at) {
+    for_each(from, to, line_stride, count, line_count, []<int size>(T const* place, T* at) {
       using Piece = GemmPiece<T, size>;
-      simt::store_global(reinterpret_cast<Piece*>(to + at), *reinterpret_cast<Piece const*>(from + place));
+      simt::store_global(reinterpret_cast<Piece*>(at), *reinterpret_cast<Piece const*>(place));
     });
   }
 
  private:
+  SIMT_INLINE static constexpr int lanes_of(int units) {
+    int lanes = 1;
+    while (lanes < units && lanes < 32) lanes *= 2;
+    return lanes;
+  }
   /// Calls move(place in shared memory, place in memory) for the pieces of this thread.
-  template <typename Move>
-  SIMT_INLINE static void for_each(T const* first, simt::Index line_stride, int count, int line_count, Move move) {
-    if (unit > 1 && reinterpret_cast<unsigned long long>(first) % (unit * sizeof(T)) == 0) {
+  template <typename Place, typename Memory, typename Move>
+  SIMT_INLINE static void for_each(Place* place, Memory* memory, simt::Index line_stride, int count, int line_count, Move move) {
+    if (unit > 1 && reinterpret_cast<unsigned long long>(memory) % (unit * sizeof(T)) == 0) {
+      // As many lanes as a line has units, or as is the next power of two, so that all places are at constant distances from the first one.
       static_assert(length % unit == 0);
-      constexpr int of_line = length / unit, steps = simt::ceil_div(of_line * lines, threads);
-      SIMT_UNROLL_BY(8)
-      for (int s = 0; s < steps; ++s) {
-        // Where a step is of whole lines, all are at constant distances from the first one.
-        constexpr bool whole = threads % of_line == 0;
-        unsigned const x = static_cast<unsigned>(simt::thread_index() + (whole ? 0 : s * threads));
-        int const line = static_cast<int>(x / of_line) + (whole ? s * (threads / of_line) : 0);
-        int const i = static_cast<int>(x % of_line) * unit;
-        if (line < line_count && i < count) move.template operator()<unit>(line * pitch + i, line * line_stride + i);
+      constexpr int of_line = length / unit, lanes = lanes_of(of_line), at_once = threads / lanes;
+      int line = simt::thread_index() / lanes;
+      int const i = simt::thread_index() % lanes * unit;
+      place += line * pitch + i;
+      memory += line * line_stride + i;
+      simt::Index const further = at_once * line_stride;
+      SIMT_UNROLL
+      for (int s = 0; s < lines; s += at_once) {
+        if ((s + at_once <= lines && line_count == lines) || line < line_count - s) {
+          SIMT_UNROLL
+          for (int e = 0; e < of_line; e += lanes)
+            if ((of_line % lanes == 0 && count == length) || i < count - e * unit)
+              move.template operator()<unit>(place + (s * pitch + e * unit), memory + e * unit);
+        }
+        memory += further;
       }
     } else {
       SIMT_LOOP
       for (int x = simt::thread_index(); x < length * line_count; x += threads) {
         int const line = static_cast<int>(static_cast<unsigned>(x) / length), i = static_cast<int>(static_cast<unsigned>(x) % length);
-        if (i < count) move.template operator()<1>(line * pitch + i, line * line_stride + i);
+        if (i < count) move.template operator()<1>(place + (line * pitch + i), memory + (line * line_stride + i));
       }
     }
   }
 };
 
 /// What one block does. Lines of an operand are rows of A and columns of B.
+///
+/// Of matrices that lie as in memory two elements of a line that a lane wants side by side may be in two words. Which rows, columns and
+/// terms a lane has is such that these are the same in all lanes of a warp: rows are neighbours of which the first is even, and of the
+/// columns of a tile all begin at a word or none does. Of a column of B that begins between two words the terms of a lane are those that
+/// share a word, 1 and 2, 3 and 4, 5 and 6, 7 and 0 of eight, and those of A are exchanged among lanes so once for all.
 template <typename T, typename Output, GemmHalvesStream C>
 class GemmStream {
  public:
   static constexpr bool complex = simt::is_complex<T>;
   static constexpr GemmHalvesStreamMemory memory{sizeof(T), sizeof(Output), complex, C};
-  static constexpr int tile_rows = complex ? 8 : 16, terms_at_once = complex ? 8 : 16;
-  static constexpr int rows = C.rows(complex), terms = C.terms(complex), steps = terms / terms_at_once, chunks = C.chunks();
-  static_assert(C.m <= rows && C.columns % 8 == 0 && C.stages >= 2 && C.stages - 1 <= chunks);
+  static constexpr int tile_rows = 16, terms_at_once = complex ? 8 : 16;
+  static constexpr int rows = C.rows(), terms = C.terms(complex), steps = terms / terms_at_once, chunks = C.chunks();
+  static constexpr bool whole = C.stages == 1;  // the product, at once
+  static_assert(C.m <= rows && C.columns % 8 == 0 && (whole ? chunks == 1 : C.stages - 1 <= chunks));
 
   SIMT_INLINE explicit GemmStream(GemmArguments<T, Output> const& args)
       : args_(args),
         a_(reinterpret_cast<T*>(simt::shared_memory())),
         reads_c_(!(args.beta == simt::from_real<S>(0))),
         has_terms_(args.depth > 0),
+        a_in_one_piece_(in_one_piece(args.a)),
+        b_in_one_piece_(in_one_piece(args.b)),
+        c_in_one_piece_(in_one_piece(args.c)),
         group_(simt::lane_index() / 4),
         of_group_(simt::lane_index() % 4),
         next_(simt::block_index()) {
-    int const warp = simt::thread_index() / 32;
-    SIMT_UNROLL
-    for (int d = 0; d < C.down; ++d) first_row_[d] = row_of(warp * C.down + d);
+    first_row_ = simt::thread_index() / 32 * (C.down * tile_rows) + group_ * (complex ? 1 : 2);
     clear_terms_beyond();
   }
 
@@ -142,33 +173,43 @@ class GemmStream {
     int part = 0;
     SIMT_LOOP
     for (simt::Index product = simt::block_index(); product < args_.c.count; product += simt::block_count()) {
-      T const* const a = has_terms_ && C.a_unit == 0 ? args_.a.at(product, 0, 0) : nullptr;
-      T const* const b = has_terms_ && C.b_unit == 0 ? args_.b.at(product, 0, 0) : nullptr;
-      Output* const c = args_.c.at(product, 0, 0);
-      simt::Index const c_stride = args_.c.col_stride_of(product);
-      unsigned left[C.down][steps][complex ? 2 : 4];
+      if constexpr (whole) bring_next();
+      T const* const a = whole ? next_a_ : has_terms_ && C.a_unit == 0 ? matrix(args_.a, product) : nullptr;
+      T const* const b = whole ? next_b_ : has_terms_ && C.b_unit == 0 ? matrix(args_.b, product) : nullptr;
+      Output* const c = whole ? next_c_ : matrix(args_.c, product);
+      simt::Index const c_stride = args_.c.col_stride;
+      Words left{};
       SIMT_LOOP
       for (int chunk = 0; chunk < chunks; ++chunk) {
-        simt::wait_copy_groups<C.stages - 2>();
+        simt::wait_copy_groups<whole ? 0 : C.stages - 2>();
         simt::sync_block();  // so that all threads have their copies, and have stored from the part before, which is next to be brought
         if (chunk == 0 && has_terms_) {
-          read_a(left, a_ + gemm_phase(a));
+          read_a(left, a_ + (C.a_unit == 0 ? gemm_phase(a) : 0), is_odd(b));
           if constexpr (C.stages - 1 == chunks) simt::sync_block();
         }
-        bring_next();
+        if constexpr (!whole) bring_next();
         int const j0 = chunk * C.columns, columns = simt::smaller(C.n - j0, C.columns);
         char* const stage = simt::shared_memory() + memory.a.bytes + part * memory.stage;
-        T const* const right = reinterpret_cast<T const*>(stage) + gemm_phase(b + (C.b == Lines::columns ? j0 * C.k : 0));
+        T const* const right =
+            reinterpret_cast<T const*>(stage) + (C.b_unit == 0 ? gemm_phase(b + (C.b == Lines::columns ? j0 * C.k : 0)) : 0);
         Output* const to = c + j0 * c_stride;
         Output* const tile = reinterpret_cast<Output*>(stage + memory.b.bytes);
-        update(left, right, tile + (C.c_unit == 0 ? gemm_phase(to) : 0), columns);
+        Output* const from = tile + (C.c_unit == 0 ? gemm_phase(to) : 0);
+        // With constants in the usual cases
+        if (has_terms_ && reads_c_)
+          update<true, true>(left, right, from, columns);
+        else if (has_terms_)
+          update<true, false>(left, right, from, columns);
+        else
+          update<false, true>(left, right, from, columns);
         simt::sync_block();
         if constexpr (C.c_unit == 0)
-          GemmSpan<Output, C.columns * C.m, C.threads()>::store(tile, to, columns * C.m);
+          GemmSpan<Output, most_columns * C.m, C.threads()>::store(tile, to, columns * C.m);
         else
           CUnits::store(tile, to, c_stride, C.m, columns);
         part = part + 1 < C.stages ? part + 1 : 0;
       }
+      if (whole && product + simt::block_count() < args_.c.count) simt::sync_block();
     }
   }
 
@@ -182,28 +223,25 @@ class GemmStream {
   using BUnits = GemmUnits<T, b_by_terms ? most_columns : C.k, b_by_terms ? C.k : most_columns, memory.b.pitch, simt::larger(C.b_unit, 1),
                            C.threads()>;
   using CUnits = GemmUnits<Output, C.m, most_columns, memory.c.pitch, simt::larger(C.c_unit, 1), C.threads()>;
-  // Where lanes have two neighbouring rows, and whether those of a tile are where load_matrices finds them
-  static constexpr bool in_pairs = !complex && C.row_step > 0;
-  static_assert(complex ? C.row_step > 0 && C.warps* C.down % C.row_step == 0
-                        : C.row_step == 0 || (C.row_step % 2 == 0 && C.warps * C.down % (C.row_step / 2) == 0));
-  static_assert(complex || (C.row_step > 0) == (C.a_unit == 0));
-  static_assert(C.columns % (8 * C.column_step) == 0 && (C.b_unit == 0 || C.column_step == 1));
   static_assert(C.b_unit != 0 || !b_by_terms || C.columns >= C.n);
 
-  /// The first row of this lane in a tile. It has one row of complex numbers, and two of others: the next one, or the one 8 further on.
-  SIMT_INLINE int row_of(int tile) const {
-    if constexpr (complex)
-      return tile / C.row_step * (8 * C.row_step) + group_ * C.row_step + tile % C.row_step;
-    else if constexpr (in_pairs)
-      return tile / (C.row_step / 2) * (8 * C.row_step) + group_ * C.row_step + tile % (C.row_step / 2) * 2;
-    else
-      return tile * tile_rows + group_;
-  }
-  static constexpr int to_second_row = in_pairs ? 1 : 8;
-  /// The i-th column of a tile of B and C.
-  SIMT_INLINE static int column_of(int tile, int i) {
-    return tile / C.column_step * (8 * C.column_step) + i * C.column_step + tile % C.column_step;
-  }
+  /// Of a tile a lane has two rows, which of complex numbers are so far apart; others are neighbours, the first of them even.
+  static constexpr int to_second_row = complex ? 8 : 1;
+  static constexpr bool has_all_rows = C.m == rows;
+  /// Whether pairs of elements may be in two words, and whether it depends on the column.
+  static constexpr bool b_may_be_odd = !complex && C.b_unit == 0 && !b_by_terms && C.words == 0;
+  static constexpr bool b_alternates = b_may_be_odd && C.k % 2 == 1;
+  static constexpr bool in_both_orders = b_alternates && C.has_both_orders();
+  static constexpr bool c_may_be_odd = !complex && sizeof(Output) == 2 && C.c_unit == 0 && C.words == 0;
+  static constexpr bool c_alternates = c_may_be_odd && C.m % 2 == 1;
+  static constexpr bool b_by_lines = C.b_unit != 0 && !(complex && b_by_terms);  // of 16 bytes
+  static constexpr GemmHalvesColumns tiles{most_columns, C.column_step, b_alternates || c_alternates, b_by_terms};
+
+  /// What this lane has of A. Of terms in the order of odd columns of B, see above, too where these alternate with even ones.
+  struct Words {
+    unsigned even[C.down][steps][4];
+    unsigned odd[in_both_orders ? C.down : 1][in_both_orders ? steps : 1][4];
+  };
 
   /// Terms that are not there are zero in both operands: zero times NaN is NaN. Nothing is copied to their place.
   SIMT_INLINE void clear_terms_beyond() const {
@@ -224,37 +262,37 @@ class GemmStream {
   /// Starts to bring the next columns of B and C that there is a part of the ring for, with the first ones of a product its A.
   SIMT_INLINE void bring_next() {
     if (next_ < args_.c.count) {
+      bool const within = next_ > 0 && next_ < args_.c.count - 1;  // of a batch in one piece there are others around it
       char* const stage = simt::shared_memory() + memory.a.bytes + next_part_ * memory.stage;
       int const j0 = next_chunk_ * C.columns, columns = simt::smaller(C.n - j0, C.columns);
       if (next_chunk_ == 0) {
         if (has_terms_) {
-          next_b_ = args_.b.at(next_, 0, 0);
-          T const* const a = args_.a.at(next_, 0, 0);
-          if constexpr (C.a_unit == 0) {
-            bring_span<C.m * C.k>(a_, a, C.m * C.k, args_.a, a, C.m * C.k);
-          } else {
-            AUnits::bring(a_, a, a_by_terms ? args_.a.col_stride_of(next_) : args_.a.row_stride_of(next_), a_by_terms ? C.m : C.k,
+          next_b_ = matrix(args_.b, next_);
+          next_a_ = matrix(args_.a, next_);
+          if constexpr (C.a_unit == 0)
+            GemmSpan<T, C.m * C.k, C.threads()>::bring(a_, next_a_, C.m * C.k, within && a_in_one_piece_);
+          else
+            AUnits::bring(a_, next_a_, a_by_terms ? args_.a.col_stride : args_.a.row_stride, a_by_terms ? C.m : C.k,
                           a_by_terms ? C.k : C.m);
-          }
         }
-        next_c_ = args_.c.at(next_, 0, 0);
+        next_c_ = matrix(args_.c, next_);
       }
       if (has_terms_) {
         T* const to = reinterpret_cast<T*>(stage);
         if constexpr (C.b_unit == 0) {
-          bring_span<C.columns * C.k>(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k, args_.b, next_b_, C.n * C.k);
+          GemmSpan<T, most_columns * C.k, C.threads()>::bring(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k,
+                                                              within && b_in_one_piece_);
         } else {
-          simt::Index const stride = b_by_terms ? args_.b.row_stride_of(next_) : args_.b.col_stride_of(next_);
+          simt::Index const stride = b_by_terms ? args_.b.row_stride : args_.b.col_stride;
           BUnits::bring(to, next_b_ + j0 * (b_by_terms ? 1 : stride), stride, b_by_terms ? columns : C.k, b_by_terms ? C.k : columns);
         }
       }
       if (reads_c_) {
         Output* const to = reinterpret_cast<Output*>(stage + memory.b.bytes);
         if constexpr (C.c_unit == 0) {
-          bring_span<C.columns * C.m>(to, static_cast<Output const*>(next_c_ + j0 * C.m), columns * C.m, args_.c,
-                                      static_cast<Output const*>(next_c_), C.m * C.n);
+          GemmSpan<Output, most_columns * C.m, C.threads()>::bring(to, next_c_ + j0 * C.m, columns * C.m, within && c_in_one_piece_);
         } else {
-          simt::Index const stride = args_.c.col_stride_of(next_);
+          simt::Index const stride = args_.c.col_stride;
           CUnits::bring(to, next_c_ + j0 * stride, stride, C.m, columns);
         }
       }
@@ -266,124 +304,172 @@ class GemmStream {
     }
     simt::end_copy_group();
   }
-  /// `count` elements from `first` on of the matrix that begins at `matrix`. Where the batch has no gaps, neighbours may be read, too.
-  template <int most, typename U, typename V>
-  SIMT_INLINE static void bring_span(U* to, U const* first, int count, simt::Matrices<V> const& of, U const* matrix, int elements) {
-    bool const in_one_piece = !of.pointers && of.batch_stride == elements;
-    U const* const begin = in_one_piece ? of.at(0, 0, 0) : matrix;
-    GemmSpan<U, most, C.threads()>::bring(to, first, count, begin, begin + (in_one_piece ? of.count : 1) * elements);
+  /// The first element of a matrix; none is ragged or has an offset.
+  template <typename U>
+  SIMT_INLINE static U* matrix(simt::Matrices<U> const& of, simt::Index b) {
+    return of.pointers ? of.pointers[b] : of.data + b * of.batch_stride;
+  }
+  template <typename U>
+  SIMT_INLINE static bool in_one_piece(simt::Matrices<U> const& of) {
+    return !of.pointers && of.batch_stride == of.rows * of.cols;
   }
 
-  /// Two elements side by side, the first of which is the second one of a word where this is `odd`.
-  SIMT_INLINE static unsigned pair(T const* at, bool odd) {
-    return odd ? at[0].bits | static_cast<unsigned>(at[1].bits) << 16 : simt::load_word(at);
-  }
   SIMT_INLINE static bool is_odd(void const* at) { return (reinterpret_cast<unsigned long long>(at) & 2) != 0; }
-  /// `pair` of two terms, of which those that are not there are zero.
-  SIMT_INLINE static unsigned pair_of_terms(T const* at, int term, bool odd) {
-    unsigned const both = pair(at, odd);
-    return term + 1 < C.k ? both : term < C.k ? both & 0xffff : 0;
+  /// Two elements side by side; odd: the first of them is the second one of a word.
+  template <bool odd>
+  SIMT_INLINE static unsigned pair(T const* at) {
+    if constexpr (odd)
+      return at[0].bits | static_cast<unsigned>(at[1].bits) << 16;
+    else
+      return simt::load_word(at);
   }
+  /// Of the eight terms from `first` on all, some or none are there.
+  static constexpr bool has_eight(int first) { return first + 8 <= C.k; }
+  /// What is kept of the two terms of a word, the first of which is `low` and the second `high`.
+  SIMT_INLINE static unsigned kept(int low, int high) { return (low < C.k ? 0xffffu : 0) | (high < C.k ? 0xffff0000u : 0); }
 
-  template <int parts>
-  SIMT_INLINE void read_a(unsigned (&left)[C.down][steps][parts], T const* a) const {
-    SIMT_UNROLL
-    for (int d = 0; d < C.down; ++d) {
-      T const* const row = a + first_row_[d] * a_line;
-      if constexpr (complex) {
-        unsigned const sign = args_.a.conjugated ? 0 : 0x80000000u;
+  SIMT_INLINE void read_a(Words& left, T const* a, bool b_is_odd) const {
+    T const* const row = a + first_row_ * a_line;
+    if constexpr (complex) {
+      unsigned const sign = args_.a.conjugated ? 0x80000000u : 0;
+      SIMT_UNROLL
+      for (int d = 0; d < C.down; ++d) {
+        SIMT_UNROLL
+        for (int s = 0; s < steps; ++s) {
+          SIMT_UNROLL
+          for (int x = 0; x < 4; ++x) {
+            int const first = 8 * s + x / 2 * 4, term = first + of_group_;
+            bool const there = C.a_unit != 0 || first + 4 <= C.k || term < C.k;
+            left.even[d][s][x] = there ? simt::load_word(row + (d * tile_rows + x % 2 * 8) * a_line + term * a_term) ^ sign : 0;
+          }
+        }
+      }
+    } else {
+      // Two words, of a term each or of a row each, whose halves are exchanged in the first case
+      SIMT_UNROLL
+      for (int e = 0; e < 2; ++e) {
+        T const* const first = row + (a_by_terms ? (2 * of_group_ + e) * a_term : e * a_line + 2 * of_group_);
+        if (C.a_unit == 0 && C.words == 0 && is_odd(first))
+          read_words_of_a<true>(left, first, e);
+        else
+          read_words_of_a<false>(left, first, e);
+      }
+      SIMT_UNROLL
+      for (int d = 0; d < C.down; ++d) {
         SIMT_UNROLL
         for (int s = 0; s < steps; ++s) {
           SIMT_UNROLL
           for (int h = 0; h < 2; ++h) {
-            int const term = 8 * s + 4 * h + of_group_;
-            bool const there = C.a_unit != 0 || 8 * s + 4 * h + 4 <= C.k || term < C.k;
-            left[d][s][h] = there ? simt::load_word(row + term * a_term) ^ sign : 0;
-          }
-        }
-      } else if constexpr (!in_pairs) {
-        HalfOperand<T, a_line, a_term, rows, false, true> const operand{a, false};
-        int const first = simt::thread_index() / 32 * (16 * C.down) + 16 * d;
-        SIMT_UNROLL
-        for (int s = 0; s < steps; ++s) operand.template words<2>(left[d][s], first, 16 * s);
-      } else if constexpr (a_by_terms) {
-        // Rows are even, and so are the terms of one `e` together: these are odd in all lanes, or in none.
-        bool const odd[2] = {is_odd(row), is_odd(row + a_term)};
-        SIMT_UNROLL
-        for (int s = 0; s < steps; ++s) {
-          SIMT_UNROLL
-          for (int h = 0; h < 2; ++h) {
-            unsigned rows_of[2];
-            SIMT_UNROLL
-            for (int e = 0; e < 2; ++e) {
-              int const term = 16 * s + 8 * h + 2 * of_group_ + e;
-              rows_of[e] = 16 * s + 8 * h + 8 <= C.k || term < C.k ? pair(row + term * a_term, odd[e]) : 0;
+            unsigned &upper = left.even[d][s][2 * h], &lower = left.even[d][s][2 * h + 1];
+            if constexpr (a_by_terms) {
+              unsigned const x = upper, y = lower;
+              upper = simt::select_bytes(x, y, 0x5410);
+              lower = simt::select_bytes(x, y, 0x7632);
             }
-            left[d][s][2 * h] = (rows_of[0] & 0xffff) | rows_of[1] << 16;
-            left[d][s][2 * h + 1] = rows_of[0] >> 16 | (rows_of[1] & 0xffff0000u);
-          }
-        }
-      } else {
-        SIMT_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          bool const odd = is_odd(row + i * a_line);
-          SIMT_UNROLL
-          for (int s = 0; s < steps; ++s) {
-            SIMT_UNROLL
-            for (int h = 0; h < 2; ++h) {
-              int const term = 16 * s + 8 * h + 2 * of_group_;
-              left[d][s][2 * h + i] = pair_of_terms(row + i * a_line + term, term, odd);
-            }
+            if constexpr (in_both_orders)
+              left.odd[d][s][2 * h] = shifted(upper), left.odd[d][s][2 * h + 1] = shifted(lower);
+            else if (b_may_be_odd && !b_alternates && b_is_odd)  // all columns are odd, or none is
+              upper = shifted(upper), lower = shifted(lower);
           }
         }
       }
     }
   }
-
-  /// What this lane has of a tile of B.
-  SIMT_INLINE void read_b(unsigned (&right)[steps][2], T const* b, int tile) const {
-    if constexpr (C.b_unit != 0 && (!complex || !b_by_terms)) {
-      // By 8 lines of 16 bytes, four of these at once
-      auto const read = [&](auto& x, int s) {
-        if constexpr (complex) {
-          T const* const line = b + ((8 * tile + simt::lane_index() % 8) * b_line + 8 * s);
-          constexpr int parts = sizeof(x) / 4;
-          simt::load_matrices<false>(x, line + simt::lane_index() / 8 % parts * 4);
-        } else {
-          HalfOperand<T, b_line, b_term, C.columns, false, true> const operand{b, false};
-          operand.template words<1>(x, 8 * tile, 16 * s);
-        }
-      };
-      SIMT_UNROLL
-      for (int s = 0; s + 1 < steps; s += 2) {
-        unsigned x[4];
-        read(x, s);
-        right[s][0] = x[0], right[s][1] = x[1], right[s + 1][0] = x[2], right[s + 1][1] = x[3];
-      }
-      if constexpr (steps % 2 == 1) read(right[steps - 1], steps - 1);
-    } else {
-      T const* const column = b + column_of(tile, group_) * b_line;
-      bool const odd = is_odd(column);
+  template <bool odd>
+  SIMT_INLINE void read_words_of_a(Words& left, T const* first, int e) const {
+    SIMT_UNROLL
+    for (int d = 0; d < C.down; ++d) {
       SIMT_UNROLL
       for (int s = 0; s < steps; ++s) {
         SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
-          if constexpr (complex) {
-            int const term = 8 * s + 4 * h + of_group_;
-            bool const there = C.b_unit != 0 || 8 * s + 4 * h + 4 <= C.k || term < C.k;
-            right[s][h] = there ? simt::load_word(column + term * b_term) : 0;
-          } else if constexpr (b_by_terms) {
-            int const term = 16 * s + 8 * h + 2 * of_group_;
-            unsigned const first = term < C.k ? column[term * b_term].bits : 0,
-                           second = term + 1 < C.k ? column[(term + 1) * b_term].bits : 0;
-            right[s][h] = first | second << 16;
-          } else {
-            int const term = 16 * s + 8 * h + 2 * of_group_;
-            right[s][h] = pair_of_terms(column + term, term, odd);
+          int const term = 16 * s + 8 * h;
+          unsigned x = 0;
+          if (C.a_unit != 0 || term < C.k) x = pair<odd>(first + d * tile_rows * a_line + term * a_term);
+          if (C.a_unit == 0 && !has_eight(term)) {
+            int const low = term + 2 * of_group_ + (a_by_terms ? e : 0);
+            x &= a_by_terms ? kept(low, low) : kept(low, low + 1);
           }
+          left.even[d][s][2 * h + e] = x;
         }
       }
     }
+  }
+  /// Terms 1 and 2, 3 and 4, 5 and 6, 7 and 0 of what lanes have of terms 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+  SIMT_INLINE unsigned shifted(unsigned x) const {
+    return simt::select_bytes(x, simt::shuffle(x, (simt::lane_index() & ~3) | ((simt::lane_index() + 1) & 3)), 0x5432);
+  }
+
+  /// What this lane has of a tile of B, by lines of 16 bytes, four of which come at once.
+  template <int step>
+  SIMT_INLINE void read_lines_of_b(unsigned (&right)[steps][2], T const* first) const {
+    int const lane = simt::lane_index();
+    auto const read = [&](auto& x, int s) {
+      constexpr int parts = sizeof(x) / 4, eight = 16 / sizeof(T);
+      int const term = s * terms_at_once + lane / 8 % parts * eight;
+      if constexpr (b_by_terms)
+        simt::load_matrices<true>(x, first + (term + lane % 8) * b_term);
+      else
+        simt::load_matrices<false>(x, first + (lane % 8 * step * b_line + term));
+    };
+    SIMT_UNROLL
+    for (int s = 0; s + 1 < steps; s += 2) {
+      unsigned x[4];
+      read(x, s);
+      right[s][0] = x[0], right[s][1] = x[1], right[s + 1][0] = x[2], right[s + 1][1] = x[3];
+    }
+    if constexpr (steps % 2 == 1) read(right[steps - 1], steps - 1);
+    conjugate_b(right);
+  }
+  /// The same by words; `column` is that of this lane.
+  template <bool odd>
+  SIMT_INLINE void read_b(unsigned (&right)[steps][2], T const* column) const {
+    if constexpr (complex) {
+      SIMT_UNROLL
+      for (int s = 0; s < steps; ++s) {
+        SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          int const term = 8 * s + 4 * h + of_group_;
+          bool const there = C.b_unit != 0 || 8 * s + 4 * h + 4 <= C.k || term < C.k;
+          right[s][h] = there ? simt::load_word(column + term * b_term) : 0;
+        }
+      }
+    } else if constexpr (b_by_terms) {
+      SIMT_UNROLL
+      for (int s = 0; s < steps; ++s) {
+        SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          int const term = 16 * s + 8 * h + 2 * of_group_;
+          unsigned const first = term < C.k ? column[term * b_term].bits : 0,
+                         second = term + 1 < C.k ? column[(term + 1) * b_term].bits : 0;
+          right[s][h] = first | second << 16;
+        }
+      }
+    } else {
+      // Of an odd column the last lane of four has terms 7 and 8 of a word, and wants 7 and 0: that of 8 is kept for the next word. Where
+      // A is in one order only all have theirs from two words.
+      constexpr bool from_two = odd && b_alternates && !in_both_orders, shifts = odd && !from_two;
+      bool const last = shifts && of_group_ == 3;
+      unsigned before = shifts ? simt::load_word(column - 1) : 0;
+      SIMT_UNROLL
+      for (int s = 0; s < steps; ++s) {
+        SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          int const term = 16 * s + 8 * h, low = term + 2 * of_group_ + (shifts ? 1 : 0);
+          unsigned x = term < C.k ? pair<from_two>(column + low) : 0;
+          if constexpr (shifts) {
+            unsigned const word = x;
+            x = simt::select_bytes(x, before, last ? 0x7610u : 0x3210u);
+            before = word;
+          }
+          if (!has_eight(term)) x &= kept(low, last ? term : low + 1);
+          right[s][h] = x;
+        }
+      }
+    }
+    conjugate_b(right);
+  }
+  SIMT_INLINE void conjugate_b(unsigned (&right)[steps][2]) const {
     if constexpr (complex) {
       unsigned const sign = args_.b.conjugated ? 0x80000000u : 0;
       SIMT_UNROLL
@@ -391,127 +477,169 @@ class GemmStream {
     }
   }
 
-  /// Adds the products of all terms, from the first on; complex ones as GemmSumsOfHalves does.
-  template <int parts>
-  SIMT_INLINE void add(float (&sum)[C.down][4], unsigned const (&left)[C.down][steps][parts], unsigned const (&right)[steps][2]) const {
+  /// Of real numbers the elements that multiply_add_16x8x16 says; of complex ones the real parts of these, then the imaginary ones.
+  using Sum = float[complex ? 2 : 1][4];
+
+  /// Adds the products of all terms, from the first on. Of complex numbers (re, im) of A times (re, -im) of B is the real part, (im, re)
+  /// gives the imaginary one.
+  template <int down, int count>
+  SIMT_INLINE static void add(Sum (&sum)[C.down], unsigned const (&left)[down][count][4], unsigned const (&right)[steps][2]) {
+    static_assert(down == C.down && count == steps);
     SIMT_UNROLL
     for (int s = 0; s < steps; ++s) {
-      SIMT_UNROLL
-      for (int d = 0; d < C.down; ++d) {
-        if constexpr (complex) {
-          // (re, -im) gives real parts, (im, re) imaginary ones; of conjugated numbers (re, im) and (-im, re).
-          unsigned words[4];
-          SIMT_UNROLL
-          for (int h = 0; h < 2; ++h) {
-            unsigned const x = left[d][s][h];
-            words[2 * h] = x;
-            words[2 * h + 1] = (x << 16 | x >> 16) ^ 0x8000u;
-          }
-          simt::multiply_add_16x8x16<simt::Real<T>>(words, right[s], sum[d]);
-        } else {
-          simt::multiply_add_16x8x16<T>(left[d][s], right[s], sum[d]);
+      if constexpr (complex) {
+        unsigned of_real[2], of_imaginary[2];
+        SIMT_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          of_real[h] = right[s][h] ^ 0x80000000u;
+          of_imaginary[h] = simt::select_bytes(right[s][h], 0, 0x1032);
         }
+        SIMT_UNROLL
+        for (int d = 0; d < C.down; ++d) {
+          simt::multiply_add_16x8x16<simt::Real<T>>(left[d][s], of_real, sum[d][0]);
+          simt::multiply_add_16x8x16<simt::Real<T>>(left[d][s], of_imaginary, sum[d][1]);
+        }
+      } else {
+        SIMT_UNROLL
+        for (int d = 0; d < C.down; ++d) simt::multiply_add_16x8x16<T>(left[d][s], right[s], sum[d][0]);
       }
     }
   }
 
   /// Brings the columns of C that are in shared memory up to date.
-  template <int parts>
-  SIMT_INLINE void update(unsigned const (&left)[C.down][steps][parts], T const* b, Output* c, int columns) const {
-    constexpr int tiles = C.columns / 8, at_once = tiles % 2 == 0 ? 2 : 1;
-    SIMT_LOOP
-    for (int tile = 0; tile < tiles; tile += at_once) {
-      if (column_of(tile, 0) >= columns) break;
-      // What C is comes before the sums, and at once: a store to C would hold up the next load.
-      Element former[at_once][2][C.down];
-      bool has[at_once][2];
-      Output* at[at_once][2];
-      SIMT_UNROLL
-      for (int t = 0; t < at_once; ++t) {
-        SIMT_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          int const j = column_of(tile + t, 2 * of_group_ + e);
-          has[t][e] = C.n % C.columns == 0 || j < columns;
-          at[t][e] = c + (has[t][e] ? j : 0) * memory.c.pitch;
-          SIMT_UNROLL
-          for (int d = 0; d < C.down; ++d) get(former[t][e][d], at[t][e], d, has[t][e]);
+  template <bool has_terms, bool reads_c>
+  SIMT_INLINE void update(Words const& left, T const* b, Output* c, int columns) const {
+    update_group<0, has_terms, reads_c>(left, b, c, columns);
+  }
+  template <int g, bool has_terms, bool reads_c>
+  SIMT_INLINE void update_group(Words const& left, T const* b, Output* c, int columns) const {
+    if constexpr (g < tiles.groups) {
+      constexpr GemmHalvesColumns::Group group = tiles.group[g];
+      // Of even numbers of terms or rows all columns are odd, or none is.
+      bool const b_is_odd = b_may_be_odd && is_odd(b), c_is_odd = c_may_be_odd && is_odd(c);
+      Output* const of_lane = c + (2 * of_group_ * group.step() * memory.c.pitch + first_row_);
+      SIMT_LOOP
+      for (int t = 0; t < group.tiles; ++t) {
+        int const first = group.column(t);
+        if (C.n % C.columns != 0 && first >= columns) continue;
+        bool const other = first % 2 != 0;
+        Sum sum[C.down]{};
+        if constexpr (has_terms) {
+          unsigned right[steps][2];
+          bool const inside = group.full || first + group_ * group.step() < columns;  // what is beyond is read as another one
+          T const* const column = b + (inside ? first + group_ * group.step() : first) * b_line;
+          if constexpr (b_may_be_odd) {
+            if (b_is_odd != (b_alternates && other)) {
+              read_b<true>(right, column);
+              if constexpr (in_both_orders)
+                add(sum, left.odd, right);
+              else
+                add(sum, left.even, right);
+            } else {
+              read_b<false>(right, column);
+              add(sum, left.even, right);
+            }
+          } else {
+            if constexpr (b_by_lines)
+              read_lines_of_b<group.step()>(right, b + first * b_line);
+            else
+              read_b<false>(right, column);
+            add(sum, left.even, right);
+          }
         }
-      }
-      float sum[at_once][C.down][4]{};
-      if (has_terms_) {
-        unsigned right[at_once][steps][2];
+        bool has[2];
         SIMT_UNROLL
-        for (int t = 0; t < at_once; ++t) read_b(right[t], b, tile + t);
-        SIMT_UNROLL
-        for (int t = 0; t < at_once; ++t) add(sum[t], left, right[t]);
+        for (int e = 0; e < 2; ++e) has[e] = (group.full && C.n % C.columns == 0) || first + (2 * of_group_ + e) * group.step() < columns;
+        constexpr int to_second = group.step() * memory.c.pitch;
+        Output* const at = of_lane + first * memory.c.pitch;
+        if (c_may_be_odd && c_is_odd != (c_alternates && other))
+          update_tile<c_may_be_odd, to_second, has_terms, reads_c>(at, has, sum);
+        else
+          update_tile<false, to_second, has_terms, reads_c>(at, has, sum);
       }
+      update_group<g + 1, has_terms, reads_c>(left, b, c, columns);
+    }
+  }
+  template <bool odd, int to_second, bool has_terms, bool reads_c>
+  SIMT_INLINE void update_tile(Output* at, bool const (&has)[2], Sum const (&sum)[C.down]) const {
+    // Where parities differ within a tile, pairs are never words.
+    constexpr bool in_words = !complex && sizeof(Output) == 2 && !odd && !(c_alternates && !tiles.alternate);
+    Element former[2][C.down];
+    if constexpr (reads_c) {
       SIMT_UNROLL
-      for (int t = 0; t < at_once; ++t) {
+      for (int e = 0; e < 2; ++e) {
         SIMT_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          SIMT_UNROLL
-          for (int d = 0; d < C.down; ++d) put(at[t][e], d, has[t][e], former[t][e][d], sum[t][d], e);
+        for (int d = 0; d < C.down; ++d) get<in_words>(former[e][d], at + e * to_second, d, has[e]);
+      }
+    }
+    SIMT_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      SIMT_UNROLL
+      for (int d = 0; d < C.down; ++d) {
+        Element after;
+        SIMT_UNROLL
+        for (int i = 0; i < 2; ++i) {
+          S value;
+          if constexpr (complex)
+            value = {sum[d][0][2 * i + e], sum[d][1][2 * i + e]};
+          else
+            value = sum[d][0][2 * i + e];
+          after.values[i] = gemm_element<Written::whole>(args_, has_terms ? reads_c : reads_c_, false, has_terms ? 1 : 0, value,
+                                                         reads_c ? former[e][d].values[i] : Output{});
         }
+        put<in_words>(at + e * to_second, d, has[e], after);
       }
     }
   }
-  /// What a lane has of a column of a tile: one complex number, or two others.
-  static constexpr int rows_of_lane = complex ? 1 : 2;
+  /// What a lane has of a column of a tile
   struct Element {
-    Output values[rows_of_lane];
+    Output values[2];
   };
-  static constexpr bool has_all_rows = C.m == rows;
-  SIMT_INLINE int row_of_lane(int d, int i) const { return first_row_[d] + i * to_second_row; }
-  /// Whether both are a word.
-  SIMT_INLINE static bool is_word(Output const* first) { return in_pairs && sizeof(Output) == 2 && !is_odd(first); }
-  SIMT_INLINE bool has_row(int d, int i) const { return has_all_rows || row_of_lane(d, i) < C.m; }
+  SIMT_INLINE bool has_row(int d, int i) const { return has_all_rows || first_row_ + d * tile_rows + i * to_second_row < C.m; }
   /// What there is, and nothing else: it may be another lane's, who writes it.
+  template <bool in_words>
   SIMT_INLINE void get(Element& former, Output const* column, int d, bool has_column) const {
-    Output const* const first = column + first_row_[d];
-    if (is_word(first) && has_column && has_row(d, rows_of_lane - 1)) {
-      unsigned const both = simt::load_word(first);
+    Output const* const first = column + d * tile_rows;
+    if constexpr (in_words) {
+      unsigned both = 0;
+      if (has_column && has_row(d, 1)) both = simt::load_word(first);
+      if (C.m % 2 == 1 && is_last(d) && has_column && has_row(d, 0) && !has_row(d, 1)) both = first->bits;
       memcpy(former.values, &both, 4);
     } else {
       SIMT_UNROLL
-      for (int i = 0; i < rows_of_lane; ++i) {
+      for (int i = 0; i < 2; ++i) {
         former.values[i] = Output{};
         if (has_column && has_row(d, i)) former.values[i] = first[i * to_second_row];
       }
     }
   }
-  SIMT_INLINE void put(Output* column, int d, bool has_column, Element const& former, float const (&sum)[4], int e) const {
-    Output values[rows_of_lane];
-    SIMT_UNROLL
-    for (int i = 0; i < rows_of_lane; ++i) {
-      if constexpr (complex)
-        values[i] = element(S{sum[e], sum[2 + e]}, former.values[i]);
-      else
-        values[i] = element(sum[2 * i + e], former.values[i]);
-    }
-    Output* const first = column + first_row_[d];
-    if (is_word(first) && has_column && has_row(d, rows_of_lane - 1)) {
+  template <bool in_words>
+  SIMT_INLINE void put(Output* column, int d, bool has_column, Element const& after) const {
+    Output* const first = column + d * tile_rows;
+    if constexpr (in_words) {
       unsigned both;
-      memcpy(&both, values, 4);
-      simt::store_word(first, both);
+      memcpy(&both, after.values, 4);
+      if (has_column && has_row(d, 1)) simt::store_word(first, both);
+      if (C.m % 2 == 1 && is_last(d) && has_column && has_row(d, 0) && !has_row(d, 1)) *first = after.values[0];
     } else {
       SIMT_UNROLL
-      for (int i = 0; i < rows_of_lane; ++i)
-        if (has_column && has_row(d, i)) first[i * to_second_row] = values[i];
+      for (int i = 0; i < 2; ++i)
+        if (has_column && has_row(d, i)) first[i * to_second_row] = after.values[i];
     }
   }
-  SIMT_INLINE Output element(S sum, Output const& former) const {
-    return gemm_element<Written::whole>(args_, reads_c_, false, args_.depth, sum, former);
-  }
+  /// Whether a tile of this warp has the last row.
+  SIMT_INLINE bool is_last(int d) const { return first_row_ / tile_rows + d == (C.m - 1) / tile_rows; }
 
   GemmArguments<T, Output> const& args_;
   T* a_;
   bool reads_c_, has_terms_;
+  bool a_in_one_piece_, b_in_one_piece_, c_in_one_piece_;
   int group_, of_group_;
-  int first_row_[C.down];
+  int first_row_;
   // What is brought next
   simt::Index next_;
   int next_chunk_ = 0, next_part_ = 0;
-  T const* next_b_ = nullptr;
+  T const *next_a_ = nullptr, *next_b_ = nullptr;
   Output* next_c_ = nullptr;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 /// C = alpha A B + beta C for many matrices: tiles of C in registers, terms through a ring in shared memory.
 
-#include "gemm/gemm_halves_sums.cuh"
 #include "gemm/gemm_ring_config.cuh"
+#include "simt/tile.hpp"
 
 namespace myriad {
 
@@ -323,38 +323,6 @@ struct GemmSumsOfWarp {
   };
 };
 
-/// The sums of one lane of a warp that multiplies on tensor cores, for numbers of 16 bits.
-template <typename T, GemmRing C>
-struct GemmSumsOfHalfWarp : GemmSumsOfHalves<T, C.m / C.warps_down / (simt::is_complex<T> ? 8 : 16), C.n / C.warps_across / 8> {
-  using Sums = GemmSumsOfHalves<T, C.m / C.warps_down / (simt::is_complex<T> ? 8 : 16), C.n / C.warps_across / 8>;
-  static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
-  static_assert(C.m % (Sums::tile_rows * C.warps_down) == 0 && C.n % (8 * C.warps_across) == 0 && C.k % Sums::terms_at_once == 0);
-  using A = HalfOperand<T, memory.a_by_terms ? 1 : memory.a_pitch, memory.a_by_terms ? memory.a_pitch : 1, C.m, false, true>;
-  using B = HalfOperand<T, memory.b_by_terms ? 1 : memory.b_pitch, memory.b_by_terms ? memory.b_pitch : 1, C.n, false, true>;
-
-  SIMT_INLINE GemmSumsOfHalfWarp()
-      : Sums(simt::thread_index() / 32 % C.warps_down * (C.m / C.warps_down),
-             simt::thread_index() / 32 / C.warps_down * (C.n / C.warps_across)) {}
-
-  /// Terms are taken terms_at_once together: those that are missing are zero.
-  SIMT_INLINE void add(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
-    SIMT_UNROLL_BY(1)
-    for (int p = 0; p < terms; p += Sums::terms_at_once) Sums::template add<true>(A{a, conjugate_a}, B{b, conjugate_b}, p, C.k);
-  }
-  SIMT_INLINE void add_small(int rows, int columns, int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
-    Sums::add_in_order(A{a, conjugate_a}, B{b, conjugate_b}, rows, columns, terms);
-  }
-
-  /// See GemmSumsOfLane.
-  template <bool reads, typename Change>
-  SIMT_INLINE void put(simt::Compute<T>* tile, Change change) const {
-    Sums::for_each([&](int i, int j, simt::Compute<T> sum) {
-      simt::Compute<T>& element = tile[C.c == Lines::columns ? i + j * memory.c_pitch : j + i * memory.c_pitch];
-      element = change(i, j, sum, element);
-    });
-  }
-};
-
 /// How the threads of a block go through `lines` lines of `length` elements: `along` of them to a line, in which a thread has every
 /// along-th element, as far as there is one.
 template <int length, int lines, int threads, int most_along>
@@ -444,52 +412,7 @@ class GemmCopies {
   bool chunks_;
 };
 
-template <typename T, int unit>
-SIMT_INLINE bool gemm_is_aligned(T const* address) {
-  return reinterpret_cast<unsigned long long>(address) % (unit * sizeof(T)) == 0;
-}
-
-/// As GemmCopies, of numbers of 16 bits: `unit` elements at once where the matrix begins at a multiple of their size, as then all lines and
-/// parts do, and lines are whole units; else one by one.
-template <typename T, int length, int lines, int threads, int line_step, int unit>
-class GemmCopiesOfUnits {
- public:
-  SIMT_INLINE GemmCopiesOfUnits(T const* from, simt::Index line_stride, simt::Index part_stride)
-      : from_(from), line_stride_(line_stride), part_stride_(part_stride), aligned_(gemm_is_aligned<T, unit>(from)) {}
-
-  SIMT_INLINE void bring(T* to, int count, int line_count) {
-    if (unit == 1 || (aligned_ && count % unit == 0))
-      copy<unit>(to, count, line_count);
-    else
-      copy<1>(to, count, line_count);
-    from_ += part_stride_;
-  }
-
- private:
-  template <int at_once>
-  SIMT_INLINE void copy(T* to, int count, int line_count) const {
-    using Unit = GemmTogether<T, at_once>;
-    GemmWalk<length / at_once, lines, threads, 32> const walk;
-    T const* from = from_ + (walk.first * at_once + walk.first_line * line_stride_);
-    to += walk.first * at_once + walk.first_line * line_step;
-    SIMT_UNROLL_BY(simt::larger(8 / walk.of_line, 1))
-    for (int line = walk.first_line; line < line_count; line += walk.at_once) {
-      SIMT_UNROLL
-      for (int e = 0; e < walk.of_line; ++e) {
-        int const x = e * walk.along * at_once;
-        if (walk.first * at_once + x < count) simt::copy_async(reinterpret_cast<Unit*>(to + x), reinterpret_cast<Unit const*>(from + x));
-      }
-      from += walk.at_once * line_stride_;
-      to += walk.at_once * line_step;
-    }
-  }
-
-  T const* from_;
-  simt::Index line_stride_, part_stride_;
-  bool aligned_;
-};
-
-/// The same of a matrix A of which one triangle is read; i0: its first row.
+/// As GemmCopies, of a matrix A of which one triangle is read; i0: its first row.
 template <typename T, int length, int lines, int pitch, bool transposed, GemmRing C>
 class GemmCopiesOfTriangle {
  public:
@@ -544,14 +467,11 @@ struct GemmCopiesOf {
   static constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   static constexpr bool by_columns = C.a == Lines::columns, general = C.structure == Structure::general;
   static constexpr int a_length = by_columns ? C.m : C.k, a_lines = by_columns ? C.k : C.m;
-  using A =
-      simt::Choose<simt::is_half<T>, GemmCopiesOfUnits<T, a_length, a_lines, C.threads(), memory.a_pitch, C.a_unit>,
-                   simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), memory.a_pitch, memory.a_by_terms != by_columns>,
-                                GemmCopiesOfTriangle<T, a_length, a_lines, memory.a_pitch, memory.a_by_terms != by_columns, C>>>;
+  using A = simt::Choose<general, GemmCopies<T, a_length, a_lines, C.threads(), memory.a_pitch, memory.a_by_terms != by_columns>,
+                         GemmCopiesOfTriangle<T, a_length, a_lines, memory.a_pitch, memory.a_by_terms != by_columns, C>>;
   static constexpr bool b_by_rows = C.b == Lines::rows;
   static constexpr int b_length = b_by_rows ? C.n : C.k, b_lines = b_by_rows ? C.k : C.n;
-  using B = simt::Choose<simt::is_half<T>, GemmCopiesOfUnits<T, b_length, b_lines, C.threads(), memory.b_pitch, C.b_unit>,
-                         GemmCopies<T, b_length, b_lines, C.threads(), memory.b_pitch, memory.b_by_terms != b_by_rows>>;
+  using B = GemmCopies<T, b_length, b_lines, C.threads(), memory.b_pitch, memory.b_by_terms != b_by_rows>;
 
   /// Of rows from i0 on, and of columns from j0 on; without terms there may be no address, and nothing is copied from `instead`.
   SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth, T const* instead) {
@@ -569,11 +489,10 @@ struct GemmCopiesOf {
 
 /// See gemm_element; the same without branches: of what is not read `before` may be anything, and -0 is what changes no product that it is
 /// added to.
-template <typename T, GemmRing C, typename Output>
-SIMT_INLINE Output gemm_ring_element(GemmArguments<T, Output> const& args, bool reads_c, bool diagonal, int depth, simt::Compute<T> sum,
-                                     Output const& before) {
+template <typename T, GemmRing C>
+SIMT_INLINE T gemm_ring_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, int depth, T sum, T const& before) {
   using namespace simt;
-  if constexpr (C.written == Written::lower_hermitian || is_half<T>) {
+  if constexpr (C.written == Written::lower_hermitian) {
     return gemm_element<C.written>(args, reads_c, diagonal, depth, sum, before);
   } else {
     T const zero = from_real<T>(0), product = depth > 0 ? args.alpha * sum : reads_c ? -zero : zero;
@@ -641,17 +560,14 @@ SIMT_INLINE void gemm_ring_store(T const* tile, T* to, simt::Index line_stride, 
 
 /// Brings a tile of C up to date whose sums the block has just put into shared memory. `size` elements of a line are moved together; the
 /// first element is in the row that is `below` its column.
-template <int size, typename T, GemmRing C, typename Output>
-SIMT_INLINE void gemm_ring_update(GemmArguments<T, Output> const& args, simt::Compute<T> const* tile, Output* to, simt::Index line_stride,
-                                  int count, int line_count, int below, int depth) {
+template <int size, typename T, GemmRing C>
+SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T* to, simt::Index line_stride, int count, int line_count,
+                                  int below, int depth) {
   using namespace simt;
-  using S = Compute<T>;
-  using Together = GemmTogether<Output, size>;
-  constexpr int sums_together = smaller<int>(size, 16 / sizeof(S));
-  using Sums = GemmTogether<S, sums_together>;
+  using Together = GemmTogether<T, size>;
   constexpr bool by_columns = C.c == Lines::columns;
   constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
-  bool const reads_c = !(args.beta == from_real<S>(0));
+  bool const reads_c = !(args.beta == from_real<T>(0));
   GemmWalk<(by_columns ? C.m : C.n) / size, by_columns ? C.n : C.m, C.threads(), 32> const walk;
   // Of so many lines C is waited for at the same time: 256 bytes, for which there is room where the sums were, or sixteen addresses.
   constexpr int of_line = walk.of_line * (size > 1 ? static_cast<int>(sizeof(Together)) : 16);
@@ -681,16 +597,10 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T, Output> const& args, simt::Co
         former[l][e] = *reinterpret_cast<Together const*>(to + l * walk.at_once * line_stride + e * walk.along * size);
       });
     for_each([&](int l, int e, bool diagonal) {
-      Together x;
+      Together x = *reinterpret_cast<Together const*>(tile + (l * walk.at_once * pitch + e * walk.along * size));
       SIMT_UNROLL
-      for (int first = 0; first < size; first += sums_together) {
-        Sums const sums = *reinterpret_cast<Sums const*>(tile + (l * walk.at_once * pitch + e * walk.along * size + first));
-        SIMT_UNROLL
-        for (int i = 0; i < sums_together; ++i) {
-          Output const& before = former[l][e].values[first + i];
-          x.values[first + i] = gemm_ring_element<T, C>(args, reads_c, diagonal, depth, sums.values[i], before);
-        }
-      }
+      for (int i = 0; i < size; ++i)
+        x.values[i] = gemm_ring_element<T, C>(args, reads_c, diagonal, depth, x.values[i], former[l][e].values[i]);
       store_global(reinterpret_cast<Together*>(to + l * walk.at_once * line_stride + e * walk.along * size), x);
     });
     line += most * walk.at_once;
@@ -703,8 +613,8 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T, Output> const& args, simt::Co
 /// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmRingMemory's bytes of dynamic shared memory.
-template <typename T, GemmRing C, typename Output = T>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArguments<T, Output> const args) {
+template <typename T, GemmRing C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArguments<T> const args) {
   using namespace simt;
   constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
@@ -723,17 +633,16 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     using Copies = GemmCopiesOf<T, C>;
     typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth, shared);
     typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth, shared);
-    Choose<is_half<T>, GemmSumsOfHalfWarp<T, C>, Choose<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>>> sums;
+    Choose<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>> sums;
 
     constexpr bool by_columns = C.c == Lines::columns;
     Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
     int const count = by_columns ? rows : columns, line_count = by_columns ? columns : rows;
-    Output* const to = args.c.at(b, i0, j0);
-    Compute<T>* const tile = reinterpret_cast<Compute<T>*>(shared_memory() + memory.c);
-    constexpr int together = is_half<T> ? C.c_unit : 16 / static_cast<int>(sizeof(T));
-    bool const by_chunks = together > 1 && C.written == Written::whole && count % together == 0 &&
-                           (is_half<T> ? gemm_is_aligned<Output, together>(to) : gemm_lines_of_chunks(to, line_stride));
-    bool const reads_c = !(args.beta == from_real<Compute<T>>(0));
+    T* const to = args.c.at(b, i0, j0);
+    T* const tile = reinterpret_cast<T*>(shared_memory() + memory.c);
+    constexpr int together = 16 / static_cast<int>(sizeof(T));
+    bool const by_chunks = together > 1 && C.written == Written::whole && count % together == 0 && gemm_lines_of_chunks(to, line_stride);
+    bool const reads_c = !(args.beta == from_real<T>(0));
     auto const bring_c = [&](int line, int end) {
       if constexpr (C.c_beside == 1) {
         if (by_chunks)
@@ -792,15 +701,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
         if (first < 0) continue;
       }
       T const* const terms = shared + part * memory.stage;
-      if constexpr (is_half<T>) {
-        // Of a ragged batch
-        if (i0 + j0 == 0 && larger(larger(rows, columns), depth) <= gemm_halves_by_lanes)
-          sums.add_small(rows, columns, depth, terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
-        else
-          sums.add(smaller(depth - first, C.k), terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
-      } else {
-        sums.add(smaller(depth - first, C.k), terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
-      }
+      sums.add(smaller(depth - first, C.k), terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
       part = part + 1 < C.stages ? part + 1 : 0;
     }
 
@@ -817,7 +718,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
         gemm_ring_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
     } else {
       sync_block();  // so that all have used the ring
-      sums.template put<false>(tile, [](int, int, Compute<T> sum, Compute<T> const&) { return sum; });
+      sums.template put<false>(tile, [](int, int, T sum, T const&) { return sum; });
       if (by_chunks)
         gemm_ring_update<together, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
       else

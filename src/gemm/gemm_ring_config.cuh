@@ -6,18 +6,17 @@
 namespace myriad {
 
 /// One compiled kernel: a block has an m-by-n tile of C, and brings k columns of A and rows of B at a time to one of the `stages` parts of
-/// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers and of numbers of
-/// 16 bits multiply on tensor cores, tiles of 16 by 8; of single ones each lane multiplies for itself.
+/// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers multiply on
+/// tensor cores, tiles of 16 by 8; of single ones each lane multiplies for itself.
 struct GemmRing {
   int m, n, k;
   int stages;
   int warps_down, warps_across;
   int blocks_per_sm;  ///< for which registers have to suffice
-  int c_beside;       ///< 1: C has room beside the ring and comes with the terms; 0: it is read when all is summed; not of 16-bit numbers
+  int c_beside;       ///< 1: C has room beside the ring and comes with the terms; 0: it is read when all is summed
   Lines a, b, c;
-  Structure structure;         ///< of A
-  Written written;             ///< of C
-  int a_unit, b_unit, c_unit;  ///< of 16-bit numbers, elements of a line that are moved at once, where addresses and sizes admit it
+  Structure structure;  ///< of A
+  Written written;      ///< of C
   constexpr bool operator==(GemmRing const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }
@@ -34,7 +33,7 @@ SIMT_INLINE constexpr int gemm_ring_pieces(int element_bytes, int held) {
 ///
 /// For tensor cores A and B are there as they come, so that they are copied by 16 bytes where memory allows it. Lanes read several elements
 /// of a term at once: what does not come term by term is transposed as it is copied, element by element. Between two lines there is room
-/// that lets those who read meet different banks, and those who transpose. The tile of C is of what is computed.
+/// that lets those who read meet different banks, and those who transpose.
 struct GemmRingMemory {
   bool tensor;
   bool a_by_terms, b_by_terms;  ///< a line is one term: a column of A, a row of B
@@ -49,26 +48,21 @@ struct GemmRingMemory {
         b_by_terms(!tensor || g.b == Lines::rows),
         a_pitch((a_by_terms ? g.m : g.k) + padding(real_bytes, complex, a_by_terms, a_by_terms ? g.m : g.k)),
         b_pitch((b_by_terms ? g.n : g.k) + padding(real_bytes, complex, b_by_terms, b_by_terms ? g.n : g.k)),
-        c_pitch((g.c == Lines::columns ? g.m : g.n) + 16 / sum_bytes(real_bytes, complex)),
+        c_pitch((g.c == Lines::columns ? g.m : g.n) + 16 / (real_bytes * (complex ? 2 : 1))),
         b(a_pitch * (a_by_terms ? g.k : g.m)),
         stage(b + b_pitch * (b_by_terms ? g.k : g.n)),
         c(0),
         bytes(0) {
-    int const ring = g.stages * stage * real_bytes * (complex ? 2 : 1);
-    int const tile = c_pitch * (g.c == Lines::columns ? g.n : g.m) * sum_bytes(real_bytes, complex);
+    int const element_bytes = real_bytes * (complex ? 2 : 1);
+    int const ring = g.stages * stage * element_bytes, tile = c_pitch * (g.c == Lines::columns ? g.n : g.m) * element_bytes;
     c = g.c_beside ? ring : 0;
     bytes = c + tile > ring ? c + tile : ring;
   }
 
  private:
-  SIMT_INLINE static constexpr int sum_bytes(int real_bytes, bool complex) { return simt::larger(real_bytes, 4) * (complex ? 2 : 1); }
   /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks; of lanes, which read along lines,
-  /// eight lines of which a chunk of 16 bytes each is written. Lines of 16-bit numbers begin at multiples of 16 bytes.
+  /// eight lines of which a chunk of 16 bytes each is written.
   SIMT_INLINE static constexpr int padding(int real_bytes, bool complex, bool by_terms, int length) {
-    if (real_bytes == 2) {
-      if (complex && !by_terms) return 4;
-      return length % 16 == 0 ? 8 : 0;
-    }
     int const of_chunk = 16 / real_bytes / (complex ? 2 : 1);
     if (real_bytes == 4) return length / of_chunk % 2 == 0 ? of_chunk : 0;
     if (by_terms) return 4;

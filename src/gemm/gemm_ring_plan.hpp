@@ -86,7 +86,7 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
 /// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
 /// A as general and C as whole.
 ///
-/// Of single numbers, see above. Others: matrices of up to 96 (double), 128 (16 bits) or 64 (complex) rows are a tile, so that A and B are
+/// Of single numbers, see above. Others: matrices of up to 96 (double) or 64 (complex) rows are a tile, so that A and B are
 /// read once; larger ones are divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute
 /// capability 9.0 needs least time for products and for reads from shared memory, while a lane has registers for its sums. `real_bytes`: of
 /// the elements' real and imaginary parts.
@@ -94,10 +94,8 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
   struct Most {
     int side_of_whole, m, n, k, held;
   };
-  bool const single = real_bytes == 4, half = real_bytes == 2;
-  Most const most = half      ? complex ? Most{128, 128, 64, 16, 64} : Most{128, 128, 128, 32, 64}
-                         : complex ? Most{64, 64, 64, 8, 40}
-                              : Most{96, 64, 128, 16, 40};
+  bool const single = real_bytes == 4;
+  Most const most = complex ? Most{64, 64, 64, 8, 40} : Most{96, 64, 128, 16, 40};
   auto const divide = [](std::int64_t size, int largest) {
     std::int64_t const parts = std::max<std::int64_t>((size + largest - 1) / largest, 1);
     return static_cast<int>((size + parts - 1) / parts);
@@ -105,10 +103,10 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
   auto const up = [](int size, int unit) { return (size + unit - 1) / unit * unit; };
   bool const whole = m <= most.side_of_whole && n <= most.side_of_whole;
   int const rows = divide(m, whole ? most.side_of_whole : most.m), columns = divide(n, most.n), terms = divide(k, most.k);
-  int const numbers = complex ? 2 : 1, tile_rows = half ? 16 / numbers : 16;
+  int const numbers = complex ? 2 : 1;
   GemmRing best{.m = 0,
                 .n = 0,
-                .k = up(terms, half ? 16 / numbers : 4),
+                .k = up(terms, 4),
                 .stages = static_cast<int>(std::clamp<std::int64_t>((k + terms - 1) / terms, 2, 3)),
                 .warps_down = 0,
                 .warps_across = 0,
@@ -118,19 +116,16 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .b = Lines::columns,
                 .c = Lines::columns,
                 .structure = Structure::general,
-                .written = Written::whole,
-                .a_unit = 1,
-                .b_unit = 1,
-                .c_unit = 1};
+                .written = Written::whole};
   if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k);
   double best_cost = 0;
   for (int down = 1; down <= 8; ++down)
     for (int across = 1; down * across <= 16; ++across) {
-      int const m_of_warp = up(up(rows, down) / down, tile_rows), n_of_warp = up(up(columns, across) / across, 8);
+      int const m_of_warp = up(up(rows, down) / down, 16), n_of_warp = up(up(columns, across) / across, 8);
       if (m_of_warp * n_of_warp * numbers > 32 * most.held) continue;
       // Cycles of a multiprocessor for a term of the tile: its products, and half of what its reads take
-      double const products = m_of_warp * n_of_warp / (half ? 1024.0 : 128.0) * numbers * numbers;
-      double const reads = half ? (m_of_warp + n_of_warp) / (complex ? 32.0 : 43.0) : (m_of_warp + numbers * n_of_warp) / 16.0 * numbers;
+      double const products = m_of_warp * n_of_warp / 128.0 * numbers * numbers;
+      double const reads = (m_of_warp + numbers * n_of_warp) / 16.0 * numbers;
       double const cost = down * across * (products + 0.5 * reads);
       if (best.m != 0 && cost >= best_cost) continue;
       best.m = m_of_warp * down;

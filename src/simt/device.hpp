@@ -342,6 +342,8 @@ __device__ __forceinline__ void store_half_chunk(void* to, void const* from) {
 /// 4 bytes, aligned so, of shared memory.
 __device__ __forceinline__ unsigned load_word(void const* from) { return *static_cast<unsigned const*>(from); }
 __device__ __forceinline__ void store_word(void* to, unsigned x) { *static_cast<unsigned*>(to) = x; }
+/// Four of the eight bytes of x, from the lowest on, and y: those whose numbers are the last four digits of a hexadecimal number.
+__device__ __forceinline__ unsigned select_bytes(unsigned x, unsigned y, unsigned digits) { return __byte_perm(x, y, digits); }
 /// Writes 2, 4, 8 or 16 bytes, aligned to their size, to global memory. An address that was looked up could as well be in shared memory for
 /// all that the compiler knows, so that `*to = x` would wait for what is read there before it, and hold up what is read after it. What is
 /// at an address from the kernel's arguments does not need this. No barrier for the compiler.

@@ -134,8 +134,8 @@ inline void multiply_add_16x8x4(double const (&a)[2], double b, double (&c)[4]) 
 }
 
 namespace host {
-/// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. Products are added in the order of
-/// k, each rounded with its sum.
+/// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. The sum of the products, which
+/// does not depend on their order unless they are of very different magnitudes, is rounded once with what it is added to.
 template <typename Widen>
 void add_product_of_halves(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4], Widen widen) {
   auto const joined = [](unsigned lower, unsigned upper) { return lower | static_cast<unsigned long long>(upper) << 32; };
@@ -143,12 +143,15 @@ void add_product_of_halves(unsigned const (&a)[4], unsigned const (&b)[2], float
   Slots const rows = exchange({{joined(a[0], a[2]), joined(a[1], a[3])}});
   Slots const& columns = exchange({{joined(b[0], b[1]), 0}});
   auto const of = [&](unsigned long long words, std::size_t k) {
-    return widen(static_cast<unsigned short>(words >> (k / 8 * 32 + k % 2 * 16)));
+    return double{widen(static_cast<unsigned short>(words >> (k / 8 * 32 + k % 2 * 16)))};
   };
   auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
-  for (std::size_t e = 0; e < 4; ++e)
+  for (std::size_t e = 0; e < 4; ++e) {
+    double sum = 0;
     for (std::size_t k = 0; k < 16; ++k)
-      c[e] = std::fma(of(rows[group * 4 + k % 8 / 2].words[e / 2], k), of(columns[(column + e % 2) * 4 + k % 8 / 2].words[0], k), c[e]);
+      sum = std::fma(of(rows[group * 4 + k % 8 / 2].words[e / 2], k), of(columns[(column + e % 2) * 4 + k % 8 / 2].words[0], k), sum);
+    c[e] = static_cast<float>(c[e] + sum);
+  }
 }
 }  // namespace host
 
@@ -219,6 +222,12 @@ inline unsigned load_word(void const* from) {
   return word;
 }
 inline void store_word(void* to, unsigned x) { std::memcpy(std::assume_aligned<4>(to), &x, 4); }
+inline unsigned select_bytes(unsigned x, unsigned y, unsigned digits) {
+  unsigned long long const bytes = static_cast<unsigned long long>(y) << 32 | x;
+  unsigned out = 0;
+  for (unsigned i = 0; i < 4; ++i) out |= static_cast<unsigned>(bytes >> (digits >> (4 * i) & 7) * 8 & 0xff) << 8 * i;
+  return out;
+}
 inline void store_half_chunk(void* to, void const* from) { std::memcpy(std::assume_aligned<8>(to), from, 8); }
 template <typename T>
 void store_global(T* to, T x) {

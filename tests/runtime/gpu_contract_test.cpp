@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "graph.hpp"
@@ -284,6 +286,65 @@ TEST_F(GpuContract, MoreThan2To31Elements) {
   expect_as_few(*queue, count);
 }
 
+/// Products of 16-bit numbers have the same bits in every layout, though kernels take the terms of a tensor core in different orders.
+template <typename T>
+void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
+  constexpr std::int64_t count = 3;
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::uniform_int_distribution<int> power(-5, 5);
+  auto const numbers = [&] {
+    std::vector<T> out(static_cast<std::size_t>(count * n * n));
+    for (T& x : out) {
+      float const re = std::ldexp(uniform(engine), power(engine));
+      if constexpr (is_complex<T>)
+        x = T(std::complex<float>(re, std::ldexp(uniform(engine), power(engine))));
+      else
+        x = T(re);
+    }
+    return out;
+  };
+  std::vector<T> const a = numbers(), b = numbers(), c = numbers();
+  auto const product = [&](bool by_rows, std::int64_t gap, std::int64_t offset) {
+    std::int64_t const ld = n + gap;
+    auto const at = [&](std::int64_t e) {
+      std::int64_t const q = e / (n * n), j = e / n % n, i = e % n;
+      return static_cast<std::size_t>(offset + q * ld * n + (by_rows ? i * ld + j : j * ld + i));
+    };
+    auto const placed = [&](std::vector<T> const& x) {
+      std::vector<T> out(static_cast<std::size_t>(offset + ld * n * count));
+      for (std::size_t e = 0; e < x.size(); ++e) out[at(static_cast<std::int64_t>(e))] = x[e];
+      return to_device(queue, out);
+    };
+    auto const view = [&](DeviceArray<T> const& x) {
+      T* const data = const_cast<T*>(x.data()) + offset;
+      return by_rows ? row_major(data, n, n, {.ld = ld, .stride = ld * n, .count = count})
+                     : batch(data, n, n, {.ld = ld, .stride = ld * n, .count = count});
+    };
+    DeviceArray<T> const on_a = placed(a), on_b = placed(b), on_c = placed(c);
+    gemm<T>(queue, 1, view(on_a), view(on_b), 1, view(on_c));
+    std::vector<T> const found = to_host(queue, on_c);
+    std::vector<T> out(c.size());
+    for (std::size_t e = 0; e < out.size(); ++e) out[e] = found[at(static_cast<std::int64_t>(e))];
+    return out;
+  };
+  std::vector<T> const expected = product(false, 0, 0);
+  for (bool const by_rows : {false, true})
+    for (auto const& [gap, offset] : {std::pair<std::int64_t, std::int64_t>{0, 0}, {0, 1}, {3, 0}, {8, 0}, {8, 1}})
+      EXPECT_TRUE(same_bits(expected, product(by_rows, gap, offset)))
+          << n << ", by rows " << by_rows << ", gap " << gap << ", offset " << offset;
+}
+constexpr std::array<std::int64_t, 6> sizes_of_halves{8, 20, 33, 65, 100, 150};
+TEST_F(GpuContract, ProductsOfHalfInEveryLayout) {
+  for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<half>(*queue, n);
+}
+TEST_F(GpuContract, ProductsOfBfloat16InEveryLayout) {
+  for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<bfloat16>(*queue, n);
+}
+TEST_F(GpuContract, ProductsOfComplexHalfInEveryLayout) {
+  for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<complex_half>(*queue, n);
+}
+
 TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
   Queue cpu({.backend = Backend::cpu});
   for (std::int64_t const n : {5, 20}) {
@@ -293,6 +354,10 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
     expect_same<std::complex<float>>(cpu, other, n, [](auto& c) { c.run(); });
   }
   expect_as_few(cpu, 1003);
+  for (std::int64_t const n : {8, 33}) {
+    expect_same_products_in_every_layout<half>(cpu, n);
+    expect_same_products_in_every_layout<complex_half>(cpu, n);
+  }
 }
 
 /// Whatever is tuned: a matrix has the same bits with every config that a search may try.

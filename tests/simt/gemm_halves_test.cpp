@@ -1,5 +1,5 @@
-/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh, gemm/gemm_halves_stream.cuh and gemm/gemm_ring.cuh against
-/// sums term by term.
+/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh, gemm/gemm_halves_stream.cuh and
+/// gemm/gemm_halves_blocks.cuh against sums term by term.
 
 #include "gemm/gemm_halves.cuh"
 
@@ -14,13 +14,14 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
+#include "gemm/gemm_halves_blocks.cuh"
+#include "gemm/gemm_halves_blocks_plan.hpp"
 #include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_halves_stream.cuh"
 #include "gemm/gemm_halves_stream_plan.hpp"
-#include "gemm/gemm_ring.cuh"
-#include "gemm/gemm_ring_plan.hpp"
 #include "product.hpp"
 #include "sizes.hpp"
 
@@ -57,14 +58,44 @@ void fill_elements(Stored<T>& x, unsigned seed) {
       }
 }
 
-/// What the sums of A B are: in the order of terms, but that on tensor cores imaginary parts take those of the imaginary part of A first.
+/// A sum of products: of lanes in the order of terms, each rounded with the sum; on tensor cores 16 products at a time, of complex numbers
+/// those of 8 terms, of which all together are rounded with the sum.
 template <typename S>
-S add_product(S sum, S a, S b, bool by_lanes) {
-  if constexpr (simt::is_complex<S>) {
-    if (!by_lanes) return {std::fma(-a.im, b.im, std::fma(a.re, b.re, sum.re)), std::fma(a.re, b.im, std::fma(a.im, b.re, sum.im))};
+class SumOfProducts {
+ public:
+  explicit SumOfProducts(bool by_lanes) : by_lanes_(by_lanes) {}
+  void add(S a, S b) {
+    if (by_lanes_) {
+      sum_ = simt::multiply_add(a, b, sum_);
+      return;
+    }
+    if constexpr (simt::is_complex<S>) {
+      add(0, a.re, b.re), add(0, -a.im, b.im), add(1, a.im, b.re), add(1, a.re, b.im);
+    } else {
+      add(0, a, b);
+    }
+    if (++terms_ % (simt::is_complex<S> ? 8 : 16) == 0) round();
   }
-  return simt::multiply_add(a, b, sum);
-}
+  S value() {
+    if (!by_lanes_) round();
+    return sum_;
+  }
+
+ private:
+  void add(std::size_t part, float a, float b) { products_[part] = std::fma(double{a}, double{b}, products_[part]); }
+  void round() {
+    auto const rounded = [&](std::size_t part, float sum) { return static_cast<float>(sum + std::exchange(products_[part], 0)); };
+    if constexpr (simt::is_complex<S>)
+      sum_ = {rounded(0, sum_.re), rounded(1, sum_.im)};
+    else
+      sum_ = rounded(0, sum_);
+  }
+
+  bool by_lanes_;
+  int terms_ = 0;
+  S sum_ = simt::from_real<S>(0);
+  std::array<double, 2> products_{};
+};
 
 template <typename T, typename Output, Product p>
 void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const& args) {
@@ -85,19 +116,22 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
     }();
     simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes, gemm_halves<D, O, c>, args);
   } else {
-    constexpr GemmRing c = [] {
-      GemmRing plan = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k);
+    constexpr GemmHalvesBlocks c = [] {
       auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
-      plan.a = lines(p.a), plan.b = lines(p.b), plan.c = lines(p.c);
-      auto const unit = [](Layout layout, int down, int across, int bytes) {
-        return std::gcd(simt::is_by_rows(layout) ? across : down, 16 / bytes);
+      // All lines of A and B, or those of matrices that begin at a multiple of 16 bytes
+      auto const aligned = [](Layout layout, int down, int across) {
+        bool const by_rows = simt::is_by_rows(layout), pointers = layout == Layout::columns;
+        int const length = by_rows ? across : down, of_chunk = 16 / sizeof(T);
+        return length % of_chunk != 0 ? 0 : pointers ? 1 : 2;
       };
-      plan.a_unit = unit(p.a, p.m, p.k, sizeof(T));
-      plan.b_unit = unit(p.b, p.k, p.n, sizeof(T));
-      plan.c_unit = unit(p.c, p.m, p.n, sizeof(Output));
-      return plan;
+      return gemm_halves_blocks_plan(sizeof(T), sizeof(Output), is_complex<T>, p.m, p.n, p.k,
+                                     {.a = lines(p.a),
+                                      .b = lines(p.b),
+                                      .c = lines(p.c),
+                                      .aligned = std::min(aligned(p.a, p.m, p.k), aligned(p.b, p.k, p.n)),
+                                      .shared_memory = 99 * 1024});
     }();
-    simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, c).bytes, gemm_ring<D, c, O>, args);
+    simt::run(3, c.threads(), GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes, gemm_halves_blocks<D, O, c>, args);
   }
 }
 
@@ -106,19 +140,19 @@ template <typename T, typename Output, Product p, int gap>
 void run_stream(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const& args) {
   constexpr GemmHalvesStream c = [] {
     auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
-    auto const unit = [](Layout layout, int down, int across, int bytes, bool behind_pointers = false) {
+    bool words = true;
+    auto const unit = [&](Layout layout, int down, int across, int bytes, bool behind_pointers = false) {
       bool const by_rows = simt::is_by_rows(layout), anywhere = layout != packed && layout != packed_rows;
       int const length = by_rows ? across : down, count = by_rows ? down : across, of_chunk = 16 / bytes;
       int const of_lines = std::gcd(of_chunk, std::gcd(length, length + gap));
       int const of_all = behind_pointers ? of_lines : anywhere ? 1 : std::gcd(of_lines, (length + gap) * count);
+      words = words && (of_all * bytes % 4 == 0) && !behind_pointers;
       return gap == 0 && of_all < of_chunk ? 0 : of_all;
     };
+    int const a = unit(p.a, p.m, p.k, sizeof(T)), b = unit(p.b, p.k, p.n, sizeof(T), p.b == Layout::columns),
+              of_c = unit(p.c, p.m, p.n, sizeof(Output));
     return gemm_halves_stream_plan(sizeof(T), sizeof(Output), is_complex<T>, p.m, p.n, p.k,
-                                   {.a = lines(p.a),
-                                    .b = lines(p.b),
-                                    .a_unit = unit(p.a, p.m, p.k, sizeof(T)),
-                                    .b_unit = unit(p.b, p.k, p.n, sizeof(T), p.b == Layout::columns),
-                                    .c_unit = unit(p.c, p.m, p.n, sizeof(Output))});
+                                   {.a = lines(p.a), .b = lines(p.b), .a_unit = a, .b_unit = b, .c_unit = of_c, .words = words ? 1 : 0});
   }();
   simt::run(2, c.threads(), GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes,
             gemm_halves_stream<gpu::DeviceElement<T>, gpu::DeviceElement<Output>, c>, args);
@@ -190,10 +224,11 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
     bool const by_lanes = std::max({rows_of_c, columns_of_c, terms}) <= gemm_halves_by_lanes;
     for (std::int64_t j = 0; j < columns_of_c; ++j)
       for (std::int64_t i = 0; i < rows_of_c; ++i) {
-        S sum = simt::from_real<S>(0);
+        SumOfProducts<S> products(by_lanes);
         for (std::int64_t t = 0; t < terms; ++t)
-          sum = add_product(sum, simt::conjugate_if(p.conjugated_a, simt::widened(std::bit_cast<D>(*a.view.at(q, i, t)))),
-                            simt::conjugate_if(p.conjugated_b, simt::widened(std::bit_cast<D>(*b.view.at(q, t, j)))), by_lanes);
+          products.add(simt::conjugate_if(p.conjugated_a, simt::widened(std::bit_cast<D>(*a.view.at(q, i, t)))),
+                       simt::conjugate_if(p.conjugated_b, simt::widened(std::bit_cast<D>(*b.view.at(q, t, j)))));
+        S const sum = products.value();
         Output& to = expected[static_cast<std::size_t>(product.view.at(q, i, j) - product.memory.data())];
         S value = terms == 0 ? simt::from_real<S>(0) : args.alpha * sum;
         S const former = simt::widened(std::bit_cast<O>(to));
@@ -280,7 +315,7 @@ TYPED_TEST(GemmHalvesOf, Ragged) {
     check_scalars<T, Product{66, 7, 68, packed_rows, packed, packed_rows, true, true, true}>();
   }
 }
-TYPED_TEST(GemmHalvesOf, Ring) {
+TYPED_TEST(GemmHalvesOf, Blocks) {
   using T = TypeParam;
   check_scalars<T, Product{72, 40, 35, packed, packed, packed}>();
   check_scalars<T, Product{65, 9, 20, packed_rows, packed_rows, packed_rows}>();
@@ -290,6 +325,8 @@ TYPED_TEST(GemmHalvesOf, Ring) {
     check_scalars<T, Product{144, 1, 3, packed_rows, packed, packed, false, false, false, true}>();
     check_scalars<T, Product{5, 200, 16, packed_rows, columns, packed_rows}>();
     check_scalars<T, Product{6, 7, 90, columns, rows, rows}>();
+    check_scalars<T, Product{130, 72, 48, columns, columns, columns}>();
+    check_scalars<T, Product{129, 131, 67, packed, packed, packed}>();
   }
 }
 /// In one piece, aligned or not, and lines at distances; one chunk of columns, several, and a last one that is smaller.
@@ -315,6 +352,9 @@ TYPED_TEST(GemmHalvesOf, Stream) {
     check_scalars<T, Product{80, 1, 2, packed, packed, packed}, 0>();
     check_scalars<T, Product{38, 50, 1, packed, packed, packed}, 2>();
     check_scalars<T, Product{36, 36, 36, packed, packed, packed, false, false, false, true}, 0>();
+    check_scalars<T, Product{36, 40, 38, columns, columns, columns}, 0>();
+    check_scalars<T, Product{35, 52, 38, packed, columns, packed}, 0>();
+    check_scalars<T, Product{50, 49, 41, packed, packed, packed}, 0>();
   }
 }
 TEST(GemmHalves, StreamOfLargeMatrices) {
@@ -322,7 +362,9 @@ TEST(GemmHalves, StreamOfLargeMatrices) {
     GTEST_SKIP() << "the same code as of smaller ones";
   } else {
     check_scalars<half, Product{256, 40, 256, packed, packed, packed}, 0>();
-    check_scalars<bfloat16, Product{199, 33, 201, packed, packed, packed}, 0>();
+    check_scalars<bfloat16, Product{199, 33, 201, packed, packed, packed}, 0>();  // A in one order of terms
+    check_scalars<half, Product{100, 67, 175, packed, packed, packed}, 0>();
+    check_scalars<complex_half, Product{192, 24, 16, packed, packed, packed}, 0>();
   }
 }
 TEST(GemmHalves, Conjugated) {
@@ -368,6 +410,46 @@ TEST(GemmHalves, PlansFitABlock) {
                     EXPECT_LE(GemmHalvesMemory(bytes, output, c).bytes, 99 * 1024) << name;
                   }
             }
+}
+
+TEST(GemmHalves, BlocksFit) {
+  for (bool const complex : {false, true})
+    for (bool const wide : {false, true})
+      for (int const aligned : {0, 1, 2})
+        for (Lines const lines : {Lines::columns, Lines::rows})
+          for (std::int64_t const m : {1, 17, 40, 65, 100, 128, 129, 300, 999})
+            for (std::int64_t const n : {1, 8, 33, 64, 128, 200, 1000})
+              for (std::int64_t const k : {1, 16, 100, 1000}) {
+                int const bytes = complex ? 4 : 2, output = wide ? 2 * bytes : bytes;
+                auto const c = gemm_halves_blocks_plan(
+                    bytes, output, complex, m, n, k, {.a = lines, .b = lines, .c = lines, .aligned = aligned, .shared_memory = 99 * 1024});
+                auto const name = testing::Message() << m << " " << n << " " << k << " " << complex << wide << aligned;
+                EXPECT_LE(GemmHalvesBlocksMemory(bytes, output, complex, c).bytes, 99 * 1024) << name;
+                EXPECT_LE(c.down() * c.across() * (complex ? 8 : 4), 128) << name;
+                EXPECT_EQ(c.down() * 16 * c.warps_down, c.m) << name;
+                EXPECT_EQ(c.across() * 8 * c.warps_across, c.n) << name;
+              }
+}
+
+TEST(GemmHalves, EveryColumnIsInATile) {
+  for (int columns = 1; columns <= 256; ++columns)
+    for (int const step : {1, 2, 4, 8})
+      for (bool const alternates : {false, true})
+        for (bool const side_by_side : {false, true}) {
+          GemmHalvesColumns const tiles(columns, step, alternates, side_by_side);
+          auto const name = testing::Message() << columns << " by " << step << alternates << side_by_side;
+          std::vector<int> times(static_cast<std::size_t>(columns));
+          ASSERT_LE(tiles.groups, 5) << name;
+          for (int g = 0; g < tiles.groups; ++g)
+            for (int t = 0; t < tiles.group[g].tiles; ++t)
+              for (int i = 0; i < 8; ++i) {
+                int const column = tiles.group[g].column(t) + i * tiles.group[g].step();
+                EXPECT_TRUE(column < columns || (!tiles.group[g].full && i > 0)) << name;
+                EXPECT_TRUE(!tiles.alternate || (column - tiles.group[g].column(t)) % 2 == 0) << name;
+                if (column < columns) ++times[static_cast<std::size_t>(column)];
+              }
+          EXPECT_EQ(std::count(times.begin(), times.end(), 1), columns) << name;
+        }
 }
 
 }  // namespace
