@@ -159,14 +159,15 @@ void run_stream(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
 }
 constexpr int by_others = -1;
 
-/// With `gap` elements between lines through gemm_halves_stream, or without by other kernels.
-template <typename T, typename Output, Product p, int gap>
-void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
+/// With `gap` elements between lines. This is compiled once for two types, not for every kernel.
+template <typename T, typename Output>
+void check(Product const& p, int gap, Compute<T> alpha, Compute<T> beta, std::int64_t count,
+           void (*run)(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const&)) {
   using D = gpu::DeviceElement<T>;
   using O = gpu::DeviceElement<Output>;
   using S = simt::Compute<D>;
   SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
-  auto const stored = []<typename U>(U, int down, int across, std::int64_t matrices, Layout layout) {
+  auto const stored = [gap]<typename U>(U, int down, int across, std::int64_t matrices, Layout layout) {
     bool const by_rows = simt::is_by_rows(layout);
     Stored<U> x(down + (by_rows ? 0 : std::max(gap, 0)), across + (by_rows ? std::max(gap, 0) : 0), matrices, layout);
     if (gap > 0) x.view = by_rows ? myriad::columns(x.view, 0, across) : myriad::rows(x.view, 0, down);
@@ -212,10 +213,7 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
     args.b.data = nullptr;
     args.b.pointers = nullptr;
   }
-  if constexpr (gap == by_others)
-    run_kernel<T, Output, p>(args);
-  else
-    run_stream<T, Output, p, gap>(args);
+  run(args);
 
   auto expected = before;
   for (std::int64_t q = 0; q < count; ++q) {
@@ -239,6 +237,15 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
   for (std::size_t e = 0; e < expected.size(); ++e)
     ASSERT_EQ(std::memcmp(&expected[e], &product.memory[e], sizeof(Output)), 0)
         << "element " << e << " of the memory: " << Compute<T>(product.memory[e]) << " instead of " << Compute<T>(expected[e]);
+}
+
+/// Through gemm_halves_stream, or, without a gap, by other kernels.
+template <typename T, typename Output, Product p, int gap>
+void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
+  if constexpr (gap == by_others)
+    check<T, Output>(p, gap, alpha, beta, count, run_kernel<T, Output, p>);
+  else
+    check<T, Output>(p, gap, alpha, beta, count, run_stream<T, Output, p, gap>);
 }
 
 /// Several blocks, the last of which is not full; of C of 16 bits and of what is computed.

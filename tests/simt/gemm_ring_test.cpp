@@ -32,7 +32,7 @@ constexpr GemmRing config(int c_beside = 1) {
 template <typename T, Product p, GemmRing c>
 void check_config(T alpha, T beta) {
   bool const ragged = p.ragged_m || p.ragged_n || p.ragged_k;
-  check_product(p, ragged ? 12 : 2, alpha, beta, [&](auto const& args) {
+  check_product(p, ragged ? 12 : 2, alpha, beta, [](auto const& args) {
     simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, c).bytes, gemm_ring<gpu::DeviceElement<T>, c>, args);
   });
 }
@@ -85,8 +85,9 @@ TYPED_TEST(GemmRings, Ragged) {
 TYPED_TEST(GemmRings, RaggedByParts) {
   using T = TypeParam;
   constexpr auto of = [](int m, int n) { return Product{m, n, 12, packed, packed_rows, packed, true, true, true}; };
-  constexpr GemmRing small = config<T, of(20, 20)>(), large = config<T, of(44, 37)>();
-  auto const run = [&](auto args) {
+  static constexpr GemmRing small = config<T, of(20, 20)>(), large = config<T, of(44, 37)>();
+  auto const run = [](auto const& given) {
+    auto args = given;
     args.above = 20;
     simt::run(3, large.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, large).bytes, gemm_ring<gpu::DeviceElement<T>, large>,
               args);

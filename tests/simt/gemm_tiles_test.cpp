@@ -33,8 +33,8 @@ constexpr GemmTiles config() {
 
 template <typename T, Product p>
 void check(T alpha, T beta) {
-  constexpr GemmTiles c = config<T, p>();
-  check_product(p, (c.whole() ? 2 : 1) * c.matrices + 1, alpha, beta, [&](auto const& args) {
+  static constexpr GemmTiles c = config<T, p>();
+  check_product(p, (c.whole() ? 2 : 1) * c.matrices + 1, alpha, beta, [](auto const& args) {
     simt::run(3, c.threads(), GemmTilesMemory(sizeof(T), c).bytes, gemm_tiles<gpu::DeviceElement<T>, c>, args);
   });
 }

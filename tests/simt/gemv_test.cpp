@@ -15,12 +15,11 @@ namespace {
 
 template <typename T, Product p>
 void check() {
-  constexpr Gemv c = gemv_plan(sizeof(T), p.m, p.k, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns);
-  bool const ragged = p.ragged_m || p.ragged_n || p.ragged_k;
-  std::int64_t const count = ragged ? 12 : 5;
-  std::int64_t const groups = count * ((p.m + c.rows - 1) / c.rows);
+  static constexpr Gemv c = gemv_plan(sizeof(T), p.m, p.k, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns);
+  constexpr std::int64_t count = p.ragged_m || p.ragged_n || p.ragged_k ? 12 : 5;
+  constexpr std::int64_t groups = count * ((p.m + c.rows - 1) / c.rows);
   for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
-    check_product(p, count, alpha, beta, [&](auto const& args) {
+    check_product(p, count, alpha, beta, [](auto const& args) {
       simt::run((groups + c.groups() - 1) / c.groups(), c.threads(), GemvMemory(sizeof(T), c).bytes, gemv<gpu::DeviceElement<T>, c>, args);
     });
 }

@@ -20,20 +20,8 @@ namespace {
 constexpr int n = 7, nrhs = 2, count = 5;
 
 /// What a kernel for matrices of up to `bound` rows leaves of A, B and the pivots of n-by-n ones.
-template <typename T, LuJob job, int bound, int lanes, LuMethod method, int panel>
-std::vector<T> results() {
-  constexpr LuTiny c = [] {
-    LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::inverse ? 0 : nrhs);
-    plan.lanes = lanes;
-    plan.method = method;
-    plan.panel = panel;
-    plan.matrices = 32 / lanes;
-    if (bound != n) {
-      plan.a = plan.result = plan.b = plan.x = simt::Layout::ragged_columns;
-      plan.pivots = simt::Layout::columns;
-    }
-    return plan;
-  }();
+template <typename T>
+std::vector<T> results(LuJob job, int bound, LuTiny const& c, void (*kernel)(LuTinyArguments<gpu::DeviceElement<T>>)) {
   std::mt19937 random(1);
   std::uniform_real_distribution<Real<T>> uniform(-1, 1);
   auto const number = [&] {
@@ -46,10 +34,10 @@ std::vector<T> results() {
   for (auto* v : {&a, &b}) std::generate(v->begin(), v->end(), number);
   // Of all but the first, candidates for pivots agree in their leading bits; the second has tiny numbers and the third huge ones, whose
   // reciprocals are not usual. Right-hand sides are as large, and zero from the fourth matrix on.
-  auto const exponent = [](int matrix) {
+  auto const exponent = [job](int matrix) {
     constexpr bool single = sizeof(Real<T>) == 4;
     constexpr int least = single ? -110 : -1010;
-    constexpr int most = job == LuJob::inverse ? -least : single ? 102 : 995;  // products of solutions with these do not overflow
+    int const most = job == LuJob::inverse ? -least : single ? 102 : 995;  // products of solutions with these do not overflow
     return matrix == 1 ? least : matrix == 2 ? most : 0;
   };
   for (int k = n * n; k < count * n * n; ++k) {
@@ -58,7 +46,7 @@ std::vector<T> results() {
   }
   for (int k = n * nrhs; k < count * n * nrhs; ++k)
     b[static_cast<std::size_t>(k)] *= k < 3 * n * nrhs ? static_cast<Real<T>>(std::ldexp(1.0, exponent(k / (n * nrhs)))) : 0;
-  std::vector<int> pivots(bound * count), info(count, -1);
+  std::vector<int> pivots(static_cast<std::size_t>(bound * count)), info(count, -1);
   std::vector<std::int64_t> const sizes(count, n);
   auto const ragged = [&](auto batch, bool square) {
     if (bound == n) return batch;
@@ -81,13 +69,29 @@ std::vector<T> results() {
                                 .nan_where_singular = false,
                                 .sign_or_det = nullptr,
                                 .logabs = nullptr};
-  simt::run(1, c.threads(), LuTinyMemory(sizeof(T), c).bytes, lu_tiny<D, c>, args);
+  simt::run(1, c.threads(), LuTinyMemory(sizeof(T), c).bytes, kernel, args);
   EXPECT_EQ(info, std::vector<int>(count, 0));
   std::vector<T> all = a;
   all.insert(all.end(), b.begin(), b.end());
   for (int q = 0; q < count && job != LuJob::inverse; ++q)
     for (int k = 0; k < n; ++k) all.push_back(static_cast<T>(static_cast<Real<T>>(pivots[static_cast<std::size_t>(q * bound + k)])));
   return all;
+}
+template <typename T, LuJob job, int bound, int lanes, LuMethod method, int panel>
+std::vector<T> results() {
+  constexpr LuTiny c = [] {
+    LuTiny plan = lu_tiny_plan(job, dtype_of<T>, bound, bound, job == LuJob::inverse ? 0 : nrhs);
+    plan.lanes = lanes;
+    plan.method = method;
+    plan.panel = panel;
+    plan.matrices = 32 / lanes;
+    if (bound != n) {
+      plan.a = plan.result = plan.b = plan.x = simt::Layout::ragged_columns;
+      plan.pivots = simt::Layout::columns;
+    }
+    return plan;
+  }();
+  return results<T>(job, bound, c, lu_tiny<gpu::DeviceElement<T>, c>);
 }
 
 template <typename T, LuJob job>

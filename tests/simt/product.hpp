@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "gemm/gemm_arguments.cuh"
@@ -32,9 +33,10 @@ struct Product {
 };
 
 /// Every element has the bits of a sum in the order of k, whatever the tiles; what is not the product's is left alone.
-/// `run` is given the arguments of the kernel.
-template <typename T, typename Run>
-void check_product(Product const& p, std::int64_t count, T alpha, T beta, Run const& run) {
+/// `run` is given the arguments of the kernel. This is compiled once for a type, not for every kernel.
+template <typename T>
+void check_product(Product const& p, std::int64_t count, T alpha, T beta,
+                   std::type_identity_t<void (*)(GemmArguments<gpu::DeviceElement<T>> const&)> run) {
   using D = gpu::DeviceElement<T>;
   SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
   Stored<T> a(p.m, p.k, count, p.a), b(p.k, p.n, count, p.b), product(p.m, p.n, count, p.c);

@@ -48,8 +48,12 @@ void move(FromTo<T> const batches) {
   tile.template store<u.layout, part>(batches.to, 0, u.active);
 }
 
-template <typename T, Use u, Part part = Part::whole>
-void check() {
+template <typename T>
+using Mover = void (*)(FromTo<gpu::DeviceElement<T>>);
+
+/// Compiled once for a type, not for every shape.
+template <typename T>
+void check(Use const& u, Part part, int bytes, Mover<T> mover) {
   SCOPED_TRACE(testing::Message() << u.m << " x " << u.n << ", " << u.matrices << " matrices, " << u.lanes << " lanes, " << u.active
                                   << " used, layout " << static_cast<int>(u.layout) << ", " << sizeof(T) << " bytes");
   Stored<T> a(u.m, u.n, u.active, u.layout), b(u.m, u.n, u.active, u.layout);
@@ -62,10 +66,13 @@ void check() {
       for (int i = part == Part::lower ? j : 0; i < u.m; ++i)
         expected[static_cast<std::size_t>(result.at(q, i, j) - b.memory.data())] =
             T(2) * *a.view.at(q, i, j) + T(static_cast<Real<T>>(i + 64 * j));
-  using D = gpu::DeviceElement<T>;
-  constexpr int bytes = TileShape(sizeof(T), u.m, u.n, u.matrices, u.lanes, u.layout, u.padded, u.any_distance).bytes;
-  simt::run(1, u.threads(), bytes, move<D, u, part>, FromTo<D>{gpu::matrices_of(Batch<T const>(a.view)), gpu::matrices_of(result)});
+  simt::run(1, u.threads(), bytes, mover, {gpu::matrices_of(Batch<T const>(a.view)), gpu::matrices_of(result)});
   EXPECT_EQ(b.memory, expected) << "what is stored, and nothing else";
+}
+template <typename T, Use u, Part part = Part::whole>
+void check() {
+  constexpr int bytes = TileShape(sizeof(T), u.m, u.n, u.matrices, u.lanes, u.layout, u.padded, u.any_distance).bytes;
+  check<T>(u, part, bytes, move<gpu::DeviceElement<T>, u, part>);
 }
 
 /// All types and layouts, of blocks that are full and that are not.
