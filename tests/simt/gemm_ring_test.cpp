@@ -251,7 +251,7 @@ TEST(GemmRingPlans, FitABlock) {
             GemmRing const c = gemm_ring_plan(real_bytes, complex, m, n, k);
             int const held = c.m * c.n * (complex ? 2 : 1) * (real_bytes == 8 ? 2 : 1) / c.threads();
             EXPECT_LE(c.threads(), 512) << m << " " << n << " " << k;
-            EXPECT_LE(held, real_bytes == 4 ? 128 : 80) << m << " " << n << " " << k;
+            EXPECT_LE(held, real_bytes == 4 ? 128 : real_bytes == 8 ? 104 : 80) << m << " " << n << " " << k;
             int const warps_of_quarter = (c.blocks_per_sm * c.threads() / 32 + 3) / 4;
             EXPECT_LE((held + (c.blocks_per_sm > 1 ? 64 : 40)) * 32 * warps_of_quarter, 16384) << m << " " << n << " " << k;
             EXPECT_LE(GemmRingMemory(real_bytes, complex, c).bytes, 99 * 1024) << m << " " << n << " " << k;
