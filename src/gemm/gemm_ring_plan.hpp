@@ -162,6 +162,7 @@ constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, 
           if (c.n > 128 || words > (complex ? 64 : 104)) continue;
           c.blocks_per_sm = gemm_ring_blocks(8, complex, c, std::max(words + 64, 136));
           if (GemmRingMemory(8, complex, c).bytes > 99 * 1024 || c.blocks_per_sm * c.threads() < 256) continue;
+          if ((m + c.m - 1) / c.m * c.m * ((n + c.n - 1) / c.n * c.n) > 2 * m * n) continue;
           double const cost = gemm_ring_cost_of_warps(complex, m, n, c);
           if (best.m != 0 && cost >= best_cost) continue;
           best = c;
