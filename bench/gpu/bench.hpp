@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> dtypes{"s", "d"};
   std::vector<std::string> layouts{"column_major"};
   std::vector<std::string> uplos{"lower"};
+  std::string arithmetic = "standard";  ///< of products of single numbers
   std::int64_t count = 0;
   double energy_seconds = 0;
   int repeats = 7;
@@ -106,15 +107,15 @@ void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& patter
   for (std::int64_t done = fresh; done < size; done *= 2) copy<T>(queue, data, std::min(done, size - done), data + done);
 }
 
-/// max |R - (A B + C)| / (gamma(k + 2) |A| |B| + gamma(2) |C|), element by element.
+/// max |R - (A B + C)| / ((gamma(k + 2) + of_factors) |A| |B| + gamma(2) |C|), element by element.
 template <typename T, typename Matrix = cases::Dense<cases::Wide<T>>>
-double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix const& result) {
+double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix const& result, double of_factors = 0) {
   Matrix const product = a * b;
   auto const bound = cases::moduli(a) * cases::moduli(b);
   double largest = 0;
   for (std::int64_t j = 0; j < result.cols(); ++j)
     for (std::int64_t i = 0; i < result.rows(); ++i) {
-      auto const allowed = cases::gamma_bound<T>(a.cols() + 2) * static_cast<double>(bound(i, j)) +
+      auto const allowed = (cases::gamma_bound<T>(a.cols() + 2) + of_factors) * static_cast<double>(bound(i, j)) +
                            cases::gamma_bound<T>(2) * static_cast<double>(std::abs(c(i, j)));
       largest = cases::larger(largest, static_cast<double>(std::abs(result(i, j) - (product(i, j) + c(i, j)))) / allowed);
     }
@@ -193,7 +194,7 @@ class Bench {
     double const error = worst();
     double const bytes = least_elements() * sizeof(T) * static_cast<double>(count_);
     Json out;
-    out["routine"] = routine_;
+    out["routine"] = arithmetic() == Arithmetic::standard ? routine_ : routine_ + ", " + options_.arithmetic;
     out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
     out["n"] = n_;
     if (columns_ != n_) out["columns"] = columns_;
@@ -309,10 +310,13 @@ class Bench {
   Batch<int> pivots() { return vectors(pivots_.data(), n_, count_); }
   Batch<T> tau() { return vectors(tau_.data(), n_, count_); }
 
+  [[nodiscard]] Arithmetic arithmetic() const {
+    return options_.arithmetic == "tf32" ? Arithmetic::tf32 : options_.arithmetic == "tf32x3" ? Arithmetic::tf32x3 : Arithmetic::standard;
+  }
   /// The call that is timed.
   std::function<void()> routine() {
     int* const info = info_.data();
-    if (routine_ == "gemm") return [this] { gemm<T>(queue_, T(1), a(), y(), T(1), x()); };
+    if (routine_ == "gemm") return [this] { gemm<T>(queue_, T(1), a(), y(), T(1), x(), arithmetic()); };
     if (routine_ == "symm") return [this] { symm<T>(queue_, Side::left, Uplo::lower, T(1), a(), y(), T(1), x()); };
     if (routine_ == "syrk") return [this] { syrk<T>(queue_, Uplo::lower, T(1), a(), T(1), x()); };
     if (routine_ == "trmm") return [this] { trmm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), x()); };
@@ -778,7 +782,10 @@ class Bench {
 
   /// Of the routine's result r, which began as m.
   double product_error(Matrix const& m, Matrix const& factor, Matrix const& r) {
-    if (routine_ == "gemm") return bench::product_error<T>(m, factor, m, r);
+    if (routine_ == "gemm") {
+      double const of_factors = arithmetic() == Arithmetic::standard ? 0.0 : arithmetic() == Arithmetic::tf32 ? 0x1p-10 : 0x1p-20;
+      return bench::product_error<T>(m, factor, m, r, of_factors);
+    }
     Matrix a = m, c = m, result = r;
     for (int j = 0; j < n_; ++j)
       for (int i = 0; i < j; ++i) {

@@ -212,6 +212,8 @@ int main(int count, char** arguments) {
   app.add_option("--uplo", options.uplos, "of lower, upper: the triangle that symv and hemv read")
       ->delimiter(',')
       ->check(CLI::IsMember({"lower", "upper"}));
+  app.add_option("--arithmetic", options.arithmetic, "of standard, tf32, tf32x3: how gemm of single numbers multiplies")
+      ->check(CLI::IsMember({"standard", "tf32", "tf32x3"}));
   app.add_option("--count", options.count, "matrices; 0: a million, 16 million up to n = 4, as far as --gigabytes goes, and at least one");
   app.add_option("--gigabytes", options.gigabytes, "of a matrix array, without --count; a quarter of it of 16-bit numbers")
       ->check(CLI::PositiveNumber);

@@ -14,6 +14,17 @@ namespace myriad {
 template <Element T>
 MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
 
+/// The same with another arithmetic on the tensor cores of a GPU, for matrices of float: `tf32` rounds each element of A and B to 11 bits,
+/// which an error of 2^-10 abs(A) abs(B) comes from; `tf32x3` takes each as the sum of two such numbers and sums three of their four
+/// products, 2^-20 abs(A) abs(B). Sums are of single precision, and may cut off where floats are rounded to nearest. Numbers nearer to the
+/// largest float than 2^-11 of it become infinite, and where there is an infinite one NaN may be the result.
+/// Where no tensor cores serve it (the CPU, GPUs before compute capability 8.0, interleaved batches, matrices whose elements are nowhere
+/// side by side) the arithmetic is the standard one, which is more accurate. Errors: as above, and arithmetic 14 unless it is standard or T
+/// float.
+template <Element T>
+MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c,
+                     Arithmetic arithmetic);
+
 /// The same for matrices of numbers of 16 bits (half, bfloat16, complex_half). What is computed is of type Compute<T>, float or
 /// std::complex<float>: alpha, beta, the sums, and each element of C until it is rounded once, at the end.
 /// On a GPU tensor cores sum, which may cut off where floats are rounded to nearest. Cost: as above, and on the CPU each thread has room

@@ -80,6 +80,8 @@ typedef enum myriad_diag MYRIAD_ENUM_TYPE { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT =
 typedef enum myriad_job MYRIAD_ENUM_TYPE { MYRIAD_VALUES = 'N', MYRIAD_VECTORS = 'V' } myriad_job;
 /// What is applied to a factored matrix. Plain matrices are transposed by a view instead.
 typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
+/// How products of single numbers are computed, where that is asked for (myriad_gemm_by).
+typedef enum myriad_arithmetic MYRIAD_ENUM_TYPE { MYRIAD_STANDARD = 0, MYRIAD_TF32 = 1, MYRIAD_TF32X3 = 2 } myriad_arithmetic;
 typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
 
 // ---- Queues
@@ -218,6 +220,13 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 /// Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);
+
+/// The same of MYRIAD_F32, by another arithmetic on the tensor cores of a GPU: MYRIAD_TF32 rounds each element of A and B to 11 bits, which
+/// an error of 2^-10 abs(A) abs(B) comes from; MYRIAD_TF32X3 takes each as the sum of two such numbers, 2^-20 abs(A) abs(B). Where no
+/// tensor cores serve it (the CPU, GPUs before compute capability 8.0, interleaved batches, matrices whose elements are nowhere side by
+/// side) the arithmetic is the standard one, which is more accurate. Positions: as above, arithmetic 14.
+MYRIAD_API myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b,
+                                        void const* beta, myriad_batch const* c, myriad_arithmetic arithmetic);
 
 /// y = alpha A x + beta y. A m-by-n, x n-by-1, y m-by-1; op(A) is a view. alpha and beta point at one element of the batches' type.
 ///

@@ -79,6 +79,10 @@ template <>
 struct DtypeOf<complex_half> : IsDtype<Dtype::c16> {};
 }  // namespace detail
 
+/// How matrices of single numbers are multiplied where that is asked for (see `gemm`): `standard`, as IEEE 754 says; `tf32`, each number
+/// rounded to 11 bits; `tf32x3`, each as the sum of two such.
+enum class Arithmetic : int { standard = 0, tf32 = 1, tf32x3 = 2 };
+
 /// The real type that goes with T: float for std::complex<float>, half for complex_half, T itself for a real T.
 template <typename T>
 using Real = typename detail::RealOf<std::remove_const_t<T>>::type;

@@ -530,6 +530,15 @@ myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch c
   });
 }
 
+myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
+                             myriad_batch const* c, myriad_arithmetic arithmetic) {
+  return call(queue, "gemm", {{a, {7, "a"}}, {b, {9, "b"}}, {c, {12, "c"}}}, [&]<typename T>(Queue& q) {
+    T const alpha_value = scalar<T>("gemm", alpha, {6, "alpha"});
+    T const beta_value = scalar<T>("gemm", beta, {11, "beta"});
+    myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c), static_cast<myriad::Arithmetic>(arithmetic));
+  });
+}
+
 myriad_status myriad_gemv(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* x, void const* beta,
                           myriad_batch const* y) {
   return call(queue, "gemv", {{a, {5, "a"}}, {x, {7, "x"}}, {y, {10, "y"}}}, [&]<typename T>(Queue& q) {

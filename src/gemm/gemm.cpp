@@ -1,11 +1,16 @@
 #include "gemm/gemm.hpp"
 
+#include <fmt/format.h>
+
+#include <type_traits>
+
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "core/local_matrix.hpp"
 #include "gemm/gemm_cpu.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "myriad/blas2.hpp"
+#include "myriad/error.hpp"
 #include "runtime/backend.hpp"
 
 namespace myriad {
@@ -13,7 +18,7 @@ namespace {
 
 /// C = alpha A B + beta C, once the arguments are known to be right.
 template <typename T, typename Output>
-void multiply(Queue& queue, GemmTask<T, Output> task) {
+void multiply(Queue& queue, GemmTask<T, Output> task, Arithmetic arithmetic = Arithmetic::standard) {
   if (task.c.empty()) return;
   if (task.c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
     task.alpha = conjugate_if(true, task.alpha);
@@ -22,11 +27,17 @@ void multiply(Queue& queue, GemmTask<T, Output> task) {
     task.b = conjugated(task.b);
     task.c = conjugated(task.c);
   }
+  if constexpr (std::is_same_v<T, float>) {
+    if (arithmetic != Arithmetic::standard && gpu::on_gpu(queue)) {
+      gpu::gemm_on_tensor_cores(queue, task, arithmetic);
+      return;
+    }
+  }
   gpu::on_gpu(queue) ? gpu::gemm(queue, task) : cpu::gemm(queue, task);
 }
 
 template <typename T, typename Output>
-void checked_gemm(Queue& queue, GemmTask<T, Output> const& task) {
+void checked_gemm(Queue& queue, GemmTask<T, Output> const& task, Arithmetic arithmetic = Arithmetic::standard) {
   auto const& [alpha, a, b, beta, c] = task;
   Check("gemm", queue)
       .matrix(a, {3, "m"}, {5, "k"}, {7, "a"}, {8, "lda"}, Access::read)
@@ -39,7 +50,7 @@ void checked_gemm(Queue& queue, GemmTask<T, Output> const& task) {
       .same(cols(a), rows(b), {5, "k"})
       .disjoint(c, a, {12, "c"}, "a")
       .disjoint(c, b, {12, "c"}, "b");
-  multiply(queue, task);
+  multiply(queue, task, arithmetic);
 }
 
 }  // namespace
@@ -47,6 +58,17 @@ void checked_gemm(Queue& queue, GemmTask<T, Output> const& task) {
 template <Element T>
 void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c) {
   checked_gemm<T, T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
+}
+
+template <Element T>
+void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c, Arithmetic arithmetic) {
+  if (arithmetic != Arithmetic::standard) {
+    if (arithmetic != Arithmetic::tf32 && arithmetic != Arithmetic::tf32x3)
+      throw BadArgument("gemm", 14, "arithmetic", fmt::format("is {}, which is none", static_cast<int>(arithmetic)));
+    if (!std::is_same_v<T, float>)
+      throw BadArgument("gemm", 14, "arithmetic", "is for matrices of float alone, unless it is the standard one");
+  }
+  checked_gemm<T, T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, arithmetic);
 }
 
 template <HalfElement T>
@@ -90,9 +112,10 @@ void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T>
   multiply<T, T>(queue, {.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});
 }
 
-#define MYRIAD_INSTANTIATE(T)                                                                              \
-  template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>); \
-  template void gemv<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>); \
+#define MYRIAD_INSTANTIATE(T)                                                                                          \
+  template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>);             \
+  template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>, Arithmetic); \
+  template void gemv<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>);             \
   template void ger<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, Batch<T>);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

@@ -49,10 +49,10 @@ int unit_of(simt::Matrices<T> const& x) {
 KernelSource source(Dtype dtype, GemmRing const& c) {
   return {.header = "gemm/gemm_ring.cuh",
           .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
-                              "myriad::Lines({}), myriad::Lines({}), myriad::Structure({}), myriad::Written({})}}>",
+                              "myriad::Lines({}), myriad::Lines({}), myriad::Structure({}), myriad::Written({}), myriad::Factors({})}}>",
                               device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside,
                               static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
-                              static_cast<int>(c.written)),
+                              static_cast<int>(c.written), static_cast<int>(c.factors)),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
@@ -350,6 +350,19 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
           .threads = c.threads(),
           .shared_bytes = GemmTilesMemory(sizeof(T), c).bytes},
          args);
+}
+
+void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic) {
+  auto const args = arguments_of(task);
+  // By layouts and the GPU alone, so that a matrix has the same bits in every batch of its layout.
+  if (queue.device().major < 8 || !have_lines(args) || any_interleaved(layouts_of(args))) {
+    gemm(queue, task);
+    return;
+  }
+  Factors const factors = arithmetic == Arithmetic::tf32 ? Factors::rounded : Factors::split;
+  gemm_by_ring<float>(queue, args, [&](std::int64_t rows, std::int64_t columns) {
+    return gemm_ring_plan_of_rounded(factors, rows, columns, std::max<std::int64_t>(task.a.cols, 1));
+  });
 }
 
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written) {

@@ -23,6 +23,9 @@ template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole,
           GemmShape planned_for = {});
 
+/// By another arithmetic than the standard one, where tensor cores serve the task; else as `gemm`.
+void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic);
+
 /// Kernels of general products of that shape, of which no side is one, whose elements lie so in memory.
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written = Written::whole);
 

@@ -59,6 +59,9 @@ struct GemmSumsOfLane {
   using Rows = GemmPieces<sizeof(T), held_rows, row_lanes>;
   using Columns = GemmPieces<sizeof(T), held_columns, column_lanes>;
   static constexpr int terms_at_once = 1;
+  /// Whether every second row is multiplied backwards, so that each product has a factor of the one before: of complex numbers and
+  /// without C beside the ring up to 8% less time, else up to 4% more, as registers then lie.
+  static constexpr bool turns = simt::is_complex<T> || C.c_beside == 0;
 
   T sum[held_rows][held_columns];
   int row_lane, column_lane;
@@ -165,7 +168,10 @@ struct GemmSumsOfLane {
     SIMT_UNROLL
     for (int r = 0; r < held_rows; ++r) {
       SIMT_UNROLL
-      for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::multiply_add(x.left[r], x.right[c], sum[r][c]);
+      for (int e = 0; e < held_columns; ++e) {
+        int const c = turns && r % 2 == 1 ? held_columns - 1 - e : e;
+        sum[r][c] = simt::multiply_add(x.left[r], x.right[c], sum[r][c]);
+      }
     }
   }
 
@@ -221,6 +227,12 @@ struct GemmSumsOfWarp {
   static constexpr int terms_at_once = 4 / parts;
   static constexpr int rows_of_warp = C.m / C.warps_down, columns_of_warp = C.n / C.warps_across;
   static constexpr int down = rows_of_warp / 16, across = columns_of_warp / 8;
+  /// Of how many times four terms one instruction takes the products, as far as there are registers for what it multiplies: of real
+  /// numbers, since more of complex ones was slower.
+  static constexpr int fours = parts == 2                                                  ? 1
+                               : C.k % (4 * terms_at_once) == 0 && 2 * down + across <= 8  ? 4
+                               : C.k % (2 * terms_at_once) == 0 && 2 * down + across <= 16 ? 2
+                                                                                           : 1;
   static_assert(C.m % (16 * C.warps_down) == 0 && C.n % (8 * C.warps_across) == 0 && C.k % terms_at_once == 0);
 
   R sum[parts][down][across][4];
@@ -254,30 +266,36 @@ struct GemmSumsOfWarp {
     Sign const b_of_real(imaginary && conjugate_b), b_of_imaginary(!imaginary && conjugate_b);
     R const* const my_a = reinterpret_cast<R const*>(a + (row + group) * a_row + of_group / parts * a_term);
     R const* const my_b = reinterpret_cast<R const*>(b + (column + group) * b_column + of_group / parts * b_term);
-    SIMT_UNROLL_BY(4 / parts)
-    for (int p = 0; p < terms; p += terms_at_once) {
-      R left[parts][down][2], right[parts][across];
+    auto const add_at = [&](auto size, int p) {
+      constexpr int steps = decltype(size)::value;
+      R left[parts][down][steps][2], right[parts][across][steps];
       SIMT_UNROLL
       for (int d = 0; d < down; ++d) {
         SIMT_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          R const* const from = my_a + parts * ((16 * d + 8 * half) * a_row + p * a_term);
-          if constexpr (parts == 1) {
-            left[0][d][half] = *from;
-          } else {
-            left[0][d][half] = a_of_real.of(from[imaginary]);
-            left[1][d][half] = a_of_imaginary.of(from[imaginary]);
+        for (int s = 0; s < steps; ++s) {
+          SIMT_UNROLL
+          for (int half = 0; half < 2; ++half) {
+            R const* const from = my_a + parts * ((16 * d + 8 * half) * a_row + (p + s * terms_at_once) * a_term);
+            if constexpr (parts == 1) {
+              left[0][d][s][half] = *from;
+            } else {
+              left[0][d][s][half] = a_of_real.of(from[imaginary]);
+              left[1][d][s][half] = a_of_imaginary.of(from[imaginary]);
+            }
           }
         }
       }
       SIMT_UNROLL
       for (int c = 0; c < across; ++c) {
-        R const* const from = my_b + parts * (8 * c * b_column + p * b_term);
-        if constexpr (parts == 1) {
-          right[0][c] = *from;
-        } else {
-          right[0][c] = b_of_real.of(from[imaginary]);
-          right[1][c] = b_of_imaginary.of(from[!imaginary]);
+        SIMT_UNROLL
+        for (int s = 0; s < steps; ++s) {
+          R const* const from = my_b + parts * (8 * c * b_column + (p + s * terms_at_once) * b_term);
+          if constexpr (parts == 1) {
+            right[0][c][s] = *from;
+          } else {
+            right[0][c][s] = b_of_real.of(from[imaginary]);
+            right[1][c][s] = b_of_imaginary.of(from[!imaginary]);
+          }
         }
       }
       SIMT_UNROLL
@@ -285,9 +303,16 @@ struct GemmSumsOfWarp {
         SIMT_UNROLL
         for (int d = 0; d < down; ++d) {
           SIMT_UNROLL
-          for (int c = 0; c < across; ++c) simt::multiply_add_16x8x4(left[part][d], right[part][c], sum[part][d][c]);
+          for (int c = 0; c < across; ++c) simt::multiply_add_16x8(left[part][d], right[part][c], sum[part][d][c]);
         }
       }
+    };
+    int p = 0;
+    SIMT_UNROLL_BY(simt::larger(4 / parts / fours, 1))
+    for (; fours > 1 ? p + fours * terms_at_once <= terms : p < terms; p += fours * terms_at_once) add_at(GemmSize<fours>{}, p);
+    if constexpr (fours > 1) {
+      SIMT_LOOP
+      for (; p < terms; p += terms_at_once) add_at(GemmSize<1>{}, p);
     }
   }
 
@@ -321,6 +346,94 @@ struct GemmSumsOfWarp {
     SIMT_INLINE explicit Sign(bool negative) : upper(negative ? 0x80000000u : 0) {}
     SIMT_INLINE R of(R x) const { return simt::number_of(simt::bits_of(x) ^ static_cast<unsigned long long>(upper) << 32); }
   };
+};
+
+/// The sums of one lane of a warp that multiplies on tensor cores, for single numbers that are rounded to 11 bits, or split into two such.
+/// Terms are taken 8 at a time, from the first on, whatever the kernel: so each element has the same bits everywhere.
+template <GemmRing C>
+struct GemmSumsOfSingleWarp {
+  static constexpr GemmRingMemory memory = gemm_ring_memory<float>(C);
+  static constexpr bool splits = C.factors == Factors::split;
+  static constexpr int terms_at_once = 8;
+  static constexpr int rows_of_warp = C.m / C.warps_down, columns_of_warp = C.n / C.warps_across;
+  static constexpr int down = rows_of_warp / 16, across = columns_of_warp / 8;
+  static_assert(C.m % (16 * C.warps_down) == 0 && C.n % (8 * C.warps_across) == 0 && C.k % terms_at_once == 0);
+
+  float sum[down][across][4];
+  int row, column;  ///< first of the warp
+  int group, of_group;
+
+  SIMT_INLINE GemmSumsOfSingleWarp() {
+    int const warp = simt::thread_index() / 32;
+    row = warp % C.warps_down * rows_of_warp;
+    column = warp / C.warps_down * columns_of_warp;
+    group = simt::lane_index() / 4;
+    of_group = simt::lane_index() % 4;
+    SIMT_UNROLL
+    for (int d = 0; d < down; ++d) {
+      SIMT_UNROLL
+      for (int c = 0; c < across; ++c) sum[d][c][0] = sum[d][c][1] = sum[d][c][2] = sum[d][c][3] = 0;
+    }
+  }
+
+  /// Terms that are missing of the last eight are zero.
+  SIMT_INLINE void add(int terms, float const* a, float const* b, bool, bool) {
+    constexpr int a_row = memory.a_by_terms ? 1 : memory.a_pitch, a_term = memory.a_by_terms ? memory.a_pitch : 1;
+    constexpr int b_column = memory.b_by_terms ? 1 : memory.b_pitch, b_term = memory.b_by_terms ? memory.b_pitch : 1;
+    float const* const my_a = a + (row + group) * a_row + of_group * a_term;
+    float const* const my_b = b + (column + group) * b_column + of_group * b_term;
+    SIMT_UNROLL_BY(2)
+    for (int p = 0; p < terms; p += terms_at_once) {
+      // What is nearest to a number, and what is left of it
+      unsigned left[down][4], left_rest[down][4], right[across][2], right_rest[across][2];
+      SIMT_UNROLL
+      for (int d = 0; d < down; ++d) {
+        SIMT_UNROLL
+        for (int e = 0; e < 4; ++e) round(my_a[(16 * d + e % 2 * 8) * a_row + (p + e / 2 * 4) * a_term], left[d][e], left_rest[d][e]);
+      }
+      SIMT_UNROLL
+      for (int c = 0; c < across; ++c) {
+        SIMT_UNROLL
+        for (int e = 0; e < 2; ++e) round(my_b[8 * c * b_column + (p + e * 4) * b_term], right[c][e], right_rest[c][e]);
+      }
+      // Small products first; that of both rests would change nothing.
+      if constexpr (splits) {
+        multiply(left_rest, right);
+        multiply(left, right_rest);
+      }
+      multiply(left, right);
+    }
+  }
+
+  /// See GemmSumsOfLane.
+  template <bool reads, typename Change>
+  SIMT_INLINE void put(float* tile, Change change) const {
+    SIMT_UNROLL
+    for (int d = 0; d < down; ++d) {
+      SIMT_UNROLL
+      for (int c = 0; c < across; ++c) {
+        SIMT_UNROLL
+        for (int e = 0; e < 4; ++e) {
+          int const i = row + 16 * d + group + e / 2 * 8, j = column + 8 * c + 2 * of_group + e % 2;
+          float& element = tile[C.c == Lines::columns ? i + j * memory.c_pitch : j + i * memory.c_pitch];
+          element = change(i, j, sum[d][c][e], element);
+        }
+      }
+    }
+  }
+
+ private:
+  SIMT_INLINE static void round(float x, unsigned& nearest, unsigned& rest) {
+    nearest = simt::tf32_bits(x);
+    rest = splits ? simt::tf32_bits(x - simt::number_of(nearest)) : 0;
+  }
+  SIMT_INLINE void multiply(unsigned const (&left)[down][4], unsigned const (&right)[across][2]) {
+    SIMT_UNROLL
+    for (int d = 0; d < down; ++d) {
+      SIMT_UNROLL
+      for (int c = 0; c < across; ++c) simt::multiply_add_tf32_16x8x8(left[d], right[c], sum[d][c]);
+    }
+  }
 };
 
 /// How the threads of a block go through `lines` lines of `length` elements: `along` of them to a line, in which a thread has every
@@ -397,7 +510,7 @@ class GemmCopies {
           if (all && walk.even ? true : (walk.first + e * walk.along) * size < count) {
             int const at = e * walk.along * size;
             T* const element = to + (at * step + l * walk.at_once * line_step);
-            if constexpr (size > 1)
+            if constexpr (size * sizeof(T) == 16)
               simt::copy_async_16(element, from + at);
             else
               simt::copy_async(element, from + at);
@@ -523,7 +636,7 @@ SIMT_INLINE void gemm_ring_bring_c(T* tile, T const* from, simt::Index line_stri
     for (int e = 0; e < walk.of_line; ++e) {
       int const x = (walk.first + e * walk.along) * size, at = e * walk.along * size;
       if (x < count && gemm_ring_is_written<C>(below, x, line)) {
-        if constexpr (size > 1)
+        if constexpr (size * sizeof(T) == 16)
           copy_async_16(tile + at, from + at);
         else
           copy_async(tile + at, from + at);
@@ -558,57 +671,90 @@ SIMT_INLINE void gemm_ring_store(T const* tile, T* to, simt::Index line_stride, 
   }
 }
 
+/// Of how many lines of a tile of C, `of_line` elements of `bytes` each to a thread, it waits for what they were at the same time: 256
+/// bytes, for which there is room where the sums were, or sixteen addresses. Where the tile is whole, such a part of them all.
+SIMT_INLINE constexpr int gemm_ring_lines_at_once(int of_lines, int of_line, int bytes, bool all) {
+  int most = simt::smaller(of_lines, simt::larger(256 / (of_line * simt::larger(bytes, 16)), 1));
+  while (all && of_lines % most != 0) --most;
+  return most;
+}
+
 /// Brings a tile of C up to date whose sums the block has just put into shared memory. `size` elements of a line are moved together; the
-/// first element is in the row that is `below` its column.
-template <int size, typename T, GemmRing C>
+/// first element is in the row that is `below` its column. `all`: the tile is whole, and all threads have as many elements.
+///
+/// Of what is not there an element that is is read instead, by all threads in one way: where each load had a branch of its own, what it
+/// would have loaded was set to zero at each of them.
+template <int size, bool all, bool reads_c, typename T, GemmRing C>
 SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T* to, simt::Index line_stride, int count, int line_count,
                                   int below, int depth) {
   using namespace simt;
   using Together = GemmTogether<T, size>;
   constexpr bool by_columns = C.c == Lines::columns;
   constexpr int pitch = gemm_ring_memory<T>(C).c_pitch;
-  bool const reads_c = !(args.beta == from_real<T>(0));
   GemmWalk<(by_columns ? C.m : C.n) / size, by_columns ? C.n : C.m, C.threads(), 32> const walk;
-  // Of so many lines C is waited for at the same time: 256 bytes, for which there is room where the sums were, or sixteen addresses.
-  constexpr int of_line = walk.of_line * (size > 1 ? static_cast<int>(sizeof(Together)) : 16);
-  constexpr int at_a_time = of_line < 256 ? 256 / of_line : 1;
-  constexpr int most = at_a_time < walk.of_lines ? at_a_time : walk.of_lines;
-  to += walk.first * size + walk.first_line * line_stride;
+  static_assert(!all || walk.even);
+  constexpr int most = gemm_ring_lines_at_once(walk.of_lines, walk.of_line, sizeof(Together), all);
   tile += walk.first * size + walk.first_line * pitch;
-  int line = walk.first_line;
-  auto const for_each = [&](auto use) {
+  T* next = to + (walk.first * size + walk.first_line * line_stride);
+  Index const step = walk.at_once * line_stride;
+  sync_block();
+  SIMT_LOOP
+  for (int line = walk.first_line; line < line_count; line += most * walk.at_once) {
+    Together former[most][walk.of_line];
+    T* at = next;
+    if constexpr (reads_c) {
+      SIMT_UNROLL
+      for (int l = 0; l < most; ++l) {
+        T const* const from = all ? at : to + smaller(line + l * walk.at_once, line_count - 1) * line_stride;
+        if (all) at += step;
+        SIMT_UNROLL
+        for (int e = 0; e < walk.of_line; ++e) {
+          int const x = e * walk.along * size, inside = all ? x : smaller(walk.first * size + x, count - size);
+          former[l][e] = *reinterpret_cast<Together const*>(from + inside);
+        }
+      }
+    }
     SIMT_UNROLL
-    for (int l = 0; l < most; ++l) {
-      if (line + l * walk.at_once >= line_count) break;
+    for (int l = 0; l < most; ++l, next += step) {
       SIMT_UNROLL
       for (int e = 0; e < walk.of_line; ++e) {
         int const x = (walk.first + e * walk.along) * size, y = line + l * walk.at_once;
+        if (!all && !(y < line_count && x < count && gemm_ring_is_written<C>(below, x, y))) continue;
         bool const diagonal = below + (by_columns ? x - y : y - x) == 0;
-        if (x < count && gemm_ring_is_written<C>(below, x, y)) use(l, e, diagonal);
+        Together values = *reinterpret_cast<Together const*>(tile + (l * walk.at_once * pitch + e * walk.along * size));
+        SIMT_UNROLL
+        for (int i = 0; i < size; ++i) {
+          T const before = reads_c ? former[l][e].values[i] : T{};
+          values.values[i] = gemm_ring_element<T, C>(args, reads_c, diagonal, depth, values.values[i], before);
+        }
+        store_global(reinterpret_cast<Together*>(next + e * walk.along * size), values);
       }
     }
-  };
-  sync_block();
-  SIMT_LOOP
-  for (;;) {
-    Together former[most][walk.of_line]{};  // what is not set would be kept from tile to tile, in registers
-    if (reads_c)
-      for_each([&](int l, int e, bool) {
-        former[l][e] = *reinterpret_cast<Together const*>(to + l * walk.at_once * line_stride + e * walk.along * size);
-      });
-    for_each([&](int l, int e, bool diagonal) {
-      Together x = *reinterpret_cast<Together const*>(tile + (l * walk.at_once * pitch + e * walk.along * size));
-      SIMT_UNROLL
-      for (int i = 0; i < size; ++i)
-        x.values[i] = gemm_ring_element<T, C>(args, reads_c, diagonal, depth, x.values[i], former[l][e].values[i]);
-      store_global(reinterpret_cast<Together*>(to + l * walk.at_once * line_stride + e * walk.along * size), x);
-    });
-    line += most * walk.at_once;
-    if (line >= line_count) break;
-    to += most * walk.at_once * line_stride;
     tile += most * walk.at_once * pitch;
   }
 }
+template <int size, bool all, typename T, GemmRing C>
+SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T* to, simt::Index line_stride, int count, int line_count,
+                                  int below, int depth) {
+  if (args.beta == simt::from_real<T>(0))
+    gemm_ring_update<size, all, false, T, C>(args, tile, to, line_stride, count, line_count, below, depth);
+  else
+    gemm_ring_update<size, all, true, T, C>(args, tile, to, line_stride, count, line_count, below, depth);
+}
+
+/// What sums in a kernel.
+template <typename T, GemmRing C, Factors factors = C.factors>
+struct GemmSumsOf {
+  using type = simt::Choose<gemm_ring_memory<T>(C).tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>>;
+};
+template <GemmRing C, Factors factors>
+struct GemmSumsOf<float, C, factors> {
+  using type = GemmSumsOfSingleWarp<C>;
+};
+template <GemmRing C>
+struct GemmSumsOf<float, C, Factors::whole> {
+  using type = GemmSumsOfLane<float, C>;
+};
 
 /// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
 ///
@@ -633,7 +779,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     using Copies = GemmCopiesOf<T, C>;
     typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth, shared);
     typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth, shared);
-    Choose<memory.tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>> sums;
+    typename GemmSumsOf<T, C>::type sums;
 
     constexpr bool by_columns = C.c == Lines::columns;
     Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
@@ -719,10 +865,15 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
     } else {
       sync_block();  // so that all have used the ring
       sums.template put<false>(tile, [](int, int, T sum, T const&) { return sum; });
-      if (by_chunks)
-        gemm_ring_update<together, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+      using Walk = GemmWalk<(by_columns ? C.m : C.n) / together, by_columns ? C.n : C.m, C.threads(), 32>;
+      constexpr bool even = Walk::even && 2 * gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, true) >
+                                              gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, false);
+      if (even && by_chunks && rows == C.m && columns == C.n)
+        gemm_ring_update<together, even, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+      else if (by_chunks)
+        gemm_ring_update<together, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
       else
-        gemm_ring_update<1, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+        gemm_ring_update<1, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
     }
     if (at + block_count() < args.c.count * tiles) sync_block();
   }

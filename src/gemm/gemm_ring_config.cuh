@@ -5,9 +5,13 @@
 
 namespace myriad {
 
+/// How factors are multiplied: as they are; or, of single numbers on tensor cores, each rounded to 11 bits (TF32), or as the sum of two
+/// such, of which three products are summed.
+enum class Factors : int { whole, rounded, split };
+
 /// One compiled kernel: a block has an m-by-n tile of C, and brings k columns of A and rows of B at a time to one of the `stages` parts of
 /// a ring in shared memory. The tile is divided among warps_down times warps_across warps. Those of double numbers multiply on
-/// tensor cores, tiles of 16 by 8; of single ones each lane multiplies for itself.
+/// tensor cores, tiles of 16 by 8; of single ones each lane multiplies for itself, if its factors are to be whole.
 struct GemmRing {
   int m, n, k;
   int stages;
@@ -17,6 +21,7 @@ struct GemmRing {
   Lines a, b, c;
   Structure structure;  ///< of A
   Written written;      ///< of C
+  Factors factors = Factors::whole;
   constexpr bool operator==(GemmRing const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }
@@ -43,11 +48,11 @@ struct GemmRingMemory {
   int bytes;
 
   SIMT_INLINE constexpr GemmRingMemory(int real_bytes, bool complex, GemmRing const& g)
-      : tensor(real_bytes != 4),
+      : tensor(real_bytes != 4 || g.factors != Factors::whole),
         a_by_terms(!tensor || g.a == Lines::columns),
         b_by_terms(!tensor || g.b == Lines::rows),
-        a_pitch((a_by_terms ? g.m : g.k) + padding(real_bytes, complex, a_by_terms, a_by_terms ? g.m : g.k)),
-        b_pitch((b_by_terms ? g.n : g.k) + padding(real_bytes, complex, b_by_terms, b_by_terms ? g.n : g.k)),
+        a_pitch((a_by_terms ? g.m : g.k) + padding(real_bytes, complex, tensor, a_by_terms, a_by_terms ? g.m : g.k)),
+        b_pitch((b_by_terms ? g.n : g.k) + padding(real_bytes, complex, tensor, b_by_terms, b_by_terms ? g.n : g.k)),
         c_pitch((g.c == Lines::columns ? g.m : g.n) + 16 / (real_bytes * (complex ? 2 : 1))),
         b(a_pitch * (a_by_terms ? g.k : g.m)),
         stage(b + b_pitch * (b_by_terms ? g.k : g.n)),
@@ -62,8 +67,9 @@ struct GemmRingMemory {
  private:
   /// Of tensor cores, eight lanes along one side of a tile and four terms are to be in different banks; of lanes, which read along lines,
   /// eight lines of which a chunk of 16 bytes each is written.
-  SIMT_INLINE static constexpr int padding(int real_bytes, bool complex, bool by_terms, int length) {
+  SIMT_INLINE static constexpr int padding(int real_bytes, bool complex, bool tensor, bool by_terms, int length) {
     int const of_chunk = 16 / real_bytes / (complex ? 2 : 1);
+    if (real_bytes == 4 && tensor) return by_terms ? length % 16 == 0 ? 8 : 0 : 4;
     if (real_bytes == 4) return length / of_chunk % 2 == 0 ? of_chunk : 0;
     if (by_terms) return 4;
     return complex ? 2 : length % 8 == 0 ? 4 : 0;

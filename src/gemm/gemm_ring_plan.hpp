@@ -83,6 +83,93 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
   return best;
 }
 
+/// Of single numbers on tensor cores: matrices of up to 128 rows are a tile. A warp has 32 by 32, 64 by 32 or 32 by 64 of it.
+constexpr GemmRing gemm_ring_plan_of_rounded(Factors factors, std::int64_t m, std::int64_t n, std::int64_t k) {
+  auto const divide = [](std::int64_t size, std::int64_t largest) {
+    std::int64_t const parts = std::max<std::int64_t>((size + largest - 1) / largest, 1);
+    return static_cast<int>((size + parts - 1) / parts);
+  };
+  auto const up = [](int size, int unit) { return (size + unit - 1) / unit * unit; };
+  int const rows = divide(m, 128), columns = divide(n, 128), terms = divide(k, 32);
+  GemmRing best{.m = 0,
+                .n = 0,
+                .k = up(terms, 8),
+                .stages = static_cast<int>(std::clamp<std::int64_t>((k + terms - 1) / terms, 1, 2)),
+                .warps_down = 0,
+                .warps_across = 0,
+                .blocks_per_sm = 1,
+                .c_beside = 0,
+                .a = Lines::columns,
+                .b = Lines::columns,
+                .c = Lines::columns,
+                .structure = Structure::general,
+                .written = Written::whole,
+                .factors = factors};
+  double best_cost = 0;
+  for (int down = 1; down <= 8; ++down)
+    for (int across = 1; down * across <= 8; ++across) {
+      int const m_of_warp = up(up(rows, down) / down, 16), n_of_warp = up(up(columns, across) / across, 8);
+      if (m_of_warp * n_of_warp > 32 * 64) continue;
+      // Cycles of a multiprocessor for a term of the tile: its products, and what its reads and what is done with them take
+      double const products = m_of_warp * n_of_warp / (factors == Factors::split ? 170.0 : 512.0);
+      double const reads = (m_of_warp + n_of_warp) / (factors == Factors::split ? 24.0 : 32.0);
+      double const cost = down * across * (products + reads);
+      if (best.m != 0 && cost >= best_cost) continue;
+      best.m = m_of_warp * down;
+      best.n = n_of_warp * across;
+      best.warps_down = down;
+      best.warps_across = across;
+      best_cost = cost;
+    }
+  int const operands = (best.m / best.warps_down / 4 + best.n / best.warps_across / 4) * (factors == Factors::split ? 2 : 1);
+  best.blocks_per_sm = gemm_ring_blocks(4, false, best, best.m * best.n / best.threads() + operands + 32);
+  return best;
+}
+
+/// What a config costs of double numbers of several tiles, in no unit: what is multiplied, the more for what is beyond the matrix, for what
+/// a warp reads for a product and a tile for a sum, and for warps that are too few to hide what others wait for. The numbers are such
+/// that on an H200 they put configs in about the right order.
+constexpr double gemm_ring_cost_of_warps(bool complex, std::int64_t m, std::int64_t n, GemmRing const& c) {
+  int const numbers = complex ? 2 : 1;
+  double const work = static_cast<double>((m + c.m - 1) / c.m * c.m * ((n + c.n - 1) / c.n * c.n));
+  double const rows = c.m / c.warps_down, columns = c.n / c.warps_across;
+  double const reads = (rows + numbers * columns) / (rows * columns * numbers), warps = c.blocks_per_sm * c.threads() / 128.0;
+  return work * (1 + 1.5 * reads) * (1 + 6.0 / c.m + 6.0 / c.n) / (1 - 0.9 / (warps * warps)) * (c.blocks_per_sm > 2 ? 1.0 : 1.05) *
+         (c.m * c.n * numbers * 2 > 64 * c.threads() ? 1.03 : 1.0);
+}
+
+/// Of double numbers, for several tiles: matrices are divided evenly into tiles of one to eight warps.
+constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n) {
+  auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit * unit); };
+  int const numbers = complex ? 2 : 1;
+  GemmRing best = given;
+  double best_cost = 0;
+  for (int down = 1; down <= 8; ++down)
+    for (int across = 1; down * across <= 8; ++across) {
+      if (down * across != 4 && down * across != 8 && down * across != 7) continue;
+      GemmRing c = given;
+      c.warps_down = down, c.warps_across = across;
+      if (complex && std::max(m, n) > 128) c.k = 16, c.stages = 2;
+      for (std::int64_t parts_m = 1; parts_m <= (m + 31) / 32; ++parts_m) {
+        c.m = up((m + parts_m - 1) / parts_m, 16 * down);
+        if (c.m > 128) continue;
+        for (std::int64_t parts_n = 1; parts_n <= (n + 31) / 32; ++parts_n) {
+          c.n = up((n + parts_n - 1) / parts_n, 8 * across);
+          int const words = c.m * c.n * numbers * 2 / c.threads();
+          if (c.n > 128 || words > (complex ? 64 : 104)) continue;
+          c.blocks_per_sm = gemm_ring_blocks(8, complex, c, std::max(words + 64, 136));
+          if (GemmRingMemory(8, complex, c).bytes > 99 * 1024 || c.blocks_per_sm * c.threads() < 256) continue;
+          if ((m + c.m - 1) / c.m * c.m * ((n + c.n - 1) / c.n * c.n) > 2 * m * n) continue;
+          double const cost = gemm_ring_cost_of_warps(complex, m, n, c);
+          if (best.m != 0 && cost >= best_cost) continue;
+          best = c;
+          best_cost = cost;
+        }
+      }
+    }
+  return best;
+}
+
 /// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
 /// A as general and C as whole.
 ///
@@ -95,7 +182,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
     int side_of_whole, m, n, k, held;
   };
   bool const single = real_bytes == 4;
-  Most const most = complex ? Most{64, 64, 64, 8, 40} : Most{96, 64, 128, 16, 40};
+  Most const most = complex ? Most{64, 64, 64, 8, 40} : Most{80, 64, 128, 16, 40};
   auto const divide = [](std::int64_t size, int largest) {
     std::int64_t const parts = std::max<std::int64_t>((size + largest - 1) / largest, 1);
     return static_cast<int>((size + parts - 1) / parts);
@@ -118,6 +205,10 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .structure = Structure::general,
                 .written = Written::whole};
   if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k);
+  if (!whole) {
+    GemmRing const several = gemm_ring_plan_of_warps(best, complex, m, n);
+    if (several.m != 0) return several;
+  }
   double best_cost = 0;
   for (int down = 1; down <= 8; ++down)
     for (int across = 1; down * across <= 16; ++across) {

@@ -171,6 +171,34 @@ __device__ __forceinline__ void multiply_add_16x8x4(double const (&a)[2], double
 #endif
 }
 
+/// The same with 8 or 16 columns of A and rows of B, one instruction: the i-th four of them are a[i] and b[i]. Terms are added in their
+/// order.
+__device__ __forceinline__ void multiply_add_16x8(double const (&a)[1][2], double const (&b)[1], double (&c)[4]) {
+  multiply_add_16x8x4(a[0], b[0], c);
+}
+__device__ __forceinline__ void multiply_add_16x8(double const (&a)[2][2], double const (&b)[2], double (&c)[4]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]));
+#else
+  multiply_add_16x8x4(a[0], b[0], c);
+  multiply_add_16x8x4(a[1], b[1], c);
+#endif
+}
+__device__ __forceinline__ void multiply_add_16x8(double const (&a)[4][2], double const (&b)[4], double (&c)[4]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(a[2][0]), "d"(a[2][1]), "d"(a[3][0]), "d"(a[3][1]), "d"(b[0]),
+        "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#else
+  for (int i = 0; i < 4; ++i) multiply_add_16x8x4(a[i], b[i], c);
+#endif
+}
+
 /// C += A B for a 16-by-16 matrix A, a 16-by-8 matrix B, both of numbers of 16 bits, and a 16-by-8 matrix C of floats. Two numbers are in a
 /// word, the first in its lower half: lane 4 g + t has elements (g, 2 t) and (g, 2 t + 1) of A, those of row g + 8, and both again 8
 /// columns on; (2 t, g) and (2 t + 1, g) of B, and those 8 rows on; of C what multiply_add_16x8x4 says. Products are exact; how their sum
@@ -182,6 +210,21 @@ __device__ __forceinline__ void multiply_add_half_16x8x16(unsigned const (&a)[4]
 }
 __device__ __forceinline__ void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// The nearest number of 11 bits (TF32), of two the one further from zero, as the bits of a float.
+__device__ __forceinline__ unsigned tf32_bits(float x) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+/// C += A B for a 16-by-8 matrix A and an 8-by-8 matrix B, both as tf32_bits gives them, and a 16-by-8 matrix C: lane 4 g + t has elements
+/// (g, t), (g + 8, t), (g, t + 4) and (g + 8, t + 4) of A, (t, g) and (t + 4, g) of B, and of C what multiply_add_16x8x4 says. Products are
+/// exact; how their sum is rounded, and in which order it is taken, is the hardware's, and the same for every element and in every call.
+__device__ __forceinline__ void multiply_add_tf32_16x8x8(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }

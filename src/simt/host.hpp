@@ -132,6 +132,10 @@ inline void multiply_add_16x8x4(double const (&a)[2], double b, double (&c)[4]) 
   host::add_product(a[0], b, c);
   host::add_product(a[1], b, c + 2);
 }
+template <std::size_t count>
+void multiply_add_16x8(double const (&a)[count][2], double const (&b)[count], double (&c)[4]) {
+  for (std::size_t i = 0; i < count; ++i) multiply_add_16x8x4(a[i], b[i], c);
+}
 
 namespace host {
 /// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. The sum of the products, which
@@ -271,6 +275,23 @@ inline void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b
 }
 inline void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
   host::add_product_of_halves(a, b, c, float_of_bfloat16);
+}
+inline unsigned tf32_bits(float x) {
+  auto const bits = std::bit_cast<unsigned>(x);
+  return std::isfinite(x) ? (bits + 0x1000) & 0xffffe000 : bits;
+}
+/// Products are added in the order of k, each rounded with its sum.
+inline void multiply_add_tf32_16x8x8(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  auto const joined = [](unsigned lower, unsigned upper) { return lower | static_cast<unsigned long long>(upper) << 32; };
+  host::Slots const rows = host::exchange({{joined(a[0], a[2]), joined(a[1], a[3])}});
+  host::Slots const& columns = host::exchange({{joined(b[0], b[1]), 0}});
+  auto const of = [](unsigned long long words, std::size_t k) {
+    return std::bit_cast<float>(static_cast<unsigned>(words >> (k / 4 * 32)));
+  };
+  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
+  for (std::size_t e = 0; e < 4; ++e)
+    for (std::size_t k = 0; k < 8; ++k)
+      c[e] = std::fma(of(rows[group * 4 + k % 4].words[e / 2], k), of(columns[(column + e % 2) * 4 + k % 4].words[0], k), c[e]);
 }
 inline double infinity() { return std::numeric_limits<double>::infinity(); }
 inline double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -203,6 +205,46 @@ TEST(Gemm, OneMatrixForAll) {
       EXPECT_LT(static_cast<double>(norm1(error)), 1e-13 * static_cast<double>(n)) << "matrix " << b;
     }
   }
+}
+
+TEST(Gemm, OtherArithmeticIsAsExactAsItSays) {
+  // Sizes within a tile, of several, and with terms that are no multiple of what is summed at once
+  for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
+    for (auto const [m, n, k] : {std::array<std::int64_t, 3>{7, 5, 3}, {33, 40, 65}, {150, 130, 100}})
+      for (Arithmetic const arithmetic : {Arithmetic::standard, Arithmetic::tf32x3, Arithmetic::tf32}) {
+        Problem p = problem(Dtype::f32, m, n, k, 3, layout);
+        p.beta = {0.5, 0};
+        GemmCase<float> run(p);
+        gemm(queue(), run.alpha, run.a.view(), run.b.view(), run.beta, run.c.view(), arithmetic);
+        double const of_factors = arithmetic == Arithmetic::standard ? 0.0 : arithmetic == Arithmetic::tf32 ? 0x1p-10 : 0x1p-20;
+        double worst = 0;
+        for (std::int64_t q = 0; q < p.count; ++q) {
+          auto const a = run.a.before_wide(q), b = run.b.before_wide(q), before = run.c.before_wide(q), result = run.c.now_wide(q);
+          auto const product = a * b, bound = moduli(a) * moduli(b);
+          for (std::int64_t j = 0; j < n; ++j)
+            for (std::int64_t i = 0; i < m; ++i) {
+              double const alpha = run.alpha, beta = run.beta;
+              auto const off = std::abs(static_cast<double>(result(i, j)) -
+                                        (alpha * static_cast<double>(product(i, j)) + beta * static_cast<double>(before(i, j))));
+              double const allowed = (gamma_bound<float>(k + 2) + of_factors) * std::abs(alpha) * static_cast<double>(bound(i, j)) +
+                                     gamma_bound<float>(2) * std::abs(beta * static_cast<double>(before(i, j)));
+              worst = std::max(worst, off / allowed);
+            }
+        }
+        EXPECT_LE(worst, 1) << p.text() << " arithmetic " << static_cast<int>(arithmetic);
+      }
+}
+TEST(Gemm, OtherArithmeticIsOfFloatsAlone) {
+  Problem const p = problem(Dtype::f64, 3, 3, 3, 2);
+  GemmCase<double> run(p);
+  auto const call = [&](Arithmetic arithmetic) { gemm(queue(), 1.0, run.a.view(), run.b.view(), 0.0, run.c.view(), arithmetic); };
+  EXPECT_NO_THROW(call(Arithmetic::standard));
+  for (Arithmetic const arithmetic : {Arithmetic::tf32, Arithmetic::tf32x3, static_cast<Arithmetic>(3)}) try {
+      call(arithmetic);
+      ADD_FAILURE() << static_cast<int>(arithmetic);
+    } catch (BadArgument const& error) {
+      EXPECT_EQ(error.position(), 14);
+    }
 }
 
 TEST(Gemm, ZeroAlphaDoesNotReadAAndB) {

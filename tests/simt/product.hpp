@@ -32,11 +32,20 @@ struct Product {
   bool zeros = false;  ///< A is zero, and C -0
 };
 
-/// Every element has the bits of a sum in the order of k, whatever the tiles; what is not the product's is left alone.
+/// The sum of so many products, in the order of k; `left(t)` and `right(t)` are the factors.
+struct InOrder {
+  template <typename D, typename Left, typename Right>
+  D operator()(D sum, std::int64_t terms, Left const& left, Right const& right) const {
+    for (std::int64_t t = 0; t < terms; ++t) sum = simt::multiply_add(left(t), right(t), sum);
+    return sum;
+  }
+};
+
+/// Every element has the bits of that sum, whatever the tiles; what is not the product's is left alone.
 /// `run` is given the arguments of the kernel. This is compiled once for a type, not for every kernel.
-template <typename T>
+template <typename T, typename Sum = InOrder>
 void check_product(Product const& p, std::int64_t count, T alpha, T beta,
-                   std::type_identity_t<void (*)(GemmArguments<gpu::DeviceElement<T>> const&)> run) {
+                   std::type_identity_t<void (*)(GemmArguments<gpu::DeviceElement<T>> const&)> run, Sum const& sum_of = {}) {
   using D = gpu::DeviceElement<T>;
   SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
   Stored<T> a(p.m, p.k, count, p.a), b(p.k, p.n, count, p.b), product(p.m, p.n, count, p.c);
@@ -117,10 +126,9 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta,
         D expected = std::bit_cast<D>(former);
         if (i < product.view.rows_of(q) && j < product.view.cols_of(q) && (p.written == Written::whole || i >= j)) {
           std::int64_t const terms = none ? 0 : a.view.cols_of(q);
-          D sum = simt::from_real<D>(0);
-          for (std::int64_t t = 0; t < terms; ++t)
-            sum = simt::multiply_add(simt::conjugate_if(p.conjugated_a, element_of_a(q, i, t)),
-                                     simt::conjugate_if(p.conjugated_b, std::bit_cast<D>(element_of_b(q, t, j))), sum);
+          D const sum = sum_of(
+              simt::from_real<D>(0), terms, [&](std::int64_t t) { return simt::conjugate_if(p.conjugated_a, element_of_a(q, i, t)); },
+              [&](std::int64_t t) { return simt::conjugate_if(p.conjugated_b, std::bit_cast<D>(element_of_b(q, t, j))); });
           D const added = terms == 0 ? simt::from_real<D>(0) : std::bit_cast<D>(alpha) * sum;
           D const c0 = std::bit_cast<D>(former), scaled = std::bit_cast<D>(beta);
           expected = beta == T(0) ? added : terms == 0 ? scaled * c0 : simt::multiply_add(scaled, c0, added);
