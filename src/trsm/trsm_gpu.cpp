@@ -58,14 +58,14 @@ KernelSource source(Dtype dtype, TrsmColumns const& c) {
 
 KernelSource source(Dtype dtype, TrsmPanels const& c) {
   return {.header = "trsm/trsm_panels.cuh",
-          .name = fmt::format("myriad::trsm_panels<{}, myriad::TrsmPanels{{{}, {}, {}, {}, {}, {}}}>", device_name(dtype), c.n, c.rows,
-                              c.held, c.warps, c.blocks_per_sm, c.lower),
+          .name = fmt::format("myriad::trsm_panels<{}, myriad::TrsmPanels{{{}, {}, {}, {}}}>", device_name(dtype), c.n, c.warps,
+                              c.blocks_per_sm, c.lower),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, TrsmVector const& c) {
   return {.header = "trsm/trsm_vector.cuh",
-          .name = fmt::format("myriad::trsm_vector<{}, myriad::TrsmVector{{{}, {}, {}, {}, {}}}>", device_name(dtype), c.n, c.columns,
-                              c.warps, c.blocks_per_sm, c.lower),
+          .name = fmt::format("myriad::trsm_vector<{}, myriad::TrsmVector{{{}, {}, {}, {}, {}, {}}}>", device_name(dtype), c.n, c.columns,
+                              c.warps, c.blocks_per_sm, c.lower, c.row_stride),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -137,6 +137,7 @@ void solve_vector(Queue& queue, TrsmTask<T> const& task) {
   auto const args = arguments_of(task, true, nullptr);
   TrsmVector c = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, task.b.rows);
   c.lower = task.uplo == Uplo::lower ? 1 : 0;
+  c.row_stride = args.a.row_stride == 1 && !args.a.row_strides ? 1 : 0;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("trsm/trsm_vector"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(queue, kernel, {.blocks = (args.b.count + c.warps - 1) / c.warps, .threads = c.threads(), .shared_bytes = 0}, args);

@@ -6,13 +6,13 @@
 
 namespace myriad {
 
-/// The right-hand sides of a warp in shared memory: h-th of lane l is number 32 h + l.
+/// The right-hand sides of a warp in shared memory, one to a lane.
 template <typename T, TrsmPanels C>
 class TrsmPanelsRightSides {
   static constexpr TrsmPanelsMemory memory{sizeof(simt::Real<T>), simt::is_complex<T>, C};
   static constexpr TrsmColumnsMemory of_triangle = trsm_columns_memory<T>(C.triangle());
-  static constexpr int of_chunk = 16 / sizeof(T), rows_at_once = C.rows, all = C.columns_of_warp();
-  static_assert(of_triangle.panel % rows_at_once == 0 && rows_at_once % of_chunk == 0);
+  static constexpr int of_chunk = 16 / sizeof(T), panel = of_triangle.panel, all = C.columns_of_warp();
+  static_assert(panel % of_chunk == 0);
   using Triangle = TrsmTriangle<T, C.triangle()>;
 
  public:
@@ -32,81 +32,61 @@ class TrsmPanelsRightSides {
   }
   SIMT_INLINE void clear(int rows) {
     SIMT_LOOP
-    for (int h = 0; h < C.held; ++h) {
-      SIMT_LOOP
-      for (int i = 0; i < rows; ++i) column(h)[i] = simt::from_real<T>(0);
-    }
+    for (int i = 0; i < rows; ++i) column()[i] = simt::from_real<T>(0);
   }
 
+  /// Panel by panel of rows: what the solved ones take from it, in their order, and then its own triangle.
   SIMT_INLINE void substitute(Triangle const& a, T alpha, int rows) {
     using namespace simt;
-    int const panels = ceil_div(rows, rows_at_once);
+    int const panels = ceil_div(rows, panel);
     SIMT_LOOP
     for (int round = 0; round < panels; ++round) {
-      int const first = (C.lower ? round : panels - 1 - round) * rows_at_once;
-      T sum[C.held][rows_at_once];
+      int const p = C.lower ? round : panels - 1 - round, first = p * panel;
+      T x[panel];
+      read(x, column() + first);
       SIMT_UNROLL
-      for (int h = 0; h < C.held; ++h) {
-        read(sum[h], column(h) + first);
-        SIMT_UNROLL
-        for (int i = 0; i < rows_at_once; ++i) sum[h][i] = first + i < rows ? alpha * sum[h][i] : from_real<T>(0);
-      }
+      for (int i = 0; i < panel; ++i) x[i] = first + i < rows ? alpha * x[i] : from_real<T>(0);
       SIMT_LOOP
-      for (int other = 0; other < round; ++other) {
-        int const solved = (C.lower ? other : panels - 1 - other) * rows_at_once, p = solved / of_triangle.panel;
-        T const* const factors = a.address(p, solved % of_triangle.panel, first);
-        int const pitch = of_triangle.pitch(p);
+      for (int turn = 0; turn < round; ++turn) {
+        int const solved = C.lower ? turn : panels - 1 - turn, pitch = of_triangle.pitch(solved);
+        T const* const factors = a.address(solved, 0, first);
         SIMT_UNROLL
-        for (int step = 0; step < rows_at_once; step += of_chunk) {
-          int const k = C.lower ? step : rows_at_once - of_chunk - step;
-          T x[C.held][of_chunk];
+        for (int step = 0; step < panel; step += of_chunk) {
+          int const begin = C.lower ? step : panel - of_chunk - step;
+          T solution[of_chunk];
+          read(solution, column() + solved * panel + begin);
           SIMT_UNROLL
-          for (int h = 0; h < C.held; ++h) read(x[h], column(h) + solved + k);
-          SIMT_UNROLL
-          for (int turn = 0; turn < of_chunk; ++turn) {
-            int const t = C.lower ? turn : of_chunk - 1 - turn;
-            T factor[rows_at_once];
-            read(factor, factors + (k + t) * pitch);
+          for (int e = 0; e < of_chunk; ++e) {
+            int const k = C.lower ? e : of_chunk - 1 - e;
+            T factor[panel];
+            read(factor, factors + (begin + k) * pitch);
             SIMT_UNROLL
-            for (int i = 0; i < rows_at_once; ++i) {
-              SIMT_UNROLL
-              for (int h = 0; h < C.held; ++h) sum[h][i] = subtract_product(sum[h][i], factor[i], x[h][t]);
-            }
+            for (int i = 0; i < panel; ++i) x[i] = subtract_product(x[i], factor[i], solution[k]);
           }
         }
       }
-      int const p = first / of_triangle.panel;
-      T const* const diagonal = a.address(p, first % of_triangle.panel, first);
-      int const pitch = of_triangle.pitch(p);
       SIMT_UNROLL
-      for (int turn = 0; turn < rows_at_once; ++turn) {
-        int const k = C.lower ? turn : rows_at_once - 1 - turn;
-        T factor[rows_at_once];
-        read(factor, diagonal + k * pitch);
+      for (int step = 0; step < panel; ++step) {
+        int const k = C.lower ? step : panel - 1 - step;
+        T factor[panel];
+        read(factor, a.address(p, k, first));
+        // Beyond the matrix there is the identity.
+        if (first + k < rows) x[k] = (a.scale(first + k) * x[k]) * a.reciprocal(first + k);
         SIMT_UNROLL
-        for (int h = 0; h < C.held; ++h) {
-          // Beyond the matrix there is the identity.
-          sum[h][k] = first + k < rows ? (a.scale(first + k) * sum[h][k]) * a.reciprocal(first + k) : sum[h][k];
-          SIMT_UNROLL
-          for (int i = C.lower ? k + 1 : 0; i < (C.lower ? rows_at_once : k); ++i)
-            sum[h][i] = subtract_product(sum[h][i], factor[i], sum[h][k]);
-        }
+        for (int i = C.lower ? k + 1 : 0; i < (C.lower ? panel : k); ++i) x[i] = subtract_product(x[i], factor[i], x[k]);
       }
       SIMT_UNROLL
-      for (int h = 0; h < C.held; ++h) {
+      for (int i = 0; i < panel; i += of_chunk) {
+        Chunked<T> part;
         SIMT_UNROLL
-        for (int i = 0; i < rows_at_once; i += of_chunk) {
-          Chunked<T> part;
-          SIMT_UNROLL
-          for (int e = 0; e < of_chunk; ++e) part.x[e] = sum[h][i + e];
-          store_chunk(column(h) + first + i, part.chunk);
-        }
+        for (int e = 0; e < of_chunk; ++e) part.x[e] = x[i + e];
+        store_chunk(column() + first + i, part.chunk);
       }
     }
   }
 
  private:
-  SIMT_INLINE T* column(int h) const { return x_ + (simt::lane_index() + 32 * h) * memory.pitch; }
+  SIMT_INLINE T* column() const { return x_ + simt::lane_index() * memory.pitch; }
   template <int count>
   SIMT_INLINE static void read(T (&to)[count], T const* from) {
     SIMT_UNROLL
@@ -142,13 +122,9 @@ class TrsmPanelsRightSides {
         move_element(x_ + (j * memory.pitch + i), matrix + (j * column_stride + i));
       }
     } else {
-      SIMT_UNROLL
-      for (int h = 0; h < C.held; ++h) {
-        int const j = 32 * h + lane;
-        SIMT_UNROLL_BY(4)
-        for (int i = 0; i < rows; ++i)
-          if (j < count) move_element(x_ + (j * memory.pitch + i), matrix + (i * row_stride + j * column_stride));
-      }
+      SIMT_UNROLL_BY(4)
+      for (int i = 0; i < rows; ++i)
+        if (lane < count) move_element(x_ + (lane * memory.pitch + i), matrix + (i * row_stride + lane * column_stride));
     }
   }
 

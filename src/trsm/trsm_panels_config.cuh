@@ -5,22 +5,20 @@
 
 namespace myriad {
 
-/// One compiled kernel: a block has a matrix, and a lane whole right-hand sides.
+/// One compiled kernel: a block has a matrix, and a lane a whole right-hand side, of which it works on one panel of rows at a time.
 struct TrsmPanels {
-  int n;     ///< rows at most, a whole number of panels of TrsmColumnsMemory
-  int rows;  ///< that a lane has in registers, which divide a panel
-  int held;  ///< right-hand sides of a lane
+  int n;  ///< rows at most, a whole number of panels of TrsmColumnsMemory
   int warps;
   int blocks_per_sm;  ///< for which registers have to suffice
   int lower;          ///< 0 or 1, so that there is no padding
   constexpr bool operator==(TrsmPanels const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
-  SIMT_INLINE constexpr int columns_of_warp() const { return 32 * held; }
+  SIMT_INLINE constexpr int columns_of_warp() const { return 32; }
   /// What the triangle is stored by.
   SIMT_INLINE constexpr TrsmColumns triangle() const {
     return {.n = n,
-            .held = held,
+            .held = 4,  // of no consequence
             .warps = warps,
             .blocks_per_sm = blocks_per_sm,
             .moved = Moved::either,

@@ -15,10 +15,8 @@ inline constexpr int trsm_panels_largest = 64;
 
 /// A warp to 32 right-hand sides, and a lower triangle. By measurement: docs/performance.md.
 constexpr TrsmPanels trsm_panels_plan(int real_bytes, bool complex, std::int64_t rows, std::int64_t columns) {
-  int const panel = trsm_panel_rows(real_bytes, complex), element_bytes = real_bytes * (complex ? 2 : 1);
+  int const panel = trsm_panel_rows(real_bytes, complex);
   TrsmPanels c{.n = static_cast<int>((rows + panel - 1) / panel) * panel,
-               .rows = element_bytes == 16 ? 4 : panel,
-               .held = 1,
                .warps = static_cast<int>(std::clamp<std::int64_t>((columns + 31) / 32, 1, 4)),
                .blocks_per_sm = 1,
                .lower = 1};
@@ -28,10 +26,11 @@ constexpr TrsmPanels trsm_panels_plan(int real_bytes, bool complex, std::int64_t
   return c;
 }
 
-/// A lower triangle. Columns that are asked for are in registers twice: of few rows more of them. By measurement, but for double complex.
+/// A lower triangle by columns. Columns that are asked for are in registers twice: of few rows more of them. By measurement, but for double
+/// complex.
 constexpr TrsmVector trsm_vector_plan(int real_bytes, bool complex, std::int64_t rows) {
   int const held = static_cast<int>((rows + 31) / 32);
-  TrsmVector c{.n = 32 * held, .columns = 8, .warps = 4, .blocks_per_sm = held <= 2 ? 8 : 6, .lower = 1};
+  TrsmVector c{.n = 32 * held, .columns = 8, .warps = 4, .blocks_per_sm = held <= 2 ? 8 : 6, .lower = 1, .row_stride = 1};
   if (real_bytes == 8 && !complex) {
     c.columns = held <= 2 ? 4 : 2;
     c.blocks_per_sm = held <= 2 ? 10 : 8;

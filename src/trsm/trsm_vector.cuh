@@ -7,7 +7,7 @@
 
 namespace myriad {
 
-/// A lies by columns. Divisions and sums are those of trsm_tiny, in the same order.
+/// Divisions and sums are those of trsm_tiny, in the same order.
 ///
 /// Launch: blocks for args.b.count warps, of C.threads() threads.
 template <typename T, TrsmVector C>
@@ -24,7 +24,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_vector(TrsmColum
   T* const right = args.b.at(b, 0, 0);
   Index const right_stride = args.b.row_stride_of(b);
   T const* const matrix = reads_a ? args.a.at(b, 0, 0) : nullptr;
-  Index const stride = reads_a ? args.a.col_stride_of(b) : 0;
+  Index const stride = reads_a ? args.a.col_stride_of(b) : 0, row_stride = C.row_stride == 1 ? 1 : reads_a ? args.a.row_stride_of(b) : 0;
 
   // Columns in the order in which they are wanted, of each the rows that it still changes
   constexpr int of_round = 32 / at_once;
@@ -34,12 +34,12 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_vector(TrsmColum
     SIMT_UNROLL
     for (int t = 0; t < at_once; ++t) {
       int const k = number(group, t);
-      T const* const column = matrix + k * stride + lane;
+      T const* const column = matrix + (k * stride + lane * row_stride);
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
         int const i = lane + 32 * r;
         to[t][r] = from_real<T>(0);
-        if (k < rows && (C.lower ? i > k && i < rows : i < k)) to[t][r] = load_global(column + 32 * r);
+        if (k < rows && (C.lower ? i > k && i < rows : i < k)) to[t][r] = load_global(column + 32 * r * row_stride);
       }
     }
   };
@@ -51,7 +51,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_vector(TrsmColum
       int const i = lane + 32 * r;
       reciprocals[r] = from_real<T>(1);
       x[r] = from_real<T>(0);
-      if (i < rows && !args.unit) reciprocals[r] = load_global(matrix + i * stride + i);
+      if (i < rows && !args.unit) reciprocals[r] = load_global(matrix + i * (stride + row_stride));
       if (i < rows) x[r] = right[i * right_stride];
     }
     ask(factors[0], 0);

@@ -11,7 +11,8 @@ struct TrsmVector {
   int columns;  ///< a power of two up to 32
   int warps;
   int blocks_per_sm;
-  int lower;  ///< 0 or 1, so that there is no padding
+  int lower;       ///< 0 or 1, so that there is no padding
+  int row_stride;  ///< of A: 1, or 0 where it may be any
   constexpr bool operator==(TrsmVector const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }

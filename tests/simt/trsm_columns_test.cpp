@@ -169,6 +169,7 @@ void check_vector() {
   constexpr TrsmVector c = [] {
     TrsmVector plan = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, s.rows);
     plan.lower = s.lower ? 1 : 0;
+    plan.row_stride = s.a == Layout::packed_columns || s.a == Layout::columns ? 1 : 0;
     return plan;
   }();
   check<T>(s, 1, [&](int, auto const& args) {
@@ -250,12 +251,14 @@ TYPED_TEST(TrsmInColumns, Vector) {
   using T = TypeParam;
   check_vector<T, Solve{34, 1, packed, packed, true, false}>();
   check_vector<T, Solve{41, 1, columns, columns, false, false}>();
-  check_vector<T, Solve{50, 1, packed, packed_rows, false, true, true}>();
+  check_vector<T, Solve{50, 1, by_rows, packed_rows, false, true, true}>();
   check_vector<T, zero_alpha(33, 1)>();
   if constexpr (!sanitized) {
     check_vector<T, Solve{64, 1, packed, packed, true, true}>();
     check_vector<T, Solve{50, 1, columns, packed, true, false, true}>();
     check_vector<T, conjugated_pointers(1)>();
+    check_vector<T, Solve{41, 1, packed_rows, packed, true, false}>();
+    check_vector<T, Solve{35, 1, Layout::interleaved, Layout::interleaved, false, false}>();
     if constexpr (!is_complex<T>) check_vector<T, Solve{127, 1, packed, packed, false, false}>();
   }
 }
