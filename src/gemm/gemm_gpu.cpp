@@ -46,6 +46,15 @@ int unit_of(simt::Matrices<T> const& x) {
   return unit;
 }
 
+template <typename T>
+bool is_ragged(simt::Matrices<T> const& x) {
+  return x.row_sizes || x.col_sizes || x.row_strides || x.col_strides;
+}
+template <typename T>
+bool has_no_gaps(simt::Matrices<T> const& x) {
+  return lines_of(x) == Lines::columns ? x.col_stride == x.rows : x.row_stride == x.cols;
+}
+
 KernelSource source(Dtype dtype, GemmRing const& c) {
   return {.header = "gemm/gemm_ring.cuh",
           .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
@@ -94,6 +103,18 @@ KernelSource source(Dtype dtype, Gemv const& c) {
   return {.header = "gemm/gemv.cuh",
           .name = fmt::format("myriad::gemv<{}, myriad::Gemv{{{}, {}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype), c.rows,
                               c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm, static_cast<int>(c.a)),
+          .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemvColumns const& c) {
+  return {.header = "gemm/gemv_columns.cuh",
+          .name = fmt::format("myriad::gemv_columns<{}, myriad::GemvColumns{{{}, {}, {}}}>", device_name(dtype), c.terms, c.warps,
+                              c.blocks_per_sm),
+          .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemvWhole const& c) {
+  return {.header = "gemm/gemv_whole.cuh",
+          .name = fmt::format("myriad::gemv_whole<{}, myriad::GemvWhole{{{}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype),
+                              c.rows, c.k, c.warps, c.blocks_per_sm, c.in_one_piece, static_cast<int>(c.a)),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -165,20 +186,34 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan,
   });
 }
 
-/// A product with a vector, by the kernel of gemv.
+/// A product with a vector, by a kernel that has a row to a lane.
 template <typename T>
 void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
-  Gemv const c = gemv_plan(sizeof(T), args.c.rows, args.a.cols, lines_of(args.a));
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemv"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  std::int64_t const all = args.c.count * ((args.c.rows + c.rows - 1) / c.rows);
-  launch(queue, kernel,
-         {.blocks = (all + c.groups() - 1) / c.groups(), .threads = c.threads(), .shared_bytes = GemvMemory(sizeof(T), c).bytes}, args);
+  std::int64_t const m = args.c.rows, k = args.a.cols;
+  Lines const lines = lines_of(args.a);
+  bool const aligned = unit_of(args.a) * sizeof(T) == 16;
+  bool const in_one_piece = !is_ragged(args.a) && !is_ragged(args.c) && !is_ragged(args.b) && has_no_gaps(args.a);
+  auto const run = [&](char const* name, auto const& c, std::int64_t blocks, int bytes) {
+    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+    launch(queue, kernel, {.blocks = blocks, .threads = c.threads(), .shared_bytes = bytes}, args);
+  };
+  auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
+  switch (gemv_kernel(sizeof(T), m, k, lines, aligned, in_one_piece)) {
+    case GemvKernel::columns: {
+      GemvColumns const c = gemv_columns_plan(sizeof(T), k);
+      return run("gemm/gemv_columns", c, divided(args.c.count * m, c.threads()), 0);
+    }
+    case GemvKernel::whole: {
+      GemvWhole const c = gemv_whole_plan(sizeof(T), m, k, in_one_piece && !aligned, lines);
+      return run("gemm/gemv_whole", c, divided(args.c.count * divided(m, c.rows), c.warps), GemvWholeMemory(sizeof(T), c).bytes);
+    }
+    case GemvKernel::ring: {
+      Gemv const c = gemv_plan(sizeof(T), m, k, lines);
+      return run("gemm/gemv", c, divided(args.c.count * divided(m, c.rows), c.groups()), GemvMemory(sizeof(T), c).bytes);
+    }
+  }
 }
 
-template <typename T>
-bool is_ragged(simt::Matrices<T> const& x) {
-  return x.row_sizes || x.col_sizes || x.row_strides || x.col_strides;
-}
 template <typename T>
 simt::Matrices<T> transposed(simt::Matrices<T> x) {
   std::swap(x.rows, x.cols);
@@ -191,10 +226,8 @@ simt::Matrices<T> transposed(simt::Matrices<T> x) {
 /// As unit_of, but 0 where the elements of each matrix are in one piece, and fewer of them than 16 bytes could be moved at once.
 template <typename T>
 int unit_or_piece_of(simt::Matrices<T> const& x) {
-  bool const by_columns = lines_of(x) == Lines::columns;
   int const unit = unit_of(x);
-  bool const in_one_piece = (by_columns ? x.col_stride : x.row_stride) == (by_columns ? x.rows : x.cols);
-  return unit * static_cast<int>(sizeof(T)) < 16 && in_one_piece ? 0 : unit;
+  return unit * static_cast<int>(sizeof(T)) < 16 && has_no_gaps(x) ? 0 : unit;
 }
 
 /// A product of real numbers with C by columns is the transposed one with C by rows; of complex ones imaginary parts would be summed in
@@ -375,6 +408,23 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   return kernels;
 }
 
+namespace {
+
+/// Of square matrices by columns.
+KernelSource source_of_gemv(Dtype dtype, int element_bytes, int n) {
+  bool const aligned = n * element_bytes % 16 == 0;
+  switch (gemv_kernel(element_bytes, n, n, Lines::columns, aligned, true)) {
+    case GemvKernel::columns:
+      return source(dtype, gemv_columns_plan(element_bytes, n));
+    case GemvKernel::whole:
+      return source(dtype, gemv_whole_plan(element_bytes, n, n, !aligned, Lines::columns));
+    default:
+      return source(dtype, gemv_plan(element_bytes, n, n, Lines::columns));
+  }
+}
+
+}  // namespace
+
 std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   constexpr auto columns = simt::Layout::packed_columns, rows = simt::Layout::packed_rows;
@@ -419,7 +469,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         if (tiny)
           for (GemmTiles const& c : tuning::shipped(GemmTilesSpace{dtype, n, 1, n})) kernels.push_back(source(dtype, c));
         else
-          kernels.push_back(source(dtype, gemv_plan(GemmTilesSpace{dtype, n, 1, n}.element_bytes(), n, n, Lines::columns)));
+          kernels.push_back(source_of_gemv(dtype, GemmTilesSpace{dtype, n, 1, n}.element_bytes(), n));
       }
       if (filter.wants_routine("ger") && tiny) {
         for (GemmTiles outer : tuning::shipped(GemmTilesSpace{dtype, n, n, 1})) {

@@ -36,4 +36,44 @@ constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Line
   return g;
 }
 
+/// A lane to a row. As many terms at a time as leave registers for the warps that are wanted, divided evenly.
+constexpr GemvColumns gemv_columns_plan(int element_bytes, std::int64_t k) {
+  std::int64_t const most = element_bytes == 4 ? 24 : element_bytes == 8 ? 12 : 8;
+  std::int64_t const terms = std::max<std::int64_t>(k, 1), parts = (terms + most - 1) / most;
+  return {.terms = static_cast<int>((terms + parts - 1) / parts), .warps = 4, .blocks_per_sm = element_bytes == 8 ? 8 : 6};
+}
+
+/// Whole rows. A warp has some 17 KB of a matrix, of which a multiprocessor has room for twelve.
+constexpr GemvWhole gemv_whole_plan(int element_bytes, std::int64_t m, std::int64_t k, bool in_one_piece, Lines a) {
+  std::int64_t const terms = std::max<std::int64_t>(k, 1);
+  std::int64_t const most_rows = a == Lines::columns ? m : std::clamp<std::int64_t>(17408 / (terms * element_bytes), 16, 128);
+  std::int64_t const parts = (m + most_rows - 1) / most_rows;
+  GemvWhole g{.rows = static_cast<int>((m + parts - 1) / parts),
+              .k = static_cast<int>(terms),
+              .warps = 1,
+              .blocks_per_sm = 1,
+              .in_one_piece = in_one_piece ? 1 : 0,
+              .a = a};
+  g.blocks_per_sm = std::clamp(233472 / (GemvWholeMemory(element_bytes, g).bytes + 1024), 1, 32);
+  return g;
+}
+
+/// Which of the kernels is used. By measurement: docs/performance.md.
+enum class GemvKernel { ring, columns, whole };
+
+/// For matrices that are as `a` says. `aligned`: all lines begin at multiples of 16 bytes and are a whole number of these long;
+/// `in_one_piece`: no matrix is smaller, and none has gaps.
+constexpr GemvKernel gemv_kernel(int element_bytes, std::int64_t m, std::int64_t k, Lines a, bool aligned, bool in_one_piece) {
+  std::int64_t const row_bytes = k * element_bytes;
+  if (a == Lines::columns) {
+    // Of single numbers not enough are under way from registers.
+    if (!aligned && in_one_piece && element_bytes == 4 && m > 32 && m <= 128 && m * row_bytes <= 17408) return GemvKernel::whole;
+    return aligned && element_bytes < 16 ? GemvKernel::ring : GemvKernel::columns;
+  }
+  // The ring brings 256 bytes of a row at a time.
+  bool const divided = row_bytes % 256 == 0;
+  bool const whole = aligned ? !divided : in_one_piece;
+  return element_bytes < 16 && m > 16 && row_bytes <= 1024 && whole ? GemvKernel::whole : GemvKernel::ring;
+}
+
 }  // namespace myriad

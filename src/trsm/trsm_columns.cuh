@@ -56,13 +56,14 @@ class TrsmTriangle {
     };
     if (row_stride == 1) {
       bool const chunks = trsm_columns_of_chunks(from, row_stride, column_stride);
+      // Eight lanes to a column, since these are short
       SIMT_LOOP
-      for (int k = warp; k < all; k += C.warps) {
+      for (int k = warp * 4 + lane / 8; k < all; k += 4 * C.warps) {
         T* const to = a_ + memory.column(k);
         T const* const column = from + k * column_stride;
         int const begin = C.lower ? k / of_chunk * of_chunk : 0, end = C.lower ? all : k + 1;
         SIMT_LOOP
-        for (int i = begin + lane * of_chunk; i < end; i += 32 * of_chunk) {
+        for (int i = begin + lane % 8 * of_chunk; i < end; i += 8 * of_chunk) {
           if (chunks && k < rows && i + of_chunk <= rows) {
             copy_async_16(to + i, column + i);
           } else {
@@ -261,12 +262,11 @@ struct TrsmRightSides {
 
   /// Row by row: each solution goes to the lanes that share the right-hand side by a shuffle. Of the identity, rows of panels before
   /// `first` are zero.
-  template <int of_panels>
   SIMT_INLINE void substitute(Triangle const& a, int rows, int first) {
     using namespace simt;
     SIMT_UNROLL
-    for (int round = 0; round < of_panels; ++round) {
-      int const p = C.lower ? round : of_panels - 1 - round;
+    for (int round = 0; round < panels; ++round) {
+      int const p = C.lower ? round : panels - 1 - round;
       if ((C.ragged && p * panel >= rows) || (identity && is_zero(p, first))) continue;
       SIMT_LOOP
       for (int turn = 0; turn < 4; ++turn) {
@@ -285,7 +285,7 @@ struct TrsmRightSides {
             solution[h] = shuffle(quotient, lane_index() - share + owner);
           }
           SIMT_UNROLL
-          for (int other = 0; other < of_panels; ++other) {
+          for (int other = 0; other < panels; ++other) {
             if (C.lower ? other < p : other > p) continue;
             if (C.ragged && other * panel >= rows) continue;
             T factors[rows_of_lane];
@@ -406,6 +406,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_columns(TrsmColu
     Index const b = args.parts == 1 ? at : at / args.parts, begin = (at - b * args.parts) * args.columns_of_block;
     int const rows = args.b.rows_of(b);
     int const columns = static_cast<int>(smaller<Index>(args.b.cols_of(b), begin + args.columns_of_block));
+    // As it would be solved with alone
+    bool const by_rows = C.ragged && ((args.small_by_rows && rows <= trsm_by_rows) || (!identity && args.b.cols_of(b) == 1));
     if (identity && rows == 0 && args.info && thread_index() == 0) args.info[b] = 0;
     if (rows == 0 || columns <= begin) continue;  // of a ragged batch
 
@@ -425,7 +427,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_columns(TrsmColu
           sync_block();
         }
         if constexpr (identity) info = triangle.zero_on_diagonal(rows);
-        if (C.tensor && !(C.ragged && args.small_by_rows && rows <= trsm_by_rows))
+        if (C.tensor && !by_rows)
           triangle.invert_blocks(rows);
         else
           triangle.invert_diagonal(rows);
@@ -435,12 +437,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_columns(TrsmColu
       if (first >= columns || info != 0) break;
       if (reads_a) {
         x.set([&](int i, int j, T before) { return identity ? from_real<T>(i == first + j ? 1 : 0) : args.alpha * before; });
-        if constexpr (!C.tensor)
-          x.template substitute<RightSides::panels>(triangle, rows, first);
-        else if (C.ragged && args.small_by_rows && rows <= trsm_by_rows)
-          x.template substitute<smaller(trsm_by_rows, C.n) / RightSides::panel>(triangle, rows, first);
-        else
-          x.substitute_by_tensor(triangle, rows, first);
+        if (!C.tensor || by_rows) {
+          if constexpr (!C.tensor || C.ragged) x.substitute(triangle, rows, first);
+        } else {
+          if constexpr (C.tensor) x.substitute_by_tensor(triangle, rows, first);
+        }
       } else {
         x.set([](int, int, T) { return from_real<T>(0); });
       }

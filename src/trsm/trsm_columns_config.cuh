@@ -30,7 +30,8 @@ struct TrsmColumns {
 SIMT_INLINE constexpr int trsm_rows_of_lane(int real_bytes, bool complex) { return real_bytes == 4 && !complex ? 4 : 2; }
 SIMT_INLINE constexpr int trsm_panel_rows(int real_bytes, bool complex) { return 4 * trsm_rows_of_lane(real_bytes, complex); }
 
-/// Matrices of a ragged batch with so many rows at most are solved with row by row, as they would be alone.
+/// Matrices of a ragged batch with so many rows at most, and those with one right-hand side, are solved with row by row, as they would be
+/// alone.
 inline constexpr int trsm_by_rows = 32;
 
 /// The dynamic shared memory of a block: the triangle, column by column, and beside it the reciprocals of its diagonal, or the inverses of

@@ -12,14 +12,13 @@ namespace myriad {
 /// many rows.
 constexpr int trsm_columns_largest(bool complex) { return complex ? 64 : 128; }
 
-/// Triangles of `rows` rows, `columns` right-hand sides, given, in one piece and not ragged; a lower one. `by_rows`: row
-/// by row, else as suits the type.
+/// Triangles of `rows` rows, `columns` right-hand sides, given, in one piece and not ragged; a lower one.
 ///
 /// By reasoning, not by measurement: a block has four warps at most, so that several blocks are on a multiprocessor and some copy while
 /// others multiply. Of few right-hand sides a lane has no more than there are; the block still has two warps, which bring the triangle.
-constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64_t rows, std::int64_t columns, bool by_rows) {
+constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64_t rows, std::int64_t columns) {
   int const panel = trsm_panel_rows(real_bytes, complex);
-  bool const tensor = real_bytes == 8 && !by_rows;
+  bool const tensor = real_bytes == 8;
   int const most_held = real_bytes == 8 ? 2 : 4;
   TrsmColumns c{.n = static_cast<int>((rows + panel - 1) / panel) * panel,
                 .held = tensor         ? 2

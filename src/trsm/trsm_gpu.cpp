@@ -12,6 +12,7 @@
 #include "runtime/views.hpp"
 #include "trsm/trsm_by_blocks.hpp"
 #include "trsm/trsm_columns_plan.hpp"
+#include "trsm/trsm_panels_plan.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -55,40 +56,91 @@ KernelSource source(Dtype dtype, TrsmColumns const& c) {
           .options = {"-default-device", "--fmad=false"}};
 }
 
+KernelSource source(Dtype dtype, TrsmPanels const& c) {
+  return {.header = "trsm/trsm_panels.cuh",
+          .name = fmt::format("myriad::trsm_panels<{}, myriad::TrsmPanels{{{}, {}, {}, {}}}>", device_name(dtype), c.n, c.warps,
+                              c.blocks_per_sm, c.lower),
+          .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, TrsmVector const& c) {
+  return {.header = "trsm/trsm_vector.cuh",
+          .name = fmt::format("myriad::trsm_vector<{}, myriad::TrsmVector{{{}, {}, {}, {}, {}, {}}}>", device_name(dtype), c.n, c.columns,
+                              c.warps, c.blocks_per_sm, c.lower, c.row_stride),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
 /// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
-std::int64_t parts_wanted(Queue& queue, TrsmColumns const& c, std::int64_t count) {
-  return std::int64_t{context_of(queue).device().multiprocessors} * c.blocks_per_sm / std::max<std::int64_t>(count, 1);
+std::int64_t parts_wanted(Queue& queue, int blocks_per_sm, std::int64_t count) {
+  return std::int64_t{context_of(queue).device().multiprocessors} * blocks_per_sm / std::max<std::int64_t>(count, 1);
+}
+
+/// What is given, one block to a matrix.
+template <typename T>
+TrsmColumnsArguments<DeviceElement<T>> arguments_of(TrsmTask<T> const& task, bool small, int* info) {
+  return {.alpha = std::bit_cast<DeviceElement<T>>(task.alpha),
+          .a = matrices_of(task.a),
+          .b = matrices_of(task.b),
+          .parts = 1,
+          .columns_of_block = task.b.cols,
+          .info = info,
+          .unit = task.diag == Diag::unit,
+          .small_by_rows = small};
+}
+/// Divides the right-hand sides, of which a block has `at_once` at a time, among blocks while multiprocessors would be idle.
+template <typename T>
+void divide(Queue& queue, TrsmColumnsArguments<T>& args, int blocks_per_sm, std::int64_t at_once) {
+  std::int64_t const columns = args.b.cols, rounds = (columns + at_once - 1) / at_once;
+  std::int64_t const parts = std::clamp<std::int64_t>(parts_wanted(queue, blocks_per_sm, args.b.count), 1, rounds);
+  args.columns_of_block = (rounds + parts - 1) / parts * at_once;
+  args.parts = (columns + args.columns_of_block - 1) / args.columns_of_block;
 }
 
 /// Triangles with right-hand sides in registers. `small`: matrices of a ragged batch that have no more rows than trsm_by_rows, and nothing
 /// before these, are solved with as they are alone.
 template <typename T>
-void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool by_rows, bool small, int* info) {
+void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool small, int* info) {
   constexpr int real_bytes = sizeof(Real<T>);
-  using D = DeviceElement<T>;
-  TrsmColumnsArguments<D> args{.alpha = std::bit_cast<D>(task.alpha),
-                               .a = matrices_of(task.a),
-                               .b = matrices_of(task.b),
-                               .parts = 1,
-                               .columns_of_block = task.b.cols,
-                               .info = info,
-                               .unit = task.diag == Diag::unit,
-                               .small_by_rows = small};
-  TrsmColumns c = trsm_columns_plan(real_bytes, is_complex<T>, task.b.rows, task.b.cols, by_rows);
+  auto args = arguments_of(task, small, info);
+  TrsmColumns c = trsm_columns_plan(real_bytes, is_complex<T>, task.b.rows, task.b.cols);
   c.inverse = inverse;
   c.lower = task.uplo == Uplo::lower;
-  c.ragged = args.a.row_sizes || args.b.row_sizes;
+  c.ragged = args.a.row_sizes || args.b.row_sizes || args.b.col_sizes;
   c.moved = trsm_columns_moved(args.b, inverse);
-  std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (task.b.cols + at_once - 1) / at_once;
-  std::int64_t const parts = inverse ? 1 : std::clamp<std::int64_t>(parts_wanted(queue, c, task.b.count), 1, rounds);
-  args.columns_of_block = (rounds + parts - 1) / parts * at_once;
-  args.parts = (task.b.cols + args.columns_of_block - 1) / args.columns_of_block;
+  if (!inverse) divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("trsm/trsm_columns"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(
       queue, kernel,
       {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmColumnsMemory(real_bytes, is_complex<T>, c).bytes},
       args);
+}
+
+/// With whole right-hand sides to a lane.
+template <typename T>
+void solve_panels(Queue& queue, TrsmTask<T> const& task) {
+  constexpr int real_bytes = sizeof(Real<T>);
+  auto args = arguments_of(task, true, nullptr);
+  TrsmPanels c = trsm_panels_plan(real_bytes, is_complex<T>, task.b.rows, task.b.cols);
+  c.lower = task.uplo == Uplo::lower ? 1 : 0;
+  divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("trsm/trsm_panels"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(
+      queue, kernel,
+      {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmPanelsMemory(real_bytes, is_complex<T>, c).bytes},
+      args);
+}
+
+/// With one right-hand side, a warp to a matrix.
+template <typename T>
+void solve_vector(Queue& queue, TrsmTask<T> const& task) {
+  auto const args = arguments_of(task, true, nullptr);
+  TrsmVector c = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, task.b.rows);
+  c.lower = task.uplo == Uplo::lower ? 1 : 0;
+  c.row_stride = args.a.row_stride == 1 && !args.a.row_strides ? 1 : 0;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("trsm/trsm_vector"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(queue, kernel, {.blocks = (args.b.count + c.warps - 1) / c.warps, .threads = c.threads(), .shared_bytes = 0}, args);
 }
 
 }  // namespace
@@ -147,8 +199,13 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
     trsm_by_blocks(
         task, order,
         [&](TrsmTask<T> const& part) {
-          bool const first = part.a.row_offset == task.a.row_offset;
-          solve_columns(queue, part, false, small, first, nullptr);
+          bool const row_by_row = small || (sizeof(Real<T>) == 4 && part.b.rows <= trsm_panels_largest);
+          if (part.b.cols == 1)
+            solve_vector(queue, part);
+          else if (row_by_row)
+            solve_panels(queue, part);
+          else
+            solve_columns(queue, part, false, part.a.row_offset == task.a.row_offset, nullptr);
         },
         [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
           gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
@@ -163,7 +220,7 @@ template <typename T>
 void invert_triangle(Queue& queue, TrtriTask<T> const& given) {
   TrsmTask<T> task{.uplo = given.uplo, .diag = given.diag, .alpha = T(1), .a = given.a, .b = given.a};
   task.a.conjugated = task.b.conjugated = false;  // the inverse of the conjugate is the conjugate of the inverse
-  solve_columns(queue, task, true, false, true, given.info);
+  solve_columns(queue, task, true, true, given.info);
 }
 
 template <typename T>
@@ -210,18 +267,20 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
     int const real_bytes = dtype == Dtype::f32 || dtype == Dtype::c32 ? 4 : 8;
     for (int n = tiny_largest + 1; n <= trsm_columns_largest(complex); ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
-      auto const add = [&](char const* routine, std::int64_t columns, bool inverse) {
-        if (!filter.wants_routine(routine)) return;
-        TrsmColumns c = trsm_columns_plan(real_bytes, complex, n, columns, false);
-        c.inverse = inverse;
-        if (inverse) c.moved = Moved::elements;
-        for (bool const lower : {true, false}) {
+      for (bool const lower : {true, false}) {
+        if (filter.wants_routine("trsm")) {
+          TrsmVector c = trsm_vector_plan(real_bytes, complex, n);
+          c.lower = lower ? 1 : 0;
+          kernels.push_back(source(dtype, c));
+        }
+        if (filter.wants_routine("trtri")) {
+          TrsmColumns c = trsm_columns_plan(real_bytes, complex, n, n);
+          c.inverse = true;
+          c.moved = Moved::elements;
           c.lower = lower;
           kernels.push_back(source(dtype, c));
         }
-      };
-      add("trsm", 1, false);
-      add("trtri", n, true);
+      }
     }
   }
   return kernels;

@@ -1,4 +1,4 @@
-/// The kernel of gemm/gemv.cuh on the host twin.
+/// The kernels of products with a vector on the host twin.
 
 #include "gemm/gemv.cuh"
 
@@ -6,22 +6,47 @@
 
 #include <complex>
 
+#include "gemm/gemv_columns.cuh"
 #include "gemm/gemv_plan.hpp"
+#include "gemm/gemv_whole.cuh"
 #include "product.hpp"
 #include "sizes.hpp"
 
 namespace myriad {
 namespace {
 
+template <typename T>
+void check_with(Product const& p, void (*run)(GemmArguments<gpu::DeviceElement<T>> const&)) {
+  std::int64_t const count = p.ragged_m || p.ragged_n || p.ragged_k ? 12 : 5;
+  for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
+    check_product(p, count, alpha, beta, run);
+}
+constexpr std::int64_t divided(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
+
 template <typename T, Product p>
 void check() {
   static constexpr Gemv c = gemv_plan(sizeof(T), p.m, p.k, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns);
-  constexpr std::int64_t count = p.ragged_m || p.ragged_n || p.ragged_k ? 12 : 5;
-  constexpr std::int64_t groups = count * ((p.m + c.rows - 1) / c.rows);
-  for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
-    check_product(p, count, alpha, beta, [](auto const& args) {
-      simt::run((groups + c.groups() - 1) / c.groups(), c.threads(), GemvMemory(sizeof(T), c).bytes, gemv<gpu::DeviceElement<T>, c>, args);
-    });
+  check_with<T>(p, [](auto const& args) {
+    simt::run(divided(args.c.count * divided(p.m, c.rows), c.groups()), c.threads(), GemvMemory(sizeof(T), c).bytes,
+              gemv<gpu::DeviceElement<T>, c>, args);
+  });
+}
+/// A row to a lane.
+template <typename T, Product p>
+void check_columns() {
+  static constexpr GemvColumns c = gemv_columns_plan(sizeof(T), p.k);
+  check_with<T>(p, [](auto const& args) {
+    simt::run(divided(args.c.count * p.m, c.threads()), c.threads(), 0, gemv_columns<gpu::DeviceElement<T>, c>, args);
+  });
+}
+/// Whole rows.
+template <typename T, Product p, bool in_one_piece>
+void check_whole() {
+  static constexpr GemvWhole c = gemv_whole_plan(sizeof(T), p.m, p.k, in_one_piece, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns);
+  check_with<T>(p, [](auto const& args) {
+    simt::run(divided(args.c.count * divided(p.m, c.rows), c.warps), c.threads(), GemvWholeMemory(sizeof(T), c).bytes,
+              gemv_whole<gpu::DeviceElement<T>, c>, args);
+  });
 }
 
 constexpr Layout columns = Layout::columns, rows = Layout::rows, packed = Layout::packed_columns, packed_rows = Layout::packed_rows;
@@ -66,6 +91,30 @@ TYPED_TEST(GemvRows, Conjugated) {
     check<TypeParam, of(true, true)>();
   }
 }
+TYPED_TEST(GemvRows, ALaneToARow) {
+  check_columns<TypeParam, Product{33, 1, 33, packed, packed, packed}>();
+  check_columns<TypeParam, Product{50, 1, 20, columns, columns, rows, true, true, true}>();
+  if constexpr (!sanitized) {
+    check_columns<TypeParam, Product{5, 1, 64, columns, packed, packed, false, false, false, true}>();
+    check_columns<TypeParam, Product{150, 1, 3, packed, Layout::interleaved, columns}>();
+    check_columns<TypeParam, Product{.m = 34, .n = 1, .k = 18, .a = packed, .b = packed, .c = packed, .conjugated_b = true}>();
+  }
+}
+/// Spans that begin anywhere in 16 bytes, and rows at distances of their own.
+TYPED_TEST(GemvRows, WholeRows) {
+  check_whole<TypeParam, Product{33, 1, 33, packed_rows, packed, packed}, true>();
+  check_whole<TypeParam, Product{33, 1, 33, packed, packed, packed}, true>();
+  check_whole<TypeParam, Product{40, 1, 36, packed_rows, columns, packed_rows}, false>();
+  check_whole<TypeParam, Product{40, 1, 35, rows, packed, packed, true, true, true}, false>();
+  if constexpr (!sanitized) {
+    check_whole<TypeParam, Product{70, 1, 65, rows, packed, packed, false, false, false, true}, true>();
+    check_whole<TypeParam, Product{37, 1, 34, packed_rows, Layout::interleaved, packed}, true>();
+    check_whole<TypeParam, Product{70, 1, 33, columns, packed, packed}, true>();
+    check_whole<TypeParam, Product{130, 1, 16, packed_rows, packed, rows}, false>();
+    check_whole<TypeParam, Product{66, 1, 48, rows, packed, packed}, false>();
+    check_whole<TypeParam, Product{.m = 34, .n = 1, .k = 18, .a = packed_rows, .b = packed, .c = packed, .conjugated_b = true}, false>();
+  }
+}
 TEST(GemvPlans, FitEveryGpu) {
   for (std::int64_t m = 1; m <= 2000; m += m < 200 ? 1 : 37)
     for (std::int64_t const k : {0, 1, 2, 5, 16, 33, 64, 1000, 100000})
@@ -76,6 +125,14 @@ TEST(GemvPlans, FitEveryGpu) {
           EXPECT_GE(g.stages, 2);
           EXPECT_GE(g.rows * ((m + g.rows - 1) / g.rows), m);
           EXPECT_LE(g.rows, 4 * g.lanes) << m << " " << k;
+          for (bool const aligned : {false, true})
+            for (bool const piece : {false, true}) {
+              if (gemv_kernel(bytes, m, k, a, aligned, piece) != GemvKernel::whole) continue;
+              GemvWhole const whole = gemv_whole_plan(bytes, m, k, piece && !aligned, a);
+              EXPECT_LE(GemvWholeMemory(bytes, whole).bytes, 48 * 1024) << m << " " << k;
+              EXPECT_LE(whole.rows, 128) << m << " " << k;
+              EXPECT_GE(whole.rows * ((m + whole.rows - 1) / whole.rows), m);
+            }
         }
 }
 

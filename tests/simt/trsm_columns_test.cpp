@@ -1,4 +1,5 @@
-/// Kernels of trsm/trsm_columns.cuh and trsm/trtri_sizes.cuh on the host twin against the CPU path, and trtri by blocks.
+/// Kernels of trsm/trsm_columns.cuh, trsm_panels.cuh, trsm_vector.cuh and trtri_sizes.cuh on the host twin against the CPU path, and trtri
+/// by blocks.
 
 #include "trsm/trsm_columns.cuh"
 
@@ -15,7 +16,10 @@
 #include "sizes.hpp"
 #include "stored.hpp"
 #include "trsm/trsm_columns_plan.hpp"
+#include "trsm/trsm_panels.cuh"
+#include "trsm/trsm_panels_plan.hpp"
 #include "trsm/trsm_tiny.cuh"
+#include "trsm/trsm_vector.cuh"
 #include "trsm/trtri_by_blocks.hpp"
 #include "trsm/trtri_sizes.cuh"
 
@@ -29,14 +33,13 @@ struct Solve {
   bool lower, unit;
   bool ragged = false;
   bool inverts = false;  ///< the inverse, in place
-  bool by_rows = false;  ///< as what has up to 32 rows, whatever the type
   int parts = 1;         ///< blocks to a matrix
   bool zero_alpha = false, conjugated = false, pointers = false;
 };
 
 template <typename T>
 constexpr TrsmColumns kernel(Solve s) {
-  TrsmColumns c = trsm_columns_plan(sizeof(Real<T>), is_complex<T>, s.rows, s.columns, s.by_rows);
+  TrsmColumns c = trsm_columns_plan(sizeof(Real<T>), is_complex<T>, s.rows, s.columns);
   c.inverse = s.inverts;
   c.lower = s.lower;
   c.ragged = s.ragged;
@@ -55,11 +58,9 @@ inline std::vector<std::int64_t> sizes_up_to(int most, std::int64_t count) {
   return sizes;
 }
 
-template <typename T>
-using ColumnsKernel = void (*)(TrsmColumnsArguments<gpu::DeviceElement<T>>);
-
-template <typename T>
-void check(Solve const& s, TrsmColumns const& c, ColumnsKernel<T> kernel) {
+/// run(blocks, arguments), by a kernel whose blocks have `at_once` columns at a time, or a matrix.
+template <typename T, typename Run>
+void check(Solve const& s, std::int64_t at_once, Run run) {
   SCOPED_TRACE(testing::Message() << s.rows << " rows, " << s.columns << " columns, lower " << s.lower << ", unit " << s.unit
                                   << ", layouts " << static_cast<int>(s.a) << " " << static_cast<int>(s.b) << ", ragged " << s.ragged);
   using D = gpu::DeviceElement<T>;
@@ -107,7 +108,7 @@ void check(Solve const& s, TrsmColumns const& c, ColumnsKernel<T> kernel) {
     trsm<T>(cpu, Side::left, uplo, diag, alpha, a_in, expected.view);
 
   Batch<T> const target = s.inverts ? a.view : b.view;
-  std::int64_t const at_once = c.warps * c.columns_of_warp(), rounds = (s.columns + at_once - 1) / at_once;
+  std::int64_t const rounds = (s.columns + at_once - 1) / at_once;
   std::int64_t const of_block = (rounds + s.parts - 1) / s.parts;
   TrsmColumnsArguments<D> args{.alpha = std::bit_cast<D>(alpha),
                                .a = gpu::matrices_of(a_in),
@@ -118,8 +119,7 @@ void check(Solve const& s, TrsmColumns const& c, ColumnsKernel<T> kernel) {
                                .unit = s.unit,
                                .small_by_rows = true};
   if (s.zero_alpha) args.a.data = nullptr;  // not read
-  int const bytes = TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes;
-  simt::run(s.ragged ? 3 : 2, c.threads(), bytes, kernel, args);
+  run(s.ragged ? 3 : 2, args);
 
   double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
   if (s.inverts) {
@@ -144,7 +144,37 @@ void check(Solve const& s, TrsmColumns const& c, ColumnsKernel<T> kernel) {
 template <typename T, Solve s>
 void check() {
   constexpr TrsmColumns c = kernel<T>(s);
-  check<T>(s, c, trsm_columns<gpu::DeviceElement<T>, c>);
+  check<T>(s, c.warps * c.columns_of_warp(), [&](int blocks, auto const& args) {
+    int const bytes = TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes;
+    simt::run(blocks, c.threads(), bytes, trsm_columns<gpu::DeviceElement<T>, c>, args);
+  });
+}
+template <typename T>
+constexpr TrsmPanels panels_kernel(Solve s) {
+  TrsmPanels c = trsm_panels_plan(sizeof(Real<T>), is_complex<T>, s.rows, s.columns);
+  c.lower = s.lower ? 1 : 0;
+  return c;
+}
+template <typename T, Solve s>
+void check_panels() {
+  constexpr TrsmPanels c = panels_kernel<T>(s);
+  check<T>(s, c.warps * c.columns_of_warp(), [&](int blocks, auto const& args) {
+    int const bytes = TrsmPanelsMemory(sizeof(Real<T>), is_complex<T>, c).bytes;
+    simt::run(blocks, c.threads(), bytes, trsm_panels<gpu::DeviceElement<T>, c>, args);
+  });
+}
+template <typename T, Solve s>
+void check_vector() {
+  static_assert(s.columns == 1);
+  constexpr TrsmVector c = [] {
+    TrsmVector plan = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, s.rows);
+    plan.lower = s.lower ? 1 : 0;
+    plan.row_stride = s.a == Layout::packed_columns || s.a == Layout::columns ? 1 : 0;
+    return plan;
+  }();
+  check<T>(s, 1, [&](int, auto const& args) {
+    simt::run((args.b.count + c.warps - 1) / c.warps, c.threads(), 0, trsm_vector<gpu::DeviceElement<T>, c>, args);
+  });
 }
 
 constexpr auto packed = Layout::packed_columns, packed_rows = Layout::packed_rows, columns = Layout::columns, by_rows = Layout::rows;
@@ -161,33 +191,36 @@ TYPED_TEST(TrsmInColumns, Given) {
   if constexpr (!sanitized) {
     check<T, Solve{36, 40, packed_rows, packed, true, true}>();
     check<T, Solve{64, 33, packed, packed_rows, false, true}>();
-    check<T, Solve{48, 9, by_rows, by_rows, false, false, false, false, false, 2}>();
-    check<T, Solve{40, 130, packed, packed, true, false, false, false, false, 2}>();
+    check<T, Solve{48, 9, by_rows, by_rows, false, false, false, false, 2}>();
+    check<T, Solve{40, 130, packed, packed, true, false, false, false, 2}>();
     check<T, Solve{35, 10, Layout::interleaved, Layout::interleaved, true, false}>();
   }
 }
 TYPED_TEST(TrsmInColumns, SmallOrShort) {
   using T = TypeParam;
-  check<T, Solve{1, 12, packed, packed, true, false, false, false, true}>();
-  check<T, Solve{24, 20, packed, packed, false, false, false, false, true}>();
+  check<T, Solve{1, 12, packed, packed, true, false}>();
+  check<T, Solve{24, 20, packed, packed, false, false}>();
   if constexpr (!sanitized) {
     check<T, Solve{5, 9, packed, packed, true, false}>();
-    check<T, Solve{32, 33, packed_rows, columns, true, true, false, false, true}>();
+    check<T, Solve{32, 33, packed_rows, columns, true, true}>();
   }
 }
 TYPED_TEST(TrsmInColumns, Ragged) {
   using T = TypeParam;
   check<T, Solve{50, 20, packed, packed, true, false, true}>();
   check<T, Solve{43, 18, by_rows, columns, false, false, true}>();
-  if constexpr (!sanitized) check<T, Solve{30, 18, packed, packed, false, true, true, false, true}>();
+  if constexpr (!sanitized) check<T, Solve{30, 18, packed, packed, false, true, true}>();
+}
+constexpr Solve zero_alpha(int rows, int width) {
+  return {.rows = rows, .columns = width, .a = packed, .b = packed, .lower = true, .unit = false, .zero_alpha = true};
+}
+constexpr Solve conjugated_pointers(int width) {
+  return {.rows = 34, .columns = width, .a = columns, .b = packed, .lower = false, .unit = false, .conjugated = true, .pointers = true};
 }
 TYPED_TEST(TrsmInColumns, ZeroAlphaConjugatedPointers) {
   using T = TypeParam;
-  Solve constexpr zero{.rows = 33, .columns = 17, .a = packed, .b = packed, .lower = true, .unit = false, .zero_alpha = true};
-  check<T, zero>();
-  Solve constexpr conjugated{
-      .rows = 34, .columns = 6, .a = columns, .b = packed, .lower = false, .unit = false, .conjugated = true, .pointers = true};
-  check<T, conjugated>();
+  check<T, zero_alpha(33, 17)>();
+  check<T, conjugated_pointers(6)>();
 }
 TYPED_TEST(TrsmInColumns, Inverts) {
   using T = TypeParam;
@@ -197,6 +230,36 @@ TYPED_TEST(TrsmInColumns, Inverts) {
     check<T, Solve{64, 64, packed, packed, false, false, false, true}>();
     check<T, Solve{57, 57, columns, packed, true, true, true, true}>();
     check<T, Solve{50, 50, by_rows, packed, false, false, true, true}>();
+  }
+}
+TYPED_TEST(TrsmInColumns, Panels) {
+  using T = TypeParam;
+  check_panels<T, Solve{34, 19, packed, packed, true, false}>();
+  check_panels<T, Solve{41, 3, columns, columns, false, false}>();
+  check_panels<T, Solve{43, 18, by_rows, columns, false, false, true}>();
+  check_panels<T, zero_alpha(33, 17)>();
+  if constexpr (!sanitized) {
+    check_panels<T, Solve{36, 40, packed_rows, packed, true, true}>();
+    check_panels<T, Solve{64, 70, packed, packed_rows, false, true}>();
+    check_panels<T, Solve{40, 130, packed, packed, true, false, false, false, 2}>();
+    check_panels<T, Solve{20, 33, Layout::interleaved, Layout::interleaved, true, false}>();
+    check_panels<T, Solve{30, 18, packed, packed, false, true, true}>();
+    check_panels<T, conjugated_pointers(6)>();
+  }
+}
+TYPED_TEST(TrsmInColumns, Vector) {
+  using T = TypeParam;
+  check_vector<T, Solve{34, 1, packed, packed, true, false}>();
+  check_vector<T, Solve{41, 1, columns, columns, false, false}>();
+  check_vector<T, Solve{50, 1, by_rows, packed_rows, false, true, true}>();
+  check_vector<T, zero_alpha(33, 1)>();
+  if constexpr (!sanitized) {
+    check_vector<T, Solve{64, 1, packed, packed, true, true}>();
+    check_vector<T, Solve{50, 1, columns, packed, true, false, true}>();
+    check_vector<T, conjugated_pointers(1)>();
+    check_vector<T, Solve{41, 1, packed_rows, packed, true, false}>();
+    check_vector<T, Solve{35, 1, Layout::interleaved, Layout::interleaved, false, false}>();
+    if constexpr (!is_complex<T>) check_vector<T, Solve{127, 1, packed, packed, false, false}>();
   }
 }
 /// As large as a block has them.
@@ -231,8 +294,7 @@ void check_bits() {
                           .a = Layout::columns,
                           .b = Layout::columns,
                           .pivots = Layout::packed_columns};
-  constexpr TrsmColumns alone = kernel<T>(Solve{n, width, packed, packed, lower, unit, false, false, true}),
-                        among = kernel<T>(Solve{40, width, packed, packed, lower, unit, true});
+  constexpr TrsmColumns among = kernel<T>(Solve{40, width, packed, packed, lower, unit, true});
   std::int64_t const of_one = n;
   Stored<T> a(40, 40, 1, Layout::packed_columns), b(40, width, 1, Layout::packed_columns);
   fill(a.memory, 7);
@@ -263,14 +325,76 @@ void check_bits() {
       simt::run(1, c.threads(), TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes, kernel, args);
     };
   };
-  run(by(trsm_columns<D, alone>, alone), false);
   run(by(trsm_columns<D, among>, among), true);
-  for (std::size_t k : {1, 2}) EXPECT_EQ(std::memcmp(results[0].data(), results[k].data(), sizeof(T) * results[0].size()), 0) << k;
+  constexpr TrsmPanels panels = panels_kernel<T>(Solve{n, width, packed, packed, lower, unit}),
+                       larger = panels_kernel<T>(Solve{40, width, packed, packed, lower, unit});
+  auto const by_panels = [&](auto kernel, TrsmPanels const& c) {
+    return [=](auto of_a, auto of_b) {
+      TrsmColumnsArguments<D> const args{
+          .alpha = alpha, .a = of_a, .b = of_b, .parts = 1, .columns_of_block = 128, .info = nullptr, .unit = unit, .small_by_rows = true};
+      simt::run(1, c.threads(), TrsmPanelsMemory(sizeof(Real<T>), is_complex<T>, c).bytes, kernel, args);
+    };
+  };
+  run(by_panels(trsm_panels<D, panels>, panels), false);
+  run(by_panels(trsm_panels<D, larger>, larger), true);
+  for (std::size_t k : {1, 2, 3}) EXPECT_EQ(std::memcmp(results[0].data(), results[k].data(), sizeof(T) * results[0].size()), 0) << k;
+  // One right-hand side
+  constexpr TrsmVector vector = [] {
+    TrsmVector plan = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, 40);
+    plan.lower = lower ? 1 : 0;
+    return plan;
+  }();
+  run(
+      [&](auto of_a, auto of_b) {
+        of_b.cols = 1;
+        TrsmColumnsArguments<D> const args{.alpha = alpha,
+                                           .a = of_a,
+                                           .b = of_b,
+                                           .parts = 1,
+                                           .columns_of_block = 128,
+                                           .info = nullptr,
+                                           .unit = unit,
+                                           .small_by_rows = true};
+        simt::run(1, vector.threads(), 0, trsm_vector<D, vector>, args);
+      },
+      true);
+  EXPECT_EQ(std::memcmp(results[0].data(), results[4].data(), sizeof(T) * n), 0);
 }
 TYPED_TEST(TrsmInColumns, BitsOfSmallMatrices) {
   check_bits<TypeParam, true, false>();
   check_bits<TypeParam, false, true>();
   if constexpr (!sanitized) check_bits<TypeParam, false, false>();
+}
+
+/// A matrix with one right-hand side gets the same bits alone and in a batch in which others have more.
+TYPED_TEST(TrsmInColumns, BitsOfOneRightHandSide) {
+  using T = TypeParam;
+  using D = gpu::DeviceElement<T>;
+  constexpr int n = 45;
+  constexpr TrsmColumns among = kernel<T>(Solve{n, 3, packed, packed, true, false, true});
+  constexpr TrsmVector alone = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, n);
+  Stored<T> a(n, n, 1, Layout::packed_columns), b(n, 3, 1, Layout::packed_columns);
+  fill(a.memory, 5);
+  fill(b.memory, 6);
+  for (int i = 0; i < n; ++i) *a.view.at(0, i, i) += T(6);
+  Stored<T> x = b;
+  x.view = b.view;
+  x.view.data = x.memory.data();
+  std::int64_t const one = 1;
+  b.view.col_sizes = &one;
+  auto const arguments = [&](Batch<T> const& right) {
+    return TrsmColumnsArguments<D>{.alpha = simt::from_real<D>(1),
+                                   .a = gpu::matrices_of(Batch<T const>(a.view)),
+                                   .b = gpu::matrices_of(right),
+                                   .parts = 1,
+                                   .columns_of_block = 128,
+                                   .info = nullptr,
+                                   .unit = false,
+                                   .small_by_rows = true};
+  };
+  simt::run(1, among.threads(), TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, among).bytes, trsm_columns<D, among>, arguments(b.view));
+  simt::run(1, alone.threads(), 0, trsm_vector<D, alone>, arguments(block(x.view, 0, 0, n, 1)));
+  EXPECT_EQ(std::memcmp(b.memory.data(), x.memory.data(), sizeof(T) * b.memory.size()), 0);
 }
 
 /// A singular triangle leaves inf or NaN in its own matrix.
@@ -389,7 +513,7 @@ TEST(TrsmColumnsPlans, FitABlock) {
       for (std::int64_t rows = 1; rows <= trsm_columns_largest(complex); ++rows)
         for (std::int64_t const columns : {std::int64_t{1}, std::int64_t{9}, rows, std::int64_t{1000}})
           for (bool const lower : {true, false}) {
-            TrsmColumns c = trsm_columns_plan(real_bytes, complex, rows, columns, rows <= trsm_by_rows);
+            TrsmColumns c = trsm_columns_plan(real_bytes, complex, rows, columns);
             c.lower = lower;
             EXPECT_GE(c.n, rows);
             EXPECT_LT(c.n, rows + 16);
@@ -399,6 +523,19 @@ TEST(TrsmColumnsPlans, FitABlock) {
             EXPECT_LE((held + (c.blocks_per_sm > 1 ? 56 : 40)) * 32 * warps_of_quarter, 16384) << rows << " " << columns;
             EXPECT_LE(TrsmColumnsMemory(real_bytes, complex, c).bytes, 99 * 1024) << rows << " " << columns;
           }
+}
+
+TEST(TrsmPanelsPlans, FitABlock) {
+  for (int const real_bytes : {4, 8})
+    for (bool const complex : {true, false})
+      for (std::int64_t rows = 1; rows <= trsm_panels_largest; ++rows)
+        for (std::int64_t const columns : {2, 9, 33, 64, 1000}) {
+          TrsmPanels const c = trsm_panels_plan(real_bytes, complex, rows, columns);
+          EXPECT_GE(c.n, rows);
+          EXPECT_LE(c.blocks_per_sm * c.warps * 80 * 32, 65536) << rows << " " << columns;
+          if (real_bytes == 8 && rows > trsm_by_rows) continue;  // not used
+          EXPECT_LE(TrsmPanelsMemory(real_bytes, complex, c).bytes, 99 * 1024) << rows << " " << columns;
+        }
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+#pragma once
+/// Which kernels are used for triangles with whole right-hand sides to a lane, or with one to a warp, on a GPU.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trsm/trsm_columns_plan.hpp"
+#include "trsm/trsm_panels_config.cuh"
+#include "trsm/trsm_vector_config.cuh"
+
+namespace myriad {
+
+/// Row by row, panels are faster up to so many rows; beyond, too few warps have their right-hand sides in shared memory.
+inline constexpr int trsm_panels_largest = 64;
+
+/// A warp to 32 right-hand sides, and a lower triangle. By measurement: docs/performance.md.
+constexpr TrsmPanels trsm_panels_plan(int real_bytes, bool complex, std::int64_t rows, std::int64_t columns) {
+  int const panel = trsm_panel_rows(real_bytes, complex);
+  TrsmPanels c{.n = static_cast<int>((rows + panel - 1) / panel) * panel,
+               .warps = static_cast<int>(std::clamp<std::int64_t>((columns + 31) / 32, 1, 4)),
+               .blocks_per_sm = 1,
+               .lower = 1};
+  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but with 80
+  // registers to a thread.
+  c.blocks_per_sm = std::clamp(233472 / (TrsmPanelsMemory(real_bytes, complex, c).bytes + 1024), 1, 24 / c.warps);
+  return c;
+}
+
+/// A lower triangle by columns. Columns that are asked for are in registers twice: of few rows more of them. By measurement, but for double
+/// complex.
+constexpr TrsmVector trsm_vector_plan(int real_bytes, bool complex, std::int64_t rows) {
+  int const held = static_cast<int>((rows + 31) / 32);
+  TrsmVector c{.n = 32 * held, .columns = 8, .warps = 4, .blocks_per_sm = held <= 2 ? 8 : 6, .lower = 1, .row_stride = 1};
+  if (real_bytes == 8 && !complex) {
+    c.columns = held <= 2 ? 4 : 2;
+    c.blocks_per_sm = held <= 2 ? 10 : 8;
+  } else if (complex) {
+    c.columns = real_bytes == 4 ? 4 : 2;
+    c.blocks_per_sm = 6;
+  }
+  return c;
+}
+
+}  // namespace myriad
