@@ -2,7 +2,7 @@
 /// The reduction to tridiagonal form on a GPU: what host and kernels share.
 
 #include "eigen/eigen_block_config.cuh"
-#include "symv/symv_panels_config.cuh"
+#include "simt/matrices.hpp"
 
 namespace myriad {
 
@@ -16,7 +16,8 @@ struct TridiagonalArguments {
 };
 
 /// One large matrix of the batch while it is reduced, all in the workspace of the call: the lower triangle, by columns that begin at
-/// multiples of 16 bytes, brought to size one by a power of two; of an upper triangle rows and columns in the opposite order.
+/// multiples of 16 bytes and have zeros above the diagonal and behind the last row, see tridiagonal_margin, brought to size one by a power
+/// of two; of an upper triangle rows and columns in the opposite order.
 ///
 /// Columns go by panels (LAPACK's latrd): the matrix behind a panel stays as it is until the panel is done, and A - V W^H - W V^H takes its
 /// place then.
@@ -27,13 +28,13 @@ struct TridiagonalMatrix {
   simt::Index ld;
   T *v, *w;  ///< of the panel, each column ld elements
   T* x;      ///< the column at hand, before its reflector is known; zero above
-  T* y;      ///< tau (A - V W^H - W V^H) v
   simt::Real<T>*d, *e;
   T* tau;
   T* products;             ///< of V and W with x
+  T* products_of_groups;   ///< the same of every 32 rows
   simt::Real<T>* squares;  ///< of x, of every 32 rows
-  T* y_by_v;               ///< of y^H v, of every 32 rows
-  T* sums;                 ///< of the product of A with x; see symv
+  simt::Real<T>* x_a_x;    ///< of x^H A x, of every block
+  T* sums;                 ///< of the product of A with x; see TridiagonalTiles
   simt::Real<T>* largest;  ///< of the elements of each block
   unsigned* arrived;       ///< see sync_grid
   T* pairs;                ///< what blocks hand each other, of each row four elements; see send_pair
@@ -46,6 +47,9 @@ struct TridiagonalWork {
   TridiagonalMatrix<T> matrix;
   int first;        ///< the column from which on there is work
   unsigned rounds;  ///< of sync_grid that were before
+  int held;         ///< tiles in the shared memory of a block
+  int kept;         ///< of kept_of tiles that are read so many stay in the second cache
+  static constexpr int kept_of = 64;
 
   SIMT_INLINE int rows() const { return batch.a.rows_of(matrix.number); }
 };
@@ -53,16 +57,99 @@ struct TridiagonalWork {
 /// The kernel that reduces the columns of a panel: any number of blocks, which run together.
 struct TridiagonalPanel {
   int width;
-  SymvPanels symv;
+  int warps, columns;  ///< of a block, and of a warp in a tile
+  int blocks_per_sm;   ///< for which registers have to suffice
   constexpr bool operator==(TridiagonalPanel const&) const = default;
 
-  SIMT_INLINE constexpr int threads() const { return symv.threads(); }
+  SIMT_INLINE constexpr int threads() const { return 32 * warps; }
+  SIMT_INLINE constexpr int tile_columns() const { return warps * columns; }
+  SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * 16 / element_bytes; }
+  SIMT_INLINE constexpr int tile(int element_bytes) const { return tile_rows(element_bytes) * tile_columns(); }
   /// Of sync_grid, where another panel follows.
-  SIMT_INLINE constexpr unsigned rounds() const { return 3 * static_cast<unsigned>(width); }
-  /// In elements: behind what the product with A takes, a row of V and of W, and room to add up numbers of threads.
-  SIMT_INLINE constexpr int rows_at(int element_bytes) const { return symv.shared_bytes(element_bytes) / element_bytes; }
-  SIMT_INLINE constexpr int sums_at(int element_bytes) const { return rows_at(element_bytes) + 2 * width; }
-  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (sums_at(element_bytes) + threads()) * element_bytes; }
+  SIMT_INLINE constexpr unsigned rounds() const { return 2 * static_cast<unsigned>(width); }
+  /// Shared memory, in elements. Sums of the rows of two tiles, which every warp has, or two numbers of every thread in between; what x is
+  /// in the columns of a tile; one number of every thread.
+  SIMT_INLINE constexpr int x_at(int element_bytes) const { return 2 * warps * tile_rows(element_bytes); }
+  SIMT_INLINE constexpr int parked_at(int element_bytes) const { return x_at(element_bytes) + tile_columns(); }
+  /// Rows of V^H v, W^H v and of the next row of V and W; numbers of warps; those that one warp has for all.
+  SIMT_INLINE constexpr int factors_at(int element_bytes) const { return parked_at(element_bytes) + 2 * threads(); }
+  SIMT_INLINE constexpr int of_warps_at(int element_bytes) const { return factors_at(element_bytes) + 4 * width; }
+  SIMT_INLINE constexpr int told_at(int element_bytes) const { return of_warps_at(element_bytes) + 3 * warps; }
+  /// x, V and W in the rows of a group.
+  SIMT_INLINE constexpr int group_at(int element_bytes) const { return told_at(element_bytes) + 4; }
+  /// Tiles.
+  SIMT_INLINE constexpr int tiles_at(int element_bytes) const { return (group_at(element_bytes) + 32 * (2 * width + 2) + 3) / 4 * 4; }
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes, int held_tiles) const {
+    return (tiles_at(element_bytes) + held_tiles * tile(element_bytes)) * element_bytes;
+  }
+};
+
+/// How the lower triangle of a matrix of n rows is divided for the product with a vector: into panels of columns, from left to right, these
+/// into tiles, from the top, numbered in this order. The last of them stay in the shared memories of the blocks, some to each; the others
+/// are read for every product, in pieces of neighbours, and column sums of a piece that are of one panel are added up in registers.
+struct TridiagonalTiles {
+  int rows, columns;  ///< of a tile; columns are a multiple of rows
+  int tile_rows;      ///< how many tiles cover the rows
+  int panels;
+  int count;  ///< of tiles
+  int read;   ///< of these are not held
+  int shift;  ///< a piece has two to the power of this
+  int pieces;
+
+  SIMT_INLINE constexpr TridiagonalTiles(int n, int rows_of_tile, int columns_of_tile, int blocks, int held_by_block)
+      : rows(rows_of_tile),
+        columns(columns_of_tile),
+        tile_rows(simt::ceil_div(n, rows)),
+        panels(simt::ceil_div(n, columns)),
+        count(before(panels - 1) + tiles_of(panels - 1)),
+        read(simt::larger(count - blocks * held_by_block, 0)),
+        shift(read >= 8 * blocks   ? 2
+              : read >= 4 * blocks ? 1
+                                   : 0),
+        pieces((read + of_piece() - 1) >> shift) {}
+
+  SIMT_INLINE constexpr int of_piece() const { return 1 << shift; }
+
+  /// Number of the first tile of a panel.
+  SIMT_INLINE constexpr int before(int panel) const { return panel * tile_rows - panel * (panel - 1) / 2 * (columns / rows); }
+  SIMT_INLINE constexpr int tiles_of(int panel) const { return tile_rows - first_row(panel); }
+  /// The row of tiles in which a panel begins.
+  SIMT_INLINE constexpr int first_row(int panel) const { return panel * (columns / rows); }
+  SIMT_INLINE constexpr int panel_of(int tile) const {
+    int low = 0, high = panels - 1;
+    while (low < high) {
+      int const middle = (low + high + 1) / 2;
+      if (before(middle) <= tile)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
+  }
+
+  /// Elements of workspace: the row sums of every tile, and behind them column sums of every piece and panel that meet and of every tile
+  /// that is held. On the way through the tiles either the piece or the panel advances, or both, so that their sum is a number for the
+  /// pair.
+  SIMT_INLINE constexpr simt::Index elements() const {
+    return static_cast<simt::Index>(count) * rows + static_cast<simt::Index>(count + panels) * columns;
+  }
+  SIMT_INLINE constexpr simt::Index row_sums(int tile) const { return static_cast<simt::Index>(tile) * rows; }
+  SIMT_INLINE constexpr simt::Index column_sums(int tile, int panel) const {
+    int const place = tile < read ? (tile >> shift) + panel : pieces + panels + tile - read;
+    return static_cast<simt::Index>(count) * rows + static_cast<simt::Index>(place) * columns;
+  }
+  /// Column sums of a panel: how many there are, and where.
+  SIMT_INLINE constexpr int pieces_of(int panel) const {
+    int const first = before(panel), end = first + tiles_of(panel), end_read = simt::smaller(end, read);
+    int const of_read = first < end_read ? ((end_read - 1) >> shift) - (first >> shift) + 1 : 0;
+    return of_read + end - simt::smaller(end, simt::larger(first, read));
+  }
+  SIMT_INLINE constexpr simt::Index column_sums_of(int panel, int number) const {
+    int const first = before(panel), end_read = simt::smaller(first + tiles_of(panel), read);
+    int const of_read = first < end_read ? ((end_read - 1) >> shift) - (first >> shift) + 1 : 0;
+    return number < of_read ? column_sums(simt::larger(first, ((first >> shift) + number) << shift), panel)
+                            : column_sums(simt::larger(first, read) + number - of_read, panel);
+  }
 };
 
 /// The kernel that reduces what is left once the blocks, one to a multiprocessor, hold all of it in their shared memories, each some
@@ -98,6 +185,9 @@ struct TridiagonalUpdate {
     return rows * (rows + 1) / 2;
   }
 };
+
+/// So many rows and columns behind the last ones, and elements above the diagonal, are there and zero, so that tiles need no edges.
+inline constexpr int tridiagonal_margin = 128;
 
 /// The kernels that bring the matrix to the workspace and back.
 inline constexpr int tridiagonal_copy_threads = 256;

@@ -77,10 +77,19 @@ SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_load(Tridi
   int const n = work.rows();
   R const scale = tridiagonal_scale(m.largest, static_cast<int>(block_count()));
   bool const finite = scale == scale;
-  for_each_of_triangle(n, [&](int i, int j) {
-    T const value = scale * *tridiagonal_element(work, n, i, j);
-    m.a[i + j * m.ld] = !finite ? from_real<T>(0) : i == j ? from_real<T>(real_part(value)) : value;
-  });
+  SIMT_LOOP
+  for (int j = static_cast<int>(block_index()); j < n + tridiagonal_margin; j += static_cast<int>(block_count())) {
+    SIMT_UNROLL_BY(4)
+    for (int i = larger(j + 1 - tridiagonal_margin, 0) + thread_index(); i < m.ld; i += tridiagonal_copy_threads) {
+      T value = from_real<T>(0);
+      if (finite && i >= j && i < n) value = scale * *tridiagonal_element(work, n, i, j);
+      m.a[i + j * m.ld] = i == j ? from_real<T>(real_part(value)) : value;
+    }
+  }
+  SIMT_LOOP
+  for (int i = static_cast<int>(block_index()) * tridiagonal_copy_threads + thread_index(); i < m.ld;
+       i += static_cast<int>(block_count()) * tridiagonal_copy_threads)
+    m.x[i] = from_real<T>(0);
 }
 
 /// Launch: as tridiagonal_load.

@@ -9,7 +9,6 @@
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
-#include "symv/symv_gpu.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -25,8 +24,8 @@ KernelSource source(Dtype dtype, EigenBlock const& c) {
 }
 KernelSource source(Dtype dtype, TridiagonalPanel const& c) {
   return {.header = "eigen/tridiagonal_panel.cuh",
-          .name = fmt::format("myriad::tridiagonal_panel<{}, myriad::TridiagonalPanel{{{}, {}}}>", device_name(dtype), c.width,
-                              device_name(c.symv)),
+          .name = fmt::format("myriad::tridiagonal_panel<{}, myriad::TridiagonalPanel{{{}, {}, {}, {}}}>", device_name(dtype), c.width,
+                              c.warps, c.columns, c.blocks_per_sm),
           .options = options()};
 }
 KernelSource source(Dtype dtype, TridiagonalResident const& c) {
@@ -63,7 +62,7 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
   using D = DeviceElement<T>;
   constexpr Dtype dtype = dtype_of<T>;
   int const n = static_cast<int>(args.a.rows), multiprocessors = queue.device().multiprocessors;
-  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), is_complex<T>);
+  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T));
   TridiagonalUpdate const u = tridiagonal_update_plan();
   // All kernels come before the first launch: where one cannot be had, nothing is written.
   Kernel const& panel = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
@@ -75,15 +74,15 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
   for (int k = 0; k < 3; ++k)
     copy[k] = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_copy"), dtype, k), [&] { return source(dtype, copies[k]); });
   std::int64_t const copy_blocks = 4 * multiprocessors;
-  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, static_cast<int>(copy_blocks));
+  int const blocks = c.blocks_per_sm * multiprocessors, held_tiles = tridiagonal_held_tiles(c, sizeof(T), queue.device());
+  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, static_cast<int>(copy_blocks));
   Workspace const workspace(queue, layout.bytes);
-  std::int64_t const blocks = tridiagonal_panel_blocks(c, n, multiprocessors);
   int const held = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, static_cast<int>(queue.device().shared_memory_per_block));
   for (std::int64_t b = 0; b < args.a.count; ++b) {
     auto const matrix = layout.matrix<D>(b, workspace.as<char>());
     auto const copies_by = [&](Kernel const& kernel) {
       launch(queue, kernel, {.blocks = copy_blocks, .threads = tridiagonal_copy_threads, .shared_bytes = 128},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = 0, .rounds = 0});
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = 0, .rounds = 0, .held = 0, .kept = 0});
     };
     copies_by(*copy[0]);
     copies_by(*copy[1]);
@@ -91,11 +90,18 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
     int first = 0;
     unsigned rounds = 0;
     for (; n - first > held; first += c.width, rounds += c.rounds()) {
-      launch(queue, panel, {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T)), .together = true},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first, .rounds = rounds});
+      TridiagonalTiles const tiles(n - first, c.tile_rows(sizeof(T)), c.tile_columns(), blocks, held_tiles);
+      launch(queue, panel,
+             {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T), held_tiles), .together = true},
+             TridiagonalWork<D>{.batch = args,
+                                .matrix = matrix,
+                                .first = first,
+                                .rounds = rounds,
+                                .held = held_tiles,
+                                .kept = tridiagonal_kept(tiles, sizeof(T), queue.device().l2_bytes)});
       int const next = first + c.width;
       launch(queue, update, {.blocks = u.tiles(n - next), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next, .rounds = 0});
+             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next, .rounds = 0, .held = 0, .kept = 0});
     }
     clear(queue, reinterpret_cast<int*>(matrix.arrived), layout.cleared());
     launch(queue, resident,
@@ -103,7 +109,7 @@ void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
             .threads = r.threads(),
             .shared_bytes = std::int64_t{r.elements(n - first, multiprocessors)} * static_cast<int>(sizeof(T)),
             .together = true},
-           TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first, .rounds = 0});
+           TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first, .rounds = 0, .held = 0, .kept = 0});
     copies_by(*copy[2]);
   }
 }
@@ -139,7 +145,7 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
     for (int n = 32; n - 31 <= in_block; n += 32)
       if (n == 32 || filter.wants_size_above(n - 32)) kernels.push_back(source(dtype, eigen_block_plan(EigenJob::values, n)));
     if (!filter.wants_size_above(in_block)) continue;
-    kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes, complex)));
+    kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes)));
     kernels.push_back(source(dtype, tridiagonal_update_plan()));
     kernels.push_back(source(dtype, tridiagonal_resident_plan()));
     for (char const* const name : copies) kernels.push_back(source(dtype, name));

@@ -7,17 +7,30 @@
 
 #include "eigen/eigen_plan.hpp"
 #include "eigen/tridiagonal_config.cuh"
-#include "symv/symv_plan.hpp"
+#include "myriad/device.hpp"
 
 namespace myriad {
 
 /// Columns of V and W are read again for every column behind them, and the matrix once a panel.
 constexpr int tridiagonal_width = 32;
 
-constexpr TridiagonalPanel tridiagonal_panel_plan(int element_bytes, bool complex) {
-  SymvPanels symv = symv_panels_plan(element_bytes, complex ? Symmetry::hermitian : Symmetry::symmetric, SymvColumns::in_chunks);
-  symv.vector = SymvVector::written;
-  return {.width = tridiagonal_width, .symv = symv};
+/// A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a multiprocessor: 128 KB
+/// are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and half as much under
+/// way.
+constexpr TridiagonalPanel tridiagonal_panel_plan(int element_bytes) {
+  return {.width = tridiagonal_width, .warps = 8, .columns = element_bytes == 16 ? 8 : 16, .blocks_per_sm = 2};
+}
+/// As many tiles as shared memory has room for.
+inline int tridiagonal_held_tiles(TridiagonalPanel const& c, int element_bytes, Device const& device) {
+  int const room = device.shared_memory_per_multiprocessor / c.blocks_per_sm - device.reserved_shared_memory_per_block;
+  return std::max(0, (room - c.shared_bytes(element_bytes, 0)) / (c.tile(element_bytes) * element_bytes));
+}
+/// Of TridiagonalWork::kept_of tiles so many stay in the second cache: all where they fit, else what leaves room for what passes through.
+/// Measured: see docs/performance.md.
+constexpr int tridiagonal_kept(TridiagonalTiles const& tiles, int element_bytes, std::int64_t l2_bytes) {
+  std::int64_t const bytes = std::int64_t{tiles.read} * tiles.rows * tiles.columns * element_bytes, of = TridiagonalWork<float>::kept_of;
+  std::int64_t const kept = bytes <= l2_bytes * 6 / 5 ? l2_bytes * 7 / 10 : l2_bytes / 2;
+  return static_cast<int>(bytes <= kept ? of : of * kept / bytes);
 }
 
 constexpr TridiagonalUpdate tridiagonal_update_plan() { return {.width = tridiagonal_width}; }
@@ -30,20 +43,13 @@ constexpr int tridiagonal_resident_rows(TridiagonalResident const& c, int elemen
   return m;
 }
 
-/// Blocks that the largest part of the work keeps busy, as many as there is room for.
-constexpr std::int64_t tridiagonal_panel_blocks(TridiagonalPanel const& c, int n, int multiprocessors) {
-  std::int64_t const most = std::int64_t{c.symv.blocks_per_sm} * multiprocessors;
-  std::int64_t const useful = std::int64_t{(n + 31) / 32} + 2 * c.width;
-  return std::min(most, std::max<std::int64_t>(useful, multiprocessors));
-}
-
 /// What is in the workspace of a matrix, in bytes from its beginning.
 struct TridiagonalWorkspace {
   std::int64_t ld;  ///< elements
-  std::int64_t a, v, w, x, y, d, e, tau, products, squares, y_by_v, sums, largest, arrived, pairs, bytes;
+  std::int64_t a, v, w, x, d, e, tau, products, products_of_groups, squares, x_a_x, sums, largest, arrived, pairs, bytes;
 
-  constexpr TridiagonalWorkspace(int element_bytes, int real_bytes, TridiagonalPanel const& c, int n, int copy_blocks)
-      : ld((n + 31) / 32 * 32) {
+  constexpr TridiagonalWorkspace(int element_bytes, int real_bytes, TridiagonalPanel const& c, int n, int panel_blocks, int copy_blocks)
+      : ld((n + 31) / 32 * 32 + tridiagonal_margin) {
     std::int64_t const groups = ld / 32;
     std::int64_t next = 0;
     auto const take = [&](std::int64_t count, int size) {
@@ -51,18 +57,18 @@ struct TridiagonalWorkspace {
       next += (count * size + 255) / 256 * 256;
       return here;
     };
-    a = take(ld * n, element_bytes);
+    a = take(ld * (n + tridiagonal_margin), element_bytes);
     v = take(ld * c.width, element_bytes);
     w = take(ld * c.width, element_bytes);
     x = take(ld, element_bytes);
-    y = take(ld, element_bytes);
     d = take(ld, real_bytes);
     e = take(ld, real_bytes);
     tau = take(ld, element_bytes);
     products = take(std::int64_t{2} * c.width, element_bytes);
+    products_of_groups = take(2 * c.width * groups, element_bytes);
     squares = take(groups, real_bytes);
-    y_by_v = take(groups, element_bytes);
-    sums = take(symv_tiles(element_bytes, c.symv, n, true).elements(), element_bytes);
+    x_a_x = take(panel_blocks, real_bytes);
+    sums = take(TridiagonalTiles(n, c.tile_rows(element_bytes), c.tile_columns(), 1, 0).elements(), element_bytes);
     largest = take(copy_blocks, real_bytes);
     arrived = take(1, 4);
     pairs = take(4 * ld, element_bytes);
@@ -86,13 +92,13 @@ struct TridiagonalWorkspace {
             .v = as(t, v),
             .w = as(t, w),
             .x = as(t, x),
-            .y = as(t, y),
             .d = as(r, d),
             .e = as(r, e),
             .tau = as(t, tau),
             .products = as(t, products),
+            .products_of_groups = as(t, products_of_groups),
             .squares = as(r, squares),
-            .y_by_v = as(t, y_by_v),
+            .x_a_x = as(r, x_a_x),
             .sums = as(t, sums),
             .largest = as(r, largest),
             .arrived = as(u, arrived),

@@ -26,12 +26,16 @@ __device__ __forceinline__ void sync_block() { __syncthreads(); }
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
 /// As sync_block, for all blocks of a launch that has them run together (see Grid), and for global memory. `arrived` is in global memory
-/// and was zero before the first of `round` such barriers, which were of as many blocks.
-__device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
+/// and was zero before the first of `round` such barriers, which were of as many blocks. In two halves, between which a block may do what
+/// neither needs others nor is needed by them: what it wrote before the first is seen by who is through the second. Each is a barrier of
+/// the block, too.
+__device__ __forceinline__ void arrive_at_grid(unsigned* arrived, unsigned) {
   __syncthreads();
+  // What the block wrote is seen by who sees the count; __syncthreads carries it from the other threads.
+  if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+}
+__device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) {
   if (threadIdx.x == 0) {
-    // What the block wrote is seen by who sees the count; __syncthreads carries it from and to the other threads.
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
     unsigned const all = (round + 1) * gridDim.x;
     unsigned now;
     do {
@@ -39,6 +43,10 @@ __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
     } while (static_cast<int>(now - all) < 0);
   }
   __syncthreads();
+}
+__device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
+  arrive_at_grid(arrived, round);
+  wait_for_grid(arrived, round);
 }
 
 /// The only sync_grid of a launch. It needs no number of those before it: the 64 numbers at `counts`, of which take_ticket may use others
@@ -317,6 +325,21 @@ __device__ __forceinline__ Chunk load_chunk_once(void const* from) {
   asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(x.words[0]), "=r"(x.words[1]), "=r"(x.words[2]), "=r"(x.words[3])
                : "l"(__cvta_generic_to_global(from)));
+  return x;
+}
+/// What becomes of what is read in the second cache: it stays as long as there is anything of the other kind to make room, or goes first.
+using CachePolicy = unsigned long long;
+__device__ __forceinline__ CachePolicy cache_policy(bool stays) {
+  CachePolicy last, first;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(last));
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first));
+  return stays ? last : first;
+}
+__device__ __forceinline__ Chunk load_chunk_once(void const* from, CachePolicy policy) {
+  Chunk x;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(x.words[0]), "=r"(x.words[1]), "=r"(x.words[2]), "=r"(x.words[3])
+               : "l"(__cvta_generic_to_global(from)), "l"(policy));
   return x;
 }
 /// 4, 8 or 16 bytes, aligned to their size, from global memory that nobody writes while the kernel runs. See store_global.

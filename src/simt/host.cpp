@@ -139,6 +139,7 @@ struct Fiber {
   bool finished = false;
   Barrier* waits_for = nullptr;
   long long round = 0;
+  long long grid_round = 0;                ///< of the barrier of all blocks at which it has arrived
   void const* waits_for_number = nullptr;  ///< and for the round below; see receive
   int number_bytes = 0;
   unsigned number_round = 0;
@@ -296,11 +297,30 @@ char* shared_memory() { return current->block->shared.get(); }
 
 void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
-void sync_grid(unsigned* arrived, unsigned round) {
+void arrive_at_grid(unsigned* arrived, unsigned round) {
   if (*arrived != round) throw std::logic_error("simt: sync_grid is told of another number of barriers before it");
   if (!launch->together) throw std::logic_error("simt: sync_grid in a launch whose blocks do not run together");
-  sync(launch->barrier);
+  Barrier& barrier = launch->barrier;
+  release(&barrier);
+  current->grid_round = barrier.round;
+  if (++barrier.arrived < barrier.size) return;
+  barrier.arrived = 0;
+  ++barrier.round;
+}
+void wait_for_grid(unsigned* arrived, unsigned round) {
+  Barrier& barrier = launch->barrier;
+  if (barrier.round == current->grid_round) {
+    current->waits_for = &barrier;
+    current->round = barrier.round;
+    switch_context(current->context, launch->scheduler, false);
+  }
+  acquire(&barrier);
+  sync_block();
   *arrived = round + 1;  // by each: the number of barriers, where a GPU counts blocks
+}
+void sync_grid(unsigned* arrived, unsigned round) {
+  arrive_at_grid(arrived, round);
+  wait_for_grid(arrived, round);
 }
 
 void sync_grid_once(unsigned* counts) {

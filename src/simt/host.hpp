@@ -33,6 +33,8 @@ long long block_index();
 long long block_count();
 void sync_block();
 void sync_warp();
+void arrive_at_grid(unsigned* arrived, unsigned round);
+void wait_for_grid(unsigned* arrived, unsigned round);
 void sync_grid(unsigned* arrived, unsigned round);
 void sync_grid_once(unsigned* counts);
 unsigned take_ticket(unsigned* count);
@@ -207,6 +209,9 @@ struct alignas(16) Chunk {
 };
 inline Chunk load_chunk(void const* from) { return *static_cast<Chunk const*>(std::assume_aligned<16>(from)); }
 inline Chunk load_chunk_once(void const* from) { return load_chunk(from); }
+using CachePolicy = unsigned long long;
+inline CachePolicy cache_policy(bool) { return 0; }
+inline Chunk load_chunk_once(void const* from, CachePolicy) { return load_chunk(from); }
 template <typename T>
 T load_global(T const* from) {
   return *std::assume_aligned<sizeof(T)>(from);
