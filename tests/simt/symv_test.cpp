@@ -473,7 +473,9 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
           auto const [begin, end] = shares.tiles_of_piece(piece);
           ASSERT_EQ(begin, next);
           next = end;
-          if (piece + 1 == shares.pieces) ASSERT_EQ(end, shares.count);
+          if (piece + 1 == shares.pieces) {
+            ASSERT_EQ(end, shares.count);
+          }
           ASSERT_LT(begin, end);
           ASSERT_EQ(shares.piece_of(begin), piece);
           ASSERT_EQ(shares.piece_of(end - 1), piece);
