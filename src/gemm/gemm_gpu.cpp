@@ -389,7 +389,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
 void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic) {
   auto const args = arguments_of(task);
   // By layouts and the GPU alone, so that a matrix has the same bits in every batch of its layout.
-  if (queue.device().major < 8 || !have_lines(args) || any_interleaved(layouts_of(args))) {
+  if (queue.device().major < 8 || !have_lines(args)) {
     gemm(queue, task);
     return;
   }
