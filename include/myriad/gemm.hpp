@@ -17,7 +17,8 @@ MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T>
 /// The same with another arithmetic on the tensor cores of a GPU, for matrices of float: `tf32` rounds each element of A and B to 11 bits,
 /// which an error of 2^-10 abs(A) abs(B) comes from; `tf32x3` takes each as the sum of two such numbers and sums three of their four
 /// products, 2^-20 abs(A) abs(B). Sums are of single precision, and may cut off where floats are rounded to nearest. Numbers nearer to the
-/// largest float than 2^-11 of it become infinite, and where there is an infinite one NaN may be the result.
+/// largest float than 2^-11 of it become infinite, and where there is an infinite one NaN may be the result. Factors below 2^-126 (tf32x3:
+/// 2^-114) have an absolute error of 2^-137 instead.
 /// Where no tensor cores serve it (the CPU, GPUs before compute capability 8.0, interleaved batches, matrices whose elements are nowhere
 /// side by side) the arithmetic is the standard one, which is more accurate. Errors: as above, and arithmetic 14 unless it is standard or T
 /// float.

@@ -155,7 +155,12 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
   EigenArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .w = matrices_of(task.w), .info = task.info, .lower = task.uplo == Uplo::lower};
   EigenJob const job = task.job == Job::vectors ? EigenJob::vectors : EigenJob::values;
-  if (task.a.rows > largest_in_block<T>(queue)) return by_levels<T>(queue, task);
+  if (task.a.rows > largest_in_block<T>(queue)) {
+    // All kernels come before the first launch: where one cannot be had, nothing is written.
+    auto const all = [&] { by_levels<T>(queue, task); };
+    queue.prepare(all);
+    return all();
+  }
   if (task.a.rows > tiny_largest) return by_blocks<T>(queue, job, args);
   int const n = static_cast<int>(task.a.rows);
   bool const few = eigen_tiny_are_few(task.a.count, n, queue.device().multiprocessors);

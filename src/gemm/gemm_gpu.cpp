@@ -289,7 +289,8 @@ int aligned_of(simt::Matrices<T> const& x) {
   constexpr int of_chunk = 16 / sizeof(T);
   if (x.row_strides || x.col_strides) return 0;
   if ((lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) % of_chunk != 0) return 0;
-  if (x.pointers) return 1;
+  // A view of a ragged batch begins further on, which is not in its address.
+  if (x.pointers || (lines_of(x) == Lines::columns ? x.row_offset : x.col_offset) % of_chunk != 0) return 1;
   return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
 }
 
@@ -388,7 +389,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
 void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic) {
   auto const args = arguments_of(task);
   // By layouts and the GPU alone, so that a matrix has the same bits in every batch of its layout.
-  if (queue.device().major < 8 || !have_lines(args) || any_interleaved(layouts_of(args))) {
+  if (queue.device().major < 8 || !have_lines(args)) {
     gemm(queue, task);
     return;
   }

@@ -170,7 +170,10 @@ class GemmBlock {
     simt::Index stride;  ///< from line to line
     int phase;           ///< of the first line
     /// Elements that line l is beyond a multiple of 16 bytes.
-    SIMT_INLINE int phase_of(int l) const { return aligned ? 0 : (phase + l * static_cast<int>(stride)) & (16 / sizeof(T) - 1); }
+    SIMT_INLINE int phase_of(int l) const {
+      constexpr int in_chunk = 16 / sizeof(T) - 1;
+      return aligned ? 0 : (phase + l * static_cast<int>(stride & in_chunk)) & in_chunk;
+    }
   };
   SIMT_INLINE Operand operand(simt::Matrices<T const> const& x, Lines lines, int i, int j) const {
     T const* const first = x.at(b_, i, j);
@@ -323,8 +326,9 @@ class GemmBlock {
     bool const reads = has_terms ? reads_c : !(args_.beta == simt::from_real<S>(0));
     int const phase = gemm_phase(memory_of_c), column = column_ + 2 * of_group_;
     // Of every eighth line the phase is the same.
+    constexpr int in_chunk = 16 / sizeof(Output) - 1;
     auto const line_of = [&](int l) {
-      return tile + (l * memory.c_pitch + ((phase + l * static_cast<int>(stride)) & static_cast<int>(16 / sizeof(Output) - 1)));
+      return tile + (l * memory.c_pitch + ((phase + l * static_cast<int>(stride & in_chunk)) & in_chunk));
     };
     Output* const line[2] = {c_by_columns ? line_of(column) + row_ : line_of(row_) + column, line_of(column + 1) + row_};
     auto const value = [&](float const(&x)[complex ? 2 : 1][4], int at, Output const& former) {

@@ -1,8 +1,8 @@
 #pragma once
 /// C = alpha A B + beta C for many matrices of 16-bit numbers: A in registers, columns of B and C through a ring in shared memory.
 
+#include "gemm/gemm_arguments.cuh"
 #include "gemm/gemm_halves_stream_config.cuh"
-#include "gemm/gemm_halves_sums.cuh"
 
 namespace myriad {
 
@@ -262,7 +262,7 @@ class GemmStream {
   /// Starts to bring the next columns of B and C that there is a part of the ring for, with the first ones of a product its A.
   SIMT_INLINE void bring_next() {
     if (next_ < args_.c.count) {
-      bool const within = next_ > 0 && next_ < args_.c.count - 1;  // of a batch in one piece there are others around it
+      bool const within = next_ > 0 && next_ < args_.c.count - 1;  // of a batch in one piece there are others around it, see fills_chunk
       char* const stage = simt::shared_memory() + memory.a.bytes + next_part_ * memory.stage;
       int const j0 = next_chunk_ * C.columns, columns = simt::smaller(C.n - j0, C.columns);
       if (next_chunk_ == 0) {
@@ -270,7 +270,7 @@ class GemmStream {
           next_b_ = matrix(args_.b, next_);
           next_a_ = matrix(args_.a, next_);
           if constexpr (C.a_unit == 0)
-            GemmSpan<T, C.m * C.k, C.threads()>::bring(a_, next_a_, C.m * C.k, within && a_in_one_piece_);
+            GemmSpan<T, C.m * C.k, C.threads()>::bring(a_, next_a_, C.m * C.k, within && a_in_one_piece_ && fills_chunk<T>(C.m * C.k));
           else
             AUnits::bring(a_, next_a_, a_by_terms ? args_.a.col_stride : args_.a.row_stride, a_by_terms ? C.m : C.k,
                           a_by_terms ? C.k : C.m);
@@ -281,7 +281,7 @@ class GemmStream {
         T* const to = reinterpret_cast<T*>(stage);
         if constexpr (C.b_unit == 0) {
           GemmSpan<T, most_columns * C.k, C.threads()>::bring(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k,
-                                                              within && b_in_one_piece_);
+                                                              within && b_in_one_piece_ && fills_chunk<T>(C.n * C.k));
         } else {
           simt::Index const stride = b_by_terms ? args_.b.row_stride : args_.b.col_stride;
           BUnits::bring(to, next_b_ + j0 * (b_by_terms ? 1 : stride), stride, b_by_terms ? columns : C.k, b_by_terms ? C.k : columns);
@@ -290,7 +290,8 @@ class GemmStream {
       if (reads_c_) {
         Output* const to = reinterpret_cast<Output*>(stage + memory.b.bytes);
         if constexpr (C.c_unit == 0) {
-          GemmSpan<Output, most_columns * C.m, C.threads()>::bring(to, next_c_ + j0 * C.m, columns * C.m, within && c_in_one_piece_);
+          GemmSpan<Output, most_columns * C.m, C.threads()>::bring(to, next_c_ + j0 * C.m, columns * C.m,
+                                                                   within && c_in_one_piece_ && fills_chunk<Output>(C.m * C.n));
         } else {
           simt::Index const stride = args_.c.col_stride;
           CUnits::bring(to, next_c_ + j0 * stride, stride, C.m, columns);
@@ -308,6 +309,11 @@ class GemmStream {
   template <typename U>
   SIMT_INLINE static U* matrix(simt::Matrices<U> const& of, simt::Index b) {
     return of.pointers ? of.pointers[b] : of.data + b * of.batch_stride;
+  }
+  /// Whether a matrix of so many elements has what a neighbour's first or last chunk of 16 bytes has of it.
+  template <typename U>
+  static constexpr bool fills_chunk(int elements) {
+    return elements >= static_cast<int>(16 / sizeof(U)) - 1;
   }
   template <typename U>
   SIMT_INLINE static bool in_one_piece(simt::Matrices<U> const& of) {

@@ -84,7 +84,15 @@ struct GemmHalvesStreamMemory {
         c(g.c_unit == 0 ? GemmHalvesLines(output_bytes, g.m, g.m * simt::smaller(g.columns, g.n) + 16 / output_bytes)
                         : padded(output_bytes, g.m, g.columns, 16 / output_bytes)),
         stage(b.bytes + c.bytes),
-        bytes(a.bytes + g.stages * stage) {}
+        bytes(simt::larger(a.bytes + g.stages * stage, reach_of_a(element_bytes, complex, g))) {}
+
+  /// How far A is read, in bytes: all rows and terms of its tiles, although what is not A's, parts of the ring or what is behind them, is
+  /// not used.
+  SIMT_INLINE static constexpr int reach_of_a(int element_bytes, bool complex, GemmHalvesStream const& g) {
+    if (g.a_unit != 0) return 0;
+    int const lines = g.rows(), terms = g.terms(complex);
+    return (16 / element_bytes + (g.a == Lines::columns ? terms * g.m + lines : lines * g.k + terms)) * element_bytes;
+  }
 
  private:
   /// A or B, with so many rows or columns and terms in memory, and `all` that are read; `by_terms`: a line is of one term. In one piece

@@ -17,6 +17,16 @@ constexpr int gemm_ring_blocks(int real_bytes, bool complex, GemmRing const& c, 
   return blocks;
 }
 
+/// The shared memory of a block, whichever way the lines of C lie.
+constexpr int gemm_ring_most_bytes(int real_bytes, bool complex, GemmRing c) {
+  int most = 0;
+  for (Lines const lines : {Lines::columns, Lines::rows}) {
+    c.c = lines;
+    most = std::max(most, GemmRingMemory(real_bytes, complex, c).bytes);
+  }
+  return most;
+}
+
 /// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles: instructions, of which a warp has for
 /// each term its products, reads and copies (one with its address and a test is three), the more the fewer warps there are to issue them,
 /// or what moves, whichever is more; part of the other one, and of what tiles read once more from a cache; and for each tile the time in
@@ -70,7 +80,7 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
             c.k = at_once ? static_cast<int>((k + 3) / 4 * 4) : 16;
             if (best.m != 0 && gemm_ring_cost_of_lanes(complex, m, n, k, c, 32) >= best_cost) continue;
             // What compute capability 8.6 has for a block
-            while (GemmRingMemory(4, complex, c).bytes > 99 * 1024) c.k -= 4;
+            while (gemm_ring_most_bytes(4, complex, c) > 99 * 1024) c.k -= 4;
             c.blocks_per_sm = gemm_ring_blocks(4, complex, c, held + std::max(64, operands + 24));
             double const cost = gemm_ring_cost_of_lanes(complex, m, n, k, c, c.blocks_per_sm);
             if (best.m != 0 && cost >= best_cost) continue;
@@ -141,6 +151,11 @@ constexpr double gemm_ring_cost_of_warps(bool complex, std::int64_t m, std::int6
 /// Of double numbers, for several tiles: matrices are divided evenly into tiles of one to eight warps.
 constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n) {
   auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit * unit); };
+  // Whether no smaller side, of 32 or more, makes as few tiles.
+  auto const divides_evenly = [&](std::int64_t size, int side, int unit) {
+    std::int64_t const parts = (size + side - 1) / side;
+    return side <= 128 && parts <= (size + 31) / 32 && up((size + parts - 1) / parts, unit) == side;
+  };
   int const numbers = complex ? 2 : 1;
   GemmRing best = given;
   double best_cost = 0;
@@ -150,15 +165,13 @@ constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, 
       GemmRing c = given;
       c.warps_down = down, c.warps_across = across;
       if (complex && std::max(m, n) > 128) c.k = 16, c.stages = 2;
-      for (std::int64_t parts_m = 1; parts_m <= (m + 31) / 32; ++parts_m) {
-        c.m = up((m + parts_m - 1) / parts_m, 16 * down);
-        if (c.m > 128) continue;
-        for (std::int64_t parts_n = 1; parts_n <= (n + 31) / 32; ++parts_n) {
-          c.n = up((n + parts_n - 1) / parts_n, 8 * across);
+      for (c.m = up(113, 16 * down); c.m > 0; c.m -= 16 * down) {
+        if (!divides_evenly(m, c.m, 16 * down)) continue;
+        for (c.n = up(121, 8 * across); c.n > 0; c.n -= 8 * across) {
           int const words = c.m * c.n * numbers * 2 / c.threads();
-          if (c.n > 128 || words > (complex ? 64 : 104)) continue;
+          if (!divides_evenly(n, c.n, 8 * across) || words > (complex ? 64 : 104)) continue;
           c.blocks_per_sm = gemm_ring_blocks(8, complex, c, std::max(words + 64, 136));
-          if (GemmRingMemory(8, complex, c).bytes > 99 * 1024 || c.blocks_per_sm * c.threads() < 256) continue;
+          if (gemm_ring_most_bytes(8, complex, c) > 99 * 1024 || c.blocks_per_sm * c.threads() < 256) continue;
           if ((m + c.m - 1) / c.m * c.m * ((n + c.n - 1) / c.n * c.n) > 2 * m * n) continue;
           double const cost = gemm_ring_cost_of_warps(complex, m, n, c);
           if (best.m != 0 && cost >= best_cost) continue;
@@ -173,7 +186,7 @@ constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, 
 /// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
 /// A as general and C as whole.
 ///
-/// Of single numbers, see above. Others: matrices of up to 96 (double) or 64 (complex) rows are a tile, so that A and B are
+/// Of single numbers, see above. Others: matrices of up to 80 (double) or 64 (complex) rows are a tile, so that A and B are
 /// read once; larger ones are divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute
 /// capability 9.0 needs least time for products and for reads from shared memory, while a lane has registers for its sums. `real_bytes`: of
 /// the elements' real and imaginary parts.

@@ -70,10 +70,9 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
 
-/// Of the attributes that a launch may have, those that are used: all blocks run at the same time; the kernel may begin once all blocks of
-/// the one before it in the stream have allowed it or ended.
+/// Of the attributes that a launch may have, the one that is used: all blocks run at the same time.
 struct alignas(8) LaunchAttribute {
-  static constexpr int cooperative = 2, programmatic_stream_serialization = 6;
+  static constexpr int cooperative = 2;
   int id = cooperative;
   alignas(8) int value = 1;
   char reserved[60] = {};

@@ -36,18 +36,13 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
   if (grid.blocks == 0 || state.preparing > 0) return;
   driver::CurrentContext const current(state.context->handle());
   auto const blocks = static_cast<unsigned>(std::min<std::int64_t>(grid.blocks, std::numeric_limits<std::int32_t>::max()));
-  // Not in a graph: drivers before 12.3 cannot capture it.
-  bool const may_overlap = grid.overlaps_launch_before && state.context->device().major >= 9 && !state.capturing();
-  driver::LaunchAttribute attributes[2];
-  unsigned attribute_count = 0;
-  if (may_overlap) attributes[attribute_count++].id = driver::LaunchAttribute::programmatic_stream_serialization;
-  if (grid.together) attributes[attribute_count++].id = driver::LaunchAttribute::cooperative;
+  driver::LaunchAttribute cooperative{.id = driver::LaunchAttribute::cooperative};
   driver::LaunchConfig const config{.grid = {blocks, 1, 1},
                                     .block = {static_cast<unsigned>(grid.threads), static_cast<unsigned>(grid.threads_y), 1},
                                     .shared_bytes = static_cast<unsigned>(grid.shared_bytes),
                                     .stream = state.stream,
-                                    .attributes = attributes,
-                                    .attribute_count = attribute_count};
+                                    .attributes = grid.together ? &cooperative : nullptr,
+                                    .attribute_count = grid.together ? 1U : 0U};
   void* parameters[] = {const_cast<void*>(params)};
   driver::Result const result = driver::api().cuLaunchKernelEx(&config, kernel.function, parameters, nullptr);
   if (result != driver::Result::success) driver::check(result, "cuLaunchKernelEx", kernel.name.c_str());

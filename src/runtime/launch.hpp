@@ -30,9 +30,6 @@ struct Grid {
   int threads = 0;          ///< threadIdx.x; 1 to 1024 together with threads_y
   int threads_y = 1;
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory per block
-  /// Whether its blocks may begin before the kernel of the launch before has ended, which allows it by simt::let_next_launch_begin; this
-  /// one waits by simt::wait_for_launch_before. GPUs before sm_90 do not know of it, and in a graph it waits.
-  bool overlaps_launch_before = false;
   /// Whether all blocks run at the same time, so that simt::sync_grid may be called. The driver refuses more blocks than the GPU has room
   /// for.
   bool together = false;

@@ -121,20 +121,6 @@ __device__ __forceinline__ char* shared_memory() {
   return myriad_shared_memory;
 }
 
-/// For two kernels of which the second is launched so that it overlaps the first (see Grid). The second begins once all blocks of the first
-/// have called let_next_launch_begin or ended. All its threads call wait_for_launch_before before they touch memory; it returns when the
-/// first has ended and what it has written is seen.
-__device__ __forceinline__ void let_next_launch_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-__device__ __forceinline__ void wait_for_launch_before() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 /// The value of the lane whose number differs by `mask`; for numbers.
 template <typename T>
 __device__ __forceinline__ T shuffle_xor(T value, int mask) {

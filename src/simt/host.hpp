@@ -176,10 +176,6 @@ void load_matrices(unsigned (&x)[count], void const* row) {
                       : element(p, group, pair) | element(p, group, pair + 1) << 16;
 }
 
-/// A launch begins when the one before has ended.
-inline void let_next_launch_begin() {}
-inline void wait_for_launch_before() {}
-
 inline long long unknown(long long x) { return x; }
 inline unsigned unknown(unsigned x) { return x; }
 

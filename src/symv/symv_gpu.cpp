@@ -131,7 +131,8 @@ template <typename T>
 void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, Kernel const& kernel) {
   bool const reads_a = all.alpha != T(0);
   SymvShares const shares = symv_shares(sizeof(T), c, static_cast<int>(all.a.rows), all.uplo == Uplo::lower);
-  std::int64_t const at_a_time = symv_matrices_at_a_time(sizeof(T), shares);
+  int const pieces = all.y.row_sizes ? shares.most_pieces() : shares.pieces;
+  std::int64_t const elements = shares.elements(pieces), at_a_time = symv_matrices_at_a_time(sizeof(T), elements);
   std::int64_t const together = std::int64_t{c.blocks_per_sm} * queue.device().multiprocessors;
   GridCounts const counts(queue);
   for (std::int64_t b = 0; b < all.y.count; b += at_a_time) {
@@ -140,18 +141,16 @@ void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, K
     task.a = matrices(all.a, b, some);
     task.x = matrices(all.x, b, some);
     task.y = matrices(all.y, b, some);
-    Workspace const sums(queue, reads_a ? some * shares.elements() * static_cast<std::int64_t>(sizeof(T)) : 0);
+    Workspace const sums(queue, reads_a ? some * elements * static_cast<std::int64_t>(sizeof(T)) : 0);
     auto args = arguments_of(task);
     args.sums = sums.as<DeviceElement<T>>();
-    args.apart = shares.elements();
-    args.pieces = task.y.row_sizes ? shares.most_pieces() : shares.pieces;
+    args.apart = elements;
+    args.pieces = pieces;
     args.counts = counts.data();
-    launch(queue, kernel,
-           {.blocks = std::min(together, some * args.pieces),
-            .threads = c.threads(),
-            .shared_bytes = c.shared_bytes(sizeof(T)),
-            .together = true},
-           args);
+    launch(
+        queue, kernel,
+        {.blocks = std::min(together, some * pieces), .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T)), .together = true},
+        args);
   }
 }
 
@@ -191,11 +190,12 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   Kernel const* const by_strips = find(in_strips && !many, "symv/symv_strips", strips);
   Kernel const* const by_matrices = find(in_strips && many, "symv/symv_matrices", of_matrix, "symv_matrices");
   Kernel const* const by_runs = find(beyond_strips, "symv/symv_runs", runs, "symv_runs");
+  // First what may be refused: it takes workspace, and blocks that run together.
+  if (by_runs) multiply_by_runs(queue, task, runs, *by_runs);
   if (by_rows) multiply_rows(queue, task, rows, *by_rows);
   if (by_blocks) multiply_whole(queue, task, whole, *by_blocks);
   if (by_strips) multiply_by_strips(queue, task, strips, *by_strips);
   if (by_matrices) multiply_matrices(queue, task, of_matrix, *by_matrices);
-  if (by_runs) multiply_by_runs(queue, task, runs, *by_runs);
 }
 
 std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {

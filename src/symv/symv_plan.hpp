@@ -78,9 +78,9 @@ constexpr SymvTiles symv_tiles(int element_bytes, SymvPanels const& c, int n, bo
 }
 
 /// So many matrices at a time take no more than 256 MB of workspace together, or are one.
-constexpr std::int64_t symv_matrices_at_a_time(int element_bytes, SymvShares const& shares) {
+constexpr std::int64_t symv_matrices_at_a_time(int element_bytes, std::int64_t elements) {
   constexpr std::int64_t most_bytes = 256 << 20;
-  return std::max<std::int64_t>(most_bytes / (shares.elements() * element_bytes), 1);
+  return std::max<std::int64_t>(most_bytes / (elements * element_bytes), 1);
 }
 
 }  // namespace myriad

@@ -81,14 +81,14 @@ struct SymvShares : SymvTriangle {
     while (!round.has_tile(tile)) round.go_on();
     return round.piece + (tile - round.tile) / round.size;
   }
-  /// No smaller matrix has more pieces.
-  SIMT_INLINE constexpr int most_pieces() const { return simt::smaller(count, 16 * blocks); }
+  /// Neither it nor a smaller matrix has more pieces: the rounds halve what is left until 2^31 tiles are none.
+  SIMT_INLINE constexpr int most_pieces() const { return simt::smaller(count, 24 * blocks); }
 
   /// Elements of workspace: the row sums of every tile, and behind them column sums of every piece and panel that meet. On the way through
-  /// the tiles either the piece or the panel advances, or both, so that their sum is a number for the pair. As many suffice for all smaller
-  /// matrices.
-  SIMT_INLINE constexpr simt::Index elements() const {
-    return static_cast<simt::Index>(count) * rows + static_cast<simt::Index>(most_pieces() + panels - 1) * columns;
+  /// the tiles either the piece or the panel advances, or both, so that their sum is a number for the pair. With most_pieces() they suffice
+  /// for all smaller matrices, too.
+  SIMT_INLINE constexpr simt::Index elements(int pieces_there) const {
+    return static_cast<simt::Index>(count) * rows + static_cast<simt::Index>(pieces_there + panels - 1) * columns;
   }
   SIMT_INLINE constexpr simt::Index row_sums(int tile) const { return static_cast<simt::Index>(tile) * rows; }
   SIMT_INLINE constexpr simt::Index column_sums(int piece, int panel) const {

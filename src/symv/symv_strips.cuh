@@ -105,7 +105,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
     // First of all in a lower triangle, but not before what follows is under way.
     bool needs_diagonal = true;
     SIMT_LOOP
-    for (int first = begin / 32 * 32; first < end; first += at_once * 32) {
+    for (int first = begin < end ? begin / 32 * 32 : end; first < end; first += at_once * 32) {
       T held[at_once][held_rows], factor[at_once][held_rows];
       SIMT_UNROLL
       for (int s = 0; s < at_once; ++s) {

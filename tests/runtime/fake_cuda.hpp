@@ -44,7 +44,7 @@ struct FakeCuda {
   std::atomic<int> fail_pinned{0};
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
-  bool overlaps = false;
+  bool together = false;
 };
 
 /// Parameters of the kernel that it runs: data[i] *= factor; before that `call`, if there is one.

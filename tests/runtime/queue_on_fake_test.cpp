@@ -36,13 +36,9 @@ TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_EQ(fake->block[1], 4U);
   EXPECT_EQ(fake->block[2], 1U);
   EXPECT_EQ(fake->shared, 100'000U);
-  EXPECT_FALSE(fake->overlaps);
-  launch(*queue, kernel(), {.blocks = 1, .threads = 1, .overlaps_launch_before = true}, FakeScaleParams{});
-  EXPECT_TRUE(fake->overlaps);
-  fake->capturing = true;
-  launch(*queue, kernel(), {.blocks = 1, .threads = 1, .overlaps_launch_before = true}, FakeScaleParams{});
-  fake->capturing = false;
-  EXPECT_FALSE(fake->overlaps);
+  EXPECT_FALSE(fake->together);
+  launch(*queue, kernel(), {.blocks = 1, .threads = 1, .together = true}, FakeScaleParams{});
+  EXPECT_TRUE(fake->together);
   PinnedArray<double> pinned(*queue, 3);
   copy(*queue, a.data(), 3, pinned.data());
   EXPECT_EQ(pinned[2], 6);

@@ -343,6 +343,9 @@ TYPED_TEST(GemmHalvesOf, Stream) {
   check_scalars<T, Product{72, 40, 40, packed, packed, packed}, 0>();
   check_scalars<T, Product{34, 70, 19, columns, columns, columns}, 0>();
   check_scalars<T, Product{20, 35, 24, packed_rows, packed_rows, packed}, 3>();
+  // B and C are little beside what is read of A's tiles.
+  check_scalars<T, Product{33, 1, 1, packed, packed, packed}, 0>();
+  check_scalars<T, Product{37, 7, 105, packed_rows, packed, packed}, 0>();
   if constexpr (!sanitized) {
     check_scalars<T, Product{64, 64, 64, packed, packed, packed}, 0>();
     check_scalars<T, Product{65, 65, 65, packed, packed, packed}, 0>();

@@ -154,12 +154,14 @@ template <typename T, SymvRuns c>
 void run_runs(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) {
   using D = gpu::DeviceElement<T>;
   SymvShares const shares = symv_shares(sizeof(T), c, static_cast<int>(task.a.rows), task.uplo == Uplo::lower);
-  std::vector<D> sums(static_cast<std::size_t>(shares.elements() * task.y.count), std::bit_cast<D>(not_a_number<T>()));
+  int const pieces = task.y.row_sizes ? shares.most_pieces() : shares.pieces;
+  simt::Index const elements = shares.elements(pieces);
+  std::vector<D> sums(static_cast<std::size_t>(elements * task.y.count), std::bit_cast<D>(not_a_number<T>()));
   std::vector<unsigned> counts(64, 0);
   auto args = arguments_of(task, 0, most_rows_in_strips);
   args.sums = sums.data();
-  args.apart = shares.elements();
-  args.pieces = task.y.row_sizes ? shares.most_pieces() : shares.pieces;
+  args.apart = elements;
+  args.pieces = pieces;
   args.counts = counts.data();
   simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_runs<D, c>, args, true);
   EXPECT_EQ(counts, std::vector<unsigned>(64, 0));  // as the next launch wants them
@@ -399,10 +401,21 @@ TEST(SymvShares, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
         SymvShares const shares(n, 64, 128, blocks, lower);
         most = std::max(most, shares.column_sums(shares.pieces - 1, shares.panels - 1) + 128);
         pieces = std::max(pieces, shares.pieces);
-        ASSERT_LE(most, shares.elements()) << n;
+        ASSERT_LE(most, shares.elements(shares.most_pieces())) << n;
         ASSERT_LE(pieces, shares.most_pieces()) << n;
       }
     }
+}
+
+TEST(SymvShares, WorkspaceOfHugeMatricesSuffices) {
+  for (auto const& [rows, columns] : {std::pair{64, 128}, {128, 128}, {32, 64}})
+    for (bool const lower : {true, false})
+      for (int n = 20000; n <= 2'000'000; n += n / 16 + 1) {
+        SymvShares const shares(n, rows, columns, 264, lower);
+        ASSERT_GT(shares.count, 0) << n;
+        ASSERT_LE(shares.pieces, shares.most_pieces()) << n;
+        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements(shares.pieces)) << n;
+      }
 }
 
 // As in large matrices there are pieces of several tiles, which end within panels and go on in the next one, and sums of more terms than a
@@ -455,12 +468,14 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
           slot = last_piece + panel;
         }
         ASSERT_EQ(tile, shares.count);
-        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements());
+        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements(shares.pieces));
         for (int piece = 0, next = 0; piece < shares.pieces; ++piece) {
           auto const [begin, end] = shares.tiles_of_piece(piece);
           ASSERT_EQ(begin, next);
           next = end;
-          if (piece + 1 == shares.pieces) ASSERT_EQ(end, shares.count);
+          if (piece + 1 == shares.pieces) {
+            ASSERT_EQ(end, shares.count);
+          }
           ASSERT_LT(begin, end);
           ASSERT_EQ(shares.piece_of(begin), piece);
           ASSERT_EQ(shares.piece_of(end - 1), piece);
@@ -476,8 +491,10 @@ TEST(SymvPlan, PiecesBecomeSmaller) {
   EXPECT_EQ(shares(4096).pieces, 2 * 264);
   EXPECT_EQ(shares(32768).tiles_of_piece(0).last, 186);
   EXPECT_EQ(shares(32768).tiles_of_piece(shares(32768).pieces - 1).first, shares(32768).count - 1);
-  EXPECT_EQ(symv_matrices_at_a_time(8, shares(100000)), 1);
-  EXPECT_GT(symv_matrices_at_a_time(8, shares(3000)), 40);
+  auto const at_a_time = [&](int n) { return symv_matrices_at_a_time(8, shares(n).elements(shares(n).pieces)); };
+  EXPECT_EQ(at_a_time(100000), 1);
+  EXPECT_GT(at_a_time(3000), 40);
+  EXPECT_GT(at_a_time(8192), 75);
   for (int const bytes : {4, 8, 16}) {
     SymvColumns const layout = SymvColumns::contiguous;
     EXPECT_LE(symv_runs_plan(bytes, Symmetry::symmetric, layout).shared_bytes(bytes), 75 * 1024);  // three blocks of 227 KiB
