@@ -14,12 +14,6 @@
 
 namespace myriad::gpu {
 
-std::string device_name(SymvPanels const& c) {
-  return fmt::format("myriad::SymvPanels{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({}), myriad::SymvVector({})}}", c.warps,
-                     c.columns, c.most_tiles, c.blocks_per_sm, static_cast<int>(c.layout), static_cast<int>(c.symmetry),
-                     static_cast<int>(c.vector));
-}
-
 namespace {
 
 KernelSource source(Dtype dtype, SymvTiny const& c) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "symv/symv_panels_config.cuh"
 #include "symv/symv_rows_config.cuh"
 #include "symv/symv_runs_config.cuh"
 #include "symv/symv_strips_config.cuh"
@@ -54,27 +53,6 @@ constexpr SymvRuns symv_matrices_plan(int element_bytes, Symmetry symmetry, Symv
 
 constexpr SymvShares symv_shares(int element_bytes, SymvRuns const& c, int n, bool lower) {
   return {n, c.tile_rows(element_bytes), c.tile_columns(), c.usual_blocks(), lower};
-}
-
-/// Of sytrd. A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a
-/// multiprocessor: 128 KB are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and
-/// half as much under way: with two loads of each more is spilled. Pieces of 128 to 256 KB: blocks that end early leave their place to
-/// others, and at the end few wait for the last.
-constexpr SymvPanels symv_panels_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
-  bool const wide = element_bytes == 16;
-  return {.warps = 8,
-          .columns = wide ? 8 : 16,
-          .most_tiles = element_bytes == 4 ? 2
-                        : wide             ? 8
-                                           : 4,
-          .blocks_per_sm = 2,
-          .layout = layout,
-          .symmetry = symmetry,
-          .vector = SymvVector::constant};
-}
-
-constexpr SymvTiles symv_tiles(int element_bytes, SymvPanels const& c, int n, bool lower) {
-  return {n, c.tile_rows(element_bytes), c.tile_columns(), c.most_tiles, lower};
 }
 
 /// So many matrices at a time take no more than 256 MB of workspace together, or are one.
