@@ -682,8 +682,8 @@ SIMT_INLINE constexpr int gemm_ring_lines_at_once(int of_lines, int of_line, int
 /// Brings a tile of C up to date whose sums the block has just put into shared memory. `size` elements of a line are moved together; the
 /// first element is in the row that is `below` its column. `all`: the tile is whole, and all threads have as many elements.
 ///
-/// Of what is not there an element that is is read instead, by all threads in one way: where each load had a branch of its own, what it
-/// would have loaded was set to zero at each of them.
+/// In place of what is not there a thread reads its first element once more, which nobody else writes, so that all loads are alike: where
+/// each load had a branch of its own, what it would have loaded was set to zero at each of them.
 template <int size, bool all, bool reads_c, typename T, GemmRing C>
 SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T* to, simt::Index line_stride, int count, int line_count,
                                   int below, int depth) {
@@ -699,17 +699,18 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T
   Index const step = walk.at_once * line_stride;
   sync_block();
   SIMT_LOOP
-  for (int line = walk.first_line; line < line_count; line += most * walk.at_once) {
+  for (int line = walk.first_line; line < line_count && (all || walk.first * size < count); line += most * walk.at_once) {
     Together former[most][walk.of_line];
     T* at = next;
     if constexpr (reads_c) {
       SIMT_UNROLL
       for (int l = 0; l < most; ++l) {
-        T const* const from = all ? at : to + smaller(line + l * walk.at_once, line_count - 1) * line_stride;
+        T const* const from = all ? at : to + (line + (line + l * walk.at_once < line_count ? l * walk.at_once : 0)) * line_stride;
         if (all) at += step;
         SIMT_UNROLL
         for (int e = 0; e < walk.of_line; ++e) {
-          int const x = e * walk.along * size, inside = all ? x : smaller(walk.first * size + x, count - size);
+          int const x = e * walk.along * size, first = walk.first * size;
+          int const inside = all ? x : first + (first + x < count ? x : 0);
           former[l][e] = *reinterpret_cast<Together const*>(from + inside);
         }
       }
