@@ -321,18 +321,19 @@ class GemmStream {
   }
 
   SIMT_INLINE static bool is_odd(void const* at) { return (reinterpret_cast<unsigned long long>(at) & 2) != 0; }
-  /// Two elements side by side; odd: the first of them is the second one of a word.
+  /// Two elements side by side, zeros in the place of those that are not there: beyond the operand is what other threads write.
+  /// odd: the first element is the second one of a word.
   template <bool odd>
-  SIMT_INLINE static unsigned pair(T const* at) {
-    if constexpr (odd)
-      return at[0].bits | static_cast<unsigned>(at[1].bits) << 16;
-    else
-      return simt::load_word(at);
+  SIMT_INLINE static unsigned pair(T const* at, bool has_first, bool has_second) {
+    if constexpr (odd) {
+      unsigned const first = has_first ? at[0].bits : 0, second = has_second ? at[1].bits : 0;
+      return first | second << 16;
+    } else {
+      return (has_first ? simt::load_word(at) : 0) & (has_second ? ~0u : 0xffffu);
+    }
   }
-  /// Of the eight terms from `first` on all, some or none are there.
+  /// Whether all of the eight terms from `first` on are there.
   static constexpr bool has_eight(int first) { return first + 8 <= C.k; }
-  /// What is kept of the two terms of a word, the first of which is `low` and the second `high`.
-  SIMT_INLINE static unsigned kept(int low, int high) { return (low < C.k ? 0xffffu : 0) | (high < C.k ? 0xffff0000u : 0); }
 
   SIMT_INLINE void read_a(Words& left, T const* a, bool b_is_odd) const {
     T const* const row = a + first_row_ * a_line;
@@ -345,7 +346,7 @@ class GemmStream {
           SIMT_UNROLL
           for (int x = 0; x < 4; ++x) {
             int const first = 8 * s + x / 2 * 4, term = first + of_group_;
-            bool const there = C.a_unit != 0 || first + 4 <= C.k || term < C.k;
+            bool const there = C.a_unit != 0 || ((first + 4 <= C.k || term < C.k) && has_row(d, x % 2));
             left.even[d][s][x] = there ? simt::load_word(row + (d * tile_rows + x % 2 * 8) * a_line + term * a_term) ^ sign : 0;
           }
         }
@@ -389,14 +390,11 @@ class GemmStream {
       for (int s = 0; s < steps; ++s) {
         SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
-          int const term = 16 * s + 8 * h;
-          unsigned x = 0;
-          if (C.a_unit != 0 || term < C.k) x = pair<odd>(first + d * tile_rows * a_line + term * a_term);
-          if (C.a_unit == 0 && !has_eight(term)) {
-            int const low = term + 2 * of_group_ + (a_by_terms ? e : 0);
-            x &= a_by_terms ? kept(low, low) : kept(low, low + 1);
-          }
-          left.even[d][s][2 * h + e] = x;
+          int const term = 16 * s + 8 * h, low = term + 2 * of_group_ + (a_by_terms ? e : 0);
+          bool const all = C.a_unit != 0 || has_eight(term);
+          bool const has_low = (all || low < C.k) && (C.a_unit != 0 || has_row(d, a_by_terms ? 0 : e));
+          bool const has_high = a_by_terms ? has_low && (!odd || C.a_unit != 0 || has_row(d, 1)) : has_low && (all || low + 1 < C.k);
+          left.even[d][s][2 * h + e] = pair<odd>(first + d * tile_rows * a_line + term * a_term, has_low, has_high);
         }
       }
     }
@@ -462,13 +460,13 @@ class GemmStream {
         SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
           int const term = 16 * s + 8 * h, low = term + 2 * of_group_ + (shifts ? 1 : 0);
-          unsigned x = term < C.k ? pair<from_two>(column + low) : 0;
+          bool const has_low = has_eight(term) || low < C.k, has_high = has_low && (has_eight(term) || low + 1 < C.k);
+          unsigned x = pair<from_two>(column + low, has_low, has_high);
           if constexpr (shifts) {
             unsigned const word = x;
             x = simt::select_bytes(x, before, last ? 0x7610u : 0x3210u);
             before = word;
           }
-          if (!has_eight(term)) x &= kept(low, last ? term : low + 1);
           right[s][h] = x;
         }
       }
