@@ -221,8 +221,8 @@ void check_groups(Dtype dtype) {
       ++i;
       Problem p = problem(dtype, i % 7 == 0 ? 0 : n + i % 3, n, i % 5 == 0 ? 0 : n + 2, count, all_layouts[i % all_layouts.size()]);
       p.seed = i;
-      p.alpha = {1.0 / i, -0.5};
-      if (i % 3 != 0) p.beta = {0.25 * i, 0.5};
+      p.alpha = {0.25 * (1 + i % 4), -0.5};
+      if (i % 3 != 0) p.beta = {0.25 * (i % 5), 0.5};
       p.op = ops[i % 3];
       p.op_b = ops[i / 3 % 3];
       p.ragged = i % 4 == 1;
