@@ -154,14 +154,13 @@ template <typename T, SymvRuns c>
 void run_runs(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) {
   using D = gpu::DeviceElement<T>;
   SymvShares const shares = symv_shares(sizeof(T), c, static_cast<int>(task.a.rows), task.uplo == Uplo::lower);
-  int const pieces = task.y.row_sizes ? shares.most_pieces() : shares.pieces;
-  simt::Index const elements = shares.elements(pieces);
+  simt::Index const elements = shares.elements();
   std::vector<D> sums(static_cast<std::size_t>(elements * task.y.count), std::bit_cast<D>(not_a_number<T>()));
   std::vector<unsigned> counts(64, 0);
   auto args = arguments_of(task, 0, most_rows_in_strips);
   args.sums = sums.data();
   args.apart = elements;
-  args.pieces = pieces;
+  args.pieces = shares.pieces;
   args.counts = counts.data();
   simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_runs<D, c>, args, true);
   EXPECT_EQ(counts, std::vector<unsigned>(64, 0));  // as the next launch wants them
@@ -391,7 +390,7 @@ TEST(SymvRuns, Ragged) {
   check_runs<std::complex<float>, Symmetry::hermitian>(99, 4, true);
 }
 
-// A ragged batch has workspace for its largest matrix, although smaller ones may have more pieces.
+// A ragged batch has workspace for its largest matrix.
 TEST(SymvShares, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
   for (bool const lower : {true, false})
     for (int const blocks : {264, 396, 7}) {
@@ -401,20 +400,23 @@ TEST(SymvShares, WorkspaceOfLargerMatricesSufficesForSmallerOnes) {
         SymvShares const shares(n, 64, 128, blocks, lower);
         most = std::max(most, shares.column_sums(shares.pieces - 1, shares.panels - 1) + 128);
         pieces = std::max(pieces, shares.pieces);
-        ASSERT_LE(most, shares.elements(shares.most_pieces())) << n;
-        ASSERT_LE(pieces, shares.most_pieces()) << n;
+        ASSERT_LE(most, shares.elements()) << n;
+        ASSERT_LE(pieces, shares.pieces) << n;
       }
     }
 }
 
-TEST(SymvShares, WorkspaceOfHugeMatricesSuffices) {
+TEST(SymvShares, HugeMatrices) {
   for (auto const& [rows, columns] : {std::pair{64, 128}, {128, 128}, {32, 64}})
     for (bool const lower : {true, false})
       for (int n = 20000; n <= 2'000'000; n += n / 16 + 1) {
         SymvShares const shares(n, rows, columns, 264, lower);
         ASSERT_GT(shares.count, 0) << n;
-        ASSERT_LE(shares.pieces, shares.most_pieces()) << n;
-        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements(shares.pieces)) << n;
+        ASSERT_EQ(shares.tiles_of_piece(shares.pieces - 1).last, shares.count) << n;
+        ASSERT_EQ(shares.piece_of(shares.count - 1), shares.pieces - 1) << n;
+        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements()) << n;
+        // The sums are counted like tiles by int.
+        ASSERT_LT(shares.elements() / rows, std::numeric_limits<int>::max()) << n;
       }
 }
 
@@ -468,7 +470,7 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
           slot = last_piece + panel;
         }
         ASSERT_EQ(tile, shares.count);
-        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements(shares.pieces));
+        ASSERT_LE(shares.column_sums(shares.pieces - 1, shares.panels - 1) + columns, shares.elements());
         for (int piece = 0, next = 0; piece < shares.pieces; ++piece) {
           auto const [begin, end] = shares.tiles_of_piece(piece);
           ASSERT_EQ(begin, next);
@@ -483,15 +485,18 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
       }
 }
 
-TEST(SymvPlan, PiecesBecomeSmaller) {
+TEST(SymvPlan, PiecesAreAsLarge) {
   constexpr SymvRuns c = symv_runs_plan(8, Symmetry::symmetric, SymvColumns::contiguous);
   auto const shares = [&](int n) { return symv_shares(8, c, n, true); };
-  EXPECT_EQ(shares(2700).tiles_of_piece(0).last, 1);
-  EXPECT_EQ(shares(4096).tiles_of_piece(0).last, 3);
-  EXPECT_EQ(shares(4096).pieces, 2 * 264);
-  EXPECT_EQ(shares(32768).tiles_of_piece(0).last, 186);
-  EXPECT_EQ(shares(32768).tiles_of_piece(shares(32768).pieces - 1).first, shares(32768).count - 1);
-  auto const at_a_time = [&](int n) { return symv_matrices_at_a_time(8, shares(n).elements(shares(n).pieces)); };
+  EXPECT_EQ(shares(1000).pieces, shares(1000).count);
+  EXPECT_EQ(shares(4096).pieces, 264);
+  for (int const n : {2049, 2700, 4096, 8192, 12000, 32768})
+    for (int piece = 0; piece < shares(n).pieces; ++piece) {
+      auto const [first, last] = shares(n).tiles_of_piece(piece);
+      ASSERT_GE(last - first, std::max(shares(n).count / 264, 1)) << n;
+      ASSERT_LE(last - first, shares(n).count / 264 + 1) << n;
+    }
+  auto const at_a_time = [&](int n) { return symv_matrices_at_a_time(8, shares(n).elements()); };
   EXPECT_EQ(at_a_time(100000), 1);
   EXPECT_GT(at_a_time(3000), 40);
   EXPECT_GT(at_a_time(8192), 75);
