@@ -12,7 +12,8 @@ template <typename T, SymvRuns C>
 class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
   using Matrix::a_, Matrix::x_, Matrix::down_, Matrix::right_, Matrix::increment_, Matrix::conjugates_x_, Matrix::n_, Matrix::lower_;
-  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::x;
+  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::stored, Matrix::x;
+  using Range = typename Matrix::Range;
   static constexpr int rows_of_tile = C.tile_rows(sizeof(T)), columns = C.columns, group = symv_columns_of_group;
   static_assert(rows_of_tile <= C.threads() && C.tile_columns() % rows_of_tile == 0);
   static_assert(columns % group == 0 && 32 % columns == 0, "lanes share columns evenly");
@@ -95,14 +96,6 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         lower_ ? at.row >= (at.panel + 1) * tiles_.deep() && (at.row + 1) * rows_of_tile <= n_ : at.row < at.panel * tiles_.deep();
     return beside && (at.panel + 1) * C.tile_columns() <= n_;
   }
-  /// Numbers of columns, counted from a first one.
-  struct Range {
-    int first, last;
-    SIMT_INLINE bool has(int c) const { return first <= c && c <= last; }
-    SIMT_INLINE Range and_of(Range const& other) const { return {larger(first, other.first), smaller(last, other.last)}; }
-  };
-  /// Of which columns from j0 on element i is stored.
-  SIMT_INLINE Range stored(int i, int j0) const { return {lower_ ? -j0 : i - j0, i >= n_ ? -j0 - 1 : lower_ ? i - j0 : n_ - 1 - j0}; }
 
   /// Asks for the part of x that belongs to the warp's columns.
   SIMT_INLINE void load_x_of_panel(int slot, int panel) const {
@@ -189,10 +182,10 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     if constexpr (held_rows > 1) {
       wait_copies();
       sync_warp();
-      Range const whole = stored(i0, j0).and_of(stored(i0 + held_rows - 1, j0));
+      Range const first = stored(i0, j0), last = stored(i0 + held_rows - 1, j0);
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
-        if (whole.has(c)) continue;
+        if (first.has(c) && last.has(c)) continue;
         bool const at_diagonal = i0 / held_rows == (j0 + c) / held_rows;
         Chunked<T> const apart(load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows));
         SIMT_UNROLL
