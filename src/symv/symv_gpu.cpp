@@ -43,8 +43,8 @@ KernelSource source(Dtype dtype, SymvRows const& c) {
 /// symv_runs or symv_matrices
 KernelSource source(Dtype dtype, SymvRuns const& c, char const* kernel) {
   return {.header = "symv/symv_runs.cuh",
-          .name = fmt::format("myriad::{}<{}, myriad::SymvRuns{{{}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>", kernel,
-                              device_name(dtype), c.warps, c.columns, c.blocks_per_sm, static_cast<int>(c.layout),
+          .name = fmt::format("myriad::{}<{}, myriad::SymvRuns{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>", kernel,
+                              device_name(dtype), c.warps, c.columns, c.blocks_per_sm, c.pieces, static_cast<int>(c.layout),
                               static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }

@@ -27,13 +27,13 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
   SIMT_INLINE SymvTriangle const& tiles() const { return tiles_; }
 
-  /// The tiles of `range`. to_rows(tile, its row of tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i
-  /// always in the same; to_columns(panel, j, sum) for the sums of the columns of a panel, at the end of each and of the range. Begins and
-  /// ends with the block apart.
-  template <typename Rows, typename Columns>
-  SIMT_INLINE void add(SymvShares::Range range, Rows to_rows, Columns to_columns) {
+  /// The tiles of `range`. end_of_piece() is called where a piece begins, and says behind which tile it ends. to_rows(tile, its row of
+  /// tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i always in the same; to_columns(panel, j, sum)
+  /// for the sums of the columns of a panel, at the end of each and of a piece. Begins and ends with the block apart.
+  template <typename End, typename Rows, typename Columns>
+  SIMT_INLINE void add(SymvShares::Range range, End end_of_piece, Rows to_rows, Columns to_columns) {
     SymvPlace place(tiles_, range.first);
-    int slot = 0;
+    int slot = 0, end = end_of_piece();
     SIMT_UNROLL
     for (int c = 0; c < columns; ++c) column_[c] = from_real<T>(0);
     // In the first round there is but a tile to ask for.
@@ -55,7 +55,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
           use<false>(place, x_of_panel(slot), parts);
       }
       bool const goes_on = next.tile < range.last;
-      begins = !is_there || !goes_on || next.panel != place.panel;
+      begins = !is_there || next.panel != place.panel;
       if (goes_on) {
         if (begins) {
           slot = 1 - slot;
@@ -67,11 +67,12 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         sync_block();
         // Whatever this waits for, the next tile is under way meanwhile.
         if (thread_index() < rows_of_tile) to_rows(place.tile, place.row, thread_index(), sum_of_warps(parts + thread_index()));
-        if (begins) {
+        if (begins || next.tile == end) {
           T const total = column_sum();
           if (lane_index() % lanes_of_column == 0) to_columns(place.panel, warp() * columns + lane_index() / lanes_of_column, total);
         }
         if (!goes_on) break;
+        if (next.tile == end) end = end_of_piece();
         place.go_on(tiles_);
       }
       is_there = true;
@@ -300,21 +301,28 @@ SIMT_INLINE T symv_terms(SymvShares const& shares, T const* sums, int i) {
 template <typename T, SymvRuns C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArguments<T> const args) {
   using namespace simt;
-  // Numbers of pieces, of which workspace admits few, rather than indices: divisions are long.
+  // Numbers of pieces, of which workspace admits few, rather than indices: divisions are long. Times the blocks they are below 2^31, too.
   int const blocks = static_cast<int>(block_count()), here = static_cast<int>(block_index()), count = static_cast<int>(args.y.count);
-  auto const shares_of = [&](int n) { return SymvShares(n, C.tile_rows(sizeof(T)), C.tile_columns(), C.usual_blocks(), args.lower); };
+  auto const shares_of = [&](int n) { return SymvShares(n, C.tile_rows(sizeof(T)), C.tile_columns(), C.pieces, args.lower); };
   bool const reads = !(args.alpha == from_real<T>(0));
   if (reads) {
+    // Of equal matrices a block has neighbours in all pieces together; of others some of each.
+    bool const equal = !args.y.row_sizes;
+    int const begin = count * args.pieces * here / blocks, end = count * args.pieces * (here + 1) / blocks;
     SIMT_LOOP
-    for (int at = here; at < count * args.pieces; at += blocks) {
-      int const b = count == 1 ? 0 : at / args.pieces, n = args.y.rows_of(b), piece = at - b * args.pieces;
+    for (int b = equal ? begin / args.pieces : 0; b < count && (!equal || b * args.pieces < end); ++b) {
+      int const n = args.y.rows_of(b);
+      if (n <= args.most_rows_in_strips) continue;
       SymvShares const shares = shares_of(n);
-      if (n <= args.most_rows_in_strips || piece >= shares.pieces) continue;
+      int piece = equal ? larger(begin - b * args.pieces, 0) : shares.pieces * here / blocks;
+      int const last_piece = equal ? smaller(end - b * args.pieces, args.pieces) : shares.pieces * (here + 1) / blocks;
+      if (piece == last_piece) continue;
       T* const sums = args.sums + b * args.apart;
       SymvRun<T, C>(args, b, n)
           .add(
-              shares.tiles_of_piece(piece), [&](int tile, int, int i, T sum) { sums[shares.row_sums(tile) + i] = sum; },
-              [&](int panel, int j, T sum) { sums[shares.column_sums(piece, panel) + j] = sum; });
+              {shares.first_tile(piece), shares.first_tile(last_piece)}, [&] { return shares.first_tile(++piece); },
+              [&](int tile, int, int i, T sum) { sums[shares.row_sums(tile) + i] = sum; },
+              [&](int panel, int j, T sum) { sums[shares.column_sums(piece - 1, panel) + j] = sum; });
       sync_block();
     }
     sync_grid_once(args.counts);
@@ -363,7 +371,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_matrices(SymvArg
     for (int i = thread_index(); i < tiles.tile_rows * tiles.rows; i += C.threads()) of_rows[i] = from_real<T>(0);
     sync_block();
     run.add(
-        {0, tiles.count},
+        {0, tiles.count}, [&] { return tiles.count; },
         [&](int, int tile_row, int i, T sum) { of_rows[tile_row * tiles.rows + i] = of_rows[tile_row * tiles.rows + i] + sum; },
         [&](int panel, int j, T sum) { of_columns[panel * tiles.columns + j] = sum; });
     sync_block();

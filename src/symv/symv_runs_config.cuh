@@ -11,6 +11,7 @@ namespace myriad {
 struct SymvRuns {
   int warps, columns;
   int blocks_per_sm;  ///< for which registers have to suffice
+  int pieces;         ///< of a matrix; see SymvShares
   SymvColumns layout;
   Symmetry symmetry;
   constexpr bool operator==(SymvRuns const&) const = default;
@@ -28,36 +29,32 @@ struct SymvRuns {
     int const r = tile_rows(element_bytes), c = tile_columns();
     return shared_bytes(element_bytes) + (simt::ceil_div(n, r) * r + simt::ceil_div(n, c) * c) * element_bytes;
   }
-
-  /// Blocks that run together on a GPU of 132 multiprocessors; see SymvShares.
-  SIMT_INLINE constexpr int usual_blocks() const { return 132 * blocks_per_sm; }
 };
 
-/// How the tiles of a triangle are shared out: into as many pieces of neighbours as usually run together, of which some have one tile more
-/// than others. Column sums of a piece that are of one panel are added up in registers. All of it depends on n, uplo and the sizes of a
-/// tile alone, so that sums of a matrix are the same in every batch, on every GPU and in any number of blocks.
+/// How the tiles of a triangle are divided: into so many pieces of neighbours, of which some have one tile more than others, or into single
+/// tiles. A block has some that follow each other. Column sums of a piece that are of one panel are added up in registers. All of it
+/// depends on n, uplo and the sizes of a tile alone, so that sums of a matrix are the same in every batch, on every GPU and in any number
+/// of blocks.
 struct SymvShares : SymvTriangle {
   int pieces;
   int size, larger_pieces;  ///< tiles of a piece, but one more of the first ones
 
-  SIMT_INLINE constexpr SymvShares(int n, int rows_of_tile, int columns_of_tile, int usual_blocks, bool is_lower)
+  SIMT_INLINE constexpr SymvShares(int n, int rows_of_tile, int columns_of_tile, int usual_pieces, bool is_lower)
       : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower),
-        pieces(simt::smaller(count, usual_blocks)),
-        size(simt::larger(count / usual_blocks, 1)),
+        pieces(simt::smaller(count, usual_pieces)),
+        size(simt::larger(count / usual_pieces, 1)),
         larger_pieces(count - pieces * size) {}
 
-  /// The tiles [first, last) of a piece.
-  struct Range {
-    int first, last;
-  };
-  SIMT_INLINE constexpr Range tiles_of_piece(int piece) const {
-    int const first = piece * size + simt::smaller(piece, larger_pieces);
-    return {first, first + size + (piece < larger_pieces ? 1 : 0)};
-  }
+  /// Of a piece; of the number of pieces: `count`.
+  SIMT_INLINE constexpr int first_tile(int piece) const { return piece * size + simt::smaller(piece, larger_pieces); }
   SIMT_INLINE constexpr int piece_of(int tile) const {
     int const of_larger = larger_pieces * (size + 1);
     return tile < of_larger ? tile / (size + 1) : larger_pieces + (tile - of_larger) / size;
   }
+  /// The tiles [first, last).
+  struct Range {
+    int first, last;
+  };
 
   /// Elements of workspace: the row sums of every tile, and behind them column sums of every piece and panel that meet. On the way through
   /// the tiles either the piece or the panel advances, or both, so that their sum is a number for the pair. They suffice for all smaller
