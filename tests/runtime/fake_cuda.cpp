@@ -88,7 +88,7 @@ Result allocate(void** memory, std::size_t bytes, MemoryType type, int device) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);  // as the real one promises
-  std::memset(*memory, 0xcd, bytes);  // nobody may rely on zeros
+  std::memset(*memory, 0xcd, bytes);                             // nobody may rely on zeros
   allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type, device};
   std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
   peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));
