@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
 #include "myriad/queue.hpp"
@@ -36,5 +38,29 @@ MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T
 /// The same with a C of what is computed, which is not rounded: `gemm<half>(queue, 1, a, b, 0, c)` with a Batch<float> c.
 template <HalfElement T>
 MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<Compute<T>> c);
+
+/// What one group of `gemm_grouped` is: the arguments of a `gemm`.
+template <typename T, typename Output = T>
+struct GemmGroup {
+  Compute<T> alpha;
+  Batch<T const> a, b;
+  Compute<T> beta;
+  Batch<Output> c;
+};
+
+/// Products of several groups of matrices in one call, each group with sizes, strides, views, alpha and beta of its own:
+/// `gemm_grouped<double>(queue, groups)` is `gemm(queue, g.alpha, g.a, g.b, g.beta, g.c)` for each of an array of groups, with the same
+/// bits. A group is any batch, one matrix or many, strided, behind pointers, or ragged. All groups are checked, and on a GPU all kernels
+/// found, before anything is written. On the CPU threads share the work of all groups, but for numbers of 16 bits, on a GPU they follow
+/// each other.
+///
+/// No matrix of C overlaps a matrix of another group, which is not checked. The array itself may go when the call has returned; the memory
+/// that batches name must live until the work has run. Errors: BadArgument as gemm's, with the number of the group, from 0 on, in the text.
+template <Element T>
+MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups);
+template <HalfElement T>
+MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups);
+template <HalfElement T>
+MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T, Compute<T>> const> groups);
 
 }  // namespace myriad

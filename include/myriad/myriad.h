@@ -228,6 +228,22 @@ MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myr
 MYRIAD_API myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b,
                                         void const* beta, myriad_batch const* c, myriad_arithmetic arithmetic);
 
+/// What one group of myriad_gemm_grouped is: the arguments of a myriad_gemm.
+typedef struct myriad_gemm_group {
+  void const* alpha;
+  myriad_batch const* a;
+  myriad_batch const* b;
+  void const* beta;
+  myriad_batch const* c;
+} myriad_gemm_group;
+
+/// Products of `count` groups of matrices in one call, each group with sizes, strides, views, alpha and beta of its own: what myriad_gemm
+/// gives for each of them, with the same bits. All groups are of one element type, and of elements of 16 bits all c are of one type. All
+/// are checked before anything is written; no matrix of C overlaps a matrix of another group, which is not checked.
+/// The groups, alpha and beta may go when the call has returned. Positions: groups 1, count 2; else as above, with the number of the group,
+/// from 0 on, in the text.
+MYRIAD_API myriad_status myriad_gemm_grouped(myriad_queue* queue, myriad_gemm_group const* groups, int64_t count);
+
 /// y = alpha A x + beta y. A m-by-n, x n-by-1, y m-by-1; op(A) is a view. alpha and beta point at one element of the batches' type.
 ///
 /// beta = 0 never reads y, alpha = 0 or n = 0 never reads A and x, and leaves beta y; y overlaps neither A nor x.

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -536,6 +537,43 @@ myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batc
     T const alpha_value = scalar<T>("gemm", alpha, {6, "alpha"});
     T const beta_value = scalar<T>("gemm", beta, {11, "beta"});
     myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c), static_cast<myriad::Arithmetic>(arithmetic));
+  });
+}
+
+myriad_status myriad_gemm_grouped(myriad_queue* queue, myriad_gemm_group const* groups, int64_t count) {
+  constexpr char const* routine = "gemm_grouped";
+  return guard(queue, [&] {
+    if (!queue) refuse(routine, {0, "queue"}, "is a null pointer");
+    if (count < 0) refuse(routine, {2, "count"}, fmt::format("is {}", count));
+    if (count == 0) return;
+    if (!groups) refuse(routine, {1, "groups"}, "is a null pointer");
+    std::span const all(groups, static_cast<std::size_t>(count));
+    for (std::size_t g = 0; g < all.size(); ++g) try {
+        auto const& [alpha, a, b, beta, c] = all[g];
+        check_operands(routine, {{a, {7, "a"}}, {b, {9, "b"}}, {c, {12, "c"}, Elements::same_or_computed}}, Halves::yes);
+        for (auto const& [x, first, argument] : {std::tuple(a, all[0].a, Argument{7, "a"}), {c, all[0].c, {12, "c"}}})
+          if (x->dtype != first->dtype)
+            refuse(routine, argument,
+                   fmt::format("has elements of type {}; in group 0 they are {}", name_of(x->dtype), name_of(first->dtype)));
+        if (!alpha) refuse(routine, {6, "alpha"}, "is a null pointer");
+        if (!beta) refuse(routine, {11, "beta"}, "is a null pointer");
+      } catch (BadArgument const& error) {
+        throw BadArgument(routine, error.position(), error.argument(), fmt::format("of group {}: {}", g, error.what()));
+      }
+    myriad::with_any_dtype(static_cast<myriad::Dtype>(all[0].a->dtype), [&]<typename T>() {
+      using Scalar = myriad::Compute<T>;
+      auto const multiply = [&]<typename Output>(Output) {
+        std::vector<myriad::GemmGroup<T, Output>> list;
+        for (auto const& [alpha, a, b, beta, c] : all)
+          list.push_back({.alpha = *static_cast<Scalar const*>(alpha),
+                          .a = as<T>(a),
+                          .b = as<T>(b),
+                          .beta = *static_cast<Scalar const*>(beta),
+                          .c = as<Output>(c)});
+        myriad::gemm_grouped<T>(queue->queue, list);
+      };
+      all[0].c->dtype == all[0].a->dtype ? multiply(T()) : multiply(Scalar());
+    });
   });
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/dtype.hpp"
@@ -16,17 +18,24 @@
 namespace myriad {
 namespace {
 
-/// C = alpha A B + beta C, once the arguments are known to be right.
+/// With a C that is not conjugated: conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C).
 template <typename T, typename Output>
-void multiply(Queue& queue, GemmTask<T, Output> task, Arithmetic arithmetic = Arithmetic::standard) {
-  if (task.c.empty()) return;
-  if (task.c.conjugated) {  // conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C)
+GemmTask<T, Output> as_stored(GemmTask<T, Output> task) {
+  if (task.c.conjugated) {
     task.alpha = conjugate_if(true, task.alpha);
     task.beta = conjugate_if(true, task.beta);
     task.a = conjugated(task.a);
     task.b = conjugated(task.b);
     task.c = conjugated(task.c);
   }
+  return task;
+}
+
+/// C = alpha A B + beta C, once the arguments are known to be right.
+template <typename T, typename Output>
+void multiply(Queue& queue, GemmTask<T, Output> const& given, Arithmetic arithmetic = Arithmetic::standard) {
+  if (given.c.empty()) return;
+  GemmTask<T, Output> const task = as_stored(given);
   if constexpr (std::is_same_v<T, float>) {
     if (arithmetic != Arithmetic::standard && gpu::on_gpu(queue)) {
       gpu::gemm_on_tensor_cores(queue, task, arithmetic);
@@ -37,7 +46,7 @@ void multiply(Queue& queue, GemmTask<T, Output> task, Arithmetic arithmetic = Ar
 }
 
 template <typename T, typename Output>
-void checked_gemm(Queue& queue, GemmTask<T, Output> const& task, Arithmetic arithmetic = Arithmetic::standard) {
+void check(Queue& queue, GemmTask<T, Output> const& task) {
   auto const& [alpha, a, b, beta, c] = task;
   Check("gemm", queue)
       .matrix(a, {3, "m"}, {5, "k"}, {7, "a"}, {8, "lda"}, Access::read)
@@ -50,7 +59,37 @@ void checked_gemm(Queue& queue, GemmTask<T, Output> const& task, Arithmetic arit
       .same(cols(a), rows(b), {5, "k"})
       .disjoint(c, a, {12, "c"}, "a")
       .disjoint(c, b, {12, "c"}, "b");
+}
+
+template <typename T, typename Output>
+void checked_gemm(Queue& queue, GemmTask<T, Output> const& task, Arithmetic arithmetic = Arithmetic::standard) {
+  check(queue, task);
   multiply(queue, task, arithmetic);
+}
+
+template <typename T, typename Output>
+void multiply_groups(Queue& queue, std::span<GemmGroup<T, Output> const> groups) {
+  std::vector<GemmTask<T, Output>> tasks;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    GemmTask<T, Output> const task{.alpha = groups[g].alpha, .a = groups[g].a, .b = groups[g].b, .beta = groups[g].beta, .c = groups[g].c};
+    try {
+      check(queue, task);
+    } catch (BadArgument const& error) {
+      throw BadArgument("gemm_grouped", error.position(), error.argument(), fmt::format("of group {}: {}", g, error.what()));
+    }
+    if (!task.c.empty()) tasks.push_back(as_stored(task));
+  }
+  auto const one_by_one = [&] {
+    for (GemmTask<T, Output> const& task : tasks) multiply(queue, task);
+  };
+  if (gpu::on_gpu(queue)) {
+    queue.prepare(one_by_one);  // so that no group is computed where a later one has no kernel
+    one_by_one();
+  } else if constexpr (HalfElement<T>) {
+    one_by_one();
+  } else {
+    cpu::gemm_grouped<T>(queue, tasks);
+  }
 }
 
 }  // namespace
@@ -112,7 +151,21 @@ void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T>
   multiply<T, T>(queue, {.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});
 }
 
+template <Element T>
+void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups) {
+  multiply_groups<T, T>(queue, groups);
+}
+template <HalfElement T>
+void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups) {
+  multiply_groups<T, T>(queue, groups);
+}
+template <HalfElement T>
+void gemm_grouped(Queue& queue, std::span<GemmGroup<T, Compute<T>> const> groups) {
+  multiply_groups<T, Compute<T>>(queue, groups);
+}
+
 #define MYRIAD_INSTANTIATE(T)                                                                                          \
+  template void gemm_grouped<T>(Queue&, std::span<GemmGroup<T> const>);                                                \
   template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>);             \
   template void gemm<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>, Arithmetic); \
   template void gemv<T>(Queue&, std::type_identity_t<T>, In<T>, In<T>, std::type_identity_t<T>, Batch<T>);             \
@@ -120,8 +173,10 @@ void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T>
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 
-#define MYRIAD_INSTANTIATE(T)                                                    \
-  template void gemm<T>(Queue&, Compute<T>, In<T>, In<T>, Compute<T>, Batch<T>); \
+#define MYRIAD_INSTANTIATE(T)                                                       \
+  template void gemm_grouped<T>(Queue&, std::span<GemmGroup<T> const>);             \
+  template void gemm_grouped<T>(Queue&, std::span<GemmGroup<T, Compute<T>> const>); \
+  template void gemm<T>(Queue&, Compute<T>, In<T>, In<T>, Compute<T>, Batch<T>);    \
   template void gemm<T>(Queue&, Compute<T>, In<T>, In<T>, Compute<T>, Batch<Compute<T>>);
 MYRIAD_FOR_EACH_HALF_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

@@ -31,6 +31,17 @@ SIMT_INLINE constexpr bool is_stored(Structure structure, int i, int j) {
 }
 SIMT_INLINE constexpr bool is_triangular(Structure structure) { return structure >= Structure::lower; }
 
+/// The tiles of one launch for matrices of a ragged batch: of `count` listed ones from number `first` on.
+struct GemmSchedulePart {
+  simt::Index first, count, tiles;
+};
+/// Which tiles a ragged batch has, see gemm_schedule.
+struct GemmSchedule {
+  simt::Index const* starts;  ///< of each listed matrix: how many tiles of its launch come before
+  int const* matrices;        ///< which they are
+  GemmSchedulePart const* part;
+};
+
 /// C = alpha A B + beta C; of A and B of 16-bit numbers C may be of what is computed.
 template <typename T, typename Output = T>
 struct GemmArguments {
@@ -40,6 +51,7 @@ struct GemmArguments {
   simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
   /// A ragged batch is several launches, each for those C whose larger side is in (above, upto].
   simt::Index above = 0, upto = 0x7fffffff;
+  GemmSchedule schedule{};  ///< of a kernel whose config says so
 };
 
 /// What element c of C becomes where `sum` is that of A B; of no terms it is zero, and alpha is not looked at.

@@ -1,6 +1,7 @@
 #include "gemm/gemm_cpu.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
@@ -77,18 +78,41 @@ void gemm_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
     if (!gemm_is_small(task, q)) gemm_by_blas<T>(task, q);
 }
 
+namespace {
+
+/// How many matrices a thread takes at a time.
 template <Element T>
-void gemm(Queue& queue, GemmTask<T> const& task) {
+std::int64_t grain_of(GemmTask<T> const& task) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   // Enough work to hide the hand-out; whole groups of lanes and, where matrices are small, whole lines of the cache.
   std::int64_t const fair = 65536 / (m * n + k * (m + n));
   bool const grouped = is_interleaved(task) || fair > max_lanes;
-  std::int64_t const grain = grouped ? std::clamp<std::int64_t>(fair / max_lanes, 1, 256) * max_lanes : std::max<std::int64_t>(fair, 1);
-  parallel_for(queue.threads(), task.c.count, grain, [&](std::int64_t begin, std::int64_t end) { gemm_range(task, begin, end); });
+  return grouped ? std::clamp<std::int64_t>(fair / max_lanes, 1, 256) * max_lanes : std::max<std::int64_t>(fair, 1);
 }
 
-#define MYRIAD_INSTANTIATE(T)                        \
-  template void gemm<T>(Queue&, GemmTask<T> const&); \
+}  // namespace
+
+template <Element T>
+void gemm(Queue& queue, GemmTask<T> const& task) {
+  parallel_for(queue.threads(), task.c.count, grain_of(task), [&](std::int64_t begin, std::int64_t end) { gemm_range(task, begin, end); });
+}
+
+template <Element T>
+void gemm_grouped(Queue& queue, std::span<GemmTask<T> const> tasks) {
+  std::vector<std::int64_t> starts{0};  // the first piece of each
+  for (GemmTask<T> const& task : tasks) starts.push_back(starts.back() + (task.c.count + grain_of(task) - 1) / grain_of(task));
+  parallel_for(queue.threads(), starts.back(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      auto const g = static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), piece) - starts.begin() - 1);
+      std::int64_t const grain = grain_of(tasks[g]), first = (piece - starts[g]) * grain;
+      gemm_range(tasks[g], first, std::min(first + grain, tasks[g].c.count));
+    }
+  });
+}
+
+#define MYRIAD_INSTANTIATE(T)                                          \
+  template void gemm<T>(Queue&, GemmTask<T> const&);                   \
+  template void gemm_grouped<T>(Queue&, std::span<GemmTask<T> const>); \
   template void gemm_range<T>(GemmTask<T> const&, std::int64_t, std::int64_t);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

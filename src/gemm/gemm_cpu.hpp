@@ -2,6 +2,7 @@
 /// The CPU path of gemm: small matrices in kernels of our own, larger ones one BLAS call each.
 
 #include <algorithm>
+#include <span>
 
 #include "core/local_matrix.hpp"
 #include "core/parallel.hpp"
@@ -11,6 +12,10 @@ namespace myriad::cpu {
 
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task);
+
+/// Of several batches, whose matrices threads share as if they were one.
+template <Element T>
+void gemm_grouped(Queue& queue, std::span<GemmTask<T> const> tasks);
 
 /// Of types of 16 bits: as products of what is computed, a few matrices at a time.
 template <HalfElement T, typename Output>

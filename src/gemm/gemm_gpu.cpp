@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "gemm/gemm_halves_blocks_plan.hpp"
 #include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_halves_stream_plan.hpp"
+#include "gemm/gemm_schedule_config.cuh"
 #include "gemm/gemm_space.hpp"
 #include "gemm/gemv_plan.hpp"
 #include "runtime/launch.hpp"
@@ -56,13 +59,14 @@ bool has_no_gaps(simt::Matrices<T> const& x) {
 }
 
 KernelSource source(Dtype dtype, GemmRing const& c) {
-  return {.header = "gemm/gemm_ring.cuh",
-          .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
-                              "myriad::Lines({}), myriad::Lines({}), myriad::Structure({}), myriad::Written({}), myriad::Factors({})}}>",
-                              device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside,
-                              static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
-                              static_cast<int>(c.written), static_cast<int>(c.factors)),
-          .options = {"-default-device", "--fmad=false"}};
+  return {
+      .header = "gemm/gemm_ring.cuh",
+      .name = fmt::format("myriad::gemm_ring<{}, myriad::GemmRing{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), "
+                          "myriad::Lines({}), myriad::Lines({}), myriad::Structure({}), myriad::Written({}), myriad::Factors({}), {}}}>",
+                          device_name(dtype), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside,
+                          static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
+                          static_cast<int>(c.written), static_cast<int>(c.factors), c.scheduled),
+      .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
@@ -84,9 +88,9 @@ KernelSource source(Dtype dtype, GemmHalvesStream const& c, Dtype output) {
 KernelSource source(Dtype dtype, GemmHalvesBlocks const& c, Dtype output) {
   return {.header = "gemm/gemm_halves_blocks.cuh",
           .name = fmt::format("myriad::gemm_halves_blocks<{}, {}, myriad::GemmHalvesBlocks{{{}, {}, {}, {}, {}, {}, {}, "
-                              "myriad::Lines({}), myriad::Lines({}), myriad::Lines({}), {}}}>",
+                              "myriad::Lines({}), myriad::Lines({}), myriad::Lines({}), {}, {}}}>",
                               device_name(dtype), device_name(output), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across,
-                              c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), c.aligned),
+                              c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), c.aligned, c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
@@ -146,14 +150,84 @@ bool any_interleaved(std::array<simt::Layout, 3> const& layouts) {
   return std::find(layouts.begin(), layouts.end(), simt::Layout::interleaved) != layouts.end();
 }
 
-/// Launches what `kernel_of(m, n)`, a kernel and its grid, is for matrices C of so many rows and columns at most. Of a ragged batch small
-/// matrices would leave most of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the
-/// others; unless there is `one_plan` for all.
-template <typename T, typename Output, typename KernelOf>
-void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, KernelOf const& kernel_of) {
+/// What a schedule needs to know of matrices.
+template <typename T>
+simt::Matrices<char const> sizes_of(simt::Matrices<T> const& x) {
+  return {.data = nullptr,
+          .pointers = nullptr,
+          .rows = x.rows,
+          .cols = x.cols,
+          .row_stride = 0,
+          .col_stride = 0,
+          .batch_stride = 0,
+          .count = x.count,
+          .row_sizes = x.row_sizes,
+          .col_sizes = x.col_sizes,
+          .row_strides = nullptr,
+          .col_strides = nullptr,
+          .row_offset = x.row_offset,
+          .col_offset = x.col_offset,
+          .conjugated = false};
+}
+
+/// The schedule of a ragged batch, made on the GPU when this is: in memory of the queue's pool until the launches that use it are enqueued.
+class Schedule {
+ public:
+  /// `parts`: the launches by ascending sizes.
+  Schedule(Queue& queue, GemmScheduleArguments args)
+      : blocks_(std::clamp<std::int64_t>((args.c.count + threads - 1) / threads, 1, queue.device().multiprocessors)),
+        counts_(queue),
+        memory_(queue, bytes(args.c.count, blocks_)) {
+    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_schedule")), [] {
+      return KernelSource{.header = "gemm/gemm_schedule.cuh",
+                          .name = fmt::format("myriad::gemm_schedule<{}>", threads),
+                          .options = {"-default-device", "--fmad=false"}};
+    });
+    if (memory_.as<char>()) {  // else the queue is prepared, and nothing is launched
+      args.of_parts = memory_.as<GemmSchedulePart>();
+      args.of_blocks = reinterpret_cast<simt::Index*>(args.of_parts + gemm_schedule_parts);
+      args.starts = args.of_blocks + 2 * gemm_schedule_kinds * blocks_;
+      args.matrices = reinterpret_cast<int*>(args.starts + args.c.count);
+    }
+    args.counts = counts_.data();
+    launch(queue, kernel, {.blocks = blocks_, .threads = threads, .shared_bytes = gemm_schedule_bytes(threads), .together = blocks_ > 1},
+           args);
+    schedule_ = {.starts = args.starts, .matrices = args.matrices, .part = args.of_parts};
+  }
+  [[nodiscard]] GemmSchedule of_part(std::size_t p) const {
+    return {schedule_.starts, schedule_.matrices, schedule_.part ? schedule_.part + p : nullptr};
+  }
+
+ private:
+  static constexpr int threads = 256;
+  static std::int64_t bytes(std::int64_t count, std::int64_t blocks) {
+    return gemm_schedule_parts * std::int64_t{sizeof(GemmSchedulePart)} +
+           (2 * gemm_schedule_kinds * blocks + count) * std::int64_t{sizeof(simt::Index)} + count * std::int64_t{sizeof(int)};
+  }
+
+  std::int64_t blocks_;
+  GridCounts counts_;
+  Workspace memory_;
+  GemmSchedule schedule_{};
+};
+
+/// A batch that takes so many times as many blocks as run at a time, were all matrices as large as the largest one, gets a schedule; and
+/// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels.md.
+constexpr std::int64_t times_with_schedule = 8;
+
+/// Launches kernels for matrices C of so many rows and columns at most: `plan_of(m, n)` is a config, `kernel_of(config)` its kernel and
+/// all of the grid but blocks. Of a ragged batch small matrices would leave most of a tile for large ones empty, so there are several
+/// launches, each of which passes over the matrices of the others; unless there is `one_plan` for all.
+///
+/// Where these were many more blocks than run at a time, of which those without a tile would take longer than it takes to make a schedule,
+/// there is one.
+template <typename T, typename Output, typename PlanOf, typename KernelOf>
+void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, PlanOf const& plan_of, KernelOf const& kernel_of) {
   struct Part {
-    std::pair<Kernel const*, Grid> kernel;
+    decltype(plan_of(0, 0)) config;
+    std::int64_t blocks, at_a_time;
     ArgumentsOf<T, Output> args;
+    std::pair<Kernel const*, Grid> kernel;
   };
   std::vector<Part> parts;  // nothing is launched before all kernels are found
   // Few matrices would be waited for longer than their tiles are computed.
@@ -162,10 +236,40 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
     std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
-    parts.push_back({kernel_of(std::min<std::int64_t>(args.c.rows, upto), std::min<std::int64_t>(args.c.cols, upto)), args});
+    std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
+    auto const config = plan_of(m, n);
+    parts.push_back({.config = config,
+                     .blocks = args.c.count * ((m + config.m - 1) / config.m) * ((n + config.n - 1) / config.n),
+                     .at_a_time = std::int64_t{queue.device().multiprocessors} * config.blocks_per_sm,
+                     .args = args,
+                     .kernel = {}});
     parts.back().args.above = above;
     parts.back().args.upto = upto;
     above = upto;
+  }
+  std::int64_t times = 0;
+  for (Part const& part : parts) times += part.blocks / part.at_a_time;
+  bool const scheduled = ragged && times >= times_with_schedule && args.c.count <= std::numeric_limits<int>::max();
+  for (Part& part : parts) {
+    part.config.scheduled = scheduled ? 1 : 0;
+    part.kernel = kernel_of(part.config);
+    part.kernel.second.blocks = scheduled ? std::min(part.blocks, times_with_schedule * part.at_a_time) : part.blocks;
+  }
+  std::optional<Schedule> schedule;
+  if (scheduled) {
+    static_assert(gemm_schedule_parts == 4, "up to 32, 64, 128 and more");
+    GemmScheduleArguments of{.a = sizes_of(args.a),
+                             .c = sizes_of(args.c),
+                             .parts = static_cast<int>(parts.size()),
+                             .part = {},
+                             .starts = nullptr,
+                             .matrices = nullptr,
+                             .of_parts = nullptr,
+                             .of_blocks = nullptr,
+                             .counts = nullptr};
+    for (std::size_t p = 0; p < parts.size(); ++p) of.part[p] = {parts[p].args.upto, parts[p].config.m, parts[p].config.n};
+    schedule.emplace(queue, of);
+    for (std::size_t p = 0; p < parts.size(); ++p) parts[p].args.schedule = schedule->of_part(p);
   }
   for (Part const& part : parts) launch(queue, *part.kernel.first, part.kernel.second, part.args);
 }
@@ -173,16 +277,13 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
 /// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns.
 template <typename T, typename Plan>
 void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan, bool one_plan = false) {
-  launch_by_sizes<T, T>(queue, args, one_plan, [&](std::int64_t m, std::int64_t n) {
-    GemmRing ring = plan(m, n);
+  launch_by_sizes<T, T>(queue, args, one_plan, plan, [&](GemmRing ring) {
     ring.a = lines_of(args.a);
     ring.b = lines_of(args.b);
     ring.c = lines_of(args.c);
     Kernel const& kernel =
         kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
-    return std::pair(&kernel, Grid{.blocks = args.c.count * ((m + ring.m - 1) / ring.m) * ((n + ring.n - 1) / ring.n),
-                                   .threads = ring.threads(),
-                                   .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
+    return std::pair(&kernel, Grid{.threads = ring.threads(), .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
   });
 }
 
@@ -303,15 +404,15 @@ void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
                                           .c = lines_of(args.c),
                                           .aligned = std::min(aligned_of(args.a), aligned_of(args.b)),
                                           .shared_memory = queue.device().shared_memory_per_block};
-  launch_by_sizes<T, Output>(queue, args, false, [&](std::int64_t m, std::int64_t n) {
-    GemmHalvesBlocks const c =
-        gemm_halves_blocks_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, std::max<std::int64_t>(args.a.cols, 1), operands);
+  auto const plan = [&](std::int64_t m, std::int64_t n) {
+    return gemm_halves_blocks_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, std::max<std::int64_t>(args.a.cols, 1), operands);
+  };
+  launch_by_sizes<T, Output>(queue, args, false, plan, [&](GemmHalvesBlocks const& c) {
     Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
     Kernel const& kernel =
         kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_blocks"), dtype, output, c), [&] { return source(dtype, c, output); });
-    return std::pair(&kernel, Grid{.blocks = args.c.count * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n),
-                                   .threads = c.threads(),
-                                   .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes});
+    return std::pair(
+        &kernel, Grid{.threads = c.threads(), .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes});
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "gemm/gemm_halves_blocks_config.cuh"
 #include "gemm/gemm_halves_stream.cuh"
+#include "gemm/gemm_schedule.cuh"
 
 namespace myriad {
 
@@ -390,11 +391,11 @@ class GemmBlock {
 template <typename T, typename Output, GemmHalvesBlocks C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves_blocks(GemmArguments<T, Output> const args) {
   using namespace simt;
-  Index const down = (smaller(args.c.rows, args.upto) + C.m - 1) / C.m;
-  Index const tiles = down * ((smaller(args.c.cols, args.upto) + C.n - 1) / C.n);
-  for (Index at = block_index(); at < args.c.count * tiles; at += block_count()) {
-    Index const b = at / tiles;
-    int const i0 = static_cast<int>(at % tiles % down * C.m), j0 = static_cast<int>(at % tiles / down * C.n);
+  GemmPlaces<C.m, C.n, C.scheduled != 0> const places(args);
+  for (Index at = block_index(); at < places.count(args); at += block_count()) {
+    GemmPlace const place = places.at(args, at);
+    Index const b = place.b;
+    int const i0 = place.i0, j0 = place.j0;
     int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
     int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
     if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // of a ragged batch
@@ -405,7 +406,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves_blocks(Ge
       GemmBlock<T, Output, C, (C.aligned > 0)>(args, b, i0, j0, rows, columns, depth).run();
     else if (C.aligned < 2)
       GemmBlock<T, Output, C, (C.aligned == 2)>(args, b, i0, j0, rows, columns, depth).run();
-    if (at + block_count() < args.c.count * tiles) sync_block();
+    if (at + block_count() < places.count(args)) sync_block();
   }
 }
 

@@ -13,7 +13,8 @@ struct GemmHalvesBlocks {
   int warps_down, warps_across;
   int blocks_per_sm;  ///< for which registers have to suffice
   Lines a, b, c;
-  int aligned;  ///< whether lines of A and B begin at multiples of 16 bytes: 2: all; 1: all, if the first one does; 0: any may not
+  int aligned;        ///< whether lines of A and B begin at multiples of 16 bytes: 2: all; 1: all, if the first one does; 0: any may not
+  int scheduled = 0;  ///< 1: a ragged batch has a schedule
   constexpr bool operator==(GemmHalvesBlocks const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }

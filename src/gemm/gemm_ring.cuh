@@ -2,6 +2,7 @@
 /// C = alpha A B + beta C for many matrices: tiles of C in registers, terms through a ring in shared memory.
 
 #include "gemm/gemm_ring_config.cuh"
+#include "gemm/gemm_schedule.cuh"
 #include "simt/tile.hpp"
 
 namespace myriad {
@@ -765,11 +766,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
   using namespace simt;
   constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
-  Index const down = (smaller(args.c.rows, args.upto) + C.m - 1) / C.m;
-  Index const tiles = down * ((smaller(args.c.cols, args.upto) + C.n - 1) / C.n);
-  for (Index at = block_index(); at < args.c.count * tiles; at += block_count()) {
-    Index const b = at / tiles;
-    int const i0 = static_cast<int>(at % tiles % down * C.m), j0 = static_cast<int>(at % tiles / down * C.n);
+  GemmPlaces<C.m, C.n, C.scheduled != 0> const places(args);
+  for (Index at = block_index(); at < places.count(args); at += block_count()) {
+    GemmPlace const place = places.at(args, at);
+    Index const b = place.b;
+    int const i0 = place.i0, j0 = place.j0;
     int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
     int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
     if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // of a ragged batch
@@ -876,7 +877,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
       else
         gemm_ring_update<1, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
     }
-    if (at + block_count() < args.c.count * tiles) sync_block();
+    if (at + block_count() < places.count(args)) sync_block();
   }
 }
 

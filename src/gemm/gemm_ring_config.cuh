@@ -22,6 +22,7 @@ struct GemmRing {
   Structure structure;  ///< of A
   Written written;      ///< of C
   Factors factors = Factors::whole;
+  int scheduled = 0;  ///< 1: a ragged batch has a schedule
   constexpr bool operator==(GemmRing const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }

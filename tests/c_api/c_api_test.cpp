@@ -111,6 +111,21 @@ TYPED_TEST(EveryRoutine, Gemm) {
   EXPECT_TRUE(same_bits(c1.data, c2.data));
 }
 
+TYPED_TEST(EveryRoutine, GemmGrouped) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, m, 1), b = random_matrices<T>(n, nrhs, 2), c1 = random_matrices<T>(m, nrhs, 3), c2 = c1,
+       d1 = random_matrices<T>(n, n, 4), d2 = d1;
+  T const alpha = T(2), beta = T(-3), one = T(1);
+  myriad::gemm<T>(this->cpp_queue, alpha, myriad::conjugate_transposed(a.cpp()), b.cpp(), beta, c1.cpp());
+  myriad::gemm<T>(this->cpp_queue, one, a.cpp(), myriad::transposed(a.cpp()), alpha, d1.cpp());
+  auto const ac = a.c(), ah = myriad_conjugate_transposed(a.c()), at = myriad_transposed(a.c()), bc = b.c(), cc = c2.c(), dc = d2.c();
+  myriad_gemm_group const groups[] = {{&alpha, &ah, &bc, &beta, &cc}, {&one, &ac, &at, &alpha, &dc}};
+  this->good(myriad_gemm_grouped(this->c_queue.get(), groups, 2));
+  EXPECT_TRUE(same_bits(c1.data, c2.data));
+  EXPECT_TRUE(same_bits(d1.data, d2.data));
+  this->good(myriad_gemm_grouped(this->c_queue.get(), nullptr, 0));
+}
+
 TYPED_TEST(EveryRoutine, Gemv) {
   using T = TypeParam;
   auto a = random_matrices<T>(n, m, 1), x = random_matrices<T>(n, 1, 2), y1 = random_matrices<T>(m, 1, 3), y2 = y1;
@@ -481,8 +496,37 @@ TEST(CApi, RefusesAndNamesTheArgument) {
   auto const bad_diag = static_cast<myriad_diag>(MYRIAD_UNIT + 256);  // one of the letters, were it cut to a byte
   auto const bad_job = static_cast<myriad_job>('X');
 
+  myriad_gemm_group const good_group{&one, &ac, &ac, &one, &ac}, in_place_group = good_group;
+  auto const grouped = [&](myriad_queue* q, myriad_gemm_group const& second) {
+    myriad_gemm_group const groups[] = {good_group, second};
+    return myriad_gemm_grouped(q, groups, 2);
+  };
+
   // Where it is a letter that is wrong, all else is right.
   std::vector<Refused> const table = {
+      {"gemm_grouped", 1, "groups", [&](auto* q) { return myriad_gemm_grouped(q, nullptr, 1); }},
+      {"gemm_grouped", 2, "-1", [&](auto* q) { return myriad_gemm_grouped(q, &good_group, -1); }},
+      {"gemm_grouped", 7, "group 1",
+       [&](auto* q) {
+         return grouped(q, {&one, nullptr, &ac, &one, &ac});
+       }},
+      {"gemm_grouped", 7, "group 0 they are f64",
+       [&](auto* q) {
+         return grouped(q, {&one, &sc, &sc, &one, &sc});
+       }},
+      {"gemm_grouped", 9, "f32",
+       [&](auto* q) {
+         return grouped(q, {&one, &ac, &sc, &one, &ac});
+       }},
+      {"gemm_grouped", 6, "alpha",
+       [&](auto* q) {
+         return grouped(q, {nullptr, &ac, &ac, &one, &ac});
+       }},
+      {"gemm_grouped", 11, "beta",
+       [&](auto* q) {
+         return grouped(q, {&one, &ac, &ac, nullptr, &ac});
+       }},
+      {"gemm_grouped", 12, "group 0: gemm", [&](auto* q) { return myriad_gemm_grouped(q, &in_place_group, 1); }},
       {"gemm", 6, "alpha", [&](auto* q) { return myriad_gemm(q, nullptr, &ac, &ac, &one, &ac); }},
       {"gemm", 11, "beta", [&](auto* q) { return myriad_gemm(q, &one, &ac, &ac, nullptr, &ac); }},
       {"gemm", 7, "null", [&](auto* q) { return myriad_gemm(q, &one, nullptr, &ac, &one, &ac); }},

@@ -97,6 +97,30 @@ class Arguments : public testing::Test {
   }
 };
 
+TEST_F(Arguments, GemmGrouped) {
+  using Group = GemmGroup<double>;
+  Group const good{.alpha = 1, .a = a, .b = b, .beta = 0, .c = c};
+  auto const call = [&](auto change) {
+    Group wrong = good;
+    change(wrong);
+    return [=, this] {
+      Group const groups[] = {good, wrong, good};
+      gemm_grouped<double>(queue, groups);
+    };
+  };
+  bad("gemm_grouped", 7, "a", call([](Group& g) { g.a.data = nullptr; }));
+  bad("gemm_grouped", 10, "ldb", call([](Group& g) { g.b.col_stride = g.b.rows - 1; }));
+  bad("gemm_grouped", 9, "b", call([](Group& g) { g.b = fewer(g.b); }));
+  bad("gemm_grouped", 12, "c", call([this](Group& g) { g.c = b; }));
+  try {
+    call([](Group& g) { g.a = columns(g.a, 0, n - 1); })();
+    ADD_FAILURE() << "was accepted";
+  } catch (BadArgument const& error) {
+    EXPECT_NE(std::string(error.what()).find("group 1"), std::string::npos) << error.what();
+    EXPECT_EQ(error.position(), 5);
+  }
+}
+
 TEST_F(Arguments, Gemm) {
   auto const call = [&](In<double> p, In<double> q, Batch<double> z) { return [=, this] { gemm(queue, 1.0, p, q, 0.0, z); }; };
   bad("gemm", 3, "m", call(negative_rows(a), b, c));

@@ -155,6 +155,37 @@ TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
     }
 }
 
+/// Batches that are so many that small and large matrices get kernels of their own, and then a schedule, with the bits of smaller batches.
+TEST_P(Invariance, ManyRaggedProductsOnAGpu) {
+  if (!on_gpu() || !is_product()) GTEST_SKIP() << "has one way for all";
+  unsigned i = 0;
+  for (Layout const layout : {Layout::column_major, Layout::row_major_padded, Layout::pointers}) {
+    Problem p = problem(150, 1500, layout);
+    vary(routine(), p, i++);
+    p.ragged = true;
+    p.fix = routine().fix;
+    auto const many = results(p);
+    for (auto const& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 200}, {700, 40}, {1499, 1}}) {
+      Problem few = p;
+      few.first = first;
+      few.count = count;
+      auto const some = results(few);
+      for (std::int64_t b = 0; b < count; ++b)
+        ASSERT_EQ(some[static_cast<std::size_t>(b)], many[static_cast<std::size_t>(first + b)])
+            << "matrix " << first + b << " of " << p.text();
+    }
+    for (std::int64_t b = 0; b < p.count; b += 500) {
+      Problem alone = p;
+      Shape const shape = p.shape_of(b);
+      alone.m = shape.m, alone.n = shape.n, alone.k = shape.k;
+      alone.ragged = false;
+      alone.first = b;
+      alone.count = 1;
+      ASSERT_EQ(results(alone).front(), many[static_cast<std::size_t>(b)]) << "matrix " << b << " of " << p.text();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Invariance, testing::ValuesIn(all_subjects()), subject_name);
 
 }  // namespace

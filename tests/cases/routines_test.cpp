@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
+#include <numeric>
+#include <random>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "myriad/gemm.hpp"
 #include "sweep.hpp"
 
 namespace myriad::cases {
@@ -167,6 +172,70 @@ TEST_P(Routines, RaggedBatches) {
       p.ragged = true;
       vary(routine(), p, i++);
       if (!right(p)) return;
+    }
+}
+
+/// C = A B of numbers -1, 0 and 1 (and i times these), whose sums are exact in any order and any type in which is computed. That is quick
+/// to check for matrices that are large, or many.
+template <typename T>
+void check_whole_numbers(Queue& queue, Problem const& p) {
+  using S = Compute<T>;
+  Array<T> a(p, size_m, size_k, p.op), b(p, size_k, size_n, p.op_b), c(p, size_m, size_n);
+  std::mt19937 random(p.seed);
+  auto const part = [&] { return static_cast<float>(static_cast<int>(random() % 3) - 1); };
+  auto const number = [&] {
+    if constexpr (is_complex<T>) {
+      float const re = part();
+      return S(re, part());
+    } else {
+      return S(part());
+    }
+  };
+  for (auto* const x : {&a, &b})
+    for (std::int64_t q = 0; q < p.count; ++q)
+      for (std::int64_t j = 0; j < x->cols(q); ++j)
+        for (std::int64_t i = 0; i < x->rows(q); ++i) x->set(q, i, j, T(number()));
+  gemm<T>(queue, S(1), a.view(), b.view(), S(0), c.view());
+  queue.wait();
+  std::vector<S> row, column;
+  for (std::int64_t q = 0; q < p.count; ++q) {
+    std::int64_t const m = c.rows(q), n = c.cols(q), k = a.cols(q);
+    column.resize(static_cast<std::size_t>(n * k));
+    row.resize(static_cast<std::size_t>(k));
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t t = 0; t < k; ++t) column[static_cast<std::size_t>(j * k + t)] = S(b.get(q, t, j));
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t t = 0; t < k; ++t) row[static_cast<std::size_t>(t)] = S(a.get(q, i, t));
+      for (std::int64_t j = 0; j < n; ++j) {
+        S const expected = std::inner_product(row.begin(), row.end(), column.begin() + j * k, S(0));
+        ASSERT_EQ(S(c.get(q, i, j)), S(T(expected))) << "matrix " << q << ", " << i << "," << j << ": " << p.text();
+      }
+    }
+  }
+}
+
+TEST_P(Routines, LargeRectangularProducts) {
+  if (routine().routine != "gemm") GTEST_SKIP() << "of products alone";
+  unsigned i = 0;
+  for (auto const& [m, n, k] : quickly ? std::vector<std::array<std::int64_t, 3>>{{300, 7, 400}, {400, 5, 200}}
+                                       : std::vector<std::array<std::int64_t, 3>>{{1000, 37, 3000}, {3000, 5, 2000}, {3, 1500, 1000}}) {
+    Problem p = problem(m, n, k, 1, i % 2 == 0 ? Layout::column_major : Layout::row_major);
+    vary(routine(), p, i++);
+    with_any_dtype(p.dtype, [&]<typename T>() { check_whole_numbers<T>(queue, p); });
+  }
+}
+
+/// Of a GPU's kernels small and large matrices of such batches have different ones.
+TEST_P(Routines, ManyRaggedProducts) {
+  if (routine().routine != "gemm") GTEST_SKIP() << "of products alone";
+  unsigned i = 0;
+  // On a GPU without and with a schedule
+  for (std::int64_t const count : on_gpu() ? std::vector<std::int64_t>{200, 1500} : std::vector<std::int64_t>{quickly ? 40 : 200})
+    for (Layout const layout : {Layout::column_major, Layout::row_major_padded, Layout::pointers}) {
+      Problem p = problem(150, 130, 140, count, layout);
+      p.ragged = true;
+      vary(routine(), p, i++);
+      with_any_dtype(p.dtype, [&]<typename T>() { check_whole_numbers<T>(queue, p); });
     }
 }
 

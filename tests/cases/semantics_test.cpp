@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <random>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -205,6 +207,52 @@ TEST(Gemm, OneMatrixForAll) {
       EXPECT_LT(static_cast<double>(norm1(error)), 1e-13 * static_cast<double>(n)) << "matrix " << b;
     }
   }
+}
+
+/// Groups of all kinds: large and small, of one matrix and of many, ragged ones, in every layout, with views, without matrices or elements.
+template <typename T, typename Output>
+void check_groups(Dtype dtype) {
+  std::vector<std::unique_ptr<GemmCaseInto<T, Output>>> together, alone;
+  std::vector<GemmGroup<T, Output>> groups;
+  constexpr std::array ops{Op::none, Op::transpose, Op::conjugate_transpose};
+  unsigned i = 0;
+  for (std::int64_t const n : {1, 3, 8, 17, 40, 70})
+    for (std::int64_t const count : {0, 1, 2, 37}) {
+      ++i;
+      Problem p = problem(dtype, i % 7 == 0 ? 0 : n + i % 3, n, i % 5 == 0 ? 0 : n + 2, count, all_layouts[i % all_layouts.size()]);
+      p.seed = i;
+      p.alpha = {0.25 * (1 + i % 4), -0.5};
+      if (i % 3 != 0) p.beta = {0.25 * (i % 5), 0.5};
+      p.op = ops[i % 3];
+      p.op_b = ops[i / 3 % 3];
+      p.ragged = i % 4 == 1;
+      for (auto* const of : {&together, &alone}) of->push_back(std::make_unique<GemmCaseInto<T, Output>>(p));
+      auto& run = *together.back();
+      groups.push_back({.alpha = run.alpha, .a = run.a.view(), .b = run.b.view(), .beta = run.beta, .c = run.c.view()});
+    }
+  gemm_grouped<T>(queue(), groups);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    alone[g]->run(queue());
+    EXPECT_TRUE(together[g]->check().pass) << together[g]->check().text();
+    for (std::int64_t b = 0; b < groups[g].c.count; ++b) EXPECT_EQ(together[g]->result(b), alone[g]->result(b)) << "group " << g;
+  }
+}
+TEST(Gemm, GroupsHaveTheBitsOfACallForEach) {
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64, Dtype::f16, Dtype::bf16, Dtype::c16})
+    with_any_dtype(dtype, [&]<typename T>() {
+      check_groups<T, T>(dtype);
+      if constexpr (HalfElement<T>) check_groups<T, Compute<T>>(dtype);
+    });
+  EXPECT_NO_THROW(gemm_grouped<double>(queue(), std::span<GemmGroup<double> const>{}));
+}
+TEST(Gemm, GroupsWithAConjugatedC) {
+  using T = std::complex<double>;
+  GemmCase<T> run(problem(Dtype::c64, 5, 6, 7, 3)), alone(problem(Dtype::c64, 5, 6, 7, 3));
+  T const alpha(0.5, 2);
+  GemmGroup<T> const groups[] = {{.alpha = alpha, .a = run.a.view(), .b = run.b.view(), .beta = 0, .c = conjugated(run.c.view())}};
+  gemm_grouped<T>(queue(), groups);
+  gemm(queue(), alpha, alone.a.view(), alone.b.view(), 0, conjugated(alone.c.view()));
+  for (std::int64_t b = 0; b < 3; ++b) EXPECT_EQ(run.result(b), alone.result(b));
 }
 
 TEST(Gemm, OtherArithmeticIsAsExactAsItSays) {

@@ -23,6 +23,7 @@
 #include "gemm/gemm_halves_stream.cuh"
 #include "gemm/gemm_halves_stream_plan.hpp"
 #include "product.hpp"
+#include "schedule.hpp"
 #include "sizes.hpp"
 
 namespace myriad {
@@ -131,7 +132,19 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
                                       .aligned = std::min(aligned(p.a, p.m, p.k), aligned(p.b, p.k, p.n)),
                                       .shared_memory = 99 * 1024});
     }();
-    simt::run(3, c.threads(), GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes, gemm_halves_blocks<D, O, c>, args);
+    constexpr int bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes;
+    if constexpr (p.scheduled) {
+      constexpr GemmHalvesBlocks scheduled = [](GemmHalvesBlocks plan) {
+        plan.scheduled = 1;
+        return plan;
+      }(c);
+      auto given = args;
+      Schedule const schedule(args.a, args.c, {{1000, c.m, c.n}}, 1);
+      given.schedule = schedule.of_part(0);
+      simt::run(3, c.threads(), bytes, gemm_halves_blocks<D, O, scheduled>, given);
+    } else {
+      simt::run(3, c.threads(), bytes, gemm_halves_blocks<D, O, c>, args);
+    }
   }
 }
 
@@ -321,6 +334,22 @@ TYPED_TEST(GemmHalvesOf, Ragged) {
     check_scalars<T, Product{16, 16, 16, packed, interleaved_, packed, false, false, true}>();
     check_scalars<T, Product{66, 7, 68, packed_rows, packed, packed_rows, true, true, true}>();
   }
+}
+TYPED_TEST(GemmHalvesOf, RaggedByASchedule) {
+  constexpr auto of = [](int m, int n, int k, Layout layout) {
+    return Product{.m = m,
+                   .n = n,
+                   .k = k,
+                   .a = layout,
+                   .b = layout,
+                   .c = layout,
+                   .ragged_m = true,
+                   .ragged_n = true,
+                   .ragged_k = true,
+                   .scheduled = true};
+  };
+  check_scalars<TypeParam, of(140, 70, 20, packed)>();
+  if constexpr (!sanitized) check_scalars<TypeParam, of(66, 150, 41, packed_rows)>();
 }
 TYPED_TEST(GemmHalvesOf, Blocks) {
   using T = TypeParam;
