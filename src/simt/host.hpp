@@ -36,6 +36,7 @@ void sync_warp();
 void arrive_at_grid(unsigned* arrived, unsigned round);
 void wait_for_grid(unsigned* arrived, unsigned round);
 void sync_grid(unsigned* arrived, unsigned round);
+void sync_blocks(unsigned* arrived, unsigned blocks);
 void sync_grid_once(unsigned* counts);
 unsigned take_ticket(unsigned* count);
 char* shared_memory();
