@@ -310,6 +310,48 @@ TYPED_TEST(Tridiagonal, RaggedByPanels) {
     }
   }
 }
+/// Every tile is read or held by one block; row sums of tiles, and column sums of what a block has of a panel one after the other, have
+/// places of their own, in the workspace, where part_of_row looks for them. Of large matrices, too, whose products are not run here.
+TEST(TridiagonalTiles, Places) {
+  struct Tile {
+    int rows, columns;
+  };
+  for (auto const [rows, columns] : {Tile{128, 128}, {64, 128}, {64, 64}, {32, 64}})
+    for (int const n : {1, 64, 65, 200, 1025, 2048, 8192, 8600, 20001})
+      for (auto const& [blocks, held] : {std::pair{1, 0}, {3, 1}, {264, 0}, {264, 1}, {264, 4}}) {
+        SCOPED_TRACE(testing::Message() << n << " rows, tiles of " << rows << " by " << columns << ", " << blocks << " blocks, " << held);
+        TridiagonalTiles const tiles(n, rows, columns, blocks, held);
+        ASSERT_EQ(tiles.count, tiles.before(tiles.panels));
+        ASSERT_LE(tiles.count - tiles.read, blocks * held);
+        std::vector<std::vector<simt::Index>> sums_of(static_cast<std::size_t>(tiles.panels));
+        int panel = 0;
+        for (int tile = 0; tile < tiles.count; ++tile) {
+          if (tile == tiles.before(panel + 1)) ++panel;
+          ASSERT_EQ(tiles.panel_of(tile), panel);
+          int const row = tiles.first_row(panel) + tile - tiles.before(panel);
+          ASSERT_TRUE(row < tiles.tile_rows && (row + 1) * rows > panel * columns);
+          // Where a run of tiles down a panel ends
+          bool const ends =
+              tile >= tiles.read || (tile + 1) % tiles.of_piece() == 0 || tile + 1 == tiles.read || tile + 1 == tiles.before(panel + 1);
+          if (ends) sums_of[static_cast<std::size_t>(panel)].push_back(tiles.column_sums(tile, panel));
+        }
+        std::vector<bool> taken(static_cast<std::size_t>(TridiagonalTiles(n, rows, columns, 1, 0).elements() / columns + 1));
+        for (panel = 0; panel < tiles.panels; ++panel) {
+          auto const& places = sums_of[static_cast<std::size_t>(panel)];
+          ASSERT_EQ(tiles.pieces_of(panel), static_cast<int>(places.size()));
+          for (std::size_t k = 0; k < places.size(); ++k) {
+            ASSERT_EQ(tiles.column_sums_of(panel, static_cast<int>(k)), places[k]);
+            simt::Index const behind = places[k] - simt::Index{tiles.count} * rows;
+            ASSERT_GE(behind, 0);
+            ASSERT_EQ(behind % columns, 0);
+            ASSERT_LE(places[k] + columns, TridiagonalTiles(n, rows, columns, 1, 0).elements());
+            auto const at = static_cast<std::size_t>(behind / columns);
+            ASSERT_FALSE(taken[at]) << "panel " << panel;
+            taken[at] = true;
+          }
+        }
+      }
+}
 /// Groups for every batch: not too small for the matrix, all of them on the GPU at once, and as few turns as there can be.
 TEST(TridiagonalGroups, OfBatches) {
   TridiagonalResident const c = tridiagonal_resident_plan();
