@@ -64,10 +64,10 @@ void by_many_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& 
   constexpr Dtype dtype = dtype_of<T>;
   Device const& device = queue.device();
   int const n = static_cast<int>(args.a.rows), multiprocessors = device.multiprocessors;
-  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T));
-  TridiagonalUpdate const u = tridiagonal_update_plan();
-  TridiagonalResident const r = tridiagonal_resident_plan();
   int const shared_bytes = device.shared_memory_per_block;
+  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), shared_bytes);
+  TridiagonalUpdate const u = tridiagonal_update_plan(sizeof(T), shared_bytes);
+  TridiagonalResident const r = tridiagonal_resident_plan();
   int const held_rows = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, shared_bytes), rows = std::min(n, held_rows);
   bool const panels = n > held_rows;
   // All kernels come before the first launch: where one cannot be had, nothing is written.
@@ -162,7 +162,7 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
       if (n == 32 || filter.wants_size_above(n - 32)) kernels.push_back(source(dtype, eigen_block_plan(EigenJob::values, n)));
     if (!filter.wants_size_above(in_block)) continue;
     kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes)));
-    kernels.push_back(source(dtype, tridiagonal_update_plan()));
+    kernels.push_back(source(dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
     kernels.push_back(source(dtype, tridiagonal_resident_plan()));
     for (char const* const name : copies) kernels.push_back(source(dtype, name));
   }

@@ -11,14 +11,20 @@
 
 namespace myriad {
 
-/// Columns of V and W are read again for every column behind them, and the matrix once a panel.
-constexpr int tridiagonal_width = 32;
+/// Columns of V and W are read again for every column behind them, and the matrix once a panel; and a block of the update has what its tile
+/// needs of V and W in its shared memory, which of double complex numbers takes as much as few GPUs have.
+constexpr int tridiagonal_width(int element_bytes, int shared_bytes) {
+  return TridiagonalUpdate{.width = 32}.shared_bytes(element_bytes) <= shared_bytes ? 32 : 16;
+}
+constexpr TridiagonalUpdate tridiagonal_update_plan(int element_bytes, int shared_bytes) {
+  return {.width = tridiagonal_width(element_bytes, shared_bytes)};
+}
 
 /// A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a multiprocessor: 128 KB
 /// are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and half as much under
 /// way.
-constexpr TridiagonalPanel tridiagonal_panel_plan(int element_bytes) {
-  return {.width = tridiagonal_width, .warps = 8, .columns = element_bytes == 16 ? 8 : 16, .blocks_per_sm = 2};
+constexpr TridiagonalPanel tridiagonal_panel_plan(int element_bytes, int shared_bytes = most_shared_bytes) {
+  return {.width = tridiagonal_width(element_bytes, shared_bytes), .warps = 8, .columns = element_bytes == 16 ? 8 : 16, .blocks_per_sm = 2};
 }
 /// Blocks on a multiprocessor: one where shared memory has no room for more.
 inline int tridiagonal_panel_blocks(TridiagonalPanel const& c, int element_bytes, Device const& device) {
@@ -38,8 +44,6 @@ constexpr int tridiagonal_kept(TridiagonalTiles const& tiles, int element_bytes,
   std::int64_t const kept = bytes <= l2_bytes * 6 / 5 ? l2_bytes * 7 / 10 : l2_bytes / 2;
   return static_cast<int>(bytes <= kept ? of : of * kept / bytes);
 }
-
-constexpr TridiagonalUpdate tridiagonal_update_plan() { return {.width = tridiagonal_width}; }
 
 constexpr TridiagonalResident tridiagonal_resident_plan() { return {.row_parts = 4, .column_parts = 4}; }
 /// Rows of the largest matrix that so many blocks of so much shared memory hold.

@@ -352,6 +352,25 @@ TEST(TridiagonalTiles, Places) {
         }
       }
 }
+/// What blocks want of shared memory is there, on GPUs that have less of it, too.
+TEST(TridiagonalPanels, FindSharedMemory) {
+  Device device;
+  for (auto const& [of_block, of_multiprocessor] : {std::pair{227, 228}, {163, 164}, {99, 100}}) {
+    device.shared_memory_per_block = of_block * 1024;
+    device.shared_memory_per_multiprocessor = of_multiprocessor * 1024;
+    device.reserved_shared_memory_per_block = 1024;
+    for (int const bytes : {4, 8, 16}) {
+      SCOPED_TRACE(testing::Message() << of_block << " KiB, elements of " << bytes << " bytes");
+      TridiagonalPanel const c = tridiagonal_panel_plan(bytes, device.shared_memory_per_block);
+      int const blocks = tridiagonal_panel_blocks(c, bytes, device), held = tridiagonal_held_tiles(c, bytes, device);
+      EXPECT_LE(c.shared_bytes(bytes, held), device.shared_memory_per_block);
+      EXPECT_LE(blocks * (c.shared_bytes(bytes, held) + 1024), device.shared_memory_per_multiprocessor);
+      EXPECT_EQ(c.width, tridiagonal_update_plan(bytes, device.shared_memory_per_block).width);
+      EXPECT_LE(TridiagonalUpdate{.width = c.width}.shared_bytes(bytes), device.shared_memory_per_block);
+      EXPECT_TRUE(of_block < 227 || (c == tridiagonal_panel_plan(bytes) && blocks == 2 && held > 0));
+    }
+  }
+}
 /// Groups for every batch: not too small for the matrix, all of them on the GPU at once, and as few turns as there can be.
 TEST(TridiagonalGroups, OfBatches) {
   TridiagonalResident const c = tridiagonal_resident_plan();
