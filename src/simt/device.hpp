@@ -45,15 +45,14 @@ __device__ __forceinline__ void wait_for_blocks(unsigned* arrived, unsigned all)
   __syncthreads();
 }
 __device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) { wait_for_blocks(arrived, (round + 1) * gridDim.x); }
-__device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
-  arrive_at_grid(arrived, round);
-  wait_for_grid(arrived, round);
-}
-
-/// The same of `blocks` of them, which are those that are told of this `arrived`, once: it was zero before.
+/// As sync_grid below, for `blocks` of the blocks, which are those that are told of this `arrived`, once: it was zero before.
 __device__ __forceinline__ void sync_blocks(unsigned* arrived, unsigned blocks) {
   arrive_at_grid(arrived, 0);
   wait_for_blocks(arrived, blocks);
+}
+__device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
+  arrive_at_grid(arrived, round);
+  wait_for_grid(arrived, round);
 }
 
 /// The only sync_grid of a launch. It needs no number of those before it: the 64 numbers at `counts`, of which take_ticket may use others

@@ -320,11 +320,6 @@ void wait_for_grid(unsigned* arrived, unsigned round) {
   sync_block();
   *arrived = round + 1;  // by each: the number of barriers, where a GPU counts blocks
 }
-void sync_grid(unsigned* arrived, unsigned round) {
-  arrive_at_grid(arrived, round);
-  wait_for_grid(arrived, round);
-}
-
 void sync_blocks(unsigned* arrived, unsigned blocks) {
   if (!launch->together) throw std::logic_error("simt: sync_blocks in a launch whose blocks do not run together");
   Barrier& barrier = launch->barriers_of_blocks[arrived];
@@ -333,6 +328,10 @@ void sync_blocks(unsigned* arrived, unsigned blocks) {
   sync(barrier);
   sync_block();
   *arrived = blocks;
+}
+void sync_grid(unsigned* arrived, unsigned round) {
+  arrive_at_grid(arrived, round);
+  wait_for_grid(arrived, round);
 }
 
 void sync_grid_once(unsigned* counts) {
