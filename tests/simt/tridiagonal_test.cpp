@@ -256,11 +256,12 @@ TYPED_TEST(Tridiagonal, InSharedMemories) {
 /// shared memories.
 TYPED_TEST(Tridiagonal, PanelsOfManyTiles) {
   using T = TypeParam;
-  if (sanitized) GTEST_SKIP() << "the same code as of fewer tiles";
-  for (int const blocks : {1, 2}) {
-    int const n = blocks == 1 ? 200 : 195;
+  if (sanitized && sizeof(T) != 8) GTEST_SKIP() << "the same code as of other types";
+  for (int const blocks : {2, 1}) {
+    if (sanitized && blocks == 1) continue;
+    int const n = sanitized ? 100 : blocks == 1 ? 200 : 195;
     Problem<T> problem(n, 1, Layout::packed_columns, false, blocks == 1, random_element<T>);
-    problem.reduce_by_panels(blocks, n - 20, blocks - 1);
+    problem.reduce_by_panels(blocks, n - (sanitized ? 8 : 20), blocks - 1);
     problem.check();
   }
 }
@@ -276,7 +277,8 @@ TYPED_TEST(Tridiagonal, AsPlanned) {
 TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
   using T = TypeParam;
   int const n = sanitized ? 34 : 50, count = 5;
-  for (bool const ragged : {false, true}) {
+  for (bool const ragged : {true, false}) {
+    if (sanitized && !ragged) continue;
     Problem<T> first(n, count, ragged ? Layout::ragged_columns : Layout::packed_columns, ragged, !ragged, random_element<T>);
     first.reduce_in_memories(1, 1);
     first.check();
@@ -284,7 +286,7 @@ TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
       int groups, blocks;
     };
     for (auto const [groups, blocks] : {Grid{1, 3}, {2, 2}, {3, 1}, {5, 2}, {2, 7}}) {
-      if (sanitized && blocks != 2) continue;
+      if (sanitized && (blocks != 2 || groups != 2)) continue;
       Problem<T> problem(n, count, ragged ? Layout::ragged_columns : Layout::packed_columns, ragged, !ragged, random_element<T>);
       problem.reduce_in_memories(groups, blocks);
       EXPECT_EQ(first.bytes(), problem.bytes()) << groups << " groups of " << blocks << " blocks" << (ragged ? ", ragged" : "");
@@ -293,7 +295,7 @@ TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
 }
 TYPED_TEST(Tridiagonal, RaggedByPanels) {
   using T = TypeParam;
-  int const n = 41, held = 12;
+  int const n = sanitized ? 21 : 41, held = 12;
   Problem<T> problem(n, 5, Layout::ragged_columns, true, false, random_element<T>);
   problem.reduce_by_panels(2, held);
   problem.check();
