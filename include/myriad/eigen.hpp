@@ -23,13 +23,13 @@ namespace myriad {
 /// of off-diagonal elements that did not become zero; the matrix's results are then unspecified.
 ///
 /// On a GPU a matrix that fits into the shared memory of a block has one: up to 237, 167, 167 and 117 rows in s, d, c and z where that has
-/// 227 KB (compute capability 9.0 and 10.0). Larger ones are reduced one after the other (see sytrd), and the rest is done with as many at
-/// a time as a gigabyte of workspace holds, but at least one: with vectors each takes 3 n^2 real elements and some, beside what sytrd and
-/// ormtr take. Of values alone these are found by bisection, each with an error of the order of u norm(A) beside that of the reduction.
-/// Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with
-/// vectors (complex: four times that); reads n(n + 1)/2 elements (a GPU: all of small ones), writes n, with vectors n^2 + n. Source: LAPACK
-/// syevd, heevd; on a GPU Householder's reduction and implicit QL (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971;
-/// Golub and Van Loan, Matrix Computations, 8.3), from 33 rows on divide and conquer (Cuppen 1981, Gu and Eisenstat 1995).
+/// 227 KB (compute capability 9.0 and 10.0). Larger ones are done by many (see sytrd), as many matrices at a time as a gigabyte of
+/// workspace holds, but at least one: with vectors each takes 3 n^2 real elements and some, beside what sytrd and ormtr take. Of values
+/// alone these are found by bisection, each with an error of the order of u norm(A) beside that of the reduction. Errors: BadArgument,
+/// positions of LAPACK syevd (jobz 1, uplo 2, n 3, a 4, lda 5, w 6). Cost: 4/3 n^3 flops for values, about 9 n^3 with vectors (complex:
+/// four times that); reads n(n + 1)/2 elements (a GPU: all of small ones), writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on
+/// a GPU Householder's reduction and implicit QL (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971; Golub and Van Loan,
+/// Matrix Computations, 8.3), from 33 rows on divide and conquer (Cuppen 1981, Gu and Eisenstat 1995).
 template <Element T>
 MYRIAD_API void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info);
 
@@ -47,11 +47,12 @@ void heevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* 
 /// with Uplo::upper Q = H(n - 1) ... H(1), v(i) = 1, zeros beyond, and the rest of v above the superdiagonal of column i + 1. The diagonal
 /// of A and what is beside it hold T.
 ///
-/// On a GPU matrices that fit into the shared memory of a block (see syevd) have one each; larger ones are reduced one after the other by
-/// the whole GPU, with n^2 + 64 n elements of workspace and some that the product with A takes (see symv), and a matrix with NaN or
-/// infinity is NaN as a whole. Errors: BadArgument (uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7). Cost: 4/3 n^3 flops (complex: 16/3); reads
-/// n(n + 1)/2, writes n(n + 1)/2 + 3n elements a matrix. Source: LAPACK sytrd, hetrd, latrd; the product with A: Nath,
-/// Tomov, Dong, Dongarra 2011.
+/// On a GPU matrices that fit into the shared memory of a block (see syevd) have one each. Larger ones, up to 2521, 1716, 1716 and 1188
+/// rows in s, d, c and z on an H200, are in those of several, as many at a time as all multiprocessors have room for, with n^2 + 8 n
+/// elements of workspace each, and up to a gigabyte for more that wait. Those beyond are reduced one after the other by the whole GPU, with
+/// n^2 + 64 n elements and some that the product with A takes. A matrix with NaN or infinity is NaN as a whole. Errors: BadArgument (uplo
+/// 1, n 2, a 3, lda 4, d 5, e 6, tau 7). Cost: 4/3 n^3 flops (complex: 16/3); reads n(n + 1)/2, writes n(n + 1)/2 + 3n elements a matrix.
+/// Source: LAPACK sytrd, hetrd, latrd; the product with A: Nath, Tomov, Dong, Dongarra 2011.
 template <Element T>
 MYRIAD_API void sytrd(Queue& queue, Uplo uplo, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tau);
 

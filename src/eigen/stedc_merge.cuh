@@ -36,6 +36,20 @@ struct StedcPlaces {
   }
 };
 
+/// Where value p of so many belongs in ascending order, equal ones as they are; counted by as many lanes side by side as share a row. All
+/// threads call this, also where there is no value p.
+inline constexpr int stedc_lanes_of_place = stedc_threads / stedc_sorted_rows;
+template <typename R>
+SIMT_INLINE int stedc_place(R const* values, int size, int p, R value) {
+  int place = 0;
+  SIMT_UNROLL_BY(4)
+  for (int other = thread_index() % stedc_lanes_of_place; p < size && other < size; other += stedc_lanes_of_place)
+    place += values[other] < value || (values[other] == value && other < p) ? 1 : 0;
+  SIMT_UNROLL
+  for (int mask = 1; mask < stedc_lanes_of_place; mask *= 2) place += shuffle_xor(place, mask);
+  return place;
+}
+
 /// The merge of a problem, and its part of the arrays.
 template <typename R>
 struct StedcPart {
@@ -75,21 +89,15 @@ struct StedcPart {
 template <typename R>
 SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_sort(StedcWork<R> const work) {
   using namespace simt;
-  constexpr int parts = stedc_threads / stedc_sorted_rows;
   Index const chunks = ceil_div(work.most, stedc_sorted_rows);
   for (Index at = block_index(); at < chunks * work.all_problems(); at += block_count()) {
     StedcPart<R> const part(work, work.problem(at / chunks));
-    int const p = static_cast<int>(at % chunks) * stedc_sorted_rows + thread_index() / parts, mine = thread_index() % parts;
+    int const p = static_cast<int>(at % chunks) * stedc_sorted_rows + thread_index() / stedc_lanes_of_place;
     R const* const values = work.values + work.at(part.of);
     bool const is = p < part.size;
     R const value = values[is ? p : 0];
-    int place = 0;
-    SIMT_UNROLL_BY(4)
-    for (int other = mine; is && other < part.size; other += parts)
-      place += values[other] < value || (values[other] == value && other < p) ? 1 : 0;
-    SIMT_UNROLL
-    for (int mask = 1; mask < parts; mask *= 2) place += shuffle_xor(place, mask);
-    if (!is || mine != 0) continue;
+    int const place = stedc_place(values, part.size, p, value);
+    if (!is || thread_index() % stedc_lanes_of_place != 0) continue;
     bool const upper = p < part.upper_rows();
     R const element = work.vectors(part.of)[part.upper_rows() - (upper ? 1 : 0) + p * work.ld];
     constexpr R root_of_half = R(0.70710678118654752440);
@@ -415,12 +423,10 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_vectors(StedcWork<R> const 
 template <typename R>
 SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_order(StedcWork<R> const work) {
   using namespace simt;
-  constexpr int parts = stedc_threads / stedc_sorted_rows;
   Index const chunks = ceil_div(work.n, stedc_sorted_rows);
   for (Index at = block_index(); at < chunks * work.count; at += block_count()) {
     Index const b = at / chunks;
-    int const n = work.rows_of(b), p = static_cast<int>(at % chunks) * stedc_sorted_rows + thread_index() / parts,
-              mine = thread_index() % parts;
+    int const n = work.rows_of(b), p = static_cast<int>(at % chunks) * stedc_sorted_rows + thread_index() / stedc_lanes_of_place;
     R const* const values = work.values + b * work.line;
     R const back = work.backs[b];
     if (n > 0 && at % chunks == 0 && thread_index() == 0 && work.info) {
@@ -431,12 +437,8 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_order(StedcWork<R> const wo
     }
     bool const is = p < n;
     R const value = is ? values[p] : R(0);
-    int place = 0;
-    SIMT_UNROLL_BY(4)
-    for (int other = mine; is && other < n; other += parts) place += values[other] < value || (values[other] == value && other < p) ? 1 : 0;
-    SIMT_UNROLL
-    for (int mask = 1; mask < parts; mask *= 2) place += shuffle_xor(place, mask);
-    if (!is || mine != 0) continue;
+    int const place = stedc_place(values, n, p, value);
+    if (!is || thread_index() % stedc_lanes_of_place != 0) continue;
     work.order[b * work.line + place] = p;
     store_global(work.w.at(b, place, 0), work.scales[b] * (back * value));
   }

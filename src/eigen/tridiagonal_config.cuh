@@ -16,42 +16,70 @@ struct TridiagonalArguments {
 };
 
 /// One large matrix of the batch while it is reduced, all in the workspace of the call: the lower triangle, by columns that begin at
-/// multiples of 16 bytes and have zeros above the diagonal and behind the last row, see tridiagonal_margin, brought to size one by a power
-/// of two; of an upper triangle rows and columns in the opposite order.
+/// multiples of 16 bytes and, where columns go by panels, have zeros above the diagonal and behind the last row, see tridiagonal_margin,
+/// brought to size one by a power of two; of an upper triangle rows and columns in the opposite order.
 ///
-/// Columns go by panels (LAPACK's latrd): the matrix behind a panel stays as it is until the panel is done, and A - V W^H - W V^H takes its
-/// place then.
+/// Columns go by panels (LAPACK's latrd), as many as it takes until multiprocessors hold what is left: the matrix behind a panel stays as
+/// it is until the panel is done, and A - V W^H - W V^H takes its place then.
 template <typename T>
 struct TridiagonalMatrix {
   simt::Index number;  ///< of the matrix in the batch
   T* a;
   simt::Index ld;
-  T *v, *w;  ///< of the panel, each column ld elements
-  T* x;      ///< the column at hand, before its reflector is known; zero above
-  simt::Real<T>*d, *e;
-  T* tau;
+  // What panels alone have, from here
+  T *v, *w;                ///< each column ld elements
+  T* x;                    ///< the column at hand, before its reflector is known; zero above
   T* products;             ///< of V and W with x
   T* products_of_groups;   ///< the same of every 32 rows
   simt::Real<T>* squares;  ///< of x, of every 32 rows
   simt::Real<T>* x_a_x;    ///< of x^H A x, of every block
   T* sums;                 ///< of the product of A with x; see TridiagonalTiles
+  // to here
+  simt::Real<T>*d, *e;
+  T* tau;
   simt::Real<T>* largest;  ///< of the elements of each block
-  unsigned* arrived;       ///< see sync_grid
+  unsigned* arrived;       ///< blocks of panels, see sync_grid, and
+  unsigned* others;        ///< of what comes behind them, see sync_blocks
   T* pairs;                ///< what blocks hand each other, of each row four elements; see send_pair
 };
 
-/// What kernels of a large matrix are launched with.
+/// What kernels of large matrices are launched with. Some of a batch are in the workspace at a time, side by side.
 template <typename T>
 struct TridiagonalWork {
   TridiagonalArguments<T> batch;
-  TridiagonalMatrix<T> matrix;
+  TridiagonalMatrix<T> matrix;  ///< the first one of those in the workspace, and the only one for panels
+  int count;                    ///< of these
+  simt::Index stride;           ///< bytes of the workspace of each
+  int blocks;                   ///< that a matrix has to itself; of panels all
+  int width, margin;            ///< of panels; see tridiagonal_margin
+  int resident;                 ///< rows that are left behind the last panel at most
+  // Of a panel
   int first;        ///< the column from which on there is work
   unsigned rounds;  ///< of sync_grid that were before
   int held;         ///< tiles in the shared memory of a block
   int kept;         ///< of kept_of tiles that are read so many stay in the second cache
   static constexpr int kept_of = 64;
 
-  SIMT_INLINE int rows() const { return batch.a.rows_of(matrix.number); }
+  SIMT_INLINE int rows() const { return rows_of(matrix.number); }
+  SIMT_INLINE int rows_of(simt::Index number) const { return batch.a.rows_of(number); }
+  /// Whether the matrix has the panel: in a ragged batch each has those that it would have alone.
+  SIMT_INLINE bool has_panel() const { return rows() - first > resident; }
+  /// Where columns of a matrix of n rows go by panels no longer.
+  SIMT_INLINE int behind_panels(int n) const { return simt::ceil_div(simt::larger(n - resident, 0), width) * width; }
+  /// Matrix b of those in the workspace.
+  SIMT_INLINE TridiagonalMatrix<T> matrix_of(simt::Index b) const {
+    TridiagonalMatrix<T> m = matrix;
+    m.number += b;
+    move(b, m.a, m.v, m.w, m.x, m.products, m.products_of_groups, m.squares, m.x_a_x, m.sums);
+    move(b, m.d, m.e, m.tau, m.largest, m.arrived, m.others, m.pairs);
+    return m;
+  }
+
+ private:
+  template <typename... Pointers>
+  SIMT_INLINE void move(simt::Index b, Pointers&... pointers) const {
+    ((pointers = reinterpret_cast<Pointers>(reinterpret_cast<char*>(pointers) + b * stride)), ...);
+  }
 };
 
 /// The kernel that reduces the columns of a panel: any number of blocks, which run together.
@@ -152,8 +180,8 @@ struct TridiagonalTiles {
   }
 };
 
-/// The kernel that reduces what is left once the blocks, one to a multiprocessor, hold all of it in their shared memories, each some
-/// columns, rows above the diagonal too.
+/// The kernel that reduces what is left once blocks, one to a multiprocessor, hold all of it in their shared memories, each some columns,
+/// rows above the diagonal too. Matrices that do not need all blocks are reduced at the same time, each by a group of blocks.
 struct TridiagonalResident {
   int row_parts, column_parts;  ///< of warps that share what a block has
   constexpr bool operator==(TridiagonalResident const&) const = default;
@@ -186,7 +214,8 @@ struct TridiagonalUpdate {
   }
 };
 
-/// So many rows and columns behind the last ones, and elements above the diagonal, are there and zero, so that tiles need no edges.
+/// So many rows and columns behind the last ones, and elements above the diagonal, are there and zero, so that tiles of panels need no
+/// edges.
 inline constexpr int tridiagonal_margin = 128;
 
 /// The kernels that bring the matrix to the workspace and back.

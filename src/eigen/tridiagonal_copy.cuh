@@ -1,5 +1,5 @@
 #pragma once
-/// A large matrix on its way to the workspace of its reduction and back.
+/// Large matrices on their way to the workspace of their reduction and back.
 
 #include "eigen/tridiagonal_config.cuh"
 
@@ -8,16 +8,28 @@ namespace simt {
 
 /// Element (i, j), i >= j, as the reduction has it.
 template <typename T>
-SIMT_INLINE T* tridiagonal_element(TridiagonalWork<T> const& work, int n, int i, int j) {
+SIMT_INLINE T* tridiagonal_element(TridiagonalWork<T> const& work, Index number, int n, int i, int j) {
   bool const lower = work.batch.lower;
-  return work.batch.a.at(work.matrix.number, lower ? i : n - 1 - i, lower ? j : n - 1 - j);
+  return work.batch.a.at(number, lower ? i : n - 1 - i, lower ? j : n - 1 - j);
 }
+
+/// The matrix of a block, and which of the work.blocks that it has this is.
+template <typename T>
+struct TridiagonalCopy {
+  TridiagonalMatrix<T> matrix;
+  int n, part;
+
+  SIMT_INLINE explicit TridiagonalCopy(TridiagonalWork<T> const& work)
+      : matrix(work.matrix_of(block_index() / work.blocks)),
+        n(work.rows_of(matrix.number)),
+        part(static_cast<int>(block_index() % work.blocks)) {}
+};
 
 /// Calls use(i, j) for elements of the lower triangle, columns by blocks and rows by threads.
 template <typename Use>
-SIMT_INLINE void for_each_of_triangle(int n, Use use) {
+SIMT_INLINE void for_each_of_triangle(int n, int part, int parts, Use use) {
   SIMT_LOOP
-  for (int j = static_cast<int>(block_index()); j < n; j += static_cast<int>(block_count())) {
+  for (int j = part; j < n; j += parts) {
     SIMT_UNROLL_BY(4)
     for (int i = j + thread_index(); i < n; i += tridiagonal_copy_threads) use(i, j);
   }
@@ -49,67 +61,73 @@ SIMT_INLINE R tridiagonal_scale(R const* largest, int blocks) {
 
 }  // namespace simt
 
-/// The largest element that each block has seen. Launch: any number of blocks of tridiagonal_copy_threads threads with 128 bytes of dynamic
-/// shared memory.
+/// The largest element that each block has seen. Launch: work.blocks blocks of tridiagonal_copy_threads threads to a matrix, with 128 bytes
+/// of dynamic shared memory.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_largest(TridiagonalWork<T> const work) {
   using namespace simt;
-  TridiagonalMatrix<T> const& m = work.matrix;
   using R = simt::Real<T>;
-  int const n = work.rows();
+  TridiagonalCopy<T> const copy(work);
+  TridiagonalMatrix<T> const& m = copy.matrix;
+  int const n = copy.n;
   auto top = ordered_bits(R(0));
-  for_each_of_triangle(n, [&](int i, int j) {
-    T const value = *tridiagonal_element(work, n, i, j);
+  for_each_of_triangle(n, copy.part, work.blocks, [&](int i, int j) {
+    T const value = *tridiagonal_element(work, m.number, n, i, j);
     top = larger(top, ordered_bits(magnitude(real_part(value))));
     if constexpr (is_complex<T>)
       if (i != j) top = larger(top, ordered_bits(magnitude(value.im)));
   });
   R const largest = largest_of_block(number_of(top));
-  if (thread_index() == 0) m.largest[block_index()] = largest;
+  if (thread_index() == 0) m.largest[copy.part] = largest;
 }
 
-/// Launch: as many blocks as tridiagonal_largest had before it.
+/// The matrices, and zeros where there are to be some. Launch: as tridiagonal_largest before it.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_load(TridiagonalWork<T> const work) {
   using namespace simt;
-  TridiagonalMatrix<T> const& m = work.matrix;
   using R = simt::Real<T>;
-  int const n = work.rows();
-  R const scale = tridiagonal_scale(m.largest, static_cast<int>(block_count()));
+  TridiagonalCopy<T> const copy(work);
+  TridiagonalMatrix<T> const& m = copy.matrix;
+  int const n = copy.n;
+  R const scale = tridiagonal_scale(m.largest, work.blocks);
   bool const finite = scale == scale;
   SIMT_LOOP
-  for (int j = static_cast<int>(block_index()); j < n + tridiagonal_margin; j += static_cast<int>(block_count())) {
+  for (int j = copy.part; j < n + work.margin; j += work.blocks) {
     SIMT_UNROLL_BY(4)
-    for (int i = larger(j + 1 - tridiagonal_margin, 0) + thread_index(); i < m.ld; i += tridiagonal_copy_threads) {
+    for (int i = (work.margin > 0 ? larger(j + 1 - work.margin, 0) : j) + thread_index(); i < (work.margin > 0 ? m.ld : n);
+         i += tridiagonal_copy_threads) {
       T value = from_real<T>(0);
-      if (finite && i >= j && i < n) value = scale * *tridiagonal_element(work, n, i, j);
+      if (finite && i >= j && i < n) value = scale * *tridiagonal_element(work, m.number, n, i, j);
       m.a[i + j * m.ld] = i == j ? from_real<T>(real_part(value)) : value;
     }
   }
   SIMT_LOOP
-  for (int i = static_cast<int>(block_index()) * tridiagonal_copy_threads + thread_index(); i < m.ld;
-       i += static_cast<int>(block_count()) * tridiagonal_copy_threads)
-    m.x[i] = from_real<T>(0);
+  for (int i = copy.part * tridiagonal_copy_threads + thread_index(); i < m.ld; i += work.blocks * tridiagonal_copy_threads) {
+    if (work.margin > 0) m.x[i] = from_real<T>(0);
+    SIMT_UNROLL
+    for (int k = 0; k < 4; ++k) m.pairs[i + k * m.ld] = from_real<T>(0);
+    if (i == 0) *m.arrived = *m.others = 0;
+  }
 }
 
 /// Launch: as tridiagonal_load.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_store(TridiagonalWork<T> const work) {
   using namespace simt;
-  TridiagonalMatrix<T> const& m = work.matrix;
   using R = simt::Real<T>;
-  int const n = work.rows();
-  R const scale = tridiagonal_scale(m.largest, static_cast<int>(block_count()));
+  TridiagonalCopy<T> const copy(work);
+  TridiagonalMatrix<T> const& m = copy.matrix;
+  int const n = copy.n;
+  R const scale = tridiagonal_scale(m.largest, work.blocks);
   R const back = scale == scale ? reciprocal_power(scale) : scale;  // all is NaN where something is
   T const nothing = scale == scale ? from_real<T>(0) : not_a_number<T>();
-  for_each_of_triangle(n, [&](int i, int j) {
+  for_each_of_triangle(n, copy.part, work.blocks, [&](int i, int j) {
     T const value = i == j ? from_real<T>(back * m.d[i]) : i == j + 1 ? from_real<T>(back * m.e[j]) : m.a[i + j * m.ld] + nothing;
-    store_global(tridiagonal_element(work, n, i, j), value);
+    store_global(tridiagonal_element(work, m.number, n, i, j), value);
   });
   TridiagonalArguments<T> const& args = work.batch;
   SIMT_LOOP
-  for (int k = static_cast<int>(block_index()) * tridiagonal_copy_threads + thread_index(); k < n;
-       k += static_cast<int>(block_count()) * tridiagonal_copy_threads) {
+  for (int k = copy.part * tridiagonal_copy_threads + thread_index(); k < n; k += work.blocks * tridiagonal_copy_threads) {
     *args.d.at(m.number, args.lower ? k : n - 1 - k, 0) = back * m.d[k];
     if (k + 1 >= n) continue;
     int const to = args.lower ? k : n - 2 - k;

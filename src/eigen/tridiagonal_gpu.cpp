@@ -56,60 +56,76 @@ void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
 }
 
-/// One matrix after the other, each by the whole GPU.
+/// As many matrices at a time as the workspace holds. Where blocks hold a matrix, several are reduced at the same time; else columns go by
+/// panels first, and each matrix has the whole GPU.
 template <typename T>
-void by_panels(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
+void by_many_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
   using D = DeviceElement<T>;
   constexpr Dtype dtype = dtype_of<T>;
-  int const n = static_cast<int>(args.a.rows), multiprocessors = queue.device().multiprocessors;
-  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T));
-  TridiagonalUpdate const u = tridiagonal_update_plan();
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
-  Kernel const& panel = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
+  Device const& device = queue.device();
+  int const n = static_cast<int>(args.a.rows), multiprocessors = device.multiprocessors;
+  int const shared_bytes = device.shared_memory_per_block;
+  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), shared_bytes);
+  TridiagonalUpdate const u = tridiagonal_update_plan(sizeof(T), shared_bytes);
   TridiagonalResident const r = tridiagonal_resident_plan();
-  Kernel const& resident =
-      kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_resident"), dtype, r), [&] { return source(dtype, r); });
-  Kernel const& update = kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_update"), dtype, u), [&] { return source(dtype, u); });
+  int const held_rows = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, shared_bytes), rows = std::min(n, held_rows);
+  bool const panels = n > held_rows;
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
   Kernel const* copy[3];
   for (int k = 0; k < 3; ++k)
     copy[k] = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_copy"), dtype, k), [&] { return source(dtype, copies[k]); });
-  std::int64_t const copy_blocks = 4 * multiprocessors;
-  int const blocks = c.blocks_per_sm * multiprocessors, held_tiles = tridiagonal_held_tiles(c, sizeof(T), queue.device());
-  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, static_cast<int>(copy_blocks));
-  Workspace const workspace(queue, layout.bytes);
-  int const held = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, static_cast<int>(queue.device().shared_memory_per_block));
-  for (std::int64_t b = 0; b < args.a.count; ++b) {
-    auto const matrix = layout.matrix<D>(b, workspace.as<char>());
+  Kernel const& resident =
+      kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_resident"), dtype, r), [&] { return source(dtype, r); });
+  Kernel const* panel = nullptr;
+  Kernel const* update = nullptr;
+  if (panels) {
+    panel = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
+    update = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_update"), dtype, u), [&] { return source(dtype, u); });
+  }
+  int const copy_blocks = 4 * multiprocessors, blocks = panels ? tridiagonal_panel_blocks(c, sizeof(T), device) * multiprocessors : 0;
+  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, copy_blocks);
+  auto const groups_of = [&](std::int64_t count) { return tridiagonal_groups(r, sizeof(T), rows, count, multiprocessors, shared_bytes); };
+  std::int64_t some = panels ? 1 : std::clamp<std::int64_t>(tridiagonal_workspace / layout.bytes, 1, args.a.count);
+  if (some < args.a.count) some -= some % groups_of(some).count;  // whole turns
+  Workspace const workspace(queue, some * layout.bytes);
+  for (std::int64_t b = 0; b < args.a.count; b += some) {
+    int const count = static_cast<int>(std::min<std::int64_t>(some, args.a.count - b));
+    TridiagonalWork<D> const all{.batch = args,
+                                 .matrix = layout.matrix<D>(b, workspace.as<char>()),
+                                 .count = count,
+                                 .stride = layout.bytes,
+                                 .blocks = (copy_blocks + count - 1) / count,
+                                 .width = c.width,
+                                 .margin = layout.margin,
+                                 .resident = held_rows,
+                                 .first = 0,
+                                 .rounds = 0,
+                                 .held = 0,
+                                 .kept = 0};
     auto const copies_by = [&](Kernel const& kernel) {
-      launch(queue, kernel, {.blocks = copy_blocks, .threads = tridiagonal_copy_threads, .shared_bytes = 128},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = 0, .rounds = 0, .held = 0, .kept = 0});
+      launch(queue, kernel, {.blocks = std::int64_t{all.blocks} * count, .threads = tridiagonal_copy_threads, .shared_bytes = 128}, all);
     };
     copies_by(*copy[0]);
     copies_by(*copy[1]);
-    clear(queue, reinterpret_cast<int*>(matrix.arrived), 1);
-    int first = 0;
-    unsigned rounds = 0;
-    for (; n - first > held; first += c.width, rounds += c.rounds()) {
-      TridiagonalTiles const tiles(n - first, c.tile_rows(sizeof(T)), c.tile_columns(), blocks, held_tiles);
-      launch(queue, panel,
-             {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T), held_tiles), .together = true},
-             TridiagonalWork<D>{.batch = args,
-                                .matrix = matrix,
-                                .first = first,
-                                .rounds = rounds,
-                                .held = held_tiles,
-                                .kept = tridiagonal_kept(tiles, sizeof(T), queue.device().l2_bytes)});
-      int const next = first + c.width;
-      launch(queue, update, {.blocks = u.tiles(n - next), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))},
-             TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = next, .rounds = 0, .held = 0, .kept = 0});
+    TridiagonalWork<D> work = all;
+    if (panels) work.held = tridiagonal_held_tiles(c, sizeof(T), device);
+    for (; n - work.first > held_rows; work.first += c.width, work.rounds += c.rounds()) {
+      TridiagonalTiles const tiles(n - work.first, c.tile_rows(sizeof(T)), c.tile_columns(), blocks, work.held);
+      work.kept = tridiagonal_kept(tiles, sizeof(T), device.l2_bytes);
+      launch(queue, *panel,
+             {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T), work.held), .together = true}, work);
+      launch(queue, *update,
+             {.blocks = u.tiles(n - work.first - c.width), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))}, work);
     }
-    clear(queue, reinterpret_cast<int*>(matrix.arrived), layout.cleared());
+    TridiagonalGroups const groups = groups_of(count);
+    work = all;
+    work.blocks = groups.blocks;
     launch(queue, resident,
-           {.blocks = multiprocessors,
+           {.blocks = groups.count * groups.blocks,
             .threads = r.threads(),
-            .shared_bytes = std::int64_t{r.elements(n - first, multiprocessors)} * static_cast<int>(sizeof(T)),
+            .shared_bytes = std::int64_t{r.elements(rows, groups.blocks)} * static_cast<int>(sizeof(T)),
             .together = true},
-           TridiagonalWork<D>{.batch = args, .matrix = matrix, .first = first, .rounds = 0, .held = 0, .kept = 0});
+           work);
     copies_by(*copy[2]);
   }
 }
@@ -129,7 +145,7 @@ void sytrd(Queue& queue, SytrdTask<T> const& task) {
   if (task.a.rows <= in_block)
     by_blocks<T>(queue, args);
   else
-    by_panels<T>(queue, args);
+    by_many_blocks<T>(queue, args);
 }
 
 std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
@@ -146,7 +162,7 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
       if (n == 32 || filter.wants_size_above(n - 32)) kernels.push_back(source(dtype, eigen_block_plan(EigenJob::values, n)));
     if (!filter.wants_size_above(in_block)) continue;
     kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes)));
-    kernels.push_back(source(dtype, tridiagonal_update_plan()));
+    kernels.push_back(source(dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
     kernels.push_back(source(dtype, tridiagonal_resident_plan()));
     for (char const* const name : copies) kernels.push_back(source(dtype, name));
   }

@@ -333,7 +333,7 @@ class TridiagonalColumns {
 template <typename T, TridiagonalPanel C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) tridiagonal_panel(TridiagonalWork<T> const work) {
   using namespace simt;
-  if (work.first >= work.rows()) return;
+  if (!work.has_panel()) return;
   TridiagonalColumns<T, C> columns(work);
   columns.reduce();
 }

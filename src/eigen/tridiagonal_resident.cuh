@@ -1,5 +1,5 @@
 #pragma once
-/// The columns of a matrix that is in the shared memories of all blocks, one reflection after the other.
+/// The columns of a matrix that is in the shared memories of a group of blocks, one reflection after the other.
 
 #include "eigen/tridiagonal_config.cuh"
 #include "qr/reflector.cuh"
@@ -7,11 +7,11 @@
 namespace myriad {
 namespace simt {
 
-/// Rows and columns of the work from its first on, here counted from zero. Column j is in block j modulo the number of blocks, as a whole,
-/// so that a block has all of its elements of A v. H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v; what a step
-/// changes is done while the next one multiplies by its vector. Blocks hand each other once a step, for each of their columns, the element
-/// of A v and that of the next column, which is the row below the diagonal of theirs: with both, every block has w, the next column, and
-/// its reflector. All sums are in an order that does not depend on the number of blocks.
+/// Rows and columns from the first on that is behind the panels, here counted from zero. Column j is in block j modulo the number of
+/// blocks, as a whole, so that a block has all of its elements of A v. H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A
+/// v) v; what a step changes is done while the next one multiplies by its vector. Blocks hand each other once a step, for each of their
+/// columns, the element of A v and that of the next column, which is the row below the diagonal of theirs: with both, every block has w,
+/// the next column, and its reflector. All sums are in an order that does not depend on the number of blocks.
 template <typename T, TridiagonalResident C>
 class TridiagonalAcrossBlocks {
   using R = Real<T>;
@@ -19,13 +19,13 @@ class TridiagonalAcrossBlocks {
   static constexpr int pairs_of_row = is_complex<T> ? 2 : 1;  ///< of real numbers: elements of A v and of the next column
 
  public:
-  SIMT_INLINE explicit TridiagonalAcrossBlocks(TridiagonalWork<T> const& work)
-      : m_(work.matrix),
-        first_(work.first),
-        size_(work.rows() - work.first),
-        rounds_(work.rounds),
-        here_(static_cast<int>(block_index())),
-        blocks_(static_cast<int>(block_count())),
+  /// Matrix m, by `blocks` blocks, of which this is number `here`.
+  SIMT_INLINE TridiagonalAcrossBlocks(TridiagonalMatrix<T> const& m, int first, int n, int here, int blocks)
+      : m_(m),
+        first_(first),
+        size_(n - first),
+        here_(here),
+        blocks_(blocks),
         held_(C.columns(size_, blocks_)),
         columns_(reinterpret_cast<T*>(shared_memory())),
         v_(columns_ + C.columns(size_, blocks_) * size_),
@@ -36,7 +36,7 @@ class TridiagonalAcrossBlocks {
 
   SIMT_INLINE void reduce() {
     bring();
-    sync_grid(m_.arrived, rounds_);                                        // before reflectors take the place of columns that others bring
+    sync_blocks(m_.others, static_cast<unsigned>(blocks_));                // before reflectors take the place of columns that others bring
     int const last = size_ - 1 - (size_ - 1 - here_ + blocks_) % blocks_;  // of this block's columns; negative where there is none
     end_ = last / blocks_ + 1;
     reflect(0, first_column());
@@ -257,7 +257,6 @@ class TridiagonalAcrossBlocks {
 
   TridiagonalMatrix<T> const& m_;
   int first_, size_;
-  unsigned rounds_;
   int here_, blocks_, held_;
   int from_ = 0, end_ = 0;  ///< of the columns of this block those behind the one at hand
   T* columns_;
@@ -272,14 +271,24 @@ class TridiagonalAcrossBlocks {
 
 }  // namespace simt
 
-/// Launch: blocks that run together, of C.threads() threads with as many elements of dynamic shared memory as C.elements says for the
-/// largest matrix.
+/// A group of work.blocks blocks has one matrix after the other, and each matrix its own place in the workspace: no group waits for
+/// another, nor the blocks of one for each other between two matrices.
+///
+/// Launch: blocks that run together, as many as some groups have, of C.threads() threads with as many elements of dynamic shared memory as
+/// C.elements says for the largest matrix.
 template <typename T, TridiagonalResident C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_resident(TridiagonalWork<T> const work) {
   using namespace simt;
-  if (work.first >= work.rows()) return;
-  TridiagonalAcrossBlocks<T, C> blocks(work);
-  blocks.reduce();
+  int const here = static_cast<int>(block_index()) % work.blocks, groups = static_cast<int>(block_count()) / work.blocks;
+  SIMT_LOOP
+  for (int b = static_cast<int>(block_index()) / work.blocks; b < work.count; b += groups) {
+    TridiagonalMatrix<T> const m = work.matrix_of(b);
+    int const n = work.rows_of(m.number), first = work.behind_panels(n);
+    if (first >= n) continue;
+    sync_block();  // slow threads may still be at the matrix before
+    TridiagonalAcrossBlocks<T, C> across(m, first, n, here, work.blocks);
+    across.reduce();
+  }
 }
 
 }  // namespace myriad

@@ -87,8 +87,8 @@ class TridiagonalTile<double> {
 
 }  // namespace simt
 
-/// Rows and columns from work.first on, a tile to a block. What lies behind the last row and in no column of V and W is brought, too, and
-/// comes to elements that are not stored.
+/// Rows and columns behind the panel that begins at work.first, a tile to a block. What lies behind the last row and in no column of V and
+/// W is brought, too, and comes to elements that are not stored.
 ///
 /// Launch: as many blocks as there are tiles in the largest matrix, of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared
 /// memory.
@@ -96,7 +96,8 @@ template <typename T, TridiagonalUpdate C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 3) tridiagonal_update(TridiagonalWork<T> const work) {
   using namespace simt;
   TridiagonalMatrix<T> const& m = work.matrix;
-  int const n = work.rows(), first = work.first;
+  if (!work.has_panel()) return;
+  int const n = work.rows(), first = work.first + C.width;
   int tile_row = 0;
   Index tile = block_index();
   for (; tile > tile_row; tile -= ++tile_row) continue;

@@ -460,7 +460,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
     auto const plan = [&](std::int64_t rows, std::int64_t columns) {
       GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{rows, columns, k};
-      GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, shape.m, shape.n, shape.k});
+      GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, shape.m, shape.n, shape.k, shape.blocks});
       ring.structure = structure;
       ring.written = written;
       return ring;
@@ -502,7 +502,7 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
 
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written) {
   std::vector<KernelSource> kernels;
-  for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k})) {
+  for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k, planned_for.blocks})) {
     ring.a = a, ring.b = b, ring.c = c;
     ring.written = written;
     kernels.push_back(source(dtype, ring));

@@ -12,9 +12,10 @@ namespace myriad::gpu {
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task);
 
-/// Rows and columns of C, and terms.
+/// Rows and columns of C, and terms; and how many blocks there are for a multiprocessor at most, as far as that is known.
 struct GemmShape {
   std::int64_t m, n, k;
+  int blocks = 32;
 };
 
 /// C may be B where A has no more rows than gemm_rows_in_place. A product that is too large to be one tile gets the kernel of products of

@@ -50,7 +50,8 @@ constexpr double gemm_ring_cost_of_lanes(bool complex, std::int64_t m, std::int6
 
 /// Of single numbers, which lanes multiply. One, two or four warps share a tile, so that all quarters of a multiprocessor have as much to
 /// do; matrices are divided evenly into tiles of at most one of some sizes.
-constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
+constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n, std::int64_t k,
+                                           int blocks) {
   constexpr int sides[] = {160, 128, 112, 96, 80, 72, 64, 48, 40, 32};
   int const numbers = complex ? 2 : 1;
   bool const at_once = k * numbers <= 40;  // all terms
@@ -78,10 +79,10 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
           for (c.c_beside = 0; c.c_beside <= 1; ++c.c_beside) {
             c.stages = at_once ? 1 : 2;
             c.k = at_once ? static_cast<int>((k + 3) / 4 * 4) : 16;
-            if (best.m != 0 && gemm_ring_cost_of_lanes(complex, m, n, k, c, 32) >= best_cost) continue;
+            if (best.m != 0 && gemm_ring_cost_of_lanes(complex, m, n, k, c, blocks) >= best_cost) continue;
             // What compute capability 8.6 has for a block
             while (gemm_ring_most_bytes(4, complex, c) > 99 * 1024) c.k -= 4;
-            c.blocks_per_sm = gemm_ring_blocks(4, complex, c, held + std::max(64, operands + 24));
+            c.blocks_per_sm = std::min(gemm_ring_blocks(4, complex, c, held + std::max(64, operands + 24)), blocks);
             double const cost = gemm_ring_cost_of_lanes(complex, m, n, k, c, c.blocks_per_sm);
             if (best.m != 0 && cost >= best_cost) continue;
             best = c;
@@ -189,8 +190,8 @@ constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, 
 /// Of single numbers, see above. Others: matrices of up to 80 (double) or 64 (complex) rows are a tile, so that A and B are
 /// read once; larger ones are divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute
 /// capability 9.0 needs least time for products and for reads from shared memory, while a lane has registers for its sums. `real_bytes`: of
-/// the elements' real and imaginary parts.
-constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
+/// the elements' real and imaginary parts. `blocks`: so many at most are there for a multiprocessor.
+constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k, int blocks = 32) {
   struct Most {
     int side_of_whole, m, n, k, held;
   };
@@ -217,7 +218,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .c = Lines::columns,
                 .structure = Structure::general,
                 .written = Written::whole};
-  if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k);
+  if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k, blocks);
   if (!whole) {
     GemmRing const several = gemm_ring_plan_of_warps(best, complex, m, n);
     if (several.m != 0) return several;

@@ -26,11 +26,12 @@ struct GemmRingSpace {
 
   Dtype dtype;
   std::int64_t m, n, k;
+  int blocks = 32;  ///< see gemm_ring_plan
 
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
   [[nodiscard]] tuning::Problem problem() const { return {"gemm_ring", dtype, {m, n, k}}; }
-  [[nodiscard]] GemmRing plan() const { return gemm_ring_plan(single() ? 4 : 8, complex(), m, n, k); }
+  [[nodiscard]] GemmRing plan() const { return gemm_ring_plan(single() ? 4 : 8, complex(), m, n, k, blocks); }
 
   /// Of shared memory, whatever the layouts.
   [[nodiscard]] int bytes(GemmRing c) const {

@@ -34,15 +34,21 @@ __device__ __forceinline__ void arrive_at_grid(unsigned* arrived, unsigned) {
   // What the block wrote is seen by who sees the count; __syncthreads carries it from the other threads.
   if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
 }
-__device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) {
+/// Waits until so many blocks have arrived.
+__device__ __forceinline__ void wait_for_blocks(unsigned* arrived, unsigned all) {
   if (threadIdx.x == 0) {
-    unsigned const all = (round + 1) * gridDim.x;
     unsigned now;
     do {
       asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
     } while (static_cast<int>(now - all) < 0);
   }
   __syncthreads();
+}
+__device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) { wait_for_blocks(arrived, (round + 1) * gridDim.x); }
+/// As sync_grid below, for `blocks` of the blocks, which are those that are told of this `arrived`, once: it was zero before.
+__device__ __forceinline__ void sync_blocks(unsigned* arrived, unsigned blocks) {
+  arrive_at_grid(arrived, 0);
+  wait_for_blocks(arrived, blocks);
 }
 __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   arrive_at_grid(arrived, round);

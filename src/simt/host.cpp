@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <span>
@@ -187,6 +188,7 @@ struct Launch {
   std::vector<Block> running;
   std::span<std::unique_ptr<Fiber>> fibers;
   Barrier barrier;
+  std::map<unsigned const*, Barrier> barriers_of_blocks;  ///< of sync_blocks
   Context scheduler;
   char begun = 0, ended = 0;  ///< their addresses stand for what orders kernel and caller
 };
@@ -317,6 +319,15 @@ void wait_for_grid(unsigned* arrived, unsigned round) {
   acquire(&barrier);
   sync_block();
   *arrived = round + 1;  // by each: the number of barriers, where a GPU counts blocks
+}
+void sync_blocks(unsigned* arrived, unsigned blocks) {
+  if (!launch->together) throw std::logic_error("simt: sync_blocks in a launch whose blocks do not run together");
+  Barrier& barrier = launch->barriers_of_blocks[arrived];
+  barrier.size = static_cast<int>(blocks) * launch->threads;
+  if (barrier.round > 0 || *arrived != 0) throw std::logic_error("simt: sync_blocks more than once, or with a count that was not zero");
+  sync(barrier);
+  sync_block();
+  *arrived = blocks;
 }
 void sync_grid(unsigned* arrived, unsigned round) {
   arrive_at_grid(arrived, round);

@@ -35,6 +35,7 @@ void sync_block();
 void sync_warp();
 void arrive_at_grid(unsigned* arrived, unsigned round);
 void wait_for_grid(unsigned* arrived, unsigned round);
+void sync_blocks(unsigned* arrived, unsigned blocks);
 void sync_grid(unsigned* arrived, unsigned round);
 void sync_grid_once(unsigned* counts);
 char* shared_memory();

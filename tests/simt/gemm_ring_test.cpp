@@ -221,6 +221,18 @@ TEST(GemmRingShapes, OfPieces) {
   check_config<std::complex<float>, by_columns, shape(36, 24, 8, 2, 3, Lines::columns, Lines::columns, Lines::columns, 1)>(-0.5F, 2);
   check_config<std::complex<float>, by_rows, shape(24, 24, 20, 1, 2, Lines::rows, Lines::rows, Lines::rows, 1)>(-0.5F, 2);
 }
+/// As planned for few blocks, whose warps share a small tile.
+TEST(GemmRingShapes, OfFewBlocks) {
+  constexpr auto shape = [](bool complex) {
+    GemmRing out = gemm_ring_plan(4, complex, 64, 16, 512, 2);
+    out.a = Lines::rows;
+    return out;
+  };
+  static_assert(shape(false).threads() == 128 && shape(true).threads() == 128);
+  constexpr Product product{100, 30, 70, packed_rows, packed, packed};
+  check_config<float, product, shape(false)>(-0.5F, 2);
+  check_config<std::complex<float>, product, shape(true)>(-0.5F, 2);
+}
 /// As large as tiles are.
 TYPED_TEST(GemmRings, Large) {
   if constexpr (sanitized) {
@@ -249,7 +261,7 @@ TEST(GemmRingPlans, FitABlock) {
       for (std::int64_t m = 1; m <= 300; m += m < 130 ? 1 : 7)
         for (std::int64_t const n : {std::int64_t{2}, std::int64_t{5}, std::int64_t{64}, std::int64_t{90}, m, 2 * m})
           for (std::int64_t const k : {std::int64_t{1}, std::int64_t{17}, std::int64_t{37}, m, std::int64_t{999}}) {
-            GemmRing const c = gemm_ring_plan(real_bytes, complex, m, n, k);
+            GemmRing const c = gemm_ring_plan(real_bytes, complex, m, n, k, k == 17 ? 2 : 32);
             int const held = c.m * c.n * (complex ? 2 : 1) * (real_bytes == 8 ? 2 : 1) / c.threads();
             EXPECT_LE(c.threads(), 512) << m << " " << n << " " << k;
             EXPECT_LE(held, real_bytes == 4 ? 128 : 104) << m << " " << n << " " << k;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -186,6 +187,41 @@ TEST(SimtHost, PairsBetweenBlocksThatDoNotRunTogetherAreAnError) {
   alignas(16) double pairs[12] = {};
   std::vector<double> sums(3);
   EXPECT_THROW(run(3, 32, 0, hand_over, Handed{pairs, sums.data(), -1}), std::logic_error);
+}
+
+/// Groups of two blocks, of which each has a barrier of its own.
+struct Group {
+  int* numbers;  ///< of every block
+  unsigned* counts;
+  unsigned blocks;  ///< of which the barrier is told
+  int times;
+};
+void meet_in_groups(Group const group) {
+  int const here = static_cast<int>(block_index()), other = here ^ 1;
+  if (thread_index() == 0) group.numbers[here] = here + 1;
+  for (int k = 0; k < group.times; ++k) sync_blocks(group.counts + here / 2, group.blocks);
+  int const seen = group.numbers[other];
+  sync_block();
+  if (thread_index() == 0) group.numbers[block_count() + here] = seen;
+}
+TEST(SimtHost, GroupsOfBlocksMeet) {
+  std::vector<int> numbers(12);
+  std::vector<unsigned> counts(3);
+  run(6, 64, 0, meet_in_groups, Group{numbers.data(), counts.data(), 2, 1}, true);
+  EXPECT_EQ(numbers, (std::vector{1, 2, 3, 4, 5, 6, 2, 1, 4, 3, 6, 5}));
+  EXPECT_EQ(counts, (std::vector<unsigned>{2, 2, 2}));
+}
+TEST(SimtHost, GroupsThatCannotMeetAreAnError) {
+  std::vector<int> numbers(12);
+  std::vector<unsigned> counts(3);
+  Group const good{numbers.data(), counts.data(), 2, 1};
+  EXPECT_THROW(run(6, 64, 0, meet_in_groups, good), std::logic_error);  // one after the other
+  Group twice = good, larger = good;
+  twice.times = 2;
+  EXPECT_THROW(run(6, 64, 0, meet_in_groups, twice, true), std::logic_error);
+  std::fill(counts.begin(), counts.end(), 0U);
+  larger.blocks = 3;
+  EXPECT_THROW(run(6, 64, 0, meet_in_groups, larger, true), std::logic_error);
 }
 
 TEST(SimtHost, AnExceptionReachesTheCaller) {

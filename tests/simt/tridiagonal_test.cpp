@@ -158,46 +158,66 @@ struct Problem {
     c.columns = sizeof(T) == 4 ? 32 : c.columns;
     return c;
   }();
+  using D = gpu::DeviceElement<T>;
+  static constexpr int copy_blocks = 3;
+  static constexpr TridiagonalResident resident{.row_parts = 2, .column_parts = 2};
+
+  /// `count` matrices from number b on, brought to a workspace, `reduce`d there, and brought back.
+  template <typename Reduce>
+  void in_workspace(TridiagonalWorkspace const& layout, std::int64_t b, int count, int width, int held, Reduce reduce) {
+    std::vector<std::max_align_t> memory(static_cast<std::size_t>(layout.bytes * count) / sizeof(std::max_align_t) + 1);
+    std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
+    TridiagonalWork<D> const work{.batch = arguments(),
+                                  .matrix = layout.matrix<D>(b, reinterpret_cast<char*>(memory.data())),
+                                  .count = count,
+                                  .stride = layout.bytes,
+                                  .blocks = copy_blocks,
+                                  .width = width,
+                                  .margin = layout.margin,
+                                  .resident = held,
+                                  .first = 0,
+                                  .rounds = 0,
+                                  .held = 0,
+                                  .kept = 7};
+    auto const copy = [&](void (*kernel)(TridiagonalWork<D>)) {
+      simt::run(copy_blocks * count, tridiagonal_copy_threads, 128, kernel, work);
+    };
+    copy(tridiagonal_largest<D>);
+    copy(tridiagonal_load<D>);
+    reduce(work);
+    copy(tridiagonal_store<D>);
+  }
+  static void reduce_resident(TridiagonalWork<D> work, int rows, int groups, int blocks) {
+    work.blocks = blocks;
+    simt::run(groups * blocks, resident.threads(), resident.elements(rows, blocks) * static_cast<int>(sizeof(T)),
+              tridiagonal_resident<D, resident>, work, true);
+  }
   /// By panels, each matrix by so many blocks, which hold so many tiles each, down to so many rows, which are then in shared memories.
   template <TridiagonalPanel c = small_panel>
   void reduce_by_panels(int blocks, int held = 0, int held_tiles = 0) {
-    using D = gpu::DeviceElement<T>;
     constexpr TridiagonalUpdate u{.width = c.width};
-    constexpr TridiagonalResident r{.row_parts = 2, .column_parts = 2};
-    constexpr int copy_blocks = 3;
     int const n = static_cast<int>(a.view.rows);
     TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, copy_blocks);
-    auto const args = arguments();
-    for (std::int64_t b = 0; b < a.view.count; ++b) {
-      std::vector<std::max_align_t> memory(static_cast<std::size_t>(layout.bytes) / sizeof(std::max_align_t) + 1);
-      std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
-      auto const m = layout.matrix<D>(b, reinterpret_cast<char*>(memory.data()));
-      auto const work = [&](int first, unsigned rounds) {
-        return TridiagonalWork<D>{.batch = args, .matrix = m, .first = first, .rounds = rounds, .held = held_tiles, .kept = 7};
-      };
-      auto const copy = [&](void (*kernel)(TridiagonalWork<D>)) {
-        simt::run(copy_blocks, tridiagonal_copy_threads, 128, kernel, work(0, 0));
-      };
-      copy(tridiagonal_largest<D>);
-      copy(tridiagonal_load<D>);
-      *m.arrived = 0;
-      int first = 0;
-      for (unsigned rounds = 0; n - first > held; first += c.width, rounds += c.rounds()) {
-        simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T), held_tiles), tridiagonal_panel<D, c>, work(first, rounds), true);
-        int const next = first + c.width;
-        if (next < n)
-          simt::run(TridiagonalUpdate::tiles(n - next), u.threads(), u.shared_bytes(sizeof(T)), tridiagonal_update<D, u>, work(next, 0));
-      }
-      std::memset(m.arrived, 0, static_cast<std::size_t>(layout.cleared()) * 4);
-      if (first < n)
-        simt::run(blocks, r.threads(), r.elements(n - first, blocks) * static_cast<int>(sizeof(T)), tridiagonal_resident<D, r>,
-                  work(first, 0), true);
-      copy(tridiagonal_store<D>);
-    }
+    for (std::int64_t b = 0; b < a.view.count; ++b)
+      in_workspace(layout, b, 1, c.width, held, [&](TridiagonalWork<D> work) {
+        work.held = held_tiles;
+        for (; n - work.first > held; work.first += c.width, work.rounds += c.rounds()) {
+          simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T), held_tiles), tridiagonal_panel<D, c>, work, true);
+          int const next = work.first + c.width;
+          if (next < n)
+            simt::run(TridiagonalUpdate::tiles(n - next), u.threads(), u.shared_bytes(sizeof(T)), tridiagonal_update<D, u>, work);
+        }
+        reduce_resident(work, std::min(n, held), 1, blocks);
+      });
+  }
+  /// In the shared memories of groups of so many blocks.
+  void reduce_in_memories(int groups, int blocks) {
+    int const n = static_cast<int>(a.view.rows), count = static_cast<int>(a.view.count);
+    TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), small_panel, n, 0, copy_blocks);
+    in_workspace(layout, 0, count, small_panel.width, n, [&](TridiagonalWork<D> const& work) { reduce_resident(work, n, groups, blocks); });
   }
   template <int n>
   void reduce_in_blocks(EigenAccess access) {
-    using D = gpu::DeviceElement<T>;
     constexpr auto config = [](EigenAccess how) {
       EigenBlock c = eigen_block_plan(EigenJob::values, n);
       c.access = how;
@@ -228,32 +248,150 @@ TYPED_TEST(Tridiagonal, InSharedMemories) {
   for (int const n : sanitized ? std::vector{1, 2, 34} : std::vector{1, 2, 3, 5, 34, 75}) {
     SCOPED_TRACE(n);
     Problem<T> problem(n, 1, n % 2 == 0 ? Layout::packed_rows : Layout::columns, false, n % 3 != 0, random_element<T>);
-    problem.reduce_by_panels(n % 3 + 1, n == 75 ? 52 : n);
+    problem.reduce_in_memories(1, n % 3 + 1);
+    problem.check();
+  }
+}
+/// Panels that have several tiles to a block, of which some are held, some read one by one and some in longer pieces, and then the rest in
+/// shared memories.
+TYPED_TEST(Tridiagonal, PanelsOfManyTiles) {
+  using T = TypeParam;
+  if (sanitized && sizeof(T) != 8) GTEST_SKIP() << "the same code as of other types";
+  for (int const blocks : {2, 1}) {
+    if (sanitized && blocks == 1) continue;
+    int const n = sanitized ? 100 : blocks == 1 ? 200 : 195;
+    Problem<T> problem(n, 1, Layout::packed_columns, false, blocks == 1, random_element<T>);
+    problem.reduce_by_panels(blocks, n - (sanitized ? 8 : 20), blocks - 1);
     problem.check();
   }
 }
 /// As it is on a GPU.
-TEST(TridiagonalPanels, AsPlanned) {
+TYPED_TEST(Tridiagonal, AsPlanned) {
+  using T = TypeParam;
   if (sanitized) GTEST_SKIP() << "the same code as of smaller blocks";
-  Problem<double> problem(75, 1, Layout::packed_columns, false, true, random_element<double>);
-  problem.reduce_by_panels<tridiagonal_panel_plan(sizeof(double))>(2, 0, 1);
+  Problem<T> problem(141, 1, Layout::packed_columns, false, sizeof(T) == 8, random_element<T>);
+  problem.template reduce_by_panels<tridiagonal_panel_plan(sizeof(T))>(3, 90, 1);
   problem.check();
 }
+/// In shared memories a matrix gets the same bits by every number of blocks, alone and in a batch whose groups have several matrices.
 TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
   using T = TypeParam;
-  std::vector<std::byte> bytes;
-  for (int const blocks : {1, 3}) {
-    Problem<T> problem(40, 1, Layout::packed_columns, false, true, random_element<T>);
-    problem.reduce_by_panels(blocks, 24);
-    if (bytes.empty()) bytes = problem.bytes();
-    EXPECT_EQ(bytes, problem.bytes()) << blocks << " blocks";
+  int const n = sanitized ? 34 : 50, count = 5;
+  for (bool const ragged : {true, false}) {
+    if (sanitized && !ragged) continue;
+    Problem<T> first(n, count, ragged ? Layout::ragged_columns : Layout::packed_columns, ragged, !ragged, random_element<T>);
+    first.reduce_in_memories(1, 1);
+    first.check();
+    struct Grid {
+      int groups, blocks;
+    };
+    for (auto const [groups, blocks] : {Grid{1, 3}, {2, 2}, {3, 1}, {5, 2}, {2, 7}}) {
+      if (sanitized && (blocks != 2 || groups != 2)) continue;
+      Problem<T> problem(n, count, ragged ? Layout::ragged_columns : Layout::packed_columns, ragged, !ragged, random_element<T>);
+      problem.reduce_in_memories(groups, blocks);
+      EXPECT_EQ(first.bytes(), problem.bytes()) << groups << " groups of " << blocks << " blocks" << (ragged ? ", ragged" : "");
+    }
   }
 }
 TYPED_TEST(Tridiagonal, RaggedByPanels) {
   using T = TypeParam;
-  Problem<T> problem(21, 4, Layout::ragged_columns, true, false, random_element<T>);
-  problem.reduce_by_panels(2, 10);
+  int const n = sanitized ? 21 : 41, held = 12;
+  Problem<T> problem(n, 5, Layout::ragged_columns, true, false, random_element<T>);
+  problem.reduce_by_panels(2, held);
   problem.check();
+  // As alone: what is by panels depends on how many rows a matrix has itself.
+  for (std::int64_t b = 0; b < problem.a.view.count; ++b) {
+    int const size = static_cast<int>(problem.a.view.rows_of(b));
+    if (size == 0) continue;
+    Problem<T> alone(size, 1, Layout::packed_columns, false, false,
+                     [&](std::int64_t, std::int64_t i, std::int64_t j) { return random_element<T>(b, i, j); });
+    alone.reduce_by_panels(2, held);
+    for (int j = 0; j < size; ++j) {
+      ASSERT_EQ(alone.d[static_cast<std::size_t>(j)], problem.d[static_cast<std::size_t>(b * n + j)]) << size << " rows";
+      for (int i = 0; i <= j; ++i) ASSERT_EQ(*alone.a.view.at(0, i, j), *problem.a.view.at(b, i, j)) << size << " rows";
+    }
+  }
+}
+/// Every tile is read or held by one block; row sums of tiles, and column sums of what a block has of a panel one after the other, have
+/// places of their own, in the workspace, where part_of_row looks for them. Of large matrices, too, whose products are not run here.
+TEST(TridiagonalTiles, Places) {
+  struct Tile {
+    int rows, columns;
+  };
+  for (auto const [rows, columns] : {Tile{128, 128}, {64, 128}, {64, 64}, {32, 64}})
+    for (int const n : {1, 64, 65, 200, 1025, 2048, 8192, 8600, 20001})
+      for (auto const& [blocks, held] : {std::pair{1, 0}, {3, 1}, {264, 0}, {264, 1}, {264, 4}}) {
+        SCOPED_TRACE(testing::Message() << n << " rows, tiles of " << rows << " by " << columns << ", " << blocks << " blocks, " << held);
+        TridiagonalTiles const tiles(n, rows, columns, blocks, held);
+        ASSERT_EQ(tiles.count, tiles.before(tiles.panels));
+        ASSERT_LE(tiles.count - tiles.read, blocks * held);
+        std::vector<std::vector<simt::Index>> sums_of(static_cast<std::size_t>(tiles.panels));
+        int panel = 0;
+        for (int tile = 0; tile < tiles.count; ++tile) {
+          if (tile == tiles.before(panel + 1)) ++panel;
+          ASSERT_EQ(tiles.panel_of(tile), panel);
+          int const row = tiles.first_row(panel) + tile - tiles.before(panel);
+          ASSERT_TRUE(row < tiles.tile_rows && (row + 1) * rows > panel * columns);
+          // Where a run of tiles down a panel ends
+          bool const ends =
+              tile >= tiles.read || (tile + 1) % tiles.of_piece() == 0 || tile + 1 == tiles.read || tile + 1 == tiles.before(panel + 1);
+          if (ends) sums_of[static_cast<std::size_t>(panel)].push_back(tiles.column_sums(tile, panel));
+        }
+        std::vector<bool> taken(static_cast<std::size_t>(TridiagonalTiles(n, rows, columns, 1, 0).elements() / columns + 1));
+        for (panel = 0; panel < tiles.panels; ++panel) {
+          auto const& places = sums_of[static_cast<std::size_t>(panel)];
+          ASSERT_EQ(tiles.pieces_of(panel), static_cast<int>(places.size()));
+          for (std::size_t k = 0; k < places.size(); ++k) {
+            ASSERT_EQ(tiles.column_sums_of(panel, static_cast<int>(k)), places[k]);
+            simt::Index const behind = places[k] - simt::Index{tiles.count} * rows;
+            ASSERT_GE(behind, 0);
+            ASSERT_EQ(behind % columns, 0);
+            ASSERT_LE(places[k] + columns, TridiagonalTiles(n, rows, columns, 1, 0).elements());
+            auto const at = static_cast<std::size_t>(behind / columns);
+            ASSERT_FALSE(taken[at]) << "panel " << panel;
+            taken[at] = true;
+          }
+        }
+      }
+}
+/// What blocks want of shared memory is there, on GPUs that have less of it, too.
+TEST(TridiagonalPanels, FindSharedMemory) {
+  Device device;
+  for (auto const& [of_block, of_multiprocessor] : {std::pair{227, 228}, {163, 164}, {99, 100}}) {
+    device.shared_memory_per_block = of_block * 1024;
+    device.shared_memory_per_multiprocessor = of_multiprocessor * 1024;
+    device.reserved_shared_memory_per_block = 1024;
+    for (int const bytes : {4, 8, 16}) {
+      SCOPED_TRACE(testing::Message() << of_block << " KiB, elements of " << bytes << " bytes");
+      TridiagonalPanel const c = tridiagonal_panel_plan(bytes, device.shared_memory_per_block);
+      int const blocks = tridiagonal_panel_blocks(c, bytes, device), held = tridiagonal_held_tiles(c, bytes, device);
+      EXPECT_LE(c.shared_bytes(bytes, held), device.shared_memory_per_block);
+      EXPECT_LE(blocks * (c.shared_bytes(bytes, held) + 1024), device.shared_memory_per_multiprocessor);
+      EXPECT_EQ(c.width, tridiagonal_update_plan(bytes, device.shared_memory_per_block).width);
+      EXPECT_LE(TridiagonalUpdate{.width = c.width}.shared_bytes(bytes), device.shared_memory_per_block);
+      EXPECT_TRUE(of_block < 227 || (c == tridiagonal_panel_plan(bytes) && blocks == 2 && held > 0));
+    }
+  }
+}
+/// Groups for every batch: not too small for the matrix, all of them on the GPU at once, and as few turns as there can be.
+TEST(TridiagonalGroups, OfBatches) {
+  TridiagonalResident const c = tridiagonal_resident_plan();
+  int const shared_bytes = most_shared_bytes;
+  for (int const bytes : {4, 8, 16})
+    for (int const multiprocessors : {1, 132})
+      for (int const n : {10, 256, 512, tridiagonal_resident_rows(c, bytes, multiprocessors, shared_bytes)}) {
+        if (n > tridiagonal_resident_rows(c, bytes, multiprocessors, shared_bytes)) continue;
+        TridiagonalGroups const most = tridiagonal_groups(c, bytes, n, 1 << 20, multiprocessors, shared_bytes);
+        EXPECT_TRUE(most.blocks == 1 || c.elements(n, multiprocessors / (most.count + 1)) * bytes > shared_bytes);
+        for (int const count : {1, 2, 20, 44, 45, 1000}) {
+          TridiagonalGroups const groups = tridiagonal_groups(c, bytes, n, count, multiprocessors, shared_bytes);
+          EXPECT_LE(groups.count * groups.blocks, multiprocessors);
+          EXPECT_LE(groups.count, count);
+          EXPECT_LE(c.elements(n, groups.blocks) * bytes, shared_bytes);
+          EXPECT_EQ((count + groups.count - 1) / groups.count, (count + most.count - 1) / most.count);
+        }
+      }
+  EXPECT_EQ(tridiagonal_groups(c, 8, 256, 20, 132, shared_bytes).blocks, 6);
 }
 TYPED_TEST(Tridiagonal, InBlocks) {
   using T = TypeParam;
