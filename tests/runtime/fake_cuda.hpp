@@ -4,6 +4,9 @@
 /// given back twice, a copy from a pool of one GPU to one of the other that does not name them are errors. When it is told to be lazy it
 /// does what is enqueued (copies, kernels, giving memory back) as late as the real one may: when somebody waits for it. So whoever reads
 /// results, or reuses memory, without waiting sees wrong data.
+///
+/// It knows one kernel, "scale". With FAKE_CUDA_ANY_KERNEL in the environment it takes any, which do nothing, in a time that depends on how
+/// they are launched.
 
 #include <atomic>
 
