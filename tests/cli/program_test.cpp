@@ -606,7 +606,7 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
                          .cubin = "image"});
   gpu::Pack::write(folder.path("some.pack"), records);
   test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", "/nonexistent"),
-      pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off"), any("FAKE_CUDA_ANY_KERNEL", "1"),
+      pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off"), any("FAKE_CUDA_TIMES", "1"),
       tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
   auto const expect_table = [](std::string const& out, std::size_t rows) {
     // Columns of numbers end where their headings do, whatever kernels are called.

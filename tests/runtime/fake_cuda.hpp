@@ -5,8 +5,9 @@
 /// does what is enqueued (copies, kernels, giving memory back) as late as the real one may: when somebody waits for it. So whoever reads
 /// results, or reuses memory, without waiting sees wrong data.
 ///
-/// It knows one kernel, "scale". With FAKE_CUDA_ANY_KERNEL in the environment it takes any, which do nothing, in a time that depends on how
-/// they are launched.
+/// It runs one kernel; all others do nothing. So it also fills a cache of kernels for a GPU that it says it is (FAKE_CUDA_NAME: NVIDIA H200
+/// has tuned kernels), see tools/gpu-check. With FAKE_CUDA_TIMES in the environment these others take a time that depends on how they are
+/// launched.
 
 #include <atomic>
 

@@ -21,7 +21,7 @@ inline gpu::KernelSource source() {
   return out;
 }
 
-/// Kernels that a test of whole routines wants; they do nothing (FAKE_CUDA_ANY_KERNEL).
+/// Kernels that a test of whole routines wants; they do nothing, in times that differ (FAKE_CUDA_TIMES).
 inline std::vector<gpu::KernelSource> other_kernels;
 
 /// The store of this process finds one kernel, and the others, in a pack, and no compiler.

@@ -606,7 +606,7 @@ TEST_F(Tuning, TellsOfWhatIsKnownAndOfNothingElse) {
 
 class Routines : public testing::Environment {
   void SetUp() override {
-    ::setenv("FAKE_CUDA_ANY_KERNEL", "1", 1);
+    ::setenv("FAKE_CUDA_TIMES", "1", 1);
     for (auto const& [routine, size, dtype] : {std::tuple{"gemm", 6, Dtype::f64}, {"gemm", 40, Dtype::f16}, {"gemv", 33, Dtype::f32}})
       for (gpu::KernelSource& kernel :
            gpu::shipped_kernels({.routines = {routine}, .sizes = {size}, .dtypes = {dtype}, .candidates = 1000}))
