@@ -113,6 +113,7 @@ Routine const& routine_named(std::string const& name) {
   if (at != routines.end()) return *at;
   std::string names;
   for (Routine const& r : routines) names += fmt::format("{}{}", names.empty() ? "" : ", ", r.name);
+  if (name.empty()) throw UsageError(fmt::format("which routine? There are {}", names));
   bool const known = std::find(not_tuned.begin(), not_tuned.end(), name) != not_tuned.end();
   throw UsageError(fmt::format("'{}' {}; there are {}", name, known ? "has nothing of its own to tune" : "is not tuned", names));
 }

@@ -584,7 +584,7 @@ TEST_F(Myriad, TuneRefusesWhatItDoesNotKnow) {
                  "--dtype 'f3' is not known; there are f4, f8, c8, c16, half, bfloat16 and complex_half");
   expect_refusal({"tune", "gemv", "--dtype", "f8,half"}, "--dtype half: elements of 16 bits have products only, by gemm");
   expect_refusal({"tune", "ormqr"}, "'ormqr' has nothing of its own to tune; there are gemm, ");
-  expect_refusal({"tune"}, "'' is not tuned; there are gemm, ");
+  expect_refusal({"tune"}, "which routine? There are gemm, ");
   expect_refusal({"tune", "gemm", "--op", "NC"}, "--op");
   expect_refusal({"tune", "gemm", "--table", "/x.json"}, "--table goes with --show");
   expect_refusal({"tune", "--show", "--table", "/x.json"}, "/x.json cannot be read");

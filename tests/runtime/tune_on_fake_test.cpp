@@ -253,12 +253,12 @@ TEST(Spaces, OfTinyMatricesAndTriangles) {
     for (int const n : {33, 50, 64, 100, 128}) {
       if (n > trsm_columns_largest(is_complex_dtype(dtype))) continue;
       for (int const columns : {1, 9, n, 1000}) {
-        EXPECT_GE(check(TrsmColumnsSpace{{dtype, n, columns}, false}), 3U) << n << " " << columns;
+        EXPECT_GE(check(TrsmColumnsSpace{{dtype, n, columns}, false}), 2U) << n << " " << columns;
         if (n <= trsm_panels_largest && (dtype == Dtype::f32 || dtype == Dtype::c32)) {
-          EXPECT_GE(check(TrsmPanelsSpace{{dtype, n, columns}}), 3U) << n << " " << columns;
+          EXPECT_GE(check(TrsmPanelsSpace{{dtype, n, columns}}), 2U) << n << " " << columns;
         }
       }
-      EXPECT_GE(check(TrsmColumnsSpace{{dtype, n, n}, true}), 3U) << n;
+      EXPECT_GE(check(TrsmColumnsSpace{{dtype, n, n}, true}), 2U) << n;
       EXPECT_GE(check(TrsmVectorSpace{{dtype, n, 1}}), 3U) << n;
     }
 }
@@ -280,11 +280,11 @@ TEST(Spaces, OfProductsWithVectors) {
 TEST(Spaces, OfHalves) {
   for (Dtype const dtype : {Dtype::f16, Dtype::c16})
     for (bool const widened : {false, true}) {
-      for (int const n : {1, 4, 5, 16, 33, 64}) {
+      for (int const n : {1, 4, 16, 33}) {
         EXPECT_GE(check(GemmHalvesSpace{{dtype, widened, n, n, n}}), 3U) << n;
-        check(GemmHalvesSpace{{dtype, widened, n, 1, n}});
+        if (!widened) check(GemmHalvesSpace{{dtype, widened, 64, 1, n}});
       }
-      for (int const n : {33, 65, 72, 128, 256})
+      for (int const n : {33, 72, 128, 256})
         for (int const a : {0, 1, 2, 3}) {  // in one piece, or by lines
           bool const piece = n % 8 != 0 || a == 3;
           if (dtype == Dtype::c16 && n > 128) continue;
@@ -300,7 +300,7 @@ TEST(Spaces, OfHalves) {
             EXPECT_GE(check(space), 2U) << n << " " << a;
           }
         }
-      for (int const n : {65, 257, 1000}) {
+      for (int const n : {65, 300}) {
         GemmHalvesBlocksOperands const operands{
             .a = Lines::columns, .b = Lines::columns, .c = Lines::rows, .aligned = 2, .shared_memory = gpu().shared_memory_per_block};
         EXPECT_GE(check(GemmHalvesBlocksSpace{{dtype, widened, n, n, n}, operands}), 20U) << n;
