@@ -1,6 +1,7 @@
 #pragma once
 /// A row of the benchmark for numbers of 16 bits, of which there are products: C += A B.
 
+#include "core/dtype.hpp"
 #include "gemm/case.hpp"
 #include "gpu/bench.hpp"
 
@@ -44,7 +45,7 @@ class HalfBench {
     double const bytes = static_cast<double>(2 * n_ * k_ + 2 * n_ * n_) * sizeof(T) * static_cast<double>(count_);
     Json out;
     out["routine"] = k_ == n_ ? "gemm" : fmt::format("gemm, {} terms", k_);
-    out["dtype"] = is_complex<T> ? "complex_half" : dtype_of<T> == Dtype::f16 ? "half" : "bfloat16";
+    out["dtype"] = dtype_name(dtype_of<T>);
     out["n"] = n_;
     out["layout"] = layout_;
     out["count"] = count_;

@@ -57,17 +57,9 @@ struct BuildOptions {
   std::string output;
 };
 
-/// A type that kernels are for: those of files, and those of 16 bits.
-std::optional<Dtype> parse_dtype(std::string const& text) {
-  if (text == "half") return Dtype::f16;
-  if (text == "bfloat16") return Dtype::bf16;
-  if (text == "complex_half") return Dtype::c16;
-  return io::parse_dtype(text);
-}
-
 int build(BuildOptions options) {
   for (std::string const& text : options.dtypes) {
-    auto const dtype = parse_dtype(text);
+    auto const dtype = io::parse_any_dtype(text);
     if (!dtype)
       throw UsageError(fmt::format("--dtype '{}' is not known; there are f4, f8, c8, c16, half, bfloat16 and complex_half", text));
     options.pack.dtypes.push_back(*dtype);

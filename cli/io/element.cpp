@@ -87,6 +87,7 @@ std::optional<Dtype> native(Stored stored) {
 }
 
 std::string_view name_of(Dtype dtype) {
+  if (is_half(dtype)) return dtype_name(dtype);
   constexpr std::array<std::string_view, 4> names{"f4", "f8", "c8", "c16"};
   return names.at(static_cast<std::size_t>(dtype));
 }
@@ -107,6 +108,11 @@ std::optional<Dtype> parse_dtype(std::string_view text) {
   for (auto const& [name, dtype] : names)
     if (name == text) return dtype;
   return std::nullopt;
+}
+
+std::optional<Dtype> parse_any_dtype(std::string_view text) {
+  auto const dtype = dtype_named(text);
+  return dtype && is_half(*dtype) ? dtype : parse_dtype(text);
 }
 
 Dtype promote(Dtype a, Dtype b) {

@@ -26,6 +26,8 @@ enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8, c8, c16 };
 
 /// Understands f4 f8 c8 c16, float32 float64 complex64 complex128 and LAPACK's s d c z.
 [[nodiscard]] std::optional<Dtype> parse_dtype(std::string_view text);
+/// The same with the types of 16 bits, which files do not have: half, bfloat16, complex_half.
+[[nodiscard]] std::optional<Dtype> parse_any_dtype(std::string_view text);
 
 /// The smallest type that holds both without loss, as NumPy promotes: f8 and c8 give c16.
 [[nodiscard]] Dtype promote(Dtype a, Dtype b);

@@ -563,6 +563,48 @@ MYRIAD_API myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes,
                                        myriad_status (*work)(myriad_queue* queue, myriad_batch const* arguments, void* user), void* user,
                                        myriad_stream_report* report);
 
+// ---- Tuning
+// --------------------------------------------------------------------------------------------------------------------------------
+
+/// What is fastest for a kernel, a type and sizes. It lives as long as the call that is told of it.
+typedef struct myriad_tuned_config {
+  char const* kernel;
+  myriad_dtype dtype;
+  int64_t sizes[3];          ///< m, n, k of a product
+  int value_count;           ///< names and values of the config, those of the plan where nothing was faster
+  char const* const* names;  ///< value_count of them
+  int const* values;
+  double seconds;          ///< median of a call
+  double planned_seconds;  ///< the same with the values of the plan
+  int64_t tried;           ///< configs that were timed
+} myriad_tuned_config;
+
+/// All zero: what is usual.
+typedef struct myriad_tune_options {
+  double budget;       ///< seconds for everything, compiling included; 0: 60
+  int64_t candidates;  ///< how many configs of a problem are tried at most; 0: 40
+  int threads;         ///< compilations at the same time; 0: as many as there are cores
+  int again;           ///< not 0: also what the user's table has already
+  /// Puts back what a call changes, before each; not timed. NULL: nothing. A status other than MYRIAD_OK ends the search.
+  myriad_status (*refresh)(myriad_queue* queue, void* user);
+  /// Told which problem of how many is at hand, from 0, and which part of it is done, from 0 to 1. Returns 0 to stop. NULL: nobody.
+  int (*progress)(int64_t problem, int64_t problems, double done, void* user);
+  /// Told of each problem that was tuned, at the end. NULL: nobody.
+  void (*found)(myriad_tuned_config const* entry, void* user);
+} myriad_tune_options;
+
+/// Tries the configs of the kernels that calls(queue, user) comes to, and keeps the fastest in this process and in the user's table.
+///
+/// `calls` only calls routines, on the queue that it is given, and returns the first status that is not MYRIAD_OK. It is called several
+/// times, and by several threads at once with queues that are not the callback's to wait for or to destroy; only one of these runs
+/// anything. What it takes has to be larger than the caches several times over. A failure of its own ends the search and is returned; a
+/// kernel that cannot be had, or does not run, is left out.
+///
+/// options: NULL or how. Positions: queue 1 (is on the CPU, or being prepared or captured), calls 2, options 3. See myriad/tune.hpp and
+/// docs/tuning.md.
+MYRIAD_API myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user,
+                                     myriad_tune_options const* options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -39,9 +39,10 @@ struct TuneOptions {
   double budget = 60;
   /// Puts back what a call changes; not timed. Called with the queue before each call.
   std::function<void(Queue&)> refresh{};
-  /// Told what is going on: which problem of how many, and which part of it is done, from 0 to 1. Returns false to stop.
+  /// Told what is going on: which problem of how many, and which part of it is done, from 0 to 1; of a problem that the user's table has,
+  /// 1 at once. Where the calls come to no kernel that is tuned it is told nothing. Returns false to stop.
   std::function<bool(std::size_t problem, std::size_t problems, double done)> progress{};
-  std::size_t candidates = 48;  ///< how many configs of a problem are tried at most
+  std::size_t candidates = 40;  ///< how many configs of a problem are tried at most
   int threads = 0;              ///< compilations at the same time; 0: as many as there are cores
   bool again = false;           ///< also what the user's table has already
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <initializer_list>
 #include <new>
 #include <span>
@@ -23,9 +24,11 @@ namespace {
 struct Failure {
   std::string text;
   int position = 0;
+  std::exception_ptr exception;  ///< for those who called what failed by way of C
 
   void keep(char const* what, int at) noexcept {
     position = at;
+    exception = std::current_exception();
     try {
       text = what;
     } catch (std::bad_alloc const&) {
@@ -48,6 +51,20 @@ struct myriad_memory {
 };
 
 namespace {
+
+/// A queue that the library made, in the shape in which C knows queues, until it goes.
+class Lent {
+ public:
+  explicit Lent(myriad::Queue& from) : queue{std::move(from), {}}, from_(from) {}
+  ~Lent() { from_ = std::move(queue.queue); }
+  Lent(Lent const&) = delete;
+  Lent& operator=(Lent const&) = delete;
+
+  myriad_queue queue;
+
+ private:
+  myriad::Queue& from_;
+};
 
 using myriad::Argument;
 using myriad::BadArgument;
@@ -430,18 +447,72 @@ myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_ope
                                                 call_work(queue);
                                                 return;
                                               }
-                                              // The stream's own queue, in the shape in which C knows queues.
-                                              myriad_queue lent{std::move(q), {}};
-                                              struct GiveBack {
-                                                Queue& to;
-                                                myriad_queue& from;
-                                                ~GiveBack() { to = std::move(from.queue); }
-                                              } const give_back{q, lent};
-                                              call_work(&lent);
+                                              Lent lent(q);
+                                              call_work(&lent.queue);
                                             });
       if (report) *report = {done.chunks, done.bytes_in, done.bytes_out, done.bytes_staged, done.seconds};
     } catch (WorkFailed const&) {
       queue->failure = failure;
+    }
+  });
+  return own == MYRIAD_OK ? status : own;
+}
+myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_queue*, void*), void* user,
+                          myriad_tune_options const* options) {
+  struct CallsFailed {  // without a failure of the library's
+    myriad_status status;
+  };
+  myriad_status status = MYRIAD_OK;
+  myriad_status const own = guard(queue, [&] {
+    if (!queue) refuse("tune", {1, "queue"}, "is a null pointer");
+    if (!calls) refuse("tune", {2, "calls"}, "is a null pointer");
+    myriad_tune_options const given = options ? *options : myriad_tune_options{};
+    if (given.candidates < 0) refuse("tune", {3, "options"}, fmt::format("has {} candidates", given.candidates));
+    if (given.threads < 0) refuse("tune", {3, "options"}, fmt::format("has {} threads", given.threads));
+    // What a routine threw goes on: tune knows which failures are those of a candidate.
+    auto const call = [&](Queue& q, auto const& function) {
+      auto const call_with = [&](myriad_queue* of_c) {
+        of_c->failure.exception = nullptr;
+        myriad_status const result = function(of_c, user);
+        if (result == MYRIAD_OK) return;
+        if (of_c->failure.exception) std::rethrow_exception(of_c->failure.exception);
+        throw CallsFailed{result};
+      };
+      if (&q == &queue->queue) return call_with(queue);
+      Lent lent(q);
+      call_with(&lent.queue);
+    };
+    myriad::TuneOptions cpp{.threads = given.threads, .again = given.again != 0};
+    if (given.budget != 0) cpp.budget = given.budget;
+    if (given.candidates > 0) cpp.candidates = static_cast<std::size_t>(given.candidates);
+    if (given.refresh) cpp.refresh = [&](Queue& q) { call(q, given.refresh); };
+    if (given.progress)
+      cpp.progress = [&](std::size_t problem, std::size_t problems, double done) {
+        return given.progress(static_cast<std::int64_t>(problem), static_cast<std::int64_t>(problems), done, user) != 0;
+      };
+    try {
+      for (myriad::TunedConfig const& entry : myriad::tune(
+               queue->queue, [&](Queue& q) { call(q, calls); }, cpp)) {
+        if (!given.found) continue;
+        std::vector<char const*> names;
+        std::vector<int> values;
+        for (auto const& [name, value] : entry.config) {
+          names.push_back(name.c_str());
+          values.push_back(value);
+        }
+        myriad_tuned_config const tuned{.kernel = entry.kernel.c_str(),
+                                        .dtype = static_cast<myriad_dtype>(entry.dtype),
+                                        .sizes = {entry.sizes[0], entry.sizes[1], entry.sizes[2]},
+                                        .value_count = static_cast<int>(values.size()),
+                                        .names = names.data(),
+                                        .values = values.data(),
+                                        .seconds = entry.seconds,
+                                        .planned_seconds = entry.planned_seconds,
+                                        .tried = entry.tried};
+        given.found(&tuned, user);
+      }
+    } catch (CallsFailed const& failed) {
+      status = failed.status;
     }
   });
   return own == MYRIAD_OK ? status : own;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/dtype.hpp"
+
 namespace myriad::cases {
 
 char const* name(Layout layout) {
@@ -34,25 +36,7 @@ char const* name(Layout layout) {
   return "?";
 }
 
-char const* name(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return "s";
-    case Dtype::f64:
-      return "d";
-    case Dtype::c32:
-      return "c";
-    case Dtype::c64:
-      return "z";
-    case Dtype::f16:
-      return "half";
-    case Dtype::bf16:
-      return "bfloat16";
-    case Dtype::c16:
-      return "complex_half";
-  }
-  return "?";
-}
+char const* name(Dtype dtype) { return dtype_name(dtype); }
 
 char const* name(Input input) {
   switch (input) {

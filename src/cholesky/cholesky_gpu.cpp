@@ -116,7 +116,7 @@ std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
       auto const add = [&](char const* routine, CholeskyJob job, int nrhs) {
         if (!filter.wants_routine(routine)) return;
         for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
-          for (CholeskyTiny c : tuning::shipped(CholeskyTinySpace{job, dtype, n, nrhs})) {
+          for (CholeskyTiny c : tuning::shipped(CholeskyTinySpace{job, dtype, n, nrhs}, filter.candidates)) {
             c.a = layout;
             if (nrhs == 0) c.b = c.x = simt::Layout::columns;
             kernels.push_back(source(dtype, c));

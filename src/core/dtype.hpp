@@ -1,6 +1,9 @@
 #pragma once
 /// The switch over element types, without and with those of 16 bits.
 
+#include <array>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "myriad/error.hpp"
@@ -45,6 +48,21 @@ decltype(auto) with_any_dtype(Dtype dtype, F&& f) {
 
 [[nodiscard]] constexpr bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::c16; }
 [[nodiscard]] constexpr bool is_complex_dtype(Dtype dtype) { return dtype == Dtype::c16 || dtype == Dtype::c32 || dtype == Dtype::c64; }
+
+/// What types are called in tables, results and tests.
+inline constexpr std::array dtype_names{
+    std::pair{Dtype::f32, "s"},    std::pair{Dtype::f64, "d"},         std::pair{Dtype::c32, "c"},           std::pair{Dtype::c64, "z"},
+    std::pair{Dtype::f16, "half"}, std::pair{Dtype::bf16, "bfloat16"}, std::pair{Dtype::c16, "complex_half"}};
+[[nodiscard]] constexpr char const* dtype_name(Dtype dtype) {
+  for (auto const& [known, name] : dtype_names)
+    if (known == dtype) return name;
+  return "?";
+}
+[[nodiscard]] constexpr std::optional<Dtype> dtype_named(std::string_view name) {
+  for (auto const& [dtype, known] : dtype_names)
+    if (name == known) return dtype;
+  return std::nullopt;
+}
 
 }  // namespace myriad
 

@@ -7,6 +7,7 @@
 
 #include "core/dtype.hpp"
 #include "eigen/eigen_plan.hpp"
+#include "eigen/eigen_tiny_space.hpp"
 #include "eigen/reflectors_gpu.hpp"
 #include "eigen/stedc_gpu.hpp"
 #include "eigen/stedc_plan.hpp"
@@ -164,9 +165,10 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
   if (task.a.rows > tiny_largest) return by_blocks<T>(queue, job, args);
   int const n = static_cast<int>(task.a.rows);
   bool const few = eigen_tiny_are_few(task.a.count, n, queue.device().multiprocessors);
-  EigenTiny c = eigen_tiny_plan(job, n, few);
+  EigenTinySpace const space{job, dtype_of<T>, n, few};
+  bool const interleaved = layout_of(args.a) == simt::Layout::interleaved;
+  EigenTiny c = interleaved ? eigen_tiny_interleaved(space.plan(), sizeof(T), sizeof(Real<T>)) : tuning::planned(queue, space);
   c.a = layout_of(args.a);
-  if (c.a == simt::Layout::interleaved) c = eigen_tiny_interleaved(c, sizeof(T), sizeof(Real<T>));
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("eigen/eigen_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(queue, kernel,
@@ -188,7 +190,9 @@ std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= tiny_largest; ++n)
       for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
         for (bool const few : {false, true})
-          if (filter.wants_size(n) && (!few || n > 1)) kernels.push_back(source(dtype, eigen_tiny_plan(job, n, few)));
+          if (filter.wants_size(n) && (!few || n > 1))
+            for (EigenTiny const& c : tuning::shipped(EigenTinySpace{job, dtype, n, few}, filter.candidates))
+              kernels.push_back(source(dtype, c));
     if (!filter.wants_size_above(tiny_largest)) continue;
     int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
     for (int n = 64; n - 31 <= in_block; n += 32)

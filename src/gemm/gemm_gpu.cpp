@@ -12,12 +12,10 @@
 #include <utility>
 
 #include "core/dtype.hpp"
-#include "gemm/gemm_halves_blocks_plan.hpp"
-#include "gemm/gemm_halves_plan.hpp"
-#include "gemm/gemm_halves_stream_plan.hpp"
+#include "gemm/gemm_halves_space.hpp"
 #include "gemm/gemm_schedule_config.cuh"
 #include "gemm/gemm_space.hpp"
-#include "gemm/gemv_plan.hpp"
+#include "gemm/gemv_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -301,15 +299,15 @@ void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
   auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
   switch (gemv_kernel(sizeof(T), m, k, lines, aligned, in_one_piece)) {
     case GemvKernel::columns: {
-      GemvColumns const c = gemv_columns_plan(sizeof(T), k);
+      GemvColumns const c = tuning::planned(queue, GemvColumnsSpace{{dtype_of<T>, m, k}});
       return run("gemm/gemv_columns", c, divided(args.c.count * m, c.threads()), 0);
     }
     case GemvKernel::whole: {
-      GemvWhole const c = gemv_whole_plan(sizeof(T), m, k, in_one_piece && !aligned, lines);
+      GemvWhole const c = tuning::planned(queue, GemvWholeSpace{{dtype_of<T>, m, k}, in_one_piece && !aligned, lines});
       return run("gemm/gemv_whole", c, divided(args.c.count * divided(m, c.rows), c.warps), GemvWholeMemory(sizeof(T), c).bytes);
     }
     case GemvKernel::ring: {
-      Gemv const c = gemv_plan(sizeof(T), m, k, lines);
+      Gemv const c = tuning::planned(queue, GemvSpace{{dtype_of<T>, m, k}, lines});
       return run("gemm/gemv", c, divided(args.c.count * divided(m, c.rows), c.groups()), GemvMemory(sizeof(T), c).bytes);
     }
   }
@@ -362,16 +360,17 @@ bool gemm_by_stream(Queue& queue, ArgumentsOf<T, Output> args) {
   // The ring divides large products among blocks.
   Device const& device = queue.device();
   if (args.c.count < device.multiprocessors && std::max(args.c.rows, args.c.cols) > 128) return false;
-  GemmHalvesStream const c = gemm_halves_stream_plan(
-      sizeof(T), sizeof(Output), is_complex<T>, static_cast<int>(args.c.rows), static_cast<int>(args.c.cols), static_cast<int>(k),
-      {.a = lines_of(args.a),
-       .b = lines_of(args.b),
-       .a_unit = a,
-       .b_unit = b,
-       .c_unit = of_c,
-       .words = at_once >= 4 && !args.a.pointers && !args.b.pointers && !args.c.pointers ? 1 : 0});
-  int const bytes = GemmHalvesStreamMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes;
-  if (bytes > device.shared_memory_per_block) return false;
+  GemmHalvesStreamSpace const space{{dtype_of<T>, !std::is_same_v<T, Output>, args.c.rows, args.c.cols, k},
+                                    {.a = lines_of(args.a),
+                                     .b = lines_of(args.b),
+                                     .a_unit = a,
+                                     .b_unit = b,
+                                     .c_unit = of_c,
+                                     .words = at_once >= 4 && !args.a.pointers && !args.b.pointers && !args.c.pointers ? 1 : 0}};
+  // By the plan alone, so that no table changes which kernel a product goes through.
+  if (space.bytes(space.plan()) > device.shared_memory_per_block) return false;
+  GemmHalvesStream const c = tuning::planned(queue, space);
+  int const bytes = space.bytes(c);
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_stream"), dtype, output, c), [&] { return source(dtype, c, output); });
@@ -405,7 +404,8 @@ void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
                                           .aligned = std::min(aligned_of(args.a), aligned_of(args.b)),
                                           .shared_memory = queue.device().shared_memory_per_block};
   auto const plan = [&](std::int64_t m, std::int64_t n) {
-    return gemm_halves_blocks_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, std::max<std::int64_t>(args.a.cols, 1), operands);
+    return tuning::planned(
+        queue, GemmHalvesBlocksSpace{{dtype_of<T>, !std::is_same_v<T, Output>, m, n, std::max<std::int64_t>(args.a.cols, 1)}, operands});
   };
   launch_by_sizes<T, Output>(queue, args, false, plan, [&](GemmHalvesBlocks const& c) {
     Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
@@ -428,7 +428,9 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
     return;
   }
   auto const layouts = layouts_of(args);
-  GemmHalves c = gemm_halves_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, k, any_interleaved(layouts));
+  GemmHalves c = any_interleaved(layouts) || !gemm_halves_whole(m, n, k)
+                     ? gemm_halves_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, k, any_interleaved(layouts))
+                     : tuning::planned(queue, GemmHalvesSpace{{dtype_of<T>, !std::is_same_v<T, Output>, m, n, k}});
   c.a = c.whole() ? layouts[0] : by_elements(layouts[0]);
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
@@ -513,15 +515,21 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 namespace {
 
 /// Of square matrices by columns.
-KernelSource source_of_gemv(Dtype dtype, int element_bytes, int n) {
-  bool const aligned = n * element_bytes % 16 == 0;
-  switch (gemv_kernel(element_bytes, n, n, Lines::columns, aligned, true)) {
+std::vector<KernelSource> sources_of_gemv(Dtype dtype, int n, std::size_t candidates) {
+  GemvProblem const problem{dtype, n, n};
+  bool const aligned = n * problem.element_bytes() % 16 == 0;
+  auto const of = [&](auto const& space) {
+    std::vector<KernelSource> out;
+    for (auto const& c : tuning::shipped(space, candidates)) out.push_back(source(dtype, c));
+    return out;
+  };
+  switch (gemv_kernel(problem.element_bytes(), n, n, Lines::columns, aligned, true)) {
     case GemvKernel::columns:
-      return source(dtype, gemv_columns_plan(element_bytes, n));
+      return of(GemvColumnsSpace{problem});
     case GemvKernel::whole:
-      return source(dtype, gemv_whole_plan(element_bytes, n, n, !aligned, Lines::columns));
+      return of(GemvWholeSpace{problem, !aligned, Lines::columns});
     default:
-      return source(dtype, gemv_plan(element_bytes, n, n, Lines::columns));
+      return of(GemvSpace{problem, Lines::columns});
   }
 }
 
@@ -541,13 +549,13 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         auto const lines = [](simt::Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
         auto const layout = [n](simt::Layout given) { return n == 1 ? columns : given; };
         if (tiny) {
-          for (GemmTiles tiles : tuning::shipped(GemmTilesSpace{dtype, n, n, n})) {
+          for (GemmTiles tiles : tuning::shipped(GemmTilesSpace{dtype, n, n, n}, filter.candidates)) {
             tiles.a = layout(a), tiles.b = layout(b), tiles.c = layout(c);
             tiles.structure = structure, tiles.written = written;
             kernels.push_back(source(dtype, tiles));
           }
         } else {
-          for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, n, n, n})) {
+          for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, n, n, n}, filter.candidates)) {
             ring.a = lines(a), ring.b = lines(b), ring.c = lines(c);
             ring.structure = structure, ring.written = written;
             kernels.push_back(source(dtype, ring));
@@ -569,12 +577,12 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       }
       if (filter.wants_routine("gemv")) {
         if (tiny)
-          for (GemmTiles const& c : tuning::shipped(GemmTilesSpace{dtype, n, 1, n})) kernels.push_back(source(dtype, c));
+          for (GemmTiles const& c : tuning::shipped(GemmTilesSpace{dtype, n, 1, n}, filter.candidates)) kernels.push_back(source(dtype, c));
         else
-          kernels.push_back(source_of_gemv(dtype, GemmTilesSpace{dtype, n, 1, n}.element_bytes(), n));
+          for (KernelSource& kernel : sources_of_gemv(dtype, n, filter.candidates)) kernels.push_back(std::move(kernel));
       }
       if (filter.wants_routine("ger") && tiny) {
-        for (GemmTiles outer : tuning::shipped(GemmTilesSpace{dtype, n, n, 1})) {
+        for (GemmTiles outer : tuning::shipped(GemmTilesSpace{dtype, n, n, 1}, filter.candidates)) {
           if (n > 1) outer.b = rows;  // a column, transposed
           kernels.push_back(source(dtype, outer));
         }
@@ -595,9 +603,11 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
                                                 .b_unit = unit_or_piece,
                                                 .c_unit = unit_or_piece,
                                                 .words = unit * bytes >= 4 ? 1 : 0};
-        kernels.push_back(source(dtype, gemm_halves_stream_plan(bytes, bytes, complex, n, n, n, operands), dtype));
+        for (GemmHalvesStream const& c : tuning::shipped(GemmHalvesStreamSpace{{dtype, false, n, n, n}, operands}, filter.candidates))
+          kernels.push_back(source(dtype, c, dtype));
       } else {
-        kernels.push_back(source(dtype, gemm_halves_plan(bytes, bytes, complex, n, n, n, false), dtype));
+        for (GemmHalves const& c : tuning::shipped(GemmHalvesSpace{{dtype, false, n, n, n}}, filter.candidates))
+          kernels.push_back(source(dtype, c, dtype));
       }
     }
   }

@@ -25,14 +25,19 @@ struct GemmHalvesStreamOperands {
   int words;
 };
 
+/// What a lane is to have of registers, or more.
+constexpr int gemm_halves_stream_registers(GemmHalvesStream const& g, bool complex) {
+  bool const twice = !complex && g.b_unit == 0 && g.b == Lines::columns && g.words == 0 && g.k % 2 == 1 && g.has_both_orders();
+  int const steps = g.terms(complex) / (complex ? 8 : 16);
+  return 16 + (twice ? 2 : 1) * g.down * 4 * steps + (complex ? 16 : 8) * g.down + 2 * steps;
+}
+
 /// Sets what follows from the rest.
 constexpr void gemm_halves_stream_complete(GemmHalvesStream& g, int element_bytes, int output_bytes, bool complex) {
   // Columns of B that begin 16 bytes apart, but for multiples of 128, let the lanes meet different banks.
   int const of_chunk = 16 / element_bytes;
   g.column_step = g.b_unit == 0 && g.b == Lines::columns ? of_chunk / std::gcd(of_chunk, g.k) : 1;
-  bool const twice = !complex && g.b_unit == 0 && g.b == Lines::columns && g.words == 0 && g.k % 2 == 1 && g.has_both_orders();
-  int const steps = g.terms(complex) / (complex ? 8 : 16);
-  int const registers = 16 + (twice ? 2 : 1) * g.down * 4 * steps + (complex ? 16 : 8) * g.down + 2 * steps;
+  int const registers = gemm_halves_stream_registers(g, complex);
   int const bytes = GemmHalvesStreamMemory(element_bytes, output_bytes, complex, g).bytes;
   g.blocks_per_sm = std::clamp(
       std::min({233472 / (bytes + 1024), 65536 / (g.threads() * std::min((registers + 7) / 8 * 8, 255)), 2048 / g.threads()}), 1, 32);

@@ -49,9 +49,7 @@ struct GemmRingSpace {
   [[nodiscard]] int operand_words(GemmRing const& c) const {
     return single() ? 2 * (c.m / (4 * c.warps_down) + c.n / (8 * c.warps_across)) * (complex() ? 2 : 1) : 24;
   }
-  [[nodiscard]] static int registers(GemmRing const& c) {
-    return std::min(255, 512 / ((c.blocks_per_sm * c.threads() / 32 + 3) / 4 * 4) * 4 / 8 * 8);
-  }
+  [[nodiscard]] static int registers(GemmRing const& c) { return gpu::register_limit(c.blocks_per_sm, c.threads()); }
 
   [[nodiscard]] bool admits(GemmRing const& c, Device const& device) const {
     int const row_unit = single() ? 4 : 16, limit = 256;
@@ -114,13 +112,12 @@ struct GemmRingSpace {
                 for (int const c_beside : {0, 1}) {
                   c.m = rows, c.n = columns, c.k = terms, c.stages = stages, c.warps_down = down, c.warps_across = across;
                   c.c_beside = c_beside;
-                  int const most = std::min(32, device.shared_memory_per_multiprocessor / (bytes(c) + 1024));
-                  int tried = 0;
-                  for (c.blocks_per_sm = most; c.blocks_per_sm >= 1 && tried < 2; --c.blocks_per_sm)
-                    if (admits(c, device) && (c.blocks_per_sm == 1 || words(c) + operand_words(c) + 32 <= registers(c))) {
-                      found.emplace_back(cost(c), c);
-                      ++tried;
-                    }
+                  gpu::with_fewer_blocks(
+                      c, device.shared_memory_per_multiprocessor / (bytes(c) + 1024), 2,
+                      [&](GemmRing const& x) {
+                        return admits(x, device) && (x.blocks_per_sm == 1 || words(x) + operand_words(x) + 32 <= registers(x));
+                      },
+                      [&](GemmRing const& x) { found.emplace_back(cost(x), x); });
                 }
               }
     std::vector<GemmRing> out = tuning::in_order_of_cost(std::move(found));
@@ -172,17 +169,15 @@ struct GemmTilesSpace {
             GemmTiles c = p;
             c.row_lanes = row_lanes, c.column_lanes = column_lanes, c.matrices = matrices, c.k = terms;
             int const bytes = GemmTilesMemory(element_bytes(), c).bytes;
-            int const most = std::min(32, device.shared_memory_per_multiprocessor / (bytes + 1024));
-            int tried = 0;
-            for (c.blocks_per_sm = most; c.blocks_per_sm >= 1 && tried < 3; --c.blocks_per_sm)
-              if (admits(c, device)) {
-                // Many bytes under way, few reads from shared memory for a product.
-                double const rows = simt::ceil_div(c.m, row_lanes), columns = simt::ceil_div(c.n, column_lanes);
-                double const reads = 1 / rows + 1 / columns, under_way = 1.0 * c.blocks_per_sm * bytes / 200e3;
-                double const idle = row_lanes * rows / c.m * (column_lanes * columns / c.n);
-                found.emplace_back(idle * (1 + reads) + 0.3 / std::min(1.0, under_way) + 0.002 * c.threads() / 32, c);
-                ++tried;
-              }
+            gpu::with_fewer_blocks(
+                c, device.shared_memory_per_multiprocessor / (bytes + 1024), 3, [&](GemmTiles const& x) { return admits(x, device); },
+                [&](GemmTiles const& x) {
+                  // Many bytes under way, few reads from shared memory for a product.
+                  double const rows = simt::ceil_div(x.m, row_lanes), columns = simt::ceil_div(x.n, column_lanes);
+                  double const reads = 1 / rows + 1 / columns, under_way = 1.0 * x.blocks_per_sm * bytes / 200e3;
+                  double const idle = row_lanes * rows / x.m * (column_lanes * columns / x.n);
+                  found.emplace_back(idle * (1 + reads) + 0.3 / std::min(1.0, under_way) + 0.002 * x.threads() / 32, x);
+                });
           }
       }
     return tuning::in_order_of_cost(std::move(found));

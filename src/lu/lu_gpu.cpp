@@ -169,7 +169,7 @@ std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, LuJob job, int nrhs) {
         if (!filter.wants_routine(routine)) return;
-        for (LuTiny const& c : tuning::shipped(LuTinySpace{job, dtype, n, n, nrhs})) kernels.push_back(source(dtype, c));
+        for (LuTiny const& c : tuning::shipped(LuTinySpace{job, dtype, n, n, nrhs}, filter.candidates)) kernels.push_back(source(dtype, c));
       };
       add("getrf", LuJob::factor, 0);
       add("getrf_nopiv", LuJob::factor_without_pivoting, 0);

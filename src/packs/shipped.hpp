@@ -14,6 +14,7 @@ struct KernelFilter {
   std::vector<std::string> routines;
   std::vector<int> sizes;
   std::vector<Dtype> dtypes;
+  std::size_t candidates = 0;  ///< of each problem that is tuned, so many of the configs that may be tried, too
 
   [[nodiscard]] bool wants_routine(std::string_view routine) const;
   [[nodiscard]] bool wants_size(int n) const;

@@ -139,7 +139,7 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
         if (filter.wants_routine(routine)) kernels.push_back(source(dtype, qr_tiny_plan(job, dtype, n, n, n, columns)));
       };
       if (filter.wants_routine("geqrf"))
-        for (QrTiny const& c : tuning::shipped(QrTinySpace{dtype, n, n})) kernels.push_back(source(dtype, c));
+        for (QrTiny const& c : tuning::shipped(QrTinySpace{dtype, n, n}, filter.candidates)) kernels.push_back(source(dtype, c));
       add("ormqr", QrJob::apply, n);
       add("ormqr", QrJob::apply_adjoint, n);
       add("orgqr", QrJob::generate, 0);

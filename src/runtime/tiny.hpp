@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "myriad/device.hpp"
 #include "myriad/types.hpp"
@@ -23,6 +24,24 @@ inline constexpr std::array register_limits{56, 64, 72, 80, 96, 112, 128, 144, 1
 
 /// How many blocks of so many threads a multiprocessor has registers for.
 [[nodiscard]] constexpr int blocks_of_registers(int registers, int threads) { return std::clamp(65536 / (registers * threads), 1, 32); }
+
+/// What a thread may have of registers so that so many blocks are on a multiprocessor: a quarter of its warps shares a quarter of them.
+[[nodiscard]] constexpr int register_limit(int blocks_per_sm, int threads) {
+  return std::min(512 / ((blocks_per_sm * threads / 32 + 3) / 4 * 4) * 4 / 8 * 8, 255);
+}
+/// Calls use(config) with the most blocks to a multiprocessor that are admitted, and with fewer, `times` at most: as few as change the
+/// limit, since the same limit gives the same code (compared for sm_90).
+template <typename Config, typename Admits, typename Use>
+constexpr void with_fewer_blocks(Config c, int most, int times, Admits const& admits, Use const& use) {
+  int last = 0;
+  for (c.blocks_per_sm = std::clamp(most, 1, 32); c.blocks_per_sm >= 1 && times > 0; --c.blocks_per_sm) {
+    if (!admits(c)) continue;
+    int const limit = register_limit(c.blocks_per_sm, c.threads());
+    if (std::exchange(last, limit) == limit) continue;
+    use(c);
+    --times;
+  }
+}
 
 /// Matrices to a block where `planned` is right for batches in one piece. What matrices of an interleaved batch have in a row of memory is
 /// at least two sectors of 32 bytes, unless the block would have more than 128 threads; it has whole warps.

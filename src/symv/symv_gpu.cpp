@@ -11,6 +11,7 @@
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "symv/symv_plan.hpp"
+#include "symv/symv_tiny_space.hpp"
 
 namespace myriad::gpu {
 
@@ -59,11 +60,13 @@ void multiply_tiny(Queue& queue, SymvTask<T> const& given) {
                                   .a = matrices_of(task.a),
                                   .x = matrices_of(task.x),
                                   .y = matrices_of(task.y)};
-  SymvTiny c = symv_tiny_plan(task.symmetry, static_cast<int>(task.a.rows));
+  SymvTinySpace const space{dtype_of<T>, task.symmetry, static_cast<int>(task.a.rows)};
+  SymvTiny c = space.plan();
   c.a = layout_of(args.a);
   c.x = layout_of(args.x);
   c.y = layout_of(args.y);
   bool const interleaved = c.a == simt::Layout::interleaved || c.x == simt::Layout::interleaved || c.y == simt::Layout::interleaved;
+  if (!interleaved) c = tuning::with_values<SymvTinySpace>(c, tuning::values_of<SymvTinySpace>(tuning::planned(queue, space)));
   c.matrices = matrices_of_block(c.matrices, c.lanes, interleaved, sizeof(T));
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("symv/symv_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(
@@ -205,9 +208,10 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
       for (int n = 1; n <= tiny_largest; ++n)
         for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
           if (!filter.wants_size(n)) continue;
-          SymvTiny c = symv_tiny_plan(symmetry, n);
-          if (n > 1) c.a = layout;
-          kernels.push_back(source(dtype, c));
+          for (SymvTiny c : tuning::shipped(SymvTinySpace{dtype, symmetry, n}, filter.candidates)) {
+            if (n > 1) c.a = layout;
+            kernels.push_back(source(dtype, c));
+          }
         }
       if (!filter.wants_size_above(tiny_largest)) continue;
       SymvColumns const layout = SymvColumns::contiguous;

@@ -11,27 +11,10 @@
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "trsm/trsm_by_blocks.hpp"
-#include "trsm/trsm_columns_plan.hpp"
-#include "trsm/trsm_panels_plan.hpp"
+#include "trsm/trsm_space.hpp"
 
 namespace myriad::gpu {
 namespace {
-
-TrsmTiny plan(int n, std::int64_t columns) {
-  int const lanes = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : 16;
-  constexpr auto packed = simt::Layout::packed_columns;
-  return {.n = n,
-          .nrhs = static_cast<int>(std::min(most_columns, columns)),
-          .lanes = lanes,
-          .matrices = 32 / lanes,
-          .lower = Triangle::unused,
-          .upper = Triangle::unused,
-          .interchange = Interchange::never,
-          .right = RightSide::given,
-          .a = packed,
-          .b = packed,
-          .pivots = packed};
-}
 
 template <typename T>
 bool is_interleaved(Batch<T> const& b) {
@@ -101,7 +84,7 @@ template <typename T>
 void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool small, int* info) {
   constexpr int real_bytes = sizeof(Real<T>);
   auto args = arguments_of(task, small, info);
-  TrsmColumns c = trsm_columns_plan(real_bytes, is_complex<T>, task.b.rows, task.b.cols);
+  TrsmColumns c = tuning::planned(queue, TrsmColumnsSpace{{dtype_of<T>, task.b.rows, task.b.cols}, inverse});
   c.inverse = inverse;
   c.lower = task.uplo == Uplo::lower;
   c.ragged = args.a.row_sizes || args.b.row_sizes || args.b.col_sizes;
@@ -120,7 +103,7 @@ template <typename T>
 void solve_panels(Queue& queue, TrsmTask<T> const& task) {
   constexpr int real_bytes = sizeof(Real<T>);
   auto args = arguments_of(task, true, nullptr);
-  TrsmPanels c = trsm_panels_plan(real_bytes, is_complex<T>, task.b.rows, task.b.cols);
+  TrsmPanels c = tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, task.b.cols}});
   c.lower = task.uplo == Uplo::lower ? 1 : 0;
   divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
   Kernel const& kernel =
@@ -135,7 +118,7 @@ void solve_panels(Queue& queue, TrsmTask<T> const& task) {
 template <typename T>
 void solve_vector(Queue& queue, TrsmTask<T> const& task) {
   auto const args = arguments_of(task, true, nullptr);
-  TrsmVector c = trsm_vector_plan(sizeof(Real<T>), is_complex<T>, task.b.rows);
+  TrsmVector c = tuning::planned(queue, TrsmVectorSpace{{dtype_of<T>, task.b.rows, 1}});
   c.lower = task.uplo == Uplo::lower ? 1 : 0;
   c.row_stride = args.a.row_stride == 1 && !args.a.row_strides ? 1 : 0;
   Kernel const& kernel =
@@ -159,15 +142,16 @@ void substitute(Queue& queue, Substitution<T> const& task) {
                                   .columns = task.b.cols,
                                   .pivots = matrices_of(rows(task.pivots, 0, task.b.rows)),
                                   .info = task.info};
-  TrsmTiny c = plan(static_cast<int>(task.b.rows), task.b.cols);
-  c.lower = task.lower;
-  c.upper = task.upper;
-  c.interchange = args.pivots.given() ? task.interchange : Interchange::never;
-  c.right = task.right;
+  TrsmTinySpace const space{dtype_of<T>, static_cast<int>(task.b.rows),
+                            task.b.cols, task.lower,
+                            task.upper,  args.pivots.given() ? task.interchange : Interchange::never,
+                            task.right};
+  bool const interleaved = is_interleaved(task.a) || is_interleaved(task.b);
+  TrsmTiny c = interleaved ? space.plan() : tuning::planned(queue, space);
   c.a = layout_of(args.a);
   c.b = task.b.cols > c.nrhs ? by_elements(layout_of(args.b)) : layout_of(args.b);
   if (args.pivots.given() && layout_of(args.pivots) != simt::Layout::packed_columns) c.pivots = simt::Layout::columns;
-  c.matrices = matrices_of_block(c.matrices, c.lanes, c.a == simt::Layout::interleaved || c.b == simt::Layout::interleaved, sizeof(T));
+  c.matrices = matrices_of_block(c.matrices, c.lanes, interleaved, sizeof(T));
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsm_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(
       queue, kernel,
@@ -247,13 +231,10 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
       auto const add = [&](char const* routine, std::int64_t columns, Triangle lower, Triangle upper, Interchange interchange,
                            RightSide right) {
         if (!filter.wants_routine(routine)) return;
-        TrsmTiny c = plan(n, columns);
-        c.lower = lower;
-        c.upper = upper;
-        c.interchange = interchange;
-        c.right = right;
-        if (columns > c.nrhs) c.b = simt::Layout::columns;
-        kernels.push_back(source(dtype, c));
+        for (TrsmTiny c : tuning::shipped(TrsmTinySpace{dtype, n, columns, lower, upper, interchange, right}, filter.candidates)) {
+          if (columns > c.nrhs) c.b = simt::Layout::columns;
+          kernels.push_back(source(dtype, c));
+        }
       };
       add("trsm", 1, Triangle::non_unit, Triangle::unused, Interchange::never, RightSide::given);
       add("trsm", 1, Triangle::unused, Triangle::non_unit, Interchange::never, RightSide::given);
@@ -263,22 +244,22 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
       add("getri", n, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::identity);
     }
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
-    bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
-    int const real_bytes = dtype == Dtype::f32 || dtype == Dtype::c32 ? 4 : 8;
-    for (int n = tiny_largest + 1; n <= trsm_columns_largest(complex); ++n) {
+    for (int n = tiny_largest + 1; n <= trsm_columns_largest(is_complex_dtype(dtype)); ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       for (bool const lower : {true, false}) {
         if (filter.wants_routine("trsm")) {
-          TrsmVector c = trsm_vector_plan(real_bytes, complex, n);
-          c.lower = lower ? 1 : 0;
-          kernels.push_back(source(dtype, c));
+          for (TrsmVector c : tuning::shipped(TrsmVectorSpace{{dtype, n, 1}}, filter.candidates)) {
+            c.lower = lower ? 1 : 0;
+            kernels.push_back(source(dtype, c));
+          }
         }
         if (filter.wants_routine("trtri")) {
-          TrsmColumns c = trsm_columns_plan(real_bytes, complex, n, n);
-          c.inverse = true;
-          c.moved = Moved::elements;
-          c.lower = lower;
-          kernels.push_back(source(dtype, c));
+          for (TrsmColumns c : tuning::shipped(TrsmColumnsSpace{{dtype, n, n}, true}, filter.candidates)) {
+            c.inverse = true;
+            c.moved = Moved::elements;
+            c.lower = lower;
+            kernels.push_back(source(dtype, c));
+          }
         }
       }
     }

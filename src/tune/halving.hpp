@@ -42,6 +42,7 @@ struct Fastest {
 inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> const& time, std::function<bool(double)> const& carry_on) {
   constexpr std::size_t finalists = 3;    // and candidate 0
   constexpr std::size_t most_turns = 40;  // of the last round
+  constexpr std::size_t least_times = 8;  // of a config that is to be taken
   constexpr double least_gain = 0.005;    // what is closer to the first is not worth another config
   std::vector<Times> times(count);
   std::vector<std::size_t> left(count);
@@ -83,8 +84,14 @@ inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> con
     return out;
   }
   std::size_t const best = *std::min_element(left.begin(), left.end(), by_median);
+  auto const is_better = [&] { return times[best].median() + times[best].uncertainty() < times[0].median() * (1 - least_gain); };
+  bool better = best != 0 && (times[0].seconds.empty() || is_better());
+  // What little was timed before an early end is not to be trusted.
+  while (better && times[best].seconds.size() < least_times) {
+    for (std::size_t const number : {std::size_t{0}, best}) times[number].seconds.push_back(time(number));
+    better = is_better();
+  }
   double const first = times[0].seconds.empty() ? INFINITY : times[0].median();
-  bool const better = times[best].median() + times[best].uncertainty() < first * (1 - least_gain);
   out.number = better ? best : 0;
   out.seconds = better ? times[best].median() : first;
   out.first_seconds = first;

@@ -154,7 +154,10 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
   std::size_t const points = search.points.size();
   for (std::size_t number = 0; number < points; ++number) {
     Search::Point const point = search.points[number];  // calls that differ from those before may add others
-    if (point.known && !options.again) continue;
+    if (point.known && !options.again) {
+      if (options.progress && !options.progress(number, points, 1)) break;
+      continue;
+    }
     double const begun = seconds_since(start);
     double const share = (options.budget - begun) / static_cast<double>(points - number);
     if (number > 0 && share <= 0) break;

@@ -19,17 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array dtypes{std::pair{Dtype::f32, "s"},           std::pair{Dtype::f64, "d"},    std::pair{Dtype::c32, "c"},
-                            std::pair{Dtype::c64, "z"},           std::pair{Dtype::f16, "half"}, std::pair{Dtype::bf16, "bfloat16"},
-                            std::pair{Dtype::c16, "complex_half"}};
-
 Dtype dtype_of_name(std::string const& name) {
-  for (auto const& [dtype, text] : dtypes)
-    if (name == text) return dtype;
+  if (auto const dtype = dtype_named(name)) return *dtype;
   throw Error(fmt::format("'{}' is no type", name));
-}
-char const* name_of(Dtype dtype) {
-  return std::find_if(dtypes.begin(), dtypes.end(), [&](auto const& pair) { return pair.first == dtype; })->second;
 }
 
 }  // namespace
@@ -69,10 +61,8 @@ std::string text_of(std::string const& gpu, std::vector<TunedConfig> const& entr
   for (TunedConfig const& entry : entries) {
     Json config = Json::object();
     for (auto const& [name, value] : entry.config) config[name] = value;
-    Json const row{{"kernel", entry.kernel},   {"dtype", name_of(entry.dtype)},
-                   {"sizes", entry.sizes},     {"config", config},
-                   {"seconds", entry.seconds}, {"planned_seconds", entry.planned_seconds},
-                   {"tried", entry.tried},     {"date", entry.date},
+    Json const row{{"kernel", entry.kernel},   {"dtype", dtype_name(entry.dtype)},         {"sizes", entry.sizes}, {"config", config},
+                   {"seconds", entry.seconds}, {"planned_seconds", entry.planned_seconds}, {"tried", entry.tried}, {"date", entry.date},
                    {"driver", entry.driver}};
     rows += fmt::format("{}\n  {}", rows.empty() ? "" : ",", row.dump());  // a line each, to be compared and merged
   }

@@ -175,9 +175,10 @@ std::vector<Config> in_order_of_cost(std::vector<std::pair<Cost, Config>> found)
   return out;
 }
 
-/// What a pack has to hold for this problem: the plan, and what is shipped for any GPU.
+/// What a pack has to hold for this problem: the plan, and what is shipped for any GPU; and so many candidates for an H200, from the first
+/// to the last.
 template <typename Space>
-std::vector<typename Space::Config> shipped(Space const& space) {
+std::vector<typename Space::Config> shipped(Space const& space, std::size_t candidates = 0) {
   std::vector<typename Space::Config> out{space.plan()};
   Problem const problem = space.problem();
   Device any;  // whose limits nothing exceeds that was measured on some GPU
@@ -189,6 +190,15 @@ std::vector<typename Space::Config> shipped(Space const& space) {
     if (Problem{entry.kernel, entry.dtype, entry.sizes} == problem)
       if (auto const config = config_of(space, entry, any); config && std::find(out.begin(), out.end(), *config) == out.end())
         out.push_back(*config);
+  if (candidates == 0) return out;
+  any.shared_memory_per_block = 232448;
+  any.shared_memory_per_multiprocessor = 233472;
+  auto const all = space.candidates(any);
+  std::size_t const some = std::min(candidates, all.size());
+  for (std::size_t i = 0; i < some; ++i) {
+    auto const& config = all[i * all.size() / some];
+    if (std::find(out.begin(), out.end(), config) == out.end()) out.push_back(config);
+  }
   return out;
 }
 

@@ -207,6 +207,37 @@ static void test_stream(myriad_queue* queue) {
   EXPECT(calls == 1);
 }
 
+static int count_calls(int64_t problem, int64_t problems, double done, void* user) {
+  (void)problem, (void)problems, (void)done;
+  *(int*)user += 1;
+  return 1;
+}
+static void count_found(myriad_tuned_config const* entry, void* user) {
+  if (entry->seconds <= entry->planned_seconds) *(int*)user += 1;
+}
+
+static void test_tune(myriad_queue* queue) {
+  int calls = 0;
+  myriad_tune_options options = {0};
+  options.progress = count_calls;
+  options.found = count_found;
+  EXPECT(myriad_tune(NULL, fail_if_called, &calls, &options) == MYRIAD_BAD_ARGUMENT);
+  EXPECT(myriad_tune(queue, NULL, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 2);
+  options.candidates = -1;
+  EXPECT(myriad_tune(queue, fail_if_called, &calls, &options) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 3);
+  options.candidates = 0;
+  options.threads = -1;
+  EXPECT(myriad_tune(queue, fail_if_called, &calls, &options) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 3);
+  options.threads = 0;
+  EXPECT(calls == 0);
+  if (myriad_queue_backend(queue) == MYRIAD_CPU) {
+    EXPECT(myriad_tune(queue, fail_if_called, &calls, &options) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 1);
+    EXPECT(strstr(myriad_last_error(queue), "is on the CPU") != NULL && calls == 0);
+  } else {
+    EXPECT(myriad_tune(queue, fail_if_called, &calls, &options) == MYRIAD_FAILED && calls == 1);
+  }
+}
+
 int main(void) {
   myriad_queue* queue = NULL;
   if (myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 2) != MYRIAD_OK) {
@@ -222,6 +253,7 @@ int main(void) {
   test_errors(queue);
   test_memory(queue);
   test_stream(queue);
+  test_tune(queue);
   myriad_queue_destroy(queue);
   myriad_queue_destroy(NULL);
   if (failures == 0) puts("all good");

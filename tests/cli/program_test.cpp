@@ -21,6 +21,7 @@
 #include "io/matrix_market.hpp"
 #include "io/npy.hpp"
 #include "io/source.hpp"
+#include "packs/shipped.hpp"
 #include "runtime/kernel_store.hpp"
 
 namespace myriad {
@@ -579,8 +580,73 @@ TEST_F(Myriad, TuneRefusesWhatItDoesNotKnow) {
   expect_refusal({"tune", "no_such_routine"}, "'no_such_routine' is not tuned; there are gemm, ");
   for (std::string const sizes : {"0", "x", "3-2", "4-", "2-8-9", "5000"})
     expect_refusal({"tune", "gemm", "--n", "8," + sizes}, "--n '" + sizes + "' is no size and no range of sizes such as 2-32");
-  expect_refusal({"tune", "gemm", "--dtype", "f3"}, "--dtype 'f3' is not known; there are f4, f8, c8 and c16");
+  expect_refusal({"tune", "gemm", "--dtype", "f3"},
+                 "--dtype 'f3' is not known; there are f4, f8, c8, c16, half, bfloat16 and complex_half");
+  expect_refusal({"tune", "gemv", "--dtype", "f8,half"}, "--dtype half: elements of 16 bits have products only, by gemm");
+  expect_refusal({"tune", "ormqr"}, "'ormqr' has nothing of its own to tune; there are gemm, ");
+  expect_refusal({"tune"}, "which routine? There are gemm, ");
+  expect_refusal({"tune", "gemm", "--op", "NC"}, "--op");
+  expect_refusal({"tune", "gemm", "--table", "/x.json"}, "--table goes with --show");
+  expect_refusal({"tune", "--show", "--table", "/x.json"}, "/x.json cannot be read");
   expect_refusal({"tune", "gemm", "--budget", "-1"}, "--budget");
+}
+
+TEST_F(Myriad, TunesOnAMadeUpGpu) {
+  // A driver that says how long kernels take that do nothing, and a pack of these.
+  std::vector<gpu::KernelRecord> records;
+  for (auto const& [routine, size, dtype] : {std::tuple{"gemm", 6, Dtype::f64}, {"gemm", 40, Dtype::f16}, {"symv", 40, Dtype::f64}})
+    for (gpu::KernelSource const& kernel :
+         gpu::shipped_kernels({.routines = {routine}, .sizes = {size}, .dtypes = {dtype}, .candidates = 100}))
+      records.push_back({.key = gpu::KernelStore::key(kernel, "sm_90", "NVRTC 13.0"),
+                         .name = kernel.name,
+                         .arch = "sm_90",
+                         .compiler = "NVRTC 13.0",
+                         .lowered_name = "another",
+                         .log = "",
+                         .cubin = "image"});
+  gpu::Pack::write(folder.path("some.pack"), records);
+  test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", "/nonexistent"),
+      pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off"), any("FAKE_CUDA_TIMES", "1"),
+      tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
+  auto const expect_table = [](std::string const& out, std::size_t rows) {
+    // Columns of numbers end where their headings do, whatever kernels are called.
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < out.size(); at = out.find('\n', at) + 1) lines.push_back(out.substr(at, out.find('\n', at) - at));
+    ASSERT_GE(lines.size(), rows + 2) << out;
+    std::size_t const last = lines[1].find("kernel: config");
+    ASSERT_NE(last, std::string::npos) << out;
+    for (std::size_t i = 0; i < rows; ++i) {
+      ASSERT_GT(lines[2 + i].size(), last) << out;
+      EXPECT_EQ(lines[2 + i].substr(last - 2, 2), "  ") << out;
+      EXPECT_NE(lines[2 + i][last - 3], ' ') << out;
+      EXPECT_EQ(lines[2 + i].compare(last, 4, "gemm"), 0) << out;
+    }
+  };
+  expect_refusal({"tune", "symv", "--n", "40", "--count", "10"}, "symv comes to no kernel that is tuned at this size");
+  expect_refusal({"tune", "getrs", "--n", "40", "--count", "10"}, "getrs");
+  Outcome outcome = run({"tune", "gemm", "--n", "6", "--count", "10", "--plot", "/gain.svg"});
+  expect_good(outcome);
+  expect_table(outcome.out, 1);
+  EXPECT_NE(outcome.out.find("gemm_tiles: k 6, "), std::string::npos) << outcome.out;
+  EXPECT_NE(folder.read("gain.svg").find("Gain of tuning: gemm"), std::string::npos);
+  outcome = run({"tune", "gemm", "--n", "6,40", "--dtype", "half", "--count", "10"});
+  EXPECT_EQ(outcome.status, 2);  // one of them is in no pack
+  outcome = run({"tune", "gemm", "--n", "40", "--dtype", "half", "--count", "10"});
+  expect_good(outcome);
+  expect_table(outcome.out, 1);
+  outcome = run({"tune", "gemm", "--n", "6", "--count", "10", "--plot", "/gain.svg"});
+  expect_good(outcome);
+  EXPECT_NE(outcome.out.find("1 of 1 were tuned before"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("nothing new to draw"), std::string::npos) << outcome.out;
+  // What is known, with a picture of all of it
+  outcome = run({"tune", "--show", "--plot", "/all.svg"});
+  expect_good(outcome);
+  expect_table(outcome.out, 2);
+  EXPECT_NE(folder.read("all.svg").find("gemm_halves half"), std::string::npos);
+  outcome = run({"tune", "--show", "gemm_halves", "--table", "/tables/Fake-GPU.json"});
+  expect_good(outcome);
+  expect_table(outcome.out, 1);
+  expect_refusal({"tune", "--show", "lu"}, "has no entry of a kernel 'lu'");
 }
 
 // Failures of single matrices: exit status 1, neighbours unharmed

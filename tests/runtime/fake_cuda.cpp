@@ -340,6 +340,10 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
   std::memcpy(fake.grid, config->grid, sizeof(config->grid));
   std::memcpy(fake.block, config->block, sizeof(config->block));
   fake.shared = config->shared_bytes;
+  if (!kernel->scales && std::getenv("FAKE_CUDA_TIMES")) {
+    unsigned const x = 7919 * config->grid[0] + 104729 * config->block[0] + 31 * config->shared_bytes;
+    fake.milliseconds = 1 + static_cast<float>(x % 1009) / 1009;
+  }
   if (fake.capturing || !kernel->scales) return Result::success;
   enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
     if (params.call) params.call(params);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "graph.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
@@ -551,7 +552,8 @@ TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
   constexpr std::int64_t count = 70;
   auto const check = [&]<typename T>(char const* name, int n, auto const& call) {
     std::vector<T> a = random<T>(count * n * n, 5);
-    for (std::int64_t i = 0; i < count * n; ++i) a[static_cast<std::size_t>(i * n + i % n)] += T(2 * n);
+    if constexpr (!is_half(dtype_of<T>))
+      for (std::int64_t i = 0; i < count * n; ++i) a[static_cast<std::size_t>(i * n + i % n)] += T(2 * n);
     std::vector<T> const b = random<T>(count * n * n, 6);
     auto const result = [&] {
       DeviceArray<T> on_a = to_device(*queue, a), on_b = to_device(*queue, b);
@@ -598,9 +600,43 @@ TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
       check.template operator()<T>("geqrf", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { geqrf<T>(q, x, columns(y, 0, 1)); });
     }
   };
+  auto const of_vectors_and_triangles = [&]<typename T>(T) {
+    constexpr Uplo lower = Uplo::lower;
+    for (int const n : {7, 20, 40, 50}) {
+      check.template operator()<T>(
+          "gemv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemv<T>(q, T(1), x, columns(y, 0, 1), T(0), columns(y, 1, 1)); });
+      check.template operator()<T>("gemv, transposed", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
+        gemv<T>(q, T(1), transposed(x), columns(y, 0, 1), T(0), columns(y, 1, 1));
+      });
+      check.template operator()<T>(
+          "trsm", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { trsm<T>(q, Side::left, lower, Diag::non_unit, T(1), x, y); });
+      check.template operator()<T>(
+          "trsv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { trsv<T>(q, lower, Diag::non_unit, x, columns(y, 0, 1)); });
+      check.template operator()<T>("trtri", n,
+                                   [](Queue& q, Batch<T> x, Batch<T>, int*, int* i) { trtri<T>(q, lower, Diag::non_unit, x, i); });
+      if (n > 32) continue;
+      check.template operator()<T>("symv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
+        symv<T>(q, lower, T(1), x, columns(y, 0, 1), T(2), columns(y, 1, 1));
+      });
+      check.template operator()<T>("syevd", n, [n](Queue& q, Batch<T> x, Batch<T>, int*, int* i) {
+        DeviceArray<Real<T>> values(q, count * n);
+        syevd<T>(q, Job::vectors, lower, x, vectors(values.data(), n, count), i);
+      });
+    }
+  };
+  auto const of_halves = [&]<typename T>(T) {
+    for (int const n : {4, 7, 40, 66, 72})
+      check.template operator()<T>(
+          "gemm", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm(q, Compute<T>(1), x, transposed(x), Compute<T>(0.5F), y); });
+  };
   of_type(float());
   of_type(double());
   of_type(std::complex<double>());
+  of_vectors_and_triangles(float());
+  of_vectors_and_triangles(double());
+  of_vectors_and_triangles(std::complex<double>());
+  of_halves(half());
+  of_halves(complex_half());
 }
 
 }  // namespace

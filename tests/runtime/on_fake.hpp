@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fake_cuda.hpp"
 #include "myriad/queue.hpp"
@@ -20,19 +21,28 @@ inline gpu::KernelSource source() {
   return out;
 }
 
-/// The store of this process finds one kernel, in a pack, and no compiler.
+/// Kernels that a test of whole routines wants; they do nothing, in times that differ (FAKE_CUDA_TIMES).
+inline std::vector<gpu::KernelSource> other_kernels;
+
+/// The store of this process finds one kernel, and the others, in a pack, and no compiler.
 class OnFake : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder = new TemporaryFolder;
     std::string const pack = (folder->path() / "fake.pack").string();
-    gpu::Pack::write(pack, {{.key = gpu::KernelStore::key(source(), "sm_90", "NVRTC 13.0"),
-                             .name = "scale",
-                             .arch = "sm_90",
-                             .compiler = "NVRTC 13.0",
-                             .lowered_name = "scale",
-                             .log = "",
-                             .cubin = "image"}});
+    std::vector<gpu::KernelRecord> records;
+    auto const add = [&](gpu::KernelSource const& kernel, char const* lowered_name) {
+      records.push_back({.key = gpu::KernelStore::key(kernel, "sm_90", "NVRTC 13.0"),
+                         .name = kernel.name,
+                         .arch = "sm_90",
+                         .compiler = "NVRTC 13.0",
+                         .lowered_name = lowered_name,
+                         .log = "",
+                         .cubin = "image"});
+    };
+    add(source(), "scale");
+    for (gpu::KernelSource const& kernel : other_kernels) add(kernel, "another");
+    gpu::Pack::write(pack, records);
     ::setenv("MYRIAD_PACK", pack.c_str(), 1);
     ::setenv("MYRIAD_NVRTC", "/nonexistent", 1);
   }

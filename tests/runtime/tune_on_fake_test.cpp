@@ -7,12 +7,19 @@
 #include <random>
 
 #include "cholesky/cholesky_tiny_space.hpp"
+#include "eigen/eigen_tiny_space.hpp"
+#include "gemm/gemm_halves_space.hpp"
 #include "gemm/gemm_space.hpp"
+#include "gemm/gemv_space.hpp"
 #include "lu/lu_tiny_space.hpp"
 #include "myriad/memory.hpp"
+#include "myriad/myriad.h"
 #include "myriad/myriad.hpp"
 #include "on_fake.hpp"
+#include "packs/shipped.hpp"
 #include "qr/qr_tiny_space.hpp"
+#include "symv/symv_tiny_space.hpp"
+#include "trsm/trsm_space.hpp"
 #include "tune/halving.hpp"
 #include "tune/table_file.hpp"
 #include "tune/tuned.hpp"
@@ -228,6 +235,82 @@ TEST(Spaces, AdmitPlansAndCandidates) {
     }
   for (Dtype const dtype : dtypes)
     for (int const n : larger_sizes) EXPECT_GE(check(GemmRingSpace{dtype, n, n, n}), 20U) << n;
+}
+TEST(Spaces, OfTinyMatricesAndTriangles) {
+  for (Dtype const dtype : dtypes)
+    for (int const n : tiny_sizes) {
+      for (auto const job : {EigenJob::values, EigenJob::vectors})
+        for (bool const few : {false, true}) EXPECT_GE(check(EigenTinySpace{job, dtype, n, few}), 3U) << n;
+      for (Symmetry const symmetry : {Symmetry::symmetric, Symmetry::hermitian})
+        EXPECT_GE(check(SymvTinySpace{dtype, symmetry, n}), 3U) << n;
+      constexpr Triangle unit = Triangle::unit, general = Triangle::non_unit, unused = Triangle::unused;
+      EXPECT_GE(check(TrsmTinySpace{dtype, n, n, general, unused, Interchange::never, RightSide::given}), 3U) << n;
+      EXPECT_GE(check(TrsmTinySpace{dtype, n, 1, unit, general, Interchange::before, RightSide::given}), 3U) << n;
+      EXPECT_GE(check(TrsmTinySpace{dtype, n, n, general, unused, Interchange::never, RightSide::identity_in_place}), 3U) << n;
+      EXPECT_GE(check(TrsmTinySpace{dtype, n, n, unit, general, Interchange::before, RightSide::identity}), 3U) << n;
+    }
+  for (Dtype const dtype : dtypes)
+    for (int const n : {33, 50, 64, 100, 128}) {
+      if (n > trsm_columns_largest(is_complex_dtype(dtype))) continue;
+      for (int const columns : {1, 9, n, 1000}) {
+        EXPECT_GE(check(TrsmColumnsSpace{{dtype, n, columns}, false}), 2U) << n << " " << columns;
+        if (n <= trsm_panels_largest && (dtype == Dtype::f32 || dtype == Dtype::c32)) {
+          EXPECT_GE(check(TrsmPanelsSpace{{dtype, n, columns}}), 2U) << n << " " << columns;
+        }
+      }
+      EXPECT_GE(check(TrsmColumnsSpace{{dtype, n, n}, true}), 2U) << n;
+      EXPECT_GE(check(TrsmVectorSpace{{dtype, n, 1}}), 3U) << n;
+    }
+}
+TEST(Spaces, OfProductsWithVectors) {
+  for (Dtype const dtype : dtypes)
+    for (int const m : {5, 33, 64, 100, 512})
+      for (int const k : {1, 33, 64, 500}) {
+        EXPECT_GE(check(GemvColumnsSpace{{dtype, m, k}}), 3U) << m << " " << k;
+        for (Lines const lines : {Lines::columns, Lines::rows}) EXPECT_GE(check(GemvSpace{{dtype, m, k}, lines}), 3U) << m << " " << k;
+        GemvProblem const problem{dtype, m, k};
+        for (Lines const lines : {Lines::columns, Lines::rows})
+          for (bool const aligned : {false, true})
+            for (bool const piece : {false, true})
+              if (gemv_kernel(problem.element_bytes(), m, k, lines, aligned, piece) == GemvKernel::whole) {
+                EXPECT_GE(check(GemvWholeSpace{problem, piece && !aligned, lines}), 3U) << m << " " << k;
+              }
+      }
+}
+TEST(Spaces, OfHalves) {
+  for (Dtype const dtype : {Dtype::f16, Dtype::c16})
+    for (bool const widened : {false, true}) {
+      for (int const n : {1, 4, 16, 33}) {
+        EXPECT_GE(check(GemmHalvesSpace{{dtype, widened, n, n, n}}), 3U) << n;
+        if (!widened) check(GemmHalvesSpace{{dtype, widened, 64, 1, n}});
+      }
+      for (int const n : {33, 72, 128, 256})
+        for (int const a : {0, 1, 2, 3}) {  // in one piece, or by lines
+          bool const piece = n % 8 != 0 || a == 3;
+          if (dtype == Dtype::c16 && n > 128) continue;
+          int const unit = piece ? 0 : dtype == Dtype::c16 ? 4 : 8;
+          GemmHalvesStreamOperands const operands{.a = a % 2 == 0 ? Lines::columns : Lines::rows,
+                                                  .b = a < 2 ? Lines::columns : Lines::rows,
+                                                  .a_unit = unit,
+                                                  .b_unit = unit,
+                                                  .c_unit = widened ? unit / 2 : unit,
+                                                  .words = piece ? 0 : 1};
+          GemmHalvesStreamSpace const space{{dtype, widened, n, n, n}, operands};
+          if (space.bytes(space.plan()) <= gpu().shared_memory_per_block) {
+            EXPECT_GE(check(space), 2U) << n << " " << a;
+          }
+        }
+      for (int const n : {65, 300}) {
+        GemmHalvesBlocksOperands const operands{
+            .a = Lines::columns, .b = Lines::columns, .c = Lines::rows, .aligned = 2, .shared_memory = gpu().shared_memory_per_block};
+        EXPECT_GE(check(GemmHalvesBlocksSpace{{dtype, widened, n, n, n}, operands}), 20U) << n;
+      }
+    }
+  // Matrices that come otherwise have entries of their own.
+  GemmHalvesStreamSpace space{{Dtype::f16, true, 100, 100, 100}, {Lines::columns, Lines::rows, 8, 0, 4, 0}};
+  EXPECT_EQ(space.problem().kernel, "gemm_halves_stream nt lpl, widened");
+  space.widened = false, space.operands.a = Lines::rows, space.operands.b = Lines::columns, space.operands.c_unit = 0;
+  EXPECT_EQ(space.problem().kernel, "gemm_halves_stream tn lpp");
 }
 
 // --- what is taken
@@ -465,6 +548,165 @@ TEST(Spaces, AreNotMisledByNumbers) {
     r.warps_down = r.warps_across = large;
     EXPECT_FALSE(ring.admits(r, gpu()));
   }
+}
+
+/// No size loses: whatever times scatter, a config that is taken is faster than the plan, and was seen to be.
+TEST(Halving, TakesNothingThatIsSlower) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> slower(1.0, 1.1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> seconds(30, 1.0);
+    for (std::size_t i = 1; i < seconds.size(); ++i) seconds[i] = slower(random);
+    int calls = 0;
+    auto const time = [&](std::size_t i) {
+      ++calls;
+      return seconds[i] * (1 + 0.02 * std::abs(normal(random)));
+    };
+    // Also where there is hardly any time
+    int const limit = round % 4 == 0 ? 40 : round % 4 == 1 ? 100 : 100'000;
+    Fastest const found = fastest(seconds.size(), time, [&](double) { return calls < limit; });
+    EXPECT_LE(found.seconds, found.first_seconds);
+    EXPECT_LE(seconds[found.number], 1.01) << round;
+  }
+}
+
+TEST_F(Tuning, KeepsNoEntryThatIsSlower) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (int n = 1200; n < 1220; ++n) {
+    auto const found =
+        tune(*queue, routine(n, [&](Config const& c) { return (1 + (c.threads != 32) * 0.02) * (1 + 0.03 * std::abs(normal(random))); }));
+    for (TunedConfig const& entry : found) EXPECT_LE(entry.seconds, entry.planned_seconds);
+  }
+  for (TunedConfig const& entry : read_tuned(tuned_path("Fake GPU"))) {
+    EXPECT_LE(entry.seconds, entry.planned_seconds);
+    EXPECT_EQ(entry.config[0].second, 32) << entry.sizes[0];
+  }
+}
+
+TEST_F(Tuning, TellsOfWhatIsKnownAndOfNothingElse) {
+  auto const call = routine(1300, usual);
+  EXPECT_EQ(tune(*queue, call).size(), 1U);
+  std::vector<double> told;
+  TuneOptions const options{.progress = [&](std::size_t, std::size_t, double done) {
+    told.push_back(done);
+    return true;
+  }};
+  EXPECT_TRUE(tune(*queue, call, options).empty());
+  EXPECT_EQ(told, std::vector<double>{1});
+  told.clear();
+  EXPECT_TRUE(tune(
+                  *queue, [](Queue&) {}, options)
+                  .empty());
+  EXPECT_TRUE(told.empty());
+}
+
+// --- in C, and real routines, whose kernels do nothing
+
+class Routines : public testing::Environment {
+  void SetUp() override {
+    ::setenv("FAKE_CUDA_TIMES", "1", 1);
+    for (auto const& [routine, size, dtype] : {std::tuple{"gemm", 6, Dtype::f64}, {"gemm", 40, Dtype::f16}, {"gemv", 33, Dtype::f32}})
+      for (gpu::KernelSource& kernel :
+           gpu::shipped_kernels({.routines = {routine}, .sizes = {size}, .dtypes = {dtype}, .candidates = 1000}))
+        test::other_kernels.push_back(std::move(kernel));
+  }
+};
+[[maybe_unused]] auto* const routines = testing::AddGlobalTestEnvironment(new Routines);
+
+struct Products {
+  int64_t n;
+  myriad_dtype dtype;
+  void* memory;
+  std::atomic<int> calls{0};
+  int refreshed = 0, told = 0, stop_after = 1 << 30;
+  myriad_status refresh_status = MYRIAD_OK, status = MYRIAD_OK;
+  std::vector<TunedConfig> found{};
+
+  static myriad_status multiply(myriad_queue* queue, void* user) {
+    auto* const p = static_cast<Products*>(user);
+    ++p->calls;
+    if (p->status != MYRIAD_OK) return p->status;
+    myriad_batch const a = myriad_strided(p->dtype, p->n, p->n, p->memory, p->n, p->n * p->n, 10);
+    float const single[2] = {1, 1};
+    double const alpha = 1;
+    void const* const one = p->dtype == MYRIAD_F64 ? static_cast<void const*>(&alpha) : single;
+    myriad_batch c = a;
+    c.data = static_cast<char*>(p->memory) + 10 * 40 * 40 * 8;
+    return myriad_gemm(queue, one, &a, &a, one, &c);
+  }
+  static myriad_status refresh(myriad_queue*, void* user) {
+    ++static_cast<Products*>(user)->refreshed;
+    return static_cast<Products*>(user)->refresh_status;
+  }
+  static int progress(int64_t problem, int64_t problems, double, void* user) {
+    EXPECT_EQ(problem, 0);
+    EXPECT_EQ(problems, 1);
+    return ++static_cast<Products*>(user)->told < static_cast<Products*>(user)->stop_after ? 1 : 0;
+  }
+  static void take(myriad_tuned_config const* x, void* user) {
+    TunedConfig entry{.kernel = x->kernel, .dtype = static_cast<Dtype>(x->dtype), .sizes = {x->sizes[0], x->sizes[1], x->sizes[2]}};
+    for (int i = 0; i < x->value_count; ++i) entry.config.emplace_back(x->names[i], x->values[i]);
+    entry.seconds = x->seconds, entry.planned_seconds = x->planned_seconds, entry.tried = x->tried;
+    static_cast<Products*>(user)->found.push_back(entry);
+  }
+};
+
+TEST_F(Tuning, InC) {
+  DeviceArray<double> memory(*queue, 20 * 40 * 40);
+  myriad_queue* c = nullptr;
+  ASSERT_EQ(myriad_queue_create(&c, MYRIAD_GPU, 0), MYRIAD_OK);
+  myriad_tune_options options{};
+  options.threads = 3;
+  options.refresh = Products::refresh;
+  options.progress = Products::progress;
+  options.found = Products::take;
+  for (auto const& [n, dtype, kernel] : {std::tuple{6, MYRIAD_F64, "gemm_tiles"}, {40, MYRIAD_F16, "gemm_halves"}}) {
+    Products p{.n = n, .dtype = dtype, .memory = memory.data()};
+    ASSERT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK) << myriad_last_error(c);
+    ASSERT_EQ(p.found.size(), 1U);
+    EXPECT_EQ(p.found[0].kernel, kernel);
+    EXPECT_EQ(static_cast<int>(p.found[0].dtype), dtype);
+    EXPECT_EQ(p.found[0].sizes, (std::array<std::int64_t, 3>{n, n, n}));
+    EXPECT_EQ(p.found[0].tried, 40);
+    EXPECT_GT(p.found[0].gain(), 1.0);
+    EXPECT_GT(p.refreshed, 20);
+    EXPECT_GT(p.told, 20);
+    std::vector<TunedConfig> const table = read_tuned(tuned_path("Fake GPU"));
+    EXPECT_TRUE(
+        std::any_of(table.begin(), table.end(), [&](TunedConfig const& x) { return x.kernel == kernel && x.config == p.found[0].config; }));
+    // Known by now
+    p.found.clear();
+    EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
+    EXPECT_TRUE(p.found.empty());
+    EXPECT_EQ(myriad_tune(c, Products::multiply, &p, nullptr), MYRIAD_OK);
+  }
+  options.again = 1;
+  options.candidates = 5;
+  Products p{.n = 6, .dtype = MYRIAD_F64, .memory = memory.data()};
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
+  ASSERT_EQ(p.found.size(), 1U);
+  EXPECT_EQ(p.found[0].tried, 5);
+  // Stopped, and what fails
+  p.found.clear();
+  p.told = 0, p.stop_after = 3;
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
+  EXPECT_TRUE(p.found.empty());
+  p.stop_after = 1 << 30;
+  p.refresh_status = MYRIAD_FAILED;
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_FAILED);
+  p.status = MYRIAD_OUT_OF_MEMORY;  // of the callback's own
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OUT_OF_MEMORY);
+  p.status = MYRIAD_OK;
+  p.dtype = MYRIAD_INT;
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_BAD_ARGUMENT);
+  EXPECT_NE(std::string(myriad_last_error(c)).find("gemm"), std::string::npos);
+  EXPECT_TRUE(p.found.empty());
+  options.budget = -1;
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(c), 3);
+  myriad_queue_destroy(c);
 }
 
 TEST_F(Tuning, RefusesWhatMakesNoSense) {

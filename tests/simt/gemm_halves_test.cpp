@@ -17,11 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "candidates.hpp"
 #include "gemm/gemm_halves_blocks.cuh"
-#include "gemm/gemm_halves_blocks_plan.hpp"
-#include "gemm/gemm_halves_plan.hpp"
+#include "gemm/gemm_halves_space.hpp"
 #include "gemm/gemm_halves_stream.cuh"
-#include "gemm/gemm_halves_stream_plan.hpp"
 #include "product.hpp"
 #include "schedule.hpp"
 #include "sizes.hpp"
@@ -417,6 +416,55 @@ TEST(GemmHalves, Conjugated) {
   check_scalars<complex_half, of(9, false, false)>();
   check_scalars<complex_half, of(9, true, true)>();
   check_scalars<complex_half, of(66, false, true)>();
+}
+
+/// What a search may find gives the bits of the plan, of square matrices by columns in one piece.
+template <typename T, int n, int... values>
+void check_candidate_of_halves() {
+  static constexpr GemmHalves c = with<GemmHalvesSpace>(gemm_halves_plan(sizeof(T), sizeof(T), is_complex<T>, n, n, n, false), values...);
+  expect_candidate(GemmHalvesSpace{{dtype_of<T>, false, n, n, n}}, c);
+  using D = gpu::DeviceElement<T>;
+  check<T, T>(Product{n, n, n, packed, packed, packed}, by_others, Compute<T>(-0.75F), Compute<T>(1), c.matrices + 1, [](auto const& args) {
+    simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(T), c).bytes, gemm_halves<D, D, c>, args);
+  });
+}
+template <typename T, int n, int... values>
+void check_candidate_of_stream() {
+  static constexpr int unit = n * sizeof(T) % 16 == 0 ? 16 / sizeof(T) : 0;
+  static constexpr GemmHalvesStreamOperands operands{Lines::columns, Lines::columns, unit, unit, unit, n % 2 == 0 ? 1 : 0};
+  static constexpr GemmHalvesStream c =
+      with<GemmHalvesStreamSpace>(gemm_halves_stream_plan(sizeof(T), sizeof(T), is_complex<T>, n, n, n, operands), values...);
+  expect_candidate(GemmHalvesStreamSpace{{dtype_of<T>, false, n, n, n}, operands}, c);
+  using D = gpu::DeviceElement<T>;
+  check<T, T>(Product{n, n, n, packed, packed, packed}, 0, Compute<T>(-0.75F), Compute<T>(1), 3, [](auto const& args) {
+    simt::run(2, c.threads(), GemmHalvesStreamMemory(sizeof(T), sizeof(T), is_complex<T>, c).bytes, gemm_halves_stream<D, D, c>, args);
+  });
+}
+template <typename T, int n, int... values>
+void check_candidate_of_blocks() {
+  static constexpr GemmHalvesBlocksOperands operands{Lines::columns, Lines::columns, Lines::columns, 0, 232448};
+  static constexpr GemmHalvesBlocks c =
+      with<GemmHalvesBlocksSpace>(gemm_halves_blocks_plan(sizeof(T), sizeof(T), is_complex<T>, n, n, n, operands), values...);
+  expect_candidate(GemmHalvesBlocksSpace{{dtype_of<T>, false, n, n, n}, operands}, c);
+  using D = gpu::DeviceElement<T>;
+  check<T, T>(Product{n, n, n, packed, packed, packed}, by_others, Compute<T>(-0.75F), Compute<T>(1), 2, [](auto const& args) {
+    simt::run(3, c.threads(), GemmHalvesBlocksMemory(sizeof(T), sizeof(T), is_complex<T>, c).bytes, gemm_halves_blocks<D, D, c>, args);
+  });
+}
+TEST(GemmHalves, CandidatesGiveTheSameBits) {
+  check_candidate_of_halves<half, 4, 1, 0, 0, 32, 0, 21>();
+  check_candidate_of_halves<half, 33, 6, 3, 1, 8, 0, 4>();
+  check_candidate_of_halves<complex_half, 24, 3, 1, 3, 4, 2, 6>();
+  check_candidate_of_stream<half, 33, 24, 3, 2, 2, 10>();
+  check_candidate_of_stream<complex_half, 40, 16, 3, 3, 1, 8>();
+  check_candidate_of_blocks<half, 65, 48, 40, 16, 3, 1, 1, 12>();
+  if constexpr (!sanitized) {
+    check_candidate_of_halves<half, 8, 1, 1, 1, 16, 1, 32>();
+    check_candidate_of_halves<bfloat16, 64, 8, 4, 1, 4, 2, 2>();
+    check_candidate_of_stream<half, 65, 40, 3, 3, 2, 4>();
+    check_candidate_of_stream<bfloat16, 72, 24, 4, 5, 1, 5>();
+    check_candidate_of_blocks<complex_half, 50, 32, 56, 8, 4, 1, 1, 8>();
+  }
 }
 
 // Shared memory of a block suffices in every layout, also where there are 99 KiB of it, and so do registers.

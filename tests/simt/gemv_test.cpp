@@ -6,8 +6,9 @@
 
 #include <complex>
 
+#include "candidates.hpp"
 #include "gemm/gemv_columns.cuh"
-#include "gemm/gemv_plan.hpp"
+#include "gemm/gemv_space.hpp"
 #include "gemm/gemv_whole.cuh"
 #include "product.hpp"
 #include "sizes.hpp"
@@ -113,6 +114,46 @@ TYPED_TEST(GemvRows, WholeRows) {
     check_whole<TypeParam, Product{130, 1, 16, packed_rows, packed, rows}, false>();
     check_whole<TypeParam, Product{66, 1, 48, rows, packed, packed}, false>();
     check_whole<TypeParam, Product{.m = 34, .n = 1, .k = 18, .a = packed_rows, .b = packed, .c = packed, .conjugated_b = true}, false>();
+  }
+}
+/// What a search may find gives the bits of the plan.
+template <typename T, Product p, int... values>
+void check_candidate() {
+  static constexpr Lines lines = simt::is_by_rows(p.a) ? Lines::rows : Lines::columns;
+  static constexpr Gemv c = with<GemvSpace>(gemv_plan(sizeof(T), p.m, p.k, lines), values...);
+  expect_candidate(GemvSpace{{dtype_of<T>, p.m, p.k}, lines}, c);
+  check_with<T>(p, [](auto const& args) {
+    simt::run(divided(args.c.count * divided(p.m, c.rows), c.groups()), c.threads(), GemvMemory(sizeof(T), c).bytes,
+              gemv<gpu::DeviceElement<T>, c>, args);
+  });
+}
+template <typename T, Product p, int... values>
+void check_candidate_of_columns() {
+  static constexpr GemvColumns c = with<GemvColumnsSpace>(gemv_columns_plan(sizeof(T), p.k), values...);
+  expect_candidate(GemvColumnsSpace{{dtype_of<T>, p.m, p.k}}, c);
+  check_with<T>(p, [](auto const& args) {
+    simt::run(divided(args.c.count * p.m, c.threads()), c.threads(), 0, gemv_columns<gpu::DeviceElement<T>, c>, args);
+  });
+}
+template <typename T, Product p, int... values>
+void check_candidate_of_whole() {
+  static constexpr Lines lines = simt::is_by_rows(p.a) ? Lines::rows : Lines::columns;
+  static constexpr GemvWhole c = with<GemvWholeSpace>(gemv_whole_plan(sizeof(T), p.m, p.k, true, lines), values...);
+  expect_candidate(GemvWholeSpace{{dtype_of<T>, p.m, p.k}, true, lines}, c);
+  check_with<T>(p, [](auto const& args) {
+    simt::run(divided(args.c.count * divided(p.m, c.rows), c.warps), c.threads(), GemvWholeMemory(sizeof(T), c).bytes,
+              gemv_whole<gpu::DeviceElement<T>, c>, args);
+  });
+}
+TEST(Gemv, CandidatesGiveTheSameBits) {
+  check_candidate<double, Product{64, 1, 64, packed, packed, packed}, 64, 8, 16, 3, 2, 4>();
+  check_candidate_of_columns<double, Product{65, 1, 65, packed, packed, packed}, 33, 4, 4>();
+  check_candidate_of_whole<float, Product{65, 1, 65, packed, packed, packed}, 65, 4, 3>();
+  if constexpr (!sanitized) {
+    check_candidate<float, Product{130, 1, 70, packed_rows, packed, packed}, 132, 64, 32, 3, 2, 1>();
+    check_candidate<std::complex<double>, Product{50, 1, 33, packed, packed, packed}, 25, 16, 16, 4, 4, 1>();
+    check_candidate_of_columns<float, Product{40, 1, 20, packed, packed, packed}, 4, 2, 16>();
+    check_candidate_of_whole<double, Product{65, 1, 65, packed_rows, packed, packed}, 22, 4, 4>();
   }
 }
 TEST(GemvPlans, FitEveryGpu) {

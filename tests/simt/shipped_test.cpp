@@ -1,5 +1,5 @@
 /// The kernels that routines choose, as a pack holds them, compile for every architecture and keep their arrays in registers,
-/// but for a few words.
+/// but for a few words; and what a search may try compiles.
 
 #include "packs/shipped.hpp"
 
@@ -55,6 +55,35 @@ TEST_P(Shipped, CompilesAndHardlySpills) {
     ASSERT_NE(spill, std::string::npos) << record.log;
     auto const digits = record.log.rfind(' ', spill - 1);
     EXPECT_LE(std::stoi(record.log.substr(digits + 1)), 256) << kernel.name << "\n" << record.log;
+  }
+}
+
+/// Of kernels that are tuned, some of the configs that a search may try: what does not compile would be left out in silence. Some spill,
+/// and so are slow, which a search finds out.
+TEST(Candidates, Compile) {
+  KernelStore& store = KernelStore::instance();
+  if (!store.nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
+  struct Some {
+    std::vector<std::string> routines;
+    std::vector<int> sizes;
+    Dtype dtype;
+  };
+  std::vector<Some> const all{{{"gemm"}, {4, 24, 65, 128}, Dtype::f16},
+                              {{"gemm"}, {13, 40}, Dtype::c16},
+                              {{"gemv"}, {7, 33, 64}, Dtype::f32},
+                              {{"gemv"}, {33}, Dtype::c64},
+                              {{"trsm"}, {9, 50}, Dtype::f64},
+                              {{"trtri"}, {50}, Dtype::f32},
+                              {{"symv", "syevd"}, {11}, Dtype::c32},
+                              {{"gemm"}, {40}, Dtype::f64},
+                              {{"getrf"}, {12}, Dtype::f64}};
+  for (Some const& some : all) {
+    KernelFilter filter{.routines = some.routines, .sizes = some.sizes, .dtypes = {some.dtype}};
+    std::size_t const planned = shipped_kernels(filter).size();
+    filter.candidates = 3;
+    std::vector<KernelSource> const kernels = shipped_kernels(filter);
+    EXPECT_GT(kernels.size(), planned);
+    for (KernelSource const& kernel : kernels) EXPECT_FALSE(store.compile(kernel, "sm_90").cubin.empty()) << kernel.name;
   }
 }
 

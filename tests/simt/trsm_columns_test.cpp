@@ -11,13 +11,13 @@
 #include <limits>
 #include <vector>
 
+#include "candidates.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
-#include "trsm/trsm_columns_plan.hpp"
 #include "trsm/trsm_panels.cuh"
-#include "trsm/trsm_panels_plan.hpp"
+#include "trsm/trsm_space.hpp"
 #include "trsm/trsm_tiny.cuh"
 #include "trsm/trsm_vector.cuh"
 #include "trsm/trtri_by_blocks.hpp"
@@ -395,6 +395,75 @@ TYPED_TEST(TrsmInColumns, BitsOfOneRightHandSide) {
   simt::run(1, among.threads(), TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, among).bytes, trsm_columns<D, among>, arguments(b.view));
   simt::run(1, alone.threads(), 0, trsm_vector<D, alone>, arguments(block(x.view, 0, 0, n, 1)));
   EXPECT_EQ(std::memcmp(b.memory.data(), x.memory.data(), sizeof(T) * b.memory.size()), 0);
+}
+
+/// What a search may find gives the bits of the plan: run(config, arguments) with each config, the first of which is the plan.
+template <typename T, typename Run>
+void check_candidates(int n, int width, std::size_t configs, Run run) {
+  using D = gpu::DeviceElement<T>;
+  Stored<T> a(n, n, 2, Layout::packed_columns), b(n, width, 2, Layout::packed_columns);
+  fill(a.memory, 11);
+  fill(b.memory, 12);
+  for (int q = 0; q < 2; ++q)
+    for (int i = 0; i < n; ++i) *a.view.at(q, i, i) += T(6);
+  std::vector<std::vector<T>> results;
+  for (std::size_t k = 0; k < configs; ++k) {
+    Stored<T> x(n, width, 2, Layout::packed_columns);
+    x.memory = b.memory;
+    run(k, TrsmColumnsArguments<D>{.alpha = std::bit_cast<D>(T(-0.75)),
+                                   .a = gpu::matrices_of(Batch<T const>(a.view)),
+                                   .b = gpu::matrices_of(x.view),
+                                   .parts = 1,
+                                   .columns_of_block = 1024,
+                                   .info = nullptr,
+                                   .unit = false,
+                                   .small_by_rows = false});
+    EXPECT_NE(std::memcmp(x.memory.data(), b.memory.data(), sizeof(T) * x.memory.size()), 0);
+    results.push_back(x.memory);
+    EXPECT_EQ(std::memcmp(results[0].data(), results[k].data(), sizeof(T) * x.memory.size()), 0) << k;
+  }
+}
+template <typename T, int n, int width, TrsmColumns... all>
+void check_candidates_of_columns() {
+  constexpr std::array configs{all...};
+  for (TrsmColumns const& c : configs) expect_candidate(TrsmColumnsSpace{{dtype_of<T>, n, width}, false}, c);
+  constexpr std::array kernels{trsm_columns<gpu::DeviceElement<T>, all>...};
+  check_candidates<T>(n, width, configs.size(), [&](std::size_t k, auto const& args) {
+    simt::run(2, configs[k].threads(), TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, configs[k]).bytes, kernels[k], args);
+  });
+}
+template <typename T, int n, int width, TrsmPanels... all>
+void check_candidates_of_panels() {
+  constexpr std::array configs{all...};
+  for (TrsmPanels const& c : configs) expect_candidate(TrsmPanelsSpace{{dtype_of<T>, n, width}}, c);
+  constexpr std::array kernels{trsm_panels<gpu::DeviceElement<T>, all>...};
+  check_candidates<T>(n, width, configs.size(), [&](std::size_t k, auto const& args) {
+    simt::run(2, configs[k].threads(), TrsmPanelsMemory(sizeof(Real<T>), is_complex<T>, configs[k]).bytes, kernels[k], args);
+  });
+}
+template <typename T, int n, TrsmVector... all>
+void check_candidates_of_vector() {
+  constexpr std::array configs{all...};
+  for (TrsmVector const& c : configs) expect_candidate(TrsmVectorSpace{{dtype_of<T>, n, 1}}, c);
+  constexpr std::array kernels{trsm_vector<gpu::DeviceElement<T>, all>...};
+  check_candidates<T>(n, 1, configs.size(), [&](std::size_t k, auto const& args) {
+    simt::run((2 + configs[k].warps - 1) / configs[k].warps, configs[k].threads(), 0, kernels[k], args);
+  });
+}
+TEST(Trsm, CandidatesGiveTheSameBits) {
+  constexpr TrsmColumns planned = trsm_columns_plan(4, false, 40, 40);
+  using Columns = TrsmColumnsSpace;
+  check_candidates_of_columns<float, 40, 40, planned, with<Columns>(planned, 1, 4, 8), with<Columns>(planned, 2, 3, 8)>();
+  constexpr TrsmPanels panels = trsm_panels_plan(4, false, 40, 40);
+  check_candidates_of_panels<float, 40, 40, panels, with<TrsmPanelsSpace>(panels, 1, 12)>();
+  constexpr TrsmVector vector = trsm_vector_plan(8, false, 40);
+  check_candidates_of_vector<double, 40, vector, with<TrsmVectorSpace>(vector, 8, 1, 20), with<TrsmVectorSpace>(vector, 1, 2, 16)>();
+  if constexpr (!sanitized) {
+    constexpr TrsmColumns of_double = trsm_columns_plan(8, false, 64, 64);
+    check_candidates_of_columns<double, 64, 64, of_double, with<Columns>(of_double, 2, 1, 8), with<Columns>(of_double, 2, 3, 4)>();
+    constexpr TrsmColumns of_complex = trsm_columns_plan(4, true, 34, 50);
+    check_candidates_of_columns<std::complex<float>, 34, 50, of_complex, with<Columns>(of_complex, 1, 2, 14)>();
+  }
 }
 
 /// A singular triangle leaves inf or NaN in its own matrix.

@@ -1,0 +1,29 @@
+#pragma once
+/// Which kernel is used for triangles of up to 32 rows on a GPU.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/tiny.hpp"
+#include "trsm/trsm_tiny_config.cuh"
+
+namespace myriad {
+
+/// One triangle or both, and so many right-hand sides. Not by measurement. The layouts are left as packed columns.
+constexpr TrsmTiny trsm_tiny_plan(int n, std::int64_t columns) {
+  int const lanes = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : 16;
+  constexpr auto packed = simt::Layout::packed_columns;
+  return {.n = n,
+          .nrhs = static_cast<int>(std::min(gpu::most_columns, columns)),
+          .lanes = lanes,
+          .matrices = 32 / lanes,
+          .lower = Triangle::unused,
+          .upper = Triangle::unused,
+          .interchange = Interchange::never,
+          .right = RightSide::given,
+          .a = packed,
+          .b = packed,
+          .pivots = packed};
+}
+
+}  // namespace myriad
