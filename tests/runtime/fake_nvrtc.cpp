@@ -1,0 +1,72 @@
+#include "fake_nvrtc.hpp"
+
+#include <cstring>
+
+#include "runtime/nvrtc.hpp"
+
+namespace myriad::gpu::nvrtc {
+struct ProgramObject {};
+}  // namespace myriad::gpu::nvrtc
+
+using namespace myriad::gpu::nvrtc;
+
+namespace {
+myriad::test::FakeNvrtc fake;
+ProgramObject program;
+}  // namespace
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+FAKE myriad::test::FakeNvrtc* fake_nvrtc() { return &fake; }
+
+FAKE char const* nvrtcGetErrorString(Result) { return "as told"; }
+FAKE Result nvrtcVersion(int* major, int* minor) {
+  *major = 13;
+  *minor = 0;
+  return Result::success;
+}
+FAKE Result nvrtcGetNumSupportedArchs(int* number) {
+  *number = 1;
+  return Result::success;
+}
+FAKE Result nvrtcGetSupportedArchs(int* archs) {
+  *archs = 90;
+  return Result::success;
+}
+FAKE Result nvrtcCreateProgram(Program* to, char const*, char const*, int, char const* const*, char const* const*) {
+  *to = &program;
+  return Result::success;
+}
+FAKE Result nvrtcDestroyProgram(Program*) { return Result::success; }
+FAKE Result nvrtcAddNameExpression(Program, char const*) { return Result::success; }
+FAKE Result nvrtcCompileProgram(Program, int, char const* const*) {
+  if (fake.left == 0) return Result::compilation;
+  if (fake.left > 0) --fake.left;
+  ++fake.compiled;
+  return Result::success;
+}
+FAKE Result nvrtcGetLoweredName(Program, char const*, char const** name) {
+  *name = "scale";
+  return Result::success;
+}
+FAKE Result nvrtcGetProgramLogSize(Program, std::size_t* size) {
+  *size = 1;
+  return Result::success;
+}
+FAKE Result nvrtcGetProgramLog(Program, char* log) {
+  *log = '\0';
+  return Result::success;
+}
+FAKE Result nvrtcGetPTXSize(Program, std::size_t* size) {
+  *size = 0;
+  return Result::success;
+}
+FAKE Result nvrtcGetPTX(Program, char*) { return Result::success; }
+FAKE Result nvrtcGetCUBINSize(Program, std::size_t* size) {
+  *size = 6;
+  return Result::success;
+}
+FAKE Result nvrtcGetCUBIN(Program, char* image) {
+  std::memcpy(image, "image", 6);
+  return Result::success;
+}
