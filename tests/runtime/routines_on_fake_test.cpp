@@ -134,5 +134,37 @@ TEST_F(RoutinesOnFake, NothingIsWrittenWhereAKernelCannotBeHad) {
   EXPECT_GT(several, 100);
 }
 
+/// A grid has up to 2^31 - 1 blocks.
+TEST_F(RoutinesOnFake, GridsThatThereAre) {
+  std::int64_t const most = std::numeric_limits<std::int32_t>::max();
+  auto const launches_of = [&](auto const& call) {
+    int const before = fake->launches;
+    call();
+    return fake->launches - before;
+  };
+  // A matrix by rows has several parts of a warp each (gemv_whole), by columns a row to a lane (gemv_columns), or 64 to two lanes (gemv).
+  // y is nowhere, since all matrices may be empty.
+  auto const multiply = [&](bool by_rows, std::int64_t m, std::int64_t k, std::int64_t count) {
+    Batch<double> a = by_rows ? transposed(at<double>(0x10, k, m, count)) : at<double>(0x10, m, k, count);
+    Batch<double> x = at<double>(0x20, k, 1, count), y = at<double>(0x40000, m, 1, count);
+    a.row_sizes = y.row_sizes = reinterpret_cast<std::int64_t const*>(0x1000);
+    a.batch_stride = x.batch_stride = 0;
+    return launches_of([&] { gemv<double>(*queue, 1, a, x, 0, y); });
+  };
+  EXPECT_EQ(multiply(true, 300, 40, most / 8), 1);
+  EXPECT_EQ(multiply(true, 300, 40, most), 7);  // 6 parts, and what is left
+  EXPECT_LE(fake->grid[0], static_cast<unsigned>(most));
+  EXPECT_EQ(multiply(false, 4001, 33, most), 32);    // 128 rows to a block
+  EXPECT_EQ(multiply(false, 40000, 64, most), 313);  // 625 parts, two to a block
+  // Sizes are numbers of 32 bits there.
+  EXPECT_EQ(launches_of([&] {
+              gemv<float>(*queue, 1, at<float>(0x10, 1 << 30, 1, 1), at<float>(0x20, 1, 1, 1), 0, at<float>(0x30, 1 << 30, 1, 1));
+            }),
+            1);
+  std::int64_t const more = (std::int64_t{1} << 30) + 1;
+  EXPECT_THROW(gemv<float>(*queue, 1, at<float>(0x10, more, 1, 1), at<float>(0x20, 1, 1, 1), 0, at<float>(0x30, more, 1, 1)), BadArgument);
+  EXPECT_THROW(gemv<float>(*queue, 1, at<float>(0x10, 1, more, 1), at<float>(0x20, more, 1, 1), 0, at<float>(0x30, 1, 1, 1)), BadArgument);
+}
+
 }  // namespace
 }  // namespace myriad::gpu
