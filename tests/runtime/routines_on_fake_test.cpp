@@ -134,6 +134,22 @@ TEST_F(RoutinesOnFake, NothingIsWrittenWhereAKernelCannotBeHad) {
   EXPECT_GT(several, 50);
 }
 
+TEST_F(RoutinesOnFake, WorkspaceIsAsAnnounced) {
+  std::vector<int> info(1000);
+  int some = 0;
+  for (auto const& all : {calls<double>(info.data()), calls<Z>(info.data())})
+    for (Call const& call : all) {
+      std::int64_t const announced = queue->workspace([&] { call.run(*queue); });
+      std::int64_t const before = fake->device_bytes;
+      fake->peak_device_bytes = before;
+      call.run(*queue);
+      EXPECT_EQ(fake->peak_device_bytes - before, announced) << call.name;
+      EXPECT_EQ(fake->device_bytes, before) << call.name;
+      some += announced > 0 ? 1 : 0;
+    }
+  EXPECT_GT(some, 100);
+}
+
 /// A grid has up to 2^31 - 1 blocks.
 TEST_F(RoutinesOnFake, GridsThatThereAre) {
   std::int64_t const most = std::numeric_limits<std::int32_t>::max();
