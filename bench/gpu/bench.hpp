@@ -129,7 +129,7 @@ class Bench {
                                        "symv",    "hemv",  "getrf", "getrs", "solve",       "getri",
                                        "inverse", "det",   "potrf", "potrs", "posv",        "solve_positive_definite",
                                        "potri",   "geqrf", "gels",  "trsm",  "trsm-square", "trtri",
-                                       "syevd",   "sytrd", "orgtr", "ormtr"};
+                                       "syevd",   "sytrd", "orgtr", "ormtr", "trmv",        "trsv"};
 
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
@@ -160,7 +160,7 @@ class Bench {
         pivots_(queue, count_ * n),
         info_(queue, count_),
         one_info_(queue, 1),
-        other_(queue, only_reads() ? 8 * queue.device().l2_bytes / static_cast<std::int64_t>(sizeof(T)) : 0) {
+        other_(queue, only_reads() || has_triangle() ? 8 * queue.device().l2_bytes / static_cast<std::int64_t>(sizeof(T)) : 0) {
     make_matrices(original_);
     if (has_product()) make_matrices(y_);
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * columns_), (1 << 20) + 7));
@@ -231,6 +231,8 @@ class Bench {
   [[nodiscard]] bool has_vectors() const { return routine_ == "gemv" || routine_ == "ger" || only_reads(); }
   /// symv, hemv: y = A x; matrices may be large, and are in none of the GPU's caches when a call begins.
   [[nodiscard]] bool only_reads() const { return has_uplo(routine_); }
+  /// trmv: x = A x; trsv: A x = b. x is in b_; in none of the GPU's caches either.
+  [[nodiscard]] bool has_triangle() const { return routine_ == "trmv" || routine_ == "trsv"; }
   /// Eigenvalues, which are real and lie one behind the other, in w_; vectors take the place of A.
   [[nodiscard]] bool has_values() const { return routine_ == "syevd"; }
   /// To tridiagonal form: d in w_, e in e_, tau in tau_.
@@ -267,6 +269,12 @@ class Bench {
       for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal());
       fill(queue_, to.data(), to.size(), pattern);
       queue_.wait();
+      if (has_triangle() && !interleaves()) {  // one by one, which is for few matrices
+        T const diagonal(static_cast<Real<T>>(2 * n_ + 8));
+        for (std::int64_t k = 0; k < count_; ++k)
+          for (std::int64_t i = 0; i < n_; ++i) copy<T>(queue_, &diagonal, 1, to.data() + (k * n_ * n_ + i * (n_ + 1)));
+        queue_.wait();
+      }
     } else if (interleaves()) {
       for (int j = 0; j < columns_; ++j)
         for (int i = 0; i < n_; ++i) {
@@ -338,6 +346,8 @@ class Bench {
     if (routine_ == "geqrf") return [this] { geqrf<T>(queue_, a(), tau()); };
     if (routine_ == "gels") return [=, this] { gels<T>(queue_, a(), b(), info); };
     if (routine_ == "trsm") return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), b()); };
+    if (routine_ == "trmv") return [this] { trmv<T>(queue_, Uplo::lower, Diag::non_unit, a(), b()); };
+    if (routine_ == "trsv") return [this] { trsv<T>(queue_, Uplo::lower, Diag::non_unit, a(), b()); };
     if (solves_square()) return [this] { trsm<T>(queue_, Side::left, Uplo::lower, Diag::non_unit, T(1), a(), x()); };
     if (routine_ == "trtri") return [=, this] { trtri<T>(queue_, Uplo::lower, Diag::non_unit, a(), info); };
     if (has_values()) return [=, this] { syevd<T>(queue_, Job::vectors, Uplo::lower, a(), vectors(w_.data(), n_, count_), info); };
@@ -365,7 +375,7 @@ class Bench {
     if (routine_ == "trmm" || solves_square()) return n * (n + 1) / 2 + 2 * n * n;
     if (routine_ == "det") return n * n;
     if (routine_ == "potrf" || routine_ == "potri" || routine_ == "trtri") return n * (n + 1);
-    if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm")
+    if (routine_ == "potrs" || routine_ == "posv" || routine_ == "solve_positive_definite" || routine_ == "trsm" || has_triangle())
       return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gels") return 2 * n * n + 2 * n;
     if (has_values()) return n * (n + 1) / 2 + n * n + n / (is_complex<T> ? 2 : 1);
@@ -395,13 +405,14 @@ class Bench {
     start_ = factors_.data();
   }
   void refresh() {
-    if (only_reads()) {  // what is copied takes the place of all else in the caches
+    if (!only_reads()) {
+      copy<T>(queue_, start_, a_.size(), a_.data());
+      copy<T>(queue_, right_.data(), b_.size(), b_.data());
+    }
+    if (other_.size() > 0) {  // what is copied takes the place of all else in the caches
       std::int64_t const half = other_.size() / 2;
       copy<T>(queue_, other_.data(), half, other_.data() + half);
-      return;
     }
-    copy<T>(queue_, start_, a_.size(), a_.data());
-    copy<T>(queue_, right_.data(), b_.size(), b_.data());
     if (has_product()) copy<T>(queue_, start_, count_ * n_ * n_, x_.data());
     if (applies()) copy<T>(queue_, original_.data(), x_.size(), x_.data());
   }
@@ -475,7 +486,15 @@ class Bench {
       }
       if (routine_ == "geqrf") measure("cuBLAS geqrfBatched", [&] { peers_.geqrf(dtype, n_, as_void(pa), as_void(pt), count); });
       if (routine_ == "gels") measure("cuBLAS gelsBatched", [&] { peers_.gels(dtype, n_, as_void(pa), as_void(pb), info_.data(), count); });
-      if (routine_ == "trsm") measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, 1, &one, as_void(pa), as_void(pb), count); });
+      if (has_triangle() && count == 1)
+        measure(routine_ == "trmv" ? "cuBLAS trmv" : "cuBLAS trsv",
+                [&] { peers_.triangle(dtype, routine_ == "trsv", n_, a_.data(), b_.data()); });
+      if (routine_ == "trmv") {
+        measure("cuBLAS gemvStridedBatched, all of A",
+                [&] { peers_.gemv_strided(dtype, n_, n_, false, &one, &zero, a_.data(), right_.data(), b_.data(), count); });
+      }
+      if (routine_ == "trsm" || routine_ == "trsv")
+        measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, 1, &one, as_void(pa), as_void(pb), count); });
       if (solves_square()) measure("cuBLAS trsmBatched", [&] { peers_.trsm(dtype, n_, n_, &one, as_void(pa), as_void(px), count); });
     }
     if (peers_.has_cusolver()) {
@@ -841,7 +860,8 @@ class Bench {
           both(i, j) = r(i, j);
           both(j, i) = i == j ? r(i, i) : conjugated(r(i, j));
         }
-      if (routine_ == "trsm") return cases::solution_error<T>(triangle, solution, right);
+      if (routine_ == "trmv") return bench::product_error<T>(triangle, right, Matrix(n_, 1), solution);
+      if (routine_ == "trsm" || routine_ == "trsv") return cases::solution_error<T>(triangle, solution, right);
       if (solves_square()) return cases::solution_error<T>(triangle, r, m);
       if (routine_ == "trtri") return cases::inverse_error<T>(triangle, cases::triangle(Uplo::lower, Diag::non_unit, r));
       if (routine_ == "potri") return cases::inverse_error<T>(symmetric, both);

@@ -173,6 +173,12 @@ void Peers::symv(Dtype dtype, bool hermitian, Uplo uplo, int n, void const* one,
                                                                        1, zero, y, 1),
         hermitian ? "hemv" : "symv");
 }
+void Peers::triangle(Dtype dtype, bool solves, int n, void const* a, void* x) {
+  char const* const name = solves ? "trsv_v2" : "trmv_v2";
+  check(function<int(void*, int, int, int, int, void const*, int, void*, int)>(blas_, "cublas", name, dtype)(
+            blas_handle_, lower, no_transpose, non_unit, n, a, n, x, 1),
+        name);
+}
 void Peers::gemm(Dtype dtype, int n, void const* one, void* const* a, void* const* b, void* const* c, int count) {
   check(
       function<int(void*, int, int, int, int, int, void const*, void* const*, int, void* const*, int, void const*, void* const*, int, int)>(

@@ -50,6 +50,8 @@ class Peers {
                     void const* x, void* y, int count);
   /// y = A x, A symmetric, or Hermitian where it is complex and so said; of one matrix.
   void symv(Dtype dtype, bool hermitian, Uplo uplo, int n, void const* one, void const* zero, void const* a, void const* x, void* y);
+  /// x = A x or, where it `solves`, A x = b in the place of b; A lower, not unit, of one matrix.
+  void triangle(Dtype dtype, bool solves, int n, void const* a, void* x);
   void getrf(Dtype dtype, int n, void* const* a, int* pivots, int* info, int count);
   void getrs(Dtype dtype, int n, int nrhs, void* const* a, int const* pivots, void* const* b, int count);
   void getri(Dtype dtype, int n, void* const* a, int const* pivots, void* const* c, int* info, int count);

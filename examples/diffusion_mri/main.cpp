@@ -1,5 +1,6 @@
 /// Diffusion MRI: the tensor of every voxel of a volume by weighted least squares, one small problem per voxel, all in one call, once by QR
-/// and once by the normal equations; then the eigenvalues and eigenvectors of all tensors.
+/// and once by the normal equations; then the eigenvalues and eigenvectors of all tensors. Normal equations and eigenproblems go to a GPU
+/// where that is asked for.
 
 #include <fmt/format.h>
 
@@ -52,22 +53,23 @@ void print_angles(Phantom const& phantom, TensorShapes const& shapes) {
   if (!angles.empty()) print_quantiles("error of fibre directions (degrees)", angles);
 }
 
-int run(Volume const& volume, Phantom const* phantom, std::filesystem::path const& picture) {
+int run(Volume const& volume, Phantom const* phantom, std::filesystem::path const& picture, myriad::Backend backend) {
   auto const [x, y, z] = volume.shape;
   fmt::print("{} x {} x {} voxels, {} measurements\n", x, y, z, volume.measurements());
 
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = backend});
+  bool const on_gpu = queue.backend() == myriad::Backend::gpu;
   Timed const qr = timed_fit(queue, volume, Method::qr);
   Timed const normal = timed_fit(queue, volume, Method::normal_equations);
   auto const start = std::chrono::steady_clock::now();
-  TensorShapes const shapes(queue, qr.fit);
+  TensorShapes const shapes(queue, on_gpu ? normal.fit : qr.fit);
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   std::vector<double> mean, anisotropy, largest, smallest;
   std::int64_t not_positive = 0, rank_deficient = 0;
   double difference = 0;
   for (std::int64_t v = 0; v < volume.voxels(); ++v) {
-    if (!shapes.is_known(v) || normal.fit.info[v] != 0) {
+    if (!shapes.is_known(v) || qr.fit.info[v] != 0 || normal.fit.info[v] != 0) {
       ++rank_deficient;
       continue;
     }
@@ -81,9 +83,10 @@ int run(Volume const& volume, Phantom const* phantom, std::filesystem::path cons
       if (apart > difference || std::isnan(apart)) difference = apart;
     }
   }
-  fmt::print("QR of {} x {} matrices: {:.1f} ms; normal equations: {:.1f} ms; largest difference of an unknown: {:.1e}\n",
-             volume.measurements(), unknowns, 1e3 * qr.seconds, 1e3 * normal.seconds, difference);
-  fmt::print("eigenvalues and eigenvectors of {} tensors: {:.1f} ms\n", volume.voxels(), 1e3 * seconds);
+  std::string const where = on_gpu ? " (" + queue.device().name + ")" : "";
+  fmt::print("QR of {} x {} matrices{}: {:.1f} ms; normal equations{}: {:.1f} ms; largest difference of an unknown: {:.1e}\n",
+             volume.measurements(), unknowns, on_gpu ? " (CPU)" : "", 1e3 * qr.seconds, where, 1e3 * normal.seconds, difference);
+  fmt::print("eigenvalues and eigenvectors of {} tensors{}: {:.1f} ms\n", volume.voxels(), where, 1e3 * seconds);
   if (mean.empty()) throw std::runtime_error("no voxel has a tensor");
   fmt::print("\n{:<36}{:>9}{:>9}{:>9}\n", "over the voxels", "5 %", "median", "95 %");
   print_quantiles("mean diffusivity (1e-3 mm^2/s)", mean);
@@ -116,6 +119,15 @@ int main(int argc, char** argv) {
   app.add_option("--noise", noise, "of the phantom: standard deviation over the signal without gradient [0.03]")
       ->check(CLI::NonNegativeNumber)
       ->needs("--phantom");
+  myriad::Backend backend = myriad::Backend::cpu;
+  app.add_option_function<std::string>(
+         "--backend",
+         [&](std::string const& name) {
+           backend = name == "gpu" ? myriad::Backend::gpu : name == "auto" ? myriad::Backend::automatic : myriad::Backend::cpu;
+         },
+         "where normal equations and eigenproblems are solved: cpu; gpu, the first one; auto, as the library chooses")
+      ->check(CLI::IsMember({"cpu", "gpu", "auto"}))
+      ->default_str("cpu");
   app.add_option("-o,--output", picture, "PNG file for a picture of fractional anisotropy and directions");
   CLI11_PARSE(app, argc, argv);
   if (!*image_option && !*phantom_option) {
@@ -125,9 +137,9 @@ int main(int argc, char** argv) {
   if (b_values.empty()) b_values = std::filesystem::path(image).replace_extension(".bval");
   if (directions.empty()) directions = std::filesystem::path(image).replace_extension(".bvec");
   try {
-    if (!*phantom_option) return run(read_volume(image, b_values, directions), nullptr, picture);
+    if (!*phantom_option) return run(read_volume(image, b_values, directions), nullptr, picture, backend);
     Phantom const phantom = make_phantom(extent, 1, noise, 1);
-    return run(phantom.volume, &phantom, picture);
+    return run(phantom.volume, &phantom, picture, backend);
   } catch (std::exception const& error) {
     fmt::print(stderr, "diffusion_mri: {}\n", error.what());
     return 2;

@@ -34,8 +34,8 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
   for (std::int64_t m = 0; m < rows; ++m) std::ranges::copy(model_row(volume, m), model.begin() + m * unknowns);
   std::vector<double> first = log_signal, factored = model;
   int info = 0;
-  myriad::gels(queue, myriad::row_major(factored.data(), rows, unknowns), myriad::row_major(first.data(), rows, voxels), &info);
-  queue.wait();
+  myriad::Queue host({.backend = myriad::Backend::cpu, .threads = queue.threads()});
+  myriad::gels(host, myriad::row_major(factored.data(), rows, unknowns), myriad::row_major(first.data(), rows, voxels), &info);
   if (info != 0) throw std::invalid_argument("the directions do not determine a tensor");
 
   // Weighted problems, interleaved: element (m, j) of all voxels side by side, as the scanner's file has the signals.
@@ -53,17 +53,19 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
 
   Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = std::vector<int>(voxels)};
   if (method == Method::qr) {
-    myriad::gels(queue, matrices, right_sides, fit.info.data());
-    queue.wait();
+    myriad::gels(host, matrices, right_sides, fit.info.data());
     std::copy_n(b.begin(), unknowns * voxels, fit.unknowns.begin());
   } else {
-    std::vector<double> products(unknowns * unknowns * voxels);
-    auto const normal = myriad::interleaved(products.data(), unknowns, unknowns, voxels);
     auto const solution = myriad::interleaved(fit.unknowns.data(), unknowns, 1, voxels);
-    myriad::gemm(queue, 1.0, myriad::transposed(matrices), matrices, 0.0, normal);
-    myriad::gemm(queue, 1.0, myriad::transposed(matrices), right_sides, 0.0, solution);
-    myriad::posv(queue, myriad::Uplo::lower, normal, solution, fit.info.data());
-    queue.wait();
+    // Through the memory of a GPU, some voxels at a time; on the CPU all of them are there.
+    myriad::stream(queue, {}, myriad::in(matrices), myriad::in(right_sides), myriad::out(solution), myriad::out(fit.info.data()),
+                   [](myriad::Queue& q, auto const& of_voxels, auto const& signals, auto const& x, int* problems) {
+                     myriad::DeviceArray<double> products(q, unknowns * unknowns * x.count);
+                     auto const normal = myriad::interleaved(products.data(), unknowns, unknowns, x.count);
+                     myriad::gemm<double>(q, 1.0, myriad::transposed(of_voxels), of_voxels, 0.0, normal);
+                     myriad::gemm<double>(q, 1.0, myriad::transposed(of_voxels), signals, 0.0, x);
+                     myriad::posv<double>(q, myriad::Uplo::lower, normal, x, problems);
+                   });
   }
   return fit;
 }

@@ -11,9 +11,11 @@ TensorShapes::TensorShapes(myriad::Queue& queue, Fit const& fit)
   constexpr std::array<std::array<int, 2>, 6> element_and_unknown{{{0, 1}, {1, 4}, {2, 5}, {4, 2}, {5, 6}, {8, 3}}};
   for (auto const [element, unknown] : element_and_unknown)
     std::copy_n(fit.unknowns.begin() + unknown * voxels_, voxels_, vectors_.begin() + element * voxels_);
-  myriad::syevd(queue, myriad::Job::vectors, myriad::Uplo::lower, myriad::interleaved(vectors_.data(), 3, 3, voxels_),
-                myriad::interleaved(values_.data(), 3, 1, voxels_), info_.data());
-  queue.wait();
+  myriad::stream(queue, {}, myriad::in_out(myriad::interleaved(vectors_.data(), 3, 3, voxels_)),
+                 myriad::out(myriad::interleaved(values_.data(), 3, 1, voxels_)), myriad::out(info_.data()),
+                 [](myriad::Queue& q, auto const& tensors, auto const& values, int* info) {
+                   myriad::syevd<double>(q, myriad::Job::vectors, myriad::Uplo::lower, tensors, values, info);
+                 });
   for (std::int64_t v = 0; v < voxels_; ++v)
     if (fit.info[v] != 0) info_[v] = fit.info[v];
 }

@@ -31,15 +31,17 @@ MYRIAD_API void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> 
 ///
 /// A is n-by-n; `uplo` names the triangle of A as it is viewed: with a lower triangular l, `trmv(q, Uplo::upper, diag, transposed(l), x)`
 /// is L^T x. The other triangle, and the diagonal with Diag::unit, are not used. x is n-by-1. A with batch_stride 0 is one used by all. x
-/// does not overlap A. On the CPU and on GPUs. Errors: BadArgument, positions of BLAS trmv (uplo 1, diag 3, n
-/// 4, a 5, lda 6, x 7, incx 8). Cost: n^2 flops (complex: 4 n^2); reads n(n + 1)/2 + n, writes n elements a matrix. Source: BLAS trmv.
+/// does not overlap A. On the CPU and on GPUs; there, from n = 33 on, few matrices take workspace from the queue's pool, n elements each.
+/// Errors: BadArgument, positions of BLAS trmv (uplo 1, diag 3, n 4, a 5, lda 6, x 7, incx 8). Cost: n^2 flops (complex: 4 n^2); reads
+/// n(n + 1)/2 + n, writes n elements a matrix. Source: BLAS trmv.
 template <Element T>
 MYRIAD_API void trmv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);
 
 /// Solves A x = b with a triangular A for every matrix of the batch; x replaces b.
 ///
-/// It is trsm with one column, on the CPU and on GPUs; a singular A gives Inf or NaN in its own x. Shapes, errors, cost: as trmv. Source:
-/// BLAS trsv.
+/// It is trsm with one column, on the CPU and on GPUs; there by substitution whatever the size, while trsm sums up products from n = 129 on
+/// (complex: 65), and with workspace of 4 bytes a matrix for few matrices of such sizes. A singular A gives Inf or NaN in its own x.
+/// Shapes, errors, cost: as trmv. Source: BLAS trsv.
 template <Element T>
 MYRIAD_API void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);
 

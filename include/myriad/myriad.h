@@ -108,6 +108,10 @@ MYRIAD_API myriad_status myriad_queue_wait(myriad_queue* queue);
 /// Runs `calls(queue, user)` such that the GPU kernels of the routines called in it are loaded, compiled if need be, and nothing else
 /// happens. On the CPU, which has nothing to load, `calls` is not run. Returns the status of `calls`.
 MYRIAD_API myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user);
+/// As myriad_prepare, and sets `bytes` to how many bytes of GPU memory the routines called in `calls` take from the queue's pool at a time
+/// at most, beside their arguments; on the CPU, and where something fails, to 0.
+MYRIAD_API myriad_status myriad_workspace(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user,
+                                          int64_t* bytes);
 /// CPU threads of the queue; 0 for NULL.
 MYRIAD_API int myriad_queue_threads(myriad_queue const* queue);
 /// MYRIAD_CPU or MYRIAD_GPU; MYRIAD_AUTOMATIC for NULL.

@@ -65,6 +65,15 @@ class MYRIAD_API Queue {
     if (preparing.on_gpu()) std::forward<F>(calls)();
   }
 
+  /// As `prepare`, and tells how many bytes of GPU memory the routines called in `calls` take from the queue's pool at a time at most,
+  /// which they give back before they return: what has to be free beside the batches. The pool keeps it for the next call. On the CPU 0.
+  template <typename F>
+  [[nodiscard]] std::int64_t workspace(F&& calls) {
+    Preparing const preparing(*this);
+    if (preparing.on_gpu()) std::forward<F>(calls)();
+    return preparing.workspace();
+  }
+
   [[nodiscard]] Backend backend() const noexcept;  ///< never `automatic`
   [[nodiscard]] int threads() const noexcept;
 
@@ -83,9 +92,11 @@ class MYRIAD_API Queue {
     Preparing(Preparing const&) = delete;
     Preparing& operator=(Preparing const&) = delete;
     [[nodiscard]] bool on_gpu() const noexcept { return queue_.backend() == Backend::gpu; }
+    [[nodiscard]] std::int64_t workspace() const noexcept;  ///< bytes that would have been taken at a time at most, so far
 
    private:
     Queue& queue_;
+    std::int64_t before_;  ///< the same when this began, of another around it
   };
 
   struct State;

@@ -404,6 +404,18 @@ myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*calls)(myriad_
   });
   return own == MYRIAD_OK ? status : own;
 }
+myriad_status myriad_workspace(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user, int64_t* bytes) {
+  if (bytes) *bytes = 0;
+  myriad_status status = MYRIAD_OK;
+  myriad_status const own = guard(queue, [&] {
+    if (!queue) refuse("workspace", {1, "queue"}, "is a null pointer");
+    if (!calls) refuse("workspace", {2, "calls"}, "is a null pointer");
+    if (!bytes) refuse("workspace", {4, "bytes"}, "is a null pointer");
+    std::int64_t const wanted = queue->queue.workspace([&] { status = calls(queue, user); });
+    if (status == MYRIAD_OK) *bytes = wanted;
+  });
+  return own == MYRIAD_OK ? status : own;
+}
 myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_operand const* operands, int operand_count,
                             myriad_status (*work)(myriad_queue*, myriad_batch const*, void*), void* user, myriad_stream_report* report) {
   if (report) *report = {};

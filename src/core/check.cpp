@@ -124,6 +124,9 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
   return false;
 }
 
+/// Kernels number rows and columns with 32 bits, and look somewhat beyond the last one.
+constexpr std::int64_t largest_on_gpu = std::int64_t{1} << 30;
+
 bool same_matrices(UntypedBatch const& a, UntypedBatch const& b) {
   auto const& s = a.shape;
   auto const& t = b.shape;
@@ -163,6 +166,9 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
       fail(cols, fmt::format("of matrix {} is {}, outside 0 to {}", b, s.col_sizes[b], s.cols + s.col_offset));
   }
   if (s.count == 0 || s.rows == 0 || s.cols == 0) return *this;
+  bool const on_gpu = !arrays_readable_;
+  for (auto const& [size, argument] : {std::pair(s.rows, rows), std::pair(s.cols, cols)})
+    if (on_gpu && size > largest_on_gpu) fail(argument, fmt::format("is {}; on a GPU sizes are {} at most", size, largest_on_gpu));
   if (!a.data && !a.pointers) fail(data, "is a null pointer");
   if (!a.pointers) aligned(a.data, a.element_size, data);
   if (a.pointers && arrays_readable_) {

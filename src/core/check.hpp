@@ -49,7 +49,8 @@ inline Dimension cols(UntypedBatch const& a) { return {a, true}; }
 ///
 /// On a GPU queue the arrays of sizes, strides and pointers are the GPU's: what is in them is the caller's word, and everything else is
 /// checked. Elements have to lie there at multiples of their size, also complex ones, for which C++ and LAPACK are content with the size of
-/// a real one: a GPU moves an element in one piece, and the error of one that it cannot move would cost the process its device.
+/// a real one: a GPU moves an element in one piece, and the error of one that it cannot move would cost the process its device. Matrices
+/// there have 2^30 rows and columns at most.
 class Check {
  public:
   explicit Check(char const* routine) : routine_(routine) {}

@@ -285,6 +285,17 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan,
   });
 }
 
+/// `count` matrices from number `first` on.
+template <typename T>
+simt::Matrices<T> matrices(simt::Matrices<T> x, std::int64_t first, std::int64_t count) {
+  if (x.data) x.data += first * x.batch_stride;
+  if (x.pointers) x.pointers += first;
+  for (simt::Index const** const numbers : {&x.row_sizes, &x.col_sizes, &x.row_strides, &x.col_strides})
+    if (*numbers) *numbers += first;
+  x.count = count;
+  return x;
+}
+
 /// A product with a vector, by a kernel that has a row to a lane.
 template <typename T>
 void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
@@ -292,23 +303,33 @@ void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
   Lines const lines = lines_of(args.a);
   bool const aligned = unit_of(args.a) * sizeof(T) == 16;
   bool const in_one_piece = !is_ragged(args.a) && !is_ragged(args.c) && !is_ragged(args.b) && has_no_gaps(args.a);
-  auto const run = [&](char const* name, auto const& c, std::int64_t blocks, int bytes) {
-    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-    launch(queue, kernel, {.blocks = blocks, .threads = c.threads(), .shared_bytes = bytes}, args);
-  };
   auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
+  // Each matrix is divided into so many parts, of which a block has some.
+  auto const run = [&](char const* name, auto const& c, std::int64_t parts, int of_block, int bytes) {
+    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+    // These kernels do not go on where a grid ends: matrices that take more than one have several.
+    std::int64_t const at_a_time = std::numeric_limits<std::int32_t>::max() / parts * of_block;
+    for (std::int64_t b = 0; b < args.c.count; b += at_a_time) {
+      std::int64_t const some = std::min<std::int64_t>(at_a_time, args.c.count - b);
+      ArgumentsOf<T, T> part = args;
+      part.a = matrices(args.a, b, some);
+      part.b = matrices(args.b, b, some);
+      part.c = matrices(args.c, b, some);
+      launch(queue, kernel, {.blocks = divided(some * parts, of_block), .threads = c.threads(), .shared_bytes = bytes}, part);
+    }
+  };
   switch (gemv_kernel(sizeof(T), m, k, lines, aligned, in_one_piece)) {
     case GemvKernel::columns: {
       GemvColumns const c = tuning::planned(queue, GemvColumnsSpace{{dtype_of<T>, m, k}});
-      return run("gemm/gemv_columns", c, divided(args.c.count * m, c.threads()), 0);
+      return run("gemm/gemv_columns", c, m, c.threads(), 0);
     }
     case GemvKernel::whole: {
       GemvWhole const c = tuning::planned(queue, GemvWholeSpace{{dtype_of<T>, m, k}, in_one_piece && !aligned, lines});
-      return run("gemm/gemv_whole", c, divided(args.c.count * divided(m, c.rows), c.warps), GemvWholeMemory(sizeof(T), c).bytes);
+      return run("gemm/gemv_whole", c, divided(m, c.rows), c.warps, GemvWholeMemory(sizeof(T), c).bytes);
     }
     case GemvKernel::ring: {
       Gemv const c = tuning::planned(queue, GemvSpace{{dtype_of<T>, m, k}, lines});
-      return run("gemm/gemv", c, divided(args.c.count * divided(m, c.rows), c.groups()), GemvMemory(sizeof(T), c).bytes);
+      return run("gemm/gemv", c, divided(m, c.rows), c.groups(), GemvMemory(sizeof(T), c).bytes);
     }
   }
 }

@@ -22,8 +22,9 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::array<Kernels, 10> rooms{gemm_kernels, symv_kernels,  trsm_kernels,        lu_kernels,         cholesky_kernels,
-                                        qr_kernels,   eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
+constexpr std::array<Kernels, 12> rooms{gemm_kernels,  symv_kernels,        trsm_kernels,       trmv_kernels,
+                                        trsv_kernels,  lu_kernels,          cholesky_kernels,   qr_kernels,
+                                        eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
 
 template <typename T>
 bool empty_or_contains(std::vector<T> const& list, auto const& value) {

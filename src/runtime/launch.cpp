@@ -59,14 +59,26 @@ void clear(Queue& queue, int* data, std::int64_t count) {
 
 Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
   QueueAccess::State& state = QueueAccess::state(queue);
-  if (state.preparing > 0 || bytes <= 0) return;
+  if (bytes <= 0) return;
+  if (state.preparing > 0) {
+    counted_ = bytes;
+    state.wanted += bytes;
+    state.most_wanted = std::max(state.most_wanted, state.wanted);
+    return;
+  }
   of_graph_ = state.capturing();
   address_ = state.allocate(bytes);
 }
-Workspace::~Workspace() { QueueAccess::state(queue_).free(address_, of_graph_); }
+Workspace::~Workspace() {
+  QueueAccess::State& state = QueueAccess::state(queue_);
+  state.wanted -= counted_;
+  state.free(address_, of_graph_);
+}
 
 GridCounts::GridCounts(Queue& queue)
-    : of_graph_(queue, QueueAccess::state(queue).capturing() ? count * static_cast<std::int64_t>(sizeof(unsigned)) : 0) {
+    : of_graph_(queue, QueueAccess::state(queue).preparing > 0 || QueueAccess::state(queue).capturing()
+                           ? count * static_cast<std::int64_t>(sizeof(unsigned))
+                           : 0) {
   QueueAccess::State& state = QueueAccess::state(queue);
   if (state.preparing > 0) return;
   if (of_graph_.as<int>())

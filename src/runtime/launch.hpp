@@ -50,7 +50,7 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& 
 void clear(Queue& queue, int* data, std::int64_t count);
 
 /// Device memory for one call, in stream order: from the queue's pool, given back when this goes, which may be before the work that uses it
-/// has run. Null for 0 bytes and while the queue is prepared.
+/// has run. Null for 0 bytes and while the queue is prepared, when it is only counted.
 class Workspace {
  public:
   Workspace(Queue& queue, std::int64_t bytes);
@@ -66,7 +66,8 @@ class Workspace {
  private:
   Queue& queue_;
   driver::Address address_ = 0;
-  bool of_graph_ = false;  ///< taken while the stream is captured
+  std::int64_t counted_ = 0;  ///< bytes, while the queue is prepared
+  bool of_graph_ = false;     ///< taken while the stream is captured
 };
 
 /// The counts of simt::sync_grid_once. They are the queue's, whose launches follow each other, so that nothing has to be cleared; in a

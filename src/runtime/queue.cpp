@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -256,7 +257,14 @@ Device const& Queue::device() const {
 }
 void* Queue::stream() const noexcept { return state_->stream; }
 
-Queue::Preparing::Preparing(Queue& queue) : queue_(queue) { ++queue_.state_->preparing; }
-Queue::Preparing::~Preparing() { --queue_.state_->preparing; }
+Queue::Preparing::Preparing(Queue& queue) : queue_(queue), before_(queue.state_->most_wanted) {
+  ++queue_.state_->preparing;
+  queue_.state_->most_wanted = queue_.state_->wanted;
+}
+Queue::Preparing::~Preparing() {
+  --queue_.state_->preparing;
+  queue_.state_->most_wanted = std::max(before_, queue_.state_->most_wanted);
+}
+std::int64_t Queue::Preparing::workspace() const noexcept { return queue_.state_->most_wanted; }
 
 }  // namespace myriad

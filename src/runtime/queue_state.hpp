@@ -1,6 +1,7 @@
 #pragma once
 /// The inside of a queue.
 
+#include <cstdint>
 #include <vector>
 
 #include "myriad/queue.hpp"
@@ -22,6 +23,8 @@ struct Queue::State {
   bool owns_stream = false;
   gpu::driver::PoolHandle pool = nullptr;
   int preparing = 0;                 ///< open prepare() calls: nothing is enqueued while there is one
+  std::int64_t wanted = 0;           ///< bytes of workspace that would be taken now if there were none
+  std::int64_t most_wanted = 0;      ///< and that would have been at a time at most
   tuning::Search* search = nullptr;  ///< that says which configs are taken, while it lasts
 
   State() = default;

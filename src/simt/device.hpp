@@ -25,30 +25,33 @@ __device__ __forceinline__ void sync_block() { __syncthreads(); }
 /// As sync_block, for the lanes of a warp.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
+/// A block tells others of a launch whose blocks run together (see Grid) that it is through with something: the count, in global memory,
+/// goes up by one. What the block wrote before is seen by blocks that have waited for so many signals. Each is a barrier of the block, too.
+__device__ __forceinline__ void signal(unsigned* count) {
+  __syncthreads();
+  // What the block wrote is seen by who sees the count; __syncthreads carries it from the other threads.
+  if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+}
+__device__ __forceinline__ void wait_for_signals(unsigned* count, unsigned signals) {
+  if (threadIdx.x == 0) {
+    unsigned now;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(count) : "memory");
+    } while (static_cast<int>(now - signals) < 0);
+  }
+  __syncthreads();
+}
+
 /// As sync_block, for all blocks of a launch that has them run together (see Grid), and for global memory. `arrived` is in global memory
 /// and was zero before the first of `round` such barriers, which were of as many blocks. In two halves, between which a block may do what
 /// neither needs others nor is needed by them: what it wrote before the first is seen by who is through the second. Each is a barrier of
 /// the block, too.
-__device__ __forceinline__ void arrive_at_grid(unsigned* arrived, unsigned) {
-  __syncthreads();
-  // What the block wrote is seen by who sees the count; __syncthreads carries it from the other threads.
-  if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
-}
-/// Waits until so many blocks have arrived.
-__device__ __forceinline__ void wait_for_blocks(unsigned* arrived, unsigned all) {
-  if (threadIdx.x == 0) {
-    unsigned now;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
-    } while (static_cast<int>(now - all) < 0);
-  }
-  __syncthreads();
-}
-__device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) { wait_for_blocks(arrived, (round + 1) * gridDim.x); }
+__device__ __forceinline__ void arrive_at_grid(unsigned* arrived, unsigned) { signal(arrived); }
+__device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) { wait_for_signals(arrived, (round + 1) * gridDim.x); }
 /// As sync_grid below, for `blocks` of the blocks, which are those that are told of this `arrived`, once: it was zero before.
 __device__ __forceinline__ void sync_blocks(unsigned* arrived, unsigned blocks) {
-  arrive_at_grid(arrived, 0);
-  wait_for_blocks(arrived, blocks);
+  signal(arrived);
+  wait_for_signals(arrived, blocks);
 }
 __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   arrive_at_grid(arrived, round);

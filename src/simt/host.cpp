@@ -144,6 +144,8 @@ struct Fiber {
   void const* waits_for_number = nullptr;  ///< and for the round below; see receive
   int number_bytes = 0;
   unsigned number_round = 0;
+  unsigned const* waits_for_count = nullptr;  ///< and for it to be the next; see wait_for_signals
+  unsigned signals = 0;
   long long exchanges = 0;
   std::vector<host::Copy> copies;
   std::size_t arrived = 0;              ///< how many of these have
@@ -248,6 +250,7 @@ void run_blocks() {
     fiber.finished = false;
     fiber.waits_for = nullptr;
     fiber.waits_for_number = nullptr;
+    fiber.waits_for_count = nullptr;
     fiber.exchanges = 0;
     fiber.forget_copies();
     fiber.error = nullptr;
@@ -260,8 +263,10 @@ void run_blocks() {
     for (auto const& fiber : launch->fibers) {
       if (fiber->finished || (fiber->waits_for && fiber->waits_for->round == fiber->round)) continue;
       if (fiber->waits_for_number && (bits_at(fiber->waits_for_number, fiber->number_bytes) & 1) != fiber->number_round) continue;
+      if (fiber->waits_for_count && *fiber->waits_for_count < fiber->signals) continue;
       fiber->waits_for = nullptr;
       fiber->waits_for_number = nullptr;
+      fiber->waits_for_count = nullptr;
       moved = true;
       current = fiber.get();
       switch_context(launch->scheduler, fiber->context, false);
@@ -299,6 +304,25 @@ char* shared_memory() { return current->block->shared.get(); }
 
 void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
+void signal(unsigned* count) {
+  if (!launch->together) throw std::logic_error("simt: signal in a launch whose blocks do not run together");
+  sync_block();
+  if (thread_index() != 0) return;
+  release(count);
+  ++*count;
+}
+void wait_for_signals(unsigned* count, unsigned signals) {
+  if (!launch->together) throw std::logic_error("simt: wait_for_signals in a launch whose blocks do not run together");
+  if (thread_index() == 0) {
+    if (*count < signals) {
+      current->waits_for_count = count;
+      current->signals = signals;
+      switch_context(current->context, launch->scheduler, false);
+    }
+    acquire(count);
+  }
+  sync_block();
+}
 void arrive_at_grid(unsigned* arrived, unsigned round) {
   if (*arrived != round) throw std::logic_error("simt: sync_grid is told of another number of barriers before it");
   if (!launch->together) throw std::logic_error("simt: sync_grid in a launch whose blocks do not run together");

@@ -33,6 +33,8 @@ long long block_index();
 long long block_count();
 void sync_block();
 void sync_warp();
+void signal(unsigned* count);
+void wait_for_signals(unsigned* count, unsigned signals);
 void arrive_at_grid(unsigned* arrived, unsigned round);
 void wait_for_grid(unsigned* arrived, unsigned round);
 void sync_blocks(unsigned* arrived, unsigned blocks);

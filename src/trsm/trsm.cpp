@@ -82,7 +82,9 @@ void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T>
 
 template <Element T>
 void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
-  solve(queue, checked<T>("trsv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x}));
+  TrsmTask<T> const task = checked<T>("trsv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x});
+  if (task.b.empty()) return;
+  gpu::on_gpu(queue) ? gpu::trsv(queue, task) : cpu::trsm(queue, task);
 }
 
 template <Element T>
@@ -92,7 +94,9 @@ void trmm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T>
 
 template <Element T>
 void trmv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
-  multiply(queue, checked<T>("trmv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x}));
+  TrsmTask<T> const task = checked<T>("trmv", queue, {.uplo = uplo, .diag = diag, .alpha = T(1), .a = a, .b = x});
+  if (task.b.empty()) return;
+  gpu::on_gpu(queue) ? gpu::trmv(queue, task) : cpu::trmm(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                                \

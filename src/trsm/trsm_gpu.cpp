@@ -214,13 +214,17 @@ void trmm(Queue& queue, TrsmTask<T> const& task) {
                             Structure structure = Structure::general) {
     gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, structure);
   };
-  trmm_by_blocks(
-      task, gemm_rows_in_place,
-      [&](TrsmTask<T> const& part) {
-        multiply(part.alpha, part.a, part.b, T(0), part.b,
-                 lower ? (unit ? Structure::unit_lower : Structure::lower) : (unit ? Structure::unit_upper : Structure::upper));
-      },
-      multiply);
+  auto const all = [&] {
+    trmm_by_blocks(
+        task, gemm_rows_in_place,
+        [&](TrsmTask<T> const& part) {
+          multiply(part.alpha, part.a, part.b, T(0), part.b,
+                   lower ? (unit ? Structure::unit_lower : Structure::lower) : (unit ? Structure::unit_upper : Structure::upper));
+        },
+        multiply);
+  };
+  if (task.b.rows > gemm_rows_in_place) queue.prepare(all);  // as in trsm
+  all();
 }
 
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {

@@ -12,6 +12,12 @@ template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task);
+/// Of one column and with alpha = 1, summed in another order than by trmm where there are more than 32 rows.
+template <typename T>
+void trmv(Queue& queue, TrsmTask<T> const& task);
+/// The same of trsm: by substitution, also where trsm takes products.
+template <typename T>
+void trsv(Queue& queue, TrsmTask<T> const& task);
 
 /// The inverse of triangles that a block has as a whole: see trsm_columns_largest.
 template <typename T>
@@ -35,5 +41,7 @@ void substitute(Queue& queue, Substitution<T> const& task);
 
 /// What a pack holds of this room.
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter);
+std::vector<KernelSource> trmv_kernels(KernelFilter const& filter);
+std::vector<KernelSource> trsv_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

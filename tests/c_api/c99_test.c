@@ -167,6 +167,15 @@ static void test_memory(myriad_queue* queue) {
   } else {
     EXPECT(myriad_prepare(queue, fail_if_called, &calls) == MYRIAD_FAILED && calls == 1);
   }
+  int64_t bytes = 7;
+  calls = 0;
+  if (myriad_queue_backend(queue) == MYRIAD_CPU) {
+    EXPECT(myriad_workspace(queue, fail_if_called, &calls, &bytes) == MYRIAD_OK && calls == 0 && bytes == 0);
+  } else {
+    EXPECT(myriad_workspace(queue, fail_if_called, &calls, &bytes) == MYRIAD_FAILED && calls == 1 && bytes == 0);
+  }
+  EXPECT(myriad_workspace(queue, NULL, NULL, &bytes) == MYRIAD_BAD_ARGUMENT);
+  EXPECT(myriad_workspace(queue, fail_if_called, &calls, NULL) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 4);
   EXPECT(myriad_prepare(queue, NULL, NULL) == MYRIAD_BAD_ARGUMENT);
   EXPECT(myriad_prepare(NULL, fail_if_called, &calls) == MYRIAD_BAD_ARGUMENT);
 }

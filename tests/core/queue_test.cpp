@@ -46,6 +46,7 @@ TEST(Queue, SaysWhyThereIsNoGpu) {
 TEST(Queue, PreparesNothingOnTheCpu) {
   Queue queue({.backend = Backend::cpu});
   queue.prepare([] { FAIL(); });
+  EXPECT_EQ(queue.workspace([] { FAIL(); }), 0);
 }
 
 TEST(Event, IsAMomentOnTheCpu) {

@@ -87,8 +87,8 @@ Result give_back(void* memory) {
 Result allocate(void** memory, std::size_t bytes, MemoryType type, int device) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);  // as the real one promises
-  std::memset(*memory, 0xcd, bytes);                             // nobody may rely on zeros
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);       // as the real one promises
+  std::memset(*memory, 0xcd, std::min(bytes, std::size_t{1} << 20));  // nobody may rely on zeros
   allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type, device};
   std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
   peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));
@@ -325,11 +325,11 @@ FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const
   return Result::success;
 }
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle) {
-  *value = attribute == FunctionAttribute::max_threads_per_block ? 1024 : attribute == FunctionAttribute::shared_size_bytes ? 448 : 0;
+  *value = attribute == FunctionAttribute::max_threads_per_block ? 1024 : attribute == FunctionAttribute::shared_size_bytes ? 48 : 0;
   return Result::success;
 }
 FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int value) {
-  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
+  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 48) return Result::success;
   return misuse(Result::invalid_value);
 }
 FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, void** parameters, void** extra) {

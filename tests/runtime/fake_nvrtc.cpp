@@ -1,73 +1,81 @@
-/// An NVRTC that compiles nothing: whatever it is given becomes an image that the made-up driver takes. So the host side of every routine
-/// can be looked at without a GPU: which kernels it asks for, and what it launches. FAKE_NVRTC_REFUSES names kernels, by a part of their
-/// names, that it has an error for.
+#include "fake_nvrtc.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
-namespace {
+#include "runtime/nvrtc.hpp"
 
-struct Program {
+namespace myriad::gpu::nvrtc {
+struct ProgramObject {
   std::string name;
 };
-constexpr int compilation_failed = 6;
+}  // namespace myriad::gpu::nvrtc
 
-int text(char const* from, char* to) {
-  std::strcpy(to, from);
-  return 0;
-}
+using namespace myriad::gpu::nvrtc;
 
+namespace {
+myriad::test::FakeNvrtc fake;
 }  // namespace
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
-FAKE int nvrtcVersion(int* major, int* minor) {
+FAKE myriad::test::FakeNvrtc* fake_nvrtc() { return &fake; }
+
+FAKE char const* nvrtcGetErrorString(Result) { return "as told"; }
+FAKE Result nvrtcVersion(int* major, int* minor) {
   *major = 13;
   *minor = 0;
-  return 0;
+  return Result::success;
 }
-FAKE char const* nvrtcGetErrorString(int) { return "it was told to refuse this"; }
-FAKE int nvrtcGetNumSupportedArchs(int* count) {
-  *count = 1;
-  return 0;
+FAKE Result nvrtcGetNumSupportedArchs(int* number) {
+  *number = 1;
+  return Result::success;
 }
-FAKE int nvrtcGetSupportedArchs(int* archs) {
+FAKE Result nvrtcGetSupportedArchs(int* archs) {
   *archs = 90;
-  return 0;
+  return Result::success;
 }
-FAKE int nvrtcCreateProgram(Program** program, char const*, char const*, int, char const* const*, char const* const*) {
-  *program = new Program;
-  return 0;
+FAKE Result nvrtcCreateProgram(Program* to, char const*, char const*, int, char const* const*, char const* const*) {
+  *to = new ProgramObject;
+  return Result::success;
 }
-FAKE int nvrtcDestroyProgram(Program** program) {
+FAKE Result nvrtcDestroyProgram(Program* program) {
   delete *program;
-  return 0;
+  return Result::success;
 }
-FAKE int nvrtcAddNameExpression(Program* program, char const* name) {
+FAKE Result nvrtcAddNameExpression(Program program, char const* name) {
   program->name = name;
-  return 0;
+  return Result::success;
 }
-FAKE int nvrtcCompileProgram(Program* program, int, char const* const*) {
-  char const* const refused = std::getenv("FAKE_NVRTC_REFUSES");
-  return refused && program->name.find(refused) != std::string::npos ? compilation_failed : 0;
+FAKE Result nvrtcCompileProgram(Program program, int, char const* const*) {
+  if (!fake.refused.empty() && program->name.find(fake.refused) != std::string::npos) return Result::compilation;
+  if (fake.left == 0) return Result::compilation;
+  if (fake.left > 0) --fake.left;
+  ++fake.compiled;
+  return Result::success;
 }
-FAKE int nvrtcGetLoweredName(Program*, char const*, char const** name) {
+FAKE Result nvrtcGetLoweredName(Program, char const*, char const** name) {
   *name = "scale";
-  return 0;
+  return Result::success;
 }
-FAKE int nvrtcGetProgramLogSize(Program*, std::size_t* size) {
+FAKE Result nvrtcGetProgramLogSize(Program, std::size_t* size) {
   *size = 1;
-  return 0;
+  return Result::success;
 }
-FAKE int nvrtcGetProgramLog(Program*, char* log) { return text("", log); }
-FAKE int nvrtcGetCUBINSize(Program*, std::size_t* size) {
-  *size = sizeof("image");
-  return 0;
+FAKE Result nvrtcGetProgramLog(Program, char* log) {
+  *log = '\0';
+  return Result::success;
 }
-FAKE int nvrtcGetCUBIN(Program*, char* cubin) { return text("image", cubin); }
-FAKE int nvrtcGetPTXSize(Program*, std::size_t* size) {
-  *size = 1;
-  return 0;
+FAKE Result nvrtcGetPTXSize(Program, std::size_t* size) {
+  *size = 0;
+  return Result::success;
 }
-FAKE int nvrtcGetPTX(Program*, char* ptx) { return text("", ptx); }
+FAKE Result nvrtcGetPTX(Program, char*) { return Result::success; }
+FAKE Result nvrtcGetCUBINSize(Program, std::size_t* size) {
+  *size = 6;
+  return Result::success;
+}
+FAKE Result nvrtcGetCUBIN(Program, char* image) {
+  std::memcpy(image, "image", 6);
+  return Result::success;
+}

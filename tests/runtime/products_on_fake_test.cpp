@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fake_cuda.hpp"
+#include "fake_nvrtc.hpp"
 #include "gemm/gemm_ring_plan.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
@@ -22,7 +23,7 @@ class Products : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder = new TemporaryFolder;
-    ::setenv("MYRIAD_NVRTC", FAKE_NVRTC, 1);
+    ::setenv("MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC, 1);
     ::setenv("MYRIAD_CACHE_DIR", folder->path().c_str(), 1);
   }
   static void TearDownTestSuite() { delete folder; }
@@ -31,6 +32,9 @@ class Products : public testing::Test {
     auto const state = library ? reinterpret_cast<FakeCuda* (*)()>(::dlsym(library, "fake_cuda")) : nullptr;
     if (!state) GTEST_SKIP() << "libcuda.so.1 is another one";
     fake = state();
+    void* const nvrtc = ::dlopen(MYRIAD_FAKE_NVRTC, RTLD_NOW);
+    ASSERT_NE(nvrtc, nullptr) << ::dlerror();
+    compiler = reinterpret_cast<FakeNvrtc* (*)()>(::dlsym(nvrtc, "fake_nvrtc"))();
     queue.emplace(QueueOptions{.backend = Backend::gpu});
   }
   void TearDown() override {
@@ -62,6 +66,7 @@ class Products : public testing::Test {
   }
 
   static inline TemporaryFolder* folder = nullptr;
+  FakeNvrtc* compiler = nullptr;
   FakeCuda* fake = nullptr;
   std::optional<Queue> queue;
 };
@@ -105,11 +110,11 @@ TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
   }
   EXPECT_EQ(launches([&] { gemm_grouped<float>(*queue, groups); }), 3);
   groups.back().c = transposed(groups.back().c);  // another kernel
-  ::setenv("FAKE_NVRTC_REFUSES", "gemm_ring", 1);
+  compiler->refused = "gemm_ring";
   int const before = fake->launches;
   EXPECT_THROW(gemm_grouped<float>(*queue, groups), Error);
   EXPECT_EQ(fake->launches, before);
-  ::unsetenv("FAKE_NVRTC_REFUSES");
+  compiler->refused.clear();
   groups.back().b.data = nullptr;
   EXPECT_THROW(gemm_grouped<float>(*queue, groups), BadArgument);
 }

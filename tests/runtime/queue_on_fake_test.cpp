@@ -97,6 +97,30 @@ TEST_F(OnFake, PreparesWithoutRunning) {
   EXPECT_EQ(to_host(*queue, a), (std::vector<double>{2, 4, 6}));
 }
 
+TEST_F(OnFake, TellsWhatWorkspaceIsTaken) {
+  auto const take = [&](std::int64_t bytes) { return Workspace(*queue, bytes).as<void>(); };
+  EXPECT_EQ(queue->workspace([] {}), 0);
+  EXPECT_EQ(queue->workspace([&] {
+    EXPECT_EQ(take(100), nullptr);
+    Workspace const held(*queue, 30);
+    EXPECT_EQ(take(50), nullptr);
+  }),
+            100);
+  EXPECT_EQ(queue->workspace([&] {
+    Workspace const held(*queue, 30);
+    queue->prepare([&] { take(40); });  // as routines do before their first launch
+    EXPECT_EQ(queue->workspace([&] { take(5); }), 35);
+    take(60);
+  }),
+            90);
+  EXPECT_THROW((void)queue->workspace([&] {
+    Workspace const held(*queue, 1000);
+    throw Error("out of it");
+  }),
+               Error);
+  EXPECT_EQ(queue->workspace([&] { take(7); }), 7);
+}
+
 TEST_F(OnFake, StaysUsableAfterWhatFailed) {
   DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
   FakeScaleParams const params{.data = a.data(), .count = 3, .factor = 2};

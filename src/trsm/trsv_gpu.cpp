@@ -1,0 +1,61 @@
+/// trsv on a GPU.
+
+#include <fmt/format.h>
+
+#include "core/dtype.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+#include "trsm/trsm_columns_plan.hpp"
+#include "trsm/trsm_gpu.hpp"
+#include "trsm/trsv_plan.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+KernelSource source(Dtype dtype, Trsv const& c) {
+  return {.header = "trsm/trsv.cuh",
+          .name = fmt::format("myriad::trsv<{}, myriad::Trsv{{{}, {}, {}}}>", device_name(dtype), c.warps, c.columns, c.blocks_per_sm),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
+}  // namespace
+
+template <typename T>
+void trsv(Queue& queue, TrsmTask<T> const& task) {
+  using D = DeviceElement<T>;
+  std::int64_t const n = task.b.rows, count = task.b.count;
+  if (n <= trsm_columns_largest(is_complex<T>)) return trsm(queue, task);
+  int const multiprocessors = queue.device().multiprocessors;
+  Trsv const c = trsv_plan(sizeof(T), count, multiprocessors);
+  std::int64_t const parts = trsv_parts(c, n, count, std::int64_t{multiprocessors} * c.blocks_per_sm);
+  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsv"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  bool const several = parts > 1;
+  Workspace const done(queue, several ? count * static_cast<std::int64_t>(sizeof(int)) : 0);
+  clear(queue, done.as<int>(), count);
+  launch(queue, kernel, {.blocks = count * parts, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T)), .together = several},
+         TrsvArguments<D>{.a = matrices_of(task.a),
+                          .x = matrices_of(task.b),
+                          .parts = parts,
+                          .done = done.as<unsigned>(),
+                          .lower = task.uplo == Uplo::lower,
+                          .unit = task.diag == Diag::unit});
+}
+
+std::vector<KernelSource> trsv_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  if (!filter.wants_routine("trsv")) return kernels;
+  for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}}) {
+    bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+    if (!filter.wants_dtype(dtype) || !filter.wants_size_above(trsm_columns_largest(complex))) continue;
+    kernels.push_back(source(dtype, trsv_plan(bytes, 1, 132)));
+    if (Trsv const many = trsv_plan(bytes, 1000, 132); many != trsv_plan(bytes, 1, 132)) kernels.push_back(source(dtype, many));
+  }
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T) template void trsv<T>(Queue&, TrsmTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

@@ -1,0 +1,25 @@
+#pragma once
+/// Which kernel is used on a GPU for solves with one right-hand side of more rows than a warp takes (trsm_vector).
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trsm/trsv_config.cuh"
+
+namespace myriad {
+
+/// By reasoning, not by measurement. The warps of a block follow one another, and news from one block to the next takes longer than from
+/// warp to warp: few matrices have four warps to a block (double complex: two, by shared memory), many have two, so that more blocks are at
+/// work.
+constexpr Trsv trsv_plan(int element_bytes, std::int64_t count, int multiprocessors) {
+  Trsv c{.warps = element_bytes == 16 || count >= 2 * multiprocessors ? 2 : 4, .columns = element_bytes == 16 ? 8 : 16, .blocks_per_sm = 1};
+  c.blocks_per_sm = std::clamp(233472 / (c.shared_bytes(element_bytes) + 1024), 1, 65536 / (128 * c.threads()));
+  return c;
+}
+
+/// How many blocks each of `count` matrices has, all of which are to run at the same time, where `resident` do.
+constexpr std::int64_t trsv_parts(Trsv const& c, std::int64_t n, std::int64_t count, std::int64_t resident) {
+  return std::clamp<std::int64_t>(resident / std::max<std::int64_t>(count, 1), 1, (n + c.rows() - 1) / c.rows());
+}
+
+}  // namespace myriad

@@ -1,0 +1,186 @@
+/// What every routine asks of a driver and a compiler that are made up (fake_cuda.hpp, fake_nvrtc.hpp): kernels before the first launch,
+/// workspace as it was announced, launches of a size that there is.
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <complex>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "fake_nvrtc.hpp"
+#include "myriad/myriad.hpp"
+#include "on_fake.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+using Z = std::complex<double>;
+
+class RoutinesOnFake : public test::OnFake {
+ protected:
+  static void SetUpTestSuite() {
+    test::OnFake::SetUpTestSuite();
+    ::setenv("MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC, 1);
+    ::setenv("MYRIAD_CACHE_DIR", "off", 1);
+  }
+  void SetUp() override {
+    test::OnFake::SetUp();
+    if (IsSkipped()) return;
+    void* const library = ::dlopen(MYRIAD_FAKE_NVRTC, RTLD_NOW);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    compiler = reinterpret_cast<test::FakeNvrtc* (*)()>(::dlsym(library, "fake_nvrtc"))();
+    fake->capturing = true;  // so that nothing is run
+  }
+  void TearDown() override {
+    if (compiler) compiler->left = -1;
+    if (fake) fake->capturing = false;
+    test::OnFake::TearDown();
+  }
+
+  test::FakeNvrtc* compiler = nullptr;
+};
+
+/// A batch at an address where nothing is.
+template <typename T>
+Batch<T> at(std::uintptr_t place, std::int64_t rows, std::int64_t cols, std::int64_t count) {
+  return batch(reinterpret_cast<T*>(place << 32), rows, cols, {.count = count});
+}
+/// One whose sizes nobody can read.
+template <typename T>
+Batch<T> ragged_at(std::uintptr_t place, std::int64_t rows, std::int64_t cols, std::int64_t count) {
+  Batch<T> out = at<T>(place, rows, cols, count);
+  out.row_sizes = reinterpret_cast<std::int64_t const*>((place << 32) - 0x1000);
+  if (cols > 1) out.col_sizes = out.row_sizes;
+  return out;
+}
+
+struct Call {
+  std::string name;
+  std::function<void(Queue&)> run;
+};
+
+/// Routines that take several kernels, or workspace, at sizes and counts where they do.
+template <typename T>
+std::vector<Call> calls(int* info) {
+  std::vector<Call> out;
+  for (std::int64_t const n : {33, 100, 200, 700, 2500})
+    for (std::int64_t const count : {1, 3, 300}) {
+      if (n * n * count > 7'000'000) continue;
+      std::string const of = " of " + std::to_string(count) + " of " + std::to_string(n) + " rows";
+      auto const add = [&](std::string const& name, std::function<void(Queue&)> run) { out.push_back({name + of, std::move(run)}); };
+      for (bool const ragged : {false, true}) {
+        auto const given = [=](std::uintptr_t place, std::int64_t cols) {
+          return ragged ? ragged_at<T>(place, n, cols, count) : at<T>(place, n, cols, count);
+        };
+        auto const a = given(0x10, n), b = given(0x20, n), c = given(0x30, n), x = given(0x40, 1), y = given(0x50, 1);
+        auto const values = [=] {
+          Batch<Real<T>> w = at<Real<T>>(0x60, n, 1, count);
+          w.row_sizes = a.row_sizes;
+          return w;
+        }();
+        auto const less_one = [](auto v) { return rows(v, 0, v.rows - 1); };
+        std::string const sizes = ragged ? "ragged " : "";
+        for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+          std::string const which = sizes + (uplo == Uplo::lower ? "lower " : "upper ");
+          add(which + "trmm", [=](Queue& q) { trmm<T>(q, Side::left, uplo, Diag::non_unit, T(2), a, b); });
+          add(which + "trmm from the right", [=](Queue& q) { trmm<T>(q, Side::right, uplo, Diag::unit, T(2), a, b); });
+          add(which + "trmv", [=](Queue& q) { trmv<T>(q, uplo, Diag::non_unit, a, x); });
+          add(which + "trsm", [=](Queue& q) { trsm<T>(q, Side::left, uplo, Diag::non_unit, T(2), a, b); });
+          add(which + "trsv", [=](Queue& q) { trsv<T>(q, uplo, Diag::non_unit, a, x); });
+          add(which + "trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::non_unit, a, info); });
+          add(which + "syr2k", [=](Queue& q) { syr2k<T>(q, uplo, T(2), a, transposed(b), T(1), c); });
+          add(which + "her2k", [=](Queue& q) { her2k<T>(q, uplo, T(2), a, transposed(b), 1, c); });
+          add(which + "symv", [=](Queue& q) { symv<T>(q, uplo, T(2), a, x, T(1), y); });
+          add(which + "heevd", [=](Queue& q) { heevd<T>(q, Job::vectors, uplo, a, values, info); });
+          add(which + "heevd, values", [=](Queue& q) { heevd<T>(q, Job::values, uplo, a, values, info); });
+          add(which + "hetrd", [=](Queue& q) {
+            Batch<Real<T>> e = at<Real<T>>(0x70, n, 1, count);
+            e.row_sizes = a.row_sizes;
+            hetrd<T>(q, uplo, a, values, less_one(e), less_one(x));
+          });
+          add(which + "ungtr", [=](Queue& q) { ungtr<T>(q, uplo, a, less_one(x)); });
+          add(which + "unmtr", [=](Queue& q) { unmtr<T>(q, Side::left, uplo, Op::none, a, less_one(x), c); });
+        }
+        add(sizes + "gemm", [=](Queue& q) { gemm<T>(q, T(2), a, b, T(1), c); });
+        add(sizes + "gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); });
+      }
+    }
+  return out;
+}
+
+/// Kernels are refused one after the other: nothing is launched before all are there.
+TEST_F(RoutinesOnFake, NothingIsWrittenWhereAKernelCannotBeHad) {
+  std::vector<int> info(1000);
+  int several = 0;
+  for (auto const& all : {calls<double>(info.data()), calls<Z>(info.data())})
+    for (Call const& call : all) {
+      for (int kernels = 1;; ++kernels) {
+        ASSERT_LT(kernels, 100) << call.name;
+        compiler->left = kernels == 1 ? 0 : 1;  // those of earlier turns are loaded
+        int const launches = fake->launches;
+        try {
+          call.run(*queue);
+          several += kernels > 2 ? 1 : 0;
+          break;
+        } catch (CompileError const&) {
+          EXPECT_EQ(fake->launches, launches) << call.name << ", kernel " << kernels;
+        }
+      }
+    }
+  EXPECT_GT(several, 50);
+}
+
+TEST_F(RoutinesOnFake, WorkspaceIsAsAnnounced) {
+  std::vector<int> info(1000);
+  int some = 0;
+  for (auto const& all : {calls<double>(info.data()), calls<Z>(info.data())})
+    for (Call const& call : all) {
+      std::int64_t const announced = queue->workspace([&] { call.run(*queue); });
+      std::int64_t const before = fake->device_bytes;
+      fake->peak_device_bytes = before;
+      call.run(*queue);
+      EXPECT_EQ(fake->peak_device_bytes - before, announced) << call.name;
+      EXPECT_EQ(fake->device_bytes, before) << call.name;
+      some += announced > 0 ? 1 : 0;
+    }
+  EXPECT_GT(some, 100);
+}
+
+/// A grid has up to 2^31 - 1 blocks.
+TEST_F(RoutinesOnFake, GridsThatThereAre) {
+  std::int64_t const most = std::numeric_limits<std::int32_t>::max();
+  auto const launches_of = [&](auto const& call) {
+    int const before = fake->launches;
+    call();
+    return fake->launches - before;
+  };
+  // A matrix by rows has several parts of a warp each (gemv_whole), by columns a row to a lane (gemv_columns), or 64 to two lanes (gemv).
+  // y is nowhere, since all matrices may be empty.
+  auto const multiply = [&](bool by_rows, std::int64_t m, std::int64_t k, std::int64_t count) {
+    Batch<double> a = by_rows ? transposed(at<double>(0x10, k, m, count)) : at<double>(0x10, m, k, count);
+    Batch<double> x = at<double>(0x20, k, 1, count), y = at<double>(0x40000, m, 1, count);
+    a.row_sizes = y.row_sizes = reinterpret_cast<std::int64_t const*>(0x1000);
+    a.batch_stride = x.batch_stride = 0;
+    return launches_of([&] { gemv<double>(*queue, 1, a, x, 0, y); });
+  };
+  EXPECT_EQ(multiply(true, 300, 40, most / 8), 1);
+  EXPECT_EQ(multiply(true, 300, 40, most), 7);  // 6 parts, and what is left
+  EXPECT_LE(fake->grid[0], static_cast<unsigned>(most));
+  EXPECT_EQ(multiply(false, 4001, 33, most), 32);    // 128 rows to a block
+  EXPECT_EQ(multiply(false, 40000, 64, most), 313);  // 625 parts, two to a block
+  // Sizes are numbers of 32 bits there.
+  EXPECT_EQ(launches_of([&] {
+              gemv<float>(*queue, 1, at<float>(0x10, 1 << 30, 1, 1), at<float>(0x20, 1, 1, 1), 0, at<float>(0x30, 1 << 30, 1, 1));
+            }),
+            1);
+  std::int64_t const more = (std::int64_t{1} << 30) + 1;
+  EXPECT_THROW(gemv<float>(*queue, 1, at<float>(0x10, more, 1, 1), at<float>(0x20, 1, 1, 1), 0, at<float>(0x30, more, 1, 1)), BadArgument);
+  EXPECT_THROW(gemv<float>(*queue, 1, at<float>(0x10, 1, more, 1), at<float>(0x20, more, 1, 1), 0, at<float>(0x30, 1, 1, 1)), BadArgument);
+}
+
+}  // namespace
+}  // namespace myriad::gpu
