@@ -13,6 +13,7 @@
 #include "gemm/gemm_halves_blocks_plan.hpp"
 #include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_halves_stream_plan.hpp"
+#include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "gemm/gemm_space.hpp"
 #include "gemm/gemv_plan.hpp"
 #include "runtime/launch.hpp"
@@ -89,6 +90,15 @@ KernelSource source(Dtype dtype, GemmHalvesBlocks const& c, Dtype output) {
                               c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), c.aligned),
           .options = {"-default-device", "--fmad=false"}};
 }
+KernelSource source(Dtype dtype, GemmHalvesWarpgroups const& c, Dtype output) {
+  return {.header = "gemm/gemm_halves_warpgroups.cuh",
+          .name = fmt::format("myriad::gemm_halves_warpgroups<{}, {}, myriad::GemmHalvesWarpgroups{{{}, {}, {}, {}, {}, myriad::Lines({}), "
+                              "myriad::Lines({})}}>",
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.stages, c.blocks_per_sm, static_cast<int>(c.a),
+                              static_cast<int>(c.b)),
+          .options = {"-default-device", "--fmad=false"},
+          .arch_specific = true};
+}
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
           .name = fmt::format("myriad::gemm_tiles<{}, myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}, "
@@ -148,9 +158,9 @@ bool any_interleaved(std::array<simt::Layout, 3> const& layouts) {
 
 /// Launches what `kernel_of(m, n)`, a kernel and its grid, is for matrices C of so many rows and columns at most. Of a ragged batch small
 /// matrices would leave most of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the
-/// others; unless there is `one_plan` for all.
+/// others; unless there is `one_plan` for all. Those with more rows or columns than `border` never share a launch with others.
 template <typename T, typename Output, typename KernelOf>
-void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, KernelOf const& kernel_of) {
+void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, KernelOf const& kernel_of, std::int64_t border = 0) {
   struct Part {
     std::pair<Kernel const*, Grid> kernel;
     ArgumentsOf<T, Output> args;
@@ -161,7 +171,8 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
-    std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
+    std::int64_t upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
+    if (ragged && above < border) upto = std::min(upto, border);
     parts.push_back({kernel_of(std::min<std::int64_t>(args.c.rows, upto), std::min<std::int64_t>(args.c.cols, upto)), args});
     parts.back().args.above = above;
     parts.back().args.upto = upto;
@@ -294,7 +305,14 @@ int aligned_of(simt::Matrices<T> const& x) {
   return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
 }
 
-/// By kernels of gemm_halves_blocks; of a ragged batch several, as gemm_by_ring has.
+/// From how many rows or columns of C on, of which one more is needed, products go through gemm_halves_warpgroups. That depends on nothing
+/// but their size, type and GPU.
+template <typename T>
+std::int64_t warpgroups_above(Device const& device) {
+  return !is_complex<T> && device.major == 9 && device.minor == 0 ? gemm_halves_warpgroups_above : std::numeric_limits<std::int64_t>::max();
+}
+
+/// By kernels of gemm_halves_blocks and gemm_halves_warpgroups; of a ragged batch several, as gemm_by_ring has.
 template <typename T, typename Output>
 void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
   ArgumentsOf<T, Output> const args = with_lines_of_c<T, Output>(given, Lines::rows);
@@ -303,16 +321,29 @@ void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
                                           .c = lines_of(args.c),
                                           .aligned = std::min(aligned_of(args.a), aligned_of(args.b)),
                                           .shared_memory = queue.device().shared_memory_per_block};
-  launch_by_sizes<T, Output>(queue, args, false, [&](std::int64_t m, std::int64_t n) {
+  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+  std::int64_t const border = warpgroups_above<T>(queue.device());
+  auto const kernel_of = [&](std::int64_t m, std::int64_t n) {
+    if (std::max(m, n) > border) {
+      GemmHalvesWarpgroups const c =
+          gemm_halves_warpgroups_plan(sizeof(Output), m, n, {.a = operands.a, .b = operands.b, .shared_memory = operands.shared_memory});
+      Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_warpgroups"), dtype, output, c),
+                                        [&] { return source(dtype, c, output); });
+      std::int64_t const tiles = args.c.count * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
+      return std::pair(&kernel,
+                       Grid{.blocks = std::min<std::int64_t>(tiles, std::int64_t{queue.device().multiprocessors} * c.blocks_per_sm),
+                            .threads = c.threads(),
+                            .shared_bytes = GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes});
+    }
     GemmHalvesBlocks const c =
         gemm_halves_blocks_plan(sizeof(T), sizeof(Output), is_complex<T>, m, n, std::max<std::int64_t>(args.a.cols, 1), operands);
-    Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
     Kernel const& kernel =
         kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_blocks"), dtype, output, c), [&] { return source(dtype, c, output); });
     return std::pair(&kernel, Grid{.blocks = args.c.count * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n),
                                    .threads = c.threads(),
                                    .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes});
-  });
+  };
+  launch_by_sizes<T, Output>(queue, args, false, kernel_of, border);
 }
 
 }  // namespace
@@ -321,7 +352,8 @@ template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  if (gemm_by_stream<T, Output>(queue, args)) return;
+  bool const by_warpgroups = std::max(m, n) > warpgroups_above<T>(queue.device());
+  if (!by_warpgroups && gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
     gemm_by_blocks<T, Output>(queue, args);
     return;
