@@ -441,6 +441,16 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   return kernels;
 }
 
+std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
+  std::vector<KernelSource> kernels;
+  int const output_bytes = output == Dtype::f32 ? 4 : 2, shared_memory = 227 * 1024;
+  for (Lines const a : {Lines::columns, Lines::rows})
+    for (Lines const b : {Lines::columns, Lines::rows})
+      kernels.push_back(source(
+          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = shared_memory}), output));
+  return kernels;
+}
+
 namespace {
 
 /// Of square matrices by columns.

@@ -38,16 +38,21 @@ struct GemmHalvesOperand {
 
   template <int unit>
   SIMT_INLINE static void bring_by(char* to, T const* from, simt::Index stride, int count, int terms) {
-    constexpr int pieces = of_span / unit, at_once = threads / pieces, steps = simt::ceil_div(spans.count, at_once);
+    constexpr int pieces = of_span / unit, at_once = threads / pieces;
+    // By terms, 64 lines after the other; else all lines at once.
+    constexpr int in_a_row = by_terms ? k : spans.count, steps = simt::ceil_div(in_a_row, at_once);
     static_assert(threads % pieces == 0);
-    int const first = simt::thread_index() / pieces, element = simt::thread_index() % pieces * unit;
-    auto const bring_piece = [&](int span) {
-      if (spans.count % at_once != 0 && span >= spans.count) return;
-      int const line = by_terms ? span / k * of_span + element : span, term = by_terms ? span % k : element;
-      if (line >= count) return;
-      int const inside = by_terms ? (term < terms ? count - line : 0) : terms - term;
-      T const* const place_in_memory = inside > 0 ? from + (by_terms ? term * stride + line : line * stride + term) : from;
-      T* const place = reinterpret_cast<T*>(to + GemmHalvesSpans::place(spans.length, span, element / of_chunk)) + element % of_chunk;
+    // What follows from it is not to be kept in registers, of which sums take most.
+    int const thread = static_cast<int>(simt::unknown(static_cast<unsigned>(simt::thread_index())));
+    int const first = thread / pieces, element = thread % pieces * unit;
+    T const* const of_thread = from + (first * stride + element);
+    auto const bring_piece = [&](int lines_before, int span, T const* piece) {
+      if (in_a_row % at_once != 0 && span >= in_a_row) return;
+      if ((by_terms ? lines_before + element : span) >= count) return;
+      int const inside = by_terms ? (span < terms ? count - lines_before - element : 0) : terms - element;
+      T const* const place_in_memory = inside > 0 ? piece : from;
+      int const chunk = GemmHalvesSpans::place(spans.length, (by_terms ? lines_before / of_span * k : 0) + span, element / of_chunk);
+      T* const place = reinterpret_cast<T*>(to + chunk) + element % of_chunk;
       if constexpr (unit == 1) {
         T const x = simt::load_global(place_in_memory);  // of what is not there too, so that no load waits for another
         *place = inside > 0 ? x : T{};
@@ -55,12 +60,20 @@ struct GemmHalvesOperand {
         simt::copy_async_part<unit>(place, place_in_memory, simt::smaller(simt::larger(inside, 0), unit));
       }
     };
-    if constexpr (unit == 8) {
-      SIMT_UNROLL
-      for (int s = 0; s < steps; ++s) bring_piece(first + s * at_once);
-    } else {
-      SIMT_UNROLL_BY(4)
-      for (int s = 0; s < steps; ++s) bring_piece(first + s * at_once);
+    SIMT_UNROLL
+    for (int lines_before = 0; lines_before < (by_terms ? lines : 1); lines_before += of_span) {
+      T const* piece = of_thread + lines_before;
+      auto const next = [&](int s) {
+        bring_piece(lines_before, first + s * at_once, piece);
+        piece += at_once * stride;
+      };
+      if constexpr (unit == 8) {
+        SIMT_UNROLL
+        for (int s = 0; s < steps; ++s) next(s);
+      } else {
+        SIMT_UNROLL_BY(4)
+        for (int s = 0; s < steps; ++s) next(s);
+      }
     }
   }
 };
@@ -80,53 +93,52 @@ class GemmWarpgroups {
         tiles_(down_ * static_cast<int>((simt::smaller(args.c.cols, args.upto) + C.n - 1) / C.n)) {}
 
   SIMT_INLINE void run() {
-    reads_c_ = !(args_.beta == 0);
     Place now{simt::block_index() / tiles_, static_cast<int>(simt::block_index() % tiles_)};
     next_ = now;
     find_next();
-    SIMT_LOOP
-    for (int s = 0; s < C.stages - 1; ++s) bring_next();
-    int part = 0;
+    int part = 0, first_step = 1 - C.stages;  // before the first tile parts are to be filled
     SIMT_LOOP
     for (; now.matrix < args_.c.count; advance(now)) {
       Tile const tile = tile_at(now);
       if (tile.rows <= 0) continue;
       Output* const to = args_.c.at(now.matrix, tile.i0, tile.j0);
       simt::Index const stride = args_.c.row_stride_of(now.matrix);
+      if (tile.depth <= 0) {
+        scale(to, stride, tile);
+        continue;
+      }
+      bool const reads_c = !(args_.beta == 0);
       Output* const c = reinterpret_cast<Output*>(simt::shared_memory() + memory.c);
       int const steps = simt::ceil_div(tile.depth, C.k);
       float sum[columns / 2];
       SIMT_UNROLL
       for (int i = 0; i < columns / 2; ++i) sum[i] = 0;
       SIMT_LOOP
-      for (int step = 0; step < steps; ++step) {
-        simt::wait_copy_groups<C.stages - 2>();
-        simt::show_to_products();
-        // So that all threads have their copies, have stored from the tile of C before, and need no longer the part before, which is next
-        // to be brought.
-        simt::sync_block();
-        multiply(sum, simt::shared_memory() + part * memory.stage);
-        if (step == 0 && reads_c_) bring_c(c, to, stride, tile, now.matrix);
+      for (int step = first_step; step < steps; ++step) {
+        if (step >= 0) {
+          simt::wait_copy_groups<C.stages - 2>();
+          simt::show_to_products();
+          // So that all threads have their copies, have stored from the tile of C before, and need no longer the part before, which is next
+          // to be brought.
+          simt::sync_block();
+          multiply(sum, simt::shared_memory() + part * memory.stage);
+          part = part + 1 < C.stages ? part + 1 : 0;
+        }
+        if (step == 0 && reads_c) bring_c(c, to, stride, tile, now.matrix);
         bring_next();
-        part = part + 1 < C.stages ? part + 1 : 0;
         simt::wait_products(sum);
       }
+      first_step = 0;
       // C came with the part that was asked for in the first step.
       if (steps < C.stages) {
-        if (steps == 0) {
-          simt::sync_block();
-          if (reads_c_) bring_c(c, to, stride, tile, now.matrix);
-        }
         simt::wait_copies();
         simt::sync_block();
       }
-      // With constants in the usual cases
-      if (steps == 0)
-        update<false, true>(sum, c, to, stride, tile);
-      else if (reads_c_)
-        update<true, true>(sum, c, to, stride, tile);
+      // With constants
+      if (reads_c)
+        update<true>(sum, c, to, stride, tile);
       else
-        update<true, false>(sum, c, to, stride, tile);
+        update<false>(sum, c, to, stride, tile);
       simt::sync_block();
       LinesOfC::store(c, to, stride, tile.columns, tile.rows);
     }
@@ -213,17 +225,26 @@ class GemmWarpgroups {
     simt::end_product_group();
   }
 
+  /// A tile of no terms.
+  SIMT_INLINE void scale(Output* to, simt::Index stride, Tile const& tile) const {
+    bool const reads_c = !(args_.beta == 0);
+    SIMT_LOOP
+    for (int i = simt::thread_index() / 32; i < tile.rows; i += C.threads() / 32) {
+      SIMT_LOOP
+      for (int j = simt::lane_index(); j < tile.columns; j += 32) {
+        Output* const at = to + (i * stride + j);
+        *at = gemm_element<Written::whole>(args_, reads_c, false, 0, 0.0F, reads_c ? *at : Output{});
+      }
+    }
+  }
   /// Brings the tile of C in shared memory up to date.
-  template <bool has_terms, bool reads_c>
+  template <bool reads_c>
   SIMT_INLINE void update(float const (&sum)[columns / 2], Output* c, Output const* memory_of_c, simt::Index stride,
                           Tile const& tile) const {
-    bool const reads = has_terms ? reads_c : reads_c_;
     int const row = simt::thread_index() / 32 * 16 + simt::lane_index() / 4, column = simt::lane_index() % 4 * 2;
     constexpr int in_chunk = 16 / sizeof(Output) - 1;
     int const phase = gemm_phase(memory_of_c);
-    auto const value = [&](float x, Output const& former) {
-      return gemm_element<Written::whole>(args_, reads, false, has_terms ? 1 : 0, x, former);
-    };
+    auto const value = [&](float x, Output const& former) { return gemm_element<Written::whole>(args_, reads_c, false, 1, x, former); };
     bool const in_words = sizeof(Output) == 2 && phase % 2 == 0 && stride % 2 == 0 && tile.columns % 2 == 0;
     SIMT_UNROLL
     for (int h = 0; h < 2; ++h) {
@@ -256,7 +277,6 @@ class GemmWarpgroups {
 
   GemmArguments<T, Output> const& args_;
   int down_, tiles_;
-  bool reads_c_ = false;
   // What is brought next
   Place next_{};
   int next_rows_ = 0, next_columns_ = 0, next_terms_ = 0, next_part_ = 0;

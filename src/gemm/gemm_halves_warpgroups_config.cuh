@@ -31,7 +31,8 @@ struct GemmHalvesSpans {
   SIMT_INLINE constexpr int bytes() const { return length * count; }
   /// Where the chunk of 16 bytes with this number is, of a span.
   SIMT_INLINE static constexpr int place(int length, int span, int chunk) {
-    return span * length + (chunk ^ (length == 128 ? span % 8 : span / 2 % 4)) * 16;
+    auto const number = static_cast<unsigned>(span);
+    return span * length + (chunk ^ static_cast<int>(length == 128 ? number % 8 : number / 2 % 4)) * 16;
   }
 };
 

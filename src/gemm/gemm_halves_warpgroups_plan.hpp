@@ -10,9 +10,11 @@
 namespace myriad {
 
 /// Products of real numbers whose C has more rows or columns than this go through gemm_halves_warpgroups on compute capability 9.0,
-/// whatever their terms, batch and addresses: they may be rounded otherwise than by other kernels. None do, since it has not run on a GPU
-/// yet; 256 is what it is made for.
+/// whatever their terms, batch and addresses, since they may be rounded otherwise than by other kernels. None do: it has not run on a GPU
+/// yet. It is made for what gemm_halves_stream does not hold, 256; a first trial takes 64, from where on all tests of larger products reach
+/// it.
 inline constexpr std::int64_t gemm_halves_warpgroups_above = std::numeric_limits<std::int64_t>::max();
+static_assert(gemm_halves_warpgroups_above >= 64, "smaller ones are whole in a block, alone but not in every ragged batch");
 
 /// What of a config is not in the sizes.
 struct GemmHalvesWarpgroupsOperands {

@@ -261,12 +261,9 @@ inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long
 inline float number_of(unsigned bits) { return std::bit_cast<float>(bits); }
 inline double number_of(unsigned long long bits) { return std::bit_cast<double>(bits); }
 inline float float_of_half(unsigned short bits) {
-  int const exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float const magnitude =
-      exponent < 31   ? std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), exponent == 0 ? -24 : exponent - 25)
-      : fraction == 0 ? std::numeric_limits<float>::infinity()
-                      : std::numeric_limits<float>::quiet_NaN();
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+  unsigned const sign = (bits & 0x8000U) << 16, exponent = bits >> 10 & 31U, fraction = bits & 1023U;
+  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<unsigned>(static_cast<float>(fraction) * 0x1p-24F));
+  return std::bit_cast<float>(sign | (exponent == 31 ? 255U : exponent + 112U) << 23 | fraction << 13);
 }
 inline unsigned short half_bits(float x) {
   float const magnitude = std::fabs(x);
