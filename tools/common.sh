@@ -7,10 +7,10 @@ install=yes
 steps=0 # of the script; it sets them
 step_number=0
 
-# Announces the next step: step "what is done"
+# Announces the next step, and when it begins: step "what is done"
 step() {
   step_number=$((step_number + 1))
-  printf '\n[%s] %s\n' "$step_number/$steps" "$1"
+  printf '\n[%s, %d s] %s\n' "$step_number/$steps" "$SECONDS" "$1"
 }
 
 # Ends the script: fail "what is wrong and what to do"

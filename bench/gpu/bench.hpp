@@ -422,11 +422,25 @@ class Bench {
     auto const lu = [&] { peers_.getrf(dtype, n_, as_void(pa), pivots_.data(), info_.data(), count); };
     auto const cholesky = [&] { peers_.potrf(dtype, n_, as_void(pa), info_.data(), count); };
     T const one(1), zero(0);
+    // A form that a version does not have, or not for so large a batch, is left out.
+    auto const attempt = [&](char const* name, auto const& measure_it) {
+      try {
+        measure_it();
+      } catch (PeerError const& error) {
+        fmt::print(stderr, "gpu_bench: {} of {} matrices of {} rows is not measured: {}\n", name, count_, n_, error.what());
+      }
+    };
     if (peers_.has_cublas()) {
       // It has no other products for batches.
       if (multiplies()) {
         measure("cuBLAS gemmStridedBatched", [&] { peers_.gemm_strided(dtype, n_, n_, &one, a_.data(), y_.data(), x_.data(), count); });
         measure("cuBLAS gemmBatched", [&] { peers_.gemm(dtype, n_, &one, as_void(pa), as_void(py), as_void(px), count); });
+        measure("cuBLAS gemmStridedBatchedEx", [&] { peers_.gemm_ex(dtype, n_, n_, 1, a_.data(), y_.data(), x_.data(), count); });
+        if (peers_.has_grouped_ex(dtype))
+          attempt("cuBLAS gemmGroupedBatchedEx", [&] {
+            measure("cuBLAS gemmGroupedBatchedEx",
+                    [&] { peers_.gemm_grouped_ex(dtype, n_, n_, as_void(pa), as_void(py), as_void(px), count); });
+          });
       }
       if (routine_ == "gemv")
         measure("cuBLAS gemvStridedBatched",
@@ -468,14 +482,6 @@ class Bench {
       int* const info = one_info_.data();
       auto const substitute = [&] { peers_.potrs(dtype, n_, as_void(pa), as_void(pb), info, count); };
       if (routine_ == "potrf") measure("cuSOLVER potrfBatched", cholesky);
-      // Of large batches cuSOLVER takes none of these.
-      auto const attempt = [&](char const* name, auto const& measure_it) {
-        try {
-          measure_it();
-        } catch (PeerError const& error) {
-          fmt::print(stderr, "gpu_bench: {} of {} matrices of {} rows is not measured: {}\n", name, count_, n_, error.what());
-        }
-      };
       if (has_values() && count == 1)
         attempt("cuSOLVER Xsyevd", [&] {
           Peers::SyevBytes const bytes = peers_.syevd_bytes(dtype, n_, a_.data(), w_.data());

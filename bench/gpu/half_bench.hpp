@@ -92,9 +92,9 @@ class HalfBench {
       auto const a = pointers(a_.data(), n_ * k_), b = pointers(b_.data(), k_ * n_), c = pointers(c_.data(), n_ * n_);
       auto const of = [](DeviceArray<T*> const& x) { return reinterpret_cast<void* const*>(x.data()); };
       int const n = static_cast<int>(n_), k = static_cast<int>(k_), count = static_cast<int>(count_);
-      run("cuBLAS gemmBatchedEx", [&] { peers_.gemm_of_halves(dtype_of<T>, n, k, of(a), of(b), of(c), count); });
-      if (peers_.has_grouped_halves())
-        run("cuBLAS gemmGroupedBatchedEx", [&] { peers_.gemm_of_halves_grouped(dtype_of<T>, n, k, of(a), of(b), of(c), count); });
+      run("cuBLAS gemmBatchedEx", [&] { peers_.gemm_ex(dtype_of<T>, n, k, of(a), of(b), of(c), count); });
+      if (peers_.has_grouped_ex(dtype_of<T>))
+        run("cuBLAS gemmGroupedBatchedEx", [&] { peers_.gemm_grouped_ex(dtype_of<T>, n, k, of(a), of(b), of(c), count); });
     }
   }
 
@@ -102,8 +102,8 @@ class HalfBench {
   /// first half of an array of random numbers is the plane of the real parts.
   void multiply_by_peer() {
     auto const multiply = [this](float alpha, void const* a, void const* b, void* c) {
-      peers_.gemm_of_halves(is_complex<T> ? Dtype::f16 : dtype_of<T>, static_cast<int>(n_), static_cast<int>(k_), alpha, a, b, c,
-                            static_cast<int>(count_));
+      peers_.gemm_ex(is_complex<T> ? Dtype::f16 : dtype_of<T>, static_cast<int>(n_), static_cast<int>(k_), alpha, a, b, c,
+                     static_cast<int>(count_));
     };
     if constexpr (is_complex<T>) {
       static_assert(sizeof(T) == 2 * sizeof(half));

@@ -16,6 +16,7 @@
 #include "gpu/half_bench.hpp"
 #include "gpu/peers.hpp"
 #include "gpu/ragged_bench.hpp"
+#include "gpu/report.hpp"
 #include "myriad/myriad.hpp"
 #include "plot/chart.hpp"
 #include "runtime/driver.hpp"
@@ -37,87 +38,6 @@ double copy_rate(Queue& queue) {
   }
   std::sort(rates.begin(), rates.end());
   return rates[rates.size() / 2];
-}
-
-/// Of which layout and triangle a row is.
-std::string layout_of(Json const& row) {
-  return (row.contains("columns") ? fmt::format("{} columns, ", row["columns"].get<int>()) : "") + row["layout"].get<std::string>() +
-         (row.contains("uplo") ? ", " + row["uplo"].get<std::string>() : "");
-}
-
-std::string table(Json const& rows) {
-  std::string out =
-      "| routine | type | layout | n | ns per matrix | share of copy rate | best peer, ns | times faster | residual "
-      "|\n|---|---|---|---|---|---|---|---|---|\n";
-  for (Json const& row : rows) {
-    double best = 0;
-    std::string name = "-";
-    for (auto const& [peer, value] : row["peers"].items())
-      if (double const ns = value["ns_per_matrix"]; best == 0 || ns < best) {
-        best = ns;
-        name = peer;
-      }
-    out += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.0f}% | {} | {} | {:.2g} |\n", row["routine"].get<std::string>(),
-                       row["dtype"].get<std::string>(), layout_of(row), row["n"].get<int>(), row["ns_per_matrix"].get<double>(),
-                       100 * row["share_of_copy_rate"].get<double>(), best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-",
-                       best > 0 ? fmt::format("{:.1f}", best / row["ns_per_matrix"].get<double>()) : "-", row["error"].get<double>());
-  }
-  return out;
-}
-
-/// Share of the copy rate against n: a chart per routine, a line per type and layout, and the best peer of each type.
-std::vector<plot::Chart> shares(Json const& rows) {
-  std::vector<plot::Chart> out;
-  for (Json const& row : rows) {
-    std::string const title = row["routine"];
-    if (out.empty() || out.back().title != title)
-      out.push_back({.title = title,
-                     .subtitle = "Least traffic over time, as a share of a copy's rate",
-                     .x = {.label = "n"},
-                     .y = {.label = "share of the copy rate, %", .low = 0, .high = 105},
-                     .series = {}});
-    auto const add = [&](std::string const& label, double share, bool dashed) {
-      auto& series = out.back().series;
-      auto found = std::find_if(series.begin(), series.end(), [&](plot::Series const& s) { return s.label == label; });
-      if (found == series.end()) found = series.insert(series.end(), plot::Series{.label = label, .x = {}, .y = {}, .dashed = dashed});
-      found->x.push_back(row["n"]);
-      found->y.push_back(100 * share);
-    };
-    std::string const layout = layout_of(row);
-    std::string const type = row["dtype"];
-    double const share = row["share_of_copy_rate"];
-    add(type + (layout == "column_major" ? "" : " " + layout), share, false);
-    if (row.contains("times_faster_than_best_peer"))
-      add(type + " best peer", share / row["times_faster_than_best_peer"].get<double>(), true);
-  }
-  return out;
-}
-
-/// Time of a matrix against n: a chart per routine and type, a line per layout, the best peer, and what a copy of the least traffic takes.
-std::vector<plot::Chart> curves(Json const& rows) {
-  std::vector<plot::Chart> out;
-  for (Json const& row : rows) {
-    std::string const title = row["routine"].get<std::string>() + ", " + row["dtype"].get<std::string>();
-    if (out.empty() || out.back().title != title)
-      out.push_back({.title = title,
-                     .x = {.label = "n", .logarithmic = true, .ticks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}},
-                     .y = {.label = "ns per matrix", .logarithmic = true},
-                     .series = {}});
-    auto const add = [&](std::string const& label, double ns, bool dashed) {
-      auto& series = out.back().series;
-      auto found = std::find_if(series.begin(), series.end(), [&](plot::Series const& s) { return s.label == label; });
-      if (found == series.end())
-        found = series.insert(series.end(), plot::Series{.label = label, .x = {}, .y = {}, .dashed = dashed, .markers = false});
-      found->x.push_back(row["n"]);
-      found->y.push_back(ns);
-    };
-    double const ns = row["ns_per_matrix"];
-    std::string const layout = layout_of(row);
-    add(layout == "column_major" ? "Myriad" : layout, ns, false);
-    if (row.contains("times_faster_than_best_peer")) add("best peer", ns * row["times_faster_than_best_peer"].get<double>(), false);
-    if (layout == "column_major") add("copy", ns * row["share_of_copy_rate"].get<double>(), true);
-  }
-  return out;
 }
 
 /// Every size, for every triangle where the routine is told one.
@@ -179,12 +99,7 @@ int run(Options const& options) {
                                           : of_type(dtype, bench));
           }
   }
-  fmt::print("{}, copy {:.0f} GB/s, commit {}\n\n{}", out["gpu"].get<std::string>(), rate * 1e-9, MYRIAD_COMMIT, table(out["rows"]));
-  plot::Page const page{.title = "Small matrices on " + out["gpu"].get<std::string>(),
-                        .footnote = fmt::format("{}, commit {}", out["date"].get<std::string>(), MYRIAD_COMMIT),
-                        .columns = 2};
-  if (!options.plot.empty()) plot::write_file(options.plot, plot::svg(shares(out["rows"]), page));
-  if (!options.curves.empty()) plot::write_file(options.curves, plot::svg(curves(out["rows"]), page));
+  report(out, options);
   if (!pass) fmt::print(stderr, "gpu_bench: a residual is too large\n");
   return pass ? 0 : 1;
 }
@@ -225,10 +140,18 @@ int main(int count, char** arguments) {
   app.add_option("--json", options.json, "file for all numbers");
   app.add_option("--plot", options.plot, "file for a picture (SVG): share of the copy rate against n");
   app.add_option("--curves", options.curves, "file for a picture (SVG): time of a matrix against n");
+  std::vector<std::string> draw;
+  app.add_option("--draw", draw, "measure nothing: print and draw what these files hold, which --json wrote; needs no GPU")
+      ->delimiter(',')
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, count, arguments);
   if (options.ragged.first > options.ragged.second) std::swap(options.ragged.first, options.ragged.second);
   options.command = fmt::format("gpu_bench {}", fmt::join(arguments + 1, arguments + count, " "));
   try {
+    if (!draw.empty()) {
+      myriad::bench::report(myriad::bench::read_results(draw), options);
+      return 0;
+    }
     return myriad::bench::run(options);
   } catch (std::exception const& error) {
     fmt::print(stderr, "gpu_bench: {}\n", error.what());

@@ -59,8 +59,22 @@ std::string uuid_of(Device const& device) {
   return out;
 }
 
-constexpr int compute_32f = 68, default_algorithm = -1;                   // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
-int type_of_halves(Dtype dtype) { return dtype == Dtype::f16 ? 2 : 14; }  // CUDA_R_16F, CUDA_R_16BF
+constexpr int compute_32f = 68, compute_64f = 70, default_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT
+/// What the Ex forms are told of a type: of elements, of sums, and a number as alpha and beta are.
+struct Ex {
+  int type, compute;
+  std::array<float, 2> single;
+  std::array<double, 2> wide;
+
+  Ex(Dtype dtype, double scalar)
+      : type(dtype == Dtype::f16    ? 2   // CUDA_R_16F
+             : dtype == Dtype::bf16 ? 14  // CUDA_R_16BF
+                                    : data_type(dtype)),
+        compute(dtype == Dtype::f64 || dtype == Dtype::c64 ? compute_64f : compute_32f),
+        single{static_cast<float>(scalar), 0},
+        wide{scalar, 0} {}
+  [[nodiscard]] void const* scalar() const { return compute == compute_64f ? static_cast<void const*>(wide.data()) : single.data(); }
+};
 
 }  // namespace
 
@@ -116,33 +130,33 @@ void Peers::gemm_strided(Dtype dtype, int n, int k, void const* one, void const*
                                                                                                 c, n, static_cast<long long>(n) * n, count),
         "gemmStridedBatched");
 }
-void Peers::gemm_of_halves(Dtype dtype, int n, int k, float alpha, void const* a, void const* b, void* c, int count) {
-  int const type = type_of_halves(dtype);
-  float const one = 1;
+void Peers::gemm_ex(Dtype dtype, int n, int k, double alpha, void const* a, void const* b, void* c, int count) {
+  Ex const of(dtype, alpha), one(dtype, 1);
   long long const stride = static_cast<long long>(n) * k;
   check(symbol<int(void*, int, int, int, int, int, void const*, void const*, int, int, long long, void const*, int, int, long long,
                    void const*, void*, int, int, long long, int, int, int)>(blas_, "cublasGemmStridedBatchedEx")(
-            blas_handle_, no_transpose, no_transpose, n, n, k, &alpha, a, type, n, stride, b, type, k, stride, &one, c, type, n,
-            static_cast<long long>(n) * n, count, compute_32f, default_algorithm),
+            blas_handle_, no_transpose, no_transpose, n, n, k, of.scalar(), a, of.type, n, stride, b, of.type, k, stride, one.scalar(), c,
+            of.type, n, static_cast<long long>(n) * n, count, of.compute, default_algorithm),
         "cublasGemmStridedBatchedEx");
 }
-void Peers::gemm_of_halves(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count) {
-  int const type = type_of_halves(dtype);
-  float const one = 1;
+void Peers::gemm_ex(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count) {
+  Ex const of(dtype, 1);
   check(symbol<int(void*, int, int, int, int, int, void const*, void* const*, int, int, void* const*, int, int, void const*, void* const*,
-                   int, int, int, int, int)>(blas_, "cublasGemmBatchedEx")(blas_handle_, no_transpose, no_transpose, n, n, k, &one, a, type,
-                                                                           n, b, type, k, &one, c, type, n, count, compute_32f,
-                                                                           default_algorithm),
+                   int, int, int, int, int)>(blas_, "cublasGemmBatchedEx")(blas_handle_, no_transpose, no_transpose, n, n, k, of.scalar(),
+                                                                           a, of.type, n, b, of.type, k, of.scalar(), c, of.type, n, count,
+                                                                           of.compute, default_algorithm),
         "cublasGemmBatchedEx");
 }
-bool Peers::has_grouped_halves() const { return dlsym(blas_, "cublasGemmGroupedBatchedEx") != nullptr; }
-void Peers::gemm_of_halves_grouped(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count) {
-  int const type = type_of_halves(dtype), operation = no_transpose;
-  float const one = 1;
+bool Peers::has_grouped_ex(Dtype dtype) const {
+  return dtype != Dtype::c32 && dtype != Dtype::c64 && dlsym(blas_, "cublasGemmGroupedBatchedEx") != nullptr;
+}
+void Peers::gemm_grouped_ex(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count) {
+  Ex const of(dtype, 1);
+  int const operation = no_transpose;
   check(symbol<int(void*, int const*, int const*, int const*, int const*, int const*, void const*, void* const*, int, int const*,
                    void* const*, int, int const*, void const*, void* const*, int, int const*, int, int const*, int)>(
-            blas_, "cublasGemmGroupedBatchedEx")(blas_handle_, &operation, &operation, &n, &n, &k, &one, a, type, &n, b, type, &k, &one, c,
-                                                 type, &n, 1, &count, compute_32f),
+            blas_, "cublasGemmGroupedBatchedEx")(blas_handle_, &operation, &operation, &n, &n, &k, of.scalar(), a, of.type, &n, b, of.type,
+                                                 &k, of.scalar(), c, of.type, &n, 1, &count, of.compute),
         "cublasGemmGroupedBatchedEx");
 }
 void Peers::gemv_strided(Dtype dtype, std::int64_t m, std::int64_t n, bool by_rows, void const* one, void const* zero, void const* a,

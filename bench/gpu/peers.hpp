@@ -38,12 +38,13 @@ class Peers {
   /// The same of groups of as many square matrices of a size as `of_each` says, behind one another in the arrays of pointers; s and d.
   void gemm_grouped(Dtype dtype, std::vector<int> const& n, std::vector<int> const& of_each, void* const* a, void* const* b,
                     void* const* c);
-  /// C += alpha A B for n-by-k matrices A of 16-bit real numbers; sums are floats.
-  void gemm_of_halves(Dtype dtype, int n, int k, float alpha, void const* a, void const* b, void* c, int count);
+  /// C += alpha A B for n-by-k matrices A of any type but complex ones of 16 bits, by the forms that are told the type; sums of numbers of
+  /// 16 bits are floats.
+  void gemm_ex(Dtype dtype, int n, int k, double alpha, void const* a, void const* b, void* c, int count);
   /// The same behind pointers, with alpha = 1; as one group of a grouped batch.
-  void gemm_of_halves(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count);
-  [[nodiscard]] bool has_grouped_halves() const;
-  void gemm_of_halves_grouped(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count);
+  void gemm_ex(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count);
+  [[nodiscard]] bool has_grouped_ex(Dtype dtype) const;
+  void gemm_grouped_ex(Dtype dtype, int n, int k, void* const* a, void* const* b, void* const* c, int count);
   /// y = A x of m-by-n matrices, one after the other, by columns or by rows.
   void gemv_strided(Dtype dtype, std::int64_t m, std::int64_t n, bool by_rows, void const* one, void const* zero, void const* a,
                     void const* x, void* y, int count);

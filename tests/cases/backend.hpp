@@ -1,6 +1,6 @@
 #pragma once
 /// On which backend the tests of all cases run: MYRIAD_TEST_BACKEND=gpu runs what has kernels on the first GPU, with arrays in pinned
-/// memory, which host and GPU reach.
+/// memory, which host and GPU reach; MYRIAD_TEST_BACKEND=compiler is the same on a made-up GPU that runs nothing: kernels are compiled.
 
 #include <cstdlib>
 #include <map>
@@ -13,13 +13,12 @@
 
 namespace myriad::cases {
 
-inline bool on_gpu() {
-  static bool const gpu = [] {
-    char const* const backend = std::getenv("MYRIAD_TEST_BACKEND");
-    return backend && std::string_view(backend) == "gpu";
-  }();
-  return gpu;
+inline std::string_view backend() {
+  static char const* const name = std::getenv("MYRIAD_TEST_BACKEND");
+  return name ? name : "cpu";
 }
+inline bool only_compiles() { return backend() == "compiler"; }
+inline bool on_gpu() { return backend() == "gpu" || only_compiles(); }
 
 /// Pinned memory, in pieces as large as they are asked for.
 class PinnedMemory final : public std::pmr::memory_resource {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backend.hpp"
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
 #include "eigen/case.hpp"
@@ -29,10 +30,8 @@ namespace {
 
 constexpr std::array all_dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
 
-Queue& queue() {
-  static Queue queue{{.backend = Backend::cpu, .threads = 2}};
-  return queue;
-}
+/// On a GPU run those whose names tools/gpu-check has: they wait for what they look at.
+Queue& queue() { return test_queue(); }
 
 Problem problem(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, Layout layout = Layout::column_major) {
   Problem p;
@@ -200,6 +199,7 @@ TEST(Gemm, OneMatrixForAll) {
     auto one = run.a.view();
     one.batch_stride = 0;
     gemm(queue(), 1.0, one, run.b.view(), 0.0, run.c.view());
+    queue().wait();
     for (std::int64_t b = 0; b < p.count; ++b) {
       auto const error = run.c.now_wide(b) - run.a.now_wide(0) * run.b.now_wide(b);
       EXPECT_LT(static_cast<double>(norm1(error)), 1e-13 * static_cast<double>(n)) << "matrix " << b;
@@ -216,6 +216,7 @@ TEST(Gemm, OtherArithmeticIsAsExactAsItSays) {
         p.beta = {0.5, 0};
         GemmCase<float> run(p);
         gemm(queue(), run.alpha, run.a.view(), run.b.view(), run.beta, run.c.view(), arithmetic);
+        queue().wait();
         double const of_factors = arithmetic == Arithmetic::standard ? 0.0 : arithmetic == Arithmetic::tf32 ? 0x1p-10 : 0x1p-20;
         double worst = 0;
         for (std::int64_t q = 0; q < p.count; ++q) {
@@ -257,6 +258,7 @@ TEST(Gemm, ZeroAlphaDoesNotReadAAndB) {
         p.input = Input::nan;
         GemmCase<T> run(p);
         run.run(queue());
+        queue().wait();
         EXPECT_TRUE(run.check().pass) << run.check().text();
       }
     });
@@ -350,6 +352,7 @@ TEST(Gemv, HasTheBitsOfAProductWithOneColumn) {
           GemvCase<T> one(p), other(p);
           one.run(queue());
           gemm(queue(), other.alpha, other.a.view(), other.x.view(), other.beta, other.y.view());
+          queue().wait();
           for (std::int64_t b = 0; b < p.count; ++b) EXPECT_EQ(one.result(b), other.result(b)) << p.text();
         }
     });
@@ -361,6 +364,7 @@ TEST(Gemv, OneMatrixAndOneVectorForAll) {
   auto a = run.a.view(), x = run.x.view();
   a.batch_stride = x.batch_stride = 0;
   gemv(queue(), 1.0, a, x, 0.0, run.y.view());
+  queue().wait();
   auto const expected = run.a.now_wide(0) * run.x.now_wide(0);
   for (std::int64_t b = 0; b < p.count; ++b) EXPECT_LT(static_cast<double>(norm1(run.y.now_wide(b) - expected)), 1e-14) << "matrix " << b;
 }
@@ -371,6 +375,7 @@ TEST(Ger, OneOfEachVectorForAll) {
   auto x = run.x.view(), y = run.y.view();
   x.batch_stride = y.batch_stride = 0;
   ger(queue(), 1.0, x, y, run.a.view());
+  queue().wait();
   auto const added = run.x.now_wide(0) * transpose(run.y.now_wide(0));
   for (std::int64_t b = 0; b < p.count; ++b)
     EXPECT_LT(static_cast<double>(norm1(run.a.now_wide(b) - run.a.before_wide(b) - added)), 1e-14) << "matrix " << b;
@@ -384,6 +389,7 @@ TEST(Symv, OneMatrixAndOneVectorForAll) {
     auto a = run.a.view(), x = run.x.view();
     a.batch_stride = x.batch_stride = 0;
     symv(queue(), p.uplo, 1.0, a, x, 0.0, run.y.view());
+    queue().wait();
     auto const expected = hermitian(p.uplo, run.a.now_wide(0)) * run.x.now_wide(0);
     for (std::int64_t b = 0; b < p.count; ++b) EXPECT_LT(static_cast<double>(norm1(run.y.now_wide(b) - expected)), 1e-13) << "matrix " << b;
   }
@@ -414,6 +420,7 @@ TEST(Symm, OneMatrixForAll) {
     auto a = run.a.view();
     a.batch_stride = 0;
     hemm(queue(), p.side, p.uplo, 1.0, a, run.b.view(), 0.0, run.c.view());
+    queue().wait();
     auto const whole = hermitian(p.uplo, run.a.now_wide(0));
     for (std::int64_t b = 0; b < p.count; ++b)
       EXPECT_LT(static_cast<double>(norm1(run.c.now_wide(b) - whole * run.b.now_wide(b))), 1e-12) << "matrix " << b;
@@ -425,6 +432,7 @@ TEST(Symm, InfinityInBStaysInItsColumn) {
   SymmCase<double> run(p);
   run.b.set(0, 7, 2, std::numeric_limits<double>::infinity());
   run.run(queue());
+  queue().wait();
   for (std::int64_t j = 0; j < 5; ++j)
     for (std::int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isfinite(run.c.get(0, i, j)), j != 2) << i << " " << j;
 }
@@ -437,6 +445,7 @@ TEST(Syrk, ANaNStaysInItsRowAndColumn) {
     SyrkCase<double> run(p);
     run.a.set(0, bad, 1, std::numeric_limits<double>::quiet_NaN());
     run.run(queue());
+    queue().wait();
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i)
         if (in_triangle(uplo, i, j)) {
@@ -454,6 +463,7 @@ TEST(Triangles, ZeroAlphaDoesNotRead) {
         p.input = Input::nan;
         TrmmCase<T> run(p);
         run.run(queue());
+        queue().wait();
         EXPECT_TRUE(run.check().pass) << run.check().text();
       }
     });
@@ -468,6 +478,7 @@ TEST(Triangles, OneForAllVectors) {
       a.batch_stride = 0;
       trmv<T>(queue(), p.uplo, p.diag, a, product.b.view());
       trsv<T>(queue(), p.uplo, p.diag, a, product.b.view());  // and back
+      queue().wait();
       for (std::int64_t b = 0; b < p.count; ++b)
         EXPECT_LT(static_cast<double>(norm1(product.b.now_wide(b) - product.b.before_wide(b))), 1000 * unit_roundoff<T>) << "matrix " << b;
     });
@@ -479,6 +490,7 @@ TEST(Trsv, HasTheBitsOfTrsmWithOneColumn) {
     TrsvCase<double> one(p), other(p);
     one.run(queue());
     trsm(queue(), Side::left, p.uplo, p.diag, 1.0, other.a.view(), other.b.view());
+    queue().wait();
     for (std::int64_t b = 0; b < p.count; ++b) EXPECT_EQ(one.result(b), other.result(b)) << p.text();
   }
 }
@@ -510,6 +522,7 @@ TEST(SymmetricProducts, ZeroAlphaDoesNotRead) {
         p.input = Input::nan;
         auto const check = [&](auto&& run) {
           run.run(queue());
+          queue().wait();
           EXPECT_TRUE(run.check().pass) << run.check().text();
         };
         check(SymmCase<T>(p));

@@ -25,7 +25,9 @@ struct ContextObject {
 struct ModuleObject {
   std::string image;
 };
-struct FunctionObject {};
+struct FunctionObject {
+  bool scales = false;  ///< the one kernel that it runs
+};
 struct StreamObject {
   ContextHandle context = nullptr;
   std::deque<std::function<void()>> pending;
@@ -48,7 +50,7 @@ namespace {
 
 myriad::test::FakeCuda fake;
 std::array<ContextObject, 2> gpus{{{.device = 0}, {.device = 1}}};
-FunctionObject function;
+FunctionObject scale{.scales = true}, idle;
 thread_local std::vector<ContextHandle> contexts;
 std::mutex mutex;
 struct Allocation {
@@ -85,8 +87,8 @@ Result give_back(void* memory) {
 Result allocate(void** memory, std::size_t bytes, MemoryType type, int device) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
-  *memory = std::malloc(bytes);
-  std::memset(*memory, 0xcd, bytes);  // nobody may rely on zeros
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);  // as the real one promises
+  std::memset(*memory, 0xcd, bytes);                             // nobody may rely on zeros
   allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type, device};
   std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
   peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));
@@ -157,6 +159,11 @@ FAKE Result cuGetErrorString(Result, char const** text) {
   return Result::success;
 }
 FAKE Result cuInit(unsigned) { return Result::success; }
+/// NVRTC asks for it; there is none.
+FAKE Result cuGetExportTable(void const** table, Uuid const*) {
+  *table = nullptr;
+  return Result::invalid_value;
+}
 FAKE Result cuDriverGetVersion(int* version) {
   *version = 13000;
   return Result::success;
@@ -170,7 +177,8 @@ FAKE Result cuDeviceGet(DeviceHandle* device, int ordinal) {
   return ordinal >= 0 && ordinal < static_cast<int>(gpus.size()) ? Result::success : misuse(Result::invalid_value);
 }
 FAKE Result cuDeviceGetName(char* name, int length, DeviceHandle) {
-  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
+  char const* const other = std::getenv("FAKE_CUDA_NAME");
+  std::strncpy(name, other ? other : "Fake GPU", static_cast<std::size_t>(length));
   return Result::success;
 }
 FAKE Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
@@ -181,20 +189,23 @@ FAKE Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
   *bytes = std::size_t{1} << 40;
   return Result::success;
 }
+/// Those of an H200, so that routines choose what they choose there.
 FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
-  switch (attribute) {
-    case DeviceAttribute::compute_capability_major:
-      *value = 9;
-      break;
-    case DeviceAttribute::compute_capability_minor:
-      *value = 0;
-      break;
-    case DeviceAttribute::max_shared_memory_per_block_optin:
-      *value = 232448;
-      break;
-    default:
-      *value = 1024;
-  }
+  static std::map<DeviceAttribute, int> const values{{DeviceAttribute::compute_capability_major, 9},
+                                                     {DeviceAttribute::compute_capability_minor, 0},
+                                                     {DeviceAttribute::multiprocessor_count, 132},
+                                                     {DeviceAttribute::max_threads_per_block, 1024},
+                                                     {DeviceAttribute::max_threads_per_multiprocessor, 2048},
+                                                     {DeviceAttribute::max_blocks_per_multiprocessor, 32},
+                                                     {DeviceAttribute::max_registers_per_block, 65536},
+                                                     {DeviceAttribute::max_registers_per_multiprocessor, 65536},
+                                                     {DeviceAttribute::max_shared_memory_per_multiprocessor, 233472},
+                                                     {DeviceAttribute::max_shared_memory_per_block_optin, 232448},
+                                                     {DeviceAttribute::reserved_shared_memory_per_block, 1024},
+                                                     {DeviceAttribute::l2_cache_size, 62914560},
+                                                     {DeviceAttribute::memory_pools_supported, 1}};
+  auto const found = values.find(attribute);
+  *value = found == values.end() ? 1 : found->second;
   return Result::success;
 }
 FAKE Result cuDevicePrimaryCtxRetain(ContextHandle* handle, DeviceHandle device) {
@@ -310,8 +321,7 @@ FAKE Result cuModuleUnload(ModuleHandle module) {
   return Result::success;
 }
 FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const* name) {
-  if (std::strcmp(name, "scale") != 0) return static_cast<Result>(500);
-  *handle = &function;
+  *handle = std::strcmp(name, "scale") == 0 ? &scale : &idle;
   return Result::success;
 }
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle) {
@@ -322,7 +332,7 @@ FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int 
   if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 448) return Result::success;
   return misuse(Result::invalid_value);
 }
-FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle, void** parameters, void** extra) {
+FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);
   if (Result const result = take(fake.fail_launch); result != Result::success) return result;
   ++fake.launches;
@@ -330,7 +340,7 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle, void** 
   std::memcpy(fake.grid, config->grid, sizeof(config->grid));
   std::memcpy(fake.block, config->block, sizeof(config->block));
   fake.shared = config->shared_bytes;
-  if (fake.capturing) return Result::success;
+  if (fake.capturing || !kernel->scales) return Result::success;
   enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
     if (params.call) params.call(params);
     for (long long i = 0; i < params.count; ++i) params.data[i] *= params.factor;

@@ -4,6 +4,9 @@
 /// given back twice, a copy from a pool of one GPU to one of the other that does not name them are errors. When it is told to be lazy it
 /// does what is enqueued (copies, kernels, giving memory back) as late as the real one may: when somebody waits for it. So whoever reads
 /// results, or reuses memory, without waiting sees wrong data.
+///
+/// It runs one kernel; all others do nothing. So it also fills a cache of kernels for a GPU that it says it is (FAKE_CUDA_NAME: NVIDIA H200
+/// has tuned kernels), see tools/gpu-check.
 
 #include <atomic>
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <random>
@@ -39,6 +40,18 @@ std::vector<T> random(std::int64_t size, unsigned seed) {
       x = static_cast<T>(uniform(engine));
   }
   return out;
+}
+
+/// Of 16-bit types, too.
+template <typename T>
+std::vector<T> random_numbers(std::int64_t size, unsigned seed) {
+  if constexpr (HalfElement<T>) {
+    std::vector<T> out;
+    for (float const x : random<float>(size, seed)) out.push_back(T(x));
+    return out;
+  } else {
+    return random<T>(size, seed);
+  }
 }
 
 template <typename T>
@@ -180,6 +193,86 @@ TEST_F(GpuContract, RoutinesAreCapturedIntoAGraphAndReplayed) {
   }
 }
 
+/// What one routine makes of three arrays of numbers, `elements` each, has the same bits in a graph, again from other inputs.
+template <typename T>
+void expect_same_in_a_graph(Queue& queue, char const* name, std::int64_t elements, std::function<void(T*, T*, T*)> const& call) {
+  SCOPED_TRACE(testing::Message() << name << ", " << sizeof(T) << " bytes");
+  DeviceArray<T> a(queue, elements), b(queue, elements), c(queue, elements);
+  auto const result = [&](unsigned seed, auto&& run) {
+    for (auto* x : {&a, &b, &c}) {
+      std::vector<T> const numbers = random_numbers<T>(elements, seed++);
+      copy(queue, numbers.data(), elements, x->data());
+      queue.wait();
+    }
+    run();
+    std::vector<T> out;
+    for (auto* x : {&a, &b, &c}) {
+      std::vector<T> const found = to_host(queue, *x);
+      out.insert(out.end(), found.begin(), found.end());
+    }
+    return out;
+  };
+  auto const plainly = [&] { call(a.data(), b.data(), c.data()); };
+  queue.prepare(plainly);
+  test::Graph graph(queue, plainly);
+  auto const inputs = result(1, [] {});
+  for (unsigned const seed : {1U, 11U}) {
+    auto const plain = result(seed, plainly);
+    EXPECT_TRUE(same_bits(plain, result(seed, [&] { graph.launch(); }))) << "seed " << seed;
+    EXPECT_FALSE(same_bits(plain, inputs));
+  }
+}
+TEST_F(GpuContract, ProductsAndTrianglesAreCapturedAndReplayed) {
+  Queue& q = *queue;
+  auto const of_type = [&]<typename T>(T) {
+    // Within a tile, and several; one matrix, and many
+    for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{20, 50}, {70, 20}, {300, 1}}) {
+      auto const view = [n = n, count = count](T* x) { return batch(x, n, n, {.count = count}); };
+      auto const column = [n = n, count = count](T* x) { return batch(x, n, 1, {.stride = n * n, .count = count}); };
+      auto const check = [&](char const* name, std::function<void(T*, T*, T*)> const& call) {
+        expect_same_in_a_graph<T>(q, name, count * n * n, call);
+      };
+      check("gemm", [&](T* a, T* b, T* c) { gemm<T>(q, T(1), view(a), view(b), T(1), view(c)); });
+      if constexpr (!HalfElement<T>) {
+        check("symm", [&](T* a, T* b, T* c) { symm<T>(q, Side::left, Uplo::lower, T(1), view(a), view(b), T(1), view(c)); });
+        check("syr2k", [&](T* a, T* b, T* c) { syr2k<T>(q, Uplo::upper, T(1), view(a), view(b), T(1), view(c)); });
+        check("trmm", [&](T* a, T* b, T*) { trmm<T>(q, Side::left, Uplo::lower, Diag::unit, T(1), view(a), view(b)); });
+        check("trsm", [&](T* a, T* b, T*) { trsm<T>(q, Side::right, Uplo::lower, Diag::unit, T(1), view(a), view(b)); });
+        check("trsv", [&](T* a, T* b, T*) { trsv<T>(q, Uplo::lower, Diag::unit, view(a), column(b)); });
+        check("trtri", [&](T* a, T*, T*) { trtri<T>(q, Uplo::lower, Diag::unit, view(a), nullptr); });
+        check("gemv", [&](T* a, T* b, T* c) { gemv<T>(q, T(1), view(a), column(b), T(1), column(c)); });
+        check("symv", [&](T* a, T* b, T* c) { symv<T>(q, Uplo::lower, T(1), view(a), column(b), T(1), column(c)); });
+      }
+    }
+  };
+  of_type(double());
+  of_type(std::complex<float>());
+  of_type(half());
+}
+/// What all multiprocessors do together, with barriers among them.
+TEST_F(GpuContract, OneLargeMatrixIsCapturedAndReplayed) {
+  Queue& q = *queue;
+  auto const check = [&]<typename T>(char const* name, std::int64_t n, std::function<void(Batch<T>, T*, T*)> const& call) {
+    expect_same_in_a_graph<T>(q, name, n * n, [&](T* a, T* b, T* c) { call(batch(a, n, n), b, c); });
+  };
+  auto const of_type = [&]<typename T>(T) {
+    check.template operator()<T>("symv", 3100, [&](Batch<T> a, T* b, T* c) {
+      std::int64_t const n = a.rows;
+      symv<T>(q, Uplo::upper, T(1), a, batch(b, n, 1), T(1), batch(c, n, 1));
+    });
+    for (std::int64_t const n : {500, 1900})  // in shared memory, and not
+      check.template operator()<T>("sytrd, orgtr and ormtr", n, [&](Batch<T> a, T* b, T* c) {
+        auto const d = batch(reinterpret_cast<Real<T>*>(c), n, 1), e = batch(reinterpret_cast<Real<T>*>(c) + n, n - 1, 1);
+        auto const tau = batch(c + 2 * n, n - 1, 1);
+        sytrd<T>(q, Uplo::lower, a, d, e, tau);
+        ormtr<T>(q, Side::left, Uplo::lower, Op::none, a, tau, batch(b, n, n));
+        orgtr<T>(q, Uplo::lower, a, tau);
+      });
+  };
+  of_type(double());
+  of_type(std::complex<float>());
+}
+
 /// Eigenproblems that no block holds: alone, twice and in a graph they give the same bits, and so do two in a row.
 template <typename T>
 void expect_same_eigenvectors(Queue& queue, std::int64_t n, Job job) {
@@ -274,16 +367,106 @@ TEST_F(GpuContract, LongerPivots) {
   for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], b[k], 1e-8 * (1 + std::fabs(b[k]))) << k;
 }
 
+/// Whether a GPU has so much memory, and some to spare.
+bool has_room(Queue& queue, std::size_t bytes) {
+  std::size_t free = 0, all = 0;
+  gpu::driver::CurrentContext const current(gpu::context_of(queue).handle());
+  gpu::driver::check(gpu::driver::api().cuMemGetInfo_v2(&free, &all), "cuMemGetInfo");
+  return free >= bytes + bytes / 8;
+}
+
 TEST_F(GpuContract, MoreThan2To31Elements) {
   constexpr std::int64_t count = (std::int64_t{1} << 21) + 3;
   constexpr std::size_t needed = count * (32 * 32 + 32 + 1) * 4;
-  std::size_t free = 0, all = 0;
-  {
-    gpu::driver::CurrentContext const current(gpu::context_of(*queue).handle());
-    gpu::driver::check(gpu::driver::api().cuMemGetInfo_v2(&free, &all), "cuMemGetInfo");
-  }
-  if (free < needed + needed / 8) GTEST_SKIP() << needed << " bytes are needed, and " << free << " are free";
+  if (!has_room(*queue, needed)) GTEST_SKIP() << needed << " bytes are needed";
   expect_as_few(*queue, count);
+}
+
+/// The same of products and triangles, whose arrays have `count` matrices each: A, of which every fifth is the same, with one B for all.
+template <typename T>
+void expect_products_as_few(Queue& queue, std::int64_t count) {
+  constexpr std::int64_t n = 32, few = 5;
+  std::vector<T> const matrices = random_numbers<T>(few * n * n, 1), right = random_numbers<T>(n * n, 2);
+  DeviceArray<T> const b = to_device(queue, right);
+  struct Arrays {
+    DeviceArray<T> a, c;
+    std::int64_t count;
+    Arrays(Queue& queue, std::int64_t size) : a(queue, size * n * n), c(queue, size * n * n), count(size) {}
+  };
+  Arrays expected(queue, few), many(queue, count);
+  auto const set = [&](Arrays& to) {
+    copy(queue, matrices.data(), few * n * n, to.a.data());
+    for (std::int64_t filled = few; filled < to.count;) {
+      std::int64_t const more = std::min(filled, to.count - filled);
+      copy(queue, to.a.data(), more * n * n, to.a.data() + filled * n * n);
+      filled += more;
+    }
+    copy(queue, to.a.data(), to.a.size(), to.c.data());
+  };
+  auto const check = [&](char const* name, auto const& call) {
+    for (Arrays* x : {&expected, &many}) {
+      set(*x);
+      Batch<T const> one = batch(b.data(), n, n, {.count = x->count});
+      one.batch_stride = 0;
+      call(batch(x->a.data(), n, n, {.count = x->count}), one, batch(x->c.data(), n, n, {.count = x->count}));
+    }
+    std::vector<T> const from = to_host(queue, expected.c);
+    EXPECT_FALSE(std::equal(from.begin(), from.end(), matrices.begin())) << name;
+    for (std::int64_t const m : {std::int64_t{0}, count / 2, count - 5, count - 4, count - 3, count - 2, count - 1}) {
+      std::vector<T> x(n * n);
+      copy(queue, many.c.data() + m * n * n, n * n, x.data());
+      queue.wait();
+      EXPECT_EQ(std::memcmp(x.data(), from.data() + m % few * n * n, sizeof(T) * n * n), 0) << name << ", matrix " << m;
+    }
+  };
+  using Input = Batch<T const>;
+  check("gemm", [&](Batch<T> x, Input y, Batch<T> z) { gemm<T>(queue, T(1), x, y, T(1), z); });
+  if constexpr (!HalfElement<T>) {
+    check("syrk", [&](Batch<T> x, Input, Batch<T> z) { syrk<T>(queue, Uplo::lower, T(1), x, T(1), z); });
+    check("trsm", [&](Batch<T>, Input y, Batch<T> z) { trsm<T>(queue, Side::left, Uplo::lower, Diag::unit, T(1), y, z); });
+    check("gemv", [&](Batch<T> x, Input y, Batch<T> z) { gemv<T>(queue, T(1), x, columns(y, 0, 1), T(1), columns(z, 0, 1)); });
+    check("symv", [&](Batch<T> x, Input y, Batch<T> z) { symv<T>(queue, Uplo::lower, T(1), x, columns(y, 0, 1), T(1), columns(z, 0, 1)); });
+  }
+}
+template <typename T>
+void expect_products_beyond_2_to_31(Queue& queue) {
+  constexpr std::int64_t count = (std::int64_t{1} << 21) + 3;
+  if (!has_room(queue, static_cast<std::size_t>(count) * 32 * 32 * 2 * sizeof(T))) GTEST_SKIP() << "there is not enough memory";
+  expect_products_as_few<T>(queue, count);
+}
+TEST_F(GpuContract, ProductsOfMoreThan2To31Elements) { expect_products_beyond_2_to_31<float>(*queue); }
+TEST_F(GpuContract, ProductsOfMoreThan2To31Halves) { expect_products_beyond_2_to_31<half>(*queue); }
+
+/// A symmetric matrix of n rows, whose elements are a pattern over and over, times a vector: some rows, against sums in double.
+void expect_rows_of_symv(Queue& queue, std::int64_t n) {
+  std::vector<float> const pattern = random<float>((1 << 20) + 7, 1), x = random<float>(n, 2);
+  auto const period = static_cast<std::int64_t>(pattern.size());
+  DeviceArray<float> a(queue, n * n);
+  std::int64_t filled = std::min(period, n * n);
+  copy(queue, pattern.data(), filled, a.data());
+  for (; filled < n * n; filled *= 2) copy(queue, a.data(), std::min(filled, n * n - filled), a.data() + filled);
+  DeviceArray<float> const on_x = to_device(queue, x);
+  DeviceArray<float> y(queue, n);
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+    symv<float>(queue, uplo, 1, batch(a.data(), n, n), batch(on_x.data(), n, 1), 0, batch(y.data(), n, 1));
+    std::vector<float> const found = to_host(queue, y);
+    for (std::int64_t const i : {std::int64_t{0}, n / 3, n - 2, n - 1}) {
+      double sum = 0, moduli = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        bool const stored = uplo == Uplo::lower ? i >= j : i <= j;
+        double const term = static_cast<double>(pattern[static_cast<std::size_t>((stored ? i + j * n : j + i * n) % period)]) *
+                            static_cast<double>(x[static_cast<std::size_t>(j)]);
+        sum += term;
+        moduli += std::abs(term);
+      }
+      EXPECT_NEAR(found[static_cast<std::size_t>(i)], sum, 1e-5 * moduli) << "row " << i;
+    }
+  }
+}
+TEST_F(GpuContract, OneMatrixOfMoreThan2To31Elements) {
+  constexpr std::int64_t n = 46345;
+  if (!has_room(*queue, n * n * sizeof(float))) GTEST_SKIP() << "there is not enough memory";
+  expect_rows_of_symv(*queue, n);
 }
 
 /// Products of 16-bit numbers have the same bits in every layout, though kernels take the terms of a tensor core in different orders.
@@ -357,6 +540,9 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
     expect_same<std::complex<float>>(cpu, other, n, [](auto& c) { c.run(); });
   }
   expect_as_few(cpu, 1003);
+  expect_products_as_few<float>(cpu, 203);
+  expect_products_as_few<half>(cpu, 203);
+  expect_rows_of_symv(cpu, 1500);
   for (std::int64_t const n : {8, 33}) {
     expect_same_products_in_every_layout<half>(cpu, n);
     expect_same_products_in_every_layout<complex_half>(cpu, n);

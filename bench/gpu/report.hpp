@@ -1,0 +1,167 @@
+#pragma once
+/// What results look like to people: a table and pictures, of a run or of files that earlier ones have left.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "gpu/bench.hpp"
+#include "myriad/error.hpp"
+#include "plot/chart.hpp"
+
+namespace myriad::bench {
+
+/// Of which layout and triangle a row is.
+inline std::string layout_of(Json const& row) {
+  return (row.contains("columns") ? fmt::format("{} columns, ", row.at("columns").get<int>()) : "") + row.at("layout").get<std::string>() +
+         (row.contains("uplo") ? ", " + row.at("uplo").get<std::string>() : "");
+}
+
+inline std::string table(Json const& rows) {
+  std::string out =
+      "| routine | type | layout | n | ns per matrix | share of copy rate | best peer, ns | times faster | residual "
+      "|\n|---|---|---|---|---|---|---|---|---|\n";
+  for (Json const& row : rows) {
+    double best = 0;
+    std::string name = "-";
+    for (auto const& [peer, value] : row.at("peers").items())
+      if (double const ns = value.at("ns_per_matrix"); best == 0 || ns < best) {
+        best = ns;
+        name = peer;
+      }
+    out += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.0f}% | {} | {} | {:.2g} |\n", row.at("routine").get<std::string>(),
+                       row.at("dtype").get<std::string>(), layout_of(row), row.at("n").get<int>(), row.at("ns_per_matrix").get<double>(),
+                       100 * row.at("share_of_copy_rate").get<double>(), best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-",
+                       best > 0 ? fmt::format("{:.1f}", best / row.at("ns_per_matrix").get<double>()) : "-", row.at("error").get<double>());
+  }
+  return out;
+}
+
+/// A point of the line with this label, which is begun where there is none. Lines go from the left to the right in whatever order the
+/// points come; of two at a place the later one counts.
+inline void add_point(plot::Chart& chart, plot::Series const& like, double x, double y) {
+  auto found = std::find_if(chart.series.begin(), chart.series.end(), [&](plot::Series const& s) { return s.label == like.label; });
+  if (found == chart.series.end()) found = chart.series.insert(chart.series.end(), like);
+  auto const at = std::lower_bound(found->x.begin(), found->x.end(), x);
+  auto const index = at - found->x.begin();
+  if (at != found->x.end() && *at == x) {
+    found->y[static_cast<std::size_t>(index)] = y;
+    return;
+  }
+  found->x.insert(at, x);
+  found->y.insert(found->y.begin() + index, y);
+}
+
+/// The chart of this title, which is begun as `like` where there is none.
+inline plot::Chart& chart_of(std::vector<plot::Chart>& charts, plot::Chart const& like) {
+  auto const found = std::find_if(charts.begin(), charts.end(), [&](plot::Chart const& c) { return c.title == like.title; });
+  return found == charts.end() ? charts.emplace_back(like) : *found;
+}
+
+/// Sizes as powers of two, where they go far.
+inline plot::Axis axis_of_sizes(Json const& rows) {
+  int least = std::numeric_limits<int>::max(), most = 0;
+  for (Json const& row : rows) {
+    int const n = row.at("n");
+    least = std::min(least, n);
+    most = std::max(most, n);
+  }
+  plot::Axis out{.label = "n", .logarithmic = most >= 32 * least};
+  if (out.logarithmic)
+    for (double n = 1; n <= most; n *= 2)
+      if (n >= least) out.ticks.push_back(n);
+  return out;
+}
+
+/// Share of the copy rate against n: a chart per routine, a line per type and layout, and the best peer of each.
+inline std::vector<plot::Chart> shares(Json const& rows) {
+  std::vector<plot::Chart> out;
+  for (Json const& row : rows) {
+    plot::Chart& chart = chart_of(out, {.title = row.at("routine"),
+                                        .subtitle = "Least traffic over time, as a share of a copy's rate",
+                                        .x = axis_of_sizes(rows),
+                                        .y = {.label = "share of the copy rate, %", .low = 0, .high = 105},
+                                        .series = {}});
+    std::string const layout = layout_of(row), type = row.at("dtype");
+    std::string const label = type + (layout == "column_major" ? "" : " " + layout);
+    double const share = 100 * row.at("share_of_copy_rate").get<double>(), n = row.at("n");
+    add_point(chart, {.label = label, .x = {}, .y = {}}, n, share);
+    if (row.contains("times_faster_than_best_peer"))
+      add_point(chart, {.label = label + " best peer", .x = {}, .y = {}, .dashed = true}, n,
+                share / row.at("times_faster_than_best_peer").get<double>());
+  }
+  return out;
+}
+
+/// Time of a matrix against n: a chart per routine and type, a line per layout, the best peer, and what a copy of the least traffic takes.
+inline std::vector<plot::Chart> curves(Json const& rows) {
+  std::vector<plot::Chart> out;
+  for (Json const& row : rows) {
+    plot::Chart& chart = chart_of(out, {.title = row.at("routine").get<std::string>() + ", " + row.at("dtype").get<std::string>(),
+                                        .x = axis_of_sizes(rows),
+                                        .y = {.label = "ns per matrix", .logarithmic = true},
+                                        .series = {}});
+    double const ns = row.at("ns_per_matrix"), n = row.at("n");
+    std::string const layout = layout_of(row);
+    auto const add = [&](std::string const& label, double y, bool dashed) {
+      add_point(chart, {.label = label, .x = {}, .y = {}, .dashed = dashed, .markers = false}, n, y);
+    };
+    add(layout == "column_major" ? "Myriad" : layout, ns, false);
+    if (row.contains("times_faster_than_best_peer"))
+      add(layout == "column_major" ? "best peer" : layout + " best peer", ns * row.at("times_faster_than_best_peer").get<double>(), false);
+    if (layout == "column_major") add("copy", ns * row.at("share_of_copy_rate").get<double>(), true);
+  }
+  return out;
+}
+
+/// Prints the table and draws what the options ask for.
+inline void report(Json const& results, Options const& options) {
+  std::string const gpu = results["gpu"], commit = results["commit"], date = results["date"];
+  fmt::print("{}, copy {:.0f} GB/s, commit {}\n\n{}", gpu, results["copy_rate"].get<double>() * 1e-9, commit, table(results["rows"]));
+  auto const write = [&](std::string const& path, std::vector<plot::Chart> const& charts) {
+    if (path.empty()) return;
+    plot::write_file(path, plot::svg(charts, {.title = "Myriad on " + gpu,
+                                              .footnote = fmt::format("{}, commit {}", date, commit),
+                                              .columns = charts.size() > 1 ? 2 : 1}));
+  };
+  write(options.plot, shares(results["rows"]));
+  write(options.curves, curves(results["rows"]));
+}
+
+/// The rows of several files that `--json` wrote, of one GPU, behind one another; what else they tell is that of the first. Throws Error.
+inline Json read_results(std::vector<std::string> const& paths) {
+  Json out;
+  for (std::string const& path : paths) {
+    std::ifstream file(path);
+    if (!file) throw Error(fmt::format("{} cannot be read", path));
+    Json results;
+    try {
+      results = Json::parse(file);
+      // All that is used of them
+      for (char const* const key : {"gpu", "commit", "date"}) static_cast<void>(results.at(key).get<std::string>());
+      static_cast<void>(results.at("copy_rate").get<double>());
+      if (!results.at("rows").is_array()) throw Error(fmt::format("{}: 'rows' is no list", path));
+      static_cast<void>(table(results["rows"]));
+    } catch (nlohmann::json::exception const& problem) {
+      throw Error(fmt::format("{} holds no results of gpu_bench: {}", path, problem.what()));
+    }
+    if (out.is_null()) {
+      out = std::move(results);
+      continue;
+    }
+    if (out["gpu"] != results["gpu"]) throw Error(fmt::format("{} is of another GPU than {}", path, paths.front()));
+    std::string const commit = results["commit"];
+    if (out["commit"].get<std::string>().find(commit) == std::string::npos)
+      out["commit"] = out["commit"].get<std::string>() + ", " + commit;
+    for (Json& row : results["rows"]) out["rows"].push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace myriad::bench
