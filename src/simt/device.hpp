@@ -262,12 +262,11 @@ __device__ __forceinline__ void load_matrices(unsigned (&x)[4], void const* row)
 /// same. What has come to shared memory by copies and stores is seen by products once every thread that brought some of it has called
 /// show_to_products, and a barrier has followed.
 ///
-/// Where in shared memory a matrix of 16-bit numbers begins, a multiple of 16 bytes, and how it lies there, as products want to know it. In
-/// spans of 2^span_bits = 128 or 64 bytes, which are side by side and begin at multiples of 1024 bytes, chunks of 16 bytes are exchanged:
-/// the number of a chunk in its span is what it would be, exclusive or the number of the span, modulo eight, or of the two spans in 128
-/// bytes, modulo four. By lines (rows of A, columns of B), a span has the terms of one, from the span's begin on or some chunks further;
-/// the next eight lines are `eight_further` bytes on. By terms, a span of 128 bytes has one term of 64 lines; the next eight terms are
-/// `eight_further` bytes on, the next 64 lines `span_further`.
+/// Where in shared memory a matrix of 16-bit numbers begins, a multiple of 16 bytes, and how it lies there, as products want to know it: in
+/// spans of 128 or 64 bytes, side by side from a multiple of 1024 bytes on, of which the chunks of 16 bytes are exchanged. Chunk c of span
+/// s is in place c ^ s % 8 of the span, of 64 bytes c ^ s / 2 % 4. By lines (rows of A, columns of B), a span has terms of one, which may
+/// begin some chunks further in it; the next eight lines are `eight_further` bytes on. By terms, a span, of 128 bytes, has 64 lines of one
+/// term; the next eight terms are `eight_further` bytes on, the next 64 lines `span_further`.
 using ProductOperand = unsigned long long;
 __device__ __forceinline__ ProductOperand product_operand(void const* begin, int span_bytes, int eight_further, int span_further) {
   return (static_cast<unsigned>(__cvta_generic_to_shared(begin)) & 0x3ffff) >> 4 | static_cast<ProductOperand>(span_further >> 4) << 16 |
@@ -336,9 +335,8 @@ __device__ __forceinline__ void wait_products(float (&sums)[count]) {
   static_assert(n % 32 == 0 && n >= 32 && n <= 256)
 
 /// Starts C += A B for a 64-by-16 matrix A, a 16-by-n matrix B, both of numbers of 16 bits, and a 64-by-n matrix C of floats; n is a
-/// multiple of
-/// 32. Warp w of the warpgroup has rows 16 w to 16 w + 15 of C, and of these and of columns 8 i to 8 i + 7 a lane has, as c[4 i] to
-/// c[4 i + 3], what multiply_add_16x8x4 says.
+/// multiple of 32. Warp w of the warpgroup has rows 16 w to 16 w + 15 of C, and of these and of columns 8 i to 8 i + 7 a lane has, as c[4
+/// i] to c[4 i + 3], what multiply_add_16x8x4 says.
 template <bool a_by_terms, bool b_by_terms, int n>
 __device__ __forceinline__ void start_product_of_half(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
   SIMT_PRODUCTS("f16");
@@ -347,6 +345,17 @@ template <bool a_by_terms, bool b_by_terms, int n>
 __device__ __forceinline__ void start_product_of_bfloat16(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
   SIMT_PRODUCTS("bf16");
 }
+#undef SIMT_PRODUCTS
+#undef SIMT_PRODUCT
+#undef SIMT_SUMS
+#undef SIMT_NAMES_0
+#undef SIMT_NAMES_1
+#undef SIMT_NAMES_2
+#undef SIMT_NAMES_3
+#undef SIMT_NAMES_4
+#undef SIMT_NAMES_5
+#undef SIMT_NAMES_6
+#undef SIMT_NAMES_7
 
 /// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
 __device__ __forceinline__ long long unknown(long long x) {
