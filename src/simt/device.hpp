@@ -49,15 +49,12 @@ __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   wait_for_grid(arrived, round);
 }
 
-/// The only sync_grid of a launch. It needs no number of those before it: the 64 numbers at `counts`, of which take_ticket may use others
-/// than counts[0] and counts[32], are zero before and are again when the launch has ended.
+/// The only sync_grid of a launch. It needs no number of those before it: counts[0] and counts[32] are zero before and are again when the
+/// launch has ended.
 __device__ __forceinline__ void sync_grid_once(unsigned* counts) {
   sync_grid(counts, 0);
-  if (threadIdx.x == 0 && atomicAdd(counts + 32, 1u) == gridDim.x - 1)
-    for (int k = 0; k < 64; ++k) counts[k] = 0;
+  if (threadIdx.x == 0 && atomicAdd(counts + 32, 1u) == gridDim.x - 1) counts[0] = counts[32] = 0;
 }
-/// A number that no other call for the same count gets, from 0 on. What it is used for orders no memory.
-__device__ __forceinline__ unsigned take_ticket(unsigned* count) { return atomicAdd(count, 1u); }
 
 /// A pair of numbers for another block of a launch whose blocks run together, through global memory and without a barrier. The lowest bit
 /// of each is given up for `round`, 0 or 1, which tells it from what was there before: the memory is written and read once a round, first

@@ -341,9 +341,8 @@ void sync_grid(unsigned* arrived, unsigned round) {
 void sync_grid_once(unsigned* counts) {
   sync_grid(counts, 0);
   sync_block();
-  if (thread_index() == 0 && ++counts[32] == static_cast<unsigned>(block_count())) std::fill_n(counts, 64, 0U);
+  if (thread_index() == 0 && ++counts[32] == static_cast<unsigned>(block_count())) counts[0] = counts[32] = 0;
 }
-unsigned take_ticket(unsigned* count) { return (*count)++; }
 
 // Numbers that are sent order nothing but themselves: the thread sanitizer is told nothing of them.
 void send_pair(float* to, float x, float y, unsigned round) {

@@ -41,7 +41,6 @@ void arrive_at_grid(unsigned* arrived, unsigned round);
 void wait_for_grid(unsigned* arrived, unsigned round);
 void sync_grid(unsigned* arrived, unsigned round);
 void sync_grid_once(unsigned* counts);
-unsigned take_ticket(unsigned* count);
 char* shared_memory();
 void send_pair(float* to, float x, float y, unsigned round);
 void send_pair(double* to, double x, double y, unsigned round);

@@ -43,8 +43,8 @@ KernelSource source(Dtype dtype, SymvRows const& c) {
 /// symv_runs or symv_matrices
 KernelSource source(Dtype dtype, SymvRuns const& c, char const* kernel) {
   return {.header = "symv/symv_runs.cuh",
-          .name = fmt::format("myriad::{}<{}, myriad::SymvRuns{{{}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>", kernel,
-                              device_name(dtype), c.warps, c.columns, c.blocks_per_sm, static_cast<int>(c.layout),
+          .name = fmt::format("myriad::{}<{}, myriad::SymvRuns{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>", kernel,
+                              device_name(dtype), c.warps, c.columns, c.blocks_per_sm, c.pieces, static_cast<int>(c.layout),
                               static_cast<int>(c.symmetry)),
           .options = {"-default-device", "--fmad=false"}};
 }
@@ -125,8 +125,7 @@ template <typename T>
 void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, Kernel const& kernel) {
   bool const reads_a = all.alpha != T(0);
   SymvShares const shares = symv_shares(sizeof(T), c, static_cast<int>(all.a.rows), all.uplo == Uplo::lower);
-  int const pieces = all.y.row_sizes ? shares.most_pieces() : shares.pieces;
-  std::int64_t const elements = shares.elements(pieces), at_a_time = symv_matrices_at_a_time(sizeof(T), elements);
+  std::int64_t const elements = shares.elements(), at_a_time = symv_matrices_at_a_time(sizeof(T), elements);
   std::int64_t const together = std::int64_t{c.blocks_per_sm} * queue.device().multiprocessors;
   GridCounts const counts(queue);
   for (std::int64_t b = 0; b < all.y.count; b += at_a_time) {
@@ -139,12 +138,14 @@ void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, K
     auto args = arguments_of(task);
     args.sums = sums.as<DeviceElement<T>>();
     args.apart = elements;
-    args.pieces = pieces;
+    args.pieces = shares.pieces;
     args.counts = counts.data();
-    launch(
-        queue, kernel,
-        {.blocks = std::min(together, some * pieces), .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T)), .together = true},
-        args);
+    launch(queue, kernel,
+           {.blocks = std::min(together, some * shares.pieces),
+            .threads = c.threads(),
+            .shared_bytes = c.shared_bytes(sizeof(T)),
+            .together = true},
+           args);
   }
 }
 

@@ -8,11 +8,8 @@
 namespace myriad {
 
 /// Whether elements of a column are neighbours in memory. Strips and panels read these 16 bytes at a time where all columns begin at
-/// multiples of that, which is known of those in chunks; all others one by one.
-enum class SymvColumns : int { contiguous, strided, in_chunks };
-
-/// Whether the kernel itself writes x, before a barrier.
-enum class SymvVector : int { constant, written };
+/// multiples of that; all others one by one.
+enum class SymvColumns : int { contiguous, strided };
 
 template <typename T>
 struct SymvArguments {
@@ -25,8 +22,8 @@ struct SymvArguments {
   // Of runs
   T* sums;            ///< workspace
   simt::Index apart;  ///< from the sums of one matrix to those of the next, in elements
-  int pieces;         ///< of the matrix that has most
-  unsigned* counts;   ///< see sync_grid_once and symv_tickets
+  int pieces;         ///< of the largest matrix
+  unsigned* counts;   ///< see sync_grid_once
 };
 
 /// Matrices of up to so many rows are summed row by row in the order of columns.
@@ -37,9 +34,6 @@ inline constexpr int symv_most_rows_in_order = 32;
 /// first, and panels from left to right. What columns beside the diagonal give to it is summed in 32 parts, of which each has 16 bytes of
 /// every 512, from the top, these by halves, and comes last.
 inline constexpr int symv_columns_of_group = 8, symv_columns_of_panel = 128;
-
-/// Where in SymvArguments::counts tickets are counted; see sync_grid_once.
-inline constexpr int symv_tickets = 16;
 
 namespace simt {
 
@@ -55,7 +49,7 @@ SIMT_INLINE void symv_tree(T (&x)[count]) {
 }
 
 /// A triangle of one matrix, and x.
-template <typename T, Symmetry symmetry, SymvColumns layout, SymvVector vector = SymvVector::constant>
+template <typename T, Symmetry symmetry, SymvColumns layout>
 class SymvMatrix {
  protected:
   static constexpr bool hermitian = symmetry == Symmetry::hermitian;
@@ -71,9 +65,6 @@ class SymvMatrix {
         conjugates_x_(args.x.conjugated != args.a.conjugated),
         lower_(args.lower),
         n_(n) {}
-  /// Neighbours in a column, and in x, are neighbours in memory.
-  SIMT_INLINE SymvMatrix(T const* a, Index right, T const* x, bool lower, int n)
-      : a_(a), x_(x), down_(1), right_(right), increment_(1), conjugates_x_(false), lower_(lower), n_(n) {}
 
   /// Row i of A x, summed in the order of columns.
   SIMT_INLINE T row_in_order(int i) const {
@@ -83,15 +74,21 @@ class SymvMatrix {
 
  protected:
   /// Of x; its conjugate where A is conjugated: A x is then the conjugate of what the stored elements give (see symv_store).
-  SIMT_INLINE T x(int i) const {
-    T const* const from = x_ + i * increment_;
-    return conjugate_if(conjugates_x_, vector == SymvVector::written ? *from : load_global(from));
-  }
+  SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, load_global(x_ + i * increment_)); }
   SIMT_INLINE bool is_stored(int i, int j) const { return i < n_ && j < n_ && (lower_ ? i >= j : i <= j); }
+  /// Numbers of columns, counted from a first one.
+  struct Range {
+    int first, last;
+    SIMT_INLINE bool has(int c) const { return first <= c && c <= last; }
+  };
+  /// Of which columns from j0 on element i is stored.
+  SIMT_INLINE Range stored(int i, int j0) const { return {lower_ ? -j0 : i - j0, i >= n_ ? -j0 - 1 : lower_ ? i - j0 : n_ - 1 - j0}; }
   SIMT_INLINE bool columns_in_chunks() const {
-    return layout == SymvColumns::in_chunks || (layout == SymvColumns::contiguous && reinterpret_cast<unsigned long long>(a_) % 16 == 0 &&
-                                                right_ * static_cast<Index>(sizeof(T)) % 16 == 0);
+    return layout == SymvColumns::contiguous && reinterpret_cast<unsigned long long>(a_) % 16 == 0 &&
+           right_ * static_cast<Index>(sizeof(T)) % 16 == 0;
   }
+
+  SIMT_INLINE bool x_in_chunks() const { return reinterpret_cast<unsigned long long>(x_) % 16 == 0 && (increment_ == 1 || held_rows == 1); }
 
   /// Neighbours in memory.
   SIMT_INLINE static void load_neighbours(T (&held)[held_rows], T const* from) {

@@ -40,19 +40,21 @@ constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes
 constexpr std::int64_t symv_least_matrices_of_blocks = 48;  ///< else they are few
 
 /// Still larger ones. Two blocks of 8 warps, with 128 registers a thread, are on a multiprocessor; a lane has 16 loads of 16 bytes under
-/// way: 128 KB of all. In double complex, of which 16 sums would leave no registers, it has 8; three blocks, with 80 registers, spill.
+/// way: 128 KB of all. In double complex, of which 16 sums would leave no registers, it has 8; three blocks, with 80 registers, spill. Four
+/// pieces for each of the blocks that a GPU of 132 multiprocessors has room for: of others blocks have nearly as many as each other, too.
 constexpr SymvRuns symv_runs_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
   bool const wide = element_bytes == 16;
-  return {.warps = 8, .columns = wide ? 8 : 16, .blocks_per_sm = 2, .layout = layout, .symmetry = symmetry};
+  return {.warps = 8, .columns = wide ? 8 : 16, .blocks_per_sm = 2, .pieces = 4 * 2 * 132, .layout = layout, .symmetry = symmetry};
 }
 /// Of blocks that have a matrix: a panel has symv_columns_of_panel columns.
 constexpr SymvRuns symv_matrices_plan(int element_bytes, Symmetry symmetry, SymvColumns layout) {
   bool const wide = element_bytes == 16;
-  return {.warps = wide ? 16 : 8, .columns = wide ? 8 : 16, .blocks_per_sm = wide ? 1 : 2, .layout = layout, .symmetry = symmetry};
+  return {
+      .warps = wide ? 16 : 8, .columns = wide ? 8 : 16, .blocks_per_sm = wide ? 1 : 2, .pieces = 1, .layout = layout, .symmetry = symmetry};
 }
 
 constexpr SymvShares symv_shares(int element_bytes, SymvRuns const& c, int n, bool lower) {
-  return {n, c.tile_rows(element_bytes), c.tile_columns(), c.usual_blocks(), lower};
+  return {n, c.tile_rows(element_bytes), c.tile_columns(), c.pieces, lower};
 }
 
 /// So many matrices at a time take no more than 256 MB of workspace together, or are one.

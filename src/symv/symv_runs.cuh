@@ -12,74 +12,70 @@ template <typename T, SymvRuns C>
 class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
   using Matrix::a_, Matrix::x_, Matrix::down_, Matrix::right_, Matrix::increment_, Matrix::conjugates_x_, Matrix::n_, Matrix::lower_;
-  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::x;
+  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::stored, Matrix::x;
+  using Range = typename Matrix::Range;
   static constexpr int rows_of_tile = C.tile_rows(sizeof(T)), columns = C.columns, group = symv_columns_of_group;
   static_assert(rows_of_tile <= C.threads() && C.tile_columns() % rows_of_tile == 0);
   static_assert(columns % group == 0 && 32 % columns == 0, "lanes share columns evenly");
 
  public:
   SIMT_INLINE SymvRun(SymvArguments<T> const& args, Index b, int n)
-      : Matrix(args, b, n), tiles_(n, rows_of_tile, C.tile_columns(), args.lower), in_chunks_(Matrix::columns_in_chunks()) {}
+      : Matrix(args, b, n),
+        tiles_(n, rows_of_tile, C.tile_columns(), args.lower),
+        in_chunks_(Matrix::columns_in_chunks()),
+        x_in_chunks_(Matrix::x_in_chunks()) {}
 
   SIMT_INLINE SymvTriangle const& tiles() const { return tiles_; }
 
-  /// The tiles of `piece`, and of others as long as next_piece(piece, its tiles) finds one, with the block apart; it may let it meet, and
-  /// there was a barrier since piece_begins(), which is called by one thread whose warp has nothing to add up. to_rows(tile, its row of
-  /// tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i always in the same; to_columns(piece, panel, j,
-  /// sum) for the sums of the columns of a panel, at the end of each and of the piece. Begins and ends with the block apart.
-  template <typename Begins, typename NextPiece, typename Rows, typename Columns>
-  SIMT_INLINE void add(int piece, SymvShares::Range range, Begins piece_begins, NextPiece next_piece, Rows to_rows, Columns to_columns) {
+  /// The tiles of `range`. end_of_piece() is called where a piece begins, and says behind which tile it ends. to_rows(tile, its row of
+  /// tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i always in the same; to_columns(panel, j, sum)
+  /// for the sums of the columns of a panel, at the end of each and of a piece. Begins and ends with the block apart.
+  template <typename End, typename Rows, typename Columns>
+  SIMT_INLINE void add(SymvShares::Range range, End end_of_piece, Rows to_rows, Columns to_columns) {
     SymvPlace place(tiles_, range.first);
-    int slot = 0, turn = 0;
-    load_x_of_panel(slot, place.panel);
-    load(source_of(place), place);
+    int slot = 0, end = end_of_piece();
     SIMT_UNROLL
     for (int c = 0; c < columns; ++c) column_[c] = from_real<T>(0);
-    bool const asks = thread_index() == C.threads() - warp_size;
-    if (asks) piece_begins();
-    bool begins = true, goes_on = true;
+    // In the first round there is but a tile to ask for.
+    bool is_there = false, begins = true;
     SIMT_LOOP
-    while (goes_on) {
-      // Where to go on is found out while this tile is on its way.
-      bool const ends_piece = place.tile + 1 == range.last;
+    while (true) {
       SymvPlace next = place;
-      if (!ends_piece) next.go_on(tiles_);
-      Source source = source_of(next);
-      if (begins) {
-        wait_copies();
-        sync_warp();
-      }
+      if (is_there) next.go_on(tiles_);
       // Of one tile, while others still read those of the tile before.
-      T* const parts = row_sums() + turn * (C.warps * rows_of_tile);
-      turn = 1 - turn;
-      if (has_whole_rows(place) && has_all_columns(place.panel))
-        use<true>(place, x_of_panel(slot), parts);
-      else
-        use<false>(place, x_of_panel(slot), parts);
-      int const this_piece = piece;
-      if (ends_piece) {
-        goes_on = next_piece(piece, range);
-        if (goes_on) {
-          next = SymvPlace(tiles_, range.first);
-          source = source_of(next);
+      T* const parts = row_sums() + place.tile % 2 * (C.warps * rows_of_tile);
+      if (is_there) {
+        if (begins) {
+          wait_copies();
+          sync_warp();
         }
+        if (is_whole(place))
+          use<true>(place, x_of_panel(slot), parts);
+        else
+          use<false>(place, x_of_panel(slot), parts);
       }
-      begins = ends_piece || next.panel != place.panel;
-      if (begins) slot = 1 - slot;
+      bool const goes_on = next.tile < range.last;
+      begins = !is_there || next.panel != place.panel;
       if (goes_on) {
-        if (begins) load_x_of_panel(slot, next.panel);
-        load(source, next);
+        if (begins) {
+          slot = 1 - slot;
+          load_x_of_panel(slot, next.panel);
+        }
+        load(next);
       }
-      sync_block();
-      // Whatever this waits for, the next tile is under way meanwhile.
-      if (asks && ends_piece && goes_on) piece_begins();
-      if (thread_index() < rows_of_tile) to_rows(place.tile, place.row, thread_index(), sum_of_warps(parts + thread_index()));
-      if (begins) {
-        T const total = column_sum();
-        if (lane_index() % lanes_of_column == 0)
-          to_columns(this_piece, place.panel, warp() * columns + lane_index() / lanes_of_column, total);
+      if (is_there) {
+        sync_block();
+        // Whatever this waits for, the next tile is under way meanwhile.
+        if (thread_index() < rows_of_tile) to_rows(place.tile, place.row, thread_index(), sum_of_warps(parts + thread_index()));
+        if (begins || next.tile == end) {
+          T const total = column_sum();
+          if (lane_index() % lanes_of_column == 0) to_columns(place.panel, warp() * columns + lane_index() / lanes_of_column, total);
+        }
+        if (!goes_on) break;
+        if (next.tile == end) end = end_of_piece();
+        place.go_on(tiles_);
       }
-      place = next;
+      is_there = true;
     }
   }
 
@@ -89,15 +85,18 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   /// The rows of a tile that are this lane's: 16 bytes of neighbours.
   SIMT_INLINE static int row(int r) { return lane_index() * held_rows + r; }
   SIMT_INLINE static int warp() { return thread_index() / 32; }
-  SIMT_INLINE static T* memory() { return reinterpret_cast<T*>(shared_memory() + C.told_bytes); }
+  SIMT_INLINE static T* memory() { return reinterpret_cast<T*>(shared_memory()); }
   SIMT_INLINE static T* x_of_panel(int slot) { return memory() + slot * C.tile_columns() + warp() * columns; }
   SIMT_INLINE static T* row_sums() { return memory() + 2 * C.tile_columns(); }
+  /// 16 bytes for each of the warp's columns, and as many again.
+  SIMT_INLINE static T* fringe() { return row_sums() + 2 * C.warps * rows_of_tile + warp() * (2 * columns * held_rows); }
   SIMT_INLINE static int first_column(int panel) { return panel * C.tile_columns() + warp() * columns; }
-  /// All rows are there, and none meets the diagonal.
-  SIMT_INLINE bool has_whole_rows(SymvPlace const& at) const {
-    return lower_ ? at.row >= (at.panel + 1) * tiles_.deep() && (at.row + 1) * rows_of_tile <= n_ : at.row < at.panel * tiles_.deep();
+  /// All of a tile is stored, and none of it on the diagonal.
+  SIMT_INLINE bool is_whole(SymvPlace const& at) const {
+    bool const beside =
+        lower_ ? at.row >= (at.panel + 1) * tiles_.deep() && (at.row + 1) * rows_of_tile <= n_ : at.row < at.panel * tiles_.deep();
+    return beside && (at.panel + 1) * C.tile_columns() <= n_;
   }
-  SIMT_INLINE bool has_all_columns(int panel) const { return (panel + 1) * C.tile_columns() <= n_; }
 
   /// Asks for the part of x that belongs to the warp's columns.
   SIMT_INLINE void load_x_of_panel(int slot, int panel) const {
@@ -110,42 +109,101 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       *to = from_real<T>(0);
   }
 
-  /// Where a lane's elements of a tile begin, and whether all rows come 16 bytes at a time.
-  struct Source {
-    T const* column;
-    bool in_chunks;
-  };
-  SIMT_INLINE Source source_of(SymvPlace const& at) const {
-    bool const in_chunks = in_chunks_ && has_whole_rows(at);
-    int const j0 = first_column(at.panel);
-    return {a_ + ((at.row * rows_of_tile + row(0)) * down_ + (in_chunks ? smaller(j0, n_ - 1) : j0) * right_), in_chunks};
-  }
-
-  /// In the place of columns beyond the last one this is read once more, and in that of elements that are not stored the first one of the
-  /// matrix, and not used: with loads that depend on a predicate the compiler let one wait for the other.
-  SIMT_INLINE void load(Source const& source, SymvPlace const& at) {
-    T const* column = source.column;
+  /// Asks for a tile, and for what of x belongs to its rows.
+  SIMT_INLINE void load(SymvPlace const& at) {
     int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
-    if (source.in_chunks) {
+    bool const whole = is_whole(at);
+    if (in_chunks_ && whole) {
+      T const* column = a_ + (i0 + j0 * right_);
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         Matrix::load_neighbours(held_[c], column);
-        if (j0 + c + 1 < n_) column += right_;
+        column += right_;
       }
+    } else if (in_chunks_) {
+      load_edge(i0, j0);
+      load_fringe(at.row, j0);
     } else {
+      // In the place of elements that are not stored the first one of the matrix is read, and not used: with loads that depend on a
+      // predicate the compiler let one wait for the other.
+      T const* column = a_ + (i0 * down_ + j0 * right_);
+      Range there[held_rows];
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) there[r] = stored(i0 + r, j0);
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) held_[c][r] = load_global(is_stored(i0 + r, j0 + c) ? column + r * down_ : a_);
+        for (int r = 0; r < held_rows; ++r) held_[c][r] = load_global(there[r].has(c) ? column + r * down_ : a_);
         column += right_;
       }
     }
+    if (x_in_chunks_ && whole) {
+      Chunked<T> const of_x(load_chunk(x_ + i0 * (held_rows == 1 ? increment_ : 1)));
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) x_of_row_[r] = conjugate_if(conjugates_x_, of_x.x[r]);
+    } else {
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) x_of_row_[r] = x(smaller(i0 + r, n_ - 1));
+    }
+  }
+
+  /// The same 16 bytes at a time, where these are stored whole; in the place of others the nearest ones that are, which are not used.
+  SIMT_INLINE void load_edge(int i0, int j0) {
+    constexpr int mask = -held_rows;
+    int const last_row = (n_ & mask) - held_rows;  // of the last 16 bytes of a column the first
+    int const first_column = lower_ ? 0 : held_rows - 1, last_column = lower_ ? last_row : n_ - 1;
+    int j = smaller(larger(j0, first_column), last_column);
+    T const* column = a_ + j * right_;
     SIMT_UNROLL
-    for (int r = 0; r < held_rows; ++r) x_of_row_[r] = x(smaller(i0 + r, n_ - 1));
+    for (int c = 0; c < columns; ++c) {
+      int const i = lower_ ? smaller(larger(i0, (j + held_rows - 1) & mask), last_row) : smaller(i0, ((j + 1) & mask) - held_rows);
+      Matrix::load_neighbours(held_[c], column + i);
+      if (j0 + c < j || j == last_column) continue;
+      ++j;
+      column += right_;
+    }
+  }
+  /// What is stored in part of 16 bytes, in every column up to twice: at the diagonal and at the last row. A lane has one of them.
+  SIMT_INLINE void load_fringe(int tile_row, int j0) const {
+    if constexpr (held_rows > 1) {
+      static_assert(2 * columns == 32);
+      sync_warp();  // all have used what was there
+      int const j = j0 + lane_index() % columns, diagonal = j / held_rows;
+      int const chunk = lane_index() < columns ? diagonal : n_ / held_rows, i0 = chunk * held_rows;
+      if (i0 / rows_of_tile != tile_row || (is_stored(i0, j) && is_stored(i0 + held_rows - 1, j)) ||
+          (lane_index() >= columns && chunk == diagonal))
+        return;
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r)
+        if (is_stored(i0 + r, j)) copy_async(fringe() + lane_index() * held_rows + r, a_ + (i0 + r + j * right_));
+    }
+  }
+  /// Takes what came apart to its place.
+  SIMT_INLINE void take_fringe(int i0, int j0) {
+    if constexpr (held_rows > 1) {
+      wait_copies();
+      sync_warp();
+      Range const first = stored(i0, j0), last = stored(i0 + held_rows - 1, j0);
+      SIMT_UNROLL
+      for (int c = 0; c < columns; ++c) {
+        if (first.has(c) && last.has(c)) continue;
+        bool const at_diagonal = i0 / held_rows == (j0 + c) / held_rows;
+        Chunked<T> const apart(load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows));
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r) held_[c][r] = apart.x[r];
+      }
+    }
   }
 
   template <bool all>
   SIMT_INLINE void use(SymvPlace const& at, T const* factors, T* parts) {
+    int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
+    Range there[held_rows];
+    if constexpr (!all) {
+      if (in_chunks_) take_fringe(i0, j0);
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) there[r] = stored(i0 + r, j0);
+    }
     Chunked<T> total;
     SIMT_UNROLL
     for (int g = 0; g < columns / group; ++g) {
@@ -157,13 +215,13 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         T const factor = conjugate_if(conjugates_x_, factors[c]);
         SIMT_UNROLL
         for (int r = 0; r < held_rows; ++r) {
-          int const i = at.row * rows_of_tile + row(r), j = first_column(at.panel) + c;
-          T const element = !all && hermitian && i == j ? from_real<T>(real_part(held_[c][r])) : held_[c][r];
+          bool const on_diagonal = !all && i0 - j0 + r == c;
+          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c][r])) : held_[c][r];
           T const row_sum = multiply_add(element, factor, sum[r]);
           T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row_[r], column_[c]);
           // What is not stored counts nothing, be the other factor infinite.
-          if (all || is_stored(i, j)) sum[r] = row_sum;
-          if (all || (is_stored(i, j) && i != j)) column_[c] = column_sum;
+          if (all || there[r].has(c)) sum[r] = row_sum;
+          if (all || (there[r].has(c) && !on_diagonal)) column_[c] = column_sum;
         }
       }
       SIMT_UNROLL
@@ -202,37 +260,33 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   }
 
   SymvTriangle tiles_;
-  bool in_chunks_;
+  bool in_chunks_, x_in_chunks_;
   T held_[columns][held_rows], x_of_row_[held_rows];  ///< of a tile, used or under way
   T column_[columns];                                 ///< column sums of this lane's rows
 };
-
-template <typename T, SymvRuns C>
-SIMT_INLINE SymvShares symv_shares(SymvArguments<T> const& args, int n) {
-  if (args.y.row_sizes) return {n, C.tile_rows(sizeof(T)), C.tile_columns(), C.usual_blocks(), args.lower};
-  return {n, C.tile_rows(sizeof(T)), C.tile_columns(), C.usual_blocks(), args.lower, args.pieces};
-}
 
 /// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column, in this
 /// order. Of these terms every warp adds some, `in_order` after each other; here for this warp.
 template <SymvRuns C, typename T>
 SIMT_INLINE T symv_terms(SymvShares const& shares, T const* sums, int i) {
-  constexpr int in_order = 4;
-  int const panel = i / shares.columns, tile_row = i / shares.rows;
+  constexpr int in_order = 16;  // all of which are asked for at once
+  constexpr int rows = C.tile_rows(sizeof(T)), deep = C.tile_columns() / rows;
+  int const panel = i / C.tile_columns(), tile_row = i / rows;
   int const first = shares.lower ? 0 : panel, row_terms = shares.lower ? panel + 1 : shares.panels - panel;
-  int const first_piece = shares.piece_of(shares.before(panel));
-  int const terms = row_terms + shares.piece_of(shares.before(panel) + shares.tiles_of(panel) - 1) - first_piece + 1;
+  int const first_tile = shares.before(panel), first_piece = shares.piece_of(first_tile);
+  int const terms = row_terms + shares.piece_of(first_tile + shares.tiles_of(panel) - 1) - first_piece + 1;
+  // Column sums are counted like tiles, behind all of these.
+  int const of_columns = shares.count + (first_piece + panel - row_terms) * deep + tile_row % deep;
+  sums += i % rows;
   T sum = from_real<T>(0);
   SIMT_LOOP
   for (int t0 = thread_index() / 32 * in_order; t0 < terms; t0 += C.warps * in_order) {
     T term[in_order];
     SIMT_UNROLL
     for (int k = 0; k < in_order; ++k) {
-      int const t = smaller(t0 + k, terms - 1);
-      int const p = first + t;
-      T const* const from = sums + (t < row_terms ? shares.row_sums(shares.before(p) + tile_row - shares.first_row(p)) + i % shares.rows
-                                                  : shares.column_sums(first_piece + t - row_terms, panel) + i % shares.columns);
-      term[k] = *from;
+      int const t = smaller(t0 + k, terms - 1), p = first + t;
+      int const of_rows = shares.before(p) + tile_row - shares.first_row(p);
+      term[k] = sums[static_cast<Index>(t < row_terms ? of_rows : of_columns + t * deep) * rows];
     }
     SIMT_UNROLL
     for (int k = 0; k < in_order; ++k) sum = sum + (t0 + k < terms ? term[k] : from_real<T>(0));
@@ -247,40 +301,28 @@ SIMT_INLINE T symv_terms(SymvShares const& shares, T const* sums, int i) {
 template <typename T, SymvRuns C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArguments<T> const args) {
   using namespace simt;
-  // Numbers of pieces, of which workspace admits few, rather than indices: divisions are long.
+  // Numbers of pieces, of which workspace admits few, rather than indices: divisions are long. Times the blocks they are below 2^31, too.
   int const blocks = static_cast<int>(block_count()), here = static_cast<int>(block_index()), count = static_cast<int>(args.y.count);
+  auto const shares_of = [&](int n) { return SymvShares(n, C.tile_rows(sizeof(T)), C.tile_columns(), C.pieces, args.lower); };
   bool const reads = !(args.alpha == from_real<T>(0));
   if (reads) {
-    // Pieces of all matrices are numbered; `at` is the block's.
-    int const end = count * args.pieces;
-    auto const ask = [&] { store_word(shared_memory(), static_cast<unsigned>(blocks) + take_ticket(args.counts + symv_tickets)); };
-    auto const told = [&] {
-      sync_block();
-      return static_cast<int>(load_word(shared_memory()));
-    };
+    // Of equal matrices a block has neighbours in all pieces together; of others some of each.
+    bool const equal = !args.y.row_sizes;
+    int const begin = count * args.pieces * here / blocks, end = count * args.pieces * (here + 1) / blocks;
     SIMT_LOOP
-    for (int at = here; at < end;) {
-      int const b = count == 1 ? 0 : at / args.pieces, n = args.y.rows_of(b), piece = at - b * args.pieces;
-      SymvShares const shares = symv_shares<T, C>(args, n);
-      if (n <= args.most_rows_in_strips || piece >= shares.pieces) {
-        if (thread_index() == 0) ask();
-        at = told();
-        sync_block();
-        continue;
-      }
+    for (int b = equal ? begin / args.pieces : 0; b < count && (!equal || b * args.pieces < end); ++b) {
+      int const n = args.y.rows_of(b);
+      if (n <= args.most_rows_in_strips) continue;
+      SymvShares const shares = shares_of(n);
+      int piece = equal ? larger(begin - b * args.pieces, 0) : shares.pieces * here / blocks;
+      int const last_piece = equal ? smaller(end - b * args.pieces, args.pieces) : shares.pieces * (here + 1) / blocks;
+      if (piece == last_piece) continue;
       T* const sums = args.sums + b * args.apart;
       SymvRun<T, C>(args, b, n)
           .add(
-              piece, shares.tiles_of_piece(piece), ask,
-              [&](int& next, SymvShares::Range& range) {
-                at = told();
-                next = at - b * args.pieces;
-                if (next >= smaller(shares.pieces, end - b * args.pieces)) return false;
-                range = shares.tiles_of_piece(next);
-                return true;
-              },
+              {shares.first_tile(piece), shares.first_tile(last_piece)}, [&] { return shares.first_tile(++piece); },
               [&](int tile, int, int i, T sum) { sums[shares.row_sums(tile) + i] = sum; },
-              [&](int of, int panel, int j, T sum) { sums[shares.column_sums(of, panel) + j] = sum; });
+              [&](int panel, int j, T sum) { sums[shares.column_sums(piece - 1, panel) + j] = sum; });
       sync_block();
     }
     sync_grid_once(args.counts);
@@ -292,7 +334,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArgumen
     Index const b = count == 1 ? 0 : at / groups;
     int const n = args.y.rows_of(b), i = static_cast<int>(at - b * groups) * 32 + lane;
     bool const mine = i < n && n > args.most_rows_in_strips;
-    of_warps[thread_index()] = mine && reads ? symv_terms<C>(symv_shares<T, C>(args, n), args.sums + b * args.apart, i) : from_real<T>(0);
+    of_warps[thread_index()] = mine && reads ? symv_terms<C>(shares_of(n), args.sums + b * args.apart, i) : from_real<T>(0);
     sync_block();
     if (warp == 0 && mine) {
       T sum = of_warps[lane];
@@ -329,9 +371,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_matrices(SymvArg
     for (int i = thread_index(); i < tiles.tile_rows * tiles.rows; i += C.threads()) of_rows[i] = from_real<T>(0);
     sync_block();
     run.add(
-        0, {0, tiles.count}, [] {}, [](int&, SymvShares::Range&) { return false; },
+        {0, tiles.count}, [&] { return tiles.count; },
         [&](int, int tile_row, int i, T sum) { of_rows[tile_row * tiles.rows + i] = of_rows[tile_row * tiles.rows + i] + sum; },
-        [&](int, int panel, int j, T sum) { of_columns[panel * tiles.columns + j] = sum; });
+        [&](int panel, int j, T sum) { of_columns[panel * tiles.columns + j] = sum; });
     sync_block();
     SIMT_LOOP
     for (int i = thread_index(); i < n; i += C.threads()) symv_store(args, b, i, of_rows[i] + of_columns[i]);

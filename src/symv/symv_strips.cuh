@@ -13,31 +13,63 @@ template <typename T, SymvStrips C>
 class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
   using Matrix::a_, Matrix::x_, Matrix::down_, Matrix::right_, Matrix::increment_, Matrix::lower_, Matrix::n_, Matrix::conjugates_x_;
-  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::load_neighbours, Matrix::x;
+  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::load_neighbours, Matrix::stored;
+  using Range = typename Matrix::Range;
   static constexpr int rows = C.rows(sizeof(T)), group = symv_columns_of_group;
   static constexpr int lanes_of_group = rows / held_rows;
-  static constexpr int groups_of_panel = symv_columns_of_panel / group;
-  static constexpr int at_once = 8;  ///< loads of a lane that are under way together
-  static_assert(symv_columns_of_panel % rows == 0);
+  static constexpr int groups_of_panel = symv_columns_of_panel / group, groups_of_warp = 32 / lanes_of_group;
+  static constexpr int at_once = 8;  ///< loads of a lane from its column that are under way together
+  static_assert(symv_columns_of_panel % rows == 0 && groups_of_panel % groups_of_warp == 0);
 
  public:
   SIMT_INLINE SymvStrip(SymvArguments<T> const& args, Index b, int n, int strip)
       : Matrix(args, b, n),
         first_(strip * rows),
         first_panel_(args.lower ? 0 : first_ / symv_columns_of_panel),
-        panels_((args.lower ? first_ / symv_columns_of_panel + 1 : ceil_div(n, symv_columns_of_panel)) - first_panel_) {}
+        panels_((args.lower ? first_ / symv_columns_of_panel + 1 : ceil_div(n, symv_columns_of_panel)) - first_panel_),
+        in_chunks_(Matrix::columns_in_chunks()) {}
 
   /// Calls store(i, sum) for every row of the strip. Ends with the block apart.
+  ///
+  /// A warp has two things to do, which do not wait for each other: what column `first_ + warp()` gives to the row of the same number, all
+  /// that is stored of it but the diagonal; and the sums of the strip's rows in some groups of columns. Of each some are under way while
+  /// others are used.
   template <typename Store>
   SIMT_INLINE void add(Store store) {
-    bool const in_chunks = Matrix::columns_in_chunks();
-    bool const x_in_chunks = reinterpret_cast<unsigned long long>(x_) % 16 == 0 && (increment_ == 1 || held_rows == 1);
-    T const beside = in_chunks && x_in_chunks ? column_sum<true>() : column_sum<false>();
-    if (lane_index() == 0) of_columns()[warp()] = beside;
-    if (in_chunks && first_ + rows <= n_)
-      add_groups<true>();
-    else
-      add_groups<false>();
+    SIMT_LOOP
+    for (int i = thread_index(); i < n_; i += C.threads(sizeof(T))) copy_async(x_there() + i, x_ + i * increment_);
+    // Beyond the last column all is empty; no branch, since lanes meet at the end.
+    int const j = first_ + warp(), of_diagonal = j / held_rows, of_rest = n_ / held_rows;
+    int const begin = lower_ ? of_diagonal + 1 : 0, end = j >= n_ ? 0 : lower_ ? of_rest : of_diagonal;
+    bool const has_rest = lower_ && n_ % held_rows != 0 && of_rest != of_diagonal;
+    int chunks = begin < end ? begin / 32 * 32 : end, groups = warp() * groups_of_warp;
+    T of_column[at_once][held_rows], of_group[group][held_rows];
+    load_part(at_diagonal(), j, of_diagonal);
+    if (has_rest) load_part(at_end(), j, of_rest);
+    if (chunks < end) load_column(of_column, j, chunks, begin, end);
+    if (groups < panels_ * groups_of_panel) load_groups(of_group, groups);
+    wait_copies();
+    sync_block();
+    T sum = from_real<T>(0);
+    if (lower_) sum = add_part(at_diagonal(), j, of_diagonal, sum);
+    SIMT_LOOP
+    while (chunks < end || groups < panels_ * groups_of_panel) {
+      if (chunks < end) {
+        sum = add_column(of_column, chunks, begin, end, sum);
+        chunks += at_once * 32;
+        if (chunks < end) load_column(of_column, j, chunks, begin, end);
+      }
+      if (groups < panels_ * groups_of_panel) {
+        add_groups(of_group, groups);
+        groups += rows * groups_of_warp;
+        if (groups < panels_ * groups_of_panel) load_groups(of_group, groups);
+      }
+    }
+    if (!lower_) sum = add_part(at_diagonal(), j, of_diagonal, sum);
+    if (has_rest) sum = add_part(at_end(), j, of_rest, sum);
+    SIMT_UNROLL
+    for (int distance = 16; distance > 0; distance /= 2) sum = sum + shuffle_xor(sum, distance);
+    if (lane_index() == 0) of_columns()[warp()] = sum;
     sync_block();
     SIMT_LOOP
     for (int t = thread_index(); t < panels_ * rows; t += C.threads(sizeof(T))) {
@@ -60,128 +92,108 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
 
  private:
   SIMT_INLINE static int warp() { return thread_index() / 32; }
-  SIMT_INLINE static T* of_columns() { return reinterpret_cast<T*>(shared_memory()); }
-  SIMT_INLINE static T* of_groups() { return of_columns() + rows; }
+  SIMT_INLINE static T* x_there() { return reinterpret_cast<T*>(shared_memory()); }
+  SIMT_INLINE T* of_columns() const { return x_there() + C.places_of_x(n_); }
+  /// Elements of the warp's column that do not fill 16 bytes.
+  SIMT_INLINE T* at_diagonal() const { return of_columns() + rows + warp() * held_rows; }
+  SIMT_INLINE T* at_end() const { return at_diagonal() + rows * held_rows; }
+  SIMT_INLINE T* of_groups() const { return of_columns() + (1 + 2 * held_rows) * rows; }
 
-  /// Some elements of a column that do not fill 16 bytes, where the lane has these; in the place of others the first one of the matrix,
-  /// which is not used.
-  struct Part {
-    T held[held_rows], factor[held_rows];
-    bool used[held_rows];
-  };
-  SIMT_INLINE Part part(bool is_there, int j, int chunk) const {
-    Part out;
+  /// Asks for what is stored of 16 bytes of column j but the diagonal.
+  SIMT_INLINE void load_part(T* part, int j, int chunk) const {
+    int const r = lane_index(), i = chunk * held_rows + r;
+    if (r < held_rows && i != j && is_stored(i, j)) copy_async(part + r, a_ + (i * down_ + j * right_));
+  }
+  /// Adds that up in the lane that has these rows.
+  SIMT_INLINE T add_part(T const* part, int j, int chunk, T sum) const {
     SIMT_UNROLL
     for (int r = 0; r < held_rows; ++r) {
       int const i = chunk * held_rows + r;
-      out.used[r] = is_there && chunk % 32 == lane_index() && i != j && is_stored(i, j);
-      out.held[r] = load_global(out.used[r] ? a_ + (i * down_ + j * right_) : a_);
-      out.factor[r] = x(out.used[r] ? i : 0);
-    }
-    return out;
-  }
-  SIMT_INLINE static T add_part(Part const& part, T sum) {
-    SIMT_UNROLL
-    for (int r = 0; r < held_rows; ++r) {
-      T const next = multiply_add(conjugate_if(hermitian, part.held[r]), part.factor[r], sum);
-      if (part.used[r]) sum = next;
+      T const factor = conjugate_if(conjugates_x_, x_there()[smaller(i, n_ - 1)]);
+      T const next = multiply_add(conjugate_if(hermitian, part[r]), factor, sum);
+      if (chunk % 32 == lane_index() && i != j && is_stored(i, j)) sum = next;
     }
     return sum;
   }
 
-  /// What column `first_ + warp()` gives to the row of the same number: all that is stored of it but the diagonal. In all lanes.
-  template <bool in_chunks>
-  SIMT_INLINE T column_sum() const {
-    // Beyond the last column all is empty; no branch, since lanes meet at the end.
-    bool const is_there = first_ + warp() < n_;
-    int const j = smaller(first_ + warp(), n_ - 1), of_diagonal = j / held_rows;
+  /// Of column j, each lane 16 bytes of every 512 from number `first` on; beyond the ends the last ones are read once more and not used.
+  SIMT_INLINE void load_column(T (&held)[at_once][held_rows], int j, int first, int begin, int end) const {
     T const* const column = a_ + j * right_;
-    int const begin = lower_ ? of_diagonal + 1 : 0, end = !is_there ? 0 : lower_ ? n_ / held_rows : of_diagonal;
-    Part const at_diagonal = part(is_there, j, of_diagonal);
-    bool const has_rest = lower_ && n_ % held_rows != 0 && n_ / held_rows != of_diagonal;
-    Part rest{};
-    if (has_rest) rest = part(is_there, j, n_ / held_rows);
-    T sum = from_real<T>(0);
-    // First of all in a lower triangle, but not before what follows is under way.
-    bool needs_diagonal = true;
-    SIMT_LOOP
-    for (int first = begin < end ? begin / 32 * 32 : end; first < end; first += at_once * 32) {
-      T held[at_once][held_rows], factor[at_once][held_rows];
-      SIMT_UNROLL
-      for (int s = 0; s < at_once; ++s) {
-        int const chunk = first + s * 32 + lane_index(), i = (chunk >= begin && chunk < end ? chunk : end - 1) * held_rows;
-        if constexpr (in_chunks) {
-          load_neighbours(held[s], column + i);
-          Chunked<T> const of_x(load_chunk(x_ + i * (held_rows == 1 ? increment_ : 1)));
-          SIMT_UNROLL
-          for (int r = 0; r < held_rows; ++r) factor[s][r] = conjugate_if(conjugates_x_, of_x.x[r]);
-        } else {
-          SIMT_UNROLL
-          for (int r = 0; r < held_rows; ++r) {
-            held[s][r] = load_global(column + (i + r) * down_);
-            factor[s][r] = x(i + r);
-          }
-        }
-      }
-      if (lower_ && needs_diagonal) sum = add_part(at_diagonal, sum);
-      needs_diagonal = !lower_;
-      SIMT_UNROLL
-      for (int s = 0; s < at_once; ++s) {
-        int const chunk = first + s * 32 + lane_index();
-        if (chunk < begin || chunk >= end) continue;
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) sum = multiply_add(conjugate_if(hermitian, held[s][r]), factor[s][r], sum);
-      }
-    }
-    if (needs_diagonal) sum = add_part(at_diagonal, sum);
-    if (has_rest) sum = add_part(rest, sum);
     SIMT_UNROLL
-    for (int distance = 16; distance > 0; distance /= 2) sum = sum + shuffle_xor(sum, distance);
-    return sum;
-  }
-
-  /// The sums of the strip's rows in every group of columns.
-  template <bool in_chunks>
-  SIMT_INLINE void add_groups() const {
-    constexpr int groups_of_warp = 32 / lanes_of_group;
-    int const i0 = first_ + lane_index() % lanes_of_group * held_rows;
-    SIMT_LOOP
-    for (int g0 = warp() * groups_of_warp; g0 < panels_ * groups_of_panel; g0 += rows * groups_of_warp) {
-      int const g = g0 + lane_index() / lanes_of_group, j0 = first_panel_ * symv_columns_of_panel + g * group;
-      T held[group][held_rows], factor[group], sum[held_rows];
-      bool const whole = lower_ ? j0 + group <= first_ : j0 >= first_ + rows && j0 + group <= n_;
-      if (in_chunks && whole) {
-        SIMT_UNROLL
-        for (int c = 0; c < group; ++c) load_neighbours(held[c], a_ + (i0 + (j0 + c) * right_));
+    for (int s = 0; s < at_once; ++s) {
+      int const chunk = first + s * 32 + lane_index(), i = (chunk >= begin && chunk < end ? chunk : end - 1) * held_rows;
+      if (in_chunks_) {
+        load_neighbours(held[s], column + i);
       } else {
         SIMT_UNROLL
-        for (int c = 0; c < group; ++c) {
-          SIMT_UNROLL
-          for (int r = 0; r < held_rows; ++r)
-            held[c][r] = load_global(is_stored(i0 + r, j0 + c) ? a_ + ((i0 + r) * down_ + (j0 + c) * right_) : a_);
-        }
+        for (int r = 0; r < held_rows; ++r) held[s][r] = load_global(column + (i + r) * down_);
       }
+    }
+  }
+  SIMT_INLINE T add_column(T const (&held)[at_once][held_rows], int first, int begin, int end, T sum) const {
+    SIMT_UNROLL
+    for (int s = 0; s < at_once; ++s) {
+      int const chunk = first + s * 32 + lane_index();
+      if (chunk < begin || chunk >= end) continue;
+      Chunked<T> const factor(load_chunk(x_there() + chunk * held_rows));
       SIMT_UNROLL
-      for (int c = 0; c < group; ++c) factor[c] = x(smaller(j0 + c, n_ - 1));
+      for (int r = 0; r < held_rows; ++r)
+        sum = multiply_add(conjugate_if(hermitian, held[s][r]), conjugate_if(conjugates_x_, factor.x[r]), sum);
+    }
+    return sum;
+  }
+
+  /// Of the groups from number `first` on each lane some rows of one.
+  SIMT_INLINE int row_of_lane() const { return first_ + lane_index() % lanes_of_group * held_rows; }
+  SIMT_INLINE int column_of_lane(int first) const {
+    return first_panel_ * symv_columns_of_panel + (first + lane_index() / lanes_of_group) * group;
+  }
+  SIMT_INLINE void load_groups(T (&held)[group][held_rows], int first) const {
+    int const i0 = row_of_lane(), j0 = column_of_lane(first);
+    // All lanes the same way: those that come later would wait for the others.
+    bool const whole = first_ + rows <= n_ && (lower_ ? j0 + group <= first_ : j0 >= first_ + rows && j0 + group <= n_);
+    T const* column = a_ + (i0 * down_ + j0 * right_);
+    if (ballot(in_chunks_ && whole) == ~0U) {
       SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) sum[r] = from_real<T>(0);
+      for (int c = 0; c < group; ++c) {
+        load_neighbours(held[c], column);
+        column += right_;
+      }
+    } else {
       SIMT_UNROLL
       for (int c = 0; c < group; ++c) {
         SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) {
-          int const i = i0 + r, j = j0 + c;
-          T const element = hermitian && i == j ? from_real<T>(real_part(held[c][r])) : held[c][r];
-          T const next = multiply_add(element, factor[c], sum[r]);
-          if (is_stored(i, j)) sum[r] = next;
-        }
+        for (int r = 0; r < held_rows; ++r) held[c][r] = load_global(stored(i0 + r, j0).has(c) ? column + r * down_ : a_);
+        column += right_;
       }
+    }
+  }
+  SIMT_INLINE void add_groups(T const (&held)[group][held_rows], int first) const {
+    int const i0 = row_of_lane(), j0 = column_of_lane(first);
+    T factor[group], sum[held_rows];
+    SIMT_UNROLL
+    for (int k = 0; k < group; k += held_rows) {
+      Chunked<T> const of_x(load_chunk(x_there() + smaller(j0, C.places_of_x(n_) - group) + k));
       SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) of_groups()[g * rows + i0 - first_ + r] = sum[r];
+      for (int r = 0; r < held_rows; ++r) factor[k + r] = conjugate_if(conjugates_x_, of_x.x[r]);
+    }
+    SIMT_UNROLL
+    for (int r = 0; r < held_rows; ++r) {
+      Range const there = stored(i0 + r, j0);
+      sum[r] = from_real<T>(0);
+      SIMT_UNROLL
+      for (int c = 0; c < group; ++c) {
+        T const element = hermitian && i0 + r == j0 + c ? from_real<T>(real_part(held[c][r])) : held[c][r];
+        T const next = multiply_add(element, factor[c], sum[r]);
+        if (there.has(c)) sum[r] = next;
+      }
+      of_groups()[(first + lane_index() / lanes_of_group) * rows + i0 - first_ + r] = sum[r];
     }
   }
 
   int first_;                 ///< row
   int first_panel_, panels_;  ///< that the stored parts of its rows are in
+  bool in_chunks_;
 };
 
 }  // namespace simt

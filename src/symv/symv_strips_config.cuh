@@ -13,12 +13,14 @@ struct SymvStrips {
 
   SIMT_INLINE constexpr int rows(int element_bytes) const { return 64 / element_bytes; }
   SIMT_INLINE constexpr int threads(int element_bytes) const { return 32 * rows(element_bytes); }
-  /// Dynamic shared memory of a block for n-by-n matrices: sums of the strip's rows in every group of columns, and of the columns that are
-  /// these rows.
+  /// Dynamic shared memory of a block for n-by-n matrices: x, sums of the columns that are the strip's rows, of each 16 bytes at the
+  /// diagonal and at its end, and sums of the rows in every group of columns.
   SIMT_INLINE constexpr int shared_bytes(int element_bytes, int n) const {
     int const groups = simt::ceil_div(n, symv_columns_of_panel) * (symv_columns_of_panel / symv_columns_of_group);
-    return (groups + 1) * rows(element_bytes) * element_bytes;
+    return (places_of_x(n) + (groups + 1) * rows(element_bytes)) * element_bytes + 2 * 16 * rows(element_bytes);
   }
+  /// Elements of whole groups.
+  SIMT_INLINE static constexpr int places_of_x(int n) { return simt::ceil_div(n, symv_columns_of_group) * symv_columns_of_group; }
 };
 
 }  // namespace myriad

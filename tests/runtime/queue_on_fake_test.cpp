@@ -166,6 +166,28 @@ TEST_F(OnFake, IsLegalInACapture) {
   EXPECT_EQ(fake->live_allocations, live);  // the one before has gone, the new one has come
 }
 
+// Launches that may run at the same time never count at the same place: those of other queues, and of a graph beside its queue.
+TEST_F(OnFake, CountsOfAGridAreOfTheQueueOrOfTheGraph) {
+  Queue other({.backend = Backend::gpu});
+  unsigned* const of_queue = GridCounts(*queue).data();
+  ASSERT_NE(of_queue, nullptr);
+  for (int k = 0; k < 64; ++k) EXPECT_EQ(of_queue[k], 0) << k;
+  EXPECT_EQ(GridCounts(*queue).data(), of_queue);
+  EXPECT_NE(GridCounts(other).data(), of_queue);
+  int const live = fake->live_allocations;
+  fake->capturing = true;
+  {
+    GridCounts const first(*queue), second(*queue);
+    EXPECT_NE(first.data(), of_queue);
+    EXPECT_NE(first.data(), second.data());
+    for (int k = 0; k < 64; ++k) EXPECT_EQ(first.data()[k], 0) << k;
+  }
+  EXPECT_EQ(fake->live_allocations, live);  // given back within the graph
+  fake->capturing = false;
+  EXPECT_EQ(GridCounts(*queue).data(), of_queue);
+  queue->prepare([&] { EXPECT_EQ(GridCounts(*queue).data(), nullptr); });
+}
+
 TEST_F(OnFake, GivesBackAfterACaptureWhatWentInIt) {
   auto const go_in_a_capture = [&](auto& memory) {
     fake->capturing = true;
