@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_halves_space.hpp"
+#include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "gemm/gemm_schedule_config.cuh"
 #include "gemm/gemm_space.hpp"
 #include "gemm/gemv_space.hpp"
@@ -90,6 +92,15 @@ KernelSource source(Dtype dtype, GemmHalvesBlocks const& c, Dtype output) {
                               device_name(dtype), device_name(output), c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across,
                               c.blocks_per_sm, static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), c.aligned, c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemmHalvesWarpgroups const& c, Dtype output) {
+  return {.header = "gemm/gemm_halves_warpgroups.cuh",
+          .name = fmt::format("myriad::gemm_halves_warpgroups<{}, {}, myriad::GemmHalvesWarpgroups{{{}, {}, {}, {}, {}, myriad::Lines({}), "
+                              "myriad::Lines({})}}>",
+                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.stages, c.blocks_per_sm, static_cast<int>(c.a),
+                              static_cast<int>(c.b)),
+          .options = {"-default-device", "--fmad=false"},
+          .arch_specific = true};
 }
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
@@ -213,18 +224,35 @@ class Schedule {
 /// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels.md.
 constexpr std::int64_t times_with_schedule = 8;
 
-/// Launches kernels for matrices C of so many rows and columns at most: `plan_of(m, n)` is a config, `kernel_of(config)` its kernel and
-/// all of the grid but blocks. Of a ragged batch small matrices would leave most of a tile for large ones empty, so there are several
-/// launches, each of which passes over the matrices of the others; unless there is `one_plan` for all.
+/// What a launch is for matrices C of up to so many rows and columns.
+struct SizedKernel {
+  int m, n;           ///< of a tile
+  int blocks_per_sm;  ///< that run at a time
+  bool persistent;    ///< its blocks go from tile to tile, and pass over those that are not there faster than a schedule is made
+  std::function<std::pair<Kernel const*, Grid>(bool scheduled)> find;  ///< the kernel, and all of its grid but blocks
+};
+/// Of a config which has kernels with and without a schedule.
+template <typename Config, typename KernelOf>
+SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
+  return {.m = config.m, .n = config.n, .blocks_per_sm = config.blocks_per_sm, .persistent = false, .find = [=](bool scheduled) {
+            Config c = config;
+            c.scheduled = scheduled ? 1 : 0;
+            return kernel_of(c);
+          }};
+}
+
+/// Launches what `sized_of(m, n)` is for matrices C of so many rows and columns at most. Of a ragged batch small matrices would leave most
+/// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others; unless there is
+/// `one_plan` for all. Those with more rows or columns than `border` never share a launch with others.
 ///
 /// Where these were many more blocks than run at a time, of which those without a tile would take longer than it takes to make a schedule,
 /// there is one.
-template <typename T, typename Output, typename PlanOf, typename KernelOf>
-void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, PlanOf const& plan_of, KernelOf const& kernel_of) {
+template <typename T, typename Output, typename SizedOf>
+void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, SizedOf const& sized_of, std::int64_t border) {
   struct Part {
-    decltype(plan_of(0, 0)) config;
     std::int64_t blocks, at_a_time;
     ArgumentsOf<T, Output> args;
+    SizedKernel sized;
     std::pair<Kernel const*, Grid> kernel;
   };
   std::vector<Part> parts;  // nothing is launched before all kernels are found
@@ -233,41 +261,48 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
-    std::int64_t const upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
+    std::int64_t upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
+    if (ragged && above < border) upto = std::min(upto, border);
     std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
-    auto const config = plan_of(m, n);
-    parts.push_back({.config = config,
-                     .blocks = args.c.count * ((m + config.m - 1) / config.m) * ((n + config.n - 1) / config.n),
-                     .at_a_time = std::int64_t{queue.device().multiprocessors} * config.blocks_per_sm,
+    SizedKernel sized = sized_of(m, n);
+    parts.push_back({.blocks = args.c.count * ((m + sized.m - 1) / sized.m) * ((n + sized.n - 1) / sized.n),
+                     .at_a_time = std::int64_t{queue.device().multiprocessors} * sized.blocks_per_sm,
                      .args = args,
+                     .sized = std::move(sized),
                      .kernel = {}});
     parts.back().args.above = above;
     parts.back().args.upto = upto;
     above = upto;
   }
   std::int64_t times = 0;
-  for (Part const& part : parts) times += part.blocks / part.at_a_time;
+  std::size_t listed = 0;  // launches that a schedule is for: those of the smaller sizes
+  for (Part const& part : parts) {
+    if (part.sized.persistent) continue;
+    times += part.blocks / part.at_a_time;
+    ++listed;
+  }
   bool const scheduled = ragged && times >= times_with_schedule && args.c.count <= std::numeric_limits<int>::max();
   for (Part& part : parts) {
-    part.config.scheduled = scheduled ? 1 : 0;
-    part.kernel = kernel_of(part.config);
-    part.kernel.second.blocks = scheduled ? std::min(part.blocks, times_with_schedule * part.at_a_time) : part.blocks;
+    part.kernel = part.sized.find(scheduled);
+    part.kernel.second.blocks = part.sized.persistent ? std::min(part.blocks, part.at_a_time)
+                                : scheduled           ? std::min(part.blocks, times_with_schedule * part.at_a_time)
+                                                      : part.blocks;
   }
   std::optional<Schedule> schedule;
   if (scheduled) {
     static_assert(gemm_schedule_parts == 4, "up to 32, 64, 128 and more");
     GemmScheduleArguments of{.a = sizes_of(args.a),
                              .c = sizes_of(args.c),
-                             .parts = static_cast<int>(parts.size()),
+                             .parts = static_cast<int>(listed),
                              .part = {},
                              .starts = nullptr,
                              .matrices = nullptr,
                              .of_parts = nullptr,
                              .of_blocks = nullptr,
                              .counts = nullptr};
-    for (std::size_t p = 0; p < parts.size(); ++p) of.part[p] = {parts[p].args.upto, parts[p].config.m, parts[p].config.n};
+    for (std::size_t p = 0; p < listed; ++p) of.part[p] = {parts[p].args.upto, parts[p].sized.m, parts[p].sized.n};
     schedule.emplace(queue, of);
-    for (std::size_t p = 0; p < parts.size(); ++p) parts[p].args.schedule = schedule->of_part(p);
+    for (std::size_t p = 0; p < listed; ++p) parts[p].args.schedule = schedule->of_part(p);
   }
   for (Part const& part : parts) launch(queue, *part.kernel.first, part.kernel.second, part.args);
 }
@@ -275,14 +310,18 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
 /// By kernels of gemm_ring: `plan(m, n)` is the one for a C of so many rows and columns.
 template <typename T, typename Plan>
 void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan, bool one_plan = false) {
-  launch_by_sizes<T, T>(queue, args, one_plan, plan, [&](GemmRing ring) {
-    ring.a = lines_of(args.a);
-    ring.b = lines_of(args.b);
-    ring.c = lines_of(args.c);
-    Kernel const& kernel =
-        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
-    return std::pair(&kernel, Grid{.threads = ring.threads(), .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
-  });
+  auto const sized = [&](std::int64_t m, std::int64_t n) {
+    return sized_kernel(plan(m, n), [&](GemmRing ring) {
+      ring.a = lines_of(args.a);
+      ring.b = lines_of(args.b);
+      ring.c = lines_of(args.c);
+      Kernel const& kernel =
+          kernel_for(queue, kernel_key(kernel_id("gemm/gemm_ring"), dtype_of<T>, ring), [&] { return source(dtype_of<T>, ring); });
+      return std::pair(&kernel,
+                       Grid{.threads = ring.threads(), .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
+    });
+  };
+  launch_by_sizes<T, T>(queue, args, one_plan, sized, std::numeric_limits<std::int64_t>::max());
 }
 
 /// `count` matrices from number `first` on.
@@ -415,7 +454,14 @@ int aligned_of(simt::Matrices<T> const& x) {
   return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
 }
 
-/// By kernels of gemm_halves_blocks; of a ragged batch several, as gemm_by_ring has.
+/// From how many rows or columns of C on, of which one more is needed, products go through gemm_halves_warpgroups. That depends on nothing
+/// but their size, type and GPU.
+template <typename T>
+std::int64_t warpgroups_above(Device const& device) {
+  return !is_complex<T> && device.major == 9 && device.minor == 0 ? gemm_halves_warpgroups_above : std::numeric_limits<std::int64_t>::max();
+}
+
+/// By kernels of gemm_halves_blocks and gemm_halves_warpgroups; of a ragged batch several, as gemm_by_ring has.
 template <typename T, typename Output>
 void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
   ArgumentsOf<T, Output> const args = with_lines_of_c<T, Output>(given, Lines::rows);
@@ -424,17 +470,29 @@ void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
                                           .c = lines_of(args.c),
                                           .aligned = std::min(aligned_of(args.a), aligned_of(args.b)),
                                           .shared_memory = queue.device().shared_memory_per_block};
-  auto const plan = [&](std::int64_t m, std::int64_t n) {
-    return tuning::planned(
+  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+  std::int64_t const border = warpgroups_above<T>(queue.device());
+  auto const sized = [&](std::int64_t m, std::int64_t n) -> SizedKernel {
+    if (std::max(m, n) > border) {
+      GemmHalvesWarpgroups const c =
+          gemm_halves_warpgroups_plan(sizeof(Output), m, n, {.a = operands.a, .b = operands.b, .shared_memory = operands.shared_memory});
+      return {.m = c.m, .n = c.n, .blocks_per_sm = c.blocks_per_sm, .persistent = true, .find = [&queue, dtype, output, c](bool) {
+                Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_warpgroups"), dtype, output, c),
+                                                  [&] { return source(dtype, c, output); });
+                return std::pair(&kernel,
+                                 Grid{.threads = c.threads(), .shared_bytes = GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes});
+              }};
+    }
+    GemmHalvesBlocks const c = tuning::planned(
         queue, GemmHalvesBlocksSpace{{dtype_of<T>, !std::is_same_v<T, Output>, m, n, std::max<std::int64_t>(args.a.cols, 1)}, operands});
+    return sized_kernel(c, [&queue, dtype, output](GemmHalvesBlocks const& config) {
+      Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_blocks"), dtype, output, config),
+                                        [&] { return source(dtype, config, output); });
+      return std::pair(&kernel, Grid{.threads = config.threads(),
+                                     .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, config).bytes});
+    });
   };
-  launch_by_sizes<T, Output>(queue, args, false, plan, [&](GemmHalvesBlocks const& c) {
-    Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
-    Kernel const& kernel =
-        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_blocks"), dtype, output, c), [&] { return source(dtype, c, output); });
-    return std::pair(
-        &kernel, Grid{.threads = c.threads(), .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, c).bytes});
-  });
+  launch_by_sizes<T, Output>(queue, args, false, sized, border);
 }
 
 }  // namespace
@@ -443,7 +501,8 @@ template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  if (gemm_by_stream<T, Output>(queue, args)) return;
+  bool const by_warpgroups = std::max(m, n) > warpgroups_above<T>(queue.device());
+  if (!by_warpgroups && gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
     gemm_by_blocks<T, Output>(queue, args);
     return;
@@ -530,6 +589,16 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
     ring.written = written;
     kernels.push_back(source(dtype, ring));
   }
+  return kernels;
+}
+
+std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
+  std::vector<KernelSource> kernels;
+  int const output_bytes = output == Dtype::f32 ? 4 : 2, shared_memory = 227 * 1024;
+  for (Lines const a : {Lines::columns, Lines::rows})
+    for (Lines const b : {Lines::columns, Lines::rows})
+      kernels.push_back(source(
+          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = shared_memory}), output));
   return kernels;
 }
 

@@ -30,6 +30,10 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
 /// Kernels of general products of that shape, of which no side is one, whose elements lie so in memory.
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written = Written::whole);
 
+/// The kernels of compute capability 9.0 for large products of 16-bit numbers, of every way in which A and B can lie. They are compiled for
+/// sm_90a.
+std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape);
+
 /// Up to so many rows, a block has read all rows of B in its columns before it writes C there.
 constexpr std::int64_t gemm_rows_in_place = 32;
 

@@ -121,9 +121,9 @@ __device__ __forceinline__ void receive_pairs(R (&pairs)[count][2], R const* con
   }
 }
 
-/// The dynamic shared memory of the block, aligned to 128 bytes.
+/// The dynamic shared memory of the block, aligned to 1024 bytes.
 __device__ __forceinline__ char* shared_memory() {
-  extern __shared__ __align__(128) char myriad_shared_memory[];
+  extern __shared__ __align__(1024) char myriad_shared_memory[];
   return myriad_shared_memory;
 }
 
@@ -262,6 +262,107 @@ __device__ __forceinline__ void load_matrices(unsigned (&x)[4], void const* row)
                  : "memory");
 }
 
+/// Products by the 128 threads of a warpgroup, of compute capability 9.0 alone (a kernel that calls them is arch_specific). They take A and
+/// B from shared memory and go on while their threads do: a thread calls begin_products, starts products, calls end_product_group, and has
+/// their sums after wait_products. Until then sums are not to be touched, nor what they are made of. All threads of the warpgroup say the
+/// same. What has come to shared memory by copies and stores is seen by products once every thread that brought some of it has called
+/// show_to_products, and a barrier has followed.
+///
+/// Where in shared memory a matrix of 16-bit numbers begins, a multiple of 16 bytes, and how it lies there, as products want to know it: in
+/// spans of 128 or 64 bytes, side by side from a multiple of 1024 bytes on, of which the chunks of 16 bytes are exchanged. Chunk c of span
+/// s is in place c ^ s % 8 of the span, of 64 bytes c ^ s / 2 % 4. By lines (rows of A, columns of B), a span has terms of one, which may
+/// begin some chunks further in it; the next eight lines are `eight_further` bytes on. By terms, a span, of 128 bytes, has 64 lines of one
+/// term; the next eight terms are `eight_further` bytes on, the next 64 lines `span_further`.
+using ProductOperand = unsigned long long;
+__device__ __forceinline__ ProductOperand product_operand(void const* begin, int span_bytes, int eight_further, int span_further) {
+  return (static_cast<unsigned>(__cvta_generic_to_shared(begin)) & 0x3ffff) >> 4 | static_cast<ProductOperand>(span_further >> 4) << 16 |
+         static_cast<ProductOperand>(eight_further >> 4) << 32 | static_cast<ProductOperand>(span_bytes == 128 ? 1 : 2) << 62;
+}
+/// The same matrix, so many bytes further on.
+__device__ __forceinline__ ProductOperand further_on(ProductOperand operand, int bytes) { return operand + (bytes >> 4); }
+
+__device__ __forceinline__ void show_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void end_product_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Returns when all groups of products have ended.
+template <int count>
+__device__ __forceinline__ void wait_products(float (&sums)[count]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  // So that no use of a sum is moved to before the wait.
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+#define SIMT_NAMES_0 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define SIMT_NAMES_1 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define SIMT_NAMES_2 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define SIMT_NAMES_3 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define SIMT_NAMES_4 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define SIMT_NAMES_5 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define SIMT_NAMES_6 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define SIMT_NAMES_7 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define SIMT_SUMS(i)                                                                                                          \
+  "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]), "+f"(c[i + 6]), "+f"(c[i + 7]), \
+      "+f"(c[i + 8]), "+f"(c[i + 9]), "+f"(c[i + 10]), "+f"(c[i + 11]), "+f"(c[i + 12]), "+f"(c[i + 13]), "+f"(c[i + 14]), "+f"(c[i + 15])
+#define SIMT_PRODUCT(type, n, names, in_0, in_1, in_2, in_3, ...)                                                                    \
+  asm volatile("{\n .reg .pred p;\n setp.eq.u32 p, 0, 0;\n wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" names \
+               "}, " in_0 ", " in_1 ", p, 1, 1, " in_2 ", " in_3 ";\n}"                                                              \
+               : __VA_ARGS__                                                                                                         \
+               : "l"(a), "l"(b), "n"(a_by_terms), "n"(b_by_terms))
+#define SIMT_PRODUCTS(type)                                                                                                                \
+  if constexpr (n == 32) {                                                                                                                 \
+    SIMT_PRODUCT(type, 32, SIMT_NAMES_0, "%16", "%17", "%18", "%19", SIMT_SUMS(0));                                                        \
+  } else if constexpr (n == 64) {                                                                                                          \
+    SIMT_PRODUCT(type, 64, SIMT_NAMES_0 ", " SIMT_NAMES_1, "%32", "%33", "%34", "%35", SIMT_SUMS(0), SIMT_SUMS(16));                       \
+  } else if constexpr (n == 96) {                                                                                                          \
+    SIMT_PRODUCT(type, 96, SIMT_NAMES_0 ", " SIMT_NAMES_1 ", " SIMT_NAMES_2, "%48", "%49", "%50", "%51", SIMT_SUMS(0), SIMT_SUMS(16),      \
+                 SIMT_SUMS(32));                                                                                                           \
+  } else if constexpr (n == 128) {                                                                                                         \
+    SIMT_PRODUCT(type, 128, SIMT_NAMES_0 ", " SIMT_NAMES_1 ", " SIMT_NAMES_2 ", " SIMT_NAMES_3, "%64", "%65", "%66", "%67", SIMT_SUMS(0),  \
+                 SIMT_SUMS(16), SIMT_SUMS(32), SIMT_SUMS(48));                                                                             \
+  } else if constexpr (n == 160) {                                                                                                         \
+    SIMT_PRODUCT(type, 160, SIMT_NAMES_0 ", " SIMT_NAMES_1 ", " SIMT_NAMES_2 ", " SIMT_NAMES_3 ", " SIMT_NAMES_4, "%80", "%81", "%82",     \
+                 "%83", SIMT_SUMS(0), SIMT_SUMS(16), SIMT_SUMS(32), SIMT_SUMS(48), SIMT_SUMS(64));                                         \
+  } else if constexpr (n == 192) {                                                                                                         \
+    SIMT_PRODUCT(type, 192, SIMT_NAMES_0 ", " SIMT_NAMES_1 ", " SIMT_NAMES_2 ", " SIMT_NAMES_3 ", " SIMT_NAMES_4 ", " SIMT_NAMES_5, "%96", \
+                 "%97", "%98", "%99", SIMT_SUMS(0), SIMT_SUMS(16), SIMT_SUMS(32), SIMT_SUMS(48), SIMT_SUMS(64), SIMT_SUMS(80));            \
+  } else if constexpr (n == 224) {                                                                                                         \
+    SIMT_PRODUCT(type, 224,                                                                                                                \
+                 SIMT_NAMES_0 ", " SIMT_NAMES_1 ", " SIMT_NAMES_2 ", " SIMT_NAMES_3 ", " SIMT_NAMES_4 ", " SIMT_NAMES_5 ", " SIMT_NAMES_6, \
+                 "%112", "%113", "%114", "%115", SIMT_SUMS(0), SIMT_SUMS(16), SIMT_SUMS(32), SIMT_SUMS(48), SIMT_SUMS(64), SIMT_SUMS(80),  \
+                 SIMT_SUMS(96));                                                                                                           \
+  } else if constexpr (n == 256) {                                                                                                         \
+    SIMT_PRODUCT(type, 256,                                                                                                                \
+                 SIMT_NAMES_0 ", " SIMT_NAMES_1 ", " SIMT_NAMES_2 ", " SIMT_NAMES_3 ", " SIMT_NAMES_4 ", " SIMT_NAMES_5 ", " SIMT_NAMES_6  \
+                              ", " SIMT_NAMES_7,                                                                                           \
+                 "%128", "%129", "%130", "%131", SIMT_SUMS(0), SIMT_SUMS(16), SIMT_SUMS(32), SIMT_SUMS(48), SIMT_SUMS(64), SIMT_SUMS(80),  \
+                 SIMT_SUMS(96), SIMT_SUMS(112));                                                                                           \
+  }                                                                                                                                        \
+  static_assert(n % 32 == 0 && n >= 32 && n <= 256)
+
+/// Starts C += A B for a 64-by-16 matrix A, a 16-by-n matrix B, both of numbers of 16 bits, and a 64-by-n matrix C of floats; n is a
+/// multiple of 32. Warp w of the warpgroup has rows 16 w to 16 w + 15 of C, and of these and of columns 8 i to 8 i + 7 a lane has, as c[4
+/// i] to c[4 i + 3], what multiply_add_16x8x4 says.
+template <bool a_by_terms, bool b_by_terms, int n>
+__device__ __forceinline__ void start_product_of_half(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
+  SIMT_PRODUCTS("f16");
+}
+template <bool a_by_terms, bool b_by_terms, int n>
+__device__ __forceinline__ void start_product_of_bfloat16(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
+  SIMT_PRODUCTS("bf16");
+}
+#undef SIMT_PRODUCTS
+#undef SIMT_PRODUCT
+#undef SIMT_SUMS
+#undef SIMT_NAMES_0
+#undef SIMT_NAMES_1
+#undef SIMT_NAMES_2
+#undef SIMT_NAMES_3
+#undef SIMT_NAMES_4
+#undef SIMT_NAMES_5
+#undef SIMT_NAMES_6
+#undef SIMT_NAMES_7
+
 /// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
 __device__ __forceinline__ long long unknown(long long x) {
   asm volatile("" : "+l"(x));
@@ -291,6 +392,17 @@ __device__ __forceinline__ void copy_async(T* to_shared, T const* from_global) {
     unsigned const to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
     asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(sizeof(T)));
   }
+}
+/// As copy_async_16 or, of 8 or 4 bytes, copy_async, where of the elements only the first `count` are there: the others are zero, and not
+/// read. The address is one of memory that is there also where `count` is 0.
+template <int elements, typename T>
+__device__ __forceinline__ void copy_async_part(T* to_shared, T const* from_global, int count) {
+  unsigned const to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  if constexpr (elements * sizeof(T) == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(count * static_cast<int>(sizeof(T))));
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(elements * sizeof(T)),
+                 "r"(count * static_cast<int>(sizeof(T))));
 }
 /// Returns when the copies of this thread have arrived.
 __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
@@ -334,12 +446,16 @@ __device__ __forceinline__ Chunk load_chunk_once(void const* from, CachePolicy p
                : "l"(__cvta_generic_to_global(from)), "l"(policy));
   return x;
 }
-/// 4, 8 or 16 bytes, aligned to their size, from global memory that nobody writes while the kernel runs. See store_global.
+/// 2, 4, 8 or 16 bytes, aligned to their size, from global memory that nobody writes while the kernel runs. See store_global.
 template <typename T>
 __device__ __forceinline__ T load_global(T const* from) {
-  unsigned words[sizeof(T) / 4];
+  unsigned words[(sizeof(T) + 3) / 4];
   auto const address = __cvta_generic_to_global(from);
-  if constexpr (sizeof(T) == 4)
+  if constexpr (sizeof(T) == 2) {
+    unsigned short word;
+    asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(word) : "l"(address));
+    words[0] = word;
+  } else if constexpr (sizeof(T) == 4)
     asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(words[0]) : "l"(address));
   else if constexpr (sizeof(T) == 8)
     asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(address));

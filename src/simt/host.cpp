@@ -13,11 +13,13 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <map>
 #include <memory>
 #include <new>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 // Null where the program has no such sanitizer.
@@ -150,6 +152,10 @@ struct Fiber {
   std::vector<host::Copy> copies;
   std::size_t arrived = 0;              ///< how many of these have
   std::vector<std::size_t> group_ends;  ///< how many copies there were when each group ended
+  std::vector<host::Product> products;  ///< that have not been waited for
+  std::size_t ended_products = 0;       ///< how many of these are in a group
+  bool products_begun = false;          ///< since products were waited for
+  bool copies_shown = true;             ///< all that have arrived, to products
   std::exception_ptr error;
 
   Fiber() : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)) {
@@ -165,6 +171,11 @@ struct Fiber {
     group_ends.clear();
     arrived = 0;
   }
+  void forget_products() {
+    products.clear();
+    ended_products = 0;
+    products_begun = false;
+  }
   ~Fiber() {
     if (__tsan_destroy_fiber) __tsan_destroy_fiber(context.tsan);
   }
@@ -175,7 +186,7 @@ struct Block {
   std::vector<Warp> warps;
   Barrier barrier;
   struct Free {
-    void operator()(char* p) const { ::operator delete(p, std::align_val_t(128)); }
+    void operator()(char* p) const { ::operator delete(p, std::align_val_t(1024)); }
   };
   std::unique_ptr<char, Free> shared;
 };
@@ -253,6 +264,8 @@ void run_blocks() {
     fiber.waits_for_count = nullptr;
     fiber.exchanges = 0;
     fiber.forget_copies();
+    fiber.forget_products();
+    fiber.copies_shown = true;
     fiber.error = nullptr;
     begin_on(fiber.context, fiber.stack.get(), fiber_main);
   }
@@ -290,6 +303,8 @@ void run_blocks() {
     if (!error) throw std::logic_error("simt: threads of a block wait for others that do not come");
   }
   if (error) std::rethrow_exception(error);
+  for (auto const& fiber : launch->fibers)
+    if (!fiber->products.empty()) throw std::logic_error("simt: a thread ends with products that it has not waited for");
   for (auto const& fiber : launch->fibers)
     if (fiber->arrived < fiber->copies.size()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
 }
@@ -382,7 +397,28 @@ unsigned ballot(bool condition) {
   return result;
 }
 
+// What a GPU needs for products and the host does not is asked for, as far as a thread's own calls tell.
+void show_to_products() { current->copies_shown = true; }
+void begin_products() { current->products_begun = true; }
+void end_product_group() { current->ended_products = current->products.size(); }
+
 namespace host {
+void start_product(Product product) {
+  if (!current->products_begun) throw std::logic_error("simt: a product is started without begin_products");
+  if (!current->copies_shown) throw std::logic_error("simt: a product is started before what was copied is shown to it");
+  auto const count = static_cast<std::size_t>(product.columns / 2);
+  bool const in_flight =
+      std::any_of(current->products.begin(), current->products.end(), [&](Product const& other) { return other.sums == product.sums; });
+  if (!in_flight) product.former.assign(product.sums, product.sums + count);
+  std::fill_n(product.sums, count, std::numeric_limits<float>::quiet_NaN());
+  current->products.push_back(std::move(product));
+}
+std::vector<Product> take_products() {
+  if (current->ended_products < current->products.size()) throw std::logic_error("simt: products that are in no group are waited for");
+  auto products = std::exchange(current->products, {});
+  current->forget_products();
+  return products;
+}
 
 Slots const& exchange(Slot mine) {
   Warp& warp = my_warp();
@@ -405,14 +441,17 @@ unsigned long long receive(void const* from, int bytes, unsigned round) {
 }
 
 void copy_later(Copy copy) {
-  auto const misaligned = [&](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % copy.bytes != 0; };
+  auto const misaligned = [&](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % (copy.bytes + copy.zeros) != 0; };
   if (misaligned(copy.to) || misaligned(copy.from)) throw std::logic_error("simt: a copy is not aligned to its size");
   current->copies.push_back(copy);
 }
 void end_copy_group() { current->group_ends.push_back(current->copies.size()); }
 Copy next_copy(int pending) {
   auto const ended = current->group_ends.size(), left = static_cast<std::size_t>(pending);
-  if (ended > left && current->arrived < current->group_ends[ended - left - 1]) return current->copies[current->arrived++];
+  if (ended > left && current->arrived < current->group_ends[ended - left - 1]) {
+    current->copies_shown = false;
+    return current->copies[current->arrived++];
+  }
   if (current->arrived == current->copies.size()) current->forget_copies();
   return {};
 }
@@ -451,7 +490,7 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
       block.index = first + static_cast<long long>(b);
       // Of the size asked for, so that the address sanitizer knows where it ends.
       auto const bytes = static_cast<std::size_t>(shared_bytes);
-      block.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(128))));
+      block.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(1024))));
       std::fill_n(block.shared.get(), bytes, static_cast<char>(-1));
     }
     run_blocks();

@@ -6,6 +6,7 @@
 /// they overwrite is gone when they are started. Shared memory begins
 /// with garbage and is an allocation of its own, so that the address sanitizer sees its end.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -13,7 +14,10 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #define SIMT_INLINE inline
 #define SIMT_OUTLINE
@@ -56,6 +60,7 @@ struct Copy {
   void* to;
   void const* from;
   std::size_t bytes;
+  std::size_t zeros = 0;  ///< further bytes, which become zero
 };
 void copy_later(Copy copy);
 void end_copy_group();
@@ -193,13 +198,25 @@ template <typename T>
 void copy_async(T* to_shared, T const* from_global) {
   host::start_copy(to_shared, from_global, sizeof(T));
 }
+template <int elements, typename T>
+void copy_async_part(T* to_shared, T const* from_global, int count) {
+  std::size_t const bytes = static_cast<std::size_t>(count) * sizeof(T), all = elements * sizeof(T);
+  host::copy_later({to_shared, from_global, bytes, all - bytes});
+  std::memset(static_cast<void*>(to_shared), 0xff, all);
+}
+namespace host {
+inline void finish(Copy const& copy) {
+  if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
+  if (copy.zeros > 0) std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
+}
+}  // namespace host
 inline void wait_copies() {
-  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, copy.bytes);
+  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) host::finish(copy);
 }
 inline void end_copy_group() { host::end_copy_group(); }
 template <int pending>
 void wait_copy_groups() {
-  for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) std::memcpy(copy.to, copy.from, copy.bytes);
+  for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) host::finish(copy);
 }
 
 struct alignas(16) Chunk {
@@ -246,12 +263,9 @@ inline unsigned long long bits_of(double x) { return std::bit_cast<unsigned long
 inline float number_of(unsigned bits) { return std::bit_cast<float>(bits); }
 inline double number_of(unsigned long long bits) { return std::bit_cast<double>(bits); }
 inline float float_of_half(unsigned short bits) {
-  int const exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float const magnitude =
-      exponent < 31   ? std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), exponent == 0 ? -24 : exponent - 25)
-      : fraction == 0 ? std::numeric_limits<float>::infinity()
-                      : std::numeric_limits<float>::quiet_NaN();
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+  unsigned const sign = (bits & 0x8000U) << 16, exponent = bits >> 10 & 31U, fraction = bits & 1023U;
+  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<unsigned>(static_cast<float>(fraction) * 0x1p-24F));
+  return std::bit_cast<float>(sign | (exponent == 31 ? 255U : exponent + 112U) << 23 | fraction << 13);
 }
 inline unsigned short half_bits(float x) {
   float const magnitude = std::fabs(x);
@@ -282,6 +296,109 @@ inline void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const
 inline unsigned tf32_bits(float x) {
   auto const bits = std::bit_cast<unsigned>(x);
   return std::isfinite(x) ? (bits + 0x1000) & 0xffffe000 : bits;
+}
+
+using ProductOperand = unsigned long long;
+namespace host {
+/// Where a block's shared memory begins, for products. Not zero, as on a GPU.
+inline constexpr unsigned shared_begin = 1024;
+/// A product that has been started. What it adds is found when it is started and again when it is waited for, and has to be the same: its
+/// operands may be read at any time in between. Its sums are spoilt until then.
+struct Product {
+  float* sums;
+  int columns;
+  ProductOperand a, b;
+  bool a_by_terms, b_by_terms;
+  float (*widen)(unsigned short);
+  std::vector<double> terms{};  ///< what is added to the sums
+  std::vector<float> former{};  ///< the sums, where no earlier product that has not ended has them
+
+  inline void find_terms();
+};
+void start_product(Product product);
+std::vector<Product> take_products();
+
+/// An operand as an instruction reads it.
+class OperandInMemory {
+ public:
+  OperandInMemory(ProductOperand operand, bool by_terms)
+      : start_(bytes_of(operand)),
+        span_further_(bytes_of(operand >> 16)),
+        eight_further_(bytes_of(operand >> 32)),
+        span_(operand >> 62 == 1 ? 128 : 64),
+        by_terms_(by_terms) {
+    constexpr ProductOperand known = 0xc0003fff3fff3fff;
+    if ((operand & ~known) != 0 || operand >> 62 == 0 || operand >> 62 == 3)
+      throw std::logic_error("simt: the twin does not know such an operand of a product");
+  }
+  [[nodiscard]] unsigned short at(unsigned line, unsigned term) const {
+    unsigned const of_span = span_ / 2;
+    unsigned const place = by_terms_ ? line / of_span * span_further_ + term / 8 * eight_further_ + term % 8 * span_ + line % of_span * 2
+                                     : line / 8 * eight_further_ + line % 8 * span_ + term * 2;
+    unsigned const address = start_ + place, exchanged = address ^ (address >> 7 & (span_ / 16 - 1)) << 4;
+    unsigned short bits;
+    std::memcpy(&bits, shared_memory() + (exchanged - shared_begin), 2);
+    return bits;
+  }
+
+ private:
+  static unsigned bytes_of(ProductOperand field) { return static_cast<unsigned>(field & 0x3fff) << 4; }
+
+  unsigned start_, span_further_, eight_further_, span_;
+  bool by_terms_;
+};
+
+/// Those of this lane, in the order of its sums.
+void Product::find_terms() {
+  auto const lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(thread_index() / warp_size % 4);
+  OperandInMemory const left(a, a_by_terms), right(b, b_by_terms);
+  std::array<std::array<double, 16>, 2> rows{};
+  for (unsigned h = 0; h < 2; ++h)
+    for (unsigned k = 0; k < 16; ++k) rows[h][k] = double{widen(left.at(16 * warp + lane / 4 + 8 * h, k))};
+  terms.assign(static_cast<std::size_t>(columns / 2), 0);
+  for (unsigned i = 0; i < terms.size(); i += 4)
+    for (unsigned e = 0; e < 2; ++e)
+      for (unsigned k = 0; k < 16; ++k) {
+        double const x{widen(right.at(2 * i + lane % 4 * 2 + e, k))};
+        for (unsigned h = 0; h < 2; ++h) terms[i + 2 * h + e] = std::fma(rows[h][k], x, terms[i + 2 * h + e]);
+      }
+}
+}  // namespace host
+inline ProductOperand product_operand(void const* begin, int span_bytes, int eight_further, int span_further) {
+  auto const address = static_cast<unsigned>(static_cast<char const*>(begin) - shared_memory()) + host::shared_begin;
+  return (address & 0x3ffff) >> 4 | static_cast<ProductOperand>(span_further >> 4) << 16 |
+         static_cast<ProductOperand>(eight_further >> 4) << 32 | static_cast<ProductOperand>(span_bytes == 128 ? 1 : 2) << 62;
+}
+inline ProductOperand further_on(ProductOperand operand, int bytes) { return operand + static_cast<unsigned>(bytes >> 4); }
+void show_to_products();
+void begin_products();
+void end_product_group();
+template <std::size_t count>
+void wait_products(float (&)[count]) {
+  for (host::Product& product : host::take_products()) {
+    std::vector<double> const terms = std::move(product.terms);
+    product.find_terms();
+    if (std::memcmp(terms.data(), product.terms.data(), terms.size() * sizeof(double)) != 0)
+      throw std::logic_error("simt: what a product multiplies has changed before it was waited for");
+    if (!product.former.empty()) std::copy(product.former.begin(), product.former.end(), product.sums);
+    for (std::size_t i = 0; i < terms.size(); ++i) product.sums[i] = static_cast<float>(product.sums[i] + terms[i]);
+  }
+}
+namespace host {
+inline void find_and_start(Product product) {
+  product.find_terms();
+  start_product(std::move(product));
+}
+}  // namespace host
+template <bool a_by_terms, bool b_by_terms, int n>
+void start_product_of_half(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
+  static_assert(n % 32 == 0 && n >= 32 && n <= 256);
+  host::find_and_start({c, n, a, b, a_by_terms, b_by_terms, float_of_half});
+}
+template <bool a_by_terms, bool b_by_terms, int n>
+void start_product_of_bfloat16(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
+  static_assert(n % 32 == 0 && n >= 32 && n <= 256);
+  host::find_and_start({c, n, a, b, a_by_terms, b_by_terms, float_of_bfloat16});
 }
 /// Products are added in the order of k, each rounded with its sum.
 inline void multiply_add_tf32_16x8x8(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {

@@ -97,6 +97,20 @@ SIMT_INLINE void multiply_add_16x8x16<Bfloat16>(unsigned const (&a)[4], unsigned
   multiply_add_bfloat16_16x8x16(a, b, c);
 }
 
+template <typename A, typename B>
+inline constexpr bool is_same = false;
+template <typename A>
+inline constexpr bool is_same<A, A> = true;
+/// See start_product_of_half; numbers of type R.
+template <typename R, bool a_by_terms, bool b_by_terms, int n>
+SIMT_INLINE void start_product(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
+  static_assert(sizeof(R) == 2);
+  if constexpr (is_same<R, Half>)
+    start_product_of_half<a_by_terms, b_by_terms, n>(c, a, b);
+  else
+    start_product_of_bfloat16<a_by_terms, b_by_terms, n>(c, a, b);
+}
+
 template <typename R>
 SIMT_INLINE Complex<R> operator+(Complex<R> x, Complex<R> y) {
   return {x.re + y.re, x.im + y.im};

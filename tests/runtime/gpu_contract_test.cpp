@@ -489,10 +489,11 @@ void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
     return out;
   };
   std::vector<T> const a = numbers(), b = numbers(), c = numbers();
-  auto const product = [&](bool by_rows, std::int64_t gap, std::int64_t offset) {
+  auto const product = [&](bool by_rows, std::int64_t gap, std::int64_t offset, bool is_interleaved = false) {
     std::int64_t const ld = n + gap;
     auto const at = [&](std::int64_t e) {
       std::int64_t const q = e / (n * n), j = e / n % n, i = e % n;
+      if (is_interleaved) return static_cast<std::size_t>(e % (n * n) * count + q);
       return static_cast<std::size_t>(offset + q * ld * n + (by_rows ? i * ld + j : j * ld + i));
     };
     auto const placed = [&](std::vector<T> const& x) {
@@ -502,6 +503,7 @@ void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
     };
     auto const view = [&](DeviceArray<T> const& x) {
       T* const data = const_cast<T*>(x.data()) + offset;
+      if (is_interleaved) return interleaved(data, n, n, count);
       return by_rows ? row_major(data, n, n, {.ld = ld, .stride = ld * n, .count = count})
                      : batch(data, n, n, {.ld = ld, .stride = ld * n, .count = count});
     };
@@ -517,6 +519,7 @@ void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
     for (auto const& [gap, offset] : {std::pair<std::int64_t, std::int64_t>{0, 0}, {0, 1}, {3, 0}, {8, 0}, {8, 1}})
       EXPECT_TRUE(same_bits(expected, product(by_rows, gap, offset)))
           << n << ", by rows " << by_rows << ", gap " << gap << ", offset " << offset;
+  EXPECT_TRUE(same_bits(expected, product(false, 0, 0, true))) << n << ", interleaved";
 }
 constexpr std::array<std::int64_t, 6> sizes_of_halves{8, 20, 33, 65, 100, 150};
 TEST_F(GpuContract, ProductsOfHalfInEveryLayout) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "myriad/half.hpp"
@@ -133,6 +134,88 @@ TEST(SimtHost, AnEndBeforeACopyHasArrivedIsAnError) {
   EXPECT_THROW(run(
                    1, 1, 16, +[](Copies c) { copy_async_16(shared_memory(), c.from); }, Copies{from, nullptr, nullptr}),
                std::logic_error);
+}
+
+/// What a warpgroup multiplies: 16 terms of 64 lines of A and of 32 lines of B, each by terms in spans of 128 bytes.
+struct WarpgroupProduct {
+  float* sums;  ///< 64 by 32
+  bool begins, ends, changes_operand;
+};
+void multiply_by_warpgroup(WarpgroupProduct product) {
+  // Element (line, term) of A is line + 64 times the term, and of B line - term.
+  auto* const a = reinterpret_cast<Half*>(shared_memory());
+  Half* const b = a + 64 * 16;
+  auto const place = [](int line, int term) { return term * 64 + (line / 8 ^ term % 8) * 8 + line % 8; };
+  for (int e = thread_index(); e < 64 * 16; e += 128) {
+    a[place(e % 64, e / 64)] = Half(static_cast<float>(e));
+    b[place(e % 64, e / 64)] = Half(static_cast<float>(e % 64 - e / 64));
+  }
+  show_to_products();
+  sync_block();
+  float sum[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  if (product.begins) begin_products();
+  start_product<Half, true, true, 32>(sum, product_operand(a, 128, 1024, 0), product_operand(b, 128, 1024, 0));
+  if (product.ends) end_product_group();
+  if (!std::isnan(sum[3])) throw std::runtime_error("a sum is there before it is waited for");
+  if (product.changes_operand && thread_index() == 5) b[place(3, 2)] = Half(0.0F);  // which it multiplies itself
+  wait_products(sum);
+  for (int i = 0; i < 16; ++i) {
+    int const row = thread_index() / 32 * 16 + lane_index() / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane_index() % 4 * 2 + i % 2;
+    product.sums[row * 32 + column] = sum[i];
+  }
+}
+TEST(SimtHost, WarpgroupsMultiplyWhatIsInSharedMemory) {
+  std::vector<float> sums(64 * 32);
+  auto const run_with = [&](bool begins, bool ends, bool changes_operand) {
+    run(1, 128, 2 * 64 * 16 * 2, multiply_by_warpgroup, WarpgroupProduct{sums.data(), begins, ends, changes_operand});
+  };
+  run_with(true, true, false);
+  for (int i = 0; i < 64; ++i)
+    for (int j = 0; j < 32; ++j) {
+      int sum = 1;
+      for (int k = 0; k < 16; ++k) sum += (i + 64 * k) * (j - k);
+      ASSERT_EQ(sums[static_cast<std::size_t>(i * 32 + j)], static_cast<float>(sum)) << i << "," << j;
+    }
+  EXPECT_THROW(run_with(false, true, false), std::logic_error);
+  EXPECT_THROW(run_with(true, false, false), std::logic_error);
+  EXPECT_THROW(run_with(true, true, true), std::logic_error);
+}
+TEST(SimtHost, CopiesThatProductsHaveNotBeenShownAreAnError) {
+  alignas(16) float const from[4] = {};
+  EXPECT_THROW(run(
+                   1, 128, 4096,
+                   +[](Copies c) {
+                     copy_async_16(shared_memory(), c.from);
+                     wait_copies();
+                     sync_block();
+                     float sum[16] = {};
+                     begin_products();
+                     ProductOperand const operand = product_operand(shared_memory(), 128, 1024, 0);
+                     start_product<Half, true, true, 32>(sum, operand, operand);
+                     end_product_group();
+                     wait_products(sum);
+                   },
+                   Copies{from, nullptr, nullptr}),
+               std::logic_error);
+}
+TEST(SimtHost, APartOfACopyIsFollowedByZeros) {
+  std::vector<float> before(4), after(4);
+  alignas(16) float const from[4] = {1, 2, 3, 4};
+  run(
+      1, 1, 16,
+      +[](Copies c) {
+        auto* const shared = reinterpret_cast<float*>(shared_memory());
+        copy_async_part<4>(shared, c.from, 3);
+        for (int i = 0; i < 4; ++i) c.before[i] = shared[i];
+        wait_copies();
+        for (int i = 0; i < 4; ++i) c.after[i] = shared[i];
+        copy_async_part<2>(shared, c.from, 0);
+        wait_copies();
+        c.after[1] += shared[0];
+      },
+      Copies{from, before.data(), after.data()});
+  for (float const x : before) EXPECT_TRUE(std::isnan(x));
+  EXPECT_EQ(after, (std::vector<float>{1, 2, 3, 0}));
 }
 
 TEST(SimtHost, ThreadsThatWaitForNobodyAreAnError) {

@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "gemm/gemm_gpu.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -42,20 +45,32 @@ std::vector<Part> parts() {
 
 class Shipped : public testing::TestWithParam<Part> {};
 
-TEST_P(Shipped, CompilesAndHardlySpills) {
-  KernelStore& store = KernelStore::instance();
-  if (!store.nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
-  auto const kernels = shipped_kernels(GetParam().filter);
+void compile(std::vector<KernelSource> const& kernels, std::string const& architecture) {
   ASSERT_FALSE(kernels.empty());
   for (KernelSource const& kernel : kernels) {
-    KernelRecord const record = store.compile(kernel, GetParam().architecture);
+    KernelRecord const record = KernelStore::instance().compile(kernel, architecture);
     EXPECT_FALSE(record.cubin.empty());
     // Limits of registers were chosen by speed; what is spilled is little and outside the loops.
     auto const spill = record.log.find(" bytes spill stores");
     ASSERT_NE(spill, std::string::npos) << record.log;
     auto const digits = record.log.rfind(' ', spill - 1);
     EXPECT_LE(std::stoi(record.log.substr(digits + 1)), 256) << kernel.name << "\n" << record.log;
+    // Products of a warpgroup that the compiler makes wait for each other
+    EXPECT_EQ(record.log.find("serialized"), std::string::npos) << kernel.name << "\n" << record.log;
   }
+}
+
+TEST_P(Shipped, CompilesAndHardlySpills) {
+  if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
+  compile(shipped_kernels(GetParam().filter), GetParam().architecture);
+}
+
+// No plan takes them yet.
+TEST(Warpgroups, CompileAndHardlySpill) {
+  if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
+  // Tiles of 128 by 256 and of 192 by 192, and others
+  for (std::int64_t const n : {256, 384}) compile(gemm_kernels_by_warpgroups(Dtype::f16, Dtype::f16, {n, n, n}), "sm_90a");
+  compile(gemm_kernels_by_warpgroups(Dtype::bf16, Dtype::f32, {300, 300, 300}), "sm_90a");
 }
 
 /// Of kernels that are tuned, some of the configs that a search may try: what does not compile would be left out in silence. Some spill,
