@@ -534,6 +534,7 @@ TEST(Triangles, OneForAllVectors) {
 
 TEST(Trsv, HasTheBitsOfTrsmWithOneColumn) {
   for (std::int64_t const n : {1, 6, 40, 130}) {
+    if (n > 64 && on_gpu()) continue;  // where trsm is products with inverses, and trsv is not
     Problem const p = problem(Dtype::f64, n, n, 1, 5);
     TrsvCase<double> one(p), other(p);
     one.run(queue());
