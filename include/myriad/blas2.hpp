@@ -40,7 +40,8 @@ MYRIAD_API void trmv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);
 /// Solves A x = b with a triangular A for every matrix of the batch; x replaces b.
 ///
 /// It is trsm with one column, on the CPU and on GPUs; there by substitution whatever the size, while trsm sums up products from n = 129 on
-/// (complex: 65), and with workspace of 4 bytes a matrix for few matrices of such sizes. A singular A gives Inf or NaN in its own x.
+/// (complex: 65), and with workspace of 4 bytes a matrix for few matrices of such sizes, whose blocks wait for each other: a green context
+/// that has too few multiprocessors for them is a GpuError, before x is written. A singular A gives Inf or NaN in its own x.
 /// Shapes, errors, cost: as trmv. Source: BLAS trsv.
 template <Element T>
 MYRIAD_API void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);

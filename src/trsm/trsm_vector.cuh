@@ -70,7 +70,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_vector(TrsmColum
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
           if (r != round) continue;
-          T const quotient = (scales[r] * x[r]) * reciprocals[r];
+          // The reciprocal of a complex one would make NaN of an infinite number's other part.
+          T const quotient = simt::is_complex<T> && args.unit ? x[r] : (scales[r] * x[r]) * reciprocals[r];
           if (lane == k % 32) x[r] = quotient;
           T const solution = shuffle(quotient, k % 32);
           SIMT_UNROLL

@@ -110,7 +110,8 @@ class TrsvOfBlock {
       if (w == warp_) {
         SIMT_UNROLL_BY(8)
         for (int k = 0; k < 32; ++k) {
-          T const quotient = (scale * x) * divisor.reciprocal_of_y, solution = shuffle(quotient, k);
+          // The reciprocal of a complex one would make NaN of an infinite number's other part.
+          T const quotient = simt::is_complex<T> && args_.unit ? x : (scale * x) * divisor.reciprocal_of_y, solution = shuffle(quotient, k);
           if (lane_ == k) x = quotient;
           if (lane_ > k && exists) x = subtract_product(x, conjugated(mine[k * 33 + lane_]), solution);
         }

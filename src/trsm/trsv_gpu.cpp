@@ -26,9 +26,11 @@ void trsv(Queue& queue, TrsmTask<T> const& task) {
   using D = DeviceElement<T>;
   std::int64_t const n = task.b.rows, count = task.b.count;
   if (n <= trsm_columns_largest(is_complex<T>)) return trsm(queue, task);
-  int const multiprocessors = queue.device().multiprocessors;
-  Trsv const c = trsv_plan(sizeof(T), count, multiprocessors);
-  std::int64_t const parts = trsv_parts(c, n, count, std::int64_t{multiprocessors} * c.blocks_per_sm);
+  Device const& device = queue.device();
+  Trsv const c = trsv_plan(sizeof(T), count, device.multiprocessors);
+  std::int64_t const parts = trsv_parts(c, n, count,
+                                        trsv_resident(c, sizeof(T), device.multiprocessors, device.shared_memory_per_multiprocessor,
+                                                      device.reserved_shared_memory_per_block));
   Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsv"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   bool const several = parts > 1;
   Workspace const done(queue, several ? count * static_cast<std::int64_t>(sizeof(int)) : 0);

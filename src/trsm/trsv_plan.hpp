@@ -17,6 +17,12 @@ constexpr Trsv trsv_plan(int element_bytes, std::int64_t count, int multiprocess
   return c;
 }
 
+/// How many blocks run at the same time on a GPU with so much shared memory, of which the plan assumes much.
+constexpr std::int64_t trsv_resident(Trsv const& c, int element_bytes, int multiprocessors, int shared_memory, int reserved_of_block) {
+  return std::int64_t{multiprocessors} *
+         std::clamp(shared_memory / (c.shared_bytes(element_bytes) + reserved_of_block), 1, c.blocks_per_sm);
+}
+
 /// How many blocks each of `count` matrices has, all of which are to run at the same time, where `resident` do.
 constexpr std::int64_t trsv_parts(Trsv const& c, std::int64_t n, std::int64_t count, std::int64_t resident) {
   return std::clamp<std::int64_t>(resident / std::max<std::int64_t>(count, 1), 1, (n + c.rows() - 1) / c.rows());

@@ -74,7 +74,7 @@ void check_with(Systems const& t) {
           }
           simt::Divisor<D, true> divisor(unit ? simt::from_real<D>(1) : element(i, i));
           simt::Real<D> const scale = divisor.usual() ? 1 : divisor.make_usual();
-          expected[static_cast<std::size_t>(i)] = (scale * value) * divisor.reciprocal_of_y;
+          expected[static_cast<std::size_t>(i)] = unit ? value : (scale * value) * divisor.reciprocal_of_y;
         }
         for (int i = 0; i < t.n; ++i) {
           T const got = *x.view.at(q, i, 0);
@@ -119,11 +119,17 @@ TEST(TrsvPlan, FitsEveryGpu) {
     for (std::int64_t const count : {1, 10, 263, 264, 100000}) {
       Trsv const c = trsv_plan(bytes, count, 132);
       EXPECT_LE(c.shared_bytes(bytes), 99 * 1024);
-      for (std::int64_t const n : {65, 129, 1000, 30000}) {
-        std::int64_t const resident = 132 * c.blocks_per_sm, parts = trsv_parts(c, n, count, resident);
-        EXPECT_GE(parts, 1);
-        EXPECT_LE(parts > 1 ? parts * count : 0, resident);
-        EXPECT_LT((parts - 1) * c.rows(), n);
+      // Those of compute capability 9.0, 8.0 and 8.9
+      for (int const shared_memory : {233472, 167936, 102400}) {
+        std::int64_t const resident = trsv_resident(c, bytes, 132, shared_memory, 1024), of_one = resident / 132;
+        EXPECT_LE(of_one * (c.shared_bytes(bytes) + 1024), shared_memory);
+        EXPECT_LE(of_one, c.blocks_per_sm);
+        for (std::int64_t const n : {65, 129, 1000, 30000}) {
+          std::int64_t const parts = trsv_parts(c, n, count, resident);
+          EXPECT_GE(parts, 1);
+          EXPECT_LE(parts > 1 ? parts * count : 0, resident);
+          EXPECT_LT((parts - 1) * c.rows(), n);
+        }
       }
     }
 }
