@@ -184,7 +184,7 @@ class Schedule {
  public:
   /// `parts`: the launches by ascending sizes.
   Schedule(Queue& queue, GemmScheduleArguments args)
-      : blocks_(std::clamp<std::int64_t>((args.c.count + threads - 1) / threads, 1, queue.device().multiprocessors)),
+      : blocks_(std::clamp<std::int64_t>((args.c.count + threads - 1) / threads, 1, most_blocks)),
         counts_(queue),
         memory_(queue, bytes(args.c.count, blocks_)) {
     Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_schedule")), [] {
@@ -208,6 +208,8 @@ class Schedule {
   }
 
  private:
+  /// They wait for each other, and a context may have few of the multiprocessors.
+  static constexpr std::int64_t most_blocks = 16;
   static constexpr int threads = 256;
   static std::int64_t bytes(std::int64_t count, std::int64_t blocks) {
     return gemm_schedule_parts * std::int64_t{sizeof(GemmSchedulePart)} +

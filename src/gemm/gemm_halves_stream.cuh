@@ -460,7 +460,8 @@ class GemmStream {
         SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
           int const term = 16 * s + 8 * h, low = term + 2 * of_group_ + (shifts ? 1 : 0);
-          bool const has_low = has_eight(term) || low < C.k, has_high = has_low && (has_eight(term) || low + 1 < C.k);
+          constexpr int beyond = shifts ? 1 : 0;  // the last lane's second element is the first one of the next eight
+          bool const has_low = has_eight(term) || low < C.k, has_high = has_low && (has_eight(term + beyond) || low + 1 < C.k);
           unsigned x = pair<from_two>(column + low, has_low, has_high);
           if constexpr (shifts) {
             unsigned const word = x;

@@ -233,6 +233,7 @@ void check_groups(Dtype dtype) {
   gemm_grouped<T>(queue(), groups);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     alone[g]->run(queue());
+    queue().wait();
     EXPECT_TRUE(together[g]->check().pass) << together[g]->check().text();
     for (std::int64_t b = 0; b < groups[g].c.count; ++b) EXPECT_EQ(together[g]->result(b), alone[g]->result(b)) << "group " << g;
   }
@@ -252,6 +253,7 @@ TEST(Gemm, GroupsWithAConjugatedC) {
   GemmGroup<T> const groups[] = {{.alpha = alpha, .a = run.a.view(), .b = run.b.view(), .beta = 0, .c = conjugated(run.c.view())}};
   gemm_grouped<T>(queue(), groups);
   gemm(queue(), alpha, alone.a.view(), alone.b.view(), 0, conjugated(alone.c.view()));
+  queue().wait();
   for (std::int64_t b = 0; b < 3; ++b) EXPECT_EQ(run.result(b), alone.result(b));
 }
 
@@ -294,6 +296,7 @@ TEST(Gemm, OtherArithmeticIsOfFloatsAlone) {
     } catch (BadArgument const& error) {
       EXPECT_EQ(error.position(), 14);
     }
+  queue().wait();
 }
 
 TEST(Gemm, ZeroAlphaDoesNotReadAAndB) {

@@ -522,7 +522,7 @@ void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
           << n << ", by rows " << by_rows << ", gap " << gap << ", offset " << offset;
   EXPECT_TRUE(same_bits(expected, product(false, 0, 0, true))) << n << ", interleaved";
 }
-constexpr std::array<std::int64_t, 6> sizes_of_halves{8, 20, 33, 65, 100, 150};
+constexpr std::array<std::int64_t, 7> sizes_of_halves{8, 20, 33, 40, 65, 100, 150};
 TEST_F(GpuContract, ProductsOfHalfInEveryLayout) {
   for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<half>(*queue, n);
 }

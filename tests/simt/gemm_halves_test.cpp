@@ -480,6 +480,33 @@ TEST(GemmHalves, WarpgroupsFit) {
             EXPECT_LE(c.threads() * (c.columns() / 2 + 64), 65536) << name;
           }
 }
+/// Columns of B that begin at the second half of a word: what is behind one, be it infinite, has no part in its products.
+TEST(GemmHalves, WhatIsBehindAColumnCountsNothing) {
+  constexpr int n = 40, count = 3;
+  constexpr GemmHalvesStream c = gemm_halves_stream_plan(
+      2, 2, false, n, n, n, {.a = Lines::columns, .b = Lines::columns, .a_unit = 8, .b_unit = 0, .c_unit = 8, .words = 0});
+  std::vector<half> a(n * n * count, half(0.5F)), b(n * n * count + 2, half(0.25F)), product(n * n * count, half(0));
+  half const infinite(std::numeric_limits<float>::infinity());
+  half* const of_b = b.data() + 1;
+  auto const first_of = [](int q, int j) { return static_cast<std::size_t>((q * n + j) * n); };
+  of_b[first_of(0, 5)] = infinite;
+  of_b[first_of(1, 0)] = infinite;
+  b.back() = infinite;
+  using D = simt::Half;
+  GemmArguments<D, D> const args{.alpha = 1,
+                                 .beta = 0,
+                                 .a = gpu::matrices_of(Batch<half const>(batch(a.data(), n, n, {.count = count}))),
+                                 .b = gpu::matrices_of(Batch<half const>(batch(of_b, n, n, {.count = count}))),
+                                 .c = gpu::matrices_of(batch(product.data(), n, n, {.count = count})),
+                                 .depth = n};
+  simt::run(2, c.threads(), GemmHalvesStreamMemory(2, 2, false, c).bytes, gemm_halves_stream<D, D, c>, args);
+  for (int q = 0; q < count; ++q)
+    for (int j = 0; j < n; ++j) {
+      bool const has_it = (q == 0 && j == 5) || (q == 1 && j == 0);
+      EXPECT_EQ(static_cast<float>(product[first_of(q, j)]), has_it ? std::numeric_limits<float>::infinity() : 5.0F)
+          << "matrix " << q << ", column " << j;
+    }
+}
 TEST(GemmHalves, Conjugated) {
   constexpr auto of = [](int n, bool a, bool b) {
     return Product{.m = n, .n = n, .k = n, .a = packed, .b = packed, .c = packed, .conjugated_a = a, .conjugated_b = b};

@@ -281,10 +281,9 @@ void check_runs(int n, int count = 1, bool ragged = false, bool every_way = true
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
-/// By strips, a block to a matrix, and row by row, all of which give the same bits.
+/// By strips, a block to a matrix, and row by row, all of which give the same bits, by turns from `way` on.
 template <typename T, Symmetry symmetry>
-void check_strips(int n, int count = 1, bool ragged = false, bool every_way = true) {
-  int way = 0;
+void check_strips(int n, int count = 1, bool ragged = false, bool every_way = true, int way = 0) {
   auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
     if (++way % 3 == 0)
       run_strips<T, SymvStrips{.layout = layout, .symmetry = symmetry}>(task, blocks);
@@ -342,6 +341,10 @@ TEST(SymvStrips, AroundTheEdgesOfStrips) {
   check_strips<double, Symmetry::symmetric>(270, 1, false, false);
   check_strips<std::complex<float>, Symmetry::hermitian>(150);
   check_strips<std::complex<double>, Symmetry::symmetric>(300, 1, false, false);
+  if constexpr (!sanitized) {  // either triangle by strips
+    for (int const way : {1, 2}) check_strips<std::complex<double>, Symmetry::symmetric>(300, 1, false, false, way);
+    for (int const way : {0, 1, 2}) check_strips<double, Symmetry::symmetric>(530, 1, false, false, way);
+  }
 }
 
 TEST(SymvStrips, SeveralAndRagged) {
