@@ -840,7 +840,7 @@ TEST_F(Myriad, ChunksGiveTheSameBytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int count = 301;
 #else
-  constexpr int count = 3001;
+  constexpr int count = 601;
 #endif
   write_batch(folder.path("a.npy"), count, 6);
   save("b.npy", {count, 6}, random(count * 6, 9));
