@@ -67,7 +67,6 @@ class MYRIAD_API Queue {
 
   /// As `prepare`, and tells how many bytes of GPU memory the routines called in `calls` take from the queue's pool at a time at most,
   /// which they give back before they return: what has to be free beside the batches. The pool keeps it for the next call. On the CPU 0.
-  /// `stream` takes its memory from queues of its own, for a part of the batch at a time, and is not counted right.
   template <typename F>
   [[nodiscard]] std::int64_t workspace(F&& calls) {
     Preparing const preparing(*this);
