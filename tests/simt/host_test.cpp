@@ -185,7 +185,7 @@ TEST(SimtHost, CopiesThatProductsHaveNotBeenShownAreAnError) {
   EXPECT_THROW(run(
                    1, 128, 4096,
                    +[](Copies c) {
-                     copy_async_16(shared_memory(), c.from);
+                     copy_async_16(shared_memory() + 16 * thread_index(), c.from);
                      wait_copies();
                      sync_block();
                      float sum[16] = {};
