@@ -49,6 +49,23 @@ decltype(auto) with_any_dtype(Dtype dtype, F&& f) {
 [[nodiscard]] constexpr bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::c16; }
 [[nodiscard]] constexpr bool is_complex_dtype(Dtype dtype) { return dtype == Dtype::c16 || dtype == Dtype::c32 || dtype == Dtype::c64; }
 
+[[nodiscard]] constexpr int element_bytes(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+    case Dtype::bf16:
+      return 2;
+    case Dtype::f32:
+    case Dtype::c16:
+      return 4;
+    case Dtype::f64:
+    case Dtype::c32:
+      return 8;
+    case Dtype::c64:
+      return 16;
+  }
+  return 0;
+}
+
 /// What types are called in tables, results and tests.
 inline constexpr std::array dtype_names{
     std::pair{Dtype::f32, "s"},    std::pair{Dtype::f64, "d"},         std::pair{Dtype::c32, "c"},           std::pair{Dtype::c64, "z"},

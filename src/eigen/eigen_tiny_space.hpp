@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "eigen/eigen_plan.hpp"
 #include "runtime/tiny.hpp"
 #include "tune/tuned.hpp"
@@ -26,7 +27,6 @@ struct EigenTinySpace {
   int n;
   bool few;
 
-  [[nodiscard]] int element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
   [[nodiscard]] int real_bytes() const { return dtype == Dtype::f32 || dtype == Dtype::c32 ? 4 : 8; }
   [[nodiscard]] tuning::Problem problem() const {
     char const* const name = job == EigenJob::vectors ? few ? "eigen_tiny vectors, few" : "eigen_tiny vectors"
@@ -37,7 +37,7 @@ struct EigenTinySpace {
   [[nodiscard]] EigenTiny plan() const { return eigen_tiny_plan(job, n, few); }
 
   [[nodiscard]] bool admits(EigenTiny const& c, Device const& device) const {
-    auto const bytes = [&](EigenTiny const& x) { return EigenTinyMemory(element_bytes(), real_bytes(), x).bytes; };
+    auto const bytes = [&](EigenTiny const& x) { return EigenTinyMemory(element_bytes(dtype), real_bytes(), x).bytes; };
     return gpu::admits_block(c.lanes, c.matrices, 1, device) && gpu::most_bytes(c, bytes, &EigenTiny::a) <= device.shared_memory_per_block;
   }
 

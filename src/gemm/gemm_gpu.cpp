@@ -609,13 +609,13 @@ namespace {
 /// Of square matrices by columns.
 std::vector<KernelSource> sources_of_gemv(Dtype dtype, int n, std::size_t candidates) {
   GemvProblem const problem{dtype, n, n};
-  bool const aligned = n * problem.element_bytes() % 16 == 0;
+  bool const aligned = n * element_bytes(problem.dtype) % 16 == 0;
   auto const of = [&](auto const& space) {
     std::vector<KernelSource> out;
     for (auto const& c : tuning::shipped(space, candidates)) out.push_back(source(dtype, c));
     return out;
   };
-  switch (gemv_kernel(problem.element_bytes(), n, n, Lines::columns, aligned, true)) {
+  switch (gemv_kernel(element_bytes(problem.dtype), n, n, Lines::columns, aligned, true)) {
     case GemvKernel::columns:
       return of(GemvColumnsSpace{problem});
     case GemvKernel::whole:

@@ -27,8 +27,7 @@ struct GemmHalvesProblem {
   std::int64_t m, n, k;
 
   [[nodiscard]] constexpr bool complex() const { return is_complex_dtype(dtype); }
-  [[nodiscard]] constexpr int element_bytes() const { return complex() ? 4 : 2; }
-  [[nodiscard]] constexpr int output_bytes() const { return element_bytes() * (widened ? 2 : 1); }
+  [[nodiscard]] constexpr int output_bytes() const { return element_bytes(dtype) * (widened ? 2 : 1); }
   /// Whether blocks of so many threads, with so many registers each, find what they are told to on a multiprocessor.
   [[nodiscard]] static bool have_room(int blocks_per_sm, int threads, int registers, Device const& device) {
     if (blocks_per_sm < 1 || blocks_per_sm > 32 || threads > std::min(512, device.max_threads_per_block)) return false;
@@ -45,7 +44,7 @@ struct GemmHalvesSpace : GemmHalvesProblem {
   static constexpr auto values(auto& c) { return std::tie(c.warps, c.warps_down, c.warps_across, c.matrices, c.places, c.blocks_per_sm); }
 
   [[nodiscard]] tuning::Problem problem() const { return {widened ? "gemm_halves, widened" : "gemm_halves", dtype, {m, n, k}}; }
-  [[nodiscard]] GemmHalves plan() const { return gemm_halves_plan(element_bytes(), output_bytes(), complex(), m, n, k, false); }
+  [[nodiscard]] GemmHalves plan() const { return gemm_halves_plan(element_bytes(dtype), output_bytes(), complex(), m, n, k, false); }
   [[nodiscard]] int registers(GemmHalves const& c) const {
     if (c.by_lanes()) return 48 + (complex() ? 2 : 1) * (c.m * c.k + c.k * c.n + c.m * c.n);
     return 52 + 4 * c.down(complex()) * c.across() + 2 * c.across();
@@ -62,7 +61,7 @@ struct GemmHalvesSpace : GemmHalvesProblem {
       if (c.warps_down == 0 || c.warps_across == 0 || c.warps % c.warps_of_tile() != 0) return false;
       if (c.matrices % (c.warps / c.warps_of_tile()) != 0 || c.down(complex()) * c.across() > 32) return false;
     }
-    auto const bytes = [&](GemmHalves const& x) { return GemmHalvesMemory(element_bytes(), output_bytes(), x).bytes; };
+    auto const bytes = [&](GemmHalves const& x) { return GemmHalvesMemory(element_bytes(dtype), output_bytes(), x).bytes; };
     if (gpu::most_bytes(c, bytes, &GemmHalves::a, &GemmHalves::b, &GemmHalves::c) > device.shared_memory_per_block) return false;
     return have_room(c.blocks_per_sm, c.threads(), registers(c), device);
   }
@@ -71,7 +70,7 @@ struct GemmHalvesSpace : GemmHalvesProblem {
     GemmHalves const p = plan();
     std::vector<std::pair<double, GemmHalves>> found;
     auto const add = [&](GemmHalves const& of_any_blocks) {
-      int const bytes = GemmHalvesMemory(element_bytes(), output_bytes(), of_any_blocks).bytes;
+      int const bytes = GemmHalvesMemory(element_bytes(dtype), output_bytes(), of_any_blocks).bytes;
       gpu::with_fewer_blocks(
           of_any_blocks, device.shared_memory_per_multiprocessor / (bytes + 1024), 2,
           [&](GemmHalves const& c) { return admits(c, device); },
@@ -96,12 +95,13 @@ struct GemmHalvesSpace : GemmHalvesProblem {
       return tuning::in_order_of_cost(std::move(found));
     }
     // As many as are a whole number of 16-byte chunks
-    int const of_chunk = 16 / element_bytes();
+    int const of_chunk = 16 / element_bytes(dtype);
     auto const least_for = [&](int elements) { return of_chunk / std::gcd(of_chunk, elements); };
     int const least = std::max({least_for(p.m * p.k), least_for(p.k * p.n), least_for(p.m * p.n)});
     bool const may_swizzle = [&] {
       constexpr auto packed = simt::Layout::packed_columns;
-      return simt::swizzle_of(element_bytes(), p.m, p.k, packed).mask != 0 || simt::swizzle_of(element_bytes(), p.k, p.n, packed).mask != 0;
+      return simt::swizzle_of(element_bytes(dtype), p.m, p.k, packed).mask != 0 ||
+             simt::swizzle_of(element_bytes(dtype), p.k, p.n, packed).mask != 0;
     }();
     for (int down = 1; down <= 4; ++down)
       for (int across = 1; down * across <= 8; ++across)
@@ -152,11 +152,11 @@ struct GemmHalvesStreamSpace : GemmHalvesProblem {
   }
   [[nodiscard]] tuning::Problem problem() const { return {name(), dtype, {m, n, k}}; }
   [[nodiscard]] GemmHalvesStream plan() const {
-    return gemm_halves_stream_plan(element_bytes(), output_bytes(), complex(), static_cast<int>(m), static_cast<int>(n),
+    return gemm_halves_stream_plan(element_bytes(dtype), output_bytes(), complex(), static_cast<int>(m), static_cast<int>(n),
                                    static_cast<int>(k), operands);
   }
   [[nodiscard]] int bytes(GemmHalvesStream const& c) const {
-    return GemmHalvesStreamMemory(element_bytes(), output_bytes(), complex(), c).bytes;
+    return GemmHalvesStreamMemory(element_bytes(dtype), output_bytes(), complex(), c).bytes;
   }
 
   [[nodiscard]] bool admits(GemmHalvesStream const& c, Device const& device) const {
@@ -184,7 +184,7 @@ struct GemmHalvesStreamSpace : GemmHalvesProblem {
           c.columns = simt::ceil_div(simt::ceil_div(p.n, parts), 8) * 8;
           c.stages = stages;
           if (c.down != down || c.chunks() != parts) continue;
-          gemm_halves_stream_complete(c, element_bytes(), output_bytes(), complex());
+          gemm_halves_stream_complete(c, element_bytes(dtype), output_bytes(), complex());
           gpu::with_fewer_blocks(
               c, c.blocks_per_sm, 2, [&](GemmHalvesStream const& x) { return admits(x, device); },
               [&](GemmHalvesStream const& x) {
@@ -210,7 +210,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
     return {widened ? "gemm_halves_blocks, widened" : "gemm_halves_blocks", dtype, {m, n, k}};
   }
   [[nodiscard]] GemmHalvesBlocks plan() const {
-    return gemm_halves_blocks_plan(element_bytes(), output_bytes(), complex(), m, n, k, operands);
+    return gemm_halves_blocks_plan(element_bytes(dtype), output_bytes(), complex(), m, n, k, operands);
   }
   /// Of shared memory, whatever the layouts.
   [[nodiscard]] int bytes(GemmHalvesBlocks c) const {
@@ -220,7 +220,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
       for (Lines const b : {Lines::columns, Lines::rows})
         for (Lines const of_c : {Lines::columns, Lines::rows}) {
           c.a = a, c.b = b, c.c = of_c;
-          most = std::max(most, GemmHalvesBlocksMemory(element_bytes(), output_bytes(), complex(), c).bytes);
+          most = std::max(most, GemmHalvesBlocksMemory(element_bytes(dtype), output_bytes(), complex(), c).bytes);
         }
     return most;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "gemm/gemm_ring_plan.hpp"
 #include "gemm/gemm_tiles_plan.hpp"
 #include "myriad/device.hpp"
@@ -135,12 +136,11 @@ struct GemmTilesSpace {
   Dtype dtype;
   std::int64_t m, n, k;
 
-  [[nodiscard]] int element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
   [[nodiscard]] tuning::Problem problem() const { return {"gemm_tiles", dtype, {m, n, k}}; }
-  [[nodiscard]] GemmTiles plan() const { return gemm_tiles_plan(element_bytes(), m, n, k, false); }
+  [[nodiscard]] GemmTiles plan() const { return gemm_tiles_plan(element_bytes(dtype), m, n, k, false); }
   [[nodiscard]] int words(GemmTiles const& c) const {
     int const rows = simt::ceil_div(c.m, c.row_lanes), columns = simt::ceil_div(c.n, c.column_lanes);
-    return element_bytes() / 4 * (rows * columns + 2 * (rows + columns));
+    return element_bytes(dtype) / 4 * (rows * columns + 2 * (rows + columns));
   }
 
   [[nodiscard]] bool admits(GemmTiles const& c, Device const& device) const {
@@ -150,10 +150,10 @@ struct GemmTilesSpace {
     if (c.lanes() > 512 || c.matrices < 1 || c.matrices > 256) return false;
     if (c.k < 1 || c.k > 64 || (p.whole() && c.k != p.k) || c.blocks_per_sm < 1 || c.blocks_per_sm > 32) return false;
     // Of packed matrices a block has whole chunks of 16 bytes, and whole warps.
-    if (p.whole() && c.matrices % std::max(1, 16 / element_bytes()) != 0) return false;
+    if (p.whole() && c.matrices % std::max(1, 16 / element_bytes(dtype)) != 0) return false;
     if (!p.whole() && c.matrices != 1) return false;
     if (c.threads() % 32 != 0 || c.threads() > std::min(512, device.max_threads_per_block)) return false;
-    auto const bytes = [&](GemmTiles const& x) { return GemmTilesMemory(element_bytes(), x).bytes; };
+    auto const bytes = [&](GemmTiles const& x) { return GemmTilesMemory(element_bytes(dtype), x).bytes; };
     if (gpu::most_bytes(c, bytes, &GemmTiles::a, &GemmTiles::b, &GemmTiles::c) > device.shared_memory_per_block) return false;
     return words(c) + 32 <= std::min(255, 65536 / (c.blocks_per_sm * c.threads()));
   }
@@ -168,7 +168,7 @@ struct GemmTilesSpace {
           for (int const terms : p.whole() ? std::vector{p.k} : std::vector{8, 16, 32}) {
             GemmTiles c = p;
             c.row_lanes = row_lanes, c.column_lanes = column_lanes, c.matrices = matrices, c.k = terms;
-            int const bytes = GemmTilesMemory(element_bytes(), c).bytes;
+            int const bytes = GemmTilesMemory(element_bytes(dtype), c).bytes;
             gpu::with_fewer_blocks(
                 c, device.shared_memory_per_multiprocessor / (bytes + 1024), 3, [&](GemmTiles const& x) { return admits(x, device); },
                 [&](GemmTiles const& x) {

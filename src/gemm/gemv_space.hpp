@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "gemm/gemv_plan.hpp"
 #include "myriad/device.hpp"
 #include "runtime/tiny.hpp"
@@ -21,7 +22,6 @@ struct GemvProblem {
   Dtype dtype;
   std::int64_t m, k;
 
-  [[nodiscard]] constexpr int element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
   [[nodiscard]] static bool have_room(int blocks_per_sm, int threads, int registers, Device const& device) {
     if (blocks_per_sm < 1 || blocks_per_sm > 32 || threads > std::min(512, device.max_threads_per_block)) return false;
     return blocks_per_sm * threads <= 2048 && blocks_per_sm * threads * registers <= device.registers_per_multiprocessor;
@@ -37,21 +37,21 @@ struct GemvSpace : GemvProblem {
   Lines a;
 
   [[nodiscard]] tuning::Problem problem() const { return {a == Lines::columns ? "gemv" : "gemv by rows", dtype, {m, 1, k}}; }
-  [[nodiscard]] Gemv plan() const { return gemv_plan(element_bytes(), m, k, a); }
+  [[nodiscard]] Gemv plan() const { return gemv_plan(element_bytes(dtype), m, k, a); }
 
   [[nodiscard]] bool admits(Gemv const& c, Device const& device) const {
-    int const of_chunk = 16 / element_bytes();
+    int const of_chunk = 16 / element_bytes(dtype);
     if (c.rows < of_chunk || c.rows > 256 || c.rows % of_chunk != 0 || c.k < of_chunk || c.k > 128 || c.k % of_chunk != 0) return false;
     if (c.lanes < 1 || c.lanes > 32 || !std::has_single_bit(static_cast<unsigned>(c.lanes)) || c.rows > 8 * c.lanes) return false;
     if (c.stages < 2 || c.stages > 8 || c.warps < 1 || c.warps > 16) return false;
-    return GemvMemory(element_bytes(), c).bytes <= device.shared_memory_per_block &&
+    return GemvMemory(element_bytes(dtype), c).bytes <= device.shared_memory_per_block &&
            have_room(c.blocks_per_sm, c.threads(), c.rows > 4 * c.lanes ? 96 : 64, device);
   }
 
   [[nodiscard]] std::vector<Gemv> candidates(Device const& device) const {
     Gemv const p = plan();
     auto const round_up = [](std::int64_t x, std::int64_t to) { return static_cast<int>((x + to - 1) / to * to); };
-    int const of_chunk = 16 / element_bytes();
+    int const of_chunk = 16 / element_bytes(dtype);
     std::vector<std::pair<double, Gemv>> found;
     std::vector<int> sides;
     for (std::int64_t const most : {32, 64, 96, 128, 256}) {  // rows are divided evenly
@@ -66,17 +66,17 @@ struct GemvSpace : GemvProblem {
             for (int const fewer : {1, 2}) {
               Gemv c = p;
               c.rows = rows;
-              c.k = std::min(bytes_of_terms / element_bytes(), round_up(std::max<std::int64_t>(k, 1), of_chunk));
+              c.k = std::min(bytes_of_terms / element_bytes(dtype), round_up(std::max<std::int64_t>(k, 1), of_chunk));
               c.lanes = std::clamp(static_cast<int>(std::bit_ceil(static_cast<unsigned>(rows))), 4, 32) / fewer;
               c.stages = stages, c.warps = warps;
               if (c.lanes < 4 || (c.stages - 2) * c.k >= k) continue;
               gpu::with_fewer_blocks(
-                  c, device.shared_memory_per_multiprocessor / (GemvMemory(element_bytes(), c).bytes + 1024), 2,
+                  c, device.shared_memory_per_multiprocessor / (GemvMemory(element_bytes(dtype), c).bytes + 1024), 2,
                   [&](Gemv const& x) { return admits(x, device); },
                   [&](Gemv const& x) {
                     // As much under way as a multiprocessor has room for, in parts that are not small
-                    double const under_way = x.blocks_per_sm * GemvMemory(element_bytes(), x).bytes * (x.stages - 1.0) / x.stages;
-                    double const part = static_cast<double>(x.rows) * x.k * element_bytes() / x.lanes * 32;
+                    double const under_way = x.blocks_per_sm * GemvMemory(element_bytes(dtype), x).bytes * (x.stages - 1.0) / x.stages;
+                    double const part = static_cast<double>(x.rows) * x.k * element_bytes(dtype) / x.lanes * 32;
                     found.emplace_back(0.3 / std::min(1.0, under_way / 130e3) + 800.0 / part + 0.1 * (fewer - 1) +
                                            0.03 * (x.warps != p.warps) + 0.03 * (x.stages != p.stages),
                                        x);
@@ -93,11 +93,11 @@ struct GemvColumnsSpace : GemvProblem {
   static constexpr auto values(auto& c) { return std::tie(c.terms, c.warps, c.blocks_per_sm); }
 
   [[nodiscard]] tuning::Problem problem() const { return {"gemv_columns", dtype, {m, 1, k}}; }
-  [[nodiscard]] GemvColumns plan() const { return gemv_columns_plan(element_bytes(), k); }
+  [[nodiscard]] GemvColumns plan() const { return gemv_columns_plan(element_bytes(dtype), k); }
 
   [[nodiscard]] bool admits(GemvColumns const& c, Device const& device) const {
     if (c.terms < 1 || c.terms > 64 || c.warps < 1 || c.warps > 16) return false;
-    int const words = c.terms * element_bytes() / 4;  // x, which is the same for all, may come when it is wanted
+    int const words = c.terms * element_bytes(dtype) / 4;  // x, which is the same for all, may come when it is wanted
     return words + 24 <= 255 && have_room(c.blocks_per_sm, c.threads(), std::max(words + 24, 32), device);
   }
 
@@ -116,7 +116,7 @@ struct GemvColumnsSpace : GemvProblem {
         for (int const threads : {512, 768, 1024, 1536, 2048}) {
           GemvColumns const c{.terms = at_once, .warps = warps, .blocks_per_sm = std::min(32, threads / (32 * warps))};
           if (!admits(c, device)) continue;
-          double const under_way = 1.0 * c.blocks_per_sm * c.threads() * at_once * element_bytes();
+          double const under_way = 1.0 * c.blocks_per_sm * c.threads() * at_once * element_bytes(dtype);
           found.emplace_back(0.3 / std::min(1.0, under_way / 64e3) + 0.5 / at_once + 0.05 * (warps != p.warps), c);
         }
     return tuning::in_order_of_cost(std::move(found));
@@ -135,12 +135,12 @@ struct GemvWholeSpace : GemvProblem {
   [[nodiscard]] tuning::Problem problem() const {
     return {a == Lines::columns ? "gemv_whole" : in_one_piece ? "gemv_whole by rows in one piece" : "gemv_whole by rows", dtype, {m, 1, k}};
   }
-  [[nodiscard]] GemvWhole plan() const { return gemv_whole_plan(element_bytes(), m, k, in_one_piece, a); }
+  [[nodiscard]] GemvWhole plan() const { return gemv_whole_plan(element_bytes(dtype), m, k, in_one_piece, a); }
 
   [[nodiscard]] bool admits(GemvWhole const& c, Device const& device) const {
     if (c.rows < 1 || c.rows > 256 || c.warps < 1 || c.warps > 16) return false;
     if (a == Lines::columns && c.rows != m) return false;
-    return GemvWholeMemory(element_bytes(), c).bytes <= device.shared_memory_per_block &&
+    return GemvWholeMemory(element_bytes(dtype), c).bytes <= device.shared_memory_per_block &&
            have_room(c.blocks_per_sm, c.threads(), c.rows > 128 ? 96 : 64, device);
   }
 
@@ -159,10 +159,10 @@ struct GemvWholeSpace : GemvProblem {
         GemvWhole c = p;
         c.rows = rows, c.warps = warps;
         gpu::with_fewer_blocks(
-            c, device.shared_memory_per_multiprocessor / (GemvWholeMemory(element_bytes(), c).bytes + 1024), 2,
+            c, device.shared_memory_per_multiprocessor / (GemvWholeMemory(element_bytes(dtype), c).bytes + 1024), 2,
             [&](GemvWhole const& x) { return admits(x, device); },
             [&](GemvWhole const& x) {
-              double const under_way = 1.0 * x.blocks_per_sm * GemvWholeMemory(element_bytes(), x).bytes;
+              double const under_way = 1.0 * x.blocks_per_sm * GemvWholeMemory(element_bytes(dtype), x).bytes;
               double const idle = simt::ceil_div(rows, 32) * 32.0 / rows;
               found.emplace_back(0.3 / std::min(1.0, under_way / 200e3) + 0.2 * idle + 0.05 * (warps - 1), x);
             });

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "runtime/tiny.hpp"
 #include "symv/symv_plan.hpp"
 #include "tune/tuned.hpp"
@@ -25,14 +26,13 @@ struct SymvTinySpace {
   Symmetry symmetry;
   int n;
 
-  [[nodiscard]] int element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
   [[nodiscard]] tuning::Problem problem() const {
     return {symmetry == Symmetry::hermitian ? "symv_tiny, hermitian" : "symv_tiny", dtype, {n, n, 0}};
   }
   [[nodiscard]] SymvTiny plan() const { return symv_tiny_plan(symmetry, n); }
 
   [[nodiscard]] bool admits(SymvTiny const& c, Device const& device) const {
-    auto const bytes = [&](SymvTiny const& x) { return SymvTinyMemory(element_bytes(), x).bytes; };
+    auto const bytes = [&](SymvTiny const& x) { return SymvTinyMemory(element_bytes(dtype), x).bytes; };
     return gpu::admits_block(c.lanes, c.matrices, 1, device) &&
            gpu::most_bytes(c, bytes, &SymvTiny::a, &SymvTiny::x, &SymvTiny::y) <= device.shared_memory_per_block;
   }

@@ -176,7 +176,6 @@ struct TrsmTinySpace {
   Interchange interchange;
   RightSide right;
 
-  [[nodiscard]] int element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
   [[nodiscard]] tuning::Problem problem() const {
     bool const both = lower != Triangle::unused && upper != Triangle::unused;
     char const* const name = right == RightSide::identity_in_place ? "trsm_tiny, triangle inverted"
@@ -195,7 +194,7 @@ struct TrsmTinySpace {
     if (!gpu::admits_block(c.lanes, c.matrices, 1, device)) return false;
     auto const bytes = [&](TrsmTiny x) {
       x.interchange = Interchange::before;  // which takes most
-      return TrsmTinyMemory(element_bytes(), x).bytes;
+      return TrsmTinyMemory(element_bytes(dtype), x).bytes;
     };
     return gpu::most_bytes(c, bytes, &TrsmTiny::a, &TrsmTiny::b) <= device.shared_memory_per_block;
   }
@@ -209,7 +208,7 @@ struct TrsmTinySpace {
         TrsmTiny c = p;
         c.lanes = lanes, c.matrices = threads / lanes;
         // Rows that a lane has of the right-hand sides
-        if (simt::ceil_div(n, lanes) * p.nrhs * element_bytes() / 4 > 160 || !admits(c, device)) continue;
+        if (simt::ceil_div(n, lanes) * p.nrhs * element_bytes(dtype) / 4 > 160 || !admits(c, device)) continue;
         found.emplace_back(2 * std::abs(log(lanes) - log(p.lanes)) + log(threads / 32), c);
       }
     return tuning::in_order_of_cost(std::move(found));

@@ -1,6 +1,5 @@
 /// What products launch, on a made-up driver with a compiler that compiles nothing. Nothing runs: all is captured.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,42 +7,17 @@
 #include <span>
 #include <vector>
 
-#include "fake_cuda.hpp"
-#include "fake_nvrtc.hpp"
 #include "gemm/gemm_ring_plan.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
 #include "myriad/queue.hpp"
-#include "test_kernel.hpp"
+#include "on_fake_compiler.hpp"
 
 namespace myriad::test {
 namespace {
 
-class Products : public testing::Test {
+class Products : public OnFakeCompiler {
  protected:
-  static void SetUpTestSuite() {
-    folder = new TemporaryFolder;
-    ::setenv("MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC, 1);
-    ::setenv("MYRIAD_CACHE_DIR", folder->path().c_str(), 1);
-  }
-  static void TearDownTestSuite() { delete folder; }
-  void SetUp() override {
-    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
-    auto const state = library ? reinterpret_cast<FakeCuda* (*)()>(::dlsym(library, "fake_cuda")) : nullptr;
-    if (!state) GTEST_SKIP() << "libcuda.so.1 is another one";
-    fake = state();
-    void* const nvrtc = ::dlopen(MYRIAD_FAKE_NVRTC, RTLD_NOW);
-    ASSERT_NE(nvrtc, nullptr) << ::dlerror();
-    compiler = reinterpret_cast<FakeNvrtc* (*)()>(::dlsym(nvrtc, "fake_nvrtc"))();
-    queue.emplace(QueueOptions{.backend = Backend::gpu});
-  }
-  void TearDown() override {
-    if (!fake) return;
-    queue.reset();
-    EXPECT_EQ(fake->misuses, 0);
-    EXPECT_EQ(fake->live_allocations, 0);
-  }
-
   /// Matrices that nobody reads.
   template <typename T>
   static Batch<T> matrices(std::int64_t n, std::int64_t count, std::uintptr_t address) {
@@ -54,21 +28,9 @@ class Products : public testing::Test {
   int launches(F&& call) {
     queue->prepare(call);
     int const before = fake->launches;
-    fake->capturing = true;
-    try {
-      call();
-    } catch (...) {
-      fake->capturing = false;
-      throw;
-    }
-    fake->capturing = false;
+    call();
     return fake->launches - before;
   }
-
-  static inline TemporaryFolder* folder = nullptr;
-  FakeNvrtc* compiler = nullptr;
-  FakeCuda* fake = nullptr;
-  std::optional<Queue> queue;
 };
 
 TEST_F(Products, OfManyRaggedMatricesHaveASchedule) {

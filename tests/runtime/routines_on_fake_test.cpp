@@ -1,9 +1,7 @@
 /// What every routine asks of a driver and a compiler that are made up (fake_cuda.hpp, fake_nvrtc.hpp): kernels before the first launch,
 /// workspace as it was announced, launches of a size that there is.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <complex>
 #include <functional>
@@ -11,38 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "fake_nvrtc.hpp"
 #include "myriad/myriad.hpp"
-#include "on_fake.hpp"
+#include "on_fake_compiler.hpp"
 
 namespace myriad::gpu {
 namespace {
 
 using Z = std::complex<double>;
 
-class RoutinesOnFake : public test::OnFake {
- protected:
-  static void SetUpTestSuite() {
-    test::OnFake::SetUpTestSuite();
-    ::setenv("MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC, 1);
-    ::setenv("MYRIAD_CACHE_DIR", "off", 1);
-  }
-  void SetUp() override {
-    test::OnFake::SetUp();
-    if (IsSkipped()) return;
-    void* const library = ::dlopen(MYRIAD_FAKE_NVRTC, RTLD_NOW);
-    ASSERT_NE(library, nullptr) << ::dlerror();
-    compiler = reinterpret_cast<test::FakeNvrtc* (*)()>(::dlsym(library, "fake_nvrtc"))();
-    fake->capturing = true;  // so that nothing is run
-  }
-  void TearDown() override {
-    if (compiler) compiler->left = -1;
-    if (fake) fake->capturing = false;
-    test::OnFake::TearDown();
-  }
-
-  test::FakeNvrtc* compiler = nullptr;
-};
+class RoutinesOnFake : public test::OnFakeCompiler {};
 
 /// A batch at an address where nothing is.
 template <typename T>

@@ -272,7 +272,7 @@ TEST(Spaces, OfProductsWithVectors) {
         for (Lines const lines : {Lines::columns, Lines::rows})
           for (bool const aligned : {false, true})
             for (bool const piece : {false, true})
-              if (gemv_kernel(problem.element_bytes(), m, k, lines, aligned, piece) == GemvKernel::whole) {
+              if (gemv_kernel(element_bytes(problem.dtype), m, k, lines, aligned, piece) == GemvKernel::whole) {
                 EXPECT_GE(check(GemvWholeSpace{problem, piece && !aligned, lines}), 3U) << m << " " << k;
               }
       }
