@@ -177,6 +177,9 @@ TEST(GemmRingsOfRounded, Layouts) {
   check_rounded<Product{5, 4, 80, packed, packed, packed}>();
   if constexpr (!sanitized) {
     check_rounded<Product{130, 33, 33, packed, packed, packed}>();
+    // Two tiles of 64 rows, and one whose warps have 64 by 64 of it
+    check_rounded<Product{97, 100, 20, packed, packed_rows, packed}>();
+    check_rounded<Product{125, 128, 37, packed, packed, packed_rows}>();
     check_rounded<Product{64, 64, 64, packed_rows, packed, packed}>();
   }
 }
@@ -220,6 +223,18 @@ TEST(GemmRingShapes, OfPieces) {
   check_config<float, by_rows, shape(72, 8, 4, 1, 1, Lines::rows, Lines::rows, Lines::rows, 1)>(-0.5F, 2);
   check_config<std::complex<float>, by_columns, shape(36, 24, 8, 2, 3, Lines::columns, Lines::columns, Lines::columns, 1)>(-0.5F, 2);
   check_config<std::complex<float>, by_rows, shape(24, 24, 20, 1, 2, Lines::rows, Lines::rows, Lines::rows, 1)>(-0.5F, 2);
+}
+/// More sums of a lane than plans have, as the table does: 17 rows and 9 columns, and of complex numbers 9 and 9.
+TEST(GemmRingShapes, OfManySums) {
+  constexpr auto shape = [](bool complex, int m, int n) {
+    GemmRing out = gemm_ring_plan(4, complex, m, n, 20);
+    out.m = m, out.n = n, out.k = 16, out.stages = 2, out.warps_down = 2, out.warps_across = 1, out.c_beside = 0;
+    return out;
+  };
+  constexpr Product product{130, 71, 21, packed, packed, packed};
+  check_config<float, product, shape(false, 136, 72)>(-0.5F, 2);
+  check_config<float, product, shape(false, 136, 72)>(1, 0);
+  check_config<std::complex<float>, product, shape(true, 72, 72)>(-0.5F, 2);
 }
 /// As planned for few blocks, whose warps share a small tile.
 TEST(GemmRingShapes, OfFewBlocks) {
