@@ -891,9 +891,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
         gemm_ring_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
     } else {
       sync_block();  // so that all have used the ring
-      sums.template put<false>(tile, [&](int, int, T sum, T const&) {
-        return gemm_ring_puts_products<T, C> ? gemm_ring_product<T, C>(args, reads_c, depth, sum) : sum;
-      });
+      if constexpr (gemm_ring_puts_products<T, C>) {
+        // Of no terms sums are 0, and this makes of them what gemm_ring_product does.
+        T const zero = from_real<T>(0), factor = depth > 0 ? args.alpha : reads_c ? -zero : zero;
+        sums.template put<false>(tile, [&](int, int, T sum, T const&) { return factor * sum; });
+      } else {
+        sums.template put<false>(tile, [](int, int, T sum, T const&) { return sum; });
+      }
       using Walk = GemmWalk<(by_columns ? C.m : C.n) / together, by_columns ? C.n : C.m, C.threads(), 32>;
       constexpr bool even = Walk::even && 2 * gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, true) >
                                               gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, false);

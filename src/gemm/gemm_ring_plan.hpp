@@ -83,7 +83,7 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
             if (best.m != 0 && gemm_ring_cost_of_lanes(complex, m, n, k, c, blocks) >= best_cost) continue;
             // What compute capability 8.6 has for a block
             while (gemm_ring_most_bytes(4, complex, c) > 99 * 1024) c.k -= 4;
-            c.blocks_per_sm = std::min(gemm_ring_blocks(4, complex, c, held + std::max(64, operands + 24)), blocks);
+            c.blocks_per_sm = std::min(gemm_ring_blocks(4, complex, c, held + std::max(64, operands + (complex ? 24 : 30))), blocks);
             double const cost = gemm_ring_cost_of_lanes(complex, m, n, k, c, c.blocks_per_sm);
             if (best.m != 0 && cost >= best_cost) continue;
             best = c;
