@@ -71,10 +71,10 @@ KernelSource source(Dtype dtype, GemmRing const& c) {
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
           .name = fmt::format("myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Places({}), "
-                              "myriad::Extent({}), {}, {}, {}}}>",
+                              "myriad::Extent({}), {}, {}, {}, {}}}>",
                               device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices,
                               c.blocks_per_sm, static_cast<int>(c.places), static_cast<int>(c.extent), device_name(c.a), device_name(c.b),
-                              device_name(c.c)),
+                              device_name(c.c), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalvesStream const& c, Dtype output) {
@@ -105,29 +105,29 @@ KernelSource source(Dtype dtype, GemmHalvesWarpgroups const& c, Dtype output) {
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
           .name = fmt::format("myriad::gemm_tiles<{}, myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}, "
-                              "myriad::Structure({}), myriad::Written({})}}>",
+                              "myriad::Structure({}), myriad::Written({}), {}}}>",
                               device_name(dtype), c.m, c.n, c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm,
                               static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c),
-                              static_cast<int>(c.structure), static_cast<int>(c.written)),
+                              static_cast<int>(c.structure), static_cast<int>(c.written), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 
 KernelSource source(Dtype dtype, Gemv const& c) {
   return {.header = "gemm/gemv.cuh",
-          .name = fmt::format("myriad::gemv<{}, myriad::Gemv{{{}, {}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype), c.rows,
-                              c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm, static_cast<int>(c.a)),
+          .name = fmt::format("myriad::gemv<{}, myriad::Gemv{{{}, {}, {}, {}, {}, {}, myriad::Lines({}), {}}}>", device_name(dtype), c.rows,
+                              c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm, static_cast<int>(c.a), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemvColumns const& c) {
   return {.header = "gemm/gemv_columns.cuh",
-          .name = fmt::format("myriad::gemv_columns<{}, myriad::GemvColumns{{{}, {}, {}}}>", device_name(dtype), c.terms, c.warps,
-                              c.blocks_per_sm),
+          .name = fmt::format("myriad::gemv_columns<{}, myriad::GemvColumns{{{}, {}, {}, {}}}>", device_name(dtype), c.terms, c.warps,
+                              c.blocks_per_sm, c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemvWhole const& c) {
   return {.header = "gemm/gemv_whole.cuh",
-          .name = fmt::format("myriad::gemv_whole<{}, myriad::GemvWhole{{{}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype),
-                              c.rows, c.k, c.warps, c.blocks_per_sm, c.in_one_piece, static_cast<int>(c.a)),
+          .name = fmt::format("myriad::gemv_whole<{}, myriad::GemvWhole{{{}, {}, {}, {}, {}, myriad::Lines({}), {}}}>", device_name(dtype),
+                              c.rows, c.k, c.warps, c.blocks_per_sm, c.in_one_piece, static_cast<int>(c.a), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -226,6 +226,66 @@ class Schedule {
 /// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels.md.
 constexpr std::int64_t times_with_schedule = 8;
 
+/// The same of vectors and interleaved matrices, whose blocks take less time each.
+constexpr std::int64_t times_with_schedule_of_vectors = 32;
+
+/// What a schedule is made of, but for its parts.
+template <typename T, typename Output>
+GemmScheduleArguments schedule_arguments(GemmArguments<T, Output> const& args, int together) {
+  return {.a = sizes_of(args.a),
+          .c = sizes_of(args.c),
+          .together = together,
+          .parts = 0,
+          .part = {},
+          .starts = nullptr,
+          .matrices = nullptr,
+          .of_parts = nullptr,
+          .of_blocks = nullptr,
+          .counts = nullptr};
+}
+template <typename T>
+bool differ_in_size(simt::Matrices<T> const& x) {
+  return x.row_sizes != nullptr || x.col_sizes != nullptr;
+}
+
+/// What one launch computes: m-by-n tiles of each of `together` neighbouring matrices, of which a block takes `of_block` at a time.
+struct Tiling {
+  int m, n, together, of_block, blocks_per_sm;
+};
+/// Launches the kernel of `config`, with a schedule where there are so many tiles of a ragged batch that it pays. kernel_of(config) finds
+/// it and all of its grid but blocks.
+template <typename T, typename Output, typename Config, typename KernelOf>
+void launch_by_tiles(Queue& queue, GemmArguments<T, Output> args, Config config, Tiling const& tiling, KernelOf const& kernel_of) {
+  auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
+  std::int64_t const of_matrix = divided(args.c.rows, tiling.m) * divided(args.c.cols, tiling.n);
+  std::int64_t const blocks = divided(divided(args.c.count, tiling.together) * of_matrix, tiling.of_block);
+  std::int64_t const most = std::int64_t{queue.device().multiprocessors} * tiling.blocks_per_sm * times_with_schedule_of_vectors;
+  bool const scheduled = differ_in_size(args.c) && of_matrix > 1 && blocks >= most && args.c.count <= std::numeric_limits<int>::max();
+  config.scheduled = scheduled ? 1 : 0;
+  auto [kernel, grid] = kernel_of(config);  // before anything is launched
+  std::optional<Schedule> schedule;
+  if (scheduled) {
+    GemmScheduleArguments of = schedule_arguments(args, tiling.together);
+    of.parts = 1;
+    of.part[0] = {std::max(args.c.rows, args.c.cols), tiling.m, tiling.n};
+    schedule.emplace(queue, of);
+    args.schedule = schedule->of_part(0);
+  }
+  grid.blocks = scheduled ? most : blocks;
+  launch(queue, *kernel, grid, args);
+}
+
+/// Of gemm_tiles and gemm_halves
+template <typename Config>
+Tiling tiling_of(Config const& c, std::int64_t m, std::int64_t n) {
+  // Where matrices come whole each is one tile.
+  return {.m = c.whole() ? static_cast<int>(std::max<std::int64_t>(m, 1)) : c.m,
+          .n = c.whole() ? static_cast<int>(std::max<std::int64_t>(n, 1)) : c.n,
+          .together = c.matrices,
+          .of_block = 1,
+          .blocks_per_sm = c.blocks_per_sm};
+}
+
 /// What a launch is for matrices C of up to so many rows and columns.
 struct SizedKernel {
   int m, n;           ///< of a tile
@@ -259,7 +319,7 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   };
   std::vector<Part> parts;  // nothing is launched before all kernels are found
   // Few matrices would be waited for longer than their tiles are computed.
-  bool const ragged = args.c.row_sizes != nullptr || args.c.col_sizes != nullptr;
+  bool const ragged = differ_in_size(args.c);
   bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
   for (std::int64_t above = 0; above < largest;) {
@@ -293,15 +353,8 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   std::optional<Schedule> schedule;
   if (scheduled) {
     static_assert(gemm_schedule_parts == 4, "up to 32, 64, 128 and more");
-    GemmScheduleArguments of{.a = sizes_of(args.a),
-                             .c = sizes_of(args.c),
-                             .parts = static_cast<int>(listed),
-                             .part = {},
-                             .starts = nullptr,
-                             .matrices = nullptr,
-                             .of_parts = nullptr,
-                             .of_blocks = nullptr,
-                             .counts = nullptr};
+    GemmScheduleArguments of = schedule_arguments(args, 1);
+    of.parts = static_cast<int>(listed);
     for (std::size_t p = 0; p < listed; ++p) of.part[p] = {parts[p].args.upto, parts[p].sized.m, parts[p].sized.n};
     schedule.emplace(queue, of);
     for (std::size_t p = 0; p < listed; ++p) parts[p].args.schedule = schedule->of_part(p);
@@ -344,33 +397,36 @@ void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
   Lines const lines = lines_of(args.a);
   bool const aligned = unit_of(args.a) * sizeof(T) == 16;
   bool const in_one_piece = !is_ragged(args.a) && !is_ragged(args.c) && !is_ragged(args.b) && has_no_gaps(args.a);
-  auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
-  // Each matrix is divided into so many parts, of which a block has some.
-  auto const run = [&](char const* name, auto const& c, std::int64_t parts, int of_block, int bytes) {
-    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-    // These kernels do not go on where a grid ends: matrices that take more than one have several.
-    std::int64_t const at_a_time = std::numeric_limits<std::int32_t>::max() / parts * of_block;
+  // A warp, a group of its lanes or a lane has so many rows of a matrix; a block has some of these.
+  auto const run = [&](char const* name, auto const& c, int rows, int of_block, int bytes) {
+    // Without a schedule these kernels do not go on where a grid ends: matrices that take more than one have several.
+    std::int64_t const at_a_time = std::numeric_limits<std::int32_t>::max() / ((m + rows - 1) / rows) * of_block;
     for (std::int64_t b = 0; b < args.c.count; b += at_a_time) {
       std::int64_t const some = std::min<std::int64_t>(at_a_time, args.c.count - b);
       ArgumentsOf<T, T> part = args;
       part.a = matrices(args.a, b, some);
       part.b = matrices(args.b, b, some);
       part.c = matrices(args.c, b, some);
-      launch(queue, kernel, {.blocks = divided(some * parts, of_block), .threads = c.threads(), .shared_bytes = bytes}, part);
+      launch_by_tiles(queue, part, c, {.m = rows, .n = 1, .together = 1, .of_block = of_block, .blocks_per_sm = c.blocks_per_sm},
+                      [&](auto const& config) {
+                        Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, config),
+                                                          [&] { return source(dtype_of<T>, config); });
+                        return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = bytes});
+                      });
     }
   };
   switch (gemv_kernel(sizeof(T), m, k, lines, aligned, in_one_piece)) {
     case GemvKernel::columns: {
       GemvColumns const c = tuning::planned(queue, GemvColumnsSpace{{dtype_of<T>, m, k}});
-      return run("gemm/gemv_columns", c, m, c.threads(), 0);
+      return run("gemm/gemv_columns", c, 1, c.threads(), 0);
     }
     case GemvKernel::whole: {
       GemvWhole const c = tuning::planned(queue, GemvWholeSpace{{dtype_of<T>, m, k}, in_one_piece && !aligned, lines});
-      return run("gemm/gemv_whole", c, divided(m, c.rows), c.warps, GemvWholeMemory(sizeof(T), c).bytes);
+      return run("gemm/gemv_whole", c, c.rows, c.warps, GemvWholeMemory(sizeof(T), c).bytes);
     }
     case GemvKernel::ring: {
       Gemv const c = tuning::planned(queue, GemvSpace{{dtype_of<T>, m, k}, lines});
-      return run("gemm/gemv", c, divided(m, c.rows), c.groups(), GemvMemory(sizeof(T), c).bytes);
+      return run("gemm/gemv", c, c.rows, c.groups(), GemvMemory(sizeof(T), c).bytes);
     }
   }
 }
@@ -517,14 +573,11 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves"), dtype, output, c), [&] { return source(dtype, c, output); });
-  std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
-  launch(queue, kernel,
-         {.blocks = (args.c.count + c.matrices - 1) / c.matrices * tiles,
-          .threads = c.threads(),
-          .shared_bytes = GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes},
-         args);
+  launch_by_tiles(queue, args, c, tiling_of(c, m, n), [&](GemmHalves const& config) {
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves"), dtype, output, config), [&] { return source(dtype, config, output); });
+    return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = GemmHalvesMemory(sizeof(T), sizeof(Output), config).bytes});
+  });
 }
 
 template <Element T>
@@ -561,14 +614,11 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
   c.structure = structure;
   c.written = written;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_tiles"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
-  launch(queue, kernel,
-         {.blocks = (args.c.count + c.matrices - 1) / c.matrices * tiles,
-          .threads = c.threads(),
-          .shared_bytes = GemmTilesMemory(sizeof(T), c).bytes},
-         args);
+  launch_by_tiles(queue, args, c, tiling_of(c, m, n), [&](GemmTiles const& config) {
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_tiles"), dtype_of<T>, config), [&] { return source(dtype_of<T>, config); });
+    return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = GemmTilesMemory(sizeof(T), config).bytes});
+  });
 }
 
 void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gemm/gemm_ring_plan.hpp"
+#include "myriad/blas2.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
 #include "myriad/queue.hpp"
@@ -52,6 +53,45 @@ TEST_F(Products, OfManyRaggedMatricesHaveASchedule) {
   // So few tiles that the host's bound does no harm
   EXPECT_EQ(of(100, at_once), 1);
   EXPECT_EQ(of(100, at_once + 1), 3);
+}
+
+TEST_F(Products, OfManyRaggedMatricesAndVectorsHaveASchedule) {
+  std::int64_t const at_once = queue->device().multiprocessors;
+  std::vector<std::int64_t> const sizes(1);
+  auto const ragged = [&](auto x) {
+    x.row_sizes = sizes.data();
+    if (x.cols > 1) x.col_sizes = sizes.data();
+    return x;
+  };
+  auto const gemv_of = [&](std::int64_t n, std::int64_t count, bool by_rows) {
+    auto const a = ragged(matrices<double>(n, count, 0x100000000000));
+    auto const x = ragged(vectors(reinterpret_cast<double*>(0x200000000000), n, count));
+    auto const y = ragged(vectors(reinterpret_cast<double*>(0x300000000000), n, count));
+    return launches([&] { gemv<double>(*queue, 1, by_rows ? transposed(a) : a, x, 1, y); });
+  };
+  for (bool const by_rows : {false, true}) {
+    // A schedule, and as many blocks as run at a time, some times
+    EXPECT_EQ(gemv_of(3000, 100 * at_once, by_rows), 2);
+    EXPECT_EQ(fake->grid[0] % at_once, 0);
+    EXPECT_LE(fake->grid[0], 32 * 32 * at_once);
+    EXPECT_EQ(gemv_of(3000, at_once / 2, by_rows), 1);
+  }
+  EXPECT_EQ(gemv_of(3001, 100 * at_once, false), 2);  // a lane to a row
+  auto const ger_of = [&](std::int64_t n, std::int64_t count) {
+    auto const a = ragged(matrices<double>(n, count, 0x100000000000));
+    auto const x = ragged(vectors(reinterpret_cast<double*>(0x200000000000), n, count));
+    return launches([&] { ger<double>(*queue, 1, x, x, a); });
+  };
+  EXPECT_EQ(ger_of(1000, 100 * at_once), 2);
+  EXPECT_EQ(ger_of(1000, 1), 1);
+  // Elements nowhere side by side
+  auto const of_interleaved = [&]<typename T>(T, std::int64_t n, std::int64_t count) {
+    auto const at = [&](std::uintptr_t address) { return ragged(interleaved(reinterpret_cast<T*>(address), n, n, count)); };
+    return launches([&] { gemm<T>(*queue, 1, at(0x100000000000), at(0x200000000000), 1, at(0x300000000000)); });
+  };
+  EXPECT_EQ(of_interleaved(double(), 300, 100 * at_once), 2);
+  EXPECT_EQ(of_interleaved(half(), 300, 100 * at_once), 2);
+  EXPECT_EQ(of_interleaved(half(), 30, 10000 * at_once), 1);  // one tile each
 }
 
 TEST_F(Products, OfUniformMatricesHaveNone) {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -114,9 +115,14 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
       plan.a = p.shared_a ? Layout::columns : layout(p.a, p.ragged_m || p.ragged_k);
       plan.b = layout(p.b, p.ragged_k || p.ragged_n);
       plan.c = layout(p.c, p.ragged_m || p.ragged_n);
+      plan.scheduled = p.scheduled ? 1 : 0;
       return plan;
     }();
-    simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes, gemm_halves<D, O, c>, args);
+    auto given = args;
+    std::optional<Schedule> schedule;
+    if constexpr (p.scheduled)
+      given.schedule = schedule.emplace(args.a, args.c, Schedule::Parts{{1000, c.m, c.n}}, 1, c.matrices).of_part(0);
+    simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes, gemm_halves<D, O, c>, given);
   } else {
     constexpr GemmHalvesBlocks c = [] {
       auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
@@ -348,6 +354,16 @@ TYPED_TEST(GemmHalvesOf, Interleaved) {
   check_scalars<T, Product{7, 3, 5, interleaved_, interleaved_, interleaved_}>();
   check_scalars<T, Product{40, 6, 70, interleaved_, packed, interleaved_}>();
   if constexpr (!sanitized) check_scalars<T, Product{34, 35, 33, interleaved_, interleaved_, packed_rows}>();
+  check_scalars<T, Product{.m = 70,
+                           .n = 40,
+                           .k = 20,
+                           .a = interleaved_,
+                           .b = interleaved_,
+                           .c = interleaved_,
+                           .ragged_m = true,
+                           .ragged_n = true,
+                           .ragged_k = true,
+                           .scheduled = true}>();
 }
 TYPED_TEST(GemmHalvesOf, Ragged) {
   using T = TypeParam;

@@ -30,7 +30,7 @@ struct Product {
   bool in_place = false;  ///< C is B
   bool conjugated_a = true, conjugated_b = false;
   bool zeros = false;      ///< A is zero, and C -0
-  bool scheduled = false;  ///< of gemm_halves_blocks: ragged, with a schedule
+  bool scheduled = false;  ///< of products of 16-bit numbers: ragged, with a schedule
 };
 
 /// The sum of so many products, in the order of k; `left(t)` and `right(t)` are the factors.
