@@ -121,5 +121,39 @@ TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
   EXPECT_THROW(gemm_grouped<float>(*queue, groups), BadArgument);
 }
 
+/// Many groups with few matrices are one batch: a launch that makes it for every 40 groups, and its products.
+TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
+  auto const group = [](std::int64_t n, std::int64_t count, double alpha) {
+    return GemmGroup<double>{.alpha = alpha,
+                             .a = matrices<double>(n, count, 0x100000000000),
+                             .b = matrices<double>(n, count, 0x200000000000),
+                             .beta = 1,
+                             .c = matrices<double>(n, count, 0x300000000000)};
+  };
+  std::vector<GemmGroup<double>> groups;
+  for (std::int64_t g = 0; g < 100; ++g) groups.push_back(group(1 + g % 30, 2, 1));
+  auto const all = [&] { gemm_grouped<double>(*queue, groups); };
+  EXPECT_EQ(launches(all), 3 + 1);
+  // By the ring: matrices of up to 32, 64 and more rows
+  for (auto& g : groups) g = group(g.c.rows * 3, 2, 1);
+  EXPECT_EQ(launches(all), 3 + 3);
+  // What differs in alpha, or in the layout, is another batch; fewer than four groups are none.
+  for (std::size_t g = 0; g < 50; ++g) groups[g].alpha = 2;
+  for (std::size_t g = 50; g < 53; ++g) groups[g].a = transposed(groups[g].a);
+  EXPECT_EQ(launches(all), (2 + 1) + (2 + 1) + 3);
+  // A large group has a launch of its own, and what is ragged, too
+  groups = {group(8, 1000000, 1), group(8, 4, 1), group(9, 4, 1), group(10, 4, 1), group(11, 4, 1), group(12, 4, 1)};
+  EXPECT_EQ(launches(all), 1 + 2);
+  std::vector<std::int64_t> const sizes(1);
+  for (std::size_t g = 1; g < 3; ++g) groups[g].a.row_sizes = groups[g].c.row_sizes = sizes.data();
+  EXPECT_EQ(launches(all), 1 + 2 + 3);
+  groups.push_back(group(500, 1, 1));
+  compiler->refused = "gemm_ring";
+  int const before = fake->launches;
+  EXPECT_THROW(all(), Error);
+  EXPECT_EQ(fake->launches, before);
+  compiler->refused.clear();
+}
+
 }  // namespace
 }  // namespace myriad::test
