@@ -187,11 +187,7 @@ class Schedule {
       : blocks_(std::clamp<std::int64_t>((args.c.count + threads - 1) / threads, 1, most_blocks)),
         counts_(queue),
         memory_(queue, bytes(args.c.count, blocks_)) {
-    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_schedule")), [] {
-      return KernelSource{.header = "gemm/gemm_schedule.cuh",
-                          .name = fmt::format("myriad::gemm_schedule<{}>", threads),
-                          .options = {"-default-device", "--fmad=false"}};
-    });
+    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_schedule")), [] { return source(); });
     if (memory_.as<char>()) {  // else the queue is prepared, and nothing is launched
       args.of_parts = memory_.as<GemmSchedulePart>();
       args.of_blocks = reinterpret_cast<simt::Index*>(args.of_parts + gemm_schedule_parts);
@@ -205,6 +201,12 @@ class Schedule {
   }
   [[nodiscard]] GemmSchedule of_part(std::size_t p) const {
     return {schedule_.starts, schedule_.matrices, schedule_.part ? schedule_.part + p : nullptr};
+  }
+
+  static KernelSource source() {
+    return {.header = "gemm/gemm_schedule.cuh",
+            .name = fmt::format("myriad::gemm_schedule<{}>", threads),
+            .options = {"-default-device", "--fmad=false"}};
   }
 
  private:
@@ -634,6 +636,13 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
   });
 }
 
+namespace {
+
+/// Of a block of compute capability 9.0 and 10.0
+constexpr int largest_shared_memory = 227 * 1024;
+
+}  // namespace
+
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written) {
   std::vector<KernelSource> kernels;
   for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k, planned_for.blocks})) {
@@ -646,11 +655,12 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
   std::vector<KernelSource> kernels;
-  int const output_bytes = output == Dtype::f32 ? 4 : 2, shared_memory = 227 * 1024;
+  int const output_bytes = output == Dtype::f32 ? 4 : 2;
   for (Lines const a : {Lines::columns, Lines::rows})
     for (Lines const b : {Lines::columns, Lines::rows})
       kernels.push_back(source(
-          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = shared_memory}), output));
+          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = largest_shared_memory}),
+          output));
   return kernels;
 }
 
@@ -705,6 +715,14 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         }
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
+      if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
+        for (int const side : {32, 64, n})
+          for (int const scheduled : {0, 1})
+            for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, std::min(side, n), std::min(side, n), n})) {
+              ring.scheduled = scheduled;
+              kernels.push_back(source(dtype, ring));
+            }
+      }
       for (simt::Layout const triangle : {columns, rows}) {  // the lower and the upper one
         bool const lower = triangle == columns;
         if (filter.wants_routine("symm") || (!complex && filter.wants_routine("hemm")))
@@ -731,6 +749,8 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       }
     }
   }
+  if (filter.wants_routine("gemm") || filter.wants_routine("gemv") || filter.wants_routine("ger")) kernels.push_back(Schedule::source());
+  if (filter.wants_routine("gemm")) kernels.push_back(gemm_groups_kernel());
   for (Dtype const dtype : {Dtype::f16, Dtype::bf16, Dtype::c16}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gemm")) continue;
     bool const complex = dtype == Dtype::c16;
@@ -751,7 +771,25 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         for (GemmHalves const& c : tuning::shipped(GemmHalvesSpace{{dtype, false, n, n, n}}, filter.candidates))
           kernels.push_back(source(dtype, c, dtype));
       }
+      if (gemm_halves_whole(n, n, n)) continue;
+      // Ragged ones, with lines that begin anywhere. Real products have C by rows.
+      Lines const lines = complex ? Lines::columns : Lines::rows;
+      for (int const side : {32, 64, n})
+        for (int const scheduled : {0, 1})
+          for (GemmHalvesBlocks c : tuning::shipped(
+                   GemmHalvesBlocksSpace{{dtype, false, side, side, n},
+                                         {.a = lines, .b = lines, .c = lines, .aligned = 0, .shared_memory = largest_shared_memory}})) {
+            c.scheduled = scheduled;
+            kernels.push_back(source(dtype, c, dtype));
+          }
     }
+    // Those of compute capability 9.0 for large products, where plans take them
+    if (complex) continue;
+    for (std::int64_t n = 0; n <= 4096; n = n < 512 ? n + 64 : 2 * n)
+      if (n > gemm_halves_warpgroups_above && filter.wants_size_above(128))
+        kernels.push_back(source(
+            dtype, gemm_halves_warpgroups_plan(bytes, n, n, {.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory}),
+            dtype));
   }
   return kernels;
 }
