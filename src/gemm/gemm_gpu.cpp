@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -305,6 +306,22 @@ SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
           }};
 }
 
+/// Up to which sizes matrices of a ragged batch share a launch; all that are larger share one. With a schedule a launch costs little and
+/// passes over nothing, so that there are more of them, of tiles that fit better.
+constexpr std::array<std::int64_t, 3> sizes_of_launches{32, 64, 128};
+constexpr std::array<std::int64_t, 7> sizes_of_scheduled_launches{32, 48, 64, 80, 96, 112, 128};
+static_assert(gemm_schedule_parts == sizes_of_scheduled_launches.size() + 1);
+std::span<std::int64_t const> launch_sizes(bool scheduled) {
+  return scheduled ? std::span<std::int64_t const>(sizes_of_scheduled_launches) : sizes_of_launches;
+}
+/// Those of a batch whose largest matrix has n rows.
+std::vector<std::int64_t> sizes_up_to(std::int64_t n, bool scheduled) {
+  auto const sizes = launch_sizes(scheduled);
+  std::vector<std::int64_t> out(sizes.begin(), std::lower_bound(sizes.begin(), sizes.end(), n));
+  out.push_back(n);
+  return out;
+}
+
 /// Launches what `sized_of(m, n)` is for matrices C of so many rows and columns at most. Of a ragged batch small matrices would leave most
 /// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others; unless there is
 /// `one_plan` for all. Those with more rows or columns than `border` never share a launch with others.
@@ -319,34 +336,36 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
     SizedKernel sized;
     std::pair<Kernel const*, Grid> kernel;
   };
-  std::vector<Part> parts;  // nothing is launched before all kernels are found
   // Few matrices would be waited for longer than their tiles are computed.
   bool const ragged = differ_in_size(args.c);
   bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
-  for (std::int64_t above = 0; above < largest;) {
-    std::int64_t upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
-    if (ragged && above < border) upto = std::min(upto, border);
-    std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
-    SizedKernel sized = sized_of(m, n);
-    parts.push_back({.blocks = args.c.count * ((m + sized.m - 1) / sized.m) * ((n + sized.n - 1) / sized.n),
-                     .at_a_time = std::int64_t{queue.device().multiprocessors} * sized.blocks_per_sm,
-                     .args = args,
-                     .sized = std::move(sized),
-                     .kernel = {}});
-    parts.back().args.above = above;
-    parts.back().args.upto = upto;
-    above = upto;
-  }
+  auto const parts_by = [&](std::span<std::int64_t const> sizes) {
+    std::vector<Part> parts;
+    for (std::int64_t above = 0; above < largest;) {
+      auto const next = std::upper_bound(sizes.begin(), sizes.end(), above);
+      std::int64_t upto = apart && next != sizes.end() ? std::min(*next, largest) : largest;
+      if (ragged && above < border) upto = std::min(upto, border);
+      std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
+      SizedKernel sized = sized_of(m, n);
+      parts.push_back({.blocks = args.c.count * ((m + sized.m - 1) / sized.m) * ((n + sized.n - 1) / sized.n),
+                       .at_a_time = std::int64_t{queue.device().multiprocessors} * sized.blocks_per_sm,
+                       .args = args,
+                       .sized = std::move(sized),
+                       .kernel = {}});
+      parts.back().args.above = above;
+      parts.back().args.upto = upto;
+      above = upto;
+    }
+    return parts;
+  };
+  std::vector<Part> parts = parts_by(launch_sizes(false));
   std::int64_t times = 0;
-  std::size_t listed = 0;  // launches that a schedule is for: those of the smaller sizes
-  for (Part const& part : parts) {
-    if (part.sized.persistent) continue;
-    times += part.blocks / part.at_a_time;
-    ++listed;
-  }
+  for (Part const& part : parts)
+    if (!part.sized.persistent) times += part.blocks / part.at_a_time;
   bool const scheduled = ragged && times >= times_with_schedule && args.c.count <= std::numeric_limits<int>::max();
-  for (Part& part : parts) {
+  if (scheduled) parts = parts_by(launch_sizes(true));
+  for (Part& part : parts) {  // nothing is launched before all kernels are found
     part.kernel = part.sized.find(scheduled);
     part.kernel.second.blocks = part.sized.persistent ? std::min(part.blocks, part.at_a_time)
                                 : scheduled           ? std::min(part.blocks, times_with_schedule * part.at_a_time)
@@ -354,12 +373,11 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   }
   std::optional<Schedule> schedule;
   if (scheduled) {
-    static_assert(gemm_schedule_parts == 4, "up to 32, 64, 128 and more");
     GemmScheduleArguments of = schedule_arguments(args, 1);
-    of.parts = static_cast<int>(listed);
-    for (std::size_t p = 0; p < listed; ++p) of.part[p] = {parts[p].args.upto, parts[p].sized.m, parts[p].sized.n};
+    for (Part const& part : parts)  // those of the smaller sizes
+      if (!part.sized.persistent) of.part[of.parts++] = {part.args.upto, part.sized.m, part.sized.n};
     schedule.emplace(queue, of);
-    for (std::size_t p = 0; p < listed; ++p) parts[p].args.schedule = schedule->of_part(p);
+    for (int p = 0; p < of.parts; ++p) parts[static_cast<std::size_t>(p)].args.schedule = schedule->of_part(static_cast<std::size_t>(p));
   }
   for (Part const& part : parts) launch(queue, *part.kernel.first, part.kernel.second, part.args);
 }
@@ -716,9 +734,9 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
       if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
-        for (int const side : {32, 64, n})
-          for (int const scheduled : {0, 1})
-            for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, std::min(side, n), std::min(side, n), n})) {
+        for (int const scheduled : {0, 1})
+          for (std::int64_t const side : sizes_up_to(n, scheduled == 1))
+            for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, side, side, n})) {
               ring.scheduled = scheduled;
               kernels.push_back(source(dtype, ring));
             }
@@ -774,8 +792,8 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       if (gemm_halves_whole(n, n, n)) continue;
       // Ragged ones, with lines that begin anywhere. Real products have C by rows.
       Lines const lines = complex ? Lines::columns : Lines::rows;
-      for (int const side : {32, 64, n})
-        for (int const scheduled : {0, 1})
+      for (int const scheduled : {0, 1})
+        for (std::int64_t const side : sizes_up_to(n, scheduled == 1))
           for (GemmHalvesBlocks c : tuning::shipped(
                    GemmHalvesBlocksSpace{{dtype, false, side, side, n},
                                          {.a = lines, .b = lines, .c = lines, .aligned = 0, .shared_memory = largest_shared_memory}})) {

@@ -6,7 +6,7 @@
 namespace myriad {
 
 /// Launches that share a schedule, and kinds of matrices: those of many terms of each launch, and others.
-inline constexpr int gemm_schedule_parts = 4, gemm_schedule_kinds = 2 * gemm_schedule_parts;
+inline constexpr int gemm_schedule_parts = 8, gemm_schedule_kinds = 2 * gemm_schedule_parts;
 
 struct GemmScheduleArguments {
   struct Part {

@@ -43,10 +43,10 @@ TEST_F(Products, OfManyRaggedMatricesHaveASchedule) {
     return launches([&] { gemm<double>(*queue, 1, a, b, 1, c); });
   };
   auto const blocks_per_sm = [](std::int64_t n) { return std::int64_t{gemm_ring_plan(8, false, n, n, n).blocks_per_sm}; };
-  // A schedule, and kernels for matrices of up to 32, 64, 128 and of more rows
-  EXPECT_EQ(of(1496, 100 * at_once), 5);
+  // A schedule, and kernels for matrices of up to 32, 48, 64, 80, 96, 112, 128 and of more rows
+  EXPECT_EQ(of(1496, 100 * at_once), 9);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
-  EXPECT_EQ(of(128, 100 * at_once), 4);
+  EXPECT_EQ(of(128, 100 * at_once), 8);
   // Few matrices, large enough to be many tiles
   EXPECT_EQ(of(1496, at_once / 2), 2);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
