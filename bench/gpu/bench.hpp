@@ -41,7 +41,7 @@ struct Options {
   std::int64_t groups = 0;                         ///< of which a batch of such sizes is made; 0: a ragged one
   bool name = false;
   bool no_peers = false;
-  std::string json, plot, curves;
+  std::string json, plot, curves, intensity;
   std::string command{};  ///< as it was given
 };
 

@@ -143,6 +143,8 @@ int main(int count, char** arguments) {
   app.add_option("--json", options.json, "file for all numbers");
   app.add_option("--plot", options.plot, "file for a picture (SVG): share of the copy rate against n");
   app.add_option("--curves", options.curves, "file for a picture (SVG): time of a matrix against n");
+  app.add_option("--intensity", options.intensity,
+                 "file for a picture (SVG): operations to a byte, and in a second, of products of complex_half, interleaved and planar");
   std::vector<std::string> draw;
   app.add_option("--draw", draw, "measure nothing: print and draw what these files hold, which --json wrote; needs no GPU")
       ->delimiter(',')

@@ -2,22 +2,18 @@
 /// Products of one matrix by a block, for kernels of other algorithms. Operands are in global memory, where other threads of the block may
 /// have written them before the last sync_block().
 ///
-/// C is a GemmTiles of one matrix to a block, or a GemmRing; shared memory is that of its kernel, C.threads() threads call each function,
-/// and they meet at sync_block() before they use what was written, or the shared memory. symm, hemm, syrk and herk are products whose
+/// C has one matrix to a block. Shared memory is that of its kernel, C.threads() threads call each function, and they meet at sync_block()
+/// before they use what was written, or the shared memory. symm, hemm, syrk and herk are products whose
 /// config says what A is (`structure`) or which triangle of C is written (`written`).
 
-#include "gemm/gemm_ring.cuh"
 #include "gemm/gemm_tiles.cuh"
 
 namespace myriad {
 
-SIMT_INLINE constexpr bool gemm_has_one_matrix(GemmTiles const& c) { return c.matrices == 1; }
-SIMT_INLINE constexpr bool gemm_has_one_matrix(GemmRing const&) { return true; }
-
 /// C = alpha A B + beta C of matrix b.
-template <typename T, auto C>
+template <typename T, GemmTiles C>
 SIMT_INLINE void gemm_of_block(GemmArguments<T> const& args, simt::Index b) {
-  static_assert(gemm_has_one_matrix(C));
+  static_assert(C.matrices == 1);
   int const rows = args.c.rows_of(b), columns = args.c.cols_of(b);
   SIMT_LOOP
   for (int j0 = 0; j0 < columns; j0 += C.n) {
@@ -36,7 +32,7 @@ SIMT_INLINE simt::Matrices<T> transposed(simt::Matrices<T> const& x, bool conjug
           x.col_sizes, x.row_sizes, x.col_strides, x.row_strides, x.col_offset, x.row_offset, x.conjugated != conjugate};
 }
 
-/// A = alpha x y^T + A of matrix b; of y conjugated gerc. Of one term: C is GemmTiles.
+/// A = alpha x y^T + A of matrix b; of y conjugated gerc. C is best of one term.
 template <typename T, GemmTiles C>
 SIMT_INLINE void ger_of_block(T alpha, simt::Matrices<T const> const& x, simt::Matrices<T const> const& y, simt::Matrices<T> const& a,
                               simt::Index b) {
@@ -46,7 +42,7 @@ SIMT_INLINE void ger_of_block(T alpha, simt::Matrices<T const> const& x, simt::M
 
 /// The lower triangle of alpha A B^T + alpha B A^T + beta C of matrix b, or, where C.written is lower_hermitian, of
 /// alpha A B^H + conj(alpha) B A^H + beta C. `args.a` and `args.b` are A and B^T, or B^H. The upper triangle is that of the transposed C.
-template <typename T, auto C>
+template <typename T, GemmTiles C>
 SIMT_INLINE void syr2k_of_block(GemmArguments<T> args, simt::Index b) {
   static_assert(C.written != Written::whole);
   constexpr bool hermitian = C.written == Written::lower_hermitian && simt::is_complex<T>;

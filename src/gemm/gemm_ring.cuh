@@ -758,130 +758,125 @@ struct GemmSumsOf<float, C, Factors::whole> {
   using type = GemmSumsOfLane<float, C>;
 };
 
-/// A tile of C of matrix b, which begins at (i0, j0), by a block of C.threads() threads with GemmRingMemory's bytes of dynamic shared
-/// memory. All of them call this, and meet at sync_block() before they use C or that memory. Each matrix of A, B and C has its elements
-/// side by side, down the columns or along the rows as C says.
-template <typename T, GemmRing C>
-SIMT_INLINE void gemm_tile_of_block(GemmArguments<T> const& args, simt::Index b, int i0, int j0) {
-  using namespace simt;
-  constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
-  T* const shared = reinterpret_cast<T*>(shared_memory());
-  int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
-  int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
-  if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) return;  // of a ragged batch
-  if (C.written != Written::whole && i0 + rows <= j0) return;
-  int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
-  if (gemm_changes_nothing<C.written>(args, depth)) return;
-
-  using Copies = GemmCopiesOf<T, C>;
-  typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth, shared);
-  typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth, shared);
-  typename GemmSumsOf<T, C>::type sums;
-
-  constexpr bool by_columns = C.c == Lines::columns;
-  Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
-  int const count = by_columns ? rows : columns, line_count = by_columns ? columns : rows;
-  T* const to = args.c.at(b, i0, j0);
-  T* const tile = reinterpret_cast<T*>(shared_memory() + memory.c);
-  constexpr int together = 16 / static_cast<int>(sizeof(T));
-  bool const by_chunks = together > 1 && C.written == Written::whole && count % together == 0 && gemm_lines_of_chunks(to, line_stride);
-  bool const reads_c = !(args.beta == from_real<T>(0));
-  auto const bring_c = [&](int line, int end) {
-    if constexpr (C.c_beside == 1) {
-      if (by_chunks)
-        gemm_ring_bring_c<together, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
-      else
-        gemm_ring_bring_c<1, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
-    }
-  };
-  // Lines of C that come with each part of the ring
-  int const lines_of_part = depth > 0 ? ceil_div(line_count, ceil_div(depth, C.k)) : 0;
-  if (C.c_beside == 1 && reads_c && depth == 0) bring_c(0, line_count);
-
-  // Brings terms [first, first + C.k) to a part of the ring.
-  auto const bring = [&](int first, T* part) {
-    int const terms = smaller(depth - first, C.k);
-    if (C.c_beside == 1 && reads_c) {
-      int const line = first / C.k * lines_of_part;
-      bring_c(line, smaller(line + lines_of_part, line_count));
-    }
-    copies_of_a.bring(part, C.a == Lines::columns ? rows : terms, C.a == Lines::columns ? terms : rows);
-    copies_of_b.bring(part + memory.b, C.b == Lines::columns ? terms : columns, C.b == Lines::columns ? columns : terms);
-    // Those that are taken together with the last ones
-    SIMT_LOOP
-    for (int p = terms; p % sums.terms_at_once != 0; ++p) {
-      SIMT_LOOP
-      for (int i = thread_index(); i < C.m; i += C.threads())
-        part[memory.a_by_terms ? i + p * memory.a_pitch : p + i * memory.a_pitch] = T{};
-      SIMT_LOOP
-      for (int j = thread_index(); j < C.n; j += C.threads())
-        part[memory.b + (memory.b_by_terms ? j + p * memory.b_pitch : p + j * memory.b_pitch)] = T{};
-    }
-  };
-  int part = 0, next_part = 0;
-  SIMT_LOOP
-  for (int first = -(C.stages - 1) * C.k; first < depth; first += C.k) {
-    // What was brought last is still under way, if there is a part of the ring for that.
-    if (C.stages == 1) {
-      sync_block();
-      bring(first, shared);
-      end_copy_group();
-    }
-    if (first >= 0) {
-      wait_copy_groups<(C.stages > 1 ? C.stages - 2 : 0)>();
-      if constexpr (C.structure != Structure::general) {
-        int const terms = smaller(depth - first, C.k);
-        copies_of_a.complete(shared + part * memory.stage, first, C.a == Lines::columns ? rows : terms,
-                             C.a == Lines::columns ? terms : rows);
-      }
-      sync_block();  // so that all threads have their copies, and have used the part before, which is next to be brought
-    }
-    if (C.stages > 1) {
-      int const next = first + (C.stages - 1) * C.k;
-      if (next < depth) bring(next, shared + next_part * memory.stage);
-      end_copy_group();
-      next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
-      if (first < 0) continue;
-    }
-    T const* const terms = shared + part * memory.stage;
-    sums.add(smaller(depth - first, C.k), terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
-    part = part + 1 < C.stages ? part + 1 : 0;
-  }
-
-  if constexpr (C.c_beside == 1) {
-    wait_copies();
-    sync_block();
-    sums.template put<true>(tile, [&](int i, int j, T sum, T const& before) {
-      return gemm_ring_element<T, C>(args, reads_c, i0 + i == j0 + j, depth, sum, before);
-    });
-    sync_block();
-    if (by_chunks)
-      gemm_ring_store<together, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
-    else
-      gemm_ring_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
-  } else {
-    sync_block();  // so that all have used the ring
-    sums.template put<false>(tile, [](int, int, T sum, T const&) { return sum; });
-    using Walk = GemmWalk<(by_columns ? C.m : C.n) / together, by_columns ? C.n : C.m, C.threads(), 32>;
-    constexpr bool even = Walk::even && 2 * gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, true) >
-                                            gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, false);
-    if (even && by_chunks && rows == C.m && columns == C.n)
-      gemm_ring_update<together, even, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
-    else if (by_chunks)
-      gemm_ring_update<together, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
-    else
-      gemm_ring_update<1, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
-  }
-}
-
+/// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
+///
 /// Launch: any number of blocks of C.threads() threads with GemmRingMemory's bytes of dynamic shared memory.
 template <typename T, GemmRing C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArguments<T> const args) {
   using namespace simt;
+  constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
+  T* const shared = reinterpret_cast<T*>(shared_memory());
   GemmPlaces<C.m, C.n, C.scheduled != 0> const places(args);
   for (Index at = block_index(); at < places.count(args); at += block_count()) {
     GemmPlace const place = places.at(args, at);
-    gemm_tile_of_block<T, C>(args, place.b, place.i0, place.j0);
+    Index const b = place.b;
+    int const i0 = place.i0, j0 = place.j0;
+    int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
+    int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
+    if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // of a ragged batch
+    if (C.written != Written::whole && i0 + rows <= j0) continue;
+    int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
+    if (gemm_changes_nothing<C.written>(args, depth)) continue;
+
+    using Copies = GemmCopiesOf<T, C>;
+    typename Copies::A copies_of_a = Copies::of_a(args.a, b, i0, depth, shared);
+    typename Copies::B copies_of_b = Copies::of_b(args.b, b, j0, depth, shared);
+    typename GemmSumsOf<T, C>::type sums;
+
+    constexpr bool by_columns = C.c == Lines::columns;
+    Index const line_stride = by_columns ? args.c.col_stride_of(b) : args.c.row_stride_of(b);
+    int const count = by_columns ? rows : columns, line_count = by_columns ? columns : rows;
+    T* const to = args.c.at(b, i0, j0);
+    T* const tile = reinterpret_cast<T*>(shared_memory() + memory.c);
+    constexpr int together = 16 / static_cast<int>(sizeof(T));
+    bool const by_chunks = together > 1 && C.written == Written::whole && count % together == 0 && gemm_lines_of_chunks(to, line_stride);
+    bool const reads_c = !(args.beta == from_real<T>(0));
+    auto const bring_c = [&](int line, int end) {
+      if constexpr (C.c_beside == 1) {
+        if (by_chunks)
+          gemm_ring_bring_c<together, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
+        else
+          gemm_ring_bring_c<1, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
+      }
+    };
+    // Lines of C that come with each part of the ring
+    int const lines_of_part = depth > 0 ? ceil_div(line_count, ceil_div(depth, C.k)) : 0;
+    if (C.c_beside == 1 && reads_c && depth == 0) bring_c(0, line_count);
+
+    // Brings terms [first, first + C.k) to a part of the ring.
+    auto const bring = [&](int first, T* part) {
+      int const terms = smaller(depth - first, C.k);
+      if (C.c_beside == 1 && reads_c) {
+        int const line = first / C.k * lines_of_part;
+        bring_c(line, smaller(line + lines_of_part, line_count));
+      }
+      copies_of_a.bring(part, C.a == Lines::columns ? rows : terms, C.a == Lines::columns ? terms : rows);
+      copies_of_b.bring(part + memory.b, C.b == Lines::columns ? terms : columns, C.b == Lines::columns ? columns : terms);
+      // Those that are taken together with the last ones
+      SIMT_LOOP
+      for (int p = terms; p % sums.terms_at_once != 0; ++p) {
+        SIMT_LOOP
+        for (int i = thread_index(); i < C.m; i += C.threads())
+          part[memory.a_by_terms ? i + p * memory.a_pitch : p + i * memory.a_pitch] = T{};
+        SIMT_LOOP
+        for (int j = thread_index(); j < C.n; j += C.threads())
+          part[memory.b + (memory.b_by_terms ? j + p * memory.b_pitch : p + j * memory.b_pitch)] = T{};
+      }
+    };
+    int part = 0, next_part = 0;
+    SIMT_LOOP
+    for (int first = -(C.stages - 1) * C.k; first < depth; first += C.k) {
+      // What was brought last is still under way, if there is a part of the ring for that.
+      if (C.stages == 1) {
+        sync_block();
+        bring(first, shared);
+        end_copy_group();
+      }
+      if (first >= 0) {
+        wait_copy_groups<(C.stages > 1 ? C.stages - 2 : 0)>();
+        if constexpr (C.structure != Structure::general) {
+          int const terms = smaller(depth - first, C.k);
+          copies_of_a.complete(shared + part * memory.stage, first, C.a == Lines::columns ? rows : terms,
+                               C.a == Lines::columns ? terms : rows);
+        }
+        sync_block();  // so that all threads have their copies, and have used the part before, which is next to be brought
+      }
+      if (C.stages > 1) {
+        int const next = first + (C.stages - 1) * C.k;
+        if (next < depth) bring(next, shared + next_part * memory.stage);
+        end_copy_group();
+        next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
+        if (first < 0) continue;
+      }
+      T const* const terms = shared + part * memory.stage;
+      sums.add(smaller(depth - first, C.k), terms, terms + memory.b, args.a.conjugated, args.b.conjugated);
+      part = part + 1 < C.stages ? part + 1 : 0;
+    }
+
+    if constexpr (C.c_beside == 1) {
+      wait_copies();
+      sync_block();
+      sums.template put<true>(tile, [&](int i, int j, T sum, T const& before) {
+        return gemm_ring_element<T, C>(args, reads_c, i0 + i == j0 + j, depth, sum, before);
+      });
+      sync_block();
+      if (by_chunks)
+        gemm_ring_store<together, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
+      else
+        gemm_ring_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
+    } else {
+      sync_block();  // so that all have used the ring
+      sums.template put<false>(tile, [](int, int, T sum, T const&) { return sum; });
+      using Walk = GemmWalk<(by_columns ? C.m : C.n) / together, by_columns ? C.n : C.m, C.threads(), 32>;
+      constexpr bool even = Walk::even && 2 * gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, true) >
+                                              gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, false);
+      if (even && by_chunks && rows == C.m && columns == C.n)
+        gemm_ring_update<together, even, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+      else if (by_chunks)
+        gemm_ring_update<together, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+      else
+        gemm_ring_update<1, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
+    }
     if (at + block_count() < places.count(args)) sync_block();
   }
 }

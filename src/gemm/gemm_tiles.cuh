@@ -85,10 +85,10 @@ SIMT_INLINE void complete(Tile& tile, simt::Matrices<T const> const& a, simt::In
 }
 
 /// A tile of C, which begins at (i0, j0), of each of up to C.matrices neighbouring matrices from number `first` on, by a block of
-/// C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory. All of them call this, and meet at sync_block()
-/// before they use C or that memory.
+/// C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory. All of them call this and, where it
+/// returns true, meet at sync_block() before they use C or that memory; else there is nothing to do.
 template <typename T, GemmTiles C>
-SIMT_INLINE void gemm_tile_of_block(GemmArguments<T> const& args, simt::Index first, simt::Index i0, simt::Index j0) {
+SIMT_INLINE bool gemm_tile_of_block(GemmArguments<T> const& args, simt::Index first, simt::Index i0, simt::Index j0) {
   using namespace simt;
   constexpr GemmTilesMemory memory(sizeof(T), C);
   Tile<T, C.m, C.k, C.matrices, C.row_lanes, C.threads(), C.a> a(shared_memory());
@@ -100,8 +100,8 @@ SIMT_INLINE void gemm_tile_of_block(GemmArguments<T> const& args, simt::Index fi
   int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
   Matrices<T> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
   // Of a ragged batch there may be nothing here.
-  if (C.matrices == 1 && (of_c.rows_of(first) == 0 || of_c.cols_of(first) == 0)) return;
-  if (C.written != Written::whole && j0 > i0) return;
+  if (C.matrices == 1 && (of_c.rows_of(first) == 0 || of_c.cols_of(first) == 0)) return false;
+  if (C.written != Written::whole && j0 > i0) return false;
   bool const whole = C.written == Written::whole || i0 > j0;  // or on the diagonal
   if (reads_c) {
     if (whole)
@@ -149,25 +149,28 @@ SIMT_INLINE void gemm_tile_of_block(GemmArguments<T> const& args, simt::Index fi
     c.template store<C.c>(of_c, first, active);
   else
     c.template store<C.c, Part::lower>(of_c, first, active);
+  return true;
 }
 
 /// Launch: any number of blocks of C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory.
 template <typename T, GemmTiles C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_tiles(GemmArguments<T> const args) {
   using namespace simt;
-  if constexpr (C.whole()) {
-    Index const all = (args.c.count + C.matrices - 1) / C.matrices;
-    for (Index at = block_index(); at < all; at += block_count()) {
-      gemm_tile_of_block<T, C>(args, at * C.matrices, 0, 0);
-      if (at + block_count() < all) sync_block();
+  Index const down = C.whole() ? 1 : (args.c.rows + C.m - 1) / C.m;
+  Index const tiles = C.whole() ? 1 : down * ((args.c.cols + C.n - 1) / C.n);
+  if constexpr (C.scheduled != 0) {
+    GemmPlaces<C.m, C.n, true, C.matrices> const places(args);
+    for (Index at = block_index(); at < places.count(args); at += block_count()) {
+      GemmPlace const place = places.at(args, at);
+      if (gemm_tile_of_block<T, C>(args, place.b, place.i0, place.j0) && at + block_count() < places.count(args)) sync_block();
     }
   } else {
-    GemmPlaces<C.m, C.n, C.scheduled != 0, C.matrices> const places(args);
-    Index const all = places.count(args);
+    Index const all = (args.c.count + C.matrices - 1) / C.matrices * tiles;
     for (Index at = block_index(); at < all; at += block_count()) {
-      GemmPlace const place = places.at(args, at);
-      gemm_tile_of_block<T, C>(args, place.b, place.i0, place.j0);
-      if (at + block_count() < all) sync_block();
+      Index const first = (C.whole() ? at : at / tiles) * C.matrices;
+      Index const i0 = C.whole() ? 0 : at % tiles % down * C.m;
+      Index const j0 = C.whole() ? 0 : at % tiles / down * C.n;
+      if (gemm_tile_of_block<T, C>(args, first, i0, j0) && at + block_count() < all) sync_block();
     }
   }
 }

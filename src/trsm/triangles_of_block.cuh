@@ -9,7 +9,7 @@ namespace myriad {
 
 /// B = alpha A^-1 B of matrix b, of which A is the lower triangle, or the upper one, as Solve says: solves with blocks of Solve.n rows and
 /// takes what they give from the others by products `Rest`. Solve is for matrices that may be smaller (`ragged`).
-template <typename T, TrsmColumns Solve, auto Rest>
+template <typename T, TrsmColumns Solve, GemmTiles Rest>
 SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index b) {
   using namespace simt;
   static_assert(Solve.ragged && !Solve.inverse && Solve.threads() == Rest.threads());
@@ -42,7 +42,7 @@ SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index 
 
 /// B = alpha A B of matrix b, of which A is the triangle that InPlace.structure says, by blocks of InPlace.m rows, 32 at most; Rest adds
 /// what is beside them.
-template <typename T, GemmTiles InPlace, auto Rest>
+template <typename T, GemmTiles InPlace, GemmTiles Rest>
 SIMT_INLINE void trmm_of_block(T alpha, simt::Matrices<T const> const& a, simt::Matrices<T> const& x, simt::Index b) {
   using namespace simt;
   static_assert(InPlace.threads() == Rest.threads() && is_triangular(InPlace.structure) && !InPlace.whole() && InPlace.matrices == 1);
@@ -73,7 +73,7 @@ SIMT_INLINE void trmm_of_block(T alpha, simt::Matrices<T const> const& a, simt::
 /// The inverse of the triangle of matrix b in its place, by blocks of Invert.n rows. What is beside a block is solved with from both sides:
 /// by Solve, with the same triangle as Invert, and by Other, with the other one. Returns which element of the diagonal is zero, or 0; then
 /// nothing is written.
-template <typename T, TrsmColumns Invert, TrsmColumns Solve, TrsmColumns Other, auto Rest>
+template <typename T, TrsmColumns Invert, TrsmColumns Solve, TrsmColumns Other, GemmTiles Rest>
 SIMT_INLINE int trtri_of_block(simt::Matrices<T> a, bool unit, simt::Index b) {
   using namespace simt;
   constexpr bool lower = Invert.lower;

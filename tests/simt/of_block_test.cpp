@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "gemm/gemm_ring_plan.hpp"
 #include "gemm/gemm_tiles_plan.hpp"
 #include "myriad/myriad.hpp"
 #include "product.hpp"
@@ -50,7 +49,7 @@ constexpr TrsmColumns triangle(int n, bool lower, bool inverse) {
   return c;
 }
 
-template <typename T, auto C>
+template <typename T, GemmTiles C>
 void products(GemmArguments<T> const args) {
   for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
     gemm_of_block<T, C>(args, b);
@@ -82,20 +81,12 @@ TYPED_TEST(OfABlock, Gemm) {
   using D = gpu::DeviceElement<T>;
   static constexpr GemmTiles general = tiles(32, 24), symmetric = tiles(32, 32, Structure::hermitian),
                              lower = tiles(32, 32, Structure::general, Written::lower_hermitian);
-  static constexpr GemmRing ring = [] {
-    GemmRing c = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, 33, 33, 20);
-    c.a = Lines::columns, c.b = Lines::rows, c.c = Lines::columns;
-    return c;
-  }();
   auto const check = [](Product const& p, auto run) {
     for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
       check_product(p, 6, alpha, beta, run);
   };
   check(Product{70, 50, 37, packed, packed_rows, packed, true, true, true},
         [](auto const& args) { simt::run(2, 64, GemmTilesMemory(sizeof(T), general).bytes, products<D, general>, args); });
-  check(Product{70, 50, 37, packed, packed_rows, packed, true, true, true}, [](auto const& args) {
-    simt::run(2, ring.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes, products<D, ring>, args);
-  });
   check(Product{.m = 45, .n = 20, .k = 45, .a = packed, .b = packed, .c = packed_rows, .structure = Structure::hermitian},
         [](auto const& args) { simt::run(2, 64, GemmTilesMemory(sizeof(T), symmetric).bytes, products<D, symmetric>, args); });
   check(Product{.m = 70, .n = 70, .k = 9, .a = packed, .b = packed_rows, .c = packed, .written = Written::lower_hermitian},
@@ -108,7 +99,7 @@ TYPED_TEST(OfABlock, Ger) {
                 [](auto const& args) { simt::run(2, 64, GemmTilesMemory(sizeof(T), c).bytes, updates<gpu::DeviceElement<T>, c>, args); });
 }
 
-template <typename T, auto C>
+template <typename T, GemmTiles C>
 void rank_2k(GemmArguments<T> const args) {
   for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
     syr2k_of_block<T, C>(args, b);
