@@ -33,7 +33,7 @@ std::vector<Part> parts() {
   // Double complex numbers leave the fewest registers to spare, and double has algorithms of its own. They take the most time.
   out.push_back({"sm_90_z", "sm_90", {.routines = {}, .sizes = {4, 13, 32, 33, 128}, .dtypes = {Dtype::c64}}});
   out.push_back({"sm_90_d", "sm_90", {.routines = {}, .sizes = {13, 32, 128}, .dtypes = {Dtype::f64}}});
-  // Of single numbers, which take turns, one of both has each kernel.
+  // Single and single complex numbers take turns: kernels of a pair that is alike in both are compiled for one of them.
   out.push_back({"sm_90_c", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::c32}}, 0});
   out.push_back({"sm_90_s", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::f32}}, 1});
   for (auto const& [name, dtype] : {std::pair{"half", Dtype::f16}, {"bfloat16", Dtype::bf16}, {"complex_half", Dtype::c16}})
