@@ -52,19 +52,11 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         place.go_on(tiles_);
       }
       bool const goes_on = place.tile < range.last;
-      // What was used is not kept where nothing takes its place; it costs no instruction, and saves registers.
-      SIMT_UNROLL
-      for (int c = 0; c < columns; ++c) {
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) held_[c][r] = from_real<T>(0);
+      if (goes_on && begins) {
+        slot = 1 - slot;
+        load_x_of_panel(slot, place.panel);
       }
-      if (goes_on) {
-        if (begins) {
-          slot = 1 - slot;
-          load_x_of_panel(slot, place.panel);
-        }
-        load(place);
-      }
+      load(place, goes_on);
       if (is_there) {
         sync_block();
         // Whatever this waits for, the next tile is under way meanwhile.
@@ -122,39 +114,44 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       *to = from_real<T>(0);
   }
 
-  /// Asks for a tile, and for what of x belongs to its rows; not where it is_empty().
-  SIMT_INLINE void load(SymvPlace const& at) {
+  /// Asks for a tile, and for what of x belongs to its rows, where it is `wanted` and not is_empty().
+  SIMT_INLINE void load(SymvPlace const& at, bool wanted) {
     int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
-    if (is_empty(at)) return;
+    if (is_empty(at)) wanted = false;
     // By way of shared memory, each lane for itself: of what comes to registers beside the tile the compiler made copies, for which the
     // whole tile was waited for before the barrier.
     sync_warp();  // all have used what was there
-    SIMT_UNROLL
-    for (int r = 0; r < held_rows; ++r) copy_async(x_of_rows() + r, x_ + smaller(i0 + r, n_ - 1) * increment_);
+    if (wanted) {
+      SIMT_UNROLL
+      for (int r = 0; r < held_rows; ++r) copy_async(x_of_rows() + r, x_ + smaller(i0 + r, n_ - 1) * increment_);
+    }
     if (in_chunks_) {
-      // The same loads for both kinds of tiles: of those of two branches the compiler made copies here and there.
+      // The same loads for all kinds of tiles: where a branch had others, or none, the compiler made such copies, too. Where nothing is
+      // wanted, all lanes read what is at the diagonal.
       T const* from[columns];
-      if (is_whole(at)) {
+      if (wanted && is_whole(at)) {
         from[0] = a_ + (i0 + j0 * right_);
         SIMT_UNROLL
         for (int c = 1; c < columns; ++c) from[c] = from[c - 1] + right_;
       } else {
-        find_edge(from, i0, j0);
-        load_fringe(at.row, j0);
+        find_edge(from, wanted ? i0 : lower_ ? 0 : n_, j0);
+        if (wanted) load_fringe(at.row, j0);
       }
       SIMT_UNROLL
-      for (int c = 0; c < columns; ++c) Matrix::load_neighbours(held_[c], from[c]);
+      for (int c = 0; c < columns; ++c) held_[c] = load_chunk_once(from[c]);
     } else {
       // In the place of elements that are not stored the first one of the matrix is read, and not used: with loads that depend on a
       // predicate the compiler let one wait for the other.
       T const* column = a_ + (i0 * down_ + j0 * right_);
       Range there[held_rows];
       SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) there[r] = stored(i0 + r, j0);
+      for (int r = 0; r < held_rows; ++r) there[r] = wanted ? stored(i0 + r, j0) : Range{0, -1};
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
+        Chunked<T> elements;
         SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) held_[c][r] = load_global(there[r].has(c) ? column + r * down_ : a_);
+        for (int r = 0; r < held_rows; ++r) elements.x[r] = load_global(there[r].has(c) ? column + r * down_ : a_);
+        held_[c] = elements.chunk;
         column += right_;
       }
     }
@@ -199,9 +196,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       for (int c = 0; c < columns; ++c) {
         if (first.has(c) && last.has(c)) continue;
         bool const at_diagonal = i0 / held_rows == (j0 + c) / held_rows;
-        Chunked<T> const apart(load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows));
-        SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) held_[c][r] = apart.x[r];
+        held_[c] = load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows);
       }
     }
   }
@@ -226,10 +221,11 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       SIMT_UNROLL
       for (int c = g * group; c < (g + 1) * group; ++c) {
         T const factor = conjugate_if(conjugates_x_, factors[c]);
+        Chunked<T> const held(held_[c]);
         SIMT_UNROLL
         for (int r = 0; r < held_rows; ++r) {
           bool const on_diagonal = !all && i0 - j0 + r == c;
-          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c][r])) : held_[c][r];
+          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held.x[r])) : held.x[r];
           T const row_sum = multiply_add(element, factor, sum[r]);
           T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row.x[r], column_[c]);
           // What is not stored counts nothing, be the other factor infinite.
@@ -281,8 +277,9 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
   SymvTriangle tiles_;
   bool in_chunks_;
-  T held_[columns][held_rows];  ///< of a tile, used or under way
-  T column_[columns];           ///< column sums of this lane's rows
+  /// Of a tile, used or under way; as they come: of numbers of 8 bytes the compiler made copies.
+  Chunk held_[columns];
+  T column_[columns];  ///< column sums of this lane's rows
 };
 
 /// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column, in this
