@@ -6,6 +6,33 @@
 namespace myriad {
 namespace simt {
 
+/// 16 bytes of a column of a tile, used or under way.
+template <typename T, int rows>
+struct SymvHeld {
+  T x[rows];
+
+  SIMT_INLINE T at(int r) const { return x[r]; }
+  SIMT_INLINE void set(int r, T value) { x[r] = value; }
+  SIMT_INLINE void load(T const* from) {
+    Chunked<T> const chunk(load_chunk_once(from));
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r) x[r] = chunk.x[r];
+  }
+};
+/// Of one number as they come: of the two halves the compiler made copies, for which they were waited for.
+template <typename T>
+struct SymvHeld<T, 1> {
+  Chunk chunk;
+
+  SIMT_INLINE T at(int) const { return Chunked<T>(chunk).x[0]; }
+  SIMT_INLINE void set(int, T value) {
+    Chunked<T> here;
+    here.x[0] = value;
+    chunk = here.chunk;
+  }
+  SIMT_INLINE void load(T const* from) { chunk = load_chunk_once(from); }
+};
+
 /// What a block does with tiles of a matrix that follow each other. Row sums of a tile are combined by its warps in shared memory; column
 /// sums stay in the registers of the lanes as long as tiles follow each other down a panel.
 template <typename T, SymvRuns C>
@@ -52,11 +79,18 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         place.go_on(tiles_);
       }
       bool const goes_on = place.tile < range.last;
+      // What was used is not kept where nothing takes its place; it costs no instruction, and saves registers.
+      SIMT_UNROLL
+      for (int c = 0; c < columns; ++c) {
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r)
+          if (!loads_always) held_[c].set(r, from_real<T>(0));
+      }
       if (goes_on && begins) {
         slot = 1 - slot;
         load_x_of_panel(slot, place.panel);
       }
-      load(place, goes_on);
+      if (goes_on || loads_always) load(place, goes_on);
       if (is_there) {
         sync_block();
         // Whatever this waits for, the next tile is under way meanwhile.
@@ -76,6 +110,8 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
  private:
   static constexpr int lanes_of_column = 32 / columns;
+  /// Where there are registers to spare the compiler makes copies of what is loaded in one branch and not in another.
+  static constexpr bool loads_always = held_rows == 1;
 
   /// The rows of a tile that are this lane's: 16 bytes of neighbours.
   SIMT_INLINE static int row(int r) { return lane_index() * held_rows + r; }
@@ -114,10 +150,12 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       *to = from_real<T>(0);
   }
 
-  /// Asks for a tile, and for what of x belongs to its rows, where it is `wanted` and not is_empty().
+  /// Asks for a tile, and for what of x belongs to its rows, where it is `wanted` and not is_empty(). Else all lanes read what is at the
+  /// diagonal, if one loads_always.
   SIMT_INLINE void load(SymvPlace const& at, bool wanted) {
     int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
     if (is_empty(at)) wanted = false;
+    if (!loads_always && !wanted) return;
     // By way of shared memory, each lane for itself: of what comes to registers beside the tile the compiler made copies, for which the
     // whole tile was waited for before the barrier.
     sync_warp();  // all have used what was there
@@ -126,8 +164,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       for (int r = 0; r < held_rows; ++r) copy_async(x_of_rows() + r, x_ + smaller(i0 + r, n_ - 1) * increment_);
     }
     if (in_chunks_) {
-      // The same loads for all kinds of tiles: where a branch had others, or none, the compiler made such copies, too. Where nothing is
-      // wanted, all lanes read what is at the diagonal.
+      // The same loads for both kinds of tiles: of those of two branches the compiler made copies here and there.
       T const* from[columns];
       if (wanted && is_whole(at)) {
         from[0] = a_ + (i0 + j0 * right_);
@@ -138,7 +175,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         if (wanted) load_fringe(at.row, j0);
       }
       SIMT_UNROLL
-      for (int c = 0; c < columns; ++c) held_[c] = load_chunk_once(from[c]);
+      for (int c = 0; c < columns; ++c) held_[c].load(from[c]);
     } else {
       // In the place of elements that are not stored the first one of the matrix is read, and not used: with loads that depend on a
       // predicate the compiler let one wait for the other.
@@ -148,10 +185,8 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       for (int r = 0; r < held_rows; ++r) there[r] = wanted ? stored(i0 + r, j0) : Range{0, -1};
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
-        Chunked<T> elements;
         SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) elements.x[r] = load_global(there[r].has(c) ? column + r * down_ : a_);
-        held_[c] = elements.chunk;
+        for (int r = 0; r < held_rows; ++r) held_[c].set(r, load_global(there[r].has(c) ? column + r * down_ : a_));
         column += right_;
       }
     }
@@ -196,7 +231,9 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       for (int c = 0; c < columns; ++c) {
         if (first.has(c) && last.has(c)) continue;
         bool const at_diagonal = i0 / held_rows == (j0 + c) / held_rows;
-        held_[c] = load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows);
+        Chunked<T> const apart(load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows));
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r) held_[c].set(r, apart.x[r]);
       }
     }
   }
@@ -221,11 +258,10 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       SIMT_UNROLL
       for (int c = g * group; c < (g + 1) * group; ++c) {
         T const factor = conjugate_if(conjugates_x_, factors[c]);
-        Chunked<T> const held(held_[c]);
         SIMT_UNROLL
         for (int r = 0; r < held_rows; ++r) {
           bool const on_diagonal = !all && i0 - j0 + r == c;
-          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held.x[r])) : held.x[r];
+          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c].at(r))) : held_[c].at(r);
           T const row_sum = multiply_add(element, factor, sum[r]);
           T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row.x[r], column_[c]);
           // What is not stored counts nothing, be the other factor infinite.
@@ -277,8 +313,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
   SymvTriangle tiles_;
   bool in_chunks_;
-  /// Of a tile, used or under way; as they come: of numbers of 8 bytes the compiler made copies.
-  Chunk held_[columns];
+  SymvHeld<T, held_rows> held_[columns];
   T column_[columns];  ///< column sums of this lane's rows
 };
 
