@@ -84,11 +84,9 @@ class SymvMatrix {
   /// Of which columns from j0 on element i is stored.
   SIMT_INLINE Range stored(int i, int j0) const { return {lower_ ? -j0 : i - j0, i >= n_ ? -j0 - 1 : lower_ ? i - j0 : n_ - 1 - j0}; }
   SIMT_INLINE bool columns_in_chunks() const {
-    return layout == SymvColumns::contiguous && reinterpret_cast<unsigned long long>(a_) % 16 == 0 &&
-           right_ * static_cast<Index>(sizeof(T)) % 16 == 0;
+    return layout == SymvColumns::contiguous &&
+           (held_rows == 1 || (reinterpret_cast<unsigned long long>(a_) % 16 == 0 && right_ * static_cast<Index>(sizeof(T)) % 16 == 0));
   }
-
-  SIMT_INLINE bool x_in_chunks() const { return reinterpret_cast<unsigned long long>(x_) % 16 == 0 && (increment_ == 1 || held_rows == 1); }
 
   /// Neighbours in memory.
   SIMT_INLINE static void load_neighbours(T (&held)[held_rows], T const* from) {

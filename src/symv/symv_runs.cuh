@@ -6,6 +6,33 @@
 namespace myriad {
 namespace simt {
 
+/// 16 bytes of a column of a tile, used or under way.
+template <typename T, int rows>
+struct SymvHeld {
+  T x[rows];
+
+  SIMT_INLINE T at(int r) const { return x[r]; }
+  SIMT_INLINE void set(int r, T value) { x[r] = value; }
+  SIMT_INLINE void load(T const* from) {
+    Chunked<T> const chunk(load_chunk_once(from));
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r) x[r] = chunk.x[r];
+  }
+};
+/// Of one number as they come: of the two halves the compiler made copies, for which they were waited for.
+template <typename T>
+struct SymvHeld<T, 1> {
+  Chunk chunk;
+
+  SIMT_INLINE T at(int) const { return Chunked<T>(chunk).x[0]; }
+  SIMT_INLINE void set(int, T value) {
+    Chunked<T> here;
+    here.x[0] = value;
+    chunk = here.chunk;
+  }
+  SIMT_INLINE void load(T const* from) { chunk = load_chunk_once(from); }
+};
+
 /// What a block does with tiles of a matrix that follow each other. Row sums of a tile are combined by its warps in shared memory; column
 /// sums stay in the registers of the lanes as long as tiles follow each other down a panel.
 template <typename T, SymvRuns C>
@@ -20,10 +47,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
  public:
   SIMT_INLINE SymvRun(SymvArguments<T> const& args, Index b, int n)
-      : Matrix(args, b, n),
-        tiles_(n, rows_of_tile, C.tile_columns(), args.lower),
-        in_chunks_(Matrix::columns_in_chunks()),
-        x_in_chunks_(Matrix::x_in_chunks()) {}
+      : Matrix(args, b, n), tiles_(n, rows_of_tile, C.tile_columns(), args.lower), in_chunks_(Matrix::columns_in_chunks()) {}
 
   SIMT_INLINE SymvTriangle const& tiles() const { return tiles_; }
 
@@ -40,40 +64,45 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     bool is_there = false, begins = true;
     SIMT_LOOP
     while (true) {
-      SymvPlace next = place;
-      if (is_there) next.go_on(tiles_);
       // Of one tile, while others still read those of the tile before.
       T* const parts = row_sums() + place.tile % 2 * (C.warps * rows_of_tile);
       if (is_there) {
-        if (begins) {
-          wait_copies();
-          sync_warp();
-        }
+        wait_copies();
+        if (begins) sync_warp();
         if (is_whole(place))
           use<true>(place, x_of_panel(slot), parts);
+        else if (is_empty(place))
+          use_nothing(parts);
         else
           use<false>(place, x_of_panel(slot), parts);
+        begins = place.ends_panel(tiles_);
+        place.go_on(tiles_);
       }
-      bool const goes_on = next.tile < range.last;
-      begins = !is_there || next.panel != place.panel;
-      if (goes_on) {
-        if (begins) {
-          slot = 1 - slot;
-          load_x_of_panel(slot, next.panel);
-        }
-        load(next);
+      bool const goes_on = place.tile < range.last;
+      // What was used is not kept where nothing takes its place; it costs no instruction, and saves registers.
+      SIMT_UNROLL
+      for (int c = 0; c < columns; ++c) {
+        SIMT_UNROLL
+        for (int r = 0; r < held_rows; ++r)
+          if (!loads_always) held_[c].set(r, from_real<T>(0));
       }
+      if (goes_on && begins) {
+        slot = 1 - slot;
+        load_x_of_panel(slot, place.panel);
+      }
+      if (goes_on || loads_always) load(place, goes_on);
       if (is_there) {
         sync_block();
         // Whatever this waits for, the next tile is under way meanwhile.
-        if (thread_index() < rows_of_tile) to_rows(place.tile, place.row, thread_index(), sum_of_warps(parts + thread_index()));
-        if (begins || next.tile == end) {
+        int const panel = begins ? place.panel - 1 : place.panel;
+        int const tile_row = (begins ? tiles_.end_row(panel) : place.row) - 1;
+        if (thread_index() < rows_of_tile) to_rows(place.tile - 1, tile_row, thread_index(), sum_of_warps(parts + thread_index()));
+        if (begins || place.tile == end) {
           T const total = column_sum();
-          if (lane_index() % lanes_of_column == 0) to_columns(place.panel, warp() * columns + lane_index() / lanes_of_column, total);
+          if (lane_index() % lanes_of_column == 0) to_columns(panel, warp() * columns + lane_index() / lanes_of_column, total);
         }
         if (!goes_on) break;
-        if (next.tile == end) end = end_of_piece();
-        place.go_on(tiles_);
+        if (place.tile == end) end = end_of_piece();
       }
       is_there = true;
     }
@@ -81,6 +110,8 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
  private:
   static constexpr int lanes_of_column = 32 / columns;
+  /// Where there are registers to spare the compiler makes copies of what is loaded in one branch and not in another.
+  static constexpr bool loads_always = held_rows == 1;
 
   /// The rows of a tile that are this lane's: 16 bytes of neighbours.
   SIMT_INLINE static int row(int r) { return lane_index() * held_rows + r; }
@@ -90,12 +121,22 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   SIMT_INLINE static T* row_sums() { return memory() + 2 * C.tile_columns(); }
   /// 16 bytes for each of the warp's columns, and as many again.
   SIMT_INLINE static T* fringe() { return row_sums() + 2 * C.warps * rows_of_tile + warp() * (2 * columns * held_rows); }
+  /// 16 bytes of x, which belong to the lane's rows.
+  SIMT_INLINE static T* x_of_rows() {
+    return row_sums() + 2 * C.warps * rows_of_tile + (held_rows > 1 ? 2 * C.tile_columns() * held_rows : 0) + thread_index() * held_rows;
+  }
   SIMT_INLINE static int first_column(int panel) { return panel * C.tile_columns() + warp() * columns; }
   /// All of a tile is stored, and none of it on the diagonal.
   SIMT_INLINE bool is_whole(SymvPlace const& at) const {
     bool const beside =
         lower_ ? at.row >= (at.panel + 1) * tiles_.deep() && (at.row + 1) * rows_of_tile <= n_ : at.row < at.panel * tiles_.deep();
     return beside && (at.panel + 1) * C.tile_columns() <= n_;
+  }
+
+  /// Nothing of it is stored in the warp's columns.
+  SIMT_INLINE bool is_empty(SymvPlace const& at) const {
+    int const i0 = at.row * rows_of_tile, j0 = first_column(at.panel);
+    return j0 >= n_ || (lower_ ? i0 + rows_of_tile <= j0 : i0 >= j0 + columns);
   }
 
   /// Asks for the part of x that belongs to the warp's columns.
@@ -109,46 +150,50 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       *to = from_real<T>(0);
   }
 
-  /// Asks for a tile, and for what of x belongs to its rows.
-  SIMT_INLINE void load(SymvPlace const& at) {
+  /// Asks for a tile, and for what of x belongs to its rows, where it is `wanted` and not is_empty(). Else all lanes read what is at the
+  /// diagonal, if one loads_always.
+  SIMT_INLINE void load(SymvPlace const& at, bool wanted) {
     int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
-    bool const whole = is_whole(at);
-    if (in_chunks_ && whole) {
-      T const* column = a_ + (i0 + j0 * right_);
+    if (is_empty(at)) wanted = false;
+    if (!loads_always && !wanted) return;
+    // By way of shared memory, each lane for itself: of what comes to registers beside the tile the compiler made copies, for which the
+    // whole tile was waited for before the barrier.
+    sync_warp();  // all have used what was there
+    if (wanted) {
       SIMT_UNROLL
-      for (int c = 0; c < columns; ++c) {
-        Matrix::load_neighbours(held_[c], column);
-        column += right_;
+      for (int r = 0; r < held_rows; ++r) copy_async(x_of_rows() + r, x_ + smaller(i0 + r, n_ - 1) * increment_);
+    }
+    if (in_chunks_) {
+      // The same loads for both kinds of tiles: of those of two branches the compiler made copies here and there.
+      T const* from[columns];
+      if (wanted && is_whole(at)) {
+        from[0] = a_ + (i0 + j0 * right_);
+        SIMT_UNROLL
+        for (int c = 1; c < columns; ++c) from[c] = from[c - 1] + right_;
+      } else {
+        find_edge(from, wanted ? i0 : lower_ ? 0 : n_, j0);
+        if (wanted) load_fringe(at.row, j0);
       }
-    } else if (in_chunks_) {
-      load_edge(i0, j0);
-      load_fringe(at.row, j0);
+      SIMT_UNROLL
+      for (int c = 0; c < columns; ++c) held_[c].load(from[c]);
     } else {
       // In the place of elements that are not stored the first one of the matrix is read, and not used: with loads that depend on a
       // predicate the compiler let one wait for the other.
       T const* column = a_ + (i0 * down_ + j0 * right_);
       Range there[held_rows];
       SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) there[r] = stored(i0 + r, j0);
+      for (int r = 0; r < held_rows; ++r) there[r] = wanted ? stored(i0 + r, j0) : Range{0, -1};
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) held_[c][r] = load_global(there[r].has(c) ? column + r * down_ : a_);
+        for (int r = 0; r < held_rows; ++r) held_[c].set(r, load_global(there[r].has(c) ? column + r * down_ : a_));
         column += right_;
       }
     }
-    if (x_in_chunks_ && whole) {
-      Chunked<T> const of_x(load_chunk(x_ + i0 * (held_rows == 1 ? increment_ : 1)));
-      SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) x_of_row_[r] = conjugate_if(conjugates_x_, of_x.x[r]);
-    } else {
-      SIMT_UNROLL
-      for (int r = 0; r < held_rows; ++r) x_of_row_[r] = x(smaller(i0 + r, n_ - 1));
-    }
   }
 
-  /// The same 16 bytes at a time, where these are stored whole; in the place of others the nearest ones that are, which are not used.
-  SIMT_INLINE void load_edge(int i0, int j0) {
+  /// Where the 16 bytes of each column are that are stored whole; in the place of others the nearest ones that are, which are not used.
+  SIMT_INLINE void find_edge(T const* (&from)[columns], int i0, int j0) const {
     constexpr int mask = -held_rows;
     int const last_row = (n_ & mask) - held_rows;  // of the last 16 bytes of a column the first
     int const first_column = lower_ ? 0 : held_rows - 1, last_column = lower_ ? last_row : n_ - 1;
@@ -157,7 +202,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     SIMT_UNROLL
     for (int c = 0; c < columns; ++c) {
       int const i = lower_ ? smaller(larger(i0, (j + held_rows - 1) & mask), last_row) : smaller(i0, ((j + 1) & mask) - held_rows);
-      Matrix::load_neighbours(held_[c], column + i);
+      from[c] = column + i;
       if (j0 + c < j || j == last_column) continue;
       ++j;
       column += right_;
@@ -167,7 +212,6 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   SIMT_INLINE void load_fringe(int tile_row, int j0) const {
     if constexpr (held_rows > 1) {
       static_assert(2 * columns == 32);
-      sync_warp();  // all have used what was there
       int const j = j0 + lane_index() % columns, diagonal = j / held_rows;
       int const chunk = lane_index() < columns ? diagonal : n_ / held_rows, i0 = chunk * held_rows;
       if (i0 / rows_of_tile != tile_row || (is_stored(i0, j) && is_stored(i0 + held_rows - 1, j)) ||
@@ -181,7 +225,6 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   /// Takes what came apart to its place.
   SIMT_INLINE void take_fringe(int i0, int j0) {
     if constexpr (held_rows > 1) {
-      wait_copies();
       sync_warp();
       Range const first = stored(i0, j0), last = stored(i0 + held_rows - 1, j0);
       SIMT_UNROLL
@@ -190,7 +233,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         bool const at_diagonal = i0 / held_rows == (j0 + c) / held_rows;
         Chunked<T> const apart(load_chunk(fringe() + ((at_diagonal ? 0 : columns) + c) * held_rows));
         SIMT_UNROLL
-        for (int r = 0; r < held_rows; ++r) held_[c][r] = apart.x[r];
+        for (int r = 0; r < held_rows; ++r) held_[c].set(r, apart.x[r]);
       }
     }
   }
@@ -204,7 +247,9 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       SIMT_UNROLL
       for (int r = 0; r < held_rows; ++r) there[r] = stored(i0 + r, j0);
     }
-    Chunked<T> total;
+    Chunked<T> total, x_of_row(load_chunk(x_of_rows()));
+    SIMT_UNROLL
+    for (int r = 0; r < held_rows; ++r) x_of_row.x[r] = conjugate_if(conjugates_x_, x_of_row.x[r]);
     SIMT_UNROLL
     for (int g = 0; g < columns / group; ++g) {
       T sum[held_rows];
@@ -216,9 +261,9 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         SIMT_UNROLL
         for (int r = 0; r < held_rows; ++r) {
           bool const on_diagonal = !all && i0 - j0 + r == c;
-          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c][r])) : held_[c][r];
+          T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c].at(r))) : held_[c].at(r);
           T const row_sum = multiply_add(element, factor, sum[r]);
-          T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row_[r], column_[c]);
+          T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row.x[r], column_[c]);
           // What is not stored counts nothing, be the other factor infinite.
           if (all || there[r].has(c)) sum[r] = row_sum;
           if (all || (there[r].has(c) && !on_diagonal)) column_[c] = column_sum;
@@ -228,6 +273,13 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       for (int r = 0; r < held_rows; ++r) total.x[r] = g == 0 ? sum[r] : total.x[r] + sum[r];
     }
     store_chunk(parts + warp() * rows_of_tile + row(0), total.chunk);
+  }
+
+  SIMT_INLINE void use_nothing(T* parts) const {
+    Chunked<T> nothing;
+    SIMT_UNROLL
+    for (int r = 0; r < held_rows; ++r) nothing.x[r] = from_real<T>(0);
+    store_chunk(parts + warp() * rows_of_tile + row(0), nothing.chunk);
   }
 
   /// Neighbours first, as symv_tree.
@@ -260,9 +312,9 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   }
 
   SymvTriangle tiles_;
-  bool in_chunks_, x_in_chunks_;
-  T held_[columns][held_rows], x_of_row_[held_rows];  ///< of a tile, used or under way
-  T column_[columns];                                 ///< column sums of this lane's rows
+  bool in_chunks_;
+  SymvHeld<T, held_rows> held_[columns];
+  T column_[columns];  ///< column sums of this lane's rows
 };
 
 /// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column, in this

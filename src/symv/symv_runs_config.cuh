@@ -20,9 +20,10 @@ struct SymvRuns {
   SIMT_INLINE constexpr int tile_columns() const { return warps * columns; }
   SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * 16 / element_bytes; }
   /// Dynamic shared memory of a block: the parts of x that belong to two panels, row sums of every warp, of two tiles, and for each of its
-  /// columns what is stored of 16 bytes at the diagonal and at the last row.
+  /// columns what is stored of 16 bytes at the diagonal and at the last row, and 16 bytes of x for each lane.
   SIMT_INLINE constexpr int shared_bytes(int element_bytes) const {
-    return (2 * tile_columns() + 2 * warps * tile_rows(element_bytes)) * element_bytes + (element_bytes < 16 ? 2 * 16 * tile_columns() : 0);
+    return (2 * tile_columns() + 2 * warps * tile_rows(element_bytes)) * element_bytes +
+           (element_bytes < 16 ? 2 * 16 * tile_columns() : 0) + 16 * threads();
   }
   /// The same, where a block has all of an n-by-n matrix: and behind them sums of rows and of columns.
   SIMT_INLINE constexpr int shared_bytes_of_matrix(int element_bytes, int n) const {

@@ -32,6 +32,8 @@ struct SymvTriangle {
   }
   /// The row of tiles in which a panel begins.
   SIMT_INLINE constexpr int first_row(int panel) const { return lower ? panel * deep() : 0; }
+  /// The one behind its last.
+  SIMT_INLINE constexpr int end_row(int panel) const { return first_row(panel) + tiles_of(panel); }
   SIMT_INLINE constexpr int panel_of(int tile) const {
     int low = 0, high = panels - 1;
     while (low < high) {
@@ -51,9 +53,7 @@ struct SymvPlace {
 
   SIMT_INLINE constexpr SymvPlace(SymvTriangle const& tiles, int first)
       : tile(first), panel(tiles.panel_of(first)), row(first - tiles.before(panel) + tiles.first_row(panel)) {}
-  SIMT_INLINE constexpr bool ends_panel(SymvTriangle const& tiles) const {
-    return row + 1 == tiles.first_row(panel) + tiles.tiles_of(panel);
-  }
+  SIMT_INLINE constexpr bool ends_panel(SymvTriangle const& tiles) const { return row + 1 == tiles.end_row(panel); }
   SIMT_INLINE constexpr void go_on(SymvTriangle const& tiles) {
     bool const ends = ends_panel(tiles);
     ++tile;
