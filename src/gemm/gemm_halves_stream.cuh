@@ -404,17 +404,18 @@ class GemmStream {
     return simt::select_bytes(x, simt::shuffle(x, (simt::lane_index() & ~3) | ((simt::lane_index() + 1) & 3)), 0x5432);
   }
 
-  /// What this lane has of a tile of B, by lines of 16 bytes, four of which come at once.
-  template <int step>
-  SIMT_INLINE void read_lines_of_b(unsigned (&right)[steps][2], T const* first) const {
-    int const lane = simt::lane_index();
+  /// What this lane has of a tile of B, by lines of 16 bytes, four of which come at once. Where the tile does not have all of its eight
+  /// lines, what is beyond those that there is room for, `lines` from the first one on, is read as the first one.
+  template <int step, bool full>
+  SIMT_INLINE void read_lines_of_b(unsigned (&right)[steps][2], T const* first, int lines) const {
+    int const lane = simt::lane_index(), line = full || lane % 8 * step < lines ? lane % 8 * step : 0;
     auto const read = [&](auto& x, int s) {
       constexpr int parts = sizeof(x) / 4, eight = 16 / sizeof(T);
       int const term = s * terms_at_once + lane / 8 % parts * eight;
       if constexpr (b_by_terms)
         simt::load_matrices<true>(x, first + (term + lane % 8) * b_term);
       else
-        simt::load_matrices<false>(x, first + (lane % 8 * step * b_line + term));
+        simt::load_matrices<false>(x, first + (line * b_line + term));
     };
     SIMT_UNROLL
     for (int s = 0; s + 1 < steps; s += 2) {
@@ -546,7 +547,7 @@ class GemmStream {
             }
           } else {
             if constexpr (b_by_lines)
-              read_lines_of_b<group.step()>(right, b + first * b_line);
+              read_lines_of_b<group.step(), group.full>(right, b + first * b_line, C.columns - first);
             else
               read_b<false>(right, column);
             add(sum, left.even, right);

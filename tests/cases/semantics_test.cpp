@@ -34,6 +34,11 @@ constexpr std::array all_dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
 
 /// On a GPU run those whose names tools/gpu-check has: they wait for what they look at.
 Queue& queue() { return test_queue(); }
+/// Before the first case, whose arrays are to be where those of all are.
+class WithQueue : public testing::Environment {
+  void SetUp() override { queue(); }
+};
+[[maybe_unused]] testing::Environment* const with_queue = testing::AddGlobalTestEnvironment(new WithQueue);
 
 Problem problem(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, Layout layout = Layout::column_major) {
   Problem p;
