@@ -6,6 +6,8 @@ jobs=$(nproc)
 install=yes
 steps=0 # of the script; it sets them
 step_number=0
+# Tests run beside each other: threads that wait must not take a core from those that work.
+export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
 # Announces the next step, and when it begins: step "what is done"
 step() {

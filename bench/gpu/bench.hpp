@@ -38,9 +38,10 @@ struct Options {
   int k = 0;                                       ///< terms of products of 16-bit numbers, and columns of A of gemv; 0: n
   double gigabytes = 4;                            ///< a matrix array has at most, unless `count` says how many matrices
   std::pair<std::int64_t, std::int64_t> ragged{};  ///< bounds of sizes, of a ragged batch; 0: none
+  std::int64_t groups = 0;                         ///< of which a batch of such sizes is made; 0: a ragged one
   bool name = false;
   bool no_peers = false;
-  std::string json, plot, curves;
+  std::string json, plot, curves, intensity;
   std::string command{};  ///< as it was given
 };
 

@@ -119,8 +119,11 @@ int main(int count, char** arguments) {
       ->check(CLI::IsMember({"s", "d", "c", "z", "half", "bfloat16", "complex_half"}));
   app.add_option("--k", options.k, "terms of products of half, bfloat16 and complex_half, columns of A of gemv; 0: n")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--ragged", options.ragged, "two sizes: products of matrices of all sizes between them in one call, of s, d, c, z")
+  app.add_option("--ragged", options.ragged,
+                 "two sizes: products of matrices of all sizes between them in one call, of s, d, c, z; with --routine gemv with vectors")
       ->check(CLI::PositiveNumber);
+  app.add_option("--groups", options.groups, "of --ragged: a call of gemm_grouped with so many groups instead")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--layout", options.layouts, "of column_major, row_major, interleaved, pointers")
       ->delimiter(',')
       ->check(CLI::IsMember({"column_major", "row_major", "interleaved", "pointers"}));
@@ -140,6 +143,8 @@ int main(int count, char** arguments) {
   app.add_option("--json", options.json, "file for all numbers");
   app.add_option("--plot", options.plot, "file for a picture (SVG): share of the copy rate against n");
   app.add_option("--curves", options.curves, "file for a picture (SVG): time of a matrix against n");
+  app.add_option("--intensity", options.intensity,
+                 "file for a picture (SVG): operations to a byte, and in a second, of products of complex_half, interleaved and planar");
   std::vector<std::string> draw;
   app.add_option("--draw", draw, "measure nothing: print and draw what these files hold, which --json wrote; needs no GPU")
       ->delimiter(',')

@@ -1,5 +1,5 @@
 #pragma once
-/// A row of the benchmark for products of square matrices of many sizes in one call: C += A B.
+/// A row of the benchmark for square matrices of many sizes in one call: products C += A B, of a ragged batch or of groups, or y += A x.
 
 #include <map>
 #include <numeric>
@@ -8,23 +8,28 @@
 
 namespace myriad::bench {
 
-/// Sizes between two bounds, each as often as another, in no order; matrices behind one another, each with its own distance of columns.
+/// Sizes between two bounds, each as often as another, in no order; matrices behind one another, each with its own distance of columns. Of
+/// groups, which are in the order of their sizes, there may be several of a size.
 template <typename T>
 class RaggedBench {
  public:
   RaggedBench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate)
       : queue_(queue), options_(options), peers_(peers), meter_(meter), rate_(rate) {
     auto const [low, high] = options.ragged;
-    // Up to about 32 sizes
-    std::int64_t const step = std::max<std::int64_t>(1, (high - low + 31) / 32);
-    for (std::int64_t n = high; n >= low; n -= step) kinds_.push_back(n);
+    if (options.groups > 0) {
+      for (std::int64_t g = options.groups; g > 0; --g) kinds_.push_back(low + (high - low) * g / options.groups);
+    } else {
+      // Up to about 32 sizes
+      std::int64_t const step = std::max<std::int64_t>(1, (high - low + 31) / 32);
+      for (std::int64_t n = high; n >= low; n -= step) kinds_.push_back(n);
+    }
     std::int64_t elements_of_all = 0;
     for (std::int64_t const n : kinds_) elements_of_all += n * n;
     of_each_ = options.count > 0 ? std::max<std::int64_t>(1, options.count / static_cast<std::int64_t>(kinds_.size()))
                                  : std::max<std::int64_t>(1, static_cast<std::int64_t>(options.gigabytes * 1e9) /
                                                                  (static_cast<std::int64_t>(sizeof(T)) * elements_of_all));
     for (std::int64_t const n : kinds_) sizes_.insert(sizes_.end(), static_cast<std::size_t>(of_each_), n);
-    std::shuffle(sizes_.begin(), sizes_.end(), random_);
+    if (options.groups == 0) std::shuffle(sizes_.begin(), sizes_.end(), random_);
     places_.resize(sizes_.size());
     std::int64_t all = 0;
     for (std::size_t b = 0; b < sizes_.size(); ++b) {
@@ -41,13 +46,19 @@ class RaggedBench {
   }
 
   Json row() {
-    Timing const mine = time([this] { gemm<T>(queue_, T(1), all<T const>(pa_), all<T const>(pb_), T(1), all<T>(pc_)); });
+    auto const gemv_all = [this] { gemv<T>(queue_, T(1), all<T const>(pa_), vectors<T const>(pb_), T(1), vectors<T>(pc_)); };
+    auto const gemm_all = [this] { gemm<T>(queue_, T(1), all<T const>(pa_), all<T const>(pb_), T(1), all<T>(pc_)); };
+    auto const grouped = [this] { gemm_grouped<T>(queue_, groups_of_all()); };
+    Timing const mine = options_.groups > 0 ? time(grouped) : of_vectors_ ? time(gemv_all) : time(gemm_all);
     double const error = worst();
     auto const count = static_cast<double>(sizes_.size());
     double elements = 0;
-    for (std::int64_t const n : sizes_) elements += 4.0 * static_cast<double>(n * n);
+    for (std::int64_t const n : sizes_) elements += of_vectors_ ? static_cast<double>(n * n + 3 * n) : 4.0 * static_cast<double>(n * n);
     Json out;
-    out["routine"] = fmt::format("gemm, {} to {} rows", kinds_.back(), kinds_.front());
+    out["routine"] = fmt::format(
+        "{}, {} to {} rows",
+        options_.groups > 0 ? fmt::format("gemm_grouped, {} groups", options_.groups) : std::string(of_vectors_ ? "gemv" : "gemm"),
+        kinds_.back(), kinds_.front());
     out["dtype"] = std::string(1, "sdcz"[static_cast<std::size_t>(dtype_of<T>)]);
     out["n"] = kinds_.front();
     out["layout"] = "column_major";
@@ -57,12 +68,19 @@ class RaggedBench {
     if (mine.joules > 0) out["nanojoules_per_matrix"] = mine.joules / count * 1e9;
     out["error"] = error;
     out["pass"] = error <= 30;
-    // What the same matrices take when those of a size are a batch, large enough to fill the GPU.
-    double uniform = 0;
-    for (std::int64_t const n : kinds_) uniform += seconds_of_uniform(n);
     out["peers"] = Json::object();
-    out["peers"]["Myriad, a call for each size"]["ns_per_matrix"] = uniform * static_cast<double>(of_each_) / count * 1e9;
-    if (!options_.no_peers && !is_complex<T> && peers_.has_cublas()) {
+    if (options_.groups > 0) {
+      Timing const one_by_one = time([this] {
+        for (auto const& group : groups_of_all()) gemm<T>(queue_, group.alpha, group.a, group.b, group.beta, group.c);
+      });
+      out["peers"]["Myriad, a call for each group"]["ns_per_matrix"] = one_by_one.seconds / count * 1e9;
+    } else {
+      // What the same matrices take when those of a size are a batch, large enough to fill the GPU.
+      double uniform = 0;
+      for (std::int64_t const n : kinds_) uniform += seconds_of_uniform(n);
+      out["peers"]["Myriad, a call for each size"]["ns_per_matrix"] = uniform * static_cast<double>(of_each_) / count * 1e9;
+    }
+    if (!options_.no_peers && !of_vectors_ && !is_complex<T> && peers_.has_cublas()) {
       std::vector<std::int64_t> order(sizes_.size());
       std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
@@ -93,9 +111,12 @@ class RaggedBench {
   /// Of one matrix, in the memory of all.
   double seconds_of_uniform(std::int64_t n) {
     std::int64_t const count = std::min<std::int64_t>(a_.size() / (n * n), 1'000'000);
+    auto const a = batch<T const>(a_.data(), n, n, {.count = count});
     Timing const timing = time([&] {
-      gemm<T>(queue_, T(1), batch<T const>(a_.data(), n, n, {.count = count}), batch<T const>(b_.data(), n, n, {.count = count}), T(1),
-              batch(c_.data(), n, n, {.count = count}));
+      if (of_vectors_)
+        gemv<T>(queue_, T(1), a, myriad::vectors<T const>(b_.data(), n, count, n * n), T(1), myriad::vectors(c_.data(), n, count, n * n));
+      else
+        gemm<T>(queue_, T(1), a, batch<T const>(b_.data(), n, n, {.count = count}), T(1), batch(c_.data(), n, n, {.count = count}));
     });
     return timing.seconds / static_cast<double>(count);
   }
@@ -128,6 +149,22 @@ class RaggedBench {
     out.row_sizes = out.col_sizes = out.col_strides = device_sizes_.data();
     return out;
   }
+  /// The first column of each matrix.
+  template <typename U>
+  Batch<U> vectors(DeviceArray<T*> const& addresses) {
+    Batch<U> out = all<U>(addresses);
+    out.cols = 1;
+    out.col_sizes = nullptr;
+    return out;
+  }
+  std::vector<GemmGroup<T>> groups_of_all() {
+    std::vector<GemmGroup<T>> out;
+    for (std::size_t b = 0; b < sizes_.size(); b += static_cast<std::size_t>(of_each_)) {
+      auto const of = [&](DeviceArray<T>& x) { return batch(x.data() + places_[b], sizes_[b], sizes_[b], {.count = of_each_}); };
+      out.push_back({.alpha = T(1), .a = of(a_), .b = of(b_), .beta = T(1), .c = of(c_)});
+    }
+    return out;
+  }
 
   /// The largest error, as Bench has it, of one matrix of each of some sizes.
   double worst() {
@@ -149,7 +186,9 @@ class RaggedBench {
     queue_.wait();
     return largest_of(static_cast<std::int64_t>(chosen.size()), [&](std::int64_t k) {
       std::int64_t const n = sizes_[chosen[static_cast<std::size_t>(k)]];
-      auto const matrix = [&](std::size_t which) { return wide(host[static_cast<std::size_t>(k)][which].data(), n, n, false); };
+      auto const matrix = [&](std::size_t which) {
+        return wide(host[static_cast<std::size_t>(k)][which].data(), n, of_vectors_ && which > 0 ? 1 : n, false);
+      };
       return product_error<T>(matrix(0), matrix(1), matrix(2), matrix(3));
     });
   }
@@ -159,6 +198,7 @@ class RaggedBench {
   Peers& peers_;
   EnergyMeter const& meter_;
   double rate_;
+  bool of_vectors_ = options_.routines == std::vector<std::string>{"gemv"};
   std::mt19937_64 random_{1};
   std::normal_distribution<Real<T>> normal_;
   std::vector<std::int64_t> kinds_;  ///< descending

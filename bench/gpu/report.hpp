@@ -120,6 +120,39 @@ inline std::vector<plot::Chart> curves(Json const& rows) {
   return out;
 }
 
+/// Of square products C += A B of complex numbers of 16 bits, 8 n^3 operations each: how many there are to a byte that has to move, and how
+/// many there were in a second. Interleaved matrices are read three times and written once, 16 n^2 bytes. Planar ones are four real
+/// products, which read and write the real and the imaginary part of C twice each, 32 n^2 bytes.
+inline std::vector<plot::Chart> intensities(Json const& rows, double copy_rate) {
+  plot::Axis const x{.label = "n", .logarithmic = true, .ticks = axis_of_sizes(rows).ticks};
+  plot::Chart intensity{.title = "Arithmetic intensity of complex half products",
+                        .subtitle = "Operations to a byte of least traffic",
+                        .x = x,
+                        .y = {.label = "flops per byte", .logarithmic = true},
+                        .series = {}};
+  plot::Chart rate{.title = "Measured, and what memory admits",
+                   .subtitle = "Dashed: the rate of a copy times the intensity",
+                   .x = x,
+                   .y = {.label = "Tflop/s", .logarithmic = true},
+                   .series = {}};
+  for (Json const& row : rows) {
+    if (row.at("routine") != "gemm" || row.at("dtype") != "complex_half" || layout_of(row) != "column_major") continue;
+    double const n = row.at("n"), flops = 8 * n * n * n, interleaved = flops / (16 * n * n), planar = flops / (32 * n * n);
+    auto const line = [](char const* label, int colour, bool dashed) {
+      return plot::Series{.label = label, .x = {}, .y = {}, .dashed = dashed, .markers = !dashed, .colour = colour};
+    };
+    add_point(intensity, line("interleaved", 0, false), n, interleaved);
+    add_point(intensity, line("planar", 1, false), n, planar);
+    add_point(rate, line("interleaved: Myriad", 0, false), n, flops / row.at("ns_per_matrix").get<double>() * 1e-3);
+    for (auto const& [peer, value] : row.at("peers").items())
+      if (peer.find("planar") != std::string::npos)
+        add_point(rate, line("planar: cuBLAS", 1, false), n, flops / value.at("ns_per_matrix").get<double>() * 1e-3);
+    add_point(rate, line("interleaved, memory", 0, true), n, interleaved * copy_rate * 1e-12);
+    add_point(rate, line("planar, memory", 1, true), n, planar * copy_rate * 1e-12);
+  }
+  return {intensity, rate};
+}
+
 /// Prints the table and draws what the options ask for.
 inline void report(Json const& results, Options const& options) {
   std::string const gpu = results["gpu"], commit = results["commit"], date = results["date"];
@@ -132,6 +165,7 @@ inline void report(Json const& results, Options const& options) {
   };
   write(options.plot, shares(results["rows"]));
   write(options.curves, curves(results["rows"]));
+  if (!options.intensity.empty()) write(options.intensity, intensities(results["rows"], results["copy_rate"]));
 }
 
 /// The rows of several files that `--json` wrote, of one GPU, behind one another; what else they tell is that of the first. Throws Error.

@@ -189,13 +189,15 @@ template <typename W>
 Dense<W> applied(Op op, Dense<W> const& a) {
   return op == Op::none ? a : op == Op::transpose ? transpose(a) : adjoint(a);
 }
+/// Sums in registers: what tests of many routines take is this, and to store a long double takes as long as to multiply several.
 template <typename W>
 Dense<W> operator*(Dense<W> const& a, Dense<W> const& b) {
   Dense<W> c(a.rows(), b.cols());
   for (std::int64_t j = 0; j < b.cols(); ++j)
-    for (std::int64_t p = 0; p < a.cols(); ++p) {
-      W const x = b(p, j);
-      for (std::int64_t i = 0; i < a.rows(); ++i) c(i, j) += a(i, p) * x;
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      W sum(0);
+      for (std::int64_t p = 0; p < a.cols(); ++p) sum += a(i, p) * b(p, j);
+      c(i, j) = sum;
     }
   return c;
 }

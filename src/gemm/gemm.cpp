@@ -79,14 +79,12 @@ void multiply_groups(Queue& queue, std::span<GemmGroup<T, Output> const> groups)
     }
     if (!task.c.empty()) tasks.push_back(as_stored(task));
   }
-  auto const one_by_one = [&] {
-    for (GemmTask<T, Output> const& task : tasks) multiply(queue, task);
-  };
   if (gpu::on_gpu(queue)) {
-    queue.prepare(one_by_one);  // so that no group is computed where a later one has no kernel
-    one_by_one();
+    auto const all = [&] { gpu::gemm_grouped(queue, tasks); };
+    queue.prepare(all);  // so that no group is computed where a later one has no kernel
+    all();
   } else if constexpr (HalfElement<T>) {
-    one_by_one();
+    for (GemmTask<T, Output> const& task : tasks) multiply(queue, task);
   } else {
     cpu::gemm_grouped<T>(queue, tasks);
   }

@@ -38,7 +38,7 @@ struct GemmSchedulePart {
 /// Which tiles a ragged batch has, see gemm_schedule.
 struct GemmSchedule {
   simt::Index const* starts;  ///< of each listed matrix: how many tiles of its launch come before
-  int const* matrices;        ///< which they are
+  int const* matrices;        ///< which they are; of neighbours that are computed at the same time, which of these groups
   GemmSchedulePart const* part;
 };
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -71,10 +72,10 @@ KernelSource source(Dtype dtype, GemmRing const& c) {
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
           .name = fmt::format("myriad::gemm_halves<{}, {}, myriad::GemmHalves{{{}, {}, {}, {}, {}, {}, {}, {}, myriad::Places({}), "
-                              "myriad::Extent({}), {}, {}, {}}}>",
+                              "myriad::Extent({}), {}, {}, {}, {}}}>",
                               device_name(dtype), device_name(output), c.m, c.n, c.k, c.warps, c.warps_down, c.warps_across, c.matrices,
                               c.blocks_per_sm, static_cast<int>(c.places), static_cast<int>(c.extent), device_name(c.a), device_name(c.b),
-                              device_name(c.c)),
+                              device_name(c.c), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemmHalvesStream const& c, Dtype output) {
@@ -105,29 +106,29 @@ KernelSource source(Dtype dtype, GemmHalvesWarpgroups const& c, Dtype output) {
 KernelSource source(Dtype dtype, GemmTiles const& c) {
   return {.header = "gemm/gemm_tiles.cuh",
           .name = fmt::format("myriad::gemm_tiles<{}, myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}, "
-                              "myriad::Structure({}), myriad::Written({})}}>",
+                              "myriad::Structure({}), myriad::Written({}), {}}}>",
                               device_name(dtype), c.m, c.n, c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm,
                               static_cast<int>(c.extent), device_name(c.a), device_name(c.b), device_name(c.c),
-                              static_cast<int>(c.structure), static_cast<int>(c.written)),
+                              static_cast<int>(c.structure), static_cast<int>(c.written), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 
 KernelSource source(Dtype dtype, Gemv const& c) {
   return {.header = "gemm/gemv.cuh",
-          .name = fmt::format("myriad::gemv<{}, myriad::Gemv{{{}, {}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype), c.rows,
-                              c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm, static_cast<int>(c.a)),
+          .name = fmt::format("myriad::gemv<{}, myriad::Gemv{{{}, {}, {}, {}, {}, {}, myriad::Lines({}), {}}}>", device_name(dtype), c.rows,
+                              c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm, static_cast<int>(c.a), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemvColumns const& c) {
   return {.header = "gemm/gemv_columns.cuh",
-          .name = fmt::format("myriad::gemv_columns<{}, myriad::GemvColumns{{{}, {}, {}}}>", device_name(dtype), c.terms, c.warps,
-                              c.blocks_per_sm),
+          .name = fmt::format("myriad::gemv_columns<{}, myriad::GemvColumns{{{}, {}, {}, {}}}>", device_name(dtype), c.terms, c.warps,
+                              c.blocks_per_sm, c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 KernelSource source(Dtype dtype, GemvWhole const& c) {
   return {.header = "gemm/gemv_whole.cuh",
-          .name = fmt::format("myriad::gemv_whole<{}, myriad::GemvWhole{{{}, {}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype),
-                              c.rows, c.k, c.warps, c.blocks_per_sm, c.in_one_piece, static_cast<int>(c.a)),
+          .name = fmt::format("myriad::gemv_whole<{}, myriad::GemvWhole{{{}, {}, {}, {}, {}, myriad::Lines({}), {}}}>", device_name(dtype),
+                              c.rows, c.k, c.warps, c.blocks_per_sm, c.in_one_piece, static_cast<int>(c.a), c.scheduled),
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -187,11 +188,7 @@ class Schedule {
       : blocks_(std::clamp<std::int64_t>((args.c.count + threads - 1) / threads, 1, most_blocks)),
         counts_(queue),
         memory_(queue, bytes(args.c.count, blocks_)) {
-    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_schedule")), [] {
-      return KernelSource{.header = "gemm/gemm_schedule.cuh",
-                          .name = fmt::format("myriad::gemm_schedule<{}>", threads),
-                          .options = {"-default-device", "--fmad=false"}};
-    });
+    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_schedule")), [] { return source(); });
     if (memory_.as<char>()) {  // else the queue is prepared, and nothing is launched
       args.of_parts = memory_.as<GemmSchedulePart>();
       args.of_blocks = reinterpret_cast<simt::Index*>(args.of_parts + gemm_schedule_parts);
@@ -205,6 +202,12 @@ class Schedule {
   }
   [[nodiscard]] GemmSchedule of_part(std::size_t p) const {
     return {schedule_.starts, schedule_.matrices, schedule_.part ? schedule_.part + p : nullptr};
+  }
+
+  static KernelSource source() {
+    return {.header = "gemm/gemm_schedule.cuh",
+            .name = fmt::format("myriad::gemm_schedule<{}>", threads),
+            .options = {"-default-device", "--fmad=false"}};
   }
 
  private:
@@ -226,6 +229,66 @@ class Schedule {
 /// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels.md.
 constexpr std::int64_t times_with_schedule = 8;
 
+/// The same of vectors and interleaved matrices, whose blocks take less time each.
+constexpr std::int64_t times_with_schedule_of_vectors = 32;
+
+/// What a schedule is made of, but for its parts.
+template <typename T, typename Output>
+GemmScheduleArguments schedule_arguments(GemmArguments<T, Output> const& args, int together) {
+  return {.a = sizes_of(args.a),
+          .c = sizes_of(args.c),
+          .together = together,
+          .parts = 0,
+          .part = {},
+          .starts = nullptr,
+          .matrices = nullptr,
+          .of_parts = nullptr,
+          .of_blocks = nullptr,
+          .counts = nullptr};
+}
+template <typename T>
+bool differ_in_size(simt::Matrices<T> const& x) {
+  return x.row_sizes != nullptr || x.col_sizes != nullptr;
+}
+
+/// What one launch computes: m-by-n tiles of each of `together` neighbouring matrices, of which a block takes `of_block` at a time.
+struct Tiling {
+  int m, n, together, of_block, blocks_per_sm;
+};
+/// Launches the kernel of `config`, with a schedule where there are so many tiles of a ragged batch that it pays. kernel_of(config) finds
+/// it and all of its grid but blocks.
+template <typename T, typename Output, typename Config, typename KernelOf>
+void launch_by_tiles(Queue& queue, GemmArguments<T, Output> args, Config config, Tiling const& tiling, KernelOf const& kernel_of) {
+  auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
+  std::int64_t const of_matrix = divided(args.c.rows, tiling.m) * divided(args.c.cols, tiling.n);
+  std::int64_t const blocks = divided(divided(args.c.count, tiling.together) * of_matrix, tiling.of_block);
+  std::int64_t const most = std::int64_t{queue.device().multiprocessors} * tiling.blocks_per_sm * times_with_schedule_of_vectors;
+  bool const scheduled = differ_in_size(args.c) && of_matrix > 1 && blocks >= most && args.c.count <= std::numeric_limits<int>::max();
+  config.scheduled = scheduled ? 1 : 0;
+  auto [kernel, grid] = kernel_of(config);  // before anything is launched
+  std::optional<Schedule> schedule;
+  if (scheduled) {
+    GemmScheduleArguments of = schedule_arguments(args, tiling.together);
+    of.parts = 1;
+    of.part[0] = {std::max(args.c.rows, args.c.cols), tiling.m, tiling.n};
+    schedule.emplace(queue, of);
+    args.schedule = schedule->of_part(0);
+  }
+  grid.blocks = scheduled ? most : blocks;
+  launch(queue, *kernel, grid, args);
+}
+
+/// Of gemm_tiles and gemm_halves
+template <typename Config>
+Tiling tiling_of(Config const& c, std::int64_t m, std::int64_t n) {
+  // Where matrices come whole each is one tile.
+  return {.m = c.whole() ? static_cast<int>(std::max<std::int64_t>(m, 1)) : c.m,
+          .n = c.whole() ? static_cast<int>(std::max<std::int64_t>(n, 1)) : c.n,
+          .together = c.matrices,
+          .of_block = 1,
+          .blocks_per_sm = c.blocks_per_sm};
+}
+
 /// What a launch is for matrices C of up to so many rows and columns.
 struct SizedKernel {
   int m, n;           ///< of a tile
@@ -243,6 +306,22 @@ SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
           }};
 }
 
+/// Up to which sizes matrices of a ragged batch share a launch; all that are larger share one. With a schedule a launch costs little and
+/// passes over nothing, so that there are more of them, of tiles that fit better.
+constexpr std::array<std::int64_t, 3> sizes_of_launches{32, 64, 128};
+constexpr std::array<std::int64_t, 7> sizes_of_scheduled_launches{32, 48, 64, 80, 96, 112, 128};
+static_assert(gemm_schedule_parts == sizes_of_scheduled_launches.size() + 1);
+std::span<std::int64_t const> launch_sizes(bool scheduled) {
+  return scheduled ? std::span<std::int64_t const>(sizes_of_scheduled_launches) : sizes_of_launches;
+}
+/// Those of a batch whose largest matrix has n rows.
+std::vector<std::int64_t> sizes_up_to(std::int64_t n, bool scheduled) {
+  auto const sizes = launch_sizes(scheduled);
+  std::vector<std::int64_t> out(sizes.begin(), std::lower_bound(sizes.begin(), sizes.end(), n));
+  out.push_back(n);
+  return out;
+}
+
 /// Launches what `sized_of(m, n)` is for matrices C of so many rows and columns at most. Of a ragged batch small matrices would leave most
 /// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others; unless there is
 /// `one_plan` for all. Those with more rows or columns than `border` never share a launch with others.
@@ -257,34 +336,36 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
     SizedKernel sized;
     std::pair<Kernel const*, Grid> kernel;
   };
-  std::vector<Part> parts;  // nothing is launched before all kernels are found
   // Few matrices would be waited for longer than their tiles are computed.
-  bool const ragged = args.c.row_sizes != nullptr || args.c.col_sizes != nullptr;
+  bool const ragged = differ_in_size(args.c);
   bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
-  for (std::int64_t above = 0; above < largest;) {
-    std::int64_t upto = apart && above < 128 ? std::min<std::int64_t>(above == 0 ? 32 : 2 * above, largest) : largest;
-    if (ragged && above < border) upto = std::min(upto, border);
-    std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
-    SizedKernel sized = sized_of(m, n);
-    parts.push_back({.blocks = args.c.count * ((m + sized.m - 1) / sized.m) * ((n + sized.n - 1) / sized.n),
-                     .at_a_time = std::int64_t{queue.device().multiprocessors} * sized.blocks_per_sm,
-                     .args = args,
-                     .sized = std::move(sized),
-                     .kernel = {}});
-    parts.back().args.above = above;
-    parts.back().args.upto = upto;
-    above = upto;
-  }
+  auto const parts_by = [&](std::span<std::int64_t const> sizes) {
+    std::vector<Part> parts;
+    for (std::int64_t above = 0; above < largest;) {
+      auto const next = std::upper_bound(sizes.begin(), sizes.end(), above);
+      std::int64_t upto = apart && next != sizes.end() ? std::min(*next, largest) : largest;
+      if (ragged && above < border) upto = std::min(upto, border);
+      std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
+      SizedKernel sized = sized_of(m, n);
+      parts.push_back({.blocks = args.c.count * ((m + sized.m - 1) / sized.m) * ((n + sized.n - 1) / sized.n),
+                       .at_a_time = std::int64_t{queue.device().multiprocessors} * sized.blocks_per_sm,
+                       .args = args,
+                       .sized = std::move(sized),
+                       .kernel = {}});
+      parts.back().args.above = above;
+      parts.back().args.upto = upto;
+      above = upto;
+    }
+    return parts;
+  };
+  std::vector<Part> parts = parts_by(launch_sizes(false));
   std::int64_t times = 0;
-  std::size_t listed = 0;  // launches that a schedule is for: those of the smaller sizes
-  for (Part const& part : parts) {
-    if (part.sized.persistent) continue;
-    times += part.blocks / part.at_a_time;
-    ++listed;
-  }
+  for (Part const& part : parts)
+    if (!part.sized.persistent) times += part.blocks / part.at_a_time;
   bool const scheduled = ragged && times >= times_with_schedule && args.c.count <= std::numeric_limits<int>::max();
-  for (Part& part : parts) {
+  if (scheduled) parts = parts_by(launch_sizes(true));
+  for (Part& part : parts) {  // nothing is launched before all kernels are found
     part.kernel = part.sized.find(scheduled);
     part.kernel.second.blocks = part.sized.persistent ? std::min(part.blocks, part.at_a_time)
                                 : scheduled           ? std::min(part.blocks, times_with_schedule * part.at_a_time)
@@ -292,19 +373,11 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   }
   std::optional<Schedule> schedule;
   if (scheduled) {
-    static_assert(gemm_schedule_parts == 4, "up to 32, 64, 128 and more");
-    GemmScheduleArguments of{.a = sizes_of(args.a),
-                             .c = sizes_of(args.c),
-                             .parts = static_cast<int>(listed),
-                             .part = {},
-                             .starts = nullptr,
-                             .matrices = nullptr,
-                             .of_parts = nullptr,
-                             .of_blocks = nullptr,
-                             .counts = nullptr};
-    for (std::size_t p = 0; p < listed; ++p) of.part[p] = {parts[p].args.upto, parts[p].sized.m, parts[p].sized.n};
+    GemmScheduleArguments of = schedule_arguments(args, 1);
+    for (Part const& part : parts)  // those of the smaller sizes
+      if (!part.sized.persistent) of.part[of.parts++] = {part.args.upto, part.sized.m, part.sized.n};
     schedule.emplace(queue, of);
-    for (std::size_t p = 0; p < listed; ++p) parts[p].args.schedule = schedule->of_part(p);
+    for (int p = 0; p < of.parts; ++p) parts[static_cast<std::size_t>(p)].args.schedule = schedule->of_part(static_cast<std::size_t>(p));
   }
   for (Part const& part : parts) launch(queue, *part.kernel.first, part.kernel.second, part.args);
 }
@@ -344,33 +417,36 @@ void gemm_by_rows(Queue& queue, ArgumentsOf<T, T> const& args) {
   Lines const lines = lines_of(args.a);
   bool const aligned = unit_of(args.a) * sizeof(T) == 16;
   bool const in_one_piece = !is_ragged(args.a) && !is_ragged(args.c) && !is_ragged(args.b) && has_no_gaps(args.a);
-  auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
-  // Each matrix is divided into so many parts, of which a block has some.
-  auto const run = [&](char const* name, auto const& c, std::int64_t parts, int of_block, int bytes) {
-    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-    // These kernels do not go on where a grid ends: matrices that take more than one have several.
-    std::int64_t const at_a_time = std::numeric_limits<std::int32_t>::max() / parts * of_block;
+  // A warp, a group of its lanes or a lane has so many rows of a matrix; a block has some of these.
+  auto const run = [&](char const* name, auto const& c, int rows, int of_block, int bytes) {
+    // Without a schedule these kernels do not go on where a grid ends: matrices that take more than one have several.
+    std::int64_t const at_a_time = std::numeric_limits<std::int32_t>::max() / ((m + rows - 1) / rows) * of_block;
     for (std::int64_t b = 0; b < args.c.count; b += at_a_time) {
       std::int64_t const some = std::min<std::int64_t>(at_a_time, args.c.count - b);
       ArgumentsOf<T, T> part = args;
       part.a = matrices(args.a, b, some);
       part.b = matrices(args.b, b, some);
       part.c = matrices(args.c, b, some);
-      launch(queue, kernel, {.blocks = divided(some * parts, of_block), .threads = c.threads(), .shared_bytes = bytes}, part);
+      launch_by_tiles(queue, part, c, {.m = rows, .n = 1, .together = 1, .of_block = of_block, .blocks_per_sm = c.blocks_per_sm},
+                      [&](auto const& config) {
+                        Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, config),
+                                                          [&] { return source(dtype_of<T>, config); });
+                        return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = bytes});
+                      });
     }
   };
   switch (gemv_kernel(sizeof(T), m, k, lines, aligned, in_one_piece)) {
     case GemvKernel::columns: {
       GemvColumns const c = tuning::planned(queue, GemvColumnsSpace{{dtype_of<T>, m, k}});
-      return run("gemm/gemv_columns", c, m, c.threads(), 0);
+      return run("gemm/gemv_columns", c, 1, c.threads(), 0);
     }
     case GemvKernel::whole: {
       GemvWhole const c = tuning::planned(queue, GemvWholeSpace{{dtype_of<T>, m, k}, in_one_piece && !aligned, lines});
-      return run("gemm/gemv_whole", c, divided(m, c.rows), c.warps, GemvWholeMemory(sizeof(T), c).bytes);
+      return run("gemm/gemv_whole", c, c.rows, c.warps, GemvWholeMemory(sizeof(T), c).bytes);
     }
     case GemvKernel::ring: {
       Gemv const c = tuning::planned(queue, GemvSpace{{dtype_of<T>, m, k}, lines});
-      return run("gemm/gemv", c, divided(m, c.rows), c.groups(), GemvMemory(sizeof(T), c).bytes);
+      return run("gemm/gemv", c, c.rows, c.groups(), GemvMemory(sizeof(T), c).bytes);
     }
   }
 }
@@ -517,14 +593,11 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   c.b = c.whole() ? layouts[1] : by_elements(layouts[1]);
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves"), dtype, output, c), [&] { return source(dtype, c, output); });
-  std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
-  launch(queue, kernel,
-         {.blocks = (args.c.count + c.matrices - 1) / c.matrices * tiles,
-          .threads = c.threads(),
-          .shared_bytes = GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes},
-         args);
+  launch_by_tiles(queue, args, c, tiling_of(c, m, n), [&](GemmHalves const& config) {
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves"), dtype, output, config), [&] { return source(dtype, config, output); });
+    return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = GemmHalvesMemory(sizeof(T), sizeof(Output), config).bytes});
+  });
 }
 
 template <Element T>
@@ -561,14 +634,11 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   c.c = c.whole() ? layouts[2] : by_elements(layouts[2]);
   c.structure = structure;
   c.written = written;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_tiles"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  std::int64_t const tiles = c.whole() ? 1 : ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n);
-  launch(queue, kernel,
-         {.blocks = (args.c.count + c.matrices - 1) / c.matrices * tiles,
-          .threads = c.threads(),
-          .shared_bytes = GemmTilesMemory(sizeof(T), c).bytes},
-         args);
+  launch_by_tiles(queue, args, c, tiling_of(c, m, n), [&](GemmTiles const& config) {
+    Kernel const& kernel =
+        kernel_for(queue, kernel_key(kernel_id("gemm/gemm_tiles"), dtype_of<T>, config), [&] { return source(dtype_of<T>, config); });
+    return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = GemmTilesMemory(sizeof(T), config).bytes});
+  });
 }
 
 void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic) {
@@ -584,6 +654,13 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
   });
 }
 
+namespace {
+
+/// Of a block of compute capability 9.0 and 10.0
+constexpr int largest_shared_memory = 227 * 1024;
+
+}  // namespace
+
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written) {
   std::vector<KernelSource> kernels;
   for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, planned_for.m, planned_for.n, planned_for.k, planned_for.blocks})) {
@@ -596,11 +673,12 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
   std::vector<KernelSource> kernels;
-  int const output_bytes = output == Dtype::f32 ? 4 : 2, shared_memory = 227 * 1024;
+  int const output_bytes = output == Dtype::f32 ? 4 : 2;
   for (Lines const a : {Lines::columns, Lines::rows})
     for (Lines const b : {Lines::columns, Lines::rows})
       kernels.push_back(source(
-          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = shared_memory}), output));
+          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = largest_shared_memory}),
+          output));
   return kernels;
 }
 
@@ -655,6 +733,14 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         }
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
+      if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
+        for (int const scheduled : {0, 1})
+          for (std::int64_t const side : sizes_up_to(n, scheduled == 1))
+            for (GemmRing ring : tuning::shipped(GemmRingSpace{dtype, side, side, n})) {
+              ring.scheduled = scheduled;
+              kernels.push_back(source(dtype, ring));
+            }
+      }
       for (simt::Layout const triangle : {columns, rows}) {  // the lower and the upper one
         bool const lower = triangle == columns;
         if (filter.wants_routine("symm") || (!complex && filter.wants_routine("hemm")))
@@ -681,6 +767,8 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       }
     }
   }
+  if (filter.wants_routine("gemm") || filter.wants_routine("gemv") || filter.wants_routine("ger")) kernels.push_back(Schedule::source());
+  if (filter.wants_routine("gemm")) kernels.push_back(gemm_groups_kernel());
   for (Dtype const dtype : {Dtype::f16, Dtype::bf16, Dtype::c16}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gemm")) continue;
     bool const complex = dtype == Dtype::c16;
@@ -701,7 +789,25 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         for (GemmHalves const& c : tuning::shipped(GemmHalvesSpace{{dtype, false, n, n, n}}, filter.candidates))
           kernels.push_back(source(dtype, c, dtype));
       }
+      if (gemm_halves_whole(n, n, n)) continue;
+      // Ragged ones, with lines that begin anywhere. Real products have C by rows.
+      Lines const lines = complex ? Lines::columns : Lines::rows;
+      for (int const scheduled : {0, 1})
+        for (std::int64_t const side : sizes_up_to(n, scheduled == 1))
+          for (GemmHalvesBlocks c : tuning::shipped(
+                   GemmHalvesBlocksSpace{{dtype, false, side, side, n},
+                                         {.a = lines, .b = lines, .c = lines, .aligned = 0, .shared_memory = largest_shared_memory}})) {
+            c.scheduled = scheduled;
+            kernels.push_back(source(dtype, c, dtype));
+          }
     }
+    // Those of compute capability 9.0 for large products, where plans take them
+    if (complex) continue;
+    for (std::int64_t n = 0; n <= 4096; n = n < 512 ? n + 64 : 2 * n)
+      if (n > gemm_halves_warpgroups_above && filter.wants_size_above(128))
+        kernels.push_back(source(
+            dtype, gemm_halves_warpgroups_plan(bytes, n, n, {.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory}),
+            dtype));
   }
   return kernels;
 }

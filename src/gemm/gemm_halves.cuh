@@ -3,6 +3,7 @@
 
 #include "gemm/gemm_halves_config.cuh"
 #include "gemm/gemm_halves_sums.cuh"
+#include "gemm/gemm_schedule.cuh"
 
 namespace myriad {
 
@@ -23,13 +24,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArgum
   TileOfHalves<Output, C, C.m, C.n, C.c> c(shared_memory() + memory.c);
   bool const reads_c = !(args.beta == from_real<S>(0));
 
-  Index const down = C.whole() ? 1 : (args.c.rows + C.m - 1) / C.m;
-  Index const tiles = C.whole() ? 1 : down * ((args.c.cols + C.n - 1) / C.n);
-  Index const all = (args.c.count + C.matrices - 1) / C.matrices * tiles;
+  GemmPlaces<C.m, C.n, C.scheduled != 0, C.matrices> const places(args);
+  Index const all = C.whole() ? (args.c.count + C.matrices - 1) / C.matrices : places.count(args);
   for (Index at = block_index(); at < all; at += block_count()) {
-    Index const first = (C.whole() ? at : at / tiles) * C.matrices;
-    Index const i0 = C.whole() ? 0 : at % tiles % down * C.m;
-    Index const j0 = C.whole() ? 0 : at % tiles / down * C.n;
+    GemmPlace const place = C.whole() ? GemmPlace{at * C.matrices, 0, 0} : places.at(args, at);
+    Index const first = place.b, i0 = place.i0, j0 = place.j0;
     int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
     Matrices<Output> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
     if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);

@@ -22,6 +22,7 @@ struct GemmHalves {
   Places places;
   Extent extent;
   simt::Layout a, b, c;  ///< layouts of the batches of the same names below
+  int scheduled;         ///< 1: blocks take the tiles that a schedule lists
   constexpr bool operator==(GemmHalves const&) const = default;
 
   SIMT_INLINE constexpr bool whole() const { return extent == Extent::matrix; }

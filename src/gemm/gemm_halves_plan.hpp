@@ -36,7 +36,8 @@ constexpr GemmHalves gemm_halves_plan(int element_bytes, int output_bytes, bool 
                .extent = whole ? Extent::matrix : Extent::part,
                .a = packed,
                .b = packed,
-               .c = packed};
+               .c = packed,
+               .scheduled = 0};
   // Where at most two lines of eight meet in a bank they stay as they come, where four or eight do chunks are exchanged. Longer lines are
   // copied to places with room between them as fast.
   if (whole && !interleaved) {

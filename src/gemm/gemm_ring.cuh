@@ -60,9 +60,6 @@ struct GemmSumsOfLane {
   using Rows = GemmPieces<sizeof(T), held_rows, row_lanes>;
   using Columns = GemmPieces<sizeof(T), held_columns, column_lanes>;
   static constexpr int terms_at_once = 1;
-  /// Whether every second row is multiplied backwards, so that each product has a factor of the one before: of complex numbers and
-  /// without C beside the ring up to 8% less time, else up to 4% more, as registers then lie.
-  static constexpr bool turns = simt::is_complex<T> || C.c_beside == 0;
 
   T sum[held_rows][held_columns];
   int row_lane, column_lane;
@@ -165,13 +162,26 @@ struct GemmSumsOfLane {
   struct Operands {
     T left[held_rows], right[held_columns];
   };
+  /// Every second row or column is multiplied backwards, so that each product has a factor of the one before, which then need not be read
+  /// from its register again. Column by column for real numbers: half as many products have no such factor.
   SIMT_INLINE void multiply(Operands const& x) {
-    SIMT_UNROLL
-    for (int r = 0; r < held_rows; ++r) {
+    if constexpr (simt::is_complex<T>) {
       SIMT_UNROLL
-      for (int e = 0; e < held_columns; ++e) {
-        int const c = turns && r % 2 == 1 ? held_columns - 1 - e : e;
-        sum[r][c] = simt::multiply_add(x.left[r], x.right[c], sum[r][c]);
+      for (int r = 0; r < held_rows; ++r) {
+        SIMT_UNROLL
+        for (int e = 0; e < held_columns; ++e) {
+          int const c = r % 2 == 1 ? held_columns - 1 - e : e;
+          sum[r][c] = simt::multiply_add(x.left[r], x.right[c], sum[r][c]);
+        }
+      }
+    } else {
+      SIMT_UNROLL
+      for (int c = 0; c < held_columns; ++c) {
+        SIMT_UNROLL
+        for (int e = 0; e < held_rows; ++e) {
+          int const r = c % 2 == 1 ? held_rows - 1 - e : e;
+          sum[r][c] = simt::multiply_add(x.left[r], x.right[c], sum[r][c]);
+        }
       }
     }
   }
@@ -601,15 +611,27 @@ struct GemmCopiesOf {
   }
 };
 
-/// See gemm_element; the same without branches: of what is not read `before` may be anything, and -0 is what changes no product that it is
-/// added to.
+/// Whether alpha is multiplied where sums are put into shared memory, and not when C is brought up to date. Were sums themselves put there
+/// by 16 bytes, their registers would have to be neighbours: rows of sums then begin in the banks of registers that their factors are in,
+/// and products wait for each other (single numbers up to 20% longer). Of complex ones, whose parts are neighbours anyhow, it was slower.
 template <typename T, GemmRing C>
-SIMT_INLINE T gemm_ring_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, int depth, T sum, T const& before) {
+inline constexpr bool gemm_ring_puts_products = C.c_beside == 1 || (!simt::is_complex<T> && !gemm_ring_memory<T>(C).tensor);
+
+/// What the terms add to an element of C. Of no terms -0, where C is read, is what changes no product that it is added to.
+template <typename T, GemmRing C>
+SIMT_INLINE T gemm_ring_product(GemmArguments<T> const& args, bool reads_c, int depth, T sum) {
+  constexpr bool hermitian = C.written == Written::lower_hermitian && simt::is_complex<T>;
+  T const zero = simt::from_real<T>(0);
+  return depth > 0 ? args.alpha * sum : reads_c && !hermitian ? -zero : zero;
+}
+/// See gemm_element; the same without branches: of what is not read `before` may be anything.
+template <typename T, GemmRing C>
+SIMT_INLINE T gemm_ring_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, T product, T const& before) {
   using namespace simt;
-  if constexpr (C.written == Written::lower_hermitian) {
-    return gemm_element<C.written>(args, reads_c, diagonal, depth, sum, before);
+  if constexpr (C.written == Written::lower_hermitian && is_complex<T>) {
+    if (reads_c) product = {multiply_add(args.beta.re, before.re, product.re), multiply_add(args.beta.re, before.im, product.im)};
+    return diagonal ? from_real<T>(product.re) : product;
   } else {
-    T const zero = from_real<T>(0), product = depth > 0 ? args.alpha * sum : reads_c ? -zero : zero;
     T const updated = multiply_add(args.beta, before, product);
     return reads_c ? updated : product;
   }
@@ -680,8 +702,9 @@ SIMT_INLINE constexpr int gemm_ring_lines_at_once(int of_lines, int of_line, int
   return most;
 }
 
-/// Brings a tile of C up to date whose sums the block has just put into shared memory. `size` elements of a line are moved together; the
-/// first element is in the row that is `below` its column. `all`: the tile is whole, and all threads have as many elements.
+/// Brings a tile of C up to date whose sums, or these times alpha, the block has just put into shared memory. `size` elements of a line are
+/// moved together; the first element is in the row that is `below` its column. `all`: the tile is whole, and all threads have as many
+/// elements.
 ///
 /// In place of what is not there a thread reads its first element once more, which nobody else writes, so that all loads are alike: where
 /// each load had a branch of its own, what it would have loaded was set to zero at each of them.
@@ -727,7 +750,9 @@ SIMT_INLINE void gemm_ring_update(GemmArguments<T> const& args, T const* tile, T
         SIMT_UNROLL
         for (int i = 0; i < size; ++i) {
           T const before = reads_c ? former[l][e].values[i] : T{};
-          values.values[i] = gemm_ring_element<T, C>(args, reads_c, diagonal, depth, values.values[i], before);
+          T product = values.values[i];
+          if constexpr (!gemm_ring_puts_products<T, C>) product = gemm_ring_product<T, C>(args, reads_c, depth, product);
+          values.values[i] = gemm_ring_element<T, C>(args, reads_c, diagonal, product, before);
         }
         store_global(reinterpret_cast<Together*>(next + e * walk.along * size), values);
       }
@@ -857,7 +882,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
       wait_copies();
       sync_block();
       sums.template put<true>(tile, [&](int i, int j, T sum, T const& before) {
-        return gemm_ring_element<T, C>(args, reads_c, i0 + i == j0 + j, depth, sum, before);
+        return gemm_ring_element<T, C>(args, reads_c, i0 + i == j0 + j, gemm_ring_product<T, C>(args, reads_c, depth, sum), before);
       });
       sync_block();
       if (by_chunks)
@@ -866,7 +891,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
         gemm_ring_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
     } else {
       sync_block();  // so that all have used the ring
-      sums.template put<false>(tile, [](int, int, T sum, T const&) { return sum; });
+      sums.template put<false>(tile, [&](int, int, T sum, T const&) {
+        return gemm_ring_puts_products<T, C> ? gemm_ring_product<T, C>(args, reads_c, depth, sum) : sum;
+      });
       using Walk = GemmWalk<(by_columns ? C.m : C.n) / together, by_columns ? C.n : C.m, C.threads(), 32>;
       constexpr bool even = Walk::even && 2 * gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, true) >
                                               gemm_ring_lines_at_once(Walk::of_lines, Walk::of_line, 16, false);

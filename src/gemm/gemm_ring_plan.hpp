@@ -76,7 +76,8 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
           if (held > 128) continue;
           GemmRing c = given;
           c.m = 4 * down * rows, c.n = 8 * across * columns, c.warps_down = down, c.warps_across = across;
-          for (c.c_beside = 0; c.c_beside <= 1; ++c.c_beside) {
+          // Of real numbers C beside the ring was slower throughout.
+          for (c.c_beside = 0; c.c_beside <= (complex ? 1 : 0); ++c.c_beside) {
             c.stages = at_once ? 1 : 2;
             c.k = at_once ? static_cast<int>((k + 3) / 4 * 4) : 16;
             if (best.m != 0 && gemm_ring_cost_of_lanes(complex, m, n, k, c, blocks) >= best_cost) continue;
@@ -94,14 +95,15 @@ constexpr GemmRing gemm_ring_plan_of_lanes(GemmRing const& given, bool complex, 
   return best;
 }
 
-/// Of single numbers on tensor cores: matrices of up to 128 rows are a tile. A warp has 32 by 32, 64 by 32 or 32 by 64 of it.
+/// Of single numbers on tensor cores: matrices of up to 128 rows are a tile, or two. Two warps or more share it, each has up to 64 by 64:
+/// what it reads and rounds, or splits, then serves most products.
 constexpr GemmRing gemm_ring_plan_of_rounded(Factors factors, std::int64_t m, std::int64_t n, std::int64_t k) {
   auto const divide = [](std::int64_t size, std::int64_t largest) {
     std::int64_t const parts = std::max<std::int64_t>((size + largest - 1) / largest, 1);
     return static_cast<int>((size + parts - 1) / parts);
   };
   auto const up = [](int size, int unit) { return (size + unit - 1) / unit * unit; };
-  int const rows = divide(m, 128), columns = divide(n, 128), terms = divide(k, 32);
+  int const columns = divide(n, 128), terms = divide(k, 32);
   GemmRing best{.m = 0,
                 .n = 0,
                 .k = up(terms, 8),
@@ -117,21 +119,25 @@ constexpr GemmRing gemm_ring_plan_of_rounded(Factors factors, std::int64_t m, st
                 .written = Written::whole,
                 .factors = factors};
   double best_cost = 0;
-  for (int down = 1; down <= 8; ++down)
-    for (int across = 1; down * across <= 8; ++across) {
-      int const m_of_warp = up(up(rows, down) / down, 16), n_of_warp = up(up(columns, across) / across, 8);
-      if (m_of_warp * n_of_warp > 32 * 64) continue;
-      // Cycles of a multiprocessor for a term of the tile: its products, and what its reads and what is done with them take
-      double const products = m_of_warp * n_of_warp / (factors == Factors::split ? 170.0 : 512.0);
-      double const reads = (m_of_warp + n_of_warp) / (factors == Factors::split ? 24.0 : 32.0);
-      double const cost = down * across * (products + reads);
-      if (best.m != 0 && cost >= best_cost) continue;
-      best.m = m_of_warp * down;
-      best.n = n_of_warp * across;
-      best.warps_down = down;
-      best.warps_across = across;
-      best_cost = cost;
-    }
+  for (int const parts : {2, 1}) {
+    if (parts == 2 && (m <= 64 || m > 104)) continue;
+    int const rows = parts == 2 ? 64 : divide(m, 128);
+    for (int down = 1; down <= 8; ++down)
+      for (int across = 1; down * across <= 8; ++across) {
+        int const m_of_warp = up(up(rows, down) / down, 16), n_of_warp = up(up(columns, across) / across, 8);
+        if (m_of_warp * n_of_warp > 64 * 64 || (down * across == 1 && m_of_warp * n_of_warp > 32 * 64)) continue;
+        // Cycles of a multiprocessor for a term: products, and what reads and what is done with them take
+        double const products = m_of_warp * n_of_warp / (factors == Factors::split ? 170.0 : 512.0);
+        double const reads = (m_of_warp + n_of_warp) / (factors == Factors::split ? 24.0 : 32.0);
+        double const cost = parts * down * across * (products + reads);
+        if (best.m != 0 && cost >= best_cost) continue;
+        best.m = m_of_warp * down;
+        best.n = n_of_warp * across;
+        best.warps_down = down;
+        best.warps_across = across;
+        best_cost = cost;
+      }
+  }
   int const operands = (best.m / best.warps_down / 4 + best.n / best.warps_across / 4) * (factors == Factors::split ? 2 : 1);
   best.blocks_per_sm = gemm_ring_blocks(4, false, best, best.m * best.n / best.threads() + operands + 32);
   return best;

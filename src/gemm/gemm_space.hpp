@@ -45,10 +45,10 @@ struct GemmRingSpace {
         }
     return most;
   }
-  /// 32-bit registers of a lane that hold sums, and those that hold what is multiplied.
+  /// 32-bit registers of a lane that hold sums, and those that hold what is multiplied: of a term, as the next one's take their places.
   [[nodiscard]] int words(GemmRing const& c) const { return c.m * c.n * (complex() ? 2 : 1) * (single() ? 1 : 2) / c.threads(); }
   [[nodiscard]] int operand_words(GemmRing const& c) const {
-    return single() ? 2 * (c.m / (4 * c.warps_down) + c.n / (8 * c.warps_across)) * (complex() ? 2 : 1) : 24;
+    return single() ? (c.m / (4 * c.warps_down) + c.n / (8 * c.warps_across)) * (complex() ? 2 : 1) : 24;
   }
   [[nodiscard]] static int registers(GemmRing const& c) { return gpu::register_limit(c.blocks_per_sm, c.threads()); }
 
@@ -61,7 +61,8 @@ struct GemmRingSpace {
     if (c.m % (row_unit * c.warps_down) != 0 || c.n % (8 * c.warps_across) != 0 || c.c_beside < 0 || c.c_beside > 1) return false;
     if (c.threads() > std::min(512, device.max_threads_per_block)) return false;
     if (m <= 32 && c.m < m) return false;  // of a product in place a block has all rows
-    return words(c) <= 128 && words(c) + operand_words(c) + 16 <= registers(c) && bytes(c) <= device.shared_memory_per_block;
+    // What needs more registers than there are is slow, which a search finds out.
+    return words(c) <= (single() ? 176 : 128) && words(c) + operand_words(c) <= registers(c) && bytes(c) <= device.shared_memory_per_block;
   }
 
   /// What a product may take on a multiprocessor of compute capability 9.0, in cycles: an order to try in, no more.

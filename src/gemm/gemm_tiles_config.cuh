@@ -21,6 +21,7 @@ struct GemmTiles {
   simt::Layout a, b, c;  ///< layouts of the batches of the same names below
   Structure structure;   ///< of A
   Written written;       ///< of C, of square tiles
+  int scheduled;         ///< 1: blocks take the tiles that a schedule lists
   constexpr bool operator==(GemmTiles const&) const = default;
 
   SIMT_INLINE constexpr bool whole() const { return extent == Extent::matrix; }

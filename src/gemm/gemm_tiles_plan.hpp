@@ -42,7 +42,8 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
               .b = packed,
               .c = packed,
               .structure = Structure::general,
-              .written = Written::whole};
+              .written = Written::whole,
+              .scheduled = 0};
   int const most_held = (interleaved || (t.m * t.n > 512 && (whole || k == 1)) ? 32 : 16) / (element_bytes == 16 ? 2 : 1);
   int const least_matrices = interleaved ? 64 / element_bytes : whole ? 16 / element_bytes : 1;
   int const of_chunk = 16 / element_bytes;

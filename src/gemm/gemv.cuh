@@ -68,29 +68,27 @@ SIMT_INLINE void load_together(T (&to)[count], T const* from) {
   memcpy(to, &chunk, sizeof(chunk));
 }
 
-/// A has its elements side by side, down the columns or along the rows as C says; x and y are anywhere. Each element of y is summed in the
-/// order of the columns, as by every kernel of products.
+/// Some rows of y = alpha A x + beta y of one matrix, by a group of C.lanes lanes. A has its elements side by side, down the columns or
+/// along the rows as C says; x and y are anywhere. Each element of y is summed in the order of the columns, as by every kernel of products.
+/// `ring`: C.stages * GemvMemory::stage elements of shared memory, of this group alone and at a multiple of 16 bytes.
 ///
-/// Launch: blocks for args.c.count * ceil(args.c.rows / C.rows) groups, of C.threads() threads with GemvMemory's bytes of dynamic shared
-/// memory.
+/// Whole warps call this, also for groups that have no rows; to call it again they meet at sync_warp() first.
 template <typename T, Gemv C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv(GemmArguments<T> const args) {
+SIMT_INLINE void gemv_of_group(GemmArguments<T> const& args, GemvPlace const& place, T* ring) {
   using namespace simt;
   constexpr GemvMemory memory(sizeof(T), C);
   constexpr int held = ceil_div(C.rows, C.lanes), of_chunk = 16 / sizeof(T);
   constexpr bool by_columns = C.a == Lines::columns;
-  int const lane = thread_index() % C.lanes, group = thread_index() / C.lanes;
-  T* const ring = reinterpret_cast<T*>(shared_memory()) + group * (C.stages * memory.stage);
-  Index const parts = (args.c.rows + C.rows - 1) / C.rows;
-  Index const at = block_index() * C.groups() + group;
-  bool const used = at < args.c.count * parts;
-  // Division of 64-bit numbers would take as long as a small matrix.
-  bool const few = args.c.count * parts < 0x100000000ll;
-  Index const b = !used ? 0 : few ? static_cast<unsigned>(at) / static_cast<unsigned>(parts) : at / parts;
-  int const i0 = used ? static_cast<int>(at - b * parts) * C.rows : 0;
-  int const rows = used && args.c.cols_of(b) > 0 ? smaller(args.c.rows_of(b) - i0, C.rows) : 0;  // of a ragged batch
+  int const lane = thread_index() % C.lanes, i0 = place.i0, rows = place.rows;
+  Index const b = place.b;
+  int const depth = args.depth == 0 || rows <= 0 ? 0 : args.a.cols_of(b);
   // Groups of a warp meet at its barriers, also those that have fewer terms, or nothing.
-  int const depth = args.depth == 0 || rows <= 0 ? 0 : args.a.cols_of(b), most = static_cast<int>(args.depth);
+  int most = static_cast<int>(args.depth);
+  if constexpr (C.scheduled != 0) {
+    most = depth;
+    SIMT_UNROLL
+    for (int distance = C.lanes; distance < 32; distance *= 2) most = larger(most, shuffle_xor(most, distance));
+  }
 
   bool const reads_y = !(args.beta == from_real<T>(0));
   T former[held];
@@ -158,6 +156,44 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv(GemmArguments<T>
   for (int r = 0; r < held; ++r)
     if (int const i = lane + r * C.lanes; i < rows)
       *args.c.at(b, i0 + i, 0) = gemm_element<Written::whole>(args, reads_y, false, depth, sum[r], former[r]);
+}
+
+/// y = alpha A x + beta y of matrix b, by a block of C.threads() threads with GemvMemory's bytes of dynamic shared memory. All of them call
+/// this, and meet at sync_block() before they use y or that memory.
+template <typename T, Gemv C>
+SIMT_INLINE void gemv_of_block(GemmArguments<T> const& args, simt::Index b) {
+  using namespace simt;
+  constexpr GemvMemory memory(sizeof(T), C);
+  int const group = thread_index() / C.lanes, rows = args.c.cols_of(b) > 0 ? args.c.rows_of(b) : 0;
+  SIMT_LOOP
+  for (int first = 0; first < rows; first += C.groups() * C.rows) {
+    if (first > 0) sync_warp();
+    int const i0 = first + group * C.rows;
+    gemv_of_group<T, C>(args, {b, i0, smaller(rows - i0, C.rows)},
+                        reinterpret_cast<T*>(shared_memory()) + group * (C.stages * memory.stage));
+  }
+}
+
+/// Launch: blocks for args.c.count * ceil(args.c.rows / C.rows) groups, with a schedule any number, of C.threads() threads with
+/// GemvMemory's bytes of dynamic shared memory.
+template <typename T, Gemv C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv(GemmArguments<T> const args) {
+  using namespace simt;
+  constexpr GemvMemory memory(sizeof(T), C);
+  constexpr int of_warp = 32 / C.lanes;
+  int const group = thread_index() / C.lanes;
+  T* const ring = reinterpret_cast<T*>(shared_memory()) + group * (C.stages * memory.stage);
+  GemvPlaces<C.rows, C.scheduled != 0, of_warp> const places(args);
+  Index at = block_index() * C.groups() + group;
+  if constexpr (C.scheduled != 0) {
+    SIMT_LOOP
+    for (; at - group % of_warp < places.count(args); at += block_count() * C.groups()) {
+      gemv_of_group<T, C>(args, places.at(args, at, group % of_warp), ring);
+      sync_warp();
+    }
+  } else {
+    gemv_of_group<T, C>(args, places.at(args, at, group % of_warp), ring);
+  }
 }
 
 }  // namespace myriad

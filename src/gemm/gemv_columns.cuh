@@ -5,20 +5,11 @@
 
 namespace myriad {
 
-/// A has its elements side by side down the columns, which may begin anywhere; x and y are anywhere. Lanes of a warp have neighbouring
-/// rows, also of several matrices. Sums are those of gemv.
-///
-/// Launch: blocks for args.c.count * args.c.rows threads, of C.threads() threads.
+/// Element i of y = alpha A x + beta y of matrix b, by one lane. A has its elements side by side down the columns, which may begin
+/// anywhere; x and y are anywhere. Sums are those of gemv.
 template <typename T, GemvColumns C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv_columns(GemmArguments<T> const args) {
+SIMT_INLINE void gemv_of_lane(GemmArguments<T> const& args, simt::Index b, int i) {
   using namespace simt;
-  Index const at = block_index() * C.threads() + thread_index();
-  if (at >= args.c.count * args.c.rows) return;
-  // Division of 64-bit numbers would take as long as a small matrix.
-  bool const few = args.c.count * args.c.rows < 0x100000000ll;
-  Index const b = few ? static_cast<unsigned>(at) / static_cast<unsigned>(args.c.rows) : at / args.c.rows;
-  int const i = static_cast<int>(at - b * args.c.rows);
-  if (i >= args.c.rows_of(b) || args.c.cols_of(b) == 0) return;  // of a ragged batch
   int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
   bool const reads_y = !(args.beta == from_real<T>(0));
   T const former = reads_y ? *args.c.at(b, i, 0) : from_real<T>(0);
@@ -59,6 +50,34 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv_columns(GemmArgu
     }
   }
   store_global(args.c.at(b, i, 0), gemm_element<Written::whole>(args, reads_y, false, depth, sum, former));
+}
+
+/// y = alpha A x + beta y of matrix b, by a block of C.threads() threads, all of which call this.
+template <typename T, GemvColumns C>
+SIMT_INLINE void gemv_of_block(GemmArguments<T> const& args, simt::Index b) {
+  int const rows = args.c.cols_of(b) > 0 ? args.c.rows_of(b) : 0;
+  SIMT_LOOP
+  for (int i = simt::thread_index(); i < rows; i += C.threads()) gemv_of_lane<T, C>(args, b, i);
+}
+
+/// Lanes of a warp have neighbouring rows, also of several matrices.
+///
+/// Launch: blocks for args.c.count * args.c.rows threads, with a schedule any number, of C.threads() threads.
+template <typename T, GemvColumns C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv_columns(GemmArguments<T> const args) {
+  using namespace simt;
+  GemvPlaces<1, C.scheduled != 0, 32> const places(args);
+  Index at = block_index() * C.threads() + thread_index();
+  if constexpr (C.scheduled != 0) {
+    SIMT_LOOP
+    for (; at - lane_index() < places.count(args); at += block_count() * C.threads()) {
+      GemvPlace const place = places.at(args, at, lane_index());
+      if (place.rows > 0) gemv_of_lane<T, C>(args, place.b, place.i0);
+    }
+  } else {
+    GemvPlace const place = places.at(args, at, lane_index());
+    if (place.rows > 0) gemv_of_lane<T, C>(args, place.b, place.i0);
+  }
 }
 
 }  // namespace myriad

@@ -1,7 +1,7 @@
 #pragma once
 /// Products of matrices with vectors on a GPU: what host and kernel share.
 
-#include "gemm/gemm_arguments.cuh"
+#include "gemm/gemm_schedule.cuh"
 
 namespace myriad {
 
@@ -14,6 +14,7 @@ struct Gemv {
   int warps;  ///< of a block
   int blocks_per_sm;
   Lines a;
+  int scheduled;  ///< 1: groups take the rows that a schedule lists
   constexpr bool operator==(Gemv const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
@@ -26,6 +27,7 @@ struct GemvColumns {
   int terms;
   int warps;  ///< of a block
   int blocks_per_sm;
+  int scheduled;
   constexpr bool operator==(GemvColumns const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
@@ -39,6 +41,7 @@ struct GemvWhole {
   /// Every matrix has k columns and no gaps: what a warp has comes as one span, and lies as it does in memory. By columns it is a matrix.
   int in_one_piece;  ///< 0 or 1, so that there is no padding
   Lines a;
+  int scheduled;
   constexpr bool operator==(GemvWhole const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }

@@ -28,7 +28,8 @@ constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Line
          .stages = 3,
          .warps = 2,
          .blocks_per_sm = 1,
-         .a = a};
+         .a = a,
+         .scheduled = 0};
   g.stages = static_cast<int>(std::clamp<std::int64_t>((k + g.k - 1) / g.k, 2, 3));
   // As many blocks as shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), with 64 registers a
   // thread.
@@ -40,7 +41,7 @@ constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Line
 constexpr GemvColumns gemv_columns_plan(int element_bytes, std::int64_t k) {
   std::int64_t const most = element_bytes == 4 ? 24 : element_bytes == 8 ? 12 : 8;
   std::int64_t const terms = std::max<std::int64_t>(k, 1), parts = (terms + most - 1) / most;
-  return {.terms = static_cast<int>((terms + parts - 1) / parts), .warps = 4, .blocks_per_sm = element_bytes == 8 ? 8 : 6};
+  return {.terms = static_cast<int>((terms + parts - 1) / parts), .warps = 4, .blocks_per_sm = element_bytes == 8 ? 8 : 6, .scheduled = 0};
 }
 
 /// Whole rows. A warp has some 17 KB of a matrix, of which a multiprocessor has room for twelve.
@@ -53,7 +54,8 @@ constexpr GemvWhole gemv_whole_plan(int element_bytes, std::int64_t m, std::int6
               .warps = 1,
               .blocks_per_sm = 1,
               .in_one_piece = in_one_piece ? 1 : 0,
-              .a = a};
+              .a = a,
+              .scheduled = 0};
   g.blocks_per_sm = std::clamp(233472 / (GemvWholeMemory(element_bytes, g).bytes + 1024), 1, 32);
   return g;
 }

@@ -114,7 +114,7 @@ struct GemvColumnsSpace : GemvProblem {
     for (int const at_once : some)
       for (int const warps : {2, 4, 8})
         for (int const threads : {512, 768, 1024, 1536, 2048}) {
-          GemvColumns const c{.terms = at_once, .warps = warps, .blocks_per_sm = std::min(32, threads / (32 * warps))};
+          GemvColumns const c{.terms = at_once, .warps = warps, .blocks_per_sm = std::min(32, threads / (32 * warps)), .scheduled = 0};
           if (!admits(c, device)) continue;
           double const under_way = 1.0 * c.blocks_per_sm * c.threads() * at_once * element_bytes(dtype);
           found.emplace_back(0.3 / std::min(1.0, under_way / 64e3) + 0.5 / at_once + 0.05 * (warps != p.warps), c);

@@ -62,27 +62,18 @@ class GemvWholeCopies {
   }
 };
 
-/// A has its elements side by side along the rows or, where matrices are in one piece and have C.rows rows, down the columns; x and y are
-/// anywhere. Sums are those of gemv.
-///
-/// Launch: blocks for args.c.count * ceil(args.c.rows / C.rows) warps, of C.threads() threads with GemvWholeMemory's bytes of dynamic
-/// shared memory.
+/// Some rows of y = alpha A x + beta y of one matrix, by a warp with `shared`, GemvWholeMemory's of_warp elements of shared memory at a
+/// multiple of 16 bytes. A has its elements side by side along the rows or, where matrices are in one piece and have C.rows rows, down the
+/// columns; x and y are anywhere. Sums are those of gemv. To be called again lanes meet at sync_warp() first.
 template <typename T, GemvWhole C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv_whole(GemmArguments<T> const args) {
+SIMT_INLINE void gemv_of_warp(GemmArguments<T> const& args, GemvPlace const& place, T* shared) {
   using namespace simt;
   constexpr GemvWholeMemory memory(sizeof(T), C);
   constexpr int held = ceil_div(C.rows, 32), of_chunk = 16 / sizeof(T);
   constexpr bool by_columns = C.a == Lines::columns;
   static_assert(C.in_one_piece || !by_columns);
-  int const lane = lane_index(), warp = thread_index() / 32;
-  T* const shared = reinterpret_cast<T*>(shared_memory()) + warp * memory.of_warp;
-  Index const parts = (args.c.rows + C.rows - 1) / C.rows, at = block_index() * C.warps + warp;
-  bool const used = at < args.c.count * parts;
-  // Division of 64-bit numbers would take as long as a small matrix.
-  bool const few = args.c.count * parts < 0x100000000ll;
-  Index const b = !used ? 0 : few ? static_cast<unsigned>(at) / static_cast<unsigned>(parts) : at / parts;
-  int const i0 = used ? static_cast<int>(at - b * parts) * C.rows : 0;
-  int const rows = used && args.c.cols_of(b) > 0 ? smaller(args.c.rows_of(b) - i0, C.rows) : 0;  // of a ragged batch
+  int const lane = lane_index(), i0 = place.i0, rows = place.rows;
+  Index const b = place.b;
   if (rows <= 0) return;
   int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
 
@@ -138,6 +129,41 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv_whole(GemmArgume
   for (int r = 0; r < held; ++r)
     if (int const i = lane + r * 32; i < rows)
       *args.c.at(b, i0 + i, 0) = gemm_element<Written::whole>(args, reads_y, false, depth, sum[r], former[r]);
+}
+
+/// y = alpha A x + beta y of matrix b, by a block of C.threads() threads with GemvWholeMemory's bytes of dynamic shared memory. All of them
+/// call this, and meet at sync_block() before they use y or that memory.
+template <typename T, GemvWhole C>
+SIMT_INLINE void gemv_of_block(GemmArguments<T> const& args, simt::Index b) {
+  using namespace simt;
+  constexpr GemvWholeMemory memory(sizeof(T), C);
+  int const warp = thread_index() / 32, rows = args.c.cols_of(b) > 0 ? args.c.rows_of(b) : 0;
+  SIMT_LOOP
+  for (int i0 = warp * C.rows; i0 < rows; i0 += C.warps * C.rows) {
+    gemv_of_warp<T, C>(args, {b, i0, smaller(rows - i0, C.rows)}, reinterpret_cast<T*>(shared_memory()) + warp * memory.of_warp);
+    sync_warp();
+  }
+}
+
+/// Launch: blocks for args.c.count * ceil(args.c.rows / C.rows) warps, with a schedule any number, of C.threads() threads with
+/// GemvWholeMemory's bytes of dynamic shared memory.
+template <typename T, GemvWhole C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemv_whole(GemmArguments<T> const args) {
+  using namespace simt;
+  constexpr GemvWholeMemory memory(sizeof(T), C);
+  int const warp = thread_index() / 32;
+  T* const shared = reinterpret_cast<T*>(shared_memory()) + warp * memory.of_warp;
+  GemvPlaces<C.rows, C.scheduled != 0, 1> const places(args);
+  Index at = block_index() * C.warps + warp;
+  if constexpr (C.scheduled != 0) {
+    SIMT_LOOP
+    for (; at < places.count(args); at += block_count() * C.warps) {
+      gemv_of_warp<T, C>(args, places.at(args, at, 0), shared);
+      sync_warp();
+    }
+  } else {
+    gemv_of_warp<T, C>(args, places.at(args, at, 0), shared);
+  }
 }
 
 }  // namespace myriad

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/parallel.hpp"
 #include "myriad/error.hpp"
@@ -63,19 +65,24 @@ std::int64_t clear_kernel_cache() {
 
 std::int64_t build_pack(PackOptions const& options, std::string const& path) {
   if (options.archs.empty()) throw BadArgument("build_pack", 1, "archs", "names no architecture");
-  // A kernel that needs sm_90a says so itself (KernelSource::arch_specific); the code of others is never looked for under that name.
+  // A kernel that needs sm_90a says so itself (compiled_for); the code of others is never looked for under that name.
   for (std::string const& arch : options.archs)
     if (!arch.starts_with("sm_") || arch.size() == 3 || arch.find_first_not_of("0123456789", 3) != std::string::npos)
       throw BadArgument("build_pack", 1, "archs", fmt::format("has '{}', which is not the name of an architecture, like sm_90", arch));
   std::vector<KernelSource> const sources =
       gpu::shipped_kernels({.routines = options.routines, .sizes = options.sizes, .dtypes = options.dtypes});
   if (sources.empty()) return 0;
+  std::vector<std::pair<KernelSource const*, std::string>> wanted;
+  for (KernelSource const& source : sources)
+    for (std::string const& arch : options.archs)
+      if (auto const compiled = gpu::compiled_for(source, arch)) wanted.emplace_back(&source, *compiled);
+  if (wanted.empty()) return 0;
   KernelStore& store = KernelStore::instance();
-  std::vector<KernelRecord> records(sources.size() * options.archs.size());
+  std::vector<KernelRecord> records(wanted.size());
   int const threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   parallel_for(threads, static_cast<std::int64_t>(records.size()), 1, [&](std::int64_t begin, std::int64_t) {
     auto const i = static_cast<std::size_t>(begin);
-    records[i] = store.compile(sources[i / options.archs.size()], options.archs[i % options.archs.size()]);
+    records[i] = store.compile(*wanted[i].first, wanted[i].second);
   });
   auto const count = static_cast<std::int64_t>(records.size());
   gpu::Pack::write(path, std::move(records));

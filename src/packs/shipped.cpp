@@ -49,4 +49,10 @@ std::vector<KernelSource> shipped_kernels(KernelFilter const& filter) {
   return out;
 }
 
+std::optional<std::string> compiled_for(KernelSource const& source, std::string const& arch) {
+  if (!source.arch_specific) return arch;
+  if (arch == "sm_90") return "sm_90a";
+  return std::nullopt;
+}
+
 }  // namespace myriad::gpu

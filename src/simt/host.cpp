@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -449,6 +450,37 @@ Slots const& exchange(Slot mine) {
   return slots;
 }
 
+// Of tensor instructions most of the time is here: that of operands which are in registers, with the optimisation of this file.
+void add_product(double a, double b, double* sum) {
+  Slots const& lanes = exchange({{std::bit_cast<unsigned long long>(a), std::bit_cast<unsigned long long>(b)}});
+  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
+  for (std::size_t e = 0; e < 2; ++e)
+    for (std::size_t k = 0; k < 4; ++k)
+      sum[e] = std::fma(std::bit_cast<double>(lanes[group * 4 + k].words[0]), std::bit_cast<double>(lanes[(column + e) * 4 + k].words[1]),
+                        sum[e]);
+}
+namespace {
+/// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. The sum of the products, which
+/// does not depend on their order unless they are of very different magnitudes, is rounded once with what it is added to.
+template <typename Widen>
+void add_product_of_halves(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4], Widen widen) {
+  auto const joined = [](unsigned lower, unsigned upper) { return lower | static_cast<unsigned long long>(upper) << 32; };
+  // Rows g and g + 8 of A, then B: what is exchanged is there until the next exchange.
+  Slots const rows = exchange({{joined(a[0], a[2]), joined(a[1], a[3])}});
+  Slots const& columns = exchange({{joined(b[0], b[1]), 0}});
+  auto const of = [&](unsigned long long words, std::size_t k) {
+    return double{widen(static_cast<unsigned short>(words >> (k / 8 * 32 + k % 2 * 16)))};
+  };
+  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
+  for (std::size_t e = 0; e < 4; ++e) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 16; ++k)
+      sum = std::fma(of(rows[group * 4 + k % 8 / 2].words[e / 2], k), of(columns[(column + e % 2) * 4 + k % 8 / 2].words[0], k), sum);
+    c[e] = static_cast<float>(c[e] + sum);
+  }
+}
+}  // namespace
+
 unsigned long long receive(void const* from, int bytes, unsigned round) {
   if (!launch->together) throw std::logic_error("simt: a number is waited for in a launch whose blocks do not run together");
   if ((bits_at(from, bytes) & 1) != round) {
@@ -519,4 +551,12 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
 }
 
 }  // namespace host
+
+void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  host::add_product_of_halves(a, b, c, [](unsigned short bits) { return float_of_half(bits); });
+}
+void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
+  host::add_product_of_halves(a, b, c, [](unsigned short bits) { return float_of_bfloat16(bits); });
+}
+
 }  // namespace myriad::simt

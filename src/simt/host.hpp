@@ -125,14 +125,7 @@ inline int count_bits(unsigned bits) { return std::popcount(bits); }
 
 namespace host {
 /// Adds the product of an 8-by-4 matrix, of which each lane has an element, and a 4-by-8 matrix to this lane's two elements of their sum.
-inline void add_product(double a, double b, double* sum) {
-  auto const& lanes = exchange({{std::bit_cast<unsigned long long>(a), std::bit_cast<unsigned long long>(b)}});
-  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
-  for (std::size_t e = 0; e < 2; ++e)
-    for (std::size_t k = 0; k < 4; ++k)
-      sum[e] = std::fma(std::bit_cast<double>(lanes[group * 4 + k].words[0]), std::bit_cast<double>(lanes[(column + e) * 4 + k].words[1]),
-                        sum[e]);
-}
+void add_product(double a, double b, double* sum);
 }  // namespace host
 inline void multiply_add_8x8x4(double a, double b, double const (&c)[2], double (&d)[2]) {
   d[0] = c[0];
@@ -147,28 +140,6 @@ template <std::size_t count>
 void multiply_add_16x8(double const (&a)[count][2], double const (&b)[count], double (&c)[4]) {
   for (std::size_t i = 0; i < count; ++i) multiply_add_16x8x4(a[i], b[i], c);
 }
-
-namespace host {
-/// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. The sum of the products, which
-/// does not depend on their order unless they are of very different magnitudes, is rounded once with what it is added to.
-template <typename Widen>
-void add_product_of_halves(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4], Widen widen) {
-  auto const joined = [](unsigned lower, unsigned upper) { return lower | static_cast<unsigned long long>(upper) << 32; };
-  // Rows g and g + 8 of A, then B: what is exchanged is there until the next exchange.
-  Slots const rows = exchange({{joined(a[0], a[2]), joined(a[1], a[3])}});
-  Slots const& columns = exchange({{joined(b[0], b[1]), 0}});
-  auto const of = [&](unsigned long long words, std::size_t k) {
-    return double{widen(static_cast<unsigned short>(words >> (k / 8 * 32 + k % 2 * 16)))};
-  };
-  auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
-  for (std::size_t e = 0; e < 4; ++e) {
-    double sum = 0;
-    for (std::size_t k = 0; k < 16; ++k)
-      sum = std::fma(of(rows[group * 4 + k % 8 / 2].words[e / 2], k), of(columns[(column + e % 2) * 4 + k % 8 / 2].words[0], k), sum);
-    c[e] = static_cast<float>(c[e] + sum);
-  }
-}
-}  // namespace host
 
 template <bool transposed, std::size_t count>
 void load_matrices(unsigned (&x)[count], void const* row) {
@@ -289,12 +260,8 @@ inline unsigned short bfloat16_bits(float x) {
   auto const bits = std::bit_cast<unsigned>(x);
   return static_cast<unsigned short>(std::isnan(x) ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
-inline void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
-  host::add_product_of_halves(a, b, c, float_of_half);
-}
-inline void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
-  host::add_product_of_halves(a, b, c, float_of_bfloat16);
-}
+void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]);
+void multiply_add_bfloat16_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]);
 inline unsigned tf32_bits(float x) {
   auto const bits = std::bit_cast<unsigned>(x);
   return std::isfinite(x) ? (bits + 0x1000) & 0xffffe000 : bits;

@@ -393,61 +393,68 @@ struct TrsmRightSides {
   }
 };
 
-/// Launch: any number of blocks of C.threads() threads with TrsmColumnsMemory's bytes of dynamic shared memory.
+/// Solves with the triangle of matrix b for its right-hand sides [begin, columns), or inverts it, by a block of C.threads() threads with
+/// TrsmColumnsMemory's bytes of dynamic shared memory. All of them call this, and meet at sync_block() before they use B or that memory.
 template <typename T, TrsmColumns C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_columns(TrsmColumnsArguments<T> const args) {
+SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index b, simt::Index begin, int columns) {
   using namespace simt;
   using RightSides = TrsmRightSides<T, C>;
   constexpr bool identity = RightSides::identity;
   TrsmTriangle<T, C> triangle(shared_memory());
-  Index const all = args.b.count * args.parts;
   bool const reads_a = !(args.alpha == from_real<T>(0));
+  int const rows = args.b.rows_of(b);
+  // As it would be solved with alone
+  bool const by_rows = C.ragged && ((args.small_by_rows && rows <= trsm_by_rows) || (!identity && args.b.cols_of(b) == 1));
+  if (identity && rows == 0 && args.info && thread_index() == 0) args.info[b] = 0;
+  if (rows == 0 || columns <= begin) return;  // of a ragged batch
+
+  if (reads_a) triangle.bring(args.a, b, rows);
+  int info = 0;
+  // By a shuffle: the compiler then knows that the lanes of a warp agree.
+  int first = static_cast<int>(begin) + shuffle(thread_index() / 32, 0) * C.columns_of_warp();
+  SIMT_LOOP
+  for (bool prepared = false;; first += C.warps * C.columns_of_warp()) {
+    RightSides x;
+    if (!identity && reads_a && first < columns) x.load(args.b, b, first, rows, columns);
+    if (!prepared && reads_a) {
+      wait_copies();
+      sync_block();
+      if (args.unit || args.a.conjugated) {
+        triangle.change(rows, args.a.conjugated, args.unit);
+        sync_block();
+      }
+      if constexpr (identity) info = triangle.zero_on_diagonal(rows);
+      if (C.tensor && !by_rows)
+        triangle.invert_blocks(rows);
+      else
+        triangle.invert_diagonal(rows);
+      sync_block();
+      prepared = true;
+    }
+    if (first >= columns || info != 0) break;
+    if (reads_a) {
+      x.set([&](int i, int j, T before) { return identity ? from_real<T>(i == first + j ? 1 : 0) : args.alpha * before; });
+      if (!C.tensor || by_rows) {
+        if constexpr (!C.tensor || C.ragged) x.substitute(triangle, rows, first);
+      } else {
+        if constexpr (C.tensor) x.substitute_by_tensor(triangle, rows, first);
+      }
+    } else {
+      x.set([](int, int, T) { return from_real<T>(0); });
+    }
+    x.store(args.b, b, first, rows, columns, args.unit);
+  }
+  if (identity && args.info && thread_index() == 0) args.info[b] = info;
+}
+
+/// Launch: any number of blocks of C.threads() threads with TrsmColumnsMemory's bytes of dynamic shared memory.
+template <typename T, TrsmColumns C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_columns(TrsmColumnsArguments<T> const args) {
+  using namespace simt;
+  Index const all = args.b.count * args.parts;
   for (Index at = block_index(); at < all; at += block_count()) {
     Index const b = args.parts == 1 ? at : at / args.parts, begin = (at - b * args.parts) * args.columns_of_block;
-    int const rows = args.b.rows_of(b);
-    int const columns = static_cast<int>(smaller<Index>(args.b.cols_of(b), begin + args.columns_of_block));
-    // As it would be solved with alone
-    bool const by_rows = C.ragged && ((args.small_by_rows && rows <= trsm_by_rows) || (!identity && args.b.cols_of(b) == 1));
-    if (identity && rows == 0 && args.info && thread_index() == 0) args.info[b] = 0;
-    if (rows == 0 || columns <= begin) continue;  // of a ragged batch
-
-    if (reads_a) triangle.bring(args.a, b, rows);
-    int info = 0;
-    // By a shuffle: the compiler then knows that the lanes of a warp agree.
-    int first = static_cast<int>(begin) + shuffle(thread_index() / 32, 0) * C.columns_of_warp();
-    SIMT_LOOP
-    for (bool prepared = false;; first += C.warps * C.columns_of_warp()) {
-      RightSides x;
-      if (!identity && reads_a && first < columns) x.load(args.b, b, first, rows, columns);
-      if (!prepared && reads_a) {
-        wait_copies();
-        sync_block();
-        if (args.unit || args.a.conjugated) {
-          triangle.change(rows, args.a.conjugated, args.unit);
-          sync_block();
-        }
-        if constexpr (identity) info = triangle.zero_on_diagonal(rows);
-        if (C.tensor && !by_rows)
-          triangle.invert_blocks(rows);
-        else
-          triangle.invert_diagonal(rows);
-        sync_block();
-        prepared = true;
-      }
-      if (first >= columns || info != 0) break;
-      if (reads_a) {
-        x.set([&](int i, int j, T before) { return identity ? from_real<T>(i == first + j ? 1 : 0) : args.alpha * before; });
-        if (!C.tensor || by_rows) {
-          if constexpr (!C.tensor || C.ragged) x.substitute(triangle, rows, first);
-        } else {
-          if constexpr (C.tensor) x.substitute_by_tensor(triangle, rows, first);
-        }
-      } else {
-        x.set([](int, int, T) { return from_real<T>(0); });
-      }
-      x.store(args.b, b, first, rows, columns, args.unit);
-    }
-    if (identity && args.info && thread_index() == 0) args.info[b] = info;
+    trsm_of_block<T, C>(args, b, begin, static_cast<int>(smaller<Index>(args.b.cols_of(b), begin + args.columns_of_block)));
     if (at + block_count() < all) sync_block();
   }
 }

@@ -220,6 +220,11 @@ void check_groups(Dtype dtype) {
   std::vector<std::unique_ptr<GemmCaseInto<T, Output>>> together, alone;
   std::vector<GemmGroup<T, Output>> groups;
   constexpr std::array ops{Op::none, Op::transpose, Op::conjugate_transpose};
+  auto const add = [&](Problem const& p) {
+    for (auto* const of : {&together, &alone}) of->push_back(std::make_unique<GemmCaseInto<T, Output>>(p));
+    auto& run = *together.back();
+    groups.push_back({.alpha = run.alpha, .a = run.a.view(), .b = run.b.view(), .beta = run.beta, .c = run.c.view()});
+  };
   unsigned i = 0;
   for (std::int64_t const n : {1, 3, 8, 17, 40, 70})
     for (std::int64_t const count : {0, 1, 2, 37}) {
@@ -231,9 +236,16 @@ void check_groups(Dtype dtype) {
       p.op = ops[i % 3];
       p.op_b = ops[i / 3 % 3];
       p.ragged = i % 4 == 1;
-      for (auto* const of : {&together, &alone}) of->push_back(std::make_unique<GemmCaseInto<T, Output>>(p));
-      auto& run = *together.back();
-      groups.push_back({.alpha = run.alpha, .a = run.a.view(), .b = run.b.view(), .beta = run.beta, .c = run.c.view()});
+      add(p);
+    }
+  // Of which some differ in nothing but sizes and places
+  for (Layout const layout : all_layouts)
+    for (std::int64_t const n : {1, 2, 4, 9, 31, 33, 66}) {
+      Problem p = problem(dtype, n + 1, n, n == 9 ? 0 : n + 3, 1 + n % 5, layout);
+      p.seed = ++i;
+      p.alpha = {1.5, -0.5}, p.beta = {0.5, 0.25};
+      p.op_b = ops[2];
+      add(p);
     }
   gemm_grouped<T>(queue(), groups);
   for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gemm/gemm_ring_plan.hpp"
+#include "myriad/blas2.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
 #include "myriad/queue.hpp"
@@ -42,16 +43,55 @@ TEST_F(Products, OfManyRaggedMatricesHaveASchedule) {
     return launches([&] { gemm<double>(*queue, 1, a, b, 1, c); });
   };
   auto const blocks_per_sm = [](std::int64_t n) { return std::int64_t{gemm_ring_plan(8, false, n, n, n).blocks_per_sm}; };
-  // A schedule, and kernels for matrices of up to 32, 64, 128 and of more rows
-  EXPECT_EQ(of(1496, 100 * at_once), 5);
+  // A schedule, and kernels for matrices of up to 32, 48, 64, 80, 96, 112, 128 and of more rows
+  EXPECT_EQ(of(1496, 100 * at_once), 9);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
-  EXPECT_EQ(of(128, 100 * at_once), 4);
+  EXPECT_EQ(of(128, 100 * at_once), 8);
   // Few matrices, large enough to be many tiles
   EXPECT_EQ(of(1496, at_once / 2), 2);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
   // So few tiles that the host's bound does no harm
   EXPECT_EQ(of(100, at_once), 1);
   EXPECT_EQ(of(100, at_once + 1), 3);
+}
+
+TEST_F(Products, OfManyRaggedMatricesAndVectorsHaveASchedule) {
+  std::int64_t const at_once = queue->device().multiprocessors;
+  std::vector<std::int64_t> const sizes(1);
+  auto const ragged = [&](auto x) {
+    x.row_sizes = sizes.data();
+    if (x.cols > 1) x.col_sizes = sizes.data();
+    return x;
+  };
+  auto const gemv_of = [&](std::int64_t n, std::int64_t count, bool by_rows) {
+    auto const a = ragged(matrices<double>(n, count, 0x100000000000));
+    auto const x = ragged(vectors(reinterpret_cast<double*>(0x200000000000), n, count));
+    auto const y = ragged(vectors(reinterpret_cast<double*>(0x300000000000), n, count));
+    return launches([&] { gemv<double>(*queue, 1, by_rows ? transposed(a) : a, x, 1, y); });
+  };
+  for (bool const by_rows : {false, true}) {
+    // A schedule, and as many blocks as run at a time, some times
+    EXPECT_EQ(gemv_of(3000, 100 * at_once, by_rows), 2);
+    EXPECT_EQ(fake->grid[0] % at_once, 0);
+    EXPECT_LE(fake->grid[0], 32 * 32 * at_once);
+    EXPECT_EQ(gemv_of(3000, at_once / 2, by_rows), 1);
+  }
+  EXPECT_EQ(gemv_of(3001, 100 * at_once, false), 2);  // a lane to a row
+  auto const ger_of = [&](std::int64_t n, std::int64_t count) {
+    auto const a = ragged(matrices<double>(n, count, 0x100000000000));
+    auto const x = ragged(vectors(reinterpret_cast<double*>(0x200000000000), n, count));
+    return launches([&] { ger<double>(*queue, 1, x, x, a); });
+  };
+  EXPECT_EQ(ger_of(1000, 100 * at_once), 2);
+  EXPECT_EQ(ger_of(1000, 1), 1);
+  // Elements nowhere side by side
+  auto const of_interleaved = [&]<typename T>(T, std::int64_t n, std::int64_t count) {
+    auto const at = [&](std::uintptr_t address) { return ragged(interleaved(reinterpret_cast<T*>(address), n, n, count)); };
+    return launches([&] { gemm<T>(*queue, 1, at(0x100000000000), at(0x200000000000), 1, at(0x300000000000)); });
+  };
+  EXPECT_EQ(of_interleaved(double(), 300, 100 * at_once), 2);
+  EXPECT_EQ(of_interleaved(half(), 300, 100 * at_once), 2);
+  EXPECT_EQ(of_interleaved(half(), 30, 10000 * at_once), 1);  // one tile each
 }
 
 TEST_F(Products, OfUniformMatricesHaveNone) {
@@ -79,6 +119,40 @@ TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
   compiler->refused.clear();
   groups.back().b.data = nullptr;
   EXPECT_THROW(gemm_grouped<float>(*queue, groups), BadArgument);
+}
+
+/// Many groups with few matrices are one batch: a launch that makes it for every 40 groups, and its products.
+TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
+  auto const group = [](std::int64_t n, std::int64_t count, double alpha) {
+    return GemmGroup<double>{.alpha = alpha,
+                             .a = matrices<double>(n, count, 0x100000000000),
+                             .b = matrices<double>(n, count, 0x200000000000),
+                             .beta = 1,
+                             .c = matrices<double>(n, count, 0x300000000000)};
+  };
+  std::vector<GemmGroup<double>> groups;
+  for (std::int64_t g = 0; g < 100; ++g) groups.push_back(group(1 + g % 30, 2, 1));
+  auto const all = [&] { gemm_grouped<double>(*queue, groups); };
+  EXPECT_EQ(launches(all), 3 + 1);
+  // By the ring: matrices of up to 32, 64 and more rows
+  for (auto& g : groups) g = group(g.c.rows * 3, 2, 1);
+  EXPECT_EQ(launches(all), 3 + 3);
+  // What differs in alpha, or in the layout, is another batch; fewer than four groups are none.
+  for (std::size_t g = 0; g < 50; ++g) groups[g].alpha = 2;
+  for (std::size_t g = 50; g < 53; ++g) groups[g].a = transposed(groups[g].a);
+  EXPECT_EQ(launches(all), (2 + 1) + (2 + 1) + 3);
+  // A large group has a launch of its own, and what is ragged, too
+  groups = {group(8, 1000000, 1), group(8, 4, 1), group(9, 4, 1), group(10, 4, 1), group(11, 4, 1), group(12, 4, 1)};
+  EXPECT_EQ(launches(all), 1 + 2);
+  std::vector<std::int64_t> const sizes(1);
+  for (std::size_t g = 1; g < 3; ++g) groups[g].a.row_sizes = groups[g].c.row_sizes = sizes.data();
+  EXPECT_EQ(launches(all), 1 + 2 + 3);
+  groups.push_back(group(500, 1, 1));
+  compiler->refused = "gemm_ring";
+  int const before = fake->launches;
+  EXPECT_THROW(all(), Error);
+  EXPECT_EQ(fake->launches, before);
+  compiler->refused.clear();
 }
 
 }  // namespace

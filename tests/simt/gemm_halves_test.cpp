@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "gemm/gemm_halves_warpgroups.cuh"
 #include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "product.hpp"
+#include "products_table.hpp"
 #include "schedule.hpp"
 #include "sizes.hpp"
 
@@ -114,9 +116,14 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
       plan.a = p.shared_a ? Layout::columns : layout(p.a, p.ragged_m || p.ragged_k);
       plan.b = layout(p.b, p.ragged_k || p.ragged_n);
       plan.c = layout(p.c, p.ragged_m || p.ragged_n);
+      plan.scheduled = p.scheduled ? 1 : 0;
       return plan;
     }();
-    simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes, gemm_halves<D, O, c>, args);
+    auto given = args;
+    std::optional<Schedule> schedule;
+    if constexpr (p.scheduled)
+      given.schedule = schedule.emplace(args.a, args.c, Schedule::Parts{{1000, c.m, c.n}}, 1, c.matrices).of_part(0);
+    simt::run(2, c.threads(), GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes, gemm_halves<D, O, c>, given);
   } else {
     constexpr GemmHalvesBlocks c = [] {
       auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
@@ -163,8 +170,8 @@ void run_stream(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
       words = words && (of_all * bytes % 4 == 0) && !behind_pointers;
       return gap == 0 && of_all < of_chunk ? 0 : of_all;
     };
-    int const a = unit(p.a, p.m, p.k, sizeof(T)), b = unit(p.b, p.k, p.n, sizeof(T), p.b == Layout::columns),
-              of_c = unit(p.c, p.m, p.n, sizeof(Output));
+    int const a = unit(p.a, p.m, p.k, sizeof(T), p.pointers), b = unit(p.b, p.k, p.n, sizeof(T), p.pointers || p.b == Layout::columns),
+              of_c = unit(p.c, p.m, p.n, sizeof(Output), p.pointers);
     return gemm_halves_stream_plan(sizeof(T), sizeof(Output), is_complex<T>, p.m, p.n, p.k,
                                    {.a = lines(p.a), .b = lines(p.b), .a_unit = a, .b_unit = b, .c_unit = of_c, .words = words ? 1 : 0});
   }();
@@ -187,7 +194,8 @@ void check(Product const& p, int gap, Compute<T> alpha, Compute<T> beta, std::in
     if (gap > 0) x.view = by_rows ? myriad::columns(x.view, 0, across) : myriad::rows(x.view, 0, down);
     return x;
   };
-  auto a = stored(T(), p.m, p.k, count, p.a), b = stored(T(), p.k, p.n, count, p.b);
+  auto a = p.transposed_a ? myriad::stored<T>(p.m, p.k, count, p.a, true) : stored(T(), p.m, p.k, count, p.a);
+  auto b = p.transposed_b ? myriad::stored<T>(p.k, p.n, count, p.b, true) : stored(T(), p.k, p.n, count, p.b);
   auto product = stored(Output(), p.m, p.n, count, p.c);
   auto const sizes = [&](int bound, std::int64_t step) {
     std::array<std::int64_t, 5> const some{bound, 0, (bound + 1) / 2, 1, std::min(bound, 4)};
@@ -210,22 +218,20 @@ void check(Product const& p, int gap, Compute<T> alpha, Compute<T> beta, std::in
   Batch<T const> a_in = a.view, b_in = b.view;
   if (p.conjugated_a) a_in = conjugated(a_in);
   if (p.conjugated_b) b_in = conjugated(b_in);
-  std::vector<T const*> addresses;
-  if (p.b == Layout::columns && !p.ragged_k && !p.ragged_n) {  // behind pointers
-    for (std::int64_t q = 0; q < count; ++q) addresses.push_back(b.view.matrix(q));
-    b_in.data = nullptr;
-    b_in.pointers = addresses.data();
-  }
+  Batch<Output> c_in = product.view;
+  std::vector<T const*> of_a, of_b;
+  std::vector<Output*> of_c;
+  if (p.pointers || (p.b == Layout::columns && !p.ragged_k && !p.ragged_n)) b_in = behind(b_in, of_b);
+  if (p.pointers) a_in = behind(a_in, of_a), c_in = behind(c_in, of_c);
   GemmArguments<D, O> args{.alpha = std::bit_cast<S>(alpha),
                            .beta = std::bit_cast<S>(beta),
                            .a = gpu::matrices_of(a_in),
                            .b = gpu::matrices_of(b_in),
-                           .c = gpu::matrices_of(product.view),
+                           .c = gpu::matrices_of(c_in),
                            .depth = none ? 0 : p.k};
   if (none) {  // neither is read
-    args.a.data = nullptr;
-    args.b.data = nullptr;
-    args.b.pointers = nullptr;
+    args.a.data = args.b.data = nullptr;
+    args.a.pointers = args.b.pointers = nullptr;
   }
   run(args);
 
@@ -306,6 +312,30 @@ class GemmHalvesOf : public testing::Test {};
 using Types = testing::Types<half, bfloat16, complex_half>;
 TYPED_TEST_SUITE(GemmHalvesOf, Types);
 
+/// Every layout and odd size, by the kernel that a GPU would use; the other types are in gemm_table_test.cpp.
+TYPED_TEST(GemmHalvesOf, EveryLayoutAndOddSize) {
+  using T = TypeParam;
+  using S = Compute<T>;
+  for_each_product([]<StoredAs as, int n, bool transposed_a, bool transposed_b>() {
+    SCOPED_TRACE(testing::Message() << "stored " << static_cast<int>(as) << ", transposed " << transposed_a << transposed_b);
+    static constexpr Product p = product_of(as, n, transposed_a, transposed_b);
+    constexpr bool by_columns = !simt::is_by_rows(p.c), stream = n > 32 && by_columns && as != StoredAs::interleaved && !p.ragged_m;
+    static_assert(!stream || gemm_halves_streams(is_complex<T>, n, n, n, 2));
+    std::int64_t const count = n <= 4 ? 131 : n <= 16 ? 33 : 5;
+    for (int conjugates = 0; conjugates < (is_complex<T> ? 4 : 1); ++conjugates) {
+      Product given = p;
+      given.conjugated_a = conjugates % 2 != 0, given.conjugated_b = conjugates / 2 != 0;
+      auto const run = [&] {
+        if constexpr (stream)
+          return run_stream<T, T, p, 0>;
+        else
+          return run_kernel<T, T, p>;
+      }();
+      check<T, T>(given, by_others, S(-0.75F), S(1), count, run);
+      if (conjugates == 0) check<T, T>(given, by_others, S(1), S(0), count, run);
+    }
+  });
+}
 TYPED_TEST(GemmHalvesOf, OneLane) {
   using T = TypeParam;
   check_scalars<T, Product{2, 2, 2, packed, packed, packed}>();
@@ -348,6 +378,16 @@ TYPED_TEST(GemmHalvesOf, Interleaved) {
   check_scalars<T, Product{7, 3, 5, interleaved_, interleaved_, interleaved_}>();
   check_scalars<T, Product{40, 6, 70, interleaved_, packed, interleaved_}>();
   if constexpr (!sanitized) check_scalars<T, Product{34, 35, 33, interleaved_, interleaved_, packed_rows}>();
+  check_scalars<T, Product{.m = 70,
+                           .n = 40,
+                           .k = 20,
+                           .a = interleaved_,
+                           .b = interleaved_,
+                           .c = interleaved_,
+                           .ragged_m = true,
+                           .ragged_n = true,
+                           .ragged_k = true,
+                           .scheduled = true}>();
 }
 TYPED_TEST(GemmHalvesOf, Ragged) {
   using T = TypeParam;

@@ -25,9 +25,9 @@ struct PlacesArguments {
   std::tuple<simt::Index, int, int>* places;
   simt::Index count;
 };
-template <int m, int n>
+template <int m, int n, int together = 1>
 void write_places(PlacesArguments<m, n> const args) {
-  GemmPlaces<m, n, true> const places(args);
+  GemmPlaces<m, n, true, together> const places(args);
   for (simt::Index at = simt::block_index(); at < places.count(args); at += simt::block_count()) {
     GemmPlace const place = places.at(args, at);
     if (simt::thread_index() == 37 && at < args.count) args.places[at] = {place.b, place.i0, place.j0};
@@ -107,6 +107,30 @@ TEST(GemmSchedule, OfAView) {
   for (std::int64_t& m : seen.m) m = std::clamp<std::int64_t>(m - 10, 0, 60);
   for (std::int64_t& n : seen.n) n = std::clamp<std::int64_t>(n - 4, 0, 30);
   check_part<16, 16>(schedule, seen, 0, 0, 90);
+}
+/// Neighbours that are computed at the same time have the tiles of the one with the most rows and that with the most columns.
+TEST(GemmSchedule, OfNeighboursTogether) {
+  constexpr int together = 4;
+  Sizes const sizes = sizes_of(203, 90);
+  Batch<char> a{.rows = 90, .cols = 90, .count = 203, .row_sizes = sizes.m.data(), .col_sizes = sizes.k.data()};
+  Batch<char> c{.rows = 90, .cols = 90, .count = 203, .row_sizes = sizes.m.data(), .col_sizes = sizes.n.data()};
+  Schedule const schedule(a, c, {{90, 16, 24}}, 2, together);
+  std::vector<std::tuple<simt::Index, int, int>> expected;
+  for (bool const few : {false, true})
+    for (std::size_t b = 0; b < sizes.m.size(); b += together) {
+      auto const most = [&](std::vector<std::int64_t> const& x) {
+        return *std::max_element(x.begin() + static_cast<std::ptrdiff_t>(b),
+                                 x.begin() + static_cast<std::ptrdiff_t>(std::min(b + together, x.size())));
+      };
+      if ((2 * most(sizes.k) <= 90) != few) continue;
+      for (std::int64_t j = 0; j < most(sizes.n); j += 24)
+        for (std::int64_t i = 0; i < most(sizes.m); i += 16) expected.emplace_back(b, static_cast<int>(i), static_cast<int>(j));
+    }
+  std::vector<std::tuple<simt::Index, int, int>> places(expected.size(), {-1, -1, -1});
+  ASSERT_EQ(schedule.parts[0].tiles, static_cast<simt::Index>(expected.size()));
+  PlacesArguments<16, 24> const args{schedule.args.c, schedule.of_part(0), places.data(), schedule.parts[0].tiles};
+  simt::run(5, Schedule::threads, 0, write_places<16, 24, together>, args);
+  EXPECT_EQ(places, expected);
 }
 TEST(GemmSchedule, NothingIsThere) {
   std::vector<std::int64_t> const none(70);

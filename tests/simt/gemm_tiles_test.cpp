@@ -9,6 +9,7 @@
 
 #include "gemm/gemm_tiles_plan.hpp"
 #include "product.hpp"
+#include "schedule.hpp"
 
 namespace myriad {
 namespace {
@@ -101,6 +102,30 @@ TEST(GemmTiles, Interleaved) {
   check_scalars<double, Product{24, 24, 24, interleaved_, packed, interleaved_}>();
   check_scalars<double, Product{40, 6, 33, interleaved_, interleaved_, interleaved_}>();
   check_scalars<std::complex<double>, Product{4, 4, 4, packed, interleaved_, packed}>();
+}
+/// With a schedule: neighbouring matrices that a block has at the same time have the tiles of the largest one.
+template <typename T, Product p, int matrices>
+void check_scheduled() {
+  static constexpr GemmTiles c = [] {
+    GemmTiles out = config<T, p>();
+    out.matrices = matrices;
+    out.scheduled = 1;
+    return out;
+  }();
+  static_assert(!c.whole());
+  for (auto const& [alpha, beta] : {std::pair(T(-0.75), T(1)), std::pair(T(1), T(0)), std::pair(T(0), T(2))})
+    check_product(p, 13, alpha, beta, [](auto const& given) {
+      auto args = given;
+      Schedule const schedule(args.a, args.c, {{1000, c.m, c.n}}, 1, matrices);
+      args.schedule = schedule.of_part(0);
+      simt::run(3, c.threads(), GemmTilesMemory(sizeof(T), c).bytes, gemm_tiles<gpu::DeviceElement<T>, c>, args);
+    });
+}
+TEST(GemmTiles, RaggedWithASchedule) {
+  check_scheduled<double, Product{70, 66, 1, columns, rows, rows, true, true, false}, 1>();
+  check_scheduled<float, Product{130, 40, 1, packed, packed_rows, packed, true, true, true}, 3>();
+  check_scheduled<std::complex<float>, Product{40, 70, 33, interleaved_, interleaved_, interleaved_, true, true, true}, 1>();
+  check_scheduled<std::complex<double>, Product{5, 70, 3, interleaved_, packed, interleaved_, true, true, true}, 2>();
 }
 TEST(GemmTiles, Ragged) {
   check_scalars<float, Product{12, 10, 9, packed, packed, packed, true, true, true}>();

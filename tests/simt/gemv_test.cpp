@@ -11,6 +11,7 @@
 #include "gemm/gemv_space.hpp"
 #include "gemm/gemv_whole.cuh"
 #include "product.hpp"
+#include "schedule.hpp"
 #include "sizes.hpp"
 
 namespace myriad {
@@ -115,6 +116,70 @@ TYPED_TEST(GemvRows, WholeRows) {
     check_whole<TypeParam, Product{66, 1, 48, rows, packed, packed}, false>();
     check_whole<TypeParam, Product{.m = 34, .n = 1, .k = 18, .a = packed_rows, .b = packed, .c = packed, .conjugated_b = true}, false>();
   }
+}
+/// With a schedule, by fewer blocks than there are parts.
+template <typename Run, typename Args>
+void with_schedule(Args const& given, int rows, Run run) {
+  auto args = given;
+  Schedule const schedule(args.a, args.c, {{100000, rows, 1}}, 1);
+  args.schedule = schedule.of_part(0);
+  run(args);
+}
+constexpr auto scheduled = [](auto config) {
+  config.scheduled = 1;
+  return config;
+};
+template <typename T, Product p>
+void check_scheduled() {
+  static constexpr Gemv c = scheduled(gemv_plan(sizeof(T), p.m, p.k, simt::is_by_rows(p.a) ? Lines::rows : Lines::columns));
+  check_with<T>(p, [](auto const& given) {
+    with_schedule(given, c.rows, [](auto const& args) {
+      simt::run(2, c.threads(), GemvMemory(sizeof(T), c).bytes, gemv<gpu::DeviceElement<T>, c>, args);
+    });
+  });
+}
+TYPED_TEST(GemvRows, RaggedWithASchedule) {
+  using T = TypeParam;
+  using D = gpu::DeviceElement<T>;
+  check_scheduled<T, Product{150, 1, 36, packed, packed, packed, true, false, true}>();
+  check_scheduled<T, Product{6, 1, 50, packed_rows, packed, packed, true, true, true}>();  // several matrices to a warp
+  static constexpr GemvColumns lanes = scheduled(gemv_columns_plan(sizeof(T), 20));
+  check_with<T>(Product{50, 1, 20, columns, columns, rows, true, true, true}, [](auto const& given) {
+    with_schedule(given, 1, [](auto const& args) { simt::run(2, lanes.threads(), 0, gemv_columns<D, lanes>, args); });
+  });
+  static constexpr GemvWhole whole = scheduled(gemv_whole_plan(sizeof(T), 140, 35, false, Lines::rows));
+  check_with<T>(Product{140, 1, 35, rows, packed, packed, true, true, true}, [](auto const& given) {
+    with_schedule(given, whole.rows, [](auto const& args) {
+      simt::run(2, whole.threads(), GemvWholeMemory(sizeof(T), whole).bytes, gemv_whole<D, whole>, args);
+    });
+  });
+}
+/// By a block of a kernel that does something else with every matrix first, so to speak.
+template <typename T, auto C>
+void matrix_by_matrix(GemmArguments<T> const args) {
+  for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
+    gemv_of_block<T, C>(args, b);
+    simt::sync_block();
+  }
+}
+TYPED_TEST(GemvRows, OfABlock) {
+  using T = TypeParam;
+  using D = gpu::DeviceElement<T>;
+  static constexpr Gemv ring = gemv_plan(sizeof(T), 40, 36, Lines::columns);
+  for (Product const& p : {Product{300, 1, 36, packed, packed, packed}, Product{150, 1, 36, packed, packed, packed, true, true, true}})
+    check_with<T>(
+        p, [](auto const& args) { simt::run(2, ring.threads(), GemvMemory(sizeof(T), ring).bytes, matrix_by_matrix<D, ring>, args); });
+  static constexpr GemvColumns lanes = gemv_columns_plan(sizeof(T), 20);
+  check_with<T>(Product{150, 1, 20, columns, columns, rows, true, true, true},
+                [](auto const& args) { simt::run(2, lanes.threads(), 0, matrix_by_matrix<D, lanes>, args); });
+  static constexpr GemvWhole whole = [] {
+    GemvWhole c = gemv_whole_plan(sizeof(T), 140, 35, false, Lines::rows);
+    c.warps = 2;
+    return c;
+  }();
+  check_with<T>(Product{300, 1, 35, rows, packed, packed, true, true, true}, [](auto const& args) {
+    simt::run(2, whole.threads(), GemvWholeMemory(sizeof(T), whole).bytes, matrix_by_matrix<D, whole>, args);
+  });
 }
 /// What a search may find gives the bits of the plan.
 template <typename T, Product p, int... values>

@@ -29,9 +29,29 @@ struct Product {
   Written written = Written::whole;
   bool in_place = false;  ///< C is B
   bool conjugated_a = true, conjugated_b = false;
-  bool zeros = false;      ///< A is zero, and C -0
-  bool scheduled = false;  ///< of gemm_halves_blocks: ragged, with a schedule
+  bool zeros = false;                               ///< A is zero, and C -0
+  bool scheduled = false;                           ///< of products of 16-bit numbers: ragged, with a schedule
+  bool pointers = false;                            ///< all three
+  bool transposed_a = false, transposed_b = false;  ///< as they are stored, if they are interleaved
 };
+
+/// A batch of rows-by-columns matrices that may be the transposed ones of what is stored.
+template <typename T>
+Stored<T> stored(int rows, int columns, std::int64_t count, Layout layout, bool transposed_ones) {
+  if (!transposed_ones) return {rows, columns, count, layout};
+  Stored<T> x(columns, rows, count, layout);
+  x.view = transposed(x.view);
+  return x;
+}
+/// The same matrices behind pointers, which come to `addresses`.
+template <typename T>
+Batch<T> behind(Batch<T> x, std::vector<T*>& addresses) {
+  for (std::int64_t q = 0; q < x.count; ++q) addresses.push_back(x.matrix(q));
+  x.data = nullptr;
+  x.pointers = addresses.data();
+  x.row_offset = x.col_offset = 0;
+  return x;
+}
 
 /// The sum of so many products, in the order of k; `left(t)` and `right(t)` are the factors.
 struct InOrder {
@@ -49,7 +69,8 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta,
                    std::type_identity_t<void (*)(GemmArguments<gpu::DeviceElement<T>> const&)> run, Sum const& sum_of = {}) {
   using D = gpu::DeviceElement<T>;
   SCOPED_TRACE(testing::Message() << p.m << " x " << p.n << " x " << p.k << ", alpha " << alpha << ", beta " << beta);
-  Stored<T> a(p.m, p.k, count, p.a), b(p.k, p.n, count, p.b), product(p.m, p.n, count, p.c);
+  auto a = stored<T>(p.m, p.k, count, p.a, p.transposed_a), b = stored<T>(p.k, p.n, count, p.b, p.transposed_b);
+  Stored<T> product(p.m, p.n, count, p.c);
   fill(a.memory, 1);
   fill(b.memory, 2);
   fill(product.memory, 3);
@@ -97,23 +118,21 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta,
   Batch<T const> a_in = a.view, b_in = b.view;
   if (p.conjugated_a) a_in = conjugated(a_in);
   if (p.conjugated_b) b_in = conjugated(b_in);
-  std::vector<T const*> addresses;
-  if (p.b == Layout::columns && !p.ragged_k && !p.ragged_n) {  // behind pointers
-    for (std::int64_t q = 0; q < count; ++q) addresses.push_back(b.view.matrix(q));
-    b_in.data = nullptr;
-    b_in.pointers = addresses.data();
-  }
+  Batch<T> c_in = product.view;
+  std::vector<T const*> of_a, of_b;
+  std::vector<T*> of_c;
+  if (p.pointers || (p.b == Layout::columns && !p.ragged_k && !p.ragged_n)) b_in = behind(b_in, of_b);
+  if (p.pointers) a_in = behind(a_in, of_a), c_in = behind(c_in, of_c);
   GemmArguments<D> args{.alpha = std::bit_cast<D>(alpha),
                         .beta = std::bit_cast<D>(beta),
                         .a = gpu::matrices_of(a_in),
                         .b = gpu::matrices_of(b_in),
-                        .c = gpu::matrices_of(product.view),
+                        .c = gpu::matrices_of(c_in),
                         .depth = none ? 0 : p.k};
   if (p.in_place) args.b = args.c.as_const();
   if (none) {  // neither is read
-    args.a.data = nullptr;
-    args.b.data = nullptr;
-    args.b.pointers = nullptr;
+    args.a.data = args.b.data = nullptr;
+    args.a.pointers = args.b.pointers = nullptr;
   }
   auto const element_of_b = [&](std::int64_t q, std::int64_t i, std::int64_t j) {
     return p.in_place ? before.memory[static_cast<std::size_t>(product.view.at(q, i, j) - product.memory.data())] : *b.view.at(q, i, j);

@@ -11,6 +11,7 @@ namespace myriad {
 /// What a schedule is made of, and made in.
 struct Schedule {
   static constexpr int threads = 64;
+  using Parts = std::vector<GemmScheduleArguments::Part>;
   GemmScheduleArguments args{};
   std::vector<simt::Index> starts, of_blocks;
   std::vector<int> matrices;
@@ -18,7 +19,7 @@ struct Schedule {
   std::vector<unsigned> counts = std::vector<unsigned>(64);
 
   template <typename A, typename C>
-  Schedule(A const& a, C const& c, std::vector<GemmScheduleArguments::Part> const& of, int blocks) {
+  Schedule(A const& a, C const& c, Parts const& of, int blocks, int together = 1) {
     auto const sizes_of = [](auto const& x) {
       simt::Matrices<char const> out{};
       out.rows = x.rows, out.cols = x.cols, out.count = x.count;
@@ -32,6 +33,7 @@ struct Schedule {
     of_blocks.resize(static_cast<std::size_t>(2 * gemm_schedule_kinds * blocks), -1);
     args.a = sizes_of(a);
     args.c = sizes_of(c);
+    args.together = together;
     args.parts = static_cast<int>(of.size());
     std::copy(of.begin(), of.end(), args.part);
     args.starts = starts.data();
