@@ -11,7 +11,7 @@ namespace myriad {
 
 /// Products of real numbers whose C has more rows or columns than this go through gemm_halves_warpgroups on compute capability 9.0,
 /// whatever their terms, batch and addresses, since they may be rounded otherwise than by other kernels. None do: of lines at multiples of
-/// 8 bytes it is a little faster than gemm_halves_blocks from 300 rows on, but slow at odd addresses. 256, what
+/// 8 bytes it is a little faster than gemm_halves_blocks from 300 rows on, but at odd addresses half as fast. 256, what
 /// gemm_halves_stream does not hold, is what it is made for.
 inline constexpr std::int64_t gemm_halves_warpgroups_above = std::numeric_limits<std::int64_t>::max();
 static_assert(gemm_halves_warpgroups_above >= 64, "smaller ones are whole in a block, alone but not in every ragged batch");
