@@ -16,15 +16,16 @@ struct GemmLines {
   /// Starts to bring the first `count` elements of the first `line_count` lines, and what else there is in their chunks of 16 bytes between
   /// `begin` and `end`; aligned: they begin at multiples of 16 bytes.
   template <bool aligned>
-  SIMT_INLINE static void bring(T* to, T const* from, simt::Index stride, int count, int line_count, T const* begin, T const* end) {
+  SIMT_INLINE static void bring(T* to, T const* from, simt::Index stride, int count, int line_count, T const* begin, T const* end,
+                                int thread = simt::thread_index()) {
     T const* const last = from + (line_count - 1) * stride;
     bool const is_there =
         aligned ? count % of_chunk == 0 : from - gemm_phase(from) >= begin && last + count + (of_chunk - 1) <= end && stride >= 0;
     if (is_there) {
-      for_each<true, !aligned>(from, stride, count, line_count,
+      for_each<true, !aligned>(thread, from, stride, count, line_count,
                                [&](int line, int c, int, T const* chunk) { simt::copy_async_16(to + line * pitch + c * of_chunk, chunk); });
     } else {
-      for_each<false, true>(from, stride, count, line_count, [&](int line, int c, int phase, T const* chunk) {
+      for_each<false, true>(thread, from, stride, count, line_count, [&](int line, int c, int phase, T const* chunk) {
         if (chunk >= begin && chunk + of_chunk <= end) {
           simt::copy_async_16(to + line * pitch + c * of_chunk, chunk);
         } else {
@@ -36,13 +37,13 @@ struct GemmLines {
       });
     }
   }
-  SIMT_INLINE static void store(T const* from, T* to, simt::Index stride, int count, int line_count) {
+  SIMT_INLINE static void store(T const* from, T* to, simt::Index stride, int count, int line_count, int thread = simt::thread_index()) {
     if (gemm_phase(to) == 0 && (stride | count) % of_chunk == 0) {
-      for_each<true, false>(to, stride, count, line_count, [&](int line, int c, int, T* chunk) {
+      for_each<true, false>(thread, to, stride, count, line_count, [&](int line, int c, int, T* chunk) {
         simt::store_global(reinterpret_cast<simt::Chunk*>(chunk), simt::load_chunk(from + line * pitch + c * of_chunk));
       });
     } else {
-      for_each<false, true>(to, stride, count, line_count, [&](int line, int c, int phase, T* chunk) {
+      for_each<false, true>(thread, to, stride, count, line_count, [&](int line, int c, int phase, T* chunk) {
         T const* const x = from + line * pitch + c * of_chunk;
         if (c * of_chunk >= phase && (c + 1) * of_chunk <= phase + count) {
           simt::store_global(reinterpret_cast<simt::Chunk*>(chunk), simt::load_chunk(x));
@@ -63,10 +64,10 @@ struct GemmLines {
   }
   /// Calls use(line, chunk of it, elements in front of the line in its first chunk, address) for the chunks of this thread.
   template <bool unrolled, bool anywhere, typename U, typename Use>
-  SIMT_INLINE static void for_each(U* from, simt::Index stride, int count, int line_count, Use use) {
+  SIMT_INLINE static void for_each(int thread, U* from, simt::Index stride, int count, int line_count, Use use) {
     constexpr int most = simt::ceil_div(length, of_chunk) + (anywhere ? 1 : 0), lanes = lanes_of(simt::ceil_div(length, of_chunk));
     constexpr int at_once = threads / lanes;
-    int const first_line = simt::thread_index() / lanes, first = simt::thread_index() % lanes;
+    int const first_line = thread / lanes, first = thread % lanes;
     from += first_line * stride;
     auto const use_line = [&](int s) {
       if (first_line + s < line_count) {

@@ -16,7 +16,10 @@ struct GemmHalvesWarpgroups {
   constexpr bool operator==(GemmHalvesWarpgroups const&) const = default;
 
   SIMT_INLINE constexpr int warpgroups() const { return simt::ceil_div(m, 64); }
-  SIMT_INLINE constexpr int threads() const { return 128 * warpgroups(); }
+  /// Threads that sum, and behind them those that bring A and B.
+  SIMT_INLINE constexpr int bringing() const { return blocks_per_sm > 1 ? 64 : 128; }
+  SIMT_INLINE constexpr int summing() const { return 128 * warpgroups(); }
+  SIMT_INLINE constexpr int threads() const { return summing() + bringing(); }
   /// Columns of products, which are made for multiples of 32.
   SIMT_INLINE constexpr int columns() const { return simt::ceil_div(n, 32) * 32; }
 };
@@ -36,20 +39,27 @@ struct GemmHalvesSpans {
   }
 };
 
-/// The dynamic shared memory of a block: the parts of the ring, and the tile of C behind them.
+/// The dynamic shared memory of a block: the parts of the ring. A part has terms of A and B, of which B is behind A, or, after the last
+/// terms of a tile, the rows of C of one or more warpgroups.
 struct GemmHalvesWarpgroupsMemory {
   GemmHalvesSpans a, b;
-  int stage;    ///< bytes of a part, of which B has those behind A
-  int c_pitch;  ///< elements from row to row: an odd number of 16-byte chunks, one more than a row has, which may begin between two
-  int c, bytes;
+  int c_pitch;     ///< elements from row to row: an odd number of 16-byte chunks, one more than a row has, which may begin between two
+  int c;           ///< bytes of the rows of a warpgroup
+  int c_together;  ///< warpgroups whose rows are in one part
+  int c_parts;     ///< parts that C takes
+  int part, bytes;
+  int lag;  ///< how many parts are asked for before one is waited for: while C is in its parts there are only the others
 
   SIMT_INLINE constexpr GemmHalvesWarpgroupsMemory(int output_bytes, GemmHalvesWarpgroups const& g)
       : a(g.a == Lines::columns, 64 * g.warpgroups(), g.k),
         b(g.b == Lines::rows, g.columns(), g.k),
-        stage(a.bytes() + b.bytes()),
         c_pitch(((simt::ceil_div(g.n * output_bytes, 16) + 1) | 1) * (16 / output_bytes)),
-        c(g.stages * stage),
-        bytes(c + g.m * c_pitch * output_bytes) {}
+        c(64 * c_pitch * output_bytes),
+        c_together(simt::larger((a.bytes() + b.bytes()) / 8 * 9 / c, 1)),
+        c_parts(simt::ceil_div(g.warpgroups(), c_together)),
+        part(simt::ceil_div(simt::larger(a.bytes() + b.bytes(), c_together * c), 1024) * 1024),
+        bytes(g.stages * part),
+        lag(simt::larger(simt::smaller(g.stages - 2, g.stages - c_parts), 1)) {}
 };
 
 }  // namespace myriad

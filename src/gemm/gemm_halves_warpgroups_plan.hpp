@@ -10,9 +10,9 @@
 namespace myriad {
 
 /// Products of real numbers whose C has more rows or columns than this go through gemm_halves_warpgroups on compute capability 9.0,
-/// whatever their terms, batch and addresses, since they may be rounded otherwise than by other kernels. None do: it has not run on a GPU
-/// yet. It is made for what gemm_halves_stream does not hold, 256; a first trial takes 64, from where on all tests of larger products reach
-/// it.
+/// whatever their terms, batch and addresses, since they may be rounded otherwise than by other kernels. None do: of lines at multiples of
+/// 8 bytes it is a little faster than gemm_halves_blocks from 300 rows on, but at odd addresses half as fast. 256, what
+/// gemm_halves_stream does not hold, is what it is made for.
 inline constexpr std::int64_t gemm_halves_warpgroups_above = std::numeric_limits<std::int64_t>::max();
 static_assert(gemm_halves_warpgroups_above >= 64, "smaller ones are whole in a block, alone but not in every ragged batch");
 
@@ -38,10 +38,11 @@ constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std
   for (std::int64_t across = least_across; across <= 2 * least_across + 2; ++across)
     for (std::int64_t down = least_down; down <= 2 * least_down + 2; ++down) {
       GemmHalvesWarpgroups g{
-          .m = part(m, down), .n = part(n, across), .k = 64, .stages = 4, .blocks_per_sm = 1, .a = operands.a, .b = operands.b};
+          .m = part(m, down), .n = part(n, across), .k = 64, .stages = 6, .blocks_per_sm = 1, .a = operands.a, .b = operands.b};
       if (g.n > 192 && g.m > 128) continue;
       while (g.stages > 2 && GemmHalvesWarpgroupsMemory(output_bytes, g).bytes > operands.shared_memory) --g.stages;
-      if (GemmHalvesWarpgroupsMemory(output_bytes, g).bytes > operands.shared_memory) continue;
+      GemmHalvesWarpgroupsMemory const memory(output_bytes, g);
+      if (memory.bytes > operands.shared_memory || g.stages <= memory.c_parts) continue;
       double const tiles = static_cast<double>(fewest(m, g.m)) * static_cast<double>(fewest(n, g.n));
       double const reads =
           (static_cast<double>(n) * static_cast<double>(fewest(m, g.m)) + static_cast<double>(m) * static_cast<double>(fewest(n, g.n))) *

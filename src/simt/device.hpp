@@ -25,6 +25,14 @@ __device__ __forceinline__ void sync_block() { __syncthreads(); }
 /// As sync_block, for the lanes of a warp.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
+/// A barrier of `threads` threads of a block, whole warps: number 1 to 15, of which each round is of as many threads. Some only arrive and
+/// go on; those that wait see what all wrote to shared memory before they arrived.
+__device__ __forceinline__ void sync_at(int number, int threads) {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void arrive_at(int number, int threads) {
+  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
 /// A block tells others of a launch whose blocks run together (see Grid) that it is through with something: the count, in global memory,
 /// goes up by one. What the block wrote before is seen by blocks that have waited for so many signals. Each is a barrier of the block, too.
 __device__ __forceinline__ void signal(unsigned* count) {

@@ -186,6 +186,7 @@ struct Block {
   long long index = 0;
   std::vector<Warp> warps;
   Barrier barrier;
+  std::array<Barrier, 16> barriers;  ///< of sync_at and arrive_at
   struct Free {
     void operator()(char* p) const { ::operator delete(p, std::align_val_t(1024)); }
   };
@@ -320,6 +321,25 @@ char* shared_memory() { return current->block->shared.get(); }
 
 void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
+namespace {
+Barrier& barrier_at(int number, int threads) {
+  if (number < 1 || number > 15 || threads < 1 || threads > launch->threads || threads % warp_size != 0)
+    throw std::logic_error("simt: there is no such barrier");
+  Barrier& barrier = current->block->barriers[static_cast<std::size_t>(number)];
+  if (barrier.arrived == 0) barrier.size = threads;
+  if (barrier.size != threads) throw std::logic_error("simt: threads say differently how many a barrier is for");
+  return barrier;
+}
+}  // namespace
+void sync_at(int number, int threads) { sync(barrier_at(number, threads)); }
+void arrive_at(int number, int threads) {
+  if (!current->copies_shown) throw std::logic_error("simt: a thread arrives before what it copied is shown to products");
+  Barrier& barrier = barrier_at(number, threads);
+  release(&barrier);
+  if (++barrier.arrived < barrier.size) return;
+  barrier.arrived = 0;
+  ++barrier.round;
+}
 void signal(unsigned* count) {
   if (!launch->together) throw std::logic_error("simt: signal in a launch whose blocks do not run together");
   sync_block();
@@ -520,6 +540,7 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
     for (std::size_t b = 0; b < mine.running.size(); ++b) {
       Block& block = mine.running[b];
       block.index = first + static_cast<long long>(b);
+      block.barriers = {};
       // Of the size asked for, so that the address sanitizer knows where it ends.
       auto const bytes = static_cast<std::size_t>(shared_bytes);
       block.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(1024))));

@@ -37,6 +37,8 @@ long long block_index();
 long long block_count();
 void sync_block();
 void sync_warp();
+void sync_at(int number, int threads);
+void arrive_at(int number, int threads);
 void signal(unsigned* count);
 void wait_for_signals(unsigned* count, unsigned signals);
 void arrive_at_grid(unsigned* arrived, unsigned round);
