@@ -100,7 +100,8 @@ TEST(Schedules, AreInPacks) {
     }
     EXPECT_EQ(schedules, 1);
     EXPECT_EQ(groups, 1);
-    EXPECT_EQ(scheduled, 3);  // of up to 32, 64 and 100 rows
+    EXPECT_GE(scheduled, 5);  // of up to 32, 48, 64, 80, 96 and 100 rows, of which some may have the same kernel
+    EXPECT_LE(scheduled, 6);
   }
 }
 
