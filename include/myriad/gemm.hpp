@@ -52,7 +52,8 @@ struct GemmGroup {
 /// `gemm_grouped<double>(queue, groups)` is `gemm(queue, g.alpha, g.a, g.b, g.beta, g.c)` for each of an array of groups, with the same
 /// bits. A group is any batch, one matrix or many, strided, behind pointers, or ragged. All groups are checked, and on a GPU all kernels
 /// found, before anything is written. On the CPU threads share the work of all groups, but for numbers of 16 bits. On a GPU small groups
-/// that have alpha, beta and the direction of lines in common are computed together, and others one after the other.
+/// that have alpha, beta and the direction of lines in common are computed together, for which the queue's pool gives 72 bytes a matrix, at
+/// most 151 MB, and others one after the other.
 ///
 /// No matrix of C overlaps a matrix of another group, which is not checked. The array itself may go when the call has returned; the memory
 /// that batches name must live until the work has run. Errors: BadArgument as gemm's, with the number of the group, from 0 on, in the text.

@@ -10,6 +10,7 @@
 #include "gemm/gemm_gpu.hpp"
 #include "gemm/gemm_groups_config.cuh"
 #include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 
 namespace myriad::gpu {
@@ -20,8 +21,8 @@ namespace {
 constexpr std::int64_t most_matrices = 16384, most_bytes = 16 << 20, most_tiles = 4;
 /// So many are worth the launches that make a batch of them.
 constexpr std::size_t least_groups = 4;
-/// Of one batch
-constexpr std::int64_t most_of_batch = 1 << 24;
+/// Of one batch, which has so many numbers and addresses of each matrix: 151 MB of all
+constexpr std::int64_t most_of_batch = 1 << 21, arrays = 9;
 
 template <typename T>
 bool by_columns(Batch<T> const& x) {
@@ -42,13 +43,19 @@ bool is_small(Queue& queue, GemmTask<T, Output> const& task) {
   double const tiles = static_cast<double>(count) * static_cast<double>((m + 63) / 64) * static_cast<double>((n + 63) / 64);
   return bytes <= most_bytes || tiles <= static_cast<double>(most_tiles * queue.device().multiprocessors);
 }
-/// Whether one launch can compute both.
+/// Whether a matrix has a part of a block. Among larger ones it would have a whole one.
+template <typename T, typename Output>
+bool is_tiny(GemmTask<T, Output> const& x) {
+  return std::max({x.c.rows, x.c.cols, x.a.cols}) <= tiny_largest;
+}
+/// Whether one launch can compute both, and would do so well.
 template <typename T, typename Output>
 bool are_alike(GemmTask<T, Output> const& x, GemmTask<T, Output> const& y) {
   // Zeros have signs.
   auto const same_bits = [](Compute<T> const& a, Compute<T> const& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; };
   return same_bits(x.alpha, y.alpha) && same_bits(x.beta, y.beta) && x.a.conjugated == y.a.conjugated && x.b.conjugated == y.b.conjugated &&
-         by_columns(x.a) == by_columns(y.a) && by_columns(x.b) == by_columns(y.b) && by_columns(x.c) == by_columns(y.c);
+         by_columns(x.a) == by_columns(y.a) && by_columns(x.b) == by_columns(y.b) && by_columns(x.c) == by_columns(y.c) &&
+         is_tiny(x) == is_tiny(y);
 }
 
 template <typename T>
@@ -78,8 +85,9 @@ Batch<T> ragged_like(Batch<T> const& x, std::int64_t const* pointers, std::int64
   return out;
 }
 
+/// `memory`: `arrays` indices for each matrix
 template <typename T, typename Output>
-void multiply_together(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
+void multiply_together(Queue& queue, Workspace const& memory, std::vector<GemmTask<T, Output>> const& tasks) {
   GemmTask<T, Output> const& first = tasks.front();
   std::int64_t m = 0, n = 0, k = 0, count = 0;
   for (GemmTask<T, Output> const& task : tasks) {
@@ -88,9 +96,7 @@ void multiply_together(Queue& queue, std::vector<GemmTask<T, Output>> const& tas
     k = std::max(k, task.a.cols);
     count += task.c.count;
   }
-  constexpr int arrays = 9;
   static_assert(sizeof(char*) == sizeof(simt::Index));
-  Workspace const memory(queue, arrays * count * static_cast<std::int64_t>(sizeof(simt::Index)));
   // Without memory, while kernels are only prepared, they have to be those of such batches.
   static std::int64_t nothing[arrays];
   auto const array = [&](std::int64_t number) {
@@ -145,9 +151,10 @@ void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
     std::int64_t count = 0;
   };
   std::vector<Together> sets;
+  std::vector<GemmTask<T, Output>> alone;
   for (GemmTask<T, Output> const& task : tasks) {
     if (!is_small(queue, task)) {
-      gemm<T>(queue, task);
+      alone.push_back(task);
       continue;
     }
     auto set = std::find_if(sets.begin(), sets.end(),
@@ -156,12 +163,17 @@ void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
     set->tasks.push_back(task);
     set->count += task.c.count;
   }
-  for (Together const& set : sets) {
-    if (set.tasks.size() >= least_groups)
-      multiply_together(queue, set.tasks);
-    else
-      for (GemmTask<T, Output> const& task : set.tasks) gemm<T>(queue, task);
+  auto const few = std::stable_partition(sets.begin(), sets.end(), [](Together const& x) { return x.tasks.size() >= least_groups; });
+  for (auto set = few; set != sets.end(); ++set) alone.insert(alone.end(), set->tasks.begin(), set->tasks.end());
+  sets.erase(few, sets.end());
+  if (!sets.empty()) {
+    // One for all, which follow each other, and before anything is launched: who has no memory left has lost nothing.
+    std::int64_t const most =
+        std::max_element(sets.begin(), sets.end(), [](auto const& x, auto const& y) { return x.count < y.count; })->count;
+    Workspace const memory(queue, arrays * most * static_cast<std::int64_t>(sizeof(simt::Index)));
+    for (Together const& set : sets) multiply_together(queue, memory, set.tasks);
   }
+  for (GemmTask<T, Output> const& task : alone) gemm<T>(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm_grouped(Queue&, std::vector<GemmTask<T, T>> const&);

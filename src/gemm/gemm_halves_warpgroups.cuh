@@ -143,7 +143,8 @@ class GemmWarpgroups {
  public:
   static constexpr GemmHalvesWarpgroupsMemory memory{sizeof(Output), C};
   static constexpr int columns = C.columns();
-  static_assert(sizeof(T) == 2 && !simt::is_complex<T> && C.m % 8 == 0 && C.n % 8 == 0 && columns <= 256 && C.stages > memory.c_parts);
+  static_assert(sizeof(T) == 2 && !simt::is_complex<T> && C.m % 8 == 0 && C.n % 8 == 0 && columns <= 256 && C.stages > memory.c_parts &&
+                2 * C.stages <= 15);  // barriers of a block beside that of all
   static_assert((C.k == 32 || C.k == 64) && memory.a.bytes() % 1024 == 0 && memory.b.bytes() % 1024 == 0);
 
   SIMT_INLINE explicit GemmWarpgroups(GemmArguments<T, Output> const& args)

@@ -39,7 +39,7 @@ template <typename T, SymvRuns C>
 class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
   using Matrix::a_, Matrix::x_, Matrix::down_, Matrix::right_, Matrix::increment_, Matrix::conjugates_x_, Matrix::n_, Matrix::lower_;
-  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::stored, Matrix::x;
+  using Matrix::held_rows, Matrix::hermitian, Matrix::is_stored, Matrix::stored;
   using Range = typename Matrix::Range;
   static constexpr int rows_of_tile = C.tile_rows(sizeof(T)), columns = C.columns, group = symv_columns_of_group;
   static_assert(rows_of_tile <= C.threads() && C.tile_columns() % rows_of_tile == 0);

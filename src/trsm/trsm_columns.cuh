@@ -442,6 +442,8 @@ SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index 
     } else {
       x.set([](int, int, T) { return from_real<T>(0); });
     }
+    // Lanes without a right-hand side have read the last one, which they do not use, but not after it is written.
+    sync_warp();
     x.store(args.b, b, first, rows, columns, args.unit);
   }
   if (identity && args.info && thread_index() == 0) args.info[b] = info;
