@@ -21,6 +21,9 @@
 #include "commit.hpp"
 #include "core/dtype.hpp"
 #include "floor.hpp"
+#include "gpu/run.hpp"
+#include "io/element.hpp"
+#include "job.hpp"
 #include "myriad/myriad.hpp"
 #include "peers/peer.hpp"
 #include "plot/chart.hpp"
@@ -41,6 +44,8 @@ struct BenchOptions {
   std::vector<int> threads{};
   std::vector<std::string> peers{};
   int repeats = 11;
+  std::string backend = "cpu";
+  int device = 0;
   /// How long the floor is measured; with one or two repeats nobody measures, but tries.
   [[nodiscard]] double floor_seconds() const { return repeats < 3 ? 0.02 : 0.5; }
   bool cold = false;
@@ -72,8 +77,7 @@ struct Row {
 };
 
 Dtype parse_dtype(std::string const& text) {
-  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64, Dtype::f16, Dtype::bf16, Dtype::c16})
-    if (text == name(dtype)) return dtype;
+  if (auto const dtype = io::parse_any_dtype(text)) return *dtype;
   throw UsageError(fmt::format("--dtype: '{}' is none of s, d, c, z, half, bfloat16, complex_half", text));
 }
 char const* long_name(Dtype dtype) {
@@ -322,17 +326,64 @@ std::string command_line() {
   return text;
 }
 
+/// What is measured on a GPU is by the benchmark of the GPU routines.
+int run_on_gpu(BenchOptions const& options) {
+  auto const refuse = [](bool wrong, std::string const& text) {
+    if (wrong) throw UsageError("--backend gpu: " + text);
+  };
+  refuse(std::find(bench::routines.begin(), bench::routines.end(), options.routine) == bench::routines.end(),
+         fmt::format("'{}' is no routine that is measured there; these are {}", options.routine, fmt::join(bench::routines, ", ")));
+  refuse(options.rows > 0, "matrices are square, but for --k");
+  auto const is_of_16_bits = [](std::string const& text) { return is_half(parse_dtype(text)); };
+  bool const of_halves = std::any_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits);
+  refuse(of_halves && options.routine != "gemm", "of half, bfloat16 and complex_half there is gemm");
+  refuse(options.k > 0 && options.routine != "gemv" && !of_halves,
+         "--k is for gemv (columns), and for gemm of half, bfloat16 and complex_half");
+  for (auto const& text : options.layouts) {
+    Layout const layout = parse_layout(text);
+    refuse(layout != Layout::column_major && layout != Layout::row_major && layout != Layout::interleaved,
+           "layouts are column_major, row_major and interleaved");
+  }
+  refuse(!options.threads.empty(), "--threads is for the CPU");
+  refuse(options.cold, "--cold is for the CPU; what is measured on a GPU is larger than its caches unless --count is small");
+  refuse(!options.peers.empty() && options.peers != std::vector<std::string>{"none"},
+         "--vs takes none; else cuBLAS and cuSOLVER are measured, too, where they are found");
+  bench::Options of_gpu;
+  of_gpu.routines = {options.routine};
+  of_gpu.dtypes.clear();
+  for (auto const& text : options.dtypes) of_gpu.dtypes.emplace_back(name(parse_dtype(text)));
+  of_gpu.layouts = options.layouts;
+  of_gpu.count = options.count;
+  of_gpu.repeats = options.repeats;
+  of_gpu.device = options.device;
+  of_gpu.k = static_cast<int>(options.k);
+  of_gpu.gigabytes = 1;
+  of_gpu.no_peers = !options.peers.empty();
+  of_gpu.json = options.json;
+  of_gpu.plot = options.plot;
+  of_gpu.command = command_line();
+  of_gpu.program = "myriad bench";
+  for (std::int64_t const n : options.sizes) of_gpu.sizes.push_back(static_cast<int>(n));
+  try {
+    return bench::run(of_gpu) ? exit_good : exit_failed_matrices;
+  } catch (Unavailable const& reason) {
+    throw UsageError(fmt::format("--backend gpu: {} (see myriad info)", reason.what()));
+  }
+}
+
 int run(BenchOptions const& options) {
+  for (std::int64_t const n : options.sizes)
+    if (n < 1 || n > 1 << 16) throw UsageError(fmt::format("--n: {} is not a size", n));
+  if (options.count < 0 || options.rows < 0 || options.k < 0) throw UsageError("--count, --m and --k take positive numbers");
+  if (options.repeats < 1) throw UsageError("--repeats: at least 1");
+  if (parse_backend(options.backend) == Backend::gpu) return run_on_gpu(options);
+  if (options.device != 0) throw UsageError("--device is for --backend gpu");
   Case const* const routine = find_case(options.routine);
   if (!routine) {
     std::string known;
     for (Case const& c : all_cases()) known += fmt::format("{}{}", known.empty() ? "" : ", ", c.routine);
     throw UsageError(fmt::format("'{}' is not a routine; routines are {}", options.routine, known));
   }
-  for (std::int64_t const n : options.sizes)
-    if (n < 1) throw UsageError(fmt::format("--n: {} is not a size", n));
-  if (options.count < 0 || options.rows < 0 || options.k < 0) throw UsageError("--count, --m and --k take positive numbers");
-  if (options.repeats < 1) throw UsageError("--repeats: at least 1");
   std::vector<Dtype> dtypes;
   for (auto const& text : options.dtypes) {
     dtypes.push_back(parse_dtype(text));
@@ -415,17 +466,25 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_option("routine", options->routine, "Routine, such as gemm, getrf, gesv, inverse, potrf, geqrf")->required();
   bench->add_option("--n", options->sizes, "Matrix sizes (4,8,16,32)")->delimiter(',');
   bench->add_option("--m", options->rows, "Rows of rectangular matrices (n)");
-  bench->add_option("--k", options->k, "Right-hand sides, inner size of gemm, reflectors (1; gemm, ormqr, orgqr: n)");
-  bench->add_option("--count", options->count, "Matrices in a batch (4e6 / n^2, at least 16)");
+  bench->add_option("--k", options->k,
+                    "Right-hand sides, inner size of gemm, reflectors (1; gemm, ormqr, orgqr: n); on a GPU of gemv and of gemm of 16 bits");
+  bench->add_option("--count", options->count,
+                    "Matrices in a batch (4e6 / n^2, at least 16; of a GPU as many as make a gigabyte, a million at most)");
   bench->add_option("--dtype", options->dtypes, "Types out of s, d, c, z, and of gemm half, bfloat16, complex_half (d)")->delimiter(',');
   bench->add_option("--layout", options->layouts, "Layouts of Myriad's batches (column_major); the others always get column-major ones")
       ->delimiter(',');
-  bench->add_option("--threads", options->threads, "Numbers of threads (all cores)")->delimiter(',');
-  bench->add_option("--vs", options->peers, "Libraries to compare with out of lapack, eigen, libxsmm")->delimiter(',');
+  bench->add_option("--backend", options->backend, "Where to measure: cpu, or gpu, for square matrices in its memory (cpu)");
+  bench->add_option("--device", options->device, "Number of the GPU (0)")->check(CLI::NonNegativeNumber);
+  bench->add_option("--threads", options->threads, "Numbers of threads of the CPU (all cores)")->delimiter(',');
+  bench
+      ->add_option(
+          "--vs", options->peers,
+          "Libraries to compare with out of lapack, eigen, libxsmm; a GPU is compared with cuBLAS and cuSOLVER, unless this is none")
+      ->delimiter(',');
   bench->add_option("--repeats", options->repeats, "Timed repeats, each on fresh inputs (11)");
   bench->add_flag("--cold", options->cold, "Rotate over buffers larger than the last-level cache");
   bench->add_option("--json", options->json, "Write everything measured, with machine, compiler, version and command");
-  bench->add_option("--plot", options->plot, "Draw times and ratios as SVG");
+  bench->add_option("--plot", options->plot, "Draw times and ratios (of a GPU: shares of the rate of a copy) as SVG");
   bench->callback([&app, options, &action] {
     (void)app;
     action = [options] { return run(*options); };

@@ -12,38 +12,16 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "case/case.hpp"
-#include "core/parallel.hpp"
 #include "gpu/peers.hpp"
+#include "gpu/run.hpp"
 #include "myriad/myriad.hpp"
 
 namespace myriad::bench {
 
 using Json = nlohmann::ordered_json;
-
-struct Options {
-  std::vector<std::string> routines{"getrf", "solve", "inverse", "potrf", "posv", "solve_positive_definite", "geqrf"};
-  std::vector<int> sizes{};
-  std::vector<std::string> dtypes{"s", "d"};
-  std::vector<std::string> layouts{"column_major"};
-  std::vector<std::string> uplos{"lower"};
-  std::string arithmetic = "standard";  ///< of products of single numbers
-  std::int64_t count = 0;
-  double energy_seconds = 0;
-  int repeats = 7;
-  int device = 0;
-  int k = 0;                                       ///< terms of products of 16-bit numbers, and columns of A of gemv; 0: n
-  double gigabytes = 4;                            ///< a matrix array has at most, unless `count` says how many matrices
-  std::pair<std::int64_t, std::int64_t> ragged{};  ///< bounds of sizes, of a ragged batch; 0: none
-  std::int64_t groups = 0;                         ///< of which a batch of such sizes is made; 0: a ragged one
-  bool name = false;
-  bool no_peers = false;
-  std::string json, plot, curves, intensity;
-  std::string command{};  ///< as it was given
-};
 
 struct Timing {
   double seconds = 0;  ///< median
@@ -92,9 +70,8 @@ cases::Dense<cases::Wide<T>> wide(T const* a, std::int64_t rows, std::int64_t co
 /// The largest of `error(k)` for k below `some`, by all cores.
 inline double largest_of(std::int64_t some, std::function<double(std::int64_t)> const& error) {
   std::vector<double> errors(static_cast<std::size_t>(some));
-  parallel_for(static_cast<int>(std::thread::hardware_concurrency()), some, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) errors[static_cast<std::size_t>(k)] = error(k);
-  });
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t k = 0; k < some; ++k) errors[static_cast<std::size_t>(k)] = error(k);
   double largest = 0;
   for (double const e : errors) largest = cases::larger(largest, e);
   return largest;
@@ -126,12 +103,6 @@ double product_error(Matrix const& a, Matrix const& b, Matrix const& c, Matrix c
 template <typename T>
 class Bench {
  public:
-  static constexpr std::array routines{"gemm",    "symm",  "syrk",  "trmm",  "gemv",        "ger",
-                                       "symv",    "hemv",  "getrf", "getrs", "solve",       "getri",
-                                       "inverse", "det",   "potrf", "potrs", "posv",        "solve_positive_definite",
-                                       "potri",   "geqrf", "gels",  "trsm",  "trsm-square", "trtri",
-                                       "syevd",   "sytrd", "orgtr", "ormtr", "trmv",        "trsv"};
-
   Bench(Queue& queue, Options const& options, Peers& peers, EnergyMeter const& meter, double rate, std::string routine, int n,
         std::string layout, Uplo uplo)
       : queue_(queue),
@@ -335,6 +306,7 @@ class Bench {
     if (routine_ == "hemv") return [this] { hemv<T>(queue_, uplo_, T(1), a(), b(), T(0), v()); };
     if (routine_ == "getrf") return [=, this] { getrf<T>(queue_, a(), pivots(), info); };
     if (routine_ == "getrs") return [this] { getrs<T>(queue_, Op::none, a(), pivots(), b()); };
+    if (routine_ == "gesv") return [=, this] { gesv<T>(queue_, a(), pivots(), b(), info); };
     if (routine_ == "solve") return [=, this] { solve<T>(queue_, a(), b(), b(), info); };
     if (routine_ == "getri") return [=, this] { getri<T>(queue_, a(), pivots(), info); };
     if (routine_ == "inverse") return [=, this] { inverse<T>(queue_, a(), x(), info); };
@@ -355,7 +327,7 @@ class Bench {
     if (reduces()) return [this] { reduce(); };
     if (routine_ == "orgtr") return [this] { orgtr<T>(queue_, Uplo::lower, a(), rows(tau(), 0, n_ - 1)); };
     if (applies()) return [this] { ormtr<T>(queue_, Side::left, Uplo::lower, Op::none, a(), rows(tau(), 0, n_ - 1), x()); };
-    throw Error(fmt::format("gpu_bench knows {}; {} is none of them", fmt::join(routines, ", "), routine_));
+    throw Error(fmt::format("'{}' is not measured on a GPU; routines are {}", routine_, fmt::join(routines, ", ")));
   }
 
   void reduce() {
@@ -368,7 +340,7 @@ class Bench {
     double const n = n_;
     if (routine_ == "gemv") return n * static_cast<double>(columns_) + n + static_cast<double>(columns_);
     if (routine_ == "getrs" || routine_ == "solve") return n * n + 2 * n;
-    if (routine_ == "ger") return 2 * n * n + 2 * n;
+    if (routine_ == "ger" || routine_ == "gesv") return 2 * n * n + 2 * n;
     if (only_reads()) return n * (n + 1) / 2 + 2 * n;
     if (routine_ == "gemm") return 4 * n * n;
     if (routine_ == "symm") return n * (n + 1) / 2 + 3 * n * n;
@@ -439,7 +411,7 @@ class Bench {
       try {
         measure_it();
       } catch (PeerError const& error) {
-        fmt::print(stderr, "gpu_bench: {} of {} matrices of {} rows is not measured: {}\n", name, count_, n_, error.what());
+        fmt::print(stderr, "{}: {} of {} matrices of {} rows is not measured: {}\n", options_.program, name, count_, n_, error.what());
       }
     };
     if (peers_.has_cublas()) {
@@ -470,7 +442,7 @@ class Bench {
       if (routine_ == "getrf" || routine_ == "det") measure("cuBLAS getrfBatched", lu);
       auto const substitute = [&] { peers_.getrs(dtype, n_, 1, as_void(pa), pivots_.data(), as_void(pb), count); };
       if (routine_ == "getrs") measure("cuBLAS getrsBatched", substitute);
-      if (routine_ == "solve")
+      if (routine_ == "gesv" || routine_ == "solve")
         measure("cuBLAS getrfBatched, getrsBatched", [&] {
           lu();
           substitute();
@@ -850,7 +822,8 @@ class Bench {
         symmetric(i, j) = i > j ? m(i, j) : i < j ? conjugated(m(j, i)) : W(std::real(m(i, i)));
       }
     if (routine_ == "inverse" || routine_ == "getri") return cases::inverse_error<T>(m, r);
-    if (routine_ == "solve" || routine_ == "getrs" || routine_ == "gels") return cases::solution_error<T>(m, solution, right);
+    if (routine_ == "gesv" || routine_ == "solve" || routine_ == "getrs" || routine_ == "gels")
+      return cases::solution_error<T>(m, solution, right);
     if (routine_ == "posv" || routine_ == "potrs" || routine_ == "solve_positive_definite")
       return cases::solution_error<T>(symmetric, solution, right);
     if (routine_.starts_with("tr") || routine_ == "potrf" || routine_ == "potri") {

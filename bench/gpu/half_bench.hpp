@@ -28,7 +28,7 @@ class HalfBench {
         b_(random_numbers(count_ * k_ * n_)),
         start_(random_numbers(count_ * n_ * n_)),
         c_(queue, count_ * n_ * n_) {
-    if (routine != "gemm") throw Error(fmt::format("gpu_bench: of numbers of 16 bits there is gemm, and no {}", routine));
+    if (routine != "gemm") throw Error(fmt::format("of numbers of 16 bits there is gemm, and no {}", routine));
     if (layout_ == "pointers") {
       pa_ = pointers(a_.data(), n_ * k_);
       pb_ = pointers(b_.data(), k_ * n_);
@@ -84,7 +84,7 @@ class HalfBench {
         double const times_faster = ns / out["ns_per_matrix"].get<double>();
         out["times_faster_than_best_peer"] = std::min(out.value("times_faster_than_best_peer", times_faster), times_faster);
       } catch (PeerError const& reason) {
-        fmt::print(stderr, "gpu_bench: {} of {} matrices of {} rows is not measured: {}\n", name, count_, n_, reason.what());
+        fmt::print(stderr, "{}: {} of {} matrices of {} rows is not measured: {}\n", options_.program, name, count_, n_, reason.what());
       }
     };
     run(is_complex<T> ? "4 planar cuBLAS gemmStridedBatchedEx" : "cuBLAS gemmStridedBatchedEx", [this] { multiply_by_peer(); });

@@ -94,7 +94,7 @@ class RaggedBench {
         out["peers"]["cuBLAS gemmGroupedBatched"]["ns_per_matrix"] = peer.seconds / count * 1e9;
         out["times_faster_than_best_peer"] = peer.seconds / mine.seconds;
       } catch (PeerError const& reason) {
-        fmt::print(stderr, "gpu_bench: gemmGroupedBatched is not measured: {}\n", reason.what());
+        fmt::print(stderr, "{}: gemmGroupedBatched is not measured: {}\n", options_.program, reason.what());
       }
     }
     return out;

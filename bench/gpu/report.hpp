@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "gpu/bench.hpp"
+#include "gpu/run.hpp"
 #include "myriad/error.hpp"
 #include "plot/chart.hpp"
 
 namespace myriad::bench {
+
+using Json = nlohmann::ordered_json;
 
 /// Of which layout and triangle a row is.
 inline std::string layout_of(Json const& row) {
@@ -23,23 +25,43 @@ inline std::string layout_of(Json const& row) {
          (row.contains("uplo") ? ", " + row.at("uplo").get<std::string>() : "");
 }
 
-inline std::string table(Json const& rows) {
-  std::string out =
-      "| routine | type | layout | n | ns per matrix | share of copy rate | best peer, ns | times faster | residual "
-      "|\n|---|---|---|---|---|---|---|---|---|\n";
-  for (Json const& row : rows) {
-    double best = 0;
-    std::string name = "-";
-    for (auto const& [peer, value] : row.at("peers").items())
-      if (double const ns = value.at("ns_per_matrix"); best == 0 || ns < best) {
-        best = ns;
-        name = peer;
-      }
-    out += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.0f}% | {} | {} | {:.2g} |\n", row.at("routine").get<std::string>(),
-                       row.at("dtype").get<std::string>(), layout_of(row), row.at("n").get<int>(), row.at("ns_per_matrix").get<double>(),
-                       100 * row.at("share_of_copy_rate").get<double>(), best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-",
-                       best > 0 ? fmt::format("{:.1f}", best / row.at("ns_per_matrix").get<double>()) : "-", row.at("error").get<double>());
+/// How wide the columns of a table are whose cells differ in length: as far as is known before anything is measured.
+struct TableColumns {
+  std::size_t routine = 7;
+
+  explicit TableColumns(std::vector<std::string> const& routines) {
+    for (std::string const& name : routines) routine = std::max(routine, name.size());
   }
+};
+/// In Markdown, and in columns for who reads it as it is.
+inline std::string table_head(TableColumns const& columns) {
+  return fmt::format("| {:<{}} | {:<4} | {:<12} | {:>5} | {:>8} | {:>13} | {:>18} | {:>12} | {:>8} | best peer, ns\n", "routine",
+                     columns.routine, "type", "layout", "n", "count", "ns per matrix", "share of copy rate", "times faster", "residual") +
+         fmt::format("|-{:-<{}}-|-{:-<4}-|-{:-<12}-|-{:-<5}-|-{:-<8}-|-{:-<13}-|-{:-<18}-|-{:-<12}-|-{:-<8}-|---\n", "", columns.routine,
+                     "", "", "", "", "", "", "", "");
+}
+inline std::string table_row(Json const& row, TableColumns const& columns) {
+  double best = 0;
+  std::string name;
+  for (auto const& [peer, value] : row.at("peers").items())
+    if (double const ns = value.at("ns_per_matrix"); best == 0 || ns < best) {
+      best = ns;
+      name = peer;
+    }
+  double const ns = row.at("ns_per_matrix");
+  return fmt::format("| {:<{}} | {:<4} | {:<12} | {:>5} | {:>8} | {:>13.3f} | {:>17.0f}% | {:>12} | {:>8} | {}\n",
+                     row.at("routine").get<std::string>(), columns.routine, row.at("dtype").get<std::string>(), layout_of(row),
+                     row.at("n").get<int>(), row.value("count", std::int64_t{0}), ns, 100 * row.at("share_of_copy_rate").get<double>(),
+                     best > 0 ? fmt::format("{:.1f}", best / ns) : "-",
+                     fmt::format("{:.2g}{}", row.at("error").get<double>(), row.value("pass", true) ? "" : ", WRONG"),
+                     best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-");
+}
+inline std::string table(Json const& rows) {
+  std::vector<std::string> routines;
+  for (Json const& row : rows) routines.push_back(row.at("routine"));
+  TableColumns const columns(routines);
+  std::string out = table_head(columns);
+  for (Json const& row : rows) out += table_row(row, columns);
   return out;
 }
 
@@ -153,10 +175,15 @@ inline std::vector<plot::Chart> intensities(Json const& rows, double copy_rate) 
   return {intensity, rate};
 }
 
-/// Prints the table and draws what the options ask for.
-inline void report(Json const& results, Options const& options) {
+/// Of what GPU and commit results are.
+inline std::string headline(Json const& results) {
+  return fmt::format("{}, copy {:.0f} GB/s, commit {}\n", results.at("gpu").get<std::string>(),
+                     results.at("copy_rate").get<double>() * 1e-9, results.at("commit").get<std::string>());
+}
+
+/// Draws what the options ask for.
+inline void draw(Json const& results, Options const& options) {
   std::string const gpu = results["gpu"], commit = results["commit"], date = results["date"];
-  fmt::print("{}, copy {:.0f} GB/s, commit {}\n\n{}", gpu, results["copy_rate"].get<double>() * 1e-9, commit, table(results["rows"]));
   auto const write = [&](std::string const& path, std::vector<plot::Chart> const& charts) {
     if (path.empty()) return;
     plot::write_file(path, plot::svg(charts, {.title = "Myriad on " + gpu,

@@ -369,6 +369,8 @@ TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
   expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--backend", "gpu"}, "is in no pack");
   test::Environment const tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
   expect_refusal({"tune", "gemm", "--n", "40"}, "is in no pack");
+  expect_refusal({"bench", "gemm", "--backend", "gpu", "--n", "40", "--count", "10", "--vs", "none"}, "is in no pack");
+  expect_refusal({"bench", "gemm", "--backend", "gpu", "--device", "2"}, "argument 2 (device) is 2; the driver has 2 GPUs, counted from 0");
   // Where there is nothing to compute nothing is missing; info comes back.
   save<double>("none.npy", {3, 0, 0}, {});
   save<double>("none_b.npy", {3, 0}, {});
@@ -647,6 +649,34 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
   expect_good(outcome);
   expect_table(outcome.out, 1);
   expect_refusal({"tune", "--show", "lu"}, "has no entry of a kernel 'lu'");
+}
+
+TEST_F(Myriad, MeasuresOnAMadeUpGpu) {
+  std::vector<gpu::KernelRecord> records;
+  for (gpu::KernelSource const& kernel :
+       gpu::shipped_kernels({.routines = {"gemm"}, .sizes = {6}, .dtypes = {Dtype::f64}, .candidates = 1}))
+    records.push_back({.key = gpu::KernelStore::key(kernel, "sm_90", "NVRTC 13.0"),
+                       .name = kernel.name,
+                       .arch = "sm_90",
+                       .compiler = "NVRTC 13.0",
+                       .lowered_name = "another",
+                       .log = "",
+                       .cubin = "image"});
+  gpu::Pack::write(folder.path("some.pack"), records);
+  test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", "/nonexistent"),
+      pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off");
+  Outcome const outcome = run({"bench", "gemm", "--backend", "gpu", "--n", "6", "--dtype", "f8", "--count", "10", "--repeats", "1", "--vs",
+                               "none", "--json", "/gpu.json", "--plot", "/gpu.svg"});
+  // The kernel did nothing, and that is noticed.
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.out.find("WRONG"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("myriad bench: a residual is too large"), std::string::npos) << outcome.err;
+  auto const results = nlohmann::json::parse(folder.read("gpu.json"));
+  EXPECT_EQ(results["gpu"], "Fake GPU");
+  EXPECT_EQ(results["rows"][0]["n"], 6);
+  EXPECT_EQ(results["rows"][0]["dtype"], "d");
+  EXPECT_FALSE(results["rows"][0]["pass"]);
+  EXPECT_NE(folder.read("gpu.svg").find("share of the copy rate"), std::string::npos);
 }
 
 // Failures of single matrices: exit status 1, neighbours unharmed
