@@ -11,6 +11,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -549,7 +550,7 @@ class Bench {
     std::int64_t const some =
         std::min(count_, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / (square * n_), 1, 100));  // takes n^3 steps each
     double largest = 0;
-    for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
+    for (std::int64_t const first : std::set{std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
       auto const original = fetch<T>(original_.data(), square, first, some, interleaves());
       bool const apart = routine_ == "inverse" || has_product();
       auto const result = fetch<T>(apart ? x_.data() : a_.data(), square, first, some, interleaves());
@@ -778,23 +779,31 @@ class Bench {
     return difference / (static_cast<double>(std::abs(product)) * n_ * cases::unit_roundoff<T> * condition);
   }
 
-  /// Of the routine's result r, which began as m.
+  /// Of the routine's result r, which began as m; of large matrices some columns.
   double product_error(Matrix const& m, Matrix const& factor, Matrix const& r) {
+    std::int64_t const columns = std::min<std::int64_t>(n_, n_ <= 256 ? 256 : 16);
+    auto const column = [&](std::int64_t j) { return columns == n_ ? j : j * (n_ - 1) / (columns - 1); };
+    auto const columns_of = [&](Matrix const& x) {
+      Matrix out(n_, columns);
+      for (std::int64_t j = 0; j < columns; ++j)
+        for (std::int64_t i = 0; i < n_; ++i) out(i, j) = x(i, column(j));
+      return out;
+    };
+    Matrix a = m, c = columns_of(m), result = columns_of(r);
     if (routine_ == "gemm") {
       double const of_factors = arithmetic() == Arithmetic::standard ? 0.0 : arithmetic() == Arithmetic::tf32 ? 0x1p-10 : 0x1p-20;
-      return bench::product_error<T>(m, factor, m, r, of_factors);
+      return bench::product_error<T>(a, columns_of(factor), c, result, of_factors);
     }
-    Matrix a = m, c = m, result = r;
     for (int j = 0; j < n_; ++j)
       for (int i = 0; i < j; ++i) {
         if (routine_ == "symm") a(i, j) = m(j, i);
         if (routine_ == "trmm") a(i, j) = 0;
       }
-    if (routine_ == "symm") return bench::product_error<T>(a, factor, c, result);
-    if (routine_ == "trmm") return bench::product_error<T>(a, m, Matrix(n_, n_), result);
-    Matrix const b = cases::transpose(m), product = m * b;  // syrk, whose other triangle stays as it was
-    for (int j = 0; j < n_; ++j)
-      for (int i = 0; i < j; ++i) result(i, j) = result(i, j) == m(i, j) ? product(i, j) + m(i, j) : cases::Wide<T>(NAN);
+    if (routine_ == "symm") return bench::product_error<T>(a, columns_of(factor), c, result);
+    if (routine_ == "trmm") return bench::product_error<T>(a, c, Matrix(n_, columns), result);
+    Matrix const b = columns_of(cases::transpose(m)), product = m * b;  // syrk, whose other triangle stays as it was
+    for (std::int64_t j = 0; j < columns; ++j)
+      for (std::int64_t i = 0; i < column(j); ++i) result(i, j) = result(i, j) == c(i, j) ? product(i, j) + c(i, j) : cases::Wide<T>(NAN);
     return bench::product_error<T>(m, b, c, result);
   }
 

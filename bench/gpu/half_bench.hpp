@@ -1,6 +1,8 @@
 #pragma once
 /// A row of the benchmark for numbers of 16 bits, of which there are products: C += A B.
 
+#include <set>
+
 #include "core/dtype.hpp"
 #include "gemm/case.hpp"
 #include "gpu/bench.hpp"
@@ -157,7 +159,7 @@ class HalfBench {
   double worst() {
     std::int64_t const some = std::min(count_, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / (n_ * n_ * k_), 1, 100));
     double largest = 0;
-    for (std::int64_t const first : {std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
+    for (std::int64_t const first : std::set{std::int64_t{0}, (count_ - some) / 2, count_ - some}) {
       auto const fetch = [&](DeviceArray<T> const& from, std::int64_t elements) {
         std::vector<T> host(static_cast<std::size_t>(some * elements));
         if (interleaves())

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace myriad {
 namespace {
@@ -19,7 +20,8 @@ struct Extent {
 /// below it.
 template <std::size_t N>
 bool nested(std::array<Extent, N> extents, Access access) {
-  std::sort(extents.begin(), extents.end(), [](Extent x, Extent y) { return x.stride < y.stride; });
+  for (std::size_t i = 1; i < N; ++i)  // they are few, and often in order
+    for (std::size_t j = i; j > 0 && extents[j].stride < extents[j - 1].stride; --j) std::swap(extents[j], extents[j - 1]);
   std::int64_t span = 1;
   for (Extent const e : extents) {
     if (e.size <= 1 || (e.stride == 0 && access == Access::read)) continue;
@@ -176,6 +178,10 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
       if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));
   }
 
+  // Most batches are this; what is wrong with others is looked for below.
+  if (!a.pointers && !s.row_strides && !s.col_strides && std::min({s.row_stride, s.col_stride, s.batch_stride}) >= 0 &&
+      nested(std::array{Extent{s.row_stride, s.rows}, Extent{s.col_stride, s.cols}, Extent{s.batch_stride, s.count}}, access))
+    return *this;
   auto const check_strides = [&](std::int64_t rs, std::int64_t cs, std::int64_t m, std::int64_t n, std::string const& which) {
     if (rs < 0 || cs < 0) fail(ld, fmt::format("{}is negative: row stride {}, column stride {}", which, rs, cs));
     if (!nested(std::array{Extent{rs, m}, Extent{cs, n}}, access))

@@ -35,9 +35,9 @@ struct UntypedBatch {
               b.row_sizes, b.col_sizes, b.row_strides, b.col_strides, b.row_offset, b.col_offset, b.conjugated} {}
 };
 
-/// The rows or the columns of a batch.
+/// The rows or the columns of a batch, in the expression in which it is named.
 struct Dimension {
-  UntypedBatch batch;
+  UntypedBatch const& batch;
   bool columns;
   [[nodiscard]] std::int64_t bound() const { return columns ? batch.shape.cols : batch.shape.rows; }
   [[nodiscard]] std::int64_t of(std::int64_t b) const { return columns ? batch.shape.cols_of(b) : batch.shape.rows_of(b); }

@@ -20,22 +20,20 @@ namespace {
 
 /// With a C that is not conjugated: conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C).
 template <typename T, typename Output>
-GemmTask<T, Output> as_stored(GemmTask<T, Output> task) {
-  if (task.c.conjugated) {
-    task.alpha = conjugate_if(true, task.alpha);
-    task.beta = conjugate_if(true, task.beta);
-    task.a = conjugated(task.a);
-    task.b = conjugated(task.b);
-    task.c = conjugated(task.c);
-  }
-  return task;
+void make_as_stored(GemmTask<T, Output>& task) {
+  if (!task.c.conjugated) return;
+  task.alpha = conjugate_if(true, task.alpha);
+  task.beta = conjugate_if(true, task.beta);
+  task.a = conjugated(task.a);
+  task.b = conjugated(task.b);
+  task.c = conjugated(task.c);
 }
 
 /// C = alpha A B + beta C, once the arguments are known to be right.
 template <typename T, typename Output>
-void multiply(Queue& queue, GemmTask<T, Output> const& given, Arithmetic arithmetic = Arithmetic::standard) {
-  if (given.c.empty()) return;
-  GemmTask<T, Output> const task = as_stored(given);
+void multiply(Queue& queue, GemmTask<T, Output> task, Arithmetic arithmetic = Arithmetic::standard) {
+  if (task.c.empty()) return;
+  make_as_stored(task);
   if constexpr (std::is_same_v<T, float>) {
     if (arithmetic != Arithmetic::standard && gpu::on_gpu(queue)) {
       gpu::gemm_on_tensor_cores(queue, task, arithmetic);
@@ -47,7 +45,7 @@ void multiply(Queue& queue, GemmTask<T, Output> const& given, Arithmetic arithme
 
 template <typename T, typename Output>
 void check(Queue& queue, GemmTask<T, Output> const& task) {
-  auto const& [alpha, a, b, beta, c] = task;
+  UntypedBatch const a(task.a), b(task.b), c(task.c);
   Check("gemm", queue)
       .matrix(a, {3, "m"}, {5, "k"}, {7, "a"}, {8, "lda"}, Access::read)
       .matrix(b, {5, "k"}, {4, "n"}, {9, "b"}, {10, "ldb"}, Access::read)
@@ -70,19 +68,22 @@ void checked_gemm(Queue& queue, GemmTask<T, Output> const& task, Arithmetic arit
 template <typename T, typename Output>
 void multiply_groups(Queue& queue, std::span<GemmGroup<T, Output> const> groups) {
   std::vector<GemmTask<T, Output>> tasks;
+  tasks.reserve(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    GemmTask<T, Output> const task{.alpha = groups[g].alpha, .a = groups[g].a, .b = groups[g].b, .beta = groups[g].beta, .c = groups[g].c};
+    tasks.push_back({.alpha = groups[g].alpha, .a = groups[g].a, .b = groups[g].b, .beta = groups[g].beta, .c = groups[g].c});
+    GemmTask<T, Output>& task = tasks.back();
     try {
       check(queue, task);
     } catch (BadArgument const& error) {
       throw BadArgument("gemm_grouped", error.position(), error.argument(), fmt::format("of group {}: {}", g, error.what()));
     }
-    if (!task.c.empty()) tasks.push_back(as_stored(task));
+    if (task.c.empty())
+      tasks.pop_back();
+    else
+      make_as_stored(task);
   }
   if (gpu::on_gpu(queue)) {
-    auto const all = [&] { gpu::gemm_grouped(queue, tasks); };
-    queue.prepare(all);  // so that no group is computed where a later one has no kernel
-    all();
+    gpu::gemm_grouped(queue, tasks);
   } else if constexpr (HalfElement<T>) {
     for (GemmTask<T, Output> const& task : tasks) multiply(queue, task);
   } else {

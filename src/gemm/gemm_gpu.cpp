@@ -768,7 +768,8 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     }
   }
   if (filter.wants_routine("gemm") || filter.wants_routine("gemv") || filter.wants_routine("ger")) kernels.push_back(Schedule::source());
-  if (filter.wants_routine("gemm")) kernels.push_back(gemm_groups_kernel());
+  if (filter.wants_routine("gemm"))
+    for (KernelSource& kernel : gemm_groups_kernels()) kernels.push_back(std::move(kernel));
   for (Dtype const dtype : {Dtype::f16, Dtype::bf16, Dtype::c16}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gemm")) continue;
     bool const complex = dtype == Dtype::c16;

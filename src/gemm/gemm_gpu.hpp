@@ -24,11 +24,11 @@ template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole,
           GemmShape planned_for = {});
 
-/// The products of all groups, which are independent of each other: small ones that are alike in all but sizes and places by the same
-/// launches, as one ragged batch, others one after the other.
+/// The products of all groups, which are independent of each other, once all kernels are there: small ones that are alike in all but sizes
+/// and places by the same launches, as one ragged batch, others one after the other.
 template <typename T, typename Output>
 void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks);
-KernelSource gemm_groups_kernel();
+std::vector<KernelSource> gemm_groups_kernels();
 
 /// By another arithmetic than the standard one, where tensor cores serve the task; else as `gemm`.
 void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic);

@@ -7,14 +7,16 @@
 namespace myriad {
 
 /// Launch: any number of blocks of `threads` threads, a thread to a matrix.
-template <int threads>
-SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_groups(GemmGroupsArguments const args) {
+template <int threads, int groups_at_most>
+SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_groups(GemmGroupsArguments<groups_at_most> const args) {
   using namespace simt;
+  constexpr int first_step = groups_at_most > 256 ? 256 : 32;
+  static_assert(groups_at_most <= 2 * first_step);
   SIMT_LOOP
   for (Index at = args.group[0].first + block_index() * threads + thread_index(); at < args.end; at += block_count() * threads) {
     int g = 0;  // the last group that begins at or before it
     SIMT_LOOP
-    for (int step = 32; step > 0; step /= 2)
+    for (int step = first_step; step > 0; step /= 2)
       if (g + step < args.groups && args.group[g + step].first <= at) g += step;
     GemmGroupOfMatrices const& group = args.group[g];
     Index const b = at - group.first;

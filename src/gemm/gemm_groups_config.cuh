@@ -18,9 +18,10 @@ struct GemmGroupOfMatrices {
   int behind_pointers;  ///< 1: A, 2: B, 4: C
 };
 
-/// One launch writes what so many groups have; parameters of a kernel are 4 KiB at most.
-inline constexpr int gemm_groups_of_launch = 40;
+/// One launch writes what so many groups have: parameters of a kernel are 4 KiB at most, since CUDA 12.1 32,764 bytes.
+inline constexpr int gemm_groups_of_launch = 40, gemm_groups_of_large_launch = 340;
 
+template <int groups_at_most>
 struct GemmGroupsArguments {
   // Of every matrix of all launches
   char const **a, **b;
@@ -29,7 +30,9 @@ struct GemmGroupsArguments {
   simt::Index *lines_of_a, *lines_of_b, *lines_of_c;
   simt::Index end;  ///< of the matrices of this launch, which begin with those of its first group
   int groups;
-  GemmGroupOfMatrices group[gemm_groups_of_launch];
+  GemmGroupOfMatrices group[groups_at_most];
 };
+static_assert(sizeof(GemmGroupsArguments<gemm_groups_of_launch>) <= 4096);
+static_assert(sizeof(GemmGroupsArguments<gemm_groups_of_large_launch>) <= 32764);
 
 }  // namespace myriad

@@ -1,15 +1,22 @@
 /// gemm_grouped on a GPU: small groups whose products differ in nothing but sizes and places become one ragged batch, which is made on the
 /// GPU and has the kernels, and the schedule, of one.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "gemm/gemm_groups_config.cuh"
+#include "runtime/driver.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/nvrtc.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 
@@ -23,6 +30,12 @@ constexpr std::int64_t most_matrices = 16384, most_bytes = 16 << 20, most_tiles 
 constexpr std::size_t least_groups = 4;
 /// Of one batch, which has so many numbers and addresses of each matrix: 151 MB of all
 constexpr std::int64_t most_of_batch = 1 << 21, arrays = 9;
+
+KernelSource source(int groups) {
+  return {.header = "gemm/gemm_groups.cuh",
+          .name = fmt::format("myriad::gemm_groups<128, {}>", groups),
+          .options = {"-default-device", "--fmad=false"}};
+}
 
 template <typename T>
 bool by_columns(Batch<T> const& x) {
@@ -85,95 +98,180 @@ Batch<T> ragged_like(Batch<T> const& x, std::int64_t const* pointers, std::int64
   return out;
 }
 
-/// `memory`: `arrays` indices for each matrix
-template <typename T, typename Output>
-void multiply_together(Queue& queue, Workspace const& memory, std::vector<GemmTask<T, Output>> const& tasks) {
-  GemmTask<T, Output> const& first = tasks.front();
-  std::int64_t m = 0, n = 0, k = 0, count = 0;
-  for (GemmTask<T, Output> const& task : tasks) {
+/// Whether parameters of a kernel may have 32,764 bytes: since CUDA 12.1.
+bool takes_large_launches(Queue& queue) {
+  Nvrtc const& compiler = Nvrtc::instance();
+  return driver::load().version >= 12010 && queue.device().major >= 7 && (!compiler.available() || compiler.version() >= 12010);
+}
+
+/// Groups whose products are one launch, or few: a ragged batch, with the largest of their sizes.
+template <typename Task>
+struct Together {
+  std::vector<Task const*> tasks{};
+  std::int64_t count = 0, m = 0, n = 0, k = 0;
+
+  void add(Task const& task) {
+    tasks.push_back(&task);
+    count += task.c.count;
     m = std::max(m, task.c.rows);
     n = std::max(n, task.c.cols);
     k = std::max(k, task.a.cols);
-    count += task.c.count;
   }
-  static_assert(sizeof(char*) == sizeof(simt::Index));
-  // Without memory, while kernels are only prepared, they have to be those of such batches.
-  static std::int64_t nothing[arrays];
-  auto const array = [&](std::int64_t number) {
-    return memory.as<std::int64_t>() ? memory.as<std::int64_t>() + number * count : nothing + number;
-  };
-  auto const pointers = [&](std::int64_t number) { return reinterpret_cast<char const**>(array(number)); };
-  auto const indices = [&](std::int64_t number) { return reinterpret_cast<simt::Index*>(array(number)); };
+};
 
+/// Of larger matrices, as many as fill the GPU several times, those of up to 64, of up to 128 and of more rows and columns are batches
+/// apart (launch_by_sizes does that to a batch whose sizes it does not know, with blocks that pass over matrices of the others).
+template <typename Task>
+void divide(Queue& queue, Together<Task> const& set, std::vector<Together<Task>>& out) {
+  std::int64_t constexpr largest = std::numeric_limits<std::int64_t>::max();
+  bool const apart = !is_tiny(*set.tasks.front()) && set.count > queue.device().multiprocessors;
+  std::int64_t above = 0;
+  for (std::int64_t const upto : {std::int64_t{64}, std::int64_t{128}, largest}) {
+    if (!apart && upto != largest) continue;
+    Together<Task> part;
+    for (Task const* const task : set.tasks)
+      if (std::int64_t const side = std::max(task->c.rows, task->c.cols); side > above && side <= upto) part.add(*task);
+    if (part.count > 0) out.push_back(std::move(part));
+    above = upto;
+  }
+}
+
+/// Numbers and addresses of matrices, in so much memory: `arrays` for each.
+class Arrays {
+ public:
+  Arrays(std::int64_t* memory, std::int64_t count) : memory_(memory), count_(count) {}
+  [[nodiscard]] bool exist() const { return memory_ != nullptr; }
+  /// Without memory, while kernels are only prepared, they have to be those of such batches.
+  [[nodiscard]] std::int64_t* at(std::int64_t number, std::int64_t matrix = 0) const {
+    static std::int64_t nothing[arrays];
+    return memory_ ? memory_ + number * count_ + matrix : nothing + number;
+  }
+
+ private:
+  std::int64_t* memory_;
+  std::int64_t count_;
+};
+
+/// Writes the arrays, up to `at_most` groups by a launch.
+template <int at_most, typename Task>
+void write_arrays(Queue& queue, Arrays const& of, std::span<Together<Task> const> sets) {
+  static_assert(sizeof(char*) == sizeof(simt::Index));
   constexpr int threads = 128;
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_groups")), [] { return gemm_groups_kernel(); });
+  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_groups"), at_most), [] { return source(at_most); });
+  if (!of.exist()) return;
+  auto const pointers = [&](std::int64_t number) { return reinterpret_cast<char const**>(of.at(number)); };
+  auto const indices = [&](std::int64_t number) { return reinterpret_cast<simt::Index*>(of.at(number)); };
+  GemmGroupsArguments<at_most> args;
+  args.a = pointers(0), args.b = pointers(1);
+  args.c = reinterpret_cast<char**>(of.at(2));
+  args.m = indices(3), args.n = indices(4), args.k = indices(5);
+  args.lines_of_a = indices(6), args.lines_of_b = indices(7), args.lines_of_c = indices(8);
+  args.groups = 0;
+  args.end = 0;
   std::int64_t begin = 0;
-  for (std::size_t g = 0; g < tasks.size(); g += gemm_groups_of_launch) {
-    GemmGroupsArguments args{};
-    args.a = pointers(0), args.b = pointers(1);
-    args.c = reinterpret_cast<char**>(array(2));
-    args.m = indices(3), args.n = indices(4), args.k = indices(5);
-    args.lines_of_a = indices(6), args.lines_of_b = indices(7), args.lines_of_c = indices(8);
-    args.groups = static_cast<int>(std::min<std::size_t>(gemm_groups_of_launch, tasks.size() - g));
-    args.end = begin;
-    for (int i = 0; i < args.groups; ++i) {
-      GemmTask<T, Output> const& task = tasks[g + static_cast<std::size_t>(i)];
-      args.group[i] = {.a = operand_of(task.a),
-                       .b = operand_of(task.b),
-                       .c = operand_of(task.c),
-                       .first = args.end,
-                       .m = static_cast<int>(task.c.rows),
-                       .n = static_cast<int>(task.c.cols),
-                       .k = static_cast<int>(task.a.cols),
-                       .behind_pointers = (task.a.pointers ? 1 : 0) | (task.b.pointers ? 2 : 0) | (task.c.pointers ? 4 : 0)};
-      args.end += task.c.count;
-    }
+  auto const launch_them = [&] {
     launch(queue, kernel, {.blocks = (args.end - begin + threads - 1) / threads, .threads = threads}, args);
     begin = args.end;
+    args.groups = 0;
+  };
+  for (Together<Task> const& set : sets)
+    for (Task const* const task : set.tasks) {
+      args.group[args.groups++] = {.a = operand_of(task->a),
+                                   .b = operand_of(task->b),
+                                   .c = operand_of(task->c),
+                                   .first = args.end,
+                                   .m = static_cast<int>(task->c.rows),
+                                   .n = static_cast<int>(task->c.cols),
+                                   .k = static_cast<int>(task->a.cols),
+                                   .behind_pointers = (task->a.pointers ? 1 : 0) | (task->b.pointers ? 2 : 0) | (task->c.pointers ? 4 : 0)};
+      args.end += task->c.count;
+      if (args.groups == at_most) launch_them();
+    }
+  if (args.groups > 0) launch_them();
+}
+
+/// The products of sets that have no more than most_of_batch matrices together.
+template <typename T, typename Output>
+void multiply_together(Queue& queue, Workspace const& memory, std::span<Together<GemmTask<T, Output>> const> sets) {
+  std::int64_t count = 0;
+  std::size_t groups = 0;
+  for (auto const& set : sets) {
+    count += set.count;
+    groups += set.tasks.size();
   }
-  gemm<T>(queue, GemmTask<T, Output>{.alpha = first.alpha,
-                                     .a = ragged_like(first.a, array(0), m, k, array(3), array(5), array(6), count),
-                                     .b = ragged_like(first.b, array(1), k, n, array(5), array(4), array(7), count),
-                                     .beta = first.beta,
-                                     .c = ragged_like(first.c, array(2), m, n, array(3), array(4), array(8), count)});
+  Arrays const of(memory.as<std::int64_t>(), count);
+  if (groups > gemm_groups_of_launch && takes_large_launches(queue))
+    write_arrays<gemm_groups_of_large_launch>(queue, of, sets);
+  else
+    write_arrays<gemm_groups_of_launch>(queue, of, sets);
+  std::int64_t begin = 0;
+  for (auto const& set : sets) {
+    GemmTask<T, Output> const& first = *set.tasks.front();
+    auto const array = [&](std::int64_t number) { return of.at(number, begin); };
+    GemmTask<T, Output> const all{.alpha = first.alpha,
+                                  .a = ragged_like(first.a, array(0), set.m, set.k, array(3), array(5), array(6), set.count),
+                                  .b = ragged_like(first.b, array(1), set.k, set.n, array(5), array(4), array(7), set.count),
+                                  .beta = first.beta,
+                                  .c = ragged_like(first.c, array(2), set.m, set.n, array(3), array(4), array(8), set.count)};
+    if constexpr (Element<T>)
+      gemm<T>(queue, all, Structure::general, Written::whole, {set.m, set.n, set.k});
+    else
+      gemm<T>(queue, all);
+    begin += set.count;
+  }
 }
 
 }  // namespace
 
-KernelSource gemm_groups_kernel() {
-  return {.header = "gemm/gemm_groups.cuh", .name = "myriad::gemm_groups<128>", .options = {"-default-device", "--fmad=false"}};
+std::vector<KernelSource> gemm_groups_kernels() {
+  std::vector<KernelSource> out{source(gemm_groups_of_launch)};
+  Nvrtc const& compiler = Nvrtc::instance();
+  if (!compiler.available() || compiler.version() >= 12010) out.push_back(source(gemm_groups_of_large_launch));
+  return out;
 }
 
 template <typename T, typename Output>
 void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
-  struct Together {
-    std::vector<GemmTask<T, Output>> tasks;
-    std::int64_t count = 0;
-  };
-  std::vector<Together> sets;
-  std::vector<GemmTask<T, Output>> alone;
+  using Set = Together<GemmTask<T, Output>>;
+  std::vector<Set> sets;
+  std::vector<GemmTask<T, Output> const*> alone;
   for (GemmTask<T, Output> const& task : tasks) {
     if (!is_small(queue, task)) {
-      alone.push_back(task);
+      alone.push_back(&task);
       continue;
     }
     auto set = std::find_if(sets.begin(), sets.end(),
-                            [&](Together const& x) { return are_alike(x.tasks.front(), task) && x.count + task.c.count <= most_of_batch; });
-    if (set == sets.end()) set = sets.insert(set, Together{});
-    set->tasks.push_back(task);
-    set->count += task.c.count;
+                            [&](Set const& x) { return are_alike(*x.tasks.front(), task) && x.count + task.c.count <= most_of_batch; });
+    if (set == sets.end()) set = sets.insert(set, Set{});
+    set->add(task);
   }
-  auto const few = std::stable_partition(sets.begin(), sets.end(), [](Together const& x) { return x.tasks.size() >= least_groups; });
-  for (auto set = few; set != sets.end(); ++set) alone.insert(alone.end(), set->tasks.begin(), set->tasks.end());
-  sets.erase(few, sets.end());
-  if (!sets.empty()) {
-    // One for all, which follow each other, and before anything is launched: who has no memory left has lost nothing.
-    std::int64_t const most =
-        std::max_element(sets.begin(), sets.end(), [](auto const& x, auto const& y) { return x.count < y.count; })->count;
+  std::vector<Set> parts;
+  for (Set const& set : sets) {
+    if (set.tasks.size() < least_groups)
+      alone.insert(alone.end(), set.tasks.begin(), set.tasks.end());
+    else if constexpr (Element<T>)
+      divide(queue, set, parts);
+    else
+      parts.push_back(set);
+  }
+  // As many at a time as most_of_batch admits
+  std::vector<std::span<Set const>> turns;
+  std::int64_t of_turn = 0, most = 0;
+  for (std::size_t p = 0, first = 0; p < parts.size(); ++p) {
+    if (of_turn + parts[p].count > most_of_batch) first = p, of_turn = 0;
+    of_turn += parts[p].count;
+    most = std::max(most, of_turn);
+    if (first == p) turns.emplace_back();
+    turns.back() = std::span(parts).subspan(first, p + 1 - first);
+  }
+  auto const all = [&] {
+    // One for all turns, which follow each other, and before anything is launched: who has no memory left has lost nothing.
     Workspace const memory(queue, arrays * most * static_cast<std::int64_t>(sizeof(simt::Index)));
-    for (Together const& set : sets) multiply_together(queue, memory, set.tasks);
-  }
-  for (GemmTask<T, Output> const& task : alone) gemm<T>(queue, task);
+    for (auto const& turn : turns) multiply_together<T, Output>(queue, memory, turn);
+    for (GemmTask<T, Output> const* const task : alone) gemm<T>(queue, *task);
+  };
+  queue.prepare(all);  // so that no group is computed where a later one has no kernel
+  all();
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm_grouped(Queue&, std::vector<GemmTask<T, T>> const&);

@@ -42,7 +42,7 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
 template <typename Params>
 void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& params) {
   static_assert(std::is_trivially_copyable_v<Params> && !std::is_pointer_v<Params>);
-  static_assert(sizeof(Params) <= 4096, "parameters of a kernel are 4 KiB at most");
+  static_assert(sizeof(Params) <= 32764, "parameters of a kernel are 32,764 bytes at most, and 4 KiB before CUDA 12.1");
   launch(queue, kernel, grid, static_cast<void const*>(&params));
 }
 

@@ -9,14 +9,15 @@
 namespace myriad {
 namespace {
 
-TEST(GemmGroups, EveryMatrixOnce) {
+template <int at_most>
+void expect_every_matrix_once(std::vector<int> const& numbers_of_groups) {
   std::vector<double> memory(100000);
   std::vector<double*> addresses;
   for (std::size_t i = 0; i < 1000; ++i) addresses.push_back(&memory[(i * 7919) % memory.size()]);
   auto const* const base = reinterpret_cast<char const*>(memory.data());
-  for (int const groups : {1, 2, 31, 33, gemm_groups_of_launch}) {
+  for (int const groups : numbers_of_groups) {
     SCOPED_TRACE(groups);
-    GemmGroupsArguments args{};
+    GemmGroupsArguments<at_most> args{};
     constexpr simt::Index first = 5;  // an earlier launch has the matrices before
     args.groups = groups;
     args.end = first;
@@ -39,7 +40,7 @@ TEST(GemmGroups, EveryMatrixOnce) {
     args.a = a.data(), args.b = b.data(), args.c = c.data();
     args.m = numbers[0].data(), args.n = numbers[1].data(), args.k = numbers[2].data();
     args.lines_of_a = numbers[3].data(), args.lines_of_b = numbers[4].data(), args.lines_of_c = numbers[5].data();
-    simt::run(2, 32, 0, gemm_groups<32>, args);
+    simt::run(2, 32, 0, gemm_groups<32, at_most>, args);
     for (std::size_t at = 0; at < first; ++at) EXPECT_EQ(numbers[0][at], -1);
     int g = 0;
     for (simt::Index at = first; at < args.end; ++at) {
@@ -53,6 +54,11 @@ TEST(GemmGroups, EveryMatrixOnce) {
       for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(numbers[i][q], expected[i]) << i;
     }
   }
+}
+
+TEST(GemmGroups, EveryMatrixOnce) { expect_every_matrix_once<gemm_groups_of_launch>({1, 2, 31, 33, gemm_groups_of_launch}); }
+TEST(GemmGroups, EveryMatrixOnceOfALargeLaunch) {
+  expect_every_matrix_once<gemm_groups_of_large_launch>({41, 255, 256, 257, gemm_groups_of_large_launch});
 }
 
 }  // namespace
