@@ -311,6 +311,9 @@ SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
 constexpr std::array<std::int64_t, 3> sizes_of_launches{32, 64, 128};
 constexpr std::array<std::int64_t, 7> sizes_of_scheduled_launches{32, 48, 64, 80, 96, 112, 128};
 static_assert(gemm_schedule_parts == sizes_of_scheduled_launches.size() + 1);
+// What is planned to see whether a schedule pays is launched with one, too: a search would time what is planned.
+static_assert(std::includes(sizes_of_scheduled_launches.begin(), sizes_of_scheduled_launches.end(), sizes_of_launches.begin(),
+                            sizes_of_launches.end()));
 std::span<std::int64_t const> launch_sizes(bool scheduled) {
   return scheduled ? std::span<std::int64_t const>(sizes_of_scheduled_launches) : sizes_of_launches;
 }

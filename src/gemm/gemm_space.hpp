@@ -28,6 +28,7 @@ struct GemmRingSpace {
   Dtype dtype;
   std::int64_t m, n, k;
   int blocks = 32;  ///< see gemm_ring_plan
+  bool operator==(GemmRingSpace const&) const = default;
 
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -126,11 +127,27 @@ std::optional<typename Space::Config> config_of(Space const& space, TunedConfig 
   return config;
 }
 
+/// The plan of the space. Where spaces can be compared, which says that planning takes long (microseconds), those of the thread's last
+/// problems are kept.
+template <typename Space>
+typename Space::Config plan_of(Space const& space) {
+  if constexpr (std::equality_comparable<Space>) {
+    thread_local std::array<std::pair<std::optional<Space>, typename Space::Config>, 16> kept;
+    thread_local std::size_t next = 0;
+    for (auto const& [of, plan] : kept)
+      if (of == space) return plan;
+    auto const& added = kept[std::exchange(next, (next + 1) % kept.size())] = {space, space.plan()};
+    return added.second;
+  } else {
+    return space.plan();
+  }
+}
+
 /// The config to take for a call on this queue, which is of a GPU.
 template <typename Space>
 typename Space::Config planned(Queue& queue, Space const& space) {
   Problem const problem = space.problem();
-  typename Space::Config const plan = space.plan();
+  typename Space::Config const plan = plan_of(space);
   typename Space::Config config = plan;
   Table::Found const found = table_of(queue).find(problem);
   bool known = false;
