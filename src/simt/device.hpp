@@ -422,6 +422,63 @@ __device__ __forceinline__ void wait_copy_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
+/// A barrier in shared memory for threads and for bulk copies, of compute capability 9.0 on: 8 bytes, aligned so. It has phases, the first
+/// of which is number 0: one ends when `arrivals` threads have arrived and all bytes that they expect have come, and the next begins. Who
+/// has waited for a phase sees what threads wrote to shared memory before they arrived, and what was copied.
+using Mbarrier = unsigned long long;
+/// By one thread; sync_block follows, before anybody uses it.
+__device__ __forceinline__ void begin_mbarrier(Mbarrier* barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n fence.mbarrier_init.release.cluster;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
+               "r"(arrivals)
+               : "memory");
+}
+__device__ __forceinline__ void arrive_at_mbarrier(Mbarrier* barrier) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
+               : "memory");
+}
+/// Arrives, and has the phase wait for so many bytes more.
+__device__ __forceinline__ void arrive_and_expect(Mbarrier* barrier, int bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
+      "r"(bytes)
+      : "memory");
+}
+/// Returns when this phase has ended; it is the present one, or the one before it.
+__device__ __forceinline__ void wait_for_phase(Mbarrier* barrier, int phase) {
+  unsigned const at = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+  unsigned ended;
+  do {
+    asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(ended)
+                 : "r"(at), "r"(phase & 1)
+                 : "memory");
+  } while (ended == 0);
+}
+
+/// Starts a copy of so many bytes from global to shared memory by the copy engine; both addresses and `bytes` are multiples of 16. They
+/// come to the present phase of `barrier`, where a thread has to expect them.
+__device__ __forceinline__ void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
+               "l"(__cvta_generic_to_global(from_global)), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
+               : "memory");
+}
+/// The other way. What threads wrote to shared memory goes along once each of them has called show_to_products, and a barrier has followed.
+/// Ended by wait_bulk_stores of the same thread, before it ends.
+__device__ __forceinline__ void store_bulk(void* to_global, void const* from_shared, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to_global)),
+               "r"(static_cast<unsigned>(__cvta_generic_to_shared(from_shared))), "r"(bytes)
+               : "memory");
+}
+/// What this thread has started since it last called this by store_bulk is a group, which may be empty.
+__device__ __forceinline__ void end_bulk_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/// Returns when of the groups but the last `pending` ones shared memory has been read, and may be written again.
+template <int pending>
+__device__ __forceinline__ void wait_bulk_stores() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
 /// 16 bytes that are moved at once.
 struct alignas(16) Chunk {
   unsigned words[4];

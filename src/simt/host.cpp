@@ -84,6 +84,16 @@ struct Barrier {
   long long round = 0;
 };
 
+/// An mbarrier.
+struct Phases {
+  int arrivals = 0;                     ///< to each phase
+  int left = 0;                         ///< of them, to the present one
+  long long expected = 0, started = 0;  ///< bytes
+  std::vector<host::Copy> copies;       ///< to the present phase
+  std::vector<host::Copy> ended;        ///< to phases that have ended, of which nobody knows yet
+  long long round = 0;
+};
+
 struct Warp {
   Barrier barrier;
   std::array<host::Slots, 2> slots;
@@ -149,14 +159,17 @@ struct Fiber {
   unsigned number_round = 0;
   unsigned const* waits_for_count = nullptr;  ///< and for it to be the next; see wait_for_signals
   unsigned signals = 0;
+  Phases const* waits_for_phase = nullptr;  ///< and for this round of it to end
+  long long phase = 0;
   long long exchanges = 0;
   std::vector<host::Copy> copies;
-  std::size_t arrived = 0;              ///< how many of these have
-  std::vector<std::size_t> group_ends;  ///< how many copies there were when each group ended
-  std::vector<host::Product> products;  ///< that have not been waited for
-  std::size_t ended_products = 0;       ///< how many of these are in a group
-  bool products_begun = false;          ///< since products were waited for
-  bool copies_shown = true;             ///< all that have arrived, to products
+  std::size_t arrived = 0;                              ///< how many of these have
+  std::vector<std::size_t> group_ends;                  ///< how many copies there were when each group ended
+  std::vector<std::vector<host::Copy>> bulk_stores{1};  ///< of groups, the last of which has not ended
+  std::vector<host::Product> products;                  ///< that have not been waited for
+  std::size_t ended_products = 0;                       ///< how many of these are in a group
+  bool products_begun = false;                          ///< since products were waited for
+  bool copies_shown = true;                             ///< all that have arrived, to products
   std::exception_ptr error;
 
   Fiber() : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)) {
@@ -187,6 +200,7 @@ struct Block {
   std::vector<Warp> warps;
   Barrier barrier;
   std::array<Barrier, 16> barriers;  ///< of sync_at and arrive_at
+  std::map<Mbarrier const*, Phases> mbarriers;
   struct Free {
     void operator()(char* p) const { ::operator delete(p, std::align_val_t(1024)); }
   };
@@ -264,8 +278,10 @@ void run_blocks() {
     fiber.waits_for = nullptr;
     fiber.waits_for_number = nullptr;
     fiber.waits_for_count = nullptr;
+    fiber.waits_for_phase = nullptr;
     fiber.exchanges = 0;
     fiber.forget_copies();
+    fiber.bulk_stores.assign(1, {});
     fiber.forget_products();
     fiber.copies_shown = true;
     fiber.error = nullptr;
@@ -279,9 +295,11 @@ void run_blocks() {
       if (fiber->finished || (fiber->waits_for && fiber->waits_for->round == fiber->round)) continue;
       if (fiber->waits_for_number && (bits_at(fiber->waits_for_number, fiber->number_bytes) & 1) != fiber->number_round) continue;
       if (fiber->waits_for_count && *fiber->waits_for_count < fiber->signals) continue;
+      if (fiber->waits_for_phase && fiber->waits_for_phase->round == fiber->phase) continue;
       fiber->waits_for = nullptr;
       fiber->waits_for_number = nullptr;
       fiber->waits_for_count = nullptr;
+      fiber->waits_for_phase = nullptr;
       moved = true;
       current = fiber.get();
       switch_context(launch->scheduler, fiber->context, false);
@@ -309,6 +327,13 @@ void run_blocks() {
     if (!fiber->products.empty()) throw std::logic_error("simt: a thread ends with products that it has not waited for");
   for (auto const& fiber : launch->fibers)
     if (fiber->arrived < fiber->copies.size()) throw std::logic_error("simt: a thread ends with copies that it has not waited for");
+  for (auto const& fiber : launch->fibers)
+    if (fiber->bulk_stores.size() > 1 || !fiber->bulk_stores.front().empty())
+      throw std::logic_error("simt: a thread ends with bulk stores that it has not waited for");
+  for (Block const& block : launch->running)
+    for (auto const& [barrier, phases] : block.mbarriers)
+      if (phases.started > 0 || !phases.ended.empty())
+        throw std::logic_error("simt: a block ends with bulk copies that nobody has waited for");
 }
 
 }  // namespace
@@ -339,6 +364,80 @@ void arrive_at(int number, int threads) {
   if (++barrier.arrived < barrier.size) return;
   barrier.arrived = 0;
   ++barrier.round;
+}
+
+namespace {
+Phases& phases_of(Mbarrier* barrier) {
+  auto const found = current->block->mbarriers.find(barrier);
+  if (found == current->block->mbarriers.end()) throw std::logic_error("simt: an mbarrier that has not begun");
+  return found->second;
+}
+/// Where all have arrived and all has come.
+void end_phase(Phases& phases) {
+  if (phases.left > 0 || phases.started != phases.expected) return;
+  phases.ended.insert(phases.ended.end(), phases.copies.begin(), phases.copies.end());
+  phases.copies.clear();
+  phases.left = phases.arrivals;
+  phases.expected = phases.started = 0;
+  ++phases.round;
+}
+/// A copy by the copy engine.
+host::Copy bulk(void* to, void const* from, int bytes) {
+  if (bytes <= 0 ||
+      (reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | static_cast<unsigned>(bytes)) % 16 != 0)
+    throw std::logic_error("simt: a bulk copy is not one of whole chunks of 16 bytes");
+  return {to, from, static_cast<std::size_t>(bytes)};
+}
+}  // namespace
+void begin_mbarrier(Mbarrier* barrier, int arrivals) {
+  if (reinterpret_cast<std::uintptr_t>(barrier) % sizeof(Mbarrier) != 0 || arrivals < 1)
+    throw std::logic_error("simt: there is no such mbarrier");
+  *barrier = 0;  // so that who has this memory for something else is seen
+  Phases phases;
+  phases.arrivals = phases.left = arrivals;
+  if (!current->block->mbarriers.emplace(barrier, std::move(phases)).second) throw std::logic_error("simt: an mbarrier begins twice");
+}
+void arrive_and_expect(Mbarrier* barrier, int bytes) {
+  Phases& phases = phases_of(barrier);
+  if (phases.left == 0) throw std::logic_error("simt: more threads arrive at an mbarrier than it is for");
+  release(&phases);
+  phases.expected += bytes;
+  --phases.left;
+  end_phase(phases);
+}
+void arrive_at_mbarrier(Mbarrier* barrier) { arrive_and_expect(barrier, 0); }
+void wait_for_phase(Mbarrier* barrier, int phase) {
+  Phases& phases = phases_of(barrier);
+  if (phase != phases.round && phase != phases.round - 1)
+    throw std::logic_error("simt: a phase is waited for that is neither the present one nor the one before it");
+  if (phases.round == phase) {
+    current->waits_for_phase = &phases;
+    current->phase = phase;
+    switch_context(current->context, launch->scheduler, false);
+  }
+  acquire(&phases);
+  // The sizes of copies are not constants, so that sanitizers see them as calls.
+  for (host::Copy const& copy : std::exchange(phases.ended, {})) std::memcpy(copy.to, copy.from, copy.bytes);
+  release(&phases);
+}
+void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier) {
+  Phases& phases = phases_of(barrier);
+  phases.copies.push_back(bulk(to_shared, from_global, bytes));
+  std::memset(to_shared, 0xff, static_cast<std::size_t>(bytes));
+  phases.started += bytes;
+  release(&phases);
+  end_phase(phases);
+}
+void store_bulk(void* to_global, void const* from_shared, int bytes) {
+  current->bulk_stores.back().push_back(bulk(to_global, from_shared, bytes));
+}
+void end_bulk_group() { current->bulk_stores.emplace_back(); }
+void host::wait_bulk_stores(int pending) {
+  auto& groups = current->bulk_stores;
+  while (static_cast<int>(groups.size()) - 1 > pending) {
+    for (Copy const& store : groups.front()) std::memcpy(store.to, store.from, store.bytes);
+    groups.erase(groups.begin());
+  }
 }
 void signal(unsigned* count) {
   if (!launch->together) throw std::logic_error("simt: signal in a launch whose blocks do not run together");
@@ -541,6 +640,7 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
       Block& block = mine.running[b];
       block.index = first + static_cast<long long>(b);
       block.barriers = {};
+      block.mbarriers.clear();
       // Of the size asked for, so that the address sanitizer knows where it ends.
       auto const bytes = static_cast<std::size_t>(shared_bytes);
       block.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(1024))));

@@ -192,6 +192,24 @@ void wait_copy_groups() {
   for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) host::finish(copy);
 }
 
+/// Bulk copies arrive when the phase ends to which they come; bulk stores read shared memory when they are waited for. A phase that is
+/// neither the present one nor the one before it is not waited for.
+using Mbarrier = unsigned long long;
+void begin_mbarrier(Mbarrier* barrier, int arrivals);
+void arrive_at_mbarrier(Mbarrier* barrier);
+void arrive_and_expect(Mbarrier* barrier, int bytes);
+void wait_for_phase(Mbarrier* barrier, int phase);
+void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier);
+void store_bulk(void* to_global, void const* from_shared, int bytes);
+void end_bulk_group();
+namespace host {
+void wait_bulk_stores(int pending);
+}
+template <int pending>
+void wait_bulk_stores() {
+  host::wait_bulk_stores(pending);
+}
+
 struct alignas(16) Chunk {
   unsigned words[4];
 };

@@ -86,10 +86,11 @@ struct Search {
     Dtype dtype;
     std::array<std::int64_t, 3> sizes;
     std::vector<std::string> names;
-    Values plan;                     ///< of the cost model
-    Values current;                  ///< of a table, else of the plan
-    bool known;                      ///< the user's table has an entry that is taken
-    std::vector<Values> candidates;  ///< the most promising first
+    Values plan;                      ///< of the cost model
+    Values current;                   ///< of a table, else of the plan
+    bool known;                       ///< the user's table has an entry that is taken
+    std::vector<Values> candidates;   ///< the most promising first
+    std::map<Values, bool> admits{};  ///< what the space was asked about
     [[nodiscard]] Problem problem() const { return {kernel, dtype, sizes}; }
   };
   std::vector<Point> points;            ///< in the order in which they came, each once
@@ -180,7 +181,10 @@ typename Space::Config planned(Queue& queue, Space const& space) {
   auto const taken = search->taken.find(number);
   if (taken == search->taken.end()) return config;
   typename Space::Config const wanted = with_values<Space>(plan, taken->second);
-  return space.admits(wanted, queue.device()) ? wanted : plan;
+  // Asked once, as of a table's entry: for some spaces the answer takes longer than the products that are timed.
+  auto const [admits, unknown] = search->points[number].admits.try_emplace(taken->second, false);
+  if (unknown) admits->second = space.admits(wanted, queue.device());
+  return admits->second ? wanted : plan;
 }
 
 /// Candidates by what they may cost, least first; those that cost the same as they were.

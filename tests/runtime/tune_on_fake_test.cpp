@@ -393,6 +393,27 @@ TEST_F(Tuning, TakesTheFastestAndKeepsIt) {
   EXPECT_EQ(tune(*queue, call, options).size(), 1U);
 }
 
+/// A space that takes long to say what it admits, as those of small matrices do.
+struct Hesitant : Space {
+  static inline int asked = 0;
+  [[nodiscard]] bool admits(Config const& c, Device const& device) const { return ++asked, Space::admits(c, device); }
+};
+TEST_F(Tuning, AsksOnceWhetherAConfigIsAdmitted) {
+  int calls = 0;
+  auto const call = [&](Queue& q) {
+    Config const c = tuning::planned(q, Hesitant{{150}});
+    gpu::Kernel const& kernel = gpu::kernel_for(q, gpu::kernel_key(gpu::kernel_id("tuned"), c), test::source);
+    gpu::launch(q, kernel, {.blocks = 1, .threads = c.threads}, test::FakeScaleParams{});
+    if (&q != &*queue) return;
+    ++calls;
+    fake->milliseconds = static_cast<float>(1e3 * usual(c));
+  };
+  Hesitant::asked = 0;
+  ASSERT_EQ(tune(*queue, call, {.threads = 1}).size(), 1U);
+  EXPECT_GT(calls, 40);
+  EXPECT_LE(Hesitant::asked, 9 + 9);  // while they are loaded, and while they are timed
+}
+
 TEST_F(Tuning, OfSeveralProblemsInTheSameCalls) {
   auto const one = routine(200, usual), other = routine(201, [](Config const&c) { return 1.0 / c.threads; });
   auto const found = tune(*queue, [&](Queue& q) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -88,6 +90,93 @@ TEST(SimtHost, CopiesArriveWhenTheyAreWaitedFor) {
       Copies{from.data(), before.data(), after.data()});
   EXPECT_TRUE(std::isnan(before[1]));  // what was there may be gone as soon as the copy begins
   EXPECT_EQ(after[1], 3.0F);
+}
+
+struct Bulk {
+  float const* from;
+  float* to;
+  float* before;
+};
+/// A warp brings 8 parts of 32 numbers to a ring of two, another one doubles them and has them stored.
+void double_by_ring(Bulk c) {
+  constexpr int parts = 8, numbers = 32, bytes = numbers * 4;
+  auto* const ring = reinterpret_cast<float*>(shared_memory());
+  auto* const full = reinterpret_cast<Mbarrier*>(shared_memory() + 4 * bytes);
+  Mbarrier* const empty = full + 2;
+  if (thread_index() < 2) {
+    begin_mbarrier(full + thread_index(), 1);
+    begin_mbarrier(empty + thread_index(), warp_size);
+  }
+  sync_block();
+  if (thread_index() == warp_size) {
+    for (int p = 0; p < parts; ++p) {
+      wait_for_phase(empty + p % 2, p / 2 - 1);
+      arrive_and_expect(full + p % 2, bytes);
+      copy_bulk(ring + p % 2 * numbers, c.from + p * numbers, bytes / 2, full + p % 2);
+      copy_bulk(ring + p % 2 * numbers + numbers / 2, c.from + p * numbers + numbers / 2, bytes / 2, full + p % 2);
+      if (c.before) c.before[p] = ring[p % 2 * numbers];
+    }
+  } else if (thread_index() < warp_size) {
+    float* const out = ring + 2 * numbers;
+    for (int p = 0; p < parts; ++p) {
+      wait_for_phase(full + p % 2, p / 2);
+      float const x = ring[p % 2 * numbers + thread_index()];
+      arrive_at_mbarrier(empty + p % 2);
+      if (thread_index() == 0) wait_bulk_stores<1>();
+      sync_warp();
+      out[p % 2 * numbers + thread_index()] = 2 * x;
+      show_to_products();
+      sync_warp();
+      if (thread_index() == 0) {
+        store_bulk(c.to + p * numbers, out + p % 2 * numbers, bytes);
+        end_bulk_group();
+      }
+    }
+    if (thread_index() == 0) wait_bulk_stores<0>();
+  }
+}
+TEST(SimtHost, BulkCopiesArriveWithTheirPhase) {
+  struct alignas(16) Numbers {
+    std::array<float, 256> x;
+  };
+  auto const from = std::make_unique<Numbers>(), to = std::make_unique<Numbers>();
+  for (std::size_t i = 0; i < 256; ++i) from->x[i] = static_cast<float>(i);
+  std::vector<float> before(8);
+  run(1, 2 * warp_size, 4 * 128 + 32, double_by_ring, Bulk{from->x.data(), to->x.data(), before.data()});
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(to->x[i], 2 * static_cast<float>(i));
+  EXPECT_TRUE(std::isnan(before[0]));
+}
+TEST(SimtHost, RefusesWrongUseOfMbarriers) {
+  alignas(16) static float numbers[8] = {};
+  auto const refuses = [](void (*kernel)(Bulk)) { EXPECT_THROW(run(1, 1, 64, kernel, Bulk{numbers, numbers, nullptr}), std::logic_error); };
+  static constexpr auto barrier = [] { return reinterpret_cast<Mbarrier*>(shared_memory() + 32); };
+  refuses(+[](Bulk) { arrive_at_mbarrier(barrier()); });
+  refuses(+[](Bulk) {
+    begin_mbarrier(barrier(), 1);
+    wait_for_phase(barrier(), 0);
+  });
+  refuses(+[](Bulk) {
+    begin_mbarrier(barrier(), 1);
+    wait_for_phase(barrier(), 1);
+  });
+  refuses(+[](Bulk c) {
+    begin_mbarrier(barrier(), 1);
+    copy_bulk(shared_memory(), c.from + 1, 16, barrier());
+  });
+  refuses(+[](Bulk c) {
+    begin_mbarrier(barrier(), 1);
+    copy_bulk(shared_memory(), c.from, 8, barrier());
+  });
+  refuses(+[](Bulk c) {  // more comes than is expected
+    begin_mbarrier(barrier(), 1);
+    copy_bulk(shared_memory(), c.from, 32, barrier());
+    arrive_and_expect(barrier(), 16);
+  });
+  refuses(+[](Bulk c) { store_bulk(c.to, shared_memory(), 16); });
+  refuses(+[](Bulk c) {
+    store_bulk(c.to, shared_memory(), 16);
+    end_bulk_group();
+  });
 }
 
 TEST(SimtHost, CopiesArriveGroupByGroup) {
