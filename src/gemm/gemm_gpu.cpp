@@ -491,7 +491,7 @@ ArgumentsOf<T, Output> with_lines_of_c(ArgumentsOf<T, Output> args, Lines lines)
 template <typename T>
 bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
   Device const& device = queue.device();
-  if (device.major != 9 || device.minor != 0) return false;
+  if (!gemm_spans_are_used(sizeof(Real<T>), is_complex<T>) || device.major != 9 || device.minor != 0) return false;
   if (is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
   args = with_lines_of_c<T, T>(args, Lines::columns);
   std::int64_t const m = args.c.rows, n = args.c.cols, k = args.depth;
@@ -508,9 +508,10 @@ bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
                                       lines_of(args.a), unit);
   int const bytes = GemmSpansMemory(sizeof(T), c).bytes;
   if (bytes > device.shared_memory_per_block) return false;
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_spans"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
-  launch(queue, kernel,
-         {.blocks = gemm_spans_grid(c, args.c.count, device.multiprocessors), .threads = c.threads(), .shared_bytes = bytes}, args);
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_spans"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(queue, kernel, {.blocks = gemm_spans_grid(c, args.c.count, device.multiprocessors), .threads = c.threads(), .shared_bytes = bytes},
+         args);
   return true;
 }
 
@@ -709,6 +710,12 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   return kernels;
 }
 
+KernelSource gemm_kernel_by_spans(Dtype dtype, int n) {
+  bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+  int const bytes = element_bytes(dtype);
+  return source(dtype, gemm_spans_plan(bytes / (complex ? 2 : 1), complex, n, n, n, Lines::columns, std::gcd(n, 16 / bytes)));
+}
+
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
   std::vector<KernelSource> kernels;
   int const output_bytes = output == Dtype::f32 ? 4 : 2;
@@ -771,9 +778,9 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         }
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
-      if (filter.wants_routine("gemm") && gemm_spans_takes(complex ? element_bytes(dtype) / 2 : element_bytes(dtype), complex, n, n, n))
-        kernels.push_back(source(dtype, gemm_spans_plan(complex ? element_bytes(dtype) / 2 : element_bytes(dtype), complex, n, n, n,
-                                                        Lines::columns, std::gcd(n, 16 / element_bytes(dtype)))));
+      int const real_bytes = element_bytes(dtype) / (complex ? 2 : 1);
+      if (filter.wants_routine("gemm") && gemm_spans_are_used(real_bytes, complex) && gemm_spans_takes(real_bytes, complex, n, n, n))
+        kernels.push_back(gemm_kernel_by_spans(dtype, n));
       if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
         for (int const scheduled : {0, 1})
           for (std::int64_t const side : sizes_up_to(n, scheduled == 1))

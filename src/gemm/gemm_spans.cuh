@@ -88,8 +88,7 @@ SIMT_INLINE void gemm_spans_copies(GemmArguments<T> const& args) {
     if (turn.round > 0) {
       GemmSpan<T> const c(args.c.at(last.b, 0, last.part * C.columns), C.m * Plan::columns_of(last.part));
       wait_for_phase(Plan::used(turn.place), turn.round - 1);
-      if (lane == 0 && c.middle > 0)
-        store_bulk(c.first + c.head, part_of_c + c.shift + c.head, c.middle * static_cast<int>(sizeof(T)));
+      if (lane == 0 && c.middle > 0) store_bulk(c.first + c.head, part_of_c + c.shift + c.head, c.middle * static_cast<int>(sizeof(T)));
       if (lane == 0) end_bulk_group();
       if (c.has(lane)) c.first[c.at_end(lane)] = part_of_c[c.shift + c.at_end(lane)];
       last.advance(C.parts());
@@ -374,7 +373,9 @@ class GemmSpansSumsOfLane {
       }
     }
   }
-  SIMT_INLINE int row(int r) const { return by_terms ? row_lane_ * unit + r / unit * unit * C.row_lanes() + r % unit : row_lane_ + r * C.row_lanes(); }
+  SIMT_INLINE int row(int r) const {
+    return by_terms ? row_lane_ * unit + r / unit * unit * C.row_lanes() + r % unit : row_lane_ + r * C.row_lanes();
+  }
 
   int row_lane_, column_lane_;
   bool has_;

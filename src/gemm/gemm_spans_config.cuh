@@ -9,8 +9,8 @@ namespace myriad {
 /// has `a_stages` places in shared memory; B and C come to a ring of `stages` parts, `columns` columns at a time, and those of the next
 /// product after those of this one.
 ///
-/// One warp has the copies to and from shared memory. Of double numbers each of the others has 16 rows of A in its registers, and multiplies
-/// on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part.
+/// One warp has the copies to and from shared memory. Of double numbers each of the others has 16 rows of A in its registers, and
+/// multiplies on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part.
 struct GemmSpans {
   int m, n, k;
   int columns;

@@ -9,13 +9,15 @@
 
 namespace myriad {
 
-/// Whether products of m-by-k and k-by-n matrices, all without gaps and none ragged, go through gemm_spans, where the GPU has bulk copies
-/// and a block finds the shared memory.
+/// Whether products of matrices without gaps of this type go through gemm_spans. None do yet: the kernel has not been run on a GPU, only a
+/// prototype of it for double numbers has (docs/performance.md).
+constexpr bool gemm_spans_are_used(int /*real_bytes*/, bool /*complex*/) { return false; }
+
+/// Which sizes it is made for: m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory.
+/// Of double numbers lanes would meet in banks where k is a multiple of 8, and registers do not suffice for more terms.
 constexpr bool gemm_spans_takes(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
-  std::int64_t const largest = std::max({m, n, k});
-  if (largest <= 32 || std::min({m, n, k}) < 16) return false;
-  if (real_bytes == 4) return m <= 128 && n <= 128 && k <= 128;
-  return complex ? m <= 128 && n <= 128 && k <= 66 : m <= 144 && n <= 144 && k <= 132;
+  if (std::min({m, n, k}) <= 32 || std::max({m, n, k}) > 128) return false;
+  return real_bytes == 4 || (complex ? k <= 66 : k % 8 != 0);
 }
 
 /// What a lane is to have of registers.
@@ -94,7 +96,7 @@ constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& give
 }
 
 /// Where a multiprocessor has several blocks each of them has one product, so that those which wait and those which multiply take turns;
-/// on an H200 that is 4 to 9% faster than blocks that go on. A single one goes on, and copies ahead (6 to 9%).
+/// in the prototype on an H200 that was 3 to 10% faster than blocks that go on. A single one goes on, and copies ahead (4 to 10%).
 constexpr std::int64_t gemm_spans_grid(GemmSpans const& g, std::int64_t count, int multiprocessors) {
   return g.blocks_per_sm > 1 ? std::min<std::int64_t>(count, std::numeric_limits<std::int32_t>::max())
                              : std::min<std::int64_t>(count, multiprocessors);

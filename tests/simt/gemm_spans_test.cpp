@@ -94,8 +94,7 @@ TEST(GemmSpansPlans, HaveRoom) {
           if (!gemm_spans_takes(real_bytes, complex, n, n, k)) continue;
           ++taken;
           int const element_bytes = real_bytes * (complex ? 2 : 1);
-          GemmSpans const c =
-              gemm_spans_plan(real_bytes, complex, n, n, k, Lines::columns, std::gcd(std::gcd(n, k), 16 / element_bytes));
+          GemmSpans const c = gemm_spans_plan(real_bytes, complex, n, n, k, Lines::columns, std::gcd(std::gcd(n, k), 16 / element_bytes));
           SCOPED_TRACE(testing::Message() << real_bytes << " " << complex << " " << n << " " << k);
           EXPECT_LE(c.blocks_per_sm * (GemmSpansMemory(element_bytes, c).bytes + 1024), 233472);
           EXPECT_LE(c.blocks_per_sm * c.threads() * gemm_spans_registers(real_bytes, complex, c), 65536);
