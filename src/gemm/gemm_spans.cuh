@@ -171,8 +171,8 @@ class GemmSpansSumsOfWarp {
     constexpr int tiles = columns / 16 * 2 + (rest == 0 ? 0 : rest > 1 << column_places.bit[3] ? 2 : 1);
     bool const reads_c = !(args.beta == from_real<T>(0));
     bool const imaginary = complex && of_group_ % 2 == 1;
-    bool const negative_of_real = imaginary != (imaginary && args.b.conjugated);
-    bool const negative_of_imaginary = complex && !imaginary && args.b.conjugated;
+    [[maybe_unused]] bool const negative_of_real = imaginary != (imaginary && args.b.conjugated);
+    [[maybe_unused]] bool const negative_of_imaginary = complex && !imaginary && args.b.conjugated;
     SIMT_UNROLL
     for (int first = 0; first < tiles; first += tiles_at_once) {
       R sum[tiles_at_once][parts][4] = {};
@@ -302,7 +302,7 @@ class GemmSpansSumsOfLane {
     }
     T const* left = by_terms ? a_ + row(0) : a_ + smaller(row_lane_, C.m - 1) * C.k;
     T const* right = b + column_lane_ * C.k;
-    constexpr int at_once = rows * held_columns * (is_complex<T> ? 4 : 1) * unit > 128 ? 1 : 2;
+    [[maybe_unused]] constexpr int at_once = rows * held_columns * (is_complex<T> ? 4 : 1) * unit > 128 ? 1 : 2;
     SIMT_UNROLL_BY(at_once)
     for (int p = 0; p < C.k; p += unit) {
       T x[unit][rows], y[unit][held_columns];
