@@ -18,6 +18,7 @@
 #include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "gemm/gemm_schedule_config.cuh"
 #include "gemm/gemm_space.hpp"
+#include "gemm/gemm_spans_plan.hpp"
 #include "gemm/gemv_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -68,6 +69,14 @@ KernelSource source(Dtype dtype, GemmRing const& c) {
                           static_cast<int>(c.a), static_cast<int>(c.b), static_cast<int>(c.c), static_cast<int>(c.structure),
                           static_cast<int>(c.written), static_cast<int>(c.factors), c.scheduled),
       .options = {"-default-device", "--fmad=false"}};
+}
+KernelSource source(Dtype dtype, GemmSpans const& c) {
+  return {.header = "gemm/gemm_spans.cuh",
+          .name = fmt::format("myriad::gemm_spans<{}, myriad::GemmSpans{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), {}, {}, {}}}>",
+                              device_name(dtype), c.m, c.n, c.k, c.columns, c.stages, c.a_stages, c.blocks_per_sm, static_cast<int>(c.a),
+                              c.held_rows, c.held_columns, c.unit),
+          .options = {"-default-device", "--fmad=false"},
+          .arch_specific = true};
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
@@ -481,6 +490,34 @@ ArgumentsOf<T, Output> with_lines_of_c(ArgumentsOf<T, Output> args, Lines lines)
   return args;
 }
 
+/// By gemm_spans, if the product is one that goes through it.
+template <typename T>
+bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
+  Device const& device = queue.device();
+  if (!gemm_spans_are_used(sizeof(Real<T>), is_complex<T>) || device.major != 9 || device.minor != 0) return false;
+  if (is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
+  args = with_lines_of_c<T, T>(args, Lines::columns);
+  std::int64_t const m = args.c.rows, n = args.c.cols, k = args.depth;
+  if (lines_of(args.c) == Lines::rows || lines_of(args.b) == Lines::rows) return false;
+  if (!has_no_gaps(args.a) || !has_no_gaps(args.b) || !has_no_gaps(args.c)) return false;
+  // Behind pointers
+  if ((args.a.row_offset | args.a.col_offset | args.b.row_offset | args.b.col_offset | args.c.row_offset | args.c.col_offset) != 0)
+    return false;
+  // Few products are divided among blocks by the ring.
+  if (!gemm_spans_takes(sizeof(Real<T>), is_complex<T>, m, n, k) || args.c.count < device.multiprocessors) return false;
+  // Where a matrix behind a pointer begins is not known.
+  int const unit = args.a.pointers || args.b.pointers ? 1 : std::min(unit_of(args.a), unit_of(args.b));
+  GemmSpans const c = gemm_spans_plan(sizeof(Real<T>), is_complex<T>, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
+                                      lines_of(args.a), unit);
+  int const bytes = GemmSpansMemory(sizeof(T), c).bytes;
+  if (bytes > device.shared_memory_per_block) return false;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_spans"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  launch(queue, kernel, {.blocks = gemm_spans_grid(c, args.c.count, device.multiprocessors), .threads = c.threads(), .shared_bytes = bytes},
+         args);
+  return true;
+}
+
 /// By gemm_halves_stream, if the product is one that goes through it.
 template <typename T, typename Output>
 bool gemm_by_stream(Queue& queue, ArgumentsOf<T, Output> args) {
@@ -618,6 +655,8 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   }
   // Products of two vectors are bound by memory in any case.
   if (!whole && !interleaved && std::min({m, n, k}) > 1 && have_lines(args)) {
+    bool const general = structure == Structure::general && written == Written::whole;
+    if (general && !in_place && planned_for.m == 0 && gemm_by_spans<T>(queue, args)) return;
     auto const plan = [&](std::int64_t rows, std::int64_t columns) {
       GemmShape const shape = planned_for.m > 0 ? planned_for : GemmShape{rows, columns, k};
       GemmRing ring = tuning::planned(queue, GemmRingSpace{dtype_of<T>, shape.m, shape.n, shape.k, shape.blocks});
@@ -672,6 +711,12 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
     kernels.push_back(source(dtype, ring));
   }
   return kernels;
+}
+
+KernelSource gemm_kernel_by_spans(Dtype dtype, int n) {
+  bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+  int const bytes = element_bytes(dtype);
+  return source(dtype, gemm_spans_plan(bytes / (complex ? 2 : 1), complex, n, n, n, Lines::columns, std::gcd(n, 16 / bytes)));
 }
 
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
@@ -736,6 +781,9 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         }
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
+      int const real_bytes = element_bytes(dtype) / (complex ? 2 : 1);
+      if (filter.wants_routine("gemm") && gemm_spans_are_used(real_bytes, complex) && gemm_spans_takes(real_bytes, complex, n, n, n))
+        kernels.push_back(gemm_kernel_by_spans(dtype, n));
       if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
         for (int const scheduled : {0, 1})
           for (std::int64_t const side : sizes_up_to(n, scheduled == 1))

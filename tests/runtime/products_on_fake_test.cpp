@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gemm/gemm_ring_plan.hpp"
+#include "gemm/gemm_spans_plan.hpp"
 #include "myriad/blas2.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
@@ -153,6 +154,43 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
   EXPECT_THROW(all(), Error);
   EXPECT_EQ(fake->launches, before);
   compiler->refused.clear();
+}
+
+/// Matrices without gaps that are as many as multiprocessors or more come as spans, where those are used, all others by the ring.
+TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
+  constexpr bool used = gemm_spans_are_used(8, false);
+  std::int64_t const many = queue->device().multiprocessors;
+  auto const by_spans = [&](auto const& call) {
+    compiler->refused = "gemm_spans";
+    bool refused = false;
+    try {
+      queue->prepare(call);
+    } catch (Error const&) {
+      refused = true;
+    }
+    compiler->refused.clear();
+    return refused;
+  };
+  auto const of = [&](std::int64_t n, std::int64_t count, auto const& change) {
+    auto a = matrices<double>(n, count, 0x100000000000), b = a, c = matrices<double>(n, count, 0x200000000000);
+    double alpha = 1;
+    change(a, b, c, alpha);
+    return by_spans([&] { gemm<double>(*queue, alpha, a, b, 1, c); });
+  };
+  auto const nothing = [](auto&...) {};
+  EXPECT_EQ(of(33, many, nothing), used);
+  EXPECT_EQ(of(100, many, nothing), used);
+  EXPECT_FALSE(of(33, many - 1, nothing));
+  EXPECT_FALSE(of(32, many, nothing));
+  EXPECT_EQ(of(35, many, [](auto& a, auto&, auto&, double&) { a = transposed(a); }), used);
+  EXPECT_FALSE(of(37, many, [](auto&, auto& b, auto&, double&) { b = transposed(b); }));
+  EXPECT_EQ(of(39, many, [](auto& a, auto& b, auto& c, double&) { a = transposed(a), b = transposed(b), c = transposed(c); }), used);
+  EXPECT_FALSE(of(41, many, [](auto& a, auto&, auto&, double&) { a.col_stride += 1, a.batch_stride += 41; }));
+  EXPECT_FALSE(of(43, many, [](auto&, auto&, auto&, double& alpha) { alpha = 0; }));
+  std::vector<std::int64_t> const sizes(1);
+  EXPECT_FALSE(of(45, many, [&](auto& a, auto& b, auto& c, double&) {
+    for (auto* const x : {&a, &b, &c}) x->row_sizes = x->col_sizes = sizes.data();
+  }));
 }
 
 }  // namespace

@@ -113,6 +113,16 @@ TEST(Warpgroups, CompileAndHardlySpill) {
   compile(gemm_kernels_by_warpgroups(Dtype::bf16, Dtype::f32, {300, 300, 300}), "sm_90");
 }
 
+// Neither are these used yet.
+TEST(Spans, CompileAndHardlySpill) {
+  if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
+  std::vector<KernelSource> kernels;
+  for (int const n : {33, 65, 100}) kernels.push_back(gemm_kernel_by_spans(Dtype::f64, n));
+  for (Dtype const dtype : {Dtype::f32, Dtype::c32, Dtype::c64})
+    for (int const n : {33, 65}) kernels.push_back(gemm_kernel_by_spans(dtype, n));
+  compile(kernels, "sm_90");
+}
+
 /// Of kernels that are tuned, some of the configs that a search may try: what does not compile would be left out in silence. Some spill,
 /// and so are slow, which a search finds out.
 TEST(Candidates, Compile) {

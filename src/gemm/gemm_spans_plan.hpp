@@ -1,0 +1,114 @@
+#pragma once
+/// Which products go on a GPU by gemm_spans, and how.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "gemm/gemm_spans_config.cuh"
+
+namespace myriad {
+
+/// Whether products of matrices without gaps of this type go through gemm_spans. None do yet: the kernel has not been run on a GPU, only a
+/// prototype of it for double numbers has (docs/performance.md).
+constexpr bool gemm_spans_are_used(int /*real_bytes*/, bool /*complex*/) { return false; }
+
+/// Which sizes it is made for: m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory.
+/// Of double numbers lanes would meet in banks where k is a multiple of 8, and registers do not suffice for more terms.
+constexpr bool gemm_spans_takes(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (std::min({m, n, k}) <= 32 || std::max({m, n, k}) > 128) return false;
+  return real_bytes == 4 || (complex ? k <= 66 : k % 8 != 0);
+}
+
+/// What a lane is to have of registers.
+constexpr int gemm_spans_registers(int real_bytes, bool complex, GemmSpans const& g) {
+  int const numbers = complex ? 2 : 1, fours = simt::ceil_div(g.k * numbers, 4);
+  int const needed = real_bytes == 8 ? 4 * fours + (complex ? 32 : 16) + 46
+                                     : numbers * (g.held_rows * g.held_columns + g.unit * (g.held_rows + g.held_columns)) + 36;
+  return std::min((needed + 7) / 8 * 8, 255);
+}
+/// As many blocks as there are registers and shared memory for on compute capability 9.0.
+constexpr int gemm_spans_blocks(int real_bytes, bool complex, GemmSpans const& g) {
+  int const bytes = GemmSpansMemory(real_bytes * (complex ? 2 : 1), g).bytes;
+  return std::clamp(std::min(233472 / (bytes + 1024), 65536 / (g.threads() * gemm_spans_registers(real_bytes, complex, g))), 1, 32);
+}
+
+/// All columns at once where two blocks have room for that, of real numbers; else some, of one product in two blocks, or ahead in one.
+constexpr GemmSpans gemm_spans_plan_of_warps(bool complex, GemmSpans const& given) {
+  int const element_bytes = complex ? 16 : 8;
+  auto const with_blocks = [&](GemmSpans g) {
+    g.blocks_per_sm = gemm_spans_blocks(8, complex, g);
+    return g;
+  };
+  GemmSpans whole = given;
+  whole.columns = (given.n + 15) / 16 * 16;
+  whole.stages = 1;
+  whole = with_blocks(whole);
+  if (!complex && whole.blocks_per_sm > 1) return whole;
+  GemmSpans best = with_blocks(given);
+  int const blocks = best.blocks_per_sm;
+  while (best.stages < (blocks > 1 ? std::min(best.parts(), 4) : 6)) {
+    GemmSpans more = best;
+    ++more.stages;
+    if (GemmSpansMemory(element_bytes, more).bytes > 227 * 1024 || gemm_spans_blocks(8, complex, more) < blocks) break;
+    best = more;
+  }
+  return best;
+}
+
+/// What a product of single numbers takes on a multiprocessor, in cycles: what is issued, or reads from shared memory, whichever is more.
+constexpr double gemm_spans_cost_of_lanes(bool complex, GemmSpans const& g) {
+  int const numbers = complex ? 2 : 1;
+  double const reads = (g.held_rows + g.held_columns) / static_cast<double>(g.unit);
+  double const issued = g.held_rows * g.held_columns * numbers * numbers + 1.5 * reads;
+  double const from_shared = reads * numbers * g.unit;
+  return g.parts() * g.warps() * static_cast<double>(g.k) * std::max(issued / 4, from_shared);
+}
+
+/// Lanes have rows and columns such that few are left over, and parts are few, while blocks have room for eight warps or more.
+constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& given) {
+  int const element_bytes = complex ? 8 : 4, numbers = complex ? 2 : 1;
+  GemmSpans best = given;
+  double best_cost = 0;
+  for (int parts = 1; parts <= 4; ++parts)
+    for (int rows = given.a == Lines::columns ? given.unit : 1; rows <= 16; rows += given.a == Lines::columns ? given.unit : 1)
+      for (int columns = 1; columns <= 16; ++columns) {
+        if (rows * columns * numbers > 80) continue;
+        GemmSpans g = given;
+        g.columns = (g.n + parts - 1) / parts;
+        g.held_rows = rows, g.held_columns = columns;
+        if (g.warps() > 12) continue;
+        for (int const stages : {2, 1}) {
+          g.stages = parts == 1 ? stages : std::min(parts, 2) + stages - 1;
+          g.a_stages = parts == 1 ? stages : 1;
+          if (GemmSpansMemory(element_bytes, g).bytes > 227 * 1024) continue;
+          g.blocks_per_sm = gemm_spans_blocks(4, complex, g);
+          int const warps = g.blocks_per_sm * g.warps();
+          bool const one = g.blocks_per_sm == 1 && g.stages == 1;
+          double const cost = gemm_spans_cost_of_lanes(complex, g) * (1 + 6.0 / warps / warps) * (1 + 0.03 * parts) * (one ? 2 : 1) *
+                              (g.blocks_per_sm > 1 ? 1 : 1.1) * (g.stages > 1 ? 1 : 1.02);
+          if (best.held_rows != 0 && cost >= best_cost) continue;
+          best = g;
+          best_cost = cost;
+        }
+      }
+  return best;
+}
+
+/// Where a multiprocessor has several blocks each of them has one product, so that those which wait and those which multiply take turns;
+/// in the prototype on an H200 that was 3 to 10% faster than blocks that go on. A single one goes on, and copies ahead (4 to 10%).
+constexpr std::int64_t gemm_spans_grid(GemmSpans const& g, std::int64_t count, int multiprocessors) {
+  return g.blocks_per_sm > 1 ? std::min<std::int64_t>(count, std::numeric_limits<std::int32_t>::max())
+                             : std::min<std::int64_t>(count, multiprocessors);
+}
+
+/// `unit`: see GemmSpans.
+constexpr GemmSpans gemm_spans_plan(int real_bytes, bool complex, int m, int n, int k, Lines a, int unit) {
+  GemmSpans const given{.m = m, .n = n, .k = k, .columns = 16, .stages = 2, .a_stages = 1, .blocks_per_sm = 1, .a = a};
+  if (real_bytes == 8) return gemm_spans_plan_of_warps(complex, given);
+  GemmSpans g = given;
+  g.unit = unit;
+  return gemm_spans_plan_of_lanes(complex, g);
+}
+
+}  // namespace myriad

@@ -1,0 +1,107 @@
+/// Kernels of gemm/gemm_spans.cuh on the host twin.
+
+#include "gemm/gemm_spans.cuh"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <numeric>
+
+#include "gemm/gemm_gpu.hpp"
+#include "gemm/gemm_spans_plan.hpp"
+#include "product.hpp"
+#include "sizes.hpp"
+
+namespace myriad {
+namespace {
+
+constexpr Layout packed = Layout::packed_columns, packed_rows = Layout::packed_rows, dense = Layout::dense_columns;
+
+template <typename T, Product p>
+constexpr GemmSpans planned() {
+  bool const by_rows = simt::is_by_rows(p.a);
+  int const unit = p.pointers ? 1 : std::gcd(std::gcd(by_rows ? p.k : p.m, p.k), 16 / static_cast<int>(sizeof(T)));
+  return gemm_spans_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k, by_rows ? Lines::rows : Lines::columns, unit);
+}
+template <typename T, Product p, GemmSpans c>
+void check_config(std::int64_t count, T alpha, T beta) {
+  check_product(p, count, alpha, beta, [](auto const& args) {
+    simt::run(2, c.threads(), GemmSpansMemory(sizeof(T), c).bytes, gemm_spans<gpu::DeviceElement<T>, c>, args);
+  });
+}
+/// Five products for two blocks, so that the ring goes on from one to the next; and less products than blocks.
+template <typename T, Product p, GemmSpans c = planned<T, p>()>
+void check() {
+  check_config<T, p, c>(5, T(-0.75), T(1));
+  check_config<T, p, c>(sanitized ? 2 : 4, T(1), T(0));
+  if constexpr (!sanitized) check_config<T, p, c>(1, T(0.5), T(2));
+}
+/// With so many columns at a time, parts of the ring and places of A.
+template <typename T, Product p>
+constexpr GemmSpans with(int columns, int stages, int a_stages) {
+  GemmSpans c = planned<T, p>();
+  c.columns = columns, c.stages = stages, c.a_stages = a_stages;
+  return c;
+}
+
+template <typename T>
+class GemmOfSpans : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(GemmOfSpans, Types);
+
+/// Matrices that begin at every place of a chunk, rows and terms that are an odd number, twice, four times and eight times one.
+TYPED_TEST(GemmOfSpans, Sizes) {
+  using T = TypeParam;
+  check<T, Product{33, 33, 33, packed, packed, packed}>();
+  check<T, Product{35, 19, 38, packed_rows, packed, packed}>();
+  check<T, Product{34, 17, 35, packed, packed, packed}>();
+  if constexpr (!sanitized) {
+    check<T, Product{36, 40, 34, packed, packed, packed}>();
+    check<T, Product{40, 33, 36, packed_rows, packed, packed}>();
+    check<T, Product{17, 50, 21, packed_rows, packed, packed}>();
+    check<T, Product{65, 65, 65, packed, packed, packed}>();
+  }
+}
+TYPED_TEST(GemmOfSpans, Pointers) {
+  check<TypeParam, Product{.m = 33, .n = 18, .k = 17, .a = dense, .b = dense, .c = dense, .pointers = true}>();
+}
+TYPED_TEST(GemmOfSpans, Rings) {
+  using T = TypeParam;
+  static constexpr Product p{19, 49, 35, packed, packed, packed};
+  check<T, p, with<T, p>(16, 1, 1)>();
+  check<T, p, with<T, p>(32, 2, 1)>();
+  check<T, p, with<T, p>(16, 6, 1)>();
+  check<T, p, with<T, p>(64, 3, 2)>();
+  if constexpr (!sanitized) check<T, p, with<T, p>(64, 1, 1)>();
+}
+TYPED_TEST(GemmOfSpans, Conjugated) {
+  if constexpr (is_complex<TypeParam>) {
+    constexpr auto of = [](bool a, bool b) {
+      return Product{.m = 20, .n = 17, .k = 18, .a = packed, .b = packed, .c = packed, .conjugated_a = a, .conjugated_b = b};
+    };
+    check<TypeParam, of(false, false)>();
+    check<TypeParam, of(false, true)>();
+    check<TypeParam, of(true, true)>();
+  }
+}
+/// All that a plan may say has the shared memory, for its blocks, and registers.
+TEST(GemmSpansPlans, HaveRoom) {
+  int taken = 0;
+  for (int const real_bytes : {4, 8})
+    for (bool const complex : {false, true})
+      for (int n = 1; n <= 150; ++n)
+        for (int const k : {16, n, 128}) {
+          if (!gemm_spans_takes(real_bytes, complex, n, n, k)) continue;
+          ++taken;
+          int const element_bytes = real_bytes * (complex ? 2 : 1);
+          GemmSpans const c = gemm_spans_plan(real_bytes, complex, n, n, k, Lines::columns, std::gcd(std::gcd(n, k), 16 / element_bytes));
+          SCOPED_TRACE(testing::Message() << real_bytes << " " << complex << " " << n << " " << k);
+          EXPECT_LE(c.blocks_per_sm * (GemmSpansMemory(element_bytes, c).bytes + 1024), 233472);
+          EXPECT_LE(c.blocks_per_sm * c.threads() * gemm_spans_registers(real_bytes, complex, c), 65536);
+          EXPECT_LE(c.threads(), 512);
+        }
+  EXPECT_GT(taken, 0);
+}
+
+}  // namespace
+}  // namespace myriad
