@@ -494,7 +494,7 @@ ArgumentsOf<T, Output> with_lines_of_c(ArgumentsOf<T, Output> args, Lines lines)
 template <typename T>
 bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
   Device const& device = queue.device();
-  if (!gemm_spans_are_used(sizeof(Real<T>), is_complex<T>) || device.major != 9 || device.minor != 0) return false;
+  if (device.major != 9 || device.minor != 0) return false;
   if (is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
   args = with_lines_of_c<T, T>(args, Lines::columns);
   std::int64_t const m = args.c.rows, n = args.c.cols, k = args.depth;
@@ -504,7 +504,7 @@ bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
   if ((args.a.row_offset | args.a.col_offset | args.b.row_offset | args.b.col_offset | args.c.row_offset | args.c.col_offset) != 0)
     return false;
   // Few products are divided among blocks by the ring.
-  if (!gemm_spans_takes(sizeof(Real<T>), is_complex<T>, m, n, k) || args.c.count < device.multiprocessors) return false;
+  if (!gemm_spans_pays(sizeof(Real<T>), is_complex<T>, m, n, k) || args.c.count < device.multiprocessors) return false;
   // Where a matrix behind a pointer begins is not known.
   int const unit = args.a.pointers || args.b.pointers ? 1 : std::min(unit_of(args.a), unit_of(args.b));
   GemmSpans const c = gemm_spans_plan(sizeof(Real<T>), is_complex<T>, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
@@ -782,8 +782,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
       int const real_bytes = element_bytes(dtype) / (complex ? 2 : 1);
-      if (filter.wants_routine("gemm") && gemm_spans_are_used(real_bytes, complex) && gemm_spans_takes(real_bytes, complex, n, n, n))
-        kernels.push_back(gemm_kernel_by_spans(dtype, n));
+      if (filter.wants_routine("gemm") && gemm_spans_pays(real_bytes, complex, n, n, n)) kernels.push_back(gemm_kernel_by_spans(dtype, n));
       if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
         for (int const scheduled : {0, 1})
           for (std::int64_t const side : sizes_up_to(n, scheduled == 1))

@@ -113,7 +113,6 @@ TEST(Warpgroups, CompileAndHardlySpill) {
   compile(gemm_kernels_by_warpgroups(Dtype::bf16, Dtype::f32, {300, 300, 300}), "sm_90");
 }
 
-// Neither are these used yet.
 TEST(Spans, CompileAndHardlySpill) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
   std::vector<KernelSource> kernels;
