@@ -85,9 +85,15 @@ TEST(Warpgroups, AreForOneArchitecture) {
     EXPECT_EQ(compiled_for(kernel, "sm_80"), std::nullopt);
     EXPECT_EQ(compiled_for(kernel, "sm_100"), std::nullopt);
   }
-  for (KernelSource const& kernel : shipped_kernels({.routines = {"gemm"}, .sizes = {33}, .dtypes = {Dtype::f64}}))
-    EXPECT_EQ(compiled_for(kernel, "sm_80"), "sm_80");
+  // Of 33 rows there are spans for Hopper, and what other GPUs take in their place.
+  int others = 0;
+  for (KernelSource const& kernel : shipped_kernels({.routines = {"gemm"}, .sizes = {33}, .dtypes = {Dtype::f64}})) {
+    EXPECT_EQ(compiled_for(kernel, "sm_80"), kernel.arch_specific ? std::nullopt : std::optional<std::string>("sm_80"));
+    others += !kernel.arch_specific;
+  }
+  EXPECT_GE(others, 1);
 }
+
 /// What a ragged batch, and groups, need beside the kernels of products.
 TEST(Schedules, AreInPacks) {
   for (Dtype const dtype : {Dtype::f64, Dtype::f16, Dtype::c16}) {
