@@ -78,6 +78,27 @@ inline double largest_of(std::int64_t some, std::function<double(std::int64_t)> 
   return largest;
 }
 
+/// Random numbers that the matrices of every row are made of: making them anew for each took longer than what is timed. They are more than
+/// three arrays take, so that none of a row repeats another.
+template <typename T>
+T normal_number() {
+  using Number = Compute<T>;
+  static std::vector<T> const numbers = [] {
+    std::mt19937_64 random(1);
+    std::normal_distribution<Real<Number>> normal;
+    std::vector<T> out(4 << 20);
+    for (T& x : out) {
+      if constexpr (is_complex<T>)
+        x = T(Number(normal(random), normal(random)));
+      else
+        x = T(normal(random));
+    }
+    return out;
+  }();
+  static std::size_t next = 0;
+  return numbers[next++ % numbers.size()];
+}
+
 /// A pattern from the host over and over.
 template <typename T>
 void fill(Queue& queue, T* data, std::int64_t size, std::vector<T> const& pattern) {
@@ -137,7 +158,7 @@ class Bench {
     make_matrices(original_);
     if (has_product()) make_matrices(y_);
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * columns_), (1 << 20) + 7));
-    for (T& x : pattern) x = normal();
+    for (T& x : pattern) x = normal_number<T>();
     fill(queue_, right_.data(), count_ * columns_, pattern);
     if (has_vectors()) {
       queue_.wait();
@@ -225,21 +246,16 @@ class Bench {
         .seconds;
   }
 
-  T normal() {
-    if constexpr (is_complex<T>)
-      return T(normal_(random_), normal_(random_));
-    else
-      return normal_(random_);
-  }
-
   /// Random matrices; for Cholesky and triangles with a diagonal that dominates.
   void make_matrices(DeviceArray<T>& to) {
     bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_.starts_with("tr");
-    auto const element = [&](int i, int j) { return normal() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
+    auto const element = [&](int i, int j) {
+      return normal_number<T>() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0));
+    };
     std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (n_ * columns_)));
     std::vector<T> pattern;
     if (n_ > 1000) {
-      for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal());
+      for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal_number<T>());
       fill(queue_, to.data(), to.size(), pattern);
       queue_.wait();
       if (has_triangle() && !interleaves()) {  // one by one, which is for few matrices
@@ -393,8 +409,10 @@ class Bench {
 
   Json time_peers() {
     Json out = Json::object();
-    auto const pa = pointers(a_.data(), n_ * n_), pb = pointers(b_.data(), n_), px = pointers(x_.data(), n_ * n_),
-               py = pointers(y_.data(), n_ * n_), pt = pointers(tau_.data(), n_);
+    // A product has no vectors.
+    auto const vectors_of = [&](DeviceArray<T>& of) { return multiplies() ? DeviceArray<T*>() : pointers(of.data(), n_); };
+    auto const pa = pointers(a_.data(), n_ * n_), px = pointers(x_.data(), n_ * n_), py = pointers(y_.data(), n_ * n_), pb = vectors_of(b_),
+               pt = vectors_of(tau_);
     auto const as_void = [](DeviceArray<T*> const& p) { return reinterpret_cast<void* const*>(p.data()); };
     auto const measure = [&](char const* name, std::function<void()> const& work) {
       Timing const timing = time(
@@ -564,7 +582,9 @@ class Bench {
       auto const vectors = has_vectors() ? fetch<T>(v_.data(), n_, first, some, interleaves()) : right;
       auto const tau = fetch<T>(tau_.data(), n_, first, some, false);
       auto const values = has_values() ? fetch<Real<T>>(w_.data(), n_, first, some, false) : std::vector<Real<T>>{};
-      largest = cases::larger(largest, largest_of(some, [&](std::int64_t k) -> double {
+      std::int64_t const parts = multiplies() && n_ <= 256 ? (n_ + columns_at_once - 1) / columns_at_once : 1;  // for as many cores
+      largest = cases::larger(largest, largest_of(some * parts, [&](std::int64_t task) -> double {
+                                std::int64_t const k = task / parts;
                                 auto const vector = [&](std::vector<T> const& v) {
                                   auto const elements = static_cast<std::int64_t>(v.size()) / some;
                                   return wide(&v[static_cast<std::size_t>(k * elements)], elements, 1, false);
@@ -572,7 +592,8 @@ class Bench {
                                 Matrix const m = wide(&original[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
                                 Matrix const r = wide(&result[static_cast<std::size_t>(k * square)], n_, columns_, by_rows());
                                 if (multiplies())
-                                  return product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r);
+                                  return product_error(m, wide(&factor[static_cast<std::size_t>(k * square)], n_, n_, by_rows()), r,
+                                                       task % parts * columns_at_once);
                                 if (has_values()) return eigen_error(m, r, &values[static_cast<std::size_t>(k * n_)]);
                                 if (has_vectors()) {
                                   Matrix const x = vector(right), y = vector(vectors);
@@ -644,7 +665,7 @@ class Bench {
       auto const element = [this](std::vector<T> const& of, std::int64_t i, std::int64_t j) { return element_of(of, i, j); };
       auto const at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
       std::vector<W> x(static_cast<std::size_t>(n)), product(x.size());
-      for (W& value : x) value = W(normal());
+      for (W& value : x) value = W(normal_number<T>());
       double size = 0, size_of_x = 0, difference = 0;
       for (std::int64_t j = 0; j < n; ++j) {
         size_of_x += std::norm(at(x, j));
@@ -721,7 +742,7 @@ class Bench {
         std::vector<W> x(static_cast<std::size_t>(n)), found(x.size());
         double size = 0, difference = 0;
         for (std::int64_t i = 0; i < n; ++i) {
-          W const value = applies() ? element_of(before, i, j) : W(normal());
+          W const value = applies() ? element_of(before, i, j) : W(normal_number<T>());
           x[static_cast<std::size_t>(i)] = value;
           size += std::norm(value);
           for (std::int64_t r = 0; r < n && !applies(); ++r) found[static_cast<std::size_t>(r)] += element_of(result, r, i) * value;
@@ -779,10 +800,11 @@ class Bench {
     return difference / (static_cast<double>(std::abs(product)) * n_ * cases::unit_roundoff<T> * condition);
   }
 
-  /// Of the routine's result r, which began as m; of large matrices some columns.
-  double product_error(Matrix const& m, Matrix const& factor, Matrix const& r) {
-    std::int64_t const columns = std::min<std::int64_t>(n_, n_ <= 256 ? 256 : 16);
-    auto const column = [&](std::int64_t j) { return columns == n_ ? j : j * (n_ - 1) / (columns - 1); };
+  static constexpr int columns_at_once = 16;
+  /// Of the routine's result r, which began as m: of 16 columns from `first` on, or that are spread over a large matrix.
+  double product_error(Matrix const& m, Matrix const& factor, Matrix const& r, std::int64_t first) {
+    std::int64_t const columns = std::min<std::int64_t>(n_ - first, columns_at_once);
+    auto const column = [&](std::int64_t j) { return n_ <= 256 ? first + j : j * (n_ - 1) / (columns - 1); };
     auto const columns_of = [&](Matrix const& x) {
       Matrix out(n_, columns);
       for (std::int64_t j = 0; j < columns; ++j)
@@ -880,8 +902,6 @@ class Bench {
   int n_;
   std::int64_t columns_;  ///< of A
   std::int64_t count_;
-  std::mt19937_64 random_{1};
-  std::normal_distribution<Real<T>> normal_;
   DeviceArray<T> original_, right_, a_, b_, x_, y_, v_, tau_;
   DeviceArray<Real<T>> w_, e_;
   DeviceArray<int> pivots_, info_, one_info_;

@@ -129,12 +129,7 @@ class HalfBench {
   DeviceArray<T> random_numbers(std::int64_t size) {
     DeviceArray<T> out(queue_, size);
     std::vector<T> pattern(static_cast<std::size_t>(std::min<std::int64_t>(size, (1 << 20) + 7)));
-    for (T& x : pattern) {
-      if constexpr (is_complex<T>)
-        x = T(std::complex<float>(normal_(random_), normal_(random_)));
-      else
-        x = T(normal_(random_));
-    }
+    for (T& x : pattern) x = normal_number<T>();
     fill(queue_, out.data(), size, pattern);
     queue_.wait();
     return out;
@@ -171,20 +166,24 @@ class HalfBench {
         return host;
       };
       auto const a = fetch(a_, n_ * k_), b = fetch(b_, k_ * n_), before = fetch(start_, n_ * n_), after = fetch(c_, n_ * n_);
-      largest = cases::larger(largest, largest_of(some, [&](std::int64_t q) {
-                                auto const matrix = [&](std::vector<T> const& from, std::int64_t rows, std::int64_t cols) {
-                                  cases::Dense<cases::Wide<T>> out(rows, cols);
-                                  for (std::int64_t j = 0; j < cols; ++j)
-                                    for (std::int64_t i = 0; i < rows; ++i) {
-                                      std::int64_t const e = by_rows() ? i * cols + j : i + j * rows;
-                                      out(i, j) = cases::widened<cases::Wide<T>>(
-                                          from[static_cast<std::size_t>(interleaves() ? e * some + q : q * rows * cols + e)]);
-                                    }
-                                  return out;
-                                };
-                                cases::ProductOf<T> const product{1, 1, matrix(a, n_, k_), matrix(b, k_, n_), matrix(before, n_, n_)};
-                                return cases::product_error<T>(product, matrix(after, n_, n_));
-                              }));
+      std::int64_t const at_once = 16, parts = (n_ + at_once - 1) / at_once;  // columns, for as many cores
+      largest = cases::larger(
+          largest, largest_of(some * parts, [&](std::int64_t task) {
+            std::int64_t const q = task / parts, first_column = task % parts * at_once;
+            auto const matrix = [&](std::vector<T> const& from, std::int64_t rows, std::int64_t cols, bool whole) {
+              std::int64_t const begin = whole ? 0 : first_column, end = whole ? cols : std::min(begin + at_once, cols);
+              cases::Dense<cases::Wide<T>> out(rows, end - begin);
+              for (std::int64_t j = begin; j < end; ++j)
+                for (std::int64_t i = 0; i < rows; ++i) {
+                  std::int64_t const e = by_rows() ? i * cols + j : i + j * rows;
+                  out(i, j - begin) =
+                      cases::widened<cases::Wide<T>>(from[static_cast<std::size_t>(interleaves() ? e * some + q : q * rows * cols + e)]);
+                }
+              return out;
+            };
+            cases::ProductOf<T> const product{1, 1, matrix(a, n_, k_, true), matrix(b, k_, n_, false), matrix(before, n_, n_, false)};
+            return cases::product_error<T>(product, matrix(after, n_, n_, false));
+          }));
     }
     return largest;
   }
@@ -196,8 +195,6 @@ class HalfBench {
   double rate_;
   std::string layout_;
   std::int64_t n_, k_, count_;
-  std::mt19937_64 random_{1};
-  std::normal_distribution<float> normal_;
   DeviceArray<T> a_, b_, start_, c_;
   DeviceArray<T*> pa_, pb_, pc_;
 };
