@@ -108,8 +108,8 @@ KernelSource source(Dtype dtype, GemmHalvesWarpgroups const& c, Dtype output) {
   return {.header = "gemm/gemm_halves_warpgroups.cuh",
           .name = fmt::format("myriad::gemm_halves_warpgroups<{}, {}, myriad::GemmHalvesWarpgroups{{{}, {}, {}, {}, myriad::Lines({}), "
                               "myriad::Lines({})}}>",
-                              device_name(dtype), device_name(output), c.warpgroups, c.columns, c.stages, c.c_stages,
-                              static_cast<int>(c.a), static_cast<int>(c.b)),
+                              device_name(dtype), device_name(output), c.warpgroups, c.columns, c.stages, c.c_stages, static_cast<int>(c.a),
+                              static_cast<int>(c.b)),
           .options = {"-default-device", "--fmad=false"},
           .arch_specific = true};
 }
@@ -301,8 +301,8 @@ Tiling tiling_of(Config const& c, std::int64_t m, std::int64_t n) {
 
 /// What a launch is for matrices C of up to so many rows and columns.
 struct SizedKernel {
-  int m, n;           ///< of a tile
-  int blocks_per_sm;  ///< that run at a time
+  int m, n;                                                            ///< of a tile
+  int blocks_per_sm;                                                   ///< that run at a time
   std::function<std::pair<Kernel const*, Grid>(bool scheduled)> find;  ///< the kernel, and all of its grid but blocks
 };
 /// Of a config which has kernels with and without a schedule.
@@ -577,8 +577,9 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
   if (lines_of(args.c) != Lines::rows) return false;
   auto const can = [](auto const& x) { return !x.pointers && aligned_of(x) == 2; };
   if (!can(args.a) || !can(args.b) || !can(args.c)) return false;
-  GemmHalvesWarpgroups const c = gemm_halves_warpgroups_plan(
-      sizeof(Output), args.c.rows, args.c.cols, {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block});
+  GemmHalvesWarpgroups const c =
+      gemm_halves_warpgroups_plan(sizeof(Output), args.c.rows, args.c.cols,
+                                  {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block});
   if (c.columns == 0) return false;
   auto const a = tensor_map(gemm_boxes(args.a, c.a, c.a_lines_of_box())), b = tensor_map(gemm_boxes(args.b, c.b, c.b_lines_of_box())),
              of_c = tensor_map(gemm_boxes(args.c, Lines::rows, c.rows()));
@@ -586,8 +587,7 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_warpgroups"), dtype, output, c), [&] { return source(dtype, c, output); });
-  std::int64_t const tiles =
-      args.c.count * ((args.c.rows + c.rows() - 1) / c.rows()) * ((args.c.cols + c.columns - 1) / c.columns);
+  std::int64_t const tiles = args.c.count * ((args.c.rows + c.rows() - 1) / c.rows()) * ((args.c.cols + c.columns - 1) / c.columns);
   launch(queue, kernel,
          {.blocks = std::min<std::int64_t>(tiles, device.multiprocessors),
           .threads = c.threads(),
@@ -599,7 +599,9 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
 template <typename T, typename Output>
 bool pays_by_boxes(ArgumentsOf<T, Output> const& args) {
   if (!gemm_halves_by_warpgroups || is_complex<T> || !have_lines(args)) return false;
-  auto const distance = [](auto const& x, std::int64_t bytes) { return (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) * bytes; };
+  auto const distance = [](auto const& x, std::int64_t bytes) {
+    return (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) * bytes;
+  };
   std::int64_t const all = distance(args.a, sizeof(T)) | distance(args.b, sizeof(T)) | distance(args.c, sizeof(Output));
   return gemm_halves_warpgroups_pays(args.c.rows, args.c.cols, all & -all);
 }

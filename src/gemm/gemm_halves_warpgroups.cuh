@@ -1,6 +1,6 @@
 #pragma once
-/// C = alpha A B + beta C for matrices of 16-bit numbers whose lines begin at multiples of 16 bytes, by the warpgroups of compute capability
-/// 9.0, which multiply what is in shared memory, while the copy engine brings boxes of matrices there.
+/// C = alpha A B + beta C for matrices of 16-bit numbers whose lines begin at multiples of 16 bytes, by the warpgroups of compute
+/// capability 9.0, which multiply what is in shared memory, while the copy engine brings boxes of matrices there.
 
 #include "gemm/gemm_halves_warpgroups_config.cuh"
 
@@ -107,8 +107,7 @@ class GemmWarpgroups {
     }
   }
   template <bool by_terms>
-  SIMT_INLINE static void bring(simt::TensorMap const& from, char* to, int line, int term, int matrix, int bytes,
-                                simt::Mbarrier* arrived) {
+  SIMT_INLINE static void bring(simt::TensorMap const& from, char* to, int line, int term, int matrix, int bytes, simt::Mbarrier* arrived) {
     if constexpr (by_terms) {
       constexpr int of_box = 128 * C.terms;
       SIMT_UNROLL

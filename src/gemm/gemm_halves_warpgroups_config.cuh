@@ -5,9 +5,9 @@
 
 namespace myriad {
 
-/// One compiled kernel: a block has a tile of C of 64 rows to a warpgroup and `columns` columns, a multiple of 32 and at most 256, and brings
-/// 64 columns of A and rows of B at a time to one of the `stages` parts of a ring in shared memory. C, by rows, has `c_stages` places beside
-/// it.
+/// One compiled kernel: a block has a tile of C of 64 rows to a warpgroup and `columns` columns, a multiple of 32 and at most 256, and
+/// brings 64 columns of A and rows of B at a time to one of the `stages` parts of a ring in shared memory. C, by rows, has `c_stages`
+/// places beside it.
 struct GemmHalvesWarpgroups {
   int warpgroups, columns;
   int stages, c_stages;
@@ -33,10 +33,10 @@ struct GemmHalvesWarpgroups {
 /// in spans of 128 bytes, see simt::copy_box: of A and B 64 terms of a line, or 64 lines of a term, all terms of 64 lines before the next
 /// ones; of C a piece of as many columns of a row, all rows of a piece before the next one.
 struct GemmHalvesWarpgroupsMemory {
-  int a, b, part;         ///< bytes
-  int in_piece;           ///< columns
+  int a, b, part;        ///< bytes
+  int in_piece;          ///< columns
   int pieces, piece, c;  ///< of a tile of C; their bytes, and those of all
-  int barriers, bytes;    ///< where they are; of all
+  int barriers, bytes;   ///< where they are; of all
 
   SIMT_INLINE constexpr GemmHalvesWarpgroupsMemory(int output_bytes, GemmHalvesWarpgroups const& g)
       : a(128 * g.rows()),

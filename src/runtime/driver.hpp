@@ -160,10 +160,9 @@ struct PoolProperties {
   X(cuPointerGetAttribute, (void*, PointerAttribute, Address))
 
 // Those that older drivers do not have; null there. The first parameter is a CUtensorMap.
-#define MYRIAD_OPTIONAL_DRIVER_FUNCTIONS(X)                                                                                      \
-  X(cuTensorMapEncodeTiled,                                                                                                      \
-    (void*, TensorType, std::uint32_t, void*, std::uint64_t const*, std::uint64_t const*, std::uint32_t const*,                  \
-     std::uint32_t const*, TensorInterleave, TensorSwizzle, TensorPromotion, TensorFill))
+#define MYRIAD_OPTIONAL_DRIVER_FUNCTIONS(X)                                                                                             \
+  X(cuTensorMapEncodeTiled, (void*, TensorType, std::uint32_t, void*, std::uint64_t const*, std::uint64_t const*, std::uint32_t const*, \
+                             std::uint32_t const*, TensorInterleave, TensorSwizzle, TensorPromotion, TensorFill))
 
 /// The functions of libcuda.
 struct Api {

@@ -18,10 +18,9 @@ std::optional<simt::TensorMap> tensor_map(simt::BoxedMatrices const& x) {
   std::uint32_t const every[rank] = {1, 1, 1};
   simt::TensorMap map{};
   // Bits are moved, whatever they stand for.
-  Result const result =
-      cu.cuTensorMapEncodeTiled(&map, x.element_bytes == 2 ? TensorType::words_of_16 : TensorType::words_of_32, rank,
-                                const_cast<void*>(x.data), sizes, further, box, every, TensorInterleave::none, TensorSwizzle::spans_of_128,
-                                TensorPromotion::bytes_256, TensorFill::zeros);
+  Result const result = cu.cuTensorMapEncodeTiled(&map, x.element_bytes == 2 ? TensorType::words_of_16 : TensorType::words_of_32, rank,
+                                                  const_cast<void*>(x.data), sizes, further, box, every, TensorInterleave::none,
+                                                  TensorSwizzle::spans_of_128, TensorPromotion::bytes_256, TensorFill::zeros);
   if (result != Result::success) return {};
   return map;
 }

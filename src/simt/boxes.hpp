@@ -9,8 +9,8 @@ namespace myriad::simt {
 /// multiples of 16 bytes. A box has 128 bytes of up to 256 lines of one matrix; what of it is beyond the matrix is zero, and not written.
 struct BoxedMatrices {
   void const* data;
-  int element_bytes;                    ///< 2 or 4
-  Index length, lines, matrices;        ///< of a line, in elements; of a matrix; in all
+  int element_bytes;                   ///< 2 or 4
+  Index length, lines, matrices;       ///< of a line, in elements; of a matrix; in all
   Index line_further, matrix_further;  ///< bytes to the next one
   int lines_of_box;
 };

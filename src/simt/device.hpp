@@ -485,18 +485,17 @@ __device__ __forceinline__ void store_bulk(void* to_global, void const* from_sha
 }
 /// What the driver makes of a BoxedMatrices (simt/boxes.hpp), for compute capability 9.0 on. It is in the arguments of a kernel, which are
 /// SIMT_GRID_CONSTANT.
-struct alignas(64) TensorMap {
+struct alignas(128) TensorMap {
   unsigned long long words[16];
 };
 /// As copy_bulk, of a box: 128 bytes from element `first` on of its lines from number `line` on, one span of 128 bytes after the other, of
 /// which the chunks of 16 bytes are exchanged as products want them (see product_operand). All of the box's bytes come, also those beyond
 /// the matrix. The place is a multiple of 1024 bytes.
 __device__ __forceinline__ void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
-          static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
-      "l"(&from), "r"(first), "r"(line), "r"(matrix), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
-      : "memory");
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
+               "l"(&from), "r"(first), "r"(line), "r"(matrix), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
+               : "memory");
 }
 /// The other way, as store_bulk.
 __device__ __forceinline__ void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared) {

@@ -445,7 +445,7 @@ constexpr unsigned long long is_tensor_map = 0x6d79726961642121;
 template <typename F>
 int for_each_chunk(TensorMap const& map, void const* shared, int first, int line, int matrix, F&& part) {
   if (map.words[0] != is_tensor_map) throw std::logic_error("simt: no tensor map, or one of a driver");
-  if (reinterpret_cast<std::uintptr_t>(&map) % 64 != 0) throw std::logic_error("simt: a tensor map is not aligned");
+  if (reinterpret_cast<std::uintptr_t>(&map) % 128 != 0) throw std::logic_error("simt: a tensor map is not aligned");
   auto const offset = static_cast<char const*>(shared) - shared_memory();
   if (offset % 1024 != 0) throw std::logic_error("simt: a box is not at a multiple of 1024 bytes");
   auto const word = [&](std::size_t w) { return static_cast<long long>(map.words[w]); };

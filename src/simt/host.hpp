@@ -204,7 +204,7 @@ void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* ba
 void store_bulk(void* to_global, void const* from_shared, int bytes);
 void end_bulk_group();
 /// Of the twin's own making, or of a driver's: see host::tensor_map.
-struct alignas(64) TensorMap {
+struct alignas(128) TensorMap {
   unsigned long long words[16];
 };
 void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier);
