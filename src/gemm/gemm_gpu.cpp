@@ -21,6 +21,7 @@
 #include "gemm/gemm_spans_plan.hpp"
 #include "gemm/gemv_space.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/tensor_map.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 
@@ -105,9 +106,9 @@ KernelSource source(Dtype dtype, GemmHalvesBlocks const& c, Dtype output) {
 }
 KernelSource source(Dtype dtype, GemmHalvesWarpgroups const& c, Dtype output) {
   return {.header = "gemm/gemm_halves_warpgroups.cuh",
-          .name = fmt::format("myriad::gemm_halves_warpgroups<{}, {}, myriad::GemmHalvesWarpgroups{{{}, {}, {}, {}, {}, myriad::Lines({}), "
+          .name = fmt::format("myriad::gemm_halves_warpgroups<{}, {}, myriad::GemmHalvesWarpgroups{{{}, {}, {}, {}, myriad::Lines({}), "
                               "myriad::Lines({})}}>",
-                              device_name(dtype), device_name(output), c.m, c.n, c.k, c.stages, c.blocks_per_sm, static_cast<int>(c.a),
+                              device_name(dtype), device_name(output), c.warpgroups, c.columns, c.stages, c.c_stages, static_cast<int>(c.a),
                               static_cast<int>(c.b)),
           .options = {"-default-device", "--fmad=false"},
           .arch_specific = true};
@@ -300,15 +301,14 @@ Tiling tiling_of(Config const& c, std::int64_t m, std::int64_t n) {
 
 /// What a launch is for matrices C of up to so many rows and columns.
 struct SizedKernel {
-  int m, n;           ///< of a tile
-  int blocks_per_sm;  ///< that run at a time
-  bool persistent;    ///< its blocks go from tile to tile, and pass over those that are not there faster than a schedule is made
+  int m, n;                                                            ///< of a tile
+  int blocks_per_sm;                                                   ///< that run at a time
   std::function<std::pair<Kernel const*, Grid>(bool scheduled)> find;  ///< the kernel, and all of its grid but blocks
 };
 /// Of a config which has kernels with and without a schedule.
 template <typename Config, typename KernelOf>
 SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
-  return {.m = config.m, .n = config.n, .blocks_per_sm = config.blocks_per_sm, .persistent = false, .find = [=](bool scheduled) {
+  return {.m = config.m, .n = config.n, .blocks_per_sm = config.blocks_per_sm, .find = [=](bool scheduled) {
             Config c = config;
             c.scheduled = scheduled ? 1 : 0;
             return kernel_of(c);
@@ -336,12 +336,12 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, bool scheduled) {
 
 /// Launches what `sized_of(m, n)` is for matrices C of so many rows and columns at most. Of a ragged batch small matrices would leave most
 /// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others; unless there is
-/// `one_plan` for all. Those with more rows or columns than `border` never share a launch with others.
+/// `one_plan` for all.
 ///
 /// Where these were many more blocks than run at a time, of which those without a tile would take longer than it takes to make a schedule,
 /// there is one.
 template <typename T, typename Output, typename SizedOf>
-void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, SizedOf const& sized_of, std::int64_t border) {
+void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, SizedOf const& sized_of) {
   struct Part {
     std::int64_t blocks, at_a_time;
     ArgumentsOf<T, Output> args;
@@ -356,8 +356,7 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
     std::vector<Part> parts;
     for (std::int64_t above = 0; above < largest;) {
       auto const next = std::upper_bound(sizes.begin(), sizes.end(), above);
-      std::int64_t upto = apart && next != sizes.end() ? std::min(*next, largest) : largest;
-      if (ragged && above < border) upto = std::min(upto, border);
+      std::int64_t const upto = apart && next != sizes.end() ? std::min(*next, largest) : largest;
       std::int64_t const m = std::min<std::int64_t>(args.c.rows, upto), n = std::min<std::int64_t>(args.c.cols, upto);
       SizedKernel sized = sized_of(m, n);
       parts.push_back({.blocks = args.c.count * ((m + sized.m - 1) / sized.m) * ((n + sized.n - 1) / sized.n),
@@ -373,21 +372,17 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
   };
   std::vector<Part> parts = parts_by(launch_sizes(false));
   std::int64_t times = 0;
-  for (Part const& part : parts)
-    if (!part.sized.persistent) times += part.blocks / part.at_a_time;
+  for (Part const& part : parts) times += part.blocks / part.at_a_time;
   bool const scheduled = ragged && times >= times_with_schedule && args.c.count <= std::numeric_limits<int>::max();
   if (scheduled) parts = parts_by(launch_sizes(true));
   for (Part& part : parts) {  // nothing is launched before all kernels are found
     part.kernel = part.sized.find(scheduled);
-    part.kernel.second.blocks = part.sized.persistent ? std::min(part.blocks, part.at_a_time)
-                                : scheduled           ? std::min(part.blocks, times_with_schedule * part.at_a_time)
-                                                      : part.blocks;
+    part.kernel.second.blocks = scheduled ? std::min(part.blocks, times_with_schedule * part.at_a_time) : part.blocks;
   }
   std::optional<Schedule> schedule;
   if (scheduled) {
     GemmScheduleArguments of = schedule_arguments(args, 1);
-    for (Part const& part : parts)  // those of the smaller sizes
-      if (!part.sized.persistent) of.part[of.parts++] = {part.args.upto, part.sized.m, part.sized.n};
+    for (Part const& part : parts) of.part[of.parts++] = {part.args.upto, part.sized.m, part.sized.n};
     schedule.emplace(queue, of);
     for (int p = 0; p < of.parts; ++p) parts[static_cast<std::size_t>(p)].args.schedule = schedule->of_part(static_cast<std::size_t>(p));
   }
@@ -408,7 +403,7 @@ void gemm_by_ring(Queue& queue, ArgumentsOf<T, T> const& args, Plan const& plan,
                        Grid{.threads = ring.threads(), .shared_bytes = GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes});
     });
   };
-  launch_by_sizes<T, T>(queue, args, one_plan, sized, std::numeric_limits<std::int64_t>::max());
+  launch_by_sizes<T, T>(queue, args, one_plan, sized);
 }
 
 /// `count` matrices from number `first` on.
@@ -572,14 +567,46 @@ int aligned_of(simt::Matrices<T> const& x) {
   return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
 }
 
-/// From how many rows or columns of C on, of which one more is needed, products go through gemm_halves_warpgroups. That depends on nothing
-/// but their size, type and GPU.
-template <typename T>
-std::int64_t warpgroups_above(Device const& device) {
-  return !is_complex<T> && device.major == 9 && device.minor == 0 ? gemm_halves_warpgroups_above : std::numeric_limits<std::int64_t>::max();
+/// By gemm_halves_warpgroups, if the product is one that can; that depends on sizes, layouts and addresses, but not on how many there are.
+template <typename T, typename Output>
+bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
+  Device const& device = queue.device();
+  if (device.major != 9 || device.minor != 0 || args.depth == 0 || !have_lines(args)) return false;
+  if (is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
+  args = with_lines_of_c<T, Output>(args, Lines::rows);
+  if (lines_of(args.c) != Lines::rows) return false;
+  auto const can = [](auto const& x) { return !x.pointers && aligned_of(x) == 2; };
+  if (!can(args.a) || !can(args.b) || !can(args.c)) return false;
+  GemmHalvesWarpgroups const c =
+      gemm_halves_warpgroups_plan(sizeof(Output), args.c.rows, args.c.cols,
+                                  {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block});
+  if (c.columns == 0) return false;
+  auto const a = tensor_map(gemm_boxes(args.a, c.a, c.a_lines_of_box())), b = tensor_map(gemm_boxes(args.b, c.b, c.b_lines_of_box())),
+             of_c = tensor_map(gemm_boxes(args.c, Lines::rows, c.rows()));
+  if (!a || !b || !of_c) return false;
+  Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
+  Kernel const& kernel =
+      kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_warpgroups"), dtype, output, c), [&] { return source(dtype, c, output); });
+  std::int64_t const tiles = args.c.count * ((args.c.rows + c.rows() - 1) / c.rows()) * ((args.c.cols + c.columns - 1) / c.columns);
+  launch(queue, kernel,
+         {.blocks = std::min<std::int64_t>(tiles, device.multiprocessors),
+          .threads = c.threads(),
+          .shared_bytes = GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes},
+         GemmBoxes<DeviceElement<T>, DeviceElement<Output>>{*a, *b, *of_c, args});
+  return true;
+}
+/// Whether it is faster, too, see gemm_halves_warpgroups_pays.
+template <typename T, typename Output>
+bool pays_by_boxes(ArgumentsOf<T, Output> const& args) {
+  if (!gemm_halves_by_warpgroups || is_complex<T> || !have_lines(args)) return false;
+  auto const distance = [](auto const& x, std::int64_t bytes) {
+    return (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) * bytes;
+  };
+  std::int64_t const all = distance(args.a, sizeof(T)) | distance(args.b, sizeof(T)) | distance(args.c, sizeof(Output));
+  return gemm_halves_warpgroups_pays(args.c.rows, args.c.cols, all & -all);
 }
 
-/// By kernels of gemm_halves_blocks and gemm_halves_warpgroups; of a ragged batch several, as gemm_by_ring has.
+/// By kernels of gemm_halves_blocks; of a ragged batch several, as gemm_by_ring has.
 template <typename T, typename Output>
 void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
   ArgumentsOf<T, Output> const args = with_lines_of_c<T, Output>(given, Lines::rows);
@@ -589,18 +616,7 @@ void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
                                           .aligned = std::min(aligned_of(args.a), aligned_of(args.b)),
                                           .shared_memory = queue.device().shared_memory_per_block};
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
-  std::int64_t const border = warpgroups_above<T>(queue.device());
-  auto const sized = [&](std::int64_t m, std::int64_t n) -> SizedKernel {
-    if (std::max(m, n) > border) {
-      GemmHalvesWarpgroups const c =
-          gemm_halves_warpgroups_plan(sizeof(Output), m, n, {.a = operands.a, .b = operands.b, .shared_memory = operands.shared_memory});
-      return {.m = c.m, .n = c.n, .blocks_per_sm = c.blocks_per_sm, .persistent = true, .find = [&queue, dtype, output, c](bool) {
-                Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_warpgroups"), dtype, output, c),
-                                                  [&] { return source(dtype, c, output); });
-                return std::pair(&kernel,
-                                 Grid{.threads = c.threads(), .shared_bytes = GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes});
-              }};
-    }
+  auto const sized = [&](std::int64_t m, std::int64_t n) {
     GemmHalvesBlocks const c = tuning::planned(
         queue, GemmHalvesBlocksSpace{{dtype_of<T>, !std::is_same_v<T, Output>, m, n, std::max<std::int64_t>(args.a.cols, 1)}, operands});
     return sized_kernel(c, [&queue, dtype, output](GemmHalvesBlocks const& config) {
@@ -610,7 +626,7 @@ void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
                                      .shared_bytes = GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, config).bytes});
     });
   };
-  launch_by_sizes<T, Output>(queue, args, false, sized, border);
+  launch_by_sizes<T, Output>(queue, args, false, sized);
 }
 
 }  // namespace
@@ -619,8 +635,9 @@ template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  bool const by_warpgroups = std::max(m, n) > warpgroups_above<T>(queue.device());
-  if (!by_warpgroups && gemm_by_stream<T, Output>(queue, args)) return;
+  if constexpr (!is_complex<T>)
+    if (pays_by_boxes<T, Output>(args) && gemm_by_boxes<T, Output>(queue, args)) return;
+  if (gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
     gemm_by_blocks<T, Output>(queue, args);
     return;
@@ -638,6 +655,11 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
         kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves"), dtype, output, config), [&] { return source(dtype, config, output); });
     return std::pair(&kernel, Grid{.threads = config.threads(), .shared_bytes = GemmHalvesMemory(sizeof(T), sizeof(Output), config).bytes});
   });
+}
+
+template <HalfElement T, typename Output>
+bool gemm_by_warpgroups(Queue& queue, GemmTask<T, Output> const& task) {
+  return gemm_by_boxes<T, Output>(queue, arguments_of(task));
 }
 
 template <Element T>
@@ -852,10 +874,10 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
             kernels.push_back(source(dtype, c, dtype));
           }
     }
-    // Those of compute capability 9.0 for large products, where plans take them
-    if (complex) continue;
-    for (std::int64_t n = 0; n <= 4096; n = n < 512 ? n + 64 : 2 * n)
-      if (n > gemm_halves_warpgroups_above && filter.wants_size_above(128))
+    // Those of compute capability 9.0 for large products, where plans take them. C by columns is the transposed product.
+    if (complex || !gemm_halves_by_warpgroups) continue;
+    for (std::int64_t n = 64; n <= 4096; n = n < 512 ? n + 64 : 2 * n)
+      if (gemm_halves_warpgroups_pays(n, n, 2 * n) && filter.wants_size_above(128))
         kernels.push_back(source(
             dtype, gemm_halves_warpgroups_plan(bytes, n, n, {.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory}),
             dtype));
@@ -871,5 +893,9 @@ MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
   template void gemm(Queue&, GemmTask<T, Compute<T>> const&);
 MYRIAD_FOR_EACH_HALF_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
+template bool gemm_by_warpgroups(Queue&, GemmTask<half, half> const&);
+template bool gemm_by_warpgroups(Queue&, GemmTask<half, float> const&);
+template bool gemm_by_warpgroups(Queue&, GemmTask<bfloat16, bfloat16> const&);
+template bool gemm_by_warpgroups(Queue&, GemmTask<bfloat16, float> const&);
 
 }  // namespace myriad::gpu

@@ -12,6 +12,10 @@ namespace myriad::gpu {
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task);
 
+/// The same by gemm_halves_warpgroups, whether or not that is what a plan takes; false, with nothing done, where it cannot be.
+template <HalfElement T, typename Output>
+bool gemm_by_warpgroups(Queue& queue, GemmTask<T, Output> const& task);
+
 /// Rows and columns of C, and terms; and how many blocks there are for a multiprocessor at most, as far as that is known.
 struct GemmShape {
   std::int64_t m, n, k;

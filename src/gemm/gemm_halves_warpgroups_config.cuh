@@ -5,61 +5,56 @@
 
 namespace myriad {
 
-/// One compiled kernel: a block has an m-by-n tile of C, both multiples of 8 and n at most 256, and brings k = 32 or 64 columns of A and
-/// rows of B at a time to one of the `stages` parts of a ring in shared memory. A warpgroup has 64 rows of the tile and all its columns. C
-/// is by rows.
+/// One compiled kernel: a block has a tile of C of 64 rows to a warpgroup and `columns` columns, a multiple of 32 and at most 256, and
+/// brings 64 columns of A and rows of B at a time to one of the `stages` parts of a ring in shared memory. C, by rows, has `c_stages`
+/// places beside it.
 struct GemmHalvesWarpgroups {
-  int m, n, k;
-  int stages;
-  int blocks_per_sm;  ///< for which registers have to suffice
+  int warpgroups, columns;
+  int stages, c_stages;
   Lines a, b;
   constexpr bool operator==(GemmHalvesWarpgroups const&) const = default;
 
-  SIMT_INLINE constexpr int warpgroups() const { return simt::ceil_div(m, 64); }
-  /// Threads that sum, and behind them those that bring A and B.
-  SIMT_INLINE constexpr int bringing() const { return blocks_per_sm > 1 ? 64 : 128; }
-  SIMT_INLINE constexpr int summing() const { return 128 * warpgroups(); }
-  SIMT_INLINE constexpr int threads() const { return summing() + bringing(); }
-  /// Columns of products, which are made for multiples of 32.
-  SIMT_INLINE constexpr int columns() const { return simt::ceil_div(n, 32) * 32; }
+  static constexpr int terms = 64;  ///< of a part
+  SIMT_INLINE constexpr int rows() const { return 64 * warpgroups; }
+  /// Those that sum, and behind them a warpgroup that copies.
+  SIMT_INLINE constexpr int summing() const { return 128 * warpgroups; }
+  SIMT_INLINE constexpr int threads() const { return summing() + 128; }
+  /// Of a thread that sums, and of one that copies, where they differ: of 65536 in all, which all have alike at first.
+  SIMT_INLINE constexpr int registers() const { return warpgroups == 3 ? 160 : 240; }
+  SIMT_INLINE constexpr int registers_to_copy() const { return warpgroups == 3 ? 32 : 24; }
+  /// Lines of A and B that come as one box: all of the tile, or, by terms, the terms of 64 of them.
+  SIMT_INLINE constexpr bool a_by_terms() const { return a == Lines::columns; }
+  SIMT_INLINE constexpr bool b_by_terms() const { return b == Lines::rows; }
+  SIMT_INLINE constexpr int a_lines_of_box() const { return a_by_terms() ? terms : rows(); }
+  SIMT_INLINE constexpr int b_lines_of_box() const { return b_by_terms() ? terms : columns; }
 };
 
-/// How A or B lies in a part of the ring, see simt::ProductOperand: `length` bytes of a line, or of a term of 64 lines, are a span, one
-/// after the other; by terms those of the first 64 lines, then those of the next ones.
-struct GemmHalvesSpans {
-  int length, count;
-
-  SIMT_INLINE constexpr GemmHalvesSpans(bool by_terms, int lines, int terms)
-      : length(by_terms ? 128 : 2 * terms), count(by_terms ? simt::ceil_div(lines, 64) * terms : lines) {}
-  SIMT_INLINE constexpr int bytes() const { return length * count; }
-  /// Where the chunk of 16 bytes with this number is, of a span.
-  SIMT_INLINE static constexpr int place(int length, int span, int chunk) {
-    auto const number = static_cast<unsigned>(span);
-    return span * length + (chunk ^ static_cast<int>(length == 128 ? number % 8 : number / 2 % 4)) * 16;
-  }
-};
-
-/// The dynamic shared memory of a block: the parts of the ring. A part has terms of A and B, of which B is behind A, or, after the last
-/// terms of a tile, the rows of C of one or more warpgroups.
+/// The dynamic shared memory of a block: the parts of the ring, of which B is behind A, then the places of C, then barriers. Everything is
+/// in spans of 128 bytes, see simt::copy_box: of A and B 64 terms of a line, or 64 lines of a term, all terms of 64 lines before the next
+/// ones; of C a piece of as many columns of a row, all rows of a piece before the next one.
 struct GemmHalvesWarpgroupsMemory {
-  GemmHalvesSpans a, b;
-  int c_pitch;     ///< elements from row to row: an odd number of 16-byte chunks, one more than a row has, which may begin between two
-  int c;           ///< bytes of the rows of a warpgroup
-  int c_together;  ///< warpgroups whose rows are in one part
-  int c_parts;     ///< parts that C takes
-  int part, bytes;
-  int lag;  ///< how many parts are asked for before one is waited for: while C is in its parts there are only the others
+  int a, b, part;        ///< bytes
+  int in_piece;          ///< columns
+  int pieces, piece, c;  ///< of a tile of C; their bytes, and those of all
+  int barriers, bytes;   ///< where they are; of all
 
   SIMT_INLINE constexpr GemmHalvesWarpgroupsMemory(int output_bytes, GemmHalvesWarpgroups const& g)
-      : a(g.a == Lines::columns, 64 * g.warpgroups(), g.k),
-        b(g.b == Lines::rows, g.columns(), g.k),
-        c_pitch(((simt::ceil_div(g.n * output_bytes, 16) + 1) | 1) * (16 / output_bytes)),
-        c(64 * c_pitch * output_bytes),
-        c_together(simt::larger((a.bytes() + b.bytes()) / 8 * 9 / c, 1)),
-        c_parts(simt::ceil_div(g.warpgroups(), c_together)),
-        part(simt::ceil_div(simt::larger(a.bytes() + b.bytes(), c_together * c), 1024) * 1024),
-        bytes(g.stages * part),
-        lag(simt::larger(simt::smaller(g.stages - 2, g.stages - c_parts), 1)) {}
+      : a(128 * g.rows()),
+        b(128 * (g.b_by_terms() ? simt::ceil_div(g.columns, 64) * 64 : g.columns)),
+        part(a + b),
+        in_piece(128 / output_bytes),
+        pieces(simt::ceil_div(g.columns, in_piece)),
+        piece(128 * g.rows()),
+        c(pieces * piece),
+        barriers(g.stages * part + g.c_stages * c),
+        bytes(barriers + 16 * (g.stages + g.c_stages)) {}
+};
+
+/// What the kernel is given. Of matrices that are the same for all of the batch there is one.
+template <typename T, typename Output>
+struct GemmBoxes {
+  simt::TensorMap a, b, c;
+  GemmArguments<T, Output> product;
 };
 
 }  // namespace myriad

@@ -8,7 +8,7 @@
 namespace myriad::gpu::driver {
 namespace {
 
-/// Oldest driver that has every function of the list.
+/// Oldest driver that has every function of the list that is not optional.
 constexpr int oldest_version = 11080;
 
 Loaded load_once() {
@@ -28,6 +28,9 @@ Loaded load_once() {
   functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, #name)); \
   if (!functions.name && !missing) missing = #name;
   MYRIAD_DRIVER_FUNCTIONS(MYRIAD_LOAD)
+#undef MYRIAD_LOAD
+#define MYRIAD_LOAD(name, parameters) functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, #name));
+  MYRIAD_OPTIONAL_DRIVER_FUNCTIONS(MYRIAD_LOAD)
 #undef MYRIAD_LOAD
   if (missing) {
     out.problem = fmt::format("libcuda.so.1 has no {}: the driver's version is {}.{}, {}.{} or newer is needed", missing,

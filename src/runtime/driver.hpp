@@ -66,6 +66,12 @@ enum class PoolAttribute : int { release_threshold = 4, reserved_memory = 5, use
 enum class PointerAttribute : int { memory_type = 2, is_managed = 8, device_ordinal = 9, range_start = 11, range_size = 12 };
 enum class MemoryType : unsigned { host = 1, device = 2, unified = 4 };
 
+enum class TensorType : int { words_of_16 = 1, words_of_32 = 2 };
+enum class TensorInterleave : int { none = 0 };
+enum class TensorSwizzle : int { spans_of_128 = 3 };
+enum class TensorPromotion : int { bytes_256 = 3 };
+enum class TensorFill : int { zeros = 0 };
+
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
@@ -153,10 +159,16 @@ struct PoolProperties {
   X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle))                           \
   X(cuPointerGetAttribute, (void*, PointerAttribute, Address))
 
+// Those that older drivers do not have; null there. The first parameter is a CUtensorMap.
+#define MYRIAD_OPTIONAL_DRIVER_FUNCTIONS(X)                                                                                             \
+  X(cuTensorMapEncodeTiled, (void*, TensorType, std::uint32_t, void*, std::uint64_t const*, std::uint64_t const*, std::uint32_t const*, \
+                             std::uint32_t const*, TensorInterleave, TensorSwizzle, TensorPromotion, TensorFill))
+
 /// The functions of libcuda.
 struct Api {
 #define MYRIAD_DECLARE(name, parameters) Result(*name) parameters = nullptr;
   MYRIAD_DRIVER_FUNCTIONS(MYRIAD_DECLARE)
+  MYRIAD_OPTIONAL_DRIVER_FUNCTIONS(MYRIAD_DECLARE)
 #undef MYRIAD_DECLARE
 };
 

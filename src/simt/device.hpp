@@ -4,6 +4,7 @@
 #define SIMT_INLINE __device__ __forceinline__
 #define SIMT_OUTLINE __device__ __noinline__
 #define SIMT_KERNEL __global__
+#define SIMT_GRID_CONSTANT __grid_constant__
 #define SIMT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define SIMT_UNROLL _Pragma("unroll")
 #define SIMT_UNROLL_BY(n) SIMT_PRAGMA(unroll(n))
@@ -292,6 +293,17 @@ __device__ __forceinline__ ProductOperand further_on(ProductOperand operand, int
 __device__ __forceinline__ void show_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void end_product_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// All threads of a warpgroup have so many registers from here on, a multiple of 8: fewer than before, which others may take, or more, for
+/// which they wait. The kernel's SIMT_BOUNDS say how many there are at first.
+template <int count>
+__device__ __forceinline__ void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+
 /// Returns when all groups of products have ended.
 template <int count>
 __device__ __forceinline__ void wait_products(float (&sums)[count]) {
@@ -471,7 +483,27 @@ __device__ __forceinline__ void store_bulk(void* to_global, void const* from_sha
                "r"(static_cast<unsigned>(__cvta_generic_to_shared(from_shared))), "r"(bytes)
                : "memory");
 }
-/// What this thread has started since it last called this by store_bulk is a group, which may be empty.
+/// What the driver makes of a BoxedMatrices (simt/boxes.hpp), for compute capability 9.0 on. It is in the arguments of a kernel, which are
+/// SIMT_GRID_CONSTANT.
+struct alignas(128) TensorMap {
+  unsigned long long words[16];
+};
+/// As copy_bulk, of a box: 128 bytes from element `first` on of its lines from number `line` on, one span of 128 bytes after the other, of
+/// which the chunks of 16 bytes are exchanged as products want them (see product_operand). All of the box's bytes come, also those beyond
+/// the matrix. The place is a multiple of 1024 bytes.
+__device__ __forceinline__ void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
+               "l"(&from), "r"(first), "r"(line), "r"(matrix), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
+               : "memory");
+}
+/// The other way, as store_bulk.
+__device__ __forceinline__ void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&to), "r"(first), "r"(line),
+               "r"(matrix), "r"(static_cast<unsigned>(__cvta_generic_to_shared(from_shared)))
+               : "memory");
+}
+/// What this thread has started since it last called this by store_bulk or store_box is a group, which may be empty.
 __device__ __forceinline__ void end_bulk_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 /// Returns when of the groups but the last `pending` ones shared memory has been read, and may be written again.
 template <int pending>

@@ -3,6 +3,8 @@
 
 #include "simt/host.hpp"
 
+#include "simt/boxes.hpp"
+
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
@@ -417,7 +419,10 @@ void wait_for_phase(Mbarrier* barrier, int phase) {
   }
   acquire(&phases);
   // The sizes of copies are not constants, so that sanitizers see them as calls.
-  for (host::Copy const& copy : std::exchange(phases.ended, {})) std::memcpy(copy.to, copy.from, copy.bytes);
+  for (host::Copy const& copy : std::exchange(phases.ended, {})) {
+    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
+    if (copy.zeros > 0) std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
+  }
   release(&phases);
 }
 void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier) {
@@ -430,6 +435,57 @@ void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* ba
 }
 void store_bulk(void* to_global, void const* from_shared, int bytes) {
   current->bulk_stores.back().push_back(bulk(to_global, from_shared, bytes));
+}
+
+namespace {
+// Words of the twin's tensor map: what it is, and what it was made of
+constexpr unsigned long long is_tensor_map = 0x6d79726961642121;
+
+/// Calls part(place in shared memory, in global memory, bytes that are of the matrix) for each chunk of 16 bytes of a box.
+template <typename F>
+int for_each_chunk(TensorMap const& map, void const* shared, int first, int line, int matrix, F&& part) {
+  if (map.words[0] != is_tensor_map) throw std::logic_error("simt: no tensor map, or one of a driver");
+  if (reinterpret_cast<std::uintptr_t>(&map) % 128 != 0) throw std::logic_error("simt: a tensor map is not aligned");
+  auto const offset = static_cast<char const*>(shared) - shared_memory();
+  if (offset % 1024 != 0) throw std::logic_error("simt: a box is not at a multiple of 1024 bytes");
+  auto const word = [&](std::size_t w) { return static_cast<long long>(map.words[w]); };
+  auto* const data = reinterpret_cast<char*>(static_cast<std::uintptr_t>(map.words[1]));
+  long long const element_bytes = word(2), length = word(3), lines = word(4), matrices = word(5);
+  int const box_lines = static_cast<int>(word(8));
+  for (int l = 0; l < box_lines; ++l)
+    for (int c = 0; c < 8; ++c) {
+      long long const element = first + c * 16 / element_bytes, at_line = line + l;
+      bool const there = matrix >= 0 && matrix < matrices && at_line >= 0 && at_line < lines && element >= 0 && element < length;
+      auto const bytes = there ? std::min(16LL, (length - element) * element_bytes) : 0;
+      part(shared_memory() + offset + l * 128 + (c ^ l % 8) * 16,
+           there ? data + matrix * word(7) + at_line * word(6) + element * element_bytes : nullptr, static_cast<std::size_t>(bytes));
+    }
+  return 128 * box_lines;
+}
+}  // namespace
+TensorMap host::tensor_map(BoxedMatrices const& x) {
+  auto const address = reinterpret_cast<std::uintptr_t>(x.data);
+  auto const strides = static_cast<unsigned long long>(x.line_further) | static_cast<unsigned long long>(x.matrix_further);
+  if (address % 16 != 0 || strides % 16 != 0 || strides >> 40 != 0 || (x.element_bytes != 2 && x.element_bytes != 4) || x.length < 1 ||
+      x.lines < 1 || x.matrices < 1 || x.lines_of_box < 1 || x.lines_of_box > 256)
+    throw std::logic_error("simt: there is no tensor map of such matrices");
+  auto const number = [](long long value) { return static_cast<unsigned long long>(value); };
+  return {{is_tensor_map, address, number(x.element_bytes), number(x.length), number(x.lines), number(x.matrices), number(x.line_further),
+           number(x.matrix_further), number(x.lines_of_box)}};
+}
+void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier) {
+  Phases& phases = phases_of(barrier);
+  phases.started += for_each_chunk(from, to_shared, first, line, matrix, [&](char* shared, char* global, std::size_t bytes) {
+    phases.copies.push_back({shared, global, bytes, 16 - bytes});
+    std::memset(shared, 0xff, 16);
+  });
+  release(&phases);
+  end_phase(phases);
+}
+void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared) {
+  for_each_chunk(to, from_shared, first, line, matrix, [&](char* shared, char* global, std::size_t bytes) {
+    if (bytes > 0) current->bulk_stores.back().push_back({global, shared, bytes});
+  });
 }
 void end_bulk_group() { current->bulk_stores.emplace_back(); }
 void host::wait_bulk_stores(int pending) {

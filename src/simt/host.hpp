@@ -22,6 +22,7 @@
 #define SIMT_INLINE inline
 #define SIMT_OUTLINE
 #define SIMT_KERNEL
+#define SIMT_GRID_CONSTANT
 #define SIMT_BOUNDS(threads, blocks)
 #define SIMT_UNROLL
 #define SIMT_UNROLL_BY(n)
@@ -202,6 +203,12 @@ void wait_for_phase(Mbarrier* barrier, int phase);
 void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier);
 void store_bulk(void* to_global, void const* from_shared, int bytes);
 void end_bulk_group();
+/// Of the twin's own making, or of a driver's: see host::tensor_map.
+struct alignas(128) TensorMap {
+  unsigned long long words[16];
+};
+void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier);
+void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared);
 namespace host {
 void wait_bulk_stores(int pending);
 }
@@ -357,6 +364,14 @@ inline ProductOperand product_operand(void const* begin, int span_bytes, int eig
          static_cast<ProductOperand>(eight_further >> 4) << 32 | static_cast<ProductOperand>(span_bytes == 128 ? 1 : 2) << 62;
 }
 inline ProductOperand further_on(ProductOperand operand, int bytes) { return operand + static_cast<unsigned>(bytes >> 4); }
+template <int count>
+void give_registers() {
+  static_assert(count % 8 == 0 && count >= 24 && count <= 256);
+}
+template <int count>
+void take_registers() {
+  static_assert(count % 8 == 0 && count >= 24 && count <= 256);
+}
 void show_to_products();
 void begin_products();
 void end_product_group();

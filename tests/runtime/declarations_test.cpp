@@ -8,11 +8,13 @@
 #include <nvrtc.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "myriad/queue.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/nvrtc.hpp"
+#include "runtime/tensor_map.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -59,20 +61,33 @@ struct SameFunction<R (*)(A...), S (*)(B...)> {
 static_assert(passed_alike<int*, int*>() && !passed_alike<int*, long*>() && !passed_alike<int, long>() && !passed_alike<int, unsigned>());
 static_assert(!SameFunction<int (*)(int), int (*)(int, int)>::value && !SameFunction<int (*)(void*), int (*)(int)>::value);
 
+template <typename Ours, typename Theirs>
+constexpr bool equal(Ours ours, Theirs theirs) {
+  return static_cast<long long>(ours) == static_cast<long long>(theirs);
+}
+
 // The headers have macros that put suffixes to names: cuDeviceGetUuid_v2 is declared under the name cuDeviceGetUuid.
 #define MYRIAD_COMPARE(name, parameters) static_assert(SameFunction<decltype(driver::Api::name), decltype(&::name)>::value, #name);
 MYRIAD_DRIVER_FUNCTIONS(MYRIAD_COMPARE)
+#if CUDA_VERSION >= 12000
+// The first parameter is another struct, which is opaque.
+static_assert(std::is_invocable_v<decltype(&cuTensorMapEncodeTiled), CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
+                                  std::uint64_t const*, std::uint64_t const*, std::uint32_t const*, std::uint32_t const*,
+                                  CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill>);
+static_assert(equal(driver::TensorType::words_of_16, CU_TENSOR_MAP_DATA_TYPE_UINT16) &&
+              equal(driver::TensorType::words_of_32, CU_TENSOR_MAP_DATA_TYPE_UINT32) &&
+              equal(driver::TensorInterleave::none, CU_TENSOR_MAP_INTERLEAVE_NONE) &&
+              equal(driver::TensorSwizzle::spans_of_128, CU_TENSOR_MAP_SWIZZLE_128B) &&
+              equal(driver::TensorPromotion::bytes_256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B) &&
+              equal(driver::TensorFill::zeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+static_assert(sizeof(simt::TensorMap) == sizeof(CUtensorMap) && alignof(simt::TensorMap) >= alignof(CUtensorMap));
+#endif
 #undef MYRIAD_COMPARE
 
 #define MYRIAD_COMPARE(name, parameters) static_assert(SameFunction<decltype(nvrtc::Api::name), decltype(&::name)>::value, #name);
 MYRIAD_NVRTC_FUNCTIONS(MYRIAD_COMPARE)
 #undef MYRIAD_COMPARE
 static_assert(SameFunction<decltype(nvrtc::Api::nvrtcGetErrorString), decltype(&::nvrtcGetErrorString)>::value);
-
-template <typename Ours, typename Theirs>
-constexpr bool equal(Ours ours, Theirs theirs) {
-  return static_cast<long long>(ours) == static_cast<long long>(theirs);
-}
 
 static_assert(equal(driver::Result::success, CUDA_SUCCESS) && equal(driver::Result::invalid_value, CUDA_ERROR_INVALID_VALUE) &&
               equal(driver::Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY) &&

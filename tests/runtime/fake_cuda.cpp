@@ -351,6 +351,19 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
   });
   return Result::success;
 }
+/// As strict as the real one.
+FAKE Result cuTensorMapEncodeTiled(void* map, TensorType type, std::uint32_t rank, void* address, std::uint64_t const* sizes,
+                                   std::uint64_t const* strides, std::uint32_t const* box, std::uint32_t const* every, TensorInterleave,
+                                   TensorSwizzle, TensorPromotion, TensorFill) {
+  if (Result const result = take(fake.fail_tensor_map); result != Result::success) return result;
+  bool valid = rank == 3 && reinterpret_cast<std::uintptr_t>(map) % 64 == 0 && reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+  for (std::uint32_t d = 0; d < rank; ++d)
+    valid = valid && sizes[d] >= 1 && sizes[d] <= std::uint64_t{1} << 32 && box[d] >= 1 && box[d] <= 256 && every[d] == 1;
+  for (std::uint32_t d = 0; d + 1 < rank; ++d) valid = valid && strides[d] % 16 == 0 && strides[d] < std::uint64_t{1} << 40;
+  if (!valid || box[0] * (type == TensorType::words_of_16 ? 2 : 4) > 128) return misuse(Result::invalid_value);
+  std::memset(map, 7, 128);
+  return Result::success;
+}
 FAKE Result cuMemPoolCreate(PoolHandle* pool, PoolProperties const* properties) {
   if (!current() || properties->allocation_type != 1 || properties->location.type != 1 ||
       properties->location.id != contexts.back()->device)

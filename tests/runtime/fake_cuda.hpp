@@ -46,6 +46,7 @@ struct FakeCuda {
   std::atomic<int> fail_module{0};
   std::atomic<int> fail_copy{0};
   std::atomic<int> fail_pinned{0};
+  std::atomic<int> fail_tensor_map{0};
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
   bool together = false;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/dtype.hpp"
+#include "gemm/gemm_gpu.hpp"
 #include "graph.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.hpp"
@@ -531,6 +532,50 @@ TEST_F(GpuContract, ProductsOfBfloat16InEveryLayout) {
 }
 TEST_F(GpuContract, ProductsOfComplexHalfInEveryLayout) {
   for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<complex_half>(*queue, n);
+}
+
+/// By gemm_halves_warpgroups, whether or not a plan takes it: whole numbers, whose sums are exact, as on the CPU.
+template <typename T, typename Output>
+void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t count = 140;  // more tiles than multiprocessors
+  Queue cpu({.backend = Backend::cpu});
+  std::mt19937 engine(7);
+  auto const numbers = [&]<typename X>(X, std::int64_t size) {
+    std::vector<X> out(static_cast<std::size_t>(size));
+    for (X& x : out) x = X(static_cast<float>(static_cast<int>(engine() % 7) - 3));
+    return out;
+  };
+  std::vector<T> const a = numbers(T(), count * m * k), b = numbers(T(), count * k * n);
+  DeviceArray<T> const on_a = to_device(queue, a), on_b = to_device(queue, b);
+  for (bool const transposes_a : {false, true})
+    for (bool const transposes_b : {false, true})
+      for (bool const by_rows : {false, true})
+        for (float const beta : {0.0F, -0.5F}) {
+          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", " << transposes_a << transposes_b << by_rows << " "
+                                          << beta);
+          auto const view = [&](auto* data, std::int64_t rows, std::int64_t columns, bool transposes) {
+            return transposes ? transposed(batch(data, columns, rows, {.count = count})) : batch(data, rows, columns, {.count = count});
+          };
+          auto const task = [&](T const* left, T const* right, Output* to) {
+            return GemmTask<T, Output>{2, view(const_cast<T*>(left), m, k, transposes_a), view(const_cast<T*>(right), k, n, transposes_b),
+                                       beta, view(to, m, n, by_rows)};
+          };
+          std::vector<Output> expected = numbers(Output(), count * m * n);
+          if (beta == 0) std::fill(expected.begin(), expected.end(), std::numeric_limits<Output>::quiet_NaN());
+          DeviceArray<Output> on_c = to_device(queue, expected);
+          if (!gpu::gemm_by_warpgroups(queue, task(on_a.data(), on_b.data(), on_c.data())))
+            GTEST_SKIP() << "this GPU has no such warpgroups";
+          std::vector<Output> const found = to_host(queue, on_c);
+          auto const of_cpu = task(a.data(), b.data(), expected.data());
+          gemm<T>(cpu, of_cpu.alpha, of_cpu.a, of_cpu.b, of_cpu.beta, of_cpu.c);
+          ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(Output)), 0);
+        }
+}
+TEST_F(GpuContract, ProductsByWarpgroups) {
+  for (std::int64_t const n : {8, 64, 112, 128, 136, 192, 256, 264, 320, 384}) expect_products_by_warpgroups<half, half>(*queue, n, n, n);
+  for (std::int64_t const n : {112, 192, 264}) expect_products_by_warpgroups<bfloat16, float>(*queue, n, n, n);
+  expect_products_by_warpgroups<bfloat16, bfloat16>(*queue, 40, 520, 72);
+  expect_products_by_warpgroups<half, float>(*queue, 400, 8, 264);
 }
 
 TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {

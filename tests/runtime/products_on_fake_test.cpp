@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "gemm/gemm_gpu.hpp"
+#include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "gemm/gemm_ring_plan.hpp"
 #include "gemm/gemm_spans_plan.hpp"
 #include "myriad/blas2.hpp"
@@ -191,6 +193,45 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
   EXPECT_FALSE(of(45, many, [&](auto& a, auto& b, auto& c, double&) {
     for (auto* const x : {&a, &b, &c}) x->row_sizes = x->col_sizes = sizes.data();
   }));
+}
+
+/// By boxes come products whose matrices, and their lines, begin at multiples of 16 bytes, at constant distances.
+TEST_F(Products, OfHalvesComeByBoxes) {
+  auto const of = [&](std::int64_t n, auto const& change) {
+    auto a = matrices<half>(n, 500, 0x100000000000), b = a, c = matrices<half>(n, 500, 0x200000000000);
+    float alpha = 1;
+    change(a, b, c, alpha);
+    GemmTask<half, half> const task{alpha, a, b, 0, c};
+    bool by_boxes = false;
+    int const started = launches([&] { by_boxes = gpu::gemm_by_warpgroups(*queue, task); });
+    EXPECT_EQ(started, by_boxes ? 1 : 0);
+    return by_boxes;
+  };
+  auto const nothing = [](auto&...) {};
+  EXPECT_TRUE(of(256, nothing));
+  EXPECT_EQ(fake->grid[0], static_cast<unsigned>(queue->device().multiprocessors));
+  EXPECT_EQ(fake->block[0], 3U * 128);
+  EXPECT_TRUE(of(136, nothing));
+  EXPECT_FALSE(of(260, nothing));
+  EXPECT_TRUE(of(264, [](auto& a, auto& b, auto& c, float&) { a = transposed(a), b = transposed(b), c = transposed(c); }));
+  EXPECT_TRUE(of(256, [](auto& a, auto&, auto&, float&) { a.batch_stride = 0; }));
+  EXPECT_FALSE(of(256, [](auto& a, auto&, auto&, float&) { a.data += 4; }));
+  EXPECT_FALSE(of(256, [](auto&, auto&, auto& c, float&) { c.batch_stride += 4; }));
+  EXPECT_FALSE(of(256, [](auto&, auto&, auto&, float& alpha) { alpha = 0; }));
+  std::vector<std::int64_t> const sizes(1);
+  EXPECT_FALSE(of(256, [&](auto& a, auto&, auto& c, float&) { a.row_sizes = c.row_sizes = sizes.data(); }));
+  // A driver that refuses
+  fake->fail_tensor_map = 1;
+  auto const a = matrices<half>(256, 3, 0x100000000000), c = matrices<half>(256, 3, 0x200000000000);
+  EXPECT_FALSE(gpu::gemm_by_warpgroups(*queue, GemmTask<half, half>{1, a, a, 0, c}));
+  EXPECT_EQ(gemm_halves_by_warpgroups, launches([&] {
+                                         compiler->refused = "gemm_halves_warpgroups";
+                                         try {
+                                           gemm<half>(*queue, 1, a, a, 0, c);
+                                         } catch (Error const&) {
+                                         }
+                                         compiler->refused.clear();
+                                       }) == 0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh, gemm/gemm_halves_stream.cuh,
-/// gemm/gemm_halves_blocks.cuh and gemm/gemm_halves_warpgroups.cuh against sums term by term.
+/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh, gemm/gemm_halves_stream.cuh and
+/// gemm/gemm_halves_blocks.cuh against sums term by term.
 
 #include "gemm/gemm_halves.cuh"
 
@@ -22,8 +22,6 @@
 #include "gemm/gemm_halves_blocks.cuh"
 #include "gemm/gemm_halves_space.hpp"
 #include "gemm/gemm_halves_stream.cuh"
-#include "gemm/gemm_halves_warpgroups.cuh"
-#include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "product.hpp"
 #include "products_table.hpp"
 #include "schedule.hpp"
@@ -268,29 +266,6 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
     check<T, Output>(p, gap, alpha, beta, count, run_stream<T, Output, p, gap>);
 }
 
-/// What of a GemmHalvesWarpgroups is not in a Product.
-struct Tiles {
-  int m, n, k, stages;
-};
-/// By gemm_halves_warpgroups, with fewer blocks than tiles.
-template <typename T, typename Output, Product p, Tiles tiles>
-void run_warpgroups(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const& args) {
-  constexpr auto lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
-  static_assert(lines(p.c) == Lines::rows);
-  constexpr GemmHalvesWarpgroups c{
-      .m = tiles.m, .n = tiles.n, .k = tiles.k, .stages = tiles.stages, .blocks_per_sm = 1, .a = lines(p.a), .b = lines(p.b)};
-  simt::run(3, c.threads(), GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes,
-            gemm_halves_warpgroups<gpu::DeviceElement<T>, gpu::DeviceElement<Output>, c>, args);
-}
-template <typename T, Product p, Tiles tiles>
-void check_warpgroups(int gap = 0) {
-  constexpr std::int64_t count = p.ragged_m || p.ragged_n || p.ragged_k ? 12 : 3;
-  check<T, T>(p, gap, -0.75F, 1, count, run_warpgroups<T, T, p, tiles>);
-  check<T, T>(p, gap, 1, 0, count, run_warpgroups<T, T, p, tiles>);
-  check<T, T>(p, gap, 0, 2, count, run_warpgroups<T, T, p, tiles>);
-  if constexpr (!sanitized) check<T, float>(p, gap, 0.5F, -1, count, run_warpgroups<T, float, p, tiles>);
-}
-
 /// Several blocks, the last of which is not full; of C of 16 bits and of what is computed.
 template <typename T, Product p, int gap = by_others>
 void check_scalars() {
@@ -471,57 +446,6 @@ TEST(GemmHalves, StreamOfLargeMatrices) {
     check_scalars<half, Product{100, 67, 175, packed, packed, packed}, 0>();
     check_scalars<complex_half, Product{192, 24, 16, packed, packed, packed}, 0>();
   }
-}
-template <typename T>
-class GemmHalvesOfReal : public testing::Test {};
-using RealTypes = testing::Types<half, bfloat16>;
-TYPED_TEST_SUITE(GemmHalvesOfReal, RealTypes);
-
-/// Both ways in which A and B can lie, lines at multiples of 16, 8, 4 and 2 bytes, tiles that end with C and others, and terms that are
-/// fewer and more than there are parts for.
-TYPED_TEST(GemmHalvesOfReal, Warpgroups) {
-  using T = TypeParam;
-  check_warpgroups<T, Product{64, 32, 64, packed_rows, packed, packed_rows}, Tiles{64, 32, 64, 2}>();
-  check_warpgroups<T, Product{72, 40, 112, packed, packed_rows, packed_rows}, Tiles{64, 40, 32, 3}>();
-  check_warpgroups<T, Product{66, 50, 70, packed_rows, packed_rows, packed_rows}, Tiles{128, 64, 64, 3}>();
-  check_warpgroups<T, Product{37, 29, 45, columns, columns, rows}, Tiles{40, 32, 32, 2}>();
-  if constexpr (!sanitized) {
-    check_warpgroups<T, Product{84, 100, 100, packed, packed, packed_rows}, Tiles{88, 56, 64, 3}>();
-    check_warpgroups<T, Product{72, 264, 72, packed, packed_rows, packed_rows}, Tiles{72, 136, 64, 3}>();
-    check_warpgroups<T, Product{130, 256, 40, packed_rows, packed, packed_rows}, Tiles{72, 256, 64, 3}>();
-    check_warpgroups<T, Product{131, 67, 171, packed_rows, rows, packed_rows}, Tiles{72, 72, 32, 4}>();
-    check_warpgroups<T, Product{70, 192, 1, packed_rows, packed, rows}, Tiles{192, 192, 32, 4}>();
-    check_warpgroups<T, Product{1, 90, 70, packed, packed, packed_rows}, Tiles{8, 96, 64, 4}>();
-    check_warpgroups<T, Product{80, 1, 130, packed_rows, packed, packed_rows}, Tiles{80, 8, 64, 2}>();
-    check_warpgroups<T, Product{72, 40, 48, packed_rows, packed_rows, packed_rows}, Tiles{64, 32, 64, 3}>(8);
-    check_warpgroups<T, Product{72, 40, 48, packed, packed, packed_rows}, Tiles{64, 32, 32, 2}>(4);
-    check_warpgroups<T, Product{72, 40, 48, packed, packed_rows, packed_rows}, Tiles{64, 64, 64, 2}>(3);
-    check_warpgroups<T, Product{66, 34, 36, packed_rows, packed, packed_rows, false, false, false, true}, Tiles{64, 32, 64, 2}>();
-  }
-}
-TYPED_TEST(GemmHalvesOfReal, WarpgroupsRagged) {
-  using T = TypeParam;
-  check_warpgroups<T, Product{70, 40, 72, packed_rows, packed, packed_rows, true, true, true}, Tiles{64, 32, 32, 2}>();
-  if constexpr (!sanitized) {
-    check_warpgroups<T, Product{66, 72, 68, packed, packed_rows, packed_rows, true, true, true}, Tiles{40, 40, 64, 3}>();
-    check_warpgroups<T, Product{33, 8, 170, packed_rows, packed_rows, packed_rows, true, false, true}, Tiles{40, 8, 32, 4}>();
-  }
-}
-// What a plan is for fits a block, and so do its registers.
-TEST(GemmHalves, WarpgroupsFit) {
-  for (int const output : {2, 4})
-    for (Lines const a : {Lines::columns, Lines::rows})
-      for (Lines const b : {Lines::columns, Lines::rows})
-        for (std::int64_t const m : {1, 63, 128, 200, 257, 300, 384, 512, 1000, 4000})
-          for (std::int64_t const n : {1, 40, 129, 256, 257, 300, 384, 512, 999, 3000}) {
-            auto const c = gemm_halves_warpgroups_plan(output, m, n, {.a = a, .b = b, .shared_memory = 227 * 1024});
-            auto const name = testing::Message() << m << " " << n << " " << output;
-            EXPECT_LE(GemmHalvesWarpgroupsMemory(output, c).bytes, 227 * 1024) << name;
-            EXPECT_GT(c.stages, GemmHalvesWarpgroupsMemory(output, c).c_parts) << name;
-            EXPECT_LT(2 * c.stages, 16) << name;  // barriers
-            EXPECT_LE(c.columns(), 256) << name;
-            EXPECT_LE(c.threads() * (c.columns() / 2 + 32), 65536) << name;
-          }
 }
 /// Columns of B that begin at the second half of a word: what is behind one, be it infinite, has no part in its products.
 TEST(GemmHalves, WhatIsBehindAColumnCountsNothing) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "myriad/half.hpp"
+#include "simt/boxes.hpp"
 #include "simt/types.hpp"
 
 namespace myriad::simt {
@@ -145,6 +146,62 @@ TEST(SimtHost, BulkCopiesArriveWithTheirPhase) {
   run(1, 2 * warp_size, 4 * 128 + 32, double_by_ring, Bulk{from->x.data(), to->x.data(), before.data()});
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(to->x[i], 2 * static_cast<float>(i));
   EXPECT_TRUE(std::isnan(before[0]));
+}
+struct Boxes {
+  TensorMap from, to;
+  Half* before;
+  bool waits;
+};
+/// A box of 64 columns of 8 rows, of a matrix that ends in it, there and back.
+void move_box(Boxes c) {
+  auto* const barrier = reinterpret_cast<Mbarrier*>(shared_memory() + 1024);
+  begin_mbarrier(barrier, 1);
+  arrive_and_expect(barrier, 1024);
+  copy_box(shared_memory(), c.from, 8, 2, 1, barrier);
+  *c.before = reinterpret_cast<Half*>(shared_memory())[0];
+  if (!c.waits) return;
+  wait_for_phase(barrier, 0);
+  // Row 3 of the box is row 5 of the matrix; its second chunk is in place 1 ^ 3.
+  c.before[1] = reinterpret_cast<Half*>(shared_memory() + 3 * 128 + 2 * 16)[0];
+  c.before[2] = reinterpret_cast<Half*>(shared_memory() + 3 * 128 + 2 * 16)[4];  // no column
+  c.before[3] = reinterpret_cast<Half*>(shared_memory() + 4 * 128)[0];           // no row
+  store_box(c.to, 8, 2, 1, shared_memory());
+  end_bulk_group();
+  wait_bulk_stores<0>();
+}
+TEST(SimtHost, BoxesAreExchangedAndEndWithTheMatrix) {
+  constexpr int rows = 6, columns = 20, stride = 24, of_matrix = rows * stride;
+  struct alignas(16) Memory {
+    Half x[2 * of_matrix];
+  };
+  auto const from = std::make_unique<Memory>(), to = std::make_unique<Memory>();
+  for (int e = 0; e < 2 * of_matrix; ++e) from->x[e] = Half(static_cast<float>(e)), to->x[e] = Half(-1.0F);
+  auto const map = [](Half* data) {
+    return host::tensor_map({.data = data,
+                             .element_bytes = 2,
+                             .length = columns,
+                             .lines = rows,
+                             .matrices = 2,
+                             .line_further = 2 * stride,
+                             .matrix_further = 2 * of_matrix,
+                             .lines_of_box = 8});
+  };
+  Half before[4];
+  Boxes boxes{map(from->x), map(to->x), before, true};
+  run(1, 1, 1024 + 8, move_box, boxes);
+  EXPECT_TRUE(std::isnan(float(before[0])));
+  EXPECT_EQ(float(before[1]), float(of_matrix + 5 * stride + 16));
+  EXPECT_EQ(float(before[2]), 0);
+  EXPECT_EQ(float(before[3]), 0);
+  for (int q = 0; q < 2; ++q)
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < stride; ++j) {
+        int const e = q * of_matrix + i * stride + j;
+        EXPECT_EQ(float(to->x[e]), q == 1 && i >= 2 && j >= 8 && j < columns ? float(e) : -1.0F) << q << "," << i << "," << j;
+      }
+  boxes.waits = false;
+  EXPECT_THROW(run(1, 1, 1024 + 8, move_box, boxes), std::logic_error);
+  EXPECT_THROW(map(from->x + 1), std::logic_error);
 }
 TEST(SimtHost, RefusesWrongUseOfMbarriers) {
   alignas(16) static float numbers[8] = {};
