@@ -333,16 +333,17 @@ int run_on_gpu(BenchOptions const& options) {
   };
   refuse(std::find(bench::routines.begin(), bench::routines.end(), options.routine) == bench::routines.end(),
          fmt::format("'{}' is no routine that is measured there; these are {}", options.routine, fmt::join(bench::routines, ", ")));
-  refuse(options.rows > 0, "matrices are square, but for --k");
+  refuse(options.rows > 0, "--m is for the CPU; matrices are square, but for --k");
   auto const is_of_16_bits = [](std::string const& text) { return is_half(parse_dtype(text)); };
-  bool const of_halves = std::any_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits);
-  refuse(of_halves && options.routine != "gemm", "of half, bfloat16 and complex_half there is gemm");
-  refuse(options.k > 0 && options.routine != "gemv" && !of_halves,
-         "--k is for gemv (columns), and for gemm of half, bfloat16 and complex_half");
+  refuse(options.routine != "gemm" && std::any_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits),
+         "--dtype: of half, bfloat16 and complex_half there is gemm");
+  refuse(options.k > 0 && options.routine != "gemv" && !std::all_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits),
+         "--k is for gemv (columns), and for gemm of half, bfloat16 and complex_half alone");
+  refuse(options.k > 1 << 16, fmt::format("--k: {} is more than 65536", options.k));
   for (auto const& text : options.layouts) {
     Layout const layout = parse_layout(text);
     refuse(layout != Layout::column_major && layout != Layout::row_major && layout != Layout::interleaved,
-           "layouts are column_major, row_major and interleaved");
+           fmt::format("--layout: {} is none of column_major, row_major and interleaved", text));
   }
   refuse(!options.threads.empty(), "--threads is for the CPU");
   refuse(options.cold, "--cold is for the CPU; what is measured on a GPU is larger than its caches unless --count is small");
@@ -373,7 +374,7 @@ int run_on_gpu(BenchOptions const& options) {
 
 int run(BenchOptions const& options) {
   for (std::int64_t const n : options.sizes)
-    if (n < 1 || n > 1 << 16) throw UsageError(fmt::format("--n: {} is not a size", n));
+    if (n < 1 || n > 1 << 16) throw UsageError(fmt::format("--n: {} is not a size from 1 to 65536", n));
   if (options.count < 0 || options.rows < 0 || options.k < 0) throw UsageError("--count, --m and --k take positive numbers");
   if (options.repeats < 1) throw UsageError("--repeats: at least 1");
   if (parse_backend(options.backend) == Backend::gpu) return run_on_gpu(options);
@@ -468,8 +469,9 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_option("--m", options->rows, "Rows of rectangular matrices (n)");
   bench->add_option("--k", options->k,
                     "Right-hand sides, inner size of gemm, reflectors (1; gemm, ormqr, orgqr: n); on a GPU of gemv and of gemm of 16 bits");
-  bench->add_option("--count", options->count,
-                    "Matrices in a batch (4e6 / n^2, at least 16; of a GPU as many as make a gigabyte, a million at most)");
+  bench->add_option(
+      "--count", options->count,
+      "Matrices in a batch (4e6 / n^2, at least 16; of a GPU as many as make a gigabyte, at most a million, of tiny matrices more)");
   bench->add_option("--dtype", options->dtypes, "Types out of s, d, c, z, and of gemm half, bfloat16, complex_half (d)")->delimiter(',');
   bench->add_option("--layout", options->layouts, "Layouts of Myriad's batches (column_major); the others always get column-major ones")
       ->delimiter(',');

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -78,26 +77,33 @@ inline double largest_of(std::int64_t some, std::function<double(std::int64_t)> 
   return largest;
 }
 
-/// Random numbers that the matrices of every row are made of: making them anew for each took longer than what is timed. They are more than
-/// three arrays take, so that none of a row repeats another.
+/// Random numbers, for each row of the benchmark the same, which are made once: making them anew took longer than what is timed. They are
+/// more than three arrays take, so that none repeats another, but those of large interleaved matrices.
 template <typename T>
-T normal_number() {
-  using Number = Compute<T>;
-  static std::vector<T> const numbers = [] {
-    std::mt19937_64 random(1);
-    std::normal_distribution<Real<Number>> normal;
-    std::vector<T> out(4 << 20);
-    for (T& x : out) {
-      if constexpr (is_complex<T>)
-        x = T(Number(normal(random), normal(random)));
-      else
-        x = T(normal(random));
-    }
-    return out;
-  }();
-  static std::size_t next = 0;
-  return numbers[next++ % numbers.size()];
-}
+class NormalNumbers {
+ public:
+  T operator()() { return numbers()[next_++ % numbers().size()]; }
+
+ private:
+  static std::vector<T> const& numbers() {
+    using Number = Compute<T>;
+    static std::vector<T> const numbers = [] {
+      std::mt19937_64 random(1);
+      std::normal_distribution<Real<Number>> normal;
+      std::vector<T> out(4 << 20);
+      for (T& x : out) {
+        if constexpr (is_complex<T>)
+          x = T(Number(normal(random), normal(random)));
+        else
+          x = T(normal(random));
+      }
+      return out;
+    }();
+    return numbers;
+  }
+
+  std::size_t next_ = 0;
+};
 
 /// A pattern from the host over and over.
 template <typename T>
@@ -158,7 +164,7 @@ class Bench {
     make_matrices(original_);
     if (has_product()) make_matrices(y_);
     std::vector<T> pattern(std::min<std::size_t>(static_cast<std::size_t>(count_ * columns_), (1 << 20) + 7));
-    for (T& x : pattern) x = normal_number<T>();
+    for (T& x : pattern) x = normal_();
     fill(queue_, right_.data(), count_ * columns_, pattern);
     if (has_vectors()) {
       queue_.wait();
@@ -249,13 +255,11 @@ class Bench {
   /// Random matrices; for Cholesky and triangles with a diagonal that dominates.
   void make_matrices(DeviceArray<T>& to) {
     bool const dominant = routine_.starts_with("po") || routine_ == "solve_positive_definite" || routine_.starts_with("tr");
-    auto const element = [&](int i, int j) {
-      return normal_number<T>() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0));
-    };
+    auto const element = [&](int i, int j) { return normal_() + T(dominant && i == j ? static_cast<Real<T>>(2 * n_ + 8) : Real<T>(0)); };
     std::int64_t const some = std::min<std::int64_t>(count_, interleaves() ? 1021 : std::max<std::int64_t>(1, (1 << 20) / (n_ * columns_)));
     std::vector<T> pattern;
     if (n_ > 1000) {
-      for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal_number<T>());
+      for (int k = 0; k < (1 << 20) + 7; ++k) pattern.push_back(normal_());
       fill(queue_, to.data(), to.size(), pattern);
       queue_.wait();
       if (has_triangle() && !interleaves()) {  // one by one, which is for few matrices
@@ -665,7 +669,7 @@ class Bench {
       auto const element = [this](std::vector<T> const& of, std::int64_t i, std::int64_t j) { return element_of(of, i, j); };
       auto const at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
       std::vector<W> x(static_cast<std::size_t>(n)), product(x.size());
-      for (W& value : x) value = W(normal_number<T>());
+      for (W& value : x) value = W(normal_());
       double size = 0, size_of_x = 0, difference = 0;
       for (std::int64_t j = 0; j < n; ++j) {
         size_of_x += std::norm(at(x, j));
@@ -742,7 +746,7 @@ class Bench {
         std::vector<W> x(static_cast<std::size_t>(n)), found(x.size());
         double size = 0, difference = 0;
         for (std::int64_t i = 0; i < n; ++i) {
-          W const value = applies() ? element_of(before, i, j) : W(normal_number<T>());
+          W const value = applies() ? element_of(before, i, j) : W(normal_());
           x[static_cast<std::size_t>(i)] = value;
           size += std::norm(value);
           for (std::int64_t r = 0; r < n && !applies(); ++r) found[static_cast<std::size_t>(r)] += element_of(result, r, i) * value;
@@ -902,6 +906,7 @@ class Bench {
   int n_;
   std::int64_t columns_;  ///< of A
   std::int64_t count_;
+  NormalNumbers<T> normal_;
   DeviceArray<T> original_, right_, a_, b_, x_, y_, v_, tau_;
   DeviceArray<Real<T>> w_, e_;
   DeviceArray<int> pivots_, info_, one_info_;

@@ -129,7 +129,7 @@ class HalfBench {
   DeviceArray<T> random_numbers(std::int64_t size) {
     DeviceArray<T> out(queue_, size);
     std::vector<T> pattern(static_cast<std::size_t>(std::min<std::int64_t>(size, (1 << 20) + 7)));
-    for (T& x : pattern) x = normal_number<T>();
+    for (T& x : pattern) x = normal_();
     fill(queue_, out.data(), size, pattern);
     queue_.wait();
     return out;
@@ -195,6 +195,7 @@ class HalfBench {
   double rate_;
   std::string layout_;
   std::int64_t n_, k_, count_;
+  NormalNumbers<T> normal_;
   DeviceArray<T> a_, b_, start_, c_;
   DeviceArray<T*> pa_, pb_, pc_;
 };

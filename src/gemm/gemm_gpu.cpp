@@ -77,7 +77,7 @@ KernelSource source(Dtype dtype, GemmSpans const& c) {
                               device_name(dtype), c.m, c.n, c.k, c.columns, c.stages, c.a_stages, c.blocks_per_sm, static_cast<int>(c.a),
                               c.held_rows, c.held_columns, c.unit),
           .options = {"-default-device", "--fmad=false"},
-          .arch_specific = true};
+          .arch_specific = true};  // others take the ring, and need not have it in their packs
 }
 KernelSource source(Dtype dtype, GemmHalves const& c, Dtype output) {
   return {.header = "gemm/gemm_halves.cuh",
@@ -502,8 +502,13 @@ bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
   if (!gemm_spans_pays(sizeof(Real<T>), is_complex<T>, m, n, k) || args.c.count < device.multiprocessors) return false;
   // Where a matrix behind a pointer begins is not known.
   int const unit = args.a.pointers || args.b.pointers ? 1 : std::min(unit_of(args.a), unit_of(args.b));
-  GemmSpans const c = gemm_spans_plan(sizeof(Real<T>), is_complex<T>, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
-                                      lines_of(args.a), unit);
+  GemmSpans const c = tuning::plan_of(GemmSpansProblem{.real_bytes = sizeof(Real<T>),
+                                                       .complex = is_complex<T>,
+                                                       .m = static_cast<int>(m),
+                                                       .n = static_cast<int>(n),
+                                                       .k = static_cast<int>(k),
+                                                       .a = lines_of(args.a),
+                                                       .unit = unit});
   int const bytes = GemmSpansMemory(sizeof(T), c).bytes;
   if (bytes > device.shared_memory_per_block) return false;
   Kernel const& kernel =
@@ -735,10 +740,16 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   return kernels;
 }
 
-KernelSource gemm_kernel_by_spans(Dtype dtype, int n) {
+std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n) {
   bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
-  int const bytes = element_bytes(dtype);
-  return source(dtype, gemm_spans_plan(bytes / (complex ? 2 : 1), complex, n, n, n, Lines::columns, std::gcd(n, 16 / bytes)));
+  int const bytes = element_bytes(dtype), real_bytes = bytes / (complex ? 2 : 1);
+  std::vector<KernelSource> kernels;
+  // Batches that begin in the middle of 16 bytes, or are behind pointers, have units of fewer elements.
+  for (int unit = std::gcd(n, 16 / bytes); unit > 0; unit /= 2) {
+    KernelSource kernel = source(dtype, gemm_spans_plan(real_bytes, complex, n, n, n, Lines::columns, unit));
+    if (kernels.empty() || kernel.name != kernels.back().name) kernels.push_back(std::move(kernel));
+  }
+  return kernels;
 }
 
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape) {
@@ -804,7 +815,8 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       };
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
       int const real_bytes = element_bytes(dtype) / (complex ? 2 : 1);
-      if (filter.wants_routine("gemm") && gemm_spans_pays(real_bytes, complex, n, n, n)) kernels.push_back(gemm_kernel_by_spans(dtype, n));
+      if (filter.wants_routine("gemm") && gemm_spans_pays(real_bytes, complex, n, n, n))
+        for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n)) kernels.push_back(std::move(kernel));
       if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
         for (int const scheduled : {0, 1})
           for (std::int64_t const side : sizes_up_to(n, scheduled == 1))

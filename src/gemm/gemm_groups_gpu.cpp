@@ -1,5 +1,5 @@
-/// gemm_grouped on a GPU: small groups whose products differ in nothing but sizes and places become one ragged batch, which is made on the
-/// GPU and has the kernels, and the schedule, of one.
+/// gemm_grouped on a GPU: small groups whose products differ in nothing but sizes and places become one ragged batch, or one for each of
+/// three ranges of sizes, which is made on the GPU and has the kernels, and the schedule, of one.
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 
 namespace myriad {
 
-/// Whether such products go through gemm_halves_warpgroups. Not yet: it has not been run on a GPU. A build may say so, to time it:
-/// -DMYRIAD_HALVES_BY_WARPGROUPS=true.
+/// Whether such products go through gemm_halves_warpgroups. Not yet: of what it does, C = A B + C of matrices by columns alone has been run
+/// on a GPU (docs/performance.md). A build may say so, to time it: -DMYRIAD_HALVES_BY_WARPGROUPS=true.
 #ifdef MYRIAD_HALVES_BY_WARPGROUPS
 inline constexpr bool gemm_halves_by_warpgroups = MYRIAD_HALVES_BY_WARPGROUPS;
 #else
@@ -41,13 +41,15 @@ struct GemmHalvesWarpgroupsOperands {
 constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std::int64_t m, std::int64_t n,
                                                            GemmHalvesWarpgroupsOperands const& operands) {
   auto const parts = [](std::int64_t size, std::int64_t of) { return (size + of - 1) / of; };
+  // Beside another tile whole boxes of C: what is of the other one in a box would be stored as it was read.
+  auto const whole_of = [&](std::int64_t across) { return across > 1 ? std::max(32, 128 / output_bytes) : 32; };
   GemmHalvesWarpgroups best{};
   std::int64_t best_reads = std::numeric_limits<std::int64_t>::max(), best_columns = best_reads;
   std::int64_t const least = parts(n, 256);
   for (int warpgroups = 1; warpgroups <= 3; ++warpgroups)
     for (std::int64_t across = least; across <= 2 * least + 2; ++across) {
       GemmHalvesWarpgroups g{.warpgroups = warpgroups,
-                             .columns = static_cast<int>(parts(parts(n, across), 32) * 32),
+                             .columns = static_cast<int>(parts(parts(n, across), whole_of(across)) * whole_of(across)),
                              .stages = 8,
                              .c_stages = 2,
                              .a = operands.a,

@@ -119,4 +119,18 @@ constexpr GemmSpans gemm_spans_plan(int real_bytes, bool complex, int m, int n, 
   return gemm_spans_plan_of_lanes(complex, g);
 }
 
+/// What a plan depends on, so that it can be kept (tuning::plan_of): one by lanes takes up to 40 us.
+struct GemmSpansProblem {
+  using Config = GemmSpans;
+
+  int real_bytes;
+  bool complex;
+  int m, n, k;
+  Lines a;
+  int unit;
+
+  [[nodiscard]] constexpr GemmSpans plan() const { return gemm_spans_plan(real_bytes, complex, m, n, k, a, unit); }
+  bool operator==(GemmSpansProblem const&) const = default;
+};
+
 }  // namespace myriad

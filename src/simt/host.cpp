@@ -416,6 +416,8 @@ void wait_for_phase(Mbarrier* barrier, int phase) {
     current->waits_for_phase = &phases;
     current->phase = phase;
     switch_context(current->context, launch->scheduler, false);
+    // A GPU tells phases apart by their parity alone.
+    if (phases.round != phase + 1) throw std::logic_error("simt: a phase that is waited for was overtaken by the one after it");
   }
   acquire(&phases);
   // The sizes of copies are not constants, so that sanitizers see them as calls.

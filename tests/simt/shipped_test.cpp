@@ -122,9 +122,12 @@ TEST(Warpgroups, CompileAndHardlySpill) {
 TEST(Spans, CompileAndHardlySpill) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
   std::vector<KernelSource> kernels;
-  for (int const n : {33, 65, 100}) kernels.push_back(gemm_kernel_by_spans(Dtype::f64, n));
+  auto const add = [&](Dtype dtype, int n) {
+    for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n)) kernels.push_back(std::move(kernel));
+  };
+  for (int const n : {33, 65, 100}) add(Dtype::f64, n);
   for (Dtype const dtype : {Dtype::f32, Dtype::c32, Dtype::c64})
-    for (int const n : {33, 65}) kernels.push_back(gemm_kernel_by_spans(dtype, n));
+    for (int const n : {33, 65}) add(dtype, n);
   compile(kernels, "sm_90");
 }
 
