@@ -51,7 +51,20 @@ namespace {
 myriad::test::FakeCuda fake;
 std::array<ContextObject, 2> gpus{{{.device = 0}, {.device = 1}}};
 FunctionObject scale{.scales = true}, idle;
-thread_local std::vector<ContextHandle> contexts;
+/// A thread's contexts, the present one last. Without a destructor: at the end of a program queues of static storage come here when the
+/// variables of the thread are gone.
+class Contexts {
+ public:
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] ContextHandle back() const { return handles_.at(size_ - 1); }
+  void push_back(ContextHandle handle) { handles_.at(size_++) = handle; }
+  void pop_back() { --size_; }
+
+ private:
+  std::array<ContextHandle, 64> handles_{};
+  std::size_t size_ = 0;
+};
+thread_local Contexts contexts;
 std::mutex mutex;
 struct Allocation {
   std::size_t bytes;
