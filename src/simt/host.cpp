@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -168,6 +169,7 @@ struct Fiber {
   std::size_t arrived = 0;                              ///< how many of these have
   std::vector<std::size_t> group_ends;                  ///< how many copies there were when each group ended
   std::vector<std::vector<host::Copy>> bulk_stores{1};  ///< of groups, the last of which has not ended
+  std::vector<char const*> stored;                      ///< by boxes, in chunks of 16 bytes
   std::vector<host::Product> products;                  ///< that have not been waited for
   std::size_t ended_products = 0;                       ///< how many of these are in a group
   bool products_begun = false;                          ///< since products were waited for
@@ -220,6 +222,7 @@ struct Launch {
   std::span<std::unique_ptr<Fiber>> fibers;
   Barrier barrier;
   std::map<unsigned const*, Barrier> barriers_of_blocks;  ///< of sync_blocks
+  std::set<char const*> stored;                           ///< by boxes of blocks that have ended
   Context scheduler;
   char begun = 0, ended = 0;  ///< their addresses stand for what orders kernel and caller
 };
@@ -284,6 +287,7 @@ void run_blocks() {
     fiber.exchanges = 0;
     fiber.forget_copies();
     fiber.bulk_stores.assign(1, {});
+    fiber.stored.clear();
     fiber.forget_products();
     fiber.copies_shown = true;
     fiber.error = nullptr;
@@ -336,6 +340,10 @@ void run_blocks() {
     for (auto const& [barrier, phases] : block.mbarriers)
       if (phases.started > 0 || !phases.ended.empty())
         throw std::logic_error("simt: a block ends with bulk copies that nobody has waited for");
+  // On a GPU either may be the last one: seen where one of two blocks stored again what the other one was to change.
+  for (auto const& fiber : launch->fibers)
+    for (char const* const chunk : fiber->stored)
+      if (!launch->stored.insert(chunk).second) throw std::logic_error("simt: a box is stored over another one");
 }
 
 }  // namespace
@@ -486,7 +494,9 @@ void copy_box(void* to_shared, TensorMap const& from, int first, int line, int m
 }
 void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared) {
   for_each_chunk(to, from_shared, first, line, matrix, [&](char* shared, char* global, std::size_t bytes) {
-    if (bytes > 0) current->bulk_stores.back().push_back({global, shared, bytes});
+    if (bytes == 0) return;
+    current->bulk_stores.back().push_back({global, shared, bytes});
+    current->stored.push_back(global);
   });
 }
 void end_bulk_group() { current->bulk_stores.emplace_back(); }

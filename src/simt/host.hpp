@@ -195,7 +195,7 @@ void wait_copy_groups() {
 
 /// Bulk copies arrive when the phase ends to which they come; bulk stores read shared memory when they are waited for. A phase that is
 /// neither the present one nor the one before it is not waited for. Whether what bulk stores read has been shown (show_to_products) is not
-/// checked.
+/// checked. No box of a launch is stored over another one.
 using Mbarrier = unsigned long long;
 void begin_mbarrier(Mbarrier* barrier, int arrivals);
 void arrive_at_mbarrier(Mbarrier* barrier);

@@ -199,6 +199,7 @@ TEST(SimtHost, BoxesAreExchangedAndEndWithTheMatrix) {
         int const e = q * of_matrix + i * stride + j;
         EXPECT_EQ(float(to->x[e]), q == 1 && i >= 2 && j >= 8 && j < columns ? float(e) : -1.0F) << q << "," << i << "," << j;
       }
+  EXPECT_THROW(run(2, 1, 1024 + 8, move_box, boxes), std::logic_error);  // both to the same place
   boxes.waits = false;
   EXPECT_THROW(run(1, 1, 1024 + 8, move_box, boxes), std::logic_error);
   EXPECT_THROW(map(from->x + 1), std::logic_error);
