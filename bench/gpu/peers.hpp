@@ -20,7 +20,8 @@ class PeerError : public std::runtime_error {
 
 class Peers {
  public:
-  explicit Peers(void* stream);
+  /// Opens none unless `wanted`: their libraries are large.
+  Peers(void* stream, bool wanted);
   ~Peers();
   Peers(Peers const&) = delete;
   Peers& operator=(Peers const&) = delete;

@@ -50,8 +50,8 @@ std::vector<std::pair<Uplo, int>> triangles_and_sizes(Options const& options, st
 
 bool run(Options const& options) {
   Queue queue({.backend = Backend::gpu, .device = options.device});
-  Peers peers(queue.stream());
-  if (!options.no_peers && !peers.problem().empty()) fmt::print(stderr, "{}: {}\n", options.program, peers.problem());
+  Peers peers(queue.stream(), !options.no_peers);
+  if (!peers.problem().empty()) fmt::print(stderr, "{}: {}\n", options.program, peers.problem());
   EnergyMeter const meter(queue.device());
   double const rate = copy_rate(queue);
   Json out;
