@@ -405,6 +405,9 @@ void begin_mbarrier(Mbarrier* barrier, int arrivals) {
   *barrier = 0;  // so that who has this memory for something else is seen
   Phases phases;
   phases.arrivals = phases.left = arrivals;
+  // Threads that nothing orders must not be seen to take each other's memory by the thread sanitizer.
+  phases.copies.reserve(1 << 14);
+  phases.ended.reserve(1 << 14);
   if (!current->block->mbarriers.emplace(barrier, std::move(phases)).second) throw std::logic_error("simt: an mbarrier begins twice");
 }
 void arrive_and_expect(Mbarrier* barrier, int bytes) {
@@ -429,10 +432,11 @@ void wait_for_phase(Mbarrier* barrier, int phase) {
   }
   acquire(&phases);
   // The sizes of copies are not constants, so that sanitizers see them as calls.
-  for (host::Copy const& copy : std::exchange(phases.ended, {})) {
+  for (host::Copy const& copy : phases.ended) {
     if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
     if (copy.zeros > 0) std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
   }
+  phases.ended.clear();
   release(&phases);
 }
 void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier) {
