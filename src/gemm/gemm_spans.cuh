@@ -300,8 +300,10 @@ class GemmSpansSumsOfLane {
       SIMT_UNROLL
       for (int j = 0; j < held_columns; ++j) sum[r][j] = from_real<T>(0);
     }
-    T const* left = by_terms ? a_ + row(0) : a_ + smaller(row_lane_, C.m - 1) * C.k;
-    T const* right = b + column_lane_ * C.k;
+    int const first_row = smaller(row(0), C.m - unit);
+    T const* left = by_terms ? a_ + first_row : a_ + smaller(row_lane_, C.m - 1) * C.k;
+    int const first_column = smaller(column_lane_, columns - 1);
+    T const* right = b + first_column * C.k;
     [[maybe_unused]] constexpr int at_once = rows * held_columns * (is_complex<T> ? 4 : 1) * unit > 128 ? 1 : 2;
     SIMT_UNROLL_BY(at_once)
     for (int p = 0; p < C.k; p += unit) {
@@ -311,7 +313,9 @@ class GemmSpansSumsOfLane {
         for (int t = 0; t < unit; ++t) {
           SIMT_UNROLL
           for (int r = 0; r < rows; r += unit) {
-            Together const some = *reinterpret_cast<Together const*>(left + (t * C.m + r * C.row_lanes()));
+            int const on =
+                (r + unit) * C.row_lanes() <= C.m ? r * C.row_lanes() : smaller(row(0) + r * C.row_lanes(), C.m - unit) - first_row;
+            Together const some = *reinterpret_cast<Together const*>(left + (t * C.m + on));
             SIMT_UNROLL
             for (int e = 0; e < unit; ++e) x[t][r + e] = some.values[e];
           }
@@ -330,7 +334,10 @@ class GemmSpansSumsOfLane {
       }
       SIMT_UNROLL
       for (int j = 0; j < held_columns; ++j) {
-        Together const some = *reinterpret_cast<Together const*>(right + j * C.column_lanes() * C.k);
+        // Of what is beyond the part the last column is taken: others write there.
+        int const on = (j + 1) * C.column_lanes() <= columns ? j * C.column_lanes()
+                                                             : smaller(column_lane_ + j * C.column_lanes(), columns - 1) - first_column;
+        Together const some = *reinterpret_cast<Together const*>(right + on * C.k);
         SIMT_UNROLL
         for (int t = 0; t < unit; ++t) y[t][j] = some.values[t];
       }
