@@ -586,8 +586,8 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
       gemm_halves_warpgroups_plan(sizeof(Output), args.c.rows, args.c.cols,
                                   {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block});
   if (c.columns == 0) return false;
-  auto const a = tensor_map(gemm_boxes(args.a, c.a, c.a_lines_of_box())), b = tensor_map(gemm_boxes(args.b, c.b, c.b_lines_of_box())),
-             of_c = tensor_map(gemm_boxes(args.c, Lines::rows, c.rows()));
+  auto const a = tensor_map(queue, gemm_boxes(args.a, c.a, c.a_lines_of_box())), b = tensor_map(queue, gemm_boxes(args.b, c.b, c.b_lines_of_box())),
+             of_c = tensor_map(queue, gemm_boxes(args.c, Lines::rows, c.rows()));
   if (!a || !b || !of_c) return false;
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
   Kernel const& kernel =

@@ -368,6 +368,7 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
 FAKE Result cuTensorMapEncodeTiled(void* map, TensorType type, std::uint32_t rank, void* address, std::uint64_t const* sizes,
                                    std::uint64_t const* strides, std::uint32_t const* box, std::uint32_t const* every, TensorInterleave,
                                    TensorSwizzle, TensorPromotion, TensorFill) {
+  if (!current()) return misuse(invalid_context);
   if (Result const result = take(fake.fail_tensor_map); result != Result::success) return result;
   bool valid = rank == 3 && reinterpret_cast<std::uintptr_t>(map) % 64 == 0 && reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
   for (std::uint32_t d = 0; d < rank; ++d)
