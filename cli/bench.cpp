@@ -476,7 +476,7 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_option("--layout", options->layouts, "Layouts of Myriad's batches (column_major); the others always get column-major ones")
       ->delimiter(',');
   bench->add_option("--backend", options->backend, "Where to measure: cpu, or gpu, for square matrices in its memory (cpu)");
-  bench->add_option("--device", options->device, "Number of the GPU (0)")->check(CLI::NonNegativeNumber);
+  bench->add_option("--device", options->device, "Number of the GPU (0)")->check(non_negative_number());
   bench->add_option("--threads", options->threads, "Numbers of threads of the CPU (all cores)")->delimiter(',');
   bench
       ->add_option(

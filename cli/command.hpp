@@ -21,6 +21,10 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Checks of options that are numbers. Those of CLI11 say in their messages where the range ends: at the largest double, in 309 digits.
+CLI::Validator positive_number();
+CLI::Validator non_negative_number();
+
 void add_solve(CLI::App& app, Action& action);
 void add_multiply(CLI::App& app, Action& action);
 void add_symv(CLI::App& app, Action& action);

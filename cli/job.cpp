@@ -83,6 +83,25 @@ std::uint64_t parse_size(std::string const& text) {
   throw UsageError(fmt::format("--chunk '{}' is not a size; write 64M or 2G", text));
 }
 
+namespace {
+CLI::Validator number(bool (*is_right)(double), char const* what, char const* description) {
+  return {[is_right, what](std::string const& text) {
+            double value = 0;
+            auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+            return problem == std::errc() && end == text.data() + text.size() && is_right(value)
+                       ? std::string()
+                       : fmt::format("'{}' is not {}", text, what);
+          },
+          description};
+}
+}  // namespace
+CLI::Validator positive_number() {
+  return number([](double value) { return value > 0; }, "a positive number", "POSITIVE");
+}
+CLI::Validator non_negative_number() {
+  return number([](double value) { return value >= 0; }, "a number of 0 or more", "NONNEGATIVE");
+}
+
 void add_options(CLI::App& app, Options& options, Offers const& offers) {
   app.add_option("-o,--output", options.output, wrapped(offers.output_help))->required()->type_name("FILE");
   if (offers.info)
@@ -114,15 +133,7 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
     app.add_flag("--verify", options.verify, wrapped(offers.verify_help));
     app.add_option("--tolerance", options.tolerance, wrapped("With --verify: matrices with a larger backward error count as failed"))
         ->type_name("E")
-        ->check(
-            [](std::string const& text) {
-              double value = 0;
-              auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-              return problem == std::errc() && end == text.data() + text.size() && value > 0
-                         ? std::string()
-                         : fmt::format("'{}' is not a positive number", text);
-            },
-            "");
+        ->check(positive_number().description(""));
   }
   app.add_flag("--json", options.json, wrapped("Print the summary as JSON"));
 }

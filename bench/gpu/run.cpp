@@ -57,8 +57,8 @@ bool run(Options const& options) {
   Json out;
   out["gpu"] = queue.device().name;
   out["driver"] = gpu_report().driver_version;
-  out["cublas"] = peers.cublas_version();
-  out["cusolver"] = peers.cusolver_version();
+  if (peers.has_cublas()) out["cublas"] = peers.cublas_version();
+  if (peers.has_cusolver()) out["cusolver"] = peers.cusolver_version();
   out["commit"] = MYRIAD_COMMIT;
   out["command"] = options.command;
   out["date"] = fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(std::time(nullptr)));

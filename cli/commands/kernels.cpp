@@ -97,7 +97,7 @@ void add_pack(CLI::App& app, Action& action) {
   build_command.add_option("--dtype", options->dtypes, "Only these types: f4,f8,c8,c16,half,bfloat16,complex_half (default: all)")
       ->delimiter(',');
   build_command.add_option("--threads", options->pack.threads, "Compilations at a time (default: one per core)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(non_negative_number());
   build_command.callback([options, &action] { action = [options] { return build(*options); }; });
 }
 

@@ -378,12 +378,12 @@ void add_tune(CLI::App& app, Action& action) {
   command.add_option("--op", options->op, "Of gemm, and gemv: which of A and B are transposed (NN)")
       ->check(CLI::IsMember({"NN", "NT", "TN", "TT"}));
   command.add_option("--budget", options->budget, "Seconds for all of it (600); what is not reached can be done by the same command later")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command.add_option("--count", options->count, "Matrices in a batch (as many as make a gigabyte)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
-  command.add_option("--candidates", options->candidates, "Configs that are tried for a size, at most (40)")->check(CLI::PositiveNumber);
-  command.add_option("--threads", options->threads, "Compilations at a time (one per core)")->check(CLI::NonNegativeNumber);
-  command.add_option("--device", options->device, "Number of the GPU (0)")->check(CLI::NonNegativeNumber);
+  command.add_option("--candidates", options->candidates, "Configs that are tried for a size, at most (40)")->check(positive_number());
+  command.add_option("--threads", options->threads, "Compilations at a time (one per core)")->check(non_negative_number());
+  command.add_option("--device", options->device, "Number of the GPU (0)")->check(non_negative_number());
   command.add_flag("--again", options->again, "Also what was tuned before");
   command.add_flag("--show", options->show, "Tune nothing; print what has been found on this machine");
   command.add_option("--table", options->table, "With --show: another table, such as one of src/tune/tables");

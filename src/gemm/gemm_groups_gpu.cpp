@@ -14,7 +14,6 @@
 #include "core/dtype.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "gemm/gemm_groups_config.cuh"
-#include "runtime/driver.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/nvrtc.hpp"
 #include "runtime/tiny.hpp"
@@ -98,10 +97,18 @@ Batch<T> ragged_like(Batch<T> const& x, std::int64_t const* pointers, std::int64
   return out;
 }
 
-/// Whether parameters of a kernel may have 32,764 bytes: since CUDA 12.1.
-bool takes_large_launches(Queue& queue) {
+/// Whether the compiler, if there is one, takes kernels whose parameters have more than 4 KiB.
+bool compiles_large_launches() {
   Nvrtc const& compiler = Nvrtc::instance();
-  return driver::load().version >= 12010 && queue.device().major >= 7 && (!compiler.available() || compiler.version() >= 12010);
+  return !compiler.available() || compiler.version() >= 12010;
+}
+
+KernelKey key_of(int groups) { return kernel_key(kernel_id("gemm/gemm_groups"), groups); }
+
+/// Null where driver or compiler is too old for it, or where the packs were built by such a compiler.
+Kernel const* kernel_of_large_launches(Queue& queue) {
+  if (!takes_large_parameters() || !compiles_large_launches()) return nullptr;
+  return kernel_if_there(queue, key_of(gemm_groups_of_large_launch), [] { return source(gemm_groups_of_large_launch); });
 }
 
 /// Groups whose products are one launch, or few: a ragged batch, with the largest of their sizes.
@@ -154,10 +161,9 @@ class Arrays {
 
 /// Writes the arrays, up to `at_most` groups by a launch.
 template <int at_most, typename Task>
-void write_arrays(Queue& queue, Arrays const& of, std::span<Together<Task> const> sets) {
+void write_arrays(Queue& queue, Kernel const& kernel, Arrays const& of, std::span<Together<Task> const> sets) {
   static_assert(sizeof(char*) == sizeof(simt::Index));
   constexpr int threads = 128;
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("gemm/gemm_groups"), at_most), [] { return source(at_most); });
   if (!of.exist()) return;
   auto const pointers = [&](std::int64_t number) { return reinterpret_cast<char const**>(of.at(number)); };
   auto const indices = [&](std::int64_t number) { return reinterpret_cast<simt::Index*>(of.at(number)); };
@@ -200,10 +206,11 @@ void multiply_together(Queue& queue, Workspace const& memory, std::span<Together
     groups += set.tasks.size();
   }
   Arrays const of(memory.as<std::int64_t>(), count);
-  if (groups > gemm_groups_of_launch && takes_large_launches(queue))
-    write_arrays<gemm_groups_of_large_launch>(queue, of, sets);
+  if (Kernel const* const large = groups > gemm_groups_of_launch ? kernel_of_large_launches(queue) : nullptr)
+    write_arrays<gemm_groups_of_large_launch>(queue, *large, of, sets);
   else
-    write_arrays<gemm_groups_of_launch>(queue, of, sets);
+    write_arrays<gemm_groups_of_launch>(
+        queue, kernel_for(queue, key_of(gemm_groups_of_launch), [] { return source(gemm_groups_of_launch); }), of, sets);
   std::int64_t begin = 0;
   for (auto const& set : sets) {
     GemmTask<T, Output> const& first = *set.tasks.front();
@@ -225,8 +232,7 @@ void multiply_together(Queue& queue, Workspace const& memory, std::span<Together
 
 std::vector<KernelSource> gemm_groups_kernels() {
   std::vector<KernelSource> out{source(gemm_groups_of_launch)};
-  Nvrtc const& compiler = Nvrtc::instance();
-  if (!compiler.available() || compiler.version() >= 12010) out.push_back(source(gemm_groups_of_large_launch));
+  if (compiles_large_launches()) out.push_back(source(gemm_groups_of_large_launch));
   return out;
 }
 

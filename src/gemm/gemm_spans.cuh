@@ -108,7 +108,11 @@ SIMT_INLINE void gemm_spans_copies(GemmArguments<T> const& args) {
         T const end = a.has(lane) ? a.first[a.at_end(lane)] : T{};
         wait_for_phase(Plan::a_used(turn_of_a.place), turn_of_a.round - 1);
         int const bytes = start(a, to, barrier);
-        if (a.has(lane)) to[a.shift + a.at_end(lane)] = end;
+        if (a.has(lane)) {
+          to[a.shift + a.at_end(lane)] = end;
+          // A later copy may write there, too, which nothing else keeps in order where warps are through with A before they show C.
+          show_to_products();
+        }
         sync_warp();
         if (lane == 0) arrive_and_expect(barrier, bytes);
         turn_of_a.advance(C.a_stages);

@@ -9,19 +9,12 @@
 
 namespace myriad {
 
-/// Which sizes it is made for: m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory.
-/// Of double numbers lanes would meet in banks where k is a multiple of 8, and registers do not suffice for more terms.
-constexpr bool gemm_spans_takes(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (std::min({m, n, k}) <= 32 || std::max({m, n, k}) > 128) return false;
-  if (real_bytes == 8) return complex ? k <= 66 : k % 8 != 0;
-  return !complex || std::max({m, n, k}) <= 112;
-}
-
-/// Of these, the sizes at which it was faster than gemm_ring on an H200 (docs/performance.md). A multiple of 8 leaves that no element to
-/// copy by itself; from 44 and 63 rows on its tiles, of 48 and 64, are full.
+/// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
+/// at which it was faster than gemm_ring on an H200 (docs/performance.md). A multiple of 8 leaves that no element to copy by itself, and
+/// lanes would meet in banks; from 44 and 63 rows on its tiles, of 48 and 64, are full.
 constexpr bool gemm_spans_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
-  if (!gemm_spans_takes(real_bytes, complex, m, n, k) || k % 8 == 0) return false;
+  if (std::min({m, n, k}) <= 32 || largest > 128 || k % 8 == 0) return false;
   if (real_bytes == 8) return !complex || largest <= 47;
   if (complex) return largest <= 55;
   bool const tiles_are_full = (largest >= 44 && largest <= 48) || largest == 63 || largest == 64;

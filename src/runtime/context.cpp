@@ -146,6 +146,22 @@ Kernel const& Context::load(KernelKey const& key, KernelSource const& source) {
   }
 }
 
+bool Context::is_missing(KernelKey const& key) const {
+  std::shared_lock const lock(kernels_mutex_);
+  return missing_.contains(key);
+}
+
+Kernel const* Context::load_if_there(KernelKey const& key, KernelSource const& source) {
+  try {
+    return &load(key, source);
+  } catch (Unavailable const& reason) {
+    message(fmt::format("done without: {}", reason.what()));
+  }
+  std::unique_lock const lock(kernels_mutex_);
+  missing_.insert(key);
+  return nullptr;
+}
+
 std::unique_ptr<Kernel> Context::load_module(KernelSource const& source) {
   KernelRecord const record = KernelStore::instance().obtain(source, device_.major, device_.minor);
   driver::Api const& cu = driver::api();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "myriad/device.hpp"
 #include "runtime/driver.hpp"
@@ -82,6 +83,13 @@ class Context {
     if (Kernel const* const found = find(key)) return *found;
     return load(key, std::forward<F>(source)());
   }
+  /// The same, or null where no pack has it and it cannot be compiled for want of a compiler: that is asked once, since neither packs nor
+  /// the compiler change. Where it does not compile or load is an exception here, too.
+  template <std::invocable F>
+  Kernel const* kernel_if_there(KernelKey const& key, F&& source) {
+    if (Kernel const* const found = find(key)) return found;
+    return is_missing(key) ? nullptr : load_if_there(key, std::forward<F>(source)());
+  }
 
  private:
   explicit Context(int ordinal);
@@ -100,6 +108,8 @@ class Context {
 
   Kernel const* find(KernelKey const& key) const;
   Kernel const& load(KernelKey const& key, KernelSource const& source);
+  bool is_missing(KernelKey const& key) const;
+  Kernel const* load_if_there(KernelKey const& key, KernelSource const& source);
   std::unique_ptr<Kernel> load_module(KernelSource const& source);
 
   Device device_;
@@ -110,6 +120,7 @@ class Context {
 
   mutable std::shared_mutex kernels_mutex_;
   std::unordered_map<KernelKey, std::unique_ptr<Kernel const>, KeyHash> kernels_;
+  std::unordered_set<KernelKey, KeyHash> missing_;  ///< asked for by kernel_if_there
   std::mutex loading_mutex_;
   std::unordered_map<KernelKey, std::shared_future<Kernel const*>, KeyHash> loading_;
 };

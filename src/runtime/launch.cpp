@@ -22,7 +22,9 @@ Context& context_of(Queue& queue) {
 
 driver::StreamHandle stream_of(Queue& queue) { return QueueAccess::state(queue).stream; }
 
-void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params) {
+bool takes_large_parameters() { return driver::load().version >= 12010; }
+
+void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params, std::size_t params_bytes) {
   QueueAccess::State const& state = QueueAccess::state(queue);
   // Checked here although the driver would: its "invalid argument" does not say which.
   if (grid.blocks < 0 || grid.threads < 1 || grid.threads_y < 1 || std::int64_t{grid.threads} * grid.threads_y > kernel.max_threads ||
@@ -33,6 +35,10 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
                     kernel.name, grid.blocks, grid.threads, grid.threads_y, grid.shared_bytes, kernel.registers, kernel.max_threads,
                     kernel.max_dynamic_shared_bytes),
         static_cast<int>(driver::Result::invalid_value));
+  if (params_bytes > 4096 && !takes_large_parameters())
+    throw Unavailable(
+        fmt::format("{}: a launch with {} bytes of parameters; the driver, of CUDA {}.{}, takes 4096, those from 12.1 on more", kernel.name,
+                    params_bytes, driver::load().version / 1000, driver::load().version % 1000 / 10));
   if (grid.blocks == 0 || state.preparing > 0) return;
   driver::CurrentContext const current(state.context->handle());
   auto const blocks = static_cast<unsigned>(std::min<std::int64_t>(grid.blocks, std::numeric_limits<std::int32_t>::max()));

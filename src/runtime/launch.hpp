@@ -5,6 +5,7 @@
 ///                                       [&] { return KernelSource{.header = "lu/lu_tiny.cuh", .name = fmt::format(...)}; });
 ///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, LuTinyArguments{...});
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -25,6 +26,15 @@ Kernel const& kernel_for(Queue& queue, KernelKey const& key, F&& source) {
   return context_of(queue).kernel(key, std::forward<F>(source));
 }
 
+/// The same, or null where no pack has it and there is no compiler.
+template <std::invocable F>
+Kernel const* kernel_if_there(Queue& queue, KernelKey const& key, F&& source) {
+  return context_of(queue).kernel_if_there(key, std::forward<F>(source));
+}
+
+/// Whether the driver takes parameters of more than 4 KiB, up to 32,764 bytes.
+bool takes_large_parameters();
+
 struct Grid {
   std::int64_t blocks = 0;  ///< no launch for 0. Beyond 2^31 - 1 as many as that are started: the kernel strides over the rest (gridDim.x)
   int threads = 0;          ///< threadIdx.x; 1 to 1024 together with threads_y
@@ -36,14 +46,14 @@ struct Grid {
 };
 
 /// Enqueues a kernel with one parameter, by value. Does not wait, allocates nothing; legal while the stream is captured. Throws GpuError
-/// where the driver refuses the launch; the queue stays usable.
-void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params);
+/// where the driver refuses the launch, Unavailable where it is too old for so many bytes of parameters; the queue stays usable.
+void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params, std::size_t params_bytes);
 
 template <typename Params>
 void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& params) {
   static_assert(std::is_trivially_copyable_v<Params> && !std::is_pointer_v<Params>);
   static_assert(sizeof(Params) <= 32764, "parameters of a kernel are 32,764 bytes at most, and 4 KiB before CUDA 12.1");
-  launch(queue, kernel, grid, static_cast<void const*>(&params));
+  launch(queue, kernel, grid, static_cast<void const*>(&params), sizeof(Params));
 }
 
 /// Enqueues zeros into `count` numbers, for what has no kernel to write it; nothing where `data` is null.

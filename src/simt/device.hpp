@@ -26,14 +26,6 @@ __device__ __forceinline__ void sync_block() { __syncthreads(); }
 /// As sync_block, for the lanes of a warp.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
-/// A barrier of `threads` threads of a block, whole warps: number 1 to 15, of which each round is of as many threads. Some only arrive and
-/// go on; those that wait see what all wrote to shared memory before they arrived.
-__device__ __forceinline__ void sync_at(int number, int threads) {
-  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void arrive_at(int number, int threads) {
-  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
-}
 /// A block tells others of a launch whose blocks run together (see Grid) that it is through with something: the count, in global memory,
 /// goes up by one. What the block wrote before is seen by blocks that have waited for so many signals. Each is a barrier of the block, too.
 __device__ __forceinline__ void signal(unsigned* count) {
@@ -412,17 +404,6 @@ __device__ __forceinline__ void copy_async(T* to_shared, T const* from_global) {
     unsigned const to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
     asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(sizeof(T)));
   }
-}
-/// As copy_async_16 or, of 8 or 4 bytes, copy_async, where of the elements only the first `count` are there: the others are zero, and not
-/// read. The address is one of memory that is there also where `count` is 0.
-template <int elements, typename T>
-__device__ __forceinline__ void copy_async_part(T* to_shared, T const* from_global, int count) {
-  unsigned const to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
-  if constexpr (elements * sizeof(T) == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(count * static_cast<int>(sizeof(T))));
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(elements * sizeof(T)),
-                 "r"(count * static_cast<int>(sizeof(T))));
 }
 /// Returns when the copies of this thread have arrived.
 __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

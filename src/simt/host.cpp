@@ -85,6 +85,7 @@ struct Barrier {
   int size = 0;
   int arrived = 0;
   long long round = 0;
+  bool shown = true, all_shown = false;  ///< by those that have arrived; by all of the last round
 };
 
 /// An mbarrier.
@@ -95,6 +96,7 @@ struct Phases {
   std::vector<host::Copy> copies;       ///< to the present phase
   std::vector<host::Copy> ended;        ///< to phases that have ended, of which nobody knows yet
   long long round = 0;
+  bool shown = true, all_shown = false;  ///< by those that have arrived; by all of the last phase
 };
 
 struct Warp {
@@ -174,6 +176,8 @@ struct Fiber {
   std::size_t ended_products = 0;                       ///< how many of these are in a group
   bool products_begun = false;                          ///< since products were waited for
   bool copies_shown = true;                             ///< all that have arrived, to products
+  bool shown = false;         ///< what it wrote since it last waited for a phase, and what all wrote before barriers since then
+  bool others_shown = false;  ///< what those wrote that arrived at the phase that it last waited for
   std::exception_ptr error;
 
   Fiber() : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)) {
@@ -203,7 +207,6 @@ struct Block {
   long long index = 0;
   std::vector<Warp> warps;
   Barrier barrier;
-  std::array<Barrier, 16> barriers;  ///< of sync_at and arrive_at
   std::map<Mbarrier const*, Phases> mbarriers;
   struct Free {
     void operator()(char* p) const { ::operator delete(p, std::align_val_t(1024)); }
@@ -270,7 +273,10 @@ void arrive(Barrier& barrier) {
 
 void sync(Barrier& barrier) {
   release(&barrier);
+  barrier.shown = barrier.shown && current->shown;
+  if (barrier.arrived + 1 == barrier.size) barrier.all_shown = std::exchange(barrier.shown, true);
   arrive(barrier);
+  current->shown = barrier.all_shown;
   acquire(&barrier);
 }
 
@@ -290,6 +296,7 @@ void run_blocks() {
     fiber.stored.clear();
     fiber.forget_products();
     fiber.copies_shown = true;
+    fiber.shown = fiber.others_shown = false;
     fiber.error = nullptr;
     begin_on(fiber.context, fiber.stack.get(), fiber_main);
   }
@@ -356,25 +363,6 @@ char* shared_memory() { return current->block->shared.get(); }
 
 void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
-namespace {
-Barrier& barrier_at(int number, int threads) {
-  if (number < 1 || number > 15 || threads < 1 || threads > launch->threads || threads % warp_size != 0)
-    throw std::logic_error("simt: there is no such barrier");
-  Barrier& barrier = current->block->barriers[static_cast<std::size_t>(number)];
-  if (barrier.arrived == 0) barrier.size = threads;
-  if (barrier.size != threads) throw std::logic_error("simt: threads say differently how many a barrier is for");
-  return barrier;
-}
-}  // namespace
-void sync_at(int number, int threads) { sync(barrier_at(number, threads)); }
-void arrive_at(int number, int threads) {
-  if (!current->copies_shown) throw std::logic_error("simt: a thread arrives before what it copied is shown to products");
-  Barrier& barrier = barrier_at(number, threads);
-  release(&barrier);
-  if (++barrier.arrived < barrier.size) return;
-  barrier.arrived = 0;
-  ++barrier.round;
-}
 
 namespace {
 Phases& phases_of(Mbarrier* barrier) {
@@ -389,7 +377,12 @@ void end_phase(Phases& phases) {
   phases.copies.clear();
   phases.left = phases.arrivals;
   phases.expected = phases.started = 0;
+  phases.all_shown = std::exchange(phases.shown, true);
   ++phases.round;
+}
+void require_shown() {
+  if (!current->shown && !current->others_shown)
+    throw std::logic_error("simt: a bulk store of shared memory that not all who may have written it have shown (show_to_products)");
 }
 /// A copy by the copy engine.
 host::Copy bulk(void* to, void const* from, int bytes) {
@@ -415,6 +408,7 @@ void arrive_and_expect(Mbarrier* barrier, int bytes) {
   if (phases.left == 0) throw std::logic_error("simt: more threads arrive at an mbarrier than it is for");
   release(&phases);
   phases.expected += bytes;
+  phases.shown = phases.shown && current->shown;
   --phases.left;
   end_phase(phases);
 }
@@ -431,6 +425,8 @@ void wait_for_phase(Mbarrier* barrier, int phase) {
     if (phases.round != phase + 1) throw std::logic_error("simt: a phase that is waited for was overtaken by the one after it");
   }
   acquire(&phases);
+  current->shown = false;
+  current->others_shown = phases.all_shown;
   // The sizes of copies are not constants, so that sanitizers see them as calls.
   for (host::Copy const& copy : phases.ended) {
     if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
@@ -448,6 +444,7 @@ void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* ba
   end_phase(phases);
 }
 void store_bulk(void* to_global, void const* from_shared, int bytes) {
+  require_shown();
   current->bulk_stores.back().push_back(bulk(to_global, from_shared, bytes));
 }
 
@@ -497,6 +494,7 @@ void copy_box(void* to_shared, TensorMap const& from, int first, int line, int m
   end_phase(phases);
 }
 void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared) {
+  require_shown();
   for_each_chunk(to, from_shared, first, line, matrix, [&](char* shared, char* global, std::size_t bytes) {
     if (bytes == 0) return;
     current->bulk_stores.back().push_back({global, shared, bytes});
@@ -590,7 +588,7 @@ unsigned ballot(bool condition) {
 }
 
 // What a GPU needs for products and the host does not is asked for, as far as a thread's own calls tell.
-void show_to_products() { current->copies_shown = true; }
+void show_to_products() { current->copies_shown = current->shown = true; }
 void begin_products() { current->products_begun = true; }
 void end_product_group() { current->ended_products = current->products.size(); }
 
@@ -664,7 +662,7 @@ unsigned long long receive(void const* from, int bytes, unsigned round) {
 }
 
 void copy_later(Copy copy) {
-  auto const misaligned = [&](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % (copy.bytes + copy.zeros) != 0; };
+  auto const misaligned = [&](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % copy.bytes != 0; };
   if (misaligned(copy.to) || misaligned(copy.from)) throw std::logic_error("simt: a copy is not aligned to its size");
   current->copies.push_back(copy);
 }
@@ -711,7 +709,6 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
     for (std::size_t b = 0; b < mine.running.size(); ++b) {
       Block& block = mine.running[b];
       block.index = first + static_cast<long long>(b);
-      block.barriers = {};
       block.mbarriers.clear();
       // Of the size asked for, so that the address sanitizer knows where it ends.
       auto const bytes = static_cast<std::size_t>(shared_bytes);

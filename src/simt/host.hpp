@@ -38,8 +38,6 @@ long long block_index();
 long long block_count();
 void sync_block();
 void sync_warp();
-void sync_at(int number, int threads);
-void arrive_at(int number, int threads);
 void signal(unsigned* count);
 void wait_for_signals(unsigned* count, unsigned signals);
 void arrive_at_grid(unsigned* arrived, unsigned round);
@@ -63,7 +61,7 @@ struct Copy {
   void* to;
   void const* from;
   std::size_t bytes;
-  std::size_t zeros = 0;  ///< further bytes, which become zero
+  std::size_t zeros = 0;  ///< further bytes, which become zero: of boxes
 };
 void copy_later(Copy copy);
 void end_copy_group();
@@ -172,30 +170,20 @@ template <typename T>
 void copy_async(T* to_shared, T const* from_global) {
   host::start_copy(to_shared, from_global, sizeof(T));
 }
-template <int elements, typename T>
-void copy_async_part(T* to_shared, T const* from_global, int count) {
-  std::size_t const bytes = static_cast<std::size_t>(count) * sizeof(T), all = elements * sizeof(T);
-  host::copy_later({to_shared, from_global, bytes, all - bytes});
-  std::memset(static_cast<void*>(to_shared), 0xff, all);
-}
-namespace host {
-inline void finish(Copy const& copy) {
-  if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
-  if (copy.zeros > 0) std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
-}
-}  // namespace host
 inline void wait_copies() {
-  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) host::finish(copy);
+  for (host::Copy copy = host::next_copy(); copy.to; copy = host::next_copy()) std::memcpy(copy.to, copy.from, copy.bytes);
 }
 inline void end_copy_group() { host::end_copy_group(); }
 template <int pending>
 void wait_copy_groups() {
-  for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) host::finish(copy);
+  for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
 /// Bulk copies arrive when the phase ends to which they come; bulk stores read shared memory when they are waited for. A phase that is
-/// neither the present one nor the one before it is not waited for. Whether what bulk stores read has been shown (show_to_products) is not
-/// checked. No box of a launch is stored over another one.
+/// neither the present one nor the one before it is not waited for. No box of a launch is stored over another one. What threads write to
+/// shared memory is not seen here, so that every store has to be shown what it reads (show_to_products), as far as calls tell: by all
+/// threads of the last barrier, or by the storing one after it; or, after a phase was waited for, by all that arrived, each since it last
+/// waited for one.
 using Mbarrier = unsigned long long;
 void begin_mbarrier(Mbarrier* barrier, int arrivals);
 void arrive_at_mbarrier(Mbarrier* barrier);

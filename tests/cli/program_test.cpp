@@ -590,7 +590,9 @@ TEST_F(Myriad, TuneRefusesWhatItDoesNotKnow) {
   expect_refusal({"tune", "gemm", "--op", "NC"}, "--op");
   expect_refusal({"tune", "gemm", "--table", "/x.json"}, "--table goes with --show");
   expect_refusal({"tune", "--show", "--table", "/x.json"}, "/x.json cannot be read");
-  expect_refusal({"tune", "gemm", "--budget", "-1"}, "--budget");
+  expect_refusal({"tune", "gemm", "--budget", "-1"}, "--budget: '-1' is not a positive number (see");
+  expect_refusal({"tune", "gemm", "--candidates", "x"}, "--candidates: 'x' is not a positive number (see");
+  expect_refusal({"tune", "gemm", "--device", "-2"}, "--device: '-2' is not a number of 0 or more (see");
 }
 
 TEST_F(Myriad, TunesOnAMadeUpGpu) {

@@ -54,8 +54,8 @@ FAKE Result nvrtcCompileProgram(Program program, int, char const* const*) {
   ++fake.compiled;
   return Result::success;
 }
-FAKE Result nvrtcGetLoweredName(Program, char const*, char const** name) {
-  *name = "scale";
+FAKE Result nvrtcGetLoweredName(Program program, char const*, char const** name) {
+  *name = program->name == "scale" ? "scale" : "another";
   return Result::success;
 }
 FAKE Result nvrtcGetProgramLogSize(Program, std::size_t* size) {

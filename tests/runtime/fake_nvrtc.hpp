@@ -1,5 +1,5 @@
 #pragma once
-/// A compiler for machines without one: a library with the functions of NVRTC that "compiles" every kernel to the one of the made-up driver
+/// A compiler for machines without one: a library with the functions of NVRTC that "compiles" every kernel to one of the made-up driver
 /// (fake_cuda.hpp), as long as it is not told to stop.
 
 #include <atomic>

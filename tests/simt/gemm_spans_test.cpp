@@ -90,8 +90,8 @@ TEST(GemmSpansPlans, HaveRoom) {
   for (int const real_bytes : {4, 8})
     for (bool const complex : {false, true})
       for (int n = 1; n <= 150; ++n)
-        for (int const k : {16, n, 128}) {
-          if (!gemm_spans_takes(real_bytes, complex, n, n, k)) continue;
+        for (int const k : {33, n, 98, 127}) {
+          if (!gemm_spans_pays(real_bytes, complex, n, n, k)) continue;
           ++taken;
           int const element_bytes = real_bytes * (complex ? 2 : 1);
           GemmSpans const c = gemm_spans_plan(real_bytes, complex, n, n, k, Lines::columns, std::gcd(std::gcd(n, k), 16 / element_bytes));
