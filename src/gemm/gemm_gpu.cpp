@@ -572,6 +572,14 @@ int aligned_of(simt::Matrices<T> const& x) {
   return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
 }
 
+/// How many blocks take turns with the tiles of `count` matrices. Tiles at the edges of a matrix are less work: were the number of tiles of
+/// a matrix and that of blocks multiples of something, some blocks would always have those, and others never.
+std::int64_t blocks_in_turns(std::int64_t count, std::int64_t tiles, std::int64_t most) {
+  if (count * tiles <= most) return count * tiles;
+  while (most > 1 && std::gcd(most, tiles) > 1) --most;
+  return most;
+}
+
 /// By gemm_halves_warpgroups, if the product is one that can; that depends on sizes, layouts and addresses, but not on how many there are.
 template <typename T, typename Output>
 bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
@@ -582,19 +590,21 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
   if (lines_of(args.c) != Lines::rows) return false;
   auto const can = [](auto const& x) { return !x.pointers && aligned_of(x) == 2; };
   if (!can(args.a) || !can(args.b) || !can(args.c)) return false;
-  GemmHalvesWarpgroups const c =
-      gemm_halves_warpgroups_plan(sizeof(Output), args.c.rows, args.c.cols,
-                                  {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block});
-  if (c.columns == 0) return false;
-  auto const a = tensor_map(queue, gemm_boxes(args.a, c.a, c.a_lines_of_box())), b = tensor_map(queue, gemm_boxes(args.b, c.b, c.b_lines_of_box())),
+  GemmHalvesWarpgroupsSpace const space{{dtype_of<T>, !std::is_same_v<T, Output>, args.c.rows, args.c.cols, args.depth},
+                                        {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block}};
+  // By the plan alone, so that no table changes which kernel a product goes through.
+  if (space.plan().columns == 0) return false;
+  GemmHalvesWarpgroups const c = tuning::planned(queue, space);
+  auto const a = tensor_map(queue, gemm_boxes(args.a, c.a, c.a_lines_of_box())),
+             b = tensor_map(queue, gemm_boxes(args.b, c.b, c.b_lines_of_box())),
              of_c = tensor_map(queue, gemm_boxes(args.c, Lines::rows, c.rows()));
   if (!a || !b || !of_c) return false;
   Dtype const dtype = dtype_of<T>, output = dtype_of<Output>;
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_halves_warpgroups"), dtype, output, c), [&] { return source(dtype, c, output); });
-  std::int64_t const tiles = args.c.count * ((args.c.rows + c.rows() - 1) / c.rows()) * ((args.c.cols + c.columns - 1) / c.columns);
+  std::int64_t const tiles = ((args.c.rows + c.rows() - 1) / c.rows()) * ((args.c.cols + c.columns - 1) / c.columns);
   launch(queue, kernel,
-         {.blocks = std::min<std::int64_t>(tiles, device.multiprocessors),
+         {.blocks = blocks_in_turns(args.c.count, tiles, device.multiprocessors),
           .threads = c.threads(),
           .shared_bytes = GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes},
          GemmBoxes<DeviceElement<T>, DeviceElement<Output>>{*a, *b, *of_c, args});
@@ -603,12 +613,12 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
 /// Whether it is faster, too, see gemm_halves_warpgroups_pays.
 template <typename T, typename Output>
 bool pays_by_boxes(ArgumentsOf<T, Output> const& args) {
-  if (!gemm_halves_by_warpgroups || is_complex<T> || !have_lines(args)) return false;
+  if (is_complex<T> || !have_lines(args)) return false;
   auto const distance = [](auto const& x, std::int64_t bytes) {
     return (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) * bytes;
   };
   std::int64_t const all = distance(args.a, sizeof(T)) | distance(args.b, sizeof(T)) | distance(args.c, sizeof(Output));
-  return gemm_halves_warpgroups_pays(args.c.rows, args.c.cols, all & -all);
+  return gemm_halves_warpgroups_pays(args.c.rows, args.c.cols, args.depth, all & -all);
 }
 
 /// By kernels of gemm_halves_blocks; of a ragged batch several, as gemm_by_ring has.
@@ -887,9 +897,9 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
           }
     }
     // Those of compute capability 9.0 for large products, where plans take them. C by columns is the transposed product.
-    if (complex || !gemm_halves_by_warpgroups) continue;
+    if (complex) continue;
     for (std::int64_t n = 64; n <= 4096; n = n < 512 ? n + 64 : 2 * n)
-      if (gemm_halves_warpgroups_pays(n, n, 2 * n) && filter.wants_size_above(128))
+      if (gemm_halves_warpgroups_pays(n, n, n, 2 * n) && filter.wants_size_above(128))
         kernels.push_back(source(
             dtype, gemm_halves_warpgroups_plan(bytes, n, n, {.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory}),
             dtype));

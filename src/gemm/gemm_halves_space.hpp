@@ -14,13 +14,14 @@
 #include "gemm/gemm_halves_blocks_plan.hpp"
 #include "gemm/gemm_halves_plan.hpp"
 #include "gemm/gemm_halves_stream_plan.hpp"
+#include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "myriad/device.hpp"
 #include "runtime/tiny.hpp"
 #include "tune/tuned.hpp"
 
 namespace myriad {
 
-/// What the three have in common: products of m-by-k and k-by-n matrices, of sums of 32 bits where `widened`.
+/// What they have in common: products of m-by-k and k-by-n matrices, of sums of 32 bits where `widened`.
 struct GemmHalvesProblem {
   Dtype dtype;
   bool widened;
@@ -270,6 +271,51 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
                                        0.1 * std::abs(terms - p.k) / p.k + 0.05 * (4 - stages),
                                    c);
               }
+    return tuning::in_order_of_cost(std::move(found));
+  }
+};
+
+/// Those that go through gemm_halves_warpgroups. One config for all orders of lines.
+struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
+  using Config = GemmHalvesWarpgroups;
+  static constexpr std::array names{"warpgroups", "columns", "stages", "c_stages"};
+  static constexpr auto values(auto& c) { return std::tie(c.warpgroups, c.columns, c.stages, c.c_stages); }
+
+  GemmHalvesWarpgroupsOperands operands;
+
+  [[nodiscard]] tuning::Problem problem() const {
+    return {widened ? "gemm_halves_warpgroups, widened" : "gemm_halves_warpgroups", dtype, {m, n, k}};
+  }
+  [[nodiscard]] GemmHalvesWarpgroups plan() const { return gemm_halves_warpgroups_plan(output_bytes(), m, n, operands); }
+  /// Of shared memory, whatever the order of lines.
+  [[nodiscard]] int bytes(GemmHalvesWarpgroups c) const {
+    c.a = Lines::columns, c.b = Lines::rows;
+    return GemmHalvesWarpgroupsMemory(output_bytes(), c).bytes;
+  }
+
+  [[nodiscard]] bool admits(GemmHalvesWarpgroups const& c, Device const& device) const {
+    if (c.warpgroups < 1 || c.warpgroups > 3 || c.stages < 2 || c.stages > 8 || c.c_stages < 1 || c.c_stages > 2) return false;
+    if (c.columns < 32 || c.columns > (c.warpgroups == 3 ? 192 : 256) || c.columns % 32 != 0) return false;
+    // Beside another tile whole boxes of C: what is of the other one in a box would be stored as it was read.
+    if (c.columns < n && c.columns * output_bytes() % 128 != 0) return false;
+    return bytes(c) <= device.shared_memory_per_block;
+  }
+
+  [[nodiscard]] std::vector<GemmHalvesWarpgroups> candidates(Device const& device) const {
+    std::vector<std::pair<double, GemmHalvesWarpgroups>> found;
+    auto const parts = [](std::int64_t size, int of) { return (size + of - 1) / of; };
+    for (int warpgroups = 1; warpgroups <= std::min<std::int64_t>(parts(m, 64), 3); ++warpgroups)
+      for (int columns = 32; columns <= 256 && columns < n + 32; columns += 32)
+        for (int c_stages = 1; c_stages <= 2; ++c_stages) {
+          GemmHalvesWarpgroups c = plan();
+          c.warpgroups = warpgroups, c.columns = columns, c.c_stages = c_stages;
+          for (c.stages = 8; c.stages > 2 && !admits(c, device);) --c.stages;
+          if (!admits(c, device)) continue;
+          // What is multiplied and what is read, with a tile's time in which it waits for its first terms
+          double const tiles = static_cast<double>(parts(m, c.rows()) * parts(n, columns));
+          double const moved = (c.rows() + columns) * static_cast<double>(k) + 2.0 * c.rows() * columns;
+          found.emplace_back(tiles * (moved + 16000) * (c.stages == 2 ? 1.3 : 1.0) * (c_stages == 1 ? 1.1 : 1.0), c);
+        }
     return tuning::in_order_of_cost(std::move(found));
   }
 };

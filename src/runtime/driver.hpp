@@ -66,7 +66,7 @@ enum class PoolAttribute : int { release_threshold = 4, reserved_memory = 5, use
 enum class PointerAttribute : int { memory_type = 2, is_managed = 8, device_ordinal = 9, range_start = 11, range_size = 12 };
 enum class MemoryType : unsigned { host = 1, device = 2, unified = 4 };
 
-enum class TensorType : int { words_of_16 = 1, words_of_32 = 2, words_of_64 = 4 };
+enum class TensorType : int { words_of_16 = 1, words_of_32 = 2 };
 enum class TensorInterleave : int { none = 0 };
 enum class TensorSwizzle : int { spans_of_128 = 3 };
 enum class TensorPromotion : int { bytes_256 = 3 };

@@ -76,7 +76,6 @@ static_assert(std::is_invocable_v<decltype(&cuTensorMapEncodeTiled), CUtensorMap
                                   CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill>);
 static_assert(equal(driver::TensorType::words_of_16, CU_TENSOR_MAP_DATA_TYPE_UINT16) &&
               equal(driver::TensorType::words_of_32, CU_TENSOR_MAP_DATA_TYPE_UINT32) &&
-              equal(driver::TensorType::words_of_64, CU_TENSOR_MAP_DATA_TYPE_UINT64) &&
               equal(driver::TensorInterleave::none, CU_TENSOR_MAP_INTERLEAVE_NONE) &&
               equal(driver::TensorSwizzle::spans_of_128, CU_TENSOR_MAP_SWIZZLE_128B) &&
               equal(driver::TensorPromotion::bytes_256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B) &&

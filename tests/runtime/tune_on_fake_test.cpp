@@ -304,6 +304,9 @@ TEST(Spaces, OfHalves) {
         GemmHalvesBlocksOperands const operands{
             .a = Lines::columns, .b = Lines::columns, .c = Lines::rows, .aligned = 2, .shared_memory = gpu().shared_memory_per_block};
         EXPECT_GE(check(GemmHalvesBlocksSpace{{dtype, widened, n, n, n}, operands}), 20U) << n;
+        if (dtype == Dtype::c16) continue;
+        GemmHalvesWarpgroupsOperands const boxes{.a = Lines::rows, .b = Lines::columns, .shared_memory = gpu().shared_memory_per_block};
+        EXPECT_GE(check(GemmHalvesWarpgroupsSpace{{dtype, widened, n, n, n}, boxes}), 5U) << n;
       }
     }
   // Matrices that come otherwise have entries of their own.
