@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -891,6 +892,7 @@ class Bench {
     Matrix permuted = m;
     for (int i = 0; i < n_; ++i) {
       lower(i, i) = W(1);
+      if (pivots[i] < 1 || pivots[i] > n_) return std::numeric_limits<double>::quiet_NaN();
       for (int j = 0; j < n_; ++j) std::swap(permuted(i, j), permuted(pivots[i] - 1, j));
     }
     return cases::factor_error<T>(permuted - lower * upper, m, n_);

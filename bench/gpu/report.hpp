@@ -49,11 +49,13 @@ inline std::string table_row(Json const& row, TableColumns const& columns) {
       name = peer;
     }
   double const ns = row.at("ns_per_matrix");
+  Json const& error = row.at("error");  // null is what JSON makes of NaN
   return fmt::format("| {:<{}} | {:<4} | {:<12} | {:>5} | {:>8} | {:>13.3f} | {:>17.0f}% | {:>12} | {:>8} | {}\n",
                      row.at("routine").get<std::string>(), columns.routine, row.at("dtype").get<std::string>(), layout_of(row),
                      row.at("n").get<int>(), row.value("count", std::int64_t{0}), ns, 100 * row.at("share_of_copy_rate").get<double>(),
                      best > 0 ? fmt::format("{:.1f}", best / ns) : "-",
-                     fmt::format("{:.2g}{}", row.at("error").get<double>(), row.value("pass", true) ? "" : ", WRONG"),
+                     fmt::format("{:.2g}{}", error.is_null() ? std::numeric_limits<double>::quiet_NaN() : error.get<double>(),
+                                 row.value("pass", true) ? "" : ", WRONG"),
                      best > 0 ? fmt::format("{:.3f} ({})", best, name) : "-");
 }
 inline std::string table(Json const& rows) {

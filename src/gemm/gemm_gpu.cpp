@@ -588,7 +588,9 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
   if (is_ragged(args.a) || is_ragged(args.b) || is_ragged(args.c)) return false;
   args = with_lines_of_c<T, Output>(args, Lines::rows);
   if (lines_of(args.c) != Lines::rows) return false;
-  auto const can = [](auto const& x) { return !x.pointers && aligned_of(x) == 2; };
+  auto const can = [](auto const& x) {
+    return !x.pointers && aligned_of(x) == 2 && (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) > 0;
+  };
   if (!can(args.a) || !can(args.b) || !can(args.c)) return false;
   GemmHalvesWarpgroupsSpace const space{{dtype_of<T>, !std::is_same_v<T, Output>, args.c.rows, args.c.cols, args.depth},
                                         {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block}};

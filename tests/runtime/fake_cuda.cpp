@@ -365,7 +365,7 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
   });
   return Result::success;
 }
-/// As strict as the real one.
+/// As strict as the real one is said to be.
 FAKE Result cuTensorMapEncodeTiled(void* map, TensorType type, std::uint32_t rank, void* address, std::uint64_t const* sizes,
                                    std::uint64_t const* strides, std::uint32_t const* box, std::uint32_t const* every, TensorInterleave,
                                    TensorSwizzle, TensorPromotion, TensorFill) {
