@@ -155,7 +155,38 @@ constexpr double gemm_ring_cost_of_warps(bool complex, std::int64_t m, std::int6
          (c.m * c.n * numbers * 2 > 64 * c.threads() ? 1.03 : 1.0);
 }
 
-/// Of double numbers, for several tiles: matrices are divided evenly into tiles of one to eight warps.
+/// A tile of double numbers, and the time that it takes for an element and a term, compared with others.
+struct GemmRingShape {
+  int m, n, k, stages, warps_down, warps_across, blocks_per_sm;
+  double time;
+};
+/// As timed on an H100 for n = 120 to 512 and, complex, 97 to 512 (docs/performance.md, "Every n from 1 to 256"): times of a shape are
+/// alike at all n, so that what is beyond the edges of a matrix decides.
+inline constexpr GemmRingShape gemm_ring_shapes[] = {
+    {64, 64, 16, 3, 2, 2, 3, 0.94},  {96, 96, 16, 3, 2, 2, 2, 0.97},  {64, 128, 16, 3, 2, 2, 2, 0.98}, {64, 72, 16, 3, 4, 1, 3, 0.97},
+    {128, 64, 16, 3, 2, 2, 2, 0.98}, {64, 112, 16, 3, 2, 2, 2, 0.99}, {48, 96, 16, 3, 1, 4, 3, 0.965}, {64, 104, 16, 3, 4, 1, 3, 1.02},
+    {64, 56, 16, 3, 4, 1, 3, 0.995}, {48, 48, 16, 3, 1, 2, 6, 1.04},  {48, 72, 16, 3, 3, 1, 4, 1.03}};
+inline constexpr GemmRingShape gemm_ring_complex_shapes[] = {
+    {64, 64, 16, 2, 2, 2, 2, 0.965}, {32, 40, 8, 3, 2, 1, 6, 0.97}, {48, 48, 8, 3, 1, 3, 4, 1.03}, {48, 32, 8, 3, 1, 4, 3, 1.02}};
+
+constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n) {
+  GemmRing best = given;
+  double best_time = 0;
+  auto const consider = [&](GemmRingShape const& s) {
+    double const time = static_cast<double>((m + s.m - 1) / s.m * s.m * ((n + s.n - 1) / s.n * s.n)) * s.time;
+    if (best.m != 0 && time >= best_time) return;
+    best_time = time;
+    best.m = s.m, best.n = s.n, best.k = s.k, best.stages = s.stages;
+    best.warps_down = s.warps_down, best.warps_across = s.warps_across, best.blocks_per_sm = s.blocks_per_sm;
+  };
+  if (complex)
+    for (GemmRingShape const& s : gemm_ring_complex_shapes) consider(s);
+  else
+    for (GemmRingShape const& s : gemm_ring_shapes) consider(s);
+  return best;
+}
+
+/// Of double numbers with few rows or columns, for several tiles: matrices are divided evenly into tiles of one to eight warps.
 constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n) {
   auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit * unit); };
   // Whether no smaller side, of 32 or more, makes as few tiles.
@@ -225,6 +256,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .structure = Structure::general,
                 .written = Written::whole};
   if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k, blocks);
+  if (std::min(m, n) > most.side_of_whole) return gemm_ring_plan_of_shapes(best, complex, m, n);
   if (!whole) {
     GemmRing const several = gemm_ring_plan_of_warps(best, complex, m, n);
     if (several.m != 0) return several;
