@@ -160,29 +160,45 @@ struct GemmRingShape {
   int m, n, k, stages, warps_down, warps_across, blocks_per_sm;
   double time;
 };
-/// As timed on an H100 for n = 120 to 512 and, complex, 97 to 512 (docs/performance.md, "Every n from 1 to 256"): times of a shape are
-/// alike at all n, so that what is beyond the edges of a matrix decides.
+/// As timed on an H100 (docs/performance.md, "Every n from 1 to 256"): times of a shape are alike at all n, so that what is beyond the
+/// edges of a matrix decides. Matrices of up to 128 rows and columns:
+inline constexpr GemmRingShape gemm_ring_shapes_small[] = {
+    {64, 64, 16, 3, 2, 2, 3, 0.94}, {48, 96, 16, 3, 1, 4, 3, 0.965}, {64, 56, 16, 3, 4, 1, 3, 0.995}, {64, 104, 16, 3, 4, 1, 3, 1.02}};
+/// Larger ones:
 inline constexpr GemmRingShape gemm_ring_shapes[] = {
-    {64, 64, 16, 3, 2, 2, 3, 0.94},  {96, 96, 16, 3, 2, 2, 2, 0.97},  {64, 128, 16, 3, 2, 2, 2, 0.98}, {64, 72, 16, 3, 4, 1, 3, 0.97},
-    {128, 64, 16, 3, 2, 2, 2, 0.98}, {64, 112, 16, 3, 2, 2, 2, 0.99}, {48, 96, 16, 3, 1, 4, 3, 0.965}, {64, 104, 16, 3, 4, 1, 3, 1.02},
-    {64, 56, 16, 3, 4, 1, 3, 0.995}, {48, 48, 16, 3, 1, 2, 6, 1.04},  {48, 72, 16, 3, 3, 1, 4, 1.03}};
-inline constexpr GemmRingShape gemm_ring_complex_shapes[] = {
+    {64, 64, 16, 3, 2, 2, 3, 0.94},  {96, 96, 16, 3, 2, 2, 2, 0.93},  {128, 64, 16, 3, 2, 2, 2, 0.97}, {64, 72, 16, 3, 4, 1, 3, 0.975},
+    {64, 112, 16, 3, 2, 2, 2, 0.99}, {64, 56, 16, 3, 4, 1, 3, 0.995}, {48, 72, 16, 3, 3, 1, 4, 1.045}, {48, 48, 16, 3, 1, 2, 6, 1.065}};
+/// Where lines may begin in the middle of 16 bytes; others that were timed there took longer by half.
+inline constexpr GemmRingShape gemm_ring_shapes_anywhere[] = {
+    {64, 112, 16, 3, 2, 2, 2, 0.65}, {64, 64, 16, 3, 2, 2, 3, 0.70}, {64, 56, 16, 3, 4, 1, 3, 0.75}, {32, 48, 16, 3, 2, 2, 3, 0.95}};
+inline constexpr GemmRingShape gemm_ring_shapes_complex[] = {
     {64, 64, 16, 2, 2, 2, 2, 0.965}, {32, 40, 8, 3, 2, 1, 6, 0.97}, {48, 48, 8, 3, 1, 3, 4, 1.03}, {48, 32, 8, 3, 1, 4, 3, 1.02}};
 
-constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n) {
+/// Of the shapes of a list that which takes least time. Where lines begin in the middle of what memory is read by, tiles with more edge for
+/// their size take longer, the more, the less of it a line begins with.
+constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   GemmRing best = given;
   double best_time = 0;
-  auto const consider = [&](GemmRingShape const& s) {
-    double const time = static_cast<double>((m + s.m - 1) / s.m * s.m * ((n + s.n - 1) / s.n * s.n)) * s.time;
-    if (best.m != 0 && time >= best_time) return;
-    best_time = time;
-    best.m = s.m, best.n = s.n, best.k = s.k, best.stages = s.stages;
-    best.warps_down = s.warps_down, best.warps_across = s.warps_across, best.blocks_per_sm = s.blocks_per_sm;
+  std::int64_t const all = m | n | k;
+  double const of_edge = complex || all % 2 != 0 || all % 16 == 0 ? 0 : all % 4 == 0 ? 3 : 12.5;
+  auto const consider = [&](auto const& shapes) {
+    for (GemmRingShape const& s : shapes) {
+      auto const tiles = static_cast<double>((m + s.m - 1) / s.m * ((n + s.n - 1) / s.n));
+      double const time = tiles * (s.m * s.n * s.time + of_edge * (s.m + s.n));
+      if (best.m != 0 && time >= best_time) continue;
+      best_time = time;
+      best.m = s.m, best.n = s.n, best.k = s.k, best.stages = s.stages;
+      best.warps_down = s.warps_down, best.warps_across = s.warps_across, best.blocks_per_sm = s.blocks_per_sm;
+    }
   };
   if (complex)
-    for (GemmRingShape const& s : gemm_ring_complex_shapes) consider(s);
+    consider(gemm_ring_shapes_complex);
+  else if (std::max(m, n) <= 128)
+    consider(gemm_ring_shapes_small);
+  else if (all % 2 != 0)
+    consider(gemm_ring_shapes_anywhere);
   else
-    for (GemmRingShape const& s : gemm_ring_shapes) consider(s);
+    consider(gemm_ring_shapes);
   return best;
 }
 
@@ -256,7 +272,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .structure = Structure::general,
                 .written = Written::whole};
   if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k, blocks);
-  if (std::min(m, n) > most.side_of_whole) return gemm_ring_plan_of_shapes(best, complex, m, n);
+  if (std::min(m, n) > most.side_of_whole) return gemm_ring_plan_of_shapes(best, complex, m, n, k);
   if (!whole) {
     GemmRing const several = gemm_ring_plan_of_warps(best, complex, m, n);
     if (several.m != 0) return several;
