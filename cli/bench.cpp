@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -377,7 +378,8 @@ int run_on_gpu(BenchOptions const& options) {
 
 int run(BenchOptions const& options) {
   for (std::int64_t const n : options.sizes)
-    if (n < 1) throw UsageError(fmt::format("--n: {} is not a size", n));
+    if (n < 1 || n > std::numeric_limits<std::int32_t>::max())
+      throw UsageError(fmt::format("--n: {} is not a size from 1 to 2147483647", n));
   if (options.count < 0 || options.rows < 0 || options.k < 0) throw UsageError("--count, --m and --k take positive numbers");
   if (options.repeats < 1) throw UsageError("--repeats: at least 1");
   // Which machine was measured is no matter of chance.

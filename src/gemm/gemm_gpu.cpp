@@ -612,17 +612,6 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
          GemmBoxes<DeviceElement<T>, DeviceElement<Output>>{*a, *b, *of_c, args});
   return true;
 }
-/// Whether it is faster, too, see gemm_halves_warpgroups_pays.
-template <typename T, typename Output>
-bool pays_by_boxes(ArgumentsOf<T, Output> const& args) {
-  if (is_complex<T> || !have_lines(args)) return false;
-  auto const distance = [](auto const& x, std::int64_t bytes) {
-    return (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) * bytes;
-  };
-  std::int64_t const all = distance(args.a, sizeof(T)) | distance(args.b, sizeof(T)) | distance(args.c, sizeof(Output));
-  return gemm_halves_warpgroups_pays(args.c.rows, args.c.cols, args.depth, all & -all);
-}
-
 /// By kernels of gemm_halves_blocks; of a ragged batch several, as gemm_by_ring has.
 template <typename T, typename Output>
 void gemm_by_blocks(Queue& queue, ArgumentsOf<T, Output> const& given) {
@@ -653,7 +642,7 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   auto const args = arguments_of(task);
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   if constexpr (!is_complex<T>)
-    if (pays_by_boxes<T, Output>(args) && gemm_by_boxes<T, Output>(queue, args)) return;
+    if (gemm_halves_warpgroups_pays(m, n, k, args.c.count, queue.device().multiprocessors) && gemm_by_boxes<T, Output>(queue, args)) return;
   if (gemm_by_stream<T, Output>(queue, args)) return;
   if (!gemm_halves_whole(m, n, k) && have_lines(args)) {
     gemm_by_blocks<T, Output>(queue, args);
@@ -900,11 +889,12 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     }
     // Those of compute capability 9.0 for large products, where plans take them. C by columns is the transposed product.
     if (complex) continue;
-    for (std::int64_t n = 64; n <= 4096; n = n < 512 ? n + 64 : 2 * n)
-      if (gemm_halves_warpgroups_pays(n, n, n, 2 * n) && filter.wants_size_above(128))
-        kernels.push_back(source(
-            dtype, gemm_halves_warpgroups_plan(bytes, n, n, {.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory}),
-            dtype));
+    GemmHalvesWarpgroupsOperands const boxes{.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory};
+    for (std::int64_t n = 64; n <= 4096; n = n < 512 ? n + 64 : 2 * n) {
+      if (!gemm_halves_warpgroups_pays(n, n, n, 1, 1) || !filter.wants_size_above(128)) continue;
+      for (GemmHalvesWarpgroups const& c : tuning::shipped(GemmHalvesWarpgroupsSpace{{dtype, false, n, n, n}, boxes}, filter.candidates))
+        kernels.push_back(source(dtype, c, dtype));
+    }
   }
   return kernels;
 }

@@ -9,12 +9,11 @@
 
 namespace myriad {
 
-/// Whether products go that way that can (docs/performance.md, "Every n from 1 to 256"): those that are one tile, and large ones; between
-/// them gemm_halves_blocks was faster. `bytes`: what all distances from line to line are multiples of; at odd multiples of 16 lines begin
-/// in the middle of what memory is read by, which only large ones make up for.
-constexpr bool gemm_halves_warpgroups_pays(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t bytes) {
+/// Whether products go that way that can (docs/performance.md, "16 bits": larger ones): those that are one tile, if there are as many as
+/// multiprocessors, and large ones; between them the other kernels were faster. Few rows, columns or terms were not timed.
+constexpr bool gemm_halves_warpgroups_pays(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int multiprocessors) {
   std::int64_t const side = std::max(m, n);
-  return std::min({m, n, k}) >= 64 && (side > 256 || (side > 128 && side <= 192 && bytes % 32 == 0));
+  return std::min({m, n, k}) >= 64 && (side > 256 || (side > 128 && side <= 192 && count >= multiprocessors));
 }
 
 /// What of a config is not in the sizes.
@@ -32,9 +31,11 @@ constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std
   GemmHalvesWarpgroups g{.warpgroups = 0, .columns = 0, .stages = 0, .c_stages = 0, .a = operands.a, .b = operands.b};
   auto const fits = [&](int warpgroups, int columns) {
     g.warpgroups = warpgroups, g.columns = columns;
-    for (g.c_stages = 2; g.c_stages > 0; --g.c_stages)
-      for (g.stages = 8; g.stages >= 3; --g.stages)
-        if (GemmHalvesWarpgroupsMemory(output_bytes, g).bytes <= operands.shared_memory) return true;
+    GemmHalvesWarpgroups most = g;  // of shared memory, whatever the order of lines
+    most.a = Lines::columns, most.b = Lines::rows;
+    for (most.c_stages = g.c_stages = 2; g.c_stages > 0; most.c_stages = --g.c_stages)
+      for (most.stages = g.stages = 8; g.stages >= 3; most.stages = --g.stages)
+        if (GemmHalvesWarpgroupsMemory(output_bytes, most).bytes <= operands.shared_memory) return true;
     return false;
   };
   if (m <= 192 && n <= 192 && fits(parts(m, 64), parts(n, 32) * 32)) return g;

@@ -187,7 +187,7 @@ constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, bool complex,
       double const time = tiles * (s.m * s.n * s.time + of_edge * (s.m + s.n));
       if (best.m != 0 && time >= best_time) continue;
       best_time = time;
-      best.m = s.m, best.n = s.n, best.k = s.k, best.stages = s.stages;
+      best.m = s.m, best.n = s.n, best.k = k < s.k ? given.k : s.k, best.stages = std::min(s.stages, given.stages);
       best.warps_down = s.warps_down, best.warps_across = s.warps_across, best.blocks_per_sm = s.blocks_per_sm;
     }
   };

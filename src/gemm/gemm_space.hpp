@@ -63,7 +63,7 @@ struct GemmRingSpace {
     if (c.threads() > std::min(512, device.max_threads_per_block)) return false;
     if (m <= 32 && c.m < m) return false;  // of a product in place a block has all rows
     // What needs more registers than there are is slow, which a search finds out.
-    return words(c) <= (single() ? 176 : 128) && words(c) + operand_words(c) <= registers(c) && bytes(c) <= device.shared_memory_per_block;
+    return words(c) <= (single() ? 176 : 144) && words(c) + operand_words(c) <= registers(c) && bytes(c) <= device.shared_memory_per_block;
   }
 
   /// What a product may take on a multiprocessor of compute capability 9.0, in cycles: an order to try in, no more.

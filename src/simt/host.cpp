@@ -277,6 +277,7 @@ void sync(Barrier& barrier) {
   if (barrier.arrived + 1 == barrier.size) barrier.all_shown = std::exchange(barrier.shown, true);
   arrive(barrier);
   current->shown = barrier.all_shown;
+  current->others_shown = false;  // since a phase: what was written after it was not
   acquire(&barrier);
 }
 

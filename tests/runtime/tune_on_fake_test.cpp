@@ -207,11 +207,11 @@ std::size_t check(Space const& space) {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::array tiny_sizes{7, 32};
-constexpr std::array larger_sizes{64, 129};
+constexpr std::array larger_sizes{64, 129, 192};
 constexpr std::array dtypes{Dtype::f64};
 #else
 constexpr std::array tiny_sizes{1, 2, 7, 16, 24, 31};
-constexpr std::array larger_sizes{33, 64, 100, 129, 512};
+constexpr std::array larger_sizes{33, 64, 100, 129, 192, 512};
 constexpr std::array dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
 #endif
 
@@ -307,6 +307,7 @@ TEST(Spaces, OfHalves) {
         if (dtype == Dtype::c16) continue;
         GemmHalvesWarpgroupsOperands const boxes{.a = Lines::rows, .b = Lines::columns, .shared_memory = gpu().shared_memory_per_block};
         EXPECT_GE(check(GemmHalvesWarpgroupsSpace{{dtype, widened, n, n, n}, boxes}), 5U) << n;
+        check(GemmHalvesWarpgroupsSpace{{dtype, widened, 64, 72, n}, boxes});
       }
     }
   // Matrices that come otherwise have entries of their own.

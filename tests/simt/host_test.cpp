@@ -276,6 +276,16 @@ TEST(SimtHost, RefusesWrongUseOfMbarriers) {
     copy_bulk(shared_memory(), c.from, 32, barrier());
     arrive_and_expect(barrier(), 16);
   });
+  refuses(+[](Bulk c) {  // all is shown before a phase, and what is written after it and before a barrier is not
+    begin_mbarrier(barrier(), 1);
+    show_to_products();
+    arrive_at_mbarrier(barrier());
+    wait_for_phase(barrier(), 0);
+    sync_block();
+    store_bulk(c.to, shared_memory(), 16);
+    end_bulk_group();
+    wait_bulk_stores<0>();
+  });
   refuses(+[](Bulk c) {
     show_to_products();
     store_bulk(c.to, shared_memory(), 16);
