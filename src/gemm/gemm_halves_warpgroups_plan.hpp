@@ -9,7 +9,7 @@
 
 namespace myriad {
 
-/// Whether products go that way that can (docs/performance.md, "16 bits": larger ones): those that are one tile, if there are as many as
+/// Whether products go that way that can (docs/performance.md, "Larger ones"): those that are one tile, if there are as many as
 /// multiprocessors, and large ones; between them the other kernels were faster. Few rows, columns or terms were not timed.
 constexpr bool gemm_halves_warpgroups_pays(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int multiprocessors) {
   std::int64_t const side = std::max(m, n);

@@ -168,7 +168,8 @@ inline constexpr GemmRingShape gemm_ring_shapes_small[] = {
 inline constexpr GemmRingShape gemm_ring_shapes[] = {
     {64, 64, 16, 3, 2, 2, 3, 0.94},  {96, 96, 16, 3, 2, 2, 2, 0.93},  {128, 64, 16, 3, 2, 2, 2, 0.97}, {64, 72, 16, 3, 4, 1, 3, 0.975},
     {64, 112, 16, 3, 2, 2, 2, 0.99}, {64, 56, 16, 3, 4, 1, 3, 0.995}, {48, 72, 16, 3, 3, 1, 4, 1.045}, {48, 48, 16, 3, 1, 2, 6, 1.065}};
-/// Where lines may begin in the middle of 16 bytes; others that were timed there took longer by half.
+/// Where lines may begin in the middle of 16 bytes, from the curves of every n, before this list and with it; others there took up to twice
+/// as long.
 inline constexpr GemmRingShape gemm_ring_shapes_anywhere[] = {
     {64, 112, 16, 3, 2, 2, 2, 0.65}, {64, 64, 16, 3, 2, 2, 3, 0.70}, {64, 56, 16, 3, 4, 1, 3, 0.75}, {32, 48, 16, 3, 2, 2, 3, 0.95}};
 inline constexpr GemmRingShape gemm_ring_shapes_complex[] = {
