@@ -523,7 +523,7 @@ void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
           << n << ", by rows " << by_rows << ", gap " << gap << ", offset " << offset;
   EXPECT_TRUE(same_bits(expected, product(false, 0, 0, true))) << n << ", interleaved";
 }
-constexpr std::array<std::int64_t, 8> sizes_of_halves{8, 20, 33, 40, 65, 100, 150, 192};
+constexpr std::array<std::int64_t, 9> sizes_of_halves{8, 20, 33, 40, 65, 100, 150, 192, 264};
 TEST_F(GpuContract, ProductsOfHalfInEveryLayout) {
   for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<half>(*queue, n);
 }
