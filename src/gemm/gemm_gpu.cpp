@@ -572,8 +572,8 @@ int aligned_of(simt::Matrices<T> const& x) {
   return x.batch_stride % of_chunk == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 ? 2 : 0;
 }
 
-/// How many blocks take turns with the tiles of `count` matrices. Tiles at the edges of a matrix are less work: were the number of tiles of
-/// a matrix and that of blocks multiples of something, some blocks would always have those, and others never.
+/// How many blocks take turns with the tiles of `count` matrices. Tiles at the edges of a matrix are less work: had the number of tiles of
+/// a matrix and that of blocks a common divisor, some blocks would always have those, and others never.
 std::int64_t blocks_in_turns(std::int64_t count, std::int64_t tiles, std::int64_t most) {
   if (count * tiles <= most) return count * tiles;
   while (most > 1 && std::gcd(most, tiles) > 1) --most;

@@ -23,7 +23,7 @@ struct GemmHalvesWarpgroupsOperands {
 };
 
 /// For C of m by n: one tile if its sums and parts find room, else tiles of 192 by 128, or 128 by 128 where these leave nothing over: of
-/// twelve shapes timed on an H100 for n = 256 to 1024 that which was the least far from the best of a size, 1.07 times its time on average,
+/// eight shapes timed on an H100 for n = 256 to 1024 the former was the least far from the best of a size, 1.07 times its time on average,
 /// 1.3 at most. C has two places if that leaves three for parts, so that copies of two are under way. No columns where nothing fits.
 constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std::int64_t m, std::int64_t n,
                                                            GemmHalvesWarpgroupsOperands const& operands) {

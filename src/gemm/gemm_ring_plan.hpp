@@ -176,7 +176,7 @@ inline constexpr GemmRingShape gemm_ring_shapes_complex[] = {
     {64, 64, 16, 2, 2, 2, 2, 0.965}, {32, 40, 8, 3, 2, 1, 6, 0.97}, {48, 48, 8, 3, 1, 3, 4, 1.03}, {48, 32, 8, 3, 1, 4, 3, 1.02}};
 
 /// Of the shapes of a list that which takes least time. Where lines begin in the middle of what memory is read by, tiles with more edge for
-/// their size take longer, the more, the less of it a line begins with.
+/// their size take longer, the more, the less of it a line begins with. The numbers put timed shapes in about the right order.
 constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   GemmRing best = given;
   double best_time = 0;

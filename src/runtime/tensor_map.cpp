@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "runtime/launch.hpp"
-#include "runtime/queue_state.hpp"
 
 namespace myriad::gpu {
 

@@ -589,7 +589,7 @@ TYPED_TEST(GpuProducts, OfManyAndFewAreTheSame) {
 }
 
 /// By gemm_halves_warpgroups, whether or not a plan takes it, the bits are those of a ragged batch, whose products go through
-/// gemm_halves_blocks. `gap`: elements between two lines, NaN in A and B, and untouched in C.
+/// other kernels. `gap`: elements between two lines, NaN in A and B, and untouched in C.
 template <typename T, typename Output>
 void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t gap = 0) {
   // So many that each block has several tiles
