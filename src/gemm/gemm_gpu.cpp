@@ -592,8 +592,19 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
     return !x.pointers && aligned_of(x) == 2 && (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) > 0;
   };
   if (!can(args.a) || !can(args.b) || !can(args.c)) return false;
-  GemmHalvesWarpgroupsSpace const space{{dtype_of<T>, !std::is_same_v<T, Output>, args.c.rows, args.c.cols, args.depth},
-                                        {.a = lines_of(args.a), .b = lines_of(args.b), .shared_memory = device.shared_memory_per_block}};
+  // Boxes of C are stored, and of a line that ends in the middle of 16 bytes all of these.
+  if (args.c.cols * static_cast<std::int64_t>(sizeof(Output)) % 16 != 0) return false;
+  auto const begins_with_sectors = [](auto const& x) {
+    auto const bytes = static_cast<std::int64_t>(sizeof(*x.data));
+    std::int64_t const line = lines_of(x) == Lines::columns ? x.col_stride : x.row_stride;
+    return reinterpret_cast<std::uintptr_t>(x.data) % 32 == 0 && line * bytes % 32 == 0 && x.batch_stride * bytes % 32 == 0;
+  };
+  GemmHalvesWarpgroupsSpace const space{
+      {dtype_of<T>, !std::is_same_v<T, Output>, args.c.rows, args.c.cols, args.depth},
+      {.a = lines_of(args.a),
+       .b = lines_of(args.b),
+       .whole_sectors = begins_with_sectors(args.a) && begins_with_sectors(args.b) && begins_with_sectors(args.c),
+       .shared_memory = device.shared_memory_per_block}};
   // By the plan alone, so that no table changes which kernel a product goes through.
   if (space.plan().columns == 0) return false;
   GemmHalvesWarpgroups const c = tuning::planned(queue, space);
@@ -671,7 +682,9 @@ bool gemm_by_warpgroups(Queue& queue, GemmTask<T, Output> const& task) {
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written, GemmShape planned_for) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  bool const in_place = task.b.data == task.c.data && task.b.pointers == task.c.pointers && task.b.row_offset == task.c.row_offset;
+  // Blocks of one array beside each other begin at the same address, and elsewhere.
+  bool const in_place = task.b.data == task.c.data && task.b.pointers == task.c.pointers && task.b.row_offset == task.c.row_offset &&
+                        task.b.col_offset == task.c.col_offset;
   if (in_place && m > gemm_rows_in_place) throw std::logic_error("gemm: a product in place has too many rows");
   auto const args = arguments_of(task);
   auto const layouts = layouts_of(args);
@@ -758,9 +771,10 @@ std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, 
   int const output_bytes = output == Dtype::f32 ? 4 : 2;
   for (Lines const a : {Lines::columns, Lines::rows})
     for (Lines const b : {Lines::columns, Lines::rows})
-      kernels.push_back(source(
-          dtype, gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n, {.a = a, .b = b, .shared_memory = largest_shared_memory}),
-          output));
+      kernels.push_back(source(dtype,
+                               gemm_halves_warpgroups_plan(output_bytes, shape.m, shape.n,
+                                                           {.a = a, .b = b, .whole_sectors = true, .shared_memory = largest_shared_memory}),
+                               output));
   return kernels;
 }
 
@@ -889,11 +903,14 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     }
     // Those of compute capability 9.0 for large products, where plans take them. C by columns is the transposed product.
     if (complex) continue;
-    GemmHalvesWarpgroupsOperands const boxes{.a = Lines::rows, .b = Lines::rows, .shared_memory = largest_shared_memory};
     for (std::int64_t n = 64; n <= 4096; n = n < 512 ? n + 64 : 2 * n) {
       if (!gemm_halves_warpgroups_pays(n, n, n, 1, 1) || !filter.wants_size_above(128)) continue;
-      for (GemmHalvesWarpgroups const& c : tuning::shipped(GemmHalvesWarpgroupsSpace{{dtype, false, n, n, n}, boxes}, filter.candidates))
-        kernels.push_back(source(dtype, c, dtype));
+      for (bool const whole_sectors : {true, false}) {
+        GemmHalvesWarpgroupsOperands const boxes{
+            .a = Lines::rows, .b = Lines::rows, .whole_sectors = whole_sectors, .shared_memory = largest_shared_memory};
+        for (GemmHalvesWarpgroups const& c : tuning::shipped(GemmHalvesWarpgroupsSpace{{dtype, false, n, n, n}, boxes}, filter.candidates))
+          kernels.push_back(source(dtype, c, dtype));
+      }
     }
   }
   return kernels;

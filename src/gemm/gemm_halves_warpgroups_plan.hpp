@@ -19,27 +19,32 @@ constexpr bool gemm_halves_warpgroups_pays(std::int64_t m, std::int64_t n, std::
 /// What of a config is not in the sizes.
 struct GemmHalvesWarpgroupsOperands {
   Lines a, b;
-  int shared_memory;  ///< that a block may have
+  bool whole_sectors;  ///< lines begin at multiples of 32 bytes, of which memory is read at once
+  int shared_memory;   ///< that a block may have
 };
 
-/// For C of m by n: one tile if its sums and parts find room, else tiles of 192 by 128, or 128 by 128 where these leave nothing over: of
-/// eight shapes timed on an H100 for n = 256 to 1024 the former was the least far from the best of a size, 1.07 times its time on average,
-/// 1.3 at most. C has two places if that leaves three for parts, so that copies of two are under way. No columns where nothing fits.
+/// For C of m by n: one tile if its sums and parts find room. Of several, the tile that was least far from the best one where a size is
+/// like this (docs/performance.md, "Larger ones"). C has two places if that leaves as many for parts as shall be, so that its copies and
+/// stores are under way while a tile is summed. No columns where nothing fits.
 constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std::int64_t m, std::int64_t n,
                                                            GemmHalvesWarpgroupsOperands const& operands) {
   auto const parts = [](std::int64_t size, int of) { return static_cast<int>((size + of - 1) / of); };
   GemmHalvesWarpgroups g{.warpgroups = 0, .columns = 0, .stages = 0, .c_stages = 0, .a = operands.a, .b = operands.b};
-  auto const fits = [&](int warpgroups, int columns) {
-    g.warpgroups = warpgroups, g.columns = columns;
+  auto const fits = [&](int warpgroups, int columns, int least_stages) {
+    g.warpgroups = std::min(parts(m, 64), warpgroups), g.columns = std::min(parts(n, 32) * 32, columns);
     GemmHalvesWarpgroups most = g;  // of shared memory, whatever the order of lines
     most.a = Lines::columns, most.b = Lines::rows;
     for (most.c_stages = g.c_stages = 2; g.c_stages > 0; most.c_stages = --g.c_stages)
-      for (most.stages = g.stages = 8; g.stages >= 3; most.stages = --g.stages)
+      for (most.stages = g.stages = 8; g.stages >= least_stages; most.stages = --g.stages)
         if (GemmHalvesWarpgroupsMemory(output_bytes, most).bytes <= operands.shared_memory) return true;
     return false;
   };
-  if (m <= 192 && n <= 192 && fits(parts(m, 64), parts(n, 32) * 32)) return g;
-  if (fits(std::min(parts(m, 64), m % 128 == 0 ? 2 : 3), std::min(parts(n, 32) * 32, 128))) return g;
+  std::int64_t const side = std::max(m, n);
+  if (side <= 192 && fits(3, 192, 3)) return g;
+  bool const of_few_rows = operands.whole_sectors ? side > 352 && side <= 448 : side > 384;
+  if (of_few_rows && fits(2, 256, 2)) return g;
+  if (!of_few_rows && !operands.whole_sectors && fits(3, 192, 3)) return g;
+  if (fits(operands.whole_sectors && side > 512 ? 2 : 3, 128, 3)) return g;
   g.columns = 0;
   return g;
 }

@@ -155,51 +155,76 @@ constexpr double gemm_ring_cost_of_warps(bool complex, std::int64_t m, std::int6
          (c.m * c.n * numbers * 2 > 64 * c.threads() ? 1.03 : 1.0);
 }
 
-/// A tile of double numbers, and the time that it takes for an element and a term, compared with others.
+/// A tile of products of several tiles, and the time that it takes for an element and a term beside what moving the matrices takes:
+/// compared with others, where lines begin anywhere, or at multiples of 2, 4 or 16 elements.
 struct GemmRingShape {
   int m, n, k, stages, warps_down, warps_across, blocks_per_sm;
-  double time;
+  double times[4];
 };
-/// As timed on an H100 (docs/performance.md, "Every n from 1 to 256"): times of a shape are alike at all n, so that what is beyond the
-/// edges of a matrix decides. Matrices of up to 128 rows and columns:
-inline constexpr GemmRingShape gemm_ring_shapes_small[] = {
-    {64, 64, 16, 3, 2, 2, 3, 0.94}, {48, 96, 16, 3, 1, 4, 3, 0.965}, {64, 56, 16, 3, 4, 1, 3, 0.995}, {64, 104, 16, 3, 4, 1, 3, 1.02}};
+/// As fitted to times on an H100 (docs/performance.md, "Tiles of the ring"), all of a list together: so what is beyond the edges of a
+/// matrix decides. Double numbers, matrices of up to 128 rows and columns:
+inline constexpr GemmRingShape gemm_ring_shapes_of_double_small[] = {{96, 48, 16, 3, 2, 2, 3, {2.15, 2.15, 2.15, 1.76}},
+                                                                     {112, 48, 8, 4, 7, 1, 2, {2.73, 2.73, 2.73, 2.06}},
+                                                                     {112, 64, 16, 3, 7, 1, 2, {1.88, 1.88, 1.88, 1.56}},
+                                                                     {128, 64, 16, 3, 2, 2, 2, {1.86, 1.86, 1.86, 1.45}}};
 /// Larger ones:
-inline constexpr GemmRingShape gemm_ring_shapes[] = {
-    {64, 64, 16, 3, 2, 2, 3, 0.94},  {96, 96, 16, 3, 2, 2, 2, 0.93},  {128, 64, 16, 3, 2, 2, 2, 0.97}, {64, 72, 16, 3, 4, 1, 3, 0.975},
-    {64, 112, 16, 3, 2, 2, 2, 0.99}, {64, 56, 16, 3, 4, 1, 3, 0.995}, {48, 72, 16, 3, 3, 1, 4, 1.045}, {48, 48, 16, 3, 1, 2, 6, 1.065}};
-/// Where lines may begin in the middle of 16 bytes, from the curves of every n, before this list and with it; others there took up to twice
-/// as long.
-inline constexpr GemmRingShape gemm_ring_shapes_anywhere[] = {
-    {64, 112, 16, 3, 2, 2, 2, 0.65}, {64, 64, 16, 3, 2, 2, 3, 0.70}, {64, 56, 16, 3, 4, 1, 3, 0.75}, {32, 48, 16, 3, 2, 2, 3, 0.95}};
-inline constexpr GemmRingShape gemm_ring_shapes_complex[] = {
-    {64, 64, 16, 2, 2, 2, 2, 0.965}, {32, 40, 8, 3, 2, 1, 6, 0.97}, {48, 48, 8, 3, 1, 3, 4, 1.03}, {48, 32, 8, 3, 1, 4, 3, 1.02}};
+inline constexpr GemmRingShape gemm_ring_shapes_of_double[] = {
+    {64, 64, 16, 3, 2, 2, 3, {4.07, 3.46, 2.83, 3.18}},  {96, 96, 16, 3, 2, 2, 2, {4.11, 2.94, 2.95, 3.44}},
+    {64, 80, 16, 3, 4, 1, 3, {4.18, 3.28, 2.85, 3.26}},  {48, 96, 16, 3, 1, 4, 3, {5.89, 3.94, 3.25, 3.24}},
+    {64, 56, 16, 2, 4, 1, 4, {4.08, 3.80, 3.03, 3.43}},  {80, 56, 8, 4, 5, 1, 3, {4.36, 4.25, 3.36, 3.98}},
+    {64, 104, 16, 2, 4, 1, 3, {3.78, 3.01, 2.99, 3.34}}, {128, 48, 8, 4, 4, 1, 3, {3.83, 3.11, 2.90, 3.42}},
+    {64, 88, 16, 3, 4, 1, 3, {5.18, 3.31, 3.12, 3.38}},  {128, 64, 8, 4, 4, 1, 2, {3.85, 3.07, 3.09, 3.52}}};
+inline constexpr GemmRingShape gemm_ring_shapes_of_double_complex[] = {
+    {80, 40, 8, 3, 5, 1, 3, {20.34, 19.28, 19.28, 19.28}}, {96, 32, 8, 3, 2, 2, 3, {17.31, 16.58, 16.58, 16.58}},
+    {64, 32, 8, 3, 4, 1, 4, {17.06, 16.44, 16.44, 16.44}}, {64, 40, 8, 3, 4, 1, 4, {16.24, 15.62, 15.62, 15.62}},
+    {64, 56, 8, 3, 4, 1, 3, {16.25, 15.78, 15.78, 15.78}}, {64, 48, 16, 2, 2, 2, 3, {16.78, 15.88, 15.88, 15.88}},
+    {48, 48, 8, 3, 1, 3, 4, {18.42, 18.08, 18.08, 18.08}}, {32, 56, 8, 3, 2, 1, 5, {18.01, 17.12, 17.12, 17.12}},
+    {32, 40, 8, 3, 2, 1, 6, {18.82, 17.46, 17.46, 17.46}}};
+inline constexpr GemmRingShape gemm_ring_shapes_of_single[] = {
+    {112, 112, 16, 2, 2, 2, 3, {4.56, 4.62, 4.60, 4.60}}, {128, 64, 16, 2, 2, 1, 4, {4.39, 4.47, 4.04, 4.04}},
+    {128, 128, 16, 2, 2, 2, 2, {4.46, 4.53, 4.16, 4.16}}, {96, 64, 16, 2, 2, 1, 6, {4.30, 4.34, 3.94, 3.94}},
+    {96, 96, 16, 2, 2, 2, 3, {4.53, 4.53, 4.29, 4.29}},   {104, 72, 16, 2, 2, 1, 4, {4.72, 4.71, 4.59, 4.59}},
+    {72, 72, 16, 2, 2, 1, 6, {4.82, 4.82, 4.65, 4.65}},   {128, 48, 16, 2, 2, 1, 6, {4.27, 4.28, 4.03, 4.03}},
+    {64, 64, 16, 2, 1, 1, 8, {5.12, 5.23, 4.21, 4.21}},   {100, 40, 16, 2, 1, 1, 8, {5.19, 5.19, 4.63, 4.63}},
+    {88, 88, 16, 2, 2, 1, 4, {4.86, 4.89, 4.64, 4.64}},   {144, 72, 16, 2, 4, 1, 3, {4.45, 4.45, 4.20, 4.20}},
+    {152, 80, 16, 2, 2, 2, 2, {4.91, 4.91, 4.91, 4.91}},  {56, 56, 16, 2, 1, 1, 8, {5.75, 5.74, 5.06, 5.06}},
+    {112, 48, 16, 2, 2, 1, 6, {4.51, 4.51, 4.38, 4.38}},  {80, 80, 16, 2, 2, 1, 5, {5.33, 5.43, 4.84, 4.84}},
+    {152, 32, 16, 2, 2, 1, 6, {5.10, 5.10, 4.63, 4.63}}};
+inline constexpr GemmRingShape gemm_ring_shapes_of_single_complex[] = {
+    {128, 64, 16, 2, 4, 1, 2, {16.00, 15.90, 15.90, 15.90}}, {48, 64, 16, 2, 2, 1, 6, {15.79, 15.57, 15.57, 15.57}},
+    {32, 64, 16, 2, 1, 1, 8, {17.49, 16.17, 16.17, 16.17}},  {80, 48, 16, 2, 4, 1, 4, {16.07, 16.22, 16.22, 16.22}},
+    {48, 48, 16, 2, 2, 1, 6, {16.70, 16.34, 16.34, 16.34}},  {80, 80, 8, 3, 4, 1, 3, {16.58, 16.84, 16.84, 16.84}},
+    {56, 56, 16, 2, 2, 1, 6, {16.73, 17.16, 17.16, 17.16}},  {112, 72, 16, 2, 4, 1, 2, {16.70, 17.08, 17.08, 17.08}},
+    {40, 40, 16, 2, 2, 1, 8, {16.75, 16.90, 16.90, 16.90}},  {32, 32, 16, 2, 1, 1, 12, {17.85, 16.85, 16.85, 16.85}}};
 
-/// Of the shapes of a list that which takes least time. Where lines begin in the middle of what memory is read by, tiles with more edge for
-/// their size take longer, the more, the less of it a line begins with. The numbers put timed shapes in about the right order.
-constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
+/// Of the shapes of a list that which takes least time.
+constexpr GemmRing gemm_ring_plan_of_shapes(GemmRing const& given, int real_bytes, bool complex, std::int64_t m, std::int64_t n,
+                                            std::int64_t k) {
   GemmRing best = given;
   double best_time = 0;
   std::int64_t const all = m | n | k;
-  double const of_edge = complex || all % 2 != 0 || all % 16 == 0 ? 0 : all % 4 == 0 ? 3 : 12.5;
+  int const alignment = all % 16 == 0 ? 3 : all % 4 == 0 ? 2 : all % 2 == 0 ? 1 : 0;
   auto const consider = [&](auto const& shapes) {
     for (GemmRingShape const& s : shapes) {
       auto const tiles = static_cast<double>((m + s.m - 1) / s.m * ((n + s.n - 1) / s.n));
-      double const time = tiles * (s.m * s.n * s.time + of_edge * (s.m + s.n));
+      double const time = tiles * s.m * s.n * s.times[alignment];
       if (best.m != 0 && time >= best_time) continue;
       best_time = time;
-      best.m = s.m, best.n = s.n, best.k = k < s.k ? given.k : s.k, best.stages = std::min(s.stages, given.stages);
+      best.m = s.m, best.n = s.n, best.k = k < s.k ? given.k : s.k;
+      best.stages = static_cast<int>(std::clamp<std::int64_t>((k + best.k - 1) / best.k, 2, s.stages));
       best.warps_down = s.warps_down, best.warps_across = s.warps_across, best.blocks_per_sm = s.blocks_per_sm;
     }
   };
-  if (complex)
-    consider(gemm_ring_shapes_complex);
+  if (real_bytes == 4 && complex)
+    consider(gemm_ring_shapes_of_single_complex);
+  else if (real_bytes == 4)
+    consider(gemm_ring_shapes_of_single);
+  else if (complex)
+    consider(gemm_ring_shapes_of_double_complex);
   else if (std::max(m, n) <= 128)
-    consider(gemm_ring_shapes_small);
-  else if (all % 2 != 0)
-    consider(gemm_ring_shapes_anywhere);
+    consider(gemm_ring_shapes_of_double_small);
   else
-    consider(gemm_ring_shapes);
+    consider(gemm_ring_shapes_of_double);
   return best;
 }
 
@@ -272,8 +297,10 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .c = Lines::columns,
                 .structure = Structure::general,
                 .written = Written::whole};
+  // Of few terms, or with few blocks to a multiprocessor, single numbers have plans of their own.
+  bool const of_shapes = single ? std::min(m, n) > 96 && k * numbers > 40 && blocks == 32 : std::min(m, n) > most.side_of_whole;
+  if (of_shapes) return gemm_ring_plan_of_shapes(best, real_bytes, complex, m, n, k);
   if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k, blocks);
-  if (std::min(m, n) > most.side_of_whole) return gemm_ring_plan_of_shapes(best, complex, m, n, k);
   if (!whole) {
     GemmRing const several = gemm_ring_plan_of_warps(best, complex, m, n);
     if (several.m != 0) return several;

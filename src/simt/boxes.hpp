@@ -6,7 +6,8 @@
 namespace myriad::simt {
 
 /// Matrices whose elements are side by side in lines, and the boxes in which they are moved. The first matrix, lines and matrices begin at
-/// multiples of 16 bytes. A box has 128 bytes of up to 256 lines of one matrix; what of it is beyond the matrix is zero, and not written.
+/// multiples of 16 bytes, and where boxes are stored, lines end at such. A box has 128 bytes of up to 256 lines of one matrix; what of it
+/// is beyond the matrix is zero, and not written.
 struct BoxedMatrices {
   void const* data;
   int element_bytes;                   ///< 2 or 4

@@ -103,6 +103,14 @@ TEST_F(Products, OfUniformMatricesHaveNone) {
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, a, 1, c); }), 1);
 }
 
+/// B and C of one array begin at one address, as batches have it, and are not the same.
+TEST_F(Products, OfBlocksBesideEachOtherAreNotInPlace) {
+  auto const a = matrices<double>(40, 500, 0x100000000000), array = matrices<double>(80, 500, 0x200000000000);
+  Batch<double> const b = block(array, 0, 0, 40, 40), beside = block(array, 0, 40, 40, 40), below = block(array, 40, 0, 40, 40);
+  EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, b, 1, beside); }), 1);
+  EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, b, 1, below); }), 1);
+}
+
 TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
   std::vector<GemmGroup<float>> groups;
   for (std::int64_t const n : {8, 0, 40, 100}) {
@@ -230,7 +238,7 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   };
   auto const nothing = [](auto&...) {};
   EXPECT_TRUE(of(256, nothing));
-  EXPECT_EQ(fake->block[0], 3U * 128);
+  EXPECT_EQ(fake->block[0], 4U * 128);
   // Four tiles each: no block is to have the same tile of every matrix.
   EXPECT_EQ(fake->grid[0], static_cast<unsigned>(queue->device().multiprocessors - 1));
   EXPECT_TRUE(of(136, nothing));
@@ -240,6 +248,9 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   EXPECT_FALSE(of(256, [](auto& a, auto&, auto&, float&) { a.data += 4; }));
   EXPECT_FALSE(of(256, [](auto&, auto&, auto& c, float&) { c.batch_stride += 4; }));
   EXPECT_FALSE(of(256, [](auto&, auto&, auto&, float& alpha) { alpha = 0; }));
+  // Lines that end in the middle of 16 bytes: of A and B, and of C
+  EXPECT_TRUE(of(264, [](auto& a, auto& b, auto&, float&) { a = block(a, 0, 0, 264, 260), b = block(b, 0, 0, 260, 264); }));
+  EXPECT_FALSE(of(264, [](auto& a, auto&, auto& c, float&) { a = block(a, 0, 0, 260, 264), c = block(c, 0, 0, 260, 264); }));
   std::vector<std::int64_t> const sizes(1);
   EXPECT_FALSE(of(256, [&](auto& a, auto&, auto& c, float&) { a.row_sizes = c.row_sizes = sizes.data(); }));
   // A driver that refuses

@@ -305,7 +305,8 @@ TEST(Spaces, OfHalves) {
             .a = Lines::columns, .b = Lines::columns, .c = Lines::rows, .aligned = 2, .shared_memory = gpu().shared_memory_per_block};
         EXPECT_GE(check(GemmHalvesBlocksSpace{{dtype, widened, n, n, n}, operands}), 20U) << n;
         if (dtype == Dtype::c16) continue;
-        GemmHalvesWarpgroupsOperands const boxes{.a = Lines::rows, .b = Lines::columns, .shared_memory = gpu().shared_memory_per_block};
+        GemmHalvesWarpgroupsOperands const boxes{
+            .a = Lines::rows, .b = Lines::columns, .whole_sectors = true, .shared_memory = gpu().shared_memory_per_block};
         EXPECT_GE(check(GemmHalvesWarpgroupsSpace{{dtype, widened, n, n, n}, boxes}), 5U) << n;
         check(GemmHalvesWarpgroupsSpace{{dtype, widened, 64, 72, n}, boxes});
       }
