@@ -592,7 +592,7 @@ bool gemm_by_boxes(Queue& queue, ArgumentsOf<T, Output> args) {
     return !x.pointers && aligned_of(x) == 2 && (lines_of(x) == Lines::columns ? x.col_stride : x.row_stride) > 0;
   };
   if (!can(args.a) || !can(args.b) || !can(args.c)) return false;
-  // Boxes of C are stored, and of a line that ends in the middle of 16 bytes all of these.
+  // Where a line of C ends in the middle of 16 bytes, the copy engine would write all of these.
   if (args.c.cols * static_cast<std::int64_t>(sizeof(Output)) % 16 != 0) return false;
   auto const begins_with_sectors = [](auto const& x) {
     auto const bytes = static_cast<std::int64_t>(sizeof(*x.data));
@@ -683,8 +683,8 @@ template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written written, GemmShape planned_for) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
   // Blocks of one array beside each other begin at the same address, and elsewhere.
-  bool const in_place = task.b.data == task.c.data && task.b.pointers == task.c.pointers && task.b.row_offset == task.c.row_offset &&
-                        task.b.col_offset == task.c.col_offset;
+  bool const in_place = k > 0 && task.b.data == task.c.data && task.b.pointers == task.c.pointers &&
+                        task.b.row_offset == task.c.row_offset && task.b.col_offset == task.c.col_offset;
   if (in_place && m > gemm_rows_in_place) throw std::logic_error("gemm: a product in place has too many rows");
   auto const args = arguments_of(task);
   auto const layouts = layouts_of(args);

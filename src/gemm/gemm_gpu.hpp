@@ -4,6 +4,7 @@
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_arguments.cuh"
 #include "gemm/gemm_ring_config.cuh"
+#include "gemm/gemm_ring_plan.hpp"
 #include "packs/shipped.hpp"
 
 namespace myriad::gpu {
@@ -19,7 +20,7 @@ bool gemm_by_warpgroups(Queue& queue, GemmTask<T, Output> const& task);
 /// Rows and columns of C, and terms; and how many blocks there are for a multiprocessor at most, as far as that is known.
 struct GemmShape {
   std::int64_t m, n, k;
-  int blocks = 32;
+  int blocks = any_blocks;
 };
 
 /// C may be B where A has no more rows than gemm_rows_in_place. A product that is too large to be one tile gets the kernel of products of
@@ -42,8 +43,8 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 
 /// The kernels of gemm_spans for square matrices by columns, wherever they begin.
 std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n);
-/// The kernels of compute capability 9.0 for large products of 16-bit numbers, of every way in which A and B can lie. They are compiled for
-/// sm_90a.
+/// The kernels of compute capability 9.0 for large products of 16-bit numbers, of every way in which A and B can lie, whose lines begin at
+/// multiples of 32 bytes. They are compiled for sm_90a.
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape);
 
 /// Up to so many rows, a block has read all rows of B in its columns before it writes C there.

@@ -275,7 +275,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   }
 };
 
-/// Those that go through gemm_halves_warpgroups. One config for all orders of lines.
+/// Those that go through gemm_halves_warpgroups. One config for all orders of lines, wherever they begin.
 struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
   using Config = GemmHalvesWarpgroups;
   static constexpr std::array names{"warpgroups", "columns", "stages", "c_stages"};

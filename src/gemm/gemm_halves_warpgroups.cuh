@@ -243,8 +243,8 @@ class GemmWarpgroups {
 };
 
 /// Each matrix of A and B has its elements side by side, down the columns or along the rows as C says, and each matrix of C along the rows;
-/// all begin at multiples of 16 bytes, and so do their lines. No batch is ragged. There are terms, and alpha is not zero. For compute
-/// capability 9.0 alone.
+/// all begin at multiples of 16 bytes, and so do their lines; those of C end at such. No batch is ragged. There are terms, and alpha is not
+/// zero. For compute capability 9.0 alone.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmHalvesWarpgroupsMemory's bytes of dynamic shared memory.
 template <typename T, typename Output, GemmHalvesWarpgroups C>

@@ -23,9 +23,9 @@ struct GemmHalvesWarpgroupsOperands {
   int shared_memory;   ///< that a block may have
 };
 
-/// For C of m by n: one tile if its sums and parts find room. Of several, the tile that was least far from the best one where a size is
-/// like this (docs/performance.md, "Larger ones"). C has two places if that leaves as many for parts as shall be, so that its copies and
-/// stores are under way while a tile is summed. No columns where nothing fits.
+/// For C of m by n: one tile if its sums and parts find room. Of several, the tile that was least far from the best one of half where a
+/// size is like this (docs/performance.md, "Larger ones"); with C of 32 bits none was timed. C has two places if that leaves as many for
+/// parts as shall be, so that its copies and stores are under way while a tile is summed. No columns where nothing fits.
 constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std::int64_t m, std::int64_t n,
                                                            GemmHalvesWarpgroupsOperands const& operands) {
   auto const parts = [](std::int64_t size, int of) { return static_cast<int>((size + of - 1) / of); };
@@ -41,10 +41,13 @@ constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std
   };
   std::int64_t const side = std::max(m, n);
   if (side <= 192 && fits(3, 192, 3)) return g;
-  bool const of_few_rows = operands.whole_sectors ? side > 352 && side <= 448 : side > 384;
-  if (of_few_rows && fits(2, 256, 2)) return g;
-  if (!of_few_rows && !operands.whole_sectors && fits(3, 192, 3)) return g;
-  if (fits(operands.whole_sectors && side > 512 ? 2 : 3, 128, 3)) return g;
+  if (output_bytes == 2) {
+    bool const wide = operands.whole_sectors ? side > 352 && side <= 448 : side > 384;
+    if (wide && fits(2, 256, 2)) return g;
+    if (!wide && !operands.whole_sectors && fits(3, 192, 3)) return g;
+    if (operands.whole_sectors && side > 512 && fits(2, 128, 3)) return g;
+  }
+  if (fits(3, 128, 3)) return g;
   g.columns = 0;
   return g;
 }

@@ -156,7 +156,7 @@ constexpr double gemm_ring_cost_of_warps(bool complex, std::int64_t m, std::int6
 }
 
 /// A tile of products of several tiles, and the time that it takes for an element and a term beside what moving the matrices takes:
-/// compared with others, where lines begin anywhere, or at multiples of 2, 4 or 16 elements.
+/// compared with others, where sizes, and so lines without gaps, are anything, or multiples of 2, 4 or 16.
 struct GemmRingShape {
   int m, n, k, stages, warps_down, warps_across, blocks_per_sm;
   double times[4];
@@ -164,7 +164,6 @@ struct GemmRingShape {
 /// As fitted to times on an H100 (docs/performance.md, "Tiles of the ring"), all of a list together: so what is beyond the edges of a
 /// matrix decides. Double numbers, matrices of up to 128 rows and columns:
 inline constexpr GemmRingShape gemm_ring_shapes_of_double_small[] = {{96, 48, 16, 3, 2, 2, 3, {2.15, 2.15, 2.15, 1.76}},
-                                                                     {112, 48, 8, 4, 7, 1, 2, {2.73, 2.73, 2.73, 2.06}},
                                                                      {112, 64, 16, 3, 7, 1, 2, {1.88, 1.88, 1.88, 1.56}},
                                                                      {128, 64, 16, 3, 2, 2, 2, {1.86, 1.86, 1.86, 1.45}}};
 /// Larger ones:
@@ -182,14 +181,13 @@ inline constexpr GemmRingShape gemm_ring_shapes_of_double_complex[] = {
     {32, 40, 8, 3, 2, 1, 6, {18.82, 17.46, 17.46, 17.46}}};
 inline constexpr GemmRingShape gemm_ring_shapes_of_single[] = {
     {112, 112, 16, 2, 2, 2, 3, {4.56, 4.62, 4.60, 4.60}}, {128, 64, 16, 2, 2, 1, 4, {4.39, 4.47, 4.04, 4.04}},
-    {128, 128, 16, 2, 2, 2, 2, {4.46, 4.53, 4.16, 4.16}}, {96, 64, 16, 2, 2, 1, 6, {4.30, 4.34, 3.94, 3.94}},
-    {96, 96, 16, 2, 2, 2, 3, {4.53, 4.53, 4.29, 4.29}},   {104, 72, 16, 2, 2, 1, 4, {4.72, 4.71, 4.59, 4.59}},
-    {72, 72, 16, 2, 2, 1, 6, {4.82, 4.82, 4.65, 4.65}},   {128, 48, 16, 2, 2, 1, 6, {4.27, 4.28, 4.03, 4.03}},
-    {64, 64, 16, 2, 1, 1, 8, {5.12, 5.23, 4.21, 4.21}},   {100, 40, 16, 2, 1, 1, 8, {5.19, 5.19, 4.63, 4.63}},
-    {88, 88, 16, 2, 2, 1, 4, {4.86, 4.89, 4.64, 4.64}},   {144, 72, 16, 2, 4, 1, 3, {4.45, 4.45, 4.20, 4.20}},
-    {152, 80, 16, 2, 2, 2, 2, {4.91, 4.91, 4.91, 4.91}},  {56, 56, 16, 2, 1, 1, 8, {5.75, 5.74, 5.06, 5.06}},
-    {112, 48, 16, 2, 2, 1, 6, {4.51, 4.51, 4.38, 4.38}},  {80, 80, 16, 2, 2, 1, 5, {5.33, 5.43, 4.84, 4.84}},
-    {152, 32, 16, 2, 2, 1, 6, {5.10, 5.10, 4.63, 4.63}}};
+    {96, 64, 16, 2, 2, 1, 6, {4.30, 4.34, 3.94, 3.94}},   {96, 96, 16, 2, 2, 2, 3, {4.53, 4.53, 4.29, 4.29}},
+    {104, 72, 16, 2, 2, 1, 4, {4.72, 4.71, 4.59, 4.59}},  {72, 72, 16, 2, 2, 1, 6, {4.82, 4.82, 4.65, 4.65}},
+    {128, 48, 16, 2, 2, 1, 6, {4.27, 4.28, 4.03, 4.03}},  {64, 64, 16, 2, 1, 1, 8, {5.12, 5.23, 4.21, 4.21}},
+    {100, 40, 16, 2, 1, 1, 8, {5.19, 5.19, 4.63, 4.63}},  {88, 88, 16, 2, 2, 1, 4, {4.86, 4.89, 4.64, 4.64}},
+    {144, 72, 16, 2, 4, 1, 3, {4.45, 4.45, 4.20, 4.20}},  {152, 80, 16, 2, 2, 2, 2, {4.91, 4.91, 4.91, 4.91}},
+    {56, 56, 16, 2, 1, 1, 8, {5.75, 5.74, 5.06, 5.06}},   {112, 48, 16, 2, 2, 1, 6, {4.51, 4.51, 4.38, 4.38}},
+    {80, 80, 16, 2, 2, 1, 5, {5.33, 5.43, 4.84, 4.84}},   {152, 32, 16, 2, 2, 1, 6, {5.10, 5.10, 4.63, 4.63}}};
 inline constexpr GemmRingShape gemm_ring_shapes_of_single_complex[] = {
     {128, 64, 16, 2, 4, 1, 2, {16.00, 15.90, 15.90, 15.90}}, {48, 64, 16, 2, 2, 1, 6, {15.79, 15.57, 15.57, 15.57}},
     {32, 64, 16, 2, 1, 1, 8, {17.49, 16.17, 16.17, 16.17}},  {80, 48, 16, 2, 4, 1, 4, {16.07, 16.22, 16.22, 16.22}},
@@ -263,14 +261,18 @@ constexpr GemmRing gemm_ring_plan_of_warps(GemmRing const& given, bool complex, 
   return best;
 }
 
+/// As many blocks for a multiprocessor as there is room for.
+inline constexpr int any_blocks = 32;
+
 /// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
 /// A as general and C as whole.
 ///
-/// Of single numbers, see above. Others: matrices of up to 80 (double) or 64 (complex) rows are a tile, so that A and B are
-/// read once; larger ones are divided evenly. Of the ways to divide a tile among warps, that is taken which by the rates of compute
-/// capability 9.0 needs least time for products and for reads from shared memory, while a lane has registers for its sums. `real_bytes`: of
-/// the elements' real and imaginary parts. `blocks`: so many at most are there for a multiprocessor.
-constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k, int blocks = 32) {
+/// Larger ones take a tile of a list, single numbers else what is above. Others: matrices of up to 80 (double) or 64 (complex) rows are a
+/// tile, so that A and B are read once; those of few rows or columns are divided evenly. Of the ways to divide a tile among warps, that is
+/// taken which by the rates of compute capability 9.0 needs least time for products and for reads from shared memory, while a lane has
+/// registers for its sums. `real_bytes`: of the elements' real and imaginary parts. `blocks`: so many at most are there for a
+/// multiprocessor.
+constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k, int blocks = any_blocks) {
   struct Most {
     int side_of_whole, m, n, k, held;
   };
@@ -298,7 +300,7 @@ constexpr GemmRing gemm_ring_plan(int real_bytes, bool complex, std::int64_t m, 
                 .structure = Structure::general,
                 .written = Written::whole};
   // Of few terms, or with few blocks to a multiprocessor, single numbers have plans of their own.
-  bool const of_shapes = single ? std::min(m, n) > 96 && k * numbers > 40 && blocks == 32 : std::min(m, n) > most.side_of_whole;
+  bool const of_shapes = single ? std::min(m, n) > 96 && k * numbers > 40 && blocks == any_blocks : std::min(m, n) > most.side_of_whole;
   if (of_shapes) return gemm_ring_plan_of_shapes(best, real_bytes, complex, m, n, k);
   if (single) return gemm_ring_plan_of_lanes(best, complex, m, n, k, blocks);
   if (!whole) {

@@ -27,7 +27,7 @@ struct GemmRingSpace {
 
   Dtype dtype;
   std::int64_t m, n, k;
-  int blocks = 32;  ///< see gemm_ring_plan
+  int blocks = any_blocks;  ///< see gemm_ring_plan
   bool operator==(GemmRingSpace const&) const = default;
 
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }

@@ -196,6 +196,7 @@ void end_bulk_group();
 struct alignas(128) TensorMap {
   unsigned long long words[16];
 };
+/// store_box throws where a line ends in the middle of 16 bytes.
 void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier);
 void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared);
 namespace host {

@@ -338,12 +338,19 @@ FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const
   *handle = std::strcmp(name, "scale") == 0 ? &scale : &idle;
   return Result::success;
 }
+/// What a kernel has of shared memory without asking for it: of Myriad's own none has.
+int static_bytes() {
+  char const* const given = std::getenv("FAKE_CUDA_STATIC_BYTES");
+  return given ? std::atoi(given) : 48;
+}
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle) {
-  *value = attribute == FunctionAttribute::max_threads_per_block ? 1024 : attribute == FunctionAttribute::shared_size_bytes ? 48 : 0;
+  *value = attribute == FunctionAttribute::max_threads_per_block ? 1024
+           : attribute == FunctionAttribute::shared_size_bytes   ? static_bytes()
+                                                                 : 0;
   return Result::success;
 }
 FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int value) {
-  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - 48) return Result::success;
+  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - static_bytes()) return Result::success;
   return misuse(Result::invalid_value);
 }
 FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, void** parameters, void** extra) {

@@ -6,8 +6,8 @@
 /// results, or reuses memory, without waiting sees wrong data.
 ///
 /// It runs one kernel; all others do nothing. So it also fills a cache of kernels for a GPU that it says it is (FAKE_CUDA_NAME: NVIDIA H200
-/// has tuned kernels; FAKE_CUDA_VERSION: 12000 is CUDA 12.0), see tools/gpu-check. With FAKE_CUDA_TIMES in the environment these others
-/// take a time that depends on how they are launched.
+/// has tuned kernels; FAKE_CUDA_VERSION: 12000 is CUDA 12.0; FAKE_CUDA_STATIC_BYTES: of shared memory), see tools/gpu-check. With
+/// FAKE_CUDA_TIMES in the environment these others take a time that depends on how they are launched.
 
 #include <atomic>
 

@@ -589,26 +589,28 @@ TYPED_TEST(GpuProducts, OfManyAndFewAreTheSame) {
 }
 
 /// By gemm_halves_warpgroups, whether or not a plan takes it, the bits are those of a ragged batch, whose products go through
-/// other kernels. `gap`: elements between two lines, NaN in A and B, and untouched in C. Lines of C that end in the middle of 16 bytes it
-/// leaves to others.
+/// other kernels. With gaps lines begin at multiples of 16 bytes wherever they end; gaps are NaN in A and B, and untouched in C. Lines of C
+/// that end in the middle of 16 bytes it leaves to others.
 template <typename T, typename Output>
-void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t gap = 0) {
+void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n, std::int64_t k, bool gaps) {
   // So many that each block has several tiles
   std::int64_t const count = std::max<std::int64_t>(3, 400 / ((m + 191) / 192 * ((n + 191) / 192)));
-  auto const numbers = [&]<typename X>(X, std::int64_t line, std::int64_t lines, unsigned seed, bool gaps) {
+  auto const gap_of = [&](std::int64_t line) { return gaps ? 8 - line % 8 : 0; };
+  auto const numbers = [&]<typename X>(X, std::int64_t line, std::int64_t lines, unsigned seed, bool nan_between) {
+    std::int64_t const gap = gap_of(line);
     // Some of them again and again, which is no multiple of what a matrix has: random ones take longer than all the rest.
     std::vector<X> const some = random_numbers<X>(99991, seed);
     std::vector<X> out(static_cast<std::size_t>(count * (line + gap) * lines));
     for (std::size_t i = 0; i < out.size(); i += some.size())
       std::copy_n(some.begin(), std::min(some.size(), out.size() - i), out.begin() + static_cast<std::ptrdiff_t>(i));
-    if (gaps)
+    if (nan_between)
       for (std::int64_t l = 0; l < count * lines; ++l)
         std::fill_n(out.begin() + l * (line + gap) + line, gap, std::numeric_limits<X>::quiet_NaN());
     return out;
   };
   auto const view = [&](auto* data, std::int64_t rows, std::int64_t columns, bool transposes) {
     std::int64_t const line = transposes ? columns : rows, lines = transposes ? rows : columns;
-    auto const whole = batch(data, line, lines, {.ld = line + gap, .count = count});
+    auto const whole = batch(data, line, lines, {.ld = line + gap_of(line), .count = count});
     return transposes ? transposed(whole) : whole;
   };
   DeviceArray<std::int64_t> const all_rows = to_device(queue, std::vector<std::int64_t>(static_cast<std::size_t>(count), m));
@@ -644,26 +646,32 @@ void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n,
         }
     }
 }
-/// Sizes, and the gap between two lines: boxes that end in the middle of 16 bytes have one.
-using SizesAndGap = std::array<std::int64_t, 4>;
-class GpuProductsByWarpgroups : public GpuContract, public testing::WithParamInterface<SizesAndGap> {
+/// Sizes, and whether there are gaps between lines.
+struct SizesAndGaps {
+  std::int64_t m, n, k;
+  bool gaps = false;
+};
+class GpuProductsByWarpgroups : public GpuContract, public testing::WithParamInterface<SizesAndGaps> {
  protected:
   template <typename T, typename Output>
   void expect_same_bits() {
     if (queue->device().major != 9 || queue->device().minor != 0) GTEST_SKIP() << "for compute capability 9.0 alone";
-    auto const [m, n, k, gap] = GetParam();
-    expect_products_by_warpgroups<T, Output>(*queue, m, n, k, gap);
+    auto const [m, n, k, gaps] = GetParam();
+    expect_products_by_warpgroups<T, Output>(*queue, m, n, k, gaps);
   }
 };
 TEST_P(GpuProductsByWarpgroups, OfHalf) { expect_same_bits<half, half>(); }
 TEST_P(GpuProductsByWarpgroups, OfBfloat16ToSingle) { expect_same_bits<bfloat16, float>(); }
 INSTANTIATE_TEST_SUITE_P(Sizes, GpuProductsByWarpgroups,
-                         testing::Values(SizesAndGap{8, 8, 8, 0}, SizesAndGap{64, 64, 64, 0}, SizesAndGap{112, 112, 112, 0},
-                                         SizesAndGap{128, 128, 128, 0}, SizesAndGap{136, 136, 136, 0}, SizesAndGap{192, 192, 192, 0},
-                                         SizesAndGap{256, 256, 256, 0}, SizesAndGap{264, 264, 264, 0}, SizesAndGap{320, 320, 320, 0},
-                                         SizesAndGap{384, 384, 384, 0}, SizesAndGap{40, 520, 72, 0}, SizesAndGap{400, 8, 264, 0},
-                                         SizesAndGap{100, 100, 100, 4}, SizesAndGap{270, 198, 134, 2}),
-                         [](auto const& test) { return fmt::format("{}", fmt::join(test.param, "_")); });
+                         testing::Values(SizesAndGaps{8, 8, 8}, SizesAndGaps{64, 64, 64}, SizesAndGaps{112, 112, 112},
+                                         SizesAndGaps{128, 128, 128}, SizesAndGaps{136, 136, 136}, SizesAndGaps{192, 192, 192},
+                                         SizesAndGaps{256, 256, 256}, SizesAndGaps{264, 264, 264}, SizesAndGaps{320, 320, 320},
+                                         SizesAndGaps{384, 384, 384}, SizesAndGaps{40, 520, 72}, SizesAndGaps{400, 8, 264},
+                                         SizesAndGaps{100, 100, 100, true}, SizesAndGaps{264, 200, 133, true},
+                                         SizesAndGaps{400, 280, 78, true}, SizesAndGaps{270, 198, 134, true}),
+                         [](auto const& test) {
+                           return fmt::format("{}_{}_{}{}", test.param.m, test.param.n, test.param.k, test.param.gaps ? "_gaps" : "");
+                         });
 
 TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
   Queue cpu({.backend = Backend::cpu});

@@ -109,6 +109,9 @@ TEST_F(Products, OfBlocksBesideEachOtherAreNotInPlace) {
   Batch<double> const b = block(array, 0, 0, 40, 40), beside = block(array, 0, 40, 40, 40), below = block(array, 40, 0, 40, 40);
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, b, 1, beside); }), 1);
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, b, 1, below); }), 1);
+  // No columns yet, as a factorization from the left begins
+  Batch<double> const none = block(array, 0, 0, 40, 0), first = block(array, 0, 0, 0, 40), panel = block(array, 0, 0, 40, 40);
+  EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, none, first, 1, panel); }), 1);
 }
 
 TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {

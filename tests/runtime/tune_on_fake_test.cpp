@@ -236,6 +236,23 @@ TEST(Spaces, AdmitPlansAndCandidates) {
   for (Dtype const dtype : dtypes)
     for (int const n : larger_sizes) EXPECT_GE(check(GemmRingSpace{dtype, n, n, n}), 20U) << n;
 }
+/// Of every list, whichever size would take it.
+TEST(Spaces, AdmitTilesOfLists) {
+  auto const admits_all = [](Dtype dtype, auto const& shapes) {
+    GemmRingSpace const space{dtype, 300, 300, 300};
+    for (GemmRingShape const& s : shapes) {
+      GemmRing c = space.plan();
+      c.m = s.m, c.n = s.n, c.k = s.k, c.stages = s.stages;
+      c.warps_down = s.warps_down, c.warps_across = s.warps_across, c.blocks_per_sm = s.blocks_per_sm;
+      EXPECT_TRUE(space.admits(c, gpu())) << s.m << " x " << s.n << ", type " << static_cast<int>(dtype);
+    }
+  };
+  admits_all(Dtype::f32, gemm_ring_shapes_of_single);
+  admits_all(Dtype::c32, gemm_ring_shapes_of_single_complex);
+  admits_all(Dtype::f64, gemm_ring_shapes_of_double);
+  admits_all(Dtype::f64, gemm_ring_shapes_of_double_small);
+  admits_all(Dtype::c64, gemm_ring_shapes_of_double_complex);
+}
 TEST(Spaces, OfTinyMatricesAndTriangles) {
   for (Dtype const dtype : dtypes)
     for (int const n : tiny_sizes) {
@@ -300,15 +317,17 @@ TEST(Spaces, OfHalves) {
             EXPECT_GE(check(space), 2U) << n << " " << a;
           }
         }
-      for (int const n : {65, 300}) {
+      for (int const n : {65, 300, 400, 600}) {
         GemmHalvesBlocksOperands const operands{
             .a = Lines::columns, .b = Lines::columns, .c = Lines::rows, .aligned = 2, .shared_memory = gpu().shared_memory_per_block};
         EXPECT_GE(check(GemmHalvesBlocksSpace{{dtype, widened, n, n, n}, operands}), 20U) << n;
         if (dtype == Dtype::c16) continue;
-        GemmHalvesWarpgroupsOperands const boxes{
-            .a = Lines::rows, .b = Lines::columns, .whole_sectors = true, .shared_memory = gpu().shared_memory_per_block};
-        EXPECT_GE(check(GemmHalvesWarpgroupsSpace{{dtype, widened, n, n, n}, boxes}), 5U) << n;
-        check(GemmHalvesWarpgroupsSpace{{dtype, widened, 64, 72, n}, boxes});
+        for (bool const whole_sectors : {true, false}) {
+          GemmHalvesWarpgroupsOperands const boxes{
+              .a = Lines::rows, .b = Lines::columns, .whole_sectors = whole_sectors, .shared_memory = gpu().shared_memory_per_block};
+          EXPECT_GE(check(GemmHalvesWarpgroupsSpace{{dtype, widened, n, n, n}, boxes}), 5U) << n;
+          check(GemmHalvesWarpgroupsSpace{{dtype, widened, 64, 72, n}, boxes});
+        }
       }
     }
   // Matrices that come otherwise have entries of their own.

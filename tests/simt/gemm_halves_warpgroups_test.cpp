@@ -124,7 +124,7 @@ TEST(GemmHalvesWarpgroups, Rectangular) {
     check<Half, float, Shape{400, 8, 72, columns, columns}>(1, 1);
   }
 }
-// Tiles of 128 by 256, of which two parts and two places of C are there
+// Tiles of 128 by 256, of which two parts are there
 TEST(GemmHalvesWarpgroups, FewPartsOfWideTiles) {
   check<Half, Half, Shape{72, 392, 200, rows, columns}>(1, 1);
   if constexpr (!sanitized) {

@@ -220,10 +220,10 @@ TEST(SimtHost, BoxesAreExchangedAndEndWithTheMatrix) {
   };
   auto const from = std::make_unique<Memory>(), to = std::make_unique<Memory>();
   for (int e = 0; e < 2 * of_matrix; ++e) from->x[e] = Half(static_cast<float>(e)), to->x[e] = Half(-1.0F);
-  auto const map = [](Half* data) {
+  auto const map = [](Half* data, int length) {
     return host::tensor_map({.data = data,
                              .element_bytes = 2,
-                             .length = columns,
+                             .length = length,
                              .lines = rows,
                              .matrices = 2,
                              .line_further = 2 * stride,
@@ -231,7 +231,7 @@ TEST(SimtHost, BoxesAreExchangedAndEndWithTheMatrix) {
                              .lines_of_box = 8});
   };
   Half before[4];
-  Boxes boxes{map(from->x), map(to->x), before, true};
+  Boxes boxes{map(from->x, columns), map(to->x, stride), before, true};
   run(1, 1, 1024 + 8, move_box, boxes);
   EXPECT_TRUE(std::isnan(float(before[0])));
   EXPECT_EQ(float(before[1]), float(of_matrix + 5 * stride + 16));
@@ -241,14 +241,16 @@ TEST(SimtHost, BoxesAreExchangedAndEndWithTheMatrix) {
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < stride; ++j) {
         int const e = q * of_matrix + i * stride + j;
-        EXPECT_EQ(float(to->x[e]), q == 1 && i >= 2 && j >= 8 && j < columns ? float(e) : -1.0F) << q << "," << i << "," << j;
+        EXPECT_EQ(float(to->x[e]), q == 0 || i < 2 || j < 8 ? -1.0F : j < columns ? float(e) : 0) << q << "," << i << "," << j;
       }
   EXPECT_THROW(run(2, 1, 1024 + 8, move_box, boxes), std::logic_error);  // both to the same place
+  Boxes const ends_anywhere{map(from->x, columns), map(to->x, columns), before, true};
+  EXPECT_THROW(run(1, 1, 1024 + 8, move_box, ends_anywhere), std::logic_error);
   boxes.shows = false;
   EXPECT_THROW(run(1, 1, 1024 + 8, move_box, boxes), std::logic_error);
   boxes.shows = true, boxes.waits = false;
   EXPECT_THROW(run(1, 1, 1024 + 8, move_box, boxes), std::logic_error);
-  EXPECT_THROW(map(from->x + 1), std::logic_error);
+  EXPECT_THROW(map(from->x + 1, columns), std::logic_error);
 }
 TEST(SimtHost, RefusesWrongUseOfMbarriers) {
   alignas(16) static float numbers[8] = {};
