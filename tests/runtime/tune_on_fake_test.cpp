@@ -252,6 +252,7 @@ TEST(Spaces, AdmitTilesOfLists) {
   admits_all(Dtype::f64, gemm_ring_shapes_of_double);
   admits_all(Dtype::f64, gemm_ring_shapes_of_double_small);
   admits_all(Dtype::c64, gemm_ring_shapes_of_double_complex);
+  admits_all(Dtype::c64, gemm_ring_shapes_of_double_complex_small);
 }
 TEST(Spaces, OfTinyMatricesAndTriangles) {
   for (Dtype const dtype : dtypes)
