@@ -251,6 +251,13 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   EXPECT_FALSE(of(256, [](auto& a, auto&, auto&, float&) { a.data += 4; }));
   EXPECT_FALSE(of(256, [](auto&, auto&, auto& c, float&) { c.batch_stride += 4; }));
   EXPECT_FALSE(of(256, [](auto&, auto&, auto&, float& alpha) { alpha = 0; }));
+  // Tiles are 192 by 128 where all lines begin at multiples of 32 bytes, which those of one in 504 do not, else 128 by 256.
+  EXPECT_TRUE(of(496, nothing));
+  EXPECT_EQ(fake->block[0], 4U * 128);
+  EXPECT_TRUE(of(504, [](auto& a, auto& b, auto& c, float&) {
+    a = block(a, 0, 0, 496, 496), b = block(b, 0, 0, 496, 496), c = block(c, 0, 0, 496, 496);
+  }));
+  EXPECT_EQ(fake->block[0], 3U * 128);
   // Lines that end in the middle of 16 bytes: of A and B, and of C
   EXPECT_TRUE(of(264, [](auto& a, auto& b, auto&, float&) { a = block(a, 0, 0, 264, 260), b = block(b, 0, 0, 260, 264); }));
   EXPECT_FALSE(of(264, [](auto& a, auto&, auto& c, float&) { a = block(a, 0, 0, 260, 264), c = block(c, 0, 0, 260, 264); }));

@@ -129,7 +129,7 @@ TEST(GemmHalvesWarpgroups, FewPartsOfWideTiles) {
   check<Half, Half, Shape{72, 392, 200, rows, columns}>(1, 1);
   if constexpr (!sanitized) {
     check<Half, Half, Shape{400, 272, 80, columns, rows}>(1, 0.5F);
-    check<Bfloat16, float, Shape{136, 392, 72, rows, rows}>(1, 0);
+    check<Bfloat16, Bfloat16, Shape{136, 392, 72, rows, rows}>(1, 0);
   }
 }
 
