@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <ostream>
 #include <random>
 #include <utility>
 #include <vector>
@@ -651,6 +652,7 @@ struct SizesAndGaps {
   std::int64_t m, n, k;
   bool gaps = false;
 };
+void PrintTo(SizesAndGaps const& p, std::ostream* out) { *out << p.m << " x " << p.n << " x " << p.k << (p.gaps ? " with gaps" : ""); }
 class GpuProductsByWarpgroups : public GpuContract, public testing::WithParamInterface<SizesAndGaps> {
  protected:
   template <typename T, typename Output>
