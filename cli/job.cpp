@@ -1,7 +1,6 @@
 #include "job.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -18,13 +17,6 @@ namespace {
 constexpr std::size_t listed_failures = 5;
 
 double seconds_of(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
-
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  return fmt::format("{:.0f} min {:.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
-}
 
 std::string rate(double per_second) {
   if (per_second >= 1e6) return fmt::format("{:.3g} million", per_second / 1e6);
@@ -199,22 +191,12 @@ void Job::verified(std::int64_t b, double error) {
 }
 
 void Job::progress(std::int64_t done) {
-  auto const now = Clock::now();
-  double const seconds = seconds_of(now - start_);
-  if (seconds < 1 || count_ <= 0 || !::isatty(STDERR_FILENO) || seconds_of(now - drawn_) < 0.1) return;
-  drawn_ = now;
-  bar_ = true;
-  constexpr int width = 40;
-  double const share = static_cast<double>(done) / static_cast<double>(count_);
-  std::string const bar(static_cast<std::size_t>(share * width), '#');
-  double const left = done > 0 ? seconds / share - seconds : 0;
-  fmt::print(stderr, "\r[{:<{}}] {:3.0f}%  {} of {}, {} left\x1b[K", bar, width, share * 100, done, count_, duration(left));
-  std::fflush(stderr);
-}
-
-void Job::clear_progress() {
-  if (bar_) fmt::print(stderr, "\r\x1b[K");
-  bar_ = false;
+  double const seconds = seconds_of(Clock::now() - start_);
+  if (count_ <= 0 || !bar_.due(seconds)) return;
+  bar_.draw({.done = static_cast<double>(done),
+             .total = static_cast<double>(count_),
+             .seconds = seconds,
+             .what = fmt::format("{} of {}", done, count_)});
 }
 
 void Job::count(StreamReport const& report) {
@@ -225,7 +207,7 @@ void Job::count(StreamReport const& report) {
 
 int Job::finish() {
   double const seconds = seconds_of(Clock::now() - start_);
-  clear_progress();
+  bar_.clear();
   if (gpu_ && computed_.bytes_in + computed_.bytes_out > 0) link_ = host_link(*gpu_);
   if (options_.json)
     print_json(seconds);

@@ -17,6 +17,7 @@
 #include "myriad/queue.hpp"
 #include "myriad/stream.hpp"
 #include "myriad/types.hpp"
+#include "progress.hpp"
 
 namespace myriad::cli {
 
@@ -104,7 +105,6 @@ class Job {
   void count(StreamReport const& report);
   void print_summary(double seconds) const;
   void print_json(double seconds) const;
-  void clear_progress();
 
   std::string command_, verb_;
   Options options_;
@@ -122,8 +122,7 @@ class Job {
   std::optional<double> worst_;  ///< NaN where one of the errors is
   std::int64_t worst_matrix_ = -1;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point drawn_{};
-  bool bar_ = false;  ///< a progress bar stands on the terminal
+  ProgressBar bar_;
 };
 
 }  // namespace myriad::cli

@@ -55,6 +55,12 @@ int main(int count, char** arguments) {
       ->check(CLI::ExistingFile);
   CLI11_PARSE(app, count, arguments);
   if (options.ragged.first > options.ragged.second) std::swap(options.ragged.first, options.ragged.second);
+  if (options.ragged.second > 0)
+    for (std::string const& dtype : options.dtypes)
+      if (dtype.size() > 1) {
+        fmt::print(stderr, "gpu_bench: --ragged is of s, d, c, z, not of {}\n", dtype);
+        return 2;
+      }
   options.command = fmt::format("gpu_bench {}", fmt::join(arguments + 1, arguments + count, " "));
   try {
     if (!draw.empty()) {

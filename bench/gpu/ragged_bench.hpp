@@ -19,9 +19,9 @@ class RaggedBench {
     if (options.groups > 0) {
       for (std::int64_t g = options.groups; g > 0; --g) kinds_.push_back(low + (high - low) * g / options.groups);
     } else {
-      // Up to about 32 sizes
-      std::int64_t const step = std::max<std::int64_t>(1, (high - low + 31) / 32);
-      for (std::int64_t n = high; n >= low; n -= step) kinds_.push_back(n);
+      // Up to 32 sizes from bound to bound, odd ones among them
+      std::int64_t const last = std::min<std::int64_t>(31, high - low);
+      for (std::int64_t i = last; i >= 0; --i) kinds_.push_back(last == 0 ? high : low + (high - low) * i / last);
     }
     std::int64_t elements_of_all = 0;
     for (std::int64_t const n : kinds_) elements_of_all += n * n;

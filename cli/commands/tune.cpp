@@ -3,7 +3,6 @@
 #include "myriad/tune.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,6 +24,7 @@
 #include "io/element.hpp"
 #include "myriad/myriad.hpp"
 #include "plot/chart.hpp"
+#include "progress.hpp"
 
 namespace myriad::cli {
 namespace {
@@ -305,43 +305,47 @@ int tune_all(Options const& options) {
     std::signal(SIGINT, SIG_DFL);  // who does not want to wait interrupts again
   });
   auto const start = std::chrono::steady_clock::now();
-  bool const shows = isatty(STDERR_FILENO) != 0;
   std::size_t const problems = sizes.size() * dtypes.size();
   std::size_t number = 0, known = 0, without = 0;
   std::vector<TunedConfig> all;
+  auto const spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  ProgressBar bar;
   for (Dtype const dtype : dtypes)
     for (int const n : sizes) {
-      double const spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      double const left = options.budget - spent;
+      double const left = options.budget - spent();
       if (interrupted || left <= 0) break;
+      auto const show_progress = [&](double part) {
+        double const seconds = spent();
+        if (!bar.due(seconds)) return;
+        bar.draw({.done = static_cast<double>(number) + part,
+                  .total = static_cast<double>(problems),
+                  .seconds = seconds,
+                  .what = fmt::format("{} of {}: {} {} n = {}", number + 1, problems, routine.name, io::name_of(dtype), n),
+                  .skipped = static_cast<double>(known + without),
+                  .budget = options.budget});
+      };
+      show_progress(0);  // making the matrices takes a while, too
       with_any_dtype(dtype, [&]<typename T>() {
         // A gigabyte, so that nothing is found in a cache; batches of tiny matrices are limited by time to fill them.
         std::int64_t const matrix = static_cast<std::int64_t>(sizeof(T)) * n * n;
         std::int64_t const count = options.count > 0 ? options.count : std::clamp<std::int64_t>(1'000'000'000 / (4 * matrix), 1, 4'000'000);
         Work<T> work(queue, routine, options.op, n, count);
-        bool any = false, searched = false;
+        bool any = false, searched = false, stopped = false;
         auto const found = tune(queue, [&](Queue& q) { work(q); },
                                 {.budget = left / static_cast<double>(problems - number),
                                  .refresh = [&](Queue& q) { work.refresh(q); },
                                  .progress =
-                                     [&](std::size_t, std::size_t, double done) {
+                                     [&](std::size_t kernel, std::size_t kernels, double done) {
                                        any = true;
                                        searched = searched || done < 1;
-                                       if (shows)
-                                         fmt::print(stderr, "\r{} of {}: {} {} n = {}, {:3.0f}%  ", number + 1, problems, routine.name,
-                                                    io::name_of(dtype), n, 100 * done);
-                                       return !interrupted;
+                                       show_progress((static_cast<double>(kernel) + done) / static_cast<double>(kernels));
+                                       stopped = interrupted;
+                                       return !stopped;
                                      },
                                  .candidates = options.candidates,
                                  .threads = options.threads,
                                  .again = options.again});
-        if (shows) fmt::print(stderr, "\r{:60}\r", "");
-        if (!any)
-          ++without;
-        else if (found.empty() && !searched)
-          ++known;
-        if (found.empty() && searched && !interrupted)
-          fmt::print("{} {} n = {}: the plan was the fastest of those that there was time for\n", routine.name, io::name_of(dtype), n);
+        bar.clear();
         for (TunedConfig const& entry : found) {
           if (all.empty()) {
             fmt::print("{}: results go to {}\n", entry.gpu, path);
@@ -350,8 +354,15 @@ int tune_all(Options const& options) {
           print_row(entry);
           all.push_back(entry);
         }
+        if (stopped) return;  // it is not finished
+        ++number;
+        if (!any)
+          ++without;
+        else if (found.empty() && !searched)
+          ++known;
+        else if (found.empty())
+          fmt::print("{} {} n = {}: the plan was the fastest of those that there was time for\n", routine.name, io::name_of(dtype), n);
       });
-      ++number;
     }
   std::signal(SIGINT, former);
   if (without > 0 && without == number)

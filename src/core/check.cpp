@@ -126,6 +126,28 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
   return false;
 }
 
+/// Of batches with arrays that the host cannot read: whether matrices with the same number overlap whatever is in these arrays. They have
+/// the same pointers, or data and distance, and strides, of transposed views, too. Of matrices that may be smaller than their bounds only
+/// the first element is sure.
+bool overlap_in_any_case(UntypedBatch const& a, UntypedBatch const& b) {
+  auto const& s = a.shape;
+  auto t = b.shape;
+  if (s.empty() || t.empty() || a.element_size != b.element_size || a.pointers != b.pointers) return false;
+  if (!a.pointers && (a.data != b.data || s.batch_stride != t.batch_stride)) return false;
+  auto const same_strides = [&] {
+    return s.row_stride == t.row_stride && s.col_stride == t.col_stride && s.row_strides == t.row_strides && s.col_strides == t.col_strides;
+  };
+  if (!same_strides()) {
+    t = transposed(t);
+    if (!same_strides()) return false;
+  }
+  if (s.ragged() || t.ragged()) return s.row_offset == t.row_offset && s.col_offset == t.col_offset;
+  auto const meet = [](std::int64_t from, std::int64_t size, std::int64_t other_from, std::int64_t other_size) {
+    return from < other_from + other_size && other_from < from + size;
+  };
+  return meet(s.row_offset, s.rows, t.row_offset, t.rows) && meet(s.col_offset, s.cols, t.col_offset, t.cols);
+}
+
 /// Kernels number rows and columns with 32 bits, and look somewhat beyond the last one.
 constexpr std::int64_t largest_on_gpu = std::int64_t{1} << 30;
 
@@ -252,7 +274,7 @@ Check const& Check::diagonal_length(UntypedBatch const& x, UntypedBatch const& a
 }
 
 bool Check::meet(UntypedBatch const& a, UntypedBatch const& b) const {
-  return (arrays_readable_ || (uniform(a) && uniform(b))) && overlap(a, b);
+  return arrays_readable_ || (uniform(a) && uniform(b)) ? overlap(a, b) : overlap_in_any_case(a, b);
 }
 
 Check const& Check::disjoint(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const {

@@ -111,6 +111,30 @@ TYPED_TEST(EveryRoutine, Gemm) {
   EXPECT_TRUE(same_bits(c1.data, c2.data));
 }
 
+TYPED_TEST(EveryRoutine, GemmBy) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, m, 1), b = random_matrices<T>(n, nrhs, 2), c = random_matrices<T>(m, nrhs, 3);
+  T const alpha = T(2), beta = T(-3);
+  auto const ah = myriad_conjugate_transposed(a.c()), bc = b.c();
+  for (myriad_arithmetic const arithmetic : {MYRIAD_STANDARD, MYRIAD_TF32, MYRIAD_TF32X3}) {
+    auto c1 = c, c2 = c;
+    auto const cc = c2.c();
+    myriad_status const status = myriad_gemm_by(this->c_queue.get(), &alpha, &ah, &bc, &beta, &cc, arithmetic);
+    if (arithmetic != MYRIAD_STANDARD && !std::is_same_v<T, float>) {
+      EXPECT_EQ(status, MYRIAD_BAD_ARGUMENT);
+      EXPECT_EQ(myriad_last_error_position(this->c_queue.get()), 14);
+    } else {
+      this->good(status);
+      myriad::gemm<T>(this->cpp_queue, alpha, myriad::conjugate_transposed(a.cpp()), b.cpp(), beta, c1.cpp(),
+                      static_cast<myriad::Arithmetic>(arithmetic));
+    }
+    EXPECT_TRUE(same_bits(c1.data, c2.data));
+  }
+  auto const cc = c.c();
+  EXPECT_EQ(myriad_gemm_by(this->c_queue.get(), nullptr, &ah, &bc, &beta, &cc, MYRIAD_STANDARD), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(this->c_queue.get()), 6);
+}
+
 TYPED_TEST(EveryRoutine, GemmGrouped) {
   using T = TypeParam;
   auto a = random_matrices<T>(n, m, 1), b = random_matrices<T>(n, nrhs, 2), c1 = random_matrices<T>(m, nrhs, 3), c2 = c1,
@@ -674,6 +698,15 @@ TYPED_TEST(ProductsOf16Bits, HaveTheBitsOfTheCppInterface) {
   EXPECT_TRUE(same_bits(c1.data, c2.data));
   EXPECT_EQ(myriad_gemm(queue.get(), &alpha, &ah, &bc, &beta, &wc), MYRIAD_OK) << myriad_last_error(queue.get());
   EXPECT_TRUE(same_bits(w1.data, w2.data));
+
+  myriad::gemm<T>(cpp_queue, beta, myriad::conjugate_transposed(a.cpp()), b.cpp(), alpha, c1.cpp());
+  auto d1 = halves(n, n, 5), d2 = d1;
+  myriad::gemm<T>(cpp_queue, alpha, a.cpp(), myriad::transposed(a.cpp()), beta, d1.cpp());
+  auto const ac = a.c(), at = myriad_transposed(a.c()), dc = d2.c();
+  myriad_gemm_group const groups[] = {{&beta, &ah, &bc, &alpha, &cc}, {&alpha, &ac, &at, &beta, &dc}};
+  EXPECT_EQ(myriad_gemm_grouped(queue.get(), groups, 2), MYRIAD_OK) << myriad_last_error(queue.get());
+  EXPECT_TRUE(same_bits(c1.data, c2.data));
+  EXPECT_TRUE(same_bits(d1.data, d2.data));
 }
 
 TEST(CApi, RefusesElementsOf16BitsWhereTheyDoNotFit) {

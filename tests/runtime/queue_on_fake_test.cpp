@@ -439,6 +439,67 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   EXPECT_THROW(getrf<double>(q, a, unreadable<int>(3, 1, 0x6000), info), BadArgument);
   double* const plain = reinterpret_cast<double*>(0x10000);
   EXPECT_THROW(gemm<double>(q, 1, batch(plain, 4, 4, {.count = 3}), b, 0, batch(plain + 8, 4, 4, {.count = 3})), BadArgument);  // overlap
+  EXPECT_THROW(gemm<double>(q, 1, a, b, 0, b), BadArgument);
+}
+
+TEST_F(OnFake, RefusesAResultThatOverlapsWhateverIsInArraysOfTheGpu) {
+  Queue& q = *queue;
+  auto const refused = [](auto&& call) {
+    try {
+      call();
+    } catch (BadArgument const& error) {
+      return std::string(error.what()).find("overlaps") != std::string::npos;
+    } catch (Unavailable const&) {  // it has no kernel here
+    }
+    return false;
+  };
+  auto const check = [&]<typename T>(T) {
+    auto const product = [&](Batch<T> const& a, Batch<T> const& b, Batch<T> const& c) {
+      return refused([&] { gemm<T>(q, T(1), a, b, T(0), c); });
+    };
+    auto const by_pointers = [](std::int64_t rows, std::int64_t cols, std::uintptr_t place) {
+      return batch(reinterpret_cast<T* const*>(place), rows, cols, {.count = 3});
+    };
+    for (std::int64_t const n : {4, 40}) {
+      auto const a = by_pointers(n, n, 0x1000), b = by_pointers(n, n, 0x2000), c = by_pointers(n, n, 0x3000);
+      EXPECT_FALSE(product(a, b, c));
+      EXPECT_TRUE(product(a, b, a));
+      EXPECT_TRUE(product(a, b, b));
+      EXPECT_TRUE(product(a, b, transposed(b)));
+      // blocks beside each other, and over each other
+      auto const whole = by_pointers(2 * n, 2 * n, 0x4000);
+      EXPECT_FALSE(product(a, block(whole, 0, 0, n, n), block(whole, 0, n, n, n)));
+      EXPECT_FALSE(product(block(whole, 0, 0, n, n), b, block(whole, n, 0, n, n)));
+      EXPECT_TRUE(product(a, block(whole, 0, 0, n, n), block(whole, 1, n - 1, n, n)));
+      EXPECT_TRUE(product(a, block(whole, 0, 0, n, n), transposed(block(whole, n - 1, n - 1, n, n))));
+      EXPECT_FALSE(product(a, block(whole, 0, 0, n, n), transposed(block(whole, n, n - 1, n, n))));
+      // matrices of any sizes, of which those that begin at the same place overlap
+      auto const sizes = [](std::uintptr_t place) { return reinterpret_cast<std::int64_t const*>(place); };
+      auto const ragged = [&](std::uintptr_t place) {
+        Batch<T> out = batch(reinterpret_cast<T*>(place), 2 * n, 2 * n, {.count = 3});
+        out.row_sizes = sizes(0x100), out.col_sizes = sizes(0x200), out.col_strides = sizes(0x300);
+        return out;
+      };
+      auto const x = ragged(0x10000), y = ragged(0x20000), z = ragged(0x30000);
+      EXPECT_FALSE(product(x, y, z));
+      EXPECT_TRUE(product(x, y, x));
+      EXPECT_TRUE(product(x, y, transposed(y)));
+      EXPECT_FALSE(product(block(x, 0, 0, n, n), block(y, 0, 0, n, n), block(y, 0, n, n, n)));
+      EXPECT_TRUE(product(block(x, 0, 0, n, n), block(y, 0, n, n, n), block(y, 0, n, n, n)));
+    }
+  };
+  check(float());
+  check(std::complex<double>());
+  check(half());
+  // Where it may be in place it is only refused elsewhere.
+  auto const a = unreadable<double>(4, 4, 0x1000), b = unreadable<double>(4, 4, 0x2000);
+  auto const x = unreadable<double>(4, 1, 0x4000);
+  auto* const info = reinterpret_cast<int*>(0x7000);
+  EXPECT_FALSE(refused([&] { inverse<double>(q, a, a, info); }));
+  EXPECT_TRUE(refused([&] { inverse<double>(q, a, transposed(a), info); }));
+  EXPECT_TRUE(refused([&] { trsm<double>(q, Side::left, Uplo::lower, Diag::unit, 1.0, b, b); }));
+  EXPECT_TRUE(refused([&] { syrk<double>(q, Uplo::lower, 1.0, a, 0.0, a); }));
+  EXPECT_TRUE(refused([&] { gemv<double>(q, 1.0, a, x, 0.0, x); }));
 }
 
 /// A batch of the GPU's that is `bytes` away from where CUDA would put it.

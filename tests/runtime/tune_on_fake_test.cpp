@@ -545,7 +545,7 @@ TEST_F(Tuning, ExceptionsOfTheCallerComeThrough) {
   EXPECT_EQ(tuning::search_of(*queue), nullptr);
 }
 
-TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
+TEST_F(Tuning, AnEntryThatIsNotAdmittedIsNotKnown) {
   auto const entry = [](int threads) {
     TunedConfig out = entry_of("Fake GPU", 1100, threads);
     return out;
@@ -554,6 +554,81 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   EXPECT_EQ(tuning::planned(*queue, Space{1100}), (Config{32, 1}));
   EXPECT_EQ(tune(*queue, routine(1100, usual)).size(), 1U);
   EXPECT_EQ(tuning::planned(*queue, Space{1100}), (Config{256, 2}));
+}
+
+/// The user's entry, else the shipped one, else the plan: of small products, on a GPU that a table is shipped for. It is the second one of
+/// the driver: its name and its tables are read once in a process, and no other test has a queue of it.
+TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
+  using tuning::Values;
+  constexpr auto names = GemmTilesSpace::names;
+  auto const space_of = [](TunedConfig const& entry) {
+    return GemmTilesSpace{entry.dtype, entry.sizes[0], entry.sizes[1], entry.sizes[2]};
+  };
+  auto const plan = [&](TunedConfig const& entry) { return tuning::values_of<GemmTilesSpace>(space_of(entry).plan()); };
+  auto const values_in = [&](TunedConfig const& entry) {
+    Values out;
+    for (char const* const name : names)
+      for (auto const& [known, value] : entry.config)
+        if (known == name) out.push_back(value);
+    return out;
+  };
+  auto const with = [&](TunedConfig entry, Values const& values) {
+    entry.config.clear();
+    for (std::size_t i = 0; i < names.size(); ++i) entry.config.emplace_back(names[i], values[i]);
+    return entry;
+  };
+  // What a user may have found: neither the plan nor what is in the entry.
+  auto const another = [&](TunedConfig const& entry) {
+    for (GemmTiles const& candidate : space_of(entry).candidates(gpu()))
+      if (Values const values = tuning::values_of<GemmTilesSpace>(candidate); values != plan(entry) && values != values_in(entry))
+        return with(entry, values);
+    ADD_FAILURE() << "there is no other candidate";
+    return entry;
+  };
+
+  std::vector<TunedConfig> shipped;
+  for (TunedConfig const& entry : tuning::shipped_entries())
+    if (entry.gpu == "NVIDIA H200" && entry.kernel == "gemm_tiles" && values_in(entry) != plan(entry)) shipped.push_back(entry);
+  ASSERT_GE(shipped.size(), 4U);
+  TunedConfig only_of_user = shipped[0], nowhere = shipped[0];
+  only_of_user.sizes = {29, 30, 31}, nowhere.sizes = {31, 30, 29};
+  for (TunedConfig const& entry : tuning::shipped_entries()) ASSERT_TRUE(entry.sizes != only_of_user.sizes && entry.sizes != nowhere.sizes);
+  only_of_user = another(only_of_user);
+  TunedConfig const of_user = another(shipped[0]);
+  Values bad = values_in(shipped[1]);
+  bad[1] = 3;  // row_lanes, of which there are a power of two
+  for (TunedConfig const& entry : {of_user, only_of_user, with(shipped[1], bad)}) tuning::keep(entry);
+
+  ::setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
+  Queue h200({.backend = Backend::gpu, .device = 1});
+  ::unsetenv("FAKE_CUDA_NAME");
+  ASSERT_EQ(h200.device().name, "NVIDIA H200");
+  auto const taken = [&](Queue& q, TunedConfig const& entry) {
+    return tuning::values_of<GemmTilesSpace>(tuning::planned(q, space_of(entry)));
+  };
+  EXPECT_EQ(taken(h200, of_user), values_in(of_user));
+  EXPECT_EQ(taken(h200, only_of_user), values_in(only_of_user));
+  for (std::size_t i = 1; i < shipped.size(); ++i) EXPECT_EQ(taken(h200, shipped[i]), values_in(shipped[i])) << shipped[i].sizes[0];
+  EXPECT_EQ(taken(h200, nowhere), plan(nowhere));
+  // A search begins with what is taken, and passes over only what the user has.
+  tuning::Search search;
+  tuning::set_search(h200, &search);
+  for (TunedConfig const& entry : {of_user, shipped[2], nowhere}) (void)taken(h200, entry);
+  tuning::set_search(h200, nullptr);
+  ASSERT_EQ(search.points.size(), 3U);
+  EXPECT_EQ(search.points[0].current, values_in(of_user));
+  EXPECT_EQ(search.points[1].current, values_in(shipped[2]));
+  EXPECT_EQ(search.points[2].current, plan(nowhere));
+  EXPECT_TRUE(search.points[0].known);
+  EXPECT_FALSE(search.points[1].known);
+  EXPECT_FALSE(search.points[2].known);
+  // What is found goes before what is shipped from then on.
+  TunedConfig const found = another(shipped[2]);
+  tuning::table_of(h200).set(found);
+  EXPECT_EQ(taken(h200, found), values_in(found));
+  EXPECT_EQ(taken(h200, shipped[3]), values_in(shipped[3]));
+  // On another GPU none of them is taken.
+  for (TunedConfig const& entry : {of_user, only_of_user, shipped[2]}) EXPECT_EQ(taken(*queue, entry), plan(entry));
 }
 
 /// A shipped entry that no space takes would be passed over in silence.

@@ -8,61 +8,18 @@
 #include <limits>
 #include <vector>
 
-#include "gemm/gemm_tiles_plan.hpp"
 #include "myriad/myriad.hpp"
+#include "of_block_configs.hpp"
+#include "of_block_kernels.cuh"
 #include "product.hpp"
 #include "sizes.hpp"
-#include "trsm/triangles_of_block.cuh"
-#include "trsm/trsm_columns_plan.hpp"
 
 namespace myriad {
 namespace {
 
+using namespace test;
+
 constexpr Layout packed = Layout::packed_columns, packed_rows = Layout::packed_rows;
-
-/// A tile of one matrix, whose elements are anywhere, by 64 threads.
-constexpr GemmTiles tiles(int m, int n, Structure structure = Structure::general, Written written = Written::whole, int k = 16) {
-  return {.m = m,
-          .n = n,
-          .k = k,
-          .row_lanes = 8,
-          .column_lanes = 8,
-          .matrices = 1,
-          .blocks_per_sm = 1,
-          .extent = Extent::part,
-          .a = Layout::columns,
-          .b = Layout::columns,
-          .c = Layout::columns,
-          .structure = structure,
-          .written = written,
-          .scheduled = 0};
-}
-/// Triangles of up to n rows, by as many threads.
-template <typename T>
-constexpr TrsmColumns triangle(int n, bool lower, bool inverse) {
-  TrsmColumns c = trsm_columns_plan(sizeof(Real<T>), is_complex<T>, n, 16);
-  c.warps = 2;
-  c.blocks_per_sm = 1;
-  c.moved = Moved::either;
-  c.lower = lower, c.inverse = inverse, c.ragged = true;
-  if (inverse) c.moved = Moved::elements;
-  return c;
-}
-
-template <typename T, GemmTiles C>
-void products(GemmArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
-    gemm_of_block<T, C>(args, b);
-    simt::sync_block();
-  }
-}
-template <typename T, GemmTiles C>
-void updates(GemmArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
-    if (args.depth > 0) ger_of_block<T, C>(args.alpha, args.a, transposed(args.b), args.c, b);
-    simt::sync_block();
-  }
-}
 
 template <typename T>
 class OfABlock : public testing::Test {
@@ -99,13 +56,6 @@ TYPED_TEST(OfABlock, Ger) {
                 [](auto const& args) { simt::run(2, 64, GemmTilesMemory(sizeof(T), c).bytes, updates<gpu::DeviceElement<T>, c>, args); });
 }
 
-template <typename T, GemmTiles C>
-void rank_2k(GemmArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
-    syr2k_of_block<T, C>(args, b);
-    simt::sync_block();
-  }
-}
 TYPED_TEST(OfABlock, Syr2k) {
   using T = TypeParam;
   using D = gpu::DeviceElement<T>;
@@ -134,47 +84,8 @@ TYPED_TEST(OfABlock, Syr2k) {
   };
   static constexpr GemmTiles symmetric = tiles(32, 32, Structure::general, Written::lower),
                              hermitian = tiles(32, 32, Structure::general, Written::lower_hermitian);
-  run(rank_2k<D, symmetric>, GemmTilesMemory(sizeof(T), symmetric).bytes, false);
-  run(rank_2k<D, hermitian>, GemmTilesMemory(sizeof(T), hermitian).bytes, true);
-}
-
-template <typename T>
-struct TriangleArguments {
-  T alpha;
-  simt::Matrices<T const> a;
-  simt::Matrices<T> b;
-  int* info;
-  bool unit;
-};
-template <typename T, TrsmColumns Solve, GemmTiles Rest>
-void solves(TriangleArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.b.count; b += simt::block_count()) {
-    trsm_of_block<T, Solve, Rest>({.alpha = args.alpha,
-                                   .a = args.a,
-                                   .b = args.b,
-                                   .parts = 1,
-                                   .columns_of_block = args.b.cols,
-                                   .info = nullptr,
-                                   .unit = args.unit,
-                                   .small_by_rows = false},
-                                  b);
-    simt::sync_block();
-  }
-}
-template <typename T, GemmTiles InPlace, GemmTiles Rest>
-void triangular_products(TriangleArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.b.count; b += simt::block_count()) {
-    trmm_of_block<T, InPlace, Rest>(args.alpha, args.a, args.b, b);
-    simt::sync_block();
-  }
-}
-template <typename T, TrsmColumns Invert, TrsmColumns Solve, TrsmColumns Other, GemmTiles Rest>
-void inverses(TriangleArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.b.count; b += simt::block_count()) {
-    int const info = trtri_of_block<T, Invert, Solve, Other, Rest>(args.b, args.unit, b);
-    if (simt::thread_index() == 0) args.info[b] = info;
-    simt::sync_block();
-  }
+  run(rank_2k_updates<D, symmetric>, GemmTilesMemory(sizeof(T), symmetric).bytes, false);
+  run(rank_2k_updates<D, hermitian>, GemmTilesMemory(sizeof(T), hermitian).bytes, true);
 }
 
 /// Triangles that are far from singular, with NaN where nothing is read.
