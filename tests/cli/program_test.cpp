@@ -21,8 +21,10 @@
 #include "io/matrix_market.hpp"
 #include "io/npy.hpp"
 #include "io/source.hpp"
+#include "myriad/tune.hpp"
 #include "packs/shipped.hpp"
 #include "runtime/kernel_store.hpp"
+#include "tune/table_file.hpp"
 
 namespace myriad {
 namespace {
@@ -651,6 +653,55 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
   expect_good(outcome);
   expect_table(outcome.out, 1);
   expect_refusal({"tune", "--show", "lu"}, "has no entry of a kernel 'lu'");
+}
+
+TEST_F(Myriad, TuningThatIsInterruptedKeepsWhatItHasAndGoesOn) {
+  // A driver that says how long kernels take that do nothing, and a compiler of these. Before each call A is copied, of a few megabytes,
+  // so that sizes take long enough for one of them to be interrupted.
+  test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC),
+      cache("MYRIAD_CACHE_DIR", "off"), times("FAKE_CUDA_TIMES", "1"), tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
+  constexpr std::size_t sizes = 8;
+  std::vector<std::string> const command{"tune",    "gemm",  "--n",          "4-11", "--dtype",   "f8",
+                                         "--count", "20000", "--candidates", "12",   "--threads", "1"};
+  std::string const table = folder.path("tables/Fake-GPU.json");
+  auto const rows = [](std::string const& out) {
+    std::size_t number = 0;
+    for (std::size_t at = out.find("gemm_tiles: "); at != std::string::npos; at = out.find("gemm_tiles: ", at + 1)) ++number;
+    return number;
+  };
+
+  test::Program program(folder, command);
+  auto const start = std::chrono::steady_clock::now();
+  while (!std::filesystem::exists(table) && std::chrono::steady_clock::now() - start < std::chrono::seconds(60))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  program.signal(SIGINT);
+  Outcome outcome = program.wait();
+  expect_good(outcome);
+  std::vector<TunedConfig> kept = read_tuned(table);
+  ASSERT_GE(kept.size(), 1U);
+  ASSERT_LT(kept.size(), sizes) << "it was done before it was interrupted";
+  EXPECT_EQ(rows(outcome.out), kept.size()) << outcome.out;
+  std::string const of_all = std::to_string(kept.size()) + " of " + std::to_string(sizes);
+  EXPECT_NE(outcome.out.find("interrupted after " + of_all + "; the same command goes on\n"), std::string::npos) << outcome.out;
+
+  // What has a date that no search would give it stays as it is: it is not searched again.
+  constexpr char const* long_ago = "2000-01-01";
+  for (TunedConfig& entry : kept) entry.date = long_ago;
+  folder.write("tables/Fake-GPU.json", tuning::text_of("Fake GPU", kept));
+  outcome = run(command);
+  expect_good(outcome);
+  EXPECT_NE(outcome.out.find(of_all + " were tuned before"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("interrupted"), std::string::npos) << outcome.out;
+  EXPECT_EQ(rows(outcome.out), sizes - kept.size()) << outcome.out;
+  std::vector<TunedConfig> const all = read_tuned(table);
+  ASSERT_EQ(all.size(), sizes);
+  for (std::size_t i = 0; i < sizes; ++i) {
+    EXPECT_EQ(all[i].sizes[0], static_cast<std::int64_t>(4 + i));
+    EXPECT_EQ(all[i].date == long_ago, i < kept.size()) << i;
+    if (i < kept.size()) {
+      EXPECT_EQ(all[i].config, kept[i].config) << i;
+    }
+  }
 }
 
 TEST_F(Myriad, MeasuresOnAMadeUpGpu) {

@@ -44,9 +44,9 @@ std::span<SourceFile const> sources() {
 
 std::string text(GemmTiles const& c) {
   return fmt::format(
-      "myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}, myriad::Structure({}), myriad::Written({}), {}}}", c.m,
-      c.n, c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm, static_cast<int>(c.extent), device_name(c.a), device_name(c.b),
-      device_name(c.c), static_cast<int>(c.structure), static_cast<int>(c.written), c.scheduled);
+      "myriad::GemmTiles{{{}, {}, {}, {}, {}, {}, {}, myriad::Extent({}), {}, {}, {}, myriad::Structure({}), myriad::Written({}), {}}}",
+      c.m, c.n, c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm, static_cast<int>(c.extent), device_name(c.a),
+      device_name(c.b), device_name(c.c), static_cast<int>(c.structure), static_cast<int>(c.written), c.scheduled);
 }
 std::string text(TrsmColumns const& c) {
   return fmt::format("myriad::TrsmColumns{{{}, {}, {}, {}, myriad::Moved({}), {}, {}, {}, {}}}", c.n, c.held, c.warps, c.blocks_per_sm,
@@ -198,13 +198,12 @@ TYPED_TEST(GpuOfABlock, RankTwoUpdates) {
   auto const c = this->random(n * n * count, 3);
   DeviceArray<T> found = to_device(queue, c), expected = to_device(queue, c);
   Batch<T const> const on_a = batch(a.data(), n, inner, {.count = count}), on_b = batch(b.data(), n, inner, {.count = count});
-  this->run(rank_2k_updates<T>(),
-            GemmArguments<DeviceElement<T>>{.alpha = this->device(T(-0.5)),
-                                            .beta = this->device(T(2)),
-                                            .a = matrices_of(on_a),
-                                            .b = matrices_of(transposed(on_b)),
-                                            .c = matrices_of(batch(found.data(), n, n, {.count = count})),
-                                            .depth = inner});
+  this->run(rank_2k_updates<T>(), GemmArguments<DeviceElement<T>>{.alpha = this->device(T(-0.5)),
+                                                                  .beta = this->device(T(2)),
+                                                                  .a = matrices_of(on_a),
+                                                                  .b = matrices_of(transposed(on_b)),
+                                                                  .c = matrices_of(batch(found.data(), n, n, {.count = count})),
+                                                                  .depth = inner});
   syr2k<T>(queue, Uplo::lower, T(-0.5), on_a, on_b, T(2), batch(expected.data(), n, n, {.count = count}));
   this->expect_close(found, expected);
 }

@@ -1,5 +1,5 @@
-/// Every type, layout and odd size of products through the kernel that a GPU would use for it, on the host twin. Those of 16-bit numbers
-/// are in gemm_halves_test.cpp.
+/// Every type, layout and odd size of products through the configs of plans, on the host twin (docs/kernels.md says where a GPU differs).
+/// Those of 16-bit numbers are in gemm_halves_test.cpp.
 
 #include <gtest/gtest.h>
 

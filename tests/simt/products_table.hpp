@@ -28,7 +28,8 @@ constexpr Product product_of(StoredAs as, int n, bool transposed_a, bool transpo
   return p;
 }
 
-/// Calls check.operator()<as, n, transposed_a, transposed_b>() for every way and size; every way has all views, which take turns.
+/// Calls check.operator()<as, n, transposed_a, transposed_b>() for every way and size. Views take turns: every way has all of them, at
+/// different sizes.
 template <typename Check>
 void for_each_product(Check check) {
   auto const of_way = [&]<StoredAs as, int... sizes>(std::integral_constant<StoredAs, as>, std::integer_sequence<int, sizes...>) {
