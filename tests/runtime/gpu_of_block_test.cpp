@@ -130,15 +130,18 @@ class GpuOfABlock : public OnFirstGpu {
     }
     return out;
   }
+  std::string of_kernel;
   template <typename Arguments>
   void run(OfBlock const& of, Arguments const& arguments) {
+    of_kernel = of.source.name;
     Kernel const& loaded = kernel_for(*this->queue, kernel_key(kernel_id(of.source.name)), [&] { return of.source; });
     launch(*this->queue, loaded, {.blocks = 3, .threads = 64, .shared_bytes = of.shared_bytes}, arguments);
   }
   void expect_close(DeviceArray<T> const& found, DeviceArray<T> const& expected) {
     std::vector<T> const x = to_host(*this->queue, found), y = to_host(*this->queue, expected);
     double const limit = 100.0 * n * (sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53);
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(std::abs(x[i] - y[i]), limit * (1 + std::abs(y[i]))) << i;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_LE(std::abs(x[i] - y[i]), limit * (1 + std::abs(y[i]))) << i << ": " << x[i] << " " << y[i] << " of " << of_kernel;
   }
   static DeviceElement<T> device(T x) { return std::bit_cast<DeviceElement<T>>(x); }
 };
@@ -222,11 +225,11 @@ TYPED_TEST(GpuOfABlock, Triangles) {
     Diag const diag = lower ? Diag::non_unit : Diag::unit;
     auto const check = [&](OfBlock const& of, auto const& reference) {
       DeviceArray<T> found = to_device(queue, b), expected = to_device(queue, b);
-      this->run(of, test::TriangleArguments<DeviceElement<T>>{.alpha = this->device(T(-0.75)),
-                                                              .a = matrices_of(on_a),
-                                                              .b = matrices_of(batch(found.data(), n, columns, {.count = count})),
+      this->run(of, test::TriangleArguments<DeviceElement<T>>{.unit = !lower,
                                                               .info = nullptr,
-                                                              .unit = !lower});
+                                                              .alpha = this->device(T(-0.75)),
+                                                              .a = matrices_of(on_a),
+                                                              .b = matrices_of(batch(found.data(), n, columns, {.count = count}))});
       reference(batch(expected.data(), n, columns, {.count = count}));
       this->expect_close(found, expected);
     };
@@ -234,11 +237,11 @@ TYPED_TEST(GpuOfABlock, Triangles) {
     check(triangular_products<T>(lower), [&](Batch<T> const& to) { trmm<T>(queue, Side::left, uplo, diag, T(-0.75), on_a, to); });
 
     DeviceArray<T> found = to_device(queue, triangles), expected = to_device(queue, triangles);
-    this->run(inverses<T>(lower), test::TriangleArguments<DeviceElement<T>>{.alpha = this->device(T(1)),
-                                                                            .a = {},
-                                                                            .b = matrices_of(batch(found.data(), n, n, {.count = count})),
+    this->run(inverses<T>(lower), test::TriangleArguments<DeviceElement<T>>{.unit = !lower,
                                                                             .info = found_info.data(),
-                                                                            .unit = !lower});
+                                                                            .alpha = this->device(T(1)),
+                                                                            .a = {},
+                                                                            .b = matrices_of(batch(found.data(), n, n, {.count = count}))});
     trtri<T>(queue, uplo, diag, batch(expected.data(), n, n, {.count = count}), expected_info.data());
     this->expect_close(found, expected);
     EXPECT_EQ(to_host(queue, found_info), to_host(queue, expected_info));

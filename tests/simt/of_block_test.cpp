@@ -116,11 +116,11 @@ void check_triangles(int n, int columns, bool lower, bool unit, Run run, Referen
   expected.memory = b.memory;
   expected.view.row_sizes = sizes.data();
   for (T const alpha : {T(-0.75), T(0)}) {
-    run(TriangleArguments<D>{.alpha = std::bit_cast<D>(alpha),
-                             .a = gpu::matrices_of(Batch<T const>(a.view)),
-                             .b = gpu::matrices_of(b.view),
+    run(TriangleArguments<D>{.unit = unit,
                              .info = nullptr,
-                             .unit = unit});
+                             .alpha = std::bit_cast<D>(alpha),
+                             .a = gpu::matrices_of(Batch<T const>(a.view)),
+                             .b = gpu::matrices_of(b.view)});
     reference(alpha, Batch<T const>(a.view), expected.view);
     double const limit = 100.0 * n * (sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53);
     for (std::size_t i = 0; i < b.memory.size(); ++i)
@@ -135,7 +135,7 @@ TYPED_TEST(OfABlock, Trsm) {
     int const bytes = std::max(TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes, GemmTilesMemory(sizeof(T), rest).bytes);
     for (int const n : {20, 70})
       check_triangles<T>(
-          n, 19, c.lower, unit, [&](auto const& args) { simt::run(2, 64, bytes, kernel, args); },
+          n, 50, c.lower, unit, [&](auto const& args) { simt::run(2, 64, bytes, kernel, args); },
           [&](T alpha, Batch<T const> const& a, Batch<T> const& b) {
             trsm<T>(this->cpu, Side::left, c.lower ? Uplo::lower : Uplo::upper, unit ? Diag::unit : Diag::non_unit, alpha, a, b);
           });
@@ -176,7 +176,7 @@ TYPED_TEST(OfABlock, Trtri) {
     int const bytes = std::max(TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes, GemmTilesMemory(sizeof(T), rest).bytes);
     simt::run(
         2, 64, bytes, kernel,
-        TriangleArguments<D>{.alpha = simt::from_real<D>(1), .a = {}, .b = gpu::matrices_of(a.view), .info = info.data(), .unit = unit});
+        TriangleArguments<D>{.unit = unit, .info = info.data(), .alpha = simt::from_real<D>(1), .a = {}, .b = gpu::matrices_of(a.view)});
     trtri<T>(this->cpu, c.lower ? Uplo::lower : Uplo::upper, unit ? Diag::unit : Diag::non_unit, expected.view, expected_info.data());
     EXPECT_EQ(info, expected_info);
     double const limit = 100.0 * n * (sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53);
