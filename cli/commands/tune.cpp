@@ -365,8 +365,8 @@ int tune_all(Options const& options) {
       });
     }
   std::signal(SIGINT, former);
-  if (without > 0 && without == number)
-    throw UsageError(fmt::format("{} comes to no kernel that is tuned at {}", routine.name, number == 1 ? "this size" : "these sizes"));
+  if (without > 0 && without == problems)
+    throw UsageError(fmt::format("{} comes to no kernel that is tuned at {}", routine.name, problems == 1 ? "this size" : "these sizes"));
   if (without > 0) fmt::print("{} of {} come to no kernel that is tuned\n", without, problems);
   if (known > 0) fmt::print("{} of {} were tuned before (--again tunes them anew)\n", known, problems);
   if (number < problems)

@@ -128,7 +128,7 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
 
 /// Of batches with arrays that the host cannot read: whether matrices with the same number overlap whatever is in these arrays. They have
 /// the same pointers, or data and distance, and strides, of transposed views, too. Of matrices that may be smaller than their bounds only
-/// the first element is sure.
+/// the first element, if there is one, is sure.
 bool overlap_in_any_case(UntypedBatch const& a, UntypedBatch const& b) {
   auto const& s = a.shape;
   auto t = b.shape;

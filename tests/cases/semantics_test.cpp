@@ -352,11 +352,10 @@ TEST(HalfGemm, GivesWhatIsComputedWithoutRounding) {
               p.ragged = random.below(2) == 0;
               p.input = input;
               // On a GPU each has a kernel of its own to compile.
-              if (on_gpu() && (i % 9 != 0 || layout == Layout::block || layout == Layout::conjugated)) continue;
+              if (on_gpu() && i % 9 != 0) continue;
               GemmCaseInto<T, Compute<T>> run(p);
               run.run(queue());
               queue().wait();
-              if (only_compiles()) continue;
               EXPECT_TRUE(run.check().pass) << run.check().text();
               // The result of 16 bits is this one, rounded; sums of floats may have another order where C has its elements nowhere side by
               // side, and on a GPU where the kernel is another one.
@@ -414,7 +413,6 @@ TEST(HalfGemm, SumsAreThoseOfFloats) {
     queue().wait();
     return static_cast<float>(run.c.get(0, 0, 0));
   };
-  if (only_compiles()) return;
   EXPECT_EQ(product(4096, 1, 1, 1), 4096.0F);
   EXPECT_EQ(product(1, 280, 250, 0.5F), 35008.0F);  // 35000 to a multiple of 32
   EXPECT_TRUE(std::isinf(product(1, 280, 250, 1)));
@@ -540,12 +538,10 @@ TEST(Triangles, ZeroAlphaDoesNotRead) {
         Problem p = problem(dtype, n, n, 1, 5);
         p.alpha = 0;
         p.input = Input::nan;
-        auto const check = [&](auto&& run) {
-          run.run(queue());
-          queue().wait();
-          EXPECT_TRUE(run.check().pass) << run.check().text();
-        };
-        check(TrmmCase<T>(p));
+        TrmmCase<T> product(p);
+        product.run(queue());
+        queue().wait();
+        EXPECT_TRUE(product.check().pass) << product.check().text();
         TrsmCase<T> solved(p);
         solved.run(queue());
         queue().wait();
@@ -588,9 +584,11 @@ TEST(Trtri, InfoMayBeNullAndNeighboursAreDone) {
   p.bad_place = 3;
   TrtriCase<double> with_info(p), without(p);
   with_info.run(queue());
+  queue().wait();
   EXPECT_TRUE(with_info.check().pass) << with_info.check().text();
   EXPECT_EQ(with_info.info.get(3, 0, 0), 7);
   trtri(queue(), p.uplo, p.diag, without.a.view(), nullptr);
+  queue().wait();
   for (std::int64_t b = 0; b < p.count; ++b) {
     std::string x, y;
     with_info.a.append_bytes(b, x);

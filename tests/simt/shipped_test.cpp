@@ -111,7 +111,8 @@ TEST(Schedules, AreInPacks) {
   }
 }
 
-// Plans take those of more than 256 rows (gemm_halves_warpgroups_pays); the others are here for their tiles.
+// Plans take those of 129 to 192 rows, where they are enough, and of more than 256 (gemm_halves_warpgroups_pays); the others are here for
+// their tiles.
 TEST(Warpgroups, CompileAndHardlySpill) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
   // Tiles of 128 by 128, 192 by 192, 192 by 128 and 128 by 256
