@@ -73,9 +73,15 @@ struct GemmCaseInto final : CaseRun {
     hold({&c}, beta != Scalar(0) ? Role::in_place : Role::output);
     hold({&a, &b}, Role::input);
   }
-  void run(Queue& queue) override { gemm<T>(queue, alpha, a.view(), b.view(), beta, c.view()); }
+  void run(Queue& queue) override {
+    gemm<T>(queue, alpha, a.view(), b.view(), beta, c.view());
+    // Tensor cores cut off where others round, which is an error of up to a unit in the last place and not of half of one.
+    limit = HalfElement<T> && !HalfElement<Output> && queue.backend() == Backend::gpu ? 2 : 1;
+  }
 
  protected:
+  double limit = 1;
+
   void verify(std::int64_t i, Findings& found) const override {
     auto const result = c.now_wide(i);
     if (result.rows() == 0 || result.cols() == 0) return;
@@ -91,7 +97,7 @@ struct GemmCaseInto final : CaseRun {
     else
       found.at_most(HalfElement<Output> ? "abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0) + a last place)"
                                         : "abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0))",
-                    product_error<T, Output>(product, result), 1);
+                    product_error<T, Output>(product, result), limit);
   }
   double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k); }
 };

@@ -690,7 +690,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   auto const layouts = layouts_of(args);
   bool const interleaved = any_interleaved(layouts);
   bool const whole = std::max({m, n, k}) <= tiny_largest;
-  if (!whole && n == 1 && structure == Structure::general && side_by_side(args.a)) {
+  if (!whole && n == 1 && structure == Structure::general && written == Written::whole && side_by_side(args.a)) {
     gemm_by_rows<T>(queue, args);
     return;
   }

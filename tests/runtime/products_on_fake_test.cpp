@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstdlib>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "gemm/gemm_ring_plan.hpp"
 #include "gemm/gemm_spans_plan.hpp"
 #include "myriad/blas2.hpp"
+#include "myriad/blas3.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
 #include "myriad/queue.hpp"
@@ -112,6 +114,17 @@ TEST_F(Products, OfBlocksBesideEachOtherAreNotInPlace) {
   // No columns yet, as a factorization from the left begins
   Batch<double> const none = block(array, 0, 0, 40, 0), first = block(array, 0, 0, 0, 40), panel = block(array, 0, 0, 40, 40);
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, none, first, 1, panel); }), 1);
+}
+
+TEST_F(Products, OfOneColumnThatAreHermitianAreNoVectors) {
+  // Kernels of vectors know of no diagonal that has to be real.
+  using Z = std::complex<double>;
+  auto const a = rows(matrices<Z>(40, 17, 0x100000000000), 0, 1);
+  auto const c = matrices<Z>(1, 17, 0x200000000000);
+  compiler->refused = "gemv";
+  EXPECT_THROW(gemm<Z>(*queue, 1, a, transposed(a), 0, c), CompileError);
+  EXPECT_EQ(launches([&] { herk<Z>(*queue, Uplo::lower, 0, a, -0.25, c); }), 1);
+  EXPECT_EQ(launches([&] { her2k<Z>(*queue, Uplo::lower, 0, a, a, -0.25, c); }), 1);
 }
 
 TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
