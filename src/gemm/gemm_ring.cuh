@@ -229,7 +229,7 @@ struct GemmSumsOfLane {
 };
 
 /// The sums of one lane of a warp that multiplies on tensor cores, for double numbers. A complex product is one of real numbers with twice
-/// the terms: (re, -im) of A times (re, im) of B is the real part, (re, im) of A times (im, re) of B the imaginary one; so that each
+/// the terms: (re, im) of A times (re, -im) of B is the real part, (re, im) of A times (im, re) of B the imaginary one; so that each
 /// number is summed in the order in which a lane would.
 template <typename T, GemmRing C>
 struct GemmSumsOfWarp {
@@ -238,8 +238,8 @@ struct GemmSumsOfWarp {
   static constexpr int terms_at_once = 4 / parts;
   static constexpr int rows_of_warp = C.m / C.warps_down, columns_of_warp = C.n / C.warps_across;
   static constexpr int down = rows_of_warp / 16, across = columns_of_warp / 8;
-  /// Of how many times four numbers one instruction takes the products, as far as there are registers for what it multiplies. Of complex
-  /// ones twice four, two to a term: 2 to 8% faster than four.
+  /// Of how many times four numbers one instruction takes the products: of real ones as far as there are registers for what it multiplies;
+  /// of complex ones, two to a term, twice four, mostly 2 to 8% faster than four.
   static constexpr int fours = parts == 2                                                  ? C.k % (2 * terms_at_once) == 0 ? 2 : 1
                                : C.k % (4 * terms_at_once) == 0 && 2 * down + across <= 8  ? 4
                                : C.k % (2 * terms_at_once) == 0 && 2 * down + across <= 16 ? 2
@@ -470,8 +470,8 @@ SIMT_INLINE bool gemm_lines_of_chunks(T const* first, simt::Index line_stride) {
 /// What a thread copies of A or B, part after part, by chunks of 16 bytes where all lines begin at multiples of 16 bytes. In shared memory
 /// lines are `pitch` apart; or, where they are `transposed`, elements of a line are.
 ///
-/// Of elements that are chunks a thread remembers where its own are: double complex products are then 1 to 3% faster. Of smaller ones
-/// single and single complex products, which have no register to spare, were up to 13% slower, double ones up to 3%.
+/// Of elements that are chunks a thread remembers where its own are: double complex products are then mostly 1 to 3% faster. Of
+/// smaller ones single and single complex products, which have no register to spare, took up to 15% longer.
 template <typename T, int length, int lines, int threads, int pitch, bool transposed>
 class GemmCopies {
  public:

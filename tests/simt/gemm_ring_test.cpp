@@ -109,6 +109,7 @@ TYPED_TEST(GemmRings, Conjugated) {
     };
     check_scalars<TypeParam, of(false, false)>();
     check_scalars<TypeParam, of(false, true)>();
+    check_scalars<TypeParam, of(true, false)>();
     check_scalars<TypeParam, of(true, true)>();
   }
 }

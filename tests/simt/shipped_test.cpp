@@ -25,7 +25,7 @@ struct Part {
   std::string name;
   std::string architecture;
   KernelFilter filter;
-  unsigned lots = 1, lot = 0;  ///< of so many lots this one's kernels
+  unsigned lots, lot;  ///< of so many lots this one's kernels
 };
 void PrintTo(Part const& part, std::ostream* out) { *out << part.name; }
 
@@ -78,7 +78,8 @@ TEST_P(Shipped, CompilesAndHardlySpills) {
   Part const& part = GetParam();
   std::vector<KernelSource> kernels = shipped_kernels(part.filter);
   if (!environment("MYRIAD_TEST_EVERY_KERNEL")) {
-    // Kernels that types have alike are in one lot of each. By chance: every fourth one would be the same case of those that come in pairs.
+    // By chance, since every fourth one would be the same case of those that come in pairs. Where types have lists alike, another lot is
+    // each one's.
     std::mt19937 random(5);
     std::erase_if(kernels, [&](KernelSource const&) { return random() % part.lots != part.lot; });
   }
