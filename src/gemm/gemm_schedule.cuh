@@ -157,15 +157,15 @@ SIMT_INLINE unsigned gemm_schedule_entry(simt::Index const* starts, simt::Index 
 
 /// The m-by-n tiles that a launch has, each of `together` neighbouring matrices. Of a ragged batch without a schedule as many of each
 /// matrix as the largest one has, and the kernel passes over those that are not there.
+///
+/// What a schedule says is read anew for every tile: held, it would take six registers that sums need.
 template <int m, int n, bool scheduled, int together = 1>
 class GemmPlaces {
  public:
   template <typename Arguments>
   SIMT_INLINE explicit GemmPlaces(Arguments const& args) {
     using namespace simt;
-    if constexpr (scheduled) {
-      part_ = *args.schedule.part;
-    } else {
+    if constexpr (!scheduled) {
       down_ = (smaller(args.c.rows, args.upto) + m - 1) / m;
       tiles_ = down_ * ((smaller(args.c.cols, args.upto) + n - 1) / n);
     }
@@ -173,7 +173,7 @@ class GemmPlaces {
   template <typename Arguments>
   SIMT_INLINE simt::Index count(Arguments const& args) const {
     if constexpr (scheduled)
-      return part_.tiles;
+      return args.schedule.part->tiles;
     else
       return (args.c.count + together - 1) / together * tiles_;
   }
@@ -182,9 +182,10 @@ class GemmPlaces {
   SIMT_INLINE GemmPlace at(Arguments const& args, simt::Index tile) const {
     using namespace simt;
     if constexpr (scheduled) {
-      Index const* const starts = args.schedule.starts + part_.first;
-      unsigned const entry = part_.tiles == part_.count ? static_cast<unsigned>(tile) : gemm_schedule_entry(starts, part_.count, tile);
-      Index const b = Index{args.schedule.matrices[part_.first + entry]} * together;
+      GemmSchedulePart const part = *args.schedule.part;
+      Index const* const starts = args.schedule.starts + part.first;
+      unsigned const entry = part.tiles == part.count ? static_cast<unsigned>(tile) : gemm_schedule_entry(starts, part.count, tile);
+      Index const b = Index{args.schedule.matrices[part.first + entry]} * together;
       int const of_matrix = static_cast<int>(tile - starts[entry]);
       int rows = args.c.rows_of(b);
       SIMT_UNROLL_BY(8)
@@ -198,7 +199,6 @@ class GemmPlaces {
   }
 
  private:
-  GemmSchedulePart part_{};
   simt::Index down_ = 0, tiles_ = 0;
 };
 
