@@ -18,7 +18,7 @@
 #include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "gemm/gemm_schedule_config.cuh"
 #include "gemm/gemm_space.hpp"
-#include "gemm/gemm_spans_plan.hpp"
+#include "gemm/gemm_spans_space.hpp"
 #include "gemm/gemv_space.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tensor_map.hpp"
@@ -502,15 +502,16 @@ bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
   if (!gemm_spans_pays(sizeof(Real<T>), is_complex<T>, m, n, k) || args.c.count < device.multiprocessors) return false;
   // Where a matrix behind a pointer begins is not known.
   int const unit = args.a.pointers || args.b.pointers ? 1 : std::min(unit_of(args.a), unit_of(args.b));
-  GemmSpans const c = tuning::plan_of(GemmSpansProblem{.real_bytes = sizeof(Real<T>),
-                                                       .complex = is_complex<T>,
-                                                       .m = static_cast<int>(m),
-                                                       .n = static_cast<int>(n),
-                                                       .k = static_cast<int>(k),
-                                                       .a = lines_of(args.a),
-                                                       .unit = unit});
-  int const bytes = GemmSpansMemory(sizeof(T), c).bytes;
-  if (bytes > device.shared_memory_per_block) return false;
+  GemmSpansSpace const space{.dtype = dtype_of<T>,
+                             .m = static_cast<int>(m),
+                             .n = static_cast<int>(n),
+                             .k = static_cast<int>(k),
+                             .a = lines_of(args.a),
+                             .unit = unit};
+  // By the plan alone, so that no table changes which kernel a product goes through.
+  if (space.bytes(tuning::plan_of(space)) > device.shared_memory_per_block) return false;
+  GemmSpans const c = tuning::planned(queue, space);
+  int const bytes = space.bytes(c);
   Kernel const& kernel =
       kernel_for(queue, kernel_key(kernel_id("gemm/gemm_spans"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
   launch(queue, kernel, {.blocks = gemm_spans_grid(c, args.c.count, device.multiprocessors), .threads = c.threads(), .shared_bytes = bytes},
@@ -754,15 +755,15 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   return kernels;
 }
 
-std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n) {
-  bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
-  int const bytes = element_bytes(dtype), real_bytes = bytes / (complex ? 2 : 1);
+std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t candidates) {
   std::vector<KernelSource> kernels;
   // Batches that begin in the middle of 16 bytes, or are behind pointers, have units of fewer elements.
-  for (int unit = std::gcd(n, 16 / bytes); unit > 0; unit /= 2) {
-    KernelSource kernel = source(dtype, gemm_spans_plan(real_bytes, complex, n, n, n, Lines::columns, unit));
-    if (kernels.empty() || kernel.name != kernels.back().name) kernels.push_back(std::move(kernel));
-  }
+  for (int unit = std::gcd(n, 16 / element_bytes(dtype)); unit > 0; unit /= 2)
+    for (GemmSpans const& c : tuning::shipped(GemmSpansSpace{dtype, n, n, n, Lines::columns, unit}, candidates)) {
+      KernelSource kernel = source(dtype, c);
+      auto const same = [&](KernelSource const& other) { return other.name == kernel.name; };
+      if (std::none_of(kernels.begin(), kernels.end(), same)) kernels.push_back(std::move(kernel));
+    }
   return kernels;
 }
 
@@ -831,7 +832,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       if (filter.wants_routine("gemm")) add(columns, columns, columns, Structure::general, Written::whole);
       int const real_bytes = element_bytes(dtype) / (complex ? 2 : 1);
       if (filter.wants_routine("gemm") && gemm_spans_pays(real_bytes, complex, n, n, n))
-        for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n)) kernels.push_back(std::move(kernel));
+        for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n, filter.candidates)) kernels.push_back(std::move(kernel));
       if (filter.wants_routine("gemm") && !tiny) {  // ragged ones, whose largest matrix has n rows: see launch_by_sizes
         for (int const scheduled : {0, 1})
           for (std::int64_t const side : sizes_up_to(n, scheduled == 1))

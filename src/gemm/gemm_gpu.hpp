@@ -41,8 +41,8 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
 /// Kernels of general products of that shape, of which no side is one, whose elements lie so in memory.
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written = Written::whole);
 
-/// The kernels of gemm_spans for square matrices by columns, wherever they begin.
-std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n);
+/// The kernels of gemm_spans for square matrices by columns, wherever they begin; so many candidates of a search, too.
+std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t candidates = 0);
 /// The kernels of compute capability 9.0 for large products of 16-bit numbers, of every way in which A and B can lie, whose lines begin at
 /// multiples of 32 bytes. They are compiled for sm_90a.
 std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape);

@@ -66,6 +66,17 @@ constexpr double gemm_spans_cost_of_lanes(bool complex, GemmSpans const& g) {
   return g.parts() * g.warps() * static_cast<double>(g.k) * std::max(issued / 4, from_shared);
 }
 
+/// What a config costs, in no unit: what is multiplied, the more for warps that are too few to hide what others wait for, for parts, each
+/// of which is waited for, and for blocks that do nothing while they wait.
+constexpr double gemm_spans_cost(int real_bytes, bool complex, GemmSpans const& g) {
+  int const warps = g.blocks_per_sm * g.warps();
+  bool const one = g.blocks_per_sm == 1 && g.stages == 1;
+  double const work = real_bytes == 8 ? g.parts() * g.warps() * static_cast<double>(g.k) * simt::ceil_div(g.columns, 8)
+                                      : gemm_spans_cost_of_lanes(complex, g);
+  return work * (1 + 6.0 / warps / warps) * (1 + 0.03 * g.parts()) * (one ? 2 : 1) * (g.blocks_per_sm > 1 ? 1 : 1.1) *
+         (g.stages > 1 ? 1 : 1.02);
+}
+
 /// Lanes have rows and columns such that few are left over, and parts are few, while blocks have room for eight warps or more.
 constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& given) {
   int const element_bytes = complex ? 8 : 4, numbers = complex ? 2 : 1;
@@ -84,10 +95,7 @@ constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& give
           g.a_stages = parts == 1 ? stages : 1;
           if (GemmSpansMemory(element_bytes, g).bytes > 227 * 1024) continue;
           g.blocks_per_sm = gemm_spans_blocks(4, complex, g);
-          int const warps = g.blocks_per_sm * g.warps();
-          bool const one = g.blocks_per_sm == 1 && g.stages == 1;
-          double const cost = gemm_spans_cost_of_lanes(complex, g) * (1 + 6.0 / warps / warps) * (1 + 0.03 * parts) * (one ? 2 : 1) *
-                              (g.blocks_per_sm > 1 ? 1 : 1.1) * (g.stages > 1 ? 1 : 1.02);
+          double const cost = gemm_spans_cost(4, complex, g);
           if (best.held_rows != 0 && cost >= best_cost) continue;
           best = g;
           best_cost = cost;
@@ -111,19 +119,5 @@ constexpr GemmSpans gemm_spans_plan(int real_bytes, bool complex, int m, int n, 
   g.unit = unit;
   return gemm_spans_plan_of_lanes(complex, g);
 }
-
-/// What a plan depends on, so that it can be kept (tuning::plan_of): one by lanes takes up to 40 us.
-struct GemmSpansProblem {
-  using Config = GemmSpans;
-
-  int real_bytes;
-  bool complex;
-  int m, n, k;
-  Lines a;
-  int unit;
-
-  [[nodiscard]] constexpr GemmSpans plan() const { return gemm_spans_plan(real_bytes, complex, m, n, k, a, unit); }
-  bool operator==(GemmSpansProblem const&) const = default;
-};
 
 }  // namespace myriad

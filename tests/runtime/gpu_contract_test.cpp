@@ -50,7 +50,7 @@ template <typename T>
 std::vector<T> random_numbers(std::int64_t size, unsigned seed) {
   if constexpr (HalfElement<T>) {
     std::vector<T> out;
-    for (float const x : random<float>(size, seed)) out.push_back(T(x));
+    for (auto const x : random<Compute<T>>(size, seed)) out.push_back(T(x));
     return out;
   } else {
     return random<T>(size, seed);
@@ -386,18 +386,20 @@ TEST_F(GpuContract, MoreThan2To31Elements) {
   expect_as_few(*queue, count);
 }
 
-/// The same of products and triangles, whose arrays have `count` matrices each: A, of which every fifth is the same, with one B for all.
+/// The same of products and triangles, whose arrays have `count` n-by-n matrices each: A, of which every fifth is the same, and C; what is
+/// multiplied by A, too, or one B for all.
 template <typename T>
-void expect_products_as_few(Queue& queue, std::int64_t count) {
-  constexpr std::int64_t n = 32, few = 5;
+void expect_products_as_few(Queue& queue, std::int64_t n, std::int64_t count) {
+  constexpr std::int64_t few = 5;
   std::vector<T> const matrices = random_numbers<T>(few * n * n, 1), right = random_numbers<T>(n * n, 2);
   DeviceArray<T> const b = to_device(queue, right);
   struct Arrays {
     DeviceArray<T> a, c;
     std::int64_t count;
-    Arrays(Queue& queue, std::int64_t size) : a(queue, size * n * n), c(queue, size * n * n), count(size) {}
+    Arrays(Queue& queue, std::int64_t rows, std::int64_t matrices)
+        : a(queue, matrices * rows * rows), c(queue, matrices * rows * rows), count(matrices) {}
   };
-  Arrays expected(queue, few), many(queue, count);
+  Arrays expected(queue, n, few), many(queue, n, count);
   auto const set = [&](Arrays& to) {
     copy(queue, matrices.data(), few * n * n, to.a.data());
     for (std::int64_t filled = few; filled < to.count;) {
@@ -415,31 +417,48 @@ void expect_products_as_few(Queue& queue, std::int64_t count) {
       call(batch(x->a.data(), n, n, {.count = x->count}), one, batch(x->c.data(), n, n, {.count = x->count}));
     }
     std::vector<T> const from = to_host(queue, expected.c);
-    EXPECT_FALSE(std::equal(from.begin(), from.end(), matrices.begin())) << name;
+    EXPECT_FALSE(same_bits(from, matrices)) << name;
     for (std::int64_t const m : {std::int64_t{0}, count / 2, count - 5, count - 4, count - 3, count - 2, count - 1}) {
-      std::vector<T> x(n * n);
+      std::vector<T> x(static_cast<std::size_t>(n * n));
       copy(queue, many.c.data() + m * n * n, n * n, x.data());
       queue.wait();
-      EXPECT_EQ(std::memcmp(x.data(), from.data() + m % few * n * n, sizeof(T) * n * n), 0) << name << ", matrix " << m;
+      EXPECT_EQ(std::memcmp(x.data(), from.data() + m % few * n * n, x.size() * sizeof(T)), 0) << name << ", matrix " << m;
     }
   };
   using Input = Batch<T const>;
   check("gemm", [&](Batch<T> x, Input y, Batch<T> z) { gemm<T>(queue, T(1), x, y, T(1), z); });
+  check("gemm of many", [&](Batch<T> x, Input, Batch<T> z) { gemm<T>(queue, T(1), x, x, T(1), z); });
   if constexpr (!HalfElement<T>) {
+    check("symm", [&](Batch<T> x, Input y, Batch<T> z) { symm<T>(queue, Side::left, Uplo::lower, T(1), x, y, T(1), z); });
+    check("trmm", [&](Batch<T> x, Input, Batch<T> z) { trmm<T>(queue, Side::left, Uplo::lower, Diag::non_unit, T(1), x, z); });
+    check("ger", [&](Batch<T> x, Input y, Batch<T> z) { ger<T>(queue, T(1), columns(x, 0, 1), columns(y, 0, 1), z); });
+    check("trmv", [&](Batch<T> x, Input, Batch<T> z) { trmv<T>(queue, Uplo::lower, Diag::unit, x, columns(z, 0, 1)); });
+    check("trsv", [&](Batch<T> x, Input, Batch<T> z) { trsv<T>(queue, Uplo::lower, Diag::unit, x, columns(z, 0, 1)); });
+    check("trtri", [&](Batch<T>, Input, Batch<T> z) { trtri<T>(queue, Uplo::lower, Diag::unit, z, nullptr); });
     check("syrk", [&](Batch<T> x, Input, Batch<T> z) { syrk<T>(queue, Uplo::lower, T(1), x, T(1), z); });
     check("trsm", [&](Batch<T>, Input y, Batch<T> z) { trsm<T>(queue, Side::left, Uplo::lower, Diag::unit, T(1), y, z); });
     check("gemv", [&](Batch<T> x, Input y, Batch<T> z) { gemv<T>(queue, T(1), x, columns(y, 0, 1), T(1), columns(z, 0, 1)); });
     check("symv", [&](Batch<T> x, Input y, Batch<T> z) { symv<T>(queue, Uplo::lower, T(1), x, columns(y, 0, 1), T(1), columns(z, 0, 1)); });
   }
 }
+/// Of sizes between which kernels change.
 template <typename T>
-void expect_products_beyond_2_to_31(Queue& queue) {
-  constexpr std::int64_t count = (std::int64_t{1} << 21) + 3;
-  if (!has_room(queue, static_cast<std::size_t>(count) * 32 * 32 * 2 * sizeof(T))) GTEST_SKIP() << "there is not enough memory";
-  expect_products_as_few<T>(queue, count);
+void expect_products_beyond_2_to_31(Queue& queue, std::initializer_list<std::int64_t> sizes) {
+  constexpr std::int64_t elements = std::int64_t{1} << 31;
+  if (!has_room(queue, static_cast<std::size_t>(elements) * 2 * sizeof(T))) GTEST_SKIP() << "there is not enough memory";
+  for (std::int64_t const n : sizes) {
+    SCOPED_TRACE(fmt::format("{} rows", n));
+    expect_products_as_few<T>(queue, n, elements / (n * n) + 3);
+  }
 }
-TEST_F(GpuContract, ProductsOfMoreThan2To31Elements) { expect_products_beyond_2_to_31<float>(*queue); }
-TEST_F(GpuContract, ProductsOfMoreThan2To31Halves) { expect_products_beyond_2_to_31<half>(*queue); }
+TEST_F(GpuContract, ProductsOfMoreThan2To31Elements) { expect_products_beyond_2_to_31<float>(*queue, {32, 64, 150}); }
+TEST_F(GpuContract, ProductsOfMoreThan2To31DoubleElements) { expect_products_beyond_2_to_31<double>(*queue, {32, 64, 150}); }
+TEST_F(GpuContract, ProductsOfMoreThan2To31ComplexElements) { expect_products_beyond_2_to_31<std::complex<float>>(*queue, {32, 64, 150}); }
+TEST_F(GpuContract, ProductsOfMoreThan2To31DoubleComplexElements) {
+  expect_products_beyond_2_to_31<std::complex<double>>(*queue, {32, 64, 150});
+}
+TEST_F(GpuContract, ProductsOfMoreThan2To31Halves) { expect_products_beyond_2_to_31<half>(*queue, {8, 32, 150, 256}); }
+TEST_F(GpuContract, ProductsOfMoreThan2To31ComplexHalves) { expect_products_beyond_2_to_31<complex_half>(*queue, {8, 32, 150}); }
 
 /// A symmetric matrix of n rows, whose elements are a pattern over and over, times a vector: some rows, against sums in double.
 void expect_rows_of_symv(Queue& queue, std::int64_t n) {
@@ -684,8 +703,9 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
     expect_same<std::complex<float>>(cpu, other, n, [](auto& c) { c.run(); });
   }
   expect_as_few(cpu, 1003);
-  expect_products_as_few<float>(cpu, 203);
-  expect_products_as_few<half>(cpu, 203);
+  expect_products_as_few<float>(cpu, 32, 203);
+  expect_products_as_few<std::complex<double>>(cpu, 7, 203);
+  expect_products_as_few<half>(cpu, 32, 203);
   expect_same_products_of_many_and_few<float>(cpu, 33);
   expect_same_products_of_many_and_few<std::complex<double>>(cpu, 33);
   expect_rows_of_symv(cpu, 1500);
@@ -697,7 +717,7 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
 
 /// Whatever is tuned: a matrix has the same bits with every config that a search may try.
 TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
-  constexpr std::int64_t count = 70;
+  constexpr std::int64_t count = 150;  // more than multiprocessors
   auto const check = [&]<typename T>(char const* name, int n, auto const& call) {
     std::vector<T> a = random<T>(count * n * n, 5);
     if constexpr (!is_half(dtype_of<T>))
@@ -735,6 +755,11 @@ TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
     for (int const n : {7, 20, 40, 66})
       check.template operator()<T>("gemm", n,
                                    [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm<T>(q, T(1), x, transposed(x), T(2), y); });
+    for (int const n : {33, 42, 70})  // as spans, where that was faster
+      for (bool const by_rows : {false, true})
+        check.template operator()<T>("gemm by columns", n, [by_rows](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
+          gemm<T>(q, T(1), by_rows ? transposed(x) : x, x, T(2), y);
+        });
     for (int const n : {6, 17}) {
       check.template operator()<T>("getrf", n,
                                    [n](Queue& q, Batch<T> x, Batch<T>, int* p, int* i) { getrf<T>(q, x, vectors(p, n, count), i); });

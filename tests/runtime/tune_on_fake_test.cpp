@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <random>
 
 #include "cholesky/cholesky_tiny_space.hpp"
 #include "eigen/eigen_tiny_space.hpp"
 #include "gemm/gemm_halves_space.hpp"
 #include "gemm/gemm_space.hpp"
+#include "gemm/gemm_spans_space.hpp"
 #include "gemm/gemv_space.hpp"
 #include "lu/lu_tiny_space.hpp"
 #include "myriad/memory.hpp"
@@ -235,6 +237,16 @@ TEST(Spaces, AdmitPlansAndCandidates) {
     }
   for (Dtype const dtype : dtypes)
     for (int const n : larger_sizes) EXPECT_GE(check(GemmRingSpace{dtype, n, n, n}), 20U) << n;
+}
+TEST(Spaces, OfSpans) {
+  for (Dtype const dtype : dtypes)
+    for (int const n : {33, 34, 36, 55, 65, 98, 127})
+      for (Lines const a : {Lines::columns, Lines::rows}) {
+        bool const complex = is_complex_dtype(dtype);
+        int const bytes = element_bytes(dtype);
+        if (!gemm_spans_pays(bytes / (complex ? 2 : 1), complex, n, n, n)) continue;
+        EXPECT_GE(check(GemmSpansSpace{dtype, n, n, n, a, std::gcd(n, 16 / bytes)}), 3U) << n;
+      }
 }
 /// Of every list, whichever size would take it.
 TEST(Spaces, AdmitTilesOfLists) {
@@ -668,6 +680,13 @@ TEST(Spaces, AreNotMisledByNumbers) {
     GemmRing r = ring.plan();
     r.warps_down = r.warps_across = large;
     EXPECT_FALSE(ring.admits(r, gpu()));
+    GemmSpansSpace const spans{Dtype::f32, 33, 33, 33, Lines::columns, 1};
+    for (int GemmSpans::*const value : {&GemmSpans::columns, &GemmSpans::stages, &GemmSpans::a_stages, &GemmSpans::held_rows,
+                                        &GemmSpans::held_columns, &GemmSpans::blocks_per_sm}) {
+      GemmSpans g = spans.plan();
+      g.*value = large;
+      EXPECT_FALSE(spans.admits(g, gpu()));
+    }
   }
 }
 

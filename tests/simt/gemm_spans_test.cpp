@@ -7,8 +7,9 @@
 #include <complex>
 #include <numeric>
 
+#include "candidates.hpp"
 #include "gemm/gemm_gpu.hpp"
-#include "gemm/gemm_spans_plan.hpp"
+#include "gemm/gemm_spans_space.hpp"
 #include "product.hpp"
 #include "sizes.hpp"
 
@@ -73,6 +74,32 @@ TYPED_TEST(GemmOfSpans, Rings) {
   check<T, p, with<T, p>(16, 6, 1)>();
   check<T, p, with<T, p>(64, 3, 2)>();
   if constexpr (!sanitized) check<T, p, with<T, p>(64, 1, 1)>();
+}
+/// Configs that a search may try: in parts, ahead, with lanes that have other rows and columns.
+template <typename T, Product p, int columns, int stages, int a_stages, int held_rows = 0, int held_columns = 0>
+void check_candidate() {
+  static constexpr GemmSpans c = [] {
+    GemmSpans out = with<T, p>(columns, stages, a_stages);
+    out.held_rows = held_rows, out.held_columns = held_columns;
+    out.blocks_per_sm = gemm_spans_blocks(sizeof(Real<T>), is_complex<T>, out);
+    return out;
+  }();
+  expect_candidate(GemmSpansSpace{dtype_of<T>, p.m, p.n, p.k, c.a, c.unit}, c);
+  check<T, p, c>();
+}
+TYPED_TEST(GemmOfSpans, CandidatesGiveTheSameBits) {
+  using T = TypeParam;
+  static constexpr Product odd{33, 33, 35, packed, packed, packed}, even{36, 36, 34, packed_rows, packed, packed};
+  if constexpr (sizeof(Real<T>) == 8) {
+    check_candidate<T, odd, 32, 2, 1>();
+    if constexpr (!sanitized) check_candidate<T, even, 16, 3, 1>();
+  } else {
+    check_candidate<T, odd, 17, 2, 1, 7, 3>();
+    if constexpr (!sanitized) {
+      check_candidate<T, odd, 33, 1, 1, 4, 5>();
+      check_candidate<T, even, 12, 3, 1, 5, 3>();
+    }
+  }
 }
 TYPED_TEST(GemmOfSpans, Conjugated) {
   if constexpr (is_complex<TypeParam>) {

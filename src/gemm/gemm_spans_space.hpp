@@ -1,0 +1,93 @@
+#pragma once
+/// What of gemm_spans is tuned.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "gemm/gemm_spans_plan.hpp"
+#include "myriad/device.hpp"
+#include "runtime/tiny.hpp"
+#include "tune/tuned.hpp"
+
+namespace myriad {
+
+/// Products of m-by-k and k-by-n matrices without gaps. Which lanes multiply what, and how much of B and C comes at once, changes no sum.
+struct GemmSpansSpace {
+  using Config = GemmSpans;
+  static constexpr std::array names{"columns", "stages", "a_stages", "blocks_per_sm", "held_rows", "held_columns"};
+  static constexpr auto values(auto& c) { return std::tie(c.columns, c.stages, c.a_stages, c.blocks_per_sm, c.held_rows, c.held_columns); }
+
+  Dtype dtype;
+  int m, n, k;
+  Lines a;
+  int unit;  ///< see GemmSpans
+  bool operator==(GemmSpansSpace const&) const = default;
+
+  [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
+  [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
+  [[nodiscard]] constexpr int real_bytes() const { return single() ? 4 : 8; }
+
+  /// "gemm_spans n 2": A by columns (t: by rows), columns of A and B at multiples of two elements. On tensor cores these do not matter.
+  [[nodiscard]] std::string_view name() const {
+    static constexpr std::array<std::string_view, 6> all{"gemm_spans n 1", "gemm_spans n 2", "gemm_spans n 4",
+                                                         "gemm_spans t 1", "gemm_spans t 2", "gemm_spans t 4"};
+    return all[(a == Lines::columns ? 0U : 3U) + (single() ? static_cast<unsigned>(unit) / 2 : 0U)];
+  }
+  [[nodiscard]] tuning::Problem problem() const { return {name(), dtype, {m, n, k}}; }
+  [[nodiscard]] constexpr GemmSpans plan() const { return gemm_spans_plan(real_bytes(), complex(), m, n, k, a, unit); }
+  [[nodiscard]] constexpr int bytes(GemmSpans const& c) const { return GemmSpansMemory(element_bytes(dtype), c).bytes; }
+
+  [[nodiscard]] bool admits(GemmSpans const& c, Device const& device) const {
+    if (c.columns < 1 || c.columns > 256 || c.stages < 1 || c.stages > 8 || c.a_stages < 1 || c.a_stages > 4) return false;
+    if (single()) {
+      if (c.held_rows < 1 || c.held_rows > 32 || c.held_columns < 1 || c.held_columns > 32) return false;
+      if (c.columns > n || (a == Lines::columns && c.held_rows % unit != 0)) return false;
+    } else if (c.held_rows != 0 || c.held_columns != 0 || c.columns % 16 != 0) {
+      return false;
+    }
+    return c.threads() <= std::min(512, device.max_threads_per_block) && bytes(c) <= device.shared_memory_per_block &&
+           c.blocks_per_sm >= 1 && c.blocks_per_sm <= gemm_spans_blocks(real_bytes(), complex(), c);
+  }
+
+  [[nodiscard]] std::vector<GemmSpans> candidates(Device const& device) const {
+    std::vector<std::pair<double, GemmSpans>> found;
+    GemmSpans const p = plan();
+    auto const consider = [&](GemmSpans c) {
+      for (c.stages = 1; c.stages <= 6 && c.stages <= 2 * c.parts(); ++c.stages)
+        for (c.a_stages = 1; c.a_stages <= std::min(c.stages, 2); ++c.a_stages) {
+          if (bytes(c) > device.shared_memory_per_block) continue;
+          // Of several blocks each has one product (gemm_spans_grid): there is nothing to bring beyond that.
+          bool const goes_on = c.a_stages > 1 || c.stages > c.parts();
+          gpu::with_fewer_blocks(
+              c, gemm_spans_blocks(real_bytes(), complex(), c), 2,
+              [&](GemmSpans const& x) { return admits(x, device) && !(goes_on && x.blocks_per_sm > 1); },
+              [&](GemmSpans const& x) { found.emplace_back(gemm_spans_cost(real_bytes(), complex(), x) * (1 + 0.01 / x.stages), x); });
+        }
+    };
+    for (int parts = 1, before = 0; parts <= 8; ++parts) {
+      GemmSpans c = p;
+      c.columns = (n + parts - 1) / parts;
+      if (!single()) c.columns = (c.columns + 15) / 16 * 16;
+      if (std::exchange(before, c.columns) == c.columns) continue;
+      if (!single()) {
+        consider(c);
+        continue;
+      }
+      int const row_unit = a == Lines::columns ? unit : 1;
+      for (c.held_rows = row_unit; c.held_rows <= 16; c.held_rows += row_unit)
+        for (c.held_columns = 1; c.held_columns <= 16; ++c.held_columns)
+          if (c.held_rows * c.held_columns * (complex() ? 2 : 1) <= 96) consider(c);
+    }
+    std::vector<GemmSpans> out = tuning::in_order_of_cost(std::move(found));
+    if (out.size() > 2000) out.resize(2000);
+    return out;
+  }
+};
+
+}  // namespace myriad
