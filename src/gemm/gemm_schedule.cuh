@@ -156,10 +156,9 @@ SIMT_INLINE unsigned gemm_schedule_entry(simt::Index const* starts, simt::Index 
 }
 
 /// The m-by-n tiles that a launch has, each of `together` neighbouring matrices. Of a ragged batch without a schedule as many of each
-/// matrix as the largest one has, and the kernel passes over those that are not there.
-///
-/// What a schedule says is read anew for every tile: held, it would take six registers that sums need.
-template <int m, int n, bool scheduled, int together = 1>
+/// matrix as the largest one has, and the kernel passes over those that are not there. What a schedule says of the launch is held, or, for
+/// kernels that need its six registers, read anew for every tile.
+template <int m, int n, bool scheduled, int together = 1, bool holds = true>
 class GemmPlaces {
  public:
   template <typename Arguments>
@@ -168,12 +167,14 @@ class GemmPlaces {
     if constexpr (!scheduled) {
       down_ = (smaller(args.c.rows, args.upto) + m - 1) / m;
       tiles_ = down_ * ((smaller(args.c.cols, args.upto) + n - 1) / n);
+    } else if constexpr (holds) {
+      part_ = *args.schedule.part;
     }
   }
   template <typename Arguments>
   SIMT_INLINE simt::Index count(Arguments const& args) const {
     if constexpr (scheduled)
-      return args.schedule.part->tiles;
+      return part(args).tiles;
     else
       return (args.c.count + together - 1) / together * tiles_;
   }
@@ -182,10 +183,10 @@ class GemmPlaces {
   SIMT_INLINE GemmPlace at(Arguments const& args, simt::Index tile) const {
     using namespace simt;
     if constexpr (scheduled) {
-      GemmSchedulePart const part = *args.schedule.part;
-      Index const* const starts = args.schedule.starts + part.first;
-      unsigned const entry = part.tiles == part.count ? static_cast<unsigned>(tile) : gemm_schedule_entry(starts, part.count, tile);
-      Index const b = Index{args.schedule.matrices[part.first + entry]} * together;
+      GemmSchedulePart const listed = part(args);
+      Index const* const starts = args.schedule.starts + listed.first;
+      unsigned const entry = listed.tiles == listed.count ? static_cast<unsigned>(tile) : gemm_schedule_entry(starts, listed.count, tile);
+      Index const b = Index{args.schedule.matrices[listed.first + entry]} * together;
       int const of_matrix = static_cast<int>(tile - starts[entry]);
       int rows = args.c.rows_of(b);
       SIMT_UNROLL_BY(8)
@@ -199,6 +200,15 @@ class GemmPlaces {
   }
 
  private:
+  template <typename Arguments>
+  SIMT_INLINE GemmSchedulePart part(Arguments const& args) const {
+    if constexpr (holds)
+      return part_;
+    else
+      return *args.schedule.part;
+  }
+
+  GemmSchedulePart part_{};
   simt::Index down_ = 0, tiles_ = 0;
 };
 
