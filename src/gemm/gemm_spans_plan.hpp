@@ -11,13 +11,13 @@ namespace myriad {
 
 /// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
 /// at which it was faster than gemm_ring on an H200 (docs/performance.md). A multiple of 8 leaves that no element to copy by itself, and
-/// lanes would meet in banks; from 44 and 63 rows on its tiles, of 48 and 64, are full.
+/// lanes would meet in banks; at some multiples of 4 the tiles of single numbers that it then has are full, too.
 constexpr bool gemm_spans_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
   if (std::min({m, n, k}) <= 32 || largest > 128 || k % 8 == 0) return false;
   if (real_bytes == 8) return !complex || largest <= 47;
-  if (complex) return largest <= 55;
-  bool const tiles_are_full = (largest >= 44 && largest <= 48) || largest == 63 || largest == 64;
+  if (complex) return largest <= 55 || (largest > 64 && largest <= 68);
+  bool const tiles_are_full = k % 4 == 0 && ((largest >= 44 && largest <= 52) || (largest >= 68 && largest <= 76));
   return largest <= 98 && !tiles_are_full;
 }
 
@@ -57,27 +57,31 @@ constexpr GemmSpans gemm_spans_plan_of_warps(bool complex, GemmSpans const& give
   return best;
 }
 
-/// What a product of single numbers takes on a multiprocessor, in cycles: what is issued, or reads from shared memory, whichever is more.
+/// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles, squared: what is issued, what is read
+/// from shared memory, what moves, and how long one block waits for its terms and for itself, as if they were at right angles. Fitted to
+/// 3000 times of configs on an H200: what it takes for the fastest one was 4% slower on average (docs/performance.md).
 constexpr double gemm_spans_cost_of_lanes(bool complex, GemmSpans const& g) {
   int const numbers = complex ? 2 : 1;
-  double const reads = (g.held_rows + g.held_columns) / static_cast<double>(g.unit);
-  double const issued = g.held_rows * g.held_columns * numbers * numbers + 1.5 * reads;
-  double const from_shared = reads * numbers * g.unit;
-  return g.parts() * g.warps() * static_cast<double>(g.k) * std::max(issued / 4, from_shared);
+  double const products = g.held_rows * g.held_columns * numbers * numbers, terms = g.k, parts = g.parts(), warps = parts * g.warps();
+  double const issued = warps * terms * (products + 5) / 4;
+  double const read = 0.43 * warps * terms * (g.held_rows + g.held_columns) * numbers;
+  double const moved = (terms * (g.m + g.n) + 2.0 * g.m * g.n) * 4 * numbers / 18;
+  bool const ahead = g.blocks_per_sm == 1 && g.stages > 1;
+  double const waits = parts * (terms * (45.0 / g.unit + 2.1 * products) + (ahead ? 0 : 850)) / g.blocks_per_sm;
+  return issued * issued + read * read + moved * moved + waits * waits;
 }
 
-/// What a config costs, in no unit: what is multiplied, the more for warps that are too few to hide what others wait for, for parts, each
-/// of which is waited for, and for blocks that do nothing while they wait.
+/// What a config costs, in no unit. Of double numbers what is multiplied, the more for warps that are too few to hide what others wait for,
+/// for parts, each of which is waited for, and for blocks that do nothing while they wait.
 constexpr double gemm_spans_cost(int real_bytes, bool complex, GemmSpans const& g) {
+  if (real_bytes == 4) return gemm_spans_cost_of_lanes(complex, g);
   int const warps = g.blocks_per_sm * g.warps();
   bool const one = g.blocks_per_sm == 1 && g.stages == 1;
-  double const work = real_bytes == 8 ? g.parts() * g.warps() * static_cast<double>(g.k) * simt::ceil_div(g.columns, 8)
-                                      : gemm_spans_cost_of_lanes(complex, g);
-  return work * (1 + 6.0 / warps / warps) * (1 + 0.03 * g.parts()) * (one ? 2 : 1) * (g.blocks_per_sm > 1 ? 1 : 1.1) *
-         (g.stages > 1 ? 1 : 1.02);
+  double const work = g.parts() * g.warps() * static_cast<double>(g.k) * simt::ceil_div(g.columns, 8);
+  return work * (1 + 6.0 / warps / warps) * (1 + 0.03 * g.parts()) * (one ? 2 : 1) * (g.blocks_per_sm > 1 ? 1 : 1.1);
 }
 
-/// Lanes have rows and columns such that few are left over, and parts are few, while blocks have room for eight warps or more.
+/// That of the configs which costs least. Of several blocks each has one product, and nothing to bring beyond that.
 constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& given) {
   int const element_bytes = complex ? 8 : 4, numbers = complex ? 2 : 1;
   GemmSpans best = given;
@@ -90,12 +94,12 @@ constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& give
         g.columns = (g.n + parts - 1) / parts;
         g.held_rows = rows, g.held_columns = columns;
         if (g.warps() > 12) continue;
-        for (int const stages : {2, 1}) {
-          g.stages = parts == 1 ? stages : std::min(parts, 2) + stages - 1;
-          g.a_stages = parts == 1 ? stages : 1;
+        for (bool const ahead : {false, true}) {
+          g.stages = ahead ? std::min(parts, 2) + 1 : std::min(parts, 2);
+          g.a_stages = ahead && parts == 1 ? 2 : 1;
           if (GemmSpansMemory(element_bytes, g).bytes > 227 * 1024) continue;
-          g.blocks_per_sm = gemm_spans_blocks(4, complex, g);
-          double const cost = gemm_spans_cost(4, complex, g);
+          g.blocks_per_sm = ahead ? 1 : gemm_spans_blocks(4, complex, g);
+          double const cost = gemm_spans_cost_of_lanes(complex, g);
           if (best.held_rows != 0 && cost >= best_cost) continue;
           best = g;
           best_cost = cost;
