@@ -797,13 +797,20 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
   using namespace simt;
   constexpr GemmRingMemory memory = gemm_ring_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
-  // Where sums have more than four sevenths of a lane's registers every one counts: of single numbers in tiles of 112 by 112 a schedule
-  // that is read anew takes 7% less time, while double products by a schedule took up to 7% more.
+  // What a schedule says of the launch has six registers. Where sums take more than four sevenths of a lane's, it is read anew for every
+  // tile: of single numbers in tiles of 112 by 112 that takes 7% less time, while double products by a schedule took up to 7% more.
   constexpr int sums_of_lane = C.m * C.n * static_cast<int>(sizeof(T)) / 4 / C.threads();
   constexpr bool holds = memory.tensor || 7 * sums_of_lane <= 4 * (65536 / (C.threads() * C.blocks_per_sm));
-  GemmPlaces<C.m, C.n, C.scheduled != 0, 1, holds> const places(args);
-  for (Index at = block_index(); at < places.count(args); at += block_count()) {
-    GemmPlace const place = places.at(args, at);
+  using Places = GemmPlaces<C.m, C.n, C.scheduled != 0>;
+  Places const held(args);
+  auto const places = [&] {
+    if constexpr (holds)
+      return held;
+    else
+      return Places(args);
+  };
+  for (Index at = block_index(); at < places().count(args); at += block_count()) {
+    GemmPlace const place = places().at(args, at);
     Index const b = place.b;
     int const i0 = place.i0, j0 = place.j0;
     int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
@@ -918,7 +925,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_ring(GemmArgumen
       else
         gemm_ring_update<1, false, T, C>(args, tile, to, line_stride, count, line_count, i0 - j0, depth);
     }
-    if (at + block_count() < places.count(args)) sync_block();
+    if (at + block_count() < places().count(args)) sync_block();
   }
 }
 

@@ -156,25 +156,24 @@ SIMT_INLINE unsigned gemm_schedule_entry(simt::Index const* starts, simt::Index 
 }
 
 /// The m-by-n tiles that a launch has, each of `together` neighbouring matrices. Of a ragged batch without a schedule as many of each
-/// matrix as the largest one has, and the kernel passes over those that are not there. What a schedule says of the launch is held, or, for
-/// kernels that need its six registers, read anew for every tile.
-template <int m, int n, bool scheduled, int together = 1, bool holds = true>
+/// matrix as the largest one has, and the kernel passes over those that are not there.
+template <int m, int n, bool scheduled, int together = 1>
 class GemmPlaces {
  public:
   template <typename Arguments>
   SIMT_INLINE explicit GemmPlaces(Arguments const& args) {
     using namespace simt;
-    if constexpr (!scheduled) {
+    if constexpr (scheduled) {
+      part_ = *args.schedule.part;
+    } else {
       down_ = (smaller(args.c.rows, args.upto) + m - 1) / m;
       tiles_ = down_ * ((smaller(args.c.cols, args.upto) + n - 1) / n);
-    } else if constexpr (holds) {
-      part_ = *args.schedule.part;
     }
   }
   template <typename Arguments>
   SIMT_INLINE simt::Index count(Arguments const& args) const {
     if constexpr (scheduled)
-      return part(args).tiles;
+      return part_.tiles;
     else
       return (args.c.count + together - 1) / together * tiles_;
   }
@@ -183,10 +182,9 @@ class GemmPlaces {
   SIMT_INLINE GemmPlace at(Arguments const& args, simt::Index tile) const {
     using namespace simt;
     if constexpr (scheduled) {
-      GemmSchedulePart const listed = part(args);
-      Index const* const starts = args.schedule.starts + listed.first;
-      unsigned const entry = listed.tiles == listed.count ? static_cast<unsigned>(tile) : gemm_schedule_entry(starts, listed.count, tile);
-      Index const b = Index{args.schedule.matrices[listed.first + entry]} * together;
+      Index const* const starts = args.schedule.starts + part_.first;
+      unsigned const entry = part_.tiles == part_.count ? static_cast<unsigned>(tile) : gemm_schedule_entry(starts, part_.count, tile);
+      Index const b = Index{args.schedule.matrices[part_.first + entry]} * together;
       int const of_matrix = static_cast<int>(tile - starts[entry]);
       int rows = args.c.rows_of(b);
       SIMT_UNROLL_BY(8)
@@ -200,14 +198,6 @@ class GemmPlaces {
   }
 
  private:
-  template <typename Arguments>
-  SIMT_INLINE GemmSchedulePart part(Arguments const& args) const {
-    if constexpr (holds)
-      return part_;
-    else
-      return *args.schedule.part;
-  }
-
   GemmSchedulePart part_{};
   simt::Index down_ = 0, tiles_ = 0;
 };
