@@ -650,6 +650,11 @@ TEST(Spaces, TakeWhatIsShipped) {
     bool taken = false;
     if (entry.kernel == "gemm_ring") taken = tuning::config_of(GemmRingSpace{entry.dtype, m, n, k}, entry, gpu()).has_value();
     if (entry.kernel == "gemm_tiles") taken = tuning::config_of(GemmTilesSpace{entry.dtype, m, n, k}, entry, gpu()).has_value();
+    if (entry.kernel.starts_with("gemm_spans ")) {
+      Lines const a = entry.kernel[11] == 'n' ? Lines::columns : Lines::rows;
+      GemmSpansSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[13] - '0'};
+      taken = entry.kernel == space.name() && tuning::config_of(space, entry, gpu()).has_value();
+    }
     if (entry.kernel == "lu_tiny factor")
       taken =
           tuning::config_of(LuTinySpace{LuJob::factor, entry.dtype, static_cast<int>(m), static_cast<int>(n), 0}, entry, gpu()).has_value();
