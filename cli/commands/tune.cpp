@@ -263,7 +263,10 @@ void draw(std::string const& path, std::string const& of, std::vector<TunedConfi
     chart.series.back().x.push_back(static_cast<double>(entry.sizes[0]));
     chart.series.back().y.push_back(entry.gain());
   }
-  plot::write_file(path, plot::svg({chart}, {.footnote = fmt::format("{}, {}", entries.front().gpu, entries.front().date)}));
+  auto const [first, last] =
+      std::minmax_element(entries.begin(), entries.end(), [](auto const& a, auto const& b) { return a.date < b.date; });
+  std::string const dates = first->date == last->date ? first->date : fmt::format("{} to {}", first->date, last->date);
+  plot::write_file(path, plot::svg({chart}, {.footnote = fmt::format("{}, {}", entries.front().gpu, dates)}));
 }
 
 /// What is in a table.

@@ -758,7 +758,8 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t candidates) {
   std::vector<KernelSource> kernels;
   // Batches that begin in the middle of 16 bytes, or are behind pointers, have units of fewer elements.
-  for (int unit = std::gcd(n, 16 / element_bytes(dtype)); unit > 0; unit /= 2)
+  bool const by_lanes = dtype == Dtype::f32 || dtype == Dtype::c32;
+  for (int unit = by_lanes ? std::gcd(n, 16 / element_bytes(dtype)) : 1; unit > 0; unit /= 2)
     for (GemmSpans const& c : tuning::shipped(GemmSpansSpace{dtype, n, n, n, Lines::columns, unit}, candidates)) {
       KernelSource kernel = source(dtype, c);
       auto const same = [&](KernelSource const& other) { return other.name == kernel.name; };

@@ -10,14 +10,16 @@
 namespace myriad {
 
 /// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
-/// at which it was faster than gemm_ring on an H200 (docs/performance.md). A multiple of 8 leaves that no element to copy by itself, and
-/// lanes would meet in banks; at some multiples of 4 the tiles of single numbers that it then has are full, too.
+/// at which, by its plan, it was faster than gemm_ring on an H200, or as fast within 2% (docs/performance.md). A multiple of 8 leaves the
+/// ring no element to copy by itself, and here lanes would meet in banks; at some multiples of 4 the ring's tiles of single numbers are
+/// full.
 constexpr bool gemm_spans_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
   if (std::min({m, n, k}) <= 32 || largest > 128 || k % 8 == 0) return false;
   if (real_bytes == 8) return !complex || largest <= 47;
   if (complex) return largest <= 55 || (largest > 64 && largest <= 68);
-  bool const tiles_are_full = k % 4 == 0 && ((largest >= 44 && largest <= 52) || (largest >= 68 && largest <= 76));
+  auto const fills = [](std::int64_t size) { return (size >= 44 && size <= 52) || (size >= 68 && size <= 76); };
+  bool const tiles_are_full = m % 4 == 0 && k % 4 == 0 && fills(m) && fills(n);
   return largest <= 98 && !tiles_are_full;
 }
 
@@ -58,8 +60,8 @@ constexpr GemmSpans gemm_spans_plan_of_warps(bool complex, GemmSpans const& give
 }
 
 /// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles, squared: what is issued, what is read
-/// from shared memory, what moves, and how long one block waits for its terms and for itself, as if they were at right angles. Fitted to
-/// 3000 times of configs on an H200: what it takes for the fastest one was 4% slower on average (docs/performance.md).
+/// from shared memory, what moves, and how long one block waits for its terms and for itself, of which it is the root of the sum of
+/// squares. Fitted to 2880 times of configs on an H200: what it takes for the fastest one was 5% slower on average (docs/performance.md).
 constexpr double gemm_spans_cost_of_lanes(bool complex, GemmSpans const& g) {
   int const numbers = complex ? 2 : 1;
   double const products = g.held_rows * g.held_columns * numbers * numbers, terms = g.k, parts = g.parts(), warps = parts * g.warps();

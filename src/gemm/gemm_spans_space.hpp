@@ -1,9 +1,9 @@
 #pragma once
 /// What of gemm_spans is tuned.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -26,14 +26,14 @@ struct GemmSpansSpace {
   Dtype dtype;
   int m, n, k;
   Lines a;
-  int unit;  ///< see GemmSpans
-  bool operator==(GemmSpansSpace const&) const = default;
+  int unit;                                                ///< see GemmSpans
+  bool operator==(GemmSpansSpace const&) const = default;  ///< so that plans are kept: one by lanes takes long
 
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
   [[nodiscard]] constexpr int real_bytes() const { return single() ? 4 : 8; }
 
-  /// "gemm_spans n 2": A by columns (t: by rows), columns of A and B at multiples of two elements. On tensor cores these do not matter.
+  /// "gemm_spans n 2": A by columns (t: by rows), columns of A and B at multiples of two elements; on tensor cores always 1.
   [[nodiscard]] std::string_view name() const {
     static constexpr std::array<std::string_view, 6> all{"gemm_spans n 1", "gemm_spans n 2", "gemm_spans n 4",
                                                          "gemm_spans t 1", "gemm_spans t 2", "gemm_spans t 4"};
@@ -67,7 +67,10 @@ struct GemmSpansSpace {
           gpu::with_fewer_blocks(
               c, gemm_spans_blocks(real_bytes(), complex(), c), 2,
               [&](GemmSpans const& x) { return admits(x, device) && !(goes_on && x.blocks_per_sm > 1); },
-              [&](GemmSpans const& x) { found.emplace_back(gemm_spans_cost(real_bytes(), complex(), x) * (1 + 0.01 / x.stages), x); });
+              [&](GemmSpans const& x) {
+                // Of equals first what brings more ahead.
+                found.emplace_back(gemm_spans_cost(real_bytes(), complex(), x) * (1 + 0.01 / x.stages), x);
+              });
         }
     };
     for (int parts = 1, before = 0; parts <= 8; ++parts) {

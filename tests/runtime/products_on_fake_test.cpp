@@ -18,6 +18,7 @@
 #include "myriad/gemm.hpp"
 #include "myriad/queue.hpp"
 #include "on_fake_compiler.hpp"
+#include "tune/tuned.hpp"
 
 namespace myriad::test {
 namespace {
@@ -220,6 +221,28 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
   EXPECT_FALSE(of(45, many, [&](auto& a, auto& b, auto& c, double&) {
     for (auto* const x : {&a, &b, &c}) x->row_sizes = x->col_sizes = sizes.data();
   }));
+}
+
+/// What a table has for spans is taken where A comes as its name says.
+TEST_F(Products, OfSpansGoByTheTable) {
+  auto const x = matrices<float>(33, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(33, x.count, 0x200000000000);
+  TunedConfig entry{.kernel = "gemm_spans n 1", .dtype = Dtype::f32, .sizes = {33, 33, 33}};
+  entry.config = {{"columns", 33}, {"stages", 1}, {"a_stages", 1}, {"blocks_per_sm", 7}, {"held_rows", 5}, {"held_columns", 4}};
+  auto const takes_entry = [&](Batch<float const> const& a) {
+    compiler->refused = "{33, 33, 33, 33, 1, 1, 7, myriad::Lines(0), 5, 4, 1}";
+    bool refused = false;
+    try {
+      queue->prepare([&] { gemm<float>(*queue, 1, a, x, 1, y); });
+    } catch (Error const&) {
+      refused = true;
+    }
+    compiler->refused.clear();
+    return refused;
+  };
+  EXPECT_FALSE(takes_entry(x));
+  tuning::table_of(*queue).set(entry);
+  EXPECT_TRUE(takes_entry(x));
+  EXPECT_FALSE(takes_entry(transposed(x)));
 }
 
 /// By boxes come products whose matrices, and their lines, begin at multiples of 16 bytes, at constant distances.

@@ -653,7 +653,11 @@ TEST(Spaces, TakeWhatIsShipped) {
     if (entry.kernel.starts_with("gemm_spans ")) {
       Lines const a = entry.kernel[11] == 'n' ? Lines::columns : Lines::rows;
       GemmSpansSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[13] - '0'};
-      taken = entry.kernel == space.name() && tuning::config_of(space, entry, gpu()).has_value();
+      // As a product of matrices in one piece asks for it
+      bool const complex = space.complex();
+      int const unit = space.single() ? std::gcd(static_cast<int>(n), 16 / element_bytes(entry.dtype)) : 1;
+      taken = entry.kernel == space.name() && space.unit == unit && gemm_spans_pays(space.real_bytes(), complex, m, n, k) &&
+              tuning::config_of(space, entry, gpu()).has_value();
     }
     if (entry.kernel == "lu_tiny factor")
       taken =
