@@ -73,9 +73,9 @@ KernelSource source(Dtype dtype, GemmRing const& c) {
 }
 KernelSource source(Dtype dtype, GemmSpans const& c) {
   return {.header = "gemm/gemm_spans.cuh",
-          .name = fmt::format("myriad::gemm_spans<{}, myriad::GemmSpans{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), {}, {}, {}}}>",
+          .name = fmt::format("myriad::gemm_spans<{}, myriad::GemmSpans{{{}, {}, {}, {}, {}, {}, {}, myriad::Lines({}), {}, {}, {}, {}}}>",
                               device_name(dtype), c.m, c.n, c.k, c.columns, c.stages, c.a_stages, c.blocks_per_sm, static_cast<int>(c.a),
-                              c.held_rows, c.held_columns, c.unit),
+                              c.held_rows, c.held_columns, c.unit, c.c_shared),
           .options = {"-default-device", "--fmad=false"},
           .arch_specific = true};  // others take the ring, and need not have it in their packs
 }
@@ -500,8 +500,9 @@ bool gemm_by_spans(Queue& queue, ArgumentsOf<T, T> args) {
     return false;
   // Few products are divided among blocks by the ring.
   if (!gemm_spans_pays(sizeof(Real<T>), is_complex<T>, m, n, k) || args.c.count < device.multiprocessors) return false;
-  // Where a matrix behind a pointer begins is not known.
-  int const unit = args.a.pointers || args.b.pointers ? 1 : std::min(unit_of(args.a), unit_of(args.b));
+  // Where a matrix behind a pointer begins is not known. Neighbouring rows of C are read together where those of A are.
+  int unit = args.a.pointers || args.b.pointers ? 1 : std::min(unit_of(args.a), unit_of(args.b));
+  if (lines_of(args.a) == Lines::columns) unit = args.c.pointers ? 1 : std::min(unit, unit_of(args.c));
   GemmSpansSpace const space{.dtype = dtype_of<T>,
                              .m = static_cast<int>(m),
                              .n = static_cast<int>(n),

@@ -79,14 +79,15 @@ SIMT_INLINE void gemm_spans_copies(GemmArguments<T> const& args) {
   using Plan = GemmSpansPlan<T, C>;
   using Span = GemmSpan<T const>;
   int const lane = lane_index();
-  bool const reads_c = !(args.beta == from_real<T>(0));
+  constexpr bool has_c = C.c_shared != 0;
+  bool const reads_c = has_c && !(args.beta == from_real<T>(0));
   GemmSpansStep next(block_index()), last = next;  // to be brought, to be stored
   GemmSpansTurn turn, turn_of_a;
   while (last.b < args.c.count) {
     T* const part_of_b = Plan::b(turn.place);
     T* const part_of_c = Plan::c(turn.place);
     if (turn.round > 0) {
-      GemmSpan<T> const c(args.c.at(last.b, 0, last.part * C.columns), C.m * Plan::columns_of(last.part));
+      GemmSpan<T> const c(args.c.at(last.b, 0, last.part * C.columns), has_c ? C.m * Plan::columns_of(last.part) : 0);
       wait_for_phase(Plan::used(turn.place), turn.round - 1);
       if (lane == 0 && c.middle > 0) store_bulk(c.first + c.head, part_of_c + c.shift + c.head, c.middle * static_cast<int>(sizeof(T)));
       if (lane == 0) end_bulk_group();
@@ -121,7 +122,10 @@ SIMT_INLINE void gemm_spans_copies(GemmArguments<T> const& args) {
       Span const b(args.b.at(next.b, 0, first), C.k * columns), c(args.c.at(next.b, 0, first), reads_c ? C.m * columns : 0);
       int const bytes = start(b, part_of_b, Plan::full(turn.place)) + start(c, part_of_c, Plan::full(turn.place));
       T const end_of_b = b.has(lane) ? b.first[b.at_end(lane)] : T{}, end_of_c = c.has(lane) ? c.first[c.at_end(lane)] : T{};
-      if (b.has(lane)) part_of_b[b.shift + b.at_end(lane)] = end_of_b;
+      if (b.has(lane)) {
+        part_of_b[b.shift + b.at_end(lane)] = end_of_b;
+        if constexpr (!has_c) show_to_products();  // as of A
+      }
       if (c.has(lane)) part_of_c[c.shift + c.at_end(lane)] = end_of_c;
       sync_warp();
       if (lane == 0) arrive_and_expect(Plan::full(turn.place), bytes);
@@ -169,7 +173,7 @@ class GemmSpansSumsOfWarp {
 
   /// Brings `columns` columns of C up to date.
   template <int columns>
-  SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c) const {
+  SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c, auto const&) const {
     using namespace simt;
     constexpr int rest = columns % 16;
     constexpr int tiles = columns / 16 * 2 + (rest == 0 ? 0 : rest > 1 << column_places.bit[3] ? 2 : 1);
@@ -270,9 +274,13 @@ class GemmSpansSumsOfLane {
   static constexpr int unit = C.unit, rows = C.held_rows, held_columns = C.held_columns;
   static constexpr bool by_terms = C.a == Lines::columns;
   static_assert(!by_terms || rows % unit == 0);
-  struct alignas(unit * sizeof(T)) Together {
-    T values[unit];
+  static constexpr int together = by_terms ? unit : 1;  ///< rows
+  template <int count>
+  struct alignas(count * sizeof(T)) Neighbours {
+    T values[count];
   };
+  using Together = Neighbours<unit>;
+  using OfC = Neighbours<together>;
 
  public:
   SIMT_INLINE explicit GemmSpansSumsOfLane(int warp) {
@@ -286,17 +294,18 @@ class GemmSpansSumsOfLane {
 
   SIMT_INLINE void begin(GemmArguments<T> const&, T const* a) { a_ = a; }
 
+  /// Says by `through` that A and this part of B are used no more, if C is elsewhere.
   template <int columns>
-  SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c) const {
+  SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c, auto const& through) const {
     if (simt::is_complex<T> && (args.a.conjugated || args.b.conjugated))
-      multiply<columns, true>(args, b, c);
+      multiply<columns, true>(args, b, c, through);
     else
-      multiply<columns, false>(args, b, c);
+      multiply<columns, false>(args, b, c, through);
   }
 
  private:
   template <int columns, bool conjugates>
-  SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c) const {
+  SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c, auto const& through) const {
     using namespace simt;
     T sum[rows][held_columns];
     SIMT_UNROLL
@@ -365,22 +374,38 @@ class GemmSpansSumsOfLane {
         }
       }
     }
+    if constexpr (C.c_shared == 0) through();
     if (!has_) return;
     bool const reads_c = !(args.beta == from_real<T>(0));
+    // All is read before any is written, so that what comes from memory is waited for at once.
+    for_each_of_c<columns>(c, [&](OfC* at, bool is, int r, int j) {
+      OfC old{};
+      if (reads_c && is) old = *at;
+      SIMT_UNROLL
+      for (int e = 0; e < together; ++e) {
+        T const product = args.alpha * sum[r + e][j];
+        sum[r + e][j] = reads_c ? multiply_add(args.beta, old.values[e], product) : product;
+      }
+    });
+    for_each_of_c<columns>(c, [&](OfC* at, bool is, int r, int j) {
+      OfC updated;
+      SIMT_UNROLL
+      for (int e = 0; e < together; ++e) updated.values[e] = sum[r + e][j];
+      if (is) *at = updated;
+    });
+  }
+  /// Calls f(place, whether it is in the matrix, row, column) for each of the lane's elements, as many at once as are neighbours. Only of
+  /// its last row and column a lane has to ask.
+  template <int columns>
+  SIMT_INLINE void for_each_of_c(T* c, auto const& f) const {
     SIMT_UNROLL
     for (int j = 0; j < held_columns; ++j) {
       int const column = column_lane_ + j * C.column_lanes();
-      if (column >= columns) continue;
-      constexpr int together = by_terms ? unit : 1;
+      bool const is_column = (j + 1) * C.column_lanes() <= columns || column < columns;
       SIMT_UNROLL
       for (int r = 0; r < rows; r += together) {
-        if (row(r) >= C.m) continue;
-        T* const at = c + (column * C.m + row(r));
-        SIMT_UNROLL
-        for (int e = 0; e < together; ++e) {
-          T const product = args.alpha * sum[r + e][j];
-          at[e] = reads_c ? multiply_add(args.beta, at[e], product) : product;
-        }
+        bool const is_row = (r + together) * C.row_lanes() <= C.m || row(r) < C.m;
+        f(reinterpret_cast<OfC*>(c + (column * C.m + row(r))), is_row && is_column, r, j);
       }
     }
   }
@@ -434,18 +459,22 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_spans(GemmArgume
     for (int part = 0; part < C.parts(); ++part) {
       wait_for_phase(Plan::full(turn.place), turn.round);
       T const* const b = Plan::b(turn.place) + shift(args.b.at(number, 0, part * C.columns));
-      T* const c = Plan::c(turn.place) + shift(args.c.at(number, 0, part * C.columns));
+      T* const in_memory = args.c.at(number, 0, part * C.columns);
+      T* const c = C.c_shared != 0 ? Plan::c(turn.place) + shift(in_memory) : in_memory;
+      auto const through = [&] {
+        sync_warp();
+        if (lane_index() == 0) arrive_at_mbarrier(Plan::used(turn.place));
+        if (!sums.takes_a && part + 1 == C.parts() && lane_index() == 0) arrive_at_mbarrier(Plan::a_used(turn_of_a.place));
+      };
       if (of_last != C.columns && part + 1 == C.parts())
-        sums.template multiply<of_last>(args, b, c);
+        sums.template multiply<of_last>(args, b, c, through);
       else
-        sums.template multiply<simt::smaller(C.columns, C.n)>(args, b, c);
-      show_to_products();
-      sync_warp();
-      if (lane_index() == 0) arrive_at_mbarrier(Plan::used(turn.place));
+        sums.template multiply<simt::smaller(C.columns, C.n)>(args, b, c, through);
+      if constexpr (C.c_shared != 0) {
+        show_to_products();
+        through();
+      }
       turn.advance(C.stages);
-    }
-    if constexpr (!sums.takes_a) {
-      if (lane_index() == 0) arrive_at_mbarrier(Plan::a_used(turn_of_a.place));
     }
     turn_of_a.advance(C.a_stages);
   }

@@ -10,7 +10,8 @@ namespace myriad {
 /// product after those of this one.
 ///
 /// One warp has the copies to and from shared memory. Of double numbers each of the others has 16 rows of A in its registers, and
-/// multiplies on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part.
+/// multiplies on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part,
+/// and where C would leave too little shared memory to others, reads and writes its elements of C where they lie.
 struct GemmSpans {
   int m, n, k;
   int columns;
@@ -18,7 +19,8 @@ struct GemmSpans {
   int blocks_per_sm;  ///< for which registers have to suffice
   Lines a;
   int held_rows = 0, held_columns = 0;  ///< of a lane; 0: for tensor cores
-  int unit = 1;  ///< of lanes: so many elements, of every column of A and B and from the first one on, begin at a multiple of their size
+  int unit = 1;  ///< of lanes: so many elements, of every column of A, B and C and from the first one on, begin at a multiple of their size
+  int c_shared = 1;  ///< whether C comes to shared memory; 0: of lanes alone
   constexpr bool operator==(GemmSpans const&) const = default;
 
   SIMT_INLINE constexpr int row_lanes() const { return simt::ceil_div(m, held_rows); }
@@ -40,7 +42,7 @@ struct GemmSpansMemory {
   SIMT_INLINE constexpr GemmSpansMemory(int element_bytes, GemmSpans const& g)
       : a(place(element_bytes, g.m * g.k)),
         part_of_b(place(element_bytes, g.k * simt::smaller(g.columns, g.n))),
-        part(part_of_b + place(element_bytes, g.m * simt::smaller(g.columns, g.n))),
+        part(part_of_b + (g.c_shared == 0 ? 0 : place(element_bytes, g.m * simt::smaller(g.columns, g.n)))),
         barriers(g.a_stages * a + g.stages * part),
         bytes(simt::larger(barriers + 2 * 8 * (g.a_stages + g.stages), reach(element_bytes, g))) {}
 

@@ -10,30 +10,40 @@
 namespace myriad {
 
 /// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
-/// at which, by its plan, it was faster than gemm_ring on an H200, or as fast within 2% (docs/performance.md). A multiple of 8 leaves the
-/// ring no element to copy by itself, and here lanes would meet in banks; at some multiples of 4 the ring's tiles of single numbers are
-/// full.
+/// at which, by its plan, it was faster than gemm_ring on an H200 or, larger ones, on an H100, or as fast within 2%
+/// (docs/performance.md). A multiple of 8 leaves the ring no element to copy by itself, and here lanes would meet in banks, but for odd
+/// multiples in few of them; at some multiples of 4 the ring's tiles of single numbers are full.
 constexpr bool gemm_spans_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
-  if (std::min({m, n, k}) <= 32 || largest > 128 || k % 8 == 0) return false;
-  if (real_bytes == 8) return !complex || largest <= 47;
-  if (complex) return largest <= 55 || (largest > 64 && largest <= 68);
-  auto const fills = [](std::int64_t size) { return (size >= 44 && size <= 52) || (size >= 68 && size <= 76); };
+  if (std::min({m, n, k}) <= 32 || largest > 132) return false;
+  if (real_bytes == 8) return k % 8 != 0 && (!complex || largest <= 47);
+  if (k % 8 == 0 && (k % 16 == 0 || largest <= (complex ? 80 : 98))) return false;
+  if (complex) return largest <= 88 || (largest > 96 && largest <= 100);
+  auto const fills = [](std::int64_t size) { return size >= 44 && size <= 52; };
   bool const tiles_are_full = m % 4 == 0 && k % 4 == 0 && fills(m) && fills(n);
-  return largest <= 98 && !tiles_are_full;
+  return largest <= 120 && !tiles_are_full;
 }
 
 /// What a lane is to have of registers.
 constexpr int gemm_spans_registers(int real_bytes, bool complex, GemmSpans const& g) {
   int const numbers = complex ? 2 : 1, fours = simt::ceil_div(g.k * numbers, 4);
   int const needed = real_bytes == 8 ? 4 * fours + (complex ? 32 : 16) + 46
-                                     : numbers * (g.held_rows * g.held_columns + g.unit * (g.held_rows + g.held_columns)) + 36;
+                                     : numbers * (g.held_rows * g.held_columns + g.unit * (g.held_rows + g.held_columns)) +
+                                           (g.unit * numbers == 4 ? 24 : 36);  // of several terms not all at once
   return std::min((needed + 7) / 8 * 8, 255);
 }
 /// As many blocks as there are registers and shared memory for on compute capability 9.0.
-constexpr int gemm_spans_blocks(int real_bytes, bool complex, GemmSpans const& g) {
+constexpr int gemm_spans_most_blocks(int real_bytes, bool complex, GemmSpans const& g) {
   int const bytes = GemmSpansMemory(real_bytes * (complex ? 2 : 1), g).bytes;
   return std::clamp(std::min(233472 / (bytes + 1024), 65536 / (g.threads() * gemm_spans_registers(real_bytes, complex, g))), 1, 32);
+}
+/// As many as leave lanes all registers that they are to have: a quarter of the warps shares a quarter of these. Tensor cores do with
+/// fewer.
+constexpr int gemm_spans_blocks(int real_bytes, bool complex, GemmSpans const& g) {
+  int const words = gemm_spans_registers(real_bytes, complex, g);
+  int blocks = gemm_spans_most_blocks(real_bytes, complex, g);
+  while (g.held_rows != 0 && blocks > 1 && simt::ceil_div(blocks * g.threads() / 32, 4) * 32 * words > 16384) --blocks;
+  return blocks;
 }
 
 /// All columns at once where two blocks have room for that, of real numbers; else some, of one product in two blocks, or ahead in one.
@@ -61,15 +71,16 @@ constexpr GemmSpans gemm_spans_plan_of_warps(bool complex, GemmSpans const& give
 
 /// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles, squared: what is issued, what is read
 /// from shared memory, what moves, and how long one block waits for its terms and for itself, of which it is the root of the sum of
-/// squares. Fitted to 2880 times of configs on an H200: what it takes for the fastest one was 5% slower on average (docs/performance.md).
+/// squares. Fitted to 4500 times of configs on an H100: what it takes for the fastest one was 5% slower on average (docs/performance.md).
 constexpr double gemm_spans_cost_of_lanes(bool complex, GemmSpans const& g) {
   int const numbers = complex ? 2 : 1;
   double const products = g.held_rows * g.held_columns * numbers * numbers, terms = g.k, parts = g.parts(), warps = parts * g.warps();
-  double const issued = warps * terms * (products + 5) / 4;
-  double const read = 0.43 * warps * terms * (g.held_rows + g.held_columns) * numbers;
-  double const moved = (terms * (g.m + g.n) + 2.0 * g.m * g.n) * 4 * numbers / 18;
-  bool const ahead = g.blocks_per_sm == 1 && g.stages > 1;
-  double const waits = parts * (terms * (45.0 / g.unit + 2.1 * products) + (ahead ? 0 : 850)) / g.blocks_per_sm;
+  double const issued = warps * terms * (products + 1) / 4;
+  double const read = warps * terms * numbers * (0.42 * g.held_rows + 0.91 * g.held_columns / g.unit);
+  double const moved = (terms * (g.m + g.n) + (g.c_shared != 0 ? 2.0 : 2.1) * g.m * g.n) * 4 * numbers / 13;
+  double const begins = g.blocks_per_sm > 1 ? 2000 : g.a_stages > 1 ? 0 : g.stages > 1 ? 14000 : 25000;
+  double const waits =
+      (parts * terms * (42.0 / g.unit + 1.1 * products) + (g.stages > 1 ? 0 : (parts - 1) * 1360) + begins) / g.blocks_per_sm;
   return issued * issued + read * read + moved * moved + waits * waits;
 }
 
@@ -96,16 +107,17 @@ constexpr GemmSpans gemm_spans_plan_of_lanes(bool complex, GemmSpans const& give
         g.columns = (g.n + parts - 1) / parts;
         g.held_rows = rows, g.held_columns = columns;
         if (g.warps() > 12) continue;
-        for (bool const ahead : {false, true}) {
-          g.stages = ahead ? std::min(parts, 2) + 1 : std::min(parts, 2);
-          g.a_stages = ahead && parts == 1 ? 2 : 1;
-          if (GemmSpansMemory(element_bytes, g).bytes > 227 * 1024) continue;
-          g.blocks_per_sm = ahead ? 1 : gemm_spans_blocks(4, complex, g);
-          double const cost = gemm_spans_cost_of_lanes(complex, g);
-          if (best.held_rows != 0 && cost >= best_cost) continue;
-          best = g;
-          best_cost = cost;
-        }
+        for (g.c_shared = 0; g.c_shared <= 1; ++g.c_shared)
+          for (bool const ahead : {false, true}) {
+            g.stages = ahead ? std::min(parts, 2) + 1 : std::min(parts, 2);
+            g.a_stages = ahead && parts == 1 ? 2 : 1;
+            if (GemmSpansMemory(element_bytes, g).bytes > 227 * 1024) continue;
+            g.blocks_per_sm = ahead ? 1 : gemm_spans_blocks(4, complex, g);
+            double const cost = gemm_spans_cost_of_lanes(complex, g);
+            if (best.held_rows != 0 && cost >= best_cost) continue;
+            best = g;
+            best_cost = cost;
+          }
       }
   return best;
 }

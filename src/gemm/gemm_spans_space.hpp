@@ -20,8 +20,10 @@ namespace myriad {
 /// Products of m-by-k and k-by-n matrices without gaps. Which lanes multiply what, and how much of B and C comes at once, changes no sum.
 struct GemmSpansSpace {
   using Config = GemmSpans;
-  static constexpr std::array names{"columns", "stages", "a_stages", "blocks_per_sm", "held_rows", "held_columns"};
-  static constexpr auto values(auto& c) { return std::tie(c.columns, c.stages, c.a_stages, c.blocks_per_sm, c.held_rows, c.held_columns); }
+  static constexpr std::array names{"columns", "stages", "a_stages", "blocks_per_sm", "held_rows", "held_columns", "c_shared"};
+  static constexpr auto values(auto& c) {
+    return std::tie(c.columns, c.stages, c.a_stages, c.blocks_per_sm, c.held_rows, c.held_columns, c.c_shared);
+  }
 
   Dtype dtype;
   int m, n, k;
@@ -44,6 +46,7 @@ struct GemmSpansSpace {
   [[nodiscard]] constexpr int bytes(GemmSpans const& c) const { return GemmSpansMemory(element_bytes(dtype), c).bytes; }
 
   [[nodiscard]] bool admits(GemmSpans const& c, Device const& device) const {
+    if (c.c_shared < (single() ? 0 : 1) || c.c_shared > 1) return false;
     if (c.columns < 1 || c.columns > 256 || c.stages < 1 || c.stages > 8 || c.a_stages < 1 || c.a_stages > 4) return false;
     if (single()) {
       if (c.held_rows < 1 || c.held_rows > 32 || c.held_columns < 1 || c.held_columns > 32) return false;
@@ -52,7 +55,7 @@ struct GemmSpansSpace {
       return false;
     }
     return c.threads() <= std::min(512, device.max_threads_per_block) && bytes(c) <= device.shared_memory_per_block &&
-           c.blocks_per_sm >= 1 && c.blocks_per_sm <= gemm_spans_blocks(real_bytes(), complex(), c);
+           c.blocks_per_sm >= 1 && c.blocks_per_sm <= gemm_spans_most_blocks(real_bytes(), complex(), c);
   }
 
   [[nodiscard]] std::vector<GemmSpans> candidates(Device const& device) const {
@@ -65,7 +68,7 @@ struct GemmSpansSpace {
           // Of several blocks each has one product (gemm_spans_grid): there is nothing to bring beyond that.
           bool const goes_on = c.a_stages > 1 || c.stages > c.parts();
           gpu::with_fewer_blocks(
-              c, gemm_spans_blocks(real_bytes(), complex(), c), 2,
+              c, gemm_spans_most_blocks(real_bytes(), complex(), c), 2,
               [&](GemmSpans const& x) { return admits(x, device) && !(goes_on && x.blocks_per_sm > 1); },
               [&](GemmSpans const& x) {
                 // Of equals first what brings more ahead.
@@ -85,7 +88,8 @@ struct GemmSpansSpace {
       int const row_unit = a == Lines::columns ? unit : 1;
       for (c.held_rows = row_unit; c.held_rows <= 16; c.held_rows += row_unit)
         for (c.held_columns = 1; c.held_columns <= 16; ++c.held_columns)
-          if (c.held_rows * c.held_columns * (complex() ? 2 : 1) <= 96) consider(c);
+          for (c.c_shared = 0; c.c_shared <= 1; ++c.c_shared)
+            if (c.held_rows * c.held_columns * (complex() ? 2 : 1) <= 96) consider(c);
     }
     std::vector<GemmSpans> out = tuning::in_order_of_cost(std::move(found));
     if (out.size() > 2000) out.resize(2000);

@@ -605,7 +605,8 @@ class GpuProducts : public GpuContract {};
 using Elements = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(GpuProducts, Elements);
 TYPED_TEST(GpuProducts, OfManyAndFewAreTheSame) {
-  for (std::int64_t const n : {33, 34, 36, 50, 65, 100, 127}) expect_same_products_of_many_and_few<TypeParam>(*this->queue, n);
+  for (std::int64_t const n : {33, 34, 36, 50, 57, 65, 84, 100, 104, 127, 131})
+    expect_same_products_of_many_and_few<TypeParam>(*this->queue, n);
 }
 
 /// By gemm_halves_warpgroups, whether or not a plan takes it, the bits are those of a ragged batch, whose products go through
@@ -755,7 +756,7 @@ TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
     for (int const n : {7, 20, 40, 66})
       check.template operator()<T>("gemm", n,
                                    [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm<T>(q, T(1), x, transposed(x), T(2), y); });
-    for (int const n : {33, 42, 70})  // as spans, where that was faster
+    for (int const n : {33, 42, 70, 99})  // as spans, where that was faster
       for (bool const by_rows : {false, true})
         check.template operator()<T>("gemm by columns", n, [by_rows](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
           gemm<T>(q, T(1), by_rows ? transposed(x) : x, x, T(2), y);

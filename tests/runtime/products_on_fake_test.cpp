@@ -200,16 +200,23 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
     compiler->refused.clear();
     return refused;
   };
-  auto const of = [&](std::int64_t n, std::int64_t count, auto const& change) {
-    auto a = matrices<double>(n, count, 0x100000000000), b = a, c = matrices<double>(n, count, 0x200000000000);
-    double alpha = 1;
+  auto const of_type = [&]<typename T>(T alpha, std::int64_t n, std::int64_t count, auto const& change) {
+    auto a = matrices<T>(n, count, 0x100000000000), b = a, c = matrices<T>(n, count, 0x200000000000);
     change(a, b, c, alpha);
-    return by_spans([&] { gemm<double>(*queue, alpha, a, b, 1, c); });
+    return by_spans([&] { gemm<T>(*queue, alpha, a, b, T(1), c); });
   };
+  auto const of = [&](std::int64_t n, std::int64_t count, auto const& change) { return of_type(1.0, n, count, change); };
   auto const nothing = [](auto&...) {};
   EXPECT_TRUE(of(33, many, nothing));
   EXPECT_TRUE(of(100, many, nothing));
   EXPECT_FALSE(of(96, many, nothing));
+  EXPECT_TRUE(of(130, many, nothing));
+  EXPECT_FALSE(of(133, many, nothing));
+  for (std::int64_t const n : {101, 104, 120}) EXPECT_TRUE(of_type(1.0F, n, many, nothing)) << n;
+  for (std::int64_t const n : {48, 88, 112, 121}) EXPECT_FALSE(of_type(1.0F, n, many, nothing)) << n;
+  using C = std::complex<float>;
+  for (std::int64_t const n : {57, 88, 99}) EXPECT_TRUE(of_type(C(1), n, many, nothing)) << n;
+  for (std::int64_t const n : {64, 72, 90, 101}) EXPECT_FALSE(of_type(C(1), n, many, nothing)) << n;
   EXPECT_FALSE(of(33, many - 1, nothing));
   EXPECT_FALSE(of(32, many, nothing));
   EXPECT_TRUE(of(35, many, [](auto& a, auto&, auto&, double&) { a = transposed(a); }));
@@ -227,9 +234,10 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
 TEST_F(Products, OfSpansGoByTheTable) {
   auto const x = matrices<float>(33, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(33, x.count, 0x200000000000);
   TunedConfig entry{.kernel = "gemm_spans n 1", .dtype = Dtype::f32, .sizes = {33, 33, 33}};
-  entry.config = {{"columns", 33}, {"stages", 1}, {"a_stages", 1}, {"blocks_per_sm", 7}, {"held_rows", 5}, {"held_columns", 4}};
+  entry.config = {{"columns", 33},  {"stages", 1},       {"a_stages", 1}, {"blocks_per_sm", 7},
+                  {"held_rows", 5}, {"held_columns", 4}, {"c_shared", 0}};
   auto const takes_entry = [&](Batch<float const> const& a) {
-    compiler->refused = "{33, 33, 33, 33, 1, 1, 7, myriad::Lines(0), 5, 4, 1}";
+    compiler->refused = "{33, 33, 33, 33, 1, 1, 7, myriad::Lines(0), 5, 4, 1, 0}";
     bool refused = false;
     try {
       queue->prepare([&] { gemm<float>(*queue, 1, a, x, 1, y); });

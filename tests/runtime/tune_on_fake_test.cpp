@@ -240,12 +240,12 @@ TEST(Spaces, AdmitPlansAndCandidates) {
 }
 TEST(Spaces, OfSpans) {
   for (Dtype const dtype : dtypes)
-    for (int const n : {33, 34, 36, 55, 65, 98, 127})
+    for (int const n : {33, 34, 36, 55, 65, 98, 99, 104, 120, 127, 131})
       for (Lines const a : {Lines::columns, Lines::rows}) {
         bool const complex = is_complex_dtype(dtype);
         int const bytes = element_bytes(dtype);
         if (!gemm_spans_pays(bytes / (complex ? 2 : 1), complex, n, n, n)) continue;
-        EXPECT_GE(check(GemmSpansSpace{dtype, n, n, n, a, std::gcd(n, 16 / bytes)}), 3U) << n;
+        EXPECT_GE(check(GemmSpansSpace{dtype, n, n, n, a, std::gcd(n, 16 / bytes)}), n <= 128 ? 3U : 1U) << n;
       }
 }
 /// Of every list, whichever size would take it.
@@ -696,6 +696,15 @@ TEST(Spaces, AreNotMisledByNumbers) {
       g.*value = large;
       EXPECT_FALSE(spans.admits(g, gpu()));
     }
+  }
+  // Whether C is in shared memory is a question of lanes alone.
+  for (auto const& [dtype, admitted] : {std::pair(Dtype::f32, true), std::pair(Dtype::f64, false)}) {
+    GemmSpansSpace const spans{dtype, 33, 33, 33, Lines::columns, 1};
+    GemmSpans g = spans.plan();
+    g.c_shared = 0;
+    EXPECT_EQ(spans.admits(g, gpu()), admitted);
+    g.c_shared = 2;
+    EXPECT_FALSE(spans.admits(g, gpu()));
   }
 }
 

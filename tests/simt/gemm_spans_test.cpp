@@ -37,11 +37,11 @@ void check() {
   check_config<T, p, c>(sanitized ? 2 : 4, T(1), T(0));
   if constexpr (!sanitized) check_config<T, p, c>(1, T(0.5), T(2));
 }
-/// With so many columns at a time, parts of the ring and places of A.
+/// With so many columns at a time, parts of the ring and places of A, and C in shared memory or not.
 template <typename T, Product p>
-constexpr GemmSpans with(int columns, int stages, int a_stages) {
+constexpr GemmSpans with(int columns, int stages, int a_stages, int c_shared = 1) {
   GemmSpans c = planned<T, p>();
-  c.columns = columns, c.stages = stages, c.a_stages = a_stages;
+  c.columns = columns, c.stages = stages, c.a_stages = a_stages, c.c_shared = c_shared;
   return c;
 }
 
@@ -73,14 +73,19 @@ TYPED_TEST(GemmOfSpans, Rings) {
   check<T, p, with<T, p>(32, 2, 1)>();
   check<T, p, with<T, p>(16, 6, 1)>();
   check<T, p, with<T, p>(64, 3, 2)>();
+  if constexpr (sizeof(Real<T>) == 4) {
+    check<T, p, with<T, p>(17, 2, 1, 0)>();
+    check<T, p, with<T, p>(49, 2, 2, 0)>();
+    if constexpr (!sanitized) check<T, p, with<T, p>(17, 4, 2, 0)>();
+  }
   if constexpr (!sanitized) check<T, p, with<T, p>(64, 1, 1)>();
 }
-/// Configs that a search may try: in parts, ahead, with lanes that have other rows and columns.
-template <typename T, Product p, int columns, int stages, int a_stages, int held_rows = 0, int held_columns = 0>
+/// Configs that a search may try: in parts, ahead, with lanes that have other rows and columns, or C in memory.
+template <typename T, Product p, int columns, int stages, int a_stages, int held_rows = 0, int held_columns = 0, int c_shared = 1>
 void check_candidate() {
   static constexpr GemmSpans c = [] {
     GemmSpans out = with<T, p>(columns, stages, a_stages);
-    out.held_rows = held_rows, out.held_columns = held_columns;
+    out.held_rows = held_rows, out.held_columns = held_columns, out.c_shared = c_shared;
     out.blocks_per_sm = gemm_spans_blocks(sizeof(Real<T>), is_complex<T>, out);
     return out;
   }();
@@ -89,13 +94,17 @@ void check_candidate() {
 }
 TYPED_TEST(GemmOfSpans, CandidatesGiveTheSameBits) {
   using T = TypeParam;
-  static constexpr Product odd{33, 33, 35, packed, packed, packed}, even{36, 36, 34, packed_rows, packed, packed};
+  static constexpr Product odd{33, 33, 35, packed, packed, packed}, even{36, 36, 34, packed_rows, packed, packed},
+      of_fours{36, 36, 36, packed, packed, packed};
   if constexpr (sizeof(Real<T>) == 8) {
     check_candidate<T, odd, 32, 2, 1>();
     if constexpr (!sanitized) check_candidate<T, even, 16, 3, 1>();
   } else {
     check_candidate<T, odd, 17, 2, 1, 7, 3>();
+    check_candidate<T, odd, 11, 3, 1, 4, 5, 0>();
     if constexpr (!sanitized) {
+      check_candidate<T, even, 18, 2, 1, 5, 3, 0>();
+      check_candidate<T, of_fours, 36, 1, 1, 4, 3, 0>();
       check_candidate<T, odd, 33, 1, 1, 4, 5>();
       check_candidate<T, even, 12, 3, 1, 5, 3>();
     }
@@ -124,7 +133,11 @@ TEST(GemmSpansPlans, HaveRoom) {
           GemmSpans const c = gemm_spans_plan(real_bytes, complex, n, n, k, Lines::columns, std::gcd(std::gcd(n, k), 16 / element_bytes));
           SCOPED_TRACE(testing::Message() << real_bytes << " " << complex << " " << n << " " << k);
           EXPECT_LE(c.blocks_per_sm * (GemmSpansMemory(element_bytes, c).bytes + 1024), 233472);
-          EXPECT_LE(c.blocks_per_sm * c.threads() * gemm_spans_registers(real_bytes, complex, c), 65536);
+          int const registers = gemm_spans_registers(real_bytes, complex, c), warps = c.blocks_per_sm * c.threads() / 32;
+          EXPECT_LE(warps * 32 * registers, 65536);
+          if (real_bytes == 4) {
+            EXPECT_LE(simt::ceil_div(warps, 4) * 32 * registers, 16384);
+          }
           EXPECT_LE(c.threads(), 512);
         }
   EXPECT_GT(taken, 0);
