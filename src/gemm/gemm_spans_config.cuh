@@ -11,7 +11,7 @@ namespace myriad {
 ///
 /// One warp has the copies to and from shared memory. Of double numbers each of the others has 16 rows of A in its registers, and
 /// multiplies on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part,
-/// and where C would leave too little shared memory to others, reads and writes its elements of C where they lie.
+/// and where C would take the shared memory of another block, say, reads and writes its elements of C where they lie.
 struct GemmSpans {
   int m, n, k;
   int columns;
@@ -19,7 +19,9 @@ struct GemmSpans {
   int blocks_per_sm;  ///< for which registers have to suffice
   Lines a;
   int held_rows = 0, held_columns = 0;  ///< of a lane; 0: for tensor cores
-  int unit = 1;  ///< of lanes: so many elements, of every column of A, B and C and from the first one on, begin at a multiple of their size
+  /// Of lanes: so many elements, of every column of A, B and, if A comes by columns, C, from the first one on begin at a multiple of their
+  /// size.
+  int unit = 1;
   int c_shared = 1;  ///< whether C comes to shared memory; 0: of lanes alone
   constexpr bool operator==(GemmSpans const&) const = default;
 

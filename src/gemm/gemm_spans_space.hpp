@@ -35,7 +35,8 @@ struct GemmSpansSpace {
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
   [[nodiscard]] constexpr int real_bytes() const { return single() ? 4 : 8; }
 
-  /// "gemm_spans n 2": A by columns (t: by rows), columns of A and B at multiples of two elements; on tensor cores always 1.
+  /// "gemm_spans n 2": A by columns (t: by rows), columns of A, B and C (t: A and B) at multiples of two elements; on tensor cores
+  /// always 1.
   [[nodiscard]] std::string_view name() const {
     static constexpr std::array<std::string_view, 6> all{"gemm_spans n 1", "gemm_spans n 2", "gemm_spans n 4",
                                                          "gemm_spans t 1", "gemm_spans t 2", "gemm_spans t 4"};
@@ -51,6 +52,8 @@ struct GemmSpansSpace {
     if (single()) {
       if (c.held_rows < 1 || c.held_rows > 32 || c.held_columns < 1 || c.held_columns > 32) return false;
       if (c.columns > n || (a == Lines::columns && c.held_rows % unit != 0)) return false;
+      // The last row of a lane is asked whether it is in the matrix; all others are.
+      if ((c.held_rows - (a == Lines::columns ? unit : 1)) * c.row_lanes() >= m) return false;
     } else if (c.held_rows != 0 || c.held_columns != 0 || c.columns % 16 != 0) {
       return false;
     }

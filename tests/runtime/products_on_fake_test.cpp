@@ -1,11 +1,13 @@
 /// What products launch, on a made-up driver with a compiler that compiles nothing. Nothing runs: all is captured.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <complex>
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gemm/gemm_gpu.hpp"
@@ -251,6 +253,34 @@ TEST_F(Products, OfSpansGoByTheTable) {
   tuning::table_of(*queue).set(entry);
   EXPECT_TRUE(takes_entry(x));
   EXPECT_FALSE(takes_entry(transposed(x)));
+}
+
+/// Lanes read as many elements at once as all columns of A, B and C begin at multiples of, those of C unless A comes by rows.
+TEST_F(Products, OfSpansReadAsManyAtOnceAsAddressesAllow) {
+  auto const x = matrices<float>(36, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(36, x.count, 0x200000000000);
+  auto const unit_of = [&](Batch<float const> const& a, Batch<float> const& c) {
+    compiler->refused = "gemm_spans";
+    std::string why;
+    try {
+      queue->prepare([&] { gemm<float>(*queue, 1, a, x, 1, c); });
+    } catch (Error const& refused) {
+      why = refused.what();
+    }
+    compiler->refused.clear();
+    for (int const unit : {1, 2, 4})
+      if (why.find(fmt::format(", {}, 1}}>", unit)) != why.npos) return unit;
+    return 0;
+  };
+  EXPECT_EQ(unit_of(x, y), 4);
+  Batch<float> further = y, apart = y, behind_pointers = y;
+  further.data += 2;
+  apart.batch_stride += 1;
+  std::vector<float*> const pointers(1);
+  behind_pointers.data = nullptr, behind_pointers.pointers = pointers.data();
+  for (auto const& [c, unit] : {std::pair(further, 2), std::pair(apart, 1), std::pair(behind_pointers, 1)}) {
+    EXPECT_EQ(unit_of(x, c), unit);
+    EXPECT_EQ(unit_of(transposed(x), c), 4);
+  }
 }
 
 /// By boxes come products whose matrices, and their lines, begin at multiples of 16 bytes, at constant distances.

@@ -697,6 +697,12 @@ TEST(Spaces, AreNotMisledByNumbers) {
       EXPECT_FALSE(spans.admits(g, gpu()));
     }
   }
+  // Of 16 rows that three lanes have of 33, five would be beyond.
+  GemmSpans tall = GemmSpansSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.plan();
+  tall.held_rows = 16, tall.blocks_per_sm = 1;
+  EXPECT_FALSE((GemmSpansSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
+  tall.held_rows = 11;
+  EXPECT_TRUE((GemmSpansSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
   // Whether C is in shared memory is a question of lanes alone.
   for (auto const& [dtype, admitted] : {std::pair(Dtype::f32, true), std::pair(Dtype::f64, false)}) {
     GemmSpansSpace const spans{dtype, 33, 33, 33, Lines::columns, 1};

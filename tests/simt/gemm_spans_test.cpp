@@ -64,7 +64,10 @@ TYPED_TEST(GemmOfSpans, Sizes) {
   }
 }
 TYPED_TEST(GemmOfSpans, Pointers) {
-  check<TypeParam, Product{.m = 33, .n = 18, .k = 17, .a = dense, .b = dense, .c = dense, .pointers = true}>();
+  using T = TypeParam;
+  static constexpr Product p{.m = 33, .n = 18, .k = 17, .a = dense, .b = dense, .c = dense, .pointers = true};
+  check<T, p>();
+  if constexpr (sizeof(Real<T>) == 4) check<T, p, with<T, p>(9, 2, 1, 0)>();
 }
 TYPED_TEST(GemmOfSpans, Rings) {
   using T = TypeParam;

@@ -134,9 +134,11 @@ TEST(Spans, CompileAndHardlySpill) {
   auto const add = [&](Dtype dtype, int n) {
     for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n)) kernels.push_back(std::move(kernel));
   };
-  for (int const n : {33, 65, 100}) add(Dtype::f64, n);
+  for (int const n : {33, 65, 100, 131}) add(Dtype::f64, n);
   for (Dtype const dtype : {Dtype::f32, Dtype::c32, Dtype::c64})
     for (int const n : {33, 65}) add(dtype, n);
+  for (int const n : {99, 104}) add(Dtype::f32, n);  // without C in shared memory
+  add(Dtype::c32, 85);
   compile(kernels, "sm_90");
 }
 
