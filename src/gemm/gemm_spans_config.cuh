@@ -11,7 +11,7 @@ namespace myriad {
 ///
 /// One warp has the copies to and from shared memory. Of double numbers each of the others has 16 rows of A in its registers, and
 /// multiplies on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part,
-/// and where C would take the shared memory of another block, say, reads and writes its elements of C where they lie.
+/// and where C would take the shared memory of another block reads and writes its elements of C where they lie.
 struct GemmSpans {
   int m, n, k;
   int columns;
