@@ -716,10 +716,15 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
   }
 }
 
-/// Whatever is tuned: a matrix has the same bits with every config that a search may try.
-TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
-  constexpr std::int64_t count = 150;  // more than multiprocessors
-  auto const check = [&]<typename T>(char const* name, int n, auto const& call) {
+/// Whatever is tuned: a matrix has the same bits with every config that a search may try. A test for each type and kind of routine, since
+/// nearly all of its time goes to compiling.
+template <typename T>
+class EveryConfig : public GpuContract {
+ protected:
+  static constexpr std::int64_t count = 150;  // more than multiprocessors
+
+  /// call(queue, a, b, pivots, info)
+  void gives_the_same_bits(char const* name, int n, auto const& call) {
     std::vector<T> a = random<T>(count * n * n, 5);
     if constexpr (!is_half(dtype_of<T>))
       for (std::int64_t i = 0; i < count * n; ++i) a[static_cast<std::size_t>(i * n + i % n)] += T(2 * n);
@@ -751,66 +756,73 @@ TEST_F(GpuContract, EveryConfigGivesTheSameBits) {
     }
     EXPECT_GE(tried, 2U) << name << " n = " << n;
     tuning::set_search(*queue, nullptr);
-  };
-  auto const of_type = [&]<typename T>(T) {
+  }
+};
+using ElementsAndHalves = testing::Types<float, double, std::complex<float>, std::complex<double>, half, bfloat16, complex_half>;
+TYPED_TEST_SUITE(EveryConfig, ElementsAndHalves);
+
+TYPED_TEST(EveryConfig, OfProducts) {
+  using T = TypeParam;
+  if constexpr (is_half(dtype_of<T>)) {
+    for (int const n : {4, 7, 40, 66, 72, 160, 264})
+      this->gives_the_same_bits(
+          "gemm", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm(q, Compute<T>(1), x, transposed(x), Compute<T>(0.5F), y); });
+  } else {
     for (int const n : {7, 20, 40, 66})
-      check.template operator()<T>("gemm", n,
-                                   [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm<T>(q, T(1), x, transposed(x), T(2), y); });
+      this->gives_the_same_bits("gemm", n,
+                                [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm<T>(q, T(1), x, transposed(x), T(2), y); });
     for (int const n : {33, 42, 70, 99})  // as spans, where that was faster
       for (bool const by_rows : {false, true})
-        check.template operator()<T>("gemm by columns", n, [by_rows](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
+        this->gives_the_same_bits("gemm by columns", n, [by_rows](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
           gemm<T>(q, T(1), by_rows ? transposed(x) : x, x, T(2), y);
         });
-    for (int const n : {6, 17}) {
-      check.template operator()<T>("getrf", n,
-                                   [n](Queue& q, Batch<T> x, Batch<T>, int* p, int* i) { getrf<T>(q, x, vectors(p, n, count), i); });
-      check.template operator()<T>(
-          "solve", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) { solve<T>(q, x, columns(y, 0, 1), columns(y, 1, 1), i); });
-      check.template operator()<T>("inverse", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) { inverse<T>(q, x, y, i); });
-      check.template operator()<T>("potrf", n, [](Queue& q, Batch<T> x, Batch<T>, int*, int* i) { potrf<T>(q, Uplo::lower, x, i); });
-      check.template operator()<T>("solve_positive_definite", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) {
-        solve_positive_definite<T>(q, Uplo::lower, x, columns(y, 0, 1), columns(y, 1, 1), i);
-      });
-      check.template operator()<T>("geqrf", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { geqrf<T>(q, x, columns(y, 0, 1)); });
-    }
-  };
-  auto const of_vectors_and_triangles = [&]<typename T>(T) {
-    constexpr Uplo lower = Uplo::lower;
-    for (int const n : {7, 20, 40, 50}) {
-      check.template operator()<T>(
-          "gemv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemv<T>(q, T(1), x, columns(y, 0, 1), T(0), columns(y, 1, 1)); });
-      check.template operator()<T>("gemv, transposed", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
-        gemv<T>(q, T(1), transposed(x), columns(y, 0, 1), T(0), columns(y, 1, 1));
-      });
-      check.template operator()<T>(
-          "trsm", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { trsm<T>(q, Side::left, lower, Diag::non_unit, T(1), x, y); });
-      check.template operator()<T>(
-          "trsv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { trsv<T>(q, lower, Diag::non_unit, x, columns(y, 0, 1)); });
-      check.template operator()<T>("trtri", n,
-                                   [](Queue& q, Batch<T> x, Batch<T>, int*, int* i) { trtri<T>(q, lower, Diag::non_unit, x, i); });
-      if (n > 32) continue;
-      check.template operator()<T>("symv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
-        symv<T>(q, lower, T(1), x, columns(y, 0, 1), T(2), columns(y, 1, 1));
-      });
-      check.template operator()<T>("syevd", n, [n](Queue& q, Batch<T> x, Batch<T>, int*, int* i) {
-        DeviceArray<Real<T>> values(q, count * n);
-        syevd<T>(q, Job::vectors, lower, x, vectors(values.data(), n, count), i);
-      });
-    }
-  };
-  auto const of_halves = [&]<typename T>(T) {
-    for (int const n : {4, 7, 40, 66, 72, 160, 264})
-      check.template operator()<T>(
-          "gemm", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm(q, Compute<T>(1), x, transposed(x), Compute<T>(0.5F), y); });
-  };
-  of_type(float());
-  of_type(double());
-  of_type(std::complex<double>());
-  of_vectors_and_triangles(float());
-  of_vectors_and_triangles(double());
-  of_vectors_and_triangles(std::complex<double>());
-  of_halves(half());
-  of_halves(complex_half());
+  }
+}
+
+template <typename T>
+class EveryConfigOfOthers : public EveryConfig<T> {};
+TYPED_TEST_SUITE(EveryConfigOfOthers, Elements);
+
+TYPED_TEST(EveryConfigOfOthers, Factorizations) {
+  using T = TypeParam;
+  constexpr std::int64_t count = TestFixture::count;
+  for (int const n : {6, 17}) {
+    this->gives_the_same_bits("getrf", n, [n](Queue& q, Batch<T> x, Batch<T>, int* p, int* i) { getrf<T>(q, x, vectors(p, n, count), i); });
+    this->gives_the_same_bits(
+        "solve", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) { solve<T>(q, x, columns(y, 0, 1), columns(y, 1, 1), i); });
+    this->gives_the_same_bits("inverse", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) { inverse<T>(q, x, y, i); });
+    this->gives_the_same_bits("potrf", n, [](Queue& q, Batch<T> x, Batch<T>, int*, int* i) { potrf<T>(q, Uplo::lower, x, i); });
+    this->gives_the_same_bits("solve_positive_definite", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int* i) {
+      solve_positive_definite<T>(q, Uplo::lower, x, columns(y, 0, 1), columns(y, 1, 1), i);
+    });
+    this->gives_the_same_bits("geqrf", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { geqrf<T>(q, x, columns(y, 0, 1)); });
+  }
+}
+
+TYPED_TEST(EveryConfigOfOthers, VectorsAndTriangles) {
+  using T = TypeParam;
+  constexpr std::int64_t count = TestFixture::count;
+  constexpr Uplo lower = Uplo::lower;
+  for (int const n : {7, 20, 40, 50}) {
+    this->gives_the_same_bits(
+        "gemv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemv<T>(q, T(1), x, columns(y, 0, 1), T(0), columns(y, 1, 1)); });
+    this->gives_the_same_bits("gemv, transposed", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
+      gemv<T>(q, T(1), transposed(x), columns(y, 0, 1), T(0), columns(y, 1, 1));
+    });
+    this->gives_the_same_bits(
+        "trsm", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { trsm<T>(q, Side::left, lower, Diag::non_unit, T(1), x, y); });
+    this->gives_the_same_bits("trsv", n,
+                              [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { trsv<T>(q, lower, Diag::non_unit, x, columns(y, 0, 1)); });
+    this->gives_the_same_bits("trtri", n, [](Queue& q, Batch<T> x, Batch<T>, int*, int* i) { trtri<T>(q, lower, Diag::non_unit, x, i); });
+    if (n > 32) continue;
+    this->gives_the_same_bits("symv", n, [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
+      symv<T>(q, lower, T(1), x, columns(y, 0, 1), T(2), columns(y, 1, 1));
+    });
+    this->gives_the_same_bits("syevd", n, [n](Queue& q, Batch<T> x, Batch<T>, int*, int* i) {
+      DeviceArray<Real<T>> values(q, count * n);
+      syevd<T>(q, Job::vectors, lower, x, vectors(values.data(), n, count), i);
+    });
+  }
 }
 
 }  // namespace
