@@ -5,9 +5,9 @@
 /// does what is enqueued (copies, kernels, giving memory back) as late as the real one may: when somebody waits for it. So whoever reads
 /// results, or reuses memory, without waiting sees wrong data.
 ///
-/// It runs one kernel; all others do nothing. So it also fills a cache of kernels for a GPU that it says it is (FAKE_CUDA_NAME: NVIDIA H200
-/// has tuned kernels; FAKE_CUDA_VERSION: 12000 is CUDA 12.0; FAKE_CUDA_STATIC_BYTES: of shared memory), see tools/gpu-check. With
-/// FAKE_CUDA_TIMES in the environment these others take a time that depends on how they are launched.
+/// It runs one kernel; all others do nothing. So it also fills a cache of kernels for a GPU that it says it is (FAKE_CUDA_NAME: an H200
+/// and an H100 have tuned kernels; FAKE_CUDA_VERSION: 12000 is CUDA 12.0; FAKE_CUDA_STATIC_BYTES: of shared memory), see tools/gpu-check.
+/// With FAKE_CUDA_TIMES in the environment these others take a time that depends on how they are launched.
 
 #include <atomic>
 
