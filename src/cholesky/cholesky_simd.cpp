@@ -123,7 +123,7 @@ class Compact {
       auto const mask = hn::LoadMaskBits(half, bits_ + e / width);
       transpose_to_halves<R>(x);
       scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
-        if (stored(lane)) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, group.base(lane) + e);
+        if (stored(lane)) store_half<R>(x[v], upper, mask, group.base(lane) + e);
       });
     }
 #else

@@ -335,6 +335,16 @@ HWY_INLINE hn::Vec<HalfOf<R>> half_of(hn::Vec<hn::ScalableTag<R>> x, bool upper)
   constexpr HalfOf<R> half;
   return upper ? hn::UpperHalf(half, x) : hn::LowerHalf(half, x);
 }
+#if HWY_TARGET == HWY_AVX3
+/// Stores the elements of a half that `mask` names. The half goes through a register: g++ would make one masked extraction to memory of
+/// upper half and store, and that instruction faults on memory behind a page's end that is masked out, which a masked store does not.
+template <typename R>
+HWY_INLINE void store_half(hn::Vec<hn::ScalableTag<R>> x, bool upper, hn::Mask<HalfOf<R>> mask, R* to) {
+  auto half = half_of<R>(x, upper);
+  asm("" : "+v"(half.raw));
+  hn::BlendedStore(half, mask, HalfOf<R>(), to);
+}
+#endif
 #endif
 
 /// Where a group's matrices lie.
@@ -508,7 +518,7 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
   scatter_halves<R>([&](int lane, int v, bool upper) HWY_ATTR {
     R* const to = target[lane] + offset + e;
     if (ahead) __builtin_prefetch(to + ahead, 1, 3);
-    if (stored(lane)) hn::BlendedStore(half_of<R>(x[v], upper), mask, half, to);
+    if (stored(lane)) store_half<R>(x[v], upper, mask, to);
   });
 #else
   for (; e < length; ++e) {
