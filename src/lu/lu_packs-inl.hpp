@@ -149,14 +149,13 @@ struct FactorOptions {
 
 /// Step k of the factorization within a panel of W columns whose S-th is column k, a row at a time: its interchange, the multipliers, and
 /// the columns to the right; on the way the search for the next pivot row. Returns that row.
-template <typename T, int W, int S, bool pivoting, bool tiny_pivots>
+template <typename T, int W, int S, bool pivoting, bool ordinary>
 HWY_INLINE typename Pack<T>::V eliminate(PackMatrix<T> panel, int k, int m, typename Pack<T>::V pivot_row, Pack<T> const (&u)[W],
-                                         Pack<T> divisor, Pack<T> r) {
+                                         Divisor<T> const& pivot) {
   using P = Pack<T>;
   using R = typename P::R;
   constexpr typename P::D d;
   constexpr int next = S + 1 < W ? S + 1 : S;
-  auto const tiny = hn::Lt(abs1(divisor), hn::Set(d, std::numeric_limits<R>::min()));
   P top[W];
 #pragma GCC unroll 4
   for (int j = 0; j < W; ++j) {
@@ -174,10 +173,8 @@ HWY_INLINE typename Pack<T>::V eliminate(PackMatrix<T> panel, int k, int m, type
 #pragma GCC unroll 4
       for (int j = 0; j < W; ++j) x[j] = select(picked, top[j], x[j]);
     }
-    if constexpr (tiny_pivots)
-      x[S] = select(tiny, divide(x[S], divisor), mul(x[S], r));
-    else
-      x[S] = mul(x[S], r);
+    if constexpr (!ordinary) x[S] = scale(x[S], pivot.power);
+    x[S] = mul(x[S], pivot.inverse);
 #pragma GCC unroll 4
     for (int j = S + 1; j < W; ++j) x[j] = neg_mul_add(x[S], u[j], x[j]);
 #pragma GCC unroll 4
@@ -226,12 +223,11 @@ HWY_NOINLINE typename Pack<T>::V factor_panel(PackMatrix<T> panel, int k0, int m
 #pragma GCC unroll 4
       for (int j = 0; j < W; ++j) u[j] = panel.load(k, j);
     }
-    P const divisor = pivot_divisor(u[S], k, pivoting, info);
-    P const r = reciprocal(divisor);
-    if (HWY_LIKELY(hn::AllTrue(d, hn::Ge(abs1(divisor), hn::Set(d, std::numeric_limits<R>::min())))))
-      row = eliminate<T, W, S, pivoting, false>(panel, k, m, row, u, divisor, r);
+    Divisor<T> const pivot(pivot_divisor(u[S], k, pivoting, info));
+    if (HWY_LIKELY(pivot.ordinary))
+      row = eliminate<T, W, S, pivoting, true>(panel, k, m, row, u, pivot);
     else
-      row = eliminate<T, W, S, pivoting, true>(panel, k, m, row, u, divisor, r);
+      row = eliminate<T, W, S, pivoting, false>(panel, k, m, row, u, pivot);
     if constexpr (pivoting) pivots.note_picked(k);
   };
   step.template operator()<0>();
@@ -294,9 +290,11 @@ HWY_NOINLINE typename Pack<T>::V factor(PackMatrix<T> a, int m, int n, int colum
 }
 
 /// PA = LU of the N-by-N packs x (x[j][i]: row i of column j) in registers: the arithmetic of `factor` in the same order, unrolled. C - N
-/// columns beyond are right-hand sides, which become L^-1 P B. r: the reciprocals of U's diagonal.
+/// columns beyond are right-hand sides, which become L^-1 P B. r: the reciprocals of U's diagonal; `ordinary` becomes false where one of
+/// them is not to be multiplied by (see Divisor).
 template <typename T, int N, int C>
-HWY_INLINE typename Pack<T>::V factor_registers(Pack<T> (&x)[C][N], Pack<T> (&r)[N], FactorOptions options, Pivots<T>& pivots) {
+HWY_INLINE typename Pack<T>::V factor_registers(Pack<T> (&x)[C][N], Pack<T> (&r)[N], bool& ordinary, FactorOptions options,
+                                                Pivots<T>& pivots) {
   using P = Pack<T>;
   using R = typename P::R;
   constexpr typename P::D d;
@@ -329,16 +327,16 @@ HWY_INLINE typename Pack<T>::V factor_registers(Pack<T> (&x)[C][N], Pack<T> (&r)
         }
       }
     }
-    P const divisor = pivot_divisor(x[k][k], k, options.pivoting, info);
-    auto const tiny = hn::Lt(abs1(divisor), hn::Set(d, std::numeric_limits<R>::min()));
-    r[k] = reciprocal(divisor);
-    if (HWY_LIKELY(hn::AllFalse(d, tiny))) {
+    Divisor<T> const pivot(pivot_divisor(x[k][k], k, options.pivoting, info));
+    r[k] = pivot.inverse;
+    if (HWY_UNLIKELY(!pivot.ordinary)) {
+      ordinary = false;
+      r[k] = pivot.reciprocal();
 #pragma GCC unroll 8
-      for (int i = k + 1; i < N; ++i) x[k][i] = mul(x[k][i], r[k]);
-    } else {
-#pragma GCC unroll 8
-      for (int i = k + 1; i < N; ++i) x[k][i] = select(tiny, divide(x[k][i], divisor), mul(x[k][i], r[k]));
+      for (int i = k + 1; i < N; ++i) x[k][i] = scale(x[k][i], pivot.power);
     }
+#pragma GCC unroll 8
+    for (int i = k + 1; i < N; ++i) x[k][i] = mul(x[k][i], pivot.inverse);
 #pragma GCC unroll 9
     for (int j = k + 1; j < C; ++j)
 #pragma GCC unroll 8
@@ -366,8 +364,10 @@ HWY_INLINE void store_registers(Pack<T> const (&x)[C][N], PackMatrix<T> a) {
 template <typename T, int N>
 HWY_NOINLINE typename Pack<T>::V factor_fixed(PackMatrix<T> a, FactorOptions options, Pivots<T>& pivots) {
   Pack<T> x[N][N], r[N];
+  bool ordinary = true;
   load_registers<T, N>(a, x);
-  auto const info = options.pivoting ? factor_registers<T, N>(x, r, {}, pivots) : factor_registers<T, N>(x, r, {.pivoting = false}, pivots);
+  auto const info = options.pivoting ? factor_registers<T, N>(x, r, ordinary, {}, pivots)
+                                     : factor_registers<T, N>(x, r, ordinary, {.pivoting = false}, pivots);
   store_registers<T, N>(x, a);
   return info;
 }
@@ -381,15 +381,16 @@ HWY_NOINLINE typename Pack<T>::V solve_fixed(PackMatrix<T> a, typename Pack<T>::
 #pragma GCC unroll 8
   for (int i = 0; i < N; ++i) x[N][i] = P::load(b + i * P::size);
   auto info = hn::Zero(typename P::D());
+  bool ordinary = true;
   if (keep_factors) {
-    info = factor_registers<T, N>(x, r, {}, pivots);
+    info = factor_registers<T, N>(x, r, ordinary, {}, pivots);
     store_registers<T, N>(x, a);
   } else {
-    info = factor_registers<T, N>(x, r, {.keep_lower = false}, pivots);
+    info = factor_registers<T, N>(x, r, ordinary, {.keep_lower = false}, pivots);
   }
 #pragma GCC unroll 8
   for (int k = N - 1; k >= 0; --k) {
-    x[N][k] = mul(x[N][k], r[k]);
+    x[N][k] = HWY_LIKELY(ordinary) ? mul(x[N][k], r[k]) : Divisor<T>(x[k][k]).divide(x[N][k]);
 #pragma GCC unroll 8
     for (int i = 0; i < k; ++i) x[N][i] = neg_mul_add(x[k][i], x[N][k], x[N][i]);
   }
@@ -428,8 +429,8 @@ HWY_NOINLINE void solve_triangle(PackMatrix<T> a, int n, PackMatrix<T> b, int nr
       int const i = upper ? first : k + 1;
       int const rest = upper ? k - first : first + width - k - 1;
       if constexpr (!unit) {
-        Pack<T> const r = reciprocal(conjugated ? conj(a.load(k, k)) : a.load(k, k));
-        for (int j = 0; j < nrhs; ++j) b.store(k, j, mul(b.load(k, j), r));
+        Divisor<T> const diagonal(conjugated ? conj(a.load(k, k)) : a.load(k, k));
+        for (int j = 0; j < nrhs; ++j) b.store(k, j, diagonal.divide(b.load(k, j)));
       }
       gemm_sub<T, conjugated>(rest, nrhs, 1, a.block(i, k), b.block(k, 0), b.block(i, 0));
     }
@@ -607,7 +608,8 @@ HWY_NOINLINE typename Pack<T>::V invert_fixed(PackMatrix<T> a, Pivots<T>& pivots
 #pragma GCC unroll 8
     for (int k = 0; k < N; ++k) r[k] = reciprocal(x[k][k]);
   } else {
-    info = factor_registers<T, N>(x, r, {}, pivots);
+    bool ordinary = true;
+    info = factor_registers<T, N>(x, r, ordinary, {}, pivots);
   }
   invert_registers<T, N>(x, r);
   store_registers<T, N>(x, a);

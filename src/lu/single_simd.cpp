@@ -232,8 +232,7 @@ HWY_NOINLINE Int factor_turned(TurnedPanel<T> panel, int steps, Int* pivots) {
       if (info == 0) info = k + 1;
       pivot = P::set(T(1));
     }
-    bool const tiny = hn::AllTrue(d, hn::Lt(abs1(pivot), hn::Set(d, std::numeric_limits<R>::min())));
-    P const r = reciprocal(pivot);
+    Divisor<T> const divisor(pivot);
     // What stands below the pivot is divided by it, and the next column is updated and searched; then the others are updated.
     bool const next = k + 1 < lanes;
     P const u = next ? Scalars<T>::broadcast(panel.element(row, k + 1)) : P::zero();
@@ -245,7 +244,7 @@ HWY_NOINLINE Int factor_turned(TurnedPanel<T> panel, int steps, Int* pivots) {
       hn::Store(positions, d, panel.positions(v));
       auto const below = hn::Gt(positions, set(k));
       P const x = P::load(panel.at(v, k));
-      P const l = HWY_UNLIKELY(tiny) ? divide(x, pivot) : mul(x, r);
+      P const l = divisor.divide(x);
       select(below, l, x).store(panel.at(v, k));
       P const multiplier = select(below, l, P::zero());
       multiplier.store(panel.multipliers(v));

@@ -43,7 +43,7 @@ HWY_INLINE void solve_column_block(PackMatrix<T> a, int first, int n, typename P
 #pragma GCC unroll 4
   for (int step = 0; step < W; ++step) {
     int const k = upper ? W - 1 - step : step;
-    if constexpr (!unit) y[k] = mul(y[k], reciprocal(a.load(first + k, first + k)));
+    if constexpr (!unit) y[k] = Divisor<T>(a.load(first + k, first + k)).divide(y[k]);
 #pragma GCC unroll 4
     for (int i = 0; i < W; ++i)
       if (upper ? i < k : i > k) y[i] = neg_mul_add(a.load(first + i, first + k), y[k], y[i]);

@@ -163,29 +163,72 @@ HWY_INLINE typename Pack<T>::M is_zero(Pack<T> a) {
   else
     return hn::Eq(a.v, zero);
 }
-/// b / a, without overflow of |a|^2 in the complex case (Smith's method).
 template <typename T>
-HWY_INLINE Pack<T> divide(Pack<T> b, Pack<T> a) {
+HWY_INLINE typename Pack<T>::M is_finite(Pack<T> a) {
+  auto const largest = hn::Set(typename Pack<T>::D(), std::numeric_limits<typename Pack<T>::R>::max());
+  if constexpr (is_complex<T>)
+    return hn::And(hn::Le(hn::Abs(a.re), largest), hn::Le(hn::Abs(a.im), largest));
+  else
+    return hn::Le(hn::Abs(a.v), largest);
+}
+/// 1 / a of an `ordinary` a (see Divisor). Complex: Smith's method, which does not form |a|^2.
+template <typename T>
+HWY_INLINE Pack<T> reciprocal_of_ordinary(Pack<T> a) {
+  auto const one = hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1));
   if constexpr (is_complex<T>) {
     auto const re_larger = hn::Ge(hn::Abs(a.re), hn::Abs(a.im));
     auto const large = hn::IfThenElse(re_larger, a.re, a.im);
     auto const small = hn::IfThenElse(re_larger, a.im, a.re);
     auto const ratio = hn::Div(small, large);
     auto const scale = hn::MulAdd(small, ratio, large);
-    // (re larger) ((b.re + b.im r) + i (b.im - b.re r)) / scale, (im larger) ((b.re r + b.im) + i (b.im r - b.re)) / scale
-    auto const p = hn::IfThenElse(re_larger, b.re, b.im);
-    auto const q = hn::IfThenElse(re_larger, b.im, b.re);
-    auto const re = hn::MulAdd(q, ratio, p);
-    auto const im = hn::NegMulAdd(p, ratio, q);
-    return {hn::Div(re, scale), hn::Div(hn::IfThenElse(re_larger, im, hn::Neg(im)), scale)};
+    // (re larger) (1 - i ratio) / scale, (im larger) (ratio - i) / scale
+    auto const re = hn::IfThenElse(re_larger, one, ratio);
+    auto const im = hn::IfThenElse(re_larger, ratio, one);
+    return {hn::Div(re, scale), hn::Neg(hn::Div(im, scale))};
   } else {
-    return {hn::Div(b.v, a.v)};
+    return {hn::Div(one, a.v)};
   }
 }
+
+/// What x is divided by: x / a = (x scale) inverse, with a power of two for `scale`, which is one in ordinary lanes. In others, where a is
+/// subnormal or near overflow, 1 / a would overflow, lose bits, or (complex) come out as zero. The quotient has the bits that those of
+/// a and x times powers of two would give, as long as it is a normal number. Zeros, infinities and NaN are not scaled.
+template <typename T>
+struct Divisor {
+  using P = Pack<T>;
+  using R = typename P::R;
+
+  P inverse;            ///< 1 / (a scale)
+  typename P::V power;  ///< the scale
+  bool ordinary;        ///< all lanes are
+
+  HWY_INLINE explicit Divisor(P a) {
+    constexpr typename P::D d;
+    constexpr bool narrow = sizeof(R) == 4;
+    constexpr R smallest = narrow ? R(0x1p-124) : static_cast<R>(0x1p-1020), largest = narrow ? R(0x1p124) : static_cast<R>(0x1p1020);
+    auto const size = abs1(a);
+    auto const is_ordinary = hn::And(hn::Ge(size, hn::Set(d, smallest)), hn::Le(size, hn::Set(d, largest)));
+    ordinary = hn::AllTrue(d, is_ordinary);
+    power = hn::Set(d, R(1));
+    if (HWY_UNLIKELY(!ordinary)) {
+      auto const tiny = hn::And(hn::Lt(size, hn::Set(d, smallest)), hn::Gt(size, hn::Zero(d)));
+      auto const finite = is_finite(a);
+      auto const huge = hn::And(hn::Gt(size, hn::Set(d, largest)), finite);
+      power = hn::IfThenElse(tiny, hn::Set(d, narrow ? R(0x1p60) : static_cast<R>(0x1p200)), power);
+      power = hn::IfThenElse(huge, hn::Set(d, R(0x1p-6)), power);
+      a = scale(a, power);
+    }
+    inverse = reciprocal_of_ordinary(a);
+  }
+  HWY_INLINE P divide(P x) const { return HWY_LIKELY(ordinary) ? mul(x, inverse) : mul(scale(x, power), inverse); }
+  /// 1 / a
+  [[nodiscard]] HWY_INLINE P reciprocal() const { return HWY_LIKELY(ordinary) ? inverse : scale(inverse, power); }
+};
+
 /// 1 / a
 template <typename T>
 HWY_INLINE Pack<T> reciprocal(Pack<T> a) {
-  return divide(from_real<T>(hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1))), a);
+  return Divisor<T>(a).reciprocal();
 }
 
 #if HWY_TARGET != HWY_SCALAR

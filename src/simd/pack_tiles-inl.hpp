@@ -104,10 +104,15 @@ HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool so
 /// solve_tile for an A whose diagonal is real.
 template <typename T, int M, int N, bool upper, bool conjugated>
 HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool solve, PackMatrix<T> b) {
+  using R = typename Pack<T>::R;
   solve_tile<T, M, N, upper, conjugated>(a, i0, first, last, solve, b, [&](int k, Pack<T>(&row)[N]) HWY_ATTR {
-    auto const r = inverse_of_real<T>(real_part(a.load(k, k)));
+    Divisor<R> const diagonal(Pack<R>{real_part(a.load(k, k))});
+    if (HWY_UNLIKELY(!diagonal.ordinary)) {
 #pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) row[j] = scale(row[j], r);
+      for (int j = 0; j < N; ++j) row[j] = scale(row[j], diagonal.power);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) row[j] = scale(row[j], diagonal.inverse.v);
   });
 }
 

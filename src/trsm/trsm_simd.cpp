@@ -104,10 +104,11 @@ HWY_NOINLINE void load_panel(TriangleSpace<T> const& space, GroupView<T const> c
   }
 }
 
-/// Solves for the rows of a panel, given the rows before them.
+/// Solves for the rows of a panel, given the rows before them. inverse: reciprocals of the diagonal, which are not used unless all of it is
+/// `ordinary` (see Divisor).
 template <typename T>
-HWY_NOINLINE void solve_panel(PackMatrix<T> panel, int first, int rows, typename Pack<T>::R const* HWY_RESTRICT inverse, bool unit,
-                              PackMatrix<T> b, int nrhs, Ahead& ahead) {
+HWY_NOINLINE void solve_panel(PackMatrix<T> panel, int first, int rows, typename Pack<T>::R const* HWY_RESTRICT inverse, bool ordinary,
+                              bool unit, PackMatrix<T> b, int nrhs, Ahead& ahead) {
   using P = Pack<T>;
   PackMatrix<T> const a = panel.block(-first, 0);
   in_steps<tile_cols<T>>(0, nrhs, [&]<int N>(int j) HWY_ATTR {
@@ -117,6 +118,11 @@ HWY_NOINLINE void solve_panel(PackMatrix<T> panel, int first, int rows, typename
       ahead.fetch();
       solve_tile<T, M, N, false, false>(a, i, 0, i, true, x, [&](int k, P(&row)[N]) HWY_ATTR {
         if (unit) return;
+        if (HWY_UNLIKELY(!ordinary)) {
+          Divisor<T> const diagonal(a.load(k, k));
+          for (int q = 0; q < N; ++q) row[q] = diagonal.divide(row[q]);
+          return;
+        }
         P const r = P::load(inverse + k * P::size);
 #pragma GCC unroll 4
         for (int q = 0; q < N; ++q) row[q] = mul(row[q], r);
@@ -155,6 +161,7 @@ void trsm_lanes(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end) {
     std::int64_t const ld = stored.cs / P::size;
     PackMatrix<T> const b = upper ? PackMatrix<T>{stored.at(n - 1, 0), -stored.rs, stored.cs} : stored;
     Ahead ahead = ahead_of(task.a, group, P::lanes, end, (n + 3) / 4);
+    bool ordinary = true;
     for (int j = 0; j < nrhs; j += space.sides()) {
       int const sides = std::min(space.sides(), nrhs - j);
       if (task.alpha == T(0)) {
@@ -176,8 +183,12 @@ void trsm_lanes(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end) {
           if (by_rows) panel = panel.transposed();
           if (upper) panel = reversed<T>(panel, rows, i + rows);
           if (load && !unit)
-            for (int k = 0; k < rows; ++k) reciprocal(panel.load(k, i + k)).store(space.inverse() + (i + k) * P::size);
-          solve_panel<T>(panel, i, rows, space.inverse(), unit, b, sides, ahead);
+            for (int k = 0; k < rows; ++k) {
+              Divisor<T> const diagonal(panel.load(k, i + k));
+              ordinary &= diagonal.ordinary;
+              diagonal.inverse.store(space.inverse() + (i + k) * P::size);
+            }
+          solve_panel<T>(panel, i, rows, space.inverse(), ordinary, unit, b, sides, ahead);
         }
       }
       if (j == 0)
