@@ -6,6 +6,7 @@
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "core/substitution.hpp"
 
 namespace myriad::cpu {
 namespace {
@@ -70,7 +71,7 @@ Int solve_apart(PosvTask<T> const& task, std::int64_t k, Scratch<T>& scratch_a, 
     return info;
   }
   T* const x = copied(task.b, k, Part::all, scratch_x);
-  lapack::potrs<T>(Uplo::lower, n, nrhs, a, n, x, n);
+  solve_by_cholesky<T>(Uplo::lower, n, nrhs, a, n, x, n);
   for_part(Part::all, n, nrhs, [&](auto i, auto j) { *task.x.at(k, i, j) = conjugate_if(task.x.conjugated, x[i + j * n]); });
   return 0;
 }
@@ -100,7 +101,7 @@ void potrs(Queue& queue, PotrsTask<T> const& task) {
         for (std::int64_t k = begin; k < end; ++k) {
           Triangle<T const> const a(task.a, k, scratch_a);
           LocalMatrix<T> const b(a.beside(task.b), k, scratch_b);
-          lapack::potrs<T>(a.uplo, a.n(), b.cols(), a.matrix.data(), a.matrix.ld(), b.data(), b.ld());
+          solve_by_cholesky<T>(a.uplo, a.n(), b.cols(), a.matrix.data(), a.matrix.ld(), b.data(), b.ld());
           b.store();
         }
       });
@@ -123,7 +124,7 @@ void posv(Queue& queue, PosvTask<T> const& task) {
           Int const info = factor(a);
           if (info == 0) {
             LocalMatrix<T> const x(a.beside(task.x), k, scratch_x);
-            lapack::potrs<T>(a.uplo, a.n(), x.cols(), a.matrix.data(), a.matrix.ld(), x.data(), x.ld());
+            solve_by_cholesky<T>(a.uplo, a.n(), x.cols(), a.matrix.data(), a.matrix.ld(), x.data(), x.ld());
             x.store();
           }
           a.matrix.store();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/lapack.hpp"
+#include "core/substitution.hpp"
 #include "myriad/batch.hpp"
 
 namespace myriad {
@@ -107,9 +108,7 @@ class LocalMatrix {
 /// The first zero on the diagonal, counted from one; 0 if there is none.
 template <typename T>
 lapack::Int zero_on_diagonal(LocalMatrix<T> const& a) {
-  for (std::int64_t i = 0; i < std::min(a.rows(), a.cols()); ++i)
-    if (a.data()[i + i * a.ld()] == T(0)) return static_cast<lapack::Int>(i) + 1;
-  return 0;
+  return zero_on_diagonal(std::min(a.rows(), a.cols()), a.data(), a.ld());
 }
 
 /// The first `count` entries of a vector, contiguous as LAPACK wants them.

@@ -231,6 +231,7 @@ class Refinement {
     }
     R size = 0;
     for (Int i = 0; i < n_; ++i) size = max_or_nan(size, abs1(x[i]));
+    if (std::isnan(estimate) && std::isfinite(size)) estimate = std::numeric_limits<R>::infinity();  // infinity times a vanished weight
     return size == 0 ? estimate : estimate / size;
   }
 
@@ -251,7 +252,7 @@ class Refinement {
     return worst;
   }
 
-  void solve(Op op, T* x) const { lapack::getrs<T>(op, n_, 1, af_.data(), af_.ld(), pivots_, x, std::max<Int>(n_, 1)); }
+  void solve(Op op, T* x) const { solve_factored<T>(op, n_, 1, af_.data(), af_.ld(), pivots_, x, std::max<Int>(n_, 1)); }
 
   Op op_;
   Int n_;

@@ -9,18 +9,11 @@
 
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "core/scalar.hpp"
+#include "core/substitution.hpp"
 #include "myriad/types.hpp"
 
 namespace myriad::cpu {
-
-/// |re| + |im|, LAPACK's measure of a complex number.
-template <typename T>
-Real<T> abs1(T x) {
-  if constexpr (is_complex<T>)
-    return std::abs(x.real()) + std::abs(x.imag());
-  else
-    return std::abs(x);
-}
 
 /// For systems whose |A| |x| spans so many orders of magnitude (chemical kinetics) that refinement does not get the smallest components
 /// right.
@@ -52,7 +45,7 @@ class WideRangeRefiner {
 
   /// Improves x in place and returns its componentwise backward error; NaN where the system holds NaN or the factors are singular.
   R refine(T const* b, T* x) {
-    auto const solve = [&](T* r) { lapack::getrs<T>(op_, n_, 1, af_, ldaf_, pivots_, r, n_); };
+    auto const solve = [&](T* r) { solve_factored<T>(op_, n_, 1, af_, ldaf_, pivots_, r, n_); };
     R best = sweep([&](Int i, Int j) { return element(i, j); }, b, solve, x);
     for (int round = 0; round < 3 && best > enough(n_); ++round) {
       R const before = best;
@@ -164,7 +157,7 @@ class WideRangeRefiner {
     Int* const pivots = new_pivots_.reserve(n);
     if (lapack::getrf<T>(n_, n_, factors, n_, pivots) != 0) return best;
     std::copy_n(right, n, z);
-    auto const solve = [&](T* r) { lapack::getrs<T>(Op::none, n_, 1, factors, n_, pivots, r, n_); };
+    auto const solve = [&](T* r) { solve_factored<T>(Op::none, n_, 1, factors, n_, pivots, r, n_); };
     solve(z);
     R const error = sweep([&](Int i, Int j) { return scaled[i + j * n]; }, right, solve, z);
     if (!(error < best)) return best;

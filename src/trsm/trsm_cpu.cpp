@@ -43,6 +43,10 @@ void by_blas(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end, Blas
 /// x = op(A)^-1 x
 template <Element T>
 void trsv(Uplo uplo, Op op, Diag diag, Int n, T const* a, Int lda, T* x) {
+  if (diag == Diag::non_unit && !has_ordinary_diagonal(n, a, lda)) {
+    solve_triangle<T>(Side::left, uplo, op, diag, n, 1, T(1), a, lda, x, n);
+    return;
+  }
   MYRIAD_LAPACK(T, cblas_strsv, cblas_dtrsv, cblas_ctrsv, cblas_ztrsv, CblasColMajor, lapack::cblas(uplo), lapack::cblas(op),
                 lapack::cblas(diag), n, a, lda, x, 1);
 }
@@ -63,7 +67,7 @@ template <Element T>
 void trsm(Queue& queue, TrsmTask<T> const& task) {
   run_by_size(
       queue, shapes(task.a, task.b), trsm_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { trsm_lanes(task, begin, end); },
-      [&](std::int64_t begin, std::int64_t end) { by_blas(task, begin, end, for_shape<T, lapack::trsm<T>, trsv<T>>); });
+      [&](std::int64_t begin, std::int64_t end) { by_blas(task, begin, end, for_shape<T, solve_triangle<T>, trsv<T>>); });
 }
 
 template <Element T>

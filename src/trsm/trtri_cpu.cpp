@@ -10,12 +10,27 @@
 
 namespace myriad::cpu {
 
+namespace {
+
+/// The inverse of the triangle in `a`, whose diagonal LAPACK would invert with a loss; the other triangle is kept.
+template <Element T>
+void invert_by_substitution(Uplo uplo, LocalMatrix<T> const& a, Scratch<T>& scratch) {
+  std::int64_t const n = a.rows(), ld = a.ld();
+  T* const x = scratch.reserve(n * n);
+  std::fill_n(x, n * n, T(0));
+  for (std::int64_t k = 0; k < n; ++k) x[k + k * n] = T(1);
+  solve_triangle<T>(Side::left, uplo, Op::none, Diag::non_unit, a.rows(), a.rows(), T(1), a.data(), a.ld(), x, a.rows());
+  for_part(part_of(uplo), n, n, [&](auto i, auto j) { a.data()[i + j * ld] = x[i + j * n]; });
+}
+
+}  // namespace
+
 template <Element T>
 void trtri(Queue& queue, TrtriTask<T> const& task) {
   std::int64_t const n = std::max<std::int64_t>(task.a.rows, 1);
   std::int64_t const grain = std::max<std::int64_t>(65536 / (n * n), 1);  // enough work to hide the hand-out
   parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    Scratch<T> scratch;
+    Scratch<T> scratch, identity;
     for (std::int64_t b = begin; b < end; ++b) {
       // The inverse of the transpose is the transpose of the inverse.
       bool const by_rows = task.a.col_stride_of(b) < task.a.row_stride_of(b);
@@ -23,7 +38,10 @@ void trtri(Queue& queue, TrtriTask<T> const& task) {
       LocalMatrix<T> const a(by_rows ? transposed(task.a) : task.a, b, scratch, part_of(uplo));
       lapack::Int const info = task.diag == Diag::non_unit ? zero_on_diagonal(a) : 0;
       if (info == 0 && a.rows() > 0) {
-        lapack::trtri<T>(uplo, task.diag, a.rows(), a.data(), a.ld());
+        if (task.diag == Diag::unit || has_ordinary_diagonal(a.rows(), a.data(), a.ld()))
+          lapack::trtri<T>(uplo, task.diag, a.rows(), a.data(), a.ld());
+        else
+          invert_by_substitution<T>(uplo, a, identity);
         a.store();
       }
       if (task.info) task.info[b] = static_cast<int>(info);
