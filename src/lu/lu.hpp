@@ -1,10 +1,12 @@
 #pragma once
 /// What the files of this room share: the tasks of the lane kernels, and how far these are used.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <numbers>
 
+#include "core/scalar.hpp"
 #include "myriad/lu.hpp"
 #include "simd/dispatch.hpp"
 #include "simd/group.hpp"
@@ -20,27 +22,50 @@ constexpr bool lu_fits_lanes(std::array<std::int64_t, 4> const& shape) {
   return m <= 64 && n <= 64 && (m + 1) * (n + 2) * lane_element_bytes<T> <= lane_workspace_bytes;
 }
 
-/// The product of the pivots, plain or as sign and logarithm.
+/// The product of the pivots, plain or as sign and logarithm. The plain product is kept within the range of R by powers of two, so that it
+/// is right wherever it can be represented, whatever the order of the factors.
 template <typename T>
 class DiagonalProduct {
+  using R = Real<T>;
+
  public:
   explicit DiagonalProduct(bool logarithm) : logarithm_(logarithm) {}
   void multiply(T u) {
-    if (!logarithm_) {
-      product_ *= u;
+    if (logarithm_) {
+      int const exponent = normalize(u);
+      R const size = std::abs(u);
+      logabs_ += std::log(size) + static_cast<R>(exponent) * std::numbers::ln2_v<R>;
+      product_ = size == 0 ? T(0) : product_ * (u / size);
       return;
     }
-    Real<T> const size = std::abs(u);
-    logabs_ += std::log(size);
-    product_ = size == 0 ? T(0) : product_ * (u / size);
+    exponent_ += normalize(u);
+    product_ *= u;
+    exponent_ += normalize(product_);
   }
   void negate() { product_ = -product_; }
-  [[nodiscard]] T sign_or_det() const { return product_; }
-  [[nodiscard]] Real<T> logabs() const { return logabs_; }
+  [[nodiscard]] T sign_or_det() const { return shifted(product_, exponent_); }
+  [[nodiscard]] R logabs() const { return logabs_; }
 
  private:
+  static T shifted(T x, int exponent) {
+    if constexpr (is_complex<T>)
+      return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
+    else
+      return std::ldexp(x, exponent);
+  }
+  /// Scales x by a power of two where it is so large or small that a product could leave the range; returns the exponent of its inverse.
+  static int normalize(T& x) {
+    constexpr R most = sizeof(R) == 4 ? R(0x1p60) : static_cast<R>(0x1p500);
+    R const size = std::max(std::abs(std::real(x)), std::abs(std::imag(x)));
+    if ((size <= most && size >= 1 / most) || size == 0 || !is_finite(x)) return 0;
+    int const exponent = std::ilogb(size);
+    x = shifted(x, -exponent);
+    return exponent;
+  }
+
   T product_{1};
-  Real<T> logabs_{0};
+  int exponent_ = 0;
+  R logabs_{0};
   bool logarithm_;
 };
 

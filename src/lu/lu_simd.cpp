@@ -348,39 +348,21 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     return;
   auto* const ws = static_cast<typename P::R*>(lane_workspace());
   Pivots<T> pivots;
-  // The inverse of A^T is the transposed inverse: a row-major result is computed as a column-major one. Factors are of A as it is.
-  bool const flip = task.factor && task.x.row_stride != 1 && task.x.col_stride == 1;
-  Batch<T const> const a = flip ? transposed(task.a) : task.a;
-  Batch<T> const x = flip ? transposed(task.x) : task.x;
-  for_each_group(P::lanes, begin, end, shapes(a), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
-    auto const n = static_cast<int>(a.rows_of(group.index[0]));
+  for_each_group(P::lanes, begin, end, shapes(task.a), lu_fits_lanes<T>, [&](Group const& group) HWY_ATTR {
+    auto const n = static_cast<int>(task.a.rows_of(group.index[0]));
     int const ld = pack_ld(n);
     PackMatrix<T> const packs = pack_matrix<T>(ws, ld);
-    GroupView<T> view(x, group, P::lanes);
-    auto const load = [&](Batch<T const> const& source)
-                          HWY_ATTR { load_group<T>(GroupView<T const>(source, group, P::lanes), n, n, ws, ld); };
-    auto const factor = [&]() HWY_ATTR {
-      return factor_square<T>(packs, n, {}, pivots, ahead_of(a, group, P::lanes, end, pieces_of_factor<T>(n)));
-    };
-    load(a);
+    GroupView<T> view(task.x, group, P::lanes);
+    load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
     auto info = hn::Zero(d);
     if (task.factor) {
-      info = factor();
-      if (flip && !hn::AllTrue(d, hn::Eq(info, hn::Zero(d)))) {  // info counts the pivots of A, and those of A^T are others
-        load(task.a);
-        auto const of_a = factor();
-        auto const known = hn::And(hn::Ne(info, hn::Zero(d)), hn::Ne(of_a, hn::Zero(d)));
-        auto const both = hn::IfThenElse(known, of_a, info);
-        load(a);
-        (void)factor();
-        info = both;
-      }
+      info = factor_square<T>(packs, n, {}, pivots, ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)));
     } else {
       load_pivots<T>(task.pivots, group, n, pivots);
       for (int k = n - 1; k >= 0; --k)
         info = hn::IfThenElse(is_zero(packs.load(k, k)), hn::Set(d, static_cast<typename P::R>(k + 1)), info);
     }
-    invert_packs<T>(packs, n, pivots, ws + ld * n * P::size, ahead_of(x, group.index[0], P::lanes, end, 2 * panels_of(n)));
+    invert_packs<T>(packs, n, pivots, ws + ld * n * P::size, ahead_of(task.x, group.index[0], P::lanes, end, 2 * panels_of(n)));
     auto const singular = hn::Ne(info, hn::Zero(d));
     if (!hn::AllFalse(d, singular)) {
       if (task.factor)
@@ -388,14 +370,47 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
       else
         skip_lanes<T>(view, singular);
     }
-    if (view.adjacent) {
+    // Columns that lie in one piece are stored where they belong; else they are interchanged before.
+    if (view.rs[0] == 1 && !view.adjacent) {
+      store_with_columns_interchanged<T>(view, n, pivots, ws, ld);
+    } else {
       swap_rows<T>(packs.transposed(), n, n, 0, n, pivots, true);
       store_group<T>(view, n, n, ws, ld);
-    } else {
-      store_with_columns_interchanged<T>(view, n, pivots, ws, ld);
     }
     write_info<T>(task.info, group, info);
   });
+}
+
+/// The determinants of those lanes in which no partial product leaves the range. Returns a bit for each of them.
+template <typename T>
+HWY_INLINE std::uint32_t det_of_factors(DetTask<T> const& task, Group const& group, PackMatrix<T> lu, int n, Pivots<T> const& pivots) {
+  using P = Pack<T>;
+  using R = typename P::R;
+  constexpr typename P::D d;
+  constexpr bool narrow = sizeof(R) == 4;
+  auto const least = hn::Set(d, narrow ? R(0x1p-90) : static_cast<R>(0x1p-900));
+  auto const most = hn::Set(d, narrow ? R(0x1p120) : static_cast<R>(0x1p1000));
+  P product = P::set(T(1));
+  auto within = hn::Eq(least, least);
+  for (int k = 0; k < n; ++k) {
+    product = mul(product, lu.load(k, k));
+    auto const interchanged = hn::Ne(hn::Load(d, pivots.of_step(k)), hn::Set(d, static_cast<R>(k)));
+    product = select(interchanged, neg(product), product);
+    auto const size = abs1(product);
+    within = hn::And(within, hn::And(hn::Ge(size, least), hn::Le(size, most)));
+  }
+  HWY_ALIGN R dets[P::size];
+  product.store(dets);
+  std::uint32_t const lanes = lanes_of<T>(within);
+  for (int lane = 0; lane < group.active; ++lane) {
+    if (!(lanes >> lane & 1)) continue;
+    T& det = task.sign_or_det[group.index[static_cast<std::size_t>(lane)]];
+    if constexpr (is_complex<T>)
+      det = T(dets[lane], dets[P::lanes + lane]);
+    else
+      det = dets[lane];
+  }
+  return lanes;
 }
 
 template <typename T>
@@ -410,7 +425,9 @@ void det_lanes(DetTask<T> const& task, std::int64_t begin, std::int64_t end) {
     load_group<T>(GroupView<T const>(task.a, group, P::lanes), n, n, ws, ld);
     factor_square<T>(pack_matrix<T>(ws, ld), n, {.keep_lower = false}, pivots,
                      ahead_of(task.a, group, P::lanes, end, pieces_of_factor<T>(n)));
+    std::uint32_t const done = task.logabs ? 0 : det_of_factors<T>(task, group, pack_matrix<T>(ws, ld), n, pivots);
     for (int lane = 0; lane < group.active; ++lane) {
+      if (done >> lane & 1) continue;
       DiagonalProduct<T> product(task.logabs != nullptr);
       for (int k = 0; k < n; ++k) {
         R const* const u = ws + (k + k * ld) * P::size + lane;
