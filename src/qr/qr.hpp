@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "myriad/qr.hpp"
 #include "simd/dispatch.hpp"
@@ -53,6 +54,15 @@ Shapes ormqr_shapes(Batch<T const> const& a, Batch<T const> const& tau, Batch<T>
   }
   return result;
 }
+
+/// Least squares scale A and B where their largest elements are below `smallest` or above `largest`, as LAPACK's gels does: else norms of
+/// columns overflow, and underflow takes digits. They are multiplied or divided by `up`, a power of two, which changes no digit.
+template <typename R>
+struct QrRange {
+  static constexpr bool narrow = sizeof(R) == 4;
+  static constexpr R smallest = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon(), largest = 1 / smallest;
+  static constexpr R up = narrow ? R(0x1p80) : static_cast<R>(0x1p600);
+};
 
 /// geqrf
 template <typename T>

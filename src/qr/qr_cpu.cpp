@@ -1,8 +1,13 @@
 #include "qr/qr_cpu.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "core/substitution.hpp"
 
 namespace myriad::cpu {
 namespace {
@@ -12,6 +17,23 @@ using lapack::Int;
 /// Elements of workspace for LAPACK's blocked factorizations of `length` columns or rows.
 Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
 
+/// By which power of two the matrix is scaled (see QrRange).
+template <typename T>
+Real<T> range_scale(std::int64_t m, std::int64_t n, T const* a, std::int64_t lda) {
+  using R = Real<T>;
+  R most = 0;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) most = std::max({most, std::abs(std::real(a[i + j * lda])), std::abs(std::imag(a[i + j * lda]))});
+  if (most > 0 && most < QrRange<R>::smallest) return QrRange<R>::up;
+  return most > QrRange<R>::largest && std::isfinite(most) ? 1 / QrRange<R>::up : R(1);
+}
+
+/// Multiplies an m-by-n matrix by a power of two.
+template <typename T>
+void scale_by(Real<T> factor, std::int64_t m, std::int64_t n, T* a, std::int64_t lda) {
+  if (factor != 1) for_part(Part::all, m, n, [&](auto i, auto j) { a[i + j * lda] *= factor; });
+}
+
 /// Least squares (m >= n) or minimum norm (m < n) of one matrix. Returns info; B is then as it was.
 template <typename T>
 Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_tau, Scratch<T>& scratch_work) {
@@ -19,20 +41,29 @@ Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_t
   T* const tau = scratch_tau.reserve(std::min(m, n));
   Int const size = std::max(work_size(std::max(m, n)), lapack::size_to_apply(std::min(m, n), nrhs));
   T* const work = scratch_work.reserve(size);
+  Real<T> const a_scale = range_scale(m, n, a.data(), a.ld());
+  scale_by(a_scale, m, n, a.data(), a.ld());
   if (m >= n)
     lapack::geqrf<T>(m, n, a.data(), a.ld(), tau, work, size);
   else
     lapack::gelqf<T>(m, n, a.data(), a.ld(), tau, work, size);
   if (Int const info = zero_on_diagonal(a)) return info;
   if (nrhs == 0) return 0;
+  Real<T> const b_scale = range_scale(m, nrhs, b.data(), b.ld());
+  scale_by(b_scale, m, nrhs, b.data(), b.ld());
   if (m >= n) {
     lapack::ormqr<T>(Side::left, Op::conjugate_transpose, m, nrhs, n, a.data(), a.ld(), tau, b.data(), b.ld(), work, size);
-    lapack::trsm<T>(Side::left, Uplo::upper, Op::none, Diag::non_unit, n, nrhs, T(1), a.data(), a.ld(), b.data(), b.ld());
+    solve_triangle<T>(Side::left, Uplo::upper, Op::none, Diag::non_unit, n, nrhs, T(1), a.data(), a.ld(), b.data(), b.ld());
   } else {
-    lapack::trsm<T>(Side::left, Uplo::lower, Op::none, Diag::non_unit, m, nrhs, T(1), a.data(), a.ld(), b.data(), b.ld());
+    solve_triangle<T>(Side::left, Uplo::lower, Op::none, Diag::non_unit, m, nrhs, T(1), a.data(), a.ld(), b.data(), b.ld());
     for (Int j = 0; j < nrhs; ++j) std::fill_n(b.data() + m + static_cast<std::int64_t>(j) * b.ld(), n - m, T(0));
     lapack::ormlq<T>(Side::left, Op::conjugate_transpose, n, nrhs, m, a.data(), a.ld(), tau, b.data(), b.ld(), work, size);
   }
+  if (a_scale != b_scale) {  // equal scales cancel; applied one after the other they could overflow between
+    scale_by(a_scale, n, nrhs, b.data(), b.ld());
+    scale_by(1 / b_scale, n, nrhs, b.data(), b.ld());
+  }
+  scale_by(1 / b_scale, std::max<Int>(m - n, 0), nrhs, b.data() + n, b.ld());  // what is left of B below X
   return 0;
 }
 
@@ -44,12 +75,21 @@ void geqrf(Queue& queue, GeqrfTask<T> const& task) {
       queue, shapes(task.a), geqrf_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { geqrf_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch, scratch_tau, work;
+        Scratch<Real<T>> scratch_scales;
         for (std::int64_t b = begin; b < end; ++b) {
           LocalMatrix<T> const a(task.a, b, scratch);
           std::int64_t const steps = std::min(a.rows(), a.cols());
           T* const tau = scratch_tau.reserve(steps);
           Int const size = work_size(a.cols());
+          // Columns near the ends of the range are scaled, and those of R scaled back: reflectors do not depend on it.
+          Real<T>* const scales = scratch_scales.reserve(a.cols());
+          auto const column = [&](std::int64_t j) { return a.data() + j * a.ld(); };
+          for (Int j = 0; j < a.cols(); ++j) {
+            scales[j] = range_scale(a.rows(), 1, column(j), a.ld());
+            scale_by(scales[j], a.rows(), 1, column(j), a.ld());
+          }
           lapack::geqrf<T>(a.rows(), a.cols(), a.data(), a.ld(), tau, work.reserve(size), size);
+          for (Int j = 0; j < a.cols(); ++j) scale_by(1 / scales[j], std::min(j + 1, a.rows()), 1, column(j), a.ld());
           a.store();
           for (std::int64_t k = 0; k < steps; ++k) *task.tau.at(b, k, 0) = conjugate_if(task.tau.conjugated, tau[k]);
         }

@@ -24,6 +24,56 @@ inline constexpr int reflector_block = 4;
 template <typename T>
 inline constexpr int reflected_columns = tile_registers / (reflector_block * (is_complex<T> ? 2 : 1));
 
+/// The largest of `most` and the elements (of complex ones, their parts) of m-by-n packs.
+template <typename T>
+HWY_NOINLINE typename Pack<T>::V largest_element(PackMatrix<T> a, int m, int n, typename Pack<T>::V most) {
+  auto other = most;
+  for (int j = 0; j < n; ++j) {
+    int i = 0;
+    for (; i + 1 < m; i += 2) {
+      most = hn::Max(most, abs_max(a.load(i, j)));
+      other = hn::Max(other, abs_max(a.load(i + 1, j)));
+    }
+    if (i < m) most = hn::Max(most, abs_max(a.load(i, j)));
+  }
+  return hn::Max(most, other);
+}
+
+/// By which power of two a matrix with that largest element is scaled, per lane (see QrRange).
+template <typename T>
+HWY_INLINE typename Pack<T>::V range_scale(typename Pack<T>::V largest) {
+  using R = typename Pack<T>::R;
+  constexpr typename Pack<T>::D d;
+  auto const small = hn::And(hn::Lt(largest, hn::Set(d, QrRange<R>::smallest)), hn::Gt(largest, hn::Zero(d)));
+  auto const large = hn::And(hn::Gt(largest, hn::Set(d, QrRange<R>::largest)), hn::Le(largest, hn::Set(d, std::numeric_limits<R>::max())));
+  auto const scale = hn::IfThenElse(large, hn::Set(d, 1 / QrRange<R>::up), hn::Set(d, R(1)));
+  return hn::IfThenElse(small, hn::Set(d, QrRange<R>::up), scale);
+}
+
+/// Multiplies m-by-n packs by `factor`.
+template <typename T>
+HWY_NOINLINE void scale_packs(PackMatrix<T> a, int m, int n, typename Pack<T>::V factor) {
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < m; ++i) a.store(i, j, scale(a.load(i, j), factor));
+}
+
+/// Whether a lane is scaled.
+template <typename T>
+HWY_INLINE bool is_scaled(typename Pack<T>::V scale) {
+  constexpr typename Pack<T>::D d;
+  return !hn::AllTrue(d, hn::Eq(scale, hn::Set(d, typename Pack<T>::R(1))));
+}
+
+/// Takes back the scales of A and B from a solution.
+template <typename T>
+HWY_NOINLINE void unscale_solution(PackMatrix<T> x, int m, int n, typename Pack<T>::V a_scale, typename Pack<T>::V b_scale) {
+  constexpr typename Pack<T>::D d;
+  auto const one = hn::Set(d, typename Pack<T>::R(1));
+  auto const opposite = hn::Eq(a_scale, b_scale);  // they cancel; applied one after the other they could overflow between
+  scale_packs<T>(x, m, n, hn::IfThenElse(opposite, one, a_scale));
+  scale_packs<T>(x, m, n, hn::IfThenElse(opposite, one, hn::Div(one, b_scale)));
+}
+
 /// The sum of squares of rows 1 to m - 1 of a column.
 template <typename T>
 HWY_INLINE typename Pack<T>::V tail_squares(PackMatrix<T> column, int m) {

@@ -64,15 +64,17 @@ HWY_INLINE void apply_q(QrSpace<T> const& space, GroupView<T const> const& view,
 }
 
 /// QR of a group in place; `beside` further columns, from column n of the workspace on, are multiplied by Q^H where all fits at once.
-/// Returns whether it did: then the whole factorization is in the workspace, and not yet stored.
-template <typename T>
+/// Returns whether it did: then the whole factorization is in the workspace, and not yet stored. before(columns, w): called for the w
+/// columns of A in the workspace before they are factored, where all fits at once.
+template <typename T, typename Before>
 HWY_INLINE bool factor_group(QrSpace<T> const& space, GroupView<T const> const& source, GroupView<T> const& target, int m, int n,
-                             int beside, Ahead const& ahead) {
+                             int beside, Ahead const& ahead, Before const& before) {
   using P = Pack<T>;
   int const steps = std::min(m, n);
   PackMatrix<T> const panel = space.panel();
   if (n + beside <= space.columns()) {
     load_group<T>(source, m, n, panel.data, space.ld());
+    before(panel, n);
     factor_qr<T>(panel, m, n, n + beside, space.tau(), ahead);
     return true;
   }
@@ -85,6 +87,31 @@ HWY_INLINE bool factor_group(QrSpace<T> const& space, GroupView<T const> const& 
     store_group<T>(target.at(0, j, P::lanes), m, w, panel.data, space.ld());
   }
   return false;
+}
+
+/// Multiplies the m-by-n matrices of `view` by a power of two, in place.
+template <typename T>
+HWY_NOINLINE void scale_in_place(QrSpace<T> const& space, GroupView<T const> const& source, GroupView<T> const& target, int m, int n,
+                                 typename Pack<T>::V scale) {
+  for (int j = 0; j < n; j += space.columns()) {
+    int const w = std::min(space.columns(), n - j);
+    PackMatrix<T> const panel = space.panel();
+    load_group<T>(source.at(0, j, Pack<T>::lanes), m, w, panel.data, space.ld());
+    scale_packs<T>(panel, m, w, scale);
+    store_group<T>(target.at(0, j, Pack<T>::lanes), m, w, panel.data, space.ld());
+  }
+}
+
+/// The largest elements of the m-by-n matrices of `view`.
+template <typename T>
+HWY_NOINLINE typename Pack<T>::V largest_element(QrSpace<T> const& space, GroupView<T const> const& view, int m, int n) {
+  auto most = hn::Zero(typename Pack<T>::D());
+  for (int j = 0; j < n; j += space.columns()) {
+    int const w = std::min(space.columns(), n - j);
+    load_group<T>(view.at(0, j, Pack<T>::lanes), m, w, space.panel().data, space.ld());
+    most = largest_element<T>(space.panel(), m, w, most);
+  }
+  return most;
 }
 
 /// The taus of k reflectors as packs.
@@ -104,7 +131,7 @@ void geqrf_lanes(GeqrfTask<T> const& task, std::int64_t begin, std::int64_t end)
     QrSpace<T> const space(m, steps);
     GroupView<T> const target(task.a, group, P::lanes);
     if (factor_group<T>(space, GroupView<T const>(task.a, group, P::lanes), target, m, n, 0,
-                        ahead_of(task.a, group, P::lanes, end, blocks_of_qr(m, n))))
+                        ahead_of(task.a, group, P::lanes, end, blocks_of_qr(m, n)), [](PackMatrix<T>, int) HWY_ATTR {}))
       store_group<T>(target, m, n, space.panel().data, space.ld());
     store_group<T>(GroupView<T>(task.tau, group, P::lanes), steps, 1, space.tau(), steps);
   });
@@ -202,9 +229,24 @@ void gels_lanes(GelsTask<T> const& task, std::int64_t begin, std::int64_t end) {
     int const beside = tall && room > 0 ? std::min(room, nrhs) : 0;
     int sides = beside;
     PackMatrix<T> b = space.panel().block(0, n);
-    if (beside > 0) load_group<T>(source, m, beside, b.data, space.ld());
     GroupView<T> const stored(a, group, P::lanes);
-    bool const whole = factor_group<T>(space, factors, stored, m, n, beside, ahead_of(task.a, group, P::lanes, end, blocks_of_qr(m, n)));
+    auto const one = hn::Set(d, typename P::R(1));
+    auto a_scale = one, b_scale = one;
+    if (n + beside > space.columns()) {
+      a_scale = range_scale<T>(largest_element<T>(space, factors, m, n));
+      if (HWY_UNLIKELY(is_scaled<T>(a_scale))) scale_in_place<T>(space, factors, stored, m, n, a_scale);
+    }
+    auto const load_sides = [&](int j, int count) HWY_ATTR {
+      load_group<T>(source.at(0, j, P::lanes), tall ? m : n, count, b.data, space.ld());
+      b_scale = range_scale<T>(largest_element<T>(b, tall ? m : n, count, hn::Zero(d)));
+      if (HWY_UNLIKELY(is_scaled<T>(b_scale))) scale_packs<T>(b, tall ? m : n, count, b_scale);
+    };
+    if (beside > 0) load_sides(0, beside);
+    bool const whole = factor_group<T>(space, factors, stored, m, n, beside, ahead_of(task.a, group, P::lanes, end, blocks_of_qr(m, n)),
+                                       [&](PackMatrix<T> panel, int w) HWY_ATTR {
+                                         a_scale = range_scale<T>(largest_element<T>(panel, m, w, hn::Zero(d)));
+                                         if (HWY_UNLIKELY(is_scaled<T>(a_scale))) scale_packs<T>(panel, m, w, a_scale);
+                                       });
     auto info = hn::Zero(d);
     for (int k = 0; k < n; ++k) {
       Pack<T> diagonal = whole ? space.panel().load(k, k) : Pack<T>::zero();
@@ -225,7 +267,7 @@ void gels_lanes(GelsTask<T> const& task, std::int64_t begin, std::int64_t end) {
     for (int j = 0; j < nrhs; j += sides) {
       if (j > 0 || beside == 0) {
         sides = std::min(most, nrhs - j);
-        load_group<T>(source.at(0, j, P::lanes), tall ? m : n, sides, b.data, space.ld());
+        load_sides(j, sides);
         if (tall) apply_q<T>(space, factors, keep, m, n, true, b, sides);
       }
       if (tall) {
@@ -235,6 +277,10 @@ void gels_lanes(GelsTask<T> const& task, std::int64_t begin, std::int64_t end) {
         for (int c = 0; c < sides; ++c)
           for (int i = n; i < m; ++i) b.store(i, c, P::zero());
         apply_q<T>(space, factors, keep, m, n, false, b, sides);
+      }
+      if (HWY_UNLIKELY(is_scaled<T>(a_scale) || is_scaled<T>(b_scale))) {
+        unscale_solution<T>(b, tall ? n : m, sides, a_scale, b_scale);
+        if (tall) scale_packs<T>(b.block(n, 0), m - n, sides, hn::Div(one, b_scale));  // what is left of B there
       }
       store_group<T>(target.at(0, j, P::lanes), m, sides, b.data, space.ld());
     }

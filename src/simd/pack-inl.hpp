@@ -133,6 +133,14 @@ HWY_INLINE typename Pack<T>::V abs1(Pack<T> a) {
   else
     return hn::Abs(a.v);
 }
+/// The larger of |re| and |im|.
+template <typename T>
+HWY_INLINE typename Pack<T>::V abs_max(Pack<T> a) {
+  if constexpr (is_complex<T>)
+    return hn::Max(hn::Abs(a.re), hn::Abs(a.im));
+  else
+    return hn::Abs(a.v);
+}
 /// |a|^2 + c
 template <typename T>
 HWY_INLINE typename Pack<T>::V norm_add(Pack<T> a, typename Pack<T>::V c) {
