@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.hpp"
@@ -23,63 +25,83 @@ R max_or_nan(R x, R y) {
   return y > x || std::isnan(y) ? y : x;
 }
 
-/// The exponent of the power of two that brings x > 0 into [1, 2), within the normal numbers; 0 where x is no finite number.
-template <typename R>
-int balancing_exponent(R x) {
-  if (!std::isfinite(x)) return 0;
-  return std::clamp(-std::ilogb(x), std::numeric_limits<R>::min_exponent - 1, std::numeric_limits<R>::max_exponent - 1);
+/// ilogb of |re| + |im|; `of_zero` and `of_no_number` (NaN, infinity) for what has none.
+constexpr int of_zero = std::numeric_limits<int>::min(), of_no_number = std::numeric_limits<int>::max();
+template <typename T>
+int exponent_of(T x) {
+  if (x == T(0)) return of_zero;
+  if (!is_finite(x)) return of_no_number;
+  using R = Real<T>;
+  R const size = abs1(x);
+  return std::isfinite(size) ? std::ilogb(size) : std::numeric_limits<R>::max_exponent;
 }
 
-/// Scalings of one matrix. Returns info.
+/// Scalings of one matrix. Returns info. Everything is reckoned in exponents of two, which neither overflow nor vanish.
 template <typename T>
-Int equilibrate(GeequTask<T> const& task, std::int64_t b) {
+Int equilibrate(GeequTask<T> const& task, std::int64_t b, std::vector<int>& exponents) {
   using R = Real<T>;
   std::int64_t const m = task.a.rows_of(b), n = task.a.cols_of(b);
   std::int64_t const rs = task.a.row_stride_of(b), cs = task.a.col_stride_of(b);
   T const* const a = m > 0 && n > 0 ? task.a.matrix(b) : nullptr;
-  auto const size = [&](std::int64_t i, std::int64_t j) { return abs1(a[i * rs + j * cs]); };
-  auto const r = [&](std::int64_t i) -> R& { return *task.r.at(b, i, 0); };
-  auto const c = [&](std::int64_t j) -> R& { return *task.c.at(b, j, 0); };
   R largest = 0;
   R rowcnd = 1, colcnd = 1;
   Int info = 0;
-  // Largest elements first, then the scalings in their place; ratios of powers of two are exact.
-  auto const scale = [&](std::int64_t length, auto const& x, std::int64_t first_info) {
-    int low = std::numeric_limits<int>::max(), high = std::numeric_limits<int>::min();
+  exponents.assign(static_cast<std::size_t>(m + n), of_zero);
+  int* const rows = exponents.data();
+  int* const columns = rows + m;
+  // Largest exponents first, then those of the scalings in their place. Returns the ratio of the smallest to the largest.
+  auto const balance = [&](std::int64_t length, int* x, std::int64_t first_info) {
+    int low = of_no_number, high = of_zero;
     for (std::int64_t i = 0; i < length; ++i) {
-      if (x(i) == 0 && info == 0) info = static_cast<Int>(first_info + i + 1);
-      int const exponent = x(i) == 0 ? 0 : balancing_exponent(x(i));
-      low = std::min(low, exponent);
-      high = std::max(high, exponent);
-      x(i) = std::ldexp(R(1), exponent);
+      if (x[i] == of_zero && info == 0) info = static_cast<Int>(first_info + i + 1);
+      bool const has_none = x[i] == of_zero || x[i] == of_no_number;
+      x[i] = has_none ? 0 : std::clamp(-x[i], std::numeric_limits<R>::min_exponent - 1, std::numeric_limits<R>::max_exponent - 1);
+      low = std::min(low, x[i]);
+      high = std::max(high, x[i]);
     }
     return std::ldexp(R(1), low - high);
   };
-  if (n > 0)
-    for (std::int64_t i = 0; i < m; ++i) r(i) = 0;
   if (m > 0 && n > 0) {
     for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t i = 0; i < m; ++i) r(i) = max_or_nan(r(i), size(i, j));
-    for (std::int64_t i = 0; i < m; ++i) largest = max_or_nan(largest, r(i));
-    rowcnd = scale(m, r, 0);
+      for (std::int64_t i = 0; i < m; ++i) {
+        T const x = a[i * rs + j * cs];
+        largest = max_or_nan(largest, abs1(x));
+        rows[i] = std::max(rows[i], exponent_of(x));
+      }
+    rowcnd = balance(m, rows, 0);
   }
   if (m > 0 && n > 0 && info == 0) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      R column = 0;
-      for (std::int64_t i = 0; i < m; ++i) column = max_or_nan(column, size(i, j) * r(i));
-      c(j) = column;
-    }
-    colcnd = scale(n, c, m);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i) {
+        int const exponent = exponent_of(a[i * rs + j * cs]);
+        bool const has_none = exponent == of_zero || exponent == of_no_number;
+        columns[j] = std::max(columns[j], has_none ? exponent : exponent + rows[i]);
+      }
+    colcnd = balance(n, columns, m);
   }
   if (m == 0 || n == 0 || info != 0) {
-    for (std::int64_t i = 0; i < m; ++i) r(i) = 1;
-    for (std::int64_t j = 0; j < n; ++j) c(j) = 1;
+    std::fill(exponents.begin(), exponents.end(), 0);
     rowcnd = colcnd = 1;
   }
+  for (std::int64_t i = 0; i < m; ++i) *task.r.at(b, i, 0) = std::ldexp(R(1), rows[i]);
+  for (std::int64_t j = 0; j < n; ++j) *task.c.at(b, j, 0) = std::ldexp(R(1), columns[j]);
   if (task.rowcnd) task.rowcnd[b] = rowcnd;
   if (task.colcnd) task.colcnd[b] = colcnd;
   if (task.amax) task.amax[b] = largest;
   return info;
+}
+
+/// x r c, right wherever it can be represented, although r c or x r may not be.
+template <typename R>
+R scaled(R x, R r, R c) {
+  R const product = r * c;
+  if (std::isnormal(product)) return x * product;
+  if (std::abs(r) > std::abs(c)) std::swap(r, c);
+  return std::abs(x) < 1 ? (x * c) * r : (x * r) * c;
+}
+template <typename R>
+std::complex<R> scaled(std::complex<R> x, R r, R c) {
+  return {scaled(x.real(), r, c), scaled(x.imag(), r, c)};
 }
 
 /// A sum of products in twice the precision of R: double for float, an unevaluated pair for double (Ogita, Rump and Oishi 2005, Dot2).
@@ -269,8 +291,9 @@ class Refinement {
 template <Element T>
 void geequ(Queue& queue, GeequTask<T> const& task) {
   parallel_for(queue.threads(), task.a.count, lane_grain(task.a.rows * task.a.cols), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<int> exponents;
     for (std::int64_t b = begin; b < end; ++b) {
-      Int const info = equilibrate(task, b);
+      Int const info = equilibrate(task, b, exponents);
       if (task.info) task.info[b] = static_cast<int>(info);
     }
   });
@@ -284,7 +307,10 @@ void laqge(Queue& queue, LaqgeTask<T> const& task) {
     for (std::int64_t b = begin; b < end; ++b) {
       auto const r = [&](std::int64_t i) { return given(task.r) ? *task.r.at(b, i, 0) : R(1); };
       auto const c = [&](std::int64_t j) { return given(task.c) ? *task.c.at(b, j, 0) : R(1); };
-      for_part(Part::all, task.a.rows_of(b), task.a.cols_of(b), [&](auto i, auto j) { *task.a.at(b, i, j) *= r(i) * c(j); });
+      for_part(Part::all, task.a.rows_of(b), task.a.cols_of(b), [&](auto i, auto j) {
+        T& x = *task.a.at(b, i, j);
+        x = scaled(x, r(i), c(j));
+      });
     }
   });
 }
