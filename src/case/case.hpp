@@ -174,6 +174,18 @@ double solution_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<Wi
         larger(worst, quotient(column_norm1(residual, j), norm * column_norm1(x, j)) / (static_cast<double>(a.cols()) * unit_roundoff<T>));
   return worst;
 }
+/// Of a solution X by factors: the largest norm1(b - A x) / ((n + 2) norm1(bound abs(x)) u), `bound` being abs(L) abs(U).
+template <typename T>
+double solution_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<Wide<T>> const& b, Dense<RealPartOf<Wide<T>>> const& bound) {
+  if (a.cols() == 0) return 0;
+  auto const residual = b - a * x;
+  auto const sums = bound * moduli(x);
+  double worst = 0;
+  for (std::int64_t j = 0; j < b.cols(); ++j)
+    worst =
+        larger(worst, quotient(column_norm1(residual, j), column_norm1(sums, j)) / (static_cast<double>(a.cols() + 2) * unit_roundoff<T>));
+  return worst;
+}
 /// norm1(difference) / (n norm1(a) u).
 template <typename T>
 double factor_error(Dense<Wide<T>> const& difference, Dense<Wide<T>> const& a, std::int64_t n) {
@@ -184,6 +196,12 @@ template <typename T>
 double inverse_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x) {
   return quotient(norm1(identity<Wide<T>>(a.rows()) - a * x), norm1(a) * norm1(x)) /
          (static_cast<double>(std::max<std::int64_t>(a.rows(), 1)) * unit_roundoff<T>);
+}
+/// Of an inverse X by factors: norm1(I - A X) / ((n + 2) norm1(bound) norm1(X) u), `bound` being abs(L) abs(U).
+template <typename T>
+double inverse_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<RealPartOf<Wide<T>>> const& bound) {
+  return quotient(norm1(identity<Wide<T>>(a.rows()) - a * x), norm1(bound) * norm1(x)) /
+         (static_cast<double>(a.rows() + 2) * unit_roundoff<T>);
 }
 /// norm1(I - Q^H Q) / (m u).
 template <typename T>

@@ -74,20 +74,38 @@ void scale_by_powers(Generated& a, Random& random, bool symmetric, int largest =
     for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) *= r[static_cast<std::size_t>(i)] * c[static_cast<std::size_t>(j)];
 }
 
+/// +1 or -1, or in complex matrices i or -i.
+Number quarter_turn(Random& random, bool real) {
+  return real ? Number(random.below(2) == 0 ? 1 : -1)
+              : std::array<Number, 4>{1, Number(0, 1), -1, Number(0, -1)}[static_cast<std::size_t>(random.below(4))];
+}
+
+/// Ones on the diagonal, -0.9 below it, from 1 to 1.1 in the last column (of wide matrices: from the last row's on), rows and columns
+/// turned: the largest of every column is on the diagonal, and elimination multiplies the last column by 1.9 at every step.
+Generated growing(Random& random, bool real, std::int64_t m, std::int64_t n) {
+  Generated a(m, n);
+  std::vector<Number> turns(static_cast<std::size_t>(n));
+  for (auto& x : turns) x = quarter_turn(random, real);
+  for (std::int64_t i = 0; i < m; ++i) {
+    Number const turn = quarter_turn(random, real);
+    for (std::int64_t j = 0; j < n; ++j) {
+      double const size = j >= std::min(m, n) - 1 ? 1.05 + 0.05 * random.uniform() : i == j ? 1.0 : i > j ? -0.9 : 0.0;
+      a(i, j) = size * turn * turns[static_cast<std::size_t>(j)];
+    }
+  }
+  return a;
+}
+
 /// Every row has ones in one random interval of columns (totally unimodular: elimination meets 0 and +-1 only, whatever the pivots), then
 /// rows and columns change sign, or in complex matrices turn by a quarter.
 Generated unimodular(Random& random, bool real, std::int64_t m, std::int64_t n) {
   Generated a(m, n);
-  auto const unit = [&] {
-    return real ? Number(random.below(2) == 0 ? 1 : -1)
-                : std::array<Number, 4>{1, Number(0, 1), -1, Number(0, -1)}[static_cast<std::size_t>(random.below(4))];
-  };
   std::vector<Number> turns(static_cast<std::size_t>(n));
-  for (auto& x : turns) x = unit();
+  for (auto& x : turns) x = quarter_turn(random, real);
   for (std::int64_t i = 0; i < m && n > 0; ++i) {
     std::int64_t const from = random.below(n);
     std::int64_t const to = from + random.below(n - from);
-    Number const turn = unit();
+    Number const turn = quarter_turn(random, real);
     for (std::int64_t j = from; j <= to; ++j) a(i, j) = turn * turns[static_cast<std::size_t>(j)];
   }
   return a;
@@ -120,6 +138,7 @@ Generated general(Problem const& problem, Input input, std::int64_t b, std::uint
   bool const real = real_type(problem);
   if (input == Input::conditioned) return with_spectrum(random, real, m, n, false);
   if (input == Input::ties) return unimodular(random, real, m, n);
+  if (input == Input::growth) return growing(random, real, m, n);
   Generated a(m, n);
   if (input == Input::zero) return a;
   for (std::int64_t j = 0; j < n; ++j)

@@ -60,6 +60,8 @@ char const* name(Input input) {
       return "nan";
     case Input::infinite:
       return "infinite";
+    case Input::growth:
+      return "growth";
     case Input::ties:
       return "ties";
     case Input::zero:

@@ -45,6 +45,7 @@ enum class Input {
   infinite,  ///< one infinity in the middle
   ties,      ///< many equal candidates for a pivot, every step exact: totally unimodular
   zero,
+  growth,  ///< LU: U grows by 1.9 from step to step, with any pivots that are the largest; for others as random
 };
 [[nodiscard]] char const* name(Input input);
 
