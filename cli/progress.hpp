@@ -12,6 +12,8 @@
 #include <limits>
 #include <string>
 
+#include "io/text.hpp"
+
 namespace myriad::cli {
 
 /// "12 us", "3.4 s", "5 min 6 s".
@@ -44,7 +46,7 @@ inline std::string progress_line(Progress const& progress, int columns) {
   std::string const bar(static_cast<std::size_t>(share * width), '#');
   // Whole seconds are easier to read where they change all the time, and 100% is for what is finished.
   std::string const remaining = std::isfinite(left) && left > 0 ? duration(std::ceil(left)) + " left, " : "";
-  std::string line = fmt::format("[{:<{}}] {:3.0f}%  {}{}", bar, width, std::floor(100 * share), remaining, progress.what);
+  std::string line = fmt::format("[{:<{}}] {:3.0f}%  {}{}", bar, width, std::floor(100 * share), remaining, io::printable(progress.what));
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(columns - 1, 0))));
   return line;
 }

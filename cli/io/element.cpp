@@ -1,8 +1,10 @@
 #include "io/element.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <complex>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -22,6 +24,17 @@ constexpr char kind_of() {
     return std::is_signed_v<T> ? 'i' : 'u';
   else
     return is_complex<T> ? 'c' : 'f';
+}
+
+template <typename T>
+T with_bytes_swapped(T value) {
+  if constexpr (is_complex<T>) {
+    return {with_bytes_swapped(value.real()), with_bytes_swapped(value.imag())};
+  } else {
+    auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
+    std::reverse(bytes.begin(), bytes.end());
+    return std::bit_cast<T>(bytes);
+  }
 }
 
 template <typename F>
@@ -143,7 +156,8 @@ std::string descr_of(Dtype dtype) {
   return with_dtype(dtype, []<typename T>() { return descr_of<T>(); });
 }
 
-void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* out, std::int64_t out_stride, std::int64_t count) {
+void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* out, std::int64_t out_stride, std::int64_t count,
+             bool swapped) {
   with_stored(from, [&]<typename S>() {
     with_dtype(to, [&]<typename T>() {
       if constexpr (is_complex<S> && !is_complex<T>) {
@@ -152,7 +166,7 @@ void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* o
         auto const* source = static_cast<char const*>(in);
         auto* target = static_cast<T*>(out);
         if constexpr (std::is_same_v<S, T>) {
-          if (stride == 1 && out_stride == 1) {
+          if (stride == 1 && out_stride == 1 && !swapped) {
             if (count > 0) std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(T));
             return;
           }
@@ -160,6 +174,7 @@ void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* o
         for (std::int64_t i = 0; i < count; ++i) {
           S value;
           std::memcpy(&value, source + static_cast<std::size_t>(i * stride) * sizeof(S), sizeof(S));
+          if (swapped) value = with_bytes_swapped(value);
           if constexpr (is_complex<S>)
             target[i * out_stride] = T(static_cast<Real<T>>(value.real()), static_cast<Real<T>>(value.imag()));
           else

@@ -41,7 +41,9 @@ template <typename T>
 
 /// Copies `count` elements that lie `stride` elements apart in `in` to consecutive places of `out`.
 ///
-/// `in` need not be aligned. Narrowing rounds; a complex number must not be converted to a real one (checked where files are opened).
-void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* out, std::int64_t out_stride, std::int64_t count);
+/// `swapped`: the bytes of each number are in the other order than this machine's. `in` need not be aligned. Narrowing rounds; a complex
+/// number must not be converted to a real one (checked where files are opened).
+void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* out, std::int64_t out_stride, std::int64_t count,
+             bool swapped = false);
 
 }  // namespace myriad::io

@@ -40,8 +40,24 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
       throw Error(fmt::format("{}: cannot be mapped: {}", path_, std::strerror(problem)));
     }
     data_ = static_cast<char const*>(p);
+    bytes_ = {data_, size_};
   }
   ::close(fd);
+}
+
+MappedFile::MappedFile(std::string path, std::size_t size) : path_(std::move(path)), size_(size), from_disk_(false) {
+  if (size_ == 0) return;
+  void* const p = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw Error(fmt::format("{}: not enough memory to unpack {} bytes", path_, size_));
+  data_ = static_cast<char const*>(p);
+  bytes_ = {data_, size_};
+}
+
+MappedFile MappedFile::part(std::string path, std::size_t offset, std::size_t size) && {
+  MappedFile result(std::move(*this));
+  result.path_ = std::move(path);
+  result.bytes_ = result.bytes_.substr(offset, size);
+  return result;
 }
 
 MappedFile::~MappedFile() {
@@ -49,10 +65,15 @@ MappedFile::~MappedFile() {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      bytes_(std::exchange(other.bytes_, {})),
+      from_disk_(other.from_disk_) {}
 
 void MappedFile::populate(std::size_t offset, std::size_t size) const noexcept {
-  if (!data_ || offset >= size_ || size == 0) return;
+  if (!from_disk_ || offset >= bytes_.size() || size == 0) return;
+  offset += static_cast<std::size_t>(bytes_.data() - data_);
   std::size_t const begin = offset / page_size() * page_size();
   std::size_t const end = std::min(offset + size, size_);
   char* const p = const_cast<char*>(data_) + begin;
@@ -65,7 +86,8 @@ void MappedFile::populate(std::size_t offset, std::size_t size) const noexcept {
 }
 
 void MappedFile::release(std::size_t offset, std::size_t size) const noexcept {
-  if (!data_ || offset >= size_) return;
+  if (!from_disk_ || offset >= bytes_.size()) return;
+  offset += static_cast<std::size_t>(bytes_.data() - data_);
   std::size_t const begin = offset / page_size() * page_size();
   std::size_t const end = std::min(offset + size, size_) / page_size() * page_size();
   if (begin < end) ::madvise(const_cast<char*>(data_) + begin, end - begin, MADV_DONTNEED);

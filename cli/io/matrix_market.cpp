@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/error.hpp"
+#include "io/text.hpp"
 #include "myriad/types.hpp"
 
 namespace myriad::io {
@@ -64,7 +65,7 @@ class Lines {
   }
 
   void expect_end() {
-    if (std::string_view const rest = word(); !rest.empty()) fail(fmt::format("'{}' is more than the line should hold", rest));
+    if (std::string_view const rest = word(); !rest.empty()) fail(fmt::format("{} is more than the line should hold", excerpt(rest)));
   }
 
   std::int64_t integer(char const* what) {
@@ -72,7 +73,7 @@ class Lines {
     std::int64_t value = 0;
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || problem != std::errc() || end != text.data() + text.size())
-      fail(text.empty() ? fmt::format("{} is missing", what) : fmt::format("{} is '{}', not a whole number", what, text));
+      fail(text.empty() ? fmt::format("{} is missing", what) : fmt::format("{} is {}, not a whole number", what, excerpt(text)));
     return value;
   }
 
@@ -94,7 +95,7 @@ class Lines {
       value = std::strtod(copy.c_str(), &stop);
       if (stop == copy.c_str() + copy.size() && copy.find_first_of("xX") == std::string::npos) return value;
     }
-    fail(fmt::format("'{}' is not a number", text));
+    fail(fmt::format("{} is not a number", excerpt(text)));
   }
 
   [[nodiscard]] std::int64_t number() const { return number_; }
@@ -120,7 +121,7 @@ E choose(Lines const& lines, std::string_view what, std::string const& word, std
     if (name == word) return value;
   std::string names;
   for (auto const& [name, value] : choices) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  lines.fail(fmt::format("{} '{}' is not known; there are {}", what, word, names));
+  lines.fail(fmt::format("{} {} is not known; there are {}", what, excerpt(word), names));
 }
 
 template <typename T>
@@ -141,6 +142,20 @@ T value_of(Lines& lines, Field field) {
   return T(real);
 }
 
+[[noreturn]] void fail_short(Lines const& lines, std::int64_t there, std::int64_t entries) {
+  lines.fail(fmt::format("the file ends after {} of {} entries", there, entries));
+}
+
+/// Entry (i, i), counted from 0, must be what the symmetry demands.
+template <typename T>
+void check_diagonal(Lines const& lines, Symmetry symmetry, std::int64_t i, T value) {
+  if (symmetry == Symmetry::skew && value != T(0))
+    lines.fail(fmt::format("entry ({0}, {0}) is on the diagonal of a skew-symmetric matrix and must be zero", i + 1));
+  if constexpr (is_complex<T>)
+    if (symmetry == Symmetry::hermitian && value.imag() != 0)
+      lines.fail(fmt::format("entry ({0}, {0}) is on the diagonal of a hermitian matrix and must be real", i + 1));
+}
+
 }  // namespace
 
 bool looks_like_market(std::string_view bytes) { return lower(bytes.substr(0, 14)) == "%%matrixmarket"; }
@@ -152,7 +167,7 @@ MarketHeader parse_market_header(std::string_view bytes, std::string const& path
   lines.word();
   MarketHeader header;
   if (std::string const object = lower(lines.word()); object != "matrix")
-    lines.fail(fmt::format("the object is '{}'; only 'matrix' can be read", object));
+    lines.fail(fmt::format("the object is {}; only 'matrix' can be read", excerpt(object)));
   header.coordinate = choose<bool, 2>(lines, "format", lower(lines.word()), {{{"array", false}, {"coordinate", true}}});
   header.field = choose<Field, 5>(lines, "field", lower(lines.word()),
                                   {{{"real", Field::real},
@@ -176,15 +191,36 @@ MarketHeader parse_market_header(std::string_view bytes, std::string const& path
   if (header.coordinate) header.entries = lines.integer("the number of entries");
   lines.expect_end();
   if (header.rows < 0 || header.cols < 0 || header.entries < 0) lines.fail("a size is negative");
-  std::int64_t const elements = element_count({header.rows, header.cols});
+  std::int64_t const elements = element_count({header.rows, header.cols}, path);
   if (header.symmetry != Symmetry::general && header.rows != header.cols)
-    lines.fail(fmt::format("a {} x {} matrix cannot be symmetric, skew-symmetric or hermitian", header.rows, header.cols));
-  if (!header.coordinate) {
-    std::int64_t const n = header.rows;
-    header.entries = header.symmetry == Symmetry::general ? elements : (elements + (header.symmetry == Symmetry::skew ? -n : n)) / 2;
-  }
+    lines.fail(fmt::format("a matrix of {} x {} cannot be symmetric, skew-symmetric or hermitian", header.rows, header.cols));
   header.data_offset = lines.offset();
   header.data_line = lines.number() + 1;
+  auto const lines_left = [&] {
+    Lines rest(bytes, path, header.data_offset, header.data_line);
+    std::int64_t count = 0;
+    while (rest.next()) ++count;
+    return count;
+  };
+  if (!header.coordinate) {
+    std::int64_t const n = header.rows, triangle = (elements + n) / 2;
+    header.entries = header.symmetry == Symmetry::general ? elements : triangle;
+    // The zeros on the diagonal of a skew-symmetric array are not stored, but some programs write them.
+    if (header.symmetry == Symmetry::skew && lines_left() != triangle) {
+      header.diagonal = false;
+      header.entries = triangle - n;
+    }
+  }
+  // An entry takes a line of a character per number at least. Looked at before anybody asks for memory for so many.
+  std::uint64_t const numbers = (header.coordinate ? 2U : 0U) + (header.field == Field::pattern   ? 0U
+                                                                 : header.field == Field::complex ? 2U
+                                                                                                  : 1U);
+  std::uint64_t const most = (bytes.size() - header.data_offset + 1) / (2 * numbers);
+  if (static_cast<std::uint64_t>(header.entries) > most) {
+    std::int64_t count = 0;
+    while (lines.next()) ++count;
+    if (count < header.entries) fail_short(lines, count, header.entries);  // else a line is too short, which reading it finds
+  }
   return header;
 }
 
@@ -196,9 +232,9 @@ void parse_market(std::string_view bytes, MarketHeader const& header, std::strin
   bool const general = header.symmetry == Symmetry::general;
 
   Lines lines(bytes, path, header.data_offset, header.data_line);
-  std::int64_t i = header.symmetry == Symmetry::skew ? 1 : 0, j = 0;  // the place of the next element of an array
+  std::int64_t i = header.diagonal ? 0 : 1, j = 0;  // the place of the next element of an array
   for (std::int64_t k = 0; k < header.entries; ++k) {
-    if (!lines.next()) lines.fail(fmt::format("the file ends after {} of {} entries", k, header.entries));
+    if (!lines.next()) fail_short(lines, k, header.entries);
     if (header.coordinate) {
       i = lines.integer("the row") - 1;
       j = lines.integer("the column") - 1;
@@ -206,18 +242,18 @@ void parse_market(std::string_view bytes, MarketHeader const& header, std::strin
         lines.fail(fmt::format("entry ({}, {}) lies outside of the {} x {} matrix", i + 1, j + 1, rows, cols));
       if (!general && i < j)
         lines.fail(fmt::format("entry ({}, {}) lies above the diagonal; a file with symmetry holds the lower triangle", i + 1, j + 1));
-      if (header.symmetry == Symmetry::skew && i == j)
-        lines.fail(fmt::format("entry ({0}, {0}) of a skew-symmetric matrix is zero and not stored", i + 1));
       T const value = value_of<T>(lines, header.field);
+      if (i == j) check_diagonal(lines, header.symmetry, i, value);
       out[i * cols + j] += value;
       if (!general && i != j) out[j * cols + i] += mirror(value, header.symmetry);
     } else {
       T const value = value_of<T>(lines, header.field);
+      if (i == j) check_diagonal(lines, header.symmetry, i, value);
       out[i * cols + j] = value;
       if (!general && i != j) out[j * cols + i] = mirror(value, header.symmetry);
       if (++i == rows) {
         ++j;
-        i = general ? 0 : header.symmetry == Symmetry::skew ? j + 1 : j;
+        i = general ? 0 : header.diagonal ? j : j + 1;
       }
     }
     lines.expect_end();
@@ -236,9 +272,9 @@ void save_market(std::string const& path, T const* data, std::int64_t rows, std:
     for (std::int64_t i = 0; i < rows; ++i) {
       T const value = data[i * cols + j];
       if constexpr (is_complex<T>)
-        fmt::format_to(std::back_inserter(text), "{} {}\n", value.real(), value.imag());
+        fmt::format_to(std::back_inserter(text), "{} {}\n", unsigned_nan(value.real()), unsigned_nan(value.imag()));
       else
-        fmt::format_to(std::back_inserter(text), "{}\n", value);
+        fmt::format_to(std::back_inserter(text), "{}\n", unsigned_nan(value));
     }
   OutputFile file(path);
   file.write_at(0, text.data(), text.size());

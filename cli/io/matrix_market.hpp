@@ -20,6 +20,7 @@ struct MarketHeader {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t entries = 0;     ///< lines of data
+  bool diagonal = true;         ///< an array of a triangle begins at the diagonal and not below it
   std::size_t data_offset = 0;  ///< where the data start in the file
   std::int64_t data_line = 0;   ///< and the number of that line, from 1
 };
@@ -27,10 +28,11 @@ struct MarketHeader {
 /// Whether these are the first bytes of a Matrix Market file.
 [[nodiscard]] bool looks_like_market(std::string_view bytes);
 
-/// Reads banner, comments and sizes. Throws Error, naming `path` and the line.
+/// Reads banner, comments and sizes, and checks that the file is long enough for its entries. Throws Error, naming `path` and the line.
 [[nodiscard]] MarketHeader parse_market_header(std::string_view bytes, std::string const& path);
 
 /// Reads the elements as a dense row-major matrix, both triangles of symmetric ones included; entries given twice are added up, as usual.
+/// The diagonal of a hermitian matrix must be real, that of a skew-symmetric one zero where it is stored.
 ///
 /// T: double or std::complex<double> (which takes real files too). Throws Error, naming `path` and the line.
 template <typename T>

@@ -6,9 +6,10 @@
 #include <bit>
 #include <charconv>
 #include <limits>
-#include <optional>
+#include <utility>
 
 #include "io/error.hpp"
+#include "io/text.hpp"
 
 namespace myriad::io {
 namespace {
@@ -23,35 +24,44 @@ class HeaderParser {
   NpyHeader parse() {
     NpyHeader header;
     bool descr = false, order = false, shape = false;
+    auto const once = [this](bool& given, std::string const& key) {
+      if (std::exchange(given, true)) fail(fmt::format("{} is there twice", excerpt(key)));
+    };
     expect('{');
     while (!accept('}')) {
       std::string const key = string();
       expect(':');
       if (key == "descr") {
+        once(descr, key);
         skip_blanks();
         if (at_ < text_.size() && text_[at_] == '[') throw Error(fmt::format("{}: holds records (a structured dtype), not numbers", path_));
         header.descr = string();
-        descr = true;
       } else if (key == "fortran_order") {
+        once(order, key);
         header.fortran_order = boolean();
-        order = true;
       } else if (key == "shape") {
+        once(shape, key);
         header.shape = tuple();
-        shape = true;
       } else {
-        fail();
+        fail(fmt::format("{} is no key of it", excerpt(key)));
       }
       if (!accept(',')) {
         expect('}');
         break;
       }
     }
-    if (!descr || !order || !shape) fail();
+    for (auto const& [given, key] : {std::pair{descr, "descr"}, {order, "fortran_order"}, {shape, "shape"}})
+      if (!given) fail(fmt::format("'{}' is missing", key));
+    constexpr std::string_view padding = " \n";
+    std::string_view rest = text_.substr(at_);
+    rest.remove_prefix(std::min(rest.find_first_not_of(padding), rest.size()));
+    rest = rest.substr(0, rest.find_last_not_of(padding) + 1);
+    if (!rest.empty()) fail(fmt::format("{} follows its closing brace, where only spaces and a line feed may be", excerpt(rest)));
     return header;
   }
 
  private:
-  [[noreturn]] void fail() const { throw Error(fmt::format("{}: the .npy header is damaged", path_)); }
+  [[noreturn]] void fail(std::string_view problem) const { throw Error(fmt::format("{}: the .npy header is damaged: {}", path_, problem)); }
 
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
@@ -63,14 +73,13 @@ class HeaderParser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail();
+    if (!accept(c)) fail(fmt::format("'{}' is missing before {}", c, excerpt(text_.substr(at_))));
   }
   std::string string() {
     skip_blanks();
     char const quote = at_ < text_.size() ? text_[at_] : '\0';
-    if (quote != '\'' && quote != '"') fail();
-    std::size_t const end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) fail();
+    std::size_t const end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string_view::npos;
+    if (end == std::string_view::npos) fail(fmt::format("{} does not begin with text in quotes", excerpt(text_.substr(at_))));
     std::string const result(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return result;
@@ -82,7 +91,7 @@ class HeaderParser {
         at_ += word.size();
         return value;
       }
-    fail();
+    fail(fmt::format("'fortran_order' is neither True nor False at {}", excerpt(text_.substr(at_))));
   }
   Shape tuple() {
     Shape shape;
@@ -90,13 +99,20 @@ class HeaderParser {
     while (!accept(')')) {
       skip_blanks();
       std::int64_t value = 0;
-      auto const [end, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-      if (problem != std::errc() || value < 0) fail();
-      at_ = static_cast<std::size_t>(end - text_.data());
+      std::string_view const rest = text_.substr(at_);
+      auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      auto const digits = static_cast<std::size_t>(end - rest.data());
+      // Python knows no leading zeros.
+      if (problem != std::errc() || rest[0] == '-' || (rest[0] == '0' && digits > 1))
+        fail(fmt::format("'shape' has no size at {}", excerpt(rest)));
+      at_ += digits;
       if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
       shape.push_back(value);
+      constexpr std::size_t most = 64;  // NumPy's, and short enough for messages
+      if (shape.size() > most) fail(fmt::format("'shape' has more than {} dimensions", most));
       if (!accept(',')) {
         expect(')');
+        if (shape.size() == 1) fail("'shape' is a number in brackets and not a tuple, which would be (n,)");
         break;
       }
     }
@@ -121,16 +137,15 @@ std::string to_string(Shape const& shape) {
   return fmt::format("({})", fmt::join(shape, ", "));
 }
 
-std::int64_t element_count(Shape const& shape) {
+std::int64_t element_count(Shape const& shape, std::string_view path) {
   std::int64_t count = 1;
-  // A zero anywhere makes the array empty, however large the other extents are.
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   for (std::int64_t const extent : shape) {
+    if (extent == 0) continue;
     if (count > std::numeric_limits<std::int64_t>::max() / 16 / extent)
-      throw Error(fmt::format("an array of shape {} is too large", to_string(shape)));
+      throw Error(fmt::format("{}{}an array of shape {} is too large", path, path.empty() ? "" : ": ", to_string(shape)));
     count *= extent;
   }
-  return count;
+  return std::find(shape.begin(), shape.end(), 0) == shape.end() ? count : 0;
 }
 
 bool looks_like_npy(std::string_view bytes) { return bytes.starts_with(magic); }
@@ -139,7 +154,9 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string const& path) {
   if (!looks_like_npy(bytes)) throw Error(fmt::format("{}: is not an .npy file (it does not start with \\x93NUMPY)", path));
   if (bytes.size() < 10) throw Error(fmt::format("{}: the file ends inside its .npy header", path));
   int const version = static_cast<unsigned char>(bytes[6]);
-  if (version < 1 || version > 3) throw Error(fmt::format("{}: .npy format version {} is not known", path, version));
+  int const minor = static_cast<unsigned char>(bytes[7]);
+  if (version < 1 || version > 3 || minor != 0)
+    throw Error(fmt::format("{}: .npy format version {}.{} is not known", path, version, minor));
   std::size_t const length_size = version == 1 ? 2 : 4;
   std::size_t const start = 8 + length_size;
   if (bytes.size() < start) throw Error(fmt::format("{}: the file ends inside its .npy header", path));
@@ -160,16 +177,13 @@ Stored stored_type(NpyHeader const& header, std::string const& path) {
         {"u1", Stored::u1}, {"u2", Stored::u2}, {"u4", Stored::u4}, {"u8", Stored::u8},  {"f2", Stored::f2},
         {"f4", Stored::f4}, {"f8", Stored::f8}, {"c8", Stored::c8}, {"c16", Stored::c16}};
     if (type[0] == 'O') throw Error(fmt::format("{}: holds Python objects (dtype object), not numbers", path));
-    for (auto const& [name, stored] : types) {
-      if (type != name) continue;
-      constexpr char here = std::endian::native == std::endian::little ? '<' : '>';
-      if (order == here || order == '=' || order == '|' || size_of(stored) == 1) return stored;
-      throw Error(fmt::format("{}: holds numbers in the byte order of other machines ('{}'); in NumPy, a.astype('{}') converts them", path,
-                              descr, type));
-    }
+    for (auto const& [name, stored] : types)
+      if (type == name && std::string_view("<>=|").find(order) != std::string_view::npos) return stored;
   }
-  throw Error(fmt::format("{}: holds elements of type '{}'; Myriad computes with f4, f8, c8 and c16", path, descr));
+  throw Error(fmt::format("{}: holds elements of type {}; Myriad computes with f4, f8, c8 and c16", path, excerpt(descr)));
 }
+
+bool byte_swapped(NpyHeader const& header) { return header.descr.starts_with(std::endian::native == std::endian::little ? '>' : '<'); }
 
 std::string npy_preamble(std::string_view descr, Shape const& shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, to_string(shape));
@@ -184,7 +198,7 @@ std::string npy_preamble(std::string_view descr, Shape const& shape) {
 NpyWriter::NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size, std::size_t parts)
     : file_(std::move(path)), written_(parts, 0) {
   std::string const preamble = npy_preamble(descr, shape);
-  std::uint64_t const size = static_cast<std::uint64_t>(element_count(shape)) * item_size;
+  std::uint64_t const size = static_cast<std::uint64_t>(element_count(shape, file_.path())) * item_size;
   offset_ = preamble.size();
   part_size_ = size / parts;
   file_.reserve(offset_ + size);

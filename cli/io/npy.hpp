@@ -18,8 +18,9 @@ using Shape = std::vector<std::int64_t>;
 /// "(3, 4)", as Python writes a shape.
 [[nodiscard]] std::string to_string(Shape const& shape);
 
-/// Number of elements. Throws Error where it does not fit in 63 bits.
-[[nodiscard]] std::int64_t element_count(Shape const& shape);
+/// Number of elements. Throws Error, naming `path` if given, where NumPy could not load such an array: where the bytes of elements of the
+/// largest type do not fit in 63 bits, an extent of 0 counting as 1.
+[[nodiscard]] std::int64_t element_count(Shape const& shape, std::string_view path = {});
 
 struct NpyHeader {
   std::string descr;           ///< NumPy's type string, "<f8"
@@ -34,8 +35,10 @@ struct NpyHeader {
 /// Reads the header of an .npy file whose bytes (the first ones at least) are given. Throws Error, naming `path`.
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view bytes, std::string const& path);
 
-/// The element type of a header. Throws Error, naming `path`, for what Myriad cannot compute with (objects, strings, the other byte order).
+/// The element type of a header. Throws Error, naming `path`, for what Myriad cannot compute with (objects, strings).
 [[nodiscard]] Stored stored_type(NpyHeader const& header, std::string const& path);
+/// Whether the bytes of each number are in the other order than this machine's.
+[[nodiscard]] bool byte_swapped(NpyHeader const& header);
 
 /// Magic, version and header of an array in C order, padded so that the elements are aligned to 64 bytes.
 [[nodiscard]] std::string npy_preamble(std::string_view descr, Shape const& shape);

@@ -1,11 +1,14 @@
 #pragma once
-/// NumPy's .npz: a zip archive of .npy files, here without compression and of any size (zip64).
+/// NumPy's .npz: a zip archive of .npy files of any size (zip64), written without compression and read with or without.
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "io/mapped_file.hpp"
 #include "io/npy.hpp"
 #include "io/output_file.hpp"
 
@@ -38,5 +41,34 @@ class NpzWriter {
   std::uint64_t left_ = 0;
   bool open_ = false;
 };
+
+/// Reads arrays, each an .npy file.
+class NpzReader {
+ public:
+  /// Throws Error where the archive is damaged.
+  explicit NpzReader(std::string path);
+  ~NpzReader();
+  NpzReader(NpzReader const&) = delete;
+  NpzReader& operator=(NpzReader const&) = delete;
+
+  /// The names of the arrays, in the order of the archive.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// The bytes of an array's .npy file, called "archive:name": in the archive's memory where they are stored as they are, else unpacked.
+  /// Their checksum is right. Throws Error, with the names that there are if this is none.
+  [[nodiscard]] MappedFile open(std::string const& name) const;
+
+ private:
+  struct Member {
+    std::string name;
+    std::pair<std::uint64_t, std::uint64_t> place;  ///< in the archive's directory
+  };
+
+  std::string path_;
+  void* zip_ = nullptr;
+  std::vector<Member> members_;
+};
+
+/// "x, y and 3 more": the first few names for a message.
+[[nodiscard]] std::string first_of(std::vector<std::string> const& names);
 
 }  // namespace myriad::io

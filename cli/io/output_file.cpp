@@ -68,6 +68,9 @@ NewFile create(mode_t mode, Name name) {
   return file;
 }
 
+/// What the signals did before.
+std::array<struct sigaction, NSIG> former;
+
 extern "C" void remove_unfinished(int number) {
   for (Slot& slot : slots)
     if (slot.used == 2) ::unlink(slot.path.data());
@@ -76,7 +79,7 @@ extern "C" void remove_unfinished(int number) {
     static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
     ::_exit(2);
   }
-  std::signal(number, SIG_DFL);
+  ::sigaction(number, &former[static_cast<std::size_t>(number)], nullptr);  // that of a sanitizer, say
   ::raise(number);
 }
 
@@ -183,10 +186,20 @@ std::size_t SpoolFile::read_at(std::uint64_t offset, void* data, std::size_t siz
 }
 
 void install_signal_cleanup() {
+  // A stack that is full has no room for the handler.
+  static std::array<char, 65536> stack;
+  stack_t const other_stack{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+  ::sigaltstack(&other_stack, nullptr);
   struct sigaction action {};
   action.sa_handler = remove_unfinished;
+  action.sa_flags = SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGBUS}) ::sigaction(number, &action, nullptr);
+  for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM,
+                           SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO, SIGSYS}) {
+    struct sigaction& before = former[static_cast<std::size_t>(number)];
+    ::sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);  // nohup ignores SIGHUP
+  }
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

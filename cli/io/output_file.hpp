@@ -7,7 +7,7 @@ namespace myriad::io {
 
 /// A file that appears under its name only when it is complete: it is written beside it and renamed by commit().
 ///
-/// A destructor without commit(), and SIGINT, SIGTERM or SIGHUP after install_signal_cleanup(), remove what was written.
+/// A destructor without commit(), and a signal after install_signal_cleanup(), remove what was written.
 class OutputFile {
  public:
   /// Creates the temporary file, so that a name that cannot be written is found before any work is done. Throws Error.
@@ -54,9 +54,12 @@ class SpoolFile {
   std::uint64_t size_ = 0;
 };
 
-/// From now on SIGINT, SIGTERM and SIGHUP remove unfinished output files before they end the program as usual, and so does SIGBUS, with a
-/// line that says why: an input file became shorter while it was read. Writing past the limit on file sizes becomes an error instead of a
-/// signal.
+/// From now on every signal that ends the program, an interruption as well as a fault such as SIGSEGV, removes unfinished output files
+/// first; SIGBUS says why, too: an input file became shorter while it was read. Signals that were ignored stay so. Writing past the limit
+/// on file sizes becomes an error instead of a signal.
+///
+/// SIGKILL, which nothing can catch, and a full stack of a thread other than the caller's leave the temporary file:
+/// NAME.PROCESS-NUMBER.part, which is never a result.
 void install_signal_cleanup();
 
 }  // namespace myriad::io

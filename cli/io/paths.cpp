@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
 #include <filesystem>
 
 #include "io/error.hpp"
 #include "io/mapped_file.hpp"
+#include "io/text.hpp"
 
 namespace myriad::io {
 namespace {
@@ -80,7 +82,9 @@ std::vector<std::string> read_list(std::string const& path) {
     auto const blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
     while (!line.empty() && blank(line.front())) line.remove_prefix(1);
     while (!line.empty() && blank(line.back())) line.remove_suffix(1);
-    if (!line.empty() && line[0] != '#') paths.emplace_back(line);
+    if (line.empty() || line[0] == '#') continue;
+    if (line.size() >= PATH_MAX) throw Error(fmt::format("{}: {} is too long for the name of a file", path, excerpt(line)));
+    paths.emplace_back(line);
   }
   if (paths.empty()) throw Error(fmt::format("{}: the list names no file", path));
   return paths;

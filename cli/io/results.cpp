@@ -39,9 +39,11 @@ ResultFile::ResultFile(std::string const& path, std::vector<Field> fields, Layou
   }
   npz_ = std::make_unique<NpzWriter>(path);
   std::uint64_t size = 0;
-  for (Field const& field : fields_)
-    for (std::int64_t b = 0; b < (layout_.ragged ? layout_.count : 1); ++b) size += bytes_of(field, b);
-  npz_->reserve(layout_.ragged ? size : size * static_cast<std::uint64_t>(layout_.count));
+  for (Field const& field : fields_) {
+    if (!layout_.ragged) size += static_cast<std::uint64_t>(element_count(whole_shape(field, layout_), path)) * field.item_size;
+    for (std::int64_t b = 0; layout_.ragged && b < layout_.count; ++b) size += bytes_of(field, b);
+  }
+  npz_->reserve(size);
   if (layout_.ragged) return;
   npz_->begin(fields_[0].name, fields_[0].descr, whole_shape(fields_[0], layout_), fields_[0].item_size);
   for (std::size_t f = 1; f < fields_.size(); ++f) spools_.emplace_back(path);

@@ -1,5 +1,5 @@
 #pragma once
-/// Where matrices come from: one interface for .npy files and for sets of Matrix Market files.
+/// Where matrices come from: one interface for .npy files, arrays of .npz archives and sets of Matrix Market files.
 
 #include <cstddef>
 #include <cstdint>
@@ -68,8 +68,9 @@ class Source {
   bool ragged_ = false, single_ = true, vectors_ = false;
 };
 
-/// Opens an .npy file, a Matrix Market file, a quoted pattern of Matrix Market files, or a list of them (@file, or a name that ends in
-/// .txt, .lst or .list).
+/// Opens an .npy file, an array of an .npz archive ("a.npz" with one array or one set, "a.npz:name", and "a.npz:x" for a set x_0, x_1,
+/// ...), a Matrix Market file, a quoted pattern of Matrix Market files, or a list of them (@file, or a name that ends in .txt, .lst or
+/// .list).
 ///
 /// `convert`: deliver as this type; without it integers are refused, and complex numbers are never made real. Throws Error.
 [[nodiscard]] std::unique_ptr<Source> open_source(std::string const& name, std::optional<Dtype> convert = {});

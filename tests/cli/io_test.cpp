@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <minizip/unzip.h>
+#include <minizip/zip.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "io/paths.hpp"
 #include "io/results.hpp"
 #include "io/source.hpp"
+#include "io/text.hpp"
 #include "temporary_folder.hpp"
 
 namespace myriad::io {
@@ -101,6 +103,28 @@ TEST_F(Io, NpyHeaderThatIsDamagedIsRefused) {
     EXPECT_TRUE(
         contains(error_of([&] { (void)parse_npy_header(npy_bytes(dictionary, ""), "f.npy"); }), "f.npy: the .npy header is damaged"))
         << dictionary;
+  auto const header = [&](std::string const& dictionary) {
+    return error_of([&] { (void)parse_npy_header(npy_bytes(dictionary, ""), "f.npy"); });
+  };
+  std::string const start = "{'descr': '<f8', 'fortran_order': False, ", good = start + "'shape': (3, 4), }";
+  EXPECT_EQ(header(good + "  \n  "), "(no error)");
+  EXPECT_TRUE(contains(header(good + " import os"), "'import os' follows its closing brace, where only spaces and a line feed may be"));
+  EXPECT_TRUE(contains(header(good + '\0'), "'\\x00' follows its closing brace"));
+  EXPECT_TRUE(contains(header(good + "\t"), "'\\x09' follows its closing brace"));
+  EXPECT_TRUE(contains(header(start + "'shape': (3, 4), 'shape': (4, 3)}"), "'shape' is there twice"));
+  EXPECT_TRUE(contains(header(start + "'shape': (3)}"), "not a tuple"));
+  EXPECT_TRUE(contains(header(start + "'shape': (03, 4)}"), "'shape' has no size at '03, 4)}"));
+  EXPECT_TRUE(contains(header(start + "'shape': (3,, 4)}"), "'shape' has no size at ', 4)}"));
+  EXPECT_TRUE(contains(header(start + "'shape': (-0, 4)}"), "'shape' has no size at"));
+  EXPECT_TRUE(contains(header(start + "}"), "'shape' is missing"));
+  EXPECT_TRUE(contains(header(start + "'order': 1}"), "'order' is no key of it"));
+  std::string ones;
+  for (int i = 0; i < 20'000; ++i) ones += "1,";
+  EXPECT_TRUE(contains(header(start + "'shape': (" + ones + ")}"), "'shape' has more than 64 dimensions"));
+  EXPECT_LT(header("{'descr': '" + std::string(60'000, 'x')).size(), 200U);
+  std::string other = npy_bytes(good, "");
+  other[7] = 5;
+  EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(other, "f"); }), "version 1.5 is not known"));
   EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(npy_bytes("{}", "").substr(0, 8), "f"); }), "ends inside its .npy header"));
   EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(npy_bytes("{}", "").substr(0, 11), "f"); }), "ends inside its .npy header"));
   EXPECT_TRUE(contains(error_of([&] { (void)parse_npy_header(npy_bytes("{}", "", 9), "f"); }), "version 9"));
@@ -112,7 +136,7 @@ TEST_F(Io, NpyTypesThatCannotBeComputedWithAreRefusedByName) {
         folder.write("a.npy", npy_bytes("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1, 1), }", std::string(16, '\0')));
     return error_of([&] { (void)open_source(path); });
   };
-  EXPECT_TRUE(contains(refusal(">f8"), "byte order of other machines ('>f8'); in NumPy, a.astype('f8')"));
+  EXPECT_TRUE(contains(refusal("!f8"), "elements of type '!f8'"));
   EXPECT_TRUE(contains(refusal("|O"), "Python objects"));
   EXPECT_TRUE(contains(refusal("<f2"), "numbers of 16 bits ('<f2'); --dtype f4"));
   EXPECT_TRUE(contains(refusal("<f16"), "elements of type '<f16'"));
@@ -133,7 +157,36 @@ TEST_F(Io, NpyShapeThatOverflowsIsRefused) {
   std::string const path = folder.write(
       "a.npy",
       npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }", std::string(31, '\0')));
-  EXPECT_TRUE(contains(error_of([&] { (void)open_source(path); }), "too large"));
+  EXPECT_TRUE(
+      contains(error_of([&] { (void)open_source(path); }), "a.npy: an array of shape (4294967296, 4294967296, 4294967296) is too large"));
+  // NumPy, too, counts an extent of 0 as 1 there.
+  for (std::string const shape : {"(0, 9223372036854775807)", "(1099511627776, 0, 1099511627776)"}) {
+    std::string const empty = folder.write("e.npy", npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }", ""));
+    EXPECT_TRUE(contains(error_of([&] { (void)open_source(empty); }), "e.npy: an array of shape " + shape + " is too large"));
+  }
+  double const none = 0;
+  EXPECT_TRUE(contains(error_of([&] { save_npy(folder.path("x.npy"), &none, {0, 9223372036854775807}); }), "x.npy: an array of shape"));
+  std::vector<Field> const fields{{"x", "<f8", 8, [](std::int64_t) { return Shape{0, std::int64_t{1} << 60}; }}};
+  EXPECT_TRUE(contains(error_of([&] { ResultFile(folder.path("x.npz"), fields, {.count = 0}); }), "x.npz: an array of shape"));
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"a.npy", "e.npy"}));
+}
+
+TEST_F(Io, NpyInTheOtherByteOrderIsSwapped) {
+  auto const swapped = [&](std::string const& descr, auto values, std::size_t size) {
+    std::string bytes = raw(values);
+    for (std::size_t i = 0; i < bytes.size(); i += size)
+      std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i), bytes.begin() + static_cast<std::ptrdiff_t>(i + size));
+    return folder.write("s.npy", npy_bytes("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1, 3), }", bytes));
+  };
+  std::string const path = swapped(">f8", std::vector<double>{1, -2.5, 1e-300}, 8);
+  EXPECT_FALSE(open_source(path)->direct(Dtype::f64));
+  EXPECT_EQ(read_all<double>(*open_source(path)), (std::vector<double>{1, -2.5, 1e-300}));
+  EXPECT_EQ(read_all<float>(*open_source(swapped(">f4", std::vector<float>{1, -2.5F, 3}, 4))), (std::vector<float>{1, -2.5F, 3}));
+  EXPECT_EQ(read_all<c64>(*open_source(swapped(">c16", std::vector<c64>{{1, 2}, {-3, 4}, 5}, 8))), (std::vector<c64>{{1, 2}, {-3, 4}, 5}));
+  EXPECT_EQ(read_all<double>(*open_source(swapped(">i2", std::vector<std::int16_t>{-1, 2, 300}, 2), Dtype::f64)),
+            (std::vector<double>{-1, 2, 300}));
+  EXPECT_EQ(read_all<float>(*open_source(swapped(">f2", std::vector<std::uint16_t>{0x3c00, 0xc100, 1}, 2), Dtype::f32)),
+            (std::vector<float>{1, -2.5F, 0x1p-24F}));
 }
 
 TEST_F(Io, NpyShapesBecomeMatrices) {
@@ -271,6 +324,11 @@ TEST_F(Market, SymmetryFillsTheOtherTriangle) {
             (std::vector<c64>{1, {5, -7}, {5, 7}, 0}));
   EXPECT_EQ(parse<c64>("%%MatrixMarket matrix array complex symmetric\n2 2\n1 1\n5 7\n2 2\n"),
             (std::vector<c64>{{1, 1}, {5, 7}, {5, 7}, {2, 2}}));
+  // Zeros on the diagonal of a skew-symmetric matrix need not be stored, but may be.
+  EXPECT_EQ(parse("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 3\n1 1 0\n2 1 5\n2 2 -0.0\n"),
+            (std::vector<double>{0, -5, 5, 0}));
+  EXPECT_EQ(parse("%%MatrixMarket matrix array real skew-symmetric\n3 3\n0\n2\n3\n0\n5\n0\n"),
+            (std::vector<double>{0, -2, -3, 2, 0, -5, 3, 5, 0}));
 }
 
 TEST_F(Market, NumbersInEverySpelling) {
@@ -295,7 +353,7 @@ TEST_F(Market, ErrorsNameTheLine) {
   EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real\n1 1\n1\n"), "line 1: symmetry '' is not known"));
   EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real hermitian\n1 1\n1\n"), "only a complex matrix can be hermitian"));
   EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array pattern general\n1 1\n1\n"), "an array cannot be a pattern"));
-  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real symmetric\n1 2\n1\n"), "line 2: a 1 x 2 matrix cannot be symmetric"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real symmetric\n1 2\n1\n"), "line 2: a matrix of 1 x 2 cannot be symmetric"));
   EXPECT_TRUE(contains(refusal(head), "line 1: the file ends before the line with the sizes"));
   EXPECT_TRUE(contains(refusal(head + "2 2\n"), "line 2: the number of entries is missing"));
   EXPECT_TRUE(contains(refusal(head + "2 x 1\n"), "line 2: the number of columns is 'x'"));
@@ -310,7 +368,47 @@ TEST_F(Market, ErrorsNameTheLine) {
   EXPECT_TRUE(
       contains(refusal("%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n"), "line 3: entry (1, 2) lies above the diagonal"));
   EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n"),
-                       "line 3: entry (1, 1) of a skew-symmetric"));
+                       "line 3: entry (1, 1) is on the diagonal of a skew-symmetric matrix and must be zero"));
+  EXPECT_TRUE(
+      contains(refusal("%%MatrixMarket matrix array real skew-symmetric\n2 2\n0\n5\nnan\n"), "line 5: entry (2, 2) is on the diagonal"));
+  for (std::string const entries :
+       {"coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 2 1 3\n", "array complex hermitian\n2 2\n1 0\n1 3\n1 -2\n"})
+    EXPECT_TRUE(
+        contains(refusal("%%MatrixMarket matrix " + entries), "entry (2, 2) is on the diagonal of a hermitian matrix and must be real"))
+        << entries;
+}
+
+TEST_F(Market, FileThatIsTooShortIsFoundBeforeMemoryIsAskedFor) {
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real general\n100000 100000\n1\n"),
+                       "line 3: the file ends after 1 of 10000000000 entries"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix coordinate pattern general\n9 9 4000000000000000000\n1 1\n2 2"),
+                       "line 4: the file ends after 2 of 4000000000000000000 entries"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array complex hermitian\n2000000 2000000\n"),
+                       "line 2: the file ends after 0 of 2000001000000 entries"));
+  EXPECT_TRUE(
+      contains(refusal("%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n"), "line 4: the file ends after 2 of 3 entries"));
+  EXPECT_TRUE(contains(refusal("%%MatrixMarket matrix array real general\n0 9223372036854775807\n"),
+                       "m.mtx: an array of shape (0, 9223372036854775807) is too large"));
+}
+
+TEST_F(Market, LongWordsAreCutInMessages) {
+  std::string const word(5'000'000, 'x'), cut = "'" + std::string(37, 'x') + "...'";
+  std::string const head = "%%MatrixMarket matrix array real general\n";
+  for (std::string const& text : {head + "1 1\n" + word, head + "1 " + word + "\n1\n", head + "1 1\n1 " + word,
+                                  "%%MatrixMarket " + word + "\n", "%%MatrixMarket matrix array " + word + " general\n"}) {
+    std::string const error = refusal(text);
+    EXPECT_TRUE(contains(error.substr(0, 200), cut));
+    EXPECT_LT(error.size(), 200U);
+  }
+  std::string const list = folder.write("long.txt", word);
+  EXPECT_TRUE(contains(error_of([&] { (void)open_source(list); }).substr(0, 300), cut + " is too long for the name of a file"));
+}
+
+TEST_F(Market, NanIsWrittenWithoutASign) {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<c64> const x{{-nan, nan}, {std::copysign(nan, -1.0), -1}};
+  save_market(folder.path("x.mtx"), x.data(), 2, 1);
+  EXPECT_TRUE(folder.read("x.mtx").ends_with("\nnan nan\nnan -1\n")) << folder.read("x.mtx");
 }
 
 TEST_F(Market, RoundTripsExactly) {
@@ -365,7 +463,7 @@ TEST_F(Io, WhatIsNoMatrixFileIsRefusedWithAReason) {
   EXPECT_TRUE(contains(refusal(folder.path("")), "is a directory, not a file"));
   EXPECT_TRUE(contains(refusal(folder.write("empty.npy", "")), "the file is empty"));
   EXPECT_TRUE(contains(refusal(folder.write("text.npy", "1 2 3\n")), "text.npy: is neither an .npy file"));
-  EXPECT_TRUE(contains(refusal(folder.write("a.npz", "PK\3\4")), "is an .npz"));
+  EXPECT_TRUE(contains(refusal(folder.write("a.npz", "PK\3\4")), "a.npz: is no .npz archive that can be read"));
   EXPECT_TRUE(contains(refusal(folder.write("a.mtx.gz", "\x1f\x8b")), "gzip"));
 }
 
@@ -416,14 +514,133 @@ TEST_F(Io, OutputKeepsALinkAndChangesWhatItPointsTo) {
 }
 
 TEST_F(Io, SignalsRemoveUnfinishedOutput) {
+  for (int const number : {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGPIPE, SIGXCPU}) {
+    EXPECT_EXIT(
+        {
+          for (int const former : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(former, SIG_DFL);  // not a sanitizer's
+          install_signal_cleanup();
+          NpyWriter const writer(folder.path("x.npy"), "<f8", {1000}, 8);
+          ::raise(number);
+        },
+        ::testing::KilledBySignal(number), "");
+    EXPECT_TRUE(folder.files().empty()) << number;
+  }
+}
+
+TEST_F(Io, SignalsThatWereIgnoredStaySo) {
   EXPECT_EXIT(
       {
+        std::signal(SIGHUP, SIG_IGN);  // as nohup does
         install_signal_cleanup();
-        NpyWriter const writer(folder.path("x.npy"), "<f8", {1000}, 8);
-        ::raise(SIGTERM);
+        ::raise(SIGHUP);
+        ::_exit(7);
       },
-      ::testing::KilledBySignal(SIGTERM), "");
-  EXPECT_TRUE(folder.files().empty());
+      ::testing::ExitedWithCode(7), "");
+}
+
+// .npz
+
+struct Npz : Io {
+  /// An archive of the program's own, or one whose members are deflated.
+  std::string write(std::string const& name, std::vector<std::pair<std::string, std::string>> const& arrays, bool deflated) {
+    zipFile const zip = zipOpen64(folder.path(name).c_str(), APPEND_STATUS_CREATE);
+    for (auto const& [member, bytes] : arrays) {
+      zip_fileinfo const when{};
+      zipOpenNewFileInZip64(zip, member.c_str(), &when, nullptr, 0, nullptr, 0, nullptr, deflated ? Z_DEFLATED : 0, 6, 0);
+      zipWriteInFileInZip(zip, bytes.data(), static_cast<unsigned>(bytes.size()));
+      zipCloseFileInZip(zip);
+    }
+    zipClose(zip, nullptr);
+    return folder.path(name);
+  }
+  static std::string array(Shape const& shape, std::vector<double> const& values) { return npy_preamble("<f8", shape) + raw(values); }
+  static std::string refusal(std::string const& name) {
+    return error_of([&] { (void)open_source(name); });
+  }
+};
+
+TEST_F(Npz, ArraysAreReadStoredAndDeflated) {
+  std::vector<double> long_one(300'000);
+  std::iota(long_one.begin(), long_one.end(), 0.5);
+  for (bool const deflated : {false, true}) {
+    std::string const one = write("one.npz", {{"notes.txt", "no array"}, {"a.npy", array({2, 1, 1}, {3, 4})}}, deflated);
+    auto const source = open_source(one);
+    EXPECT_EQ(source->count(), 2);
+    EXPECT_EQ(read_all<double>(*source), (std::vector<double>{3, 4}));
+    std::string const two = write("two.npz", {{"lu.npy", array({1, 300'000}, long_one)}, {"b.npy", array({2}, {5, 6})}}, deflated);
+    EXPECT_EQ(read_all<double>(*open_source(two + ":lu")), long_one);
+    auto const vector = open_source(two + ":b");
+    EXPECT_TRUE(vector->vectors());
+    EXPECT_EQ(vector->name(), two + ":b");
+    vector->populate(0, 1);
+    vector->release(0, 1);
+    EXPECT_EQ(read_all<double>(*vector), (std::vector<double>{5, 6}));
+    EXPECT_TRUE(contains(refusal(two), "the archive holds several arrays, 'lu', 'b'; name one, as in " + two + ":lu"));
+    EXPECT_TRUE(contains(refusal(two + ":c"), "two.npz: has no array 'c'; there are 'lu', 'b'"));
+  }
+}
+
+TEST_F(Npz, NumberedArraysAreABatch) {
+  for (bool const deflated : {false, true}) {
+    std::vector<std::pair<std::string, std::string>> arrays{{"x_0.npy", array({1, 1}, {7})}, {"x_1.npy", array({2, 2}, {1, 2, 3, 4})}};
+    auto const source = open_source(write("x.npz", arrays, deflated));
+    EXPECT_TRUE(source->ragged());
+    EXPECT_FALSE(source->single());
+    EXPECT_EQ(source->rows_of(1), 2);
+    EXPECT_EQ(source->file_of(1), folder.path("x.npz:x_1"));
+    EXPECT_EQ(read_all<double>(*source), (std::vector<double>{7, 1, 2, 3, 4}));
+    arrays.emplace_back("y_0.npy", array({2}, {8, 9}));
+    std::string const two = write("y.npz", arrays, deflated);
+    EXPECT_EQ(open_source(two + ":x")->count(), 2);
+    EXPECT_EQ(read_all<double>(*open_source(two + ":x_0")), std::vector<double>{7});
+    EXPECT_TRUE(open_source(two + ":y")->vectors());
+    EXPECT_TRUE(contains(refusal(two), "several arrays, 'x_0', 'x_1', 'y_0'; name one"));
+    arrays[1].second = array({2}, {1, 2});
+    EXPECT_TRUE(
+        contains(refusal(write("mixed.npz", arrays, deflated) + ":x"), "mixed.npz:x_1: is shape (2,); the arrays of a set are all"));
+  }
+}
+
+TEST_F(Npz, WhatIsDamagedIsRefused) {
+  std::vector<double> const values{1, 2, 3, 4};
+  std::string const object = "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1), }";
+  EXPECT_TRUE(contains(refusal(write("o.npz", {{"o.npy", npy_bytes(object, "12345678")}}, false)), "o.npz:o: holds Python objects"));
+  EXPECT_TRUE(contains(refusal(write("t.npz", {{"t.npy", "hello"}}, true)), "t.npz:t: is not an .npy file"));
+  EXPECT_TRUE(contains(refusal(write("s.npz", {{"s.npy", npy_preamble("<f8", {100'000, 100'000}) + raw(values)}}, true)),
+                       "s.npz:s: the file is cut short: shape (100000, 100000) of '<f8' takes 80000000000 bytes, there are 32"));
+  EXPECT_TRUE(contains(refusal(write("n.npz", {{"notes.txt", "no array"}}, false)), "the archive holds no array"));
+  for (bool const deflated : {false, true}) {
+    std::string const path = write("d.npz", {{"a.npy", array({2, 2}, values)}}, deflated);
+    std::string const good = folder.read("d.npz");
+    std::string bad = good;
+    bad[bad.find(deflated ? "a.npy" : raw(values)) + (deflated ? 20 : 3)] ^= 1;
+    folder.write("d.npz", bad);
+    EXPECT_TRUE(contains(refusal(path), "d.npz:a: the archive is damaged: "));
+    folder.write("d.npz", good.substr(0, good.size() / 2));
+    EXPECT_TRUE(contains(refusal(path), "d.npz: is no .npz archive that can be read: it is damaged or cut short"));
+    // Its directory says that it unpacks to 2 GB.
+    bad = good;
+    bad.replace(bad.rfind("PK\1\2") + 24, 4, raw<std::uint32_t>({2'000'000'000}));
+    folder.write("d.npz", bad);
+    EXPECT_TRUE(contains(refusal(path), "d.npz:a: the archive is damaged: 2000000000 bytes are said to come from "));
+  }
+}
+
+// Text for messages
+
+TEST(Text, ShowsNothingThatATerminalObeys) {
+  EXPECT_EQ(printable("plain, ~ and \\"), "plain, ~ and \\");
+  EXPECT_EQ(printable("a\x1b[31m\n\t\x7f"), "a\\x1b[31m\\x0a\\x09\\x7f");
+  EXPECT_EQ(printable(std::string_view("\0b", 2)), "\\x00b");
+  EXPECT_EQ(printable("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"), "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m");                                                 // CSI in one character
+  EXPECT_EQ(printable("\xff\xc3(\xe2\x82"), "\\xff\\xc3(\\xe2\\x82");         // not UTF-8
+  EXPECT_EQ(printable("\xc0\x9b\xed\xa0\x80"), "\\xc0\\x9b\\xed\\xa0\\x80");  // too long, surrogate
+  EXPECT_EQ(excerpt(std::string(40, 'x')), "'" + std::string(40, 'x') + "'");
+  EXPECT_EQ(excerpt(std::string(41, 'x')), "'" + std::string(37, 'x') + "...'");
+  EXPECT_EQ(excerpt(std::string(36, 'x') + "\xe2\x82\xac" + "yyy"), "'" + std::string(36, 'x') + "...'");
 }
 
 /// The members of an .npz and their bytes.
