@@ -28,6 +28,7 @@
 #include "myriad/myriad.hpp"
 #include "peers/peer.hpp"
 #include "plot/chart.hpp"
+#include "terminal.hpp"
 
 namespace myriad::cli {
 namespace {
@@ -224,29 +225,28 @@ std::string heading(Case const& routine, Row const& row) {
 }
 
 void print_head(std::string const& title, std::vector<std::string> const& libraries) {
-  fmt::print("\n{}: ns per matrix, shortest of the repeats (ratio: its time over Myriad's)\n{:>6} {:>5} {:>9} {:>10} {:>7}", title, "n",
-             "k", "count", "floor", "bound");
-  fmt::print(" {:>10} {:>9} {:>9}", "Myriad", "of floor", "Gflop/s");
-  for (std::size_t i = 1; i < libraries.size(); ++i) fmt::print(" {:>24} {:>6}", libraries[i], "ratio");
-  fmt::print("\n");
+  say("\n{}: ns per matrix, shortest of the repeats (ratio: its time over Myriad's)\n{:>6} {:>5} {:>9} {:>10} {:>7}", title, "n", "k",
+      "count", "floor", "bound");
+  say(" {:>10} {:>9} {:>9}", "Myriad", "of floor", "Gflop/s");
+  for (std::size_t i = 1; i < libraries.size(); ++i) say(" {:>24} {:>6}", libraries[i], "ratio");
+  say("\n");
 }
 void print_row(Row const& row, std::vector<std::string> const& libraries) {
   Shape const s = row.problem.bounds();
   Timing const& mine = row.timings.front();
-  fmt::print("{:>6} {:>5} {:>9} {:>10} {:>7} {:>10} {:>8.0f}% {:>9.2f}",
-             s.m == s.n ? fmt::format("{}", s.n) : fmt::format("{}x{}", s.m, s.n), s.k, row.problem.count, time_text(row.floor()),
-             row.memory_floor() >= row.flops_floor() ? "memory" : "flops", time_text(mine.best), 100 * row.floor() / mine.best,
-             row.flops / mine.best * 1e-9);
+  say("{:>6} {:>5} {:>9} {:>10} {:>7} {:>10} {:>8.0f}% {:>9.2f}", s.m == s.n ? fmt::format("{}", s.n) : fmt::format("{}x{}", s.m, s.n), s.k,
+      row.problem.count, time_text(row.floor()), row.memory_floor() >= row.flops_floor() ? "memory" : "flops", time_text(mine.best),
+      100 * row.floor() / mine.best, row.flops / mine.best * 1e-9);
   for (std::size_t i = 1; i < libraries.size(); ++i) {
     auto const found = std::find_if(row.timings.begin(), row.timings.end(), [&](Timing const& t) { return t.library == libraries[i]; });
     if (found == row.timings.end())
-      fmt::print(" {:>24} {:>6}", "-", "-");
+      say(" {:>24} {:>6}", "-", "-");
     else
-      fmt::print(" {:>24} {:>6.2f}", time_text(found->best), found->best / mine.best);
+      say(" {:>24} {:>6.2f}", time_text(found->best), found->best / mine.best);
   }
-  fmt::print("\n");
+  say("\n");
   for (Timing const& t : row.timings)
-    if (!t.pass) fmt::print("       WRONG: {}: {}\n", t.library, t.check);
+    if (!t.pass) say("       WRONG: {}: {}\n", t.library, t.check);
   std::fflush(stdout);
 }
 
@@ -414,7 +414,7 @@ int run(BenchOptions const& options) {
   std::string const machine = fmt::format("{}, {} cores", cpu_model(), std::thread::hardware_concurrency());
   std::time_t const now = std::time(nullptr);
   std::string const date = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(now));
-  fmt::print("{}; myriad {} ({}), {}\n", machine, MYRIAD_VERSION, MYRIAD_COMMIT, date);
+  say("{}; myriad {} ({}), {}\n", machine, MYRIAD_VERSION, MYRIAD_COMMIT, date);
   nlohmann::json report{{"command", command_line()},
                         {"routine", options.routine},
                         {"cpu", cpu_model()},
@@ -455,7 +455,7 @@ int run(BenchOptions const& options) {
         add_charts(charts, heading(*routine, rows.front()), rows, libraries);
       }
     }
-  if (!options.json.empty()) plot::write_file(options.json, report.dump(2) + "\n");
+  if (!options.json.empty()) plot::write_file(options.json, json_text(report));
   if (!options.plot.empty())
     plot::write_file(options.plot,
                      plot::svg(charts, {.title = fmt::format("myriad bench {}", options.routine),

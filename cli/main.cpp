@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "io/output_file.hpp"
 #include "myriad/version.hpp"
+#include "terminal.hpp"
 
 namespace {
 
@@ -21,7 +22,7 @@ int refuse(std::string const& command, std::string_view problem) {
   std::string line(problem.substr(0, problem.find_last_not_of("\n ") + 1));
   for (char& c : line)
     if (c == '\n') c = ' ';
-  fmt::print(stderr, "myriad{}{}: {}\n", command.empty() ? "" : " ", command, line);
+  say(stderr, "myriad{}{}: {}\n", command.empty() ? "" : " ", command, line);
   return exit_bad_input;
 }
 

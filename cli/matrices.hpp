@@ -1,13 +1,15 @@
 #pragma once
 /// Memory for the matrices of a chunk.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <vector>
 
+#include "io/error.hpp"
 #include "myriad/batch.hpp"
 
 namespace myriad::cli {
@@ -71,7 +73,10 @@ class Matrices {
       // Aligned for full vectors; not value-initialised, which would touch every page twice.
       std::size_t const bytes = (static_cast<std::size_t>(elements_) * sizeof(T) + 63) / 64 * 64;
       data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-      if (!data_) throw std::bad_alloc();
+      if (!data_)
+        throw io::Error(fmt::format("not enough memory for {} of up to {} x {} at a time, {} bytes{}",
+                                    sizes_.count == 1 ? "a matrix" : fmt::format("{} matrices", sizes_.count), sizes_.rows, sizes_.cols,
+                                    bytes, sizes_.count == 1 ? "" : "; a smaller --chunk may help"));
       capacity_ = elements_;
     }
     pointers_.clear();

@@ -19,6 +19,7 @@
 
 #include "command.hpp"
 #include "myriad/myriad.hpp"
+#include "terminal.hpp"
 
 namespace myriad::cli {
 namespace {
@@ -95,24 +96,23 @@ nlohmann::json gpu_json(GpuReport const& report) {
 
 void print_gpu(GpuReport const& report) {
   if (report.driver_problem.empty())
-    fmt::print("driver     CUDA {}\n", version_text(report.driver_version));
+    say("driver     CUDA {}\n", version_text(report.driver_version));
   else
-    fmt::print("driver     {}\n", report.driver_problem);
+    say("driver     {}\n", report.driver_problem);
   for (Device const& d : report.devices)
-    fmt::print("gpu {}      {}, sm_{}{}, {} multiprocessors, {}, L2 {}, shared memory {} a multiprocessor, {} a block\n", d.ordinal, d.name,
-               d.major, d.minor, d.multiprocessors, size_text(static_cast<double>(d.memory_bytes)),
-               size_text(static_cast<double>(d.l2_bytes)), size_text(d.shared_memory_per_multiprocessor),
-               size_text(d.shared_memory_per_block));
+    say("gpu {}      {}, sm_{}{}, {} multiprocessors, {}, L2 {}, shared memory {} a multiprocessor, {} a block\n", d.ordinal, d.name,
+        d.major, d.minor, d.multiprocessors, size_text(static_cast<double>(d.memory_bytes)), size_text(static_cast<double>(d.l2_bytes)),
+        size_text(d.shared_memory_per_multiprocessor), size_text(d.shared_memory_per_block));
   if (report.compiler_version > 0) {
-    fmt::print("nvrtc      {}, {}\n", version_text(report.compiler_version), report.compiler_path);
+    say("nvrtc      {}, {}\n", version_text(report.compiler_version), report.compiler_path);
   } else {
-    fmt::print("nvrtc      not found; tried\n");
-    for (std::string const& place : report.tried) fmt::print("             {}\n", place);
+    say("nvrtc      not found; tried\n");
+    for (std::string const& place : report.tried) say("             {}\n", place);
   }
-  fmt::print("kernels    {}{}\n", report.cache_folder.empty() ? "not kept" : "kept in " + report.cache_folder,
-             report.cache_problem.empty() ? "" : "; not used: " + report.cache_problem);
+  say("kernels    {}{}\n", report.cache_folder.empty() ? "not kept" : "kept in " + report.cache_folder,
+      report.cache_problem.empty() ? "" : "; not used: " + report.cache_problem);
   for (GpuReport::Pack const& pack : report.packs)
-    fmt::print("pack       {}\n", pack.problem.empty() ? fmt::format("{}, {} kernels", pack.path, pack.kernels) : pack.problem);
+    say("pack       {}\n", pack.problem.empty() ? fmt::format("{}, {} kernels", pack.path, pack.kernels) : pack.problem);
 }
 
 int run(bool as_json) {
@@ -145,21 +145,21 @@ int run(bool as_json) {
     for (BackendState const& b : backends) out["backends"][b.name] = {{"usable", b.usable}, {"state", b.state}};
     for (auto const& [name, version] : versions) out["versions"][name] = version;
     out["gpu"] = gpu_json(report);
-    fmt::print("{}\n", out.dump(2));
+    std::fputs(json_text(out).c_str(), stdout);
     return exit_good;
   }
-  fmt::print("myriad     {}\n", MYRIAD_VERSION);
-  fmt::print("system     {} {} {}\n", system.sysname, system.release, system.machine);
-  fmt::print("cpu        {}, {} cores, SIMD target {}\n", cpu, std::thread::hardware_concurrency(), simd_target());
+  say("myriad     {}\n", MYRIAD_VERSION);
+  say("system     {} {} {}\n", system.sysname, system.release, system.machine);
+  say("cpu        {}, {} cores, SIMD target {}\n", cpu, std::thread::hardware_concurrency(), simd_target());
   std::string cache_text;
   for (auto const& [name, size] : caches)
     if (size > 0) cache_text += fmt::format("{}{} {}", cache_text.empty() ? "" : ", ", name, size_text(static_cast<double>(size)));
-  if (!cache_text.empty()) fmt::print("caches     {}\n", cache_text);
-  fmt::print("memory     {}\n", size_text(memory));
-  for (BackendState const& b : backends) fmt::print("{} backend {}\n", b.name, b.usable ? b.state : "not usable: " + b.state);
+  if (!cache_text.empty()) say("caches     {}\n", cache_text);
+  say("memory     {}\n", size_text(memory));
+  for (BackendState const& b : backends) say("{} backend {}\n", b.name, b.usable ? b.state : "not usable: " + b.state);
   print_gpu(report);
   for (auto const& [name, version] : versions)
-    if (name != std::string("myriad")) fmt::print("{:<13} {}\n", name, version);
+    if (name != std::string("myriad")) say("{:<13} {}\n", name, version);
   return exit_good;
 }
 

@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "io/element.hpp"
 #include "myriad/error.hpp"
+#include "terminal.hpp"
 
 namespace myriad::cli {
 namespace {
@@ -28,26 +29,26 @@ int list_cache(bool as_json) {
                                 {"compiler", kernel.compiler},
                                 {"bytes", kernel.bytes},
                                 {"damaged", kernel.name.empty()}});
-    fmt::print("{}\n", out.dump(2));
+    std::fputs(json_text(out).c_str(), stdout);
     return exit_good;
   }
   std::int64_t bytes = 0;
   for (CachedKernel const& kernel : kernels) {
     bytes += kernel.bytes;
     if (kernel.name.empty())
-      fmt::print("{:>9}  damaged: {}\n", kernel.bytes, kernel.file);
+      say("{:>9}  damaged: {}\n", kernel.bytes, kernel.file);
     else
-      fmt::print("{:>9}  {} ({})\n", kernel.bytes, kernel.name, kernel.compiler);
+      say("{:>9}  {} ({})\n", kernel.bytes, kernel.name, kernel.compiler);
   }
-  fmt::print("{} kernel{}, {} bytes in {}{}\n", kernels.size(), kernels.size() == 1 ? "" : "s", bytes,
-             report.cache_folder.empty() ? "no folder" : report.cache_folder,
-             report.cache_problem.empty() ? "" : "; not used: " + report.cache_problem);
+  say("{} kernel{}, {} bytes in {}{}\n", kernels.size(), kernels.size() == 1 ? "" : "s", bytes,
+      report.cache_folder.empty() ? "no folder" : report.cache_folder,
+      report.cache_problem.empty() ? "" : "; not used: " + report.cache_problem);
   return exit_good;
 }
 
 int clear_cache() {
   std::int64_t const removed = clear_kernel_cache();
-  fmt::print("{} kernel{} removed\n", removed, removed == 1 ? "" : "s");
+  say("{} kernel{} removed\n", removed, removed == 1 ? "" : "s");
   return exit_good;
 }
 
@@ -68,7 +69,7 @@ int build(BuildOptions options) {
     if (n < 1) throw UsageError(fmt::format("--n {} is not a size", n));
   std::int64_t const kernels = build_pack(options.pack, options.output);
   if (kernels == 0) throw UsageError("there are no kernels for these routines, sizes and types; nothing was written");
-  fmt::print("{} kernels in {}\n", kernels, options.output);
+  say("{} kernels in {}\n", kernels, options.output);
   return exit_good;
 }
 

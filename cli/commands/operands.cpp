@@ -6,11 +6,14 @@
 
 #include "command.hpp"
 #include "io/error.hpp"
+#include "terminal.hpp"
 
 namespace myriad::cli {
 
 char const* const matrices_help =
-    "An .npy file (n, n) or (batch, n, n); a Matrix Market file; a quoted pattern of Matrix Market files, 'cells/*/A.mtx', taken in "
+    "An .npy file (n, n) or (batch, n, n); such an array of an .npz archive, FILE.npz:NAME, or FILE.npz where it holds only one, or only a "
+    "set of matrices x_0, x_1, ... (one of several sets: FILE.npz:x); a Matrix Market file; a quoted pattern of Matrix Market files, "
+    "'cells/*/A.mtx', taken in "
     "natural order; "
     "or a list of such files, one a line (@FILE, or a name that ends in .txt, .lst or .list)";
 char const* const right_hand_sides_help =
@@ -59,8 +62,8 @@ Operands open_operands(std::string const& a_name, std::string const& b_name, Mat
   if (!a.single() && b.single() && !b.vectors() && !a.ragged() && b.rows() == a.count() && b.cols() == needed(0)) {
     bool const ambiguous = b.rows() == needed(0);
     if (b.as_vectors() && ambiguous)
-      fmt::print(stderr, "myriad: note: {} with {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n",
-                 b.name(), b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
+      say(stderr, "myriad: note: {} with {} is taken as one vector per matrix of {}; as one matrix for all it would be {}\n", b.name(),
+          b.describe(), a.name(), io::to_string({1, needed(0), b.rows()}));
   }
   check_folders(a, b);
 
@@ -97,7 +100,8 @@ std::unique_ptr<io::Source> open_matrices(std::string const& name, bool square, 
 
 std::string how_many(std::int64_t count, bool single, char const* one, char const* many, io::Source const& sizes) {
   std::string const size = fmt::format("{}{} x {}", sizes.ragged() ? "up to " : "", sizes.rows(), sizes.cols());
-  if (single) return fmt::format("a {} of {}", one, size);
+  bool const vowel = std::string_view("aeiou").find(one[0]) != std::string_view::npos;
+  if (single) return fmt::format("{} {} of {}", vowel ? "an" : "a", one, size);
   return fmt::format("{} {} of {}", count, count == 1 ? one : many, size);
 }
 

@@ -25,6 +25,7 @@
 #include "myriad/myriad.hpp"
 #include "plot/chart.hpp"
 #include "progress.hpp"
+#include "terminal.hpp"
 
 namespace myriad::cli {
 namespace {
@@ -234,15 +235,14 @@ std::atomic<bool> interrupted = false;
 
 /// Names of kernels and configs are of any length, and so come last.
 void print_heading() {
-  fmt::print("{:<12} {:>5} {:>5} {:>5}  {:>10} {:>10}  {:>5}  {:>5}  {}\n", "type", "m", "n", "k", "plan, us", "tuned, us", "gain", "tried",
-             "kernel: config");
+  say("{:<12} {:>5} {:>5} {:>5}  {:>10} {:>10}  {:>5}  {:>5}  {}\n", "type", "m", "n", "k", "plan, us", "tuned, us", "gain", "tried",
+      "kernel: config");
 }
 void print_row(TunedConfig const& entry) {
   std::string config;
   for (auto const& [name, value] : entry.config) config += fmt::format("{}{} {}", config.empty() ? "" : ", ", name, value);
-  fmt::print("{:<12} {:>5} {:>5} {:>5}  {:>10.2f} {:>10.2f}  {:>5.2f}  {:>5}  {}: {}\n", io::name_of(entry.dtype), entry.sizes[0],
-             entry.sizes[1], entry.sizes[2], entry.planned_seconds * 1e6, entry.seconds * 1e6, entry.gain(), entry.tried, entry.kernel,
-             config);
+  say("{:<12} {:>5} {:>5} {:>5}  {:>10.2f} {:>10.2f}  {:>5.2f}  {:>5}  {}: {}\n", io::name_of(entry.dtype), entry.sizes[0], entry.sizes[1],
+      entry.sizes[2], entry.planned_seconds * 1e6, entry.seconds * 1e6, entry.gain(), entry.tried, entry.kernel, config);
   std::fflush(stdout);
 }
 
@@ -277,7 +277,7 @@ int show(Options const& options) {
   std::vector<TunedConfig> entries = read_tuned(path);
   std::erase_if(entries, [&](TunedConfig const& entry) { return !entry.kernel.starts_with(options.routine); });
   if (entries.empty()) throw UsageError(fmt::format("{} has no entry of a kernel '{}'", path, options.routine));
-  fmt::print("{}: {}\n", entries.front().gpu, path);
+  say("{}: {}\n", entries.front().gpu, path);
   print_heading();
   for (TunedConfig const& entry : entries) print_row(entry);
   if (!options.plot.empty()) draw(options.plot, options.routine.empty() ? "all kernels" : options.routine, entries);
@@ -351,7 +351,7 @@ int tune_all(Options const& options) {
         bar.clear();
         for (TunedConfig const& entry : found) {
           if (all.empty()) {
-            fmt::print("{}: results go to {}\n", entry.gpu, path);
+            say("{}: results go to {}\n", entry.gpu, path);
             print_heading();
           }
           print_row(entry);
@@ -364,18 +364,18 @@ int tune_all(Options const& options) {
         else if (found.empty() && !searched)
           ++known;
         else if (found.empty())
-          fmt::print("{} {} n = {}: the plan was the fastest of those that there was time for\n", routine.name, io::name_of(dtype), n);
+          say("{} {} n = {}: the plan was the fastest of those that there was time for\n", routine.name, io::name_of(dtype), n);
       });
     }
   std::signal(SIGINT, former);
   if (without > 0 && without == problems)
     throw UsageError(fmt::format("{} comes to no kernel that is tuned at {}", routine.name, problems == 1 ? "this size" : "these sizes"));
-  if (without > 0) fmt::print("{} of {} come to no kernel that is tuned\n", without, problems);
-  if (known > 0) fmt::print("{} of {} were tuned before (--again tunes them anew)\n", known, problems);
+  if (without > 0) say("{} of {} come to no kernel that is tuned\n", without, problems);
+  if (known > 0) say("{} of {} were tuned before (--again tunes them anew)\n", known, problems);
   if (number < problems)
-    fmt::print("{} after {} of {}; the same command goes on\n", interrupted ? "interrupted" : "the budget was spent", number, problems);
+    say("{} after {} of {}; the same command goes on\n", interrupted ? "interrupted" : "the budget was spent", number, problems);
   if (!options.plot.empty() && all.empty())
-    fmt::print("nothing new to draw; myriad tune --show --plot FILE draws what is in the table\n");
+    say("nothing new to draw; myriad tune --show --plot FILE draws what is in the table\n");
   else if (!options.plot.empty())
     draw(options.plot, options.routine, all);
   return exit_good;

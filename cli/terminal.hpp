@@ -1,0 +1,44 @@
+#pragma once
+/// What the program prints. Everything that goes to the terminal goes through `say` or `json_text`, but for the progress bar and --help.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "io/text.hpp"
+
+namespace myriad::cli {
+
+/// How an argument is shown: text with its control bytes as \xNN, line feeds too; NaN without a sign.
+template <typename A>
+[[nodiscard]] auto shown(A const& argument) {
+  if constexpr (std::is_convertible_v<A const&, std::string_view>)
+    return io::printable(argument);
+  else if constexpr (std::is_floating_point_v<A>)
+    return io::unsigned_nan(argument);
+  else
+    return argument;
+}
+template <typename A>
+using Shown = decltype(shown(std::declval<A const&>()));
+
+/// fmt::print for the terminal: names and other text from outside cannot send it escape sequences.
+template <typename... A>
+void say(std::FILE* stream, fmt::format_string<Shown<A>...> text, A const&... arguments) {
+  fmt::print(stream, text, shown(arguments)...);
+}
+template <typename... A>
+void say(fmt::format_string<Shown<A>...> text, A const&... arguments) {
+  fmt::print(stdout, text, shown(arguments)...);
+}
+
+/// JSON in ASCII, so that it holds no control character either; bytes that are not UTF-8 are replaced.
+template <typename Json>
+[[nodiscard]] std::string json_text(Json const& json) {
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace myriad::cli
