@@ -102,44 +102,16 @@ void spoil_failed(Matrices<T> const& result, std::int64_t count, int const* info
     if (info[b] > 0) std::fill_n(result.matrix(b), result.elements_of(b), T(nan));
 }
 
-/// --verify of A X = B: the largest componentwise backward error over the columns, of every matrix that did not fail.
-template <typename T>
-void verify_solution(Job& job, std::int64_t first, Batch<T const> a, Batch<T const> x, Batch<T const> b, int const* info) {
-  Matrices<Real<T>> errors;
-  errors.resize(sizes_like(
-      sizes_of(x), [&](std::int64_t m) { return x.cols_of(m); }, [](std::int64_t) { return std::int64_t{1}; }));
-  backward_error<T>(job.queue(), a, x, b, errors.batch());
-  job.queue().wait();
-  for (std::int64_t m = 0; m < x.count; ++m) {
-    if (info[m] != 0) continue;
-    double worst = 0;
-    for (std::int64_t j = 0; j < errors.elements_of(m); ++j) keep_larger(worst, static_cast<double>(errors.matrix(m)[j]));
-    job.verified(first + m, worst);
-  }
-}
-
 /// The precision in which the checks below accumulate.
 template <typename T>
 using Wide = std::conditional_t<is_complex<T>, std::complex<std::conditional_t<sizeof(Real<T>) == 4, double, long double>>,
                                 std::conditional_t<sizeof(Real<T>) == 4, double, long double>>;
 
-/// norm1(A - F G) / norm1(A) for one matrix, where f(i, k) g(k, j) are the factors with `inner` columns and rows and a(i, j) is the matrix.
-template <typename T, typename A, typename F, typename G>
-[[nodiscard]] double product_error(std::int64_t rows, std::int64_t cols, std::int64_t inner, A&& a, F&& f, G&& g) {
-  using W = Wide<T>;
-  Real<W> difference = 0, norm = 0;
-  for (std::int64_t j = 0; j < cols; ++j) {
-    Real<W> column_difference = 0, column_norm = 0;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      W sum = W(a(i, j));
-      column_norm += std::abs(sum);
-      for (std::int64_t k = 0; k < inner; ++k) sum -= W(f(i, k)) * W(g(k, j));
-      column_difference += std::abs(sum);
-    }
-    keep_larger(difference, column_difference);
-    keep_larger(norm, column_norm);
-  }
-  return norm == 0 ? (difference == 0 ? 0.0 : std::numeric_limits<double>::infinity()) : static_cast<double>(difference / norm);
+/// The most that rounding makes of a backward error, normwise or componentwise, where sums have up to `terms` terms: the limits of
+/// docs/accuracy.md, of which the componentwise ones are smaller.
+template <typename T>
+[[nodiscard]] double rounding_bound(std::int64_t terms) {
+  return 30 * static_cast<double>(std::max<std::int64_t>(terms, 1)) * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()) / 2;
 }
 
 /// Element (i, j) of matrix b, with the conjugation of the view.
@@ -150,15 +122,160 @@ template <typename T>
   return *a.at(b, i, j);
 }
 
-/// Reports error(b) of every matrix that did not fail.
+/// Reports check(b), a Verified, of every matrix that did not fail.
 template <typename F>
-void verify_each(Job& job, std::int64_t first, std::int64_t count, int const* info, F&& error) {
-  std::vector<double> errors(static_cast<std::size_t>(count), 0.0);
+void verify_each(Job& job, std::int64_t first, std::int64_t count, int const* info, F&& check) {
+  std::vector<Verified> found(static_cast<std::size_t>(count));
   for_each_matrix(job.queue(), count, [&](std::int64_t b) {
-    if (info[b] == 0) errors[static_cast<std::size_t>(b)] = error(b);
+    if (info[b] == 0) found[static_cast<std::size_t>(b)] = check(b);
   });
   for (std::int64_t b = 0; b < count; ++b)
-    if (info[b] == 0) job.verified(first + b, errors[static_cast<std::size_t>(b)]);
+    if (info[b] == 0) job.verified(first + b, found[static_cast<std::size_t>(b)]);
+}
+
+/// What the routine promises of the residual R = B - A X, in 1-norms, beside which rounding counts.
+enum class Promise {
+  rows,     ///< componentwise: each |R(i, j)| is small beside (|A| |X| + |B|)(i, j). Products, and solutions that were refined
+  columns,  ///< |r| beside the sum of |a_k| |x_k| over the columns of A, and |b|. LU, which scaling the columns of A does not change
+  scaled,   ///< the same once the rows of A are divided by their largest elements. LU of an equilibrated matrix
+  norms,    ///< |r| beside |A| |x| + |b| for each right-hand side. Cholesky
+  whole     ///< |R| beside |A| |X| + |B|. Inverses
+};
+
+/// The backward error of matrix m of A X = B, in a precision and range that overflow nothing. Errors of underflow are excused.
+template <typename T>
+[[nodiscard]] Verified solution_error(Batch<T const> const& a, Batch<T const> const& x, Batch<T const> const& b, std::int64_t m,
+                                      Promise promise) {
+  using W = Wide<T>;
+  using R = Real<W>;
+  std::int64_t const rows = a.rows_of(m), n = a.cols_of(m);
+  Verified found{.bound = rounding_bound<T>(n)};
+  R const tiny = R(n + 1) * R(std::numeric_limits<Real<T>>::denorm_min());
+  std::vector<R> column(static_cast<std::size_t>(n), R(0)), weight(static_cast<std::size_t>(rows), R(1));
+  for (std::int64_t i = 0; promise == Promise::scaled && i < rows; ++i) {
+    R largest = 0;
+    for (std::int64_t k = 0; k < n; ++k) keep_larger(largest, R(std::abs(W(element(a, m, i, k)))));
+    if (largest != 0) weight[static_cast<std::size_t>(i)] = 1 / largest;
+  }
+  R a_norm = 0, componentwise = 0, normwise = 0, whole_residual = 0, whole_scale = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    R& sum = column[static_cast<std::size_t>(k)];
+    for (std::int64_t i = 0; i < rows; ++i) sum += weight[static_cast<std::size_t>(i)] * std::abs(W(element(a, m, i, k)));
+    keep_larger(a_norm, sum);
+  }
+  bool const by_columns = promise == Promise::columns || promise == Promise::scaled;
+  for (std::int64_t j = 0; j < x.cols_of(m); ++j) {
+    R residual = 0, scale = 0;
+    for (std::int64_t k = 0; k < n; ++k)
+      scale += (by_columns ? column[static_cast<std::size_t>(k)] : a_norm) * std::abs(W(element(x, m, k, j)));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      W sum = W(element(b, m, i, j));
+      R terms = std::abs(sum), row = 0;
+      scale += weight[static_cast<std::size_t>(i)] * terms;
+      for (std::int64_t k = 0; k < n; ++k) {
+        W const left = W(element(a, m, i, k)), right = W(element(x, m, k, j));
+        sum -= left * right;
+        row += std::abs(left);
+        terms += std::abs(left) * std::abs(right);
+      }
+      R error = std::abs(sum) - tiny * (1 + row);
+      if (error < 0) error = 0;  // a NaN stays
+      R const share = error == 0 ? R(0) : error / terms;
+      if (share > componentwise || (std::isnan(share) && !std::isnan(componentwise)))
+        found.place = x.cols_of(m) == 1 ? fmt::format("row {}", i) : fmt::format("row {} of column {}", i, j);
+      keep_larger(componentwise, share);
+      residual += weight[static_cast<std::size_t>(i)] * error;
+    }
+    keep_larger(normwise, residual == 0 ? R(0) : residual / scale);
+    keep_larger(whole_residual, residual);
+    keep_larger(whole_scale, scale);
+  }
+  if (promise == Promise::whole) normwise = whole_residual == 0 ? R(0) : whole_residual / whole_scale;
+  found.error = static_cast<double>(componentwise);
+  if (promise != Promise::rows) found.normwise = static_cast<double>(normwise);
+  return found;
+}
+
+/// --verify of A X = B: the largest componentwise backward error over the columns, of every matrix that did not fail. Where it is larger
+/// than rounding makes it, the one by norms as well, which is never larger.
+template <typename T>
+void verify_solution(Job& job, std::int64_t first, Batch<T const> a, Batch<T const> x, Batch<T const> b, int const* info, Promise promise) {
+  Matrices<Real<T>> errors;
+  errors.resize(sizes_like(
+      sizes_of(x), [&](std::int64_t m) { return x.cols_of(m); }, [](std::int64_t) { return std::int64_t{1}; }));
+  backward_error<T>(job.queue(), a, x, b, errors.batch());
+  job.queue().wait();
+  verify_each(job, first, x.count, info, [&](std::int64_t m) {
+    Verified found{.bound = rounding_bound<T>(a.cols_of(m))};
+    for (std::int64_t j = 0; j < errors.elements_of(m); ++j) keep_larger(found.error, static_cast<double>(errors.matrix(m)[j]));
+    return found.error <= found.bound ? found : solution_error(a, x, b, m, promise);
+  });
+}
+
+/// A copy of a batch whose element (i, j) of matrix b is f(b, i, j).
+template <typename T, typename F>
+void copy_elements(Job& job, Batch<T const> const& a, Matrices<T>& copy, F&& f) {
+  copy.resize(sizes_of(a));
+  Batch<T> const out = copy.batch();
+  for_each_matrix(job.queue(), a.count, [&](std::int64_t b) {
+    for (std::int64_t i = 0; i < a.rows_of(b); ++i)
+      for (std::int64_t j = 0; j < a.cols_of(b); ++j) *out.at(b, i, j) = f(b, i, j);
+  });
+}
+
+/// The Hermitian matrix's own element where only real diagonals count: that of `a`, without an imaginary part if i = j.
+template <typename T>
+[[nodiscard]] T hermitian_element(Batch<T const> const& a, std::int64_t b, std::int64_t i, std::int64_t j) {
+  T const value = element(a, b, i, j);
+  if constexpr (is_complex<T>)
+    if (i == j) return T(value.real());
+  return value;
+}
+
+/// Warns of each matrix that is read as a Hermitian one and holds imaginary parts on its diagonal, which routines ignore. Returns whether
+/// there are any.
+template <typename T>
+bool warn_of_imaginary_diagonal(Job& job, Input const& input, std::int64_t first, Batch<T const> const& a) {
+  bool any = false;
+  if constexpr (is_complex<T>) {
+    for (std::int64_t b = 0; b < (input.broadcast ? std::min<std::int64_t>(a.count, 1) : a.count); ++b)
+      for (std::int64_t i = 0; i < a.rows_of(b); ++i) {
+        T const x = element(a, b, i, i);
+        if (x.imag() == 0) continue;
+        any = true;
+        if (!input.broadcast || first == 0)
+          job.warn([&] {
+            std::string const file = input.source->file_of(first + b);
+            return fmt::format(
+                "{}{} holds {:g}{:+g}i at ({}, {}), counted from 0; imaginary parts on the diagonal of a Hermitian matrix are ignored",
+                file.empty() ? input.source->name() : file,
+                file.empty() && !input.source->single() ? fmt::format(", matrix {},", first + b) : "", x.real(), x.imag(), i, i);
+          });
+        break;
+      }
+  }
+  return any;
+}
+
+/// norm1(A - F G) / norm1(A) for one matrix, where f(i, k) g(k, j) are the factors with `inner` columns and rows and a(i, j) is the matrix.
+template <typename T, typename A, typename F, typename G>
+[[nodiscard]] double product_error(std::int64_t rows, std::int64_t cols, std::int64_t inner, A&& a, F&& f, G&& g) {
+  using W = Wide<T>;
+  Real<W> const underflow = Real<W>(inner + 1) * Real<W>(std::numeric_limits<Real<T>>::denorm_min());  // is excused
+  Real<W> difference = 0, norm = 0;
+  for (std::int64_t j = 0; j < cols; ++j) {
+    Real<W> column_difference = 0, column_norm = 0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      W sum = W(a(i, j));
+      column_norm += std::abs(sum);
+      for (std::int64_t k = 0; k < inner; ++k) sum -= W(f(i, k)) * W(g(k, j));
+      Real<W> const error = std::abs(sum);
+      if (!(error <= underflow)) column_difference += error - underflow;
+    }
+    keep_larger(difference, column_difference);
+    keep_larger(norm, column_norm);
+  }
+  return norm == 0 ? (difference == 0 ? 0.0 : std::numeric_limits<double>::infinity()) : static_cast<double>(difference / norm);
 }
 
 }  // namespace myriad::cli

@@ -10,11 +10,12 @@
 
 #include "command.hpp"
 #include "myriad/error.hpp"
+#include "terminal.hpp"
 
 namespace myriad::cli {
 namespace {
 
-constexpr std::size_t listed_failures = 5;
+constexpr std::size_t listed_failures = 5;  ///< and warnings
 
 double seconds_of(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -123,7 +124,10 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
       ->type_name("SIZE");
   if (offers.verify) {
     app.add_flag("--verify", options.verify, wrapped(offers.verify_help));
-    app.add_option("--tolerance", options.tolerance, wrapped("With --verify: matrices with a larger backward error count as failed"))
+    app.add_option("--tolerance", options.tolerance,
+                   wrapped("With --verify: matrices with a larger backward error count as failed. Default: those with a larger one than "
+                           "rounding explains, "
+                           "30 n times the unit roundoff or NaN, normwise where that is all that the routine promises"))
         ->type_name("E")
         ->check(positive_number().description(""));
   }
@@ -180,14 +184,36 @@ void Job::fail(std::int64_t b, int info, std::function<std::string()> const& rea
   if (failures_.size() < listed_failures) failures_.push_back({b, info, reason()});
 }
 
-void Job::verified(std::int64_t b, double error) {
-  if (options_.tolerance > 0 && !(error <= options_.tolerance))
-    fail(b, 0, [&] { return fmt::format("backward error {:.2e} is above the tolerance {:.2e}", error, options_.tolerance); });
+void Job::verified(std::int64_t b, Verified const& found) {
+  double const error = io::unsigned_nan(found.error), judged = io::unsigned_nan(found.normwise.value_or(error));
+  auto const description = [&] {
+    return fmt::format("{}backward error {:.2e}{}", found.normwise ? "componentwise " : "", error,
+                       found.place.empty() ? "" : " at " + found.place);
+  };
+  if (options_.tolerance > 0) {
+    if (!(error <= options_.tolerance))
+      fail(b, 0, [&] { return fmt::format("backward error {:.2e} is above the tolerance {:.2e}", error, options_.tolerance); });
+  } else if (!(judged <= found.bound)) {
+    fail(b, 0, [&] {
+      return fmt::format("{}{} is above {:.2e}, the most that rounding explains", description(),
+                         found.normwise ? fmt::format(", normwise {:.2e},", judged) : "", found.bound);
+    });
+  } else if (!(error <= found.bound)) {
+    warn([&] {
+      return fmt::format("{}: {} is above {:.2e}, so small entries of the result may be lost; normwise it is {:.2e}, as rounding makes it",
+                         label(b), description(), found.bound, judged);
+    });
+  }
   // Written so that a NaN becomes and stays the worst.
   if (!worst_ || (!std::isnan(*worst_) && !(error <= *worst_))) {
     worst_ = error;
     worst_matrix_ = b;
   }
+}
+
+void Job::warn(std::function<std::string()> const& text) {
+  ++warned_;
+  if (warnings_.size() < listed_failures) warnings_.push_back(text());
 }
 
 void Job::progress(std::int64_t done) {
@@ -214,37 +240,40 @@ int Job::finish() {
   else
     print_summary(seconds);
   std::fflush(stdout);
+  auto const say_rest = [](std::int64_t all, std::size_t listed) {
+    if (auto const more = all - static_cast<std::int64_t>(listed); more > 0) say(stderr, "  and {} more\n", more);
+  };
+  for (std::string const& warning : warnings_) say(stderr, "myriad {}: warning: {}\n", command_, warning);
+  say_rest(warned_, warnings_.size());
   if (failed_ == 0) return exit_good;
 
-  std::string text = fmt::format("myriad {}: {} of {} {} failed\n", command_, failed_, count_, count_ == 1 ? "matrix" : "matrices");
-  for (Failure const& f : failures_) text += fmt::format("  {}: {}\n", label(f.matrix), f.reason);
-  if (failed_ > static_cast<std::int64_t>(failures_.size()))
-    text += fmt::format("  and {} more\n", failed_ - static_cast<std::int64_t>(failures_.size()));
-  fmt::print(stderr, "{}", text);
+  say(stderr, "myriad {}: {} of {} {} failed\n", command_, failed_, count_, count_ == 1 ? "matrix" : "matrices");
+  for (Failure const& f : failures_) say(stderr, "  {}: {}\n", label(f.matrix), f.reason);
+  say_rest(failed_, failures_.size());
   return exit_failed_matrices;
 }
 
 void Job::print_summary(double seconds) const {
-  fmt::print("{} {}, {}, in {}", verb_, what_, io::name_of(dtype_), duration(seconds));
+  say("{} {}, {}, in {}", verb_, what_, io::name_of(dtype_), duration(seconds));
   if (double const compute = computed_.seconds; compute > 0 && count_ > 0) {
-    fmt::print("; computing took {} ({} a second) on ", duration(compute), rate(static_cast<double>(count_) / compute));
+    say("; computing took {} ({} a second) on ", duration(compute), rate(static_cast<double>(count_) / compute));
     if (gpu_)
-      fmt::print("gpu, {}", gpu_->device().name);
+      say("gpu, {}", gpu_->device().name);
     else
-      fmt::print("cpu with {} thread{}", host_.threads(), host_.threads() == 1 ? "" : "s");
+      say("cpu with {} thread{}", host_.threads(), host_.threads() == 1 ? "" : "s");
   }
-  fmt::print("\n");
+  say("\n");
   if (link_)
-    fmt::print("{:.3g} GB to the GPU and {:.3g} GB back at {:.3g} GB/s, {:.0f}% of what the link was measured to do\n",
-               static_cast<double>(computed_.bytes_in) * 1e-9, static_cast<double>(computed_.bytes_out) * 1e-9, computed_.rate() * 1e-9,
-               100 * computed_.share_of(*link_));
-  if (worst_) fmt::print("worst backward error {:.2e}, {}\n", *worst_, label(worst_matrix_));
+    say("{:.3g} GB to the GPU and {:.3g} GB back at {:.3g} GB/s, {:.0f}% of what the link was measured to do\n",
+        static_cast<double>(computed_.bytes_in) * 1e-9, static_cast<double>(computed_.bytes_out) * 1e-9, computed_.rate() * 1e-9,
+        100 * computed_.share_of(*link_));
+  if (worst_) say("worst backward error {:.2e}, {}\n", *worst_, label(worst_matrix_));
 }
 
 void Job::print_json(double seconds) const {
   using json = nlohmann::ordered_json;  // in the order in which they are given
   // JSON has no NaN and no infinity.
-  auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); };
+  auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", io::unsigned_nan(x))); };
   double const compute = computed_.seconds;
   json inputs = json::array();
   for (io::Source const* source : inputs_) inputs.push_back(source->name());
@@ -268,7 +297,8 @@ void Job::print_json(double seconds) const {
                {"compute_seconds", compute},
                {"matrices_per_second", compute > 0 ? number(static_cast<double>(count_) / compute) : json(nullptr)},
                {"failed", failed_},
-               {"failures", failures}};
+               {"failures", failures},
+               {"warnings", warnings_}};
   if (gpu_) summary["device"] = gpu_->device().name;
   if (link_) {
     summary["bytes_to_device"] = computed_.bytes_in;
@@ -282,7 +312,7 @@ void Job::print_json(double seconds) const {
     summary["worst_matrix"] = worst_matrix_;
     if (std::string const file = file_of(worst_matrix_); !file.empty()) summary["worst_file"] = file;
   }
-  fmt::print("{}\n", summary.dump(2, ' ', false, json::error_handler_t::replace));
+  std::fputs(json_text(summary).c_str(), stdout);
 }
 
 }  // namespace myriad::cli

@@ -57,6 +57,14 @@ void add_options(CLI::App& app, Options& options, Offers const& offers);
 [[nodiscard]] Backend parse_backend(std::string const& text);
 [[nodiscard]] char const* name_of(Backend backend);
 
+/// The backward error of a result.
+struct Verified {
+  double error = 0;
+  double bound = 0;                  ///< the most that rounding makes of it
+  std::optional<double> normwise{};  ///< judged instead, where `error` is componentwise and no routine promises that it is small
+  std::string place{};               ///< where `error` is largest, if known
+};
+
 class Job {
  public:
   Job(std::string command, std::string verb, Options const& options);
@@ -85,8 +93,10 @@ class Job {
 
   /// Matrix b failed. `reason` is only called for the few that are listed.
   void fail(std::int64_t b, int info, std::function<std::string()> const& reason);
-  /// The backward error of matrix b.
-  void verified(std::int64_t b, double error);
+  /// What --verify found of matrix b, which counts as failed above the tolerance or, without one, above what rounding explains.
+  void verified(std::int64_t b, Verified const& found);
+  /// Said at the end; it changes no status. `text` is only called for the few that are listed.
+  void warn(std::function<std::string()> const& text);
   /// Shows how far the work is, on a terminal and once it has taken a second.
   void progress(std::int64_t done);
   /// Prints the summary and what failed; returns the exit status.
@@ -119,6 +129,8 @@ class Job {
   std::int64_t count_ = 0;
   std::vector<Failure> failures_;  ///< the first few
   std::int64_t failed_ = 0;
+  std::vector<std::string> warnings_;  ///< the first few
+  std::int64_t warned_ = 0;
   std::optional<double> worst_;  ///< NaN where one of the errors is
   std::int64_t worst_matrix_ = -1;
   Clock::time_point start_ = Clock::now();

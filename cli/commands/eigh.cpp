@@ -36,7 +36,7 @@ T conjugate(T x) {
 
 /// The larger of norm1(A - V diag(w) V^H) / norm1(A), A being that triangle made whole, and norm1(I - V^H V).
 template <typename T>
-double eigen_error(Batch<T const> const& a, Uplo uplo, Matrices<T> const& vectors, Matrices<Real<T>> const& values, std::int64_t b) {
+Verified eigen_error(Batch<T const> const& a, Uplo uplo, Matrices<T> const& vectors, Matrices<Real<T>> const& values, std::int64_t b) {
   std::int64_t const n = a.rows_of(b);
   T const* const v = vectors.matrix(b);
   Real<T> const* const w = values.matrix(b);
@@ -44,14 +44,14 @@ double eigen_error(Batch<T const> const& a, Uplo uplo, Matrices<T> const& vector
   double worst = product_error<T>(
       n, n, n,
       [&](std::int64_t i, std::int64_t j) {
-        if (i == j) return T(std::real(element(a, b, i, i)));
+        if (i == j) return hermitian_element(a, b, i, i);
         return (i > j) == (uplo == Uplo::lower) ? element(a, b, i, j) : conjugate(element(a, b, j, i));
       },
       [&](std::int64_t i, std::int64_t k) { return Wide<T>(v[i * n + k]) * Wide<T>(w[k]); }, adjoint);
   keep_larger(worst, product_error<T>(
                          n, n, n, [](std::int64_t i, std::int64_t j) { return T(i == j ? 1 : 0); }, adjoint,
                          [&](std::int64_t k, std::int64_t j) { return v[k * n + j]; }));
-  return worst;
+  return {.error = worst, .bound = rounding_bound<T>(n)};
 }
 
 template <typename T>
@@ -77,6 +77,7 @@ int run(EighOptions const& options, Job& job, io::Source const& source) {
         v.sizes(), [&](std::int64_t m) { return n(first + m); }, one));
     // With values alone nothing that is left of A is wanted, and it does not come back from a GPU.
     StreamOperand<Batch<T>> const matrices_and_vectors{v.batch(), options.values ? StreamUse::in : StreamUse::in_out};
+    warn_of_imaginary_diagonal<T>(job, inputs[0], first, v.batch());
     job.compute(matrices_and_vectors, out(w.batch()), out(info.data()),
                 [=](Queue& q, auto matrices, auto values, int* i) { syevd<T>(q, what, uplo, matrices, values, i); });
     for (std::int64_t b = 0; b < count; ++b)

@@ -72,10 +72,11 @@ struct Lu {
       for (std::int64_t i = 0; i < steps; ++i)
         std::swap(row[static_cast<std::size_t>(i)], row[static_cast<std::size_t>(pivots.matrix(b)[i] - 1)]);
       T const* const f = lu.matrix(b);
-      return product_error<T>(
+      double const error = product_error<T>(
           m, n, steps, [&](std::int64_t i, std::int64_t j) { return element(a, b, row[static_cast<std::size_t>(i)], j); },
           [&](std::int64_t i, std::int64_t k) { return i > k ? f[i * n + k] : T(i == k ? 1 : 0); },
           [&](std::int64_t k, std::int64_t j) { return k <= j ? f[k * n + j] : T(0); });
+      return Verified{.error = error, .bound = rounding_bound<T>(steps)};
     });
   }
 };
@@ -96,6 +97,7 @@ struct Cholesky {
           auto& [a] = operands;
           Matrices<T>& l = a.work;
           info.assign(static_cast<std::size_t>(count), 0);
+          warn_of_imaginary_diagonal<T>(job, inputs[0], first, l.batch());
           job.compute(in_out(l.batch()), out(info.data()), [](Queue& q, auto matrices, int* i) { potrf<T>(q, Uplo::lower, matrices, i); });
           for_each_matrix(job.queue(), count, [&](std::int64_t m) {
             std::int64_t const size = l.sizes().rows_of(m);
@@ -110,8 +112,8 @@ struct Cholesky {
             verify_each(job, first, count, info.data(), [&](std::int64_t b) {
               std::int64_t const size = l.sizes().rows_of(b);
               T const* const f = l.matrix(b);
-              return product_error<T>(
-                  size, size, size, [&](std::int64_t i, std::int64_t j) { return element(matrices, b, i, j); },
+              double const error = product_error<T>(
+                  size, size, size, [&](std::int64_t i, std::int64_t j) { return hermitian_element(matrices, b, i, j); },
                   [&](std::int64_t i, std::int64_t k) { return f[i * size + k]; },
                   [&](std::int64_t k, std::int64_t j) {
                     if constexpr (is_complex<T>)
@@ -119,6 +121,7 @@ struct Cholesky {
                     else
                       return f[j * size + k];
                   });
+              return Verified{.error = error, .bound = rounding_bound<T>(size)};
             });
           }
           void const* const data = l.data();
@@ -197,7 +200,7 @@ struct Qr {
                                  return f[l * k + i];
                              },
                              [&](std::int64_t l, std::int64_t j) { return f[l * k + j]; }));
-      return worst;
+      return Verified{.error = worst, .bound = rounding_bound<T>(m)};
     });
   }
 };
@@ -234,8 +237,9 @@ void add_cholesky(CLI::App& app, Action& action) {
   add_factorization<Cholesky>(
       app, action, "cholesky", "factored",
       "A = L L^H of symmetric (Hermitian) positive definite matrices; only the lower triangle of A is used",
-      {.verify_help = "Report the worst normwise backward error |A - L L^H| / |A| (1-norms, all of A: it shows one that is not symmetric), "
-                      "and of which matrix",
+      {.verify_help =
+           "Report the worst normwise backward error |A - L L^H| / |A| (1-norms; of all of A, so that one that is not symmetric fails), "
+           "and of which matrix",
        .output_help =
            "Where the factors go: .npz with l, or with l_0, l_1, ... where the matrices differ in size; or .npy. Failed ones are NaN"});
 }

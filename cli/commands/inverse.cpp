@@ -68,7 +68,7 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
         std::fill_n(e, size * size, T(0));
         for (std::int64_t i = 0; i < size; ++i) e[i * size + i] = T(1);
       });
-      verify_solution<T>(job, first, a.view, x->batch(), identity.batch(), info.data());
+      verify_solution<T>(job, first, a.view, x->batch(), identity.batch(), info.data(), Promise::whole);
     }
     void const* const data = x->data();
     output.write(first, count, {&data, 1});
@@ -87,7 +87,10 @@ void add_inverse(CLI::App& app, Action& action) {
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   add_options(
       command, *options,
-      {.verify_help = "Report the worst componentwise backward error of A X = I, max |I - A X| / (|A| |X| + I), and of which matrix",
+      {.verify_help =
+           "Report the worst componentwise backward error of A X = I, max |I - A X| / (|A| |X| + I), and of which matrix. "
+           "Where it is no rounding error, entries of X that are much smaller than others may be lost: a warning with the normwise "
+           "error, or a failure if that is no rounding error either",
        .output_help =
            "Where X goes: .npy in the shape of A, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.add_flag("--equilibrate", options->equilibrate,

@@ -23,9 +23,9 @@ std::string deficient(int info) {
   return fmt::format("rank deficient: element ({0}, {0}), counted from 1, of its triangular factor is exactly zero", info);
 }
 
-/// How far column j of X is from solving a least-squares problem with a matrix near A: the smaller of norm2(A^H r) / (normF(A) norm2(r)),
-/// which is small where r is orthogonal to the columns of A (Stewart), and norm2(r) / (normF(A) norm2(x) + norm2(b)), which is small where
-/// r itself is.
+/// How far column j of X is from solving the problem, with r = b - A x. With at least as many rows as columns it is norm2(A^H r) /
+/// (normF(A) (normF(A) norm2(x) + norm2(b))), which rounding leaves near u whether r is large or not; else norm2(r) / (normF(A) norm2(x) +
+/// norm2(b)).
 template <typename T>
 double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<T const> const& b, std::int64_t m, std::int64_t j) {
   using W = Wide<T>;
@@ -57,10 +57,9 @@ double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<
     gradient += std::norm(sum);
     x_norm += std::norm(W(solution[l * k]));
   }
-  R const residual = std::sqrt(r_norm), scale = std::sqrt(a_norm) * std::sqrt(x_norm) + std::sqrt(b_norm);
-  if (residual == 0) return 0;
-  R const consistent = residual / scale, optimal = std::sqrt(gradient) / (std::sqrt(a_norm) * residual);
-  return static_cast<double>(optimal < consistent ? optimal : consistent);
+  R const scale = std::sqrt(a_norm) * std::sqrt(x_norm) + std::sqrt(b_norm);
+  R const wrong = rows >= cols ? std::sqrt(gradient) : std::sqrt(r_norm), whole = rows >= cols ? std::sqrt(a_norm) * scale : scale;
+  return wrong == 0 ? 0.0 : static_cast<double>(wrong / whole);
 }
 
 template <typename T>
@@ -105,9 +104,9 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
     if (options.verify) {
       auto const& left = a.view;
       verify_each(job, first, count, info.data(), [&](std::int64_t m) {
-        double worst = 0;
-        for (std::int64_t j = 0; j < x.sizes().cols_of(m); ++j) keep_larger(worst, least_squares_error<T>(left, x, right, m, j));
-        return worst;
+        Verified found{.bound = rounding_bound<T>(std::max(left.rows_of(m), left.cols_of(m)))};
+        for (std::int64_t j = 0; j < x.sizes().cols_of(m); ++j) keep_larger(found.error, least_squares_error<T>(left, x, right, m, j));
+        return found;
       });
     }
     void const* const data = x.data();
@@ -129,8 +128,8 @@ void add_lstsq(CLI::App& app, Action& action) {
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(command, *options,
-              {.verify_help = "Report the worst normwise backward error, with r = B - A X the smaller of |A^H r| / (|A| |r|) and |r| / "
-                              "(|A| |X| + |B|), and of which matrix",
+              {.verify_help = "Report the worst normwise backward error, with r = B - A X: |A^H r| / (|A| (|A| |X| + |B|)), or |r| / "
+                              "(|A| |X| + |B|) where A has fewer rows than columns; and of which matrix",
                .output_help = "Where X goes: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.callback([options, &action] {
     action = [options] {

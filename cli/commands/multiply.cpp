@@ -38,7 +38,7 @@ int run(MultiplyOptions const& options, Job& job, Operands& o) {
                 [](Queue& q, auto left, auto right, auto product) { gemm<T>(q, T(1), left, right, T(0), product); });
     Matrices<T> const* const result = &c;
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, {}, "the product is not finite: overflow");
-    if (options.verify) verify_solution<T>(job, first, a.view, b.view, Batch<T const>(c.batch()), info.data());
+    if (options.verify) verify_solution<T>(job, first, a.view, b.view, Batch<T const>(c.batch()), info.data(), Promise::rows);
     void const* const data = c.data();
     output.write(first, count, {&data, 1});
     info_file.write(first, count, info.data());

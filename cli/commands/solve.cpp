@@ -88,10 +88,12 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
   // One A for all right-hand sides is factored once. Where nothing is scaled or refined, the factors are never written down.
   bool const once = o.a_input.broadcast;
   bool const direct = !once && !options.equilibrate && !options.refine;
+  bool imaginary_diagonal = false;  ///< of an A that is used as a Hermitian one
   System<T> system;
   Operand<T> only;
   if (once) {
     load<T>({.source = o.a.get(), .work = true}, 0, 1, only);
+    if (options.positive_definite) imaginary_diagonal = warn_of_imaginary_diagonal<T>(job, o.a_input, 0, only.view);
     system.factor(job, options, only.view, only.work);
   } else {
     o.a_input.view = direct || options.verify || (options.refine && !options.equilibrate);
@@ -100,7 +102,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
   o.b_input.view = direct || options.verify || (options.refine && !options.equilibrate);
   o.b_input.work = !direct;
 
-  Matrices<T> x_storage, scaled_b;
+  Matrices<T> x_storage, used;
   std::vector<int> info;
   auto const bytes = [&](std::int64_t m) {
     std::int64_t const n = o.a_cols(m), k = o.b_cols(m);
@@ -113,6 +115,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
     auto& [a, b] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     Matrices<T>* x = &x_storage;
+    if (options.positive_definite && !once) imaginary_diagonal = warn_of_imaginary_diagonal<T>(job, inputs[0], first, a.view);
     if (direct) {
       x_storage.resize(sizes_like(
           sizes_of(b.view.ragged() ? b.view : a.view), [&](std::int64_t m) { return a.view.cols_of(m); },
@@ -153,7 +156,19 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
     }
     Matrices<T> const* const result = x;
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, options.positive_definite ? not_definite : singular);
-    if (options.verify) verify_solution<T>(job, first, once ? for_all(only.view, true, count) : a.view, x->batch(), b.view, info.data());
+    if (options.verify) {
+      Batch<T const> matrices = once ? only.view : a.view;
+      if (imaginary_diagonal) {  // against the matrices that were used
+        Batch<T const> const given = matrices;
+        copy_elements(job, given, used, [&](std::int64_t m, std::int64_t i, std::int64_t j) { return hermitian_element(given, m, i, j); });
+        matrices = used.batch();
+      }
+      Promise const promise = options.refine              ? Promise::rows
+                              : options.positive_definite ? Promise::norms
+                              : options.equilibrate       ? Promise::scaled
+                                                          : Promise::columns;
+      verify_solution<T>(job, first, for_all(matrices, once, count), x->batch(), b.view, info.data(), promise);
+    }
     void const* const data = x->data();
     output.write(first, count, {&data, 1});
     info_file.write(first, count, info.data());
@@ -172,7 +187,9 @@ void add_solve(CLI::App& app, Action& action) {
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(
       command, *options,
-      {.verify_help = "Report the worst componentwise backward error max |B - A X| / (|A| |X| + |B|), and of which matrix",
+      {.verify_help = "Report the worst componentwise backward error max |B - A X| / (|A| |X| + |B|), and of which matrix. Where it is no "
+                      "rounding error, entries of X that are much smaller than others may be lost: a warning with the normwise error, or a "
+                      "failure if that is no rounding error either, or with --refine",
        .output_help =
            "Where X goes: .npy in the shape of B, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.add_flag("--equilibrate", options->equilibrate,
@@ -182,7 +199,7 @@ void add_solve(CLI::App& app, Action& action) {
       .add_flag(
           "--positive-definite", options->positive_definite,
           wrapped("A is symmetric (Hermitian) positive definite: by Cholesky, in half the work. Only the lower triangle of A is used; "
-                  "--verify looks at all of it, and shows one that is not symmetric"))
+                  "--verify looks at all of it, so that one that is not symmetric fails"))
       ->excludes("--equilibrate")
       ->excludes("--refine");
   command.callback([options, &action] {

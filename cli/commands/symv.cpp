@@ -24,18 +24,14 @@ struct SymvOptions : Options {
 /// All of A, of which a triangle is given.
 template <typename T>
 void complete(Job& job, SymvOptions const& options, Batch<T const> a, Matrices<T>& whole) {
-  whole.resize(sizes_of(a));
   bool const lower = options.triangle() == Uplo::lower;
-  Batch<T> const out = whole.batch();
-  for_each_matrix(job.queue(), a.count, [&](std::int64_t b) {
-    for (std::int64_t i = 0; i < a.rows_of(b); ++i)
-      for (std::int64_t j = 0; j < a.rows_of(b); ++j) {
-        bool const stored = lower ? i >= j : i <= j;
-        T value = stored ? element(a, b, i, j) : element(a, b, j, i);
-        if constexpr (is_complex<T>)
-          if (options.hermitian) value = i == j ? T(value.real()) : stored ? value : std::conj(value);
-        *out.at(b, i, j) = value;
-      }
+  copy_elements(job, a, whole, [&](std::int64_t b, std::int64_t i, std::int64_t j) {
+    bool const stored = lower ? i >= j : i <= j;
+    if (!options.hermitian) return stored ? element(a, b, i, j) : element(a, b, j, i);
+    T const value = stored ? hermitian_element(a, b, i, j) : hermitian_element(a, b, j, i);
+    if constexpr (is_complex<T>)
+      if (!stored) return std::conj(value);
+    return value;
   });
 }
 
@@ -62,6 +58,7 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
     info.assign(static_cast<std::size_t>(count), 0);
     y.resize(sizes_like(
         sizes_of(x.view.ragged() ? x.view : a.view), [&](std::int64_t m) { return a.view.rows_of(m); }, one));
+    if (options.hermitian) warn_of_imaginary_diagonal<T>(job, inputs[0], first, a.view);
     job.compute(in(a.view), in(x.view), out(y.batch()), [&](Queue& q, auto matrices, auto vectors, auto products) {
       if (options.hermitian)
         hemv<T>(q, options.triangle(), T(1), matrices, vectors, T(0), products);
@@ -79,7 +76,7 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
         matrices.count = count;
         matrices.batch_stride = 0;
       }
-      verify_solution<T>(job, first, matrices, x.view, Batch<T const>(y.batch()), info.data());
+      verify_solution<T>(job, first, matrices, x.view, Batch<T const>(y.batch()), info.data(), Promise::rows);
     }
     void const* const data = y.data();
     output.write(first, count, {&data, 1});
