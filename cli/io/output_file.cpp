@@ -189,7 +189,8 @@ void install_signal_cleanup() {
   // A stack that is full has no room for the handler.
   static std::array<char, 65536> stack;
   stack_t const other_stack{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
-  ::sigaltstack(&other_stack, nullptr);
+  if (stack_t present{}; ::sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0)
+    ::sigaltstack(&other_stack, nullptr);
   struct sigaction action {};
   action.sa_handler = remove_unfinished;
   action.sa_flags = SA_ONSTACK;
