@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/dtype.hpp"
 
 namespace myriad::cases {
@@ -12,6 +14,7 @@ std::string Outcome::text() const {
 }
 
 void Findings::at_most(char const* what, double value, double limit) {
+  if (std::isnan(value)) value = std::abs(value);  // fmt would show its sign
   double const ratio = value / limit;
   bool const good = value <= limit;
   if (!pass_) return;
