@@ -7,6 +7,7 @@
 #include "lu/lu_in_one_lane.cuh"
 #include "lu/lu_panels.cuh"
 #include "lu/lu_tiny_config.cuh"
+#include "simt/powers.hpp"
 
 namespace myriad {
 
@@ -37,6 +38,36 @@ SIMT_INLINE void put_solution(Lu const& lu, T (&y)[Lu::held][columns], Tile& x, 
   }
 }
 
+/// A product with a power of two of its own: it leaves the range only where its value does. While factors and product stay well within, it
+/// is what multiplying gives.
+template <typename T>
+class ScaledProduct {
+ public:
+  SIMT_INLINE explicit ScaledProduct(simt::Real<T> first) : product_(simt::from_real<T>(first)) {}
+  SIMT_INLINE void multiply(T x) {
+    using namespace simt;
+    using R = Real<T>;
+    constexpr int bias = exponent_bias<R>, low = sizeof(R) == 4 ? -90 : -960, high = sizeof(R) == 4 ? 120 : 1015;
+    constexpr unsigned least = leading_bits_of_power<R>(bias + low), most = leading_bits_of_power<R>(bias + high);
+    if (leading_bits_of_parts(product_) + leading_bits_of_parts(x) - least >= most - least) {
+      product_ = normalized(product_, exponent_);
+      x = normalized(x, exponent_);
+    }
+    product_ = product_ * x;
+  }
+  SIMT_INLINE T value() const {
+    using namespace simt;
+    if (exponent_ == 0) return product_;
+    int exponent = exponent_;
+    T const product = normalized(product_, exponent);
+    return times_power(product, exponent);
+  }
+
+ private:
+  T product_;
+  int exponent_ = 0;
+};
+
 /// The determinant, or its sign and logarithm, of the pivots, of which a lane has those of steps lu.position(r). One lane takes all of them
 /// in order, by way of the first column of the tile: bits do not depend on how rows are spread over lanes.
 template <bool logarithm, typename Lu, typename Tile, typename T>
@@ -52,13 +83,17 @@ SIMT_INLINE void put_determinant(Lu const& lu, T const (&pivot)[Lu::held], int s
     SIMT_LOOP
     for (int k = 0; k < steps && writes; ++k) use(a.at(q, k, 0));
   };
-  T product = from_real<T>(odd ? -1 : 1);
-  in_order([](T u) { return logarithm ? sign(u) : u; }, [&](T u) { product = product * u; });
-  if (writes) args.sign_or_det[b] = product;
   if constexpr (logarithm) {
+    T product = from_real<T>(odd ? -1 : 1);
+    in_order([](T u) { return sign(u); }, [&](T u) { product = product * u; });
+    if (writes) args.sign_or_det[b] = product;
     Real<T> sum = 0;
-    in_order([](T u) { return from_real<T>(natural_logarithm(modulus(u))); }, [&](T u) { sum += real_part(u); });
+    in_order([](T u) { return from_real<T>(logarithm_of_modulus(u)); }, [&](T u) { sum += real_part(u); });
     if (writes) args.logabs[b] = sum;
+  } else {
+    ScaledProduct<T> product(odd ? -1 : 1);
+    in_order([](T u) { return u; }, [&](T u) { product.multiply(u); });
+    if (writes) args.sign_or_det[b] = product.value();
   }
 }
 

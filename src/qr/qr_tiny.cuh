@@ -4,6 +4,7 @@
 #include "qr/qr_columns.cuh"
 #include "qr/qr_tiny_config.cuh"
 #include "simt/divisor.hpp"
+#include "simt/powers.hpp"
 
 namespace myriad {
 
@@ -70,6 +71,26 @@ SIMT_INLINE void conjugate_rows(Tile& tile, int q, int lane) {
   }
 }
 
+/// By which powers of two a matrix is multiplied before it is factored, and right-hand sides before they are solved for, as in LAPACK's
+/// gels: where their largest parts are near the ends of the range, so that nothing on the way leaves it. 0: not at all.
+template <typename R>
+struct RangeScales {
+  short of_a, of_b;  // in few bytes: they wait in shared memory
+
+  /// Of the leading bits of the largest parts. Reflections are for columns that may be as small as 2^-100 (single: 2^-40), so that
+  /// right-hand sides are brought up sooner.
+  SIMT_INLINE static RangeScales of(unsigned most_of_a, unsigned most_of_b) {
+    constexpr bool single = sizeof(R) == 4;
+    auto const scale = [](unsigned most, int small, int up) -> short {
+      using simt::leading_bits_of_power;
+      bool const large = most >= leading_bits_of_power<R>(single ? 103 : 970) && most < leading_bits_of_power<R>(single ? 128 : 1024);
+      return static_cast<short>(large ? (single ? -40 : -100) : most < leading_bits_of_power<R>(small) ? up : 0);
+    };
+    return {scale(most_of_a, single ? -103 : -970, single ? 60 : 200), scale(most_of_b, single ? -80 : -800, single ? 70 : 300)};
+  }
+  SIMT_INLINE bool any() const { return (of_a | of_b) != 0; }
+};
+
 /// Launch: any number of blocks of C.threads() threads with QrTinyMemory(sizeof(T), C).bytes of dynamic shared memory.
 template <typename T, QrTiny C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArguments<T> const args) {
@@ -85,6 +106,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
   int const q = thread_index() / C.lanes;
   int const lane = thread_index() % C.lanes;
   T* const buffer = reinterpret_cast<T*>(shared_memory() + memory.buffer + q * memory.buffer_of_matrix);
+  auto const scales_of = [&](int of) -> RangeScales<Real<T>>& {
+    return reinterpret_cast<RangeScales<Real<T>>*>(shared_memory() + memory.scales)[of];
+  };
   constexpr bool by_shape = C.solves() && C.ragged();
   auto const batch_of = [&](Matrices<T> const& batch) {
     if constexpr (by_shape)
@@ -109,8 +133,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
     int const real_n = !C.ragged() || q >= active ? C.n : a_batch.rows_of(b);
     int const size = smaller(real_m, real_n);
     int info = 0;
+    int const right_rows = C.job == QrJob::minimum_norm ? size : real_m;  // of B as it is given
 
     if constexpr (C.factors()) {
+      unsigned most_of_a = 0, most_of_b = C.solves() && C.columns > 0 ? 0 : leading_bits_of_power<Real<T>>(0);
+      int const right_sides = !C.ragged() || !C.solves() || q >= active ? C.columns : smaller(C.columns, c_batch.rows_of(b));
       QrAcrossLanes<T, C.m, C.n, width, C.lanes, keeps_vector, C.ragged()> qr(lane, buffer);
       SIMT_UNROLL
       for (int slot = 0; slot < qr.held; ++slot) {
@@ -125,7 +152,39 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
           c.read_row(q, j - C.n, qr.a[slot]);
         }
         SIMT_UNROLL
-        for (int i = 0; i < C.m; ++i) qr.a[slot][i] = conjugate_if(of_a ? args.a.conjugated : args.c.conjugated, qr.a[slot][i]);
+        for (int i = 0; i < C.m; ++i) {
+          qr.a[slot][i] = conjugate_if(of_a ? args.a.conjugated : args.c.conjugated, qr.a[slot][i]);
+          unsigned const most = leading_bits_of_parts(qr.a[slot][i]);
+          bool const given = !C.ragged() || (i < real_m && j < (of_a ? real_n : C.n + right_sides));
+          if (of_a)
+            most_of_a = given ? larger(most_of_a, most) : most_of_a;
+          else
+            most_of_b = given ? larger(most_of_b, most) : most_of_b;
+        }
+      }
+      if constexpr (C.solves() && C.beside == 0) {
+        for (int j = lane; j < right_sides; j += C.lanes)
+          for (int i = 0; i < right_rows; ++i) most_of_b = larger(most_of_b, leading_bits_of_parts(c.at(q, j, i)));
+      }
+      SIMT_UNROLL
+      for (int distance = C.lanes / 2; distance > 0; distance /= 2) {
+        most_of_a = larger(most_of_a, shuffle_xor(most_of_a, distance));
+        if constexpr (C.solves()) most_of_b = larger(most_of_b, shuffle_xor(most_of_b, distance));
+      }
+      auto const scales = RangeScales<Real<T>>::of(most_of_a, most_of_b);
+      if (lane == 0) scales_of(q) = scales;
+      if (scales.any()) {
+        SIMT_UNROLL
+        for (int slot = 0; slot < qr.held; ++slot) {
+          Real<T> const scale = power<Real<T>>(C.beside == 0 || qr.column(slot) < C.n ? scales.of_a : scales.of_b);
+          SIMT_UNROLL
+          for (int i = 0; i < C.m; ++i) qr.a[slot][i] = scale * qr.a[slot][i];
+        }
+        if constexpr (C.solves() && C.beside == 0) {
+          SIMT_LOOP
+          for (int j = lane; j < right_sides; j += C.lanes) SIMT_LOOP
+          for (int i = 0; i < right_rows; ++i) c.at(q, j, i) = power<Real<T>>(scales.of_b) * c.at(q, j, i);
+        }
       }
       T finished[C.lanes == 1 ? width : 1][C.m];  // of the only lane: its rows leave together
       qr.factor(
@@ -152,6 +211,17 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
         }
       }
       sync_warp();
+      if constexpr (C.job == QrJob::factor) {
+        // Places are computed anew: registers would hold them all the while.
+        int const thread = static_cast<int>(unknown(static_cast<unsigned>(thread_index()))), mine = thread / C.lanes;
+        if (auto const scales = scales_of(mine); scales.any()) {
+          SIMT_LOOP
+          for (int j = thread % C.lanes; j < real_n; j += C.lanes) {
+            SIMT_LOOP
+            for (int i = 0; i <= j && i < real_m; ++i) a.at(mine, j, i) = power<Real<T>>(-scales.of_a) * a.at(mine, j, i);
+          }
+        }
+      }
     }
     int reflectors = size;
     if constexpr (!C.factors()) reflectors = q < active ? smaller(size, args.tau.rows_of(b)) : C.reflectors;
@@ -203,6 +273,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
         else
           c.write_row(q, reflect.column(slot), reflect.a[slot]);
       }
+    }
+
+    if constexpr (C.solves() && C.columns > 0)
+      if (auto const scales = scales_of(static_cast<int>(unknown(static_cast<unsigned>(thread_index()))) / C.lanes); scales.any()) SIMT_LOOP
+    for (int j = lane; j < C.columns; j += C.lanes) SIMT_LOOP
+    for (int i = 0; i < real_m; ++i) {
+      bool const solution = C.job == QrJob::minimum_norm || i < size;  // else of the residual
+      c.at(q, j, i) = power<Real<T>>((solution ? scales.of_a : 0) - scales.of_b) * c.at(q, j, i);
     }
 
     // As it is stored; and what was not computed, as it was.

@@ -44,7 +44,7 @@ struct QrTiny {
 
 /// The dynamic shared memory of a block, one part after the other; in bytes.
 struct QrTinyMemory {
-  int c, tau, buffer;
+  int c, tau, scales, buffer;  ///< scales: of a job that factors, by which the matrices were scaled
   int buffer_of_matrix;
   int bytes;
 
@@ -52,7 +52,8 @@ struct QrTinyMemory {
     using simt::larger;
     c = simt::TileShape(element_bytes, k.n, k.m, k.matrices, k.lanes, k.a).bytes;
     tau = c + (k.has_columns() ? simt::TileShape(element_bytes, larger(k.columns, 1), k.m, k.matrices, k.lanes, k.a).bytes : 0);
-    buffer = tau + simt::TileShape(element_bytes, larger(k.reflectors, 1), 1, k.matrices, 1, simt::Layout::packed_columns).bytes;
+    scales = tau + simt::TileShape(element_bytes, larger(k.reflectors, 1), 1, k.matrices, 1, simt::Layout::packed_columns).bytes;
+    buffer = scales + (k.factors() ? 16 * simt::ceil_div(k.matrices, 4) : 0);
     // Two vectors, so that one barrier a step is enough; an odd number of 16-byte chunks, so that lanes of different matrices read
     // different banks.
     bool const shares = k.lanes > 1 || !k.factors() || (k.solves() && k.beside == 0);

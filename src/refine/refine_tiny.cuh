@@ -2,6 +2,8 @@
 /// Scalings of many matrices of up to 32 rows and columns, and backward errors of solutions: each matrix is read once.
 
 #include "refine/refine_tiny_config.cuh"
+#include "simt/divisor.hpp"
+#include "simt/powers.hpp"
 
 namespace myriad {
 
@@ -20,6 +22,43 @@ SIMT_INLINE R balancing_power(R x) {
   int const exponent = static_cast<int>(bits >> fraction);  // x is not negative
   if (x == R(0) || exponent > most) return R(1);
   return simt::number_of(static_cast<decltype(simt::bits_of(x))>(simt::larger(most - exponent, 1)) << fraction);
+}
+
+/// |re| + |im|, of finite parts the largest number at most.
+template <typename T>
+SIMT_INLINE simt::Real<T> finite_magnitude(T x) {
+  using namespace simt;
+  using R = Real<T>;
+  R const size = magnitude(x);
+  if constexpr (is_complex<T>)
+    if (size == R(infinity()) && larger(magnitude(x.re), magnitude(x.im)) < size) return number_of(bits_of(size) - 1);
+  return size;
+}
+
+/// size * power; where it vanishes though size is not zero, the least number.
+template <typename R>
+SIMT_INLINE R scaled_size(R size, R power) {
+  R const product = size * power;
+  return product == R(0) && size > R(0) ? simt::number_of(static_cast<decltype(simt::bits_of(size))>(1)) : product;
+}
+
+/// r c x, whatever r c alone is: rounded by two products, and once more where it is subnormal.
+template <typename R>
+SIMT_OUTLINE R product_of_three(R r, R c, R x) {
+  int exponent = 0;
+  R const product = (simt::normalized(r, exponent) * simt::normalized(c, exponent)) * simt::normalized(x, exponent);
+  return simt::times_power(product, exponent);
+}
+/// The same, where r c is far from the ends of the range by a product with it.
+template <typename T, typename R>
+SIMT_INLINE T scaled_by(R r, R c, T x) {
+  using namespace simt;
+  R const scale = r * c;
+  if (has_usual_reciprocal(magnitude(scale))) return scale * x;
+  if constexpr (is_complex<T>)
+    return {product_of_three(r, c, x.re), product_of_three(r, c, x.im)};
+  else
+    return product_of_three(r, c, x);
 }
 
 /// What geequ knows of the rows, or the columns, of a matrix.
@@ -64,14 +103,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) geequ_tiny(GeequTinyArguments<T> co
     sync_block();
     for (int i = lane; i < m && n > 0; i += C.lanes) {
       R size = 0;
-      for (int j = 0; j < n; ++j) size = larger_or_nan(size, magnitude(a.at(q, i, j)));
+      for (int j = 0; j < n; ++j) size = larger_or_nan(size, finite_magnitude(a.at(q, i, j)));
       rows[i] = size;
     }
     sync_block();
     Scalings<R> const of_rows(rows, n > 0 ? m : 0);
     for (int j = lane; j < n && m > 0; j += C.lanes) {
       R size = 0;
-      for (int i = 0; i < m; ++i) size = larger_or_nan(size, magnitude(a.at(q, i, j)) * balancing_power(rows[i]));
+      for (int i = 0; i < m; ++i) size = larger_or_nan(size, scaled_size(finite_magnitude(a.at(q, i, j)), balancing_power(rows[i])));
       columns[j] = size;
     }
     sync_block();
@@ -114,7 +153,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) laqge_tiny(LaqgeTinyArguments<T> co
       R const r = args.r.given() ? *args.r.at(b, static_cast<int>(i0) + i, 0) : R(1);
       for (int j = 0; j < n; ++j) {
         R const c = args.c.given() ? *args.c.at(b, static_cast<int>(j0) + j, 0) : R(1);
-        a.at(q, i, j) = (r * c) * a.at(q, i, j);
+        a.at(q, i, j) = scaled_by(r, c, a.at(q, i, j));
       }
     }
     sync_block();

@@ -411,8 +411,15 @@ inline float natural_logarithm(float x) { return std::log(x); }
 inline double natural_logarithm(double x) { return std::log(x); }
 inline float hypotenuse(float x, float y) { return std::hypot(x, y); }
 inline double hypotenuse(double x, double y) { return std::hypot(x, y); }
-inline float reciprocal(float x) { return 1.0F / x; }
-inline double reciprocal(double x) { return 1.0 / x; }
+/// As the device has it: numbers that are subnormal, and reciprocals that would be, count for zero, and zero and infinity give NaN.
+template <typename R>
+R newton_reciprocal(R x) {
+  auto const flushed = [](R y) { return std::fabs(y) < std::numeric_limits<R>::min() ? std::copysign(R(0), y) : y; };
+  R const y = flushed(R(1) / flushed(x));
+  return std::fma(y, std::fma(-x, y, R(1)), y);
+}
+inline float reciprocal(float x) { return newton_reciprocal(x); }
+inline double reciprocal(double x) { return newton_reciprocal(x); }
 inline double reciprocal_square_root(double x) { return x > 0 && x < infinity() ? 1.0 / std::sqrt(x) : quiet_nan(); }
 inline float reciprocal_square_root(float x) { return static_cast<float>(reciprocal_square_root(double{x})); }
 using std::copysign;

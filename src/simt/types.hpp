@@ -187,12 +187,27 @@ SIMT_INLINE R modulus(Complex<R> x) {
 /// x / |x|; zero of zero.
 template <typename T>
 SIMT_INLINE T sign(T x) {
-  Real<T> const size = modulus(x);
+  Real<T> size = modulus(x);
+  if constexpr (is_complex<T>)
+    if (size == Real<T>(infinity())) {  // of parts that are numbers, too
+      x = Real<T>(0.25) * x;
+      size = modulus(x);
+    }
   if (size == Real<T>(0)) return from_real<T>(0);
   if constexpr (is_complex<T>)
     return {x.re / size, x.im / size};
   else
     return x / size;
+}
+
+/// The natural logarithm of |x|.
+template <typename T>
+SIMT_INLINE Real<T> logarithm_of_modulus(T x) {
+  using R = Real<T>;
+  R const size = modulus(x);
+  if constexpr (is_complex<T>)
+    if (size == R(infinity())) return natural_logarithm(modulus(R(0.25) * x)) + natural_logarithm(R(4));
+  return natural_logarithm(size);
 }
 
 template <typename R>

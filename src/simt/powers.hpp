@@ -1,0 +1,62 @@
+#pragma once
+/// Powers of two for numbers near the ends of the range.
+
+#include "simt/types.hpp"
+
+namespace myriad::simt {
+
+template <typename R>
+inline constexpr int exponent_bias = sizeof(R) == 4 ? 127 : 1023;
+/// Bits of the leading word below the exponent.
+template <typename R>
+inline constexpr int leading_fraction = sizeof(R) == 4 ? 23 : 20;
+
+/// 2^exponent, a normal number.
+template <typename R>
+SIMT_INLINE R power(int exponent) {
+  using Bits = decltype(bits_of(R()));
+  return number_of(static_cast<Bits>(exponent + exponent_bias<R>) << (sizeof(R) == 4 ? 23 : 52));
+}
+/// The leading bits of 2^exponent.
+template <typename R>
+SIMT_INLINE constexpr unsigned leading_bits_of_power(int exponent) {
+  return static_cast<unsigned>(exponent + exponent_bias<R>) << leading_fraction<R>;
+}
+
+/// The leading bits of the size of x, of a complex number of its larger part: unlike |re| + |im| that cannot overflow.
+template <typename T>
+SIMT_INLINE unsigned leading_bits_of_parts(T x) {
+  if constexpr (is_complex<T>)
+    return larger(leading_bits_of_parts(x.re), leading_bits_of_parts(x.im));
+  else
+    return leading_bits(bits_of(x)) & 0x7fffffff;
+}
+
+/// x times the power of two that brings its size, of a complex number its larger part, into [1, 2), and what is to be added to the exponent
+/// for that. What is zero or no finite number stays.
+template <typename T>
+SIMT_INLINE T normalized(T x, int& exponent) {
+  using R = Real<T>;
+  SIMT_LOOP
+  for (int turn = 0; turn < 2; ++turn) {  // subnormal numbers take two
+    R size = magnitude(real_part(x));
+    if constexpr (is_complex<T>) size = larger(size, magnitude(x.im));
+    if (!(size > R(0) && size < R(infinity()))) break;
+    R const scale = reciprocal_power(size);
+    exponent -= static_cast<int>(leading_bits(bits_of(scale)) >> leading_fraction<R>) - exponent_bias<R>;
+    x = scale * x;
+  }
+  return x;
+}
+
+/// x 2^exponent, rounded once, of an x with its size in [1, 8).
+template <typename T>
+SIMT_INLINE T times_power(T x, int exponent) {
+  using R = Real<T>;
+  constexpr int step = sizeof(R) == 4 ? 100 : 1000;
+  exponent = smaller(larger(exponent, 10 - 2 * step), 2 * step - 10);
+  int const first = smaller(larger(exponent, -step), step);
+  return power<R>(exponent - first) * (power<R>(first) * x);
+}
+
+}  // namespace myriad::simt
