@@ -151,9 +151,10 @@ void check_determinants() {
     int const given = q == 6 ? scales[6] : 0;
     expect_scaled(&value[static_cast<std::size_t>(q)], &value[0], 1, job == LuJob::determinant ? total : 0, given, n,
                   job == LuJob::determinant ? "determinant" : "sign");
-    if (job == LuJob::log_determinant)
+    if (job == LuJob::log_determinant) {
       EXPECT_NEAR(logarithm[static_cast<std::size_t>(q)], logarithm[0] + static_cast<R>(total) * std::log(R(2)),
                   4 * n * n * highest<R> * (std::numeric_limits<R>::epsilon() + static_cast<R>(std::ldexp(1.0, lowest<R> - given))));
+    }
   }
 }
 TYPED_TEST(Range, Determinants) {
