@@ -270,21 +270,46 @@ void gesv_lanes(GesvTask<T> const& task, std::int64_t begin, std::int64_t end) {
   });
 }
 
-/// Stores an inverse whose column k belongs where the interchanges of the pivots, undone, take it. Column by column from each lane's own
-/// place, so that nothing is moved for it.
+/// Where the interchanges of the pivots, undone, take each column.
+template <typename T>
+struct ColumnPlaces {
+  std::uint8_t of[max_lanes][64];
+
+  HWY_INLINE ColumnPlaces(int n, Pivots<T> const& pivots) {
+    for (int lane = 0; lane < Pack<T>::lanes; ++lane) {
+      for (int k = 0; k < n; ++k) of[lane][k] = static_cast<std::uint8_t>(k);
+      for (int k = 0; k < n; ++k) std::swap(of[lane][k], of[lane][static_cast<int>(pivots.of_step(k)[lane])]);
+    }
+  }
+};
+
+/// Takes the columns of n-by-n packs to their places, row by row: faster than one interchange after the other (AVX-512, n = 32: a row-major
+/// inverse took 1.28 times as long with these as without interchanges).
+template <typename T>
+HWY_NOINLINE void interchange_columns(PackMatrix<T> a, int n, Pivots<T> const& pivots) {
+  using P = Pack<T>;
+  using D = hn::RebindToSigned<typename P::D>;
+  ColumnPlaces<T> const place(n, pivots);
+  HWY_ALIGN hn::TFromD<D> source[64 * P::lanes];
+  for (int k = 0; k < n; ++k)
+    for (int lane = 0; lane < P::lanes; ++lane) source[place.of[lane][k] * P::lanes + lane] = static_cast<hn::TFromD<D>>(k * a.cs + lane);
+  HWY_ALIGN typename P::R row[64 * P::size];
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) load_rows<T>(a.block(i, 0), hn::Load(D(), source + j * P::lanes), 0).store(row + j * P::size);
+    for (int j = 0; j < n; ++j) a.store(i, j, P::load(row + j * P::size));
+  }
+}
+
+/// Stores an inverse, each of its columns in its place. Column by column, so that nothing is moved for it.
 template <typename T>
 HWY_INLINE void store_with_columns_interchanged(GroupView<T> const& view, int n, Pivots<T> const& pivots,
                                                 typename Pack<T>::R* HWY_RESTRICT ws, int ld) {
   using P = Pack<T>;
-  std::uint8_t place[max_lanes][64];
-  for (int lane = 0; lane < P::lanes; ++lane) {
-    for (int k = 0; k < n; ++k) place[lane][k] = static_cast<std::uint8_t>(k);
-    for (int k = 0; k < n; ++k) std::swap(place[lane][k], place[lane][static_cast<int>(pivots.of_step(k)[lane])]);
-  }
+  ColumnPlaces<T> const place(n, pivots);
   for (int j = 0; j < n; ++j) {
     GroupView<T> column = view;
     column.adjacent = false;
-    for (int lane = 0; lane < P::lanes; ++lane) column.base[lane] += place[lane][j] * view.cs[lane];
+    for (int lane = 0; lane < P::lanes; ++lane) column.base[lane] += place.of[lane][j] * view.cs[lane];
     store_group<T>(column, n, 1, ws + j * ld * P::size, ld);
   }
 }
@@ -374,7 +399,7 @@ void inverse_lanes(InverseTask<T> const& task, std::int64_t begin, std::int64_t 
     if (view.rs[0] == 1 && !view.adjacent) {
       store_with_columns_interchanged<T>(view, n, pivots, ws, ld);
     } else {
-      swap_rows<T>(packs.transposed(), n, n, 0, n, pivots, true);
+      interchange_columns<T>(packs, n, pivots);
       store_group<T>(view, n, n, ws, ld);
     }
     write_info<T>(task.info, group, info);
