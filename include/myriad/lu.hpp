@@ -57,8 +57,9 @@ MYRIAD_API void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* in
 template <Element T>
 MYRIAD_API void inverse(Queue& queue, In<T> a, Batch<T> x, int* info);
 
-/// det(A) of every matrix, from LU with partial pivoting; A is kept. The determinant of a 0-by-0 matrix is 1. It overflows where the
-/// product of the pivots does: see logdet. Errors: BadArgument (n 1, a 2, lda 3, det 4). Cost: 2/3 n^3 flops.
+/// det(A) of every matrix, from LU with partial pivoting; A is kept. The determinant of a 0-by-0 matrix is 1. Products of some of the
+/// pivots may leave the range of T; where the determinant itself does, it is infinity or zero: see logdet. Errors: BadArgument (n 1, a 2,
+/// lda 3, det 4). Cost: 2/3 n^3 flops.
 template <Element T>
 MYRIAD_API void det(Queue& queue, In<T> a, T* determinant);
 

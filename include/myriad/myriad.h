@@ -455,8 +455,8 @@ MYRIAD_API myriad_status myriad_orgqr(myriad_queue* queue, myriad_batch const* a
 /// The complex name of myriad_orgqr.
 MYRIAD_API myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau);
 
-/// Least squares (m >= n) or minimum norm (m < n) for A of full rank. a: m-by-n, overwritten by its factorization. b: max(m, n)-by-nrhs;
-/// its first m rows hold B, on return its first n rows hold X.
+/// Least squares (m >= n) or minimum norm (m < n) for A of full rank. a: m-by-n, overwritten by its factorization (of A times a power of
+/// two where A is near either end of the range). b: max(m, n)-by-nrhs; its first m rows hold B, on return its first n rows hold X.
 ///
 /// info: 0, or i > 0 where element (i, i) of the triangular factor is exactly zero; that X is not computed.
 /// Positions: m 2, n 3, nrhs 4, a 5, lda 6, b 7, ldb 8. Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK gels (op is a view).

@@ -43,10 +43,12 @@ void ungqr(Queue& queue, Batch<T> a, In<T> tau) {
 
 /// Least squares and minimum norm, A of full rank: min |B - A X| for m >= n, min |X| with A X = B for m < n.
 ///
-/// a: m-by-n, overwritten by its factorization (QR, or LQ for m < n, as LAPACK). b: max(m, n)-by-nrhs; the first m rows hold B, on return
-/// the first n hold X and for m > n the sum of squares of rows n to m - 1 of a column is its residual. info: null or per matrix 0, or i > 0
-/// where element (i, i) of the triangular factor is exactly zero: A is rank deficient and that X is not computed. Errors: BadArgument (m 2,
-/// n 3, nrhs 4, a 5, lda 6, b 7, ldb 8). Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK gels (op is a view).
+/// a: m-by-n, overwritten by its factorization (QR, or LQ for m < n, as LAPACK). Where the largest element of A is near either end of the
+/// range, A is scaled by a power of two first, and the factorization is that of the scaled matrix, as in LAPACK. b: max(m, n)-by-nrhs; the
+/// first m rows hold B, on return the first n hold X and for m > n the sum of squares of rows n to m - 1 of a column is its residual. info:
+/// null or per matrix 0, or i > 0 where element (i, i) of the triangular factor is exactly zero: A is rank deficient and that X is not
+/// computed. Errors: BadArgument (m 2, n 3, nrhs 4, a 5, lda 6, b 7, ldb 8). Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK
+/// gels (op is a view).
 template <Element T>
 MYRIAD_API void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info);
 

@@ -65,7 +65,8 @@ Int equilibrate(GeequTask<T> const& task, std::int64_t b, std::vector<int>& expo
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) {
         T const x = a[i * rs + j * cs];
-        largest = max_or_nan(largest, abs1(x));
+        R const size = abs1(x);
+        largest = max_or_nan(largest, std::isinf(size) && is_finite(x) ? std::numeric_limits<R>::max() : size);
         rows[i] = std::max(rows[i], exponent_of(x));
       }
     rowcnd = balance(m, rows, 0);
