@@ -21,9 +21,9 @@ void set(int* info, std::int64_t k, Int value) {
 /// that nothing is copied.
 template <typename T>
 struct Triangle {
-  Triangle(Batch<T> const& lower, std::int64_t k, Scratch<std::remove_const_t<T>>& scratch)
+  Triangle(Batch<T> const& lower, std::int64_t k, Scratch<std::remove_const_t<T>>& scratch, Place place = Place::own_if_possible)
       : uplo(lower.row_stride_of(k) != 1 && lower.col_stride_of(k) == 1 ? Uplo::upper : Uplo::lower),
-        matrix(uplo == Uplo::upper ? transposed(lower) : lower, k, scratch, part_of(uplo)) {}
+        matrix(uplo == Uplo::upper ? transposed(lower) : lower, k, scratch, part_of(uplo), place) {}
 
   [[nodiscard]] Int n() const { return matrix.rows(); }
   /// Right-hand sides that go with it.
@@ -140,7 +140,7 @@ void potri(Queue& queue, PotrfTask<T> const& task) {
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch;
         for (std::int64_t k = begin; k < end; ++k) {
-          Triangle<T> const a(task.a, k, scratch);
+          Triangle<T> const a(task.a, k, scratch, place_for_rows<T>);
           Int const info = zero_on_diagonal(a.matrix);  // OpenBLAS would divide by it
           if (info == 0) {
             lapack::potri<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());

@@ -13,16 +13,22 @@
 
 namespace myriad {
 
-/// Memory that a thread reuses from matrix to matrix; grows to the largest request.
+/// So many bytes behind a matrix or vector BLAS may read: OpenBLAS 0.3.21 loads whole pairs of complex numbers and discards what is too
+/// much (measured: 16 bytes).
+inline constexpr std::size_t read_beyond = 64;
+
+/// Memory that a thread reuses from matrix to matrix; grows to the largest request. Before and behind it is memory that may be read.
 template <typename T>
 class Scratch {
  public:
   T* reserve(std::int64_t size) {
-    if (static_cast<std::size_t>(size) > memory_.size()) memory_.resize(static_cast<std::size_t>(size));
-    return memory_.data();
+    std::size_t const needed = static_cast<std::size_t>(size) + 2 * slack;
+    if (needed > memory_.size()) memory_.resize(needed);
+    return memory_.data() + slack;
   }
 
  private:
+  static constexpr std::size_t slack = (read_beyond + sizeof(T) - 1) / sizeof(T);
   std::vector<T> memory_;
 };
 
@@ -55,6 +61,20 @@ T conjugate_if(bool conjugated, T x) {
 /// which others may read at the same time, or which are in memory that cannot be written.
 enum class Place { own_if_possible, copy };
 
+/// For gelqf, potri and sytrd, of which OpenBLAS 0.3.21 has complex kernels that walk along rows and read one step, a whole column, too far
+/// at either end.
+template <typename T>
+inline constexpr Place place_for_rows = is_complex<T> ? Place::copy : Place::own_if_possible;
+
+/// Whether what BLAS may read behind the last element of an m-by-n matrix lies in the page of that element: pages are there as a whole.
+/// Larger pages than those of 4 KiB are multiples of these.
+template <typename T>
+bool may_be_read_beyond(T const* a, std::int64_t m, std::int64_t n, std::int64_t ld) {
+  constexpr std::uintptr_t page = 4096;
+  auto const end = reinterpret_cast<std::uintptr_t>(a + (m - 1) + (n - 1) * ld + 1);
+  return (end - 1) / page == (end - 1 + read_beyond) / page;
+}
+
 /// Matrix b of a batch, column-major. T is const for an input. Where the batch has another layout, `scratch` holds a copy that `store()`
 /// writes back.
 template <typename T>
@@ -72,13 +92,17 @@ class LocalMatrix {
     if (m_ == 0 || n_ == 0) return;
     T* const a = batch.matrix(b);
     bool const column_major = (rs_ == 1 || m_ == 1) && (cs_ >= m_ || n_ == 1) && !conjugated_;
-    if (column_major && place == Place::own_if_possible) {
+    std::int64_t const own_ld = n_ == 1 ? m_ : cs_;
+    if (column_major && place == Place::own_if_possible && may_be_read_beyond(a, m_, n_, own_ld)) {
       data_ = const_cast<Value*>(a);
-      ld_ = n_ == 1 ? m_ : cs_;
+      ld_ = own_ld;
     } else {
       source_ = a;
-      data_ = scratch.reserve(m_ * n_);
-      ld_ = m_;
+      // Where the address decides, the copy has the leading dimension of the original: with another one BLAS may sum in another order.
+      ld_ = column_major && place == Place::own_if_possible ? own_ld : m_;
+      // Two columns that may be read on either side
+      std::int64_t const beside = place == Place::copy ? 2 * m_ : 0;
+      data_ = scratch.reserve(ld_ * n_ + 2 * beside) + beside;
       for_part(part_, m_, n_, [&](auto i, auto j) { data_[i + j * ld_] = conjugate_if(conjugated_, a[i * rs_ + j * cs_]); });
     }
   }

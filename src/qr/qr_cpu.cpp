@@ -143,7 +143,8 @@ void gels(Queue& queue, GelsTask<T> const& task) {
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch_a, scratch_b, scratch_tau, work;
         for (std::int64_t k = begin; k < end; ++k) {
-          LocalMatrix<T> const a(task.a, k, scratch_a);
+          bool const by_rows = task.a.rows_of(k) < task.a.cols_of(k);
+          LocalMatrix<T> const a(task.a, k, scratch_a, Part::all, by_rows ? place_for_rows<T> : Place::own_if_possible);
           LocalMatrix<T> const b(task.b, k, scratch_b);
           Int const info = gels<T>(a, b, scratch_tau, work);
           a.store();
