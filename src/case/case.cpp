@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "core/dtype.hpp"
@@ -91,6 +92,14 @@ std::string CaseRun::result(std::int64_t b) const {
   for (Held const& h : held_)
     if (h.is_result()) h.array->append_bytes(b, bytes);
   return bytes;
+}
+
+std::string CaseRun::operand_at(void const* p) const {
+  constexpr std::array roles{"input", "output", "in place", "destroyed"};
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    if (std::string const part = held_[i].array->part_at(p); !part.empty())
+      return fmt::format("operand {} ({}): the {}", i + 1, roles[static_cast<std::size_t>(held_[i].role)], part);
+  return "memory of no operand";
 }
 
 double CaseRun::flops() const {

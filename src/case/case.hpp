@@ -71,6 +71,9 @@ class CaseRun {
   /// The bytes of all results of matrix b, whatever the layout.
   [[nodiscard]] std::string result(std::int64_t b) const;
 
+  /// Which operand, and which part of it, has memory that begins at p, in words.
+  [[nodiscard]] std::string operand_at(void const* p) const;
+
   [[nodiscard]] Problem const& problem() const { return problem_; }
   /// Floating-point operations of the whole batch; a complex product counts six, a complex sum two.
   [[nodiscard]] double flops() const;

@@ -89,8 +89,8 @@ Shape Problem::shape_of(std::int64_t b) const {
 
 std::string Problem::text() const {
   Shape const s = bounds();
-  std::string text = fmt::format("seed {}, type {}, m {}, n {}, k {}, count {}, {}{}, {} input", seed, name(dtype), s.m, s.n, s.k, count,
-                                 name(layout), ragged ? ", ragged" : "", name(input));
+  std::string text = fmt::format("seed {}, type {}, m {}, n {}, k {}, count {}, {}{}{}, {} input", seed, name(dtype), s.m, s.n, s.k, count,
+                                 name(layout), ragged ? ", ragged" : "", flush ? ", flush" : "", name(input));
   if (bad_place >= 0) text += fmt::format(", matrix {} {}", bad_place, name(bad));
   if (first != 0) text += fmt::format(", first {}", first);
   text += fmt::format(", op {}{}, uplo {}, side {}, diag {}, job {}, alpha {}{:+}i, beta {}{:+}i{}", static_cast<char>(op),

@@ -66,6 +66,7 @@ struct Problem {
   std::int64_t count = 1;
   Layout layout = Layout::column_major;
   bool ragged = false;  ///< sizes of every matrix random from 0 to m, n, k
+  bool flush = false;   ///< arrays begin and end with their memory: no canary before the first element and behind the last
   Input input = Input::random;
   Input bad = Input::nan;  ///< what matrix number `bad_place` is instead
   std::int64_t bad_place = -1;

@@ -25,10 +25,11 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
   v.rows = m;
   v.cols = n;
   v.count = count;
-  // Plain layouts start at a cache line, the others off any alignment; behind the last element there is always a canary.
+  // Plain layouts start at a cache line, the others off any alignment; behind the last element there is a canary, unless the problem says
+  // that arrays are flush with their memory.
   bool const plain = layout == Layout::column_major || layout == Layout::row_major || layout == Layout::interleaved;
-  std::int64_t const head = plain ? 0 : 9;
-  constexpr std::int64_t tail = 8;
+  std::int64_t const head = plain || problem.flush ? 0 : 9;
+  std::int64_t const tail = problem.flush ? 0 : 8;
   std::int64_t extent = 0;      // elements between head and tail
   std::int64_t row_border = 0;  // of a block within larger matrices
   std::int64_t col_border = 0;
@@ -73,8 +74,10 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
       v.batch_stride = v.col_stride * std::max<std::int64_t>(n, 1) + 1;
       break;
     case Layout::block:
-      row_border = 2;
-      col_border = 1;
+      if (!problem.flush) {
+        row_border = 2;
+        col_border = 1;
+      }
       v.col_stride = m + 4;
       v.batch_stride = v.col_stride * (n + 2);
       break;
@@ -88,35 +91,43 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
       v.batch_stride = v.row_stride * m + 3;
       break;
   }
-  if (count > 0)
+  bool const behind_pointers = layout == Layout::pointers || layout == Layout::row_major_pointers;
+  // Neighbours behind pointers are far apart in memory and not in order: b -> b * step modulo count with step odd and prime to count, or
+  // reversed.
+  auto const slot = [&](std::int64_t b) { return !behind_pointers ? b : count % 7 != 0 ? b * 7 % count : count - 1 - b; };
+  if (behind_pointers && problem.ragged) {  // every matrix with its own leading dimension
+    row_strides_.resize(static_cast<std::size_t>(count)), col_strides_.resize(static_cast<std::size_t>(count));
+    for (std::int64_t b = 0; b < count; ++b) {
+      row_strides_[static_cast<std::size_t>(b)] = layout == Layout::pointers ? 1 : stored_cols(b) + 1;
+      col_strides_[static_cast<std::size_t>(b)] = layout == Layout::pointers ? stored_rows(b) + 1 : 1;
+    }
+    v.row_strides = row_strides_.data();
+    v.col_strides = col_strides_.data();
+  }
+  if (problem.flush) {
+    for (std::int64_t b = 0; b < count; ++b)
+      if (std::int64_t const rows_b = stored_rows(b), cols_b = stored_cols(b); rows_b > 0 && cols_b > 0)
+        extent = std::max(extent, slot(b) * v.batch_stride + (rows_b - 1) * v.row_stride_of(b) + (cols_b - 1) * v.col_stride_of(b) + 1);
+    extent = std::max<std::int64_t>(extent, 1);  // an address even where there is no element
+  } else if (count > 0) {
     extent = (count - 1) * v.batch_stride + std::max<std::int64_t>(m + row_border - 1, 0) * v.row_stride +
              std::max<std::int64_t>(n + col_border - 1, 0) * v.col_stride + 1;
+  }
   memory_.assign(static_cast<std::size_t>(head + extent + tail), marker<T>(0x2bad));
   v.data = memory_.data() + head;
 
-  if (layout == Layout::pointers || layout == Layout::row_major_pointers) {
-    for (std::int64_t b = 0; b < count; ++b) {
-      // Neighbours in the batch are far apart in memory and not in order: b -> b * step modulo count with step odd and prime to count, or
-      // reversed.
-      std::int64_t const slot = count % 7 != 0 ? b * 7 % count : count - 1 - b;
-      pointers_.push_back(memory_.data() + head + slot * v.batch_stride);
-    }
+  if (behind_pointers) {
+    pointers_.resize(static_cast<std::size_t>(count));
+    for (std::int64_t b = 0; b < count; ++b) pointers_[static_cast<std::size_t>(b)] = v.data + slot(b) * v.batch_stride;
     v.pointers = pointers_.data();
     v.data = nullptr;
     v.batch_stride = 0;
-    if (problem.ragged) {  // every matrix with its own leading dimension
-      for (std::int64_t b = 0; b < count; ++b) {
-        row_strides_.push_back(layout == Layout::pointers ? 1 : stored_cols(b) + 1);
-        col_strides_.push_back(layout == Layout::pointers ? stored_rows(b) + 1 : 1);
-      }
-      v.row_strides = row_strides_.data();
-      v.col_strides = col_strides_.data();
-    }
   }
   if (problem.ragged) {
+    row_sizes_.resize(static_cast<std::size_t>(count)), col_sizes_.resize(static_cast<std::size_t>(count));
     for (std::int64_t b = 0; b < count; ++b) {
-      row_sizes_.push_back(stored_rows(b) + row_border);
-      col_sizes_.push_back(stored_cols(b) + col_border);
+      row_sizes_[static_cast<std::size_t>(b)] = stored_rows(b) + row_border;
+      col_sizes_[static_cast<std::size_t>(b)] = stored_cols(b) + col_border;
     }
     v.row_sizes = row_sizes_.data();
     v.col_sizes = col_sizes_.data();

@@ -56,6 +56,7 @@ class ArrayBase {
   virtual void append_bytes(std::int64_t b, std::string& out) const = 0;  ///< the elements of matrix b, whatever the layout
   virtual bool spoil(std::int64_t b, bool with_nan) = 0;                  ///< changes element (0, 0); false where there is none
   virtual bool spoil_padding() = 0;                                       ///< changes an element that belongs to no matrix
+  [[nodiscard]] virtual std::string part_at(void const* p) const = 0;     ///< which part has memory that begins at p; empty: none
   [[nodiscard]] virtual double bytes() const = 0;                         ///< of all elements
 };
 
@@ -145,6 +146,14 @@ class Array final : public ArrayBase {
     if (memory_.empty()) return false;
     memory_.back() = T(Compute<T>(1));
     return true;
+  }
+  [[nodiscard]] std::string part_at(void const* p) const override {
+    auto const begins_at = [&](auto const& memory) { return !memory.empty() && static_cast<void const*>(memory.data()) == p; };
+    if (begins_at(memory_)) return "elements, " + std::to_string(view_.rows) + " by " + std::to_string(view_.cols) + " per matrix";
+    if (begins_at(pointers_)) return "pointers";
+    if (begins_at(row_sizes_) || begins_at(col_sizes_)) return "sizes";
+    if (begins_at(row_strides_) || begins_at(col_strides_)) return "strides";
+    return "";
   }
   [[nodiscard]] double bytes() const override {
     double elements = 0;
