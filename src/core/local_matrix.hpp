@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "core/lapack.hpp"
@@ -17,7 +18,23 @@ namespace myriad {
 /// much (measured: 16 bytes).
 inline constexpr std::size_t read_beyond = 64;
 
-/// Memory that a thread reuses from matrix to matrix; grows to the largest request. Before and behind it is memory that may be read.
+/// Memory at cache lines, since sums of OpenBLAS depend on the alignment: asum's of single and double numbers do.
+template <typename T>
+struct LineAligned {
+  using value_type = T;
+  LineAligned() = default;
+  template <typename U>
+  LineAligned(LineAligned<U> const&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, line); }
+  bool operator==(LineAligned const&) const = default;
+
+ private:
+  static constexpr std::align_val_t line{64};
+};
+
+/// Memory that a thread reuses from matrix to matrix; grows to the largest request. It begins at a cache line; before and behind it is
+/// memory that may be read.
 template <typename T>
 class Scratch {
  public:
@@ -28,8 +45,9 @@ class Scratch {
   }
 
  private:
-  static constexpr std::size_t slack = (read_beyond + sizeof(T) - 1) / sizeof(T);
-  std::vector<T> memory_;
+  static constexpr std::size_t slack = read_beyond / sizeof(T);
+  static_assert(read_beyond % sizeof(T) == 0);
+  std::vector<T, LineAligned<T>> memory_;
 };
 
 /// Which elements of a matrix a routine reads or writes.
@@ -61,8 +79,8 @@ T conjugate_if(bool conjugated, T x) {
 /// which others may read at the same time, or which are in memory that cannot be written.
 enum class Place { own_if_possible, copy };
 
-/// For gelqf, potri and sytrd, of which OpenBLAS 0.3.21 has complex kernels that walk along rows and read one step, a whole column, too far
-/// at either end.
+/// For gelqf, potri and sytrd, of which OpenBLAS 0.3.21 has complex kernels that walk along rows and read one step, a whole column, too
+/// far.
 template <typename T>
 inline constexpr Place place_for_rows = is_complex<T> ? Place::copy : Place::own_if_possible;
 
@@ -100,7 +118,7 @@ class LocalMatrix {
       source_ = a;
       // Where the address decides, the copy has the leading dimension of the original: with another one BLAS may sum in another order.
       ld_ = column_major && place == Place::own_if_possible ? own_ld : m_;
-      // Two columns that may be read on either side
+      // A column that may be read, and one to spare, on either side
       std::int64_t const beside = place == Place::copy ? 2 * m_ : 0;
       data_ = scratch.reserve(ld_ * n_ + 2 * beside) + beside;
       for_part(part_, m_, n_, [&](auto i, auto j) { data_[i + j * ld_] = conjugate_if(conjugated_, a[i * rs_ + j * cs_]); });

@@ -282,7 +282,7 @@ class Refinement {
   LocalMatrix<T const> const& a_;
   LocalMatrix<T const> const& af_;
   Int const* pivots_;
-  std::vector<T> residual_, best_, v_;
+  std::vector<T, LineAligned<T>> residual_, best_, v_;
   std::vector<R> weights_;
   std::vector<Int> signs_;
 };
