@@ -140,7 +140,7 @@ void potri(Queue& queue, PotrfTask<T> const& task) {
       [&](std::int64_t begin, std::int64_t end) {
         Scratch<T> scratch;
         for (std::int64_t k = begin; k < end; ++k) {
-          Triangle<T> const a(task.a, k, scratch, place_for_rows<T>);
+          Triangle<T> const a(task.a, k, scratch, Place::copy);
           Int const info = zero_on_diagonal(a.matrix);  // OpenBLAS would divide by it
           if (info == 0) {
             lapack::potri<T>(a.uplo, a.n(), a.matrix.data(), a.matrix.ld());

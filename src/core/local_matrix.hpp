@@ -14,7 +14,7 @@
 
 namespace myriad {
 
-/// So many bytes behind a matrix or vector BLAS may read: OpenBLAS 0.3.21 loads whole pairs of complex numbers and discards what is too
+/// BLAS may read this many bytes behind a matrix or vector: OpenBLAS 0.3.21 loads whole pairs of complex numbers and discards what is too
 /// much (measured: 16 bytes).
 inline constexpr std::size_t read_beyond = 64;
 
@@ -76,13 +76,10 @@ T conjugate_if(bool conjugated, T x) {
 }
 
 /// Whether a matrix is worked on where it lies, if its layout allows that. Some of LAPACK's routines write into inputs and restore them,
-/// which others may read at the same time, or which are in memory that cannot be written.
+/// which others may read at the same time, or which are in memory that cannot be written. gelqf, potri, sytrd and syevd always get a copy:
+/// OpenBLAS 0.3.21 has complex kernels of them that walk along rows and read one step, a whole column, too far, and real ones whose last
+/// bits depend on the alignment.
 enum class Place { own_if_possible, copy };
-
-/// For gelqf, potri and sytrd, of which OpenBLAS 0.3.21 has complex kernels that walk along rows and read one step, a whole column, too
-/// far.
-template <typename T>
-inline constexpr Place place_for_rows = is_complex<T> ? Place::copy : Place::own_if_possible;
 
 /// Whether what BLAS may read behind the last element of an m-by-n matrix lies in the page of that element: pages are there as a whole.
 /// Larger pages than those of 4 KiB are multiples of these.
@@ -111,13 +108,15 @@ class LocalMatrix {
     T* const a = batch.matrix(b);
     bool const column_major = (rs_ == 1 || m_ == 1) && (cs_ >= m_ || n_ == 1) && !conjugated_;
     std::int64_t const own_ld = n_ == 1 ? m_ : cs_;
-    if (column_major && place == Place::own_if_possible && may_be_read_beyond(a, m_, n_, own_ld)) {
+    // A block of a much larger matrix is copied without what lies between its columns.
+    bool const in_place = column_major && place == Place::own_if_possible && own_ld <= 8 * m_ + 512;
+    if (in_place && may_be_read_beyond(a, m_, n_, own_ld)) {
       data_ = const_cast<Value*>(a);
       ld_ = own_ld;
     } else {
       source_ = a;
       // Where the address decides, the copy has the leading dimension of the original: with another one BLAS may sum in another order.
-      ld_ = column_major && place == Place::own_if_possible ? own_ld : m_;
+      ld_ = in_place ? own_ld : m_;
       // A column that may be read, and one to spare, on either side
       std::int64_t const beside = place == Place::copy ? 2 * m_ : 0;
       data_ = scratch.reserve(ld_ * n_ + 2 * beside) + beside;

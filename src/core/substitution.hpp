@@ -11,11 +11,12 @@
 
 namespace myriad {
 
-/// Whether has_ordinary_reciprocal holds for all elements on the diagonal of a column-major matrix.
+/// Whether BLAS may multiply by the reciprocals of a column-major matrix's diagonal. Zeros, infinities and NaN make no difference: dividing
+/// by them saves nothing.
 template <typename T>
 bool has_ordinary_diagonal(lapack::Int n, T const* a, lapack::Int lda) {
   for (std::int64_t i = 0; i < n; ++i)
-    if (!has_ordinary_reciprocal(a[i + i * lda])) return false;
+    if (T const x = a[i + i * lda]; !has_ordinary_reciprocal(x) && x != T(0) && is_finite(x)) return false;
   return true;
 }
 

@@ -108,7 +108,7 @@ Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, Sye
 /// Returns info.
 template <typename T>
 Int eigen_of(SyevdTask<T> const& task, std::int64_t b, SyevdScratch<T>& scratch) {
-  LocalMatrix<T> const a(task.a, b, scratch.a, part_of(task.uplo), place_for_rows<T>);
+  LocalMatrix<T> const a(task.a, b, scratch.a, part_of(task.uplo), Place::copy);
   Int const n = a.rows();
   if (n == 0) return 0;
   bool const finite = is_finite(task.uplo, a);

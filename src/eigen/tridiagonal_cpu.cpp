@@ -28,7 +28,7 @@ void sytrd(Queue& queue, SytrdTask<T> const& task) {
     Scratch<T> scratch, scratch_tau, work;
     Scratch<Real<T>> scratch_d, scratch_e;
     for (std::int64_t b = begin; b < end; ++b) {
-      LocalMatrix<T> const a(task.a, b, scratch, part_of(task.uplo), place_for_rows<T>);
+      LocalMatrix<T> const a(task.a, b, scratch, part_of(task.uplo), Place::copy);
       Int const n = a.rows();
       if (n == 0) continue;
       Real<T>*const d = scratch_d.reserve(n), *const e = scratch_e.reserve(n);

@@ -31,7 +31,6 @@ struct BlasInput {
       data = batch.matrix(b);
       ld = static_cast<Int>(rs);
       if (!may_be_read_beyond(data, n, m, rs)) {
-        // Copied as it lies, with the same leading dimension
         LocalMatrix<T const> const local(transposed(batch.conjugated ? conjugated(batch) : batch), b, scratch);
         data = local.data();
         ld = local.ld();

@@ -103,6 +103,7 @@ bool divides_well(Int m, Int n, T const* lu, Int lda, T const* a, Int ld) {
 /// PA = LU by LAPACK, which works on a copy: where it lost something, A is factored by columns.
 template <Element T>
 Int factor_large(Int m, Int n, T* a, Int lda, Int* pivots, Scratch<T>& scratch) {
+  if (m == 0 || n == 0) return 0;
   T* const lu = scratch.reserve(static_cast<std::int64_t>(m) * n);
   for (std::int64_t j = 0; j < n; ++j) std::copy_n(a + j * lda, m, lu + j * m);
   Int const info = lapack::getrf<T>(m, n, lu, m, pivots);
@@ -138,6 +139,13 @@ template <typename T>
 Batch<T> column_major(T* a, Int n, Int lda) {
   return batch(a, n, n, {.ld = lda, .count = 1});
 }
+/// PA = LU of a square matrix in an array, which may be `scratch.a`.
+template <Element T>
+Int factor_square(Int n, T* a, Int lda, Int* pivots, LuScratch<T>& scratch) {
+  if (n > single_largest) return factor_large<T>(n, n, a, lda, pivots, scratch.lu);
+  return factor<T>(column_major(a, n, lda), 0, pivots, scratch);
+}
+
 /// Copies matrix b of a batch to a column-major array.
 template <Element T>
 void copy_in(Batch<T const> const& batch, std::int64_t b, T* to) {
@@ -240,7 +248,7 @@ void gesv(Queue& queue, GesvTask<T> const& task) {
           copy_in<T>(task.b, k, x);
           Int info = 0;
           auto const work = [&](T* a, Int lda) {
-            info = factor<T>(column_major(a, n, lda), 0, pivots.data(), scratch);
+            info = factor_square<T>(n, a, lda, pivots.data(), scratch);
             if (info == 0) solve_factored<T>(Op::none, n, nrhs, a, lda, pivots.data(), x, std::max<Int>(n, 1));
           };
           if (in_place) {
@@ -250,7 +258,7 @@ void gesv(Queue& queue, GesvTask<T> const& task) {
           } else {
             T* const a = scratch.a.reserve(static_cast<std::int64_t>(n) * n);
             copy_in<T>(task.a, k, a);
-            work(a, n);
+            work(a, std::max<Int>(n, 1));
           }
           if (info == 0)
             copy_out<T>(x, task.x, k);
@@ -289,7 +297,7 @@ void det(Queue& queue, DetTask<T> const& task) {
           LocalPivots pivots(n);
           T* const a = scratch.a.reserve(static_cast<std::int64_t>(n) * n);
           copy_in<T>(task.a, b, a);
-          factor<T>(column_major(a, n, n), 0, pivots.data(), scratch);
+          factor_square<T>(n, a, n, pivots.data(), scratch);
           DiagonalProduct<T> product(task.logabs != nullptr);
           for (Int k = 0; k < n; ++k) {
             product.multiply(a[k + static_cast<std::int64_t>(k) * n]);

@@ -56,12 +56,13 @@ Shapes ormqr_shapes(Batch<T const> const& a, Batch<T const> const& tau, Batch<T>
 }
 
 /// Least squares scale A and B where their largest elements are below `smallest` or above `largest`, as LAPACK's gels does: else norms of
-/// columns overflow, and underflow takes digits. They are multiplied or divided by `up`, a power of two, which changes no digit.
+/// columns overflow, and underflow takes digits. They are multiplied by `up` or `down`, powers of two that take them just across these
+/// bounds, so that elements much smaller than the largest keep their digits.
 template <typename R>
 struct QrRange {
   static constexpr bool narrow = sizeof(R) == 4;
   static constexpr R smallest = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon(), largest = 1 / smallest;
-  static constexpr R up = narrow ? R(0x1p80) : static_cast<R>(0x1p600);
+  static constexpr R up = narrow ? R(0x1p46) : static_cast<R>(0x1p104), down = narrow ? R(0x1p-25) : static_cast<R>(0x1p-54);
 };
 
 /// geqrf

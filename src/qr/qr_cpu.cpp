@@ -25,7 +25,7 @@ Real<T> range_scale(std::int64_t m, std::int64_t n, T const* a, std::int64_t lda
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i) most = std::max({most, std::abs(std::real(a[i + j * lda])), std::abs(std::imag(a[i + j * lda]))});
   if (most > 0 && most < QrRange<R>::smallest) return QrRange<R>::up;
-  return most > QrRange<R>::largest && std::isfinite(most) ? 1 / QrRange<R>::up : R(1);
+  return most > QrRange<R>::largest && std::isfinite(most) ? QrRange<R>::down : R(1);
 }
 
 /// Multiplies an m-by-n matrix by a power of two.
@@ -144,7 +144,7 @@ void gels(Queue& queue, GelsTask<T> const& task) {
         Scratch<T> scratch_a, scratch_b, scratch_tau, work;
         for (std::int64_t k = begin; k < end; ++k) {
           bool const by_rows = task.a.rows_of(k) < task.a.cols_of(k);
-          LocalMatrix<T> const a(task.a, k, scratch_a, Part::all, by_rows ? place_for_rows<T> : Place::own_if_possible);
+          LocalMatrix<T> const a(task.a, k, scratch_a, Part::all, by_rows ? Place::copy : Place::own_if_possible);
           LocalMatrix<T> const b(task.b, k, scratch_b);
           Int const info = gels<T>(a, b, scratch_tau, work);
           a.store();

@@ -46,7 +46,7 @@ HWY_INLINE typename Pack<T>::V range_scale(typename Pack<T>::V largest) {
   constexpr typename Pack<T>::D d;
   auto const small = hn::And(hn::Lt(largest, hn::Set(d, QrRange<R>::smallest)), hn::Gt(largest, hn::Zero(d)));
   auto const large = hn::And(hn::Gt(largest, hn::Set(d, QrRange<R>::largest)), hn::Le(largest, hn::Set(d, std::numeric_limits<R>::max())));
-  auto const scale = hn::IfThenElse(large, hn::Set(d, 1 / QrRange<R>::up), hn::Set(d, R(1)));
+  auto const scale = hn::IfThenElse(large, hn::Set(d, QrRange<R>::down), hn::Set(d, R(1)));
   return hn::IfThenElse(small, hn::Set(d, QrRange<R>::up), scale);
 }
 

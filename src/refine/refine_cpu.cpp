@@ -98,7 +98,9 @@ R scaled(R x, R r, R c) {
   R const product = r * c;
   if (std::isnormal(product)) return x * product;
   if (std::abs(r) > std::abs(c)) std::swap(r, c);
-  return std::abs(x) < 1 ? (x * c) * r : (x * r) * c;
+  if (R const y = x * c; std::isfinite(y)) return y * r;
+  constexpr R down = sizeof(R) == 4 ? R(0x1p-64) : static_cast<R>(0x1p-512);
+  return x * down * c * r / down;
 }
 template <typename R>
 std::complex<R> scaled(std::complex<R> x, R r, R c) {

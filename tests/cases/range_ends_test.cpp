@@ -237,6 +237,61 @@ TEST(RangeEnds, EquilibrationOfAllFiniteNumbers) {
   });
 }
 
+TEST(RangeEnds, ScalingsOfAnyKind) {
+  for_each_dtype([]<typename T>() {
+    using R = Real<T>;
+    R const least = std::numeric_limits<R>::denorm_min(), large = std::ldexp(R(1), std::numeric_limits<R>::max_exponent - 1);
+    int const low = std::ilogb(least), high = std::ilogb(large);
+    // Products of which two factors alone leave the range, or are subnormal: x, r, c and how large x r c is
+    for (auto const& [x, r, c, exponent] : {std::tuple{R(1), least, R(0x1p22), low + 22}, std::tuple{R(2), least, large, low + high + 1},
+                                            std::tuple{R(0x1p-60), large, R(0x1p40), high - 20}, std::tuple{large, large, 1 / large, high}})
+      for (bool const swap : {false, true}) {
+        T a = number<T>(R(1.5) * x / 2, R(1.25) * x / 2);
+        R row = swap ? c : r, column = swap ? r : c;
+        laqge<T>(queue(), batch(&a, 1, 1), Batch<R const>(batch(&row, 1, 1)), Batch<R const>(batch(&column, 1, 1)));
+        EXPECT_EQ(a, number<T>(std::ldexp(R(0.75), exponent), std::ldexp(R(0.625), exponent))) << r << " " << c;
+      }
+  });
+}
+
+TEST(RangeEnds, LeastSquaresKeepSmallRightSidesBesideLarge) {
+  for_each_dtype([]<typename T>() {
+    using R = Real<T>;
+    int const large = single<T> ? 110 : 980, small = single<T> ? -60 : -460;
+    for (std::int64_t const n : {4, 140}) {
+      Setting const s{.n = n, .count = 1};
+      Matrices<T> a(2 * n, n, s), both(2 * n, 2, s), alone(2 * n, 1, s);
+      std::mt19937 random(seed());
+      auto const draw = [&] { return number<T>(static_cast<double>(random() % 7) - 3, static_cast<double>(random() % 7) - 3); };
+      for (std::int64_t i = 0; i < 2 * n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) a(0, i, j) = draw() + (i == j ? T(static_cast<R>(8 * n)) : T(0));
+        both(0, i, 0) = draw() * std::ldexp(R(1), large);
+        alone(0, i, 0) = both(0, i, 1) = (draw() + draw() / R(3)) * std::ldexp(R(1), small);
+      }
+      auto copy = a;
+      std::vector<int> info(1, -1);
+      gels<T>(queue(), a, both, info.data()), gels<T>(queue(), copy, alone, info.data());
+      R worst = 0, largest = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        worst = std::max(worst, std::abs(both(0, i, 1) - alone(0, i, 0)));
+        largest = std::max(largest, std::abs(alone(0, i, 0)));
+      }
+      EXPECT_LE(worst, 30 * static_cast<R>(n) * static_cast<R>(unit_roundoff<T>) * largest) << "n = " << n;
+    }
+  });
+}
+
+TEST(RangeEnds, LuOfNoRowsBesideManyColumns) {
+  for_each_dtype([]<typename T>() {
+    for (auto const& [m, n] : {std::array<std::int64_t, 2>{0, 300}, {300, 0}}) {
+      T unused{};
+      int pivot = 0, info = -1;
+      getrf<T>(queue(), batch(&unused, m, n, {.count = 1}), batch(&pivot, 0, 1, {.count = 1}), &info);
+      EXPECT_EQ(info, 0) << m << " by " << n;
+    }
+  });
+}
+
 /// Products of 16-bit numbers at the ends of their range, which are computed in single precision.
 template <typename T>
 void check_half_products(std::vector<std::array<double, 3>> const& products) {
