@@ -1153,7 +1153,12 @@ TEST_F(Myriad, AnInterruptedRunLeavesNothingBehind) {
     while (!unfinished() && std::chrono::steady_clock::now() - start < std::chrono::seconds(30))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     program.signal(number);
-    EXPECT_EQ(program.wait().status, -number);
+#ifdef __SANITIZE_ADDRESS__
+    bool const reported = number == SIGSEGV || number == SIGFPE;  // by the sanitizer, which then ends the program
+#else
+    bool const reported = false;
+#endif
+    EXPECT_EQ(program.wait().status, reported ? 1 : -number);
     EXPECT_EQ(folder.files(), before);
     EXPECT_EQ(folder.read("x.npz"), "old");
   }
