@@ -133,7 +133,7 @@ void verify_each(Job& job, std::int64_t first, std::int64_t count, int const* in
     if (info[b] == 0) job.verified(first + b, found[static_cast<std::size_t>(b)]);
 }
 
-/// What the routine promises of the residual R = B - A X, in 1-norms, beside which rounding counts.
+/// The size beside which a routine keeps the residual R = B - A X small, in 1-norms unless it says componentwise.
 enum class Promise {
   rows,     ///< componentwise: each |R(i, j)| is small beside (|A| |X| + |B|)(i, j). Products, and solutions that were refined
   columns,  ///< |r| beside the sum of |a_k| |x_k| over the columns of A, and |b|. LU, which scaling the columns of A does not change

@@ -1,5 +1,5 @@
 #pragma once
-/// What the program prints. Everything that goes to the terminal goes through `say` or `json_text`, but for the progress bar and --help.
+/// Output of the program. All text goes to the terminal through `say` or `json_text`, except the progress bar and --help.
 
 #include <fmt/format.h>
 

@@ -122,7 +122,7 @@ MappedFile NpzReader::open(std::string const& name) const {
   if (!stored && info.compression_method != Z_DEFLATED)
     throw Error(fmt::format("{}: is compressed by method {} of zip; those of NumPy, none and deflate, can be read", label,
                             info.compression_method));
-  // A bit of deflated data stands for 258 bytes at most by 2 bits. Looked at before anybody asks for memory for so many.
+  // Deflate expands at most 1032:1. The check comes before memory of that size is allocated.
   std::uint64_t const size = info.uncompressed_size, packed = info.compressed_size;
   if (stored ? size != packed : size / 1032 > packed) throw damaged(fmt::format("{} bytes are said to come from {}", size, packed));
   if (unzOpenCurrentFile(zip_) != UNZ_OK) throw damaged("its headers contradict each other");

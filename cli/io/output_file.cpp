@@ -68,7 +68,7 @@ NewFile create(mode_t mode, Name name) {
   return file;
 }
 
-/// What the signals did before.
+/// The handlers that were installed before ours, by signal.
 std::array<struct sigaction, NSIG> former;
 
 extern "C" void remove_unfinished(int number) {

@@ -71,7 +71,7 @@ class CaseRun {
   /// The bytes of all results of matrix b, whatever the layout.
   [[nodiscard]] std::string result(std::int64_t b) const;
 
-  /// Which operand, and which part of it, has memory that begins at p, in words.
+  /// Names the operand, and the part of it, whose memory begins at p.
   [[nodiscard]] std::string operand_at(void const* p) const;
 
   [[nodiscard]] Problem const& problem() const { return problem_; }
@@ -177,7 +177,7 @@ double solution_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<Wi
         larger(worst, quotient(column_norm1(residual, j), norm * column_norm1(x, j)) / (static_cast<double>(a.cols()) * unit_roundoff<T>));
   return worst;
 }
-/// Of a solution X by factors: the largest norm1(b - A x) / ((n + 2) norm1(bound abs(x)) u), `bound` being abs(L) abs(U).
+/// Error of a solution X from factors: the largest norm1(b - A x) / ((n + 2) norm1(bound abs(x)) u), `bound` being abs(L) abs(U).
 template <typename T>
 double solution_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<Wide<T>> const& b, Dense<RealPartOf<Wide<T>>> const& bound) {
   if (a.cols() == 0) return 0;
@@ -200,7 +200,7 @@ double inverse_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x) {
   return quotient(norm1(identity<Wide<T>>(a.rows()) - a * x), norm1(a) * norm1(x)) /
          (static_cast<double>(std::max<std::int64_t>(a.rows(), 1)) * unit_roundoff<T>);
 }
-/// Of an inverse X by factors: norm1(I - A X) / ((n + 2) norm1(bound) norm1(X) u), `bound` being abs(L) abs(U).
+/// Error of an inverse X from factors: norm1(I - A X) / ((n + 2) norm1(bound) norm1(X) u), `bound` being abs(L) abs(U).
 template <typename T>
 double inverse_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<RealPartOf<Wide<T>>> const& bound) {
   return quotient(norm1(identity<Wide<T>>(a.rows()) - a * x), norm1(bound) * norm1(x)) /

@@ -54,8 +54,8 @@ void verify_factors(Input input, Dense<Wide<T>> const& a, Dense<Wide<T>> const& 
   if (pivots) {
     bool const exact = input == Input::ties || input == Input::zero;
     Dense<W> work = a;
-    // What an element of a column may be off by goes by the largest elements of that column; more where a pivot was small in its own, since
-    // then multipliers are off, too. Other columns may have grown by many orders of magnitude.
+    // The slack of an element is relative to the largest elements of its own column, since other columns may have grown by many orders of
+    // magnitude. It is larger where a pivot was small in its column: then the multipliers are off, too.
     std::vector<R> largest(static_cast<std::size_t>(n), R(0));
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i)

@@ -77,8 +77,7 @@ template <typename R>
 struct RangeScales {
   short of_a, of_b;  // in few bytes: they wait in shared memory
 
-  /// Of the leading bits of the largest parts. Reflections are for columns that may be as small as 2^-100 (single: 2^-40), so that
-  /// right-hand sides are brought up sooner.
+  /// Makes the scales from the leading bits of the largest parts of A and B. Right-hand sides are scaled up sooner than A.
   SIMT_INLINE static RangeScales of(unsigned most_of_a, unsigned most_of_b) {
     constexpr bool single = sizeof(R) == 4;
     auto const scale = [](unsigned most, int small, int up) -> short {

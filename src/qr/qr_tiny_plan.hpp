@@ -83,7 +83,8 @@ constexpr QrTiny qr_tiny_plan(QrJob job, Dtype dtype, int m, int n, int reflecto
   while (lanes / 2 >= width && bytes(lanes / 2) <= 96 * 1024) lanes /= 2;
   // The table is for factors; the other jobs take what their columns and a vector need.
   int const needed = (ceil_div(width, lanes) + 1) * words + 48;
-  // Single numbers come by with fewer than that at the upper end: gels of 32 rows took 1.29 times as long with 170 as with 168 (H100).
+  // Single precision needs fewer registers than this estimate at its upper end: gels of 32 rows took 1.29 times as long with 170 as with
+  // 168 (H100).
   int const most_of_168 = dtype == Dtype::f32 ? 176 : 168;
   int const registers = job == QrJob::factor ? best.registers : needed <= 80 ? 80 : needed <= 128 ? 128 : needed <= most_of_168 ? 168 : 255;
   int const threads = lanes == 1 && words * n <= 64 ? 64 : 32;

@@ -198,7 +198,7 @@ HWY_INLINE Pack<T> reciprocal_of_ordinary(Pack<T> a) {
   }
 }
 
-/// What x is divided by: x / a = (x scale) inverse, with a power of two for `scale`, which is one in ordinary lanes. In others, where a is
+/// A divisor a: x / a = (x power) inverse, where `power` is a power of two, one in ordinary lanes. In others, where a is
 /// subnormal or near overflow, 1 / a would overflow, lose bits, or (complex) come out as zero. The quotient has the bits that those of
 /// a and x times powers of two would give, as long as it is a normal number. Zeros, infinities and NaN are not scaled.
 template <typename T>
@@ -206,7 +206,7 @@ struct Divisor {
   using P = Pack<T>;
   using R = typename P::R;
 
-  P inverse;            ///< 1 / (a scale)
+  P inverse;            ///< 1 / (a power)
   typename P::V power;  ///< the scale
   bool ordinary;        ///< all lanes are
 

@@ -98,7 +98,7 @@ TEST_P(GuardPages, LargeMatrices) {
 
 INSTANTIATE_TEST_SUITE_P(All, GuardPages, testing::ValuesIn(all_subjects()), subject_name);
 
-// What the tests above rely on.
+// The tests above rely on this: accesses on either side of an array are noted.
 TEST(GuardedMemory, NotesAccessOnEitherSide) {
   for (Flush const flush : {Flush::first_element, Flush::last_element}) {
     GuardedMemory memory(flush);

@@ -46,7 +46,7 @@ class GuardedMemory final : public std::pmr::memory_resource {
   GuardedMemory(GuardedMemory const&) = delete;
   GuardedMemory& operator=(GuardedMemory const&) = delete;
 
-  /// What happened so far, at most `most_faults` of them.
+  /// The faults so far, at most `most_faults` of them.
   [[nodiscard]] std::vector<Fault> faults() const {
     return {faults_.begin(), faults_.begin() + std::min(static_cast<std::ptrdiff_t>(fault_count_.load()), std::ptrdiff_t{most_faults})};
   }

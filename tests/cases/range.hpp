@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests at the ends of the range share: numbers drawn by a seed, batches of plain matrices.
+/// Helpers of the tests at the ends of the range: numbers drawn by a seed, batches of plain matrices.
 
 #include <gtest/gtest.h>
 
