@@ -24,9 +24,8 @@ using enum CholeskyLoad;
 using enum CholeskyStore;
 using Choice = CholeskyTinyChoice;
 
-// Of potrf: fastest of 1 to 32 lanes, several limits of registers and all ways to load and store, or close to it:
-// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and, of odd orders and 18, 2026-11-22/odd-orders-tuning.json; in single up
-// to 7 and at 20, tiny-tuning.json; in double at 27, 29 and 31, 2026-11-23/posv-potrf-tuning.json.
+// potrf: the fastest of 1 to 32 lanes, several limits of registers and all ways to load and store, or close to it, as measured on an H200
+// from 2026-11-21 to 23.
 inline constexpr std::array potrf_f32{
     Choice{3, 1, 64, whole, from_tile}, Choice{4, 2, 64, lower, from_tile}, Choice{5, 1, 64, whole, from_tile},
     Choice{6, 2, 80, whole, from_tile}, Choice{7, 2, 64, whole, from_tile}, Choice{8, 4, 64, lower, from_tile},
@@ -44,9 +43,8 @@ inline constexpr std::array potrf_c64{
     Choice{4, 4, 64, lower, from_tile}, Choice{6, 4, 96, lower, from_tile},   Choice{8, 4, 128, lower, by_rows},
     Choice{10, 4, 168, lower, by_rows}, Choice{12, 8, 128, lower, by_rows},   Choice{14, 8, 168, lower, by_rows},
     Choice{16, 4, 255, lower, by_rows}, Choice{24, 8, 255, lower, from_tile}, Choice{32, 16, 255, lower, by_rows}};
-// Of solve_positive_definite: fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it; n = 32 in
-// single and double by the registers that ptxas reports: bench/results/NVIDIA-H200/2026-11-22/solve-positive-definite-tuning.json and, at
-// 15, 17, 29 and 30, odd-orders-tuning.json; at 24, 28 and 32, tiny-tuning.json.
+// solve_positive_definite: the fastest of 1 to 32 lanes, several limits of registers and ways to load, or within 1.5% of it, as measured on
+// an H200 on 2026-11-22; n = 32 in single and double by the registers that ptxas reports.
 inline constexpr std::array apart_f32{
     Choice{6, 1, 56, lower, from_tile},          Choice{8, 1, 96, lower, from_tile},          Choice{10, 1, 168, whole, from_tile},
     Choice{12, 1, 200, whole, from_tile},        Choice{14, 4, 112, to_registers, from_tile}, Choice{15, 2, 128, to_registers, from_tile},
@@ -68,8 +66,8 @@ inline constexpr std::array apart_c64{Choice{2, 1, 112, whole, from_tile},      
                                       Choice{10, 2, 255, to_registers, from_tile},  Choice{12, 8, 200, lower, from_tile},
                                       Choice{14, 8, 255, lower, from_tile},         Choice{16, 8, 200, to_registers, from_tile},
                                       Choice{20, 16, 255, to_registers, from_tile}, Choice{32, 32, 255, to_registers, from_tile}};
-// Of posv: fastest or close to it in the same file, and of sizes between those tuned the better one of these and of what was planned by
-// registers before (2026-11-22/sizes.md, 2026-11-23/posv.md).
+// posv: the fastest or close to it in the same measurement, and of sizes between those tuned the better one of these and of what was
+// planned by registers before.
 inline constexpr std::array posv_f32{
     Choice{4, 1, 168, whole, from_tile},  Choice{5, 1, 128, whole, from_tile},  Choice{6, 1, 168, lower, from_tile},
     Choice{7, 1, 128, whole, from_tile},  Choice{9, 1, 168, lower, from_tile},  Choice{10, 2, 128, whole, from_tile},

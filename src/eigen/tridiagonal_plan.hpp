@@ -38,7 +38,7 @@ inline int tridiagonal_held_tiles(TridiagonalPanel const& c, int element_bytes, 
   return std::max(0, (room - c.shared_bytes(element_bytes, 0)) / (c.tile(element_bytes) * element_bytes));
 }
 /// Of TridiagonalWork::kept_of tiles so many stay in the second cache: all where they fit, else what leaves room for what passes through.
-/// Measured: see docs/performance.md.
+/// Measured on an H200.
 constexpr int tridiagonal_kept(TridiagonalTiles const& tiles, int element_bytes, std::int64_t l2_bytes) {
   std::int64_t const bytes = std::int64_t{tiles.read} * tiles.rows * tiles.columns * element_bytes, of = TridiagonalWork<float>::kept_of;
   std::int64_t const kept = bytes <= l2_bytes * 6 / 5 ? l2_bytes * 7 / 10 : l2_bytes / 2;

@@ -9,7 +9,7 @@
 
 namespace myriad {
 
-/// Whether products go that way that can (docs/performance.md, "Larger ones"): those that are one tile, if there are as many as
+/// Whether products go that way that can: those that are one tile, if there are as many as
 /// multiprocessors, and large ones; between them the other kernels were faster. Few rows, columns or terms were not timed.
 constexpr bool gemm_halves_warpgroups_pays(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int multiprocessors) {
   std::int64_t const side = std::max(m, n);
@@ -24,7 +24,7 @@ struct GemmHalvesWarpgroupsOperands {
 };
 
 /// For C of m by n: one tile if its sums and parts find room. Of several, the tile that was least far from the best one of half where a
-/// size is like this (docs/performance.md, "Larger ones"); with C of 32 bits none was timed. C has two places if that leaves as many for
+/// size is like this on an H100; with C of 32 bits none was timed. C has two places if that leaves as many for
 /// parts as shall be, so that its copies and stores are under way while a tile is summed. No columns where nothing fits.
 constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std::int64_t m, std::int64_t n,
                                                            GemmHalvesWarpgroupsOperands const& operands) {

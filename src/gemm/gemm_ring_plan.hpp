@@ -161,7 +161,7 @@ struct GemmRingShape {
   int m, n, k, stages, warps_down, warps_across, blocks_per_sm;
   double times[4];
 };
-/// As fitted to times on an H100 (docs/performance.md, "Tiles of the ring"), most of a list together: so what is beyond the edges of a
+/// As fitted to times on an H100, most of a list together: so what is beyond the edges of a
 /// matrix decides. Double numbers, matrices of up to 128 rows and columns:
 inline constexpr GemmRingShape gemm_ring_shapes_of_double_small[] = {{96, 48, 16, 3, 2, 2, 3, {2.15, 2.15, 2.15, 1.76}},
                                                                      {112, 64, 16, 3, 7, 1, 2, {1.88, 1.88, 1.88, 1.56}},

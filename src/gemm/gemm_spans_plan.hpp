@@ -11,7 +11,7 @@ namespace myriad {
 
 /// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
 /// at which, by its plan or a config of the table, it was faster than gemm_ring on an H200 or, larger ones, on an H100, or as fast within
-/// 2% (docs/performance.md). A multiple of 8 leaves the ring no element to copy by itself, and here lanes would meet in banks, but for odd
+/// 2%. A multiple of 8 leaves the ring no element to copy by itself, and here lanes would meet in banks, but for odd
 /// multiples in few of them; at some multiples of 4 the ring's tiles of single numbers are full.
 constexpr bool gemm_spans_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
@@ -71,8 +71,7 @@ constexpr GemmSpans gemm_spans_plan_of_warps(bool complex, GemmSpans const& give
 
 /// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles, squared: what is issued, what is read
 /// from shared memory, what moves, and how long one block waits for its terms and for itself, of which it is the root of the sum of
-/// squares. Fitted to times of configs on an H200 and an H100: what it takes was 4 to 6% slower than the fastest on average
-/// (docs/performance.md).
+/// squares. Fitted to times of configs on an H200 and an H100: what it takes was 4 to 6% slower than the fastest on average.
 constexpr double gemm_spans_cost_of_lanes(bool complex, GemmSpans const& g) {
   int const numbers = complex ? 2 : 1;
   double const products = g.held_rows * g.held_columns * numbers * numbers, terms = g.k, parts = g.parts(), warps = parts * g.warps();

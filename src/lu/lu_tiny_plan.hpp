@@ -19,10 +19,8 @@ struct LuTinyChoice {
 };
 inline constexpr LuMethod eliminating = LuMethod::elimination;
 
-// Fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 4% (inverse; complex from n = 8
-// on at even n) or 2%: bench/results/NVIDIA-H200/2026-11-22/lu-tuning.json, for one lane 2026-11-21/lu-tuning-2.json, of the inverse
-// 2026-11-22/inverse-tuning.json; of odd orders from 15 on in single, odd-orders-tuning.json; what eliminates, and some of the others,
-// tiny-tuning.json; by products, inverse-by-products.json. What factors is as getrf, determinants as solve.
+// The fastest of 1 to 32 lanes and several limits of registers at every n from 1 to 32, but for differences of 4% (inverse; complex from
+// n = 8 on at even n) or 2%, as measured on an H200 on 2026-11-21 and 22. Factorizations share getrf's choices, determinants share solve's.
 inline constexpr std::array lu_tiny_factor_f32{
     LuTinyChoice{5, 1, 0, 80},   LuTinyChoice{6, 1, 0, 96},   LuTinyChoice{7, 1, 0, 112},   LuTinyChoice{8, 1, 0, 96},
     LuTinyChoice{9, 1, 0, 144},  LuTinyChoice{11, 1, 0, 200}, LuTinyChoice{12, 4, 6, 80},   LuTinyChoice{13, 1, 0, 255},
@@ -191,7 +189,7 @@ constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs, bo
   LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) {
     return std::max(m, n) <= c.n && !(ragged && c.method == LuMethod::products);
   });
-  // Of one number each, blocks of 128 lanes take 5.0 ns per thousand matrices in single, blocks of 64 9.6 (inverse-tuning.json).
+  // Of one number each, blocks of 128 lanes take 5.0 ns per thousand matrices in single, blocks of 64 9.6.
   int const threads = best.lanes > 1 || best.panel > 0 ? 32 : std::max(m, n) > 1 ? 64 : 128;
   constexpr auto packed = simt::Layout::packed_columns;
   return {.job = job,
@@ -221,7 +219,7 @@ constexpr LuTiny lu_tiny_interleaved(LuTiny c, int element_bytes) {
     c.matrices = 64;
     c.blocks_per_sm = 4;
   } else if (c.method == LuMethod::products) {
-    c.matrices = 64 / element_bytes;  // side by side in two sectors; 2 and 4 took longer (inverse-by-products.json)
+    c.matrices = 64 / element_bytes;  // side by side in two sectors; 2 and 4 took longer
     c.blocks_per_sm = gpu::blocks_of_registers(128, c.threads());
   } else {
     // By panels as few lanes as have at most 32 registers (128 bytes) of a panel each.

@@ -18,8 +18,8 @@ struct QrTinyChoice {
   QrVector vector = QrVector::kept;
 };
 
-// Fastest for geqrf of 1 to 32 lanes, several limits of registers and both ways of the vector, or close to it:
-// bench/results/NVIDIA-H200/2026-11-21/potrf-geqrf-tuning.json and 2026-11-22/odd-orders-tuning.json and tiny-tuning.json.
+// The fastest for geqrf of 1 to 32 lanes, several limits of registers and both ways of the vector, or close to it, as measured on an H200
+// on 2026-11-21 and 22.
 inline constexpr std::array qr_tiny_f32{QrTinyChoice{4, 1, 80},   QrTinyChoice{6, 2, 80, QrVector::read_again},
                                         QrTinyChoice{8, 1, 128},  QrTinyChoice{10, 2, 96, QrVector::read_again},
                                         QrTinyChoice{14, 1, 255}, QrTinyChoice{18, 4, 128},

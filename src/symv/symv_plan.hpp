@@ -35,7 +35,7 @@ constexpr SymvRows symv_rows_plan(Symmetry symmetry, SymvColumns layout, int n) 
 }
 
 /// Larger ones of up to so many rows go by strips, in one launch without a barrier, but what is beside the diagonal is read twice; or,
-/// where there are at least so many of them, a block to each. Measured: see docs/performance.md.
+/// where there are at least so many of them, a block to each. Measured on an H200.
 constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 16 ? 1536 : 2048; }
 constexpr std::int64_t symv_least_matrices_of_blocks = 48;  ///< else they are few
 
