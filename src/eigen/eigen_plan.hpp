@@ -1,5 +1,9 @@
 #pragma once
 /// Which kernels are used for eigenproblems on a GPU.
+///
+/// Tried without gain (H200, batches of 1000 in double):
+/// - All columns of a warp loaded at once in the reduction, without branches: 5878 us at 128 rows, with a branch for each column 5167.
+/// - QL alone beyond 32 rows: 26.5 ms at 128 rows, divide and conquer 5.2.
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,11 @@
 #pragma once
 /// Which kernels are used for the reduction to tridiagonal form on a GPU. Those of matrices that a block holds are planned as in
 /// eigen_plan.hpp.
+///
+/// Tried without gain (H200):
+/// - y^H v from x^H A x, which spares a grid barrier a column but needs a run of neighbouring tiles for each block: slower from 4096 rows
+///   on.
+/// - The first tile of a block prefetched into the L2 cache before the grid barrier: slower from 4096 rows on.
 
 #include <algorithm>
 #include <cstdint>

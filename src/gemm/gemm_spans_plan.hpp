@@ -1,5 +1,9 @@
 #pragma once
 /// Which products go on a GPU by gemm_spans, and how.
+///
+/// Tried without gain (H100 and H200):
+/// - Bank conflicts counted lane by lane in the cost: no better choice of configs.
+/// - Few lanes with many sums each, which read least from shared memory: up to 1.4 times slower than more warps with smaller ones.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +15,8 @@ namespace myriad {
 
 /// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
 /// at which, by its plan or a config of the table, it was faster than gemm_ring on an H200 or, larger ones, on an H100, or as fast within
-/// 2%. A multiple of 8 leaves the ring no element to copy by itself, and here lanes would meet in banks, but for odd
-/// multiples in few of them; at some multiples of 4 the ring's tiles of single numbers are full.
+/// 2%. A multiple of 8 leaves the ring no element to copy by itself, and here lanes would meet in banks, but for odd multiples in few of
+/// them; at some multiples of 4 the ring's tiles of single numbers are full.
 constexpr bool gemm_spans_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
   if (std::min({m, n, k}) <= 32 || largest > 132) return false;

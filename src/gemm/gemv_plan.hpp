@@ -1,5 +1,11 @@
 #pragma once
 /// Which kernel is used on a GPU for products of matrices of more than 32 rows or columns with vectors.
+///
+/// Tried without gain (H200):
+/// - Columns that begin anywhere by 16 bytes, with single elements at both ends: slower at all sizes (single, n = 33: 36% of the copy rate
+///   for 43).
+/// - Blocks of more warps where a block has little to load: slower (single, 512 by 16: 58% for 70).
+/// - Stages of 4 KiB and twice the warps: slower (single, n = 100: 84% for 91), but for double complex by columns, which uses them.
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,10 @@
 #pragma once
 /// Which kernels are used for triangles with whole right-hand sides to a lane, or with one to a warp, on a GPU.
+///
+/// Tried without gain (H200, n right-hand sides):
+/// - One block of eight warps instead of two of four: 130 instead of 109 ns (double, n = 128).
+/// - Three blocks of a multiprocessor instead of four: 25.2 instead of 23.5 ns (double, n = 64).
+/// - Two right-hand sides to a lane instead of four: 120 instead of 103 ns (single, n = 128).
 
 #include <algorithm>
 #include <cstdint>
