@@ -55,10 +55,14 @@ class GuardPages : public CaseTest {
     }
     return failures < 3;
   }
+  void all_stay_inside(std::vector<Problem> const& problems) {
+    for_problems(problems, tests::Budget::guard_pages, 2, [&](Problem const& p) { return stays_inside(p); });
+  }
 };
 
 // Kernels with a matrix per lane, up to the first sizes beyond them; counts that leave lanes over.
 TEST_P(GuardPages, SmallMatrices) {
+  std::vector<Problem> problems;
   auto i = static_cast<unsigned>(GetParam().dtype);
   for (std::int64_t const n : quickly ? std::vector<std::int64_t>{3, 17} : std::vector<std::int64_t>{1, 2, 3, 5, 6, 7, 9, 16, 17, 31, 33})
     for (std::int64_t const count : {1, 3, 19})
@@ -68,12 +72,14 @@ TEST_P(GuardPages, SmallMatrices) {
         p.ragged = i % 3 == 0;
         if (routine().has('r') && i % 2 == 0) p.m += 3;
         if (routine().has('r') && i % 4 == 0) std::swap(p.m, p.n);
-        if (!stays_inside(p)) return;
+        problems.push_back(p);
       }
+  all_stay_inside(problems);
 }
 
 // Kernels for single matrices, and LAPACK.
 TEST_P(GuardPages, LargeMatrices) {
+  std::vector<Problem> problems;
   auto i = static_cast<unsigned>(GetParam().dtype);
   struct Size {
     std::int64_t m, n;
@@ -91,9 +97,10 @@ TEST_P(GuardPages, LargeMatrices) {
       Problem p = problem(s.n, 1, s.layout);
       vary(routine(), p, i++);
       if (routine().has('r')) p.m = s.m;
-      if (!stays_inside(p)) return;
+      problems.push_back(p);
     }
   }
+  all_stay_inside(problems);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GuardPages, testing::ValuesIn(all_subjects()), subject_name);

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <sstream>
 #include <string>
@@ -15,6 +13,7 @@
 
 #include "case/case.hpp"
 #include "core/dtype.hpp"
+#include "draw.hpp"
 #include "myriad/myriad.hpp"
 
 namespace myriad::cases::range {
@@ -25,16 +24,7 @@ inline Queue& queue() {
   static Queue queue{{.backend = Backend::cpu, .threads = 1}};
   return queue;
 }
-/// What draws sizes, exponents and entries: MYRIAD_TEST_SEED, or the same everywhere.
-inline unsigned seed() {
-  static unsigned const value = [] {
-    char const* const text = std::getenv("MYRIAD_TEST_SEED");
-    unsigned const number = text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 1;
-    std::printf("MYRIAD_TEST_SEED=%u\n", number);
-    return number;
-  }();
-  return value;
-}
+using tests::seed;
 
 /// How columns are scaled. Dense matrices of few bits: all columns by one power of two (`uniform`), or half of them up and the others down
 /// (`mixed`), far from one. Permutation matrices, where no step rounds: by the largest and smallest powers of two that there are (`ends`).

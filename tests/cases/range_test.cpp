@@ -587,26 +587,36 @@ std::vector<Line<T>> const& lines() {
 class Range : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(Range, ScalesByPowersOfTwo) {
+  struct Drawn {
+    Dtype dtype;
+    Setting setting;
+  };
+  std::vector<Drawn> all;
   unsigned draw = 0;
   for (Dtype const dtype : all_dtypes)
-    with_dtype(dtype, [&]<typename T>() {
+    for (std::int64_t const n : {3, 4, 9, 20, 70, 130, 260})
+      for (Mode const mode : {Mode::uniform, Mode::mixed, Mode::ends})
+        for (bool const row_major : {false, true}) {
+          ++draw;
+          // Of large matrices one layout and one mode each
+          if (n >= 70 && (row_major != (draw / 2 % 2 == 0) || (n > 70 && draw / 6 % 3 != static_cast<unsigned>(mode)))) continue;
+          std::string const modes = lines<double>()[GetParam()].modes;
+          if (modes.find("ume"[static_cast<std::size_t>(mode)]) == std::string::npos) continue;
+          std::mt19937 random(draw + seed());
+          all.push_back({dtype, {mode, n, 1 + static_cast<std::int64_t>(random() % (n < 30 ? 19 : n < 100 ? 3 : 1)), row_major, draw}});
+        }
+  double const seconds = tests::Budget::range / static_cast<double>(lines<double>().size());
+  tests::for_drawn(all, seconds, 4, [&](Drawn const& drawn) {
+    with_dtype(drawn.dtype, [&]<typename T>() {
       auto const& line = lines<T>()[GetParam()];
-      for (std::int64_t const n : {3, 4, 9, 20, 70, 130, 260})
-        for (Mode const mode : {Mode::uniform, Mode::mixed, Mode::ends})
-          for (bool const row_major : {false, true}) {
-            ++draw;
-            // Of large matrices one layout and one mode each
-            if (n >= 70 && (row_major != (draw / 2 % 2 == 0) || (n > 70 && draw / 6 % 3 != static_cast<unsigned>(mode)))) continue;
-            std::string const modes = line.modes;
-            if (modes.find("ume"[static_cast<std::size_t>(mode)]) == std::string::npos) continue;
-            std::mt19937 random(draw + seed());
-            Setting const s{mode, n, 1 + static_cast<std::int64_t>(random() % (n < 30 ? 19 : n < 100 ? 3 : 1)), row_major, draw};
-            Call<T> at_one(s, line.uses, false), scaled(s, line.uses, true);
-            line.run(at_one), line.run(scaled);
-            std::string const difference = scaled.difference(at_one);
-            EXPECT_EQ(difference, "") << line.routine << " of " << name(dtype) << ", " << s.text();
-          }
+      Setting const& s = drawn.setting;
+      Call<T> at_one(s, line.uses, false), scaled(s, line.uses, true);
+      line.run(at_one), line.run(scaled);
+      std::string const difference = scaled.difference(at_one);
+      EXPECT_EQ(difference, "") << line.routine << " of " << name(drawn.dtype) << ", " << s.text();
     });
+    return true;
+  });
 }
 INSTANTIATE_TEST_SUITE_P(All, Range, testing::Range(std::size_t{0}, lines<double>().size()),
                          [](auto const& parameter) { return std::string(lines<double>()[parameter.param].routine); });

@@ -23,6 +23,7 @@ std::vector<std::int64_t> sizes() {
 }
 
 TEST_P(Routines, SizesInAllLayouts) {
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const n : sizes()) {
     // A third of the layouts by turns where it is LAPACK's work, a copy per matrix whatever the layout
@@ -31,12 +32,28 @@ TEST_P(Routines, SizesInAllLayouts) {
       // more than a few groups of SIMD lanes where matrices are small, and a rest
       Problem p = problem(n, n <= 9 ? 37 : n <= 17 ? 19 : n <= 33 ? 9 : 3, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  }
+  all_right(problems);
+}
+
+/// Each size that kernels are made for, or that leaves them something over, in every run, whatever is drawn.
+TEST_P(Routines, EverySize) {
+  if (on_gpu()) GTEST_SKIP() << "SizesInAllLayouts has all that are compiled for GPUs";
+  auto random = tests::random_of_test();
+  for (std::int64_t n = 0; n <= 66; ++n) {
+    // beyond the unrolled kernels a drawn one of each four
+    if (n > 34 && n % 4 != static_cast<std::int64_t>(tests::seed() % 4) && !tests::thorough()) continue;
+    if (quickly && n > 18 && n % 5 != static_cast<std::int64_t>(tests::seed() % 5)) continue;
+    Problem p = problem(n, n > 34 ? 1 : 3, all_layouts[random() % all_layouts.size()]);
+    vary(routine(), p, static_cast<unsigned>(random() % 1000));
+    if (!right(p)) return;
   }
 }
 
 TEST_P(Routines, LargeMatrices) {
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
     for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{96, 97, 100, 128, 129, 300}) {
@@ -44,8 +61,9 @@ TEST_P(Routines, LargeMatrices) {
       if (n == 300 && routine().routine != "symv" && routine().routine != "hemv") continue;
       Problem p = problem(n, 1, layout);
       vary(routine(), p, i++);
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 TEST_P(Routines, SymvByRunsAndOfManyOnAGpu) {
@@ -82,15 +100,18 @@ TEST_P(Routines, EigenproblemsByTheWholeGpu) {
 TEST_P(Routines, FromKernelsForSingleMatricesToLapack) {
   static constexpr std::array of_lu{"getrf", "getri", "inverse", "gesv"};
   if (quickly || std::find(of_lu.begin(), of_lu.end(), routine().routine) == of_lu.end()) GTEST_SKIP() << "changes nothing at this size";
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const n : {256, 257}) {
     Problem p = problem(n, 1, Layout::column_major);
     vary(routine(), p, i++);
-    if (!right(p)) return;
+    problems.push_back(p);
   }
+  all_right(problems);
 }
 
 TEST_P(Routines, AllVariants) {
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const n : quickly ? std::vector<std::int64_t>{3, 20} : std::vector<std::int64_t>{1, 3, 6, 8, 14, 20, 35})
     for (unsigned variant = 0; variant < 60; ++variant) {
@@ -98,23 +119,27 @@ TEST_P(Routines, AllVariants) {
       Problem p = problem(n, n < 10 ? 21 : 5, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
       p.seed += 1000;
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 TEST_P(Routines, Counts) {
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const count : {0, 1, 2, 3, 5, 8, 15, 16, 17, 31, 64, 65, 127, 513})
     for (std::int64_t const n : {1, 4, 6}) {
       if (quickly && count > 100) continue;
       Problem p = problem(n, count, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
-      if (!right(p, count > 100 ? 7 : 1)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 TEST_P(Routines, ManyTinyMatrices) {
   if (quickly || other_simd_target()) GTEST_SKIP() << "too many for a sanitizer; whatever the SIMD target";
+  if (!on_gpu() && !tests::thorough() && tests::random_of_test()() % 4 != 0) GTEST_SKIP() << "not drawn";
   for (std::int64_t const count : {65535, 65536}) {
     Problem p = problem(2, count, count % 2 == 0 ? Layout::column_major : Layout::interleaved);
     if (!right(p, 61)) return;
@@ -127,6 +152,7 @@ TEST_P(Routines, ManyTinyMatrices) {
 
 TEST_P(Routines, RectangularMatrices) {
   if (!routine().has('r')) GTEST_SKIP() << "takes square matrices";
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (auto const& [m, n] : std::vector<std::pair<int, int>>{{3, 7},
                                                              {7, 3},
@@ -149,30 +175,35 @@ TEST_P(Routines, RectangularMatrices) {
       if (quickly && m + n > 50) continue;
       Problem p = problem(m, n, k, m + n < 20 ? 19 : 3, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 TEST_P(Routines, ManyRightHandSides) {
   if (!routine().has('k')) GTEST_SKIP() << "takes no right-hand sides";
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const n : {1, 4, 9, 16, 33})
     for (std::int64_t const k : {0, 1, 2, 3, 4, 5, 8, 13, 40}) {
       Problem p = problem(n, n, k, n < 10 ? 17 : 3, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 TEST_P(Routines, RaggedBatches) {
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const n : quickly ? std::vector<std::int64_t>{4, 20} : std::vector<std::int64_t>{1, 4, 9, 20, 34, 66})
     for (Layout const layout : all_layouts) {
       Problem p = problem(n, routine().has('r') ? n + 3 : n, 5, n < 30 ? 23 : 7, layout);
       p.ragged = true;
       vary(routine(), p, i++);
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 /// C = A B of numbers -1, 0 and 1 (and i times these), whose sums are exact in any order and any type in which is computed. That is quick
@@ -240,6 +271,7 @@ TEST_P(Routines, ManyRaggedProducts) {
 }
 
 TEST_P(Routines, KindsOfInput) {
+  std::vector<Problem> problems;
   unsigned i = 0;
   for (Input const input :
        {Input::conditioned, Input::dominant, Input::graded, Input::scaled, Input::singular_first, Input::singular_middle,
@@ -250,12 +282,13 @@ TEST_P(Routines, KindsOfInput) {
       Problem p = problem(n, n < 20 ? 11 : 3, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
       p.input = input;
-      if (!right(p)) return;
+      problems.push_back(p);
       if (!routine().has('r')) continue;
       p.m += n % 2 == 0 ? 3 : 0;
       p.n += n % 2 == 0 ? 0 : 3;
-      if (!right(p)) return;
+      problems.push_back(p);
     }
+  all_right(problems);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Routines, testing::ValuesIn(all_subjects()), subject_name);

@@ -13,14 +13,16 @@
 #include "backend.hpp"
 #include "case/case.hpp"
 #include "core/dtype.hpp"
+#include "draw.hpp"
 #include "myriad/error.hpp"
 #include "myriad/queue.hpp"
 
 namespace myriad::cases {
 
-/// Fewer and smaller sizes: sanitizers make everything an order of magnitude slower, and a GPU's kernels are compiled for every size
-/// (`MYRIAD_TEST_QUICKLY`, which `tools/gpu-check --quick` sets).
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// Smaller sizes: sanitizers make everything an order of magnitude slower, and a GPU's kernels are compiled for every size
+/// (`MYRIAD_TEST_QUICKLY`, which `tools/gpu-check --quick` sets). On the CPU a run draws its problems from these (tests/draw.hpp); on a GPU
+/// it takes all of them, so that their kernels can be compiled beforehand.
+#ifdef MYRIAD_SANITIZED
 inline bool const quickly = true;
 #else
 inline bool const quickly = std::getenv("MYRIAD_TEST_QUICKLY") != nullptr;
@@ -125,6 +127,20 @@ class CaseTest : public testing::TestWithParam<Subject> {
       ADD_FAILURE() << routine().routine << " threw: " << error.what() << "\n  in " << p.text();
     }
     return failures < 3;
+  }
+  /// Calls `check` on the problems of a sweep, drawn ones on the CPU, until it returns false. `kind`: the seconds of all sweeps of that
+  /// kind, of which there are `sweeps` for each subject.
+  template <typename Check>
+  void for_problems(std::vector<Problem> const& problems, double kind, int sweeps, Check check) {
+    static auto const subjects = static_cast<double>(all_subjects().size());
+    if (!on_gpu()) return tests::for_drawn(problems, kind / (subjects * sweeps), std::min<std::size_t>(problems.size() / 40 + 2, 8), check);
+    for (Problem const& p : problems)
+      if (!check(p)) return;
+  }
+  /// Runs and checks the problems of a sweep.
+  void all_right(std::vector<Problem> const& problems) {
+    // Of many matrices every seventh is enough.
+    for_problems(problems, tests::Budget::cases, 12, [&](Problem const& p) { return right(p, p.count > 100 ? 7 : 1); });
   }
   Queue& queue = test_queue();
   int failures = 0;

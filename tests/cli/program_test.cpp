@@ -1101,7 +1101,7 @@ void write_batch(std::string const& path, std::int64_t count, std::int64_t n) {
 }
 
 TEST_F(Myriad, ChunksGiveTheSameBytes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef MYRIAD_SANITIZED
   constexpr int count = 301;
 #else
   constexpr int count = 601;
@@ -1124,7 +1124,7 @@ TEST_F(Myriad, ChunksGiveTheSameBytes) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef MYRIAD_SANITIZED
 TEST_F(Myriad, MemoryStaysBoundedWhateverTheSizeOfTheFile) {
   write_batch(folder.path("small.npy"), 100, 16);
   write_batch(folder.path("large.npy"), 65536, 16);  // 128 MiB
@@ -1153,7 +1153,7 @@ TEST_F(Myriad, AnInterruptedRunLeavesNothingBehind) {
     while (!unfinished() && std::chrono::steady_clock::now() - start < std::chrono::seconds(30))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     program.signal(number);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef MYRIAD_SANITIZED
     bool const reported = number == SIGSEGV || number == SIGFPE;  // by the sanitizer, which then ends the program
 #else
     bool const reported = false;

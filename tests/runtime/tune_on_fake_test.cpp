@@ -207,7 +207,7 @@ std::size_t check(Space const& space) {
   return candidates.size();
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef MYRIAD_SANITIZED
 constexpr std::array tiny_sizes{7, 32};
 constexpr std::array larger_sizes{64, 129, 192};
 constexpr std::array dtypes{Dtype::f64};

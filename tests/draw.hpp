@@ -1,0 +1,77 @@
+#pragma once
+/// Drawing what a run of the tests takes of sizes, layouts, choices and kernels.
+///
+/// A sweep lists everything that it could test. A run takes the items in an order drawn by the seed, until the budget of the sweep is
+/// spent, so that runs together cover the list and no run takes longer as it grows. `MYRIAD_TEST_THOROUGH=1` (`tools/test --thorough`)
+/// takes all. The seed is printed; `MYRIAD_TEST_SEED=<seed>` (`tools/test --seed <seed>`) draws the same order again.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace myriad::tests {
+
+/// Seconds of processor time that all tests of a kind may take beyond what they test in any case.
+struct Budget {
+  static constexpr double cases = 45;       ///< tests/cases: every routine against its oracle
+  static constexpr double invariance = 12;  ///< tests/cases: same bits whatever surrounds a matrix
+  static constexpr double guard_pages = 6;  ///< tests/cases: nothing is touched outside of arrays
+  static constexpr double range = 6;        ///< tests/cases: the ends of the range
+  static constexpr double kernels = 40;     ///< tests/simt: kernels that are compiled for GPUs
+  static constexpr double program = 8;      ///< tests/cli: checks of results
+};
+
+[[nodiscard]] inline bool thorough() { return std::getenv("MYRIAD_TEST_THOROUGH") != nullptr; }
+
+/// The seed of this run: that of the environment, or another one for every process.
+[[nodiscard]] inline unsigned seed() {
+  static unsigned const value = [] {
+    char const* const text = std::getenv("MYRIAD_TEST_SEED");
+    unsigned const number = text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : std::random_device()();
+    std::printf("MYRIAD_TEST_SEED=%u\n", number);
+    return number;
+  }();
+  return value;
+}
+
+/// Random numbers of this run for one test, another sequence for each.
+[[nodiscard]] inline std::mt19937 random_of_test() {
+  std::string name;
+  if (auto const* const test = testing::UnitTest::GetInstance()->current_test_info())
+    name = std::string(test->test_suite_name()) + '.' + test->name();
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (char const c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  std::seed_seq sequence{seed(), hash};
+  return std::mt19937(sequence);
+}
+
+/// Processor time of this process, all threads together. Tests run beside each other, which a clock on the wall would count.
+[[nodiscard]] inline double seconds_used() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+/// Calls `check(item)` for `least` drawn items and then for more until `seconds` are spent; when thorough, for all in their order. Ends
+/// early where `check` returns false.
+template <typename Item, typename Check>
+void for_drawn(std::vector<Item> items, double seconds, std::size_t least, Check check) {
+  if (!thorough()) {
+    auto random = random_of_test();
+    std::shuffle(items.begin(), items.end(), random);
+  }
+  double const begin = seconds_used();
+  std::size_t taken = 0;
+  for (Item const& item : items) {
+    if (!thorough() && taken >= least && seconds_used() - begin >= seconds) break;
+    ++taken;
+    if (!check(item)) break;
+  }
+  testing::Test::RecordProperty("drawn", std::to_string(taken) + " of " + std::to_string(items.size()));
+}
+
+}  // namespace myriad::tests
