@@ -17,6 +17,7 @@
 
 namespace myriad {
 
+/// A batch of matrices: where they are, their sizes and strides. Its elements are of type T.
 template <typename T>
 struct Batch {
   T* data = nullptr;                          ///< first element of matrix 0, unless `pointers` is set
@@ -40,13 +41,17 @@ struct Batch {
   /// Whether matrices may differ in size.
   [[nodiscard]] bool ragged() const noexcept { return row_sizes != nullptr || col_sizes != nullptr; }
 
+  /// Rows of matrix b.
   [[nodiscard]] std::int64_t rows_of(std::int64_t b) const noexcept {
     return row_sizes ? std::clamp<std::int64_t>(row_sizes[b] - row_offset, 0, rows) : rows;
   }
+  /// Columns of matrix b.
   [[nodiscard]] std::int64_t cols_of(std::int64_t b) const noexcept {
     return col_sizes ? std::clamp<std::int64_t>(col_sizes[b] - col_offset, 0, cols) : cols;
   }
+  /// Row stride of matrix b.
   [[nodiscard]] std::int64_t row_stride_of(std::int64_t b) const noexcept { return row_strides ? row_strides[b] : row_stride; }
+  /// Column stride of matrix b.
   [[nodiscard]] std::int64_t col_stride_of(std::int64_t b) const noexcept { return col_strides ? col_strides[b] : col_stride; }
 
   /// Address of element (0, 0) of matrix b of the view.

@@ -12,22 +12,22 @@ namespace myriad {
 
 /// What a GPU is, as far as choosing a kernel needs to know.
 struct Device {
-  int ordinal = 0;  ///< its number for QueueOptions::device, as the CUDA driver counts (CUDA_VISIBLE_DEVICES applies)
-  std::string name;
-  std::array<unsigned char, 16> uuid{};
-  int major = 0;  ///< compute capability: 9.0 is sm_90
-  int minor = 0;
-  int multiprocessors = 0;
-  int max_threads_per_multiprocessor = 0;
-  int max_blocks_per_multiprocessor = 0;
-  int max_threads_per_block = 0;
-  int registers_per_multiprocessor = 0;
-  int registers_per_block = 0;
+  int ordinal = 0;                       ///< its number for QueueOptions::device, as the CUDA driver counts (CUDA_VISIBLE_DEVICES applies)
+  std::string name;                      ///< as the driver gives it: "NVIDIA H200"
+  std::array<unsigned char, 16> uuid{};  ///< as nvidia-smi shows it
+  int major = 0;                         ///< compute capability: 9.0 is sm_90
+  int minor = 0;                         ///< the second number of the compute capability
+  int multiprocessors = 0;               ///< how many there are (SMs)
+  int max_threads_per_multiprocessor = 0;    ///< resident at a time
+  int max_blocks_per_multiprocessor = 0;     ///< resident at a time
+  int max_threads_per_block = 0;             ///< the largest block
+  int registers_per_multiprocessor = 0;      ///< of 32 bits
+  int registers_per_block = 0;               ///< of 32 bits, at most
   int shared_memory_per_multiprocessor = 0;  ///< bytes
   int shared_memory_per_block = 0;           ///< bytes that one block can have, static and dynamic together
   int reserved_shared_memory_per_block = 0;  ///< bytes that each block takes beside its own
-  std::int64_t l2_bytes = 0;
-  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;                 ///< size of the L2 cache
+  std::int64_t memory_bytes = 0;             ///< size of the GPU's memory
 };
 
 /// The GPUs that the CUDA driver finds; none where there is no driver. Throws nothing but std::bad_alloc.

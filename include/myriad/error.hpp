@@ -18,15 +18,16 @@ class MYRIAD_API Error : public std::runtime_error {
 /// (gesv: n = 1, nrhs = 2, a = 3, lda = 4, ipiv = 5, b = 6, ldb = 7); what() names the argument and says what is wrong with it.
 class MYRIAD_API BadArgument : public Error {
  public:
+  /// The text is "routine: argument position (argument) problem".
   BadArgument(std::string routine, int position, std::string argument, std::string const& problem)
       : Error(routine + ": argument " + std::to_string(position) + " (" + argument + ") " + problem),
         routine_(std::move(routine)),
         argument_(std::move(argument)),
         position_(position) {}
 
-  [[nodiscard]] std::string const& routine() const noexcept { return routine_; }
-  [[nodiscard]] std::string const& argument() const noexcept { return argument_; }
-  [[nodiscard]] int position() const noexcept { return position_; }
+  [[nodiscard]] std::string const& routine() const noexcept { return routine_; }    ///< name of the routine without its type letter
+  [[nodiscard]] std::string const& argument() const noexcept { return argument_; }  ///< name of the argument
+  [[nodiscard]] int position() const noexcept { return position_; }                 ///< place in LAPACK's argument list, from one
 
  private:
   std::string routine_;
@@ -51,9 +52,10 @@ class MYRIAD_API OutOfMemory : public Error {
 /// process from then on.
 class MYRIAD_API GpuError : public Error {
  public:
+  /// `text` becomes what(), `code` is a CUresult.
   GpuError(std::string const& text, int code) : Error(text), code_(code) {}
 
-  [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] int code() const noexcept { return code_; }  ///< CUresult of the driver
 
  private:
   int code_;
@@ -62,9 +64,10 @@ class MYRIAD_API GpuError : public Error {
 /// A kernel that does not compile, or cannot be compiled where it has to be. what() names it; `log()` has the compiler's words.
 class MYRIAD_API CompileError : public Error {
  public:
+  /// `text` becomes what(), `log` is the output of the compiler.
   CompileError(std::string const& text, std::string log) : Error(text), log_(std::move(log)) {}
 
-  [[nodiscard]] std::string const& log() const noexcept { return log_; }
+  [[nodiscard]] std::string const& log() const noexcept { return log_; }  ///< output of the compiler
 
  private:
   std::string log_;

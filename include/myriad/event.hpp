@@ -14,8 +14,8 @@ class MYRIAD_API Event {
   /// Not recorded yet.
   explicit Event(Queue& queue);
   ~Event();
-  Event(Event&&) noexcept;
-  Event& operator=(Event&&) noexcept;
+  Event(Event&&) noexcept;             ///< moves; the event that is left may only be assigned to or destroyed
+  Event& operator=(Event&&) noexcept;  ///< as the constructor
 
   /// From now on the point behind all work that its queue has been given so far.
   void record();

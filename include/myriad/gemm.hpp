@@ -1,4 +1,6 @@
 #pragma once
+/// Products of matrices.
+
 #include <span>
 
 #include "myriad/batch.hpp"
@@ -42,10 +44,11 @@ MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T
 /// What one group of `gemm_grouped` is: the arguments of a `gemm`.
 template <typename T, typename Output = T>
 struct GemmGroup {
-  Compute<T> alpha;
-  Batch<T const> a, b;
-  Compute<T> beta;
-  Batch<Output> c;
+  Compute<T> alpha;  ///< factor of A B
+  Batch<T const> a;  ///< left factor
+  Batch<T const> b;  ///< right factor
+  Compute<T> beta;   ///< factor of C as it was
+  Batch<Output> c;   ///< result
 };
 
 /// Products of several groups of matrices in one call, each group with sizes, strides, views, alpha and beta of its own:
@@ -60,8 +63,8 @@ struct GemmGroup {
 template <Element T>
 MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups);
 template <HalfElement T>
-MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups);
+MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups);  ///< for numbers of 16 bits
 template <HalfElement T>
-MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T, Compute<T>> const> groups);
+MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T, Compute<T>> const> groups);  ///< the same, C not rounded
 
 }  // namespace myriad

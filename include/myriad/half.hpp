@@ -55,14 +55,15 @@ class MYRIAD_API half {
   half() = default;
   /// The nearest one, of two the even one.
   explicit constexpr half(float x) noexcept : bits_(detail::half_bits(x)) {}
-  constexpr operator float() const noexcept { return detail::float_of_half(bits_); }
+  constexpr operator float() const noexcept { return detail::float_of_half(bits_); }  ///< exact
 
+  /// The number that is stored as these bits.
   [[nodiscard]] static constexpr half from_bits(std::uint16_t bits) noexcept {
     half x{};
     x.bits_ = bits;
     return x;
   }
-  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }  ///< sign, exponent and fraction as they are stored
 
  private:
   std::uint16_t bits_;
@@ -74,14 +75,15 @@ class MYRIAD_API bfloat16 {
   bfloat16() = default;
   /// The nearest one, of two the even one.
   explicit constexpr bfloat16(float x) noexcept : bits_(detail::bfloat16_bits(x)) {}
-  constexpr operator float() const noexcept { return detail::float_of_bfloat16(bits_); }
+  constexpr operator float() const noexcept { return detail::float_of_bfloat16(bits_); }  ///< exact
 
+  /// The number that is stored as these bits.
   [[nodiscard]] static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 x{};
     x.bits_ = bits;
     return x;
   }
-  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }  ///< sign, exponent and fraction as they are stored
 
  private:
   std::uint16_t bits_;
@@ -91,17 +93,19 @@ class MYRIAD_API bfloat16 {
 class MYRIAD_API complex_half {
  public:
   complex_half() = default;
+  /// Real and imaginary part.
   constexpr complex_half(half re, half im) noexcept : re_(re), im_(im) {}
   /// The nearest parts.
   explicit constexpr complex_half(std::complex<float> x) noexcept : re_(x.real()), im_(x.imag()) {}
   constexpr operator std::complex<float>() const noexcept { return {re_, im_}; }
 
-  [[nodiscard]] constexpr half real() const noexcept { return re_; }
-  [[nodiscard]] constexpr half imag() const noexcept { return im_; }
+  [[nodiscard]] constexpr half real() const noexcept { return re_; }  ///< real part
+  [[nodiscard]] constexpr half imag() const noexcept { return im_; }  ///< imaginary part
 
  private:
   half re_, im_;
 };
+/// The conjugate.
 [[nodiscard]] constexpr complex_half conj(complex_half x) noexcept {
   return {x.real(), half::from_bits(static_cast<std::uint16_t>(x.imag().bits() ^ 0x8000U))};
 }

@@ -25,36 +25,36 @@ MYRIAD_API MessageHandler on_message(MessageHandler handler);
 
 /// What GPU work can rest on here. `..._problem` is empty where all is well.
 struct GpuReport {
-  int driver_version = 0;      ///< 13000 is CUDA 13.0; 0: none
-  std::string driver_problem;  ///< why there is no GPU
-  std::vector<Device> devices;
+  int driver_version = 0;       ///< 13000 is CUDA 13.0; 0: none
+  std::string driver_problem;   ///< why there is no GPU
+  std::vector<Device> devices;  ///< GPUs of this machine
 
   int compiler_version = 0;         ///< of NVRTC, 13000 is 13.0; 0: none
   std::string compiler_path;        ///< where NVRTC was found
   std::vector<std::string> tried;   ///< where it was looked for, in order, and what was there
   std::vector<int> compiler_archs;  ///< what it compiles for: 90 is sm_90
 
-  std::string cache_folder;
-  std::string cache_problem;
+  std::string cache_folder;   ///< the user's cache; empty: none is used
+  std::string cache_problem;  ///< why the cache is not used
 
   struct Pack {
     std::string path;
     std::int64_t kernels = 0;
     std::string problem;
   };
-  std::vector<Pack> packs;
+  std::vector<Pack> packs;  ///< in the order in which they are searched
 };
 /// Looks for the driver, NVRTC, the cache and packs. Makes no folder.
 MYRIAD_API GpuReport gpu_report();
 
 /// A kernel in the user's cache.
 struct CachedKernel {
-  std::string file;
-  std::string name;      ///< "myriad::lu_tiny<double, ...> for sm_90"; empty where the file is damaged
-  std::string compiler;  ///< "NVRTC 13.0"
-  std::int64_t bytes = 0;
+  std::string file;        ///< path
+  std::string name;        ///< "myriad::lu_tiny<double, ...> for sm_90"; empty where the file is damaged
+  std::string compiler;    ///< "NVRTC 13.0"
+  std::int64_t bytes = 0;  ///< size of the file
 };
-MYRIAD_API std::vector<CachedKernel> cached_kernels();
+MYRIAD_API std::vector<CachedKernel> cached_kernels();  ///< the kernels in the user's cache
 /// Removes the kernels in the user's cache; returns how many there were. Other files in the folder are left alone.
 MYRIAD_API std::int64_t clear_kernel_cache();
 
@@ -63,8 +63,8 @@ struct PackOptions {
   std::vector<std::string> archs;     ///< "sm_90"; there has to be one
   std::vector<std::string> routines;  ///< "gesv"
   std::vector<int> sizes;             ///< n
-  std::vector<Dtype> dtypes;
-  int threads = 0;  ///< compilations at the same time; 0: as many as there are cores
+  std::vector<Dtype> dtypes;          ///< element types
+  int threads = 0;                    ///< compilations at the same time; 0: as many as there are cores
 };
 /// Compiles the kernels that `options` names, whether or not this machine has a GPU, and writes them to `path`. Returns how many there
 /// are; writes nothing and returns 0 where no kernel matches. Throws BadArgument for what is no architecture (sm_90a is none: see

@@ -59,16 +59,19 @@ class DeviceArray {
 
  public:
   DeviceArray() = default;
+  /// Of `size` elements.
   DeviceArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::device, size, sizeof(T)), size_(size) {}
+  /// Moves the elements; `other` is left empty.
   DeviceArray(DeviceArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
+  /// As the constructor.
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     memory_ = std::move(other.memory_);
     size_ = std::exchange(other.size_, 0);
     return *this;
   }
 
-  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }
-  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }  ///< first element; null for an empty array
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }                  ///< number of elements
 
  private:
   detail::Memory memory_;
@@ -83,19 +86,22 @@ class PinnedArray {
 
  public:
   PinnedArray() = default;
+  /// Of `size` elements.
   PinnedArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::pinned, size, sizeof(T)), size_(size) {}
+  /// Moves the elements; `other` is left empty.
   PinnedArray(PinnedArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
+  /// As the constructor.
   PinnedArray& operator=(PinnedArray&& other) noexcept {
     memory_ = std::move(other.memory_);
     size_ = std::exchange(other.size_, 0);
     return *this;
   }
 
-  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }
-  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  [[nodiscard]] T& operator[](std::int64_t i) const noexcept { return data()[i]; }
-  [[nodiscard]] T* begin() const noexcept { return data(); }
-  [[nodiscard]] T* end() const noexcept { return data() + size_; }
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.data()); }  ///< first element; null for an empty array
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }                  ///< number of elements
+  [[nodiscard]] T& operator[](std::int64_t i) const noexcept { return data()[i]; }    ///< element i, from zero
+  [[nodiscard]] T* begin() const noexcept { return data(); }                          ///< first element
+  [[nodiscard]] T* end() const noexcept { return data() + size_; }                    ///< behind the last element
 
  private:
   detail::Memory memory_;
@@ -109,6 +115,7 @@ DeviceArray<std::remove_const_t<T>> to_device(Queue& queue, std::span<T> from) {
   copy<std::remove_const_t<T>>(queue, from.data(), out.size(), out.data());
   return out;
 }
+/// The same of a vector.
 template <typename T>
 DeviceArray<T> to_device(Queue& queue, std::vector<T> const& from) {
   return to_device(queue, std::span<T const>(from));

@@ -34,6 +34,7 @@ extern "C" {
 // ---- Statuses and errors
 // -------------------------------------------------------------------------------------------------------------------
 
+/// The status of a call.
 typedef enum myriad_status MYRIAD_ENUM_TYPE {
   MYRIAD_OK = 0,
   MYRIAD_BAD_ARGUMENT = 1,   ///< myriad_last_error names it, myriad_last_error_position has its place
@@ -82,6 +83,7 @@ typedef enum myriad_job MYRIAD_ENUM_TYPE { MYRIAD_VALUES = 'N', MYRIAD_VECTORS =
 typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
 /// How products of single numbers are computed, where that is asked for (myriad_gemm_by).
 typedef enum myriad_arithmetic MYRIAD_ENUM_TYPE { MYRIAD_STANDARD = 0, MYRIAD_TF32 = 1, MYRIAD_TF32X3 = 2 } myriad_arithmetic;
+/// Kinds of processors that a queue may run on.
 typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
 
 // ---- Queues
@@ -99,7 +101,7 @@ MYRIAD_API myriad_status myriad_queue_create(myriad_queue** queue, myriad_backen
 MYRIAD_API myriad_status myriad_queue_create_on(myriad_queue** queue, int device, void* stream, int threads);
 /// CUDA's default streams. PyTorch and CuPy call the legacy one 0, which here would be a stream of the queue's own.
 #define MYRIAD_LEGACY_STREAM ((void*)(uintptr_t)1)
-#define MYRIAD_PER_THREAD_STREAM ((void*)(uintptr_t)2)
+#define MYRIAD_PER_THREAD_STREAM ((void*)(uintptr_t)2)  ///< CUDA's per-thread stream
 /// Waits for the work of the queue and frees it; a stream of the caller's is not waited for. NULL is fine.
 MYRIAD_API void myriad_queue_destroy(myriad_queue* queue);
 /// Returns when all work given to the queue is done. A call on the CPU returns when its work is done, a call on a GPU when its work is
@@ -234,11 +236,11 @@ MYRIAD_API myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, 
 
 /// What one group of myriad_gemm_grouped is: the arguments of a myriad_gemm.
 typedef struct myriad_gemm_group {
-  void const* alpha;
-  myriad_batch const* a;
-  myriad_batch const* b;
-  void const* beta;
-  myriad_batch const* c;
+  void const* alpha;      ///< factor of A B; points at one element
+  myriad_batch const* a;  ///< left factor
+  myriad_batch const* b;  ///< right factor
+  void const* beta;       ///< factor of C as it was; points at one element
+  myriad_batch const* c;  ///< result
 } myriad_gemm_group;
 
 /// Products of `count` groups of matrices in one call, each group with sizes, strides, views, alpha and beta of its own: what myriad_gemm
@@ -272,6 +274,7 @@ MYRIAD_API myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myri
 /// hemv.
 MYRIAD_API myriad_status myriad_symv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
                                      void const* beta, myriad_batch const* y);
+/// y = alpha A x + beta y with a Hermitian A; see myriad_symv.
 MYRIAD_API myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* x,
                                      void const* beta, myriad_batch const* y);
 
@@ -283,6 +286,7 @@ MYRIAD_API myriad_status myriad_hemv(myriad_queue* queue, myriad_uplo uplo, void
 /// 10, c 11, ldc 12. Cost: 2 m^2 n or 2 m n^2 flops (complex: four times that). Source: BLAS symm, hemm.
 MYRIAD_API myriad_status myriad_symm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
                                      myriad_batch const* b, void const* beta, myriad_batch const* c);
+/// The product with a Hermitian A; see myriad_symm.
 MYRIAD_API myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
                                      myriad_batch const* b, void const* beta, myriad_batch const* c);
 
@@ -295,6 +299,7 @@ MYRIAD_API myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myri
 /// a 6, lda 7, beta 8, c 9, ldc 10. Cost: n(n + 1) k flops (complex: four times that). Source: BLAS syrk, herk.
 MYRIAD_API myriad_status myriad_syrk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
                                      myriad_batch const* c);
+/// C = alpha A A^H + beta C with a Hermitian C; see myriad_syrk.
 MYRIAD_API myriad_status myriad_herk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
                                      myriad_batch const* c);
 
@@ -306,6 +311,7 @@ MYRIAD_API myriad_status myriad_herk(myriad_queue* queue, myriad_uplo uplo, void
 /// 12. Cost: 2 n(n + 1) k flops (complex: four times that). Source: BLAS syr2k, her2k.
 MYRIAD_API myriad_status myriad_syr2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
                                       myriad_batch const* b, void const* beta, myriad_batch const* c);
+/// The update of a Hermitian C; see myriad_syr2k.
 MYRIAD_API myriad_status myriad_her2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a,
                                       myriad_batch const* b, void const* beta, myriad_batch const* c);
 
@@ -330,6 +336,7 @@ MYRIAD_API myriad_status myriad_trmm(myriad_queue* queue, myriad_side side, myri
 /// or NaN in its own solution. x does not overlap A. Positions: uplo 1, diag 3, n 4, a 5, lda 6, x 7,
 /// incx 8. Cost: n^2 flops (complex: four times that). Source: BLAS trmv, trsv.
 MYRIAD_API myriad_status myriad_trmv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x);
+/// Solves A x = b with a triangular A; see myriad_trmv.
 MYRIAD_API myriad_status myriad_trsv(myriad_queue* queue, myriad_uplo uplo, myriad_diag diag, myriad_batch const* a, myriad_batch const* x);
 
 /// The inverse of a triangular A, in place. a: n-by-n, of which the triangle `uplo` is read and overwritten, but for the diagonal with
@@ -543,16 +550,17 @@ typedef enum myriad_use MYRIAD_ENUM_TYPE { MYRIAD_IN = 0, MYRIAD_OUT = 1, MYRIAD
 /// A batch in host memory. An array with one number per matrix is a batch of 1-by-1 matrices: myriad_strided(MYRIAD_INT, 1, 1, info, 1, 1,
 /// count).
 typedef struct myriad_operand {
-  myriad_batch batch;
-  myriad_use use;
+  myriad_batch batch;  ///< in host memory
+  myriad_use use;      ///< which way it is copied
 } myriad_operand;
 
+/// The work of a stream.
 typedef struct myriad_stream_report {
-  int64_t chunks;
+  int64_t chunks;        ///< number of chunks
   int64_t bytes_in;      ///< copied to the GPU
   int64_t bytes_out;     ///< copied from it
   int64_t bytes_staged;  ///< of these, what went through pinned memory of the library's own
-  double seconds;
+  double seconds;        ///< from call to return
 } myriad_stream_report;
 
 /// Takes batches in host memory through the queue's GPU in chunks, three of which are there at a time, so that copies in, computing and
@@ -572,15 +580,15 @@ MYRIAD_API myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes,
 
 /// What is fastest for a kernel, a type and sizes. It lives as long as the call that is told of it.
 typedef struct myriad_tuned_config {
-  char const* kernel;
-  myriad_dtype dtype;
+  char const* kernel;        ///< "gemm_ring"
+  myriad_dtype dtype;        ///< element type
   int64_t sizes[3];          ///< m, n, k of a product
   int value_count;           ///< names and values of the config, those of the plan where nothing was faster
   char const* const* names;  ///< value_count of them
-  int const* values;
-  double seconds;          ///< median of a call
-  double planned_seconds;  ///< the same with the values of the plan
-  int64_t tried;           ///< configs that were timed
+  int const* values;         ///< value_count of them
+  double seconds;            ///< median of a call
+  double planned_seconds;    ///< the same with the values of the plan
+  int64_t tried;             ///< configs that were timed
 } myriad_tuned_config;
 
 /// All zero: what is usual.

@@ -20,7 +20,7 @@ enum class Backend { automatic, cpu, gpu };
 /// The default streams of CUDA, for QueueOptions::stream. PyTorch and CuPy call the legacy one 0, which here stands for a stream of the
 /// queue's own: a program that passes on their number passes `legacy_stream()` in its place.
 inline void* legacy_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
-inline void* per_thread_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }
+inline void* per_thread_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }  ///< CUDA's per-thread stream
 
 struct QueueOptions {
   /// automatic: the CPU, until every routine has a GPU kernel; then the first GPU, or the CPU where there is none. With a stream: gpu.
@@ -51,8 +51,8 @@ class MYRIAD_API Queue {
   explicit Queue(QueueOptions options = {});
   /// Waits for the work of a stream of its own. A stream of the caller's is left as it is.
   ~Queue();
-  Queue(Queue&&) noexcept;
-  Queue& operator=(Queue&&) noexcept;
+  Queue(Queue&&) noexcept;             ///< moves; the queue that is left may only be assigned to or destroyed
+  Queue& operator=(Queue&&) noexcept;  ///< as the constructor
 
   /// Returns when all work given to this queue is done; throws what went wrong in it (GpuError). Not while the stream is being captured.
   void wait();
@@ -75,7 +75,7 @@ class MYRIAD_API Queue {
   }
 
   [[nodiscard]] Backend backend() const noexcept;  ///< never `automatic`
-  [[nodiscard]] int threads() const noexcept;
+  [[nodiscard]] int threads() const noexcept;      ///< CPU threads
 
   [[nodiscard]] Device const& device() const;   ///< throws Unavailable on the CPU
   [[nodiscard]] void* stream() const noexcept;  ///< the CUstream; nullptr on the CPU

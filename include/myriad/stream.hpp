@@ -33,8 +33,8 @@ enum class StreamUse { in, out, in_out };
 /// left: from a GPU that does not come back. Its batch_stride is not zero.
 template <typename Argument>
 struct StreamOperand {
-  Argument host{};
-  StreamUse use = StreamUse::in;
+  Argument host{};                ///< batch or array in host memory
+  StreamUse use = StreamUse::in;  ///< direction of the copies
 };
 
 /// A batch that is read. With a batch_stride of zero, one matrix for all of the batch, it is copied once.
@@ -55,8 +55,10 @@ template <typename T>
 [[nodiscard]] StreamOperand<T const*> in(T const* values) noexcept {
   return {values, StreamUse::in};
 }
+/// An array that is written.
 template <typename T>
 requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> out(T* values) noexcept { return {values, StreamUse::out}; }
+/// An array that is read and written.
 template <typename T>
 requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> in_out(T* values) noexcept { return {values, StreamUse::in_out}; }
 
@@ -68,9 +70,9 @@ struct StreamOptions {
 
 /// What the link between host and GPU was measured to do, in bytes a second, with copies from and to pinned memory.
 struct HostLink {
-  double to_device = 0;
-  double to_host = 0;
-  double both = 0;  ///< sum of both directions at the same time
+  double to_device = 0;  ///< from host memory to the GPU
+  double to_host = 0;    ///< from the GPU to host memory
+  double both = 0;       ///< sum of both directions at the same time
 
   /// The least time in which so many bytes come in and go out.
   [[nodiscard]] double seconds(std::int64_t bytes_in, std::int64_t bytes_out) const noexcept {
@@ -171,8 +173,8 @@ class MYRIAD_API Streamer {
   /// Takes no memory yet. Throws BadArgument for a negative chunk size.
   explicit Streamer(Queue& queue, StreamOptions options = {});
   ~Streamer();
-  Streamer(Streamer&&) noexcept;
-  Streamer& operator=(Streamer&&) noexcept;
+  Streamer(Streamer&&) noexcept;             ///< moves; the streamer that is left may only be assigned to or destroyed
+  Streamer& operator=(Streamer&&) noexcept;  ///< as the constructor
 
   /// run(operands..., work) calls work(q, arguments...) for every chunk, in this thread, with the arguments on the GPU, and returns when
   /// all results are in host memory. `work` enqueues; it has no need to wait. `q` is a queue of the streamer's own on the same GPU, not
@@ -200,7 +202,7 @@ class MYRIAD_API Streamer {
 
   /// run() for operands whose types are known at run time only: for bindings.
   using Work = std::function<void(Queue&, std::span<Batch<char> const>)>;
-  StreamReport run_untyped(std::span<detail::UntypedOperand const> operands, Work const& work);
+  StreamReport run_untyped(std::span<detail::UntypedOperand const> operands, Work const& work);  ///< see Work
 
  private:
   template <typename... Argument, typename F>

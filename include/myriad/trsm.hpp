@@ -1,4 +1,6 @@
 #pragma once
+/// Triangular systems with several right-hand sides.
+
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
 #include "myriad/queue.hpp"

@@ -21,16 +21,18 @@ namespace myriad {
 
 /// An entry of a table: what is fastest for a kernel, a type and sizes, and how that is known.
 struct TunedConfig {
-  std::string kernel;  ///< "gemm_ring"
-  Dtype dtype = Dtype::f32;
+  std::string kernel;                                 ///< "gemm_ring"
+  Dtype dtype = Dtype::f32;                           ///< element type
   std::array<std::int64_t, 3> sizes{};                ///< what they mean is up to the kernel: m, n, k of a product
   std::vector<std::pair<std::string, int>> config{};  ///< names and values, those of the plan where nothing was faster
   double seconds = 0;                                 ///< median of a call
   double planned_seconds = 0;                         ///< the same with the values of the plan, in the same run
   std::int64_t tried = 0;                             ///< configs that were timed
-  std::string gpu{}, date{};
-  int driver = 0;  ///< 13000 is CUDA 13.0
+  std::string gpu{};                                  ///< where it was measured
+  std::string date{};                                 ///< and when
+  int driver = 0;                                     ///< 13000 is CUDA 13.0
 
+  /// How many times as long the planned config takes.
   [[nodiscard]] double gain() const { return seconds > 0 ? planned_seconds / seconds : 1; }
 };
 

@@ -88,13 +88,13 @@ template <typename T>
 using Real = typename detail::RealOf<std::remove_const_t<T>>::type;
 
 template <typename T>
-inline constexpr bool is_complex = !std::is_same_v<Real<T>, std::remove_const_t<T>>;
+inline constexpr bool is_complex = !std::is_same_v<Real<T>, std::remove_const_t<T>>;  ///< whether T is a complex type
 
 /// The type in which sums of products of T are computed: float for half and bfloat16, std::complex<float> for complex_half, else T.
 template <typename T>
 using Compute = typename detail::ComputeOf<T>::type;
 
 template <typename T>
-inline constexpr Dtype dtype_of = detail::DtypeOf<std::remove_const_t<T>>::dtype;
+inline constexpr Dtype dtype_of = detail::DtypeOf<std::remove_const_t<T>>::dtype;  ///< the value of Dtype for T
 
 }  // namespace myriad
