@@ -56,11 +56,11 @@ MYRIAD_API void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);
 /// are those of a column or of a row, and on nothing else. Of matrices of more than 128 rows columns (or rows) that begin at multiples of
 /// 16 bytes are read 16 bytes at a time. Errors: BadArgument, positions of BLAS symv (uplo 1, n 2, a 4, lda 5, x 6, incx 7, y 9, incy 10).
 /// Cost: 2 n^2 flops (complex: 8 n^2); reads n(n + 1)/2 + 2n (beta = 0: n(n + 1)/2 + n), writes n elements a matrix. On a GPU, matrices
-/// above 2048 rows (double complex: 1536) take workspace from the queue's pool, which is written and read once: at first n^2/73 elements,
-/// n^2/164 at 8192, n^2/245 at 32768 (double complex: n^2/38, n^2/111, n^2/126; docs/kernels.md); several matrices at a time no
-/// more than 256 MB, one matrix what it needs. A green context that has too few multiprocessors for them is a GpuError, before y is
-/// written. Smaller ones need none; of fewer than 48 what is beside the diagonal is read twice, the second time from the L2 cache. Source:
-/// Nath, Tomov, Dong, Dongarra, Optimizing symmetric dense matrix-vector multiplication on GPUs (2011); BLAS symv.
+/// above 2048 rows (double complex: 1536) take workspace from the queue's pool (docs/kernels/vectors.md), which is written and read once:
+/// at first n^2/73 elements, n^2/245 at 32768 (double complex: n^2/38, n^2/126); several matrices at a time no more than 256 MB, one matrix
+/// what it needs. A green context that has too few multiprocessors for them is a GpuError, before y is written. Smaller ones need none; of
+/// fewer than 48 what is beside the diagonal is read twice, the second time from the L2 cache. Source: Nath, Tomov, Dong, Dongarra,
+/// Optimizing symmetric dense matrix-vector multiplication on GPUs (2011); BLAS symv.
 template <Element T>
 MYRIAD_API void symv(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::type_identity_t<T> beta, Batch<T> y);
 

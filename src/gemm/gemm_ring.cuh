@@ -1,5 +1,8 @@
 #pragma once
 /// C = alpha A B + beta C for many matrices: tiles of C in registers, terms through a ring in shared memory.
+///
+/// Tried without gain (H100): 16 bytes of terms of each column of B in place of transposed copies, which leaves no register bank that suits
+/// the sums; the tile as a function that the kernel calls, 6% slower (double complex, 64 rows).
 
 #include "gemm/gemm_ring_config.cuh"
 #include "gemm/gemm_schedule.cuh"

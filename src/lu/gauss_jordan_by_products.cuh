@@ -1,5 +1,7 @@
 #pragma once
 /// Gauss-Jordan of one matrix of doubles in the registers of a warp, by products of tiles on tensor cores.
+///
+/// Tried without gain (H200): the bits of single steps, 9.57 ns at n = 32 where rows across lanes took 8.67.
 
 #include "lu/lu_tiny_config.cuh"
 #include "lu/pivot_key.cuh"

@@ -1,4 +1,5 @@
-/// Every type, layout and odd size of products through the configs of plans, on the host twin (docs/kernels.md says where a GPU differs).
+/// Every type, layout and odd size of products through the configs of plans, on the host twin. A GPU may take another kernel: see
+/// products_on_fake_test.cpp.
 /// Those of 16-bit numbers are in gemm_halves_test.cpp.
 
 #include <gtest/gtest.h>
