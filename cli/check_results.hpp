@@ -1,5 +1,5 @@
 #pragma once
-/// Which matrices of a chunk failed, why, and how good the others are.
+/// Checks of results: failed matrices of a chunk with the reason, and the errors of the others.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@
 
 namespace myriad::cli {
 
-/// What is wrong with a matrix of which LU tells that U(info, info) is zero.
+/// The reason of a failed matrix whose U(info, info) is zero.
 inline std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
 
 /// Runs f(b) for b = 0 ... count - 1 on the threads of the queue.
@@ -44,7 +44,7 @@ template <typename T>
   return bad == 0;
 }
 
-/// Where the first NaN or infinity of matrix b of an input is: "A.npy holds nan at (2, 3)"; empty if there is none.
+/// The place of the first NaN or infinity of matrix b of an input: "A.npy holds nan at (2, 3)"; empty if there is none.
 template <typename T>
 [[nodiscard]] std::string first_not_finite(Input const& input, std::int64_t b) {
   io::Source const& source = *input.source;

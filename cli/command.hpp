@@ -1,7 +1,6 @@
 #pragma once
-/// How a subcommand joins the program: it declares its arguments on `app` and, from the callback that CLI11 runs when the subcommand was
-/// given, sets `action`. The program runs the action once the whole command line is known to be right and ends with the status that it
-/// returns.
+/// Subcommands. Each declares its arguments on `app`; when it was given, CLI11 calls back, and it sets `action`. The program runs the
+/// action once the whole command line is known to be right, and ends with the status that it returns.
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -21,7 +21,7 @@
 
 namespace myriad::cli {
 
-/// What every computing subcommand takes.
+/// Options of every computing subcommand.
 struct Options {
   std::string output;
   std::string info;
@@ -36,7 +36,7 @@ struct Options {
   [[nodiscard]] std::optional<Dtype> convert_to() const;
 };
 
-/// Which of the options a subcommand has.
+/// The options that a subcommand has.
 struct Offers {
   bool info = true;
   bool verify = true;
@@ -72,7 +72,7 @@ class Job {
   Job& operator=(Job const&) = delete;
 
   [[nodiscard]] Options const& options() const { return options_; }
-  /// Of the CPU: for what is done beside the routines that the command is about, checks above all.
+  /// A queue on the CPU for everything beside the command's routines, such as checks.
   [[nodiscard]] Queue& queue() { return host_; }
 
   /// The inputs, the first of which names the matrices, and what the summary says of them.
@@ -93,7 +93,7 @@ class Job {
 
   /// Matrix b failed. `reason` is only called for the few that are listed.
   void fail(std::int64_t b, int info, std::function<std::string()> const& reason);
-  /// What --verify found of matrix b, which counts as failed above the tolerance or, without one, above what rounding explains.
+  /// Takes what --verify found for matrix b, which counts as failed above the tolerance or, without one, above what rounding explains.
   void verified(std::int64_t b, Verified const& found);
   /// Said at the end; it changes no status. `text` is only called for the few that are listed.
   void warn(std::function<std::string()> const& text);

@@ -1,5 +1,5 @@
 #pragma once
-/// How far work is: a bar in one line of the terminal, which is drawn over until the work is done.
+/// A progress bar in one line of the terminal.
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -41,7 +41,7 @@ inline std::string progress_line(Progress const& progress, int columns) {
   double left = progress.budget - progress.seconds;
   if (double const timed = progress.done - progress.skipped; timed > 0)
     left = std::min(left, progress.seconds * (progress.total - progress.done) / timed);
-  // Of a width that does not depend on the text, or it would jump about.
+  // The width does not depend on the text: the bar would jump about.
   int const width = std::clamp(columns / 4, 10, 40);
   std::string const bar(static_cast<std::size_t>(share * width), '#');
   // Whole seconds are easier to read where they change all the time, and 100% is for what is finished.

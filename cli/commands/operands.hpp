@@ -1,5 +1,5 @@
 #pragma once
-/// How the inputs A and B of a command belong together.
+/// The inputs A and B of a command, whose shapes have to fit.
 
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ struct Operands {
   [[nodiscard]] std::int64_t b_cols(std::int64_t m) const { return b->cols_of(b_input.broadcast ? 0 : m); }
 };
 
-/// Which dimension of A the rows of B must match; `vectors`: A is square and B a vector per matrix.
+/// The dimension of A that the rows of B must match; `vectors`: A is square and B a vector per matrix.
 enum class Match { rows, cols, vectors };
 
 /// Opens A and B, and checks that their shapes fit. Throws io::Error.
@@ -56,7 +56,7 @@ class InfoFile {
   std::optional<io::ResultFile> file_;
 };
 
-/// What the arguments A and B may be: for --help.
+/// Text of --help on the arguments A and B.
 extern char const* const matrices_help;
 extern char const* const right_hand_sides_help;
 

@@ -12,7 +12,7 @@
 
 namespace myriad::io {
 
-/// What an .npy file may hold that Myriad can compute with, directly or after a conversion.
+/// Element types of .npy files that Myriad can compute with, directly or after a conversion.
 enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8, c8, c16 };
 
 [[nodiscard]] std::size_t size_of(Dtype dtype);

@@ -1,5 +1,5 @@
 #pragma once
-/// What reading and writing files throws.
+/// Errors of reading and writing files.
 
 #include <stdexcept>
 

@@ -17,7 +17,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   [[nodiscard]] std::string const& path() const noexcept { return path_; }
-  /// Where the bytes are until commit().
+  /// Path of the file that has the bytes until commit().
   [[nodiscard]] std::string const& temporary_path() const noexcept { return temporary_; }
 
   /// Claims the space on the disk, so that a full one is found before any work is done. Throws Error.

@@ -1,5 +1,5 @@
 #pragma once
-/// Where results go: one .npy file, or an .npz archive where there are several arrays or the matrices differ in size.
+/// Files of results: one .npy file, or an .npz archive where there are several arrays or the matrices differ in size.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Field {
   std::function<Shape(std::int64_t)> shape;  ///< of the part that belongs to matrix b, or of every matrix where the batch is not ragged
 };
 
-/// How the parts that belong to the matrices of a batch make up a result.
+/// Layout of a result that is made of parts, one for each matrix.
 struct Layout {
   std::int64_t count = 1;
   bool single = false;        ///< one matrix without a batch axis

@@ -265,7 +265,7 @@ class MarketSource final : public SetSource {
   std::string folder_pattern_;
 };
 
-/// How many arrays prefix_0, prefix_1, ... there are among the names.
+/// The number of arrays prefix_0, prefix_1, ... among the names.
 std::int64_t set_size(std::vector<std::string> names, std::string const& prefix) {
   std::sort(names.begin(), names.end());
   std::int64_t count = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Where matrices come from: one interface for .npy files, arrays of .npz archives and sets of Matrix Market files.
+/// Sources of matrices: one interface for .npy files, arrays of .npz archives and sets of Matrix Market files.
 
 #include <cstddef>
 #include <cstdint>

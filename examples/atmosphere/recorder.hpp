@@ -1,5 +1,5 @@
 #pragma once
-/// What is kept of an integration: final states, curves for the picture, and some of the linear systems that were solved on the way.
+/// Records of an integration: final states, curves for the picture, and some of the linear systems that were solved on the way.
 
 #include <algorithm>
 #include <cstdint>

@@ -17,7 +17,7 @@ Vector gradient(std::int64_t m, std::int64_t count) {
   return {r * std::cos(angle), r * std::sin(angle), z};
 }
 
-/// What is at a place of the slab, in units of half its extent from its middle.
+/// The tissue at a place of the slab, in units of half its extent from its middle.
 struct Tissue {
   double along, across;  ///< diffusivities in 1e-3 mm^2/s
   Vector direction;

@@ -1,5 +1,5 @@
 #pragma once
-/// What is usually reported of diffusion tensors: eigenvalues, mean diffusivity, fractional anisotropy, the direction of fibres.
+/// Usual quantities of diffusion tensors: eigenvalues, mean diffusivity, fractional anisotropy, the direction of fibres.
 
 #include "tensor_fit.hpp"
 

@@ -2,9 +2,9 @@
 /// Level 3 of BLAS beside gemm and trsm: products with symmetric, Hermitian and triangular matrices, and such that give one; and the
 /// inverse of a triangle.
 ///
-/// Of a symmetric, Hermitian or triangular matrix the triangle `uplo` of the matrix as it is viewed is read or written, and nothing is used
-/// of the other one, which may hold NaN and keeps what it has. Imaginary parts of the diagonal of a Hermitian matrix are taken as zero. An
-/// operation on a matrix is a view: what BLAS calls trans is no argument. Inputs with batch_stride 0 are one matrix used by all.
+/// `uplo` names the triangle of the (viewed) symmetric, Hermitian or triangular matrix that is read or written. The other one is not used:
+/// it may hold NaN, and keeps its elements. Imaginary parts of the diagonal of a Hermitian matrix are taken as zero. An operation on a
+/// matrix is a view: what BLAS calls trans is no argument. Inputs with batch_stride 0 are one matrix used by all.
 ///
 /// On the CPU and on GPUs, where but for trtri they are products by the kernels of gemm: of a symmetric
 /// or triangular A what is not stored is put into shared memory, and flops are those of the whole matrix (trmm: of blocks of 32 rows at the

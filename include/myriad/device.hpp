@@ -10,7 +10,7 @@
 
 namespace myriad {
 
-/// What a GPU is, as far as choosing a kernel needs to know.
+/// Properties of a GPU, as far as the choice of a kernel needs them.
 struct Device {
   int ordinal = 0;                       ///< its number for QueueOptions::device, as the CUDA driver counts (CUDA_VISIBLE_DEVICES applies)
   std::string name;                      ///< as the driver gives it: "NVIDIA H200"

@@ -1,5 +1,5 @@
 #pragma once
-/// What the library throws. Nothing has been written to any output when an exception leaves a routine.
+/// Exceptions of the library. Nothing has been written to any output when an exception leaves a routine.
 
 #include <stdexcept>
 #include <string>
@@ -35,7 +35,8 @@ class MYRIAD_API BadArgument : public Error {
   int position_;
 };
 
-/// What was asked for does not exist in this build or on this machine (a GPU queue without a GPU, say).
+/// The backend, kernel or device that was asked for does not exist in this build or on this machine: a GPU queue without a GPU, for
+/// example.
 class MYRIAD_API Unavailable : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,4 @@
-/* What the shared library shows. C and C++; included by every public header. */
+/* Symbols that the shared library exports. C and C++; included by every public header. */
 #ifndef MYRIAD_EXPORT_H
 #define MYRIAD_EXPORT_H
 

@@ -41,7 +41,7 @@ MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T
 template <HalfElement T>
 MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<Compute<T>> c);
 
-/// What one group of `gemm_grouped` is: the arguments of a `gemm`.
+/// One group of `gemm_grouped`: the arguments of a `gemm`.
 template <typename T, typename Output = T>
 struct GemmGroup {
   Compute<T> alpha;  ///< factor of A B

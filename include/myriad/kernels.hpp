@@ -1,5 +1,5 @@
 #pragma once
-/// Where GPU kernels come from: what was found on this machine, the cache of this user, packs.
+/// Sources of GPU kernels: the compiler on this machine, the user's cache, packs.
 ///
 /// A kernel is compiled for exactly the case at hand when it is used for the first time, and kept: in memory, and in a folder of the user's
 /// own. A pack is a file of kernels compiled ahead of time; with one, no compiler is needed. docs/gpu.md says where each is looked for.
@@ -23,7 +23,7 @@ using MessageHandler = std::function<void(std::string_view)>;
 /// With the environment variable MYRIAD_VERBOSE=1 they also appear on stderr.
 MYRIAD_API MessageHandler on_message(MessageHandler handler);
 
-/// What GPU work can rest on here. `..._problem` is empty where all is well.
+/// GPUs, compiler, cache and packs of this machine. `..._problem` is empty where all is well.
 struct GpuReport {
   int driver_version = 0;       ///< 13000 is CUDA 13.0; 0: none
   std::string driver_problem;   ///< why there is no GPU
@@ -58,7 +58,7 @@ MYRIAD_API std::vector<CachedKernel> cached_kernels();  ///< the kernels in the 
 /// Removes the kernels in the user's cache; returns how many there were. Other files in the folder are left alone.
 MYRIAD_API std::int64_t clear_kernel_cache();
 
-/// Which kernels a pack holds. An empty list stands for all.
+/// The kernels that a pack is to hold. An empty list stands for all.
 struct PackOptions {
   std::vector<std::string> archs;     ///< "sm_90"; there has to be one
   std::vector<std::string> routines;  ///< "gesv"

@@ -59,7 +59,7 @@ class DeviceArray {
 
  public:
   DeviceArray() = default;
-  /// Of `size` elements.
+  /// `size` elements, not initialised.
   DeviceArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::device, size, sizeof(T)), size_(size) {}
   /// Moves the elements; `other` is left empty.
   DeviceArray(DeviceArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
@@ -86,7 +86,7 @@ class PinnedArray {
 
  public:
   PinnedArray() = default;
-  /// Of `size` elements.
+  /// `size` elements, not initialised.
   PinnedArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::pinned, size, sizeof(T)), size_(size) {}
   /// Moves the elements; `other` is left empty.
   PinnedArray(PinnedArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}

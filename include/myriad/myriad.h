@@ -46,7 +46,7 @@ typedef enum myriad_status MYRIAD_ENUM_TYPE {
 /// Where work runs; see myriad_queue_create. Opaque.
 typedef struct myriad_queue myriad_queue;
 
-/// What went wrong in the last call that failed on this queue, or "" if none did. With NULL: in the last call of this thread that failed
+/// The text of the last call that failed on this queue, or "" if none did. With NULL: in the last call of this thread that failed
 /// without a queue (myriad_queue_create, a NULL queue). The text lives until the next failing call.
 MYRIAD_API char const* myriad_last_error(myriad_queue const* queue);
 
@@ -77,11 +77,11 @@ typedef enum myriad_uplo MYRIAD_ENUM_TYPE { MYRIAD_UPPER = 'U', MYRIAD_LOWER = '
 typedef enum myriad_side MYRIAD_ENUM_TYPE { MYRIAD_LEFT = 'L', MYRIAD_RIGHT = 'R' } myriad_side;
 /// Whether the diagonal of a triangular matrix is taken as one and not read.
 typedef enum myriad_diag MYRIAD_ENUM_TYPE { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT = 'U' } myriad_diag;
-/// What an eigenproblem is solved for: the values alone, or with the vectors.
+/// Results of an eigenproblem: the values alone, or values and vectors.
 typedef enum myriad_job MYRIAD_ENUM_TYPE { MYRIAD_VALUES = 'N', MYRIAD_VECTORS = 'V' } myriad_job;
-/// What is applied to a factored matrix. Plain matrices are transposed by a view instead.
+/// The operation on a factored matrix. Plain matrices are transposed by a view instead.
 typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
-/// How products of single numbers are computed, where that is asked for (myriad_gemm_by).
+/// Arithmetic of products of single numbers (myriad_gemm_by).
 typedef enum myriad_arithmetic MYRIAD_ENUM_TYPE { MYRIAD_STANDARD = 0, MYRIAD_TF32 = 1, MYRIAD_TF32X3 = 2 } myriad_arithmetic;
 /// Kinds of processors that a queue may run on.
 typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
@@ -122,7 +122,7 @@ MYRIAD_API myriad_backend myriad_queue_backend(myriad_queue const* queue);
 // ---- Memory
 // --------------------------------------------------------------------------------------------------------------------------------
 //
-// What a routine on a GPU queue reads and writes, arrays of pointers and sizes included, is in memory that the GPU reaches. On a CPU queue
+// All arguments of a routine on a GPU queue, arrays of pointers and sizes included, are in memory that the GPU reaches. On a CPU queue
 // all of it is plain host memory, so that one program runs on both.
 
 /// A piece of memory that was taken from a queue. Opaque.
@@ -133,7 +133,7 @@ typedef struct myriad_memory myriad_memory;
 MYRIAD_API myriad_status myriad_allocate(myriad_queue* queue, int64_t bytes, myriad_memory** memory);
 /// Host memory that a GPU copies from and to at full speed and without the host waiting.
 MYRIAD_API myriad_status myriad_allocate_pinned(myriad_queue* queue, int64_t bytes, myriad_memory** memory);
-/// Where it is; NULL for NULL and for 0 bytes.
+/// Its address; NULL for NULL and for 0 bytes.
 MYRIAD_API void* myriad_address(myriad_memory const* memory);
 /// Gives it back; its queue may be gone. For pinned memory this waits for the queue. NULL is fine.
 MYRIAD_API void myriad_free(myriad_memory* memory);
@@ -221,9 +221,9 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 /// C = alpha A B + beta C. A m-by-k, B k-by-n, C m-by-n; op(A) is a view. alpha and beta point at one element of the batches' type.
 ///
 /// beta = 0 never reads C, alpha = 0 or k = 0 never reads A and B; C overlaps neither A nor B.
-/// Of elements of 16 bits what is computed is single: alpha and beta point at a float (MYRIAD_C16: two floats, a complex number), and c is
-/// of the type of a, rounded once, or MYRIAD_F32 (of MYRIAD_C16 MYRIAD_C32).
-/// Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
+/// Elements of 16 bits are computed with in single precision: alpha and beta point at a float (MYRIAD_C16: two floats, a complex number),
+/// and c is of the type of a, rounded once, or MYRIAD_F32 (of MYRIAD_C16 MYRIAD_C32). Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9,
+/// ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);
 
@@ -234,7 +234,7 @@ MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myr
 MYRIAD_API myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b,
                                         void const* beta, myriad_batch const* c, myriad_arithmetic arithmetic);
 
-/// What one group of myriad_gemm_grouped is: the arguments of a myriad_gemm.
+/// One group of myriad_gemm_grouped: the arguments of a myriad_gemm.
 typedef struct myriad_gemm_group {
   void const* alpha;      ///< factor of A B; points at one element
   myriad_batch const* a;  ///< left factor
@@ -294,7 +294,7 @@ MYRIAD_API myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myri
 /// the same). A n-by-k as it is viewed, C n-by-n. alpha and beta point at one element of the batches' type, of myriad_herk at one of the
 /// real type that goes with it.
 ///
-/// Of C the triangle `uplo` is read and written, and imaginary parts of a Hermitian diagonal become zero. beta = 0 never reads C; alpha = 0
+/// The triangle `uplo` of C is read and written, and imaginary parts of a Hermitian diagonal become zero. beta = 0 never reads C; alpha = 0
 /// or k = 0 never reads A, and with beta = 1 leaves C alone; C does not overlap A. Positions: uplo 1, n 3, k 4, alpha 5,
 /// a 6, lda 7, beta 8, c 9, ldc 10. Cost: n(n + 1) k flops (complex: four times that). Source: BLAS syrk, herk.
 MYRIAD_API myriad_status myriad_syrk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
@@ -544,7 +544,7 @@ MYRIAD_API myriad_status myriad_backward_error(myriad_queue* queue, myriad_batch
 // ---- Streams
 // -------------------------------------------------------------------------------------------------------------------------------
 
-/// What becomes of an operand of a stream: it is copied to the GPU, back from it, or both.
+/// The direction in which an operand of a stream is copied: to the GPU, back from it, or both.
 typedef enum myriad_use MYRIAD_ENUM_TYPE { MYRIAD_IN = 0, MYRIAD_OUT = 1, MYRIAD_IN_OUT = 2 } myriad_use;
 
 /// A batch in host memory. An array with one number per matrix is a batch of 1-by-1 matrices: myriad_strided(MYRIAD_INT, 1, 1, info, 1, 1,
@@ -578,7 +578,7 @@ MYRIAD_API myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes,
 // ---- Tuning
 // --------------------------------------------------------------------------------------------------------------------------------
 
-/// What is fastest for a kernel, a type and sizes. It lives as long as the call that is told of it.
+/// The fastest config for a kernel, a type and sizes. It lives during the callback that gets it.
 typedef struct myriad_tuned_config {
   char const* kernel;        ///< "gemm_ring"
   myriad_dtype dtype;        ///< element type
@@ -591,7 +591,7 @@ typedef struct myriad_tuned_config {
   int64_t tried;             ///< configs that were timed
 } myriad_tuned_config;
 
-/// All zero: what is usual.
+/// Options of myriad_tune; zeros are the defaults.
 typedef struct myriad_tune_options {
   double budget;       ///< seconds for everything, compiling included; 0: 60
   int64_t candidates;  ///< how many configs of a problem are tried at most; 0: 40

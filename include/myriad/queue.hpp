@@ -1,5 +1,5 @@
 #pragma once
-/// Where work runs.
+/// Queues: where calls run, and in which order.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ namespace detail {
 class Memory;
 }
 
-/// Which kind of processor a queue stands for.
+/// The kind of processor that a queue stands for.
 enum class Backend { automatic, cpu, gpu };
 
 /// The default streams of CUDA, for QueueOptions::stream. PyTorch and CuPy call the legacy one 0, which here stands for a stream of the

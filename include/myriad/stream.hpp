@@ -25,7 +25,7 @@
 
 namespace myriad {
 
-/// What becomes of an operand: it is copied to the GPU, back from it, or both.
+/// The direction in which an operand is copied: to the GPU, back from it, or both.
 enum class StreamUse { in, out, in_out };
 
 /// An operand of `stream`, made by in(), out() and in_out(). `Argument` is what the callable gets for it: Batch<T const> or Batch<T>, T
@@ -68,7 +68,7 @@ struct StreamOptions {
   std::int64_t chunk_bytes = 0;
 };
 
-/// What the link between host and GPU was measured to do, in bytes a second, with copies from and to pinned memory.
+/// Measured rates of the link between host and GPU in bytes a second, with copies from and to pinned memory.
 struct HostLink {
   double to_device = 0;  ///< from host memory to the GPU
   double to_host = 0;    ///< from the GPU to host memory

@@ -62,7 +62,7 @@ struct TuneOptions {
 /// compiler, Error where the table cannot be written.
 MYRIAD_API std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& calls, TuneOptions const& options = {});
 
-/// Where the tables of the user are; empty: none. MYRIAD_TUNED_DIR ("off": none), else $XDG_CONFIG_HOME/myriad, else ~/.config/myriad.
+/// The folder of the user's tables; empty: none. MYRIAD_TUNED_DIR ("off": none), else $XDG_CONFIG_HOME/myriad, else ~/.config/myriad.
 MYRIAD_API std::string tuned_folder();
 
 /// The entries of a table: a file of the user's folder, or another one. Throws Error where it cannot be read or is damaged.

@@ -14,15 +14,15 @@ namespace myriad {
 /// Element type of a batch. The values are those of `myriad_dtype` in the C interface.
 enum class Dtype : int { f32 = 0, f64 = 1, c32 = 2, c64 = 3, f16 = 5, bf16 = 6, c16 = 7 };
 
-/// Which triangle of the (viewed) matrix is used.
+/// The triangle of the (viewed) matrix that is used.
 enum class Uplo : char { upper = 'U', lower = 'L' };
 /// On which side of B the matrix A stands.
 enum class Side : char { left = 'L', right = 'R' };
 /// Whether the diagonal of a triangular matrix is taken as one and not read.
 enum class Diag : char { non_unit = 'N', unit = 'U' };
-/// What an eigenproblem is solved for: the values alone, or with the vectors.
+/// Results of an eigenproblem: the values alone, or values and vectors.
 enum class Job : char { values = 'N', vectors = 'V' };
-/// What is applied to a factored matrix. Plain matrices are transposed by a view instead (`transposed`).
+/// The operation on a factored matrix. Plain matrices are transposed by a view instead (`transposed`).
 enum class Op : char { none = 'N', transpose = 'T', conjugate_transpose = 'C' };
 
 /// float, double and their complex types: the types that every routine is built for.

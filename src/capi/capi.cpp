@@ -141,7 +141,7 @@ myriad_dtype real_of(myriad_dtype dtype) { return dtype == MYRIAD_F32 || dtype =
 /// The type in which is computed with elements of that type.
 myriad_dtype computed_of(myriad_dtype dtype) { return !is_half(dtype) ? dtype : dtype == MYRIAD_C16 ? MYRIAD_C32 : MYRIAD_F32; }
 
-/// What the elements of an operand are, given that those of the first operand are of type T.
+/// The type of the elements of an operand, where those of the first operand are of type T.
 enum class Elements { same, real, pivots, same_or_computed };
 /// Whether a routine takes elements of 16 bits.
 enum class Halves { no, yes };
@@ -481,7 +481,7 @@ myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_que
     myriad_tune_options const given = options ? *options : myriad_tune_options{};
     if (given.candidates < 0) refuse("tune", {3, "options"}, fmt::format("has {} candidates", given.candidates));
     if (given.threads < 0) refuse("tune", {3, "options"}, fmt::format("has {} threads", given.threads));
-    // What a routine threw goes on: tune knows which failures are those of a candidate.
+    // Exceptions of a routine go on: tune knows which failures are those of a candidate.
     auto const call = [&](Queue& q, auto const& function) {
       auto const call_with = [&](myriad_queue* of_c) {
         of_c->failure.exception = nullptr;

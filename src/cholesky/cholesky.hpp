@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share: the tasks of the lane kernels, and how far these are used.
+/// Cholesky: tasks of the lane kernels, and the sizes up to which these are used.
 ///
 /// Below the entry points there is only A = L L^H with the lower triangle, not conjugated. The upper triangle of A is the lower one of
 /// A^T = conj(A), whose factor is conj(L) = U^T: the view is transposed, and where there is a right-hand side, that is conjugated.

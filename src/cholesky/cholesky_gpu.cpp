@@ -98,7 +98,7 @@ void posv(Queue& queue, PosvTask<T> const& task) {
     return;
   }
   require_tiny(task.writes_factor() ? "posv" : "solve_positive_definite", task.a.rows, task.a.rows);
-  // Of many right-hand sides some at a time, each time from A; the last time the factor takes its place, where it is wanted. Of none the
+  // Many right-hand sides go some at a time, each time from A; the last time the factor takes its place, where it is wanted. Of none the
   // kernel looks whether A is positive definite.
   std::int64_t const nrhs = task.x.cols;
   for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {

@@ -15,7 +15,7 @@ void posv(Queue& queue, PosvTask<T> const& task);
 template <typename T>
 void potri(Queue& queue, PotrfTask<T> const& task);
 
-/// What a pack holds of this room.
+/// Kernels of this room that a pack holds.
 std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

@@ -12,7 +12,7 @@
 
 namespace myriad::simt {
 
-/// What a step needs of its pivot x: its root, and divisions by the pivot and by the root.
+/// The pivot x as a step needs it: its root, and divisions by the pivot and by the root.
 template <typename R>
 struct CholeskyPivot {
   RealDivisor<R> divisor;
@@ -280,7 +280,7 @@ struct CholeskyAcrossLanes {
             l[r] = by.inverse_of_root * a[r][0];
           }
         };
-        // What an unusual pivot needs is passed over as a whole, where products with a scale of one would be in each step.
+        // The path of an unusual pivot is skipped as a whole, where products with a scale of one would be in each step.
         if (has_usual_reciprocal(magnitude(pivot)))
           divide(CholeskyPivot<Real<T>>::usual(pivot));
         else

@@ -13,7 +13,7 @@
 
 namespace myriad::simt {
 
-/// Of which number the reciprocal is taken for a pivot. Almost all are such that it is that of the pivot itself, and these are positive:
+/// The number whose reciprocal is taken for a pivot. Almost all are such that it is that of the pivot itself, and these are positive:
 /// whether a pivot is, has to be asked of the others alone. Where the reciprocal would overflow or vanish, or the pivot is infinite, it is
 /// the pivot times a power of two, or one, and `scale(power)` is to multiply what is going to be divided.
 template <typename R, typename Scale>
@@ -170,7 +170,7 @@ struct CholeskySolveAcrossLanes {
     for (int c = 0; c < nrhs; ++c)
       if (lane == t) u[place.right + c] = b[block][c];
   }
-  /// What that step divides its column by.
+  /// The divisor of that step's column.
   template <int first>
   SIMT_INLINE Real<T> divisor(int t) {
     constexpr int block = first / lanes;
@@ -261,7 +261,7 @@ struct CholeskySolveAcrossLanes {
       SIMT_UNROLL
       for (int c = 0; c < nrhs; ++c) {
         if constexpr (block + 1 < held) {
-          // What the solved rows of this lane take from each row of the block; then each lane gets the sum for its own.
+          // Products of the solved rows of this lane with each row of the block; then each lane gets the sum for its own.
           T sum[lanes];
           SIMT_UNROLL
           for (int i = 0; i < lanes; ++i) {

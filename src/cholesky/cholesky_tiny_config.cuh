@@ -6,7 +6,7 @@
 
 namespace myriad {
 
-/// What a kernel does: potrf; potrs; solve_positive_definite, which does not write the factor; posv; potri.
+/// The task of a kernel: potrf; potrs; solve_positive_definite, which does not write the factor; posv; potri.
 enum class CholeskyJob : int { factor, solve_by_factor, solve, solve_and_factor, inverse };
 
 /// How the matrix is read. Of matrices that are not packed always as little as of `lower`.
@@ -46,7 +46,7 @@ struct CholeskyTiny {
   }
   /// Whether lanes write to their rows themselves: only where these are neighbours in memory.
   SIMT_INLINE constexpr bool stores_rows() const { return store == CholeskyStore::by_rows && writes_factor() && lanes > 1 && by_columns(); }
-  /// What the tile gets.
+  /// The part of a matrix that comes to the tile.
   SIMT_INLINE constexpr simt::Part part() const {
     return simt::is_packed(a) && load == CholeskyLoad::whole ? simt::Part::whole : simt::Part::lower;
   }
@@ -79,7 +79,7 @@ struct CholeskyTinyMemory {
   }
 };
 
-/// Of every matrix there is but the lower triangle.
+/// Only the lower triangle of every matrix is loaded.
 template <typename T>
 struct CholeskyTinyArguments {
   simt::Matrices<T const> a;

@@ -1,5 +1,5 @@
 #pragma once
-/// What of Cholesky of tiny matrices is tuned.
+/// Tuned values of Cholesky of tiny matrices.
 
 #include <algorithm>
 #include <array>

@@ -126,8 +126,8 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
   return false;
 }
 
-/// Of batches with arrays that the host cannot read: whether matrices with the same number overlap whatever is in these arrays. That can be
-/// told of those with the same pointers, or data and distance, and with the same strides, or transposed ones. Of matrices that may be
+/// For batches with arrays that the host cannot read: whether matrices with the same number overlap whatever is in these arrays. That can
+/// be told of those with the same pointers, or data and distance, and with the same strides, or transposed ones. Of matrices that may be
 /// smaller than their bounds only the first element, if there is one, is sure.
 bool overlap_in_any_case(UntypedBatch const& a, UntypedBatch const& b) {
   auto const& s = a.shape;

@@ -66,7 +66,7 @@ decltype(auto) with_any_dtype(Dtype dtype, F&& f) {
   return 0;
 }
 
-/// What types are called in tables, results and tests.
+/// Names of types in tables, results and tests.
 inline constexpr std::array dtype_names{
     std::pair{Dtype::f32, "s"},    std::pair{Dtype::f64, "d"},         std::pair{Dtype::c32, "c"},           std::pair{Dtype::c64, "z"},
     std::pair{Dtype::f16, "half"}, std::pair{Dtype::bf16, "bfloat16"}, std::pair{Dtype::c16, "complex_half"}};

@@ -50,7 +50,7 @@ class Scratch {
   std::vector<T, LineAligned<T>> memory_;
 };
 
-/// Which elements of a matrix a routine reads or writes.
+/// The elements of a matrix that a routine reads or writes.
 enum class Part { all, upper, lower };
 
 inline Uplo other(Uplo uplo) { return uplo == Uplo::upper ? Uplo::lower : Uplo::upper; }

@@ -39,7 +39,7 @@ class OneBlasThread {
   static inline int before_ = 1;
 };
 
-/// What the threads of one parallel_for share.
+/// State that the threads of one parallel_for share.
 struct Loop {
   RangeBody body;
   std::int64_t count;

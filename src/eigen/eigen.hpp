@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share.
+/// Symmetric eigenproblems: tasks.
 
 #include "myriad/batch.hpp"
 #include "myriad/eigen.hpp"

@@ -78,7 +78,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
           if (i >= j) *to = at(i, j);
         });
         sync_block();
-        // Of a complex matrix real vectors take half of the room, the second one.
+        // Real vectors of a complex matrix take the second half of the room.
         R* const vectors = reinterpret_cast<R*>(tile) + (is_complex<T> ? n * line : 0);
         auto const q = [&](int i, int j) -> R& { return vectors[i + j * line]; };
         DivideAndConquer<R, C.n, C.threads(), decltype(q)> divide(q, n, d, e, work);

@@ -1,11 +1,11 @@
 #pragma once
-/// What eigenproblems of large matrices want beside their reduction, the tridiagonal problem and what takes the reduction back.
+/// Kernels of large eigenproblems beside the reduction, the tridiagonal problem and the back-transformation.
 
 #include "eigen/eigen_large_config.cuh"
 
 namespace myriad {
 
-/// Which matrices of a ragged batch are small and which are large.
+/// Divides a ragged batch into small and large matrices.
 ///
 /// Launch: any number of blocks of eigen_large_threads threads.
 template <typename T>

@@ -19,7 +19,7 @@ struct EigenLarge {
   SIMT_INLINE int rows_of(simt::Index b) const { return tridiagonal.rows_of(b); }
 };
 
-/// Of a ragged batch: those of up to `limit` rows are another kernel's, and here have no rows, and there the others. With the offsets of
+/// In a ragged batch matrices of up to `limit` rows are another kernel's, and here have no rows, and there the others. With the offsets of
 /// the view.
 template <typename T>
 struct EigenSizes {

@@ -264,7 +264,7 @@ struct EigenAcrossLanes {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) own_w[r] = tau * product[r] - half * own_v[r];
     }
-    // What the last step changes; then the columns that are left.
+    // The last step's update; then the columns that are left.
     int const from = larger(steps, 0);
     for (int j = from; steps > 0 && j < n; ++j) change_column(steps, j);
     sync_warp();

@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// What a kernel is asked for.
+/// The result that a kernel gives.
 enum class EigenJob : int { values, vectors };
 
 /// Sweeps of QL for each row, after which a matrix is given up; LAPACK's.

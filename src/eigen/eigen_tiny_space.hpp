@@ -1,5 +1,5 @@
 #pragma once
-/// What of eigenproblems of tiny matrices is tuned: neither lanes nor what is beside a matrix change its bits.
+/// Tuned values of eigenproblems of tiny matrices: neither lanes nor what is beside a matrix change its bits.
 
 #include <algorithm>
 #include <array>

@@ -27,7 +27,7 @@ struct ReflectorsTask {
   }
 };
 
-/// What is in the workspace, for so many panels of so many n-by-n matrices, in bytes from its beginning.
+/// The layout of the workspace for so many panels of so many n-by-n matrices, in bytes from its beginning.
 struct ReflectorsWorkspace {
   std::int64_t ld;  ///< elements
   std::int64_t v, v_by_t, factors, products, rows, c_rows, c_columns, columns, bytes;
@@ -164,7 +164,7 @@ class ReflectorsByPanels {
   int width_, passed_over_;
   std::int64_t at_once_;
   char* memory_;
-  // Of the panels at hand, those of a panel side by side
+  // Reflectors of the panels at hand, those of a panel side by side
   Batch<T> v_, v_by_t_;
   T* products_ = nullptr;
   std::int64_t *c_rows_ = nullptr, *c_columns_ = nullptr, *columns_ = nullptr;

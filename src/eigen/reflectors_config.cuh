@@ -12,7 +12,7 @@ struct ReflectorsArguments {
   simt::Matrices<T> c;
   bool lower, adjoint;
 
-  /// What is computed is the conjugate where C is that of what is stored.
+  /// The conjugate is computed where C is a conjugated view.
   SIMT_INLINE bool conjugates_v() const { return a.conjugated != c.conjugated; }
   SIMT_INLINE bool conjugates_tau() const { return tau.conjugated != c.conjugated; }
 };

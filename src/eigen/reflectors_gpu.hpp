@@ -11,7 +11,7 @@ void orgtr(Queue& queue, OrgtrTask<T> const& task);
 template <typename T>
 void ormtr(Queue& queue, OrmtrTask<T> const& task);
 
-/// What a pack holds of these.
+/// Kernels of Q that a pack holds.
 std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernels are used on a GPU to form or to apply the Q of a reduction to tridiagonal form.
+/// The plan of kernels that form or apply the Q of a reduction to tridiagonal form on a GPU.
 
 #include <algorithm>
 #include <array>

@@ -77,7 +77,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
       int const i = a_by_rows ? e / C.rows : e % C.rows, k = a_by_rows ? e % C.rows : e / C.rows;
       T v = from_real<T>(i == k && k < m ? 1 : 0);
       if (i < m && k < m && (args.lower ? i > k : i < k)) v = conjugate_if(args.conjugates_v(), *args.a.at(b, i + first, k + 1 - first));
-      // What is missing is behind the rest in both directions.
+      // Missing rows are behind the others in both directions.
       int const to_row = i < m ? place(i) : i, to = k < m ? place(k) : k;
       tile[(to / 2 * C.rows + to_row) * 2 + to % 2] = v;
     }

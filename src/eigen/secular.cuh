@@ -135,7 +135,7 @@ struct SecularEquation {
     return product > R(0) ? product * reciprocal_square_root(product) : R(0);
   }
 
-  /// What brings the vector of root j, elements z_i / (D_i - root), to length one. All lanes of a warp call this.
+  /// The factor that scales the vector of root j, elements z_i / (D_i - root), to length one. All lanes of a warp call this.
   SIMT_INLINE R scale_of_vector(int j, R offset, bool is, int part) const {
     R const origin_pole = poles[is ? origin(j, offset) : 0];
     R squares = R(0);
@@ -164,7 +164,7 @@ struct SecularEquation {
       slope_left = multiply_add(ratio_left, ratio_left, slope_left);
       slope_right = multiply_add(ratio_right, ratio_right, slope_right);
     }
-    // Those of poles to the left of x are negative.
+    // Terms of poles to the left of x are negative.
     terms_left = sum_of_lanes<lanes>(terms_left);
     terms_right = sum_of_lanes<lanes>(terms_right);
     return {terms_right + terms_left, magnitude(terms_right) + magnitude(terms_left), sum_of_lanes<lanes>(slope_left),

@@ -35,7 +35,7 @@ void stedc_by_levels(Machine& machine, StedcWork<R> work) {
   for (int level = 1; level <= tree.levels; ++level) {
     work.level = level;
     work.problems = tree.problems(level);
-    // Of a ragged batch others may have larger problems than those of most rows.
+    // In a ragged batch other matrices may have larger problems than those of most rows.
     work.most = work.sizes ? static_cast<int>(std::min<std::int64_t>(work.n, std::int64_t{work.leaf} << level)) : tree.largest(level);
     std::int64_t const all = work.all_problems();
     machine.run(StedcStep::sort, all * chunks(work.most, stedc_sorted_rows), work);

@@ -49,7 +49,7 @@ struct StedcProblem {
   SIMT_INLINE int rows() const { return end - begin; }
 };
 
-/// What the kernels are launched with: the batch, the level at hand and the workspace, in which each matrix has one part of every array.
+/// Arguments of the kernels: the batch, the level at hand and the workspace, in which each matrix has one part of every array.
 ///
 /// Arrays with as many elements as a matrix has rows are indexed by rows; so a problem has the part from its first row on. Those that are
 /// told to have some more have four more for each problem.
@@ -119,7 +119,7 @@ struct StedcWork {
     return gathered + of.matrix * gathered_stride + of.begin + (of.begin + 4 * of.number) * ld;
   }
   SIMT_INLINE R* matrix(StedcProblem const& of) const { return elements + of.matrix * stride + of.begin + of.begin * ld; }
-  /// What was beside the diagonal where a problem was torn into two.
+  /// The element beside the diagonal where a problem was torn into two.
   SIMT_INLINE R tear(StedcProblem const& of) const { return beside[of.matrix * line + of.middle - 1]; }
   SIMT_INLINE R strength(StedcProblem const& of) const { return R(2) * simt::magnitude(tear(of)); }
 };

@@ -19,7 +19,7 @@ void load_stedc(Queue& queue, bool vectors);
 template <typename R>
 void stedc(Queue& queue, StedcWork<R> const& work, bool vectors);
 
-/// What a pack holds of it, for real numbers of that type.
+/// Its kernels that a pack holds, for real numbers of that type.
 std::vector<KernelSource> stedc_kernels(Dtype dtype, int real_bytes);
 
 }  // namespace myriad::gpu

@@ -210,7 +210,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
     int const rotated = rotations;
     out += rotated;
 
-    // What is left comes to the front; how many columns there are of each kind, and where this one is among its kind.
+    // Columns that are left come to the front; how many columns there are of each kind, and where this one is among its kind.
     int count = 0;
     int of_kind[3] = {0, 0, 0};  // of the upper half, of both, of the lower one
     int* const rows = work.rows + work.at_more(part.of);

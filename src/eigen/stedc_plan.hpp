@@ -19,7 +19,7 @@ constexpr int eigen_large_parts(std::int64_t count, int multiprocessors) {
 /// Bytes of workspace: as many matrices at a time as that holds, but at least one.
 constexpr std::int64_t eigen_large_workspace = std::int64_t{1} << 30;
 
-/// What is in the workspace of so many matrices, in bytes from its beginning.
+/// The layout of the workspace of so many matrices, in bytes from its beginning.
 struct EigenLargeWorkspace {
   std::int64_t ld, columns, line;  ///< see StedcWork
   int levels, leaves;

@@ -7,7 +7,7 @@
 namespace myriad {
 namespace simt {
 
-/// Of a matrix of size one. Pivots that are smaller than `least` are taken for that, below zero.
+/// Counts negative pivots of a matrix of size one. Pivots that are smaller than `least` are taken for that, below zero.
 template <typename R>
 struct SturmCount {
   R const *d, *e;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of sytrd, orgtr and ormtr share.
+/// Reduction to tridiagonal form and its Q: tasks.
 
 #include "myriad/batch.hpp"
 #include "myriad/eigen.hpp"

@@ -26,7 +26,7 @@ struct TridiagonalMatrix {
   simt::Index number;  ///< of the matrix in the batch
   T* a;
   simt::Index ld;
-  // What panels alone have, from here
+  // From here on for panels alone
   T *v, *w;                ///< each column ld elements
   T* x;                    ///< the column at hand, before its reflector is known; zero above
   T* products;             ///< of V and W with x
@@ -43,7 +43,7 @@ struct TridiagonalMatrix {
   T* pairs;                ///< what blocks hand each other, of each row four elements; see send_pair
 };
 
-/// What kernels of large matrices are launched with. Some of a batch are in the workspace at a time, side by side.
+/// Arguments of kernels of large matrices. Some of a batch are in the workspace at a time, side by side.
 template <typename T>
 struct TridiagonalWork {
   TridiagonalArguments<T> batch;
@@ -53,7 +53,7 @@ struct TridiagonalWork {
   int blocks;                   ///< that a matrix has to itself; of panels all
   int width, margin;            ///< of panels; see tridiagonal_margin
   int resident;                 ///< rows that are left behind the last panel at most
-  // Of a panel
+  // For a panel
   int first;        ///< the column from which on there is work
   unsigned rounds;  ///< of sync_grid that were before
   int held;         ///< tiles in the shared memory of a block
@@ -93,7 +93,7 @@ struct TridiagonalPanel {
   SIMT_INLINE constexpr int tile_columns() const { return warps * columns; }
   SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * 16 / element_bytes; }
   SIMT_INLINE constexpr int tile(int element_bytes) const { return tile_rows(element_bytes) * tile_columns(); }
-  /// Of sync_grid, where another panel follows.
+  /// Rounds of sync_grid, where another panel follows.
   SIMT_INLINE constexpr unsigned rounds() const { return 2 * static_cast<unsigned>(width); }
   /// Shared memory, in elements. Sums of the rows of two tiles, which every warp has, or two numbers of every thread in between; what x is
   /// in the columns of a tile; one number of every thread.

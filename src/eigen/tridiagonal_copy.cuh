@@ -49,7 +49,7 @@ SIMT_INLINE R largest_of_block(R value) {
   return number_of(top);
 }
 
-/// What brings the matrix to size one; NaN where it has NaN or infinity.
+/// The factor that scales the matrix to size one; NaN where it has NaN or infinity.
 template <typename R>
 SIMT_INLINE R tridiagonal_scale(R const* largest, int blocks) {
   auto top = ordered_bits(R(0));

@@ -9,7 +9,7 @@ namespace myriad::gpu {
 template <typename T>
 void sytrd(Queue& queue, SytrdTask<T> const& task);
 
-/// What a pack holds of it.
+/// Kernels of the reduction that a pack holds.
 std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

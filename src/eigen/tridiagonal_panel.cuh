@@ -132,7 +132,7 @@ class TridiagonalColumns {
 
   /// A x, left in pieces, and V^H x and W^H x.
   SIMT_INLINE void multiply(int k) {
-    // What is needed at the end alone is asked for together with x. From the last block on: the first ones may have a piece more.
+    // Values that are needed at the end alone are loaded together with x. From the last block on: the first ones may have a piece more.
     R squares = R(0);
     SIMT_LOOP
     for (int group = thread_index(); group < groups(); group += C.threads()) squares = squares + m_.squares[group];
@@ -319,7 +319,7 @@ class TridiagonalColumns {
   Index ld_;
   T *a_, *x_, *v_, *w_;  ///< from the first row and column on
   Product product_;
-  // Of the column at hand
+  // For the column at hand
   T alpha_ = from_real<T>(0);
   R beta_ = R(0);
   T tau_ = from_real<T>(0);

@@ -25,7 +25,7 @@ SIMT_INLINE void add_over_lanes(T (&sum)[count]) {
   }
 }
 
-/// What a block does of the products. Row sums of a tile are combined by its warps in shared memory; column sums stay in the registers of
+/// A block's part of the products. Row sums of a tile are combined by its warps in shared memory; column sums stay in the registers of
 /// the lanes as long as tiles follow each other down a panel.
 template <typename T, TridiagonalPanel C>
 class TridiagonalProduct {
@@ -181,7 +181,7 @@ class TridiagonalProduct {
       from += right_;
     }
   }
-  /// What x is in this warp's columns, in shared memory, and in the lane's rows.
+  /// Elements of x in this warp's columns, in shared memory, and in the lane's rows.
   SIMT_INLINE void bring_x(Place const& place) {
     sync_warp();  // before, others may still read those of the last tile
     if (lane_index() < C.columns) x_of_columns()[lane_index()] = x_[first_column(place) + lane_index()];

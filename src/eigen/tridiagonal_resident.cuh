@@ -46,7 +46,7 @@ class TridiagonalAcrossBlocks {
       if (here_ + from_ * blocks_ == k + 1) store(k);
       multiply(k);
       send(k);
-      // What has no column behind the next one is done: nobody waits for it.
+      // A block without a column behind the next one is done: none waits for it.
       if (last > k + 1 || last == size_ - 1) reflect(k + 1, find_next_column(k));
     }
     if (last == size_ - 1 && thread_index() == 0) m_.d[first_ + last] = d_;
@@ -264,7 +264,7 @@ class TridiagonalAcrossBlocks {
   T* sums_;
   static constexpr int told = TridiagonalResident::told;
   T* told_;  ///< elements that one thread has for all, and sums of warps
-  // Of the column at hand
+  // For the column at hand
   R d_ = R(0), beta_ = R(0);
   T tau_ = from_real<T>(0);
 };

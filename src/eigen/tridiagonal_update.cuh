@@ -103,7 +103,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 3) tridiagonal_u
   for (; tile > tile_row; tile -= ++tile_row) continue;
   int const i0 = first + tile_row * C.tile, j0 = first + static_cast<int>(tile) * C.tile;
   if (i0 >= n) return;
-  // What the tile's rows and columns have of V and W, in the order in which they are multiplied.
+  // Elements of V and W in the tile's rows and columns, in the order in which they are multiplied.
   T* const of_rows = reinterpret_cast<T*>(shared_memory());
   T* const of_columns = of_rows + 2 * C.line * C.width;
   constexpr int held = 16 / static_cast<int>(sizeof(T)), chunks = C.tile / held;

@@ -239,7 +239,7 @@ class GaussJordanByProducts {
   int lane_, column_, pair_;
   double* buffer_;
   double a_[tiles][tiles][2];
-  // Of the row with the number of the lane
+  // For the row with the number of the lane
   int place_;            ///< the step of which it is the pivot's row; -1: none yet; N: it does not exist
   double diagonal_ = 1;  ///< the pivot
 };

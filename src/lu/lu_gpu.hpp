@@ -17,7 +17,7 @@ void inverse(Queue& queue, InverseTask<T> const& task);
 template <typename T>
 void det(Queue& queue, DetTask<T> const& task);
 
-/// What a pack holds of this room.
+/// Kernels of this room that a pack holds.
 std::vector<KernelSource> lu_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

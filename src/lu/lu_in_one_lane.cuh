@@ -115,7 +115,7 @@ struct LuInOneLane {
   /// Candidates for the pivot of step k stand above this row.
   SIMT_INLINE static int bound_of(int k, int rows, int real_steps) { return !ragged ? M : k < real_steps ? rows : k + 1; }
 
-  /// What rows `from` and below divide by in step k. Where its reciprocal is not usual, column k of these rows is scaled.
+  /// The divisor of rows `from` and below in step k. Where its reciprocal is not usual, column k of these rows is scaled.
   template <bool by_zero>
   SIMT_INLINE void by_pivot(int k, int from, bool real_step) {
     Divisor<T, by_zero> divisor(a[k][k]);

@@ -119,7 +119,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
     wait_copies();
     sync_block();
 
-    // Of a ragged batch the last steps may find the identity, which they leave alone.
+    // In a ragged batch the last steps may find the identity, which they leave alone.
     int const rows = !C.ragged() || q >= active ? C.m : args.a.rows_of(b);
     int const steps = !C.ragged() || q >= active ? smaller(C.m, C.n) : smaller(rows, args.a.cols_of(b));
     bool odd = false;  // interchanges

@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Which result a kernel gives.
+/// The result that a kernel gives.
 enum class LuJob : int { factor, factor_without_pivoting, solve, solve_and_factor, inverse, determinant, log_determinant };
 
 /// How a matrix is factored or inverted.
@@ -22,7 +22,7 @@ inline constexpr int lu_shuffle_lanes = 16;
 /// Into how many panels a matrix may be divided: LuByPanels keeps track of a row in each but the last.
 inline constexpr int lu_most_panels = 6;
 
-/// What GaussJordanByProducts has in shared memory, in doubles: four columns, their rows as factors, four rows of pivots, and two
+/// Shared memory of GaussJordanByProducts, in doubles: four columns, their rows as factors, four rows of pivots, and two
 /// rows of the four columns on their way to all lanes. Distances are such that lanes meet different banks.
 struct LuProductsBuffer {
   int columns_pitch;  ///< an odd multiple of 64 bytes

@@ -1,5 +1,5 @@
 #pragma once
-/// What of LU of tiny matrices is tuned.
+/// Tuned values of LU of tiny matrices.
 
 #include <algorithm>
 #include <array>

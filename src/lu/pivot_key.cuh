@@ -11,7 +11,7 @@
 namespace myriad::simt {
 
 inline constexpr unsigned row_of_key_bits = 31;
-/// Of rows that may be chosen; zero of the others.
+/// Bits of a key that count for rows that may be chosen; zero for others.
 inline constexpr unsigned eligible_bits = 0x7fffffff & ~row_of_key_bits;
 
 /// The larger, the better.
@@ -19,7 +19,7 @@ template <typename T>
 SIMT_INLINE unsigned pivot_key(T x, unsigned eligible, unsigned row) {
   return (leading_bits_of_magnitude(x) & eligible) | (row_of_key_bits - row % 32);
 }
-/// Of the best of all keys.
+/// The row of the best of all keys.
 SIMT_INLINE unsigned row_of_key(unsigned key) { return ~key & row_of_key_bits; }
 
 /// The choice by all bits, one candidate after the other.

@@ -233,7 +233,7 @@ HWY_NOINLINE Int factor_turned(TurnedPanel<T> panel, int steps, Int* pivots) {
       pivot = P::set(T(1));
     }
     Divisor<T> const divisor(pivot);
-    // What stands below the pivot is divided by it, and the next column is updated and searched; then the others are updated.
+    // Elements below the pivot are divided by it, and the next column is updated and searched; then the others are updated.
     bool const next = k + 1 < lanes;
     P const u = next ? Scalars<T>::broadcast(panel.element(row, k + 1)) : P::zero();
     search = {};

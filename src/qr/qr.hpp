@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share: the tasks of the lane kernels, and how far these are used.
+/// QR: tasks of the lane kernels, and the sizes up to which these are used.
 
 #include <algorithm>
 #include <array>

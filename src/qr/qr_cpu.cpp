@@ -105,7 +105,7 @@ void ormqr(Queue& queue, OrmqrTask<T> const& task) {
         Scratch<T> scratch_a, scratch_c, scratch_tau, work;
         for (std::int64_t b = begin; b < end; ++b) {
           LocalMatrix<T const> const a(task.a, b, scratch_a, Part::lower, Place::copy);
-          // What is row-major or conjugated is worked on from the other side, where it needs no copy.
+          // A row-major or conjugated matrix is worked on from the other side, where it needs no copy.
           bool const flip = task.c.row_stride_of(b) != 1 && task.c.col_stride_of(b) == 1;
           LocalMatrix<T> const c(flip ? conjugate_transposed(task.c) : task.c, b, scratch_c);
           auto const k = static_cast<Int>(reflectors_of<T>(task.a, task.tau, b));

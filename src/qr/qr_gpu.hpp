@@ -15,7 +15,7 @@ void orgqr(Queue& queue, OrgqrTask<T> const& task);
 template <typename T>
 void gels(Queue& queue, GelsTask<T> const& task);
 
-/// What a pack holds of this room.
+/// Kernels of this room that a pack holds.
 std::vector<KernelSource> qr_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

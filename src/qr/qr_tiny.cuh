@@ -8,7 +8,7 @@
 
 namespace myriad {
 
-/// Of the matrices of a ragged batch those whose shape is the kernel's, tall or wide; others look empty.
+/// Matrices of a ragged batch whose shape is the kernel's, tall or wide; others look empty.
 template <typename T>
 struct OfOneShape {
   simt::Matrices<T> const& batch;
@@ -127,7 +127,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_tiny(QrTinyArgumen
     wait_copies();
     sync_block();
 
-    // Of a ragged batch the last steps may find the identity, which they leave alone.
+    // In a ragged batch the last steps may find the identity, which they leave alone.
     int const real_m = !C.ragged() || q >= active ? C.m : a_batch.cols_of(b);
     int const real_n = !C.ragged() || q >= active ? C.n : a_batch.rows_of(b);
     int const size = smaller(real_m, real_n);

@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Which result a kernel gives.
+/// The result that a kernel gives.
 enum class QrJob : int {
   factor,         ///< geqrf
   apply,          ///< C = Q C

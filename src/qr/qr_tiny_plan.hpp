@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used for QR of tiny matrices on a GPU.
+/// The plan of QR of tiny matrices on a GPU.
 
 #include <algorithm>
 #include <array>

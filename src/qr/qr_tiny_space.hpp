@@ -1,5 +1,5 @@
 #pragma once
-/// What of QR of tiny matrices is tuned.
+/// Tuned values of QR of tiny matrices.
 
 #include <algorithm>
 #include <array>

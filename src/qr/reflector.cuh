@@ -48,7 +48,7 @@ struct Reflector {
   SIMT_INLINE T tau() const { return reciprocal_of_beta == R(0) ? from_real<T>(0) : -reciprocal_of_beta * difference; }
   /// Whether a gain is so far from overflow that its product with v_scale is.
   SIMT_INLINE static bool is_usual(T gain) { return leading_bits(ordered_bits(magnitude(gain))) < most; }
-  /// What the first element of a column gains: H^H y = y + h v, for a column with first element y(0) and `product` = x^H y without it.
+  /// The change of the first element of a column: H^H y = y + h v, for a column with first element y(0) and `product` = x^H y without it.
   SIMT_INLINE T gain(T first, T product) const { return reciprocal_of_beta * conjugate_multiply_add(difference, first, product); }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share: the tasks.
+/// Equilibration, refinement and backward errors: tasks.
 
 #include "myriad/refine.hpp"
 

@@ -14,7 +14,7 @@ void laqge(Queue& queue, LaqgeTask<T> const& task);
 template <typename T>
 void backward_error(Queue& queue, BackwardErrorTask<T> const& task);
 
-/// What a pack holds of this room.
+/// Kernels of this room that a pack holds.
 std::vector<KernelSource> refine_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

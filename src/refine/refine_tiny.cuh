@@ -61,7 +61,7 @@ SIMT_INLINE T scaled_by(R r, R c, T x) {
     return product_of_three(r, c, x);
 }
 
-/// What geequ knows of the rows, or the columns, of a matrix.
+/// State of geequ for the rows, or the columns, of a matrix.
 template <typename R>
 struct Scalings {
   int zero = 0;  ///< the first of which all elements are zero, from one; 0 without any

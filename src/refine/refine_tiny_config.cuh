@@ -27,7 +27,7 @@ struct GeequTinyMemory {
         bytes(columns + simt::ceil_div(c.matrices * c.n * real_bytes, 16) * 16) {}
 };
 
-/// Of laqge_tiny.
+/// Shared memory of laqge_tiny.
 struct LaqgeTinyMemory {
   int bytes;
 
@@ -35,7 +35,7 @@ struct LaqgeTinyMemory {
       : bytes(simt::TileShape(element_bytes, c.m, c.n, c.matrices, c.lanes, c.a).bytes) {}
 };
 
-/// Of backward_error_tiny.
+/// Shared memory of backward_error_tiny.
 struct BackwardErrorTinyMemory {
   int x, b;
   int bytes;

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used for equilibration and backward errors of tiny matrices on a GPU.
+/// The plan of equilibration and backward errors of tiny matrices on a GPU.
 
 #include <algorithm>
 #include <cstdint>

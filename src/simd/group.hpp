@@ -1,5 +1,5 @@
 #pragma once
-/// Which matrices are carried side by side: the part of the lane kernels that does not depend on the SIMD target.
+/// Groups of matrices that are computed side by side: the part of the lane kernels that does not depend on the SIMD target.
 
 #include <algorithm>
 #include <array>

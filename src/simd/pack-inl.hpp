@@ -524,7 +524,7 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   constexpr HalfOf<R> half;
   constexpr int width = half_lanes<R>;
-  // What follows in the next column or row is fetched meanwhile: stores that miss the first cache wait for one another.
+  // The next column or row is fetched meanwhile: stores that miss the first cache wait for one another.
   for (; e + lanes <= length; e += lanes) {
     V x[width], y[width];
     for (int r = 0; r < width; ++r) x[r] = hn::Load(d, from(e + r));

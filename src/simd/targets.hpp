@@ -1,5 +1,5 @@
 #pragma once
-/// Which SIMD targets may be used.
+/// SIMD targets that may be used.
 
 namespace myriad {
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share.
+/// Products with symmetric and Hermitian matrices: the task.
 
 #include "myriad/batch.hpp"
 #include "myriad/queue.hpp"

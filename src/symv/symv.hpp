@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share.
+/// Products of symmetric and Hermitian matrices with vectors: the task.
 
 #include "myriad/batch.hpp"
 #include "myriad/blas2.hpp"

@@ -9,7 +9,7 @@ namespace myriad::gpu {
 template <typename T>
 void symv(Queue& queue, SymvTask<T> const& task);
 
-/// What a pack holds of this room.
+/// Kernels of this room that a pack holds.
 std::vector<KernelSource> symv_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

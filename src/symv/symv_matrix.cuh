@@ -1,5 +1,5 @@
 #pragma once
-/// What the kernels of symv for more than tiny matrices share: their arguments, and a matrix with its vectors.
+/// Kernels of symv for more than tiny matrices: their arguments, and a matrix with its vectors.
 
 #include "simt/matrices.hpp"
 #include "simt/types.hpp"
@@ -19,7 +19,7 @@ struct SymvArguments {
   bool lower;
   int most_rows_in_block;   ///< larger matrices go by strips
   int most_rows_in_strips;  ///< larger ones by runs
-  // Of runs
+  // For runs
   T* sums;            ///< workspace
   simt::Index apart;  ///< from the sums of one matrix to those of the next, in elements
   int pieces;         ///< of the largest matrix

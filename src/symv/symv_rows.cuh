@@ -23,7 +23,7 @@ class SymvRowOfWarp : SymvMatrix<T, C.symmetry, C.layout> {
 
   /// In all lanes.
   SIMT_INLINE T sum(int i) const {
-    // What is stored along the row, the diagonal included, and what is stored of the column without it.
+    // Elements stored along the row, the diagonal included, and those of the column without it.
     int const along_begin = lower_ ? 0 : i, along_end = lower_ ? i + 1 : n_, below_begin = lower_ ? i + 1 : 0, below_end = lower_ ? n_ : i;
     int const j0 = lane_index() * group, i0 = lane_index() * (whole ? 1 : held_rows);
     T along[group], below[rows], x_along[group], x_below[rows];
@@ -42,7 +42,7 @@ class SymvRowOfWarp : SymvMatrix<T, C.symmetry, C.layout> {
     T const* const x_there = x_ + i0 * increment_;
     SIMT_UNROLL
     for (int r = 0; r < rows; ++r) x_below[r] = load_global_if(is_in(i0 + step(r), below_begin, below_end), x_there + step(r) * increment_);
-    // What is not stored is zero here, and so is its factor, and adds nothing.
+    // Elements that are not stored are zero here, and so are their factors: they add nothing.
     T part = from_real<T>(0), beside = part;
     SIMT_UNROLL
     for (int c = 0; c < group; ++c) {

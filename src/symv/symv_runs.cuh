@@ -33,7 +33,7 @@ struct SymvHeld<T, 1> {
   SIMT_INLINE void load(T const* from) { chunk = load_chunk_once(from); }
 };
 
-/// What a block does with tiles of a matrix that follow each other. Row sums of a tile are combined by its warps in shared memory; column
+/// A block's work on tiles of a matrix that follow each other. Row sums of a tile are combined by its warps in shared memory; column
 /// sums stay in the registers of the lanes as long as tiles follow each other down a panel.
 template <typename T, SymvRuns C>
 class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
@@ -79,7 +79,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         place.go_on(tiles_);
       }
       bool const goes_on = place.tile < range.last;
-      // What was used is not kept where nothing takes its place; it costs no instruction, and saves registers.
+      // Used elements are not kept where nothing takes their place; it costs no instruction, and saves registers.
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         SIMT_UNROLL
@@ -264,7 +264,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
           T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c].at(r))) : held_[c].at(r);
           T const row_sum = multiply_add(element, factor, sum[r]);
           T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row.x[r], column_[c]);
-          // What is not stored counts nothing, be the other factor infinite.
+          // Elements that are not stored count nothing, even if the other factor is infinite.
           if (all || there[r].has(c)) sum[r] = row_sum;
           if (all || (there[r].has(c) && !on_diagonal)) column_[c] = column_sum;
         }

@@ -1,5 +1,5 @@
 #pragma once
-/// What of symv and hemv of tiny matrices is tuned: a row is summed by one lane, whichever it is.
+/// Tuned values of symv and hemv of tiny matrices: a row is summed by one lane, whichever it is.
 
 #include <algorithm>
 #include <array>

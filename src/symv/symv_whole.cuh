@@ -52,8 +52,8 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   /// By all warps, also those that have no columns left.
   SIMT_INLINE void add_columns(int j0, T* part) const {
     T held[at_once][rows], x_of_row[rows], column[at_once], sum[rows], total[rows];
-    // What is not stored is not read, and in its place the first element: no load waits for another. x comes from shared memory, so that
-    // nothing is computed before all of them are under way.
+    // Elements that are not stored are not read, and in their place the first element: no load waits for another. x comes from shared
+    // memory, so that nothing is computed before all of them are under way.
     T const* from = a_ + (row(0) * down_ + j0 * right_);
     SIMT_UNROLL
     for (int c = 0; c < at_once; ++c) {

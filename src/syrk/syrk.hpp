@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share.
+/// Products that give symmetric and Hermitian matrices: the task.
 
 #include "myriad/batch.hpp"
 #include "myriad/queue.hpp"

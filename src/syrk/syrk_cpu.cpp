@@ -19,7 +19,7 @@ Batch<T const> turned(SyrkTask<T> const& task, Batch<T const> const& a) {
   return task.symmetry == Symmetry::hermitian ? conjugate_transposed(a) : transposed(a);
 }
 
-/// What is added to a block of C: `rows` rows from row i, `cols` columns from column j.
+/// The sum that is added to a block of C: `rows` rows from row i, `cols` columns from column j.
 template <Element T>
 void product_of_block(SyrkTask<T> const& task, std::int64_t i, std::int64_t j, Batch<T> const& block) {
   auto const multiply = [&](T alpha, Batch<T const> const& x, Batch<T const> const& y, T beta) {

@@ -22,7 +22,7 @@ struct Trmv {
   SIMT_INLINE constexpr int lanes_of_row() const { return a == Lines::columns ? threads() / rows : 32; }
   /// Sums of a lane: parts of a row, or rows.
   SIMT_INLINE constexpr int held() const { return a == Lines::columns ? 32 / lanes_of_row() : rows / warps; }
-  /// Of sums that lanes of several warps add up.
+  /// Sums in shared memory, which lanes of several warps add up.
   SIMT_INLINE constexpr int shared_sums() const { return a == Lines::columns ? 2 * threads() : 0; }
   SIMT_INLINE constexpr int shared_bytes(int element_bytes, int terms) const { return (terms + shared_sums()) * element_bytes; }
 };
@@ -38,7 +38,7 @@ struct TrmvArguments {
   bool lower, unit;
 };
 
-/// What trmv is to find in `kept`.
+/// Arguments of trmv_keep, which copies x to `kept`.
 template <typename T>
 struct TrmvKeepArguments {
   simt::Matrices<T const> x;

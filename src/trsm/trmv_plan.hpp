@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU for products of triangles of more than 32 rows and vectors.
+/// The plan of products of triangles of more than 32 rows and vectors on a GPU.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of this room share: the task of the lane kernel, and how far it is used.
+/// Triangular systems: the task of the lane kernel, and the sizes up to which it is used.
 
 #include <array>
 

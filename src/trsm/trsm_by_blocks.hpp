@@ -38,7 +38,7 @@ void trmm_by_blocks(TrsmTask<T> const& task, std::int64_t order, InPlace in_plac
   std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
   bool const lower = task.uplo == Uplo::lower;
   for (std::int64_t step = 0; step < number; ++step) {
-    // Those that the others want come last.
+    // Rows that the others need come last.
     std::int64_t const i = (lower ? number - 1 - step : step) * order, m = std::min(order, n - i);
     TrsmTask<T> part = task;
     part.a = block(task.a, i, i, m, m);

@@ -122,7 +122,7 @@ class TrsmTriangle {
         int const k = C.lower ? step : panel - 1 - step;
         T const* const diagonal = a_ + memory.column(first + k) + first + k;
         T quotient = Divisor<T, true>(*diagonal).divide(x[0]);
-        // What a zero on the diagonal would make of zeros
+        // A zero on the diagonal would make NaN of zeros.
         if (C.lower ? k < c : k > c) quotient = from_real<T>(0);
         beside_[column * memory.inverse_pitch + k] = quotient;
         SIMT_UNROLL

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used for triangles with right-hand sides in registers on a GPU.
+/// The plan of triangles with right-hand sides in registers on a GPU.
 
 #include <algorithm>
 #include <cstdint>

@@ -57,7 +57,7 @@ std::int64_t parts_wanted(Queue& queue, int blocks_per_sm, std::int64_t count) {
   return std::int64_t{context_of(queue).device().multiprocessors} * blocks_per_sm / std::max<std::int64_t>(count, 1);
 }
 
-/// What is given, one block to a matrix.
+/// Arguments for one block to a matrix.
 template <typename T>
 TrsmColumnsArguments<DeviceElement<T>> arguments_of(TrsmTask<T> const& task, bool small, int* info) {
   return {.alpha = std::bit_cast<DeviceElement<T>>(task.alpha),

@@ -12,7 +12,7 @@ template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task);
-/// Of one column and with alpha = 1, summed in another order than by trmm where there are more than 32 rows.
+/// One column and alpha = 1, summed in another order than by trmm where there are more than 32 rows.
 template <typename T>
 void trmv(Queue& queue, TrsmTask<T> const& task);
 /// The same of trsm: by substitution, also where trsm takes products.
@@ -39,7 +39,7 @@ struct Substitution {
 template <typename T>
 void substitute(Queue& queue, Substitution<T> const& task);
 
-/// What a pack holds of this room.
+/// Kernels of this room that a pack holds.
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter);
 std::vector<KernelSource> trmv_kernels(KernelFilter const& filter);
 std::vector<KernelSource> trsv_kernels(KernelFilter const& filter);

@@ -15,7 +15,7 @@ struct TrsmPanels {
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int columns_of_warp() const { return 32; }
-  /// What the triangle is stored by.
+  /// The config by which the triangle is stored.
   SIMT_INLINE constexpr TrsmColumns triangle() const {
     return {.n = n,
             .held = 4,  // of no consequence

@@ -1,5 +1,5 @@
 #pragma once
-/// What of the kernels of triangular solves is tuned: each right-hand side is solved for in the same order, whatever the config.
+/// Tuned values of the kernels of triangular solves: each right-hand side is solved for in the same order, whatever the config.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace myriad {
 
-/// What they have in common: triangles of so many rows, and as many right-hand sides as `columns`.
+/// Their common sizes: triangles of so many rows, and as many right-hand sides as `columns`.
 struct TrsmProblem {
   Dtype dtype;
   std::int64_t rows, columns;
@@ -77,7 +77,7 @@ struct TrsmColumnsSpace : TrsmProblem {
             [&](TrsmColumns const& x) {
               std::int64_t const at_once = warps * x.columns_of_warp();
               double const idle = static_cast<double>((columns + at_once - 1) / at_once * at_once) / static_cast<double>(columns);
-              // What reads the triangle is shared by the right-hand sides of a lane.
+              // Reads of the triangle are shared by the right-hand sides of a lane.
               found.emplace_back(idle * (1 + 1.0 / held) + 4.0 / (x.blocks_per_sm * warps) + 0.1 * std::abs(warps - p.warps), x);
             });
       }
@@ -130,7 +130,7 @@ struct TrsmVectorSpace : TrsmProblem {
 
   [[nodiscard]] tuning::Problem problem() const { return {"trsm_vector", dtype, {rows, rows, 1}}; }
   [[nodiscard]] TrsmVector plan() const { return trsm_vector_plan(real_bytes(), complex(), rows); }
-  /// What is asked for twice, x, reciprocals, and the rest.
+  /// Registers for two loads ahead, x, reciprocals, and the rest.
   [[nodiscard]] int registers_wanted(TrsmVector const& c) const { return c.n / 32 * words() * (2 * c.columns + 3) + 24; }
 
   [[nodiscard]] bool admits(TrsmVector const& c, Device const& device) const {

@@ -69,7 +69,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
         SIMT_UNROLL
         for (int c = 0; c < C.nrhs; ++c) {
           T value = conjugate_if(args.b.conjugated, rows.x[r][c]);
-          // What is left alone is written as it was: A is in the tile as long as its inverse is written in its place.
+          // A matrix that is left alone is written as it was: A is in the tile as long as its inverse is written in its place.
           int const column = static_cast<int>(j) + c;
           bool const stays = info != 0 || (in_place && !is_written(rows.row(r), column));
           if (identity && stays && rows.exists(r) && column < C.n) value = a.at(q, rows.row(r), column);

@@ -5,13 +5,13 @@
 
 namespace myriad {
 
-/// What a kernel does with a triangle of A.
+/// The operation of a kernel with a triangle of A.
 enum class Triangle : int { unused, unit, non_unit };
 
 /// When the rows of B are interchanged by pivots.
 enum class Interchange : int { never, before, after };
 
-/// What is solved for: alpha B, or the identity. With the identity, B only takes the result, and A of which a diagonal is zero leaves it
+/// The right-hand sides: alpha B, or the identity. With the identity, B only takes the result, and A of which a diagonal is zero leaves it
 /// alone. In place, B is A: one triangle, which its inverse replaces.
 enum class RightSide : int { given, identity, identity_in_place };
 

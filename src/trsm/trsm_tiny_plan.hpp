@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used for triangles of up to 32 rows on a GPU.
+/// The plan of triangles of up to 32 rows on a GPU.
 
 #include <algorithm>
 #include <cstdint>

@@ -70,7 +70,7 @@ class TrsvOfBlock {
     bring(first);
     T x = exists ? from_real<T>(1) * x_[i * step_] : from_real<T>(0);  // alpha, as in trsm
 
-    // What comes from the strips before: columns are asked for before they are wanted.
+    // Products with the strips before: columns are loaded before they are needed.
     T factors[2][at_once];
     T const* const row = a_ + (exists ? i : n_ - 1) * down_;
     auto const ask = [&](T(&to)[at_once], int j0) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU for solves with one right-hand side of more rows than a warp takes (trsm_vector).
+/// The plan of solves with one right-hand side of more rows than a warp takes (trsm_vector) on a GPU.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-/// What the files of trtri share.
+/// Inverses of triangles: the task.
 
 #include "myriad/batch.hpp"
 #include "myriad/queue.hpp"

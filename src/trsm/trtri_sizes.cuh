@@ -1,5 +1,5 @@
 #pragma once
-/// Which triangles have no inverse.
+/// Finds triangles that have no inverse.
 
 #include "simt/matrices.hpp"
 
