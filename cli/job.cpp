@@ -99,35 +99,30 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
   app.add_option("-o,--output", options.output, wrapped(offers.output_help))->required()->type_name("FILE");
   if (offers.info)
     app.add_option("--info", options.info,
-                   wrapped("Save what happened to each matrix as .npy of int32: 0 good, i > 0 as LAPACK's info, -1 where the result is not "
-                           "finite (NaN or "
-                           "infinity in the input, or overflow)"))
+                   wrapped("Save a status per matrix as .npy of int32: 0 for success, i > 0 as LAPACK's info, -1 where the result is not "
+                           "finite (NaN or infinity in the input, or overflow)"))
         ->type_name("FILE");
   app.add_option(
          "--backend", options.backend,
-         wrapped(
-             "Where to compute: cpu; gpu, the first GPU, through which matrices of up to 32 rows and columns stream; auto, which is cpu "
-             "as long as not every command has kernels"))
+         wrapped("cpu; gpu: the first GPU, for matrices of up to 32 rows and columns; auto: cpu, until every command has GPU kernels"))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--threads", options.threads, wrapped("CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores"))
       ->type_name("N")
       ->check(CLI::Range(1, 4096).description(""));
   app.add_option("--dtype", options.dtype,
-                 wrapped("Convert the inputs to this type first: f4, f8, c8, c16. Default: what they hold, promoted as NumPy does"))
+                 wrapped("Convert the inputs to f4, f8, c8 or c16 first. Default: their own types, promoted as NumPy does"))
       ->type_name("TYPE");
   app.add_option_function<std::string>(
          "--chunk", [&options](std::string const& text) { options.chunk = parse_size(text); },
-         wrapped("Memory for the matrices that are worked on at a time, with their results; another such chunk is read meanwhile. One "
-                 "larger matrix takes "
-                 "what it needs. Suffixes K, M, G; default 256M"))
+         wrapped("Memory for the matrices in work and their results. Another chunk is read meanwhile, and a larger matrix takes what it "
+                 "needs. Suffixes K, M, G; default 256M"))
       ->type_name("SIZE");
   if (offers.verify) {
     app.add_flag("--verify", options.verify, wrapped(offers.verify_help));
     app.add_option("--tolerance", options.tolerance,
-                   wrapped("With --verify: matrices with a larger backward error count as failed. Default: those with a larger one than "
-                           "rounding explains, "
-                           "30 n times the unit roundoff or NaN, normwise where that is all that the routine promises"))
+                   wrapped("With --verify: matrices with a larger backward error fail. Default: those fail whose error rounding does not "
+                           "explain, that is NaN or above 30 n times the unit roundoff, normwise where the routine promises no more"))
         ->type_name("E")
         ->check(positive_number().description(""));
   }

@@ -29,8 +29,8 @@ int refuse(std::string const& command, std::string_view problem) {
 int run(int argc, char** argv) {
   CLI::App app(
       "Dense linear algebra for a myriad of small matrices.\n"
-      "Exit status: 0 all well; 1 finished, but some matrices failed; 2 bad usage or input. Matrices, rows and columns are counted from 0 "
-      "unless said otherwise.",
+      "Exit status: 0 success; 1 some matrices failed; 2 bad usage or input. Matrices, rows and columns are counted from 0 unless a text "
+      "says otherwise.",
       "myriad");
   app.set_version_flag("--version", MYRIAD_VERSION);
   app.require_subcommand(1);

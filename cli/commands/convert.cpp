@@ -53,7 +53,7 @@ int run(ConvertOptions const& options, Job& job, io::Source const& source) {
 
 void add_convert(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App& command = *app.add_subcommand("convert", "Bring matrices into another file format or element type");
+  CLI::App& command = *app.add_subcommand("convert", "Convert matrices to another file format or element type");
   command.add_option("IN", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   add_options(command, *options,
               {.info = false,

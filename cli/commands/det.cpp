@@ -101,10 +101,10 @@ void add_det(CLI::App& app, Action& action) {
       command, *options,
       {.verify = false,
        .output_help =
-           "Where the determinants go: .npy of shape (batch), or () for a single matrix. With --log (2, batch): signs, then logarithms "
+           "File for the determinants: .npy of shape (batch), or () for a single matrix. With --log (2, batch): signs, then logarithms "
            "(sign, logabsdet = numpy.load(FILE)); or an .npz with sign and logabsdet"});
   command.add_flag("--log", options->log,
-                   wrapped("sign and log |det| as numpy.linalg.slogdet, which do not overflow; 0 and -inf where A is singular"));
+                   wrapped("Sign and log |det|, which do not overflow, as numpy.linalg.slogdet; 0 and -inf where A is singular"));
   command.callback([options, &action] {
     action = [options] {
       Job job("det", "computed determinants of", *options);

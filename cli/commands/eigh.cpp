@@ -105,12 +105,12 @@ void add_eigh(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("eigh", "Eigenvalues and eigenvectors of symmetric (Hermitian) matrices: A V = V diag(w)");
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_option("--uplo", options->uplo, "The triangle of A that is read: lower (default) or upper")->type_name("TEXT");
-  command.add_flag("--values", options->values, "Eigenvalues alone");
+  command.add_flag("--values", options->values, "Compute eigenvalues alone");
   add_options(command, *options,
-              {.verify_help = "Report the worst normwise error, the larger of |A - V diag(w) V^H| / |A| and |I - V^H V| (1-norms), and of "
-                              "which matrix",
-               .output_help = "Where the results go: .npz with w (ascending) and v (in columns), or with w_0, v_0, w_1, ... where the "
-                              "matrices differ in size; with --values .npy will do, too. Failed ones are NaN"});
+              {.verify_help = "Report the largest normwise error and its matrix: the larger of |A - V diag(w) V^H| / |A| and |I - V^H V| "
+                              "(1-norms)",
+               .output_help = "File for the results: .npz with w (ascending) and v (in columns), or with w_0, v_0, w_1, ... where the "
+                              "matrices differ in size; with --values also .npy. Failed ones are NaN"});
   command.callback([options, &action] {
     action = [options] {
       (void)options->triangle();

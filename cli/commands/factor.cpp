@@ -227,9 +227,9 @@ void add_factorization(CLI::App& app, Action& action, char const* name, char con
 void add_lu(CLI::App& app, Action& action) {
   add_factorization<Lu>(
       app, action, "lu", "factored", "P A = L U with partial pivoting",
-      {.verify_help = "Report the worst normwise backward error |P A - L U| / |A| (1-norms), and of which matrix",
+      {.verify_help = "Report the largest normwise backward error |P A - L U| / |A| (1-norms) and its matrix",
        .output_help =
-           "Where the factors go: .npz with lu (L below the diagonal, its ones not stored, U on and above it) and pivots as LAPACK: "
+           "File for the factors: .npz with lu (L below the diagonal, its ones not stored, U on and above it) and pivots as LAPACK: "
            "row i was interchanged with row pivots[i], counted from 1. Where the matrices differ in size lu_0, pivots_0, lu_1, ..."});
 }
 
@@ -237,18 +237,18 @@ void add_cholesky(CLI::App& app, Action& action) {
   add_factorization<Cholesky>(
       app, action, "cholesky", "factored",
       "A = L L^H of symmetric (Hermitian) positive definite matrices; only the lower triangle of A is used",
-      {.verify_help =
-           "Report the worst normwise backward error |A - L L^H| / |A| (1-norms; of all of A, so that one that is not symmetric fails), "
-           "and of which matrix",
+      {.verify_help = "Report the largest normwise backward error |A - L L^H| / |A| (1-norms) and its matrix. It reads all of A, so a "
+                      "matrix that is not "
+                      "symmetric fails",
        .output_help =
-           "Where the factors go: .npz with l, or with l_0, l_1, ... where the matrices differ in size; or .npy. Failed ones are NaN"});
+           "File for the factors: .npz with l, or with l_0, l_1, ... where the matrices differ in size; or .npy. Failed ones are NaN"});
 }
 
 void add_qr(CLI::App& app, Action& action) {
   add_factorization<Qr>(
       app, action, "qr", "factored", "A = Q R by Householder reflections, reduced as numpy.linalg.qr",
-      {.verify_help = "Report the worst normwise error, the larger of |A - Q R| / |A| and |I - Q^H Q| (1-norms), and of which matrix",
-       .output_help = "Where the factors go: .npz with q and r, or with q_0, r_0, q_1, ... where the matrices differ in size"});
+      {.verify_help = "Report the largest normwise error and its matrix: the larger of |A - Q R| / |A| and |I - Q^H Q| (1-norms)",
+       .output_help = "File for the factors: .npz with q and r, or with q_0, r_0, q_1, ... where the matrices differ in size"});
 }
 
 }  // namespace myriad::cli

@@ -88,11 +88,11 @@ void add_inverse(CLI::App& app, Action& action) {
   add_options(
       command, *options,
       {.verify_help =
-           "Report the worst componentwise backward error of A X = I, max |I - A X| / (|A| |X| + I), and of which matrix. "
-           "Where it is no rounding error, entries of X that are much smaller than others may be lost: a warning with the normwise "
-           "error, or a failure if that is no rounding error either",
+           "Report the largest componentwise backward error of A X = I, max |I - A X| / (|A| |X| + I), and its matrix. Above rounding it "
+           "is a warning, since entries of X that are much smaller than others may be lost; it is a failure if the normwise error is "
+           "above rounding too",
        .output_help =
-           "Where X goes: .npy in the shape of A, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
+           "File for X: .npy in the shape of A, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.add_flag("--equilibrate", options->equilibrate,
                    wrapped("Scale rows and columns to size one first (LAPACK geequb), for badly scaled matrices"));
   command.callback([options, &action] {

@@ -66,7 +66,7 @@ int build(BuildOptions options) {
     options.pack.dtypes.push_back(*dtype);
   }
   for (int const n : options.pack.sizes)
-    if (n < 1) throw UsageError(fmt::format("--n {} is not a size", n));
+    if (n < 1) throw UsageError(fmt::format("--n {}: a size is 1 or more", n));
   std::int64_t const kernels = build_pack(options.pack, options.output);
   if (kernels == 0) throw UsageError("there are no kernels for these routines, sizes and types; nothing was written");
   say("{} kernels in {}\n", kernels, options.output);
@@ -76,23 +76,23 @@ int build(BuildOptions options) {
 }  // namespace
 
 void add_cache(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("cache", "The GPU kernels that were compiled for you on this machine");
+  CLI::App& command = *app.add_subcommand("cache", "List or remove the GPU kernels compiled for you on this machine");
   command.require_subcommand(1);
   auto as_json = std::make_shared<bool>(false);
-  CLI::App& list = *command.add_subcommand("list", "What is kept, and where");
+  CLI::App& list = *command.add_subcommand("list", "List the kernels and their folder");
   list.add_flag("--json", *as_json, "Print as JSON");
   list.callback([as_json, &action] { action = [as_json] { return list_cache(*as_json); }; });
-  CLI::App& clear = *command.add_subcommand("clear", "Remove all of it; kernels are compiled again when they are used");
+  CLI::App& clear = *command.add_subcommand("clear", "Remove all; kernels are compiled again when they are used");
   clear.callback([&action] { action = [] { return clear_cache(); }; });
 }
 
 void add_pack(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("pack", "GPU kernels compiled ahead, for machines without NVRTC");
+  CLI::App& command = *app.add_subcommand("pack", "Compile GPU kernels ahead, for machines without NVRTC");
   command.require_subcommand(1);
   auto options = std::make_shared<BuildOptions>();
   CLI::App& build_command = *command.add_subcommand("build", "Compile kernels into a file; no GPU is needed");
   build_command.add_option("--arch", options->pack.archs, "Architectures, like sm_80,sm_90,sm_100")->required()->delimiter(',');
-  build_command.add_option("-o,--output", options->output, "The pack; programs find it through MYRIAD_PACK")->required();
+  build_command.add_option("-o,--output", options->output, "File for the pack; programs find it by MYRIAD_PACK")->required();
   build_command.add_option("--routines", options->pack.routines, "Only these, like getrf,gesv (default: all)")->delimiter(',');
   build_command.add_option("--n", options->pack.sizes, "Only these sizes, like 4,8,16 (default: all that are tuned)")->delimiter(',');
   build_command.add_option("--dtype", options->dtypes, "Only these types: f4,f8,c8,c16,half,bfloat16,complex_half (default: all)")

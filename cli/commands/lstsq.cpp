@@ -123,14 +123,13 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
 void add_lstsq(CLI::App& app, Action& action) {
   auto options = std::make_shared<LstsqOptions>();
   CLI::App& command = *app.add_subcommand(
-      "lstsq",
-      "Least squares min |B - A X| where A has at least as many rows as columns, else min |X| with A X = B; A of full rank, by QR");
+      "lstsq", "Least squares by QR: min |B - A X|, or min |X| with A X = B where A has fewer rows than columns. A has full rank");
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(command, *options,
-              {.verify_help = "Report the worst normwise backward error, with r = B - A X: |A^H r| / (|A| (|A| |X| + |B|)), or |r| / "
-                              "(|A| |X| + |B|) where A has fewer rows than columns; and of which matrix",
-               .output_help = "Where X goes: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
+              {.verify_help = "Report the largest normwise backward error and its matrix. With r = B - A X it is |A^H r| / (|A| (|A| |X| + "
+                              "|B|)), or |r| / (|A| |X| + |B|) where A has fewer rows than columns",
+               .output_help = "File for X: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.callback([options, &action] {
     action = [options] {
       Job job("lstsq", "solved", *options);

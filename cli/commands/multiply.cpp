@@ -56,8 +56,8 @@ void add_multiply(CLI::App& app, Action& action) {
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(command, *options,
-              {.verify_help = "Report the worst componentwise error max |C - A B| / (|A| |B| + |C|), and of which matrix",
-               .output_help = "Where C goes: .npy, or .npz with c_0, c_1, ... where the matrices differ in size"});
+              {.verify_help = "Report the largest componentwise error max |C - A B| / (|A| |B| + |C|) and its matrix",
+               .output_help = "File for C: .npy, or .npz with c_0, c_1, ... where the matrices differ in size"});
   command.callback([options, &action] {
     action = [options] {
       Job job("multiply", "multiplied", *options);

@@ -11,14 +11,14 @@
 namespace myriad::cli {
 
 char const* const matrices_help =
-    "An .npy file (n, n) or (batch, n, n); such an array of an .npz archive, FILE.npz:NAME, or FILE.npz where it holds only one, or only a "
-    "set of matrices x_0, x_1, ... (one of several sets: FILE.npz:x); a Matrix Market file; a quoted pattern of Matrix Market files, "
-    "'cells/*/A.mtx', taken in "
-    "natural order; "
-    "or a list of such files, one a line (@FILE, or a name that ends in .txt, .lst or .list)";
+    "File of matrices: .npy of shape (m, n) or (batch, m, n); FILE.npz:NAME, an array of an archive; FILE.npz, if the archive has one "
+    "array or "
+    "only matrices x_0, x_1, ... (else FILE.npz:x); a Matrix Market file; a quoted pattern of such files, 'cells/*/A.mtx', in natural "
+    "order; a "
+    "list of such files, one per line (@FILE, or a name that ends in .txt, .lst or .list)";
 char const* const right_hand_sides_help =
-    "As A, or vectors: (n), (n, k), (batch, n) or (batch, n, k). One matrix of A or B serves a whole batch of the other. "
-    "Two axes beside a batch of A are (batch, n) where that fits, else (n, k)";
+    "As A, or vectors: (n), (n, k), (batch, n) or (batch, n, k). One matrix of A or B serves a whole batch of the other. With a batch of A "
+    "two axes are (batch, n) where that fits, else (n, k)";
 
 namespace {
 

@@ -187,19 +187,20 @@ void add_solve(CLI::App& app, Action& action) {
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
   add_options(
       command, *options,
-      {.verify_help = "Report the worst componentwise backward error max |B - A X| / (|A| |X| + |B|), and of which matrix. Where it is no "
-                      "rounding error, entries of X that are much smaller than others may be lost: a warning with the normwise error, or a "
-                      "failure if that is no rounding error either, or with --refine",
+      {.verify_help =
+           "Report the largest componentwise backward error max |B - A X| / (|A| |X| + |B|) and its matrix. Above rounding it is a "
+           "warning, since entries of X that are much smaller than others may be lost; it is a failure if the normwise error is "
+           "above rounding too, or with --refine",
        .output_help =
-           "Where X goes: .npy in the shape of B, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
+           "File for X: .npy in the shape of B, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.add_flag("--equilibrate", options->equilibrate,
                    wrapped("Scale rows and columns to size one first (LAPACK geequb), for badly scaled systems"));
   command.add_flag("--refine", options->refine, wrapped("Improve X by iterative refinement (LAPACK gerfs)"));
   command
       .add_flag(
           "--positive-definite", options->positive_definite,
-          wrapped("A is symmetric (Hermitian) positive definite: by Cholesky, in half the work. Only the lower triangle of A is used; "
-                  "--verify looks at all of it, so that one that is not symmetric fails"))
+          wrapped("A is symmetric (Hermitian) positive definite: solve by Cholesky, with half the work. Only the lower triangle of A is "
+                  "used; --verify reads all of A, so a matrix that is not symmetric fails"))
       ->excludes("--equilibrate")
       ->excludes("--refine");
   command.callback([options, &action] {

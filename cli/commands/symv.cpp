@@ -91,21 +91,22 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
 
 void add_symv(CLI::App& app, Action& action) {
   auto options = std::make_shared<SymvOptions>();
-  CLI::App& command = *app.add_subcommand("symv", "y = A x, A symmetric or Hermitian, of which a triangle is read");
+  CLI::App& command = *app.add_subcommand("symv", "y = A x with a symmetric or Hermitian A, of which one triangle is read");
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command
-      .add_option("x", options->x,
-                  wrapped("A vector per matrix: (n), (n, 1), (batch, n) or (batch, n, 1). One of A or x serves all of the other"))
+      .add_option(
+          "x", options->x,
+          wrapped("A vector per matrix: (n), (n, 1), (batch, n) or (batch, n, 1). One matrix or vector serves a whole batch of the other"))
       ->required()
       ->type_name("FILE");
-  command.add_option("--uplo", options->uplo, wrapped("The triangle of A that is read: lower or upper; the other may hold anything"))
+  command.add_option("--uplo", options->uplo, wrapped("The triangle of A that is read; the other may hold anything"))
       ->check(CLI::IsMember({"lower", "upper"}))
       ->type_name("TRIANGLE")
       ->capture_default_str();
   command.add_flag("--hermitian", options->hermitian, wrapped("Elements across the diagonal are conjugates (BLAS hemv)"));
   add_options(command, *options,
-              {.verify_help = "Report the worst componentwise error max |y - A x| / (|A| |x| + |y|), and of which matrix",
-               .output_help = "Where y goes: .npy, or .npz with y_0, y_1, ... where the matrices differ in size"});
+              {.verify_help = "Report the largest componentwise error max |y - A x| / (|A| |x| + |y|) and its matrix",
+               .output_help = "File for y: .npy, or .npz with y_0, y_1, ... where the matrices differ in size"});
   command.callback([options, &action] {
     action = [options] {
       Job job("symv", "multiplied", *options);

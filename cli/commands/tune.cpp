@@ -385,23 +385,22 @@ int tune_all(Options const& options) {
 
 void add_tune(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("tune", "Find the fastest configs of GPU kernels on this machine, and keep them");
-  command.add_option("routine", options->routine, "Routine, such as gemm; with --show what names of kernels begin with");
+  CLI::App& command = *app.add_subcommand("tune", "Find the fastest configs of GPU kernels on this machine and keep them");
+  command.add_option("routine", options->routine, "Routine, such as gemm; with --show the beginning of kernel names");
   command.add_option("--n", options->sizes, "Sizes and ranges of sizes, like 2-32,48,64 (2-32)")->delimiter(',');
   command.add_option("--dtype", options->dtypes, "Types: f4,f8,c8,c16, of gemm also half,bfloat16,complex_half (f8)")->delimiter(',');
-  command.add_option("--op", options->op, "Of gemm, and gemv: which of A and B are transposed (NN)")
+  command.add_option("--op", options->op, "Transposition of A and B in gemm, of A in gemv (NN)")
       ->check(CLI::IsMember({"NN", "NT", "TN", "TT"}));
-  command.add_option("--budget", options->budget, "Seconds for all of it (600); what is not reached can be done by the same command later")
-      ->check(positive_number());
-  command.add_option("--count", options->count, "Matrices in a batch (as many as make a gigabyte)")
+  command.add_option("--budget", options->budget, "Seconds for everything (600); the same command goes on later")->check(positive_number());
+  command.add_option("--count", options->count, "Matrices in a batch (a gigabyte of them)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
-  command.add_option("--candidates", options->candidates, "Configs that are tried for a size, at most (40)")->check(positive_number());
+  command.add_option("--candidates", options->candidates, "Most configs that are tried for a size (40)")->check(positive_number());
   command.add_option("--threads", options->threads, "Compilations at a time (one per core)")->check(non_negative_number());
   command.add_option("--device", options->device, "Number of the GPU (0)")->check(non_negative_number());
-  command.add_flag("--again", options->again, "Also what was tuned before");
-  command.add_flag("--show", options->show, "Tune nothing; print what has been found on this machine");
+  command.add_flag("--again", options->again, "Tune again what was tuned before");
+  command.add_flag("--show", options->show, "Print what was found on this machine; tune nothing");
   command.add_option("--table", options->table, "With --show: another table, such as one of src/tune/tables");
-  command.add_option("--plot", options->plot, "A picture of the gain against n (SVG)");
+  command.add_option("--plot", options->plot, "Draw the gain against n (SVG)");
   command.callback([options, &action] { action = [options] { return tune_all(*options); }; });
 }
 

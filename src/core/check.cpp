@@ -237,38 +237,38 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
 
 Check const& Check::vector(UntypedBatch const& x, Argument length, Argument data, Access access) const {
   matrix(x, length, data, data, data, access);
-  return require(x.shape.cols == 1 || x.shape.empty(), data, "is not one column per matrix");
+  return require(x.shape.cols == 1 || x.shape.empty(), data, "must have one column per matrix");
 }
 
 Check const& Check::vector(UntypedBatch const& x, Argument length, Argument data, Argument increment, Access access) const {
   auto const& s = x.shape;
   matrix(x, length, data, data, increment, access);
-  require(s.cols == 1 || s.count == 0 || s.rows == 0, data, "is not one column per matrix");
+  require(s.cols == 1 || s.count == 0 || s.rows == 0, data, "must have one column per matrix");
   for (std::int64_t b = 0; arrays_readable_ && s.col_sizes && b < s.count; ++b)
-    if (s.rows_of(b) > 0 && s.cols_of(b) != 1) fail(data, fmt::format("is not one column in matrix {}", b));
+    if (s.rows_of(b) > 0 && s.cols_of(b) != 1) fail(data, fmt::format("must have one column in matrix {}, has {}", b, s.cols_of(b)));
   return *this;
 }
 
 Check const& Check::same_count(UntypedBatch const& a, UntypedBatch const& b, Argument b_data) const {
-  if (a.shape.count != b.shape.count) fail(b_data, fmt::format("has {} matrices where the others have {}", b.shape.count, a.shape.count));
+  if (a.shape.count != b.shape.count) fail(b_data, fmt::format("needs {} matrices as the others, has {}", a.shape.count, b.shape.count));
   return *this;
 }
 
 Check const& Check::same(Dimension x, Dimension y, Argument size) const {
-  if (x.bound() != y.bound()) fail(size, fmt::format("does not agree: {} and {}", x.bound(), y.bound()));
+  if (x.bound() != y.bound()) fail(size, fmt::format("must be the same in all operands, is {} and {}", x.bound(), y.bound()));
   if (!arrays_readable_ || (!x.batch.shape.ragged() && !y.batch.shape.ragged())) return *this;
   for (std::int64_t b = 0; b < std::min(x.batch.shape.count, y.batch.shape.count); ++b)
-    if (x.of(b) != y.of(b)) fail(size, fmt::format("does not agree in matrix {}: {} and {}", b, x.of(b), y.of(b)));
+    if (x.of(b) != y.of(b)) fail(size, fmt::format("must be the same in all operands, is {} and {} in matrix {}", x.of(b), y.of(b), b));
   return *this;
 }
 
 Check const& Check::diagonal_length(UntypedBatch const& x, UntypedBatch const& a, Argument data) const {
   auto const& s = a.shape;
   std::int64_t const length = std::min(s.rows, s.cols);
-  if (x.shape.rows < length) fail(data, fmt::format("has {} entries per matrix, fewer than min(m, n) = {}", x.shape.rows, length));
+  if (x.shape.rows < length) fail(data, fmt::format("needs min(m, n) = {} entries per matrix, has {}", length, x.shape.rows));
   for (std::int64_t b = 0; arrays_readable_ && x.shape.row_sizes && b < std::min(s.count, x.shape.count); ++b) {
     std::int64_t const needed = std::min(s.rows_of(b), s.cols_of(b));
-    if (x.shape.rows_of(b) < needed) fail(data, fmt::format("has {} entries for matrix {}, fewer than {}", x.shape.rows_of(b), b, needed));
+    if (x.shape.rows_of(b) < needed) fail(data, fmt::format("needs {} entries for matrix {}, has {}", needed, b, x.shape.rows_of(b)));
   }
   return *this;
 }

@@ -90,13 +90,13 @@ class Check {
 
   /// An enumeration has one of its values.
   Check const& side(Side side, int position) const {
-    return require(side == Side::left || side == Side::right, {position, "side"}, "is neither left nor right");
+    return require(side == Side::left || side == Side::right, {position, "side"}, "must be left or right");
   }
   Check const& uplo(Uplo uplo, int position) const {
-    return require(uplo == Uplo::upper || uplo == Uplo::lower, {position, "uplo"}, "is neither upper nor lower");
+    return require(uplo == Uplo::upper || uplo == Uplo::lower, {position, "uplo"}, "must be upper or lower");
   }
   Check const& diag(Diag diag, int position) const {
-    return require(diag == Diag::unit || diag == Diag::non_unit, {position, "diag"}, "is neither unit nor non_unit");
+    return require(diag == Diag::unit || diag == Diag::non_unit, {position, "diag"}, "must be unit or non_unit");
   }
 
   /// Whether arrays of sizes, strides and pointers are in memory that the host reads.

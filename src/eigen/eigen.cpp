@@ -11,7 +11,7 @@ namespace myriad {
 template <Element T>
 void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info) {
   Check("syevd", queue)
-      .require(job == Job::values || job == Job::vectors, {1, "jobz"}, "is neither values nor vectors")
+      .require(job == Job::values || job == Job::vectors, {1, "jobz"}, "must be values or vectors")
       .uplo(uplo, 2)
       .matrix(a, {3, "n"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)
       .vector(w, {3, "n"}, {6, "w"}, Access::write)

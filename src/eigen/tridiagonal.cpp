@@ -69,8 +69,9 @@ void ormtr(Queue& queue, Side side, Uplo uplo, Op op, In<T> a, In<T> tau, Batch<
   Check("ormtr", queue)
       .side(side, 1)
       .uplo(uplo, 2)
-      .require(op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {3, "trans"},
-               is_complex<T> ? "is neither none nor conjugate_transpose" : "is none of none, transpose, conjugate_transpose")
+      .require(
+          op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {3, "trans"},
+          is_complex<T> ? "must be none or conjugate_transpose for complex elements" : "must be none, transpose or conjugate_transpose")
       .matrix(c, {4, "m"}, {5, "n"}, {9, "c"}, {10, "ldc"}, writes)
       .matrix(a, size, size, {6, "a"}, {7, "lda"}, reads)
       .vector(tau, {8, "tau"}, {8, "tau"}, reads)

@@ -102,9 +102,9 @@ template <Element T>
 void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c, Arithmetic arithmetic) {
   if (arithmetic != Arithmetic::standard) {
     if (arithmetic != Arithmetic::tf32 && arithmetic != Arithmetic::tf32x3)
-      throw BadArgument("gemm", 14, "arithmetic", fmt::format("is {}, which is none", static_cast<int>(arithmetic)));
-    if (!std::is_same_v<T, float>)
-      throw BadArgument("gemm", 14, "arithmetic", "is for matrices of float alone, unless it is the standard one");
+      throw BadArgument("gemm", 14, "arithmetic",
+                        fmt::format("must be standard (0), tf32 (1) or tf32x3 (2), is {}", static_cast<int>(arithmetic)));
+    if (!std::is_same_v<T, float>) throw BadArgument("gemm", 14, "arithmetic", "must be standard for matrices of other types than float");
   }
   checked_gemm<T, T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, arithmetic);
 }

@@ -43,7 +43,7 @@ void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
   Check check("getrs", queue);
   check
       .require(op == Op::none || op == Op::transpose || op == Op::conjugate_transpose, {1, "trans"},
-               "is none of none, transpose, conjugate_transpose")
+               "must be none, transpose or conjugate_transpose")
       .matrix(b, {2, "n"}, {3, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
       .matrix(a, {2, "n"}, {2, "n"}, {4, "a"}, {5, "lda"}, reads)
       .same(rows(a), cols(a), {2, "n"})

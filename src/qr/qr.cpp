@@ -45,8 +45,9 @@ template <Element T>
 void ormqr(Queue& queue, Side side, Op op, In<T> a, In<T> tau, Batch<T> c) {
   Check check("ormqr", queue);
   check.side(side, 1)
-      .require(op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {2, "trans"},
-               is_complex<T> ? "is neither none nor conjugate_transpose" : "is none of none, transpose, conjugate_transpose")
+      .require(
+          op == Op::none || op == Op::conjugate_transpose || (op == Op::transpose && !is_complex<T>), {2, "trans"},
+          is_complex<T> ? "must be none or conjugate_transpose for complex elements" : "must be none, transpose or conjugate_transpose")
       .matrix(c, {3, "m"}, {4, "n"}, {9, "c"}, {10, "ldc"}, writes)
       .matrix(a, side == Side::left ? Argument{3, "m"} : Argument{4, "n"}, {5, "k"}, {6, "a"}, {7, "lda"}, reads)
       .vector(tau, {5, "k"}, {8, "tau"}, reads)

@@ -48,7 +48,7 @@ void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T
   Check check("gerfs", queue);
   check
       .require(op == Op::none || op == Op::transpose || op == Op::conjugate_transpose, {1, "trans"},
-               "is none of none, transpose, conjugate_transpose")
+               "must be none, transpose or conjugate_transpose")
       .matrix(a, {2, "n"}, {2, "n"}, {4, "a"}, {5, "lda"}, reads)
       .same(rows(a), cols(a), {2, "n"})
       .matrix(af, {2, "n"}, {2, "n"}, {6, "af"}, {7, "ldaf"}, reads)
