@@ -57,7 +57,7 @@ struct ReflectorsPanels {
   simt::Index ld;
   T* factors;         ///< V^H V, of which the lower triangle is there, then T
   simt::Index* rows;  ///< of V
-  // Of a ragged batch, of each matrix, for views of C: rows and columns with the offset of C, zero where it is passed over; columns.
+  // Sizes of each matrix of a ragged batch, for views of C: rows and columns with the offset of C, zero where it is skipped; columns.
   simt::Index *c_rows, *c_columns, *columns;
 
   SIMT_INLINE int order(simt::Index b) const {

@@ -14,7 +14,7 @@ struct alignas(sizeof(T) < 8 ? 8 : 16) ReflectorPair {
 
 }  // namespace simt
 
-/// Of an upper triangle, whose reflectors have their ones at the end and are in the opposite order, rows and reflectors are counted from
+/// Rows and reflectors of an upper triangle, whose reflectors have their ones at the end and are in the opposite order, are counted from
 /// the last one on; so both triangles have reflectors with a one in row k and the rest behind it. Row 0 of the matrix (upper: the last
 /// one), of which Q has the unit vector, is left out. Rows and reflectors that are missing are zero.
 ///

@@ -191,7 +191,7 @@ class TridiagonalColumns {
     }
   }
 
-  /// Of column k + 1 what the panel's columns before k change, this warp's part of it.
+  /// The change of column k + 1 by the panel's columns before k, this warp's part of it.
   SIMT_INLINE T bring_up_to_date(int k) const {
     int const t = thread_index(), column = t % width;
     if (t < 2 * width) row_of_v()[t] = column < k ? conjugate((t < width ? v_ : w_)[k + 1 + column * ld_]) : from_real<T>(0);

@@ -126,7 +126,7 @@ class TridiagonalProduct {
     int panel, row;
     int piece;
   };
-  /// Of a piece that begins in `panel` or behind it.
+  /// The first tile of a piece that begins in `panel` or behind it.
   SIMT_INLINE Place begin(int piece, int panel) const {
     int const tile = piece << tiles_.shift;
     if (tile >= tiles_.read) return {0, 0, 0, 0, piece};

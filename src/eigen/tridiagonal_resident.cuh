@@ -207,7 +207,8 @@ class TridiagonalAcrossBlocks {
       if constexpr (is_complex<T>) send_pair(to + 2, y.im, next.im, round(k));
     }
   }
-  /// Of step k w, and the next column, brought up to date, to v_; a thread's part of the sum of squares of what is to be eliminated of it.
+  /// Computes w of step k, and the next column, brought up to date, in v_. Returns a thread's part of the sum of squares of the elements
+  /// that are to be eliminated.
   SIMT_INLINE R find_next_column(int k) {
     T* const next = former_v_;
     constexpr int rows = 4;  // at once

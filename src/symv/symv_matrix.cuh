@@ -73,7 +73,7 @@ class SymvMatrix {
   }
 
  protected:
-  /// Of x; its conjugate where A is conjugated: A x is then the conjugate of what the stored elements give (see symv_store).
+  /// Element i of x; its conjugate where A is conjugated: A x is then the conjugate of what the stored elements give (see symv_store).
   SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, load_global(x_ + i * increment_)); }
   SIMT_INLINE bool is_stored(int i, int j) const { return i < n_ && j < n_ && (lower_ ? i >= j : i <= j); }
   /// Numbers of columns, counted from a first one.
@@ -81,7 +81,7 @@ class SymvMatrix {
     int first, last;
     SIMT_INLINE bool has(int c) const { return first <= c && c <= last; }
   };
-  /// Of which columns from j0 on element i is stored.
+  /// The columns from j0 on in which row i is stored.
   SIMT_INLINE Range stored(int i, int j0) const { return {lower_ ? -j0 : i - j0, i >= n_ ? -j0 - 1 : lower_ ? i - j0 : n_ - 1 - j0}; }
   SIMT_INLINE bool columns_in_chunks() const {
     return layout == SymvColumns::contiguous &&

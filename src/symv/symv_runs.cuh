@@ -19,7 +19,7 @@ struct SymvHeld {
     for (int r = 0; r < rows; ++r) x[r] = chunk.x[r];
   }
 };
-/// Of one number as they come: of the two halves the compiler made copies, for which they were waited for.
+/// One number, as the words that were loaded: the compiler copied the two halves of a number, and waited for them to do so.
 template <typename T>
 struct SymvHeld<T, 1> {
   Chunk chunk;
@@ -64,7 +64,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     bool is_there = false, begins = true;
     SIMT_LOOP
     while (true) {
-      // Of one tile, while others still read those of the tile before.
+      // Row sums of one tile, while other warps still read those of the tile before.
       T* const parts = row_sums() + place.tile % 2 * (C.warps * rows_of_tile);
       if (is_there) {
         wait_copies();
@@ -208,7 +208,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       column += right_;
     }
   }
-  /// What is stored in part of 16 bytes, in every column up to twice: at the diagonal and at the last row. A lane has one of them.
+  /// Loads chunks that are stored in part, up to two in every column: at the diagonal and at the last row. A lane has one of them.
   SIMT_INLINE void load_fringe(int tile_row, int j0) const {
     if constexpr (held_rows > 1) {
       static_assert(2 * columns == 32);
@@ -358,7 +358,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArgumen
   auto const shares_of = [&](int n) { return SymvShares(n, C.tile_rows(sizeof(T)), C.tile_columns(), C.pieces, args.lower); };
   bool const reads = !(args.alpha == from_real<T>(0));
   if (reads) {
-    // Of equal matrices a block has neighbours in all pieces together; of others some of each.
+    // Where matrices are equal, a block has neighbours among all pieces; else some pieces of each matrix.
     bool const equal = !args.y.row_sizes;
     int const begin = count * args.pieces * here / blocks, end = count * args.pieces * (here + 1) / blocks;
     SIMT_LOOP

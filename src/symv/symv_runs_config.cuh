@@ -46,7 +46,7 @@ struct SymvShares : SymvTriangle {
         size(simt::larger(count / usual_pieces, 1)),
         larger_pieces(count - pieces * size) {}
 
-  /// Of a piece; of the number of pieces: `count`.
+  /// The first tile of a piece; `count` for the number of pieces.
   SIMT_INLINE constexpr int first_tile(int piece) const { return piece * size + simt::smaller(piece, larger_pieces); }
   SIMT_INLINE constexpr int piece_of(int tile) const {
     int const of_larger = larger_pieces * (size + 1);

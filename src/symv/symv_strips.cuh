@@ -116,7 +116,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
     return sum;
   }
 
-  /// Of column j, each lane 16 bytes of every 512 from number `first` on; beyond the ends the last ones are read once more and not used.
+  /// Loads column j, each lane 16 bytes of every 512 from number `first` on; beyond the ends the last ones are read once more and not used.
   SIMT_INLINE void load_column(T (&held)[at_once][held_rows], int j, int first, int begin, int end) const {
     T const* const column = a_ + j * right_;
     SIMT_UNROLL
@@ -143,7 +143,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
     return sum;
   }
 
-  /// Of the groups from number `first` on each lane some rows of one.
+  /// Each lane has some rows of one of the groups from number `first` on.
   SIMT_INLINE int row_of_lane() const { return first_ + lane_index() % lanes_of_group * held_rows; }
   SIMT_INLINE int column_of_lane(int first) const {
     return first_panel_ * symv_columns_of_panel + (first + lane_index() / lanes_of_group) * group;

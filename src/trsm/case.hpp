@@ -35,7 +35,7 @@ struct TriangleCase : CaseRun {
     return problem().side == Side::left ? m * m * n : m * n * n;
   }
 
-  /// Of a solution.
+  /// Checks a solution.
   void verify_solution(std::int64_t i, Findings& found) const {
     using W = Wide<T>;
     auto const& p = problem();
@@ -67,7 +67,7 @@ struct TriangleCase : CaseRun {
     found.at_most("abs(alpha B - A X) / (gamma(n + 2) abs(A) abs(X) + gamma(2) abs(alpha B))", worst, 1);
   }
 
-  /// Of a product.
+  /// Checks a product.
   void verify_product(std::int64_t i, Findings& found) const {
     auto const& p = problem();
     auto const result = b.now_wide(i);

@@ -112,7 +112,7 @@ class TrsmTriangle {
     SIMT_LOOP
     for (int column = thread_index(); column < ceil_div(rows, panel) * panel; column += C.threads()) {
       int const first = column / panel * panel, c = column % panel;
-      // What remains of the column of the identity, from row k on or, of an upper triangle, from there upwards. It moves up by a row in
+      // The rest of the column of the identity, from row k on or, in an upper triangle, from there upwards. It moves up by a row in
       // each step, so that the steps are a loop and take few registers, beside right-hand sides that are on their way.
       T x[panel];
       SIMT_UNROLL

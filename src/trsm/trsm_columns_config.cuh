@@ -37,8 +37,8 @@ inline constexpr int trsm_by_rows = 32;
 /// The dynamic shared memory of a block: the triangle, column by column, and beside it the reciprocals of its diagonal, or the inverses of
 /// its diagonal blocks. Distances are in elements.
 ///
-/// Of each panel of columns the rows are there that some column of it has, and between columns room that lets the lanes of a warp, which
-/// read rows of two columns in a tile of a tensor core, meet different banks. Columns begin at multiples of 16 bytes.
+/// A panel of columns has the rows that some column of it has. Columns are padded so that the lanes of a warp, which read rows of two
+/// columns in a tile of a tensor core, hit different banks. Columns begin at multiples of 16 bytes.
 struct TrsmColumnsMemory {
   int order, panel, padding;
   bool lower;

@@ -46,7 +46,7 @@ class TrsvOfBlock {
   SIMT_INLINE static T* former() { return own() + strip; }
   SIMT_INLINE T conjugated(T x) const { return simt::conjugate_if(args_.a.conjugated, x); }
 
-  /// What of a warp's rows is on and left of the diagonal in the strip, where `first` is its first row. Nobody waits for it.
+  /// Loads the part of a warp's rows on and left of the diagonal in the strip, where `first` is its first row. It is not waited for here.
   SIMT_INLINE void bring(int first) const {
     using namespace simt;
     bool const by_rows = down_ != 1 && down_ != -1;
