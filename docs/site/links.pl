@@ -185,7 +185,7 @@ sub functions {
   my %functions;
   for my $header (glob 'include/myriad/*.hpp') {
     my $text = read_text($header);
-    $functions{$1} = "myriad::$1" while $text =~ /MYRIAD_API [^;{()]*?\b([a-z_0-9]+)\(/g;
+    $functions{$1} = "myriad::$1" while $text =~ /^(?:MYRIAD_API [^;{()]*?|void )\b([a-z_0-9]+)\(/gm;
   }
   my $text = read_text('include/myriad/myriad.h');
   $functions{$1} = $1 while $text =~ /MYRIAD_API [^;{()]*?\b(myriad_[a-z_0-9]+)\(/g;
