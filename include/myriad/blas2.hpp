@@ -64,7 +64,7 @@ MYRIAD_API void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);
 template <Element T>
 MYRIAD_API void symv(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> x, std::type_identity_t<T> beta, Batch<T> y);
 
-/// The same with a Hermitian A, of whose diagonal imaginary parts are taken as zero. Of real types it is symv.
+/// y = alpha A x + beta y with a Hermitian A. Imaginary parts of its diagonal are taken as zero. For real types it is symv.
 ///
 /// Shapes, errors, cost: as symv. Source: BLAS hemv.
 template <Element T>

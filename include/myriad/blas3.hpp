@@ -27,7 +27,7 @@ template <Element T>
 MYRIAD_API void symm(Queue& queue, Side side, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta,
                      Batch<T> c);
 
-/// The same with a Hermitian A. Of real types it is symm.
+/// C = alpha A B + beta C (side left) or C = alpha B A + beta C (right) with a Hermitian A. For real types it is symm.
 ///
 /// Shapes, errors, cost: as symm. Source: BLAS hemm.
 template <Element T>
@@ -45,7 +45,7 @@ template <Element T>
 MYRIAD_API void syrk(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, std::type_identity_t<T> beta, Batch<T> c);
 
 /// C = alpha A A^H + beta C, a Hermitian C, with real alpha and beta. Imaginary parts of its diagonal become zero (but where alpha = 0 or
-/// k = 0, and beta = 1: C is left alone). Of real types it is syrk.
+/// k = 0, and beta = 1: C is left alone). For real types it is syrk.
 ///
 /// Shapes, errors, cost: as syrk; `conjugate_transposed(a)` makes it A^H A. Source: BLAS herk.
 template <Element T>
@@ -58,7 +58,7 @@ MYRIAD_API void herk(Queue& queue, Uplo uplo, std::type_identity_t<Real<T>> alph
 template <Element T>
 MYRIAD_API void syr2k(Queue& queue, Uplo uplo, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
 
-/// C = alpha A B^H + conj(alpha) B A^H + beta C, a Hermitian C, with a real beta. Of real types it is syr2k.
+/// C = alpha A B^H + conj(alpha) B A^H + beta C, a Hermitian C, with a real beta. For real types it is syr2k.
 ///
 /// Shapes, errors, cost: as syr2k; C and its diagonal: as herk. Source: BLAS her2k.
 template <Element T>

@@ -18,26 +18,26 @@ namespace myriad {
 template <Element T>
 MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c);
 
-/// The same with another arithmetic on the tensor cores of a GPU, for matrices of float: `tf32` rounds each element of A and B to 11 bits,
-/// which an error of 2^-10 abs(A) abs(B) comes from; `tf32x3` takes each as the sum of two such numbers and sums three of their four
-/// products, 2^-20 abs(A) abs(B). Sums are of single precision, and may cut off where floats are rounded to nearest. Numbers nearer to the
-/// largest float than 2^-11 of it become infinite, and where there is an infinite one NaN may be the result. Factors below 2^-126 (tf32x3:
-/// 2^-114) have an absolute error of 2^-137 instead.
-/// Where no tensor cores serve it (the CPU, GPUs before compute capability 8.0, interleaved batches, matrices whose elements are nowhere
-/// side by side) the arithmetic is the standard one, which is more accurate. Errors: as above, and arithmetic 14 unless it is standard or T
-/// float.
+/// C = alpha A B + beta C of float matrices with another arithmetic on the tensor cores of a GPU. `tf32` rounds each element of A and B to
+/// 11 bits, which an error of 2^-10 abs(A) abs(B) comes from; `tf32x3` takes each as the sum of two such numbers and sums three of their
+/// four products, 2^-20 abs(A) abs(B). Sums are of single precision, and may cut off where floats are rounded to nearest. Numbers nearer to
+/// the largest float than 2^-11 of it become infinite, and where there is an infinite one NaN may be the result. Factors below 2^-126
+/// (tf32x3: 2^-114) have an absolute error of 2^-137 instead. Where no tensor cores serve it (the CPU, GPUs before compute capability 8.0,
+/// interleaved batches, matrices whose elements are nowhere side by side) the arithmetic is the standard one, which is more accurate.
+/// Errors: as above, and arithmetic 14 unless it is standard or T float.
 template <Element T>
 MYRIAD_API void gemm(Queue& queue, std::type_identity_t<T> alpha, In<T> a, In<T> b, std::type_identity_t<T> beta, Batch<T> c,
                      Arithmetic arithmetic);
 
-/// The same for matrices of numbers of 16 bits (half, bfloat16, complex_half). What is computed is of type Compute<T>, float or
-/// std::complex<float>: alpha, beta, the sums, and each element of C until it is rounded once, at the end.
-/// On a GPU tensor cores sum, which may cut off where floats are rounded to nearest. Cost: as above, and on the CPU each thread has room
-/// for products in single precision, mk + kn + mn elements each, as many as take up 32 KiB or one.
+/// C = alpha A B + beta C of matrices of numbers of 16 bits (half, bfloat16, complex_half). Alpha, beta and the sums are of type
+/// Compute<T>, float or std::complex<float>; each element of C is rounded once, at the end. On a GPU tensor cores sum, which may cut off
+/// where floats are rounded to nearest. Cost: as above, and on the CPU each thread has room for products in single precision, mk + kn + mn
+/// elements each, as many as take up 32 KiB or one.
 template <HalfElement T>
 MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<T> c);
 
-/// The same with a C of what is computed, which is not rounded: `gemm<half>(queue, 1, a, b, 0, c)` with a Batch<float> c.
+/// C = alpha A B + beta C of matrices of numbers of 16 bits with a C of type Compute<T>, which is not rounded:
+/// `gemm<half>(queue, 1, a, b, 0, c)` with a Batch<float> c.
 template <HalfElement T>
 MYRIAD_API void gemm(Queue& queue, Compute<T> alpha, In<T> a, In<T> b, Compute<T> beta, Batch<Compute<T>> c);
 
@@ -65,6 +65,6 @@ MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups)
 template <HalfElement T>
 MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T> const> groups);  ///< for numbers of 16 bits
 template <HalfElement T>
-MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T, Compute<T>> const> groups);  ///< the same, C not rounded
+MYRIAD_API void gemm_grouped(Queue& queue, std::span<GemmGroup<T, Compute<T>> const> groups);  ///< 16 bits, C not rounded
 
 }  // namespace myriad

@@ -115,7 +115,7 @@ DeviceArray<std::remove_const_t<T>> to_device(Queue& queue, std::span<T> from) {
   copy<std::remove_const_t<T>>(queue, from.data(), out.size(), out.data());
   return out;
 }
-/// The same of a vector.
+/// A copy of a host vector in the queue's memory.
 template <typename T>
 DeviceArray<T> to_device(Queue& queue, std::vector<T> const& from) {
   return to_device(queue, std::span<T const>(from));

@@ -227,10 +227,10 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);
 
-/// The same of MYRIAD_F32, by another arithmetic on the tensor cores of a GPU: MYRIAD_TF32 rounds each element of A and B to 11 bits, which
-/// an error of 2^-10 abs(A) abs(B) comes from; MYRIAD_TF32X3 takes each as the sum of two such numbers, 2^-20 abs(A) abs(B). Where no
-/// tensor cores serve it (the CPU, GPUs before compute capability 8.0, interleaved batches, matrices whose elements are nowhere side by
-/// side) the arithmetic is the standard one, which is more accurate. Positions: as above, arithmetic 14.
+/// C = alpha A B + beta C of MYRIAD_F32 by another arithmetic on the tensor cores of a GPU: MYRIAD_TF32 rounds each element of A and B to
+/// 11 bits, which an error of 2^-10 abs(A) abs(B) comes from; MYRIAD_TF32X3 takes each as the sum of two such numbers, 2^-20 abs(A) abs(B).
+/// Where no tensor cores serve it (the CPU, GPUs before compute capability 8.0, interleaved batches, matrices whose elements are nowhere
+/// side by side) the arithmetic is the standard one, which is more accurate. Positions: as above, arithmetic 14.
 MYRIAD_API myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b,
                                         void const* beta, myriad_batch const* c, myriad_arithmetic arithmetic);
 

@@ -19,7 +19,7 @@
 
 namespace myriad {
 
-/// An entry of a table: what is fastest for a kernel, a type and sizes, and how that is known.
+/// An entry of a table: the fastest config for a kernel, a type and sizes, with its measurement.
 struct TunedConfig {
   std::string kernel;                                 ///< "gemm_ring"
   Dtype dtype = Dtype::f32;                           ///< element type

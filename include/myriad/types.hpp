@@ -79,7 +79,7 @@ template <>
 struct DtypeOf<complex_half> : IsDtype<Dtype::c16> {};
 }  // namespace detail
 
-/// How matrices of single numbers are multiplied where that is asked for (see `gemm`): `standard`, as IEEE 754 says; `tf32`, each number
+/// Arithmetic of products of float matrices (see `gemm`): `standard`, as IEEE 754 says; `tf32`, each number
 /// rounded to 11 bits; `tf32x3`, each as the sum of two such.
 enum class Arithmetic : int { standard = 0, tf32 = 1, tf32x3 = 2 };
 
