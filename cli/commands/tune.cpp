@@ -389,7 +389,7 @@ void add_tune(CLI::App& app, Action& action) {
   command.add_option("routine", options->routine, "Routine, such as gemm; with --show the beginning of kernel names");
   command.add_option("--n", options->sizes, "Sizes and ranges of sizes, like 2-32,48,64 (2-32)")->delimiter(',');
   command.add_option("--dtype", options->dtypes, "Types: f4,f8,c8,c16, of gemm also half,bfloat16,complex_half (f8)")->delimiter(',');
-  command.add_option("--op", options->op, "Transposition of A and B in gemm, of A in gemv (NN)")
+  command.add_option("--op", options->op, "Of gemm, and gemv: which of A and B are transposed (NN)")
       ->check(CLI::IsMember({"NN", "NT", "TN", "TT"}));
   command.add_option("--budget", options->budget, "Seconds for everything (600); the same command goes on later")->check(positive_number());
   command.add_option("--count", options->count, "Matrices in a batch (a gigabyte of them)")

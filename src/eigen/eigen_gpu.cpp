@@ -23,7 +23,7 @@ KernelSource source(Dtype dtype, EigenTiny const& c) {
   return {.header = "eigen/eigen_tiny.cuh",
           .name = fmt::format("myriad::eigen_tiny<{}, myriad::EigenTiny{{myriad::EigenJob({}), {}, {}, {}, {}, {}}}>", device_name(dtype),
                               static_cast<int>(c.job), c.n, c.lanes, c.matrices, device_name(c.a), c.most_sweeps),
-          // Fused products and sums are written out, so that kernels of different layouts give the same bits.
+          // What is to be fused is written so: kernels of different layouts give the same bits.
           .options = {"-default-device", "--fmad=false"}};
 }
 

@@ -14,7 +14,7 @@
 namespace myriad::gpu {
 namespace {
 
-// Fused products and sums are written out.
+// What is to be fused is written so.
 std::vector<std::string> options() { return {"-default-device", "--fmad=false"}; }
 
 KernelSource source(Dtype dtype, ReflectorsSmall const& c) {
@@ -41,7 +41,7 @@ void small(Queue& queue, ReflectorsTask<T> const& task) {
       task.arguments());
 }
 
-/// Steps of large matrices on a GPU, for reflectors_by_panels.
+/// What large matrices need of a GPU.
 template <typename T>
 class Machine {
   using D = DeviceElement<T>;
@@ -105,7 +105,7 @@ template <typename T>
 void run(Queue& queue, ReflectorsTask<T> const& task) {
   if (task.c.empty()) return;
   bool const large = task.a.rows > reflectors_small_largest + 1;
-  // In a ragged batch each kernel skips the matrices of the other.
+  // Of a ragged batch each kernel passes over the matrices of the other.
   auto const all = [&] {
     if (large) by_panels(queue, task);
     if (!large || task.ragged()) small(queue, task);

@@ -17,7 +17,7 @@ KernelSource source(Dtype dtype, StedcStep step) {
   char const* const name = stedc_names[static_cast<std::size_t>(step)];
   KernelSource out{.header = "eigen/stedc_merge.cuh",
                    .name = fmt::format("myriad::{}<{}>", name, type),
-                   // Fused products and sums are written out.
+                   // What is to be fused is written so.
                    .options = {"-default-device", "--fmad=false"}};
   switch (step) {
     case StedcStep::bring_whole:
@@ -44,7 +44,7 @@ Kernel const& kernel_of(Queue& queue, StedcStep step) {
   return kernel_for(queue, kernel_key(kernel_id("eigen/stedc"), dtype_of<R>, step), [&] { return source(dtype_of<R>, step); });
 }
 
-/// Steps of stedc_by_levels on a GPU.
+/// What stedc_by_levels needs of a GPU.
 template <typename R>
 class StedcMachine {
  public:

@@ -13,7 +13,7 @@
 namespace myriad::gpu {
 namespace {
 
-// Fused products and sums are written out.
+// What is to be fused is written so.
 std::vector<std::string> options() { return {"-default-device", "--fmad=false"}; }
 
 KernelSource source(Dtype dtype, EigenBlock const& c) {

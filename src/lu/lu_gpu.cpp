@@ -21,7 +21,7 @@ KernelSource source(Dtype dtype, LuTiny const& c) {
           "myriad::lu_tiny<{}, myriad::LuTiny{{myriad::LuJob({}), {}, {}, {}, {}, {}, myriad::LuMethod({}), {}, {}, {}, {}, {}, {}, {}}}>",
           device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, static_cast<int>(c.method), c.panel,
           c.blocks_per_sm, device_name(c.a), device_name(c.result), device_name(c.b), device_name(c.x), device_name(c.pivots)),
-      // Fused products and sums are written out, so that kernels of different layouts give the same bits.
+      // What is to be fused is written so: kernels of different layouts give the same bits.
       .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -73,7 +73,7 @@ void gesv(Queue& queue, char const* routine, GesvTask<T> const& task) {
   auto const n = static_cast<int>(task.x.rows);
   std::int64_t const nrhs = task.x.cols;
   bool const write_factors = task.factors.data || task.factors.pointers;
-  // Many right-hand sides go some at a time, each time from A; the last time the factors take its place.
+  // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.
   for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
     std::int64_t const width = std::min(most_columns, nrhs - j);
     bool const last = j + width == nrhs;

@@ -19,7 +19,7 @@ KernelSource source(Dtype dtype, QrTiny const& k) {
               "myriad::qr_tiny<{}, myriad::QrTiny{{myriad::QrJob({}), {}, {}, {}, {}, {}, {}, {}, myriad::QrVector({}), {}, {}, {}, {}}}>",
               device_name(dtype), static_cast<int>(k.job), k.m, k.n, k.reflectors, k.columns, k.beside, k.lanes, k.matrices,
               static_cast<int>(k.vector), k.blocks_per_sm, device_name(k.a), device_name(k.c), device_name(k.tau)),
-          // Fused products and sums are written out, so that kernels of different layouts give the same bits.
+          // What is to be fused is written so: kernels of different layouts give the same bits.
           .options = {"-default-device", "--fmad=false"}};
 }
 
@@ -115,7 +115,7 @@ void gels(Queue& queue, GelsTask<T> const& task) {
   require_tiny("gels", m, n);
   if (m == 0) clear(queue, task.info, task.a.count);  // of a ragged batch no kernel takes the matrices without columns
   auto const reflectors = static_cast<int>(std::max<std::int64_t>(std::min(m, n), 1));
-  // Many right-hand sides go some at a time, each time from A; the last time the factors take its place.
+  // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.
   for (std::int64_t j = 0; j == 0 || j < nrhs; j += most_columns) {
     std::int64_t const width = std::min(most_columns, nrhs - j);
     bool const last = j + width == nrhs;

@@ -51,7 +51,7 @@ SIMT_INLINE void trmm_of_block(T alpha, simt::Matrices<T const> const& a, simt::
   bool const none = alpha == from_real<T>(0);
   SIMT_LOOP
   for (int step = 0; step < number; ++step) {
-    // Rows that the others need come last.
+    // Those that the others want come last.
     int const i = (lower ? number - 1 - step : step) * InPlace.m, m = smaller(InPlace.m, n - i);
     Matrices<T> const mine = x.part(i, m, 0, columns);
     if (step > 0) sync_block();
