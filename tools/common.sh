@@ -9,11 +9,29 @@ step_number=0
 # Tests run beside each other: threads that wait must not take a core from those that work.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
-# Announces the next step, and when it begins: step "what is done"
+# Announces the next step, and when it begins: step "what is done". tools/times reads how long each took.
 step() {
+  end_of_step
+  step_begin=$SECONDS step_name=$1
   step_number=$((step_number + 1))
   printf '\n[%s, %d s] %s\n' "$step_number/$steps" "$SECONDS" "$1"
 }
+
+# Notes how long the step took that ends here.
+end_of_step() {
+  [[ -n ${step_name:-} ]] || return 0
+  mkdir -p "$repository/build/times"
+  printf '%s\t%d\t%s\n' "$(basename "$0")" "$((SECONDS - step_begin))" "$step_name" >>"$repository/build/times/steps.new"
+}
+# Of a script that another one runs, the steps are the other one's.
+if [[ -z ${MYRIAD_TIMES:-} ]]; then
+  export MYRIAD_TIMES=$0
+  mkdir -p "$repository/build/times"
+  rm -f "$repository/build/times/steps.new"
+  trap 'end_of_step; mv -f "$repository/build/times/steps.new" "$repository/build/times/$(basename "$0").tsv" 2>/dev/null || true' EXIT
+else
+  trap end_of_step EXIT
+fi
 
 # Ends the script: fail "what is wrong and what to do"
 fail() {
@@ -32,6 +50,15 @@ install_dependencies() {
   for tool in cmake ninja g++; do
     command -v "$tool" >/dev/null || fail "$tool is missing; run tools/install-dependencies, or install the packages named in tools/dependencies.txt"
   done
+}
+
+# Runs the tests of a build: run_tests PRESET [CTEST-ARGUMENT...]. Prints the seed of what they draw.
+run_tests() {
+  local preset=$1
+  shift
+  export MYRIAD_TEST_SEED=${MYRIAD_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
+  step "Testing build/$preset${MYRIAD_SIMD:+ by $MYRIAD_SIMD}; MYRIAD_TEST_SEED=$MYRIAD_TEST_SEED"
+  ctest --test-dir "$repository/build/$preset" --output-on-failure --no-tests=error -j "$jobs" --output-junit "$repository/build/times/tests-$preset${MYRIAD_SIMD:+-$MYRIAD_SIMD}.xml" "$@"
 }
 
 # configure_and_build PRESET [-DNAME=VALUE...] [-- TARGET...]

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "check_results.hpp"
+#include "draw.hpp"
 #include "io/matrix_market.hpp"
 #include "io/npy.hpp"
 #include "io/source.hpp"
@@ -844,8 +845,18 @@ TEST_F(Myriad, VerifyFailsWhatRoundingDoesNotExplain) {
 }
 
 TEST_F(Myriad, VerifyAcceptsWhatBackwardStableRoutinesGive) {
+  struct Run {
+    std::int64_t n;
+    std::string dtype;
+    std::vector<std::string> arguments;
+  };
+  std::vector<Run> all;
   for (std::int64_t const n : {1, 2, 7, 40, 130}) {
     constexpr std::int64_t count = 4;
+    std::string const at = "/" + std::to_string(n) + "-";
+    auto const save = [&](char const* name, std::vector<std::int64_t> const& shape, std::vector<double> const& data) {
+      this->save(at.substr(1) + name, shape, data);
+    };
     auto const size = static_cast<std::size_t>(n);
     std::vector<double> const a = random(count * size * size, 11), b = random(count * size, 12);
     std::vector<double> definite(a.size()), graded = a, tall = random(count * size * 2 * size, 13);
@@ -864,27 +875,32 @@ TEST_F(Myriad, VerifyAcceptsWhatBackwardStableRoutinesGive) {
     save("b.npy", {count, n}, b);
     save("b2.npy", {count, 2 * n}, random(count * 2 * size, 14));
     for (std::string const dtype : {"f4", "f8", "c8", "c16"})
-      for (std::vector<std::string> arguments :
-           std::vector<std::vector<std::string>>{{"solve", "/a.npy", "/b.npy"},
-                                                 {"solve", "/g.npy", "/b.npy"},
-                                                 {"solve", "/g.npy", "/b.npy", "--equilibrate"},
-                                                 {"solve", "/g.npy", "/b.npy", "--equilibrate", "--refine"},
-                                                 {"solve", "/p.npy", "/b.npy", "--positive-definite"},
-                                                 {"multiply", "/g.npy", "/b.npy"},
-                                                 {"symv", "/p.npy", "/b.npy"},
-                                                 {"inverse", "/a.npy"},
-                                                 {"lstsq", "/t.npy", "/b2.npy"},
-                                                 {"lstsq", "/w.npy", "/b.npy"},
-                                                 {"lu", "/g.npy"},
-                                                 {"qr", "/t.npy"},
-                                                 {"cholesky", "/p.npy"},
-                                                 {"eigh", "/p.npy"}}) {
-        for (std::string const& more : {std::string("--dtype"), dtype, std::string("-o"), std::string("/x.npz"), std::string("--verify")})
-          arguments.push_back(more);
-        Outcome const outcome = run(arguments);
-        EXPECT_EQ(outcome.status, 0) << arguments[0] << arguments[1] << n << dtype << outcome.err;
+      for (std::vector<std::string> const& arguments :
+           std::vector<std::vector<std::string>>{{"solve", at + "a.npy", at + "b.npy"},
+                                                 {"solve", at + "g.npy", at + "b.npy"},
+                                                 {"solve", at + "g.npy", at + "b.npy", "--equilibrate"},
+                                                 {"solve", at + "g.npy", at + "b.npy", "--equilibrate", "--refine"},
+                                                 {"solve", at + "p.npy", at + "b.npy", "--positive-definite"},
+                                                 {"multiply", at + "g.npy", at + "b.npy"},
+                                                 {"symv", at + "p.npy", at + "b.npy"},
+                                                 {"inverse", at + "a.npy"},
+                                                 {"lstsq", at + "t.npy", at + "b2.npy"},
+                                                 {"lstsq", at + "w.npy", at + "b.npy"},
+                                                 {"lu", at + "g.npy"},
+                                                 {"qr", at + "t.npy"},
+                                                 {"cholesky", at + "p.npy"},
+                                                 {"eigh", at + "p.npy"}}) {
+        all.push_back({n, dtype, arguments});
       }
   }
+  tests::for_drawn(all, tests::Budget::program, 14, [&](Run const& drawn) {
+    std::vector<std::string> arguments = drawn.arguments;
+    for (std::string const& more : {std::string("--dtype"), drawn.dtype, std::string("-o"), std::string("/x.npz"), std::string("--verify")})
+      arguments.push_back(more);
+    Outcome const outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments[0] << arguments[1] << drawn.n << drawn.dtype << outcome.err;
+    return true;
+  });
   // Numbers that underflow are no rounding errors, but nobody's fault either.
   save<double>("small.npy", {2, 2}, {1e-30, 3e-31, 2e-30, 1e-31});
   for (std::string const command : {"multiply", "symv"}) {
