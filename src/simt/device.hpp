@@ -1,5 +1,5 @@
 #pragma once
-/// The primitives of kernels, on a GPU. Each has its twin of the same name in simt/host.hpp.
+/// The primitives of kernels, on a GPU. Each has its twin of the same name in simt_host/host.hpp.
 
 #define SIMT_INLINE __device__ __forceinline__
 #define SIMT_OUTLINE __device__ __noinline__

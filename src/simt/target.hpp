@@ -4,5 +4,5 @@
 #if defined(__CUDACC__)
 #include "simt/device.hpp"
 #else
-#include "simt/host.hpp"
+#include "simt_host/host.hpp"
 #endif

@@ -16,7 +16,7 @@
 #include "eigen/reflectors_plan.hpp"
 #include "eigen/reflectors_small.cuh"
 #include "myriad/myriad.hpp"
-#include "simt/host.hpp"
+#include "simt_host/host.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 

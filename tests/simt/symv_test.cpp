@@ -16,7 +16,7 @@
 #endif
 
 #include "runtime/views.hpp"
-#include "simt/host.hpp"
+#include "simt_host/host.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 #include "symv/symv_plan.hpp"

@@ -19,7 +19,7 @@
 #include "eigen/tridiagonal_update.cuh"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
-#include "simt/host.hpp"
+#include "simt_host/host.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 

@@ -1,7 +1,7 @@
 // Compiled without the thread sanitizer (see CMakeLists.txt): what fibers tell each other here is none of its business, and what orders the
 // memory of the kernel is said by release and acquire.
 
-#include "simt/host.hpp"
+#include "simt_host/host.hpp"
 
 #include "simt/boxes.hpp"
 
