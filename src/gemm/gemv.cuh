@@ -158,22 +158,6 @@ SIMT_INLINE void gemv_of_group(GemmArguments<T> const& args, GemvPlace const& pl
       *args.c.at(b, i0 + i, 0) = gemm_element<Written::whole>(args, reads_y, false, depth, sum[r], former[r]);
 }
 
-/// y = alpha A x + beta y of matrix b, by a block of C.threads() threads with GemvMemory's bytes of dynamic shared memory. All of them call
-/// this, and meet at sync_block() before they use y or that memory.
-template <typename T, Gemv C>
-SIMT_INLINE void gemv_of_block(GemmArguments<T> const& args, simt::Index b) {
-  using namespace simt;
-  constexpr GemvMemory memory(sizeof(T), C);
-  int const group = thread_index() / C.lanes, rows = args.c.cols_of(b) > 0 ? args.c.rows_of(b) : 0;
-  SIMT_LOOP
-  for (int first = 0; first < rows; first += C.groups() * C.rows) {
-    if (first > 0) sync_warp();
-    int const i0 = first + group * C.rows;
-    gemv_of_group<T, C>(args, {b, i0, smaller(rows - i0, C.rows)},
-                        reinterpret_cast<T*>(shared_memory()) + group * (C.stages * memory.stage));
-  }
-}
-
 /// Launch: blocks for args.c.count * ceil(args.c.rows / C.rows) groups, with a schedule any number, of C.threads() threads with
 /// GemvMemory's bytes of dynamic shared memory.
 template <typename T, Gemv C>

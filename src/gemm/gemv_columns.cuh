@@ -52,14 +52,6 @@ SIMT_INLINE void gemv_of_lane(GemmArguments<T> const& args, simt::Index b, int i
   store_global(args.c.at(b, i, 0), gemm_element<Written::whole>(args, reads_y, false, depth, sum, former));
 }
 
-/// y = alpha A x + beta y of matrix b, by a block of C.threads() threads, all of which call this.
-template <typename T, GemvColumns C>
-SIMT_INLINE void gemv_of_block(GemmArguments<T> const& args, simt::Index b) {
-  int const rows = args.c.cols_of(b) > 0 ? args.c.rows_of(b) : 0;
-  SIMT_LOOP
-  for (int i = simt::thread_index(); i < rows; i += C.threads()) gemv_of_lane<T, C>(args, b, i);
-}
-
 /// Lanes of a warp have neighbouring rows, also of several matrices.
 ///
 /// Launch: blocks for args.c.count * args.c.rows threads, with a schedule any number, of C.threads() threads.

@@ -131,20 +131,6 @@ SIMT_INLINE void gemv_of_warp(GemmArguments<T> const& args, GemvPlace const& pla
       *args.c.at(b, i0 + i, 0) = gemm_element<Written::whole>(args, reads_y, false, depth, sum[r], former[r]);
 }
 
-/// y = alpha A x + beta y of matrix b, by a block of C.threads() threads with GemvWholeMemory's bytes of dynamic shared memory. All of them
-/// call this, and meet at sync_block() before they use y or that memory.
-template <typename T, GemvWhole C>
-SIMT_INLINE void gemv_of_block(GemmArguments<T> const& args, simt::Index b) {
-  using namespace simt;
-  constexpr GemvWholeMemory memory(sizeof(T), C);
-  int const warp = thread_index() / 32, rows = args.c.cols_of(b) > 0 ? args.c.rows_of(b) : 0;
-  SIMT_LOOP
-  for (int i0 = warp * C.rows; i0 < rows; i0 += C.warps * C.rows) {
-    gemv_of_warp<T, C>(args, {b, i0, smaller(rows - i0, C.rows)}, reinterpret_cast<T*>(shared_memory()) + warp * memory.of_warp);
-    sync_warp();
-  }
-}
-
 /// Launch: blocks for args.c.count * ceil(args.c.rows / C.rows) warps, with a schedule any number, of C.threads() threads with
 /// GemvWholeMemory's bytes of dynamic shared memory.
 template <typename T, GemvWhole C>

@@ -73,7 +73,6 @@ enum class TensorPromotion : int { bytes_256 = 3 };
 enum class TensorFill : int { zeros = 0 };
 
 inline constexpr unsigned stream_non_blocking = 1;
-inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
 
 /// Of the attributes that a launch may have, the one that is used: all blocks run at the same time.

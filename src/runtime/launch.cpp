@@ -20,8 +20,6 @@ Context& context_of(Queue& queue) {
   return *context;
 }
 
-driver::StreamHandle stream_of(Queue& queue) { return QueueAccess::state(queue).stream; }
-
 bool takes_large_parameters() { return driver::load().version >= 12010; }
 
 void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params, std::size_t params_bytes) {

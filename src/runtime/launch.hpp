@@ -18,7 +18,6 @@ namespace myriad::gpu {
 
 /// The context of a queue on a GPU.
 Context& context_of(Queue& queue);
-driver::StreamHandle stream_of(Queue& queue);
 
 /// The kernel of `key` on the queue's GPU; `source` returns its KernelSource and is called only where it is not loaded.
 template <std::invocable F>

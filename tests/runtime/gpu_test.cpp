@@ -329,7 +329,7 @@ TEST_F(Gpu, WarmLaunchCostsLittle) {
     }
     return best;
   };
-  driver::LaunchConfig const config{.block = {32, 1, 1}, .stream = stream_of(*queue)};
+  driver::LaunchConfig const config{.block = {32, 1, 1}, .stream = static_cast<driver::StreamHandle>(queue->stream())};
   double const bare = seconds([&] { (void)cu.cuLaunchKernelEx(&config, kernel.function, parameters, nullptr); });
   double const ours = seconds([&] { launch(*queue, scale_kernel<double>(*queue, 1), {.blocks = 1, .threads = 32}, params); });
   RecordProperty("bare_ns", static_cast<int>(bare * 1e9));

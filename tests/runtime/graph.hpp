@@ -19,7 +19,7 @@ class Graph {
     using gpu::driver::CaptureMode;
     using gpu::driver::StreamHandle;
     gpu::driver::CurrentContext const current(gpu::context_of(queue).handle());
-    StreamHandle const stream = gpu::stream_of(queue);
+    auto* const stream = static_cast<StreamHandle>(queue.stream());
     check(function<Result(StreamHandle, CaptureMode)>("cuStreamBeginCapture_v2")(stream, CaptureMode::global), "cuStreamBeginCapture");
     auto const end = [&] { return function<Result(StreamHandle, void**)>("cuStreamEndCapture")(stream, &graph_); };
     try {
@@ -45,7 +45,9 @@ class Graph {
     if (!instance_)
       check(function<Result(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(&instance_, graph_, 0),
             "cuGraphInstantiate");
-    check(function<Result(void*, gpu::driver::StreamHandle)>("cuGraphLaunch")(instance_, gpu::stream_of(queue_)), "cuGraphLaunch");
+    check(function<Result(void*, gpu::driver::StreamHandle)>("cuGraphLaunch")(instance_,
+                                                                              static_cast<gpu::driver::StreamHandle>(queue_.stream())),
+          "cuGraphLaunch");
   }
 
  private:

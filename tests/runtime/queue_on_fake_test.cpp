@@ -282,7 +282,7 @@ TEST_F(OnFake, IsNotDisturbedByMemoryThatCannotBeGivenBack) {
   EXPECT_EQ(fake->live_allocations, 1);  // the one that the driver refused is lost
   EXPECT_EQ(fake->misuses, 0);           // and none is given back twice
   driver::CurrentContext const current(context_of(*queue).handle());
-  (void)driver::api().cuMemFreeAsync(refused, stream_of(*queue));
+  (void)driver::api().cuMemFreeAsync(refused, static_cast<driver::StreamHandle>(queue->stream()));
 }
 
 TEST_F(OnFake, TakesTheCallersStream) {

@@ -154,33 +154,6 @@ TYPED_TEST(GemvRows, RaggedWithASchedule) {
     });
   });
 }
-/// By a block of a kernel that does something else with every matrix first, so to speak.
-template <typename T, auto C>
-void matrix_by_matrix(GemmArguments<T> const args) {
-  for (simt::Index b = simt::block_index(); b < args.c.count; b += simt::block_count()) {
-    gemv_of_block<T, C>(args, b);
-    simt::sync_block();
-  }
-}
-TYPED_TEST(GemvRows, OfABlock) {
-  using T = TypeParam;
-  using D = gpu::DeviceElement<T>;
-  static constexpr Gemv ring = gemv_plan(sizeof(T), 40, 36, Lines::columns);
-  for (Product const& p : {Product{300, 1, 36, packed, packed, packed}, Product{150, 1, 36, packed, packed, packed, true, true, true}})
-    check_with<T>(
-        p, [](auto const& args) { simt::run(2, ring.threads(), GemvMemory(sizeof(T), ring).bytes, matrix_by_matrix<D, ring>, args); });
-  static constexpr GemvColumns lanes = gemv_columns_plan(sizeof(T), 20);
-  check_with<T>(Product{150, 1, 20, columns, columns, rows, true, true, true},
-                [](auto const& args) { simt::run(2, lanes.threads(), 0, matrix_by_matrix<D, lanes>, args); });
-  static constexpr GemvWhole whole = [] {
-    GemvWhole c = gemv_whole_plan(sizeof(T), 140, 35, false, Lines::rows);
-    c.warps = 2;
-    return c;
-  }();
-  check_with<T>(Product{300, 1, 35, rows, packed, packed, true, true, true}, [](auto const& args) {
-    simt::run(2, whole.threads(), GemvWholeMemory(sizeof(T), whole).bytes, matrix_by_matrix<D, whole>, args);
-  });
-}
 /// What a search may find gives the bits of the plan.
 template <typename T, Product p, int... values>
 void check_candidate() {
