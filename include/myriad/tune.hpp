@@ -31,6 +31,7 @@ struct TunedConfig {
   std::string gpu{};                                  ///< where it was measured
   std::string date{};                                 ///< and when
   int driver = 0;                                     ///< 13000 is CUDA 13.0
+  std::vector<std::pair<std::string, int>> plan{};    ///< the config that `planned_seconds` is of; empty in older tables
 
   /// How many times as long the planned config takes.
   [[nodiscard]] double gain() const { return seconds > 0 ? planned_seconds / seconds : 1; }

@@ -216,7 +216,10 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
     // That the plan is the fastest is known once all have been tried.
     if (best.number == 0 && !(all_loaded && best.tried == candidates.size())) continue;
     TunedConfig entry{.kernel = point.kernel, .dtype = point.dtype, .sizes = point.sizes, .gpu = queue.device().name};
-    for (std::size_t i = 0; i < point.names.size(); ++i) entry.config.emplace_back(point.names[i], candidates[best.number][i]);
+    for (std::size_t i = 0; i < point.names.size(); ++i) {
+      entry.config.emplace_back(point.names[i], candidates[best.number][i]);
+      entry.plan.emplace_back(point.names[i], point.plan[i]);
+    }
     entry.seconds = best.seconds;
     entry.planned_seconds = best.first_seconds;
     entry.tried = static_cast<std::int64_t>(best.tried);

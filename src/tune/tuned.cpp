@@ -43,11 +43,17 @@ std::vector<TunedConfig> entries_of(std::string_view text, std::string const& wh
                         .gpu = table.at("gpu"),
                         .date = row.at("date"),
                         .driver = row.at("driver")};
-      for (auto const& [name, value] : row.at("config").items()) {
-        auto const number = value.get<std::int64_t>();
-        if (number < 0 || number > (1 << 20)) throw Error(fmt::format("{} is {}", name, number));
-        entry.config.emplace_back(name, static_cast<int>(number));
-      }
+      auto const values_of = [](Json const& object) {
+        std::vector<std::pair<std::string, int>> values;
+        for (auto const& [name, value] : object.items()) {
+          auto const number = value.get<std::int64_t>();
+          if (number < 0 || number > (1 << 20)) throw Error(fmt::format("{} is {}", name, number));
+          values.emplace_back(name, static_cast<int>(number));
+        }
+        return values;
+      };
+      entry.config = values_of(row.at("config"));
+      if (row.contains("plan")) entry.plan = values_of(row.at("plan"));
       out.push_back(std::move(entry));
     }
     return out;
@@ -59,10 +65,20 @@ std::vector<TunedConfig> entries_of(std::string_view text, std::string const& wh
 std::string text_of(std::string const& gpu, std::vector<TunedConfig> const& entries) {
   std::string rows;
   for (TunedConfig const& entry : entries) {
-    Json config = Json::object();
-    for (auto const& [name, value] : entry.config) config[name] = value;
-    Json const row{{"kernel", entry.kernel},   {"dtype", dtype_name(entry.dtype)},         {"sizes", entry.sizes}, {"config", config},
-                   {"seconds", entry.seconds}, {"planned_seconds", entry.planned_seconds}, {"tried", entry.tried}, {"date", entry.date},
+    auto const object_of = [](auto const& values) {
+      Json object = Json::object();
+      for (auto const& [name, value] : values) object[name] = value;
+      return object;
+    };
+    Json const row{{"kernel", entry.kernel},
+                   {"dtype", dtype_name(entry.dtype)},
+                   {"sizes", entry.sizes},
+                   {"config", object_of(entry.config)},
+                   {"plan", object_of(entry.plan)},
+                   {"seconds", entry.seconds},
+                   {"planned_seconds", entry.planned_seconds},
+                   {"tried", entry.tried},
+                   {"date", entry.date},
                    {"driver", entry.driver}};
     rows += fmt::format("{}\n  {}", rows.empty() ? "" : ",", row.dump());  // a line each, to be compared and merged
   }

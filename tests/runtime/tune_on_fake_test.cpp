@@ -109,7 +109,8 @@ TunedConfig entry_of(std::string gpu, std::int64_t n, int threads) {
           .tried = 12,
           .gpu = std::move(gpu),
           .date = "2026-11-23",
-          .driver = 13000};
+          .driver = 13000,
+          .plan = {{"threads", 256}, {"copies", 1}}};
 }
 
 /// A folder of its own for the tables.
@@ -129,6 +130,7 @@ TEST_F(TunedTables, AreWrittenReadAndMerged) {
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[0].sizes, (std::array<std::int64_t, 3>{4, 2, 3}));
   EXPECT_EQ(read[1].config, (std::vector<std::pair<std::string, int>>{{"threads", 128}, {"copies", 2}}));
+  EXPECT_EQ(read[1].plan, (std::vector<std::pair<std::string, int>>{{"threads", 256}, {"copies", 1}}));
   EXPECT_EQ(read[1].gpu, "Some GPU");
   EXPECT_EQ(read[1].date, "2026-11-23");
   EXPECT_EQ(read[1].driver, 13000);
@@ -413,6 +415,7 @@ TEST_F(Tuning, TakesTheFastestAndKeepsIt) {
   std::vector<TunedConfig> const found = tune(*queue, call, options);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].config, (std::vector<std::pair<std::string, int>>{{"threads", 256}, {"copies", 2}}));
+  EXPECT_EQ(found[0].plan, (std::vector<std::pair<std::string, int>>{{"threads", 32}, {"copies", 1}}));
   EXPECT_NEAR(found[0].seconds, 0.8, 1e-6);
   EXPECT_NEAR(found[0].planned_seconds, 3.9, 1e-6);
   EXPECT_EQ(found[0].tried, 9);
@@ -643,26 +646,36 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   for (TunedConfig const& entry : {of_user, only_of_user, shipped[2]}) EXPECT_EQ(taken(*queue, entry), plan(entry));
 }
 
-/// A shipped entry that no space takes would be passed over in silence.
+/// A shipped entry that no space takes would be passed over in silence. One that was compared with another plan than today's, or is the
+/// plan, is stale.
 TEST(Spaces, TakeWhatIsShipped) {
   for (TunedConfig const& entry : tuning::shipped_entries()) {
     auto const [m, n, k] = entry.sizes;
+    auto const takes = [&](auto const& space) {
+      using Space = std::remove_cvref_t<decltype(space)>;
+      TunedConfig planned = entry;
+      planned.config = entry.plan;
+      auto const config = tuning::config_of(space, entry, gpu()), plan = tuning::config_of(space, planned, gpu());
+      EXPECT_TRUE(plan && tuning::values_of<Space>(*plan) == tuning::values_of<Space>(space.plan())) << "the plan has changed";
+      EXPECT_TRUE(config && tuning::values_of<Space>(*config) != tuning::values_of<Space>(space.plan())) << "the plan is the same";
+      return config.has_value();
+    };
+    SCOPED_TRACE(testing::Message() << entry.gpu << " " << entry.kernel << " " << static_cast<int>(entry.dtype) << " " << m << " " << n
+                                    << " " << k);
     bool taken = false;
-    if (entry.kernel == "gemm_ring") taken = tuning::config_of(GemmRingSpace{entry.dtype, m, n, k}, entry, gpu()).has_value();
-    if (entry.kernel == "gemm_tiles") taken = tuning::config_of(GemmTilesSpace{entry.dtype, m, n, k}, entry, gpu()).has_value();
+    if (entry.kernel == "gemm_ring") taken = takes(GemmRingSpace{entry.dtype, m, n, k});
+    if (entry.kernel == "gemm_tiles") taken = takes(GemmTilesSpace{entry.dtype, m, n, k});
     if (entry.kernel.starts_with("gemm_spans ")) {
       Lines const a = entry.kernel[11] == 'n' ? Lines::columns : Lines::rows;
       GemmSpansSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[13] - '0'};
       // As a product of matrices in one piece asks for it
       bool const complex = space.complex();
       int const unit = space.single() ? std::gcd(static_cast<int>(n), 16 / element_bytes(entry.dtype)) : 1;
-      taken = entry.kernel == space.name() && space.unit == unit && gemm_spans_pays(space.real_bytes(), complex, m, n, k) &&
-              tuning::config_of(space, entry, gpu()).has_value();
+      taken = entry.kernel == space.name() && space.unit == unit && gemm_spans_pays(space.real_bytes(), complex, m, n, k) && takes(space);
     }
     if (entry.kernel == "lu_tiny factor")
-      taken =
-          tuning::config_of(LuTinySpace{LuJob::factor, entry.dtype, static_cast<int>(m), static_cast<int>(n), 0}, entry, gpu()).has_value();
-    EXPECT_TRUE(taken) << entry.kernel << " " << m;
+      taken = takes(LuTinySpace{LuJob::factor, entry.dtype, static_cast<int>(m), static_cast<int>(n), 0});
+    EXPECT_TRUE(taken);
   }
   EXPECT_FALSE(tuning::shipped_entries().empty());
 }
