@@ -1,11 +1,10 @@
 #include "cholesky/cholesky_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cholesky/cholesky_tiny_space.hpp"
 #include "core/dtype.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -13,14 +12,7 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, CholeskyTiny const& c) {
-  return {.header = "cholesky/cholesky_tiny.cuh",
-          .name = fmt::format("myriad::cholesky_tiny<{}, myriad::CholeskyTiny{{myriad::CholeskyJob({}), {}, {}, {}, {}, {}, "
-                              "myriad::CholeskyLoad({}), myriad::CholeskyStore({}), {}, {}, {}}}>",
-                              device_name(dtype), static_cast<int>(c.job), c.n, c.nrhs, c.lanes, c.matrices, c.blocks_per_sm,
-                              static_cast<int>(c.load), static_cast<int>(c.store), device_name(c.a), device_name(c.b), device_name(c.x)),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName cholesky_tiny_kernel{"cholesky/cholesky_tiny"};
 
 template <typename T>
 void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> const& args) {
@@ -28,8 +20,7 @@ void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> c
   c.b = c.solves() ? layout_of(args.b) : simt::Layout::columns;
   c.x = c.solves() ? layout_of(args.x) : simt::Layout::columns;
   if (c.a == simt::Layout::interleaved) c = cholesky_tiny_interleaved(c, sizeof(T));
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("cholesky/cholesky_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, cholesky_tiny_kernel, dtype_of<T>, c);
   launch(queue, kernel,
          {.blocks = (args.a.count + c.matrices - 1) / c.matrices,
           .threads = c.threads(),
@@ -119,7 +110,7 @@ std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
           for (CholeskyTiny c : tuning::shipped(CholeskyTinySpace{job, dtype, n, nrhs}, filter.candidates)) {
             c.a = layout;
             if (nrhs == 0) c.b = c.x = simt::Layout::columns;
-            kernels.push_back(source(dtype, c));
+            kernels.push_back(source_of(cholesky_tiny_kernel, dtype, c));
           }
         }
       };

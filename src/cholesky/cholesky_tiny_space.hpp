@@ -18,8 +18,8 @@ namespace myriad {
 /// See cholesky_tiny_plan.
 struct CholeskyTinySpace {
   using Config = CholeskyTiny;
-  static constexpr std::array names{"lanes", "matrices", "blocks_per_sm", "load", "store"};
-  static constexpr auto values(auto& c) { return std::tie(c.lanes, c.matrices, c.blocks_per_sm, c.load, c.store); }
+  using Tuned = tuning::Members<&CholeskyTiny::lanes, &CholeskyTiny::matrices, &CholeskyTiny::blocks_per_sm, &CholeskyTiny::load,
+                                &CholeskyTiny::store>;
 
   CholeskyJob job;
   Dtype dtype;

@@ -1,7 +1,5 @@
 #include "eigen/eigen_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -12,6 +10,7 @@
 #include "eigen/stedc_gpu.hpp"
 #include "eigen/stedc_plan.hpp"
 #include "eigen/tridiagonal_gpu.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -19,20 +18,8 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, EigenTiny const& c) {
-  return {.header = "eigen/eigen_tiny.cuh",
-          .name = fmt::format("myriad::eigen_tiny<{}, myriad::EigenTiny{{myriad::EigenJob({}), {}, {}, {}, {}, {}}}>", device_name(dtype),
-                              static_cast<int>(c.job), c.n, c.lanes, c.matrices, device_name(c.a), c.most_sweeps),
-          // What is to be fused is written so: kernels of different layouts give the same bits.
-          .options = {"-default-device", "--fmad=false"}};
-}
-
-KernelSource source(Dtype dtype, EigenBlock const& c) {
-  return {.header = "eigen/eigen_block.cuh",
-          .name = fmt::format("myriad::eigen_block<{}, myriad::EigenBlock{{myriad::EigenJob({}), {}, myriad::EigenAccess({})}}>",
-                              device_name(dtype), static_cast<int>(c.job), c.n, static_cast<int>(c.access)),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName eigen_tiny_kernel{"eigen/eigen_tiny"};
+constexpr KernelName eigen_block_kernel{"eigen/eigen_block"};
 
 template <typename T>
 int largest_in_block(Queue& queue) {
@@ -44,20 +31,15 @@ void by_blocks(Queue& queue, EigenJob job, EigenArguments<DeviceElement<T>> cons
   int const n = static_cast<int>(args.a.rows);
   EigenBlock c = eigen_block_plan(job, n);
   if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("eigen/eigen_block"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, eigen_block_kernel, dtype_of<T>, c);
   launch(queue, kernel,
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
 }
 
-/// One of the kernels of eigen_large.cuh.
-KernelSource source(Dtype dtype, char const* name) {
-  return {.header = "eigen/eigen_large.cuh",
-          .name = fmt::format("myriad::{}<{}>", name, device_name(dtype)),
-          .options = {"-default-device", "--fmad=false"}};
-}
 enum class LargeStep : int { sizes, largest, scale, widen, write };
-constexpr std::array large_names{"eigen_sizes", "eigen_largest", "eigen_scale", "eigen_widen", "eigen_write"};
+constexpr std::array large_kernels{KernelName("eigen/eigen_large", "eigen_sizes"), KernelName("eigen/eigen_large", "eigen_largest"),
+                                   KernelName("eigen/eigen_large", "eigen_scale"), KernelName("eigen/eigen_large", "eigen_widen"),
+                                   KernelName("eigen/eigen_large", "eigen_write")};
 
 /// Reduction, the tridiagonal problem, and its vectors taken back; as many matrices at a time as the workspace holds. Of a ragged batch
 /// those that a block holds are done by blocks.
@@ -68,10 +50,8 @@ void by_levels(Queue& queue, SyevdTask<T> const& task) {
   bool const vectors = task.job == Job::vectors, ragged = task.a.ragged();
   std::int64_t const n = task.a.rows;
   int const limit = largest_in_block<T>(queue);
-  std::array<Kernel const*, large_names.size()> kernels{};
-  for (int step = 0; step < static_cast<int>(large_names.size()); ++step)
-    kernels[static_cast<std::size_t>(step)] = &kernel_for(queue, kernel_key(kernel_id("eigen/eigen_large"), dtype_of<T>, step),
-                                                          [&] { return source(dtype_of<T>, large_names[static_cast<std::size_t>(step)]); });
+  std::array<Kernel const*, large_kernels.size()> kernels{};
+  for (std::size_t step = 0; step < kernels.size(); ++step) kernels[step] = &kernel_of(queue, large_kernels[step], dtype_of<T>);
   load_stedc<R>(queue, vectors);
   auto const layout_of_some = [&](std::int64_t count) {
     return EigenLargeWorkspace(sizeof(T), sizeof(R), n, stedc_leaf, count, vectors,
@@ -169,8 +149,7 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
   bool const interleaved = layout_of(args.a) == simt::Layout::interleaved;
   EigenTiny c = interleaved ? eigen_tiny_interleaved(space.plan(), sizeof(T), sizeof(Real<T>)) : tuning::planned(queue, space);
   c.a = layout_of(args.a);
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("eigen/eigen_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, eigen_tiny_kernel, dtype_of<T>, c);
   launch(queue, kernel,
          {.blocks = (args.a.count + c.matrices - 1) / c.matrices,
           .threads = c.threads(),
@@ -192,13 +171,14 @@ std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
         for (bool const few : {false, true})
           if (filter.wants_size(n) && (!few || n > 1))
             for (EigenTiny const& c : tuning::shipped(EigenTinySpace{job, dtype, n, few}, filter.candidates))
-              kernels.push_back(source(dtype, c));
+              kernels.push_back(source_of(eigen_tiny_kernel, dtype, c));
     if (!filter.wants_size_above(tiny_largest)) continue;
     int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
     for (int n = 64; n - 31 <= in_block; n += 32)
-      for (EigenJob const job : {EigenJob::values, EigenJob::vectors}) kernels.push_back(source(dtype, eigen_block_plan(job, n)));
+      for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
+        kernels.push_back(source_of(eigen_block_kernel, dtype, eigen_block_plan(job, n)));
     if (!filter.wants_size_above(in_block)) continue;
-    for (char const* const name : large_names) kernels.push_back(source(dtype, name));
+    for (KernelName const& name : large_kernels) kernels.push_back(source_of(name, dtype));
     auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
     add(stedc_kernels(real_bytes == 4 ? Dtype::f32 : Dtype::f64, real_bytes));
     KernelFilter others = filter;

@@ -19,8 +19,7 @@ namespace myriad {
 /// See eigen_tiny_plan. Of batches that are not interleaved; one config for all other layouts.
 struct EigenTinySpace {
   using Config = EigenTiny;
-  static constexpr std::array names{"lanes", "matrices"};
-  static constexpr auto values(auto& c) { return std::tie(c.lanes, c.matrices); }
+  using Tuned = tuning::Members<&EigenTiny::lanes, &EigenTiny::matrices>;
 
   EigenJob job;
   Dtype dtype;

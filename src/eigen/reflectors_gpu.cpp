@@ -1,12 +1,12 @@
 #include "eigen/reflectors_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 
 #include "core/dtype.hpp"
 #include "eigen/reflectors_by_panels.hpp"
 #include "eigen/reflectors_plan.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -14,26 +14,17 @@
 namespace myriad::gpu {
 namespace {
 
-// What is to be fused is written so.
-std::vector<std::string> options() { return {"-default-device", "--fmad=false"}; }
+constexpr KernelName reflectors_small_kernel{"eigen/reflectors_small"};
 
-KernelSource source(Dtype dtype, ReflectorsSmall const& c) {
-  return {.header = "eigen/reflectors_small.cuh",
-          .name = fmt::format("myriad::reflectors_small<{}, myriad::ReflectorsSmall{{{}, {}, {}, myriad::ReflectorsJob({})}}>",
-                              device_name(dtype), c.rows, c.lanes, c.matrices, static_cast<int>(c.job)),
-          .options = options()};
-}
-/// One of the kernels of reflectors_panels.cuh.
-KernelSource source(Dtype dtype, char const* name) {
-  return {.header = "eigen/reflectors_panels.cuh", .name = fmt::format("myriad::{}<{}>", name, device_name(dtype)), .options = options()};
-}
-constexpr char const* names[] = {"reflectors_bring", "reflectors_factor", "reflectors_identity"};
+/// Of large matrices, step by step
+constexpr std::array panel_kernels{KernelName("eigen/reflectors_panels", "reflectors_bring"),
+                                   KernelName("eigen/reflectors_panels", "reflectors_factor"),
+                                   KernelName("eigen/reflectors_panels", "reflectors_identity")};
 
 template <typename T>
 void small(Queue& queue, ReflectorsTask<T> const& task) {
   ReflectorsSmall const c = reflectors_small_plan(sizeof(T), task.a.rows, task.job);
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("eigen/reflectors_small"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, reflectors_small_kernel, dtype_of<T>, c);
   std::int64_t const chunks = c.forms() ? 1 : (task.c.cols + c.rows - 1) / c.rows;
   launch(
       queue, kernel,
@@ -48,9 +39,7 @@ class Machine {
 
  public:
   explicit Machine(Queue& queue) : queue_(queue), multiprocessors_(queue.device().multiprocessors) {
-    for (int step = 0; step < 3; ++step)
-      kernels_[step] = &kernel_for(queue, kernel_key(kernel_id("eigen/reflectors_panels"), dtype_of<T>, step),
-                                   [&] { return source(dtype_of<T>, names[step]); });
+    for (std::size_t step = 0; step < panel_kernels.size(); ++step) kernels_[step] = &kernel_of(queue, panel_kernels[step], dtype_of<T>);
   }
   void bring(ReflectorsPanels<D> const& work) {
     launch(queue_, *kernels_[0],
@@ -144,11 +133,11 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
     if (!filter.wants_dtype(dtype) || !(forms || applies)) continue;
     for (int n = 1; n <= reflectors_small_largest + 1; ++n) {
       if (!filter.wants_size(n)) continue;
-      if (forms) kernels.push_back(source(dtype, reflectors_small_plan(bytes, n, ReflectorsJob::form)));
-      if (applies) kernels.push_back(source(dtype, reflectors_small_plan(bytes, n, ReflectorsJob::apply)));
+      if (forms) kernels.push_back(source_of(reflectors_small_kernel, dtype, reflectors_small_plan(bytes, n, ReflectorsJob::form)));
+      if (applies) kernels.push_back(source_of(reflectors_small_kernel, dtype, reflectors_small_plan(bytes, n, ReflectorsJob::apply)));
     }
     if (!filter.wants_size_above(reflectors_small_largest + 1)) continue;
-    for (char const* const name : names) kernels.push_back(source(dtype, name));
+    for (KernelName const& name : panel_kernels) kernels.push_back(source_of(name, dtype));
     // All shapes: for ever more multiprocessors than there are large tiles.
     for (std::int64_t const k : {128, 512})
       for (int const multiprocessors : {1, 4, 8, 16}) {

@@ -1,47 +1,38 @@
 #include "eigen/stedc_gpu.hpp"
 
-#include <fmt/format.h>
+#include <string_view>
 
 #include "eigen/reflectors_plan.hpp"
 #include "eigen/stedc_by_levels.hpp"
 #include "eigen/stedc_plan.hpp"
 #include "gemm/gemm_gpu.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, StedcStep step) {
-  char const* const type = device_name(dtype);
-  char const* const name = stedc_names[static_cast<std::size_t>(step)];
-  KernelSource out{.header = "eigen/stedc_merge.cuh",
-                   .name = fmt::format("myriad::{}<{}>", name, type),
-                   // What is to be fused is written so.
-                   .options = {"-default-device", "--fmad=false"}};
+/// use(kernel, template arguments...)
+auto with_kernel(StedcStep step, Dtype dtype, auto const& use) {
+  std::string_view const name = stedc_names[static_cast<std::size_t>(step)];
   switch (step) {
     case StedcStep::bring_whole:
     case StedcStep::bring_torn:
-      out.header = "eigen/stedc_leaves.cuh";
-      out.name = fmt::format("myriad::{}<{}, {}>", name, type, step == StedcStep::bring_torn);
-      break;
+      return use(KernelName("eigen/stedc_leaves", name), dtype, step == StedcStep::bring_torn);
     case StedcStep::leaves:
-      out.header = "eigen/stedc_leaves.cuh";
-      out.name = fmt::format("myriad::{}<{}, {}>", name, type, stedc_leaf);
-      break;
+      return use(KernelName("eigen/stedc_leaves", name), dtype, stedc_leaf);
     case StedcStep::points:
     case StedcStep::bisect:
-      out.header = "eigen/stedc_values.cuh";
-      break;
+      return use(KernelName("eigen/stedc_values", name), dtype);
     default:
-      break;
+      return use(KernelName("eigen/stedc_merge", name), dtype);
   }
-  return out;
 }
 
 template <typename R>
-Kernel const& kernel_of(Queue& queue, StedcStep step) {
-  return kernel_for(queue, kernel_key(kernel_id("eigen/stedc"), dtype_of<R>, step), [&] { return source(dtype_of<R>, step); });
+Kernel const& kernel_of_step(Queue& queue, StedcStep step) {
+  return *with_kernel(step, dtype_of<R>, [&](auto const&... kernel) { return &kernel_of(queue, kernel...); });
 }
 
 /// What stedc_by_levels needs of a GPU.
@@ -51,7 +42,7 @@ class StedcMachine {
   explicit StedcMachine(Queue& queue) : queue_(queue) {}
   void run(StedcStep step, std::int64_t blocks, StedcWork<R> const& work) {
     bool const leaves = step == StedcStep::leaves;
-    launch(queue_, kernel_of<R>(queue_, step),
+    launch(queue_, kernel_of_step<R>(queue_, step),
            {.blocks = blocks,
             .threads = leaves ? 4 * stedc_leaf : stedc_threads,
             .shared_bytes = leaves ? stedc_leaf_bytes(sizeof(R), stedc_leaf) : stedc_shared_bytes},
@@ -71,7 +62,7 @@ class StedcMachine {
 template <typename R>
 void load_stedc(Queue& queue, bool vectors) {
   for (int step = 0; step < stedc_steps; ++step)
-    if (stedc_step_is_of(static_cast<StedcStep>(step), vectors)) (void)kernel_of<R>(queue, static_cast<StedcStep>(step));
+    if (stedc_step_is_of(static_cast<StedcStep>(step), vectors)) (void)kernel_of_step<R>(queue, static_cast<StedcStep>(step));
 }
 
 template <typename R>
@@ -82,7 +73,8 @@ void stedc(Queue& queue, StedcWork<R> const& work, bool vectors) {
 
 std::vector<KernelSource> stedc_kernels(Dtype dtype, int real_bytes) {
   std::vector<KernelSource> kernels;
-  for (int step = 0; step < stedc_steps; ++step) kernels.push_back(source(dtype, static_cast<StedcStep>(step)));
+  for (int step = 0; step < stedc_steps; ++step)
+    kernels.push_back(with_kernel(static_cast<StedcStep>(step), dtype, [](auto const&... kernel) { return source_of(kernel...); }));
   // All shapes: for ever more multiprocessors than there are large tiles.
   for (std::int64_t const k : {128, 512})
     for (int const multiprocessors : {1, 4, 8, 16}) {

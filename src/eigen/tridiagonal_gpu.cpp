@@ -1,11 +1,11 @@
 #include "eigen/tridiagonal_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 
 #include "core/dtype.hpp"
 #include "eigen/tridiagonal_plan.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -13,45 +13,21 @@
 namespace myriad::gpu {
 namespace {
 
-// What is to be fused is written so.
-std::vector<std::string> options() { return {"-default-device", "--fmad=false"}; }
+constexpr KernelName tridiagonal_block_kernel{"eigen/tridiagonal_block"};
+constexpr KernelName tridiagonal_panel_kernel{"eigen/tridiagonal_panel"};
+constexpr KernelName tridiagonal_resident_kernel{"eigen/tridiagonal_resident"};
+constexpr KernelName tridiagonal_update_kernel{"eigen/tridiagonal_update"};
 
-KernelSource source(Dtype dtype, EigenBlock const& c) {
-  return {.header = "eigen/tridiagonal_block.cuh",
-          .name = fmt::format("myriad::tridiagonal_block<{}, myriad::EigenBlock{{myriad::EigenJob({}), {}, myriad::EigenAccess({})}}>",
-                              device_name(dtype), static_cast<int>(c.job), c.n, static_cast<int>(c.access)),
-          .options = options()};
-}
-KernelSource source(Dtype dtype, TridiagonalPanel const& c) {
-  return {.header = "eigen/tridiagonal_panel.cuh",
-          .name = fmt::format("myriad::tridiagonal_panel<{}, myriad::TridiagonalPanel{{{}, {}, {}, {}}}>", device_name(dtype), c.width,
-                              c.warps, c.columns, c.blocks_per_sm),
-          .options = options()};
-}
-KernelSource source(Dtype dtype, TridiagonalResident const& c) {
-  return {.header = "eigen/tridiagonal_resident.cuh",
-          .name = fmt::format("myriad::tridiagonal_resident<{}, myriad::TridiagonalResident{{{}, {}}}>", device_name(dtype), c.row_parts,
-                              c.column_parts),
-          .options = options()};
-}
-KernelSource source(Dtype dtype, TridiagonalUpdate const& c) {
-  return {.header = "eigen/tridiagonal_update.cuh",
-          .name = fmt::format("myriad::tridiagonal_update<{}, myriad::TridiagonalUpdate{{{}}}>", device_name(dtype), c.width),
-          .options = options()};
-}
-/// One of the kernels of tridiagonal_copy.cuh.
-KernelSource source(Dtype dtype, char const* name) {
-  return {.header = "eigen/tridiagonal_copy.cuh", .name = fmt::format("myriad::{}<{}>", name, device_name(dtype)), .options = options()};
-}
-constexpr char const* copies[] = {"tridiagonal_largest", "tridiagonal_load", "tridiagonal_store"};
+constexpr std::array copy_kernels{KernelName("eigen/tridiagonal_copy", "tridiagonal_largest"),
+                                  KernelName("eigen/tridiagonal_copy", "tridiagonal_load"),
+                                  KernelName("eigen/tridiagonal_copy", "tridiagonal_store")};
 
 template <typename T>
 void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
   int const n = static_cast<int>(args.a.rows);
   EigenBlock c = eigen_block_plan(EigenJob::values, n);
   if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_block"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, tridiagonal_block_kernel, dtype_of<T>, c);
   launch(queue, kernel,
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
 }
@@ -72,15 +48,13 @@ void by_many_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& 
   bool const panels = n > held_rows;
   // All kernels come before the first launch: where one cannot be had, nothing is written.
   Kernel const* copy[3];
-  for (int k = 0; k < 3; ++k)
-    copy[k] = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_copy"), dtype, k), [&] { return source(dtype, copies[k]); });
-  Kernel const& resident =
-      kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_resident"), dtype, r), [&] { return source(dtype, r); });
+  for (int k = 0; k < 3; ++k) copy[k] = &kernel_of(queue, copy_kernels[static_cast<std::size_t>(k)], dtype);
+  Kernel const& resident = kernel_of(queue, tridiagonal_resident_kernel, dtype, r);
   Kernel const* panel = nullptr;
   Kernel const* update = nullptr;
   if (panels) {
-    panel = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_panel"), dtype, c), [&] { return source(dtype, c); });
-    update = &kernel_for(queue, kernel_key(kernel_id("eigen/tridiagonal_update"), dtype, u), [&] { return source(dtype, u); });
+    panel = &kernel_of(queue, tridiagonal_panel_kernel, dtype, c);
+    update = &kernel_of(queue, tridiagonal_update_kernel, dtype, u);
   }
   int const copy_blocks = 4 * multiprocessors, blocks = panels ? tridiagonal_panel_blocks(c, sizeof(T), device) * multiprocessors : 0;
   TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, copy_blocks);
@@ -159,12 +133,13 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
     if (!filter.wants_dtype(dtype) || !(filter.wants_routine("sytrd") || (complex && filter.wants_routine("hetrd")))) continue;
     int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
     for (int n = 32; n - 31 <= in_block; n += 32)
-      if (n == 32 || filter.wants_size_above(n - 32)) kernels.push_back(source(dtype, eigen_block_plan(EigenJob::values, n)));
+      if (n == 32 || filter.wants_size_above(n - 32))
+        kernels.push_back(source_of(tridiagonal_block_kernel, dtype, eigen_block_plan(EigenJob::values, n)));
     if (!filter.wants_size_above(in_block)) continue;
-    kernels.push_back(source(dtype, tridiagonal_panel_plan(bytes)));
-    kernels.push_back(source(dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
-    kernels.push_back(source(dtype, tridiagonal_resident_plan()));
-    for (char const* const name : copies) kernels.push_back(source(dtype, name));
+    kernels.push_back(source_of(tridiagonal_panel_kernel, dtype, tridiagonal_panel_plan(bytes)));
+    kernels.push_back(source_of(tridiagonal_update_kernel, dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
+    kernels.push_back(source_of(tridiagonal_resident_kernel, dtype, tridiagonal_resident_plan()));
+    for (KernelName const& name : copy_kernels) kernels.push_back(source_of(name, dtype));
   }
   return kernels;
 }

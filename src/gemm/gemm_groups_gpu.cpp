@@ -1,8 +1,6 @@
 /// gemm_grouped on a GPU: small groups whose products differ in nothing but sizes and places become one ragged batch, or one for each of
 /// three ranges of sizes, which is made on the GPU and has the kernels, and the schedule, of one.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "core/dtype.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "gemm/gemm_groups_config.cuh"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/nvrtc.hpp"
 #include "runtime/tiny.hpp"
@@ -30,11 +29,8 @@ constexpr std::size_t least_groups = 4;
 /// Of one batch, which has so many numbers and addresses of each matrix: 151 MB of all
 constexpr std::int64_t most_of_batch = 1 << 21, arrays = 9;
 
-KernelSource source(int groups) {
-  return {.header = "gemm/gemm_groups.cuh",
-          .name = fmt::format("myriad::gemm_groups<128, {}>", groups),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName gemm_groups_kernel{"gemm/gemm_groups"};
+constexpr int threads_of_groups = 128;
 
 template <typename T>
 bool by_columns(Batch<T> const& x) {
@@ -103,12 +99,11 @@ bool compiles_large_launches() {
   return !compiler.available() || compiler.version() >= 12010;
 }
 
-KernelKey key_of(int groups) { return kernel_key(kernel_id("gemm/gemm_groups"), groups); }
-
 /// Null where driver or compiler is too old for it, or where the packs were built by such a compiler.
 Kernel const* kernel_of_large_launches(Queue& queue) {
   if (!takes_large_parameters() || !compiles_large_launches()) return nullptr;
-  return kernel_if_there(queue, key_of(gemm_groups_of_large_launch), [] { return source(gemm_groups_of_large_launch); });
+  return kernel_if_there(queue, kernel_key(gemm_groups_kernel.id, threads_of_groups, gemm_groups_of_large_launch),
+                         [] { return source_of(gemm_groups_kernel, threads_of_groups, gemm_groups_of_large_launch); });
 }
 
 /// Groups whose products are one launch, or few: a ragged batch, with the largest of their sizes.
@@ -163,7 +158,6 @@ class Arrays {
 template <int at_most, typename Task>
 void write_arrays(Queue& queue, Kernel const& kernel, Arrays const& of, std::span<Together<Task> const> sets) {
   static_assert(sizeof(char*) == sizeof(simt::Index));
-  constexpr int threads = 128;
   if (!of.exist()) return;
   auto const pointers = [&](std::int64_t number) { return reinterpret_cast<char const**>(of.at(number)); };
   auto const indices = [&](std::int64_t number) { return reinterpret_cast<simt::Index*>(of.at(number)); };
@@ -176,7 +170,7 @@ void write_arrays(Queue& queue, Kernel const& kernel, Arrays const& of, std::spa
   args.end = 0;
   std::int64_t begin = 0;
   auto const launch_them = [&] {
-    launch(queue, kernel, {.blocks = (args.end - begin + threads - 1) / threads, .threads = threads}, args);
+    launch(queue, kernel, {.blocks = (args.end - begin + threads_of_groups - 1) / threads_of_groups, .threads = threads_of_groups}, args);
     begin = args.end;
     args.groups = 0;
   };
@@ -209,8 +203,7 @@ void multiply_together(Queue& queue, Workspace const& memory, std::span<Together
   if (Kernel const* const large = groups > gemm_groups_of_launch ? kernel_of_large_launches(queue) : nullptr)
     write_arrays<gemm_groups_of_large_launch>(queue, *large, of, sets);
   else
-    write_arrays<gemm_groups_of_launch>(
-        queue, kernel_for(queue, key_of(gemm_groups_of_launch), [] { return source(gemm_groups_of_launch); }), of, sets);
+    write_arrays<gemm_groups_of_launch>(queue, kernel_of(queue, gemm_groups_kernel, threads_of_groups, gemm_groups_of_launch), of, sets);
   std::int64_t begin = 0;
   for (auto const& set : sets) {
     GemmTask<T, Output> const& first = *set.tasks.front();
@@ -231,8 +224,8 @@ void multiply_together(Queue& queue, Workspace const& memory, std::span<Together
 }  // namespace
 
 std::vector<KernelSource> gemm_groups_kernels() {
-  std::vector<KernelSource> out{source(gemm_groups_of_launch)};
-  if (compiles_large_launches()) out.push_back(source(gemm_groups_of_large_launch));
+  std::vector<KernelSource> out{source_of(gemm_groups_kernel, threads_of_groups, gemm_groups_of_launch)};
+  if (compiles_large_launches()) out.push_back(source_of(gemm_groups_kernel, threads_of_groups, gemm_groups_of_large_launch));
   return out;
 }
 

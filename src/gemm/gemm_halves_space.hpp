@@ -41,8 +41,8 @@ struct GemmHalvesProblem {
 /// product each is part of what its bits are, and stays as planned.
 struct GemmHalvesSpace : GemmHalvesProblem {
   using Config = GemmHalves;
-  static constexpr std::array names{"warps", "warps_down", "warps_across", "matrices", "places", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.warps, c.warps_down, c.warps_across, c.matrices, c.places, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&GemmHalves::warps, &GemmHalves::warps_down, &GemmHalves::warps_across, &GemmHalves::matrices,
+                                &GemmHalves::places, &GemmHalves::blocks_per_sm>;
 
   [[nodiscard]] tuning::Problem problem() const { return {widened ? "gemm_halves, widened" : "gemm_halves", dtype, {m, n, k}}; }
   [[nodiscard]] GemmHalves plan() const { return gemm_halves_plan(element_bytes(dtype), output_bytes(), complex(), m, n, k, false); }
@@ -125,8 +125,8 @@ struct GemmHalvesSpace : GemmHalvesProblem {
 /// piece, are in the name that tables have.
 struct GemmHalvesStreamSpace : GemmHalvesProblem {
   using Config = GemmHalvesStream;
-  static constexpr std::array names{"columns", "stages", "warps", "down", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.columns, c.stages, c.warps, c.down, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&GemmHalvesStream::columns, &GemmHalvesStream::stages, &GemmHalvesStream::warps, &GemmHalvesStream::down,
+                                &GemmHalvesStream::blocks_per_sm>;
 
   GemmHalvesStreamOperands operands;
 
@@ -202,8 +202,8 @@ struct GemmHalvesStreamSpace : GemmHalvesProblem {
 /// Large ones, tile by tile. One config for all layouts and places of lines.
 struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   using Config = GemmHalvesBlocks;
-  static constexpr std::array names{"m", "n", "k", "stages", "warps_down", "warps_across", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&GemmHalvesBlocks::m, &GemmHalvesBlocks::n, &GemmHalvesBlocks::k, &GemmHalvesBlocks::stages,
+                                &GemmHalvesBlocks::warps_down, &GemmHalvesBlocks::warps_across, &GemmHalvesBlocks::blocks_per_sm>;
 
   GemmHalvesBlocksOperands operands;
 
@@ -278,8 +278,8 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
 /// Those that go through gemm_halves_warpgroups. One config for all orders of lines, wherever they begin.
 struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
   using Config = GemmHalvesWarpgroups;
-  static constexpr std::array names{"warpgroups", "columns", "stages", "c_stages"};
-  static constexpr auto values(auto& c) { return std::tie(c.warpgroups, c.columns, c.stages, c.c_stages); }
+  using Tuned = tuning::Members<&GemmHalvesWarpgroups::warpgroups, &GemmHalvesWarpgroups::columns, &GemmHalvesWarpgroups::stages,
+                                &GemmHalvesWarpgroups::c_stages>;
 
   GemmHalvesWarpgroupsOperands operands;
 

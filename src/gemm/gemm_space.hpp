@@ -20,10 +20,8 @@ namespace myriad {
 /// Products of m-by-k and k-by-n matrices through the ring. One config for all layouts, structures and parts of C.
 struct GemmRingSpace {
   using Config = GemmRing;
-  static constexpr std::array names{"m", "n", "k", "stages", "warps_down", "warps_across", "blocks_per_sm", "c_beside"};
-  static constexpr auto values(auto& c) {
-    return std::tie(c.m, c.n, c.k, c.stages, c.warps_down, c.warps_across, c.blocks_per_sm, c.c_beside);
-  }
+  using Tuned = tuning::Members<&GemmRing::m, &GemmRing::n, &GemmRing::k, &GemmRing::stages, &GemmRing::warps_down, &GemmRing::warps_across,
+                                &GemmRing::blocks_per_sm, &GemmRing::c_beside>;
 
   Dtype dtype;
   std::int64_t m, n, k;
@@ -132,8 +130,8 @@ struct GemmRingSpace {
 /// The same through whole tiles in shared memory, of batches that are not interleaved.
 struct GemmTilesSpace {
   using Config = GemmTiles;
-  static constexpr std::array names{"k", "row_lanes", "column_lanes", "matrices", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.k, c.row_lanes, c.column_lanes, c.matrices, c.blocks_per_sm); }
+  using Tuned =
+      tuning::Members<&GemmTiles::k, &GemmTiles::row_lanes, &GemmTiles::column_lanes, &GemmTiles::matrices, &GemmTiles::blocks_per_sm>;
 
   Dtype dtype;
   std::int64_t m, n, k;

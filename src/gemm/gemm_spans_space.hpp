@@ -20,10 +20,8 @@ namespace myriad {
 /// Products of m-by-k and k-by-n matrices without gaps. Which lanes multiply what, and how much of B and C comes at once, changes no sum.
 struct GemmSpansSpace {
   using Config = GemmSpans;
-  static constexpr std::array names{"columns", "stages", "a_stages", "blocks_per_sm", "held_rows", "held_columns", "c_shared"};
-  static constexpr auto values(auto& c) {
-    return std::tie(c.columns, c.stages, c.a_stages, c.blocks_per_sm, c.held_rows, c.held_columns, c.c_shared);
-  }
+  using Tuned = tuning::Members<&GemmSpans::columns, &GemmSpans::stages, &GemmSpans::a_stages, &GemmSpans::blocks_per_sm,
+                                &GemmSpans::held_rows, &GemmSpans::held_columns, &GemmSpans::c_shared>;
 
   Dtype dtype;
   int m, n, k;

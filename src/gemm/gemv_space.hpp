@@ -31,8 +31,7 @@ struct GemvProblem {
 /// Through a ring.
 struct GemvSpace : GemvProblem {
   using Config = Gemv;
-  static constexpr std::array names{"rows", "k", "lanes", "stages", "warps", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.rows, c.k, c.lanes, c.stages, c.warps, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&Gemv::rows, &Gemv::k, &Gemv::lanes, &Gemv::stages, &Gemv::warps, &Gemv::blocks_per_sm>;
 
   Lines a;
 
@@ -89,8 +88,7 @@ struct GemvSpace : GemvProblem {
 /// A row to a lane, from memory to registers.
 struct GemvColumnsSpace : GemvProblem {
   using Config = GemvColumns;
-  static constexpr std::array names{"terms", "warps", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.terms, c.warps, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&GemvColumns::terms, &GemvColumns::warps, &GemvColumns::blocks_per_sm>;
 
   [[nodiscard]] tuning::Problem problem() const { return {"gemv_columns", dtype, {m, 1, k}}; }
   [[nodiscard]] GemvColumns plan() const { return gemv_columns_plan(element_bytes(dtype), k); }
@@ -126,8 +124,7 @@ struct GemvColumnsSpace : GemvProblem {
 /// Whole rows in shared memory, or all of a matrix by columns.
 struct GemvWholeSpace : GemvProblem {
   using Config = GemvWhole;
-  static constexpr std::array names{"rows", "warps", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.rows, c.warps, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&GemvWhole::rows, &GemvWhole::warps, &GemvWhole::blocks_per_sm>;
 
   bool in_one_piece;
   Lines a;

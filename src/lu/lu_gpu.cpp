@@ -1,11 +1,10 @@
 #include "lu/lu_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/dtype.hpp"
 #include "lu/lu_tiny_space.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -14,16 +13,7 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, LuTiny const& c) {
-  return {
-      .header = "lu/lu_tiny.cuh",
-      .name = fmt::format(
-          "myriad::lu_tiny<{}, myriad::LuTiny{{myriad::LuJob({}), {}, {}, {}, {}, {}, myriad::LuMethod({}), {}, {}, {}, {}, {}, {}, {}}}>",
-          device_name(dtype), static_cast<int>(c.job), c.m, c.n, c.nrhs, c.lanes, c.matrices, static_cast<int>(c.method), c.panel,
-          c.blocks_per_sm, device_name(c.a), device_name(c.result), device_name(c.b), device_name(c.x), device_name(c.pivots)),
-      // What is to be fused is written so: kernels of different layouts give the same bits.
-      .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName lu_tiny_kernel{"lu/lu_tiny"};
 
 template <typename T>
 void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) {
@@ -35,7 +25,7 @@ void run(Queue& queue, LuTiny c, LuTinyArguments<DeviceElement<T>> const& args) 
   }
   if (args.pivots.given() && layout_of(args.pivots) != simt::Layout::packed_columns) c.pivots = simt::Layout::columns;
   if (c.a == simt::Layout::interleaved || c.result == simt::Layout::interleaved) c = lu_tiny_interleaved(c, sizeof(T));
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("lu/lu_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, lu_tiny_kernel, dtype_of<T>, c);
   launch(queue, kernel,
          {.blocks = (args.a.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = LuTinyMemory(sizeof(T), c).bytes},
          args);
@@ -169,7 +159,8 @@ std::vector<KernelSource> lu_kernels(KernelFilter const& filter) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, LuJob job, int nrhs) {
         if (!filter.wants_routine(routine)) return;
-        for (LuTiny const& c : tuning::shipped(LuTinySpace{job, dtype, n, n, nrhs}, filter.candidates)) kernels.push_back(source(dtype, c));
+        for (LuTiny const& c : tuning::shipped(LuTinySpace{job, dtype, n, n, nrhs}, filter.candidates))
+          kernels.push_back(source_of(lu_tiny_kernel, dtype, c));
       };
       add("getrf", LuJob::factor, 0);
       add("getrf_nopiv", LuJob::factor_without_pivoting, 0);

@@ -18,8 +18,7 @@ namespace myriad {
 /// See lu_tiny_plan. The method may change among those that give the same bits: all but that by products.
 struct LuTinySpace {
   using Config = LuTiny;
-  static constexpr std::array names{"lanes", "matrices", "method", "panel", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.lanes, c.matrices, c.method, c.panel, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&LuTiny::lanes, &LuTiny::matrices, &LuTiny::method, &LuTiny::panel, &LuTiny::blocks_per_sm>;
 
   LuJob job;
   Dtype dtype;

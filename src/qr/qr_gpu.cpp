@@ -1,11 +1,10 @@
 #include "qr/qr_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/dtype.hpp"
 #include "qr/qr_tiny_space.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -13,15 +12,7 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, QrTiny const& k) {
-  return {.header = "qr/qr_tiny.cuh",
-          .name = fmt::format(
-              "myriad::qr_tiny<{}, myriad::QrTiny{{myriad::QrJob({}), {}, {}, {}, {}, {}, {}, {}, myriad::QrVector({}), {}, {}, {}, {}}}>",
-              device_name(dtype), static_cast<int>(k.job), k.m, k.n, k.reflectors, k.columns, k.beside, k.lanes, k.matrices,
-              static_cast<int>(k.vector), k.blocks_per_sm, device_name(k.a), device_name(k.c), device_name(k.tau)),
-          // What is to be fused is written so: kernels of different layouts give the same bits.
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName qr_tiny_kernel{"qr/qr_tiny"};
 
 template <typename T>
 void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) {
@@ -37,7 +28,7 @@ void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) 
     k.tau = tau == Layout::packed_columns || tau == Layout::interleaved ? tau : Layout::columns;
   }
   if (k.a == Layout::interleaved) k = qr_tiny_interleaved(k, sizeof(T));
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("qr/qr_tiny"), dtype_of<T>, k), [&] { return source(dtype_of<T>, k); });
+  Kernel const& kernel = kernel_of(queue, qr_tiny_kernel, dtype_of<T>, k);
   launch(queue, kernel,
          {.blocks = (args.a.count + k.matrices - 1) / k.matrices, .threads = k.threads(), .shared_bytes = QrTinyMemory(sizeof(T), k).bytes},
          args);
@@ -136,10 +127,11 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= tiny_largest; ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, QrJob job, int columns) {
-        if (filter.wants_routine(routine)) kernels.push_back(source(dtype, qr_tiny_plan(job, dtype, n, n, n, columns)));
+        if (filter.wants_routine(routine)) kernels.push_back(source_of(qr_tiny_kernel, dtype, qr_tiny_plan(job, dtype, n, n, n, columns)));
       };
       if (filter.wants_routine("geqrf"))
-        for (QrTiny const& c : tuning::shipped(QrTinySpace{dtype, n, n}, filter.candidates)) kernels.push_back(source(dtype, c));
+        for (QrTiny const& c : tuning::shipped(QrTinySpace{dtype, n, n}, filter.candidates))
+          kernels.push_back(source_of(qr_tiny_kernel, dtype, c));
       add("ormqr", QrJob::apply, n);
       add("ormqr", QrJob::apply_adjoint, n);
       add("orgqr", QrJob::generate, 0);

@@ -18,8 +18,7 @@ namespace myriad {
 /// geqrf; see qr_tiny_plan. Sums depend on how many lanes there are, which therefore stay as planned.
 struct QrTinySpace {
   using Config = QrTiny;
-  static constexpr std::array names{"matrices", "vector", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.matrices, c.vector, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&QrTiny::matrices, &QrTiny::vector, &QrTiny::blocks_per_sm>;
 
   Dtype dtype;
   int m, n;

@@ -1,11 +1,10 @@
 #include "refine/refine_gpu.hpp"
 
-#include <fmt/format.h>
-
-#include <string_view>
+#include <tuple>
 
 #include "core/dtype.hpp"
 #include "refine/refine_tiny_plan.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -13,18 +12,15 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(std::string_view routine, Dtype dtype, RefineTiny const& c) {
-  return {.header = "refine/refine_tiny.cuh",
-          .name = fmt::format("myriad::{}_tiny<{}, myriad::RefineTiny{{{}, {}, {}, {}, {}, {}, {}, {}}}>", routine, device_name(dtype), c.m,
-                              c.n, c.nrhs, c.lanes, c.matrices, device_name(c.a), device_name(c.x), device_name(c.b)),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName geequ_kernel{"refine/refine_tiny", "geequ_tiny"};
+constexpr KernelName laqge_kernel{"refine/refine_tiny", "laqge_tiny"};
+constexpr KernelName backward_error_kernel{"refine/refine_tiny", "backward_error_tiny"};
 
 /// `tiles` of every matrix.
 template <typename T, typename Arguments>
-void run(Queue& queue, std::string_view routine, RefineTiny const& c, std::int64_t shared_bytes, Arguments const& args,
+void run(Queue& queue, KernelName const& name, RefineTiny const& c, std::int64_t shared_bytes, Arguments const& args,
          std::int64_t tiles = 1) {
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id(routine), dtype_of<T>, c), [&] { return source(routine, dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, name, dtype_of<T>, c);
   launch(queue, kernel,
          {.blocks = (args.a.count + c.matrices - 1) / c.matrices * tiles, .threads = c.threads(), .shared_bytes = shared_bytes}, args);
 }
@@ -52,7 +48,7 @@ void geequ(Queue& queue, GeequTask<T> const& task) {
                                                   .amax = task.amax,
                                                   .info = task.info};
   RefineTiny const c = plan(args.a, 0);
-  run<T>(queue, "geequ", c, GeequTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes, args);
+  run<T>(queue, geequ_kernel, c, GeequTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes, args);
 }
 
 template <typename T>
@@ -61,7 +57,8 @@ void laqge(Queue& queue, LaqgeTask<T> const& task) {
   LaqgeTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a), .r = matrices_of(task.r), .c = matrices_of(task.c)};
   RefineTiny c = plan(args.a, 0);
   if (task.a.rows > c.m || task.a.cols > c.n) c.a = by_elements(c.a);
-  run<T>(queue, "laqge", c, LaqgeTinyMemory(sizeof(T), c).bytes, args, ((args.a.rows + c.m - 1) / c.m) * ((args.a.cols + c.n - 1) / c.n));
+  run<T>(queue, laqge_kernel, c, LaqgeTinyMemory(sizeof(T), c).bytes, args,
+         ((args.a.rows + c.m - 1) / c.m) * ((args.a.cols + c.n - 1) / c.n));
 }
 
 template <typename T>
@@ -79,16 +76,17 @@ void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
   }
   bool const interleaved = c.x == simt::Layout::interleaved || c.b == simt::Layout::interleaved;
   c.matrices = matrices_of_block(c.matrices, c.lanes, interleaved, sizeof(T));
-  run<T>(queue, "backward_error", c, BackwardErrorTinyMemory(sizeof(T), c).bytes, args);
+  run<T>(queue, backward_error_kernel, c, BackwardErrorTinyMemory(sizeof(T), c).bytes, args);
 }
 
 std::vector<KernelSource> refine_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
     for (int n = 1; n <= tiny_largest; ++n)
-      for (auto const& [routine, columns] : {std::pair{"geequ", 0}, {"laqge", 0}, {"backward_error", 1}})
+      for (auto const& [routine, name, columns] :
+           {std::tuple{"geequ", geequ_kernel, 0}, {"laqge", laqge_kernel, 0}, {"backward_error", backward_error_kernel, 1}})
         if (filter.wants_routine(routine) && filter.wants_dtype(dtype) && filter.wants_size(n))
-          kernels.push_back(source(routine, dtype, refine_tiny_plan(n, n, columns)));
+          kernels.push_back(source_of(name, dtype, refine_tiny_plan(n, n, columns)));
   return kernels;
 }
 

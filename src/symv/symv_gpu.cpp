@@ -1,12 +1,11 @@
 #include "symv/symv_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "core/dtype.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -17,38 +16,12 @@ namespace myriad::gpu {
 
 namespace {
 
-KernelSource source(Dtype dtype, SymvTiny const& c) {
-  return {.header = "symv/symv_tiny.cuh",
-          .name = fmt::format("myriad::symv_tiny<{}, myriad::SymvTiny{{{}, {}, {}, myriad::Symmetry({}), {}, {}, {}}}>", device_name(dtype),
-                              c.n, c.lanes, c.matrices, static_cast<int>(c.symmetry), device_name(c.a), device_name(c.x), device_name(c.y)),
-          .options = {"-default-device", "--fmad=false"}};
-}
-KernelSource source(Dtype dtype, SymvWhole const& c) {
-  return {.header = "symv/symv_whole.cuh",
-          .name = fmt::format("myriad::symv_whole<{}, myriad::SymvWhole{{{}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
-                              device_name(dtype), c.warps, c.rows_of_lane, static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
-          .options = {"-default-device", "--fmad=false"}};
-}
-KernelSource source(Dtype dtype, SymvStrips const& c) {
-  return {.header = "symv/symv_strips.cuh",
-          .name = fmt::format("myriad::symv_strips<{}, myriad::SymvStrips{{myriad::SymvColumns({}), myriad::Symmetry({})}}>",
-                              device_name(dtype), static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
-          .options = {"-default-device", "--fmad=false"}};
-}
-KernelSource source(Dtype dtype, SymvRows const& c) {
-  return {.header = "symv/symv_rows.cuh",
-          .name = fmt::format("myriad::symv_rows<{}, myriad::SymvRows{{{}, myriad::SymvColumns({}), myriad::Symmetry({})}}>",
-                              device_name(dtype), c.most_rows, static_cast<int>(c.layout), static_cast<int>(c.symmetry)),
-          .options = {"-default-device", "--fmad=false"}};
-}
-/// symv_runs or symv_matrices
-KernelSource source(Dtype dtype, SymvRuns const& c, char const* kernel) {
-  return {.header = "symv/symv_runs.cuh",
-          .name = fmt::format("myriad::{}<{}, myriad::SymvRuns{{{}, {}, {}, {}, myriad::SymvColumns({}), myriad::Symmetry({})}}>", kernel,
-                              device_name(dtype), c.warps, c.columns, c.blocks_per_sm, c.pieces, static_cast<int>(c.layout),
-                              static_cast<int>(c.symmetry)),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName symv_tiny_kernel{"symv/symv_tiny"};
+constexpr KernelName symv_whole_kernel{"symv/symv_whole"};
+constexpr KernelName symv_strips_kernel{"symv/symv_strips"};
+constexpr KernelName symv_rows_kernel{"symv/symv_rows"};
+constexpr KernelName symv_runs_kernel{"symv/symv_runs"};
+constexpr KernelName symv_matrices_kernel{"symv/symv_runs", "symv_matrices"};
 
 /// The kernels read the lower triangle of tiny matrices.
 template <typename T>
@@ -68,7 +41,7 @@ void multiply_tiny(Queue& queue, SymvTask<T> const& given) {
   bool const interleaved = c.a == simt::Layout::interleaved || c.x == simt::Layout::interleaved || c.y == simt::Layout::interleaved;
   if (!interleaved) c = tuning::with_values<SymvTinySpace>(c, tuning::values_of<SymvTinySpace>(tuning::planned(queue, space)));
   c.matrices = matrices_of_block(c.matrices, c.lanes, interleaved, sizeof(T));
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("symv/symv_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, symv_tiny_kernel, dtype_of<T>, c);
   launch(
       queue, kernel,
       {.blocks = (args.y.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = SymvTinyMemory(sizeof(T), c).bytes},
@@ -175,19 +148,18 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   bool const in_blocks = !in_rows && (n <= symv_most_rows_in_block || ragged);
   bool const in_strips = !in_rows && n > symv_most_rows_in_block && (!beyond_strips || ragged);
   // All kernels come before the first launch: where one cannot be had, nothing is written.
-  auto const find = [&](bool needed, char const* name, auto const& c, auto const&... kernel) -> Kernel const* {
-    if (!needed) return nullptr;
-    return &kernel_for(queue, kernel_key(kernel_id(name), dtype_of<T>, c), [&] { return source(dtype_of<T>, c, kernel...); });
+  auto const find = [&](bool needed, KernelName const& name, auto const& c) {
+    return needed ? &kernel_of(queue, name, dtype_of<T>, c) : nullptr;
   };
   SymvWhole const whole = symv_whole_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_in_block)));
   SymvStrips const strips{.layout = layout, .symmetry = task.symmetry};
   SymvRuns const of_matrix = symv_matrices_plan(sizeof(T), task.symmetry, layout), runs = symv_runs_plan(sizeof(T), task.symmetry, layout);
   SymvRows const rows = symv_rows_plan(task.symmetry, layout, static_cast<int>(std::min<std::int64_t>(n, symv_most_rows_by_rows)));
-  Kernel const* const by_rows = find(in_rows, "symv/symv_rows", rows);
-  Kernel const* const by_blocks = find(in_blocks, "symv/symv_whole", whole);
-  Kernel const* const by_strips = find(in_strips && !many, "symv/symv_strips", strips);
-  Kernel const* const by_matrices = find(in_strips && many, "symv/symv_matrices", of_matrix, "symv_matrices");
-  Kernel const* const by_runs = find(beyond_strips, "symv/symv_runs", runs, "symv_runs");
+  Kernel const* const by_rows = find(in_rows, symv_rows_kernel, rows);
+  Kernel const* const by_blocks = find(in_blocks, symv_whole_kernel, whole);
+  Kernel const* const by_strips = find(in_strips && !many, symv_strips_kernel, strips);
+  Kernel const* const by_matrices = find(in_strips && many, symv_matrices_kernel, of_matrix);
+  Kernel const* const by_runs = find(beyond_strips, symv_runs_kernel, runs);
   // First what may be refused: it takes workspace, and blocks that run together.
   if (by_runs) multiply_by_runs(queue, task, runs, *by_runs);
   if (by_rows) multiply_rows(queue, task, rows, *by_rows);
@@ -210,18 +182,20 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
           if (!filter.wants_size(n)) continue;
           for (SymvTiny c : tuning::shipped(SymvTinySpace{dtype, symmetry, n}, filter.candidates)) {
             if (n > 1) c.a = layout;
-            kernels.push_back(source(dtype, c));
+            kernels.push_back(source_of(symv_tiny_kernel, dtype, c));
           }
         }
       if (!filter.wants_size_above(tiny_largest)) continue;
       SymvColumns const layout = SymvColumns::contiguous;
-      for (int n = 64; n <= symv_most_rows_in_block; n += 32) kernels.push_back(source(dtype, symv_whole_plan(symmetry, layout, n)));
-      for (int n = 64; n <= symv_most_rows_by_rows; n *= 2) kernels.push_back(source(dtype, symv_rows_plan(symmetry, layout, n)));
+      for (int n = 64; n <= symv_most_rows_in_block; n += 32)
+        kernels.push_back(source_of(symv_whole_kernel, dtype, symv_whole_plan(symmetry, layout, n)));
+      for (int n = 64; n <= symv_most_rows_by_rows; n *= 2)
+        kernels.push_back(source_of(symv_rows_kernel, dtype, symv_rows_plan(symmetry, layout, n)));
       if (!filter.wants_size_above(symv_most_rows_in_block)) continue;
-      kernels.push_back(source(dtype, SymvStrips{.layout = layout, .symmetry = symmetry}));
-      kernels.push_back(source(dtype, symv_matrices_plan(bytes, symmetry, layout), "symv_matrices"));
+      kernels.push_back(source_of(symv_strips_kernel, dtype, SymvStrips{.layout = layout, .symmetry = symmetry}));
+      kernels.push_back(source_of(symv_matrices_kernel, dtype, symv_matrices_plan(bytes, symmetry, layout)));
       if (!filter.wants_size_above(symv_most_rows_in_strips(bytes))) continue;
-      kernels.push_back(source(dtype, symv_runs_plan(bytes, symmetry, layout), "symv_runs"));
+      kernels.push_back(source_of(symv_runs_kernel, dtype, symv_runs_plan(bytes, symmetry, layout)));
     }
   }
   return kernels;

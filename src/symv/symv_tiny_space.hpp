@@ -19,8 +19,7 @@ namespace myriad {
 /// See symv_tiny_plan. Of batches that are not interleaved; one config for all other layouts.
 struct SymvTinySpace {
   using Config = SymvTiny;
-  static constexpr std::array names{"lanes", "matrices"};
-  static constexpr auto values(auto& c) { return std::tie(c.lanes, c.matrices); }
+  using Tuned = tuning::Members<&SymvTiny::lanes, &SymvTiny::matrices>;
 
   Dtype dtype;
   Symmetry symmetry;

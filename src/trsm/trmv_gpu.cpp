@@ -1,8 +1,7 @@
 /// trmv on a GPU.
 
-#include <fmt/format.h>
-
 #include "core/dtype.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -12,17 +11,8 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, Trmv const& c) {
-  return {.header = "trsm/trmv.cuh",
-          .name = fmt::format("myriad::trmv<{}, myriad::Trmv{{{}, {}, {}, {}, myriad::Lines({})}}>", device_name(dtype), c.warps, c.rows,
-                              c.tiles, c.blocks_per_sm, static_cast<int>(c.a)),
-          .options = {"-default-device", "--fmad=false"}};
-}
-KernelSource source_of_keep(Dtype dtype) {
-  return {.header = "trsm/trmv.cuh",
-          .name = fmt::format("myriad::trmv_keep<{}>", device_name(dtype)),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName trmv_kernel{"trsm/trmv"};
+constexpr KernelName trmv_keep_kernel{"trsm/trmv", "trmv_keep"};
 
 }  // namespace
 
@@ -42,12 +32,11 @@ void trmv(Queue& queue, TrsmTask<T> const& task) {
   args.parts = trmv_parts(c, n, count, std::int64_t{queue.device().multiprocessors} * c.blocks_per_sm);
   args.terms = trmv_terms(sizeof(T), n, c);
   // All kernels come before the first launch: where one cannot be had, nothing is written.
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trmv"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, trmv_kernel, dtype_of<T>, c);
   bool const keep = args.parts > 1;
   Workspace const kept(queue, keep ? count * n * static_cast<std::int64_t>(sizeof(T)) : 0);
   if (keep) {
-    Kernel const& first =
-        kernel_for(queue, kernel_key(kernel_id("trsm/trmv_keep"), dtype_of<T>), [] { return source_of_keep(dtype_of<T>); });
+    Kernel const& first = kernel_of(queue, trmv_keep_kernel, dtype_of<T>);
     launch(queue, first, {.blocks = (count * n + 127) / 128, .threads = 128},
            TrmvKeepArguments<D>{.x = args.x.as_const(), .kept = kept.as<D>()});
     args.kept = kept.as<D>();
@@ -62,8 +51,8 @@ std::vector<KernelSource> trmv_kernels(KernelFilter const& filter) {
   for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}}) {
     if (!filter.wants_dtype(dtype)) continue;
     for (Lines const lines : {Lines::columns, Lines::rows})
-      for (int const n : {128, 512, 1024}) kernels.push_back(source(dtype, trmv_plan(bytes, n, lines)));
-    kernels.push_back(source_of_keep(dtype));
+      for (int const n : {128, 512, 1024}) kernels.push_back(source_of(trmv_kernel, dtype, trmv_plan(bytes, n, lines)));
+    kernels.push_back(source_of(trmv_keep_kernel, dtype));
   }
   return kernels;
 }

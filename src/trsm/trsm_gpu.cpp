@@ -1,12 +1,11 @@
 #include "trsm/trsm_gpu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_gpu.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -16,40 +15,14 @@
 namespace myriad::gpu {
 namespace {
 
+constexpr KernelName trsm_tiny_kernel{"trsm/trsm_tiny"};
+constexpr KernelName trsm_columns_kernel{"trsm/trsm_columns"};
+constexpr KernelName trsm_panels_kernel{"trsm/trsm_panels"};
+constexpr KernelName trsm_vector_kernel{"trsm/trsm_vector"};
+
 template <typename T>
 bool is_interleaved(Batch<T> const& b) {
   return layout_of(matrices_of(b)) == simt::Layout::interleaved;
-}
-
-KernelSource source(Dtype dtype, TrsmTiny const& c) {
-  return {.header = "trsm/trsm_tiny.cuh",
-          .name = fmt::format("myriad::trsm_tiny<{}, myriad::TrsmTiny{{{}, {}, {}, {}, myriad::Triangle({}), myriad::Triangle({}), "
-                              "myriad::Interchange({}), myriad::RightSide({}), {}, {}, {}}}>",
-                              device_name(dtype), c.n, c.nrhs, c.lanes, c.matrices, static_cast<int>(c.lower), static_cast<int>(c.upper),
-                              static_cast<int>(c.interchange), static_cast<int>(c.right), device_name(c.a), device_name(c.b),
-                              device_name(c.pivots)),
-          .options = {"-default-device", "--fmad=false"}};
-}
-
-KernelSource source(Dtype dtype, TrsmColumns const& c) {
-  return {.header = "trsm/trsm_columns.cuh",
-          .name = fmt::format("myriad::trsm_columns<{}, myriad::TrsmColumns{{{}, {}, {}, {}, myriad::Moved({}), {}, {}, {}, {}}}>",
-                              device_name(dtype), c.n, c.held, c.warps, c.blocks_per_sm, static_cast<int>(c.moved), c.inverse, c.lower,
-                              c.tensor, c.ragged),
-          .options = {"-default-device", "--fmad=false"}};
-}
-
-KernelSource source(Dtype dtype, TrsmPanels const& c) {
-  return {.header = "trsm/trsm_panels.cuh",
-          .name = fmt::format("myriad::trsm_panels<{}, myriad::TrsmPanels{{{}, {}, {}, {}}}>", device_name(dtype), c.n, c.warps,
-                              c.blocks_per_sm, c.lower),
-          .options = {"-default-device", "--fmad=false"}};
-}
-KernelSource source(Dtype dtype, TrsmVector const& c) {
-  return {.header = "trsm/trsm_vector.cuh",
-          .name = fmt::format("myriad::trsm_vector<{}, myriad::TrsmVector{{{}, {}, {}, {}, {}, {}}}>", device_name(dtype), c.n, c.columns,
-                              c.warps, c.blocks_per_sm, c.lower, c.row_stride),
-          .options = {"-default-device", "--fmad=false"}};
 }
 
 /// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
@@ -90,8 +63,7 @@ void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool sma
   c.ragged = args.a.row_sizes || args.b.row_sizes || args.b.col_sizes;
   c.moved = trsm_columns_moved(args.b, inverse);
   if (!inverse) divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("trsm/trsm_columns"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, trsm_columns_kernel, dtype_of<T>, c);
   launch(
       queue, kernel,
       {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmColumnsMemory(real_bytes, is_complex<T>, c).bytes},
@@ -106,8 +78,7 @@ void solve_panels(Queue& queue, TrsmTask<T> const& task) {
   TrsmPanels c = tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, task.b.cols}});
   c.lower = task.uplo == Uplo::lower ? 1 : 0;
   divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("trsm/trsm_panels"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, trsm_panels_kernel, dtype_of<T>, c);
   launch(
       queue, kernel,
       {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmPanelsMemory(real_bytes, is_complex<T>, c).bytes},
@@ -121,8 +92,7 @@ void solve_vector(Queue& queue, TrsmTask<T> const& task) {
   TrsmVector c = tuning::planned(queue, TrsmVectorSpace{{dtype_of<T>, task.b.rows, 1}});
   c.lower = task.uplo == Uplo::lower ? 1 : 0;
   c.row_stride = args.a.row_stride == 1 && !args.a.row_strides ? 1 : 0;
-  Kernel const& kernel =
-      kernel_for(queue, kernel_key(kernel_id("trsm/trsm_vector"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, trsm_vector_kernel, dtype_of<T>, c);
   launch(queue, kernel, {.blocks = (args.b.count + c.warps - 1) / c.warps, .threads = c.threads(), .shared_bytes = 0}, args);
 }
 
@@ -152,7 +122,7 @@ void substitute(Queue& queue, Substitution<T> const& task) {
   c.b = task.b.cols > c.nrhs ? by_elements(layout_of(args.b)) : layout_of(args.b);
   if (args.pivots.given() && layout_of(args.pivots) != simt::Layout::packed_columns) c.pivots = simt::Layout::columns;
   c.matrices = matrices_of_block(c.matrices, c.lanes, interleaved, sizeof(T));
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsm_tiny"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, trsm_tiny_kernel, dtype_of<T>, c);
   launch(
       queue, kernel,
       {.blocks = (args.b.count + c.matrices - 1) / c.matrices, .threads = c.threads(), .shared_bytes = TrsmTinyMemory(sizeof(T), c).bytes},
@@ -237,7 +207,7 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
         if (!filter.wants_routine(routine)) return;
         for (TrsmTiny c : tuning::shipped(TrsmTinySpace{dtype, n, columns, lower, upper, interchange, right}, filter.candidates)) {
           if (columns > c.nrhs) c.b = simt::Layout::columns;
-          kernels.push_back(source(dtype, c));
+          kernels.push_back(source_of(trsm_tiny_kernel, dtype, c));
         }
       };
       add("trsm", 1, Triangle::non_unit, Triangle::unused, Interchange::never, RightSide::given);
@@ -254,7 +224,7 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
         if (filter.wants_routine("trsm")) {
           for (TrsmVector c : tuning::shipped(TrsmVectorSpace{{dtype, n, 1}}, filter.candidates)) {
             c.lower = lower ? 1 : 0;
-            kernels.push_back(source(dtype, c));
+            kernels.push_back(source_of(trsm_vector_kernel, dtype, c));
           }
         }
         if (filter.wants_routine("trtri")) {
@@ -262,7 +232,7 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
             c.inverse = true;
             c.moved = Moved::elements;
             c.lower = lower;
-            kernels.push_back(source(dtype, c));
+            kernels.push_back(source_of(trsm_columns_kernel, dtype, c));
           }
         }
       }

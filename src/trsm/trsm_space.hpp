@@ -35,8 +35,7 @@ struct TrsmProblem {
 /// over by so many columns as a warp has, which therefore stay as planned.
 struct TrsmColumnsSpace : TrsmProblem {
   using Config = TrsmColumns;
-  static constexpr std::array names{"held", "warps", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.held, c.warps, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&TrsmColumns::held, &TrsmColumns::warps, &TrsmColumns::blocks_per_sm>;
 
   bool inverse = false;
 
@@ -88,8 +87,7 @@ struct TrsmColumnsSpace : TrsmProblem {
 /// With whole right-hand sides to a lane. One config for both triangles and all layouts.
 struct TrsmPanelsSpace : TrsmProblem {
   using Config = TrsmPanels;
-  static constexpr std::array names{"warps", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.warps, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&TrsmPanels::warps, &TrsmPanels::blocks_per_sm>;
 
   [[nodiscard]] tuning::Problem problem() const { return {"trsm_panels", dtype, {rows, rows, columns}}; }
   [[nodiscard]] TrsmPanels plan() const { return trsm_panels_plan(real_bytes(), complex(), rows, columns); }
@@ -125,8 +123,7 @@ struct TrsmPanelsSpace : TrsmProblem {
 /// With one right-hand side. One config for both triangles and all layouts.
 struct TrsmVectorSpace : TrsmProblem {
   using Config = TrsmVector;
-  static constexpr std::array names{"columns", "warps", "blocks_per_sm"};
-  static constexpr auto values(auto& c) { return std::tie(c.columns, c.warps, c.blocks_per_sm); }
+  using Tuned = tuning::Members<&TrsmVector::columns, &TrsmVector::warps, &TrsmVector::blocks_per_sm>;
 
   [[nodiscard]] tuning::Problem problem() const { return {"trsm_vector", dtype, {rows, rows, 1}}; }
   [[nodiscard]] TrsmVector plan() const { return trsm_vector_plan(real_bytes(), complex(), rows); }
@@ -166,8 +163,7 @@ struct TrsmVectorSpace : TrsmProblem {
 /// Up to 32 rows, of batches that are not interleaved. One config for all layouts.
 struct TrsmTinySpace {
   using Config = TrsmTiny;
-  static constexpr std::array names{"lanes", "matrices"};
-  static constexpr auto values(auto& c) { return std::tie(c.lanes, c.matrices); }
+  using Tuned = tuning::Members<&TrsmTiny::lanes, &TrsmTiny::matrices>;
 
   Dtype dtype;
   int n;

@@ -1,8 +1,7 @@
 /// trsv on a GPU.
 
-#include <fmt/format.h>
-
 #include "core/dtype.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -13,11 +12,7 @@
 namespace myriad::gpu {
 namespace {
 
-KernelSource source(Dtype dtype, Trsv const& c) {
-  return {.header = "trsm/trsv.cuh",
-          .name = fmt::format("myriad::trsv<{}, myriad::Trsv{{{}, {}, {}}}>", device_name(dtype), c.warps, c.columns, c.blocks_per_sm),
-          .options = {"-default-device", "--fmad=false"}};
-}
+constexpr KernelName trsv_kernel{"trsm/trsv"};
 
 }  // namespace
 
@@ -31,7 +26,7 @@ void trsv(Queue& queue, TrsmTask<T> const& task) {
   std::int64_t const parts = trsv_parts(c, n, count,
                                         trsv_resident(c, sizeof(T), device.multiprocessors, device.shared_memory_per_multiprocessor,
                                                       device.reserved_shared_memory_per_block));
-  Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trsv"), dtype_of<T>, c), [&] { return source(dtype_of<T>, c); });
+  Kernel const& kernel = kernel_of(queue, trsv_kernel, dtype_of<T>, c);
   bool const several = parts > 1;
   Workspace const done(queue, several ? count * static_cast<std::int64_t>(sizeof(int)) : 0);
   clear(queue, done.as<int>(), count);
@@ -50,8 +45,9 @@ std::vector<KernelSource> trsv_kernels(KernelFilter const& filter) {
   for (auto const& [dtype, bytes] : {std::pair{Dtype::f32, 4}, {Dtype::f64, 8}, {Dtype::c32, 8}, {Dtype::c64, 16}}) {
     bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
     if (!filter.wants_dtype(dtype) || !filter.wants_size_above(trsm_columns_largest(complex))) continue;
-    kernels.push_back(source(dtype, trsv_plan(bytes, 1, 132)));
-    if (Trsv const many = trsv_plan(bytes, 1000, 132); many != trsv_plan(bytes, 1, 132)) kernels.push_back(source(dtype, many));
+    kernels.push_back(source_of(trsv_kernel, dtype, trsv_plan(bytes, 1, 132)));
+    if (Trsv const many = trsv_plan(bytes, 1000, 132); many != trsv_plan(bytes, 1, 132))
+      kernels.push_back(source_of(trsv_kernel, dtype, many));
   }
   return kernels;
 }

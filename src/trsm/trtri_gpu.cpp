@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/dtype.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
@@ -14,6 +13,8 @@
 
 namespace myriad::gpu {
 namespace {
+
+constexpr KernelName trtri_sizes_kernel{"trsm/trtri_sizes"};
 
 /// Up to trsm_columns_largest rows, in one launch.
 template <typename T>
@@ -51,12 +52,7 @@ void invert_by_blocks(Queue& queue, TrtriTask<T> const& task) {
     auto* const rows = sizes.as<simt::Index>();
     TrtriSizesArguments<D> const args{
         .a = matrices_of(Batch<T const>(task.a)), .info = task.info, .rows = rows, .cols = rows ? rows + task.a.count : nullptr};
-    Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("trsm/trtri_sizes"), dtype_of<T>), [&] {
-      return KernelSource{.header = "trsm/trtri_sizes.cuh",
-                          .name = fmt::format("myriad::trtri_sizes<{}>", device_name(dtype_of<T>)),
-                          .options = {"-default-device", "--fmad=false"}};
-    });
-    launch(queue, kernel, {.blocks = (task.a.count + 3) / 4, .threads = 128}, args);
+    launch(queue, kernel_of(queue, trtri_sizes_kernel, dtype_of<T>), {.blocks = (task.a.count + 3) / 4, .threads = 128}, args);
   } else {
     clear(queue, task.info, task.a.count);
   }

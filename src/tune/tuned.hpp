@@ -5,8 +5,7 @@
 ///
 ///     struct GemmRingSpace {
 ///       using Config = GemmRing;
-///       static constexpr std::array names{"m", "n", ...};                         // what is tuned, as tables name it
-///       static constexpr auto values(auto& c) { return std::tie(c.m, c.n, ...); } // the same of a config: integers, enumerations
+///       using Tuned = tuning::Members<&GemmRing::m, &GemmRing::n, ...>;           // what is tuned: integers, enumerations
 ///       tuning::Problem problem() const;                                          // what finds an entry of a table
 ///       GemmRing plan() const;                                                    // by the cost model
 ///       bool admits(GemmRing const& c, Device const& device) const;               // is right, and fits the GPU
@@ -43,6 +42,22 @@ struct Problem {
   Dtype dtype;
   std::array<std::int64_t, 3> sizes;
   auto operator<=>(Problem const&) const = default;
+};
+
+/// "m" of &GemmRing::m
+template <auto member>
+constexpr std::string_view member_name() {
+  std::string_view function = __PRETTY_FUNCTION__;  // "... [with auto member = &myriad::GemmRing::m; ...]"
+  function = function.substr(function.find("member = "));
+  function = function.substr(0, function.find_first_of(";]"));
+  function = function.substr(function.rfind(':') + 1);
+  return function.substr(0, function.find(')'));
+}
+/// Members of a config, with their names as tables have them.
+template <auto... members>
+struct Members {
+  static constexpr std::array names{member_name<members>()...};
+  static constexpr auto values(auto& config) { return std::tie(config.*members...); }
 };
 
 /// What is tuned of a config, in the order of the names that its space has for it.
@@ -105,20 +120,21 @@ Table& table_of(Queue& queue);
 
 template <typename Space>
 Values values_of(typename Space::Config const& config) {
-  return std::apply([](auto const&... x) { return Values{static_cast<int>(x)...}; }, Space::values(config));
+  return std::apply([](auto const&... x) { return Values{static_cast<int>(x)...}; }, Space::Tuned::values(config));
 }
 /// The config with these values in place of its own.
 template <typename Space>
 typename Space::Config with_values(typename Space::Config config, Values const& values) {
   std::size_t i = 0;
-  std::apply([&](auto&... x) { ((x = static_cast<std::remove_reference_t<decltype(x)>>(values[i++])), ...); }, Space::values(config));
+  std::apply([&](auto&... x) { ((x = static_cast<std::remove_reference_t<decltype(x)>>(values[i++])), ...); },
+             Space::Tuned::values(config));
   return config;
 }
 /// The config of an entry; none where it is not of this space, or not admitted, as what somebody wrote by hand may be.
 template <typename Space>
 std::optional<typename Space::Config> config_of(Space const& space, TunedConfig const& entry, Device const& device) {
   Values values;
-  for (char const* const name : Space::names) {
+  for (std::string_view const name : Space::Tuned::names) {
     auto const at = std::find_if(entry.config.begin(), entry.config.end(), [&](auto const& pair) { return pair.first == name; });
     if (at == entry.config.end()) return {};
     values.push_back(at->second);
@@ -170,7 +186,7 @@ typename Space::Config planned(Queue& queue, Space const& space) {
     Search::Point point{.kernel = std::string(problem.kernel),
                         .dtype = problem.dtype,
                         .sizes = problem.sizes,
-                        .names = {Space::names.begin(), Space::names.end()},
+                        .names = {Space::Tuned::names.begin(), Space::Tuned::names.end()},
                         .plan = values_of<Space>(plan),
                         .current = values_of<Space>(config),
                         .known = known,

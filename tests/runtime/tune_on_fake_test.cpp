@@ -203,7 +203,7 @@ std::size_t check(Space const& space) {
     EXPECT_TRUE(space.admits(c, gpu())) << space.problem().kernel << " " << space.problem().sizes[0];
     TunedConfig entry;
     tuning::Values const values = tuning::values_of<Space>(c);
-    for (std::size_t i = 0; i < values.size(); ++i) entry.config.emplace_back(Space::names[i], values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) entry.config.emplace_back(Space::Tuned::names[i], values[i]);
     EXPECT_EQ(tuning::config_of(space, entry, gpu()), c);
   }
   return candidates.size();
@@ -360,8 +360,7 @@ struct Config {
 };
 struct Space {
   using Config = myriad::Config;
-  static constexpr std::array names{"threads", "copies"};
-  static constexpr auto values(auto& c) { return std::tie(c.threads, c.copies); }
+  using Tuned = tuning::Members<&myriad::Config::threads, &myriad::Config::copies>;
   std::int64_t n;
   [[nodiscard]] tuning::Problem problem() const { return {"test", Dtype::f64, {n, 2, 3}}; }
   [[nodiscard]] Config plan() const { return {32, 1}; }
@@ -575,14 +574,14 @@ TEST_F(Tuning, AnEntryThatIsNotAdmittedIsNotKnown) {
 /// the driver: its name and its tables are read once in a process, and no other test has a queue of it.
 TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   using tuning::Values;
-  constexpr auto names = GemmTilesSpace::names;
+  constexpr auto names = GemmTilesSpace::Tuned::names;
   auto const space_of = [](TunedConfig const& entry) {
     return GemmTilesSpace{entry.dtype, entry.sizes[0], entry.sizes[1], entry.sizes[2]};
   };
   auto const plan = [&](TunedConfig const& entry) { return tuning::values_of<GemmTilesSpace>(space_of(entry).plan()); };
   auto const values_in = [&](TunedConfig const& entry) {
     Values out;
-    for (char const* const name : names)
+    for (std::string_view const name : names)
       for (auto const& [known, value] : entry.config)
         if (known == name) out.push_back(value);
     return out;

@@ -27,7 +27,7 @@ void expect_candidate(Space const& space, typename Space::Config const& config) 
 /// The planned config with these values in place of its own.
 template <typename Space, typename... Ints>
 constexpr typename Space::Config with(typename Space::Config config, Ints... values) {
-  std::apply([&](auto&... x) { ((x = static_cast<std::remove_reference_t<decltype(x)>>(values)), ...); }, Space::values(config));
+  std::apply([&](auto&... x) { ((x = static_cast<std::remove_reference_t<decltype(x)>>(values)), ...); }, Space::Tuned::values(config));
   return config;
 }
 
