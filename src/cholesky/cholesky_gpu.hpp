@@ -2,7 +2,7 @@
 /// Cholesky on a GPU.
 
 #include "cholesky/cholesky.hpp"
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

@@ -3,7 +3,7 @@
 
 #include "eigen/eigen.hpp"
 #include "myriad/queue.hpp"
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

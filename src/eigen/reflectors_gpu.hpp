@@ -2,7 +2,7 @@
 /// The GPU path of orgtr and ormtr.
 
 #include "eigen/tridiagonal.hpp"
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

@@ -6,7 +6,7 @@
 #include "core/dtype.hpp"
 #include "eigen/stedc_config.cuh"
 #include "myriad/queue.hpp"
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

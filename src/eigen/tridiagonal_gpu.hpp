@@ -2,7 +2,7 @@
 /// The GPU path of sytrd.
 
 #include "eigen/tridiagonal.hpp"
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

@@ -2,7 +2,7 @@
 /// LU on a GPU.
 
 #include "lu/lu.hpp"
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

@@ -1,6 +1,5 @@
 #include "packs/shipped.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
@@ -26,19 +25,7 @@ constexpr std::array<Kernels, 12> rooms{gemm_kernels,  symv_kernels,        trsm
                                         trsv_kernels,  lu_kernels,          cholesky_kernels,   qr_kernels,
                                         eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
 
-template <typename T>
-bool empty_or_contains(std::vector<T> const& list, auto const& value) {
-  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
-}
-
 }  // namespace
-
-bool KernelFilter::wants_routine(std::string_view routine) const { return empty_or_contains(routines, routine); }
-bool KernelFilter::wants_size(int n) const { return empty_or_contains(sizes, n); }
-bool KernelFilter::wants_size_above(int n) const {
-  return sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [n](int size) { return size > n; });
-}
-bool KernelFilter::wants_dtype(Dtype dtype) const { return empty_or_contains(dtypes, dtype); }
 
 std::vector<KernelSource> shipped_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> out;

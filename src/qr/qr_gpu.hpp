@@ -1,8 +1,8 @@
 #pragma once
 /// QR on a GPU.
 
-#include "packs/shipped.hpp"
 #include "qr/qr.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

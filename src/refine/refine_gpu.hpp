@@ -1,9 +1,9 @@
 #pragma once
 /// The GPU path of equilibration and backward errors.
 
-#include "packs/shipped.hpp"
 #include "refine/refine.hpp"
 #include "refine/refine_tiny_config.cuh"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 

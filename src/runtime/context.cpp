@@ -7,7 +7,6 @@
 
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
-#include "tune/tuned.hpp"
 
 namespace myriad {
 namespace {
@@ -86,11 +85,6 @@ Context::Context(int ordinal) : device_(describe_device(ordinal)) {
 }
 
 Context::~Context() = default;
-
-tuning::Table& Context::tuned() {
-  std::call_once(tuned_once_, [&] { tuned_ = std::make_unique<tuning::Table>(device_.name); });
-  return *tuned_;
-}
 
 Context& Context::of(int ordinal) {
   static auto* const mutex = new std::mutex;

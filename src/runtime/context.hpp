@@ -19,10 +19,6 @@
 #include "runtime/driver.hpp"
 #include "runtime/kernel_store.hpp"
 
-namespace myriad::tuning {
-class Table;
-}
-
 namespace myriad::gpu {
 
 /// What finds a loaded kernel: which kernel, and which instance of it. It has to tell apart whatever leads to another KernelSource.
@@ -73,8 +69,13 @@ class Context {
   [[nodiscard]] Device const& device() const noexcept { return device_; }
   [[nodiscard]] driver::ContextHandle handle() const noexcept { return handle_; }
 
-  /// What has been tuned for this GPU: the first call reads it. Any thread.
-  [[nodiscard]] tuning::Table& tuned();
+  /// The object of type T that a part of the library keeps for this GPU (so far one does: tuning::Table); the first call makes it. Any
+  /// thread.
+  template <typename T, std::invocable F>
+  T& kept(F&& make) {
+    std::call_once(kept_once_, [&] { kept_ = std::shared_ptr<T>(std::forward<F>(make)()); });
+    return *static_cast<T*>(kept_.get());
+  }
 
   /// The kernel of `key`, loaded if need be: then `source()` returns its KernelSource. Any thread; two that want the same kernel load it
   /// once. Where loading fails the exception goes to all who wait, and the next call tries again.
@@ -115,8 +116,8 @@ class Context {
   Device device_;
   driver::ContextHandle handle_ = nullptr;
 
-  std::once_flag tuned_once_;
-  std::unique_ptr<tuning::Table> tuned_;
+  std::once_flag kept_once_;
+  std::shared_ptr<void> kept_;
 
   mutable std::shared_mutex kernels_mutex_;
   std::unordered_map<KernelKey, std::unique_ptr<Kernel const>, KeyHash> kernels_;

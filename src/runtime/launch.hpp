@@ -1,8 +1,7 @@
 #pragma once
 /// How a routine reaches a GPU: its kernel, a launch, workspace.
 ///
-///     Kernel const& kernel = kernel_for(queue, kernel_key(kernel_id("lu/lu_tiny"), dtype_of<T>, config),
-///                                       [&] { return KernelSource{.header = "lu/lu_tiny.cuh", .name = fmt::format(...)}; });
+///     Kernel const& kernel = kernel_of(queue, KernelName("lu/lu_tiny"), dtype_of<T>, config);  // runtime/kernel_name.hpp
 ///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, LuTinyArguments{...});
 
 #include <cstddef>

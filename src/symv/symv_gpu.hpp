@@ -1,7 +1,7 @@
 #pragma once
 /// The GPU path of symv and hemv.
 
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 #include "symv/symv.hpp"
 
 namespace myriad::gpu {

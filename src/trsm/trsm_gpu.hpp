@@ -1,7 +1,7 @@
 #pragma once
 /// Triangular solves on a GPU, and what else is made of them.
 
-#include "packs/shipped.hpp"
+#include "runtime/kernel_filter.hpp"
 #include "trsm/trsm.hpp"
 #include "trsm/trsm_tiny_config.cuh"
 #include "trsm/trtri.hpp"

@@ -122,7 +122,10 @@ void Table::set(TunedConfig entry) {
 
 Search* search_of(Queue& queue) { return QueueAccess::state(queue).search; }
 void set_search(Queue& queue, Search* search) { QueueAccess::state(queue).search = search; }
-Table& table_of(Queue& queue) { return gpu::context_of(queue).tuned(); }
+Table& table_of(Queue& queue) {
+  gpu::Context& context = gpu::context_of(queue);
+  return context.kept<Table>([&] { return std::make_shared<Table>(context.device().name); });
+}
 
 }  // namespace tuning
 
