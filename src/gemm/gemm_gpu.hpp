@@ -3,25 +3,14 @@
 
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_arguments.cuh"
-#include "gemm/gemm_ring_config.cuh"
-#include "gemm/gemm_ring_plan.hpp"
-#include "packs/shipped.hpp"
+#include "gemm/gemm_shape.hpp"
+#include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 
 /// Products of 16-bit numbers.
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task);
-
-/// The same by gemm_halves_warpgroups, whether or not that is what a plan takes; false, with nothing done, where it cannot be.
-template <HalfElement T, typename Output>
-bool gemm_by_warpgroups(Queue& queue, GemmTask<T, Output> const& task);
-
-/// Rows and columns of C, and terms; and how many blocks there are for a multiprocessor at most, as far as that is known.
-struct GemmShape {
-  std::int64_t m, n, k;
-  int blocks = any_blocks;
-};
 
 /// C may be B where A has no more rows than gemm_rows_in_place. A product that is too large to be one tile gets the kernel of products of
 /// the shape `planned_for`, where one is given, so that products of many shapes share a kernel.
@@ -43,10 +32,6 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 
 /// The kernels of gemm_spans for square matrices by columns, wherever they begin; so many candidates of a search, too.
 std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t candidates = 0);
-/// The kernels of compute capability 9.0 for large products of 16-bit numbers, of every way in which A and B can lie, whose lines begin at
-/// multiples of 32 bytes. They are compiled for sm_90a.
-std::vector<KernelSource> gemm_kernels_by_warpgroups(Dtype dtype, Dtype output, GemmShape shape);
-
 /// Up to so many rows, a block has read all rows of B in its columns before it writes C there.
 constexpr std::int64_t gemm_rows_in_place = 32;
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "gemm/gemm_choice.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "gemm/gemm_halves_warpgroups_plan.hpp"
 #include "gemm/gemm_ring_plan.hpp"
@@ -307,24 +308,26 @@ TEST_F(Products, OfHalvesComeByBoxes) {
     auto a = matrices<half>(n, 500, 0x100000000000), b = a, c = matrices<half>(n, 500, 0x200000000000);
     float alpha = 1;
     change(a, b, c, alpha);
-    GemmTask<half, half> const task{alpha, a, b, 0, c};
-    bool by_boxes = false;
-    int const started = launches([&] { by_boxes = gpu::gemm_by_warpgroups(*queue, task); });
-    EXPECT_EQ(started, by_boxes ? 1 : 0);
-    return by_boxes;
+    auto const args = gpu::arguments_of(GemmTask<half, half>{alpha, a, b, 0, c});
+    auto const choice = gpu::choose_of_halves(gpu::facts_of<half, half>(args, queue->device()));
+    auto const* const boxes = std::get_if<GemmHalvesWarpgroups>(&choice.config);
+    EXPECT_GE(launches([&] { gemm<half>(*queue, alpha, a, b, 0, c); }), 1);
+    if (!boxes) return false;
+    EXPECT_EQ(fake->block[0], static_cast<unsigned>(boxes->threads()));
+    return true;
   };
   auto const nothing = [](auto&...) {};
-  EXPECT_TRUE(of(256, nothing));
+  EXPECT_TRUE(of(320, nothing));
   EXPECT_EQ(fake->block[0], 4U * 128);
-  // Four tiles each: no block is to have the same tile of every matrix.
+  // Several tiles each: no block is to have the same tile of every matrix.
   EXPECT_EQ(fake->grid[0], static_cast<unsigned>(queue->device().multiprocessors - 1));
   EXPECT_TRUE(of(136, nothing));
   EXPECT_FALSE(of(260, nothing));
   EXPECT_TRUE(of(264, [](auto& a, auto& b, auto& c, float&) { a = transposed(a), b = transposed(b), c = transposed(c); }));
-  EXPECT_TRUE(of(256, [](auto& a, auto&, auto&, float&) { a.batch_stride = 0; }));
-  EXPECT_FALSE(of(256, [](auto& a, auto&, auto&, float&) { a.data += 4; }));
-  EXPECT_FALSE(of(256, [](auto&, auto&, auto& c, float&) { c.batch_stride += 4; }));
-  EXPECT_FALSE(of(256, [](auto&, auto&, auto&, float& alpha) { alpha = 0; }));
+  EXPECT_TRUE(of(320, [](auto& a, auto&, auto&, float&) { a.batch_stride = 0; }));
+  EXPECT_FALSE(of(320, [](auto& a, auto&, auto&, float&) { a.data += 4; }));
+  EXPECT_FALSE(of(320, [](auto&, auto&, auto& c, float&) { c.batch_stride += 4; }));
+  EXPECT_FALSE(of(320, [](auto&, auto&, auto&, float& alpha) { alpha = 0; }));
   // Tiles are 192 by 128 where all lines begin at multiples of 32 bytes, which those of one in 504 do not, else 128 by 256.
   EXPECT_TRUE(of(496, nothing));
   EXPECT_EQ(fake->block[0], 4U * 128);
@@ -336,11 +339,19 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   EXPECT_TRUE(of(264, [](auto& a, auto& b, auto&, float&) { a = block(a, 0, 0, 264, 260), b = block(b, 0, 0, 260, 264); }));
   EXPECT_FALSE(of(264, [](auto& a, auto&, auto& c, float&) { a = block(a, 0, 0, 260, 264), c = block(c, 0, 0, 260, 264); }));
   std::vector<std::int64_t> const sizes(1);
-  EXPECT_FALSE(of(256, [&](auto& a, auto&, auto& c, float&) { a.row_sizes = c.row_sizes = sizes.data(); }));
+  EXPECT_FALSE(of(320, [&](auto& a, auto&, auto& c, float&) { a.row_sizes = c.row_sizes = sizes.data(); }));
   // A driver that refuses
+  auto const a = matrices<half>(320, 3, 0x100000000000), c = matrices<half>(320, 3, 0x200000000000);
+  auto const shared_bytes = [&] {
+    int const before = fake->launches;
+    gemm<half>(*queue, 1, a, a, 0, c);
+    EXPECT_EQ(fake->launches, before + 1);
+    return fake->shared;
+  };
+  unsigned const of_boxes = shared_bytes();
   fake->fail_tensor_map = 1;
-  auto const a = matrices<half>(256, 3, 0x100000000000), c = matrices<half>(256, 3, 0x200000000000);
-  EXPECT_FALSE(gpu::gemm_by_warpgroups(*queue, GemmTask<half, half>{1, a, a, 0, c}));
+  EXPECT_NE(shared_bytes(), of_boxes);
+  EXPECT_EQ(shared_bytes(), of_boxes);
 }
 
 }  // namespace

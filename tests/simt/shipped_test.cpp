@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "gemm/gemm_choice.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "runtime/messages.hpp"
 
@@ -86,9 +87,33 @@ TEST_P(Shipped, CompilesAndHardlySpills) {
   compile(kernels, part.architecture);
 }
 
+/// The kernels of a product of matrices whose lines begin at multiples of 32 bytes, of every way in which A and B can lie.
+template <typename T, typename Output>
+std::vector<KernelSource> kernels_by_warpgroups(std::int64_t n) {
+  std::vector<KernelSource> kernels;
+  Device device;
+  device.major = 9;
+  device.multiprocessors = 132;
+  device.shared_memory_per_block = 227 * 1024;
+  for (bool const transposes_a : {false, true})
+    for (bool const transposes_b : {false, true}) {
+      auto const matrices = [&]<typename X>(X*, bool transposes) {
+        auto const x = batch(static_cast<X*>(nullptr), n, n, {.ld = (n + 15) / 16 * 16, .count = 1000});
+        return transposes ? transposed(x) : x;
+      };
+      GemmTask<T, Output> const task{1, matrices(static_cast<T*>(nullptr), transposes_a), matrices(static_cast<T*>(nullptr), transposes_b),
+                                     0, matrices(static_cast<Output*>(nullptr), true)};
+      GemmHalvesChoice const choice = choose_of_halves(facts_of<T, Output>(arguments_of(task), device));
+      auto const* const config = std::get_if<GemmHalvesWarpgroups>(&choice.config);
+      EXPECT_TRUE(config) << n;
+      if (config) kernels.push_back(source_of(kernel_name<GemmHalvesWarpgroups>, dtype_of<T>, dtype_of<Output>, *config));
+    }
+  return kernels;
+}
+
 /// A pack for sm_90 has their code for sm_90a, and others do not have them.
 TEST(Warpgroups, AreForOneArchitecture) {
-  for (KernelSource const& kernel : gemm_kernels_by_warpgroups(Dtype::f16, Dtype::f16, {256, 256, 256})) {
+  for (KernelSource const& kernel : kernels_by_warpgroups<half, half>(320)) {
     EXPECT_EQ(compiled_for(kernel, "sm_90"), "sm_90a");
     EXPECT_EQ(compiled_for(kernel, "sm_80"), std::nullopt);
     EXPECT_EQ(compiled_for(kernel, "sm_100"), std::nullopt);
@@ -119,13 +144,11 @@ TEST(Schedules, AreInPacks) {
   }
 }
 
-// Plans take those of 129 to 192 rows, where they are enough, and of more than 256 (gemm_halves_warpgroups_pays); the others are here for
-// their tiles.
 TEST(Warpgroups, CompileAndHardlySpill) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
-  // Tiles of 128 by 128, 192 by 192, 192 by 128 and 128 by 256
-  for (std::int64_t const n : {128, 192, 256, 384}) compile(gemm_kernels_by_warpgroups(Dtype::f16, Dtype::f16, {n, n, n}), "sm_90");
-  compile(gemm_kernels_by_warpgroups(Dtype::bf16, Dtype::f32, {300, 300, 300}), "sm_90");
+  // Tiles of 192 by 160, 192 by 192, 192 by 128, 128 by 256 and 128 by 128
+  for (std::int64_t const n : {144, 192, 320, 384, 1024}) compile(kernels_by_warpgroups<half, half>(n), "sm_90");
+  compile(kernels_by_warpgroups<bfloat16, float>(300), "sm_90");
 }
 
 TEST(Spans, CompileAndHardlySpill) {

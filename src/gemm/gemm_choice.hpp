@@ -1,0 +1,388 @@
+#pragma once
+/// Which kernel a product takes, with which config: `choose` and `choose_of_halves`, by facts alone.
+///
+/// Launches, packs, searches and tests ask the same functions; they differ in what `plan(space)` gives: the entry of a table, what is
+/// shipped, or what the cost model plans.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/dtype.hpp"
+#include "gemm/gemm.hpp"
+#include "gemm/gemm_arguments.cuh"
+#include "gemm/gemm_halves_space.hpp"
+#include "gemm/gemm_shape.hpp"
+#include "gemm/gemm_space.hpp"
+#include "gemm/gemm_spans_space.hpp"
+#include "gemm/gemv_space.hpp"
+#include "myriad/device.hpp"
+#include "runtime/kernel_name.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad::gpu {
+
+template <>
+inline constexpr KernelName kernel_name<GemmTiles>{"gemm/gemm_tiles"};
+template <>
+inline constexpr KernelName kernel_name<GemmRing>{"gemm/gemm_ring"};
+/// Others take the ring, and need not have it in their packs.
+template <>
+inline constexpr KernelName kernel_name<GemmSpans> = KernelName("gemm/gemm_spans").for_one_architecture();
+template <>
+inline constexpr KernelName kernel_name<Gemv>{"gemm/gemv"};
+template <>
+inline constexpr KernelName kernel_name<GemvColumns>{"gemm/gemv_columns"};
+template <>
+inline constexpr KernelName kernel_name<GemvWhole>{"gemm/gemv_whole"};
+template <>
+inline constexpr KernelName kernel_name<GemmHalves>{"gemm/gemm_halves"};
+template <>
+inline constexpr KernelName kernel_name<GemmHalvesStream>{"gemm/gemm_halves_stream"};
+template <>
+inline constexpr KernelName kernel_name<GemmHalvesBlocks>{"gemm/gemm_halves_blocks"};
+template <>
+inline constexpr KernelName kernel_name<GemmHalvesWarpgroups> = KernelName("gemm/gemm_halves_warpgroups").for_one_architecture();
+
+template <typename T, typename Output>
+using ArgumentsOf = GemmArguments<DeviceElement<T>, DeviceElement<Output>>;
+
+template <typename T, typename Output>
+ArgumentsOf<T, Output> arguments_of(GemmTask<T, Output> const& task) {
+  using S = DeviceElement<Compute<T>>;
+  return {.alpha = std::bit_cast<S>(task.alpha),
+          .beta = std::bit_cast<S>(task.beta),
+          .a = matrices_of(task.a),
+          .b = matrices_of(task.b),
+          .c = matrices_of(task.c),
+          .depth = task.alpha == Compute<T>(0) ? 0 : task.a.cols};
+}
+
+/// What a choice depends on of one operand: how its matrices lie in memory.
+struct GemmOperand {
+  simt::Matrices<char const> x;  ///< of elements of so many bytes, in which strides are; `data` is where they begin
+  int bytes;
+  simt::Layout layout;  ///< of the product as it is given
+
+  [[nodiscard]] bool by_columns() const { return x.row_stride == 1 && !x.row_strides; }
+  /// In which elements lie side by side: columns, if in both.
+  [[nodiscard]] Lines lines() const { return by_columns() ? Lines::columns : Lines::rows; }
+  /// Whether the elements of each matrix lie so, down its columns or along its rows.
+  [[nodiscard]] bool side_by_side() const { return by_columns() || (x.col_stride == 1 && !x.col_strides); }
+  [[nodiscard]] bool ragged() const { return x.row_sizes || x.col_sizes || x.row_strides || x.col_strides; }
+  /// From line to line, and how many elements have one
+  [[nodiscard]] simt::Index line() const { return by_columns() ? x.col_stride : x.row_stride; }
+  [[nodiscard]] simt::Index length() const { return by_columns() ? x.rows : x.cols; }
+  [[nodiscard]] bool gaps() const { return line() != length(); }
+  [[nodiscard]] bool pointers() const { return x.pointers != nullptr; }
+  /// Whether a view begins further on than its pointers or its array say.
+  [[nodiscard]] bool offset() const { return (x.row_offset | x.col_offset) != 0; }
+  /// How many elements of a line may be moved at once, as far as sizes, strides and the address say; the kernel looks at what differs from
+  /// matrix to matrix.
+  [[nodiscard]] int unit() const {
+    if (x.row_strides || x.col_strides) return 1;
+    std::int64_t const whole = length() | line() | (pointers() ? 0 : x.batch_stride);
+    std::uintptr_t const first = pointers() ? 0 : address();
+    int out = 16 / bytes;
+    while (out > 1 && (whole % out != 0 || first % static_cast<unsigned>(out * bytes) != 0)) out /= 2;
+    return out;
+  }
+  /// The same, but 0 where the elements of each matrix are in one piece, and fewer of them than 16 bytes could be moved at once.
+  [[nodiscard]] int unit_or_piece() const {
+    int const elements = unit();
+    return elements * bytes < 16 && !gaps() ? 0 : elements;
+  }
+  /// Whether lines begin at multiples of 16 bytes, see GemmHalvesBlocks.
+  [[nodiscard]] int aligned() const {
+    int const of_chunk = 16 / bytes;
+    if (x.row_strides || x.col_strides || line() % of_chunk != 0) return 0;
+    // A view of a ragged batch begins further on, which is not in its address.
+    if (pointers() || (by_columns() ? x.row_offset : x.col_offset) % of_chunk != 0) return 1;
+    return x.batch_stride % of_chunk == 0 && address() % 16 == 0 ? 2 : 0;
+  }
+  /// Whether they begin at multiples of 32 bytes, of which memory is read at once.
+  [[nodiscard]] bool sectors() const { return address() % 32 == 0 && line() * bytes % 32 == 0 && x.batch_stride * bytes % 32 == 0; }
+  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(x.data); }
+};
+
+template <typename T>
+GemmOperand operand_of(simt::Matrices<T> const& x) {
+  return {.x = {reinterpret_cast<char const*>(x.data), reinterpret_cast<char const* const*>(x.pointers), x.rows, x.cols, x.row_stride,
+                x.col_stride, x.batch_stride, x.count, x.row_sizes, x.col_sizes, x.row_strides, x.col_strides, x.row_offset, x.col_offset,
+                x.conjugated},
+          .bytes = sizeof(T),
+          .layout = layout_of(x)};
+}
+
+template <typename T>
+simt::Matrices<T> transposed(simt::Matrices<T> x) {
+  std::swap(x.rows, x.cols);
+  std::swap(x.row_stride, x.col_stride);
+  std::swap(x.row_sizes, x.col_sizes);
+  std::swap(x.row_strides, x.col_strides);
+  std::swap(x.row_offset, x.col_offset);
+  return x;
+}
+/// C^T = B^T A^T
+template <typename T, typename Output>
+GemmArguments<T, Output> transposed(GemmArguments<T, Output> args) {
+  args.c = transposed(args.c);
+  args.a = std::exchange(args.b, transposed(args.a));
+  args.a = transposed(args.a);
+  return args;
+}
+
+/// All that a choice depends on.
+struct GemmFacts {
+  Dtype dtype, output;
+  std::int64_t m, n, k, depth, count;  ///< depth: terms that are read, 0 where alpha is
+  GemmOperand a, b, c;
+  Structure structure = Structure::general;
+  Written written = Written::whole;
+  Factors factors = Factors::whole;
+  GemmShape planned_for{};  ///< where m > 0
+  bool in_place = false;
+  bool takes_spans = true;  ///< gemm_spans, of compute capability 9.0, where it is right
+  bool takes_boxes = true;  ///< false: the driver has refused the copies of gemm_halves_warpgroups
+  Device const* device;
+
+  [[nodiscard]] bool general() const { return structure == Structure::general && written == Written::whole; }
+  [[nodiscard]] bool complex() const { return is_complex_dtype(dtype); }
+  [[nodiscard]] bool widened() const { return output != dtype; }
+  [[nodiscard]] bool have_lines() const { return a.side_by_side() && b.side_by_side() && c.side_by_side(); }
+  [[nodiscard]] bool ragged() const { return a.ragged() || b.ragged() || c.ragged(); }
+  [[nodiscard]] bool offset() const { return a.offset() || b.offset() || c.offset(); }
+  [[nodiscard]] bool pointers() const { return a.pointers() || b.pointers() || c.pointers(); }
+  [[nodiscard]] bool interleaved() const {
+    return a.layout == simt::Layout::interleaved || b.layout == simt::Layout::interleaved || c.layout == simt::Layout::interleaved;
+  }
+  [[nodiscard]] bool is_compute_capability_9() const { return device->major == 9 && device->minor == 0; }
+  /// A product of real numbers with C by columns is the transposed one with C by rows; of complex ones imaginary parts would be summed in
+  /// another order by lanes.
+  [[nodiscard]] bool transposes_for(Lines lines) const { return !complex() && c.lines() != lines; }
+  [[nodiscard]] GemmFacts transposed() const {
+    GemmFacts out = *this;
+    std::swap(out.m, out.n);
+    std::swap(out.a, out.b);
+    for (GemmOperand* const operand : {&out.a, &out.b, &out.c}) operand->x = gpu::transposed(operand->x);
+    return out;
+  }
+};
+
+template <typename T, typename Output>
+GemmFacts facts_of(ArgumentsOf<T, Output> const& args, Device const& device) {
+  return {.dtype = dtype_of<T>,
+          .output = dtype_of<Output>,
+          .m = args.c.rows,
+          .n = args.c.cols,
+          .k = args.a.cols,
+          .depth = args.depth,
+          .count = args.c.count,
+          .a = operand_of(args.a),
+          .b = operand_of(args.b),
+          .c = operand_of(args.c),
+          .device = &device};
+}
+
+/// A kernel's config, which is of the transposed product where `transposes`.
+template <typename... Configs>
+struct GemmChoiceOf {
+  std::variant<Configs...> config;
+  bool transposes = false;
+};
+using GemmChoice = GemmChoiceOf<GemmTiles, GemmRing, GemmSpans, Gemv, GemvColumns, GemvWhole>;
+using GemmHalvesChoice = GemmChoiceOf<GemmHalves, GemmHalvesStream, GemmHalvesBlocks, GemmHalvesWarpgroups>;
+
+/// What is planned where no table is asked.
+struct PlanOfSpace {
+  template <typename Space>
+  typename Space::Config operator()(Space const& space) const {
+    return tuning::plan_of(space);
+  }
+};
+
+/// The config of gemm_ring for C of m by n, which of a ragged batch is smaller than the largest.
+template <typename Plan>
+GemmRing ring_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const& plan) {
+  GemmRing ring;
+  if (f.factors != Factors::whole) {
+    ring = gemm_ring_plan_of_rounded(f.factors, m, n, std::max<std::int64_t>(f.k, 1));
+  } else {
+    GemmShape const shape = f.planned_for.m > 0 ? f.planned_for : GemmShape{m, n, f.k};
+    ring = plan(GemmRingSpace{f.dtype, shape.m, shape.n, shape.k, shape.blocks});
+    ring.structure = f.structure;
+    ring.written = f.written;
+  }
+  ring.a = f.a.lines(), ring.b = f.b.lines(), ring.c = f.c.lines();
+  return ring;
+}
+
+/// Facts are of the transposed product where that has C by rows.
+template <typename Plan>
+GemmHalvesBlocks blocks_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const& plan) {
+  return plan(GemmHalvesBlocksSpace{{f.dtype, f.widened(), m, n, std::max<std::int64_t>(f.k, 1)},
+                                    {.a = f.a.lines(),
+                                     .b = f.b.lines(),
+                                     .c = f.c.lines(),
+                                     .aligned = std::min(f.a.aligned(), f.b.aligned()),
+                                     .shared_memory = f.device->shared_memory_per_block}});
+}
+
+namespace choices {
+
+/// Kernels that read whole tiles know every layout of a packed matrix, others how elements lie.
+template <typename Config>
+Config with_layouts(Config c, GemmFacts const& f) {
+  auto const of = [&](GemmOperand const& x) { return c.whole() ? x.layout : by_elements(x.layout); };
+  c.a = of(f.a), c.b = of(f.b), c.c = of(f.c);
+  return c;
+}
+
+/// choose_by(facts), which gives a config or none, by facts that have C by these lines, if need be those of the transposed product.
+template <typename Choice, typename ChooseBy>
+std::optional<Choice> with_lines_of_c(GemmFacts const& f, Lines lines, ChooseBy const& choose_by) {
+  bool const transposes = f.transposes_for(lines);
+  auto const config = transposes ? choose_by(f.transposed()) : choose_by(f);
+  if (!config) return {};
+  return Choice{*config, transposes};
+}
+
+template <typename Plan>
+GemmChoice vectors(GemmFacts const& f, Plan const& plan) {
+  GemvProblem const problem{f.dtype, f.m, f.k};
+  Lines const lines = f.a.lines();
+  bool const aligned = f.a.unit() * f.a.bytes == 16, in_one_piece = !f.ragged() && !f.a.gaps();
+  switch (gemv_kernel(f.a.bytes, f.m, f.k, lines, aligned, in_one_piece)) {
+    case GemvKernel::columns:
+      return {plan(GemvColumnsSpace{problem})};
+    case GemvKernel::whole:
+      return {plan(GemvWholeSpace{problem, in_one_piece && !aligned, lines})};
+    default:
+      return {plan(GemvSpace{problem, lines})};
+  }
+}
+
+/// Matrices without gaps, as many as multiprocessors; on compute capability 9.0.
+template <typename Plan>
+std::optional<GemmSpans> spans(GemmFacts const& f, Plan const& plan) {
+  if (f.c.lines() == Lines::rows || f.b.lines() == Lines::rows || f.a.gaps() || f.b.gaps() || f.c.gaps()) return {};
+  // Where a matrix behind a pointer begins is not known. Neighbouring rows of C are read together where those of A are.
+  int unit = f.a.pointers() || f.b.pointers() ? 1 : std::min(f.a.unit(), f.b.unit());
+  if (f.a.lines() == Lines::columns) unit = f.c.pointers() ? 1 : std::min(unit, f.c.unit());
+  GemmSpansSpace const space{.dtype = f.dtype,
+                             .m = static_cast<int>(f.m),
+                             .n = static_cast<int>(f.n),
+                             .k = static_cast<int>(f.depth),
+                             .a = f.a.lines(),
+                             .unit = unit};
+  // By the plan alone, so that no table changes which kernel a product goes through.
+  if (space.bytes(tuning::plan_of(space)) > f.device->shared_memory_per_block) return {};
+  return plan(space);
+}
+inline bool may_take_spans(GemmFacts const& f) {
+  if (!f.general() || f.in_place || f.planned_for.m > 0) return false;
+  if (!f.takes_spans || !f.is_compute_capability_9() || f.ragged() || f.offset()) return false;
+  // Few products are divided among blocks by the ring.
+  bool const single = f.dtype == Dtype::f32 || f.dtype == Dtype::c32, transposes = f.transposes_for(Lines::columns);
+  return f.count >= f.device->multiprocessors &&
+         gemm_spans_pays(single ? 4 : 8, f.complex(), transposes ? f.n : f.m, transposes ? f.m : f.n, f.depth);
+}
+
+template <typename Plan>
+std::optional<GemmHalvesWarpgroups> boxes(GemmFacts const& f, Plan const& plan) {
+  if (f.c.lines() != Lines::rows) return {};
+  auto const can = [](GemmOperand const& x) { return !x.pointers() && x.aligned() == 2 && x.line() > 0; };
+  if (!can(f.a) || !can(f.b) || !can(f.c)) return {};
+  // Where a line of C ends in the middle of 16 bytes, the copy engine would write all of these.
+  if (f.n * f.c.bytes % 16 != 0) return {};
+  GemmHalvesWarpgroupsSpace const space{{f.dtype, f.widened(), f.m, f.n, f.depth},
+                                        {.a = f.a.lines(),
+                                         .b = f.b.lines(),
+                                         .whole_sectors = f.a.sectors() && f.b.sectors() && f.c.sectors(),
+                                         .shared_memory = f.device->shared_memory_per_block}};
+  // By the plan alone, so that no table changes which kernel a product goes through.
+  if (space.plan().columns == 0) return {};
+  return plan(space);
+}
+inline bool may_take_boxes(GemmFacts const& f) {
+  if (f.complex() || !f.takes_boxes || !f.is_compute_capability_9()) return false;
+  if (!gemm_halves_warpgroups_pays(f.m, f.n, f.k, f.count, f.device->multiprocessors)) return false;
+  return f.depth > 0 && f.have_lines() && !f.ragged();
+}
+
+template <typename Plan>
+std::optional<GemmHalvesStream> stream(GemmFacts const& f, Plan const& plan) {
+  if (f.c.lines() == Lines::rows) return {};
+  std::int64_t const k = std::max<std::int64_t>(f.k, 1);
+  int const at_once = std::min({f.a.unit() * f.a.bytes, f.b.unit() * f.b.bytes, f.c.unit() * f.c.bytes});
+  if (!gemm_halves_streams(f.complex(), f.m, f.n, k, at_once)) return {};
+  // Lines at distances that begin anywhere would be moved one element after the other.
+  for (GemmOperand const* const x : {&f.a, &f.b, &f.c})
+    if (int const bytes = x->unit_or_piece() * x->bytes; bytes != 0 && bytes != 16) return {};
+  // The ring divides large products among blocks.
+  if (f.count < f.device->multiprocessors && std::max(f.m, f.n) > 128) return {};
+  GemmHalvesStreamSpace const space{{f.dtype, f.widened(), f.m, f.n, k},
+                                    {.a = f.a.lines(),
+                                     .b = f.b.lines(),
+                                     .a_unit = f.a.unit_or_piece(),
+                                     .b_unit = f.b.unit_or_piece(),
+                                     .c_unit = f.c.unit_or_piece(),
+                                     .words = at_once >= 4 && !f.pointers() ? 1 : 0}};
+  // By the plan alone, so that no table changes which kernel a product goes through.
+  if (space.bytes(space.plan()) > f.device->shared_memory_per_block) return {};
+  return plan(space);
+}
+
+}  // namespace choices
+
+/// Products of numbers of 32 or 64 bits.
+template <typename Plan = PlanOfSpace>
+GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
+  if (f.factors != Factors::whole) return {ring_of(f, f.m, f.n, plan)};
+  bool const whole = std::max({f.m, f.n, f.k}) <= tiny_largest;
+  if (!whole && f.n == 1 && f.general() && f.a.side_by_side()) return choices::vectors(f, plan);
+  // Products of two vectors are bound by memory in any case.
+  if (!whole && !f.interleaved() && std::min({f.m, f.n, f.k}) > 1 && f.have_lines()) {
+    if (choices::may_take_spans(f)) {
+      auto const by_spans = [&](GemmFacts const& of) { return choices::spans(of, plan); };
+      if (auto const choice = choices::with_lines_of_c<GemmChoice>(f, Lines::columns, by_spans)) return *choice;
+    }
+    return {ring_of(f, f.m, f.n, plan)};
+  }
+  GemmShape const shape = f.planned_for.m > 0 ? f.planned_for : GemmShape{f.m, f.n, f.k};
+  std::int64_t const columns = std::min(f.n, shape.n);
+  GemmTiles c = f.interleaved() ? gemm_tiles_plan(f.c.bytes, shape.m, columns, shape.k, true)
+                                : plan(GemmTilesSpace{f.dtype, shape.m, columns, shape.k});
+  c.structure = f.structure;
+  c.written = f.written;
+  return {choices::with_layouts(c, f)};
+}
+
+/// Products of 16-bit numbers.
+template <typename Plan = PlanOfSpace>
+GemmHalvesChoice choose_of_halves(GemmFacts const& f, Plan const& plan = {}) {
+  using choices::with_lines_of_c;
+  if (choices::may_take_boxes(f)) {
+    auto const by_boxes = [&](GemmFacts const& of) { return choices::boxes(of, plan); };
+    if (auto const choice = with_lines_of_c<GemmHalvesChoice>(f, Lines::rows, by_boxes)) return *choice;
+  }
+  if (f.have_lines() && !f.ragged() && !f.offset()) {
+    auto const by_stream = [&](GemmFacts const& of) { return choices::stream(of, plan); };
+    if (auto const choice = with_lines_of_c<GemmHalvesChoice>(f, Lines::columns, by_stream)) return *choice;
+  }
+  bool const whole = gemm_halves_whole(f.m, f.n, f.k), interleaved = f.interleaved();
+  if (!whole && f.have_lines()) {
+    auto const by_blocks = [&](GemmFacts const& of) { return std::optional(blocks_of(of, of.m, of.n, plan)); };
+    return *with_lines_of_c<GemmHalvesChoice>(f, Lines::rows, by_blocks);
+  }
+  GemmHalves const c = interleaved || !whole ? gemm_halves_plan(f.a.bytes, f.c.bytes, f.complex(), f.m, f.n, f.k, interleaved)
+                                             : plan(GemmHalvesSpace{{f.dtype, f.widened(), f.m, f.n, f.k}});
+  return {choices::with_layouts(c, f)};
+}
+
+}  // namespace myriad::gpu

@@ -1,0 +1,16 @@
+#pragma once
+/// For which products a kernel is planned.
+
+#include <cstdint>
+
+#include "gemm/gemm_ring_plan.hpp"
+
+namespace myriad::gpu {
+
+/// Rows and columns of C, and terms; and how many blocks there are for a multiprocessor at most, as far as that is known.
+struct GemmShape {
+  std::int64_t m, n, k;
+  int blocks = any_blocks;
+};
+
+}  // namespace myriad::gpu
