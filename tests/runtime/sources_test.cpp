@@ -1,14 +1,19 @@
-/// The sources inside the library.
+/// The sources inside the library, and the names of kernels.
 
 #include "runtime/sources.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <map>
 
+#include "lu/lu_tiny_config.cuh"
+#include "runtime/kernel_name.hpp"
 #include "runtime/sha256.hpp"
 #include "test_kernel.hpp"
+#include "tune/tuned.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -100,6 +105,27 @@ TEST(ReachedSources, FollowIncludes) {
   EXPECT_EQ(names("a.cuh"), (std::vector<std::string>{"a.cuh", "b.hpp", "simt/c.hpp"}));
   EXPECT_EQ(names("e.hpp"), (std::vector<std::string>{"e.hpp"}));
   EXPECT_TRUE(names("nothing").empty());
+}
+
+TEST(KernelNames, ComeFromTheMembersOfAConfig) {
+  LuTiny c{};
+  c.job = LuJob::inverse;
+  c.m = 8, c.n = 9, c.nrhs = 1, c.lanes = 4, c.matrices = 16, c.panel = 2, c.blocks_per_sm = 3;
+  c.method = LuMethod::elimination;
+  c.b = simt::Layout::packed_rows;
+  KernelSource const source = source_of(KernelName("lu/lu_tiny"), Dtype::c64, c);
+  EXPECT_EQ(source.header, "lu/lu_tiny.cuh");
+  EXPECT_EQ(
+      source.name,
+      fmt::format("myriad::lu_tiny<myriad::simt::Complex<double>, myriad::LuTiny{{myriad::LuJob({}), 8, 9, 1, 4, 16, myriad::LuMethod({}), "
+                  "2, 3, {layout}(0), {layout}(0), {layout}({}), {layout}(0), {layout}(0)}}>",
+                  static_cast<int>(c.job), static_cast<int>(c.method), static_cast<int>(c.b), fmt::arg("layout", "myriad::simt::Layout")));
+  EXPECT_FALSE(source.arch_specific);
+  KernelSource const other = source_of(KernelName("eigen/stedc_leaves", "stedc_bring").for_one_architecture(), Dtype::f32, true, 17);
+  EXPECT_EQ(other.name, "myriad::stedc_bring<float, true, 17>");
+  EXPECT_EQ(other.header, "eigen/stedc_leaves.cuh");
+  EXPECT_TRUE(other.arch_specific);
+  EXPECT_EQ((tuning::Members<&LuTiny::lanes, &LuTiny::blocks_per_sm>::names), (std::array<std::string_view, 2>{"lanes", "blocks_per_sm"}));
 }
 
 TEST(Sha256, AgreesWithTheStandard) {
