@@ -27,6 +27,4 @@ char const* device_name(Dtype dtype) {
   return names.at(static_cast<std::size_t>(dtype));
 }
 
-std::string device_name(simt::Layout layout) { return fmt::format("myriad::simt::Layout({})", static_cast<int>(layout)); }
-
 }  // namespace myriad::gpu

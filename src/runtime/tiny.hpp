@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "myriad/device.hpp"
@@ -82,7 +81,5 @@ template <typename Config, typename Bytes, typename... Members>
 
 /// The element type in the text of a kernel's name.
 [[nodiscard]] char const* device_name(Dtype dtype);
-/// A layout there.
-[[nodiscard]] std::string device_name(simt::Layout layout);
 
 }  // namespace myriad::gpu
