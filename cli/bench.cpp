@@ -51,6 +51,7 @@ struct BenchOptions {
   /// How long the floor is measured; with one or two repeats nobody measures, but tries.
   [[nodiscard]] double floor_seconds() const { return repeats < 3 ? 0.02 : 0.5; }
   bool cold = false;
+  bool list = false;
   std::string json;
   std::string plot;
 };
@@ -137,7 +138,7 @@ class Contender {
       auto run = routine(problem);
       std::function<void()> work;
       if (peer)
-        work = peer->prepare(routine.routine, *run, threads);
+        work = peer->prepare(*run, threads);
       else
         work = [this, at = run.get()] {
           at->run(*queue_);
@@ -377,6 +378,10 @@ int run_on_gpu(BenchOptions const& options) {
 }
 
 int run(BenchOptions const& options) {
+  if (options.list) {
+    for (Case const& c : all_cases()) say("{}\n", c.routine);
+    return exit_good;
+  }
   for (std::int64_t const n : options.sizes)
     if (n < 1 || n > std::numeric_limits<std::int32_t>::max())
       throw UsageError(fmt::format("--n: {} is not a size from 1 to 2147483647", n));
@@ -472,7 +477,7 @@ void add_bench(CLI::App& app, Action& action) {
   auto const options = std::make_shared<BenchOptions>();
   auto* const bench =
       app.add_subcommand("bench", "Measure a routine: time, share of what the machine can do at best, ratio to other libraries");
-  bench->add_option("routine", options->routine, "Routine, such as gemm, getrf, gesv, inverse, potrf, geqrf")->required();
+  bench->add_option("routine", options->routine, "Routine, such as gemm, getrf, gesv, inverse, potrf, geqrf");
   bench->add_option("--n", options->sizes, "Matrix sizes (4,8,16,32)")->delimiter(',');
   bench->add_option("--m", options->rows, "Rows of rectangular matrices (n)");
   bench->add_option("--k", options->k,
@@ -493,6 +498,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->delimiter(',');
   bench->add_option("--repeats", options->repeats, "Timed repeats, each on fresh inputs (11)");
   bench->add_flag("--cold", options->cold, "Rotate over buffers larger than the last-level cache");
+  bench->add_flag("--list", options->list, "Print the routines that can be measured, one a line");
   bench->add_option("--json", options->json, "Write everything measured, with machine, compiler, version and command");
   bench->add_option("--plot", options->plot, "Draw times and ratios (of a GPU: shares of the rate of a copy) as SVG");
   bench->callback([&app, options, &action] {

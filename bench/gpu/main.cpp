@@ -42,8 +42,9 @@ int main(int count, char** arguments) {
   app.add_option("--repeats", options.repeats, "of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device, "number of the GPU");
   app.add_flag("--no-peers", options.no_peers, "do not run cuBLAS");
-  bool only_name = false;
+  bool only_name = false, list = false;
   app.add_flag("--name", only_name, "only print the name of the GPU");
+  app.add_flag("--list", list, "only print the routines that can be measured, one a line");
   app.add_option("--json", options.json, "file for all numbers");
   app.add_option("--plot", options.plot, "file for a picture (SVG): share of the copy rate against n");
   app.add_option("--curves", options.curves, "file for a picture (SVG): time of a matrix against n");
@@ -62,6 +63,10 @@ int main(int count, char** arguments) {
         return 2;
       }
   options.command = fmt::format("gpu_bench {}", fmt::join(arguments + 1, arguments + count, " "));
+  if (list) {
+    fmt::print("{}\n", fmt::join(myriad::bench::routines, "\n"));
+    return 0;
+  }
   try {
     if (!draw.empty()) {
       myriad::bench::Json const results = myriad::bench::read_results(draw);

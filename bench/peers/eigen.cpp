@@ -33,8 +33,9 @@ Eigen::Map<Matrix<T, N, N>> square_map(Batch<T> const& a, std::int64_t b) {
 }
 
 template <typename T, int N>
-std::function<void()> gemm_work(GemmCase<T>& c, int threads) {
-  if (c.beta != T(0) && c.beta != T(1)) return {};
+std::function<void()> work(GemmCase<T>& c, int threads) {
+  auto const& p = c.problem();
+  if (p.m != p.n || p.k != p.n || p.op != Op::none || p.op_b != Op::none || (c.beta != T(0) && c.beta != T(1))) return {};
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
       auto const a = square_map<T, N>(c.a.view(), i);
@@ -61,7 +62,8 @@ void factor(Eigen::Map<Matrix<T, N, N>>& a, int* pivots) {
 }
 
 template <typename T, int N>
-std::function<void()> getrf_work(GetrfCase<T>& c, int threads) {
+std::function<void()> work(GetrfCase<T>& c, int threads) {
+  if (c.problem().m != c.problem().n) return {};
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
       auto a = square_map<T, N>(c.a.view(), i);
@@ -72,7 +74,7 @@ std::function<void()> getrf_work(GetrfCase<T>& c, int threads) {
 }
 
 template <typename T, int N>
-std::function<void()> gesv_work(GesvCase<T>& c, int threads) {
+std::function<void()> work(GesvCase<T>& c, int threads) {
   if (c.problem().k != 1) return {};
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
@@ -89,7 +91,7 @@ std::function<void()> gesv_work(GesvCase<T>& c, int threads) {
 }
 
 template <typename T, int N>
-std::function<void()> inverse_work(InverseCase<T>& c, int threads) {
+std::function<void()> work(InverseCase<T>& c, int threads) {
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
       square_map<T, N>(c.x.view(), i) = square_map<T, N>(c.a.view(), i).inverse();
@@ -99,7 +101,7 @@ std::function<void()> inverse_work(InverseCase<T>& c, int threads) {
 }
 
 template <typename T, int N>
-std::function<void()> potrf_work(PotrfCase<T>& c, int threads) {
+std::function<void()> work(PotrfCase<T>& c, int threads) {
   if (c.problem().uplo != Uplo::lower) return {};
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
@@ -112,19 +114,12 @@ std::function<void()> potrf_work(PotrfCase<T>& c, int threads) {
 }
 
 template <typename T>
-std::function<void()> work(std::string_view routine, CaseRun& run, int threads) {
-  auto const& p = run.problem();
-  if (p.ragged) return {};
-  if (routine == "gemm" && (p.m != p.n || p.k != p.n || p.op != Op::none || p.op_b != Op::none)) return {};
-  if (routine == "getrf" && p.m != p.n) return {};
-  return with_size(p.n, Sizes{}, [&]<int N>() -> std::function<void()> {
-    if (routine == "gemm") return gemm_work<T, N>(dynamic_cast<GemmCase<T>&>(run), threads);
-    if (routine == "getrf") return getrf_work<T, N>(dynamic_cast<GetrfCase<T>&>(run), threads);
-    if (routine == "gesv") return gesv_work<T, N>(dynamic_cast<GesvCase<T>&>(run), threads);
-    if (routine == "inverse") return inverse_work<T, N>(dynamic_cast<InverseCase<T>&>(run), threads);
-    if (routine == "potrf") return potrf_work<T, N>(dynamic_cast<PotrfCase<T>&>(run), threads);
-    return {};
-  });
+std::function<void()> work_of_case(CaseRun& run, int threads) {
+  std::function<void()> found;
+  if (run.problem().ragged) return found;
+  for_case_of<T, GemmCase, GetrfCase, GesvCase, InverseCase, PotrfCase>(
+      run, [&](auto& c) { found = with_size(run.problem().n, Sizes{}, [&]<int N>() { return work<T, N>(c, threads); }); });
+  return found;
 }
 
 class EigenPeer final : public Peer {
@@ -133,10 +128,10 @@ class EigenPeer final : public Peer {
   [[nodiscard]] std::string label() const override {
     return fmt::format("Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
   }
-  [[nodiscard]] std::function<void()> prepare(std::string_view routine, CaseRun& run, int threads) const override {
+  [[nodiscard]] std::function<void()> prepare(CaseRun& run, int threads) const override {
     // complex types would double a build that is long already
-    if (run.problem().dtype == Dtype::f32) return work<float>(routine, run, threads);
-    if (run.problem().dtype == Dtype::f64) return work<double>(routine, run, threads);
+    if (run.problem().dtype == Dtype::f32) return work_of_case<float>(run, threads);
+    if (run.problem().dtype == Dtype::f64) return work_of_case<double>(run, threads);
     return {};
   }
 };

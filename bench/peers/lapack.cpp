@@ -598,50 +598,17 @@ class LapackPeer final : public Peer {
     auto const end = config.find(' ', config.find(' ') + 1);
     return "LAPACK (" + config.substr(0, end) + ")";
   }
-  [[nodiscard]] std::function<void()> prepare(std::string_view routine, CaseRun& run, int threads) const override {
+  [[nodiscard]] std::function<void()> prepare(CaseRun& run, int threads) const override {
     openblas_set_num_threads(1);
     if (is_half(run.problem().dtype)) return {};
     return with_dtype(run.problem().dtype, [&]<typename T>() -> std::function<void()> {
-      auto const as = [&]<template <typename> typename C>() { return work(dynamic_cast<C<T>&>(run), threads); };
-      if (routine == "gemm") return as.template operator()<GemmCase>();
-      if (routine == "gemv") return as.template operator()<GemvCase>();
-      if (routine == "ger") return as.template operator()<GerCase>();
-      if (routine == "symv") return as.template operator()<SymvCase>();
-      if (routine == "hemv") return as.template operator()<HemvCase>();
-      if (routine == "symm") return as.template operator()<SymmCase>();
-      if (routine == "hemm") return as.template operator()<HemmCase>();
-      if (routine == "syrk") return as.template operator()<SyrkCase>();
-      if (routine == "herk") return as.template operator()<HerkCase>();
-      if (routine == "syr2k") return as.template operator()<Syr2kCase>();
-      if (routine == "her2k") return as.template operator()<Her2kCase>();
-      if (routine == "trsm") return as.template operator()<TrsmCase>();
-      if (routine == "trmm") return as.template operator()<TrmmCase>();
-      if (routine == "trsv") return as.template operator()<TrsvCase>();
-      if (routine == "trmv") return as.template operator()<TrmvCase>();
-      if (routine == "trtri") return as.template operator()<TrtriCase>();
-      if (routine == "getrf") return as.template operator()<GetrfCase>();
-      if (routine == "getrs") return as.template operator()<GetrsCase>();
-      if (routine == "gesv") return as.template operator()<GesvCase>();
-      if (routine == "solve") return as.template operator()<SolveCase>();
-      if (routine == "getri") return as.template operator()<GetriCase>();
-      if (routine == "inverse") return as.template operator()<InverseCase>();
-      if (routine == "det") return as.template operator()<DetCase>();
-      if (routine == "logdet") return as.template operator()<LogdetCase>();
-      if (routine == "potrf") return as.template operator()<PotrfCase>();
-      if (routine == "potrs") return as.template operator()<PotrsCase>();
-      if (routine == "posv") return as.template operator()<PosvCase>();
-      if (routine == "solve_positive_definite") return as.template operator()<SolvePositiveDefiniteCase>();
-      if (routine == "potri") return as.template operator()<PotriCase>();
-      if (routine == "geqrf") return as.template operator()<GeqrfCase>();
-      if (routine == "ormqr") return as.template operator()<OrmqrCase>();
-      if (routine == "orgqr") return as.template operator()<OrgqrCase>();
-      if (routine == "gels") return as.template operator()<GelsCase>();
-      if (routine == "syevd") return as.template operator()<SyevdCase>();
-      if (routine == "sytrd") return as.template operator()<SytrdCase>();
-      if (routine == "orgtr") return as.template operator()<OrgtrCase>();
-      if (routine == "ormtr") return as.template operator()<OrmtrCase>();
-      if (routine == "gerfs") return as.template operator()<GerfsCase>();
-      return {};
+      std::function<void()> found;
+      for_case_of<T, GemmCase, GemvCase, GerCase, SymvCase, HemvCase, SymmCase, HemmCase, SyrkCase, HerkCase, Syr2kCase, Her2kCase,
+                  TrsmCase, TrmmCase, TrsvCase, TrmvCase, TrtriCase, GetrfCase, GetrsCase, GesvCase, SolveCase, GetriCase, InverseCase,
+                  DetCase, LogdetCase, PotrfCase, PotrsCase, PosvCase, SolvePositiveDefiniteCase, PotriCase, GeqrfCase, OrmqrCase,
+                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GerfsCase>(run,
+                                                                                              [&](auto& c) { found = work(c, threads); });
+      return found;
     });
   }
 };

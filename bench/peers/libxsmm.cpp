@@ -9,8 +9,13 @@ namespace {
 
 using namespace cases;
 
-template <typename T, typename Kernel>
-std::function<void()> loop(GemmCase<T>& c, int threads, Kernel kernel) {
+template <typename T, typename Dispatch>
+std::function<void()> work(GemmCase<T>& c, int threads, Dispatch dispatch) {
+  auto const& p = c.problem();
+  if (p.ragged || p.op != Op::none || p.op_b != Op::none || c.alpha != T(1) || (c.beta != T(0) && c.beta != T(1))) return {};
+  auto const m = static_cast<libxsmm_blasint>(p.m), n = static_cast<libxsmm_blasint>(p.n), k = static_cast<libxsmm_blasint>(p.k);
+  int const flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_PREFETCH_NONE;
+  auto const kernel = dispatch(m, n, k, &m, &k, &m, &c.alpha, &c.beta, &flags, &prefetch);
   if (!kernel) return {};
   return [&c, threads, kernel] {
     for_each_matrix(threads, c.problem().count,
@@ -22,28 +27,11 @@ class LibxsmmPeer final : public Peer {
  public:
   [[nodiscard]] std::string_view name() const override { return "libxsmm"; }
   [[nodiscard]] std::string label() const override { return "libxsmm " LIBXSMM_VERSION; }
-  [[nodiscard]] std::function<void()> prepare(std::string_view routine, CaseRun& run, int threads) const override {
-    auto const& p = run.problem();
-    bool const offered =
-        routine == "gemm" && !p.ragged && p.op == Op::none && p.op_b == Op::none && p.alpha == 1.0 && (p.beta == 0.0 || p.beta == 1.0);
-    if (!offered) return {};
-    auto const m = static_cast<libxsmm_blasint>(p.m);
-    auto const n = static_cast<libxsmm_blasint>(p.n);
-    auto const k = static_cast<libxsmm_blasint>(p.k);
-    int const flags = LIBXSMM_GEMM_FLAG_NONE;
-    int const prefetch = LIBXSMM_PREFETCH_NONE;
-    if (p.dtype == Dtype::f64) {
-      double const alpha = 1;
-      double const beta = p.beta.real();
-      return loop(dynamic_cast<GemmCase<double>&>(run), threads,
-                  libxsmm_dmmdispatch(m, n, k, &m, &k, &m, &alpha, &beta, &flags, &prefetch));
-    }
-    if (p.dtype == Dtype::f32) {
-      float const alpha = 1;
-      float const beta = static_cast<float>(p.beta.real());
-      return loop(dynamic_cast<GemmCase<float>&>(run), threads, libxsmm_smmdispatch(m, n, k, &m, &k, &m, &alpha, &beta, &flags, &prefetch));
-    }
-    return {};
+  [[nodiscard]] std::function<void()> prepare(CaseRun& run, int threads) const override {
+    std::function<void()> found;
+    for_case_of<double, GemmCase>(run, [&](auto& c) { found = work(c, threads, libxsmm_dmmdispatch); });
+    for_case_of<float, GemmCase>(run, [&](auto& c) { found = work(c, threads, libxsmm_smmdispatch); });
+    return found;
   }
 };
 

@@ -19,7 +19,7 @@ class Peer {
   [[nodiscard]] virtual std::string label() const = 0;
   /// What does the work of `run` (whose layout is column-major) on that many threads; empty where this library has no such routine, type or
   /// size.
-  [[nodiscard]] virtual std::function<void()> prepare(std::string_view routine, cases::CaseRun& run, int threads) const = 0;
+  [[nodiscard]] virtual std::function<void()> prepare(cases::CaseRun& run, int threads) const = 0;
 };
 
 /// An OpenMP loop over LAPACK and BLAS, one thread per matrix. Always there.

@@ -104,6 +104,15 @@ class CaseRun {
   ArrayBase* info_ = nullptr;
 };
 
+/// Calls f with the run as its own type where that is one of Cases<T>.
+template <typename T, template <typename> typename... Cases, typename F>
+void for_case_of(CaseRun& run, F const& f) {
+  auto const attempt = [&](auto* c) {
+    if (c) f(*c);
+  };
+  (attempt(dynamic_cast<Cases<T>*>(&run)), ...);
+}
+
 /// An entry of the list of cases.
 struct Case {
   std::string_view routine;

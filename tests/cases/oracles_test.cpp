@@ -42,7 +42,7 @@ TEST_P(Oracles, AcceptWhatLapackComputes) {
       }
   for_problems(problems, tests::Budget::cases, 12, [&](Problem const& p) {
     auto const run = routine()(p);
-    auto const work = lapack->prepare(routine().routine, *run, 2);
+    auto const work = lapack->prepare(*run, 2);
     if (!work) return true;
     work();
     Outcome const outcome = run->check();

@@ -53,12 +53,12 @@ Problem problem(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, std
 
 /// Runs a case with Myriad and, on the same input, with LAPACK.
 template <typename C>
-std::pair<std::unique_ptr<C>, std::unique_ptr<C>> both(char const* routine, Problem const& p) {
+std::pair<std::unique_ptr<C>, std::unique_ptr<C>> both(Problem const& p) {
   auto const lapack = bench::make_lapack_peer();
   auto mine = std::make_unique<C>(p);
   auto theirs = std::make_unique<C>(p);
   mine->run(queue());
-  lapack->prepare(routine, *theirs, 1)();
+  lapack->prepare(*theirs, 1)();
   return {std::move(mine), std::move(theirs)};
 }
 
@@ -76,7 +76,7 @@ TEST(AsLapack, PivotsAndInfoOfGetrf) {
         for (std::int64_t const n : {1, 2, 3, 5, 8, 13, 16, 20, 32, 33, 48, 64}) {
           Problem p = problem(dtype, n % 3 == 0 ? n + 2 : n, n % 5 == 0 ? n + 3 : n, 1, n < 20 ? 33 : 5);
           p.input = input;
-          auto const [mine, theirs] = both<GetrfCase<T>>("getrf", p);
+          auto const [mine, theirs] = both<GetrfCase<T>>(p);
           expect_equal_info(*mine, *theirs);
           for (std::int64_t b = 0; b < p.count; ++b)
             EXPECT_EQ(vector_of(mine->pivots, b), vector_of(theirs->pivots, b)) << "pivots of matrix " << b << ": " << p.text();
@@ -130,17 +130,17 @@ TEST(AsLapack, InfoOfTheOtherRoutines) {
         for (std::int64_t const n : {1, 3, 8, 20, 33}) {
           Problem p = problem(dtype, n, n, 2, 5);
           p.input = input;
-          auto const compare = [&]<template <typename> typename C>(char const* routine) {
-            auto const [mine, theirs] = both<C<T>>(routine, p);
+          auto const compare = [&]<template <typename> typename C>() {
+            auto const [mine, theirs] = both<C<T>>(p);
             expect_equal_info(*mine, *theirs);
           };
-          compare.template operator()<GesvCase>("gesv");
-          compare.template operator()<GetriCase>("getri");
-          compare.template operator()<PotrfCase>("potrf");
-          compare.template operator()<PosvCase>("posv");
-          compare.template operator()<SolvePositiveDefiniteCase>("solve_positive_definite");
-          compare.template operator()<PotriCase>("potri");
-          compare.template operator()<TrtriCase>("trtri");
+          compare.template operator()<GesvCase>();
+          compare.template operator()<GetriCase>();
+          compare.template operator()<PotrfCase>();
+          compare.template operator()<PosvCase>();
+          compare.template operator()<SolvePositiveDefiniteCase>();
+          compare.template operator()<PotriCase>();
+          compare.template operator()<TrtriCase>();
         }
     });
 }
