@@ -29,9 +29,22 @@ struct Outcome {
   [[nodiscard]] std::string text() const;
 };
 
-/// Collects what is found about one matrix.
+/// Collects what is found about one matrix. With `of_a_part` a few columns or rows of large matrices are enough.
 class Findings {
  public:
+  explicit Findings(bool of_a_part = false) : of_a_part_(of_a_part) {}
+  [[nodiscard]] bool of_a_part() const { return of_a_part_; }
+  /// Those of 0 ... size - 1 that are looked at: some at even distances, where that is enough, else all.
+  [[nodiscard]] std::vector<std::int64_t> chosen(std::int64_t size) const;
+  /// These columns.
+  template <typename W>
+  [[nodiscard]] Dense<W> columns(Dense<W> const& a) const {
+    auto const columns = chosen(a.cols());
+    Dense<W> out(a.rows(), static_cast<std::int64_t>(columns.size()));
+    for (std::int64_t j = 0; j < out.cols(); ++j)
+      for (std::int64_t i = 0; i < a.rows(); ++i) out(i, j) = a(i, columns[static_cast<std::size_t>(j)]);
+    return out;
+  }
   /// `value` is at most `limit`; NaN is not.
   void at_most(char const* what, double value, double limit);
   /// A property holds.
@@ -44,6 +57,7 @@ class Findings {
   [[nodiscard]] std::string const& what() const { return what_; }
 
  private:
+  bool of_a_part_;
   bool pass_ = true;
   double worst_ = 0;
   std::string what_ = "all quantities";
@@ -66,6 +80,19 @@ class CaseRun {
   void prepare();
   /// Checks what the last run left, of every `step`-th matrix.
   [[nodiscard]] Outcome check(std::int64_t step = 1) const;
+
+  /// Moves the operands to the queue's memory, `count` matrices each, which begin as those of the problem over and over: `run` is for them
+  /// from now on, and the host has those of the problem, of a layout without gaps. With `behind_pointers` matrices, and vectors that have
+  /// their layout, are behind arrays of pointers.
+  void place(Queue& queue, std::int64_t count, bool behind_pointers = false);
+  /// All inputs as before the first run, then what is overwritten.
+  void refresh(Queue& queue);
+  /// Outputs are NaN again.
+  void poison(Queue& queue);
+  /// Checks what the last run left of up to `some` matrices at the beginning, in the middle and at the end, with all cores; of large ones a
+  /// part.
+  [[nodiscard]] Outcome check_placed(Queue& queue, std::int64_t some);
+
   /// Damages what the last run left: the result or info of matrix b, or padding or an input; false where there is no such thing.
   bool spoil(std::int64_t b, Spoil kind);
   /// The bytes of all results of matrix b, whatever the layout.
@@ -77,7 +104,7 @@ class CaseRun {
   [[nodiscard]] Problem const& problem() const { return problem_; }
   /// Floating-point operations of the whole batch; a complex product counts six, a complex sum two.
   [[nodiscard]] double flops() const;
-  /// Least bytes moved: every input read once, every output written once.
+  /// Least bytes moved: every input read once, every output written once; without pivots and info.
   [[nodiscard]] virtual double bytes() const;
 
  protected:
@@ -102,6 +129,7 @@ class CaseRun {
   Problem problem_;
   std::vector<Held> held_;
   ArrayBase* info_ = nullptr;
+  std::int64_t placed_ = 0;  ///< matrices
 };
 
 /// Calls f with the run as its own type where that is one of Cases<T>.
@@ -118,13 +146,20 @@ struct Case {
   std::string_view routine;
   std::string_view family;
   std::string_view variants;  ///< which choices the routine has: letters: see `has`
+  std::string_view on_gpu;    ///< what there is on GPUs, and how it is measured: letters: see `has_on_gpu`
   FixShape fix;
   std::unique_ptr<CaseRun> (*make)(Problem const&);
 
   /// Whether the routine depends on: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'p' pivots may be
   /// empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs; and
-  /// whether it is there for types of 16 bits, too: 'w'.
+  /// whether it is there for types of 16 bits, too: 'w'; whether k is n unless something else is said: 'i'.
   [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
+  /// 'm': it has kernels and is measured; 't': they have values that `myriad tune` tries. Measured, it adds to its result ('+', beta = 1),
+  /// finds nothing in the caches ('c'), has one right-hand side and, as another measurement, n ('1'), reads either triangle ('u').
+  [[nodiscard]] bool has_on_gpu(char what) const { return on_gpu.find(what) != std::string_view::npos; }
+  /// The problem as a benchmark has it, in the queue's memory: `place` says how. As many matrices are made as have so many elements.
+  [[nodiscard]] std::unique_ptr<CaseRun> placed(Queue& queue, Problem problem, bool behind_pointers = false,
+                                                std::int64_t elements = 1 << 20) const;
   /// A run of this problem (its `fix` is set here).
   [[nodiscard]] std::unique_ptr<CaseRun> operator()(Problem problem) const {
     problem.fix = fix;

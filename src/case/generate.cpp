@@ -144,7 +144,7 @@ Generated general(Problem const& problem, Input input, std::int64_t b, std::uint
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i) {
       a(i, j) = draw(random, real);
-      if (input == Input::random && is_half(problem.dtype)) a(i, j) = on_grid(a(i, j));
+      if (input == Input::random && is_half(problem.dtype) && !problem.timing) a(i, j) = on_grid(a(i, j));
     }
   std::int64_t const steps = std::min(m, n);
   std::int64_t const special = special_index(input, steps);
@@ -265,8 +265,8 @@ Generated triangular(Problem const& problem, std::int64_t b, std::uint64_t strea
     for (std::int64_t i = 0; i < n; ++i) {
       Number const x = draw(random, real);
       if (i == j)
-        a(i, j) = problem.diag == Diag::unit ? Number(not_a_number) : x + (x.real() < 0 ? -1.0 : 1.0);
-      else if ((i > j) == (problem.uplo == Uplo::lower))
+        a(i, j) = problem.diag == Diag::unit && !problem.timing ? Number(not_a_number) : x + (x.real() < 0 ? -1.0 : 1.0);
+      else if ((i > j) == (problem.uplo == Uplo::lower) || problem.timing)
         a(i, j) = 2.0 * x / static_cast<double>(n);
       else
         a(i, j) = not_a_number;

@@ -96,6 +96,8 @@ std::string Problem::text() const {
   text += fmt::format(", op {}{}, uplo {}, side {}, diag {}, job {}, alpha {}{:+}i, beta {}{:+}i{}", static_cast<char>(op),
                       static_cast<char>(op_b), static_cast<char>(uplo), static_cast<char>(side), static_cast<char>(diag),
                       static_cast<char>(job), alpha.real(), alpha.imag(), beta.real(), beta.imag(), pivots ? "" : ", no pivots");
+  if (arithmetic != Arithmetic::standard) text += fmt::format(", arithmetic {}", static_cast<int>(arithmetic));
+  if (timing) text += ", timing";
   return text;
 }
 

@@ -80,11 +80,16 @@ struct Problem {
   Job job = Job::vectors;
   std::complex<double> alpha = 1;  ///< the real part is used for real types
   std::complex<double> beta = 0;
+  Arithmetic arithmetic = Arithmetic::standard;  ///< of gemm
+  /// Arrays as a benchmark has them: pivots, tau and eigenvalues of one matrix after those of the other in every layout; numbers in
+  /// triangles that must not be read, as other libraries may expect; numbers of 16 bits that are no multiples of 1/8.
+  bool timing = false;
   bool pivots = true;      ///< false: factors without pivoting, or no pivots wanted
   FixShape fix = nullptr;  ///< set by the registry
 
-  [[nodiscard]] Shape bounds() const;                  ///< m, n, k as the routine takes them
-  [[nodiscard]] Shape shape_of(std::int64_t b) const;  ///< of matrix b
+  [[nodiscard]] Shape bounds() const;                                                            ///< m, n, k as the routine takes them
+  [[nodiscard]] Shape shape_of(std::int64_t b) const;                                            ///< of matrix b
+  [[nodiscard]] Layout layout_beside() const { return timing ? Layout::column_major : layout; }  ///< of pivots, tau and eigenvalues
   [[nodiscard]] Input input_of(std::int64_t b) const { return b == bad_place ? bad : input; }
   [[nodiscard]] std::string text() const;  ///< all that is needed to make it again
 };

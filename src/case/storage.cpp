@@ -11,7 +11,8 @@ std::pmr::memory_resource*& array_memory() {
 }
 
 template <typename T>
-Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op) {
+Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op, std::int64_t most)
+    : interleaved_(layout == Layout::interleaved) {
   Shape const bounds = problem.bounds();
   std::int64_t const count = problem.count;
   bool const turned = op != Op::none;
@@ -113,7 +114,8 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
     extent = (count - 1) * v.batch_stride + std::max<std::int64_t>(m + row_border - 1, 0) * v.row_stride +
              std::max<std::int64_t>(n + col_border - 1, 0) * v.col_stride + 1;
   }
-  memory_.assign(static_cast<std::size_t>(head + extent + tail), marker<T>(0x2bad));
+  repeats_ = extent > most;
+  memory_.assign(static_cast<std::size_t>(repeats_ ? most : head + extent + tail), marker<T>(0x2bad));
   v.data = memory_.data() + head;
 
   if (behind_pointers) {
@@ -137,9 +139,62 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
     v.cols += col_border;
     v = myriad::block(v, row_border, col_border, m, n);
   }
-  view_ = op == Op::none ? v : op == Op::transpose ? transposed(v) : conjugate_transposed(v);
-  for_all([&](auto b, auto i, auto j) { *view_.at(b, i, j) = marker<T>(0x0071); });
+  here_ = view_ = op == Op::none ? v : op == Op::transpose ? transposed(v) : conjugate_transposed(v);
+  if (!repeats_) for_all([&](auto b, auto i, auto j) { *here_.at(b, i, j) = marker<T>(0x0071); });
   keep();
+}
+
+template <typename T>
+void Array<T>::place(Queue& queue, std::int64_t count, bool behind_pointers, bool restored) {
+  std::int64_t const matrix = here_.rows * here_.cols;
+  placed_ = DeviceArray<T>(queue, count * matrix);
+  view_.data = placed_.data();
+  view_.count = count;
+  if (interleaved_) {
+    view_.row_stride = here_.row_stride / here_.count * count;
+    view_.col_stride = here_.col_stride / here_.count * count;
+  } else if (here_.cols == 1) {
+    view_.col_stride = std::max<std::int64_t>(here_.rows, 1);  // a vector has no other order
+  }
+  poison(queue);
+  if (restored) {
+    kept_ = DeviceArray<T>(queue, placed_.size());
+    copy<T>(queue, placed_.data(), placed_.size(), kept_.data());
+  }
+  if (behind_pointers && behind_pointers_) {
+    std::vector<T*> pointers;
+    for (std::int64_t b = 0; b < count; ++b) pointers.push_back(placed_.data() + b * matrix);
+    placed_pointers_ = to_device(queue, pointers);
+    view_.pointers = placed_pointers_.data();
+    view_.data = nullptr;
+    view_.batch_stride = 0;
+    queue.wait();
+  }
+}
+
+template <typename T>
+void Array<T>::poison(Queue& queue) {
+  std::int64_t const matrix = here_.rows * here_.cols;
+  if (interleaved_)
+    for (std::int64_t e = 0; e < matrix; ++e)
+      fill(queue, placed_.data() + e * view_.count, view_.count, before_.data() + e * here_.count, here_.count);
+  else
+    fill(queue, placed_.data(), placed_.size(), before_.data(),
+         repeats_ ? static_cast<std::int64_t>(before_.size()) : here_.count * matrix);
+}
+
+template <typename T>
+void Array<T>::fetch(Queue& queue, std::int64_t first, std::int64_t some) {
+  if (repeats_) return;
+  std::int64_t const matrix = here_.rows * here_.cols;
+  for (std::int64_t done = 0, slot = first % here_.count, length = 0; done < some; done += length, slot = 0) {
+    length = std::min(some - done, here_.count - slot);
+    if (interleaved_)
+      for (std::int64_t e = 0; e < matrix; ++e)
+        copy<T>(queue, placed_.data() + e * view_.count + first + done, length, memory_.data() + e * here_.count + slot);
+    else
+      copy<T>(queue, placed_.data() + (first + done) * matrix, length * matrix, memory_.data() + slot * matrix);
+  }
 }
 
 template class Array<int>;

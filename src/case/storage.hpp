@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory_resource>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "case/problem.hpp"
 #include "case/wide.hpp"
 #include "myriad/batch.hpp"
+#include "myriad/memory.hpp"
 
 namespace myriad::cases {
 
@@ -57,7 +59,17 @@ class ArrayBase {
   virtual bool spoil(std::int64_t b, bool with_nan) = 0;                  ///< changes element (0, 0); false where there is none
   virtual bool spoil_padding() = 0;                                       ///< changes an element that belongs to no matrix
   [[nodiscard]] virtual std::string part_at(void const* p) const = 0;     ///< which part has memory that begins at p; empty: none
-  [[nodiscard]] virtual double bytes() const = 0;                         ///< of all elements
+  [[nodiscard]] virtual double bytes() const = 0;                         ///< of all elements; none of integers
+  [[nodiscard]] virtual bool matrix_unchanged(std::int64_t b) const = 0;  ///< the elements of matrix b as before the run
+
+  // From `place` on a routine gets `count` matrices in the queue's memory, which begin as those here, over and over; here are the ones
+  // that `fetch` brings. Of layouts without gaps.
+  /// With `restored` they are kept for `refresh`.
+  virtual void place(Queue& queue, std::int64_t count, bool behind_pointers, bool restored) = 0;
+  virtual void refresh(Queue& queue) = 0;  ///< they begin anew
+  virtual void poison(Queue& queue) = 0;   ///< the same of what is not kept
+  /// Puts `some` matrices from `first` on, at most as many as are here, in the places of those that they began as.
+  virtual void fetch(Queue& queue, std::int64_t first, std::int64_t some) = 0;
 };
 
 template <typename T>
@@ -67,8 +79,13 @@ class Array final : public ArrayBase {
 
   /// A batch of rows-by-cols matrices of the problem's count, layout and raggedness, stored transposed or conjugated where `op` views it
   /// so. Its elements are NaN.
-  Array(Problem const& problem, Size const& rows, Size const& cols, Op op = Op::none) : Array(problem, problem.layout, rows, cols, op) {}
-  Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op = Op::none);
+  /// An input may have at most `most` elements in memory here, which repeat.
+  Array(Problem const& problem, Size const& rows, Size const& cols, Op op = Op::none, std::int64_t most = every)
+      : Array(problem, problem.layout, rows, cols, op, most) {
+    behind_pointers_ = true;
+  }
+  /// The same in another layout, which has no pointers when it is placed.
+  Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op = Op::none, std::int64_t most = every);
   Array(Array const&) = delete;
   Array& operator=(Array const&) = delete;
 
@@ -76,11 +93,14 @@ class Array final : public ArrayBase {
   [[nodiscard]] Batch<T> const& view() const { return view_; }
   /// The first element of memory that is one value per matrix.
   [[nodiscard]] T* data() const { return view_.data; }
-  [[nodiscard]] std::int64_t rows(std::int64_t b) const { return view_.rows_of(b); }
-  [[nodiscard]] std::int64_t cols(std::int64_t b) const { return view_.cols_of(b); }
+  [[nodiscard]] std::int64_t count() const { return here_.count; }
+  [[nodiscard]] std::int64_t rows(std::int64_t b) const { return here_.rows_of(b); }
+  [[nodiscard]] std::int64_t cols(std::int64_t b) const { return here_.cols_of(b); }
 
-  [[nodiscard]] T get(std::int64_t b, std::int64_t i, std::int64_t j) const { return seen(*view_.at(b, i, j)); }
-  void set(std::int64_t b, std::int64_t i, std::int64_t j, T value) { *view_.at(b, i, j) = seen(value); }
+  [[nodiscard]] bool repeats() const { return repeats_; }
+
+  [[nodiscard]] T get(std::int64_t b, std::int64_t i, std::int64_t j) const { return seen(memory_[place(b, i, j)]); }
+  void set(std::int64_t b, std::int64_t i, std::int64_t j, T value) { memory_[place(b, i, j)] = seen(value); }
   /// Element (i, j) of matrix b before the run.
   [[nodiscard]] T before(std::int64_t b, std::int64_t i, std::int64_t j) const { return seen(before_[place(b, i, j)]); }
 
@@ -103,14 +123,20 @@ class Array final : public ArrayBase {
         else
           set(b, i, j, static_cast<T>(a(i, j)));
   }
-  [[nodiscard]] bool matrix_unchanged(std::int64_t b) const {
+  /// Sets all elements in memory, whatever place they have.
+  template <typename F>
+  void assign_each(F&& number) {
+    for (T& x : memory_) x = number();
+  }
+  [[nodiscard]] bool matrix_unchanged(std::int64_t b) const override {
+    if (repeats_) return true;  // such an input is too large to be fetched
     for (std::int64_t j = 0; j < cols(b); ++j)
       for (std::int64_t i = 0; i < rows(b); ++i)
         if (!element_unchanged(b, i, j)) return false;
     return true;
   }
   [[nodiscard]] bool element_unchanged(std::int64_t b, std::int64_t i, std::int64_t j) const {
-    return std::memcmp(view_.at(b, i, j), &before_[place(b, i, j)], sizeof(T)) == 0;
+    return std::memcmp(&memory_[place(b, i, j)], &before_[place(b, i, j)], sizeof(T)) == 0;
   }
 
   void restore() override { std::memcpy(memory_.data(), before_.data(), memory_.size() * sizeof(T)); }
@@ -130,7 +156,7 @@ class Array final : public ArrayBase {
   }
   bool spoil(std::int64_t b, bool with_nan) override {
     if (rows(b) == 0 || cols(b) == 0) return false;
-    T& x = *view_.at(b, 0, 0);
+    T& x = memory_[place(b, 0, 0)];
     if constexpr (std::is_same_v<T, int>) {
       x += with_nan ? 1000 : 1;
     } else {
@@ -149,33 +175,40 @@ class Array final : public ArrayBase {
   }
   [[nodiscard]] std::string part_at(void const* p) const override {
     auto const begins_at = [&](auto const& memory) { return !memory.empty() && static_cast<void const*>(memory.data()) == p; };
-    if (begins_at(memory_)) return "elements, " + std::to_string(view_.rows) + " by " + std::to_string(view_.cols) + " per matrix";
+    if (begins_at(memory_)) return "elements, " + std::to_string(here_.rows) + " by " + std::to_string(here_.cols) + " per matrix";
     if (begins_at(pointers_)) return "pointers";
     if (begins_at(row_sizes_) || begins_at(col_sizes_)) return "sizes";
     if (begins_at(row_strides_) || begins_at(col_strides_)) return "strides";
     return "";
   }
   [[nodiscard]] double bytes() const override {
+    if (std::is_same_v<T, int>) return 0;
     double elements = 0;
-    for (std::int64_t b = 0; b < view_.count; ++b) elements += static_cast<double>(rows(b)) * static_cast<double>(cols(b));
+    for (std::int64_t b = 0; b < here_.count; ++b) elements += static_cast<double>(rows(b)) * static_cast<double>(cols(b));
     return elements * sizeof(T);
   }
+
+  void place(Queue& queue, std::int64_t count, bool behind_pointers, bool restored) override;
+  void refresh(Queue& queue) override { copy<T>(queue, kept_.data(), kept_.size(), placed_.data()); }
+  void poison(Queue& queue) override;
+  void fetch(Queue& queue, std::int64_t first, std::int64_t some) override;
 
  private:
   T seen(T x) const {
     if constexpr (is_complex<T>) {
       using std::conj;
-      return view_.conjugated ? conj(x) : x;
+      return here_.conjugated ? conj(x) : x;
     } else {
       return x;
     }
   }
   [[nodiscard]] std::size_t place(std::int64_t b, std::int64_t i, std::int64_t j) const {
-    return static_cast<std::size_t>(view_.at(b, i, j) - memory_.data());
+    auto const at = static_cast<std::size_t>(here_.at(b, i, j) - memory_.data());
+    return repeats_ ? at % memory_.size() : at;
   }
   template <typename F>
   void for_all(F&& f) const {
-    for (std::int64_t b = 0; b < view_.count; ++b)
+    for (std::int64_t b = 0; b < here_.count; ++b)
       for (std::int64_t j = 0; j < cols(b); ++j)
         for (std::int64_t i = 0; i < rows(b); ++i) f(b, i, j);
   }
@@ -191,8 +224,19 @@ class Array final : public ArrayBase {
   std::vector<T, CacheAligned<T>> before_;
   std::vector<T*, CacheAligned<T*>> pointers_;
   std::vector<std::int64_t, CacheAligned<std::int64_t>> row_sizes_, col_sizes_, row_strides_, col_strides_;
-  Batch<T> view_;
+  static constexpr std::int64_t every = std::numeric_limits<std::int64_t>::max();
+  Batch<T> here_, view_;
+  bool interleaved_, repeats_ = false, behind_pointers_ = false;
+  DeviceArray<T> placed_, kept_;
+  DeviceArray<T*> placed_pointers_;
 };
+
+/// The pattern over and over, in memory of the queue.
+template <typename T>
+void fill(Queue& queue, T* to, std::int64_t size, T const* pattern, std::int64_t length) {
+  copy<T>(queue, pattern, std::min(size, length), to);
+  for (std::int64_t done = length; done < size; done *= 2) copy<T>(queue, to, std::min(done, size - done), to + done);
+}
 
 extern template class Array<int>;
 extern template class Array<float>;

@@ -17,13 +17,14 @@ void spoil_diagonal(Array<T>& a, std::int64_t b) {
     for (std::int64_t i = 0; i < a.rows(b); ++i) a.set(b, i, i, T(a.get(b, i, i).real(), 7));
 }
 
-/// Stores the triangle `uplo` of a matrix; what a routine must not read is NaN, and imaginary parts of a Hermitian diagonal are garbage.
+/// Stores the triangle of a matrix that the problem names; what a routine must not read is NaN, and imaginary parts of a Hermitian diagonal
+/// are garbage.
 template <typename T, typename W>
-void assign_triangle(Array<T>& a, std::int64_t b, Uplo uplo, Dense<W> const& made, Symmetry symmetry = Symmetry::hermitian) {
+void assign_triangle(Problem const& p, Array<T>& a, std::int64_t b, Dense<W> const& made, Symmetry symmetry = Symmetry::hermitian) {
   a.assign(b, made);
-  for (std::int64_t j = 0; j < a.cols(b); ++j)
+  for (std::int64_t j = 0; j < a.cols(b) && !p.timing; ++j)
     for (std::int64_t i = 0; i < a.rows(b); ++i)
-      if (!in_triangle(uplo, i, j)) a.set(b, i, j, marker<T>(0x0ff));
+      if (!in_triangle(p.uplo, i, j)) a.set(b, i, j, marker<T>(0x0ff));
   if (symmetry == Symmetry::hermitian) spoil_diagonal(a, b);
 }
 template <typename T>
@@ -48,7 +49,7 @@ Dense<W> made_whole(Symmetry symmetry, Uplo uplo, Dense<W> const& a) {
 template <typename T>
 double triangle_bytes(Array<T> const& a) {
   double elements = 0;
-  for (std::int64_t b = 0; b < a.view().count; ++b) elements += 0.5 * static_cast<double>(a.rows(b)) * static_cast<double>(a.rows(b) + 1);
+  for (std::int64_t b = 0; b < a.count(); ++b) elements += 0.5 * static_cast<double>(a.rows(b)) * static_cast<double>(a.rows(b) + 1);
   return elements * sizeof(T);
 }
 

@@ -222,6 +222,12 @@ RealPartOf<W> column_norm1(Dense<W> const& a, std::int64_t j) {
   for (std::int64_t i = 0; i < a.rows(); ++i) sum += modulus(a(i, j));
   return sum;
 }
+template <typename W>
+RealPartOf<W> column_norm2(Dense<W> const& a, std::int64_t j) {
+  RealPartOf<W> sum = 0;
+  for (std::int64_t i = 0; i < a.rows(); ++i) sum += modulus(a(i, j)) * modulus(a(i, j));
+  return std::sqrt(sum);
+}
 /// Largest column sum; a NaN makes it NaN.
 template <typename W>
 RealPartOf<W> norm1(Dense<W> const& a) {

@@ -88,8 +88,8 @@ struct SyevdCase final : CaseRun {
   Array<int> info;
 
   explicit SyevdCase(Problem const& p)
-      : CaseRun(p), a(p, size_n, size_n), w(p, size_n, size_one), info(p, Layout::column_major, size_one, size_one) {
-    for (std::int64_t b = 0; b < p.count; ++b) assign_triangle(a, b, p.uplo, with_eigenvalues(p, b, 1, a.rows(b)));
+      : CaseRun(p), a(p, size_n, size_n), w(p, p.layout_beside(), size_n, size_one), info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) assign_triangle(p, a, b, with_eigenvalues(p, b, 1, a.rows(b)));
     if (p.job == Job::vectors) {
       hold({&a}, Role::in_place);
       hold({&w}, Role::output);
@@ -100,12 +100,7 @@ struct SyevdCase final : CaseRun {
     hold_info(info);
   }
   void run(Queue& queue) override { syevd<T>(queue, problem().job, problem().uplo, a.view(), w.view(), info.data()); }
-  double bytes() const override {
-    double elements = 0;  // of the triangles
-    for (std::int64_t b = 0; b < problem().count; ++b)
-      elements += 0.5 * static_cast<double>(a.rows(b)) * static_cast<double>(a.rows(b) + 1);
-    return elements * sizeof(T) + w.bytes() + (problem().job == Job::vectors ? a.bytes() : 0);
-  }
+  double bytes() const override { return triangle_bytes(a) + w.bytes() + (problem().job == Job::vectors ? a.bytes() : 0); }
 
  protected:
   void verify(std::int64_t b, Findings& found) const override {
@@ -124,6 +119,10 @@ struct SyevdCase final : CaseRun {
     }
     found.equal("info", info.get(b, 0, 0), 0);
     for (std::size_t i = 0; i + 1 < values.size(); ++i) found.require(values[i] <= values[i + 1], "the values do not ascend");
+    if (vectors && found.of_a_part()) {
+      verify_some_vectors(matrix, result, values, found);
+      return;
+    }
     auto const expected = eigenvalues<T>(matrix);
     double largest = 0, worst = 0;
     for (auto const& x : expected) largest = larger(largest, static_cast<double>(std::abs(x)));
@@ -136,6 +135,26 @@ struct SyevdCase final : CaseRun {
       for (std::int64_t i = 0; i < n; ++i) scaled(i, j) *= values[static_cast<std::size_t>(j)];
     found.at_most("norm1(A - Q diag(w) Q^H) / (n norm1(A) u)", factor_error<T>(matrix - scaled * adjoint(result), matrix, n), 30);
     found.at_most("norm1(I - Q^H Q) / (n u)", orthogonality_error<T>(result), 30);
+  }
+  /// Of large matrices: the sum of all values against the trace, and some vectors.
+  static void verify_some_vectors(Dense<Wide<T>> const& matrix, Dense<Wide<T>> const& q, std::vector<Wide<Real<T>>> const& values,
+                                  Findings& found) {
+    double const n = static_cast<double>(q.cols()), u = unit_roundoff<T>;
+    double const norm2 = static_cast<double>(std::max(std::abs(values.front()), std::abs(values.back())));
+    Wide<Real<T>> sum = 0;
+    for (std::int64_t i = 0; i < q.cols(); ++i) sum += real_part(matrix(i, i)) - values[static_cast<std::size_t>(i)];
+    found.at_most("abs(sum(w) - trace(A)) / (n norm2(A) u)", static_cast<double>(std::abs(sum)) / (n * norm2 * u), 30);
+    auto const chosen = found.chosen(q.cols());
+    auto const some = found.columns(q);
+    auto residuals = matrix * some;
+    auto products = adjoint(q) * some;  // columns of I
+    for (std::int64_t j = 0; j < some.cols(); ++j) {
+      std::int64_t const k = chosen[static_cast<std::size_t>(j)];
+      products(k, j) -= 1;
+      for (std::int64_t i = 0; i < some.rows(); ++i) residuals(i, j) -= values[static_cast<std::size_t>(k)] * some(i, j);
+      found.at_most("norm2(A q - w q) / (n norm2(A) u)", static_cast<double>(column_norm2(residuals, j)) / (n * norm2 * u), 30);
+      found.at_most("norm2(Q^H q - e) / (n u)", static_cast<double>(column_norm2(products, j)) / (n * u), 30);
+    }
   }
   double real_flops(Shape s) const override {
     double const n = static_cast<double>(s.n);

@@ -138,7 +138,10 @@ struct GetrfCase final : CaseRun {
   Array<int> pivots, info;
 
   explicit GetrfCase(Problem const& p)
-      : CaseRun(p), a(p, size_m, size_n), pivots(p, size_min, size_one), info(p, Layout::column_major, size_one, size_one) {
+      : CaseRun(p),
+        a(p, size_m, size_n),
+        pivots(p, p.layout_beside(), size_min, size_one),
+        info(p, Layout::column_major, size_one, size_one) {
     for (std::int64_t b = 0; b < p.count; ++b) a.assign(b, general(p, b, 1, a.rows(b), a.cols(b)));
     hold({&a}, Role::in_place);
     hold({&pivots}, Role::output);
@@ -199,7 +202,8 @@ struct GetrsCase final : CaseRun {
   Array<T> a, b;
   Array<int> pivots;
 
-  explicit GetrsCase(Problem const& p) : CaseRun(p), a(p, size_n, size_n), b(p, size_n, size_k), pivots(p, size_n, size_one) {
+  explicit GetrsCase(Problem const& p)
+      : CaseRun(p), a(p, size_n, size_n), b(p, size_n, size_k), pivots(p, p.layout_beside(), size_n, size_one) {
     for (std::int64_t i = 0; i < p.count; ++i) {
       make_factors(p, i, 1, a, pivots);
       b.assign(i, general(p, Input::random, i, 2, b.rows(i), b.cols(i)));
@@ -238,7 +242,7 @@ struct GesvCase final : CaseRun {
       : CaseRun(p),
         a(p, size_n, size_n),
         b(p, size_n, size_k),
-        pivots(p, size_n, size_one),
+        pivots(p, p.layout_beside(), size_n, size_one),
         info(p, Layout::column_major, size_one, size_one) {
     for (std::int64_t i = 0; i < p.count; ++i) {
       a.assign(i, general(p, i, 1, a.rows(i), a.cols(i)));
@@ -322,7 +326,10 @@ struct GetriCase final : CaseRun {
   Array<int> pivots, info;
 
   explicit GetriCase(Problem const& p)
-      : CaseRun(p), a(p, size_n, size_n), pivots(p, size_n, size_one), info(p, Layout::column_major, size_one, size_one) {
+      : CaseRun(p),
+        a(p, size_n, size_n),
+        pivots(p, p.layout_beside(), size_n, size_one),
+        info(p, Layout::column_major, size_one, size_one) {
     for (std::int64_t i = 0; i < p.count; ++i) make_factors(p, i, 1, a, pivots);
     hold({&a}, Role::in_place);
     hold_info(info);

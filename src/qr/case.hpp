@@ -19,7 +19,7 @@ template <typename T>
 struct GeqrfCase final : CaseRun {
   Array<T> a, tau;
 
-  explicit GeqrfCase(Problem const& p) : CaseRun(p), a(p, size_m, size_n), tau(p, size_min, size_one) {
+  explicit GeqrfCase(Problem const& p) : CaseRun(p), a(p, size_m, size_n), tau(p, p.layout_beside(), size_min, size_one) {
     for (std::int64_t b = 0; b < p.count; ++b) a.assign(b, general(p, b, 1, a.rows(b), a.cols(b)));
     hold({&a}, Role::in_place);
     hold({&tau}, Role::output);
@@ -72,7 +72,7 @@ struct OrmqrCase final : CaseRun {
   explicit OrmqrCase(Problem const& p)
       : CaseRun(p),
         a(p, p.side == Side::left ? size_m : size_n, reflectors(p.side)),
-        tau(p, reflectors(p.side), size_one),
+        tau(p, p.layout_beside(), reflectors(p.side), size_one),
         c(p, size_m, size_n) {
     for (std::int64_t b = 0; b < p.count; ++b) {
       make_reflectors(p, b, a, tau);
@@ -126,7 +126,7 @@ template <typename T>
 struct OrgqrCase final : CaseRun {
   Array<T> a, tau;
 
-  explicit OrgqrCase(Problem const& p) : CaseRun(p), a(p, size_m, size_n), tau(p, size_k, size_one) {
+  explicit OrgqrCase(Problem const& p) : CaseRun(p), a(p, size_m, size_n), tau(p, p.layout_beside(), size_k, size_one) {
     for (std::int64_t b = 0; b < p.count; ++b) make_reflectors(p, b, a, tau);
     hold({&a}, Role::in_place);
     hold({&tau}, Role::input);

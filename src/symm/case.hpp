@@ -34,7 +34,7 @@ struct SymmetricMatrixProductCase : CaseRun {
  protected:
   void verify(std::int64_t i, Findings& found) const override {
     auto const& p = problem();
-    auto const result = c.now_wide(i);
+    auto const result = found.columns(c.now_wide(i));
     if (result.rows() == 0 || result.cols() == 0) return;
     if (alpha != T(0) && !finite_kind(p.input_of(i))) {
       found.require(!all_finite(result), "NaN or infinity in A left no trace");
@@ -43,9 +43,11 @@ struct SymmetricMatrixProductCase : CaseRun {
     auto const whole = made_whole(symmetry, p.uplo, a.before_wide(i)), other = b.before_wide(i);
     bool const left = p.side == Side::left;
     // BLAS may add terms to beta C one by one.
-    found.at_most("abs(C - Cref) / (gamma(k + 2) (abs(alpha) abs(A) abs(B) + abs(beta C0))), k the order of A",
-                  product_error<T>({alpha, beta, left ? whole : other, left ? other : whole, c.before_wide(i)}, result, whole.cols() + 2),
-                  1);
+    found.at_most(
+        "abs(C - Cref) / (gamma(k + 2) (abs(alpha) abs(A) abs(B) + abs(beta C0))), k the order of A",
+        product_error<T>({alpha, beta, left ? whole : other, found.columns(left ? other : whole), found.columns(c.before_wide(i))}, result,
+                         whole.cols() + 2),
+        1);
   }
   double real_flops(Shape s) const override {
     return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(problem().side == Side::left ? s.m : s.n);

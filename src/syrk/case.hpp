@@ -25,7 +25,7 @@ struct SymmetricUpdateCase : CaseRun {
     for (std::int64_t i = 0; i < p.count; ++i) {
       a.assign(i, general(p, i, 1, a.rows(i), a.cols(i)));
       if (of_two) b.assign(i, general(p, finite_kind(p.input_of(i)) ? p.input_of(i) : Input::random, i, 2, b.rows(i), b.cols(i)));
-      if (beta != T(0)) assign_triangle(c, i, p.uplo, general(p, Input::random, i, 3, c.rows(i), c.cols(i)), symmetry);
+      if (beta != T(0)) assign_triangle(p, c, i, general(p, Input::random, i, 3, c.rows(i), c.cols(i)), symmetry);
     }
     hold({&c}, beta != T(0) ? Role::in_place : Role::output);
     hold({&a, &b}, Role::input);
@@ -44,15 +44,15 @@ struct SymmetricUpdateCase : CaseRun {
     }
     auto const now = c.now_wide(i);
     if (now.rows() == 0) return;
-    auto const result = made_whole(symmetry, p.uplo, now);
+    auto const result = found.columns(made_whole(symmetry, p.uplo, now));
     if (adds && !finite_kind(p.input_of(i))) {
       found.require(!all_finite(result), "NaN or infinity in A left no trace");
       return;
     }
     if constexpr (is_complex<T> && hermitian)
       for (std::int64_t r = 0; r < now.rows(); ++r) found.require(now(r, r).imag() == 0, "the diagonal of a Hermitian C is not real");
-    auto const before = made_whole(symmetry, p.uplo, c.before_wide(i));
-    auto const turned = [](Dense<W> const& x) { return hermitian ? adjoint(x) : transpose(x); };
+    auto const before = found.columns(made_whole(symmetry, p.uplo, c.before_wide(i)));
+    auto const turned = [&](Dense<W> const& x) { return found.columns(hermitian ? adjoint(x) : transpose(x)); };
     auto const left = a.before_wide(i);
     // BLAS may add terms to beta C one by one.
     if constexpr (of_two) {

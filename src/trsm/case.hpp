@@ -26,7 +26,7 @@ struct TriangleCase : CaseRun {
     hold({&b}, Role::in_place);
     hold({&a}, Role::input);
   }
-  double bytes() const override { return 2 * b.bytes() + a.bytes() / 2; }
+  double bytes() const override { return 2 * b.bytes() + triangle_bytes(a); }
 
  protected:
   double real_flops(Shape s) const override {
@@ -39,7 +39,8 @@ struct TriangleCase : CaseRun {
   void verify_solution(std::int64_t i, Findings& found) const {
     using W = Wide<T>;
     auto const& p = problem();
-    auto const x = b.now_wide(i);
+    bool const left = p.side == Side::left;
+    auto const x = left ? found.columns(b.now_wide(i)) : b.now_wide(i);
     if (x.rows() == 0 || x.cols() == 0) return;
     if (alpha == T(0)) {
       found.require(norm1(x) == 0, "X is not zero with alpha = 0");
@@ -51,10 +52,9 @@ struct TriangleCase : CaseRun {
       return;
     }
     auto const t = triangle(p.uplo, p.diag, a.before_wide(i));
-    auto scaled = b.before_wide(i);
+    auto scaled = left ? found.columns(b.before_wide(i)) : b.before_wide(i);
     for (std::int64_t q = 0; q < scaled.cols(); ++q)
       for (std::int64_t r = 0; r < scaled.rows(); ++r) scaled(r, q) *= widened<W>(alpha);
-    bool const left = p.side == Side::left;
     auto const product = left ? t * x : x * t;
     auto const bound = left ? moduli(t) * moduli(x) : moduli(x) * moduli(t);
     double worst = 0;
@@ -70,7 +70,7 @@ struct TriangleCase : CaseRun {
   /// Checks a product.
   void verify_product(std::int64_t i, Findings& found) const {
     auto const& p = problem();
-    auto const result = b.now_wide(i);
+    auto const result = found.columns(b.now_wide(i));
     if (result.rows() == 0 || result.cols() == 0) return;
     if (alpha != T(0) && p.diag == Diag::non_unit && !finite_kind(p.input_of(i))) {
       found.require(!all_finite(result), "NaN or infinity in A left no trace");
@@ -79,7 +79,7 @@ struct TriangleCase : CaseRun {
     auto const t = triangle(p.uplo, p.diag, a.before_wide(i)), before = b.before_wide(i);
     bool const left = p.side == Side::left;
     found.at_most("abs(B - alpha A B0) / (gamma(n + 2) abs(alpha) abs(A) abs(B0))",
-                  product_error<T>({alpha, T(0), left ? t : before, left ? before : t, before}, result), 1);
+                  product_error<T>({alpha, T(0), left ? t : before, found.columns(left ? before : t), found.columns(before)}, result), 1);
   }
 };
 

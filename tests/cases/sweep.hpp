@@ -87,11 +87,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// A square problem with a few right-hand sides; of products with an inner size of n.
   [[nodiscard]] Problem problem(std::int64_t n, std::int64_t count, Layout layout) const {
-    std::int64_t const k =
-        routine().routine == "gemm" || routine().family == "syrk" || routine().routine == "orgqr" || routine().routine == "ormqr"
-            ? n
-            : 1 + n % 3;
-    return problem(n, n, k, count, layout);
+    return problem(n, n, routine().has('i') ? n : 1 + n % 3, count, layout);
   }
   /// What has to run on a GPU: matrices of up to 32 rows and columns, but for routines that have no kernels, and what is named here of any.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
