@@ -333,8 +333,9 @@ int run_on_gpu(BenchOptions const& options) {
   auto const refuse = [](bool wrong, std::string const& text) {
     if (wrong) throw UsageError("--backend gpu: " + text);
   };
-  refuse(std::find(bench::routines.begin(), bench::routines.end(), options.routine) == bench::routines.end(),
-         fmt::format("'{}' is no routine that is measured there; these are {}", options.routine, fmt::join(bench::routines, ", ")));
+  auto const routines = bench::measured_routines();
+  refuse(std::find(routines.begin(), routines.end(), options.routine) == routines.end(),
+         fmt::format("'{}' is no routine that is measured there; these are {}", options.routine, fmt::join(routines, ", ")));
   refuse(options.rows > 0, "--m is for the CPU; matrices are square, but for --k");
   auto const is_of_16_bits = [](std::string const& text) { return is_half(parse_dtype(text)); };
   refuse(options.routine != "gemm" && std::any_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits),
@@ -444,9 +445,7 @@ int run(BenchOptions const& options) {
           p.dtype = dtype;
           p.n = n;
           p.m = options.rows > 0 ? options.rows : n;
-          bool const by_n =
-              options.routine == "gemm" || routine->family == "syrk" || options.routine == "ormqr" || options.routine == "orgqr";
-          p.k = options.k > 0 ? options.k : by_n ? n : 1;
+          p.k = options.k > 0 ? options.k : routine->has('i') ? n : 1;
           p.count = options.count > 0 ? options.count : std::max<std::int64_t>(4000000 / (n * n), 16);
           p.layout = layout;
           Row row = measure(*routine, p, team, peers, options, peak);

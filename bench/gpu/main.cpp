@@ -15,7 +15,7 @@ int main(int count, char** arguments) {
   myriad::bench::Options options;
   for (int n = 1; n <= 32; ++n) options.sizes.push_back(n);
   CLI::App app("Times the GPU routines against cuBLAS and cuSOLVER in one run.");
-  app.add_option("--routine", options.routines, fmt::format("of {}", fmt::join(myriad::bench::routines, ", ")))->delimiter(',');
+  app.add_option("--routine", options.routines, "names out of --list")->delimiter(',');
   app.add_option("--n", options.sizes, "sizes")->delimiter(',');
   app.add_option("--dtype", options.dtypes, "of s, d, c, z, and of gemm half, bfloat16, complex_half")
       ->delimiter(',')
@@ -42,6 +42,7 @@ int main(int count, char** arguments) {
   app.add_option("--repeats", options.repeats, "of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device, "number of the GPU");
   app.add_flag("--no-peers", options.no_peers, "do not run cuBLAS");
+  app.add_flag("--cpu", options.on_cpu, "run on the CPU instead, to test the benchmark itself");
   bool only_name = false, list = false;
   app.add_flag("--name", only_name, "only print the name of the GPU");
   app.add_flag("--list", list, "only print the routines that can be measured, one a line");
@@ -64,7 +65,7 @@ int main(int count, char** arguments) {
       }
   options.command = fmt::format("gpu_bench {}", fmt::join(arguments + 1, arguments + count, " "));
   if (list) {
-    fmt::print("{}\n", fmt::join(myriad::bench::routines, "\n"));
+    fmt::print("{}\n", fmt::join(myriad::bench::measured_routines(), "\n"));
     return 0;
   }
   try {

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <complex>
 #include <cstdio>
 #include <ctime>
 #include <string>
 #include <vector>
 
 #include "commit.hpp"
+#include "core/dtype.hpp"
 #include "gpu/bench.hpp"
-#include "gpu/half_bench.hpp"
 #include "gpu/peers.hpp"
 #include "gpu/ragged_bench.hpp"
 #include "gpu/report.hpp"
@@ -23,7 +22,7 @@ namespace myriad::bench {
 namespace {
 
 double copy_rate(Queue& queue) {
-  std::int64_t const elements = std::int64_t{1} << 27;
+  std::int64_t const elements = std::int64_t{1} << (queue.backend() == Backend::gpu ? 27 : 20);
   DeviceArray<double> const from(queue, elements), to(queue, elements);
   Event start(queue), stop(queue);
   std::vector<double> rates;
@@ -41,7 +40,7 @@ double copy_rate(Queue& queue) {
 std::vector<std::pair<Uplo, int>> triangles_and_sizes(Options const& options, std::string const& routine) {
   std::vector<std::pair<Uplo, int>> out;
   std::vector<std::string> const any{"lower"};
-  for (std::string const& uplo : Bench<double>::has_uplo(routine) ? options.uplos : any)
+  for (std::string const& uplo : measured_of(routine).routine->has_on_gpu('u') ? options.uplos : any)
     for (int const n : options.sizes) out.emplace_back(uplo == "lower" ? Uplo::lower : Uplo::upper, n);
   return out;
 }
@@ -49,13 +48,16 @@ std::vector<std::pair<Uplo, int>> triangles_and_sizes(Options const& options, st
 }  // namespace
 
 bool run(Options const& options) {
-  Queue queue({.backend = Backend::gpu, .device = options.device});
-  Peers peers(queue.stream(), !options.no_peers);
+  Queue queue({.backend = options.on_cpu ? Backend::cpu : Backend::gpu, .device = options.device});
+  Device device;
+  device.name = "CPU";
+  if (!options.on_cpu) device = queue.device();
+  Peers peers(options.on_cpu ? nullptr : queue.stream(), !options.no_peers && !options.on_cpu);
   if (!peers.problem().empty()) fmt::print(stderr, "{}: {}\n", options.program, peers.problem());
-  EnergyMeter const meter(queue.device());
+  EnergyMeter const meter(device);
   double const rate = copy_rate(queue);
   Json out;
-  out["gpu"] = queue.device().name;
+  out["gpu"] = device.name;
   out["driver"] = gpu_report().driver_version;
   if (peers.has_cublas()) out["cublas"] = peers.cublas_version();
   if (peers.has_cusolver()) out["cusolver"] = peers.cusolver_version();
@@ -74,29 +76,16 @@ bool run(Options const& options) {
     std::fflush(stdout);
     if (!options.json.empty()) plot::write_file(options.json, out.dump(1) + "\n");  // nothing is lost if this is stopped
   };
-  auto const of_type = [](std::string const& dtype, auto const& use) {
-    return dtype == "s"   ? use(float())
-           : dtype == "d" ? use(double())
-           : dtype == "c" ? use(std::complex<float>())
-                          : use(std::complex<double>());
-  };
+  Session const session{queue, options, peers, meter, device.l2_bytes, rate};
   if (options.ragged.second > 0) {
     for (std::string const& dtype : options.dtypes)
-      add(of_type(dtype, [&]<typename T>(T) { return RaggedBench<T>(queue, options, peers, meter, rate).row(); }));
+      with_dtype(dtype_named(dtype).value(), [&]<typename T>() { add(RaggedBench<T>(session).row()); });
   } else {
     for (std::string const& routine : options.routines)
       for (std::string const& dtype : options.dtypes)
         for (std::string const& layout : options.layouts)
-          for (auto const& [uplo, n] : triangles_and_sizes(options, routine)) {
-            auto const bench = [&]<typename T>(T) { return Bench<T>(queue, options, peers, meter, rate, routine, n, layout, uplo).row(); };
-            auto const half_bench = [&]<typename T>(T) {
-              return HalfBench<T>(queue, options, peers, meter, rate, routine, n, layout).row();
-            };
-            add(dtype == "half"           ? half_bench(half())
-                : dtype == "bfloat16"     ? half_bench(bfloat16())
-                : dtype == "complex_half" ? half_bench(complex_half())
-                                          : of_type(dtype, bench));
-          }
+          for (auto const& [uplo, n] : triangles_and_sizes(options, routine))
+            add(row_of(session, routine, dtype_named(dtype).value(), n, layout, uplo));
   }
   draw(out, options);
   if (!pass) fmt::print(stderr, "{}: a residual is too large\n", options.program);

@@ -1,7 +1,6 @@
 #pragma once
 /// The benchmark of the GPU routines against cuBLAS and cuSOLVER, as `gpu_bench` and `myriad bench --backend gpu` run it.
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,38 +8,8 @@
 
 namespace myriad::bench {
 
-/// What is measured.
-inline constexpr std::array routines{"gemm",
-                                     "symm",
-                                     "syrk",
-                                     "trmm",
-                                     "gemv",
-                                     "ger",
-                                     "symv",
-                                     "hemv",
-                                     "getrf",
-                                     "getrs",
-                                     "gesv",
-                                     "solve",
-                                     "getri",
-                                     "inverse",
-                                     "det",
-                                     "potrf",
-                                     "potrs",
-                                     "posv",
-                                     "solve_positive_definite",
-                                     "potri",
-                                     "geqrf",
-                                     "gels",
-                                     "trsm",
-                                     "trsm-square",
-                                     "trtri",
-                                     "syevd",
-                                     "sytrd",
-                                     "orgtr",
-                                     "ormtr",
-                                     "trmv",
-                                     "trsv"};
+/// Names of what can be measured: routines that have kernels; "trsm-square" is trsm with as many right-hand sides as rows.
+[[nodiscard]] std::vector<std::string> measured_routines();
 
 struct Options {
   std::vector<std::string> routines{"getrf", "solve", "inverse", "potrf", "posv", "solve_positive_definite", "geqrf"};
@@ -58,6 +27,7 @@ struct Options {
   std::pair<std::int64_t, std::int64_t> ragged{};  ///< bounds of sizes, of a ragged batch; 0: none
   std::int64_t groups = 0;                         ///< of which a batch of such sizes is made; 0: a ragged one
   bool no_peers = false;
+  bool on_cpu = false;  ///< to test the benchmark
   std::string json, plot, curves, intensity;
   std::string command{};              ///< as it was given
   std::string program = "gpu_bench";  ///< what messages begin with
