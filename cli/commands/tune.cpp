@@ -13,12 +13,12 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "case/case.hpp"
 #include "command.hpp"
 #include "core/dtype.hpp"
 #include "io/element.hpp"
@@ -65,171 +65,31 @@ std::vector<int> sizes_of(std::vector<std::string> const& texts) {
   return out;
 }
 
-/// What is called of a routine with arrays a, b and c of matrices or vectors.
-struct Routine {
-  std::string_view name;
-  bool b_is_matrix = false, c_is_matrix = false;
-  bool b_in_place = false;  ///< it is made what c is before each call
-};
-constexpr std::array routines{
-    Routine{"gemm", true, true},
-    Routine{"symm", true, true},
-    Routine{"hemm", true, true},
-    Routine{"syrk", false, true},
-    Routine{"herk", false, true},
-    Routine{"syr2k", true, true},
-    Routine{"her2k", true, true},
-    Routine{"trmm", true, true, true},
-    Routine{"trsm", true, true, true},
-    Routine{"trtri"},
-    Routine{"gemv"},
-    Routine{"ger"},
-    Routine{"symv"},
-    Routine{"hemv"},
-    Routine{"trmv", false, false, true},
-    Routine{"trsv", false, false, true},
-    Routine{"getrf"},
-    Routine{"getrf_nopiv"},
-    Routine{"getrs", false, false, true},
-    Routine{"gesv", false, false, true},
-    Routine{"solve"},
-    Routine{"getri"},
-    Routine{"inverse", false, true},
-    Routine{"det"},
-    Routine{"logdet"},
-    Routine{"potrf"},
-    Routine{"potrs", false, false, true},
-    Routine{"posv", false, false, true},
-    Routine{"solve_positive_definite"},
-    Routine{"potri"},
-    Routine{"geqrf"},
-    Routine{"syevd"},
-};
-/// Those whose kernels have no values that are free, but for what they call of the others.
-constexpr std::array<std::string_view, 10> not_tuned{"ormqr", "orgqr", "gels",  "sytrd", "orgtr",
-                                                     "ormtr", "gerfs", "geequ", "laqge", "backward_error"};
-
-Routine const& routine_named(std::string const& name) {
-  auto const at = std::find_if(routines.begin(), routines.end(), [&](Routine const& r) { return r.name == name; });
-  if (at != routines.end()) return *at;
+/// The routine of that name, whose kernels have values that are free.
+cases::Case const& routine_named(std::string const& name) {
+  cases::Case const* const found = cases::find_case(name);
+  if (found && found->has_on_gpu('t')) return *found;
   std::string names;
-  for (Routine const& r : routines) names += fmt::format("{}{}", names.empty() ? "" : ", ", r.name);
+  for (cases::Case const& c : cases::all_cases())
+    if (c.has_on_gpu('t')) names += fmt::format("{}{}", names.empty() ? "" : ", ", c.routine);
   if (name.empty()) throw UsageError(fmt::format("which routine? There are {}", names));
-  bool const known = std::find(not_tuned.begin(), not_tuned.end(), name) != not_tuned.end();
-  throw UsageError(fmt::format("'{}' {}; there are {}", name, known ? "has nothing of its own to tune" : "is not tuned", names));
+  throw UsageError(fmt::format("'{}' {}; there are {}", name, found ? "has nothing of its own to tune" : "is not tuned", names));
 }
 
-/// A routine on a batch of n-by-n matrices in the GPU's memory.
-template <typename T>
-class Work {
- public:
-  Work(Queue& queue, Routine const& routine, std::string const& op, int n, std::int64_t count)
-      : n_(n),
-        count_(count),
-        b_in_place_(routine.b_in_place),
-        op_(op),
-        original_(queue, count * n * n),
-        a_(queue, count * n * n),
-        b_(queue, count * n * (routine.b_is_matrix ? n : 1)),
-        c_(queue, count * n * (routine.c_is_matrix ? n : 1)),
-        values_(queue, count * n),
-        pivots_(queue, count * n),
-        info_(queue, count) {
-    // A diagonal that dominates suits all of them, but for products of 16-bit numbers, which it would make infinite.
-    std::mt19937 random(1);
-    std::uniform_real_distribution<float> number(-1, 1);
-    std::int64_t const matrix = std::int64_t{n} * n;
-    std::vector<T> some(static_cast<std::size_t>(std::min<std::int64_t>(count, std::max<std::int64_t>(1, (1 << 18) / matrix)) * matrix));
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      auto const at = static_cast<std::int64_t>(i) % matrix;
-      bool const diagonal = !is_half(dtype_of<T>) && at % n == at / n;
-      some[i] = T(number(random) + (diagonal ? static_cast<float>(2 * n) : 0));
-    }
-    for (auto* const array : {&original_, &b_, &c_})
-      for (std::int64_t done = 0; done < array->size();) {
-        std::int64_t const step = std::min<std::int64_t>(array->size() - done, static_cast<std::int64_t>(some.size()));
-        copy<T>(queue, some.data(), step, array->data() + done);
-        done += step;
-      }
-    // Row i is exchanged with itself.
-    std::vector<int> order(static_cast<std::size_t>(count) * static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i % static_cast<std::size_t>(n)) + 1;
-    copy<int>(queue, order.data(), pivots_.size(), pivots_.data());
-    refresh(queue);
-    queue.wait();
-    work_ = find(routine.name);
-  }
-
-  void operator()(Queue& queue) { work_(queue); }
-  /// What routines that work in place change; the others get it as well, which leaves their inputs out of the caches.
-  void refresh(Queue& queue) {
-    copy<T>(queue, original_.data(), original_.size(), a_.data());
-    if (b_in_place_) copy<T>(queue, c_.data(), c_.size(), b_.data());
-  }
-
- private:
-  std::function<void(Queue&)> find(std::string_view routine) {
-    auto const matrices = [this](DeviceArray<T>& x) { return batch(x.data(), n_, n_, {.count = count_}); };
-    auto const columns = [this](DeviceArray<T>& x) { return batch(x.data(), n_, 1, {.count = count_}); };
-    auto const operand = [=, this](DeviceArray<T>& x, std::size_t which) {
-      return op_.at(which) == 'T' ? transposed(matrices(x)) : matrices(x);
-    };
-    using S = Compute<T>;
-    S const one(1);
-    if (routine == "gemm") return [=, this](Queue& q) { gemm(q, one, operand(a_, 0), operand(b_, 1), one, matrices(c_)); };
-    if constexpr (!is_half(dtype_of<T>)) {
-      using R = Real<T>;
-      constexpr Uplo lower = Uplo::lower;
-      constexpr Side left = Side::left;
-      constexpr Diag general = Diag::non_unit;
-      auto const pivots = [this] { return vectors(pivots_.data(), n_, count_); };
-      int* const info = info_.data();
-      if (routine == "symm") return [=, this](Queue& q) { symm<T>(q, left, lower, one, matrices(a_), matrices(b_), one, matrices(c_)); };
-      if (routine == "hemm") return [=, this](Queue& q) { hemm<T>(q, left, lower, one, matrices(a_), matrices(b_), one, matrices(c_)); };
-      if (routine == "syrk") return [=, this](Queue& q) { syrk<T>(q, lower, one, matrices(a_), one, matrices(c_)); };
-      if (routine == "herk") return [=, this](Queue& q) { herk<T>(q, lower, R(1), matrices(a_), R(1), matrices(c_)); };
-      if (routine == "syr2k") return [=, this](Queue& q) { syr2k<T>(q, lower, one, matrices(a_), matrices(b_), one, matrices(c_)); };
-      if (routine == "her2k") return [=, this](Queue& q) { her2k<T>(q, lower, one, matrices(a_), matrices(b_), R(1), matrices(c_)); };
-      if (routine == "trmm") return [=, this](Queue& q) { trmm<T>(q, left, lower, general, one, matrices(a_), matrices(b_)); };
-      if (routine == "trsm") return [=, this](Queue& q) { trsm<T>(q, left, lower, general, one, matrices(a_), matrices(b_)); };
-      if (routine == "trtri") return [=, this](Queue& q) { trtri<T>(q, lower, general, matrices(a_), info); };
-      if (routine == "gemv") return [=, this](Queue& q) { gemv<T>(q, one, operand(a_, 0), columns(b_), T(0), columns(c_)); };
-      if (routine == "ger") return [=, this](Queue& q) { ger<T>(q, one, columns(b_), columns(c_), matrices(a_)); };
-      if (routine == "symv") return [=, this](Queue& q) { symv<T>(q, lower, one, matrices(a_), columns(b_), T(0), columns(c_)); };
-      if (routine == "hemv") return [=, this](Queue& q) { hemv<T>(q, lower, one, matrices(a_), columns(b_), T(0), columns(c_)); };
-      if (routine == "trmv") return [=, this](Queue& q) { trmv<T>(q, lower, general, matrices(a_), columns(b_)); };
-      if (routine == "trsv") return [=, this](Queue& q) { trsv<T>(q, lower, general, matrices(a_), columns(b_)); };
-      if (routine == "getrf") return [=, this](Queue& q) { getrf<T>(q, matrices(a_), pivots(), info); };
-      if (routine == "getrf_nopiv") return [=, this](Queue& q) { getrf_nopiv<T>(q, matrices(a_), info); };
-      if (routine == "getrs") return [=, this](Queue& q) { getrs<T>(q, Op::none, matrices(a_), pivots(), columns(b_)); };
-      if (routine == "gesv") return [=, this](Queue& q) { gesv<T>(q, matrices(a_), pivots(), columns(b_), info); };
-      if (routine == "solve") return [=, this](Queue& q) { solve<T>(q, matrices(a_), columns(b_), columns(c_), info); };
-      if (routine == "getri") return [=, this](Queue& q) { getri<T>(q, matrices(a_), pivots(), info); };
-      if (routine == "inverse") return [=, this](Queue& q) { inverse<T>(q, matrices(a_), matrices(c_), info); };
-      if (routine == "det") return [=, this](Queue& q) { det<T>(q, matrices(a_), c_.data()); };
-      if (routine == "logdet") return [=, this](Queue& q) { logdet<T>(q, matrices(a_), c_.data(), values_.data()); };
-      if (routine == "potrf") return [=, this](Queue& q) { potrf<T>(q, lower, matrices(a_), info); };
-      if (routine == "potrs") return [=, this](Queue& q) { potrs<T>(q, lower, matrices(a_), columns(b_)); };
-      if (routine == "posv") return [=, this](Queue& q) { posv<T>(q, lower, matrices(a_), columns(b_), info); };
-      if (routine == "solve_positive_definite")
-        return [=, this](Queue& q) { solve_positive_definite<T>(q, lower, matrices(a_), columns(b_), columns(c_), info); };
-      if (routine == "potri") return [=, this](Queue& q) { potri<T>(q, lower, matrices(a_), info); };
-      if (routine == "geqrf") return [=, this](Queue& q) { geqrf<T>(q, matrices(a_), columns(c_)); };
-      if (routine == "syevd")
-        return [=, this](Queue& q) { syevd<T>(q, Job::vectors, lower, matrices(a_), vectors(values_.data(), n_, count_), info); };
-    }
-    throw UsageError(fmt::format("{}: elements of 16 bits have products only, by gemm", routine));
-  }
-
-  int n_;
-  std::int64_t count_;
-  bool b_in_place_;
-  std::string op_;
-  DeviceArray<T> original_, a_, b_, c_;
-  DeviceArray<Real<T>> values_;
-  DeviceArray<int> pivots_, info_;
-  std::function<void(Queue&)> work_;
-};
+/// The routine on n-by-n matrices in the GPU's memory.
+std::unique_ptr<cases::CaseRun> make_run(Queue& queue, cases::Case const& routine, Dtype dtype, std::string const& op, int n,
+                                         std::int64_t count) {
+  auto const op_of = [](char letter) { return letter == 'T' ? Op::transpose : Op::none; };
+  cases::Problem p;
+  p.dtype = dtype;
+  p.m = p.n = n;
+  p.k = routine.has('i') ? n : 1;
+  p.count = count;
+  if (routine.has('o')) p.op = op_of(op.at(0));
+  if (routine.has('q')) p.op_b = op_of(op.at(1));
+  if (routine.has_on_gpu('+')) p.beta = 1;
+  return routine.placed(queue, p);
+}
 
 std::atomic<bool> interrupted = false;
 
@@ -287,14 +147,14 @@ int show(Options const& options) {
 int tune_all(Options const& options) {
   if (options.show) return show(options);
   if (!options.table.empty()) throw UsageError("--table goes with --show");
-  Routine const& routine = routine_named(options.routine);
+  cases::Case const& routine = routine_named(options.routine);
   std::vector<int> const sizes = sizes_of(options.sizes);
   std::vector<Dtype> dtypes;
   for (std::string const& text : options.dtypes) {
     auto const dtype = io::parse_any_dtype(text);
     if (!dtype)
       throw UsageError(fmt::format("--dtype '{}' is not known; there are f4, f8, c8, c16, half, bfloat16 and complex_half", text));
-    if (is_half(*dtype) && routine.name != "gemm")
+    if (is_half(*dtype) && !routine.has('w'))
       throw UsageError(fmt::format("--dtype {}: elements of 16 bits have products only, by gemm", text));
     dtypes.push_back(*dtype);
   }
@@ -323,53 +183,52 @@ int tune_all(Options const& options) {
         bar.draw({.done = static_cast<double>(number) + part,
                   .total = static_cast<double>(problems),
                   .seconds = seconds,
-                  .what = fmt::format("{} of {}: {} {} n = {}", number + 1, problems, routine.name, io::name_of(dtype), n),
+                  .what = fmt::format("{} of {}: {} {} n = {}", number + 1, problems, routine.routine, io::name_of(dtype), n),
                   .skipped = static_cast<double>(known + without),
                   .budget = options.budget});
       };
       show_progress(0);  // making the matrices takes a while, too
-      with_any_dtype(dtype, [&]<typename T>() {
-        // A gigabyte, so that nothing is found in a cache; batches of tiny matrices are limited by time to fill them.
-        std::int64_t const matrix = static_cast<std::int64_t>(sizeof(T)) * n * n;
-        std::int64_t const count = options.count > 0 ? options.count : std::clamp<std::int64_t>(1'000'000'000 / (4 * matrix), 1, 4'000'000);
-        Work<T> work(queue, routine, options.op, n, count);
-        bool any = false, searched = false, stopped = false;
-        auto const found = tune(queue, [&](Queue& q) { work(q); },
-                                {.budget = left / static_cast<double>(problems - number),
-                                 .refresh = [&](Queue& q) { work.refresh(q); },
-                                 .progress =
-                                     [&](std::size_t kernel, std::size_t kernels, double done) {
-                                       any = true;
-                                       searched = searched || done < 1;
-                                       show_progress((static_cast<double>(kernel) + done) / static_cast<double>(kernels));
-                                       stopped = interrupted;
-                                       return !stopped;
-                                     },
-                                 .candidates = options.candidates,
-                                 .threads = options.threads,
-                                 .again = options.again});
-        bar.clear();
-        for (TunedConfig const& entry : found) {
-          if (all.empty()) {
-            say("{}: results go to {}\n", entry.gpu, path);
-            print_heading();
-          }
-          print_row(entry);
-          all.push_back(entry);
+      // A gigabyte, so that nothing is found in a cache; batches of tiny matrices are limited by time to fill them.
+      std::int64_t const matrix = std::int64_t{element_bytes(dtype)} * n * n;
+      std::int64_t const count = options.count > 0 ? options.count : std::clamp<std::int64_t>(1'000'000'000 / (4 * matrix), 1, 4'000'000);
+      auto const run = make_run(queue, routine, dtype, options.op, n, count);
+      bool any = false, searched = false, stopped = false;
+      auto const found = tune(queue, [&](Queue& q) { run->run(q); },
+                              {.budget = left / static_cast<double>(problems - number),
+                               .refresh = [&](Queue& q) { run->refresh(q); },
+                               .progress =
+                                   [&](std::size_t kernel, std::size_t kernels, double done) {
+                                     any = true;
+                                     searched = searched || done < 1;
+                                     show_progress((static_cast<double>(kernel) + done) / static_cast<double>(kernels));
+                                     stopped = interrupted;
+                                     return !stopped;
+                                   },
+                               .candidates = options.candidates,
+                               .threads = options.threads,
+                               .again = options.again});
+      bar.clear();
+      for (TunedConfig const& entry : found) {
+        if (all.empty()) {
+          say("{}: results go to {}\n", entry.gpu, path);
+          print_heading();
         }
-        if (stopped) return;  // it is not finished
-        ++number;
-        if (!any)
-          ++without;
-        else if (found.empty() && !searched)
-          ++known;
-        else if (found.empty())
-          say("{} {} n = {}: the plan was the fastest of those that there was time for\n", routine.name, io::name_of(dtype), n);
-      });
+        print_row(entry);
+        all.push_back(entry);
+      }
+      if (stopped) continue;  // it is not finished
+      ++number;
+      if (!any)
+        ++without;
+      else if (found.empty() && !searched)
+        ++known;
+      else if (found.empty())
+        say("{} {} n = {}: the plan was the fastest of those that there was time for\n", routine.routine, io::name_of(dtype), n);
     }
   std::signal(SIGINT, former);
   if (without > 0 && without == problems)
-    throw UsageError(fmt::format("{} comes to no kernel that is tuned at {}", routine.name, problems == 1 ? "this size" : "these sizes"));
+    throw UsageError(
+        fmt::format("{} comes to no kernel that is tuned at {}", routine.routine, problems == 1 ? "this size" : "these sizes"));
   if (without > 0) say("{} of {} come to no kernel that is tuned\n", without, problems);
   if (known > 0) say("{} of {} were tuned before (--again tunes them anew)\n", known, problems);
   if (number < problems)
@@ -389,7 +248,7 @@ void add_tune(CLI::App& app, Action& action) {
   command.add_option("routine", options->routine, "Routine, such as gemm; with --show the beginning of kernel names");
   command.add_option("--n", options->sizes, "Sizes and ranges of sizes, like 2-32,48,64 (2-32)")->delimiter(',');
   command.add_option("--dtype", options->dtypes, "Types: f4,f8,c8,c16, of gemm also half,bfloat16,complex_half (f8)")->delimiter(',');
-  command.add_option("--op", options->op, "Of gemm, and gemv: which of A and B are transposed (NN)")
+  command.add_option("--op", options->op, "Which of A and B are transposed, where a routine takes them so (NN)")
       ->check(CLI::IsMember({"NN", "NT", "TN", "TT"}));
   command.add_option("--budget", options->budget, "Seconds for everything (600); the same command goes on later")->check(positive_number());
   command.add_option("--count", options->count, "Matrices in a batch (a gigabyte of them)")
