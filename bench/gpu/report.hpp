@@ -36,7 +36,7 @@ struct TableColumns {
 /// In Markdown, and in columns for who reads it as it is.
 inline std::string table_head(TableColumns const& columns) {
   return fmt::format("| {:<{}} | {:<4} | {:<12} | {:>5} | {:>8} | {:>13} | {:>18} | {:>12} | {:>8} | best peer, ns\n", "routine",
-                     columns.routine, "type", "layout", "n", "count", "ns per matrix", "share of copy rate", "times faster", "residual") +
+                     columns.routine, "type", "layout", "n", "count", "ns per matrix", "share of copy rate", "times faster", "of limit") +
          fmt::format("|-{:-<{}}-|-{:-<4}-|-{:-<12}-|-{:-<5}-|-{:-<8}-|-{:-<13}-|-{:-<18}-|-{:-<12}-|-{:-<8}-|---\n", "", columns.routine,
                      "", "", "", "", "", "", "", "");
 }

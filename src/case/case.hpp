@@ -154,8 +154,9 @@ struct Case {
   /// empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs; and
   /// whether it is there for types of 16 bits, too: 'w'; whether k is n unless something else is said: 'i'.
   [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
-  /// 'm': it has kernels and is measured; 't': they have values that `myriad tune` tries. Measured, it adds to its result ('+', beta = 1),
-  /// finds nothing in the caches ('c'), has one right-hand side and, as another measurement, n ('1'), reads either triangle ('u').
+  /// 'm': it has kernels and is measured; 'a': they are for any size, not only for up to 32 rows and columns; 't': they have values that
+  /// `myriad tune` tries. Measured, it adds to its result ('+', beta = 1), finds nothing in the caches ('c'), has one right-hand side and,
+  /// as another measurement, n ('1'), reads either triangle ('u').
   [[nodiscard]] bool has_on_gpu(char what) const { return on_gpu.find(what) != std::string_view::npos; }
   /// The problem as a benchmark has it, in the queue's memory: `place` says how. As many matrices are made as have so many elements.
   [[nodiscard]] std::unique_ptr<CaseRun> placed(Queue& queue, Problem problem, bool behind_pointers = false,

@@ -89,17 +89,10 @@ class CaseTest : public testing::TestWithParam<Subject> {
   [[nodiscard]] Problem problem(std::int64_t n, std::int64_t count, Layout layout) const {
     return problem(n, n, routine().has('i') ? n : 1 + n % 3, count, layout);
   }
-  /// What has to run on a GPU: matrices of up to 32 rows and columns, but for routines that have no kernels, and what is named here of any.
+  /// What has to run on a GPU.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
-    constexpr std::array<std::string_view, 22> of_any_size{"trtri", "gemm",  "gemv",  "ger",   "symv",  "hemv", "symm", "hemm",
-                                                           "syrk",  "herk",  "syr2k", "her2k", "trsm",  "trsv", "trmm", "trmv",
-                                                           "laqge", "sytrd", "orgtr", "ormtr", "syevd", "heevd"};
-    auto const among = [&](auto const& routines) {
-      return std::find(routines.begin(), routines.end(), routine().routine) != routines.end();
-    };
     Shape const bounds = p.bounds();
-    if (routine().routine == "gerfs") return false;
-    return among(of_any_size) || (bounds.m <= 32 && bounds.n <= 32);
+    return routine().has_on_gpu('a') || (routine().has_on_gpu('m') && bounds.m <= 32 && bounds.n <= 32);
   }
   /// Runs a problem and checks it; false, after enough failures, says to stop.
   bool right(Problem const& p, std::int64_t step = 1) {
