@@ -14,7 +14,7 @@ namespace myriad::bench {
 
 using Json = nlohmann::ordered_json;
 
-/// What all rows have in common.
+/// Shared by all rows.
 struct Session {
   Queue& queue;
   Options const& options;
@@ -32,12 +32,12 @@ struct Timing {
 /// Times `work`, after `refresh` each time, which is not timed.
 Timing time(Session const& session, std::function<void()> const& refresh, std::function<void()> const& work);
 
-/// What `--routine` names.
+/// A routine that `--routine` names, and how many right-hand sides it gets.
 struct Measured {
   cases::Case const* routine;
   bool one_column = false;  ///< of right-hand sides
 };
-/// Throws Error that names those that there are.
+/// Throws Error that lists the names that are known.
 Measured measured_of(std::string const& name);
 
 /// A row of the results.

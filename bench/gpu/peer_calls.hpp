@@ -1,5 +1,5 @@
 #pragma once
-/// What cuBLAS and cuSOLVER have that does the work of a case.
+/// Calls of cuBLAS and cuSOLVER that do the work of a case.
 
 #include <functional>
 
@@ -8,7 +8,7 @@
 
 namespace myriad::bench {
 
-/// How a call is timed.
+/// Queue, libraries, and how a call is timed.
 struct PeerTimer {
   Queue& queue;
   Peers& peers;

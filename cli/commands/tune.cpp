@@ -129,7 +129,7 @@ void draw(std::string const& path, std::string const& of, std::vector<TunedConfi
   plot::write_file(path, plot::svg({chart}, {.footnote = fmt::format("{}, {}", entries.front().gpu, dates)}));
 }
 
-/// What is in a table.
+/// Prints a table.
 int show(Options const& options) {
   std::string path = options.table;
   if (path.empty()) path = tuned_path(Queue({.backend = Backend::gpu, .device = options.device}).device().name);

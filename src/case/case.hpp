@@ -18,7 +18,7 @@
 
 namespace myriad::cases {
 
-/// What a check of a batch found.
+/// Result of a check of a batch.
 struct Outcome {
   bool pass = true;
   double worst = 0;          ///< largest quantity over its limit, over all matrices; NaN if one was NaN. Above 1 fails
@@ -34,9 +34,9 @@ class Findings {
  public:
   explicit Findings(bool of_a_part = false) : of_a_part_(of_a_part) {}
   [[nodiscard]] bool of_a_part() const { return of_a_part_; }
-  /// Those of 0 ... size - 1 that are looked at: some at even distances, where that is enough, else all.
+  /// Indices of columns or rows to look at, out of `size`: some at even distances, where that is enough, else all.
   [[nodiscard]] std::vector<std::int64_t> chosen(std::int64_t size) const;
-  /// These columns.
+  /// The chosen columns.
   template <typename W>
   [[nodiscard]] Dense<W> columns(Dense<W> const& a) const {
     auto const columns = chosen(a.cols());
@@ -63,7 +63,7 @@ class Findings {
   std::string what_ = "all quantities";
 };
 
-/// What `CaseRun::spoil` changes.
+/// The thing that `CaseRun::spoil` changes.
 enum class Spoil { result, result_nan, info, padding, input };
 
 /// A problem with its memory, ready to run any number of times.
@@ -108,7 +108,7 @@ class CaseRun {
   [[nodiscard]] virtual double bytes() const;
 
  protected:
-  /// What a run does to an array; `destroyed`: what it leaves in the matrices is no result.
+  /// Use of an array by a run; `destroyed`: the matrices hold no result afterwards.
   enum class Role { input, output, in_place, destroyed };
   void hold(std::initializer_list<ArrayBase*> arrays, Role role);
   void hold_info(ArrayBase& info) {
@@ -210,7 +210,7 @@ std::vector<Wide<T>> wide_vector_of(Array<T> const& x, std::int64_t b) {
 /// Whether an input has no NaN and no infinity.
 inline bool finite_kind(Input input) { return input != Input::nan && input != Input::infinite; }
 
-/// Of a solution X of A X = B: the largest norm1(b - A x) / (n norm1(A) norm1(x) u) over the columns.
+/// Error of a solution X of A X = B: the largest norm1(b - A x) / (n norm1(A) norm1(x) u) over the columns.
 template <typename T>
 double solution_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x, Dense<Wide<T>> const& b) {
   if (a.cols() == 0) return 0;
@@ -239,7 +239,7 @@ template <typename T>
 double factor_error(Dense<Wide<T>> const& difference, Dense<Wide<T>> const& a, std::int64_t n) {
   return quotient(norm1(difference), norm1(a)) / (static_cast<double>(std::max<std::int64_t>(n, 1)) * unit_roundoff<T>);
 }
-/// Of an inverse X: norm1(I - A X) / (n norm1(A) norm1(X) u).
+/// Error of an inverse X: norm1(I - A X) / (n norm1(A) norm1(X) u).
 template <typename T>
 double inverse_error(Dense<Wide<T>> const& a, Dense<Wide<T>> const& x) {
   return quotient(norm1(identity<Wide<T>>(a.rows()) - a * x), norm1(a) * norm1(x)) /

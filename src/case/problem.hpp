@@ -1,5 +1,5 @@
 #pragma once
-/// What a case is made from: sizes, layout, kind of input, routine variant, seed. Plain data; equal problems give equal inputs.
+/// The problem that a case is made from: sizes, layout, kind of input, routine variant, seed. Plain data; equal problems give equal inputs.
 
 #include <array>
 #include <complex>
@@ -31,7 +31,7 @@ inline constexpr std::array all_layouts{
 [[nodiscard]] char const* name(Layout layout);
 [[nodiscard]] char const* name(Dtype dtype);
 
-/// What the numbers are.
+/// Kinds of numbers.
 enum class Input {
   random,          ///< uniform in [-1, 1]; Hermitian matrices get a dominant diagonal; of 16-bit types multiples of 1/8
   conditioned,     ///< known singular values (eigenvalues), geometric from 1 to 1e-3

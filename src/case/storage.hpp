@@ -47,7 +47,7 @@ T marker(std::uint32_t payload) {
   }
 }
 
-/// What the case's run needs of an array whatever its type.
+/// An array of any type, as a run uses it.
 class ArrayBase {
  public:
   virtual ~ArrayBase() = default;

@@ -136,7 +136,7 @@ struct SyevdCase final : CaseRun {
     found.at_most("norm1(A - Q diag(w) Q^H) / (n norm1(A) u)", factor_error<T>(matrix - scaled * adjoint(result), matrix, n), 30);
     found.at_most("norm1(I - Q^H Q) / (n u)", orthogonality_error<T>(result), 30);
   }
-  /// Of large matrices: the sum of all values against the trace, and some vectors.
+  /// Large matrices: compares the sum of all values with the trace, and checks some vectors.
   static void verify_some_vectors(Dense<Wide<T>> const& matrix, Dense<Wide<T>> const& q, std::vector<Wide<Real<T>>> const& values,
                                   Findings& found) {
     double const n = static_cast<double>(q.cols()), u = unit_roundoff<T>;

@@ -130,7 +130,7 @@ struct SytrdCase final : CaseRun {
     apply_q_of_sytrd(problem().uplo, now, t, false, q);
     found.at_most("norm1(I - Q^H Q) / (n u)", orthogonality_error<T>(q), 30);
   }
-  /// Of a large matrix, whose copies would take gigabytes.
+  /// Large matrices: compares products with a random column, since copies would take gigabytes.
   void verify_product_with_a_column(std::int64_t b, Findings& found) const {
     using W = Wide<T>;
     std::int64_t const n = a.rows(b);

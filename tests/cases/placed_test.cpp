@@ -40,7 +40,7 @@ TEST_P(Placed, InEveryLayoutWithoutGaps) {
     }
 }
 
-/// Of these a part is checked.
+/// Some columns, rows or vectors are checked.
 TEST_P(LargePlaced, HaveRightParts) {
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     Problem p = problem(routine().routine.starts_with("or") ? 260 : 140, 4, Layout::column_major);
@@ -49,7 +49,7 @@ TEST_P(LargePlaced, HaveRightParts) {
   }
 }
 
-/// An input of which the host has a part that repeats.
+/// The host has a part of the input, which repeats.
 TEST(PlacedInputs, RepeatWhereTheyAreHuge) {
   Problem p;
   p.dtype = Dtype::c32;
@@ -64,7 +64,7 @@ TEST(PlacedInputs, RepeatWhereTheyAreHuge) {
   }
 }
 
-/// Those that are large on GPUs, too.
+/// Routines that take large matrices on GPUs, too.
 std::vector<Subject> large_subjects() {
   std::vector<Subject> subjects = all_subjects();
   std::erase_if(subjects, [](Subject const& s) {

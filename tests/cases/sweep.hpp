@@ -89,7 +89,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
   [[nodiscard]] Problem problem(std::int64_t n, std::int64_t count, Layout layout) const {
     return problem(n, n, routine().has('i') ? n : 1 + n % 3, count, layout);
   }
-  /// What has to run on a GPU.
+  /// Whether the problem has to run on a GPU.
   [[nodiscard]] bool has_kernel(Problem const& p) const {
     Shape const bounds = p.bounds();
     return routine().has_on_gpu('a') || (routine().has_on_gpu('m') && bounds.m <= 32 && bounds.n <= 32);
