@@ -8,25 +8,22 @@
 #include <cstdint>
 #include <optional>
 #include <ostream>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "draw.hpp"
 #include "gemm/gemm_choice.hpp"
 #include "gemm/gemm_gpu.hpp"
-#include "runtime/messages.hpp"
 
 namespace myriad::gpu {
 namespace {
 
-/// What one test compiles; several run at a time. All kernels would take most of the time of all tests, so that lots are drawn: the same
-/// ones everywhere, until kernels are added. MYRIAD_TEST_EVERY_KERNEL=1: all.
+/// Kernels of one test; several run at a time.
 struct Part {
   std::string name;
   std::string architecture;
   KernelFilter filter;
-  unsigned lots, lot;  ///< of so many lots this one's kernels
 };
 void PrintTo(Part const& part, std::ostream* out) { *out << part.name; }
 
@@ -34,57 +31,49 @@ void PrintTo(Part const& part, std::ostream* out) { *out << part.name; }
 std::vector<Part> parts() {
   std::vector<Part> out;
   // Double complex numbers leave the fewest registers to spare, and double has algorithms of its own.
-  out.push_back({"sm_90_z", "sm_90", {.routines = {}, .sizes = {4, 13, 32, 33, 128}, .dtypes = {Dtype::c64}}, 4, 0});
-  out.push_back({"sm_90_d", "sm_90", {.routines = {}, .sizes = {13, 32, 128}, .dtypes = {Dtype::f64}}, 4, 1});
-  out.push_back({"sm_90_c", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::c32}}, 4, 2});
-  out.push_back({"sm_90_s", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::f32}}, 4, 3});
-  unsigned lot = 0;
+  out.push_back({"sm_90_z", "sm_90", {.routines = {}, .sizes = {4, 13, 32, 33, 128}, .dtypes = {Dtype::c64}}});
+  out.push_back({"sm_90_d", "sm_90", {.routines = {}, .sizes = {13, 32, 128}, .dtypes = {Dtype::f64}}});
+  out.push_back({"sm_90_c", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::c32}}});
+  out.push_back({"sm_90_s", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::f32}}});
   for (auto const& [name, dtype] : {std::pair{"half", Dtype::f16}, {"bfloat16", Dtype::bf16}, {"complex_half", Dtype::c16}})
     out.push_back({std::string("sm_90_") + name,
                    "sm_90",
-                   {.routines = {}, .sizes = {1, 2, 3, 4, 5, 8, 13, 32, 33, 64, 100, 128}, .dtypes = {dtype}},
-                   3,
-                   lot++});
-  lot = 0;
+                   {.routines = {}, .sizes = {1, 2, 3, 4, 5, 8, 13, 32, 33, 64, 100, 128}, .dtypes = {dtype}}});
   for (char const* const architecture : {"sm_80", "sm_100", "sm_120"})
     out.push_back({architecture,
                    architecture,
-                   {.routines = {"getrf", "gemm"}, .sizes = {8, 32, 33}, .dtypes = {Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::c16}},
-                   3,
-                   lot++});
+                   {.routines = {"getrf", "gemm"}, .sizes = {8, 32, 33}, .dtypes = {Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::c16}}});
   return out;
 }
 
 class Shipped : public testing::TestWithParam<Part> {};
 
+void compile(KernelSource const& kernel, std::string const& architecture) {
+  auto const compiled = compiled_for(kernel, architecture);
+  if (!compiled) return;
+  KernelRecord const record = KernelStore::instance().compile(kernel, *compiled);
+  EXPECT_FALSE(record.cubin.empty());
+  // Limits of registers were chosen by speed; what is spilled is little and outside the loops.
+  auto const spill = record.log.find(" bytes spill stores");
+  ASSERT_NE(spill, std::string::npos) << record.log;
+  auto const digits = record.log.rfind(' ', spill - 1);
+  EXPECT_LE(std::stoi(record.log.substr(digits + 1)), 256) << kernel.name << "\n" << record.log;
+  // Products of a warpgroup that the compiler makes wait for each other
+  EXPECT_EQ(record.log.find("serialized"), std::string::npos) << kernel.name << "\n" << record.log;
+}
+/// Compiles kernels that are drawn, within their part of the budget.
 void compile(std::vector<KernelSource> const& kernels, std::string const& architecture) {
   ASSERT_FALSE(kernels.empty());
-  for (KernelSource const& kernel : kernels) {
-    auto const compiled = compiled_for(kernel, architecture);
-    if (!compiled) continue;
-    KernelRecord const record = KernelStore::instance().compile(kernel, *compiled);
-    EXPECT_FALSE(record.cubin.empty());
-    // Limits of registers were chosen by speed; what is spilled is little and outside the loops.
-    auto const spill = record.log.find(" bytes spill stores");
-    ASSERT_NE(spill, std::string::npos) << record.log;
-    auto const digits = record.log.rfind(' ', spill - 1);
-    EXPECT_LE(std::stoi(record.log.substr(digits + 1)), 256) << kernel.name << "\n" << record.log;
-    // Products of a warpgroup that the compiler makes wait for each other
-    EXPECT_EQ(record.log.find("serialized"), std::string::npos) << kernel.name << "\n" << record.log;
-  }
+  tests::for_drawn(kernels, tests::Budget::kernels / 13, 2, [&](KernelSource const& kernel) {
+    compile(kernel, architecture);
+    return true;
+  });
 }
 
 TEST_P(Shipped, CompilesAndHardlySpills) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
   Part const& part = GetParam();
-  std::vector<KernelSource> kernels = shipped_kernels(part.filter);
-  if (!environment("MYRIAD_TEST_EVERY_KERNEL")) {
-    // By chance, since every fourth one would be the same case of those that come in pairs. Where types have lists alike, another lot is
-    // each one's.
-    std::mt19937 random(5);
-    std::erase_if(kernels, [&](KernelSource const&) { return random() % part.lots != part.lot; });
-  }
-  compile(kernels, part.architecture);
+  compile(shipped_kernels(part.filter), part.architecture);
 }
 
 /// The kernels of a product of matrices whose lines begin at multiples of 32 bytes, of every way in which A and B can lie.
@@ -184,14 +173,19 @@ TEST(Candidates, Compile) {
                               {{"symv", "syevd"}, {11}, Dtype::c32},
                               {{"gemm"}, {40}, Dtype::f64},
                               {{"getrf"}, {12}, Dtype::f64}};
+  std::vector<KernelSource> kernels;
   for (Some const& some : all) {
     KernelFilter filter{.routines = some.routines, .sizes = some.sizes, .dtypes = {some.dtype}};
     std::size_t const planned = shipped_kernels(filter).size();
     filter.candidates = 3;
-    std::vector<KernelSource> const kernels = shipped_kernels(filter);
-    EXPECT_GT(kernels.size(), planned);
-    for (KernelSource const& kernel : kernels) EXPECT_FALSE(store.compile(kernel, "sm_90").cubin.empty()) << kernel.name;
+    std::vector<KernelSource> const some_kernels = shipped_kernels(filter);
+    EXPECT_GT(some_kernels.size(), planned);
+    kernels.insert(kernels.end(), some_kernels.begin(), some_kernels.end());
   }
+  tests::for_drawn(kernels, tests::Budget::kernels / 13, 9, [&](KernelSource const& kernel) {
+    EXPECT_FALSE(store.compile(kernel, "sm_90").cubin.empty()) << kernel.name;
+    return true;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Shipped, testing::ValuesIn(parts()), [](auto const& info) { return info.param.name; });
