@@ -23,7 +23,7 @@ end_of_step() {
   mkdir -p "$repository/build/times"
   printf '%s\t%d\t%s\n' "$(basename "$0")" "$((SECONDS - step_begin))" "$step_name" >>"$repository/build/times/steps.new"
 }
-# Of a script that another one runs, the steps are the other one's.
+# The outermost script keeps the steps; scripts that it runs add theirs.
 if [[ -z ${MYRIAD_TIMES:-} ]]; then
   export MYRIAD_TIMES=$0
   mkdir -p "$repository/build/times"

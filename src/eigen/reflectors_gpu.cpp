@@ -16,7 +16,7 @@ namespace {
 
 constexpr KernelName reflectors_small_kernel{"eigen/reflectors_small"};
 
-/// Of large matrices, step by step
+/// The kernels of large matrices, in the order of their launches
 constexpr std::array panel_kernels{KernelName("eigen/reflectors_panels", "reflectors_bring"),
                                    KernelName("eigen/reflectors_panels", "reflectors_factor"),
                                    KernelName("eigen/reflectors_panels", "reflectors_identity")};

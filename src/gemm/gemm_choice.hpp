@@ -1,8 +1,8 @@
 #pragma once
-/// Which kernel a product takes, with which config: `choose` and `choose_of_halves`, by facts alone.
+/// Kernel selection for products: `choose` and `choose_of_halves`, pure functions of facts, return the config of a kernel.
 ///
-/// Launches, packs, searches and tests ask the same functions; they differ in what `plan(space)` gives: the entry of a table, what is
-/// shipped, or what the cost model plans.
+/// Launches, packs, searches and tests call the same functions. They pass different `plan(space)`: the entry of a table, the shipped
+/// config, or the plan of the cost model.
 
 #include <algorithm>
 #include <array>
@@ -63,7 +63,7 @@ ArgumentsOf<T, Output> arguments_of(GemmTask<T, Output> const& task) {
           .depth = task.alpha == Compute<T>(0) ? 0 : task.a.cols};
 }
 
-/// What a choice depends on of one operand: how its matrices lie in memory.
+/// The memory layout of an operand, as far as the choice depends on it.
 struct GemmOperand {
   simt::Matrices<char const> x;  ///< of elements of so many bytes, in which strides are; `data` is where they begin
   int bytes;
@@ -198,7 +198,7 @@ struct GemmChoiceOf {
 using GemmChoice = GemmChoiceOf<GemmTiles, GemmRing, GemmSpans, Gemv, GemvColumns, GemvWhole>;
 using GemmHalvesChoice = GemmChoiceOf<GemmHalves, GemmHalvesStream, GemmHalvesBlocks, GemmHalvesWarpgroups>;
 
-/// What is planned where no table is asked.
+/// The plan of the cost model, without tables.
 struct PlanOfSpace {
   template <typename Space>
   typename Space::Config operator()(Space const& space) const {
@@ -280,7 +280,7 @@ std::optional<GemmSpans> spans(GemmFacts const& f, Plan const& plan) {
                              .k = static_cast<int>(f.depth),
                              .a = f.a.lines(),
                              .unit = unit};
-  // By the plan alone, so that no table changes which kernel a product goes through.
+  // The plan alone decides, so that no table changes which kernel a product goes through.
   if (space.bytes(tuning::plan_of(space)) > f.device->shared_memory_per_block) return {};
   return plan(space);
 }
@@ -305,7 +305,7 @@ std::optional<GemmHalvesWarpgroups> boxes(GemmFacts const& f, Plan const& plan) 
                                          .b = f.b.lines(),
                                          .whole_sectors = f.a.sectors() && f.b.sectors() && f.c.sectors(),
                                          .shared_memory = f.device->shared_memory_per_block}};
-  // By the plan alone, so that no table changes which kernel a product goes through.
+  // The plan alone decides, so that no table changes which kernel a product goes through.
   if (space.plan().columns == 0) return {};
   return plan(space);
 }
@@ -333,7 +333,7 @@ std::optional<GemmHalvesStream> stream(GemmFacts const& f, Plan const& plan) {
                                      .b_unit = f.b.unit_or_piece(),
                                      .c_unit = f.c.unit_or_piece(),
                                      .words = at_once >= 4 && !f.pointers() ? 1 : 0}};
-  // By the plan alone, so that no table changes which kernel a product goes through.
+  // The plan alone decides, so that no table changes which kernel a product goes through.
   if (space.bytes(space.plan()) > f.device->shared_memory_per_block) return {};
   return plan(space);
 }

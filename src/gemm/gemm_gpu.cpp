@@ -270,8 +270,8 @@ simt::Matrices<T> matrices(simt::Matrices<T> x, std::int64_t first, std::int64_t
   return x;
 }
 
-/// Of a ragged batch there may be several launches, each with what `of_sizes(m, n)` gives for C of so many rows and columns at most;
-/// `config` is that for the largest.
+/// Launches a kernel per group of sizes of a ragged batch: `of_sizes(m, n)` is the config for C of at most m rows and n columns, `config`
+/// the one for the largest.
 template <typename T, typename Output, typename Config, typename OfSizes, typename Bytes>
 void launch_sized(Queue& queue, ArgumentsOf<T, Output> const& args, Config const& config, bool one_plan, OfSizes const& of_sizes,
                   Bytes const& bytes) {
@@ -553,7 +553,7 @@ std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t 
 
 namespace {
 
-/// Of ragged batches whose largest matrix has n rows and columns: see launch_by_sizes.
+/// Adds the kernels of ragged batches whose largest matrix has n rows and columns; see launch_by_sizes.
 void add_ragged(std::vector<KernelSource>& kernels, std::int64_t n, GemmFacts const& facts) {
   for (int const scheduled : {0, 1})
     for (std::int64_t const side : sizes_up_to(n, scheduled == 1)) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernels a pack is to hold.
+/// Selection of the kernels of a pack.
 
 #include <algorithm>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace myriad::gpu {
 
-/// Which instances are wanted; an empty list stands for all.
+/// Selects kernels by routine, size and type; an empty list selects all.
 struct KernelFilter {
   std::vector<std::string> routines;
   std::vector<int> sizes;
   std::vector<Dtype> dtypes;
-  std::size_t candidates = 0;  ///< of each problem that is tuned, so many of the configs that may be tried, too
+  std::size_t candidates = 0;  ///< how many tuning candidates to add for each problem
 
   [[nodiscard]] bool wants_routine(std::string_view routine) const { return is_wanted(routines, routine); }
   [[nodiscard]] bool wants_size(int n) const { return is_wanted(sizes, n); }
-  /// Any that is larger
+  /// Whether a larger size than n is wanted
   [[nodiscard]] bool wants_size_above(int n) const {
     return sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [n](int size) { return size > n; });
   }

@@ -117,7 +117,8 @@ KernelSource source_of(KernelName const& kernel, Arguments const&... arguments) 
   ((list += (list.empty() ? "" : ", ") + argument_text(arguments)), ...);
   return {.header = fmt::format("{}.cuh", kernel.file),
           .name = fmt::format("myriad::{}<{}>", kernel.kernel, list),
-          // What is to be fused is written so: kernels of different layouts give the same bits.
+          // The compiler must not fuse products and sums, or kernels of different layouts would give different bits; kernels call fma
+          // themselves.
           .options = {"-default-device", "--fmad=false"},
           .arch_specific = kernel.arch_specific};
 }

@@ -128,7 +128,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// Runs and checks the problems of a sweep.
   void all_right(std::vector<Problem> const& problems) {
-    // Of many matrices every seventh is enough.
+    // A check of every seventh matrix is enough in large batches.
     for_problems(problems, tests::Budget::cases, 12, [&](Problem const& p) { return right(p, p.count > 100 ? 7 : 1); });
   }
   Queue& queue = test_queue();

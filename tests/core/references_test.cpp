@@ -1,7 +1,7 @@
-/// What src declares has a use beside tests: a function, type or constant that tests alone refer to is to be deleted with its tests.
+/// Dead code: src declares no function, type or constant that tests alone refer to. Delete such a name with its tests.
 ///
-/// By text: a name counts as used where it stands outside of a declaration, in the library, the program, the benchmarks, the examples or
-/// a string there (names of kernels). A name that two functions share is used where one of them is.
+/// The test reads text: a name counts as used where it stands outside of a declaration, in the library, the program, the benchmarks, the
+/// examples or a string there (names of kernels). A name that two functions share is used where one of them is.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ bool is_declared(std::vector<std::string> const& text, std::size_t i) {
 struct Uses {
   int declared = 0, others = 0;
 };
-/// Of each name, in files with code.
+/// Counts the uses of each name in a file.
 void count(std::string_view text, std::map<std::string, Uses>& names) {
   std::vector<std::string> const all = tokens(text);
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -610,7 +610,7 @@ TYPED_TEST(GpuProducts, OfManyAndFewAreTheSame) {
     expect_same_products_of_many_and_few<TypeParam>(*this->queue, n);
 }
 
-/// By gemm_halves_warpgroups the bits are those of a ragged batch, whose products go through other kernels. With gaps lines begin at
+/// gemm_halves_warpgroups gives the bits of a ragged batch, whose products go through other kernels. With gaps lines begin at
 /// multiples of 16 bytes wherever they end; gaps are NaN in A and B, and untouched in C. Lines of C that end in the middle of 16 bytes it
 /// leaves to others.
 template <typename T, typename Output>
