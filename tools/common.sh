@@ -17,18 +17,26 @@ step() {
   printf '\n[%s, %d s] %s\n' "$step_number/$steps" "$SECONDS" "$1"
 }
 
-# Notes how long the step took that ends here.
+# Notes how long the step took that ends here. Call it before a script with steps of its own.
 end_of_step() {
   [[ -n ${step_name:-} ]] || return 0
-  mkdir -p "$repository/build/times"
-  printf '%s\t%d\t%s\n' "$(basename "$0")" "$((SECONDS - step_begin))" "$step_name" >>"$repository/build/times/steps.new"
+  mkdir -p "$(dirname "$MYRIAD_TIMES")"
+  printf '%s\t%d\t%s\n' "$(basename "$0")" "$((SECONDS - step_begin))" "$step_name" >>"$MYRIAD_TIMES"
+  step_name=
 }
-# The outermost script keeps the steps; scripts that it runs add theirs.
+
+# Keeps the times of the outermost script. Scripts that it runs add theirs, and failed runs leave none.
+keep_times() {
+  end_of_step
+  [[ ! -f $MYRIAD_TIMES ]] || mv -f "$MYRIAD_TIMES" "$repository/build/times/$(basename "$0").tsv"
+}
+at_exit() {
+  local status=$?
+  if ((status == 0)); then keep_times; else rm -f "$MYRIAD_TIMES"; fi
+}
 if [[ -z ${MYRIAD_TIMES:-} ]]; then
-  export MYRIAD_TIMES=$0
-  mkdir -p "$repository/build/times"
-  rm -f "$repository/build/times/steps.new"
-  trap 'end_of_step; mv -f "$repository/build/times/steps.new" "$repository/build/times/$(basename "$0").tsv" 2>/dev/null || true' EXIT
+  export MYRIAD_TIMES=$repository/build/times/steps.$$
+  trap at_exit EXIT
 else
   trap end_of_step EXIT
 fi

@@ -65,7 +65,7 @@ std::vector<int> sizes_of(std::vector<std::string> const& texts) {
   return out;
 }
 
-/// The routine of that name, whose kernels have values that are free.
+/// The routine of that name. Throws UsageError where it is unknown, or its kernels have no values to tune.
 cases::Case const& routine_named(std::string const& name) {
   cases::Case const* const found = cases::find_case(name);
   if (found && found->has_on_gpu('t')) return *found;

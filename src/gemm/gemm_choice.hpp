@@ -31,7 +31,7 @@ template <>
 inline constexpr KernelName kernel_name<GemmTiles>{"gemm/gemm_tiles"};
 template <>
 inline constexpr KernelName kernel_name<GemmRing>{"gemm/gemm_ring"};
-/// Others take the ring, and need not have it in their packs.
+/// GPUs of other compute capabilities run gemm_ring instead, so their packs need not hold this kernel.
 template <>
 inline constexpr KernelName kernel_name<GemmSpans> = KernelName("gemm/gemm_spans").for_one_architecture();
 template <>
@@ -70,12 +70,12 @@ struct GemmOperand {
   simt::Layout layout;  ///< of the product as it is given
 
   [[nodiscard]] bool by_columns() const { return x.row_stride == 1 && !x.row_strides; }
-  /// In which elements lie side by side: columns, if in both.
+  /// The direction in which elements are contiguous: columns, if both are.
   [[nodiscard]] Lines lines() const { return by_columns() ? Lines::columns : Lines::rows; }
-  /// Whether the elements of each matrix lie so, down its columns or along its rows.
+  /// Whether columns or rows of each matrix are contiguous.
   [[nodiscard]] bool side_by_side() const { return by_columns() || (x.col_stride == 1 && !x.col_strides); }
   [[nodiscard]] bool ragged() const { return x.row_sizes || x.col_sizes || x.row_strides || x.col_strides; }
-  /// From line to line, and how many elements have one
+  /// The distance of two lines (leading dimension), and the number of elements of a line
   [[nodiscard]] simt::Index line() const { return by_columns() ? x.col_stride : x.row_stride; }
   [[nodiscard]] simt::Index length() const { return by_columns() ? x.rows : x.cols; }
   [[nodiscard]] bool gaps() const { return line() != length(); }
@@ -92,7 +92,7 @@ struct GemmOperand {
     while (out > 1 && (whole % out != 0 || first % static_cast<unsigned>(out * bytes) != 0)) out /= 2;
     return out;
   }
-  /// The same, but 0 where the elements of each matrix are in one piece, and fewer of them than 16 bytes could be moved at once.
+  /// unit(), but 0 where a matrix has no gaps and less than 16 bytes could be moved at once.
   [[nodiscard]] int unit_or_piece() const {
     int const elements = unit();
     return elements * bytes < 16 && !gaps() ? 0 : elements;
@@ -105,7 +105,7 @@ struct GemmOperand {
     if (pointers() || (by_columns() ? x.row_offset : x.col_offset) % of_chunk != 0) return 1;
     return x.batch_stride % of_chunk == 0 && address() % 16 == 0 ? 2 : 0;
   }
-  /// Whether they begin at multiples of 32 bytes, of which memory is read at once.
+  /// Whether lines begin at multiples of 32 bytes, a sector of memory.
   [[nodiscard]] bool sectors() const { return address() % 32 == 0 && line() * bytes % 32 == 0 && x.batch_stride * bytes % 32 == 0; }
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(x.data); }
 };
@@ -147,8 +147,8 @@ struct GemmFacts {
   Factors factors = Factors::whole;
   GemmShape planned_for{};  ///< where m > 0
   bool in_place = false;
-  bool takes_spans = true;  ///< gemm_spans, of compute capability 9.0, where it is right
-  bool takes_boxes = true;  ///< false: the driver has refused the copies of gemm_halves_warpgroups
+  bool takes_spans = true;       ///< gemm_spans, of compute capability 9.0, where it is right
+  bool takes_warpgroups = true;  ///< false: the driver refused a tensor map, so that gemm_halves_warpgroups cannot run
   Device const* device;
 
   [[nodiscard]] bool general() const { return structure == Structure::general && written == Written::whole; }
@@ -189,7 +189,7 @@ GemmFacts facts_of(ArgumentsOf<T, Output> const& args, Device const& device) {
           .device = &device};
 }
 
-/// A kernel's config, which is of the transposed product where `transposes`.
+/// A kernel's config; it is for the transposed product where `transposes`.
 template <typename... Configs>
 struct GemmChoiceOf {
   std::variant<Configs...> config;
@@ -206,7 +206,7 @@ struct PlanOfSpace {
   }
 };
 
-/// The config of gemm_ring for C of m by n, which of a ragged batch is smaller than the largest.
+/// The config of gemm_ring for C of m by n, which in a ragged batch may be smaller than the facts' C.
 template <typename Plan>
 GemmRing ring_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const& plan) {
   GemmRing ring;
@@ -222,7 +222,7 @@ GemmRing ring_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const&
   return ring;
 }
 
-/// Facts are of the transposed product where that has C by rows.
+/// The config of gemm_halves_blocks. Facts are those of the product or of its transpose, whichever has C by rows.
 template <typename Plan>
 GemmHalvesBlocks blocks_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const& plan) {
   return plan(GemmHalvesBlocksSpace{{f.dtype, f.widened(), m, n, std::max<std::int64_t>(f.k, 1)},
@@ -243,7 +243,7 @@ Config with_layouts(Config c, GemmFacts const& f) {
   return c;
 }
 
-/// choose_by(facts), which gives a config or none, by facts that have C by these lines, if need be those of the transposed product.
+/// The choice of choose_by(facts), which may be none. Facts are transposed before where C has other lines than `lines`.
 template <typename Choice, typename ChooseBy>
 std::optional<Choice> with_lines_of_c(GemmFacts const& f, Lines lines, ChooseBy const& choose_by) {
   bool const transposes = f.transposes_for(lines);
@@ -267,7 +267,7 @@ GemmChoice vectors(GemmFacts const& f, Plan const& plan) {
   }
 }
 
-/// Matrices without gaps, as many as multiprocessors; on compute capability 9.0.
+/// gemm_spans: matrices without gaps, at least one per multiprocessor, on compute capability 9.0.
 template <typename Plan>
 std::optional<GemmSpans> spans(GemmFacts const& f, Plan const& plan) {
   if (f.c.lines() == Lines::rows || f.b.lines() == Lines::rows || f.a.gaps() || f.b.gaps() || f.c.gaps()) return {};
@@ -294,7 +294,7 @@ inline bool may_take_spans(GemmFacts const& f) {
 }
 
 template <typename Plan>
-std::optional<GemmHalvesWarpgroups> boxes(GemmFacts const& f, Plan const& plan) {
+std::optional<GemmHalvesWarpgroups> warpgroups(GemmFacts const& f, Plan const& plan) {
   if (f.c.lines() != Lines::rows) return {};
   auto const can = [](GemmOperand const& x) { return !x.pointers() && x.aligned() == 2 && x.line() > 0; };
   if (!can(f.a) || !can(f.b) || !can(f.c)) return {};
@@ -309,8 +309,8 @@ std::optional<GemmHalvesWarpgroups> boxes(GemmFacts const& f, Plan const& plan) 
   if (space.plan().columns == 0) return {};
   return plan(space);
 }
-inline bool may_take_boxes(GemmFacts const& f) {
-  if (f.complex() || !f.takes_boxes || !f.is_compute_capability_9()) return false;
+inline bool may_take_warpgroups(GemmFacts const& f) {
+  if (f.complex() || !f.takes_warpgroups || !f.is_compute_capability_9()) return false;
   if (!gemm_halves_warpgroups_pays(f.m, f.n, f.k, f.count, f.device->multiprocessors)) return false;
   return f.depth > 0 && f.have_lines() && !f.ragged();
 }
@@ -367,9 +367,9 @@ GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
 template <typename Plan = PlanOfSpace>
 GemmHalvesChoice choose_of_halves(GemmFacts const& f, Plan const& plan = {}) {
   using choices::with_lines_of_c;
-  if (choices::may_take_boxes(f)) {
-    auto const by_boxes = [&](GemmFacts const& of) { return choices::boxes(of, plan); };
-    if (auto const choice = with_lines_of_c<GemmHalvesChoice>(f, Lines::rows, by_boxes)) return *choice;
+  if (choices::may_take_warpgroups(f)) {
+    auto const by_warpgroups = [&](GemmFacts const& of) { return choices::warpgroups(of, plan); };
+    if (auto const choice = with_lines_of_c<GemmHalvesChoice>(f, Lines::rows, by_warpgroups)) return *choice;
   }
   if (f.have_lines() && !f.ragged() && !f.offset()) {
     auto const by_stream = [&](GemmFacts const& of) { return choices::stream(of, plan); };

@@ -106,7 +106,7 @@ class Schedule {
 };
 
 /// A batch that takes so many times as many blocks as run at a time, were all matrices as large as the largest one, gets a schedule; and
-/// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels.md.
+/// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels/products.md.
 constexpr std::int64_t times_with_schedule = 8;
 
 /// The same of vectors and interleaved matrices, whose blocks take less time each.
@@ -369,7 +369,7 @@ std::int64_t blocks_in_turns(std::int64_t count, std::int64_t tiles, std::int64_
 
 /// False, with nothing done, where the driver refuses the copies.
 template <typename T, typename Output>
-bool launch_boxes(Queue& queue, ArgumentsOf<T, Output> const& args, GemmHalvesWarpgroups const& c) {
+bool launch_warpgroups(Queue& queue, ArgumentsOf<T, Output> const& args, GemmHalvesWarpgroups const& c) {
   auto const a = tensor_map(queue, gemm_boxes(args.a, c.a, c.a_lines_of_box())),
              b = tensor_map(queue, gemm_boxes(args.b, c.b, c.b_lines_of_box())),
              of_c = tensor_map(queue, gemm_boxes(args.c, Lines::rows, c.rows()));
@@ -405,8 +405,8 @@ void gemm(Queue& queue, GemmTask<T, Output> const& task) {
   GemmHalvesChoice choice = choose_of_halves(facts, Planned{queue});
   if constexpr (!is_complex<T>) {
     if (auto const* const c = std::get_if<GemmHalvesWarpgroups>(&choice.config)) {
-      if (launch_boxes<T, Output>(queue, choice.transposes ? transposed(args) : args, *c)) return;
-      facts.takes_boxes = false;
+      if (launch_warpgroups<T, Output>(queue, choice.transposes ? transposed(args) : args, *c)) return;
+      facts.takes_warpgroups = false;
       choice = choose_of_halves(facts, Planned{queue});
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// For which products a kernel is planned.
+/// The shape of products that a kernel is planned for.
 
 #include <cstdint>
 

@@ -1,6 +1,5 @@
 #include "packs/shipped.hpp"
 
-#include <array>
 #include <set>
 #include <utility>
 
@@ -20,17 +19,16 @@ namespace {
 
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
-/// A line per room with GPU kernels: what its planner chooses for each routine, size and type.
-constexpr std::array<Kernels, 12> rooms{gemm_kernels,  symv_kernels,        trsm_kernels,       trmv_kernels,
-                                        trsv_kernels,  lu_kernels,          cholesky_kernels,   qr_kernels,
-                                        eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
+/// The functions that list the kernels of each routine, size and type.
+constexpr Kernels lists[]{gemm_kernels,     symv_kernels, trsm_kernels,  trmv_kernels,        trsv_kernels,       lu_kernels,
+                          cholesky_kernels, qr_kernels,   eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
 
 }  // namespace
 
 std::vector<KernelSource> shipped_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> out;
   std::set<std::pair<std::string, std::vector<std::string>>> seen;  // routines share kernels
-  for (Kernels const kernels : rooms)
+  for (Kernels const kernels : lists)
     for (KernelSource& source : kernels(filter))
       if (seen.emplace(source.header + " " + source.name, source.options).second) out.push_back(std::move(source));
   return out;

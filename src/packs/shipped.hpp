@@ -10,11 +10,11 @@
 
 namespace myriad::gpu {
 
-/// The instances that the routines use without being told otherwise, as far as the filter wants them. Names no kernel twice.
+/// The kernels that routines use without a table of the user, as far as the filter selects them, each once.
 std::vector<KernelSource> shipped_kernels(KernelFilter const& filter);
 
-/// The architecture that a kernel is compiled for where a pack is for `arch`: sm_90a for sm_90 if it uses what that alone has; none if it
-/// is not for this one.
+/// The architecture to compile a kernel for in a pack for `arch`: `arch`; for an arch-specific kernel sm_90a in place of sm_90, and none
+/// elsewhere.
 std::optional<std::string> compiled_for(KernelSource const& source, std::string const& arch);
 
 }  // namespace myriad::gpu

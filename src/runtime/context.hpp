@@ -29,7 +29,7 @@ struct KernelKey {
   bool operator==(KernelKey const&) const = default;
 };
 
-/// A number for a kernel, from its name: `constexpr auto id = kernel_id("lu/lu_tiny")`. FNV-1a.
+/// The FNV-1a hash of a text. KernelName makes a kernel's number from it.
 constexpr std::uint64_t kernel_id(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (char const c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -26,10 +28,9 @@ struct KernelName {
   std::uint64_t id;
   bool arch_specific = false;  ///< see KernelSource
 
-  constexpr explicit KernelName(std::string_view file_of)
-      : file(file_of), kernel(file_of.substr(file_of.find('/') + 1)), id(kernel_id(kernel)) {}
+  constexpr explicit KernelName(std::string_view file_of) : KernelName(file_of, file_of.substr(file_of.find('/') + 1)) {}
   constexpr KernelName(std::string_view file_of, std::string_view kernel_in_it)
-      : file(file_of), kernel(kernel_in_it), id(kernel_id(kernel)) {}
+      : file(file_of), kernel(kernel_in_it), id(kernel_id(file) ^ std::rotl(kernel_id(kernel), 1)) {}
   [[nodiscard]] constexpr KernelName for_one_architecture() const {
     KernelName out = *this;
     out.arch_specific = true;
@@ -37,11 +38,11 @@ struct KernelName {
   }
 };
 
-/// The kernel of a config that has one: a specialisation for each.
+/// The kernel of a config type. Each config with a kernel of its own specialises it; others do not compile.
 template <typename Config>
 constexpr KernelName kernel_name = Config::has_no_kernel_of_its_own;
 
-/// "myriad::simt::Layout"
+/// The name of a type as source text: "myriad::simt::Layout"
 template <typename T>
 constexpr std::string_view type_name() {
   std::string_view const function = __PRETTY_FUNCTION__;  // "... [with T = myriad::Lines; ...]"
@@ -95,7 +96,7 @@ constexpr auto members_of(T const& x) {
 #undef MYRIAD_MEMBERS
 }
 
-/// A template argument as it is written.
+/// The source text of a template argument.
 template <typename T>
 std::string argument_text(T const& x) {
   if constexpr (std::is_same_v<T, Dtype>) {

@@ -498,7 +498,7 @@ void store_box(TensorMap const& to, int first, int line, int matrix, void const*
   require_shown();
   for_each_chunk(to, from_shared, first, line, matrix, [&](char* shared, char* global, std::size_t bytes) {
     if (bytes == 0) return;
-    // A GPU was seen to write more than the matrix has there (docs/kernels.md).
+    // A GPU was seen to write more than the matrix has there (docs/kernels/products.md).
     if (bytes < 16) throw std::logic_error("simt: a box is stored whose lines end in the middle of 16 bytes");
     current->bulk_stores.back().push_back({global, shared, bytes});
     current->stored.push_back(global);

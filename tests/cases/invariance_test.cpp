@@ -97,13 +97,13 @@ TEST_P(Invariance, SameBitsFromRunToRunAndOnAnyNumberOfThreads) {
 }
 
 TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
-  unsigned i = 0;
   for_each_problem([&](Problem const& p) {
+    auto const i = static_cast<unsigned>(p.seed);  // another one for each problem
     auto const good = results(p);
     Problem bad = p;
     constexpr std::array kinds{Input::nan,           Input::infinite, Input::singular_first, Input::singular_middle,
                                Input::singular_last, Input::zero};
-    bad.bad = kinds[i++ % kinds.size()];
+    bad.bad = kinds[i % kinds.size()];
     constexpr std::array<std::int64_t, 3> places{0, 5, 20};
     for (std::int64_t const place : places) {
       bad.bad_place = place;
@@ -113,7 +113,7 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
           ASSERT_EQ(others[static_cast<std::size_t>(b)], good[static_cast<std::size_t>(b)]) << "matrix " << b << " differs: " << bad.text();
         }
       // The neighbours are the same bits; whether those are right is asked at one place only, which takes the most time.
-      if (place == places[i % places.size()] && !right(bad)) return;
+      if (place == places[i / 2 % places.size()] && !right(bad)) return;
     }
   });
 }

@@ -606,7 +606,8 @@ TEST_P(Range, ScalesByPowersOfTwo) {
           all.push_back({dtype, {mode, n, 1 + static_cast<std::int64_t>(random() % (n < 30 ? 19 : n < 100 ? 3 : 1)), row_major, draw}});
         }
   double const seconds = tests::Budget::range / static_cast<double>(lines<double>().size());
-  tests::for_drawn(all, seconds, 4, [&](Drawn const& drawn) {
+  tests::for_drawn(all, seconds, 2, [&](Drawn const& drawn) {
+    bool right = false;
     with_dtype(drawn.dtype, [&]<typename T>() {
       auto const& line = lines<T>()[GetParam()];
       Setting const& s = drawn.setting;
@@ -614,8 +615,9 @@ TEST_P(Range, ScalesByPowersOfTwo) {
       line.run(at_one), line.run(scaled);
       std::string const difference = scaled.difference(at_one);
       EXPECT_EQ(difference, "") << line.routine << " of " << name(drawn.dtype) << ", " << s.text();
+      right = difference.empty();
     });
-    return true;
+    return right;
   });
 }
 INSTANTIATE_TEST_SUITE_P(All, Range, testing::Range(std::size_t{0}, lines<double>().size()),

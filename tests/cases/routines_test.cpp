@@ -10,6 +10,7 @@
 #include <random>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,16 +44,18 @@ TEST_P(Routines, SizesInAllLayouts) {
   all_right(problems);
 }
 
-/// Each size that kernels are made for, or that leaves them something over, in every run, whatever is drawn.
+/// Each size up to 34 in every run, whatever is drawn, and a quarter of those beyond; under sanitizers each up to 18, and a fifth of those
+/// beyond.
 TEST_P(Routines, EverySize) {
   if (on_gpu()) GTEST_SKIP() << "SizesInAllLayouts has all that are compiled for GPUs";
   auto random = tests::random_of_test();
   for (std::int64_t n = 0; n <= 66; ++n) {
-    // beyond the unrolled kernels a drawn one of each four
+    auto const layout = all_layouts[random() % all_layouts.size()];
+    auto const variant = static_cast<unsigned>(random() % 1000);
     if (n > 34 && n % 4 != static_cast<std::int64_t>(tests::seed() % 4) && !tests::thorough()) continue;
-    if (quickly && n > 18 && n % 5 != static_cast<std::int64_t>(tests::seed() % 5)) continue;
-    Problem p = problem(n, n > 34 ? 1 : 3, all_layouts[random() % all_layouts.size()]);
-    vary(routine(), p, static_cast<unsigned>(random() % 1000));
+    if (quickly && n > 18 && n % 5 != static_cast<std::int64_t>(tests::seed() % 5) && !tests::thorough()) continue;
+    Problem p = problem(n, n > 34 ? 1 : 3, layout);
+    vary(routine(), p, variant);
     if (!right(p)) return;
   }
 }
@@ -345,6 +348,10 @@ TEST(Registry, EveryRoutineOfTheHeadersHasACase) {
   EXPECT_EQ(declared.erase("gemm_grouped"), 1U);  // batches of gemm in one call; tests of its own compare it with gemm
   for (Case const& c : all_cases()) cases.emplace(c.routine);
   EXPECT_EQ(cases, declared);
+  std::set<std::string> tested;  // by entries of ctest
+  std::istringstream names(MYRIAD_TESTED_ROUTINES);
+  for (std::string name; names >> name;) tested.insert(name);
+  EXPECT_EQ(cases, tested);
   EXPECT_EQ(find_case("nothing"), nullptr);
 }
 

@@ -287,7 +287,7 @@ TEST_F(Products, OfSpansReadAsManyAtOnceAsAddressesAllow) {
 /// By boxes come products whose matrices, and their lines, begin at multiples of 16 bytes, at constant distances.
 TEST_F(Products, OfHalvesComeByBoxes) {
   // Which a product takes, as long as no kernel is loaded
-  auto const takes_boxes = [&](std::int64_t n, std::int64_t count = 500) {
+  auto const takes_warpgroups = [&](std::int64_t n, std::int64_t count = 500) {
     auto const x = matrices<half>(n, count, 0x100000000000), y = matrices<half>(n, count, 0x200000000000);
     compiler->refused = "gemm_halves_warpgroups";
     bool refused = false;
@@ -299,11 +299,11 @@ TEST_F(Products, OfHalvesComeByBoxes) {
     compiler->refused.clear();
     return refused;
   };
-  for (std::int64_t const n : {136, 192, 264, 512}) EXPECT_TRUE(takes_boxes(n)) << n;
-  for (std::int64_t const n : {128, 200, 256, 260}) EXPECT_FALSE(takes_boxes(n)) << n;
+  for (std::int64_t const n : {136, 192, 264, 512}) EXPECT_TRUE(takes_warpgroups(n)) << n;
+  for (std::int64_t const n : {128, 200, 256, 260}) EXPECT_FALSE(takes_warpgroups(n)) << n;
   // Few are divided among blocks.
-  EXPECT_TRUE(takes_boxes(264, 3));
-  EXPECT_FALSE(takes_boxes(192, 3));
+  EXPECT_TRUE(takes_warpgroups(264, 3));
+  EXPECT_FALSE(takes_warpgroups(192, 3));
   auto const of = [&](std::int64_t n, auto const& change) {
     auto a = matrices<half>(n, 500, 0x100000000000), b = a, c = matrices<half>(n, 500, 0x200000000000);
     float alpha = 1;

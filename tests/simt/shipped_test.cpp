@@ -136,8 +136,10 @@ TEST(Schedules, AreInPacks) {
 TEST(Warpgroups, CompileAndHardlySpill) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
   // Tiles of 192 by 160, 192 by 192, 192 by 128, 128 by 256 and 128 by 128
-  for (std::int64_t const n : {144, 192, 320, 384, 1024}) compile(kernels_by_warpgroups<half, half>(n), "sm_90");
-  compile(kernels_by_warpgroups<bfloat16, float>(300), "sm_90");
+  std::vector<KernelSource> kernels = kernels_by_warpgroups<bfloat16, float>(300);
+  for (std::int64_t const n : {144, 192, 320, 384, 1024})
+    for (KernelSource& kernel : kernels_by_warpgroups<half, half>(n)) kernels.push_back(std::move(kernel));
+  compile(kernels, "sm_90");
 }
 
 TEST(Spans, CompileAndHardlySpill) {

@@ -20,7 +20,7 @@ inline constexpr std::size_t first_size = 0;
 #endif
 
 /// All sizes; under the address sanitizer the first and every third one after it, under the thread sanitizer the second and every third
-/// after.
+/// after it, around the end.
 template <int... all>
 constexpr auto kernel_sizes() {
   if constexpr (!sanitized)
