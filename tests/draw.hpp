@@ -23,11 +23,11 @@ namespace myriad::tests {
 
 /// Seconds of processor time that all tests of a kind may take beyond what they test in any case.
 struct Budget {
-  static constexpr double cases = 45;       ///< tests/cases: every routine against its oracle
+  static constexpr double cases = 30;       ///< tests/cases: every routine against its oracle
   static constexpr double invariance = 12;  ///< tests/cases: same bits whatever surrounds a matrix
   static constexpr double guard_pages = 6;  ///< tests/cases: nothing is touched outside of arrays
   static constexpr double range = 6;        ///< tests/cases: the ends of the range
-  static constexpr double kernels = 40;     ///< tests/simt: kernels that are compiled for GPUs
+  static constexpr double kernels = 26;     ///< tests/simt: kernels that are compiled for GPUs
   static constexpr double program = 8;      ///< tests/cli: checks of results
 };
 

@@ -69,7 +69,13 @@ std::string wrong_of_largest_complex(std::int64_t n, bool row_major) {
   return out.str();
 }
 TEST(RangeEnds, LargestComplexNumbers) {
-  for (std::int64_t const n : {2, 4, 9, 20, 70, 260})
+  // 260 rows take ten seconds with the address sanitizer.
+#ifdef MYRIAD_SANITIZED
+  constexpr std::array<std::int64_t, 5> sizes{2, 4, 9, 20, 70};
+#else
+  constexpr std::array<std::int64_t, 6> sizes{2, 4, 9, 20, 70, 260};
+#endif
+  for (std::int64_t const n : sizes)
     for (bool const row_major : {false, true}) {
       EXPECT_EQ(wrong_of_largest_complex<std::complex<float>>(n, row_major), "") << "single, n = " << n << (row_major ? ", row-major" : "");
       EXPECT_EQ(wrong_of_largest_complex<std::complex<double>>(n, row_major), "")
