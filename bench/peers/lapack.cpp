@@ -9,7 +9,7 @@
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
 #include "eigen/case.hpp"
-#include "eigen/tridiagonal_case.hpp"
+#include "eigen/tridiagonal/tridiagonal_case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "peers/loop.hpp"

@@ -128,7 +128,7 @@ sub check_page {
       elsif (defined $anchor && $file =~ /\.md$/ && !anchors($file)->{$anchor}) { problem("$page links to $path#$anchor; $file has no such heading") }
     }
     return '' if !$is_page{$page} || $page eq 'CHANGELOG.md';
-    # Sources are named by the end of their path: `gemm_ring.cuh`, `gemm/gemm_ring.cuh`.
+    # Sources are named by the end of their path: `gemm_pipelined.cuh`, `gemm/pipelined/gemm_pipelined.cuh`.
     while ($line =~ /`([\w\/.]+\.(?:cuh|hpp|cpp|h))`/g) {
       problem("$page names $1, which is not there") unless $all_files->{$1};
     }

@@ -580,7 +580,7 @@ MYRIAD_API myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes,
 
 /// The fastest config for a kernel, a type and sizes. It lives during the callback that gets it.
 typedef struct myriad_tuned_config {
-  char const* kernel;        ///< "gemm_ring"
+  char const* kernel;        ///< "gemm_pipelined"
   myriad_dtype dtype;        ///< element type
   int64_t sizes[3];          ///< m, n, k of a product
   int value_count;           ///< names and values of the config, those of the plan where nothing was faster

@@ -21,7 +21,7 @@ namespace myriad {
 
 /// An entry of a table: the fastest config for a kernel, a type and sizes, with its measurement.
 struct TunedConfig {
-  std::string kernel;                                 ///< "gemm_ring"
+  std::string kernel;                                 ///< "gemm_pipelined"
   Dtype dtype = Dtype::f32;                           ///< element type
   std::array<std::int64_t, 3> sizes{};                ///< what they mean is up to the kernel: m, n, k of a product
   std::vector<std::pair<std::string, int>> config{};  ///< names and values, those of the plan where nothing was faster

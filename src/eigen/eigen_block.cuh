@@ -2,10 +2,10 @@
 /// Eigenproblems of matrices that a block has in shared memory, each read once and, with vectors, written once; between, the reflectors of
 /// its reduction are where the vectors will be.
 
-#include "eigen/divide_and_conquer.cuh"
+#include "eigen/divide_and_conquer/divide_and_conquer.cuh"
 #include "eigen/eigen_block_config.cuh"
 #include "eigen/eigen_rows.cuh"
-#include "eigen/reduction_block.cuh"
+#include "eigen/tridiagonal/reduction_block.cuh"
 
 namespace myriad {
 

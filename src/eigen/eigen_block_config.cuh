@@ -1,7 +1,7 @@
 #pragma once
 /// Eigenproblems of larger matrices on a GPU, a block to each: what host and kernel share.
 
-#include "eigen/divide_memory.cuh"
+#include "eigen/divide_and_conquer/divide_memory.cuh"
 #include "eigen/eigen_tiny_config.cuh"
 
 namespace myriad {

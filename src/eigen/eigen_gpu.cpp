@@ -4,12 +4,12 @@
 #include <array>
 
 #include "core/dtype.hpp"
+#include "eigen/divide_and_conquer/stedc_gpu.hpp"
+#include "eigen/divide_and_conquer/stedc_plan.hpp"
 #include "eigen/eigen_plan.hpp"
 #include "eigen/eigen_tiny_space.hpp"
-#include "eigen/reflectors_gpu.hpp"
-#include "eigen/stedc_gpu.hpp"
-#include "eigen/stedc_plan.hpp"
-#include "eigen/tridiagonal_gpu.hpp"
+#include "eigen/tridiagonal/tridiagonal_gpu.hpp"
+#include "reflectors/reflectors_gpu.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"

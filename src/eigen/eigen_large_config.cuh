@@ -1,7 +1,7 @@
 #pragma once
 /// Eigenproblems of large matrices on a GPU: what host and kernels share.
 
-#include "eigen/stedc_config.cuh"
+#include "eigen/divide_and_conquer/stedc_config.cuh"
 
 namespace myriad {
 

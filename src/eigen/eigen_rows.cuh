@@ -7,7 +7,7 @@
 /// the kernel takes. Where lanes of other matrices are in the same warp, steps and barriers are the same for all, and what a matrix does
 /// between them is its own.
 
-#include "qr/reflector.cuh"
+#include "reflectors/reflector.cuh"
 
 namespace myriad::simt {
 

@@ -13,13 +13,13 @@
 #include <variant>
 
 #include "core/dtype.hpp"
+#include "gemm/bulk/gemm_bulk_space.hpp"
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_arguments.cuh"
-#include "gemm/gemm_halves_space.hpp"
 #include "gemm/gemm_shape.hpp"
 #include "gemm/gemm_space.hpp"
-#include "gemm/gemm_spans_space.hpp"
-#include "gemm/gemv_space.hpp"
+#include "gemm/halves/gemm_halves_space.hpp"
+#include "gemm/vectors/gemv_space.hpp"
 #include "myriad/device.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/tiny.hpp"
@@ -28,26 +28,26 @@
 namespace myriad::gpu {
 
 template <>
-inline constexpr KernelName kernel_name<GemmTiles>{"gemm/gemm_tiles"};
+inline constexpr KernelName kernel_name<GemmTiles>{"gemm/tiles/gemm_tiles"};
 template <>
-inline constexpr KernelName kernel_name<GemmRing>{"gemm/gemm_ring"};
-/// GPUs of other compute capabilities run gemm_ring instead, so their packs need not hold this kernel.
+inline constexpr KernelName kernel_name<GemmPipelined>{"gemm/pipelined/gemm_pipelined"};
+/// GPUs of other compute capabilities run gemm_pipelined instead, so their packs need not hold this kernel.
 template <>
-inline constexpr KernelName kernel_name<GemmSpans> = KernelName("gemm/gemm_spans").for_one_architecture();
+inline constexpr KernelName kernel_name<GemmBulk> = KernelName("gemm/bulk/gemm_bulk").for_one_architecture();
 template <>
-inline constexpr KernelName kernel_name<Gemv>{"gemm/gemv"};
+inline constexpr KernelName kernel_name<Gemv>{"gemm/vectors/gemv"};
 template <>
-inline constexpr KernelName kernel_name<GemvColumns>{"gemm/gemv_columns"};
+inline constexpr KernelName kernel_name<GemvColumns>{"gemm/vectors/gemv_columns"};
 template <>
-inline constexpr KernelName kernel_name<GemvWhole>{"gemm/gemv_whole"};
+inline constexpr KernelName kernel_name<GemvWhole>{"gemm/vectors/gemv_whole"};
 template <>
-inline constexpr KernelName kernel_name<GemmHalves>{"gemm/gemm_halves"};
+inline constexpr KernelName kernel_name<GemmHalves>{"gemm/halves/gemm_halves"};
 template <>
-inline constexpr KernelName kernel_name<GemmHalvesStream>{"gemm/gemm_halves_stream"};
+inline constexpr KernelName kernel_name<GemmHalvesStream>{"gemm/halves/gemm_halves_stream"};
 template <>
-inline constexpr KernelName kernel_name<GemmHalvesBlocks>{"gemm/gemm_halves_blocks"};
+inline constexpr KernelName kernel_name<GemmHalvesBlocks>{"gemm/halves/gemm_halves_blocks"};
 template <>
-inline constexpr KernelName kernel_name<GemmHalvesWarpgroups> = KernelName("gemm/gemm_halves_warpgroups").for_one_architecture();
+inline constexpr KernelName kernel_name<GemmHalvesWarpgroups> = KernelName("gemm/halves/gemm_halves_warpgroups").for_one_architecture();
 
 template <typename T, typename Output>
 using ArgumentsOf = GemmArguments<DeviceElement<T>, DeviceElement<Output>>;
@@ -147,7 +147,7 @@ struct GemmFacts {
   Factors factors = Factors::whole;
   GemmShape planned_for{};  ///< where m > 0
   bool in_place = false;
-  bool takes_spans = true;       ///< gemm_spans, of compute capability 9.0, where it is right
+  bool takes_bulk = true;        ///< gemm_bulk, of compute capability 9.0, where it is right
   bool takes_warpgroups = true;  ///< false: the driver refused a tensor map, so that gemm_halves_warpgroups cannot run
   Device const* device;
 
@@ -195,7 +195,7 @@ struct GemmChoiceOf {
   std::variant<Configs...> config;
   bool transposes = false;
 };
-using GemmChoice = GemmChoiceOf<GemmTiles, GemmRing, GemmSpans, Gemv, GemvColumns, GemvWhole>;
+using GemmChoice = GemmChoiceOf<GemmTiles, GemmPipelined, GemmBulk, Gemv, GemvColumns, GemvWhole>;
 using GemmHalvesChoice = GemmChoiceOf<GemmHalves, GemmHalvesStream, GemmHalvesBlocks, GemmHalvesWarpgroups>;
 
 /// The plan of the cost model, without tables.
@@ -206,15 +206,15 @@ struct PlanOfSpace {
   }
 };
 
-/// The config of gemm_ring for C of m by n, which in a ragged batch may be smaller than the facts' C.
+/// The config of gemm_pipelined for C of m by n, which in a ragged batch may be smaller than the facts' C.
 template <typename Plan>
-GemmRing ring_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const& plan) {
-  GemmRing ring;
+GemmPipelined ring_of(GemmFacts const& f, std::int64_t m, std::int64_t n, Plan const& plan) {
+  GemmPipelined ring;
   if (f.factors != Factors::whole) {
-    ring = gemm_ring_plan_of_rounded(f.factors, m, n, std::max<std::int64_t>(f.k, 1));
+    ring = gemm_pipelined_plan_of_rounded(f.factors, m, n, std::max<std::int64_t>(f.k, 1));
   } else {
     GemmShape const shape = f.planned_for.m > 0 ? f.planned_for : GemmShape{m, n, f.k};
-    ring = plan(GemmRingSpace{f.dtype, shape.m, shape.n, shape.k, shape.blocks});
+    ring = plan(GemmPipelinedSpace{f.dtype, shape.m, shape.n, shape.k, shape.blocks});
     ring.structure = f.structure;
     ring.written = f.written;
   }
@@ -267,30 +267,30 @@ GemmChoice vectors(GemmFacts const& f, Plan const& plan) {
   }
 }
 
-/// gemm_spans: matrices without gaps, at least one per multiprocessor, on compute capability 9.0.
+/// gemm_bulk: matrices without gaps, at least one per multiprocessor, on compute capability 9.0.
 template <typename Plan>
-std::optional<GemmSpans> spans(GemmFacts const& f, Plan const& plan) {
+std::optional<GemmBulk> bulk(GemmFacts const& f, Plan const& plan) {
   if (f.c.lines() == Lines::rows || f.b.lines() == Lines::rows || f.a.gaps() || f.b.gaps() || f.c.gaps()) return {};
   // Where a matrix behind a pointer begins is not known. Neighbouring rows of C are read together where those of A are.
   int unit = f.a.pointers() || f.b.pointers() ? 1 : std::min(f.a.unit(), f.b.unit());
   if (f.a.lines() == Lines::columns) unit = f.c.pointers() ? 1 : std::min(unit, f.c.unit());
-  GemmSpansSpace const space{.dtype = f.dtype,
-                             .m = static_cast<int>(f.m),
-                             .n = static_cast<int>(f.n),
-                             .k = static_cast<int>(f.depth),
-                             .a = f.a.lines(),
-                             .unit = unit};
+  GemmBulkSpace const space{.dtype = f.dtype,
+                            .m = static_cast<int>(f.m),
+                            .n = static_cast<int>(f.n),
+                            .k = static_cast<int>(f.depth),
+                            .a = f.a.lines(),
+                            .unit = unit};
   // The plan alone decides, so that no table changes which kernel a product goes through.
   if (space.bytes(tuning::plan_of(space)) > f.device->shared_memory_per_block) return {};
   return plan(space);
 }
 inline bool may_take_spans(GemmFacts const& f) {
   if (!f.general() || f.in_place || f.planned_for.m > 0) return false;
-  if (!f.takes_spans || !f.is_compute_capability_9() || f.ragged() || f.offset()) return false;
+  if (!f.takes_bulk || !f.is_compute_capability_9() || f.ragged() || f.offset()) return false;
   // Few products are divided among blocks by the ring.
   bool const single = f.dtype == Dtype::f32 || f.dtype == Dtype::c32, transposes = f.transposes_for(Lines::columns);
   return f.count >= f.device->multiprocessors &&
-         gemm_spans_pays(single ? 4 : 8, f.complex(), transposes ? f.n : f.m, transposes ? f.m : f.n, f.depth);
+         gemm_bulk_pays(single ? 4 : 8, f.complex(), transposes ? f.n : f.m, transposes ? f.m : f.n, f.depth);
 }
 
 template <typename Plan>
@@ -349,8 +349,8 @@ GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
   // Products of two vectors are bound by memory in any case.
   if (!whole && !f.interleaved() && std::min({f.m, f.n, f.k}) > 1 && f.have_lines()) {
     if (choices::may_take_spans(f)) {
-      auto const by_spans = [&](GemmFacts const& of) { return choices::spans(of, plan); };
-      if (auto const choice = choices::with_lines_of_c<GemmChoice>(f, Lines::columns, by_spans)) return *choice;
+      auto const by_bulk = [&](GemmFacts const& of) { return choices::bulk(of, plan); };
+      if (auto const choice = choices::with_lines_of_c<GemmChoice>(f, Lines::columns, by_bulk)) return *choice;
     }
     return {ring_of(f, f.m, f.n, plan)};
   }

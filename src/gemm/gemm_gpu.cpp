@@ -15,7 +15,7 @@
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_choice.hpp"
-#include "gemm/gemm_schedule_config.cuh"
+#include "gemm/ragged/gemm_schedule_config.cuh"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tensor_map.hpp"
@@ -93,7 +93,7 @@ class Schedule {
   /// They wait for each other, and a context may have few of the multiprocessors.
   static constexpr std::int64_t most_blocks = 16;
   static constexpr int threads = 256;
-  static constexpr KernelName name{"gemm/gemm_schedule"};
+  static constexpr KernelName name{"gemm/ragged/gemm_schedule"};
   static std::int64_t bytes(std::int64_t count, std::int64_t blocks) {
     return gemm_schedule_parts * std::int64_t{sizeof(GemmSchedulePart)} +
            (2 * gemm_schedule_kinds * blocks + count) * std::int64_t{sizeof(simt::Index)} + count * std::int64_t{sizeof(int)};
@@ -283,10 +283,10 @@ void launch_sized(Queue& queue, ArgumentsOf<T, Output> const& args, Config const
 }
 
 template <typename T>
-void launch_config(Queue& queue, ArgumentsOf<T, T> const& args, GemmFacts const& facts, GemmRing const& c) {
+void launch_config(Queue& queue, ArgumentsOf<T, T> const& args, GemmFacts const& facts, GemmPipelined const& c) {
   launch_sized<T, T>(
       queue, args, c, facts.planned_for.m > 0, [&](std::int64_t m, std::int64_t n) { return ring_of(facts, m, n, Planned{queue}); },
-      [](GemmRing const& ring) { return GemmRingMemory(sizeof(Real<T>), is_complex<T>, ring).bytes; });
+      [](GemmPipelined const& ring) { return GemmPipelinedMemory(sizeof(Real<T>), is_complex<T>, ring).bytes; });
 }
 template <typename T, typename Output>
 void launch_config(Queue& queue, ArgumentsOf<T, Output> const& args, GemmFacts const& facts, GemmHalvesBlocks const& c) {
@@ -342,11 +342,11 @@ void launch_config(Queue& queue, ArgumentsOf<T, T> const& args, GemmFacts const&
 }
 
 template <typename T>
-void launch_config(Queue& queue, ArgumentsOf<T, T> const& args, GemmFacts const& facts, GemmSpans const& c) {
+void launch_config(Queue& queue, ArgumentsOf<T, T> const& args, GemmFacts const& facts, GemmBulk const& c) {
   launch(queue, kernel_of_config<T, T>(queue, c),
-         {.blocks = gemm_spans_grid(c, args.c.count, facts.device->multiprocessors),
+         {.blocks = gemm_bulk_grid(c, args.c.count, facts.device->multiprocessors),
           .threads = c.threads(),
-          .shared_bytes = GemmSpansMemory(sizeof(T), c).bytes},
+          .shared_bytes = GemmBulkMemory(sizeof(T), c).bytes},
          args);
 }
 template <typename T, typename Output>
@@ -539,14 +539,14 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   return kernels;
 }
 
-std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t candidates) {
+std::vector<KernelSource> gemm_kernels_by_bulk(Dtype dtype, int n, std::size_t candidates) {
   std::vector<KernelSource> kernels;
   // Batches that begin in the middle of 16 bytes, or are behind pointers, have units of fewer elements.
   bool const by_lanes = dtype == Dtype::f32 || dtype == Dtype::c32;
   for (int unit = by_lanes ? std::gcd(n, 16 / element_bytes(dtype)) : 1; unit > 0; unit /= 2) {
     auto const begin = static_cast<std::uintptr_t>(unit * element_bytes(dtype));
     GemmFacts const facts = facts_of_packed(dtype, n, n, n, Lines::columns, Lines::columns, Lines::columns, begin);
-    add_kernels(kernels, facts, candidates, [&](auto const& plan) { return only<GemmSpans>(choose(facts, plan)); });
+    add_kernels(kernels, facts, candidates, [&](auto const& plan) { return only<GemmBulk>(choose(facts, plan)); });
   }
   return kernels;
 }
@@ -579,17 +579,17 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
       bool const tiny = n <= tiny_largest;
-      // Packs are for GPUs without gemm_spans, too.
+      // Packs are for GPUs without gemm_bulk, too.
       auto const add = [&](std::int64_t columns_of_c, std::int64_t terms, Lines a, Lines b, Lines c, Structure structure, Written written) {
         GemmFacts facts = facts_of_packed(dtype, n, columns_of_c, terms, a, b, c);
         facts.structure = structure;
         facts.written = written;
-        facts.takes_spans = false;
+        facts.takes_bulk = false;
         add_kernels(kernels, facts, filter.candidates, [&](auto const& plan) { return choose(facts, plan); });
       };
       if (filter.wants_routine("gemm")) {
         add(n, n, columns, columns, columns, Structure::general, Written::whole);
-        for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n, filter.candidates)) kernels.push_back(std::move(kernel));
+        for (KernelSource& kernel : gemm_kernels_by_bulk(dtype, n, filter.candidates)) kernels.push_back(std::move(kernel));
         if (!tiny) add_ragged(kernels, n, facts_of_packed(dtype, n, n, n, columns, columns, columns));
       }
       for (Lines const triangle : {columns, rows}) {  // the lower and the upper one

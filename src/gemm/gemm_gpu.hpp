@@ -30,8 +30,8 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
 /// Kernels of general products of that shape, of which no side is one, whose elements lie so in memory.
 std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Lines a, Lines b, Lines c, Written written = Written::whole);
 
-/// The kernels of gemm_spans for square matrices by columns, wherever they begin; so many candidates of a search, too.
-std::vector<KernelSource> gemm_kernels_by_spans(Dtype dtype, int n, std::size_t candidates = 0);
+/// The kernels of gemm_bulk for square matrices by columns, wherever they begin; so many candidates of a search, too.
+std::vector<KernelSource> gemm_kernels_by_bulk(Dtype dtype, int n, std::size_t candidates = 0);
 /// Up to so many rows, a block has read all rows of B in its columns before it writes C there.
 constexpr std::int64_t gemm_rows_in_place = 32;
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gemm/gemm_ring_plan.hpp"
+#include "gemm/pipelined/gemm_pipelined_plan.hpp"
 
 namespace myriad::gpu {
 

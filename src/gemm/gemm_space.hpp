@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/dtype.hpp"
-#include "gemm/gemm_ring_plan.hpp"
-#include "gemm/gemm_tiles_plan.hpp"
+#include "gemm/pipelined/gemm_pipelined_plan.hpp"
+#include "gemm/tiles/gemm_tiles_plan.hpp"
 #include "myriad/device.hpp"
 #include "runtime/tiny.hpp"
 #include "tune/tuned.hpp"
@@ -18,40 +18,40 @@
 namespace myriad {
 
 /// Products of m-by-k and k-by-n matrices through the ring. One config for all layouts, structures and parts of C.
-struct GemmRingSpace {
-  using Config = GemmRing;
-  using Tuned = tuning::Members<&GemmRing::m, &GemmRing::n, &GemmRing::k, &GemmRing::stages, &GemmRing::warps_down, &GemmRing::warps_across,
-                                &GemmRing::blocks_per_sm, &GemmRing::c_beside>;
+struct GemmPipelinedSpace {
+  using Config = GemmPipelined;
+  using Tuned = tuning::Members<&GemmPipelined::m, &GemmPipelined::n, &GemmPipelined::k, &GemmPipelined::stages, &GemmPipelined::warps_down,
+                                &GemmPipelined::warps_across, &GemmPipelined::blocks_per_sm, &GemmPipelined::c_beside>;
 
   Dtype dtype;
   std::int64_t m, n, k;
-  int blocks = any_blocks;  ///< see gemm_ring_plan
-  bool operator==(GemmRingSpace const&) const = default;
+  int blocks = any_blocks;  ///< see gemm_pipelined_plan
+  bool operator==(GemmPipelinedSpace const&) const = default;
 
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
-  [[nodiscard]] tuning::Problem problem() const { return {"gemm_ring", dtype, {m, n, k}}; }
-  [[nodiscard]] GemmRing plan() const { return gemm_ring_plan(single() ? 4 : 8, complex(), m, n, k, blocks); }
+  [[nodiscard]] tuning::Problem problem() const { return {"gemm_pipelined", dtype, {m, n, k}}; }
+  [[nodiscard]] GemmPipelined plan() const { return gemm_pipelined_plan(single() ? 4 : 8, complex(), m, n, k, blocks); }
 
   /// Of shared memory, whatever the layouts.
-  [[nodiscard]] int bytes(GemmRing c) const {
+  [[nodiscard]] int bytes(GemmPipelined c) const {
     int most = 0;
     for (Lines const a : {Lines::columns, Lines::rows})
       for (Lines const b : {Lines::columns, Lines::rows})
         for (Lines const in_c : {Lines::columns, Lines::rows}) {
           c.a = a, c.b = b, c.c = in_c;
-          most = std::max(most, GemmRingMemory(single() ? 4 : 8, complex(), c).bytes);
+          most = std::max(most, GemmPipelinedMemory(single() ? 4 : 8, complex(), c).bytes);
         }
     return most;
   }
   /// 32-bit registers of a lane that hold sums, and those that hold what is multiplied: of a term, as the next one's take their places.
-  [[nodiscard]] int words(GemmRing const& c) const { return c.m * c.n * (complex() ? 2 : 1) * (single() ? 1 : 2) / c.threads(); }
-  [[nodiscard]] int operand_words(GemmRing const& c) const {
+  [[nodiscard]] int words(GemmPipelined const& c) const { return c.m * c.n * (complex() ? 2 : 1) * (single() ? 1 : 2) / c.threads(); }
+  [[nodiscard]] int operand_words(GemmPipelined const& c) const {
     return single() ? (c.m / (4 * c.warps_down) + c.n / (8 * c.warps_across)) * (complex() ? 2 : 1) : 24;
   }
-  [[nodiscard]] static int registers(GemmRing const& c) { return gpu::register_limit(c.blocks_per_sm, c.threads()); }
+  [[nodiscard]] static int registers(GemmPipelined const& c) { return gpu::register_limit(c.blocks_per_sm, c.threads()); }
 
-  [[nodiscard]] bool admits(GemmRing const& c, Device const& device) const {
+  [[nodiscard]] bool admits(GemmPipelined const& c, Device const& device) const {
     int const row_unit = single() ? 4 : 16, limit = 256;
     if (c.m < 1 || c.n < 1 || c.k < 4 || c.k % 4 != 0 || c.stages < 1 || c.stages > 8 || c.blocks_per_sm < 1 || c.blocks_per_sm > 32)
       return false;
@@ -65,12 +65,12 @@ struct GemmRingSpace {
   }
 
   /// What a product may take on a multiprocessor of compute capability 9.0, in cycles: an order to try in, no more.
-  [[nodiscard]] double cost(GemmRing const& c) const {
+  [[nodiscard]] double cost(GemmPipelined const& c) const {
     if (single()) {
       // Of three or five warps one quarter of a multiprocessor has more to do than others.
       int const warps = c.threads() / 32, quarters = simt::ceil_div(c.blocks_per_sm * warps, 4) * 4;
       double const uneven = (warps & (warps - 1)) == 0 ? 1.0 : 1.2 * quarters / (c.blocks_per_sm * warps);
-      return uneven * gemm_ring_cost_of_lanes(complex(), m, n, k, c, c.blocks_per_sm);
+      return uneven * gemm_pipelined_cost_of_lanes(complex(), m, n, k, c, c.blocks_per_sm);
     }
     double const tiles = std::ceil(1.0 * static_cast<double>(m) / c.m) * std::ceil(1.0 * static_cast<double>(n) / c.n);
     double const terms = static_cast<double>(k), numbers = complex() ? 2 : 1, size = 8 * numbers;
@@ -85,7 +85,7 @@ struct GemmRingSpace {
     return tiles * std::max(busy, (busy + waits) / c.blocks_per_sm);
   }
 
-  [[nodiscard]] std::vector<GemmRing> candidates(Device const& device) const {
+  [[nodiscard]] std::vector<GemmPipelined> candidates(Device const& device) const {
     auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit) * unit; };
     // Matrices are divided evenly.
     auto const sides = [&](std::int64_t size, int unit) {
@@ -96,8 +96,8 @@ struct GemmRingSpace {
       }
       return out;
     };
-    GemmRing c = plan();
-    std::vector<std::pair<double, GemmRing>> found;
+    GemmPipelined c = plan();
+    std::vector<std::pair<double, GemmPipelined>> found;
     std::vector<int> parts{8, 16, 24, 32};
     if (k <= 128) parts.push_back(up(k, 4));
     if (k <= 128 && k > 8) parts.push_back(up((k + 1) / 2, 4));
@@ -115,13 +115,13 @@ struct GemmRingSpace {
                   c.c_beside = c_beside;
                   gpu::with_fewer_blocks(
                       c, device.shared_memory_per_multiprocessor / (bytes(c) + 1024), 2,
-                      [&](GemmRing const& x) {
+                      [&](GemmPipelined const& x) {
                         return admits(x, device) && (x.blocks_per_sm == 1 || words(x) + operand_words(x) + 32 <= registers(x));
                       },
-                      [&](GemmRing const& x) { found.emplace_back(cost(x), x); });
+                      [&](GemmPipelined const& x) { found.emplace_back(cost(x), x); });
                 }
               }
-    std::vector<GemmRing> out = tuning::in_order_of_cost(std::move(found));
+    std::vector<GemmPipelined> out = tuning::in_order_of_cost(std::move(found));
     if (out.size() > 2000) out.resize(2000);
     return out;
   }

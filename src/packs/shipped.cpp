@@ -5,12 +5,12 @@
 
 #include "cholesky/cholesky_gpu.hpp"
 #include "eigen/eigen_gpu.hpp"
-#include "eigen/reflectors_gpu.hpp"
-#include "eigen/tridiagonal_gpu.hpp"
+#include "eigen/tridiagonal/tridiagonal_gpu.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "lu/lu_gpu.hpp"
 #include "qr/qr_gpu.hpp"
 #include "refine/refine_gpu.hpp"
+#include "reflectors/reflectors_gpu.hpp"
 #include "symv/symv_gpu.hpp"
 #include "trsm/trsm_gpu.hpp"
 

@@ -8,7 +8,7 @@
 /// Steps are a loop, so that code stays small. Register arrays need constant indices, so the rows rotate: the row at hand is always the
 /// first. A row of R and V leaves the registers through `finish(slot, row, value)` when it is finished.
 
-#include "qr/reflector.cuh"
+#include "reflectors/reflector.cuh"
 
 namespace myriad::simt {
 

@@ -28,7 +28,7 @@ struct KernelName {
   std::uint64_t id;
   bool arch_specific = false;  ///< see KernelSource
 
-  constexpr explicit KernelName(std::string_view file_of) : KernelName(file_of, file_of.substr(file_of.find('/') + 1)) {}
+  constexpr explicit KernelName(std::string_view file_of) : KernelName(file_of, file_of.substr(file_of.rfind('/') + 1)) {}
   constexpr KernelName(std::string_view file_of, std::string_view kernel_in_it)
       : file(file_of), kernel(kernel_in_it), id(kernel_id(file) ^ std::rotl(kernel_id(kernel), 1)) {}
   [[nodiscard]] constexpr KernelName for_one_architecture() const {

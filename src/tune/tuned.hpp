@@ -3,15 +3,15 @@
 ///
 /// A kernel whose config is tuned declares a space beside its plan:
 ///
-///     struct GemmRingSpace {
-///       using Config = GemmRing;
-///       using Tuned = tuning::Members<&GemmRing::m, &GemmRing::n, ...>;           // what is tuned: integers, enumerations
+///     struct GemmPipelinedSpace {
+///       using Config = GemmPipelined;
+///       using Tuned = tuning::Members<&GemmPipelined::m, &GemmPipelined::n, ...>;           // what is tuned: integers, enumerations
 ///       tuning::Problem problem() const;                                          // what finds an entry of a table
-///       GemmRing plan() const;                                                    // by the cost model
-///       bool admits(GemmRing const& c, Device const& device) const;               // is right, and fits the GPU
-///       std::vector<GemmRing> candidates(Device const& device) const;             // those admitted, the most promising first
+///       GemmPipelined plan() const;                                                    // by the cost model
+///       bool admits(GemmPipelined const& c, Device const& device) const;               // is right, and fits the GPU
+///       std::vector<GemmPipelined> candidates(Device const& device) const;             // those admitted, the most promising first
 ///     };
-///     GemmRing const ring = tuning::planned(queue, GemmRingSpace{...});
+///     GemmPipelined const ring = tuning::planned(queue, GemmPipelinedSpace{...});
 
 #include <algorithm>
 #include <array>
@@ -38,16 +38,16 @@ namespace myriad::tuning {
 
 /// What a config is for: a kernel, a type and up to three sizes.
 struct Problem {
-  std::string_view kernel;  ///< "gemm_ring"; outlives the problem
+  std::string_view kernel;  ///< "gemm_pipelined"; outlives the problem
   Dtype dtype;
   std::array<std::int64_t, 3> sizes;
   auto operator<=>(Problem const&) const = default;
 };
 
-/// "m" of &GemmRing::m
+/// "m" of &GemmPipelined::m
 template <auto member>
 constexpr std::string_view member_name() {
-  std::string_view function = __PRETTY_FUNCTION__;  // "... [with auto member = &myriad::GemmRing::m; ...]"
+  std::string_view function = __PRETTY_FUNCTION__;  // "... [with auto member = &myriad::GemmPipelined::m; ...]"
   function = function.substr(function.find("member = "));
   function = function.substr(0, function.find_first_of(";]"));
   function = function.substr(function.rfind(':') + 1);

@@ -61,7 +61,7 @@ TEST_F(WithOldPack, AKernelThatIsMissingIsNamed) {
       launches_of_groups(groups, Dtype::f32);
       ADD_FAILURE() << "no error";
     } catch (Unavailable const& error) {
-      EXPECT_NE(std::string(error.what()).find("myriad::gemm_ring<float"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("myriad::gemm_pipelined<float"), std::string::npos) << error.what();
     }
   }
 }

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "gemm/bulk/gemm_bulk_plan.hpp"
 #include "gemm/gemm_choice.hpp"
 #include "gemm/gemm_gpu.hpp"
-#include "gemm/gemm_halves_warpgroups_plan.hpp"
-#include "gemm/gemm_ring_plan.hpp"
-#include "gemm/gemm_spans_plan.hpp"
+#include "gemm/halves/gemm_halves_warpgroups_plan.hpp"
+#include "gemm/pipelined/gemm_pipelined_plan.hpp"
 #include "myriad/blas2.hpp"
 #include "myriad/blas3.hpp"
 #include "myriad/error.hpp"
@@ -51,7 +51,7 @@ TEST_F(Products, OfManyRaggedMatricesHaveASchedule) {
     a.row_sizes = a.col_sizes = b.row_sizes = b.col_sizes = c.row_sizes = c.col_sizes = sizes.data();
     return launches([&] { gemm<double>(*queue, 1, a, b, 1, c); });
   };
-  auto const blocks_per_sm = [](std::int64_t n) { return std::int64_t{gemm_ring_plan(8, false, n, n, n).blocks_per_sm}; };
+  auto const blocks_per_sm = [](std::int64_t n) { return std::int64_t{gemm_pipelined_plan(8, false, n, n, n).blocks_per_sm}; };
   // A schedule, and kernels for matrices of up to 32, 48, 64, 80, 96, 112, 128 and of more rows
   EXPECT_EQ(of(1496, 100 * at_once), 9);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
@@ -143,7 +143,7 @@ TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
   }
   EXPECT_EQ(launches([&] { gemm_grouped<float>(*queue, groups); }), 3);
   groups.back().c = transposed(groups.back().c);  // another kernel
-  compiler->refused = "gemm_ring";
+  compiler->refused = "gemm_pipelined";
   int const before = fake->launches;
   EXPECT_THROW(gemm_grouped<float>(*queue, groups), Error);
   EXPECT_EQ(fake->launches, before);
@@ -182,7 +182,7 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
   for (std::size_t g = 1; g < 3; ++g) groups[g].a.row_sizes = groups[g].c.row_sizes = sizes.data();
   EXPECT_EQ(launches(all), 1 + 2 + 3);
   groups.push_back(group(500, 1, 1));
-  compiler->refused = "gemm_ring";
+  compiler->refused = "gemm_pipelined";
   int const before = fake->launches;
   EXPECT_THROW(all(), Error);
   EXPECT_EQ(fake->launches, before);
@@ -192,8 +192,8 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
 /// Matrices without gaps that are as many as multiprocessors or more come as spans, where that is faster, all others by the ring.
 TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
   std::int64_t const many = queue->device().multiprocessors;
-  auto const by_spans = [&](auto const& call) {
-    compiler->refused = "gemm_spans";
+  auto const by_bulk = [&](auto const& call) {
+    compiler->refused = "gemm_bulk";
     bool refused = false;
     try {
       queue->prepare(call);
@@ -206,7 +206,7 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
   auto const of_type = [&]<typename T>(T alpha, std::int64_t n, std::int64_t count, auto const& change) {
     auto a = matrices<T>(n, count, 0x100000000000), b = a, c = matrices<T>(n, count, 0x200000000000);
     change(a, b, c, alpha);
-    return by_spans([&] { gemm<T>(*queue, alpha, a, b, T(1), c); });
+    return by_bulk([&] { gemm<T>(*queue, alpha, a, b, T(1), c); });
   };
   auto const of = [&](std::int64_t n, std::int64_t count, auto const& change) { return of_type(1.0, n, count, change); };
   auto const nothing = [](auto&...) {};
@@ -236,7 +236,7 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
 /// What a table has for spans is taken where A comes as its name says.
 TEST_F(Products, OfSpansGoByTheTable) {
   auto const x = matrices<float>(33, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(33, x.count, 0x200000000000);
-  TunedConfig entry{.kernel = "gemm_spans n 1", .dtype = Dtype::f32, .sizes = {33, 33, 33}};
+  TunedConfig entry{.kernel = "gemm_bulk n 1", .dtype = Dtype::f32, .sizes = {33, 33, 33}};
   entry.config = {{"columns", 33},  {"stages", 1},       {"a_stages", 1}, {"blocks_per_sm", 7},
                   {"held_rows", 5}, {"held_columns", 4}, {"c_shared", 0}};
   auto const takes_entry = [&](Batch<float const> const& a) {
@@ -260,7 +260,7 @@ TEST_F(Products, OfSpansGoByTheTable) {
 TEST_F(Products, OfSpansReadAsManyAtOnceAsAddressesAllow) {
   auto const x = matrices<float>(36, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(36, x.count, 0x200000000000);
   auto const unit_of = [&](Batch<float const> const& a, Batch<float> const& c) {
-    compiler->refused = "gemm_spans";
+    compiler->refused = "gemm_bulk";
     std::string why;
     try {
       queue->prepare([&] { gemm<float>(*queue, 1, a, x, 1, c); });

@@ -9,10 +9,10 @@
 
 #include "cholesky/cholesky_tiny_space.hpp"
 #include "eigen/eigen_tiny_space.hpp"
-#include "gemm/gemm_halves_space.hpp"
+#include "gemm/bulk/gemm_bulk_space.hpp"
 #include "gemm/gemm_space.hpp"
-#include "gemm/gemm_spans_space.hpp"
-#include "gemm/gemv_space.hpp"
+#include "gemm/halves/gemm_halves_space.hpp"
+#include "gemm/vectors/gemv_space.hpp"
 #include "lu/lu_tiny_space.hpp"
 #include "myriad/memory.hpp"
 #include "myriad/myriad.h"
@@ -238,7 +238,7 @@ TEST(Spaces, AdmitPlansAndCandidates) {
       EXPECT_GE(least, 2U) << n;
     }
   for (Dtype const dtype : dtypes)
-    for (int const n : larger_sizes) EXPECT_GE(check(GemmRingSpace{dtype, n, n, n}), 20U) << n;
+    for (int const n : larger_sizes) EXPECT_GE(check(GemmPipelinedSpace{dtype, n, n, n}), 20U) << n;
 }
 TEST(Spaces, OfSpans) {
   for (Dtype const dtype : dtypes)
@@ -246,27 +246,27 @@ TEST(Spaces, OfSpans) {
       for (Lines const a : {Lines::columns, Lines::rows}) {
         bool const complex = is_complex_dtype(dtype);
         int const bytes = element_bytes(dtype);
-        if (!gemm_spans_pays(bytes / (complex ? 2 : 1), complex, n, n, n)) continue;
-        EXPECT_GE(check(GemmSpansSpace{dtype, n, n, n, a, std::gcd(n, 16 / bytes)}), n <= 128 ? 3U : 1U) << n;
+        if (!gemm_bulk_pays(bytes / (complex ? 2 : 1), complex, n, n, n)) continue;
+        EXPECT_GE(check(GemmBulkSpace{dtype, n, n, n, a, std::gcd(n, 16 / bytes)}), n <= 128 ? 3U : 1U) << n;
       }
 }
 /// Of every list, whichever size would take it.
 TEST(Spaces, AdmitTilesOfLists) {
   auto const admits_all = [](Dtype dtype, auto const& shapes) {
-    GemmRingSpace const space{dtype, 300, 300, 300};
-    for (GemmRingShape const& s : shapes) {
-      GemmRing c = space.plan();
+    GemmPipelinedSpace const space{dtype, 300, 300, 300};
+    for (GemmPipelinedShape const& s : shapes) {
+      GemmPipelined c = space.plan();
       c.m = s.m, c.n = s.n, c.k = s.k, c.stages = s.stages;
       c.warps_down = s.warps_down, c.warps_across = s.warps_across, c.blocks_per_sm = s.blocks_per_sm;
       EXPECT_TRUE(space.admits(c, gpu())) << s.m << " x " << s.n << ", type " << static_cast<int>(dtype);
     }
   };
-  admits_all(Dtype::f32, gemm_ring_shapes_of_single);
-  admits_all(Dtype::c32, gemm_ring_shapes_of_single_complex);
-  admits_all(Dtype::f64, gemm_ring_shapes_of_double);
-  admits_all(Dtype::f64, gemm_ring_shapes_of_double_small);
-  admits_all(Dtype::c64, gemm_ring_shapes_of_double_complex);
-  admits_all(Dtype::c64, gemm_ring_shapes_of_double_complex_small);
+  admits_all(Dtype::f32, gemm_pipelined_shapes_of_single);
+  admits_all(Dtype::c32, gemm_pipelined_shapes_of_single_complex);
+  admits_all(Dtype::f64, gemm_pipelined_shapes_of_double);
+  admits_all(Dtype::f64, gemm_pipelined_shapes_of_double_small);
+  admits_all(Dtype::c64, gemm_pipelined_shapes_of_double_complex);
+  admits_all(Dtype::c64, gemm_pipelined_shapes_of_double_complex_small);
 }
 TEST(Spaces, OfTinyMatricesAndTriangles) {
   for (Dtype const dtype : dtypes)
@@ -662,15 +662,15 @@ TEST(Spaces, TakeWhatIsShipped) {
     SCOPED_TRACE(testing::Message() << entry.gpu << " " << entry.kernel << " " << static_cast<int>(entry.dtype) << " " << m << " " << n
                                     << " " << k);
     bool taken = false;
-    if (entry.kernel == "gemm_ring") taken = takes(GemmRingSpace{entry.dtype, m, n, k});
+    if (entry.kernel == "gemm_pipelined") taken = takes(GemmPipelinedSpace{entry.dtype, m, n, k});
     if (entry.kernel == "gemm_tiles") taken = takes(GemmTilesSpace{entry.dtype, m, n, k});
-    if (entry.kernel.starts_with("gemm_spans ")) {
+    if (entry.kernel.starts_with("gemm_bulk ")) {
       Lines const a = entry.kernel[11] == 'n' ? Lines::columns : Lines::rows;
-      GemmSpansSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[13] - '0'};
+      GemmBulkSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[13] - '0'};
       // As a product of matrices in one piece asks for it
       bool const complex = space.complex();
       int const unit = space.single() ? std::gcd(static_cast<int>(n), 16 / element_bytes(entry.dtype)) : 1;
-      taken = entry.kernel == space.name() && space.unit == unit && gemm_spans_pays(space.real_bytes(), complex, m, n, k) && takes(space);
+      taken = entry.kernel == space.name() && space.unit == unit && gemm_bulk_pays(space.real_bytes(), complex, m, n, k) && takes(space);
     }
     if (entry.kernel == "lu_tiny factor")
       taken = takes(LuTinySpace{LuJob::factor, entry.dtype, static_cast<int>(m), static_cast<int>(n), 0});
@@ -697,28 +697,28 @@ TEST(Spaces, AreNotMisledByNumbers) {
     CholeskyTiny c = cholesky.plan();
     c.lanes = 32, c.matrices = large << 7;
     EXPECT_FALSE(cholesky.admits(c, gpu()));
-    GemmRingSpace const ring{Dtype::f64, 64, 64, 64};
-    GemmRing r = ring.plan();
+    GemmPipelinedSpace const ring{Dtype::f64, 64, 64, 64};
+    GemmPipelined r = ring.plan();
     r.warps_down = r.warps_across = large;
     EXPECT_FALSE(ring.admits(r, gpu()));
-    GemmSpansSpace const spans{Dtype::f32, 33, 33, 33, Lines::columns, 1};
-    for (int GemmSpans::*const value : {&GemmSpans::columns, &GemmSpans::stages, &GemmSpans::a_stages, &GemmSpans::held_rows,
-                                        &GemmSpans::held_columns, &GemmSpans::blocks_per_sm}) {
-      GemmSpans g = spans.plan();
+    GemmBulkSpace const spans{Dtype::f32, 33, 33, 33, Lines::columns, 1};
+    for (int GemmBulk::*const value : {&GemmBulk::columns, &GemmBulk::stages, &GemmBulk::a_stages, &GemmBulk::held_rows,
+                                       &GemmBulk::held_columns, &GemmBulk::blocks_per_sm}) {
+      GemmBulk g = spans.plan();
       g.*value = large;
       EXPECT_FALSE(spans.admits(g, gpu()));
     }
   }
   // Of 16 rows that three lanes have of 33, five would be beyond.
-  GemmSpans tall = GemmSpansSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.plan();
+  GemmBulk tall = GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.plan();
   tall.held_rows = 16, tall.blocks_per_sm = 1;
-  EXPECT_FALSE((GemmSpansSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
+  EXPECT_FALSE((GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
   tall.held_rows = 11;
-  EXPECT_TRUE((GemmSpansSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
+  EXPECT_TRUE((GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
   // Whether C is in shared memory is a question of lanes alone.
   for (auto const& [dtype, admitted] : {std::pair(Dtype::f32, true), std::pair(Dtype::f64, false)}) {
-    GemmSpansSpace const spans{dtype, 33, 33, 33, Lines::columns, 1};
-    GemmSpans g = spans.plan();
+    GemmBulkSpace const spans{dtype, 33, 33, 33, Lines::columns, 1};
+    GemmBulk g = spans.plan();
     g.c_shared = 0;
     EXPECT_EQ(spans.admits(g, gpu()), admitted);
     g.c_shared = 2;

@@ -1,7 +1,7 @@
-/// eigen/secular.cuh and eigen/divide_and_conquer.cuh on the host twin: roots of secular equations by their residuals in more precision,
-/// and tridiagonal matrices that deflate in every way, or nowhere.
+/// eigen/divide_and_conquer/secular.cuh and eigen/divide_and_conquer/divide_and_conquer.cuh on the host twin: roots of secular equations by
+/// their residuals in more precision, and tridiagonal matrices that deflate in every way, or nowhere.
 
-#include "eigen/divide_and_conquer.cuh"
+#include "eigen/divide_and_conquer/divide_and_conquer.cuh"
 
 #include <gtest/gtest.h>
 

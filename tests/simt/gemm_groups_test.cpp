@@ -1,6 +1,6 @@
 /// The batch that is made of groups, on the host twin.
 
-#include "gemm/gemm_groups.cuh"
+#include "gemm/ragged/gemm_groups.cuh"
 
 #include <gtest/gtest.h>
 

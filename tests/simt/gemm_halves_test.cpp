@@ -1,7 +1,7 @@
-/// Products of 16-bit numbers on the host twin: kernels of gemm/gemm_halves.cuh, gemm/gemm_halves_stream.cuh and
-/// gemm/gemm_halves_blocks.cuh against sums term by term.
+/// Products of 16-bit numbers on the host twin: kernels of gemm/halves/gemm_halves.cuh, gemm/halves/gemm_halves_stream.cuh and
+/// gemm/halves/gemm_halves_blocks.cuh against sums term by term.
 
-#include "gemm/gemm_halves.cuh"
+#include "gemm/halves/gemm_halves.cuh"
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "candidates.hpp"
-#include "gemm/gemm_halves_blocks.cuh"
-#include "gemm/gemm_halves_space.hpp"
-#include "gemm/gemm_halves_stream.cuh"
+#include "gemm/halves/gemm_halves_blocks.cuh"
+#include "gemm/halves/gemm_halves_space.hpp"
+#include "gemm/halves/gemm_halves_stream.cuh"
 #include "product.hpp"
 #include "products_table.hpp"
 #include "schedule.hpp"

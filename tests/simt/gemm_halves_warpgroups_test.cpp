@@ -1,6 +1,6 @@
-/// Products of 16-bit numbers by gemm/gemm_halves_warpgroups.cuh on the host twin, of whole numbers, so that sums are exact.
+/// Products of 16-bit numbers by gemm/halves/gemm_halves_warpgroups.cuh on the host twin, of whole numbers, so that sums are exact.
 
-#include "gemm/gemm_halves_warpgroups.cuh"
+#include "gemm/halves/gemm_halves_warpgroups.cuh"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gemm/gemm_halves_warpgroups_plan.hpp"
+#include "gemm/halves/gemm_halves_warpgroups_plan.hpp"
 #include "sizes.hpp"
 
 namespace myriad {

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "gemm/gemm_ring.cuh"
-#include "gemm/gemm_ring_plan.hpp"
+#include "gemm/pipelined/gemm_pipelined.cuh"
+#include "gemm/pipelined/gemm_pipelined_plan.hpp"
 #include "product.hpp"
 #include "schedule.hpp"
 #include "sizes.hpp"
@@ -151,13 +151,13 @@ TYPED_TEST_SUITE(GemmsByASchedule, Types);
 template <typename T, Written written>
 void check_ring() {
   static constexpr auto config = [](int m, int n, int k) {
-    GemmRing c = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, m, n, k);
+    GemmPipelined c = gemm_pipelined_plan(sizeof(Real<T>), is_complex<T>, m, n, k);
     c.a = Lines::columns, c.b = Lines::rows, c.c = Lines::columns;
     c.written = written;
     c.scheduled = 1;
     return c;
   };
-  static constexpr GemmRing small = config(24, 24, 20), large = config(33, 33, 20);
+  static constexpr GemmPipelined small = config(24, 24, 20), large = config(33, 33, 20);
   constexpr Product p{.m = 70,
                       .n = written == Written::whole ? 90 : 70,
                       .k = 20,
@@ -174,11 +174,11 @@ void check_ring() {
     using D = gpu::DeviceElement<T>;
     args.above = 24;
     args.schedule = schedule.of_part(1);
-    simt::run(4, large.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, large).bytes, gemm_ring<D, large>, args);
+    simt::run(4, large.threads(), GemmPipelinedMemory(sizeof(Real<T>), is_complex<T>, large).bytes, gemm_pipelined<D, large>, args);
     args.above = 0;
     args.upto = 24;
     args.schedule = schedule.of_part(0);
-    simt::run(3, small.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, small).bytes, gemm_ring<D, small>, args);
+    simt::run(3, small.threads(), GemmPipelinedMemory(sizeof(Real<T>), is_complex<T>, small).bytes, gemm_pipelined<D, small>, args);
   });
 }
 TYPED_TEST(GemmsByASchedule, Whole) { check_ring<TypeParam, Written::whole>(); }

@@ -6,10 +6,10 @@
 
 #include <complex>
 
-#include "gemm/gemm_ring.cuh"
-#include "gemm/gemm_ring_plan.hpp"
-#include "gemm/gemm_tiles.cuh"
-#include "gemm/gemm_tiles_plan.hpp"
+#include "gemm/pipelined/gemm_pipelined.cuh"
+#include "gemm/pipelined/gemm_pipelined_plan.hpp"
+#include "gemm/tiles/gemm_tiles.cuh"
+#include "gemm/tiles/gemm_tiles_plan.hpp"
 #include "products_table.hpp"
 
 namespace myriad {
@@ -28,13 +28,13 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>> const& args) {
     }();
     simt::run(2, c.threads(), GemmTilesMemory(sizeof(T), c).bytes, gemm_tiles<D, c>, args);
   } else {
-    constexpr GemmRing c = [] {
-      GemmRing plan = gemm_ring_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k);
+    constexpr GemmPipelined c = [] {
+      GemmPipelined plan = gemm_pipelined_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k);
       auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
       plan.a = lines(p.a), plan.b = lines(p.b), plan.c = lines(p.c);
       return plan;
     }();
-    simt::run(3, c.threads(), GemmRingMemory(sizeof(Real<T>), is_complex<T>, c).bytes, gemm_ring<D, c>, args);
+    simt::run(3, c.threads(), GemmPipelinedMemory(sizeof(Real<T>), is_complex<T>, c).bytes, gemm_pipelined<D, c>, args);
   }
 }
 

@@ -1,13 +1,13 @@
-/// Kernels of gemm/gemm_tiles.cuh on the host twin against the CPU path.
+/// Kernels of gemm/tiles/gemm_tiles.cuh on the host twin against the CPU path.
 
-#include "gemm/gemm_tiles.cuh"
+#include "gemm/tiles/gemm_tiles.cuh"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <complex>
 
-#include "gemm/gemm_tiles_plan.hpp"
+#include "gemm/tiles/gemm_tiles_plan.hpp"
 #include "product.hpp"
 #include "schedule.hpp"
 

@@ -1,15 +1,15 @@
 /// The kernels of products with a vector on the host twin.
 
-#include "gemm/gemv.cuh"
+#include "gemm/vectors/gemv.cuh"
 
 #include <gtest/gtest.h>
 
 #include <complex>
 
 #include "candidates.hpp"
-#include "gemm/gemv_columns.cuh"
-#include "gemm/gemv_space.hpp"
-#include "gemm/gemv_whole.cuh"
+#include "gemm/vectors/gemv_columns.cuh"
+#include "gemm/vectors/gemv_space.hpp"
+#include "gemm/vectors/gemv_whole.cuh"
 #include "product.hpp"
 #include "schedule.hpp"
 #include "sizes.hpp"

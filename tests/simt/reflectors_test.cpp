@@ -11,11 +11,11 @@
 #include <limits>
 #include <vector>
 
-#include "eigen/reflectors_by_panels.hpp"
-#include "eigen/reflectors_panels.cuh"
-#include "eigen/reflectors_plan.hpp"
-#include "eigen/reflectors_small.cuh"
 #include "myriad/myriad.hpp"
+#include "reflectors/reflectors_by_panels.hpp"
+#include "reflectors/reflectors_panels.cuh"
+#include "reflectors/reflectors_plan.hpp"
+#include "reflectors/reflectors_small.cuh"
 #include "simt_host/host.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"

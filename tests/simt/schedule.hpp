@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "gemm/gemm_schedule.cuh"
+#include "gemm/ragged/gemm_schedule.cuh"
 
 namespace myriad {
 

@@ -123,8 +123,8 @@ TEST(Schedules, AreInPacks) {
     for (KernelSource const& kernel : shipped_kernels({.routines = {"gemm"}, .sizes = {100}, .dtypes = {dtype}})) {
       schedules += kernel.name.find("gemm_schedule<") != std::string::npos;
       groups += kernel.name.find("gemm_groups<") != std::string::npos;
-      scheduled +=
-          (kernel.header == "gemm/gemm_ring.cuh" || kernel.header == "gemm/gemm_halves_blocks.cuh") && kernel.name.ends_with(", 1}>");
+      scheduled += (kernel.header == "gemm/pipelined/gemm_pipelined.cuh" || kernel.header == "gemm/halves/gemm_halves_blocks.cuh") &&
+                   kernel.name.ends_with(", 1}>");
     }
     EXPECT_EQ(schedules, 1);
     EXPECT_EQ(groups, 2);     // for few and for many groups
@@ -146,7 +146,7 @@ TEST(Spans, CompileAndHardlySpill) {
   if (!KernelStore::instance().nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";
   std::vector<KernelSource> kernels;
   auto const add = [&](Dtype dtype, int n) {
-    for (KernelSource& kernel : gemm_kernels_by_spans(dtype, n)) kernels.push_back(std::move(kernel));
+    for (KernelSource& kernel : gemm_kernels_by_bulk(dtype, n)) kernels.push_back(std::move(kernel));
   };
   for (int const n : {33, 65, 100, 131}) add(Dtype::f64, n);
   for (Dtype const dtype : {Dtype::f32, Dtype::c32, Dtype::c64})

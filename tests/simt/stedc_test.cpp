@@ -12,12 +12,12 @@
 #include <random>
 #include <vector>
 
+#include "eigen/divide_and_conquer/stedc_by_levels.hpp"
+#include "eigen/divide_and_conquer/stedc_leaves.cuh"
+#include "eigen/divide_and_conquer/stedc_merge.cuh"
+#include "eigen/divide_and_conquer/stedc_plan.hpp"
+#include "eigen/divide_and_conquer/stedc_values.cuh"
 #include "eigen/eigen_large.cuh"
-#include "eigen/stedc_by_levels.hpp"
-#include "eigen/stedc_leaves.cuh"
-#include "eigen/stedc_merge.cuh"
-#include "eigen/stedc_plan.hpp"
-#include "eigen/stedc_values.cuh"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
 #include "sizes.hpp"

@@ -11,12 +11,12 @@
 #include <limits>
 #include <vector>
 
-#include "eigen/tridiagonal_block.cuh"
-#include "eigen/tridiagonal_copy.cuh"
-#include "eigen/tridiagonal_panel.cuh"
-#include "eigen/tridiagonal_plan.hpp"
-#include "eigen/tridiagonal_resident.cuh"
-#include "eigen/tridiagonal_update.cuh"
+#include "eigen/tridiagonal/tridiagonal_block.cuh"
+#include "eigen/tridiagonal/tridiagonal_copy.cuh"
+#include "eigen/tridiagonal/tridiagonal_panel.cuh"
+#include "eigen/tridiagonal/tridiagonal_plan.hpp"
+#include "eigen/tridiagonal/tridiagonal_resident.cuh"
+#include "eigen/tridiagonal/tridiagonal_update.cuh"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
 #include "simt_host/host.hpp"

@@ -1,0 +1,151 @@
+#include "eigen/tridiagonal/tridiagonal_gpu.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/dtype.hpp"
+#include "eigen/tridiagonal/tridiagonal_plan.hpp"
+#include "runtime/kernel_name.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/tiny.hpp"
+#include "runtime/views.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+constexpr KernelName tridiagonal_block_kernel{"eigen/tridiagonal/tridiagonal_block"};
+constexpr KernelName tridiagonal_panel_kernel{"eigen/tridiagonal/tridiagonal_panel"};
+constexpr KernelName tridiagonal_resident_kernel{"eigen/tridiagonal/tridiagonal_resident"};
+constexpr KernelName tridiagonal_update_kernel{"eigen/tridiagonal/tridiagonal_update"};
+
+constexpr std::array copy_kernels{KernelName("eigen/tridiagonal/tridiagonal_copy", "tridiagonal_largest"),
+                                  KernelName("eigen/tridiagonal/tridiagonal_copy", "tridiagonal_load"),
+                                  KernelName("eigen/tridiagonal/tridiagonal_copy", "tridiagonal_store")};
+
+template <typename T>
+void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
+  int const n = static_cast<int>(args.a.rows);
+  EigenBlock c = eigen_block_plan(EigenJob::values, n);
+  if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
+  Kernel const& kernel = kernel_of(queue, tridiagonal_block_kernel, dtype_of<T>, c);
+  launch(queue, kernel,
+         {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
+}
+
+/// As many matrices at a time as the workspace holds. Where blocks hold a matrix, several are reduced at the same time; else columns go by
+/// panels first, and each matrix has the whole GPU.
+template <typename T>
+void by_many_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
+  using D = DeviceElement<T>;
+  constexpr Dtype dtype = dtype_of<T>;
+  Device const& device = queue.device();
+  int const n = static_cast<int>(args.a.rows), multiprocessors = device.multiprocessors;
+  int const shared_bytes = device.shared_memory_per_block;
+  TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), shared_bytes);
+  TridiagonalUpdate const u = tridiagonal_update_plan(sizeof(T), shared_bytes);
+  TridiagonalResident const r = tridiagonal_resident_plan();
+  int const held_rows = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, shared_bytes), rows = std::min(n, held_rows);
+  bool const panels = n > held_rows;
+  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  Kernel const* copy[3];
+  for (int k = 0; k < 3; ++k) copy[k] = &kernel_of(queue, copy_kernels[static_cast<std::size_t>(k)], dtype);
+  Kernel const& resident = kernel_of(queue, tridiagonal_resident_kernel, dtype, r);
+  Kernel const* panel = nullptr;
+  Kernel const* update = nullptr;
+  if (panels) {
+    panel = &kernel_of(queue, tridiagonal_panel_kernel, dtype, c);
+    update = &kernel_of(queue, tridiagonal_update_kernel, dtype, u);
+  }
+  int const copy_blocks = 4 * multiprocessors, blocks = panels ? tridiagonal_panel_blocks(c, sizeof(T), device) * multiprocessors : 0;
+  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, copy_blocks);
+  auto const groups_of = [&](std::int64_t count) { return tridiagonal_groups(r, sizeof(T), rows, count, multiprocessors, shared_bytes); };
+  std::int64_t some = panels ? 1 : std::clamp<std::int64_t>(tridiagonal_workspace / layout.bytes, 1, args.a.count);
+  if (some < args.a.count) some -= some % groups_of(some).count;  // whole turns
+  Workspace const workspace(queue, some * layout.bytes);
+  for (std::int64_t b = 0; b < args.a.count; b += some) {
+    int const count = static_cast<int>(std::min<std::int64_t>(some, args.a.count - b));
+    TridiagonalWork<D> const all{.batch = args,
+                                 .matrix = layout.matrix<D>(b, workspace.as<char>()),
+                                 .count = count,
+                                 .stride = layout.bytes,
+                                 .blocks = (copy_blocks + count - 1) / count,
+                                 .width = c.width,
+                                 .margin = layout.margin,
+                                 .resident = held_rows,
+                                 .first = 0,
+                                 .rounds = 0,
+                                 .held = 0,
+                                 .kept = 0};
+    auto const copies_by = [&](Kernel const& kernel) {
+      launch(queue, kernel, {.blocks = std::int64_t{all.blocks} * count, .threads = tridiagonal_copy_threads, .shared_bytes = 128}, all);
+    };
+    copies_by(*copy[0]);
+    copies_by(*copy[1]);
+    TridiagonalWork<D> work = all;
+    if (panels) work.held = tridiagonal_held_tiles(c, sizeof(T), device);
+    for (; n - work.first > held_rows; work.first += c.width, work.rounds += c.rounds()) {
+      TridiagonalTiles const tiles(n - work.first, c.tile_rows(sizeof(T)), c.tile_columns(), blocks, work.held);
+      work.kept = tridiagonal_kept(tiles, sizeof(T), device.l2_bytes);
+      launch(queue, *panel,
+             {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T), work.held), .together = true}, work);
+      launch(queue, *update,
+             {.blocks = u.tiles(n - work.first - c.width), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))}, work);
+    }
+    TridiagonalGroups const groups = groups_of(count);
+    work = all;
+    work.blocks = groups.blocks;
+    launch(queue, resident,
+           {.blocks = groups.count * groups.blocks,
+            .threads = r.threads(),
+            .shared_bytes = std::int64_t{r.elements(rows, groups.blocks)} * static_cast<int>(sizeof(T)),
+            .together = true},
+           work);
+    copies_by(*copy[2]);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void sytrd(Queue& queue, SytrdTask<T> const& task) {
+  if (task.a.count == 0 || task.a.rows == 0) return;
+  // conj(A) has the same T, and what is stored is as good as what is viewed: vectors are conjugated with it.
+  TridiagonalArguments<DeviceElement<T>> const args{.a = matrices_of(task.a),
+                                                    .d = matrices_of(task.d),
+                                                    .e = matrices_of(task.e),
+                                                    .tau = matrices_of(task.tau),
+                                                    .lower = task.uplo == Uplo::lower};
+  int const in_block = eigen_block_largest(sizeof(T), sizeof(Real<T>), static_cast<int>(queue.device().shared_memory_per_block));
+  if (task.a.rows <= in_block)
+    by_blocks<T>(queue, args);
+  else
+    by_many_blocks<T>(queue, args);
+}
+
+std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  struct Type {
+    Dtype dtype;
+    int bytes, real_bytes;
+  };
+  for (auto const [dtype, bytes, real_bytes] : {Type{Dtype::f32, 4, 4}, {Dtype::f64, 8, 8}, {Dtype::c32, 8, 4}, {Dtype::c64, 16, 8}}) {
+    bool const complex = bytes != real_bytes;
+    if (!filter.wants_dtype(dtype) || !(filter.wants_routine("sytrd") || (complex && filter.wants_routine("hetrd")))) continue;
+    int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
+    for (int n = 32; n - 31 <= in_block; n += 32)
+      if (n == 32 || filter.wants_size_above(n - 32))
+        kernels.push_back(source_of(tridiagonal_block_kernel, dtype, eigen_block_plan(EigenJob::values, n)));
+    if (!filter.wants_size_above(in_block)) continue;
+    kernels.push_back(source_of(tridiagonal_panel_kernel, dtype, tridiagonal_panel_plan(bytes)));
+    kernels.push_back(source_of(tridiagonal_update_kernel, dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
+    kernels.push_back(source_of(tridiagonal_resident_kernel, dtype, tridiagonal_resident_plan()));
+    for (KernelName const& name : copy_kernels) kernels.push_back(source_of(name, dtype));
+  }
+  return kernels;
+}
+
+#define MYRIAD_INSTANTIATE(T) template void sytrd<T>(Queue&, SytrdTask<T> const&);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad::gpu

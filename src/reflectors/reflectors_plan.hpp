@@ -1,0 +1,48 @@
+#pragma once
+/// The plan of kernels that form or apply the Q of a reduction to tridiagonal form on a GPU.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "gemm/gemm_gpu.hpp"
+#include "reflectors/reflectors_config.cuh"
+
+namespace myriad {
+
+/// Reflectors that are applied two at a time, to columns in registers.
+constexpr int reflectors_small_largest = 64;
+
+/// For n-by-n matrices with up to reflectors_small_largest reflectors. A lane has 128 bytes of a column; blocks have 128 threads, unless
+/// one matrix takes more.
+constexpr ReflectorsSmall reflectors_small_plan(int element_bytes, std::int64_t n, ReflectorsJob job) {
+  int const rows = n <= 9 ? 8 : n <= 17 ? 16 : n <= 33 ? 32 : 64;
+  int const lanes = std::max(1, rows * element_bytes / 128);
+  return {.rows = rows, .lanes = lanes, .matrices = std::max(1, 128 / (rows * lanes)), .job = job};
+}
+
+/// Reflectors of a panel. C is read twice and written once for each panel: with 128 of double numbers that takes half as long as the
+/// products, with 64 complex ones less. A matrix of one panel has what it needs, by blocks of 32.
+constexpr int reflectors_width(bool complex, std::int64_t n) {
+  std::int64_t const most = complex ? 64 : 128;
+  return static_cast<int>(std::clamp<std::int64_t>((n - 1 + 31) / 32 * 32, 32, most));
+}
+
+/// The shape that a product of m rows, n columns and so many terms is planned for: tiles that are large, but enough of them to keep seven
+/// of eight multiprocessors busy. Few shapes are few kernels. Where the smaller ones are taken, there are not two for each multiprocessor:
+/// a block has to keep all of it busy. What is given is C, `count` times.
+constexpr gpu::GemmShape reflectors_product(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
+                                            int multiprocessors) {
+  // Either a panel's, or as many as there are rows.
+  std::int64_t const terms = k <= 128 ? 128 : 512, side = element_bytes == 4 ? 128 : 64;
+  std::array const tiles{gpu::GemmShape{side, side, terms}, gpu::GemmShape{64, 64, terms}, gpu::GemmShape{64, 32, terms, 2},
+                         gpu::GemmShape{64, 16, terms, 2}};
+  for (gpu::GemmShape const& tile : tiles)
+    if (8 * ((m + tile.m - 1) / tile.m) * ((n + tile.n - 1) / tile.n) * count >= 7 * multiprocessors) return tile;
+  return tiles.back();
+}
+
+/// Bytes of workspace for panels: as many panels, and as many matrices, at a time as that holds, but at least one.
+constexpr std::int64_t reflectors_workspace = std::int64_t{512} << 20;
+
+}  // namespace myriad
