@@ -1,11 +1,9 @@
 #include "eigen/eigen_gpu.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "core/dtype.hpp"
 #include "eigen/divide_and_conquer/stedc_gpu.hpp"
-#include "eigen/divide_and_conquer/stedc_plan.hpp"
 #include "eigen/eigen_plan.hpp"
 #include "eigen/eigen_tiny_space.hpp"
 #include "eigen/tridiagonal/tridiagonal_gpu.hpp"
@@ -36,93 +34,87 @@ void by_blocks(Queue& queue, EigenJob job, EigenArguments<DeviceElement<T>> cons
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
 }
 
-enum class LargeStep : int { sizes, largest, scale, widen, write };
-constexpr std::array large_kernels{KernelName("eigen/eigen_large", "eigen_sizes"), KernelName("eigen/eigen_large", "eigen_largest"),
-                                   KernelName("eigen/eigen_large", "eigen_scale"), KernelName("eigen/eigen_large", "eigen_widen"),
-                                   KernelName("eigen/eigen_large", "eigen_write")};
+constexpr KernelName sizes_kernel{"eigen/eigen_large", "eigen_sizes"}, largest_kernel{"eigen/eigen_large", "eigen_largest"},
+    scale_kernel{"eigen/eigen_large", "eigen_scale"}, widen_kernel{"eigen/eigen_large", "eigen_widen"},
+    write_kernel{"eigen/eigen_large", "eigen_write"};
 
 /// Reduction, the tridiagonal problem, and its vectors taken back; as many matrices at a time as the workspace holds. Of a ragged batch
 /// those that a block holds are done by blocks.
 template <typename T>
-void by_levels(Queue& queue, SyevdTask<T> const& task) {
+void by_levels(QueueMachine& machine, SyevdTask<T> const& task) {
   using D = DeviceElement<T>;
   using R = Real<T>;
   bool const vectors = task.job == Job::vectors, ragged = task.a.ragged();
   std::int64_t const n = task.a.rows;
-  int const limit = largest_in_block<T>(queue);
-  std::array<Kernel const*, large_kernels.size()> kernels{};
-  for (std::size_t step = 0; step < kernels.size(); ++step) kernels[step] = &kernel_of(queue, large_kernels[step], dtype_of<T>);
-  load_stedc<R>(queue, vectors);
-  auto const layout_of_some = [&](std::int64_t count) {
-    return EigenLargeWorkspace(sizeof(T), sizeof(R), n, stedc_leaf, count, vectors,
-                               eigen_large_parts(count, queue.device().multiprocessors));
+  int const limit = largest_in_block<T>(machine.queue()), multiprocessors = machine.device().multiprocessors;
+  using Work = EigenLargeWorkspace<T>;
+  auto const bytes = [&](std::int64_t count) {
+    return bytes_of<Work>(n, stedc_leaf, count, vectors, eigen_large_parts(count, multiprocessors));
   };
-  std::int64_t const some = std::clamp<std::int64_t>(eigen_large_workspace / layout_of_some(1).bytes, 1, task.a.count);
-  Workspace const workspace(queue, layout_of_some(some).bytes);
-  char* memory = workspace.template as<char>();
-  if (!memory) memory = reinterpret_cast<char*>(256);  // while the queue is prepared: which kernels are used is seen from addresses
+  std::int64_t const some = most_at_once(task.a.count, eigen_large_workspace, bytes(1));
+  auto const memory = machine.memory(bytes(some));
   for (std::int64_t b = 0; b < task.a.count; b += some) {
     std::int64_t const count = std::min(some, task.a.count - b);
-    EigenLargeWorkspace const layout = layout_of_some(count);
+    int const parts = eigen_large_parts(count, multiprocessors);
+    auto const workspace = placed<Work>(memory.data(), n, stedc_leaf, count, vectors, parts);
     Batch<T> a = matrices(task.a, b, count);
     a.conjugated = false;  // see syevd
     Batch<R> const w = matrices(task.w, b, count);
     int* const info = task.info ? task.info + b : nullptr;
-    StedcWork<R> work = layout.template work<R>(static_cast<int>(n), stedc_leaf, count, memory, vectors);
+    StedcWork<R> work = workspace.tridiagonal;
     work.w = matrices_of(w);
     work.info = info;
     if (ragged) {
-      auto* const sizes = reinterpret_cast<std::int64_t*>(memory + layout.sizes);
+      std::int64_t* const sizes = workspace.sizes;
       auto const of_device = [](std::int64_t* p) { return reinterpret_cast<simt::Index*>(p); };
       simt::Matrices<D> const all = matrices_of(a);
-      launch(queue, *kernels[static_cast<int>(LargeStep::sizes)],
-             {.blocks = (count + eigen_large_threads - 1) / eigen_large_threads, .threads = eigen_large_threads},
-             EigenSizes<D>{.a = all,
-                           .limit = limit,
-                           .small_rows = of_device(sizes),
-                           .small_columns = of_device(sizes + count),
-                           .large_rows = of_device(sizes + 2 * count),
-                           .large_columns = of_device(sizes + 3 * count),
-                           .large = of_device(sizes + 4 * count)});
+      machine.run(sizes_kernel, {.blocks = (count + eigen_large_threads - 1) / eigen_large_threads, .threads = eigen_large_threads},
+                  EigenSizes<D>{.a = all,
+                                .limit = limit,
+                                .small_rows = of_device(sizes),
+                                .small_columns = of_device(sizes + count),
+                                .large_rows = of_device(sizes + 2 * count),
+                                .large_columns = of_device(sizes + 3 * count),
+                                .large = of_device(sizes + 4 * count)},
+                  dtype_of<T>);
       Batch<T> small = a;
       small.rows = small.cols = limit;
       small.row_sizes = sizes;
       small.col_sizes = sizes + count;
-      by_blocks<T>(queue, vectors ? EigenJob::vectors : EigenJob::values,
+      by_blocks<T>(machine.queue(), vectors ? EigenJob::vectors : EigenJob::values,
                    {.a = matrices_of(small), .w = work.w, .info = info, .lower = task.uplo == Uplo::lower});
       a.row_sizes = sizes + 2 * count;
       a.col_sizes = sizes + 3 * count;
       work.sizes = of_device(sizes + 4 * count);
     }
     Batch<T> const v = batch(is_complex<T> ? reinterpret_cast<T*>(work.gathered) : reinterpret_cast<T*>(work.q), n, n,
-                             {.ld = layout.ld, .stride = layout.ld * n, .count = count});
+                             {.ld = work.ld, .stride = work.stride, .count = count});
     EigenLarge<D> const large{.a = matrices_of(a),
                               .lower = task.uplo == Uplo::lower,
                               .tridiagonal = work,
                               .vectors = reinterpret_cast<D*>(v.data),
                               .vectors_stride = v.batch_stride,
-                              .largest = reinterpret_cast<R*>(memory + layout.largest),
-                              .parts = eigen_large_parts(count, queue.device().multiprocessors)};
-    auto const run = [&](LargeStep step, std::int64_t blocks, std::int64_t shared_bytes) {
-      launch(queue, *kernels[static_cast<std::size_t>(step)],
-             {.blocks = blocks, .threads = eigen_large_threads, .shared_bytes = shared_bytes}, large);
+                              .largest = workspace.largest,
+                              .parts = parts};
+    auto const run = [&](KernelName const& kernel, std::int64_t blocks, std::int64_t shared_bytes) {
+      machine.run(kernel, {.blocks = blocks, .threads = eigen_large_threads, .shared_bytes = shared_bytes}, large, dtype_of<T>);
     };
-    run(LargeStep::largest, large.parts * count, 128);
-    run(LargeStep::scale, large.parts * count, 128);
-    T* const tau = reinterpret_cast<T*>(memory + layout.tau);
-    sytrd<T>(queue, {.uplo = task.uplo,
-                     .a = a,
-                     .d = myriad::vectors(reinterpret_cast<R*>(memory + layout.d), n, count),
-                     .e = myriad::vectors(reinterpret_cast<R*>(memory + layout.e), n - 1, count, n),
-                     .tau = myriad::vectors(tau, n - 1, count, n)});
-    stedc<R>(queue, work, vectors);
+    run(largest_kernel, parts * count, 128);
+    run(scale_kernel, parts * count, 128);
+    sytrd<T>(machine.queue(), {.uplo = task.uplo,
+                               .a = a,
+                               .d = myriad::vectors(workspace.d, n, count),
+                               .e = myriad::vectors(workspace.e, n - 1, count, n),
+                               .tau = myriad::vectors(workspace.tau, n - 1, count, n)});
+    stedc<R>(machine, work, vectors);
     if (!vectors) continue;
-    if (is_complex<T>) run(LargeStep::widen, n * count, 0);
+    if (is_complex<T>) run(widen_kernel, n * count, 0);
     Batch<T> c = v;
     if (ragged) c.row_sizes = c.col_sizes = reinterpret_cast<std::int64_t const*>(work.sizes);
-    ormtr<T>(queue, {.uplo = task.uplo, .adjoint = false, .a = a, .tau = myriad::vectors<T const>(tau, n - 1, count, n), .c = c});
+    ormtr<T>(machine.queue(),
+             {.uplo = task.uplo, .adjoint = false, .a = a, .tau = myriad::vectors<T const>(workspace.tau, n - 1, count, n), .c = c});
     std::int64_t const across = (n + eigen_large_side - 1) / eigen_large_side;
-    run(LargeStep::write, across * across * count, eigen_large_side * (eigen_large_side + 1) * std::int64_t{sizeof(T)});
+    run(write_kernel, across * across * count, eigen_large_side * (eigen_large_side + 1) * std::int64_t{sizeof(T)});
   }
 }
 
@@ -136,12 +128,7 @@ void syevd(Queue& queue, SyevdTask<T> const& task) {
   EigenArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .w = matrices_of(task.w), .info = task.info, .lower = task.uplo == Uplo::lower};
   EigenJob const job = task.job == Job::vectors ? EigenJob::vectors : EigenJob::values;
-  if (task.a.rows > largest_in_block<T>(queue)) {
-    // All kernels come before the first launch: where one cannot be had, nothing is written.
-    auto const all = [&] { by_levels<T>(queue, task); };
-    queue.prepare(all);
-    return all();
-  }
+  if (task.a.rows > largest_in_block<T>(queue)) return run_blocked(queue, [&](QueueMachine& machine) { by_levels<T>(machine, task); });
   if (task.a.rows > tiny_largest) return by_blocks<T>(queue, job, args);
   int const n = static_cast<int>(task.a.rows);
   bool const few = eigen_tiny_are_few(task.a.count, n, queue.device().multiprocessors);
@@ -178,7 +165,8 @@ std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
       for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
         kernels.push_back(source_of(eigen_block_kernel, dtype, eigen_block_plan(job, n)));
     if (!filter.wants_size_above(in_block)) continue;
-    for (KernelName const& name : large_kernels) kernels.push_back(source_of(name, dtype));
+    for (KernelName const& name : {sizes_kernel, largest_kernel, scale_kernel, widen_kernel, write_kernel})
+      kernels.push_back(source_of(name, dtype));
     auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
     add(stedc_kernels(real_bytes == 4 ? Dtype::f32 : Dtype::f64, real_bytes));
     KernelFilter others = filter;

@@ -72,7 +72,7 @@ SIMT_KERNEL void SIMT_BOUNDS(eigen_large_threads, 1) eigen_largest(EigenLarge<T>
     for_each_in_triangle(work, at / work.parts, static_cast<int>(at % work.parts), [&](bool diagonal, T* from) {
       T const value = *from;
       top = larger(top, ordered_bits(magnitude(real_part(value))));
-      if constexpr (is_complex<T>)
+      if constexpr (simt::is_complex<T>)
         if (!diagonal) top = larger(top, ordered_bits(magnitude(value.im)));
     });
     R const largest = largest_of_all(number_of(top));

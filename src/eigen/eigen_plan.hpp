@@ -9,7 +9,9 @@
 #include <bit>
 #include <cstdint>
 
+#include "eigen/divide_and_conquer/stedc_plan.hpp"
 #include "eigen/eigen_block_config.cuh"
+#include "eigen/eigen_large_config.cuh"
 #include "eigen/eigen_tiny_config.cuh"
 #include "myriad/types.hpp"
 #include "runtime/tiny.hpp"
@@ -50,5 +52,31 @@ constexpr int eigen_block_largest(int element_bytes, int real_bytes, int shared_
   while (EigenBlockMemory(element_bytes, real_bytes, eigen_block_plan(EigenJob::vectors, n + 1), n + 1).bytes <= shared_bytes) ++n;
   return n;
 }
+
+/// Blocks that look for the largest element of a matrix.
+constexpr int eigen_large_parts(std::int64_t count, int multiprocessors) {
+  return static_cast<int>((4 * multiprocessors + count - 1) / count);
+}
+
+/// Bytes of workspace: as many matrices at a time as that holds, but at least one.
+constexpr std::int64_t eigen_large_workspace = std::int64_t{1} << 30;
+
+/// Workspace of the large eigenproblems of `count` matrices of up to n rows, and what of it is not the tridiagonal problems'.
+template <typename T>
+struct EigenLargeWorkspace {
+  StedcWork<Real<T>> tridiagonal;
+  Real<T>*d, *e;  ///< the same memory as in `tridiagonal`
+  T* tau;
+  std::int64_t* sizes;  ///< five for each matrix
+  Real<T>* largest;
+
+  EigenLargeWorkspace(Arena& arena, std::int64_t n, int leaf, std::int64_t count, bool vectors, int parts)
+      : tridiagonal(stedc_work<Real<T>>(arena, n, leaf, count, vectors)),
+        d(const_cast<Real<T>*>(tridiagonal.d.data)),
+        e(const_cast<Real<T>*>(tridiagonal.e.data)),
+        tau(arena.take<T>(n * count)),
+        sizes(arena.take<std::int64_t>(5 * count)),
+        largest(arena.take<Real<T>>(parts * count)) {}
+};
 
 }  // namespace myriad

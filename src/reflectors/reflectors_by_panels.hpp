@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "blocked/arena.hpp"
+#include "blocked/machine.hpp"
 #include "core/dtype.hpp"
 #include "gemm/gemm_arguments.cuh"
 #include "myriad/batch.hpp"
@@ -27,45 +29,44 @@ struct ReflectorsTask {
   }
 };
 
-/// The layout of the workspace for so many panels of so many n-by-n matrices, in bytes from its beginning.
+/// Workspace of some panels of n-by-n matrices.
+template <typename T>
 struct ReflectorsWorkspace {
-  std::int64_t ld;  ///< elements
-  std::int64_t v, v_by_t, factors, products, rows, c_rows, c_columns, columns, bytes;
+  std::int64_t ld;
+  T *v, *v_by_t, *factors, *products;
+  std::int64_t* rows;
+  std::int64_t *c_rows = nullptr, *c_columns = nullptr, *columns = nullptr;  ///< of ragged batches
 
   /// `others`: columns of C.
-  constexpr ReflectorsWorkspace(int element_bytes, int width, std::int64_t n, std::int64_t others, std::int64_t panels, std::int64_t count,
-                                bool ragged)
-      : ld((n + 31) / 32 * 32) {
-    std::int64_t next = 0;
-    auto const take = [&](std::int64_t elements, std::int64_t size) {
-      std::int64_t const here = next;
-      next += (elements * size + 255) / 256 * 256;
-      return here;
-    };
-    v = take(ld * width * panels * count, element_bytes);
-    v_by_t = take(ld * width * panels * count, element_bytes);
-    factors = take(std::int64_t{width} * width * panels * count, element_bytes);
-    products = take(width * others * count, element_bytes);
-    rows = take(panels * count, 8);
-    c_rows = take(ragged ? count : 0, 8);
-    c_columns = take(ragged ? count : 0, 8);
-    columns = take(ragged ? count : 0, 8);
-    bytes = next;
+  ReflectorsWorkspace(Arena& arena, int width, std::int64_t n, std::int64_t others, std::int64_t panels, std::int64_t count, bool ragged)
+      : ld((n + 31) / 32 * 32),
+        v(arena.take<T>(ld * width * panels * count)),
+        v_by_t(arena.take<T>(ld * width * panels * count)),
+        factors(arena.take<T>(std::int64_t{width} * width * panels * count)),
+        products(arena.take<T>(width * others * count)),
+        rows(arena.take<std::int64_t>(panels * count)) {
+    if (!ragged) return;
+    for (std::int64_t** const sizes : {&c_rows, &c_columns, &columns}) *sizes = arena.take<std::int64_t>(count);
   }
 };
 
+/// The kernels of reflectors_panels.cuh, in the order of their launches
+inline constexpr gpu::KernelName reflectors_bring_kernel{"reflectors/reflectors_panels", "reflectors_bring"};
+inline constexpr gpu::KernelName reflectors_factor_kernel{"reflectors/reflectors_panels", "reflectors_factor"};
+inline constexpr gpu::KernelName reflectors_identity_kernel{"reflectors/reflectors_panels", "reflectors_identity"};
+
 /// Panels are applied as C - (V T) (V^H C), two products each; V, T and V T are made before, of as many panels at once as the workspace
-/// holds. Machine runs kernels, bring(work), factor(work), identity(unit), and products, multiply(alpha, a, b, beta, c, written).
+/// holds. See blocked/machine.hpp.
 ///
 /// Panels begin at multiples of the width whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
-template <typename T, typename Machine>
+template <typename T, Machine<T> M>
 class ReflectorsByPanels {
   using D = gpu::DeviceElement<T>;
 
  public:
   /// Matrices of up to `passed_over` rows are not touched. At `memory`, in which results of earlier work are not needed, there is what
   /// `bytes` says.
-  ReflectorsByPanels(Machine& machine, ReflectorsTask<T> const& task, int width, int passed_over, std::int64_t panels_at_once, char* memory)
+  ReflectorsByPanels(M& machine, ReflectorsTask<T> const& task, int width, int passed_over, std::int64_t panels_at_once, void* memory)
       : machine_(machine), task_(task), width_(width), passed_over_(passed_over), at_once_(panels_at_once), memory_(memory) {
     // Kernels get a C of one size without its offsets (matrices_of), and so do its sizes where A alone is ragged.
     Batch<T>& c = task_.c;
@@ -74,7 +75,7 @@ class ReflectorsByPanels {
 
   static std::int64_t panels(ReflectorsTask<T> const& task, int width) { return (task.a.rows - 1 + width - 1) / width; }
   static std::int64_t bytes(ReflectorsTask<T> const& task, int width, std::int64_t panels, std::int64_t count) {
-    return ReflectorsWorkspace(sizeof(T), width, task.a.rows, task.c.cols, panels, count, task.ragged()).bytes;
+    return bytes_of<ReflectorsWorkspace<T>>(width, task.a.rows, task.c.cols, panels, count, task.ragged());
   }
 
   void run() {
@@ -89,47 +90,48 @@ class ReflectorsByPanels {
 
  private:
   [[nodiscard]] std::int64_t count() const { return task_.c.count; }
-  template <typename U>
-  [[nodiscard]] U* at(std::int64_t offset) const {
-    return reinterpret_cast<U*>(memory_ + offset);
-  }
-
   /// V and V T, or V T^H, of panels [first, first + some); in their places a unit matrix where Q is formed.
   void prepare(std::int64_t first, std::int64_t some) {
     bool const ragged = task_.ragged();
     std::int64_t const n = task_.a.rows, number = some * count();
-    ReflectorsWorkspace const w(sizeof(T), width_, n, task_.c.cols, some, count(), ragged);
+    auto const w = placed<ReflectorsWorkspace<T>>(memory_, width_, n, task_.c.cols, some, count(), ragged);
+    auto const of_device = [](std::int64_t* sizes) { return reinterpret_cast<simt::Index*>(sizes); };
     ReflectorsPanels<D> const work{.batch = task_.arguments(),
                                    .width = width_,
                                    .first = static_cast<int>(first),
                                    .panels = static_cast<int>(some),
                                    .passed_over = passed_over_,
-                                   .v = at<D>(w.v),
+                                   .v = reinterpret_cast<D*>(w.v),
                                    .ld = w.ld,
-                                   .factors = at<D>(w.factors),
-                                   .rows = at<simt::Index>(w.rows),
-                                   .c_rows = ragged ? at<simt::Index>(w.c_rows) : nullptr,
-                                   .c_columns = ragged ? at<simt::Index>(w.c_columns) : nullptr,
-                                   .columns = ragged ? at<simt::Index>(w.columns) : nullptr};
-    v_ = batch(at<T>(w.v), n, width_, {.ld = w.ld, .stride = w.ld * width_, .count = number});
-    v_.row_sizes = at<std::int64_t>(w.rows);
+                                   .factors = reinterpret_cast<D*>(w.factors),
+                                   .rows = of_device(w.rows),
+                                   .c_rows = of_device(w.c_rows),
+                                   .c_columns = of_device(w.c_columns),
+                                   .columns = of_device(w.columns)};
+    v_ = batch(w.v, n, width_, {.ld = w.ld, .stride = w.ld * width_, .count = number});
+    v_.row_sizes = w.rows;
     v_by_t_ = v_;
-    v_by_t_.data = at<T>(w.v_by_t);
-    products_ = at<T>(w.products);
-    c_rows_ = at<std::int64_t>(w.c_rows);
-    c_columns_ = at<std::int64_t>(w.c_columns);
-    columns_ = at<std::int64_t>(w.columns);
-    Batch<T> const factors = batch(at<T>(w.factors), width_, width_, {.count = number});
-    machine_.bring(work);
-    machine_.multiply(T(1), conjugate_transposed(v_), v_, T(0), factors, Written::lower);
-    machine_.factor(work);
-    machine_.multiply(T(1), v_, task_.adjoint ? conjugate_transposed(factors) : factors, T(0), v_by_t_, Written::whole);
+    v_by_t_.data = w.v_by_t;
+    products_ = w.products;
+    c_rows_ = w.c_rows;
+    c_columns_ = w.c_columns;
+    columns_ = w.columns;
+    Batch<T> const factors = batch(w.factors, width_, width_, {.count = number});
+    machine_.run(reflectors_bring_kernel,
+                 {.blocks = work.ld / 32 * number, .threads = reflectors_copy_threads, .shared_bytes = 32 * 33 * sizeof(T)}, work,
+                 dtype_of<T>);
+    multiply(T(1), conjugate_transposed(v_), v_, T(0), factors, Written::lower);
+    machine_.run(reflectors_factor_kernel, {.blocks = number, .threads = width_, .shared_bytes = work.factor_bytes(width_, sizeof(T))},
+                 work, dtype_of<T>);
+    multiply(T(1), v_, task_.adjoint ? conjugate_transposed(factors) : factors, T(0), v_by_t_);
     if (!task_.forms()) return;
     // An upper triangle has its reflectors from the second column on.
     std::int64_t const shift = task_.lower ? 0 : 1, end = first + some;
-    machine_.identity(ReflectorsIdentity<D>{.work = work,
-                                            .first = static_cast<int>(first == 0 ? 0 : first * width_ + shift),
-                                            .end = static_cast<int>(end == panels(task_, width_) ? n : std::min(end * width_ + shift, n))});
+    machine_.run(reflectors_identity_kernel, {.blocks = count() * task_.c.rows, .threads = reflectors_copy_threads},
+                 ReflectorsIdentity<D>{.work = work,
+                                       .first = static_cast<int>(first == 0 ? 0 : first * width_ + shift),
+                                       .end = static_cast<int>(end == panels(task_, width_) ? n : std::min(end * width_ + shift, n))},
+                 dtype_of<T>);
   }
 
   /// Panel `local` of those from `first` on.
@@ -155,15 +157,18 @@ class ReflectorsByPanels {
       w.col_sizes = task_.forms() ? v.row_sizes : columns_;
     }
     c = block(c, i, j, size, others);
-    machine_.multiply(T(1), conjugate_transposed(v), c, T(0), w, Written::whole);
-    machine_.multiply(T(-1), v_by_t, w, T(1), c, Written::whole);
+    multiply(T(1), conjugate_transposed(v), c, T(0), w);
+    multiply(T(-1), v_by_t, w, T(1), c);
+  }
+  void multiply(T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c, Written written = Written::whole) {
+    machine_.gemm_shared(GemmTask<T>{.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, written);
   }
 
-  Machine& machine_;
+  M& machine_;
   ReflectorsTask<T> task_;
   int width_, passed_over_;
   std::int64_t at_once_;
-  char* memory_;
+  void* memory_;
   // Reflectors of the panels at hand, those of a panel side by side
   Batch<T> v_, v_by_t_;
   T* products_ = nullptr;

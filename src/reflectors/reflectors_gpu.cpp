@@ -1,8 +1,8 @@
 #include "reflectors/reflectors_gpu.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "reflectors/reflectors_by_panels.hpp"
 #include "reflectors/reflectors_plan.hpp"
@@ -16,11 +16,6 @@ namespace {
 
 constexpr KernelName reflectors_small_kernel{"reflectors/reflectors_small"};
 
-/// The kernels of large matrices, in the order of their launches
-constexpr std::array panel_kernels{KernelName("reflectors/reflectors_panels", "reflectors_bring"),
-                                   KernelName("reflectors/reflectors_panels", "reflectors_factor"),
-                                   KernelName("reflectors/reflectors_panels", "reflectors_identity")};
-
 template <typename T>
 void small(Queue& queue, ReflectorsTask<T> const& task) {
   ReflectorsSmall const c = reflectors_small_plan(sizeof(T), task.a.rows, task.job);
@@ -32,76 +27,34 @@ void small(Queue& queue, ReflectorsTask<T> const& task) {
       task.arguments());
 }
 
-/// What large matrices need of a GPU.
 template <typename T>
-class Machine {
-  using D = DeviceElement<T>;
-
- public:
-  explicit Machine(Queue& queue) : queue_(queue), multiprocessors_(queue.device().multiprocessors) {
-    for (std::size_t step = 0; step < panel_kernels.size(); ++step) kernels_[step] = &kernel_of(queue, panel_kernels[step], dtype_of<T>);
-  }
-  void bring(ReflectorsPanels<D> const& work) {
-    launch(queue_, *kernels_[0],
-           {.blocks = work.ld / 32 * work.panels * work.batch.a.count,
-            .threads = reflectors_copy_threads,
-            .shared_bytes = 32 * 33 * sizeof(T)},
-           work);
-  }
-  void factor(ReflectorsPanels<D> const& work) {
-    launch(queue_, *kernels_[1],
-           {.blocks = work.panels * work.batch.a.count, .threads = work.width, .shared_bytes = work.factor_bytes(work.width, sizeof(T))},
-           work);
-  }
-  void identity(ReflectorsIdentity<D> const& unit) {
-    launch(queue_, *kernels_[2], {.blocks = unit.work.batch.c.count * unit.work.batch.c.rows, .threads = reflectors_copy_threads}, unit);
-  }
-  void multiply(T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c, Written written) {
-    GemmShape const shape = reflectors_product(sizeof(T), c.rows, c.cols, a.cols, c.count, multiprocessors_);
-    gemm<T>(queue_, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, Structure::general, written, shape);
-  }
-
- private:
-  Queue& queue_;
-  int multiprocessors_;
-  Kernel const* kernels_[3] = {};
-};
-
-template <typename T>
-void by_panels(Queue& queue, ReflectorsTask<T> const& task) {
-  using Panels = ReflectorsByPanels<T, Machine<T>>;
-  Machine<T> machine(queue);
+void by_panels(QueueMachine& machine, ReflectorsTask<T> const& task) {
+  using Panels = ReflectorsByPanels<T, QueueMachine>;
   int const width = reflectors_width(is_complex<T>, task.a.rows);
   // As many matrices at a time as the workspace holds one panel of, and then as many panels of these.
   std::int64_t const count = task.c.count;
-  std::int64_t const some = std::clamp<std::int64_t>(reflectors_workspace / Panels::bytes(task, width, 1, 1), 1, count);
-  std::int64_t const panels =
-      std::clamp<std::int64_t>(reflectors_workspace / Panels::bytes(task, width, 1, some), 1, Panels::panels(task, width));
-  Workspace const workspace(queue, Panels::bytes(task, width, panels, some));
-  char* memory = workspace.template as<char>();
-  if (!memory) memory = reinterpret_cast<char*>(256);  // while the queue is prepared: which kernels are used is seen from addresses
+  std::int64_t const some = most_at_once(count, reflectors_workspace, Panels::bytes(task, width, 1, 1));
+  std::int64_t const panels = most_at_once(Panels::panels(task, width), reflectors_workspace, Panels::bytes(task, width, 1, some));
+  auto const memory = machine.memory(Panels::bytes(task, width, panels, some));
   for (std::int64_t b = 0; b < count; b += some) {
     ReflectorsTask<T> part = task;
     std::int64_t const here = std::min(some, count - b);
     part.a = matrices(task.a, b, here);
     part.tau = matrices(task.tau, b, here);
     part.c = matrices(task.c, b, here);
-    Panels(machine, part, width, reflectors_small_largest + 1, panels, memory).run();
+    Panels(machine, part, width, reflectors_small_largest + 1, panels, memory.data()).run();
   }
 }
 
 template <typename T>
 void run(Queue& queue, ReflectorsTask<T> const& task) {
   if (task.c.empty()) return;
-  bool const large = task.a.rows > reflectors_small_largest + 1;
+  if (task.a.rows <= reflectors_small_largest + 1) return small(queue, task);
   // Of a ragged batch each kernel passes over the matrices of the other.
-  auto const all = [&] {
-    if (large) by_panels(queue, task);
-    if (!large || task.ragged()) small(queue, task);
-  };
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
-  if (large) queue.prepare(all);
-  all();
+  run_blocked(queue, [&](QueueMachine& machine) {
+    by_panels(machine, task);
+    if (task.ragged()) small(queue, task);
+  });
 }
 
 }  // namespace
@@ -137,20 +90,16 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
       if (applies) kernels.push_back(source_of(reflectors_small_kernel, dtype, reflectors_small_plan(bytes, n, ReflectorsJob::apply)));
     }
     if (!filter.wants_size_above(reflectors_small_largest + 1)) continue;
-    for (KernelName const& name : panel_kernels) kernels.push_back(source_of(name, dtype));
-    // All shapes: for ever more multiprocessors than there are large tiles.
-    for (std::int64_t const k : {128, 512})
-      for (int const multiprocessors : {1, 4, 8, 16}) {
-        GemmShape const shape = reflectors_product(bytes, 128, 128, k, 1, multiprocessors);
-        auto const add = [&](Lines a, Lines b, Written written = Written::whole) {
-          auto const of_shape = gemm_kernels_of(dtype, shape, a, b, Lines::columns, written);
-          kernels.insert(kernels.end(), of_shape.begin(), of_shape.end());
-        };
-        add(Lines::rows, Lines::columns, Written::lower);
-        add(Lines::rows, Lines::columns);
-        add(Lines::columns, Lines::columns);
-        if (applies) add(Lines::columns, Lines::rows);  // V T^H
-      }
+    for (KernelName const& name : {reflectors_bring_kernel, reflectors_factor_kernel, reflectors_identity_kernel})
+      kernels.push_back(source_of(name, dtype));
+    auto const add = [&](Lines a, Lines b, Written written = Written::whole) {
+      auto const some = blocked_product_kernels(dtype, bytes, a, b, Lines::columns, written);
+      kernels.insert(kernels.end(), some.begin(), some.end());
+    };
+    add(Lines::rows, Lines::columns, Written::lower);
+    add(Lines::rows, Lines::columns);
+    add(Lines::columns, Lines::columns);
+    if (applies) add(Lines::columns, Lines::rows);  // V T^H
   }
   return kernels;
 }

@@ -2,10 +2,8 @@
 /// The plan of kernels that form or apply the Q of a reduction to tridiagonal form on a GPU.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
-#include "gemm/gemm_gpu.hpp"
 #include "reflectors/reflectors_config.cuh"
 
 namespace myriad {
@@ -26,20 +24,6 @@ constexpr ReflectorsSmall reflectors_small_plan(int element_bytes, std::int64_t 
 constexpr int reflectors_width(bool complex, std::int64_t n) {
   std::int64_t const most = complex ? 64 : 128;
   return static_cast<int>(std::clamp<std::int64_t>((n - 1 + 31) / 32 * 32, 32, most));
-}
-
-/// The shape that a product of m rows, n columns and so many terms is planned for: tiles that are large, but enough of them to keep seven
-/// of eight multiprocessors busy. Few shapes are few kernels. Where the smaller ones are taken, there are not two for each multiprocessor:
-/// a block has to keep all of it busy. What is given is C, `count` times.
-constexpr gpu::GemmShape reflectors_product(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
-                                            int multiprocessors) {
-  // Either a panel's, or as many as there are rows.
-  std::int64_t const terms = k <= 128 ? 128 : 512, side = element_bytes == 4 ? 128 : 64;
-  std::array const tiles{gpu::GemmShape{side, side, terms}, gpu::GemmShape{64, 64, terms}, gpu::GemmShape{64, 32, terms, 2},
-                         gpu::GemmShape{64, 16, terms, 2}};
-  for (gpu::GemmShape const& tile : tiles)
-    if (8 * ((m + tile.m - 1) / tile.m) * ((n + tile.n - 1) / tile.n) * count >= 7 * multiprocessors) return tile;
-  return tiles.back();
 }
 
 /// Bytes of workspace for panels: as many panels, and as many matrices, at a time as that holds, but at least one.

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "blocked/machine.hpp"
 #include "trsm/trsm.hpp"
 
 namespace myriad {
 
-/// Solves block by block of `order` rows: what the solved ones take from a block in one product, then its own triangle.
-/// solve(TrsmTask) and multiply(alpha, a, b, beta, c): C = alpha A B + beta C.
+/// Solves block by block of `order` rows: what the solved ones take from a block in one product, then its own triangle by solve(TrsmTask).
 ///
 /// Blocks begin at multiples of `order` whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
-template <typename T, typename Solve, typename Multiply>
-void trsm_by_blocks(TrsmTask<T> const& task, std::int64_t order, Solve solve, Multiply multiply) {
+template <typename T, Machine<T> M, typename Solve>
+void trsm_by_blocks(M& machine, TrsmTask<T> const& task, std::int64_t order, Solve solve) {
   std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
   bool const lower = task.uplo == Uplo::lower;
   for (std::int64_t step = 0; step < number; ++step) {
@@ -24,29 +24,36 @@ void trsm_by_blocks(TrsmTask<T> const& task, std::int64_t order, Solve solve, Mu
     // alpha = 0 never reads A.
     if (step > 0 && task.alpha != T(0)) {
       std::int64_t const first = lower ? 0 : i + m, solved = lower ? i : n - first;
-      multiply(T(-1), block(task.a, i, first, m, solved), Batch<T const>(block(task.b, first, 0, solved, task.b.cols)), task.alpha, part.b);
+      machine.gemm(GemmTask<T>{.alpha = T(-1),
+                               .a = block(task.a, i, first, m, solved),
+                               .b = block(task.b, first, 0, solved, task.b.cols),
+                               .beta = task.alpha,
+                               .c = part.b});
       part.alpha = T(1);
     }
     solve(part);
   }
 }
 
-/// B = alpha A B block by block of `order` rows: each is multiplied by its own triangle, then the product of what is beside that is added.
-/// in_place(TrsmTask) and multiply(alpha, a, b, beta, c) as above.
-template <typename T, typename InPlace, typename Multiply>
-void trmm_by_blocks(TrsmTask<T> const& task, std::int64_t order, InPlace in_place, Multiply multiply) {
+/// B = alpha A B block by block of `order` rows, at most gpu::gemm_rows_in_place: each is multiplied by its own triangle in place, then the
+/// product of what is beside that is added.
+template <typename T, Machine<T> M>
+void trmm_by_blocks(M& machine, TrsmTask<T> const& task, std::int64_t order) {
   std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
-  bool const lower = task.uplo == Uplo::lower;
+  bool const lower = task.uplo == Uplo::lower, unit = task.diag == Diag::unit;
+  Structure const triangle = lower ? (unit ? Structure::unit_lower : Structure::lower) : (unit ? Structure::unit_upper : Structure::upper);
   for (std::int64_t step = 0; step < number; ++step) {
     // Rows that the others need come last.
     std::int64_t const i = (lower ? number - 1 - step : step) * order, m = std::min(order, n - i);
-    TrsmTask<T> part = task;
-    part.a = block(task.a, i, i, m, m);
-    part.b = block(task.b, i, 0, m, task.b.cols);
-    in_place(part);
+    Batch<T> const b = block(task.b, i, 0, m, task.b.cols);
+    machine.gemm(GemmTask<T>{.alpha = task.alpha, .a = block(task.a, i, i, m, m), .b = b, .beta = T(0), .c = b}, triangle);
     std::int64_t const first = lower ? 0 : i + m, others = lower ? i : n - first;
     if (others > 0 && task.alpha != T(0))
-      multiply(task.alpha, block(task.a, i, first, m, others), Batch<T const>(block(task.b, first, 0, others, task.b.cols)), T(1), part.b);
+      machine.gemm(GemmTask<T>{.alpha = task.alpha,
+                               .a = block(task.a, i, first, m, others),
+                               .b = block(task.b, first, 0, others, task.b.cols),
+                               .beta = T(1),
+                               .c = b});
   }
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
-#include "gemm/gemm_gpu.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -149,25 +149,17 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
     return;
   }
   constexpr int order = trsm_columns_largest(is_complex<T>);
-  auto const solve = [&] {
-    trsm_by_blocks(
-        task, order,
-        [&](TrsmTask<T> const& part) {
-          bool const row_by_row = small || (sizeof(Real<T>) == 4 && part.b.rows <= trsm_panels_largest);
-          if (part.b.cols == 1)
-            solve_vector(queue, part);
-          else if (row_by_row)
-            solve_panels(queue, part);
-          else
-            solve_columns(queue, part, false, part.a.row_offset == task.a.row_offset, nullptr);
-        },
-        [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c) {
-          gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c});
-        });
+  auto const solve = [&](TrsmTask<T> const& part) {
+    bool const row_by_row = small || (sizeof(Real<T>) == 4 && part.b.rows <= trsm_panels_largest);
+    if (part.b.cols == 1)
+      solve_vector(queue, part);
+    else if (row_by_row)
+      solve_panels(queue, part);
+    else
+      solve_columns(queue, part, false, part.a.row_offset == task.a.row_offset, nullptr);
   };
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
-  if (task.b.rows > order) queue.prepare(solve);
-  solve();
+  if (task.b.rows <= order) return solve(task);
+  run_blocked(queue, [&](QueueMachine& machine) { trsm_by_blocks(machine, task, order, solve); });
 }
 
 template <typename T>
@@ -179,22 +171,10 @@ void invert_triangle(Queue& queue, TrtriTask<T> const& given) {
 
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task) {
-  bool const lower = task.uplo == Uplo::lower, unit = task.diag == Diag::unit;
-  auto const multiply = [&](T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c,
-                            Structure structure = Structure::general) {
-    gemm<T>(queue, {.alpha = alpha, .a = a, .b = b, .beta = beta, .c = c}, structure);
-  };
-  auto const all = [&] {
-    trmm_by_blocks(
-        task, gemm_rows_in_place,
-        [&](TrsmTask<T> const& part) {
-          multiply(part.alpha, part.a, part.b, T(0), part.b,
-                   lower ? (unit ? Structure::unit_lower : Structure::lower) : (unit ? Structure::unit_upper : Structure::upper));
-        },
-        multiply);
-  };
-  if (task.b.rows > gemm_rows_in_place) queue.prepare(all);  // as in trsm
-  all();
+  auto const all = [&](QueueMachine& machine) { trmm_by_blocks(machine, task, gemm_rows_in_place); };
+  if (task.b.rows > gemm_rows_in_place) return run_blocked(queue, all);
+  QueueMachine machine(queue);
+  all(machine);
 }
 
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {

@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "blocked/machine.hpp"
 #include "trsm/trsm.hpp"
 #include "trsm/trtri.hpp"
 
 namespace myriad {
 
 /// Inverts block by block of `order` rows. What is beside a block of the diagonal, between this and the part of the triangle that has not
-/// been inverted yet, is solved with from both sides; then the block is inverted itself. invert(TrtriTask) of a block and solve(TrsmTask).
+/// been inverted yet, is solved with from both sides; then the block itself is inverted by invert(TrtriTask).
 ///
 /// Blocks begin at multiples of `order` whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
-template <typename T, typename Invert, typename Solve>
-void trtri_by_blocks(TrtriTask<T> task, std::int64_t order, Invert invert, Solve solve) {
+template <typename T, Machine<T> M, typename Invert>
+void trtri_by_blocks(M& machine, TrtriTask<T> task, std::int64_t order, Invert invert) {
   task.a.conjugated = false;  // the inverse of the conjugate is the conjugate of the inverse
   bool const lower = task.uplo == Uplo::lower;
   std::int64_t const n = task.a.rows, number = (n + order - 1) / order;
@@ -26,9 +27,9 @@ void trtri_by_blocks(TrtriTask<T> task, std::int64_t order, Invert invert, Solve
     if (others > 0) {
       Batch<T> const beside = block(task.a, first, i, others, m);
       Batch<T const> const rest = block(task.a, first, first, others, others), mine = part.a;
-      solve(TrsmTask<T>{.uplo = task.uplo, .diag = task.diag, .alpha = T(-1), .a = rest, .b = beside});
+      machine.trsm(TrsmTask<T>{.uplo = task.uplo, .diag = task.diag, .alpha = T(-1), .a = rest, .b = beside});
       // X A = B is A^T X^T = B^T.
-      solve(TrsmTask<T>{
+      machine.trsm(TrsmTask<T>{
           .uplo = lower ? Uplo::upper : Uplo::lower, .diag = task.diag, .alpha = T(1), .a = transposed(mine), .b = transposed(beside)});
     }
     invert(part);

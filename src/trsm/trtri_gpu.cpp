@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
@@ -35,31 +36,24 @@ void invert(Queue& queue, TrtriTask<T> const& task) {
 }
 
 template <typename T>
-void invert_by_blocks(Queue& queue, TrtriTask<T> const& task) {
+void invert_by_blocks(QueueMachine& machine, TrtriTask<T> const& task) {
   TrtriTask<T> inverted = task;
   // Singular matrices are to stay as they are: from here on they are empty.
   bool const may_be_singular = task.diag == Diag::non_unit;
-  Workspace const sizes(queue, may_be_singular ? 2 * task.a.count * static_cast<std::int64_t>(sizeof(simt::Index)) : 0);
+  auto const memory = machine.memory(may_be_singular ? 2 * task.a.count * static_cast<std::int64_t>(sizeof(simt::Index)) : 0);
   if (may_be_singular) {
     using D = DeviceElement<T>;
-    // Without memory, while kernels are only prepared, they have to be those of batches with sizes.
-    static constexpr std::int64_t none = 0;
-    inverted.a.row_sizes = inverted.a.col_sizes = &none;
-    if (sizes.as<std::int64_t>()) {
-      inverted.a.row_sizes = sizes.as<std::int64_t>();
-      inverted.a.col_sizes = inverted.a.row_sizes + task.a.count;
-    }
-    auto* const rows = sizes.as<simt::Index>();
+    inverted.a.row_sizes = static_cast<std::int64_t const*>(memory.data());
+    inverted.a.col_sizes = inverted.a.row_sizes + task.a.count;
+    auto* const rows = static_cast<simt::Index*>(memory.data());
     TrtriSizesArguments<D> const args{
-        .a = matrices_of(Batch<T const>(task.a)), .info = task.info, .rows = rows, .cols = rows ? rows + task.a.count : nullptr};
-    launch(queue, kernel_of(queue, trtri_sizes_kernel, dtype_of<T>), {.blocks = (task.a.count + 3) / 4, .threads = 128}, args);
+        .a = matrices_of(Batch<T const>(task.a)), .info = task.info, .rows = rows, .cols = rows + task.a.count};
+    machine.run(trtri_sizes_kernel, {.blocks = (task.a.count + 3) / 4, .threads = 128}, args, dtype_of<T>);
   } else {
-    clear(queue, task.info, task.a.count);
+    machine.clear(task.info, task.a.count);
   }
   inverted.info = nullptr;
-  trtri_by_blocks(
-      inverted, trsm_columns_largest(is_complex<T>), [&](TrtriTask<T> const& part) { invert(queue, part); },
-      [&](TrsmTask<T> const& part) { trsm(queue, part); });
+  trtri_by_blocks(machine, inverted, trsm_columns_largest(is_complex<T>), [&](TrtriTask<T> const& part) { invert(machine.queue(), part); });
 }
 
 }  // namespace
@@ -67,9 +61,7 @@ void invert_by_blocks(Queue& queue, TrtriTask<T> const& task) {
 template <Element T>
 void trtri(Queue& queue, TrtriTask<T> const& task) {
   if (task.a.rows <= trsm_columns_largest(is_complex<T>)) return invert(queue, task);
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
-  queue.prepare([&] { invert_by_blocks(queue, task); });
-  invert_by_blocks(queue, task);
+  run_blocked(queue, [&](QueueMachine& machine) { invert_by_blocks(machine, task); });
 }
 
 #define MYRIAD_INSTANTIATE(T) template void trtri<T>(Queue&, TrtriTask<T> const&);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "myriad/myriad.hpp"
+#include "simt_host/machine.hpp"
 #include "stored.hpp"
 #include "syrk/syrk_by_products.hpp"
 #include "trsm/trsm_by_blocks.hpp"
@@ -16,18 +17,6 @@ namespace {
 template <typename T>
 class ByProducts : public testing::Test {
  protected:
-  /// What is in the lower triangle of alpha A B + beta C, by a product that knows of no triangles.
-  void multiply(T alpha, Batch<T const> const& a, Batch<T const> const& b, T beta, Batch<T> const& c, Written written) {
-    Stored<T> whole(static_cast<int>(c.rows), static_cast<int>(c.cols), c.count, Layout::packed_columns);
-    gemm<T>(cpu, alpha, a, b, T(0), whole.view);
-    for (std::int64_t q = 0; q < c.count; ++q)
-      for (std::int64_t j = 0; j < c.cols; ++j)
-        for (std::int64_t i = j; i < c.rows; ++i) {
-          T& x = *c.at(q, i, j);
-          x = *whole.view.at(q, i, j) + (beta == T(0) ? T(0) : beta * x);
-          if (i == j && written == Written::lower_hermitian) x = std::real(x);
-        }
-  }
   void expect_close(std::vector<T> const& x, std::vector<T> const& y) {
     double const unit = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(std::abs(x[i] - y[i]), 200 * unit * (1 + std::abs(y[i]))) << i;
@@ -39,6 +28,7 @@ TYPED_TEST_SUITE(ByProducts, Types);
 
 TYPED_TEST(ByProducts, Syrk) {
   using T = TypeParam;
+  HostMachine machine;
   constexpr int n = 7, k = 4, count = 3;
   T const complex_factor = [] {
     if constexpr (is_complex<T>)
@@ -66,17 +56,16 @@ TYPED_TEST(ByProducts, Syrk) {
           if (hermitian && !of_two) herk<T>(this->cpu, uplo, std::real(alpha), a_in, std::real(beta), expected.view);
           if (hermitian && of_two) her2k<T>(this->cpu, uplo, alpha, a_in, b_in, std::real(beta), expected.view);
           syrk_by_products(
+              machine,
               SyrkTask<T>{
-                  .symmetry = symmetry, .of_two = of_two, .uplo = uplo, .alpha = alpha, .a = a_in, .b = b_in, .beta = beta, .c = c.view},
-              [&](T factor, Batch<T const> const& x, Batch<T const> const& y, T of_c, Batch<T> const& z, Written written) {
-                this->multiply(factor, x, y, of_c, z, written);
-              });
+                  .symmetry = symmetry, .of_two = of_two, .uplo = uplo, .alpha = alpha, .a = a_in, .b = b_in, .beta = beta, .c = c.view});
           this->expect_close(c.memory, expected.memory);
         }
 }
 
 TYPED_TEST(ByProducts, Trmm) {
   using T = TypeParam;
+  HostMachine machine;
   constexpr int columns = 3, count = 4;
   for (Uplo const uplo : {Uplo::lower, Uplo::upper})
     for (Diag const diag : {Diag::unit, Diag::non_unit})
@@ -90,15 +79,7 @@ TYPED_TEST(ByProducts, Trmm) {
           Stored<T> expected(n, columns, count, Layout::packed_columns);
           expected.memory = b.memory;
           trmm<T>(this->cpu, Side::left, uplo, diag, alpha, a.view, expected.view);
-          trmm_by_blocks(
-              TrsmTask<T>{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a.view, .b = b.view}, 8,
-              [&](TrsmTask<T> const& part) {
-                EXPECT_LE(part.b.rows, 8);
-                trmm<T>(this->cpu, Side::left, part.uplo, part.diag, part.alpha, part.a, part.b);
-              },
-              [&](T factor, Batch<T const> const& x, Batch<T const> const& y, T of_c, Batch<T> const& z) {
-                gemm<T>(this->cpu, factor, x, y, of_c, z);
-              });
+          trmm_by_blocks(machine, TrsmTask<T>{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a.view, .b = b.view}, 8);
           this->expect_close(b.memory, expected.memory);
         }
 }

@@ -17,6 +17,7 @@
 #include "reflectors/reflectors_plan.hpp"
 #include "reflectors/reflectors_small.cuh"
 #include "simt_host/host.hpp"
+#include "simt_host/machine.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 
@@ -157,41 +158,20 @@ struct Problem {
     wanted.forms ? in_registers<forms>(blocks) : in_registers<applies>(blocks);
   }
 
-  /// The kernels here, and products as they are defined.
-  struct Machine {
+  static HostMachine machine() {
     using D = gpu::DeviceElement<T>;
-    void bring(ReflectorsPanels<D> const& work) const {
-      simt::run(3, reflectors_copy_threads, 32 * 33 * sizeof(T), reflectors_bring<D>, work);
-    }
-    void factor(ReflectorsPanels<D> const& work) const {
-      simt::run(2, work.width, work.factor_bytes(work.width, sizeof(T)), reflectors_factor<D>, work);
-    }
-    void identity(ReflectorsIdentity<D> const& unit) const { simt::run(3, reflectors_copy_threads, 0, reflectors_identity<D>, unit); }
-    void multiply(T alpha, Batch<T const> const& x, Batch<T const> const& y, T beta, Batch<T> const& z, Written written) const {
-      auto const element = [](Batch<T const> const& of, std::int64_t b, std::int64_t i, std::int64_t j) {
-        if constexpr (is_complex<T>)
-          return of.conjugated ? std::conj(*of.at(b, i, j)) : *of.at(b, i, j);
-        else
-          return *of.at(b, i, j);
-      };
-      for (std::int64_t b = 0; b < z.count; ++b)
-        for (std::int64_t j = 0; j < z.cols_of(b); ++j)
-          for (std::int64_t i = written == Written::lower ? j : 0; i < z.rows_of(b); ++i) {
-            ASSERT_TRUE(x.cols_of(b) == y.rows_of(b) && x.rows_of(b) == z.rows_of(b) && y.cols_of(b) == z.cols_of(b));
-            T sum = 0;
-            for (std::int64_t k = 0; k < x.cols_of(b); ++k) sum += element(x, b, i, k) * element(y, b, k, j);
-            *z.at(b, i, j) = alpha * sum + (beta == T(0) ? T(0) : beta * *z.at(b, i, j));
-          }
-    }
-  };
+    HostMachine machine;
+    machine.add(gpu::source_of(reflectors_bring_kernel, dtype_of<T>), reflectors_bring<D>);
+    machine.add(gpu::source_of(reflectors_factor_kernel, dtype_of<T>), reflectors_factor<D>);
+    machine.add(gpu::source_of(reflectors_identity_kernel, dtype_of<T>), reflectors_identity<D>);
+    return machine;
+  }
   void by_panels(int width, std::int64_t at_once, int passed_over = 0) { by_panels(task(), width, at_once, passed_over); }
   void by_panels(ReflectorsTask<T> const& of, int width, std::int64_t at_once, int passed_over = 0) {
-    using Panels = ReflectorsByPanels<T, Machine>;
-    auto const bytes = static_cast<std::size_t>(Panels::bytes(of, width, at_once, of.c.count));
-    std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
-    std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
-    Machine machine;
-    Panels(machine, of, width, passed_over, at_once, reinterpret_cast<char*>(memory.data())).run();
+    using Panels = ReflectorsByPanels<T, HostMachine>;
+    HostMachine twin = machine();
+    auto memory = twin.memory(Panels::bytes(of, width, at_once, of.c.count));
+    Panels(twin, of, width, passed_over, at_once, memory.data()).run();
   }
 };
 

@@ -18,8 +18,10 @@
 #include "eigen/divide_and_conquer/stedc_plan.hpp"
 #include "eigen/divide_and_conquer/stedc_values.cuh"
 #include "eigen/eigen_large.cuh"
+#include "eigen/eigen_plan.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
+#include "simt_host/machine.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 #include "tridiagonals.hpp"
@@ -27,42 +29,28 @@
 namespace myriad {
 namespace {
 
-/// The kernels here, and products as they are defined.
+/// Rows of a leaf
+constexpr int leaf = 32;
+
+/// Fewer blocks than there is work for.
 template <typename R>
-struct Machine {
-  static constexpr int leaf = 32;
-  void run(StedcStep step, std::int64_t blocks, StedcWork<R> const& work) const {
-    using Kernel = void (*)(StedcWork<R>);
-    constexpr Kernel kernels[stedc_steps] = {stedc_bring<R, false>, stedc_bring<R, true>, stedc_leaves<R, leaf>, stedc_sort<R>,
-                                             stedc_deflate<R>,      stedc_rotate<R>,      stedc_gather<R>,       stedc_roots<R>,
-                                             stedc_fit<R>,          stedc_vectors<R>,     stedc_order<R>,        stedc_points<R>,
-                                             stedc_bisect<R>};
-    bool const leaves = step == StedcStep::leaves;
-    // Fewer blocks than there is work for.
-    simt::run(std::min<std::int64_t>(blocks, 7), leaves ? 4 * leaf : stedc_threads,
-              leaves ? stedc_leaf_bytes(sizeof(R), leaf) : stedc_shared_bytes, kernels[static_cast<int>(step)], work);
-  }
-  void multiply(Batch<R const> const& a, Batch<R const> const& b, Batch<R> const& c) const {
-    for (std::int64_t p = 0; p < c.count; ++p) {
-      ASSERT_TRUE(a.cols_of(p) == b.rows_of(p) && a.rows_of(p) == c.rows_of(p) && b.cols_of(p) == c.cols_of(p));
-      for (std::int64_t j = 0; j < c.cols_of(p); ++j) {
-        std::vector<R> sums(static_cast<std::size_t>(c.rows_of(p)));
-        for (std::int64_t k = 0; k < a.cols_of(p); ++k) {
-          R const factor = *b.at(p, k, j);
-          R const* const column = a.at(p, 0, k);
-          for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column[i] * factor;
-        }
-        for (std::size_t i = 0; i < sums.size(); ++i) *c.at(p, static_cast<std::int64_t>(i), j) = sums[i];
-      }
-    }
-  }
-};
+HostMachine machine_of_stedc() {
+  HostMachine machine(7);
+  using Kernel = void (*)(StedcWork<R>);
+  constexpr Kernel kernels[stedc_steps] = {stedc_bring<R, false>, stedc_bring<R, true>, stedc_leaves<R, leaf>, stedc_sort<R>,
+                                           stedc_deflate<R>,      stedc_rotate<R>,      stedc_gather<R>,       stedc_roots<R>,
+                                           stedc_fit<R>,          stedc_vectors<R>,     stedc_order<R>,        stedc_points<R>,
+                                           stedc_bisect<R>};
+  for (int step = 0; step < stedc_steps; ++step)
+    with_stedc_kernel(static_cast<StedcStep>(step), dtype_of<R>, leaf,
+                      [&](auto const&... kernel) { machine.add(gpu::source_of(kernel...), kernels[step]); });
+  return machine;
+}
 
 /// Matrices, and the workspace with the results.
 template <typename R>
 struct Tridiagonals {
-  EigenLargeWorkspace layout;
-  std::vector<std::max_align_t> memory;
+  HostMachine::Memory memory;
   std::vector<simt::Index> sizes;
   std::vector<R> w;
   std::vector<int> info;
@@ -70,14 +58,13 @@ struct Tridiagonals {
 
   /// Of the first n rows of each, or, if sizes are given, so many.
   Tridiagonals(int n, std::vector<TridiagonalKind<R>> const& of, bool vectors, std::vector<simt::Index> const& ragged = {})
-      : layout(sizeof(R), sizeof(R), n, Machine<R>::leaf, static_cast<std::int64_t>(of.size()), vectors, 1),
-        memory(static_cast<std::size_t>(layout.bytes) / sizeof(std::max_align_t) + 1),
+      : memory(arena_bytes(n, of.size(), vectors)),
         sizes(ragged),
         w(of.size() * static_cast<std::size_t>(n), std::numeric_limits<R>::quiet_NaN()),
         info(of.size(), -7) {
-    std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
     auto const count = static_cast<std::int64_t>(of.size());
-    work = layout.template work<R>(n, Machine<R>::leaf, count, reinterpret_cast<char*>(memory.data()), vectors);
+    Arena arena(memory.data());
+    work = stedc_work<R>(arena, n, leaf, count, vectors);
     for (std::int64_t b = 0; b < count; ++b) {
       auto const& kind = of[static_cast<std::size_t>(b)];
       std::copy(kind.d.begin(), kind.d.end(), const_cast<R*>(work.d.at(b, 0, 0)));
@@ -87,10 +74,16 @@ struct Tridiagonals {
     work.sizes = sizes.empty() ? nullptr : sizes.data();
     work.w = gpu::matrices_of(myriad::vectors(w.data(), n, count));
     work.info = info.data();
-    Machine<R> machine;
+    HostMachine machine = machine_of_stedc<R>();
     vectors ? stedc_by_levels(machine, work) : stedc_values(machine, work);
   }
   Tridiagonals(Tridiagonals const&) = delete;
+
+  static std::int64_t arena_bytes(int n, std::size_t count, bool vectors) {
+    Arena arena;
+    static_cast<void>(stedc_work<R>(arena, n, leaf, static_cast<std::int64_t>(count), vectors));
+    return arena.bytes();
+  }
 
   /// The value of each column, as it is in w.
   [[nodiscard]] std::vector<R> values(std::int64_t b) const {
@@ -136,7 +129,7 @@ std::vector<R> values_by_lapack(TridiagonalKind<R> const& kind) {
 
 template <typename R>
 auto tears_of(int n) {
-  return [tree = StedcTree(n, Machine<R>::leaf)](int i) {
+  return [tree = StedcTree(n, leaf)](int i) {
     for (int m = 1; m < tree.problems(0); ++m)
       if (tree.begin(0, m) == i + 1) return true;
     return false;
@@ -288,15 +281,14 @@ TYPED_TEST(EigenLargeMatrices, BringAndWrite) {
       auto const before = a.memory;
       auto expected = before;
       int const parts = 5;
-      EigenLargeWorkspace const layout_of(sizeof(T), sizeof(R), n, 32, count, true, parts);
-      std::vector<std::max_align_t> memory(static_cast<std::size_t>(layout_of.bytes) / sizeof(std::max_align_t) + 1);
-      char* const at = reinterpret_cast<char*>(memory.data());
+      HostMachine::Memory memory(bytes_of<EigenLargeWorkspace<T>>(n, 32, count, true, parts));
+      auto const workspace = placed<EigenLargeWorkspace<T>>(memory.data(), n, 32, count, true, parts);
       EigenLarge<D> large{.a = gpu::matrices_of(a.view),
                           .lower = lower,
-                          .tridiagonal = layout_of.template work<R>(n, 32, count, at, true),
+                          .tridiagonal = workspace.tridiagonal,
                           .vectors = nullptr,
-                          .vectors_stride = layout_of.ld * n,
-                          .largest = reinterpret_cast<R*>(at + layout_of.largest),
+                          .vectors_stride = workspace.tridiagonal.stride,
+                          .largest = workspace.largest,
                           .parts = parts};
       large.tridiagonal.sizes = sizes.data();
       simt::run(4, eigen_large_threads, 128, eigen_largest<D>, large);

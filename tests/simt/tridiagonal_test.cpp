@@ -20,6 +20,7 @@
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
 #include "simt_host/host.hpp"
+#include "simt_host/machine.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 
@@ -164,16 +165,19 @@ struct Problem {
 
   /// `count` matrices from number b on, brought to a workspace, `reduce`d there, and brought back.
   template <typename Reduce>
-  void in_workspace(TridiagonalWorkspace const& layout, std::int64_t b, int count, int width, int held, Reduce reduce) {
-    std::vector<std::max_align_t> memory(static_cast<std::size_t>(layout.bytes * count) / sizeof(std::max_align_t) + 1);
-    std::memset(memory.data(), -1, memory.size() * sizeof(memory[0]));
+  void in_workspace(TridiagonalPanel const& c, int panel_blocks, std::int64_t b, int count, int held, Reduce reduce) {
+    int const n = static_cast<int>(a.view.rows);
+    using Workspace = TridiagonalWorkspace<D>;
+    std::int64_t const bytes = bytes_of<Workspace>(b, c, n, panel_blocks, copy_blocks);
+    HostMachine::Memory memory(bytes * count);
+    auto const workspace = placed<Workspace>(memory.data(), b, c, n, panel_blocks, copy_blocks);
     TridiagonalWork<D> const work{.batch = arguments(),
-                                  .matrix = layout.matrix<D>(b, reinterpret_cast<char*>(memory.data())),
+                                  .matrix = workspace.matrix,
                                   .count = count,
-                                  .stride = layout.bytes,
+                                  .stride = bytes,
                                   .blocks = copy_blocks,
-                                  .width = width,
-                                  .margin = layout.margin,
+                                  .width = c.width,
+                                  .margin = workspace.margin,
                                   .resident = held,
                                   .first = 0,
                                   .rounds = 0,
@@ -197,9 +201,8 @@ struct Problem {
   void reduce_by_panels(int blocks, int held = 0, int held_tiles = 0) {
     constexpr TridiagonalUpdate u{.width = c.width};
     int const n = static_cast<int>(a.view.rows);
-    TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, copy_blocks);
     for (std::int64_t b = 0; b < a.view.count; ++b)
-      in_workspace(layout, b, 1, c.width, held, [&](TridiagonalWork<D> work) {
+      in_workspace(c, blocks, b, 1, held, [&](TridiagonalWork<D> work) {
         work.held = held_tiles;
         for (; n - work.first > held; work.first += c.width, work.rounds += c.rounds()) {
           simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T), held_tiles), tridiagonal_panel<D, c>, work, true);
@@ -213,8 +216,7 @@ struct Problem {
   /// In the shared memories of groups of so many blocks.
   void reduce_in_memories(int groups, int blocks) {
     int const n = static_cast<int>(a.view.rows), count = static_cast<int>(a.view.count);
-    TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), small_panel, n, 0, copy_blocks);
-    in_workspace(layout, 0, count, small_panel.width, n, [&](TridiagonalWork<D> const& work) { reduce_resident(work, n, groups, blocks); });
+    in_workspace(small_panel, 0, 0, count, n, [&](TridiagonalWork<D> const& work) { reduce_resident(work, n, groups, blocks); });
   }
   template <int n>
   void reduce_in_blocks(EigenAccess access) {

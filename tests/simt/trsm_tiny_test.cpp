@@ -15,6 +15,7 @@
 #include "myriad/myriad.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
+#include "simt_host/machine.hpp"
 #include "stored.hpp"
 #include "trsm/trsm_by_blocks.hpp"
 
@@ -174,17 +175,6 @@ TEST(TrsmTiny, Complex) {
   check_routines<std::complex<double>, 19, 2, 4>();
 }
 
-/// Matrix q alone, with the size that it has: the sizes of blocks of a ragged batch may exceed the block, which routines refuse from
-/// callers.
-template <typename T>
-Batch<T> one(Batch<T> const& a, std::int64_t q) {
-  Batch<T> out = matrices(a, q, 1);
-  out.rows = a.rows_of(q);
-  out.cols = a.cols_of(q);
-  out.row_sizes = out.col_sizes = nullptr;
-  return out;
-}
-
 /// What a GPU does with triangles of more than 32 rows, in smaller blocks and with the routines of the CPU.
 template <typename T>
 void check_blocks(int n, Uplo uplo, Diag diag, T alpha, bool ragged) {
@@ -208,20 +198,15 @@ void check_blocks(int n, Uplo uplo, Diag diag, T alpha, bool ragged) {
   Queue cpu({.backend = Backend::cpu, .threads = 1});
   Batch<T const> const a_in = conjugated(Batch<T const>(a.view));
   trsm<T>(cpu, Side::left, uplo, diag, alpha, a_in, expected.view);
-  int solves = 0, products = 0;
-  trsm_by_blocks(
-      TrsmTask<T>{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a_in, .b = b.view}, 8,
-      [&](TrsmTask<T> const& part) {
-        ++solves;
-        EXPECT_LE(part.b.rows, 8);
-        for (std::int64_t q = 0; q < count; ++q) trsm<T>(cpu, Side::left, part.uplo, part.diag, part.alpha, one(part.a, q), one(part.b, q));
-      },
-      [&](T factor, Batch<T const> const& x, Batch<T const> const& y, T beta, Batch<T> const& z) {
-        ++products;
-        for (std::int64_t q = 0; q < count; ++q) gemm<T>(cpu, factor, one(x, q), one(y, q), beta, one(z, q));
-      });
+  int solves = 0;
+  HostMachine machine;
+  trsm_by_blocks(machine, TrsmTask<T>{.uplo = uplo, .diag = diag, .alpha = alpha, .a = a_in, .b = b.view}, 8, [&](TrsmTask<T> const& part) {
+    ++solves;
+    EXPECT_LE(part.b.rows, 8);
+    machine.trsm(part);
+  });
   EXPECT_EQ(solves, (n + 7) / 8);
-  EXPECT_EQ(products, alpha == T(0) ? 0 : solves - 1);
+  EXPECT_EQ(machine.products(), alpha == T(0) ? 0 : solves - 1);
   double const u = sizeof(Real<T>) == 4 ? 0x1p-24 : 0x1p-53;
   for (std::size_t i = 0; i < b.memory.size(); ++i)
     ASSERT_LE(std::abs(b.memory[i] - expected.memory[i]), 1000 * n * u * (1 + std::abs(expected.memory[i]))) << i;

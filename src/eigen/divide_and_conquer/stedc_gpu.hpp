@@ -3,21 +3,17 @@
 
 #include <vector>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "eigen/divide_and_conquer/stedc_config.cuh"
-#include "myriad/queue.hpp"
 #include "runtime/kernel_filter.hpp"
 
 namespace myriad::gpu {
 
-/// Loads all kernels that `stedc` launches, but those of products.
-template <typename R>
-void load_stedc(Queue& queue, bool vectors);
-
-/// The values of the tridiagonal matrices of `work`, which is as EigenLargeWorkspace makes it; with `vectors` those are in work.q, with the
+/// The values of the tridiagonal matrices of `work`, which is as stedc_work makes it; with `vectors` those are in work.q, with the
 /// columns in the order of work.order.
 template <typename R>
-void stedc(Queue& queue, StedcWork<R> const& work, bool vectors);
+void stedc(QueueMachine& machine, StedcWork<R> const& work, bool vectors);
 
 /// Its kernels that a pack holds, for real numbers of that type.
 std::vector<KernelSource> stedc_kernels(Dtype dtype, int real_bytes);

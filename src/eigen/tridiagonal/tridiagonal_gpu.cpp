@@ -1,8 +1,8 @@
 #include "eigen/tridiagonal/tridiagonal_gpu.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "eigen/tridiagonal/tridiagonal_plan.hpp"
 #include "runtime/kernel_name.hpp"
@@ -18,9 +18,9 @@ constexpr KernelName tridiagonal_panel_kernel{"eigen/tridiagonal/tridiagonal_pan
 constexpr KernelName tridiagonal_resident_kernel{"eigen/tridiagonal/tridiagonal_resident"};
 constexpr KernelName tridiagonal_update_kernel{"eigen/tridiagonal/tridiagonal_update"};
 
-constexpr std::array copy_kernels{KernelName("eigen/tridiagonal/tridiagonal_copy", "tridiagonal_largest"),
-                                  KernelName("eigen/tridiagonal/tridiagonal_copy", "tridiagonal_load"),
-                                  KernelName("eigen/tridiagonal/tridiagonal_copy", "tridiagonal_store")};
+constexpr KernelName largest_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_largest"},
+    load_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_load"},
+    store_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_store"};
 
 template <typename T>
 void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
@@ -35,10 +35,10 @@ void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
 /// As many matrices at a time as the workspace holds. Where blocks hold a matrix, several are reduced at the same time; else columns go by
 /// panels first, and each matrix has the whole GPU.
 template <typename T>
-void by_many_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
+void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>> const& args) {
   using D = DeviceElement<T>;
   constexpr Dtype dtype = dtype_of<T>;
-  Device const& device = queue.device();
+  Device const& device = machine.device();
   int const n = static_cast<int>(args.a.rows), multiprocessors = device.multiprocessors;
   int const shared_bytes = device.shared_memory_per_block;
   TridiagonalPanel const c = tridiagonal_panel_plan(sizeof(T), shared_bytes);
@@ -46,61 +46,55 @@ void by_many_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& 
   TridiagonalResident const r = tridiagonal_resident_plan();
   int const held_rows = tridiagonal_resident_rows(r, sizeof(T), multiprocessors, shared_bytes), rows = std::min(n, held_rows);
   bool const panels = n > held_rows;
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
-  Kernel const* copy[3];
-  for (int k = 0; k < 3; ++k) copy[k] = &kernel_of(queue, copy_kernels[static_cast<std::size_t>(k)], dtype);
-  Kernel const& resident = kernel_of(queue, tridiagonal_resident_kernel, dtype, r);
-  Kernel const* panel = nullptr;
-  Kernel const* update = nullptr;
-  if (panels) {
-    panel = &kernel_of(queue, tridiagonal_panel_kernel, dtype, c);
-    update = &kernel_of(queue, tridiagonal_update_kernel, dtype, u);
-  }
   int const copy_blocks = 4 * multiprocessors, blocks = panels ? tridiagonal_panel_blocks(c, sizeof(T), device) * multiprocessors : 0;
-  TridiagonalWorkspace const layout(sizeof(T), sizeof(Real<T>), c, n, blocks, copy_blocks);
+  std::int64_t const bytes = bytes_of<TridiagonalWorkspace<D>>(0, c, n, blocks, copy_blocks);
   auto const groups_of = [&](std::int64_t count) { return tridiagonal_groups(r, sizeof(T), rows, count, multiprocessors, shared_bytes); };
-  std::int64_t some = panels ? 1 : std::clamp<std::int64_t>(tridiagonal_workspace / layout.bytes, 1, args.a.count);
+  std::int64_t some = panels ? 1 : most_at_once(args.a.count, tridiagonal_workspace, bytes);
   if (some < args.a.count) some -= some % groups_of(some).count;  // whole turns
-  Workspace const workspace(queue, some * layout.bytes);
+  auto const memory = machine.memory(some * bytes);
   for (std::int64_t b = 0; b < args.a.count; b += some) {
     int const count = static_cast<int>(std::min<std::int64_t>(some, args.a.count - b));
+    auto const workspace = placed<TridiagonalWorkspace<D>>(memory.data(), b, c, n, blocks, copy_blocks);
     TridiagonalWork<D> const all{.batch = args,
-                                 .matrix = layout.matrix<D>(b, workspace.as<char>()),
+                                 .matrix = workspace.matrix,
                                  .count = count,
-                                 .stride = layout.bytes,
+                                 .stride = bytes,
                                  .blocks = (copy_blocks + count - 1) / count,
                                  .width = c.width,
-                                 .margin = layout.margin,
+                                 .margin = workspace.margin,
                                  .resident = held_rows,
                                  .first = 0,
                                  .rounds = 0,
                                  .held = 0,
                                  .kept = 0};
-    auto const copies_by = [&](Kernel const& kernel) {
-      launch(queue, kernel, {.blocks = std::int64_t{all.blocks} * count, .threads = tridiagonal_copy_threads, .shared_bytes = 128}, all);
+    auto const copy = [&](KernelName const& kernel) {
+      machine.run(kernel, {.blocks = std::int64_t{all.blocks} * count, .threads = tridiagonal_copy_threads, .shared_bytes = 128}, all,
+                  dtype);
     };
-    copies_by(*copy[0]);
-    copies_by(*copy[1]);
+    copy(largest_kernel);
+    copy(load_kernel);
     TridiagonalWork<D> work = all;
     if (panels) work.held = tridiagonal_held_tiles(c, sizeof(T), device);
     for (; n - work.first > held_rows; work.first += c.width, work.rounds += c.rounds()) {
       TridiagonalTiles const tiles(n - work.first, c.tile_rows(sizeof(T)), c.tile_columns(), blocks, work.held);
       work.kept = tridiagonal_kept(tiles, sizeof(T), device.l2_bytes);
-      launch(queue, *panel,
-             {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T), work.held), .together = true}, work);
-      launch(queue, *update,
-             {.blocks = u.tiles(n - work.first - c.width), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))}, work);
+      machine.run(tridiagonal_panel_kernel,
+                  {.blocks = blocks, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T), work.held), .together = true}, work,
+                  dtype, c);
+      machine.run(tridiagonal_update_kernel,
+                  {.blocks = u.tiles(n - work.first - c.width), .threads = u.threads(), .shared_bytes = u.shared_bytes(sizeof(T))}, work,
+                  dtype, u);
     }
     TridiagonalGroups const groups = groups_of(count);
     work = all;
     work.blocks = groups.blocks;
-    launch(queue, resident,
-           {.blocks = groups.count * groups.blocks,
-            .threads = r.threads(),
-            .shared_bytes = std::int64_t{r.elements(rows, groups.blocks)} * static_cast<int>(sizeof(T)),
-            .together = true},
-           work);
-    copies_by(*copy[2]);
+    machine.run(tridiagonal_resident_kernel,
+                {.blocks = groups.count * groups.blocks,
+                 .threads = r.threads(),
+                 .shared_bytes = std::int64_t{r.elements(rows, groups.blocks)} * static_cast<int>(sizeof(T)),
+                 .together = true},
+                work, dtype, r);
+    copy(store_kernel);
   }
 }
 
@@ -119,7 +113,7 @@ void sytrd(Queue& queue, SytrdTask<T> const& task) {
   if (task.a.rows <= in_block)
     by_blocks<T>(queue, args);
   else
-    by_many_blocks<T>(queue, args);
+    run_blocked(queue, [&](QueueMachine& machine) { by_many_blocks<T>(machine, args); });
 }
 
 std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
@@ -139,7 +133,7 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
     kernels.push_back(source_of(tridiagonal_panel_kernel, dtype, tridiagonal_panel_plan(bytes)));
     kernels.push_back(source_of(tridiagonal_update_kernel, dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
     kernels.push_back(source_of(tridiagonal_resident_kernel, dtype, tridiagonal_resident_plan()));
-    for (KernelName const& name : copy_kernels) kernels.push_back(source_of(name, dtype));
+    for (KernelName const& name : {largest_kernel, load_kernel, store_kernel}) kernels.push_back(source_of(name, dtype));
   }
   return kernels;
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "blocked/arena.hpp"
 #include "eigen/eigen_plan.hpp"
 #include "eigen/tridiagonal/tridiagonal_config.cuh"
 #include "myriad/device.hpp"
@@ -77,69 +78,35 @@ constexpr TridiagonalGroups tridiagonal_groups(TridiagonalResident const& c, int
 /// matrix has the whole GPU.
 constexpr std::int64_t tridiagonal_workspace = std::int64_t{1} << 30;
 
-/// What is in the workspace of a matrix, in bytes from its beginning.
+/// Workspace of one matrix, number `number` of the batch.
+template <typename T>
 struct TridiagonalWorkspace {
-  std::int64_t ld;  ///< elements
-  int margin;       ///< see tridiagonal_margin; none without panels
-  std::int64_t a, v, w, x, products, products_of_groups, squares, x_a_x, sums, d, e, tau, largest, arrived, others, pairs, bytes;
+  TridiagonalMatrix<T> matrix{};
+  int margin;  ///< see tridiagonal_margin; none without panels
 
   /// `panel_blocks`: zero where no columns go by panels.
-  constexpr TridiagonalWorkspace(int element_bytes, int real_bytes, TridiagonalPanel const& c, int n, int panel_blocks, int copy_blocks)
-      : ld((n + 31) / 32 * 32), margin(panel_blocks > 0 ? tridiagonal_margin : 0) {
-    ld += margin;
-    std::int64_t const groups = ld / 32;
-    std::int64_t next = 0;
-    auto const take = [&](std::int64_t count, int size) {
-      std::int64_t const here = next;
-      next += (count * size + 255) / 256 * 256;
-      return here;
-    };
-    auto const take_for_panels = [&](std::int64_t count, int size) { return take(panel_blocks > 0 ? count : 0, size); };
-    a = take(ld * (n + margin), element_bytes);
-    v = take_for_panels(ld * c.width, element_bytes);
-    w = take_for_panels(ld * c.width, element_bytes);
-    x = take_for_panels(ld, element_bytes);
-    products = take_for_panels(std::int64_t{2} * c.width, element_bytes);
-    products_of_groups = take_for_panels(2 * c.width * groups, element_bytes);
-    squares = take_for_panels(groups, real_bytes);
-    x_a_x = take_for_panels(panel_blocks, real_bytes);
-    sums = take_for_panels(TridiagonalTiles(n, c.tile_rows(element_bytes), c.tile_columns(), 1, 0).elements(), element_bytes);
-    d = take(ld, real_bytes);
-    e = take(ld, real_bytes);
-    tau = take(ld, element_bytes);
-    largest = take(copy_blocks, real_bytes);
-    arrived = take(1, 4);
-    others = take(1, 4);
-    pairs = take(4 * ld, element_bytes);
-    bytes = next;
-  }
-
-  /// Addresses of a workspace that begins at `memory`.
-  template <typename T>
-  [[nodiscard]] TridiagonalMatrix<T> matrix(std::int64_t number, char* memory) const {
+  TridiagonalWorkspace(Arena& arena, std::int64_t number, TridiagonalPanel const& c, int n, int panel_blocks, int copy_blocks)
+      : margin(panel_blocks > 0 ? tridiagonal_margin : 0) {
     using R = simt::Real<T>;
-    auto const as = [&]<typename X>(X*, std::int64_t offset) { return reinterpret_cast<X*>(memory + offset); };
-    T* const t = nullptr;
-    R* const r = nullptr;
-    unsigned* const u = nullptr;
-    return {.number = number,
-            .a = as(t, a),
-            .ld = ld,
-            .v = as(t, v),
-            .w = as(t, w),
-            .x = as(t, x),
-            .products = as(t, products),
-            .products_of_groups = as(t, products_of_groups),
-            .squares = as(r, squares),
-            .x_a_x = as(r, x_a_x),
-            .sums = as(t, sums),
-            .d = as(r, d),
-            .e = as(r, e),
-            .tau = as(t, tau),
-            .largest = as(r, largest),
-            .arrived = as(u, arrived),
-            .others = as(u, others),
-            .pairs = as(t, pairs)};
+    std::int64_t const ld = (n + 31) / 32 * 32 + margin, groups = ld / 32;
+    auto const for_panels = [&](std::int64_t count) { return panel_blocks > 0 ? count : 0; };
+    matrix.number = number;
+    matrix.a = arena.take<T>(ld * (n + margin));
+    matrix.ld = ld;
+    for (T** const to : {&matrix.v, &matrix.w}) *to = arena.take<T>(for_panels(ld * c.width));
+    matrix.x = arena.take<T>(for_panels(ld));
+    matrix.products = arena.take<T>(for_panels(std::int64_t{2} * c.width));
+    matrix.products_of_groups = arena.take<T>(for_panels(2 * c.width * groups));
+    matrix.squares = arena.take<R>(for_panels(groups));
+    matrix.x_a_x = arena.take<R>(for_panels(panel_blocks));
+    matrix.sums = arena.take<T>(for_panels(TridiagonalTiles(n, c.tile_rows(sizeof(T)), c.tile_columns(), 1, 0).elements()));
+    matrix.d = arena.take<R>(ld);
+    matrix.e = arena.take<R>(ld);
+    matrix.tau = arena.take<T>(ld);
+    matrix.largest = arena.take<R>(copy_blocks);
+    matrix.arrived = arena.take<unsigned>(1);
+    matrix.others = arena.take<unsigned>(1);
+    matrix.pairs = arena.take<T>(4 * ld);
   }
 };
 

@@ -1,0 +1,43 @@
+#pragma once
+/// The floor of blocked algorithms: a machine runs kernels and BLAS on batches, in order, and gives workspace.
+///
+/// An algorithm is a function template over its machine. gpu::QueueMachine (blocked/queue_machine.hpp) enqueues on a GPU queue;
+/// HostMachine (simt_host/machine.hpp) runs the same kernels on the host twin, in the tests.
+///
+/// | member | meaning |
+/// |---|---|
+/// | device() | the limits that plans read: multiprocessors, shared memory |
+/// | run(kernel, grid, arguments, template arguments...) | one launch |
+/// | gemm(task, structure, written) | products by the kernel planned for their very size |
+/// | gemm_shared(task, written) | products by one of few kernels, which all sizes share |
+/// | trsm(task) | triangular solves of any size |
+/// | clear(numbers, count) | zeros |
+/// | memory(bytes).data() | workspace until the result of memory() goes, 256-byte aligned and never null |
+///
+/// Operands are batches in the machine's memory. Their numbers must not be read by the algorithm, nor may addresses decide what is
+/// launched but for alignment: a GPU queue that is prepared runs the algorithm without memory and launches nothing.
+
+#include <concepts>
+#include <cstdint>
+
+#include "gemm/gemm.hpp"
+#include "gemm/gemm_arguments.cuh"
+#include "runtime/kernel_name.hpp"
+#include "runtime/launch.hpp"
+#include "trsm/trsm.hpp"
+
+namespace myriad {
+
+template <typename M, typename T>
+concept Machine = requires(M machine, gpu::KernelName const& kernel, gpu::Grid const& grid, GemmTask<T> const& product,
+                           TrsmTask<T> const& triangles, int* numbers, std::int64_t size) {
+  { machine.device() } -> std::convertible_to<Device const&>;
+  machine.run(kernel, grid, size, Dtype::f64);
+  machine.gemm(product, Structure::general, Written::whole);
+  machine.gemm_shared(product, Written::whole);
+  machine.trsm(triangles);
+  machine.clear(numbers, size);
+  { machine.memory(size).data() } -> std::same_as<void*>;
+};
+
+}  // namespace myriad
