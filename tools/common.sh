@@ -60,11 +60,20 @@ install_dependencies() {
   done
 }
 
+# The seed of what tests draw; and the sizes of kernels that a build for it instantiates, as an option of CMake.
+draw_seed() {
+  export MYRIAD_TEST_SEED=${MYRIAD_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
+}
+test_sizes() {
+  draw_seed
+  printf -- '-DMYRIAD_TEST_SIZES=%s' "$([[ ${MYRIAD_TEST_THOROUGH:-} == 1 ]] && echo all || echo $((10#$MYRIAD_TEST_SEED % 3)))"
+}
+
 # Runs the tests of a build: run_tests PRESET [CTEST-ARGUMENT...]. Prints the seed of what they draw.
 run_tests() {
   local preset=$1
   shift
-  export MYRIAD_TEST_SEED=${MYRIAD_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
+  draw_seed
   step "Testing build/$preset${MYRIAD_SIMD:+ by $MYRIAD_SIMD}; MYRIAD_TEST_SEED=$MYRIAD_TEST_SEED"
   ctest --test-dir "$repository/build/$preset" --output-on-failure --no-tests=error -j "$jobs" --output-junit "$repository/build/times/tests-$preset${MYRIAD_SIMD:+-$MYRIAD_SIMD}.xml" "$@"
 }

@@ -1,5 +1,7 @@
 #pragma once
-/// Which sizes of kernels the tests instantiate.
+/// The sizes of kernels that the tests instantiate. Compiling instances takes most of the time of these tests, so each build has a third of
+/// them: MYRIAD_TEST_SIZES is 0, 1 or 2 (tests/simt/CMakeLists.txt draws it), or `all`. Builds of one number with the address sanitizer,
+/// the thread sanitizer and neither have different thirds.
 
 #include <array>
 #include <cstddef>
@@ -7,30 +9,31 @@
 
 namespace myriad {
 
-// What a sanitizer adds to compiling and running an instance is several times what the instance takes without.
+// A sanitizer adds to compiling and running an instance several times what the instance takes without.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
-inline constexpr std::size_t first_size = 1;
+inline constexpr std::size_t third_of_build = 2;
 #elif defined(__SANITIZE_ADDRESS__)
 inline constexpr bool sanitized = true;
-inline constexpr std::size_t first_size = 0;
+inline constexpr std::size_t third_of_build = 1;
 #else
 inline constexpr bool sanitized = false;
-inline constexpr std::size_t first_size = 0;
+inline constexpr std::size_t third_of_build = 0;
 #endif
 
-/// All sizes; under the address sanitizer the first and every third one after it, under the thread sanitizer the second and every third
-/// after it, around the end.
-template <int... all>
+/// The third of a list that this build has, or all of it.
+template <int... list>
 constexpr auto kernel_sizes() {
-  if constexpr (!sanitized)
-    return std::integer_sequence<int, all...>{};
-  else
-    return []<std::size_t... i>(std::index_sequence<i...>) {
-      constexpr std::array list{all...};
-      return std::integer_sequence<int, list[(first_size + 3 * i) % list.size()]...>{};
-    }
-  (std::make_index_sequence<(sizeof...(all) + 2) / 3>{});
+#if defined(MYRIAD_TEST_ALL_SIZES)
+  return std::integer_sequence<int, list...>{};
+#else
+  constexpr std::size_t first = (MYRIAD_TEST_SIZES + third_of_build) % 3, count = (sizeof...(list) + 2) / 3;
+  return []<std::size_t... i>(std::index_sequence<i...>) {
+    constexpr std::array sizes{list...};
+    return std::integer_sequence<int, sizes[(first + 3 * i) % sizes.size()]...>{};
+  }
+  (std::make_index_sequence<count>{});
+#endif
 }
 
 }  // namespace myriad
