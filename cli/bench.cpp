@@ -409,7 +409,7 @@ int run(BenchOptions const& options) {
   std::vector<int> threads = options.threads;
   for (int const t : threads)
     if (t < 1) throw UsageError(fmt::format("--threads: {} is not a number of threads", t));
-  if (threads.empty()) threads.push_back(Queue().threads());
+  if (threads.empty()) threads.push_back(Queue({.backend = Backend::cpu}).threads());
   std::vector<std::unique_ptr<bench::Peer>> peers;
   std::vector<std::string> libraries{"Myriad"};
   for (auto const& peer : options.peers) {

@@ -102,9 +102,7 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
                    wrapped("Save a status per matrix as .npy of int32: 0 for success, i > 0 as LAPACK's info, -1 where the result is not "
                            "finite (NaN or infinity in the input, or overflow)"))
         ->type_name("FILE");
-  app.add_option(
-         "--backend", options.backend,
-         wrapped("cpu; gpu: the first GPU, for matrices of up to 32 rows and columns; auto: cpu, until every command has GPU kernels"))
+  app.add_option("--backend", options.backend, wrapped("cpu; gpu: the first GPU; auto: the GPU, or the CPU where none can be used"))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--threads", options.threads, wrapped("CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores"))
@@ -131,12 +129,13 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
 
 namespace {
 
-/// The GPU of --backend, if it is to be one; an error in the words of the command line.
-std::optional<Queue> open_gpu(Options const& options) {
+/// The GPU of --backend, if it is to be one; an error in the words of the command line. `problem`: why `auto` is none.
+std::optional<Queue> open_gpu(Options const& options, std::string& problem) {
   Backend const backend = parse_backend(options.backend);
   if (backend == Backend::cpu) return std::nullopt;
   try {
     Queue queue({.backend = backend, .threads = options.threads});
+    problem = queue.gpu_problem();
     return queue.backend() == Backend::gpu ? std::optional(std::move(queue)) : std::nullopt;
   } catch (Unavailable const& reason) {
     throw UsageError(fmt::format("--backend {}: {} (see myriad info)", options.backend, reason.what()));
@@ -150,7 +149,7 @@ Job::Job(std::string command, std::string verb, Options const& options)
       verb_(std::move(verb)),
       options_(options),
       host_({.backend = Backend::cpu, .threads = options.threads}),
-      gpu_(open_gpu(options)),
+      gpu_(open_gpu(options, gpu_problem_)),
       streamer_(gpu_ ? *gpu_ : host_) {
   if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
 }
@@ -255,7 +254,8 @@ void Job::print_summary(double seconds) const {
     if (gpu_)
       say("gpu, {}", gpu_->device().name);
     else
-      say("cpu with {} thread{}", host_.threads(), host_.threads() == 1 ? "" : "s");
+      say("cpu with {} thread{}{}", host_.threads(), host_.threads() == 1 ? "" : "s",
+          gpu_problem_.empty() ? "" : fmt::format("; no GPU: {}", gpu_problem_));
   }
   say("\n");
   if (link_)
@@ -295,6 +295,7 @@ void Job::print_json(double seconds) const {
                {"failures", failures},
                {"warnings", warnings_}};
   if (gpu_) summary["device"] = gpu_->device().name;
+  if (!gpu_problem_.empty()) summary["gpu_problem"] = gpu_problem_;
   if (link_) {
     summary["bytes_to_device"] = computed_.bytes_in;
     summary["bytes_to_host"] = computed_.bytes_out;

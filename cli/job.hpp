@@ -119,7 +119,8 @@ class Job {
   std::string command_, verb_;
   Options options_;
   Queue host_;
-  std::optional<Queue> gpu_;  ///< with --backend gpu
+  std::string gpu_problem_;  ///< why --backend auto is the CPU
+  std::optional<Queue> gpu_;
   Streamer streamer_;
   StreamReport computed_;         ///< sums over all calls
   std::optional<HostLink> link_;  ///< where bytes went over it

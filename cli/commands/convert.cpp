@@ -63,6 +63,7 @@ void add_convert(CLI::App& app, Action& action) {
   command.callback([options, &action] {
     action = [options] {
       if (parse_backend(options->backend) == Backend::gpu) throw UsageError("--backend gpu: converting is done by the CPU");
+      options->backend = "cpu";
       Job job("convert", "converted", *options);
       auto const source = io::open_source(options->a, options->convert_to());
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),

@@ -37,7 +37,7 @@ struct Options {
   int threads = 0;
   std::int64_t systems = 5'000;
   bool compare = true;
-  bool gpu = false;
+  myriad::Backend backend = myriad::Backend::automatic;
 };
 
 /// The larger; NaN where either is.
@@ -73,7 +73,9 @@ void print_run(std::string const& name, Options const& options, Run const& run) 
 }
 
 int run(Options options) {
-  if (options.threads == 0) options.threads = myriad::Queue().threads();
+  myriad::Queue const queue({.backend = options.backend, .threads = options.threads});
+  options.threads = queue.threads();
+  bool const on_gpu = queue.backend() == myriad::Backend::gpu;
   std::filesystem::create_directories(options.output);
   auto const path = [&](char const* name) { return (std::filesystem::path(options.output) / name).string(); };
   // Radicals are around 1e-7 ppm, O1D 1e-17: an absolute tolerance that small components can hide below is no tolerance for them; they
@@ -84,15 +86,18 @@ int run(Options options) {
                           .first_step = 1e-6};
   fmt::print("{} cells of 20 species and 25 reactions, 60 minutes, relative tolerance {:.0e}, {} thread{}\n", options.cells,
              options.relative_tolerance, options.threads, options.threads == 1 ? "" : "s");
+  fmt::print("linear systems are solved on the {}\n", on_gpu                        ? queue.device().name
+                                                      : queue.gpu_problem().empty() ? "CPU"
+                                                                                    : fmt::format("CPU; no GPU: {}", queue.gpu_problem()));
 
   Recorder::Settings const settings{.cells = options.cells, .species = picture_species(), .systems = options.systems};
   Recorder recorder(settings);
   Run const batched =
-      options.gpu ? run_cells(options.cells, options.threads, controls, recorder,
-                              [] { return DeviceSolver<species_count, gpu_lanes>({.backend = myriad::Backend::gpu, .threads = 1}); })
-                  : run_cells(options.cells, options.threads, controls, recorder, [] { return MyriadSolver<species_count, lanes>(1); });
-  print_run(options.gpu ? fmt::format("Myriad, GPU, {} in lockstep", gpu_lanes) : fmt::format("Myriad, {} cells in lockstep", lanes),
-            options, batched);
+      on_gpu ? run_cells(options.cells, options.threads, controls, recorder,
+                         [] { return DeviceSolver<species_count, gpu_lanes>({.backend = myriad::Backend::gpu, .threads = 1}); })
+             : run_cells(options.cells, options.threads, controls, recorder, [] { return MyriadSolver<species_count, lanes>(1); });
+  print_run(on_gpu ? fmt::format("Myriad, GPU, {} in lockstep", gpu_lanes) : fmt::format("Myriad, {} cells in lockstep", lanes), options,
+            batched);
 
   double difference = 0;
   if (options.compare) {
@@ -136,10 +141,14 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "threads; 0: all cores")->check(CLI::Range(0, 4096))->capture_default_str();
   app.add_option("--systems", options.systems, "number of linear systems to save")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option_function<std::string>(
-         "--backend", [&](std::string const& name) { options.gpu = name == "gpu"; },
-         "where the linear systems are solved: cpu or gpu, the first GPU, with the integrator on the CPU")
-      ->check(CLI::IsMember({"cpu", "gpu"}))
-      ->default_str("cpu");
+         "--backend",
+         [&](std::string const& name) {
+           options.backend = name == "gpu" ? myriad::Backend::gpu : name == "cpu" ? myriad::Backend::cpu : myriad::Backend::automatic;
+         },
+         "where the linear systems are solved, with the integrator on the CPU: cpu; gpu, the first one; auto, the GPU where one can be "
+         "used")
+      ->check(CLI::IsMember({"cpu", "gpu", "auto"}))
+      ->default_str("auto");
   app.add_flag("!--no-compare", options.compare, "leave out the run on LAPACK");
   CLI11_PARSE(app, argc, argv);
   try {

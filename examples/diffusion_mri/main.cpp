@@ -59,10 +59,11 @@ int run(Volume const& volume, Phantom const* phantom, std::filesystem::path cons
 
   myriad::Queue queue({.backend = backend});
   bool const on_gpu = queue.backend() == myriad::Backend::gpu;
+  if (!queue.gpu_problem().empty()) fmt::print("on the CPU; no GPU: {}\n", queue.gpu_problem());
   Timed const qr = timed_fit(queue, volume, Method::qr);
   Timed const normal = timed_fit(queue, volume, Method::normal_equations);
   auto const start = std::chrono::steady_clock::now();
-  TensorShapes const shapes(queue, on_gpu ? normal.fit : qr.fit);
+  TensorShapes const shapes(queue, qr.fit);
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   std::vector<double> mean, anisotropy, largest, smallest;
@@ -85,7 +86,7 @@ int run(Volume const& volume, Phantom const* phantom, std::filesystem::path cons
   }
   std::string const where = on_gpu ? " (" + queue.device().name + ")" : "";
   fmt::print("QR of {} x {} matrices{}: {:.1f} ms; normal equations{}: {:.1f} ms; largest difference of an unknown: {:.1e}\n",
-             volume.measurements(), unknowns, on_gpu ? " (CPU)" : "", 1e3 * qr.seconds, where, 1e3 * normal.seconds, difference);
+             volume.measurements(), unknowns, where, 1e3 * qr.seconds, where, 1e3 * normal.seconds, difference);
   fmt::print("eigenvalues and eigenvectors of {} tensors{}: {:.1f} ms\n", volume.voxels(), where, 1e3 * seconds);
   if (mean.empty()) throw std::runtime_error("no voxel has a tensor");
   fmt::print("\n{:<36}{:>9}{:>9}{:>9}\n", "over the voxels", "5 %", "median", "95 %");
@@ -119,15 +120,15 @@ int main(int argc, char** argv) {
   app.add_option("--noise", noise, "of the phantom: standard deviation over the signal without gradient [0.03]")
       ->check(CLI::NonNegativeNumber)
       ->needs("--phantom");
-  myriad::Backend backend = myriad::Backend::cpu;
+  myriad::Backend backend = myriad::Backend::automatic;
   app.add_option_function<std::string>(
          "--backend",
          [&](std::string const& name) {
            backend = name == "gpu" ? myriad::Backend::gpu : name == "auto" ? myriad::Backend::automatic : myriad::Backend::cpu;
          },
-         "where normal equations and eigenproblems are solved: cpu; gpu, the first one; auto, as the library chooses")
+         "where normal equations and eigenproblems are solved: cpu; gpu, the first one; auto, the GPU where one can be used")
       ->check(CLI::IsMember({"cpu", "gpu", "auto"}))
-      ->default_str("cpu");
+      ->default_str("auto");
   app.add_option("-o,--output", picture, "PNG file for a picture of fractional anisotropy and directions");
   CLI11_PARSE(app, argc, argv);
   if (!*image_option && !*phantom_option) {

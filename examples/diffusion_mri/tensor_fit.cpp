@@ -53,11 +53,14 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
 
   Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = std::vector<int>(voxels)};
   if (method == Method::qr) {
-    myriad::gels(host, matrices, right_sides, fit.info.data());
+    // Through the memory of a GPU, some voxels at a time; on the CPU all of them are there.
+    myriad::stream(queue, {}, myriad::in_out(matrices), myriad::in_out(right_sides), myriad::out(fit.info.data()),
+                   [](myriad::Queue& q, auto const& of_voxels, auto const& signals, int* problems) {
+                     myriad::gels<double>(q, of_voxels, signals, problems);
+                   });
     std::copy_n(b.begin(), unknowns * voxels, fit.unknowns.begin());
   } else {
     auto const solution = myriad::interleaved(fit.unknowns.data(), unknowns, 1, voxels);
-    // Through the memory of a GPU, some voxels at a time; on the CPU all of them are there.
     myriad::stream(queue, {}, myriad::in(matrices), myriad::in(right_sides), myriad::out(solution), myriad::out(fit.info.data()),
                    [](myriad::Queue& q, auto const& of_voxels, auto const& signals, auto const& x, int* problems) {
                      myriad::DeviceArray<double> products(q, unknowns * unknowns * x.count);

@@ -28,9 +28,9 @@ struct Fit {
 };
 
 /// Fits all voxels at once. Method::qr: a batch of (measurements x 7) least squares problems; Method::normal_equations: a batch of 7 x 7
-/// Cholesky solves, less work for less accuracy, on the queue; QR, which GPUs have for up to 32 measurements, and the unweighted fit, one
-/// small matrix, are computed on the CPU in any case. Signals that are not positive count as the smallest positive one of the volume.
-/// Throws std::invalid_argument for fewer than seven measurements or a volume without a positive signal.
+/// Cholesky solves, less work for less accuracy. The unweighted fit, one small matrix, is computed on the CPU in any case. Signals that are
+/// not positive count as the smallest positive one of the volume. Throws std::invalid_argument for fewer than seven measurements or a
+/// volume without a positive signal.
 [[nodiscard]] Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method);
 
 }  // namespace diffusion

@@ -14,7 +14,7 @@ int main(void) {
   for (int i = 0; i < n * count; ++i) b[i] = cos(1.0 * i);
 
   myriad_queue* queue;
-  myriad_status status = myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0);
+  myriad_status status = myriad_queue_create(&queue, MYRIAD_CPU, 0);
   if (status == MYRIAD_OK) {
     myriad_batch const matrices = myriad_strided(MYRIAD_F64, n, n, a, n, n * n, count);
     myriad_batch const right_sides = myriad_strided(MYRIAD_F64, n, 1, b, n, n, count);

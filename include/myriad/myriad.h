@@ -3,7 +3,7 @@
 /// Myriad: dense linear algebra for a myriad of small matrices. The C interface; C99, and C++.
 ///
 ///     myriad_queue* queue;
-///     if (myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0) != MYRIAD_OK) { fputs(myriad_last_error(NULL), stderr); exit(1); }
+///     if (myriad_queue_create(&queue, MYRIAD_CPU, 0) != MYRIAD_OK) { fputs(myriad_last_error(NULL), stderr); exit(1); }
 ///     myriad_batch a = myriad_strided(MYRIAD_F64, n, n, a_data, n, n * n, count);
 ///     myriad_batch b = myriad_strided(MYRIAD_F64, n, nrhs, b_data, n, n * nrhs, count);
 ///     if (myriad_gesv(queue, &a, NULL, &b, info) != MYRIAD_OK) fputs(myriad_last_error(queue), stderr);
@@ -89,9 +89,10 @@ typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU 
 // ---- Queues
 // --------------------------------------------------------------------------------------------------------------------------------
 
-/// Makes a queue on the CPU (MYRIAD_CPU), the first GPU (MYRIAD_GPU), or the one that the library chooses (MYRIAD_AUTOMATIC: the CPU, until
-/// every routine has a GPU kernel; then the first GPU, or the CPU where there is none). `threads`: CPU threads;
-/// 0: from MYRIAD_NUM_THREADS, else as many as OpenMP would take. On failure *queue is NULL and the text is in myriad_last_error(NULL).
+/// Makes a queue on the CPU (MYRIAD_CPU), on the first GPU (MYRIAD_GPU), or on the first GPU where it can be used and else on the CPU
+/// (MYRIAD_AUTOMATIC; myriad_queue_gpu_problem says why not). On a GPU batches are in memory that it reaches: myriad_allocate,
+/// myriad_copy. `threads`: CPU threads; 0: from MYRIAD_NUM_THREADS, else as many as OpenMP would take. On failure *queue is NULL and the
+/// text is in myriad_last_error(NULL).
 ///
 /// Any number of threads may use different queues at the same time; one queue is used by one thread at a time.
 MYRIAD_API myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, int threads);
@@ -116,6 +117,8 @@ MYRIAD_API myriad_status myriad_workspace(myriad_queue* queue, myriad_status (*c
                                           int64_t* bytes);
 /// CPU threads of the queue; 0 for NULL.
 MYRIAD_API int myriad_queue_threads(myriad_queue const* queue);
+/// Why a queue made with MYRIAD_AUTOMATIC is on the CPU; empty on a GPU, where the CPU was asked for, and for NULL.
+MYRIAD_API char const* myriad_queue_gpu_problem(myriad_queue const* queue);
 /// MYRIAD_CPU or MYRIAD_GPU; MYRIAD_AUTOMATIC for NULL.
 MYRIAD_API myriad_backend myriad_queue_backend(myriad_queue const* queue);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "myriad/device.hpp"
@@ -23,7 +24,7 @@ inline void* legacy_stream() noexcept { return reinterpret_cast<void*>(std::uint
 inline void* per_thread_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }  ///< CUDA's per-thread stream
 
 struct QueueOptions {
-  /// automatic: the CPU, until every routine has a GPU kernel; then the first GPU, or the CPU where there is none. With a stream: gpu.
+  /// automatic: GPU number `device`, or the CPU where it cannot be used (Queue::gpu_problem says why). With a stream: gpu.
   Backend backend = Backend::automatic;
   int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else as many as OpenMP would take (OMP_NUM_THREADS, the cores)
   int device = 0;   ///< which GPU, as the driver counts them
@@ -76,6 +77,12 @@ class MYRIAD_API Queue {
 
   [[nodiscard]] Backend backend() const noexcept;  ///< never `automatic`
   [[nodiscard]] int threads() const noexcept;      ///< CPU threads
+
+  /// Why a queue with Backend::automatic is on the CPU; empty on a GPU, and where the CPU was asked for.
+  [[nodiscard]] std::string const& gpu_problem() const noexcept;
+  /// Whether routines on this queue may use the address. On a GPU: memory of a GPU, managed and pinned memory; plain host memory only where
+  /// the system lets GPUs read it. Always on the CPU, and while the queue is prepared.
+  [[nodiscard]] bool reaches(void const* address) const;
 
   [[nodiscard]] Device const& device() const;   ///< throws Unavailable on the CPU
   [[nodiscard]] void* stream() const noexcept;  ///< the CUstream; nullptr on the CPU

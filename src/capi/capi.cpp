@@ -530,6 +530,7 @@ myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_que
   return own == MYRIAD_OK ? status : own;
 }
 int myriad_queue_threads(myriad_queue const* queue) { return queue ? queue->queue.threads() : 0; }
+char const* myriad_queue_gpu_problem(myriad_queue const* queue) { return queue ? queue->queue.gpu_problem().c_str() : ""; }
 myriad_backend myriad_queue_backend(myriad_queue const* queue) {
   return queue ? static_cast<myriad_backend>(queue->queue.backend()) : MYRIAD_AUTOMATIC;
 }

@@ -34,7 +34,7 @@ Batch<T> beside(Uplo uplo, Batch<U> const& a, Batch<T> b) {
 
 template <Element T>
 void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
-  check_triangle(Check("potrf", queue), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  check_triangle(Check("potrf", queue).info(info, 5), uplo, a, {3, "a"}, {4, "lda"}, writes);
   PotrfTask<T> const task{.a = lower_of(uplo, a), .info = info};
   gpu::on_gpu(queue) ? gpu::potrf(queue, task) : cpu::potrf(queue, task);
 }
@@ -52,7 +52,7 @@ void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b) {
 
 template <Element T>
 void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info) {
-  check_triangle(Check("posv", queue), uplo, a, {4, "a"}, {5, "lda"}, writes)
+  check_triangle(Check("posv", queue).info(info, 8), uplo, a, {4, "a"}, {5, "lda"}, writes)
       .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
       .same_count(a, b, {6, "b"})
       .same(rows(a), rows(b), {2, "n"})
@@ -64,7 +64,7 @@ void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info) {
 
 template <Element T>
 void solve_positive_definite(Queue& queue, Uplo uplo, In<T> a, In<T> b, Batch<T> x, int* info) {
-  check_triangle(Check("solve_positive_definite", queue), uplo, a, {4, "a"}, {5, "lda"}, reads)
+  check_triangle(Check("solve_positive_definite", queue).info(info, 10), uplo, a, {4, "a"}, {5, "lda"}, reads)
       .matrix(b, {2, "n"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, reads)
       .matrix(x, {2, "n"}, {3, "nrhs"}, {8, "x"}, {9, "ldx"}, writes)
       .same_count(a, b, {6, "b"})
@@ -81,7 +81,7 @@ void solve_positive_definite(Queue& queue, Uplo uplo, In<T> a, In<T> b, Batch<T>
 
 template <Element T>
 void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info) {
-  check_triangle(Check("potri", queue), uplo, a, {3, "a"}, {4, "lda"}, writes);
+  check_triangle(Check("potri", queue).info(info, 5), uplo, a, {3, "a"}, {4, "lda"}, writes);
   PotrfTask<T> const task{.a = lower_of(uplo, a), .info = info};
   gpu::on_gpu(queue) ? gpu::potri(queue, task) : cpu::potri(queue, task);
 }

@@ -171,10 +171,14 @@ Check const& Check::require(bool good, Argument argument, std::string_view probl
   return *this;
 }
 
-void Check::aligned(void const* data, std::int64_t element_size, Argument argument) const {
-  bool const on_gpu = !arrays_readable_;
-  if (on_gpu && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(element_size) != 0)
+void Check::usable(void const* data, std::int64_t element_size, Argument argument) const {
+  if (arrays_readable_) return;  // on the CPU
+  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(element_size) != 0)
     fail(argument, fmt::format("is at {}, which is no multiple of {}, the size of an element; a GPU needs that", data, element_size));
+  if (!queue_->reaches(data))
+    fail(argument,
+         "must be in memory that the GPU reaches, and is in plain host memory; to_device copies to the GPU, and stream takes "
+         "batches of the host");
 }
 
 Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, Argument data, Argument ld, Access access) const {
@@ -194,7 +198,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
   for (auto const& [size, argument] : {std::pair(s.rows, rows), std::pair(s.cols, cols)})
     if (on_gpu && size > largest_on_gpu) fail(argument, fmt::format("is {}; on a GPU sizes are {} at most", size, largest_on_gpu));
   if (!a.data && !a.pointers) fail(data, "is a null pointer");
-  if (!a.pointers) aligned(a.data, a.element_size, data);
+  if (!a.pointers) usable(a.data, a.element_size, data);
   if (a.pointers && arrays_readable_) {
     for (std::int64_t b = 0; b < s.count; ++b)
       if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));

@@ -48,13 +48,13 @@ inline Dimension cols(UntypedBatch const& a) { return {a, true}; }
 /// The checks of one call: `Check("gesv", queue).matrix(...).matrix(...).same_count(...)`.
 ///
 /// On a GPU queue the arrays of sizes, strides and pointers are the GPU's: what is in them is the caller's word, and everything else is
-/// checked. Elements have to lie there at multiples of their size, also complex ones, for which C++ and LAPACK are content with the size of
-/// a real one: a GPU moves an element in one piece, and the error of one that it cannot move would cost the process its device. Matrices
-/// there have 2^30 rows and columns at most.
+/// checked. Host memory that the GPU does not reach is refused, since the error of a kernel would cost the process its device. Elements
+/// have to lie there at multiples of their size, also complex ones, for which C++ and LAPACK are content with the size of a real one: a GPU
+/// moves an element in one piece. Matrices there have 2^30 rows and columns at most.
 class Check {
  public:
   explicit Check(char const* routine) : routine_(routine) {}
-  Check(char const* routine, Queue const& queue) : routine_(routine), arrays_readable_(queue.backend() == Backend::cpu) {}
+  Check(char const* routine, Queue const& queue) : routine_(routine), queue_(&queue), arrays_readable_(queue.backend() == Backend::cpu) {}
 
   /// Sizes are not negative, pointers are there where there is something to point at, and strides keep elements apart (a stride of zero is
   /// fine where it is only read). `data` and `ld` are where LAPACK has the array and its leading dimension, `rows` and `cols` its sizes.
@@ -69,7 +69,13 @@ class Check {
   /// `count` numbers of the caller, one per matrix.
   template <typename T>
   Check const& numbers(T const* data, std::int64_t count, Argument argument) const {
-    if (count > 0) require(data != nullptr, argument, "is a null pointer").aligned(data, sizeof(T), argument);
+    if (count > 0) require(data != nullptr, argument, "is a null pointer").usable(data, sizeof(T), argument);
+    return *this;
+  }
+
+  /// Where `info` is given, the processor reaches it.
+  Check const& info(int const* info, int position) const {
+    if (info) usable(info, sizeof(int), {position, "info"});
     return *this;
   }
 
@@ -106,11 +112,13 @@ class Check {
   Check const& require(bool good, Argument argument, std::string_view problem) const;
 
  private:
-  void aligned(void const* data, std::int64_t element_size, Argument argument) const;
+  /// On a GPU: at a multiple of the size of an element, in memory that the GPU reaches.
+  void usable(void const* data, std::int64_t element_size, Argument argument) const;
   [[noreturn]] void fail(Argument argument, std::string_view problem) const;
   [[nodiscard]] bool meet(UntypedBatch const& a, UntypedBatch const& b) const;
 
   char const* routine_;
+  Queue const* queue_ = nullptr;
   bool arrays_readable_ = true;
 };
 

@@ -11,6 +11,7 @@ namespace myriad {
 template <Element T>
 void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info) {
   Check("syevd", queue)
+      .info(info, 7)
       .require(job == Job::values || job == Job::vectors, {1, "jobz"}, "must be values or vectors")
       .uplo(uplo, 2)
       .matrix(a, {3, "n"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)

@@ -284,7 +284,7 @@ std::optional<GemmBulk> bulk(GemmFacts const& f, Plan const& plan) {
   if (space.bytes(tuning::plan_of(space)) > f.device->shared_memory_per_block) return {};
   return plan(space);
 }
-inline bool may_take_spans(GemmFacts const& f) {
+inline bool may_take_bulk(GemmFacts const& f) {
   if (!f.general() || f.in_place || f.planned_for.m > 0) return false;
   if (!f.takes_bulk || !f.is_compute_capability_9() || f.ragged() || f.offset()) return false;
   // Few products are divided among blocks by the ring.
@@ -348,7 +348,7 @@ GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
   if (!whole && f.n == 1 && f.general() && f.a.side_by_side()) return choices::vectors(f, plan);
   // Products of two vectors are bound by memory in any case.
   if (!whole && !f.interleaved() && std::min({f.m, f.n, f.k}) > 1 && f.have_lines()) {
-    if (choices::may_take_spans(f)) {
+    if (choices::may_take_bulk(f)) {
       auto const by_bulk = [&](GemmFacts const& of) { return choices::bulk(of, plan); };
       if (auto const choice = choices::with_lines_of_c<GemmChoice>(f, Lines::columns, by_bulk)) return *choice;
     }

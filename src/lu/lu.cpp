@@ -22,6 +22,7 @@ bool given(Batch<T> const& batch) {
 template <Element T>
 void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info) {
   Check("getrf", queue)
+      .info(info, 6)
       .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
       .vector(pivots, {5, "ipiv"}, {5, "ipiv"}, writes)
       .same_count(a, pivots, {5, "ipiv"})
@@ -33,7 +34,7 @@ void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info) {
 
 template <Element T>
 void getrf_nopiv(Queue& queue, Batch<T> a, int* info) {
-  Check("getrf_nopiv", queue).matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
+  Check("getrf_nopiv", queue).info(info, 5).matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes);
   GetrfTask<T> const task{.a = a, .pivots = {}, .info = info, .pivoting = false};
   gpu::on_gpu(queue) ? gpu::getrf(queue, task) : cpu::getrf(queue, task);
 }
@@ -59,7 +60,8 @@ void getrs(Queue& queue, Op op, In<T> a, Batch<int const> pivots, Batch<T> b) {
 template <Element T>
 void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
   Check check("gesv", queue);
-  check.matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, writes)
+  check.info(info, 8)
+      .matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, writes)
       .same(rows(a), cols(a), {1, "n"})
       .matrix(b, {1, "n"}, {2, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
       .same_count(a, b, {6, "b"})
@@ -78,6 +80,7 @@ void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
 template <Element T>
 void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
   Check("solve", queue)
+      .info(info, 9)
       .matrix(a, {1, "n"}, {1, "n"}, {3, "a"}, {4, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .matrix(b, {1, "n"}, {2, "nrhs"}, {5, "b"}, {6, "ldb"}, reads)
@@ -96,7 +99,7 @@ void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
 template <Element T>
 void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* info) {
   Check check("getri", queue);
-  check.matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, writes).same(rows(a), cols(a), {1, "n"});
+  check.info(info, 5).matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, writes).same(rows(a), cols(a), {1, "n"});
   if (given(pivots))
     check.vector(pivots, {4, "ipiv"}, {4, "ipiv"}, reads).same_count(a, pivots, {4, "ipiv"}).diagonal_length(pivots, a, {4, "ipiv"});
   InverseTask<T> const task{.a = a, .pivots = pivots, .x = a, .info = info, .factor = false};
@@ -106,6 +109,7 @@ void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* info) {
 template <Element T>
 void inverse(Queue& queue, In<T> a, Batch<T> x, int* info) {
   Check("inverse", queue)
+      .info(info, 6)
       .matrix(a, {1, "n"}, {1, "n"}, {2, "a"}, {3, "lda"}, reads)
       .same(rows(a), cols(a), {1, "n"})
       .matrix(x, {1, "n"}, {1, "n"}, {4, "x"}, {5, "ldx"}, writes)

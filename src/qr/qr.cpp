@@ -82,7 +82,8 @@ void orgqr(Queue& queue, Batch<T> a, In<T> tau) {
 template <Element T>
 void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info) {
   Check check("gels", queue);
-  check.matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes)
+  check.info(info, 9)
+      .matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes)
       .matrix(b, {7, "b"}, {4, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
       .same_count(a, b, {7, "b"});
   if (b.rows != std::max(a.rows, a.cols))

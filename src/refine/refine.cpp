@@ -17,6 +17,7 @@ constexpr Access writes = Access::write;
 template <Element T>
 void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax, int* info) {
   Check("geequ", queue)
+      .info(info, 10)
       .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, reads)
       .vector(r, {5, "r"}, {5, "r"}, writes)
       .vector(c, {6, "c"}, {6, "c"}, writes)

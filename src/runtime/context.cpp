@@ -82,9 +82,17 @@ Context::Context(int ordinal) : device_(describe_device(ordinal)) {
   if (attribute(DeviceAttribute::memory_pools_supported, device) == 0)
     throw Unavailable(fmt::format("GPU {} ({}) has no memory pools", ordinal, device_.name));
   check(driver::api().cuDevicePrimaryCtxRetain(&handle_, device), "cuDevicePrimaryCtxRetain");
+  reaches_host_memory_ = attribute(DeviceAttribute::pageable_memory_access, device) != 0;
 }
 
 Context::~Context() = default;
+
+bool Context::reaches(void const* address) const {
+  if (reaches_host_memory_) return true;
+  driver::CurrentContext const current(handle_);
+  driver::MemoryType type{};
+  return driver::ask(driver::PointerAttribute::memory_type, address, type);
+}
 
 Context& Context::of(int ordinal) {
   static auto* const mutex = new std::mutex;

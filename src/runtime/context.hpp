@@ -68,6 +68,8 @@ class Context {
 
   [[nodiscard]] Device const& device() const noexcept { return device_; }
   [[nodiscard]] driver::ContextHandle handle() const noexcept { return handle_; }
+  /// Whether kernels may use the address: memory of a GPU, managed or pinned memory, or all host memory where the system allows that.
+  [[nodiscard]] bool reaches(void const* address) const;
 
   /// The object of type T that a part of the library keeps for this GPU (so far one does: tuning::Table); the first call makes it. Any
   /// thread.
@@ -115,6 +117,7 @@ class Context {
 
   Device device_;
   driver::ContextHandle handle_ = nullptr;
+  bool reaches_host_memory_ = false;
 
   std::once_flag kept_once_;
   std::shared_ptr<void> kept_;

@@ -45,6 +45,7 @@ enum class DeviceAttribute : int {
   compute_capability_minor = 76,
   max_shared_memory_per_multiprocessor = 81,
   max_registers_per_multiprocessor = 82,
+  pageable_memory_access = 88,
   max_shared_memory_per_block_optin = 97,
   max_blocks_per_multiprocessor = 106,
   reserved_shared_memory_per_block = 111,

@@ -24,10 +24,6 @@ namespace {
 
 namespace driver = gpu::driver;
 
-/// Whether Backend::automatic takes a GPU. Not before every routine has a kernel: a program that leaves the choice to the library would
-/// meet Unavailable where the CPU serves it well. This is the one place to change; docs/gpu.md says so, too.
-constexpr bool automatic_takes_gpu = false;
-
 int threads_from_environment() {
   char const* const text = std::getenv("MYRIAD_NUM_THREADS");
   if (!text || !*text) return omp_get_max_threads();
@@ -38,16 +34,17 @@ int threads_from_environment() {
   return threads;
 }
 
-/// Why no GPU can be used, empty where one can.
-std::string gpu_problem() {
+/// Why the GPU cannot be used; empty where it can. Throws BadArgument where there are GPUs but not as many.
+std::string problem_of(int device) {
   driver::Loaded const& loaded = driver::load();
-  return loaded.api ? gpu::KernelStore::instance().problem() : loaded.problem;
-}
-
-Backend chosen_backend(QueueOptions const& options) {
-  if (options.backend != Backend::automatic) return options.backend;
-  if (options.stream) return Backend::gpu;
-  return automatic_takes_gpu && gpu_problem().empty() ? Backend::gpu : Backend::cpu;
+  if (!loaded.api) return loaded.problem;
+  if (std::string problem = gpu::KernelStore::instance().problem(); !problem.empty()) return problem;
+  try {
+    gpu::Context::of(device);
+  } catch (Unavailable const& reason) {
+    return reason.what();
+  }
+  return {};
 }
 
 bool is_default_stream(void* stream) { return stream == legacy_stream() || stream == per_thread_stream(); }
@@ -206,18 +203,22 @@ void Queue::State::wait() {
 Queue::Queue(QueueOptions options) {
   if (options.threads < 0) throw BadArgument("Queue", 1, "threads", fmt::format("is negative: {}", options.threads));
   limit_simd_targets();
-  Backend const backend = chosen_backend(options);
+  bool const automatic = options.backend == Backend::automatic && !options.stream;
+  std::string problem = options.backend == Backend::cpu ? std::string() : problem_of(options.device);
+  Backend const backend = options.backend == Backend::cpu || (automatic && !problem.empty()) ? Backend::cpu : Backend::gpu;
   state_ = std::shared_ptr<State>(new State, &State::end);
   State& state = *state_;
   state.backend = backend;
   state.threads = options.threads > 0 ? options.threads : threads_from_environment();
   if (backend == Backend::cpu) {
+    state.gpu_problem = std::move(problem);
+    if (automatic) return;
     if (options.device != 0) throw BadArgument("Queue", 2, "device", fmt::format("is {} for a queue on the CPU", options.device));
     if (options.stream) throw BadArgument("Queue", 3, "stream", "is given for a queue on the CPU");
     return;
   }
 
-  if (std::string const problem = gpu_problem(); !problem.empty()) throw Unavailable(fmt::format("Queue: no GPU can be used: {}", problem));
+  if (!problem.empty()) throw Unavailable(fmt::format("Queue: no GPU can be used: {}", problem));
   State::end_kept();
   state.context = &gpu::Context::of(options.device);
   driver::Api const& cu = driver::api();
@@ -250,6 +251,10 @@ void Queue::wait() {
 }
 
 Backend Queue::backend() const noexcept { return state_->backend; }
+std::string const& Queue::gpu_problem() const noexcept { return state_->gpu_problem; }
+bool Queue::reaches(void const* address) const {
+  return state_->backend == Backend::cpu || state_->preparing > 0 || state_->context->reaches(address);
+}
 int Queue::threads() const noexcept { return state_->threads; }
 Device const& Queue::device() const {
   if (!state_->context) throw Unavailable("Queue: a queue on the CPU has no device");

@@ -16,6 +16,7 @@ struct Search;
 struct Queue::State {
   Backend backend = Backend::cpu;
   int threads = 1;
+  std::string gpu_problem;  ///< see Queue::gpu_problem
 
   // Of a GPU only
   gpu::Context* context = nullptr;
@@ -64,6 +65,7 @@ struct Queue::State {
 struct QueueAccess {
   using State = Queue::State;
   static State& state(Queue& queue) { return *queue.state_; }
+  static State const& state(Queue const& queue) { return *queue.state_; }
   static std::shared_ptr<State> const& shared(Queue& queue) { return queue.state_; }
 };
 

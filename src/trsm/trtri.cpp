@@ -10,6 +10,7 @@ namespace myriad {
 template <Element T>
 void trtri(Queue& queue, Uplo uplo, Diag diag, Batch<T> a, int* info) {
   Check("trtri", queue)
+      .info(info, 6)
       .uplo(uplo, 1)
       .diag(diag, 2)
       .matrix(a, {3, "n"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)

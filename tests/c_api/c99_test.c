@@ -249,7 +249,7 @@ static void test_tune(myriad_queue* queue) {
 
 int main(void) {
   myriad_queue* queue = NULL;
-  if (myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 2) != MYRIAD_OK) {
+  if (myriad_queue_create(&queue, MYRIAD_CPU, 2) != MYRIAD_OK) {
     fprintf(stderr, "%s\n", myriad_last_error(NULL));
     return EXIT_FAILURE;
   }

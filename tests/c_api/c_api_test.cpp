@@ -750,6 +750,8 @@ TEST(CApi, Queues) {
   auto const queue = make_queue(3);
   EXPECT_EQ(myriad_queue_threads(queue.get()), 3);
   EXPECT_EQ(myriad_queue_backend(queue.get()), MYRIAD_CPU);
+  EXPECT_STREQ(myriad_queue_gpu_problem(queue.get()), "");
+  EXPECT_STREQ(myriad_queue_gpu_problem(nullptr), "");
   EXPECT_EQ(myriad_queue_wait(queue.get()), MYRIAD_OK);
   EXPECT_STREQ(myriad_last_error(queue.get()), "");
   EXPECT_EQ(myriad_last_error_position(queue.get()), 0);
@@ -760,6 +762,13 @@ TEST(CApi, Queues) {
   EXPECT_EQ(myriad_queue_create(&none, static_cast<myriad_backend>(9), 1), MYRIAD_BAD_ARGUMENT);
   EXPECT_EQ(none, nullptr);
   EXPECT_EQ(myriad_last_error_position(nullptr), 2);
+}
+
+TEST(CApi, AutomaticIsTheGpuOrSaysWhyNot) {
+  myriad_queue* queue = nullptr;
+  ASSERT_EQ(myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0), MYRIAD_OK) << myriad_last_error(nullptr);
+  EXPECT_EQ(std::string(myriad_queue_gpu_problem(queue)).empty(), myriad_queue_backend(queue) == MYRIAD_GPU);
+  myriad_queue_destroy(queue);
 }
 
 TEST(CApi, NoGpuIsAStatus) {

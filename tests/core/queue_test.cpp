@@ -16,7 +16,7 @@ namespace myriad {
 namespace {
 
 TEST(Queue, IsTheCpuWithTheThreadsAskedFor) {
-  Queue queue{{.threads = 3}};
+  Queue queue{{.backend = Backend::cpu, .threads = 3}};
   EXPECT_EQ(queue.threads(), 3);
   EXPECT_EQ(queue.backend(), Backend::cpu);
   EXPECT_NO_THROW(queue.wait());
@@ -41,6 +41,11 @@ TEST(Queue, SaysWhyThereIsNoGpu) {
       EXPECT_NE(std::string(reason.what()).find("no GPU can be used: "), std::string::npos) << reason.what();
     }
   }
+}
+
+TEST(Queue, AutomaticIsTheGpuOrSaysWhyNot) {
+  Queue const queue;
+  EXPECT_EQ(queue.gpu_problem().empty(), queue.backend() == Backend::gpu) << queue.gpu_problem();
 }
 
 TEST(Queue, PreparesNothingOnTheCpu) {
@@ -94,6 +99,7 @@ TEST(Memory, IsPlainOnTheCpu) {
 
 TEST(Queue, TakesTheEnvironmentsNumberOfThreads) {
   ::setenv("MYRIAD_NUM_THREADS", "5", 1);
+  EXPECT_EQ(Queue({.backend = Backend::cpu}).threads(), 5);
   EXPECT_EQ(Queue().threads(), 5);
   ::setenv("MYRIAD_NUM_THREADS", "many", 1);
   EXPECT_THROW(Queue(), Error);

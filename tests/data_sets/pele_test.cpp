@@ -60,7 +60,7 @@ void append(std::vector<double>& to, std::vector<double> const& from) { to.inser
 /// Componentwise backward errors of X, one per system.
 std::vector<double> backward_errors(Systems const& systems, std::vector<double> const& x) {
   std::vector<double> errors(static_cast<std::size_t>(systems.count), std::numeric_limits<double>::quiet_NaN());
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   myriad::backward_error(queue, systems.matrices(), myriad::vectors(x.data(), systems.n, systems.count), systems.right_sides(),
                          myriad::vectors(errors.data(), 1, systems.count));
   queue.wait();
@@ -87,7 +87,7 @@ Summary summary(std::vector<double> const& errors) {
 std::vector<double> solve_plainly(Systems const& systems) {
   std::vector<double> x(systems.b.size());
   std::vector<int> info(static_cast<std::size_t>(systems.count));
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   myriad::solve(queue, systems.matrices(), systems.right_sides(), myriad::vectors(x.data(), systems.n, systems.count), info.data());
   queue.wait();
   EXPECT_EQ(std::count(info.begin(), info.end(), 0), systems.count);
@@ -113,7 +113,7 @@ std::vector<double> solve_carefully(Systems const& systems, Layout const& layout
       for (std::int64_t j = 0; j < n; ++j) *a.at(k, i, j) = *systems.matrices().at(k, i, j);
     }
 
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   myriad::geequ(queue, a, r, c, nullptr, nullptr, nullptr, info.data());
   EXPECT_EQ(std::count(info.begin(), info.end(), 0), count);
   myriad::laqge<double>(queue, a, r, c);

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, TensorFit, testing::Values(Method::qr, Method:
                          [](auto const& p) { return p.param == Method::qr ? "Qr" : "NormalEquations"; });
 
 TEST_P(TensorFit, FindsKnownTensors) {
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   for (std::int64_t const voxels : {1, 7, 130}) {
     Fit const fit = fit_tensors(queue, synthetic(voxels, 30), GetParam());
     for (std::int64_t v = 0; v < voxels; ++v) {
@@ -75,7 +75,7 @@ TEST_P(TensorFit, WeightsStrongSignalsMore) {
   Volume volume = synthetic(1, 30);
   auto const weakest = std::min_element(volume.signal.begin(), volume.signal.end()) - volume.signal.begin();
   volume.signal[weakest] *= 2;
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   double const weighted = std::fabs(fit_tensors(queue, volume, GetParam())(0, 1) - tensor(0)[0]);
 
   std::vector<double> a, b;
@@ -93,7 +93,7 @@ TEST_P(TensorFit, WeightsStrongSignalsMore) {
 }
 
 TEST(TensorFitErrors, NamesWhatIsMissing) {
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   EXPECT_THROW((void)fit_tensors(queue, synthetic(2, 5), Method::qr), std::invalid_argument);
   Volume dark = synthetic(2, 30);
   std::fill(dark.signal.begin(), dark.signal.end(), 0.0);
@@ -107,7 +107,7 @@ TEST(TensorShapes, KnowsSimpleTensors) {
   Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = {0, 0, 0, 7}};
   for (std::int64_t v = 0; v < voxels; ++v)
     for (int j = 0; j < 6; ++j) fit.unknowns[(j + 1) * voxels + v] = tensors[v][j];
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   TensorShapes const shapes(queue, fit);
   EXPECT_DOUBLE_EQ(shapes.mean_diffusivity(0), 2);
   EXPECT_NEAR(shapes.fractional_anisotropy(0), 0, 1e-15);
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, PhantomFit, testing::Values(Method::qr, Method
                          [](auto const& p) { return p.param == Method::qr ? "Qr" : "NormalEquations"; });
 
 TEST_P(PhantomFit, IsWhatItWasMadeOf) {
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   for (double const noise : {0.0, 0.02}) {
     Phantom const phantom = make_phantom(24, 2, noise, 5);
     Fit const fit = fit_tensors(queue, phantom.volume, GetParam());
@@ -162,7 +162,7 @@ TEST(Picture, HasTheColoursOfTheDirections) {
   Fit fit{.voxels = 3, .unknowns = std::vector<double>(unknowns * 3), .info = {0, 0, 0}};
   for (int j : {1, 2, 3}) fit.unknowns[j * 3] = 1;
   fit.unknowns[1 * 3 + 1] = fit.unknowns[2 * 3 + 2] = 2;
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   fs::path const path = fs::temp_directory_path() / ("myriad-picture-" + std::to_string(::getpid()) + ".png");
   draw_anisotropy(path, {1, 1, 3}, TensorShapes(queue, fit), 2);
   png_image image{};
@@ -193,7 +193,7 @@ TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
   Volume const volume = read_volume(folder / "small_64D.nii", folder / "small_64D.bval", folder / "small_64D.bvec");
   ASSERT_EQ(volume.voxels(), 1000);
   ASSERT_EQ(volume.measurements(), 65);
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   Fit const qr = fit_tensors(queue, volume, Method::qr), normal = fit_tensors(queue, volume, Method::normal_equations);
   TensorShapes const shapes(queue, qr);
   std::vector<double> mean;

@@ -218,6 +218,10 @@ FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHa
                                                      {DeviceAttribute::reserved_shared_memory_per_block, 1024},
                                                      {DeviceAttribute::l2_cache_size, 62914560},
                                                      {DeviceAttribute::memory_pools_supported, 1}};
+  if (attribute == DeviceAttribute::pageable_memory_access) {
+    *value = fake.reaches_host_memory ? 1 : 0;
+    return Result::success;
+  }
   auto const found = values.find(attribute);
   *value = found == values.end() ? 1 : found->second;
   return Result::success;

@@ -31,6 +31,7 @@ struct FakeCuda {
   std::atomic<int> misuses{0};         ///< calls that the real driver would refuse, or worse
   std::atomic<bool> capturing{false};  ///< every stream is being captured
   std::atomic<bool> lazy{false};
+  std::atomic<bool> reaches_host_memory{true};   ///< asked for when the first queue of a GPU is made
   std::atomic<float> milliseconds{1.5F};         ///< between any two events
   std::atomic<int> pending{0};                   ///< operations that are enqueued and not done
   std::atomic<long long> free_bytes{1LL << 40};  ///< what it says is free

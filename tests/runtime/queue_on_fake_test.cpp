@@ -44,6 +44,37 @@ TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_EQ(pinned[2], 6);
 }
 
+TEST_F(OnFake, AutomaticIsTheGpuOrSaysWhyNot) {
+  EXPECT_EQ(Queue().backend(), Backend::gpu);
+  EXPECT_EQ(Queue().gpu_problem(), "");
+  EXPECT_EQ(Queue({.device = 1}).device().ordinal, 1);
+  EXPECT_THROW(Queue({.device = 2}), BadArgument);
+  Queue const cpu({.backend = Backend::cpu});
+  EXPECT_EQ(cpu.gpu_problem(), "");
+  EXPECT_TRUE(cpu.reaches(this));
+}
+
+TEST_F(OnFake, RefusesPlainHostMemory) {
+  fake->reaches_host_memory = false;  // as the second GPU is asked for the first time
+  Queue second({.device = 1});
+  DeviceArray<double> const there(second, 4);
+  std::vector<double> const here(4);
+  EXPECT_TRUE(second.reaches(there.data()) && second.reaches(there.data() + 3));
+  EXPECT_FALSE(second.reaches(here.data()));
+  DeviceArray<int> const info(second, 1);
+  try {
+    inverse<double>(second, batch(here.data(), 2, 2), batch(there.data(), 2, 2), info.data());
+    FAIL();
+  } catch (BadArgument const& error) {
+    EXPECT_EQ(error.position(), 2);
+    EXPECT_NE(std::string(error.what()).find("must be in memory that the GPU reaches"), std::string::npos) << error.what();
+  }
+  std::vector<int> host_info(1);
+  EXPECT_THROW(det<double>(second, batch(here.data(), 2, 2), there.data()), BadArgument);
+  EXPECT_THROW(inverse<double>(second, batch(there.data(), 2, 2), batch(there.data(), 2, 2), host_info.data()), BadArgument);
+  second.prepare([&] { inverse<double>(second, batch(here.data(), 2, 2), batch(there.data(), 2, 2), host_info.data()); });
+}
+
 TEST_F(OnFake, CopiesFromOneGpuToAnother) {
   Queue second({.backend = Backend::gpu, .device = 1});
   EXPECT_EQ(second.device().ordinal, 1);

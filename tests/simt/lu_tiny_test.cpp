@@ -154,7 +154,7 @@ void check() {
   check<T>(c, lu_tiny<gpu::DeviceElement<T>, c>, layout, variant);
 }
 
-/// Sizes on both sides of every change of the plan; jobs and layouts take turns.
+/// Sizes around changes of the plan; jobs and layouts take turns.
 template <typename T, int first, int... sizes>
 void check_sizes(std::integer_sequence<int, sizes...>) {
   (check<T, sizes, sizes, (sizes * 7 + first) % 25>(), ...);

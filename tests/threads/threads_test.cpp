@@ -89,13 +89,13 @@ TYPED_TEST(Threads, QueuesInSeveralHostThreads) {
   constexpr std::int64_t small = 500, large = 9;
 #endif
   for (auto const& [n, count] : {std::pair{std::int64_t{6}, small}, {std::int64_t{70}, large}}) {
-    myriad::Queue alone({.threads = 1});
+    myriad::Queue alone({.backend = myriad::Backend::cpu, .threads = 1});
     std::string const expected = work<TypeParam>(alone, n, count);
     std::vector<std::string> results(3);
     std::vector<std::thread> hosts;
     for (std::size_t k = 0; k < results.size(); ++k)
       hosts.emplace_back([&results, k, size = n, matrices = count] {
-        myriad::Queue queue({.threads = 1 + static_cast<int>(k)});
+        myriad::Queue queue({.backend = myriad::Backend::cpu, .threads = 1 + static_cast<int>(k)});
         results[k] = work<TypeParam>(queue, size, matrices);
       });
     for (std::thread& host : hosts) host.join();
@@ -108,7 +108,7 @@ TEST(ThreadsErrors, AnErrorInOneThreadLeavesTheOthersAlone) {
   std::vector<std::thread> hosts;
   for (int k = 0; k < 4; ++k)
     hosts.emplace_back([&refused, k] {
-      myriad::Queue queue({.threads = 2});
+      myriad::Queue queue({.backend = myriad::Backend::cpu, .threads = 2});
       for (int round = 0; round < 20; ++round) {
         auto a = random_values<double>(8 * 8 * 64, static_cast<unsigned>(round));
         auto const matrices = myriad::batch(a.data(), 8, k % 2 == 0 ? 8 : -8, {.ld = 8, .stride = 64, .count = 64});

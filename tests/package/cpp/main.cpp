@@ -11,7 +11,7 @@ int main() {
     a.insert(a.end(), {4.0 + k, 1.0, 1.0, 3.0});
     b.insert(b.end(), {6.0 + k, 7.0});  // the solution is {1, 2}
   }
-  myriad::Queue queue;
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
   auto const matrices = myriad::batch(a.data(), 2, 2, {.count = count});
   std::vector<double> x(b.size()), berr(count);
   auto const sides = myriad::vectors(b.data(), 2, count);
