@@ -1,0 +1,300 @@
+#pragma once
+/// QR of a matrix in shared memory, by a block.
+///
+/// A step reads and writes the rest of the matrix once: what reflector k changes in a column and the product of that column with column
+/// k + 1 are one pass. For that every group has its rows of columns k and k + 1 in registers. Products with column k + 1 give the norm, and
+/// all that a reflector needs of the others; a step has one barrier.
+
+#include "qr/block/qr_block_config.cuh"
+#include "qr/range_scales.cuh"
+#include "reflectors/reflector.cuh"
+
+namespace myriad::simt {
+
+/// `C.groups() >> log_parts` groups share the columns, `1 << log_parts` the rows of each.
+template <typename T, QrBlock C>
+struct QrByBlock {
+  using R = Real<T>;
+  static constexpr int held = C.held, lanes = C.lanes, warps = C.threads / warp_size;
+  static constexpr int at_once = sizeof(T) < 16 ? 4 : lanes < warp_size ? 2 : 1;  ///< columns of a group, by registers
+
+  QrBlockMemory const& memory;
+  int m, n;
+  T* tile;
+  int log_parts, parts;
+  int lane, part, first_column, columns_apart;
+  int rows_end;  ///< registers of this part that hold rows
+  T x[held];     ///< the column of the step at hand below its first row; zero elsewhere
+  T y[held];     ///< the same of the next column
+
+  SIMT_INLINE QrByBlock(QrBlockMemory const& of, int rows, int cols)
+      : memory(of), m(rows), n(cols), tile(reinterpret_cast<T*>(shared_memory())), log_parts(C.log_parts(rows)), parts(1 << log_parts) {
+    int const group = thread_index() / lanes;
+    lane = thread_index() % lanes;
+    part = group & (parts - 1);
+    first_column = group >> log_parts;
+    columns_apart = C.groups() >> log_parts;
+    int const granules = (m + lanes - 1) / lanes;
+    rows_end = (granules - part + parts - 1) >> log_parts;
+  }
+
+  SIMT_INLINE int row(int r) const { return lane + lanes * (part + (r << log_parts)); }
+  /// The first register with a row of at least i.
+  SIMT_INLINE int register_of(int i) const { return larger(((i / lanes) - part + parts - 1) >> log_parts, 0); }
+  SIMT_INLINE bool has_row(int i) const { return i % lanes == lane && ((i / lanes) & (parts - 1)) == part; }
+  SIMT_INLINE T* column(int j) const { return tile + j * memory.ld; }
+  SIMT_INLINE T* products(int of) const { return tile + memory.products + of * parts * n; }
+  SIMT_INLINE T* heads(int k) const { return tile + memory.heads + (k & 1) * n; }
+  SIMT_INLINE unsigned* words() const { return reinterpret_cast<unsigned*>(tile + memory.words); }
+
+  /// The first of this group's columns from j on.
+  SIMT_INLINE int own_column_from(int j) const { return j + (first_column - j % columns_apart + columns_apart) % columns_apart; }
+  SIMT_INLINE T product_of(int of, int j) const {
+    T sum = products(of)[j];
+    SIMT_LOOP
+    for (int p = 1; p < parts; ++p) sum = sum + products(of)[p * n + j];
+    return sum;
+  }
+  template <typename Value>
+  SIMT_INLINE static Value sum_of_group(Value value) {
+    SIMT_UNROLL
+    for (int mask = lanes / 2; mask > 0; mask /= 2) value = value + shuffle_xor(value, mask);
+    return value;
+  }
+  SIMT_INLINE static R square(T value) {
+    R sum = real_part(value) * real_part(value);
+    if constexpr (is_complex<T>) sum = multiply_add(value.im, value.im, sum);
+    return sum;
+  }
+
+  /// Loads the matrix; zeros behind its columns. Returns the leading bits of its largest part, to all threads.
+  SIMT_INLINE unsigned load(Matrices<T> const& a, Index b) {
+    int const warp = thread_index() / warp_size, here = lane_index();
+    Index const row_stride = a.row_stride_of(b), col_stride = a.col_stride_of(b);
+    T const* const from = a.at(b, 0, 0);
+    unsigned most = 0;
+    auto const bring = [&](int i, int j) {
+      T const value = load_global(from + i * row_stride + j * col_stride);
+      most = larger(most, leading_bits_of_parts(value));
+      column(j)[i] = value;
+    };
+    if (col_stride < row_stride) {
+      for (int i = warp; i < m; i += warps) {
+        SIMT_UNROLL_BY(4)
+        for (int j = here; j < n; j += warp_size) bring(i, j);
+      }
+    } else {
+      for (int j = warp; j < n; j += warps) {
+        SIMT_UNROLL_BY(4)
+        for (int i = here; i < m; i += warp_size) bring(i, j);
+      }
+    }
+    int const padding = (m + lanes - 1) / lanes * lanes - m;
+    for (int at = thread_index(); at < padding * n; at += C.threads) column(at / padding)[m + at % padding] = from_real<T>(0);
+    most = largest_of_warp(most);
+    if (here == 0) words()[warp] = most;
+    sync_block();
+    SIMT_LOOP
+    for (int w = 0; w < warps; ++w) most = larger(most, words()[w]);
+    return most;
+  }
+  /// Multiplies rows [0, rows(j)) of each column by a power of two.
+  template <typename Rows>
+  SIMT_INLINE void scale(int exponent, Rows rows) {
+    R const factor = power<R>(exponent);
+    for (int j = thread_index() / warp_size; j < n; j += warps)
+      for (int i = lane_index(); i < rows(j); i += warp_size) column(j)[i] = factor * column(j)[i];
+    sync_block();
+  }
+  SIMT_INLINE void store(Matrices<T> const& a, Index b) const {
+    int const warp = thread_index() / warp_size, here = lane_index();
+    Index const row_stride = a.row_stride_of(b), col_stride = a.col_stride_of(b);
+    T* const to = a.at(b, 0, 0);
+    if (col_stride < row_stride) {
+      for (int i = warp; i < m; i += warps)
+        for (int j = here; j < n; j += warp_size) store_global(to + i * row_stride + j * col_stride, column(j)[i]);
+    } else {
+      for (int j = warp; j < n; j += warps)
+        for (int i = here; i < m; i += warp_size) store_global(to + i * row_stride + j * col_stride, column(j)[i]);
+    }
+  }
+
+  /// The column in x, with `alpha` above it, is scaled by a power of two that brings its largest part near one, and multiplied with the
+  /// others anew: products number 2. Returns the reflector; `back` takes back the scale. All threads of the block call this.
+  SIMT_INLINE Reflector<T> scaled_reflector(int k, T alpha, R& back) {
+    unsigned most = 0;
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) most = larger(most, leading_bits_of_parts(x[r]));
+    // A part that is not zero has leading bits, unless it is of the smallest numbers.
+    bool nonzero = false;
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) nonzero |= !(x[r] == from_real<T>(0));
+    most = larger(most, nonzero ? 1u : 0u);
+    SIMT_UNROLL
+    for (int mask = lanes / 2; mask > 0; mask /= 2) most = larger(most, shuffle_xor(most, mask));
+    if (first_column == 0 && lane == 0) words()[warps + part] = most;
+    sync_block();
+    most = 0;
+    SIMT_LOOP
+    for (int p = 0; p < parts; ++p) most = larger(most, words()[warps + p]);
+    bool none = most == 0;
+    if constexpr (is_complex<T>) none = none && alpha.im == R(0);
+    most = larger(most, leading_bits_of_parts(alpha));
+    constexpr int bits_below = sizeof(R) == 4 ? 0 : 32;
+    using Bits = decltype(bits_of(R()));
+    R const factor = none ? R(1) : reciprocal_power(number_of(static_cast<Bits>(most) << bits_below));
+    back = reciprocal(factor);
+    alpha = factor * alpha;
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) x[r] = factor * x[r];
+    SIMT_LOOP
+    for (int base = k; base < n; base += columns_apart) {
+      int const j = own_column_from(base);
+      T sum = from_real<T>(0);
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r)
+        if (r < rows_end && j < n) sum = conjugate_multiply_add(x[r], j == k ? x[r] : column(j)[row(r)], sum);
+      sum = sum_of_group(sum);
+      if (lane == 0 && j < n) products(2)[part * n + j] = sum;
+    }
+    sync_block();
+    return Reflector<T>(alpha, none ? R(Reflector<T>::identity) : real_part(product_of(2, k)));
+  }
+
+  /// `largest`: leading bits of the largest part of the matrix. `note(k, tau)` is called in one thread.
+  template <typename Note>
+  SIMT_INLINE void factor(unsigned largest, Note note) {
+    int const steps = smaller(m, n);
+    // Products of columns with such elements might overflow once they are divided by a norm that is small.
+    bool const careful = largest >= leading_bits_of_power<R>(sizeof(R) == 4 ? 50 : 160);
+    SIMT_UNROLL
+    for (int r = 0; r < held; ++r) x[r] = from_real<T>(0);
+    SIMT_LOOP
+    for (int k = -1; k < steps; ++k) {
+      int of = k & 1;
+      T const* const head = heads(k);
+      T difference = from_real<T>(0), v_scale = from_real<T>(0);
+      R reciprocal_of_beta = R(0);
+      if (k >= 0) {
+        T const alpha = head[k];
+        // A real number needs no reflector.
+        bool const last = !is_complex<T> && k == m - 1;
+        Reflector<T> reflector(alpha, last ? R(Reflector<T>::identity) : real_part(product_of(of, k)));
+        R back = R(1);
+        if (!last && (careful || !reflector.usual)) {
+          reflector = scaled_reflector(k, alpha, back);
+          of = 2;
+        }
+        difference = reflector.difference;
+        reciprocal_of_beta = reflector.reciprocal_of_beta;
+        v_scale = reflector.v_scale;
+        if (k % columns_apart == first_column) {
+          int const begin = register_of(k);
+          SIMT_UNROLL
+          for (int r = 0; r < held; ++r)
+            if (r >= begin && r < rows_end && row(r) > k) column(k)[row(r)] = v_scale * x[r];
+          if (has_row(k)) {
+            column(k)[k] = from_real<T>(back * reflector.beta);
+            note(k, reflector.tau());
+          }
+        }
+      }
+      auto const gain_of = [&](int j) {
+        return k < 0 ? from_real<T>(0) : reciprocal_of_beta * conjugate_multiply_add(difference, head[j], product_of(of, j));
+      };
+      int const begin = register_of(larger(k, 0));
+      bool const goes_on = k + 1 < steps;
+      T* const next_head = heads(k + 1);
+      T* const next_products = products((k + 1) & 1) + part * n;
+      if (goes_on) {
+        T const gain = gain_of(k + 1), factor = gain * v_scale;
+        T* const own = column(k + 1);
+        R tail = R(0);
+        SIMT_UNROLL
+        for (int r = 0; r < held; ++r) {
+          y[r] = from_real<T>(0);
+          if (r < begin || r >= rows_end) continue;
+          T const value = multiply_add(factor, x[r], own[row(r)]);
+          if (row(r) == k + 1 && first_column == (k + 1) % columns_apart) next_head[k + 1] = value;
+          y[r] = row(r) > k + 1 ? value : from_real<T>(0);
+          tail = tail + square(y[r]);
+        }
+        if (first_column == (k + 1) % columns_apart) {
+          if (k >= 0 && has_row(k)) own[k] = head[k + 1] + gain;
+        }
+        tail = sum_of_group(tail);
+        if (first_column == (k + 1) % columns_apart && lane == 0) next_products[k + 1] = from_real<T>(tail);
+      } else {
+        SIMT_UNROLL
+        for (int r = 0; r < held; ++r) y[r] = from_real<T>(0);
+      }
+      // The first of this group's columns that step k changes.
+      int const start = goes_on ? k + 2 : k + 1, own_start = own_column_from(start);
+      SIMT_LOOP
+      for (int base = start; base < n; base += at_once * columns_apart) {
+        int const j = own_start + base - start;
+        if (lanes == warp_size && j >= n) break;
+        T factor[at_once], sum[at_once], gain[at_once];
+        SIMT_UNROLL
+        for (int c = 0; c < at_once; ++c) {
+          int const at = j + c * columns_apart;
+          gain[c] = at < n ? gain_of(at) : from_real<T>(0);
+          factor[c] = gain[c] * v_scale;
+          sum[c] = from_real<T>(0);
+        }
+        SIMT_UNROLL
+        for (int r = 0; r < held; ++r) {
+          if (r < begin || r >= rows_end) continue;
+          SIMT_UNROLL
+          for (int c = 0; c < at_once; ++c) {
+            int const at = j + c * columns_apart;
+            if (at >= n) continue;
+            T* const element = column(at) + row(r);
+            T const value = multiply_add(factor[c], x[r], *element);
+            *element = value;
+            sum[c] = conjugate_multiply_add(y[r], value, sum[c]);
+          }
+        }
+        SIMT_UNROLL
+        for (int c = 0; c < at_once; ++c) {
+          int const at = j + c * columns_apart;
+          T const total = sum_of_group(sum[c]);
+          if (at >= n) continue;
+          if (lane == 0) next_products[at] = total;
+          if (k >= 0 && has_row(k)) column(at)[k] = head[at] + gain[c];
+          if (goes_on && has_row(k + 1)) next_head[at] = column(at)[k + 1];
+        }
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < held; ++r) x[r] = y[r];
+      sync_block();
+    }
+  }
+};
+
+}  // namespace myriad::simt
+
+namespace myriad {
+
+/// Launch: any number of blocks of C.threads threads with QrBlockMemory(C, sizeof(T), args.a.rows, args.a.cols).bytes of dynamic shared
+/// memory; matrices have at most C.most_rows() rows.
+template <typename T, QrBlock C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads, C.blocks_per_sm) qr_block(QrBlockArguments<T> const args) {
+  using namespace simt;
+  for (Index b = block_index(); b < args.a.count; b += block_count()) {
+    int const m = args.a.rows_of(b), n = args.a.cols_of(b);
+    if (m == 0 || n == 0) continue;
+    QrBlockMemory const memory(C, sizeof(T), m, n);
+    QrByBlock<T, C> qr(memory, m, n);
+    unsigned const largest = qr.load(args.a, b);
+    using R = simt::Real<T>;
+    int const exponent = args.scales ? static_cast<int>(RangeScales<R>::of(largest, leading_bits_of_power<R>(0)).of_a) : 0;
+    if (exponent != 0) qr.scale(exponent, [&](int) { return m; });
+    qr.factor(largest, [&](int k, T tau) { store_global(args.tau.at(b, k, 0), conjugate_if(args.tau.conjugated, tau)); });
+    if (exponent != 0) qr.scale(-exponent, [&](int j) { return smaller(j + 1, m); });
+    qr.store(args.a, b);
+    if (b + block_count() < args.a.count) sync_block();
+  }
+}
+
+}  // namespace myriad
