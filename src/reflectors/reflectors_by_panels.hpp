@@ -10,6 +10,7 @@
 #include "gemm/gemm_arguments.cuh"
 #include "myriad/batch.hpp"
 #include "reflectors/reflectors_config.cuh"
+#include "reflectors/reflectors_plan.hpp"
 #include "runtime/views.hpp"
 
 namespace myriad {
@@ -21,15 +22,22 @@ struct ReflectorsTask {
   ReflectorsJob job;
   Batch<T const> a, tau;
   Batch<T> c;
+  int shift = 1;  ///< see ReflectorsArguments
 
+  [[nodiscard]] std::int64_t reflectors() const { return std::min({a.rows - shift, a.cols, tau.rows}); }
   [[nodiscard]] bool forms() const { return job == ReflectorsJob::form; }
   [[nodiscard]] bool ragged() const { return a.ragged() || c.ragged(); }
   [[nodiscard]] ReflectorsArguments<gpu::DeviceElement<T>> arguments() const {
-    return {.a = gpu::matrices_of(a), .tau = gpu::matrices_of(tau), .c = gpu::matrices_of(c), .lower = lower, .adjoint = adjoint};
+    return {.a = gpu::matrices_of(a),
+            .tau = gpu::matrices_of(tau),
+            .c = gpu::matrices_of(c),
+            .lower = lower,
+            .adjoint = adjoint,
+            .shift = shift};
   }
 };
 
-/// Workspace of some panels of n-by-n matrices.
+/// Workspace of some panels of matrices of n rows.
 template <typename T>
 struct ReflectorsWorkspace {
   std::int64_t ld;
@@ -73,7 +81,10 @@ class ReflectorsByPanels {
     if (c.data && !c.pointers && !c.ragged() && !c.row_strides && !c.col_strides) c.data = c.matrix(0), c.row_offset = c.col_offset = 0;
   }
 
-  static std::int64_t panels(ReflectorsTask<T> const& task, int width) { return (task.a.rows - 1 + width - 1) / width; }
+  /// At least one: a matrix that is formed may have no reflector.
+  static std::int64_t panels(ReflectorsTask<T> const& task, int width) {
+    return std::max<std::int64_t>((task.reflectors() + width - 1) / width, 1);
+  }
   static std::int64_t bytes(ReflectorsTask<T> const& task, int width, std::int64_t panels, std::int64_t count) {
     return bytes_of<ReflectorsWorkspace<T>>(width, task.a.rows, task.c.cols, panels, count, task.ragged());
   }
@@ -127,11 +138,12 @@ class ReflectorsByPanels {
     if (!task_.forms()) return;
     // An upper triangle has its reflectors from the second column on.
     std::int64_t const shift = task_.lower ? 0 : 1, end = first + some;
-    machine_.run(reflectors_identity_kernel, {.blocks = count() * task_.c.rows, .threads = reflectors_copy_threads},
-                 ReflectorsIdentity<D>{.work = work,
-                                       .first = static_cast<int>(first == 0 ? 0 : first * width_ + shift),
-                                       .end = static_cast<int>(end == panels(task_, width_) ? n : std::min(end * width_ + shift, n))},
-                 dtype_of<T>);
+    machine_.run(
+        reflectors_identity_kernel, {.blocks = count() * task_.c.rows, .threads = reflectors_copy_threads},
+        ReflectorsIdentity<D>{.work = work,
+                              .first = static_cast<int>(first == 0 ? 0 : first * width_ + shift),
+                              .end = static_cast<int>(end == panels(task_, width_) ? task_.c.cols : std::min(end * width_ + shift, n))},
+        dtype_of<T>);
   }
 
   /// Panel `local` of those from `first` on.
@@ -139,7 +151,8 @@ class ReflectorsByPanels {
     bool const ragged = task_.ragged();
     std::int64_t const n = task_.a.rows, place = (first + local) * width_;
     std::int64_t const i = task_.lower ? place : 0, size = task_.lower ? n - place : std::min(place + width_, n);
-    std::int64_t const j = task_.forms() ? i : 0, others = task_.forms() ? size : task_.c.cols;
+    // Columns that the panel changes
+    std::int64_t const j = task_.forms() ? i : 0, end = task_.forms() && !task_.lower ? size : task_.c.cols, others = end - j;
     auto const of_panel = [&](Batch<T> const& all) {
       Batch<T> x = rows(matrices(all, local * count(), count()), 0, size);
       if (!ragged) x.row_sizes = nullptr;
@@ -149,12 +162,18 @@ class ReflectorsByPanels {
     Batch<T> c = task_.c;
     c.conjugated = false;  // see ReflectorsArguments
     // By rows where C is.
-    Batch<T> w = c.col_stride < c.row_stride ? row_major(products_, width_, others, {.count = count()})
-                                             : batch(products_, width_, others, {.count = count()});
+    std::int64_t const kept = ragged ? end : others;
+    Batch<T> w = c.col_stride < c.row_stride ? row_major(products_, width_, kept, {.count = count()})
+                                             : batch(products_, width_, kept, {.count = count()});
     if (ragged) {
       c.row_sizes = c_rows_;
       c.col_sizes = c_columns_;
-      w.col_sizes = task_.forms() ? v.row_sizes : columns_;
+      if (task_.forms() && !task_.lower) {
+        w.col_sizes = v.row_sizes;
+      } else {
+        w.col_sizes = columns_;
+        w = columns(w, j, others);
+      }
     }
     c = block(c, i, j, size, others);
     multiply(T(1), conjugate_transposed(v), c, T(0), w);
@@ -174,5 +193,25 @@ class ReflectorsByPanels {
   T* products_ = nullptr;
   std::int64_t *c_rows_ = nullptr, *c_columns_ = nullptr, *columns_ = nullptr;
 };
+
+/// Of any number of matrices, as many at a time as the workspace holds one panel of, and then as many panels of these. Matrices of up to
+/// `passed_over` rows are not touched.
+template <typename T, Machine<T> M>
+void reflectors_by_panels(M& machine, ReflectorsTask<T> const& task, int passed_over) {
+  using Panels = ReflectorsByPanels<T, M>;
+  int const width = reflectors_width(is_complex<T>, task.reflectors());
+  std::int64_t const count = task.c.count;
+  std::int64_t const some = most_at_once(count, reflectors_workspace, Panels::bytes(task, width, 1, 1));
+  std::int64_t const panels = most_at_once(Panels::panels(task, width), reflectors_workspace, Panels::bytes(task, width, 1, some));
+  auto memory = machine.memory(Panels::bytes(task, width, panels, some));
+  for (std::int64_t b = 0; b < count; b += some) {
+    ReflectorsTask<T> part = task;
+    std::int64_t const here = std::min(some, count - b);
+    part.a = matrices(task.a, b, here);
+    part.tau = matrices(task.tau, b, here);
+    part.c = matrices(task.c, b, here);
+    Panels(machine, part, width, passed_over, panels, memory.data()).run();
+  }
+}
 
 }  // namespace myriad

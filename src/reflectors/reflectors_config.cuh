@@ -1,5 +1,5 @@
 #pragma once
-/// Q of the reduction to tridiagonal form on a GPU, formed or applied: what host and kernels share.
+/// Q of a QR factorization or of the reduction to tridiagonal form on a GPU, formed or applied: what host and kernels share.
 
 #include "simt/matrices.hpp"
 
@@ -11,6 +11,7 @@ struct ReflectorsArguments {
   simt::Matrices<T const> a, tau;
   simt::Matrices<T> c;
   bool lower, adjoint;
+  int shift;  ///< rows from the diagonal to where a vector begins: 0 of a QR factorization, else 1
 
   /// The conjugate is computed where C is a conjugated view.
   SIMT_INLINE bool conjugates_v() const { return a.conjugated != c.conjugated; }
@@ -44,7 +45,7 @@ struct ReflectorsSmall {
 /// width); of an upper triangle, whose product is in the opposite order, the last one first. Its V has zeros where a matrix has nothing,
 /// and is
 ///
-///  - of a lower triangle rows from p width on, of which the first is zero: so rows of C begin at the same multiples of 16 bytes as C;
+///  - of a lower triangle rows from p width on, of which `shift` are zero: so rows of C begin at the same multiples of 16 bytes as C;
 ///  - of an upper one rows up to (p + 1) width.
 ///
 /// The workspace has panels [first, first + panels), of each those of all matrices.
@@ -63,6 +64,10 @@ struct ReflectorsPanels {
   SIMT_INLINE int order(simt::Index b) const {
     int const n = batch.a.rows_of(b);
     return n > passed_over ? n : 0;
+  }
+  /// Reflectors of a matrix of n rows.
+  SIMT_INLINE int reflectors(simt::Index b, int n) const {
+    return simt::smaller(n - batch.shift, simt::smaller(batch.a.cols_of(b), batch.tau.rows_of(b)));
   }
   /// The panel's rows of V.
   SIMT_INLINE int rows_of(int n, int panel) const {

@@ -28,31 +28,12 @@ void small(Queue& queue, ReflectorsTask<T> const& task) {
 }
 
 template <typename T>
-void by_panels(QueueMachine& machine, ReflectorsTask<T> const& task) {
-  using Panels = ReflectorsByPanels<T, QueueMachine>;
-  int const width = reflectors_width(is_complex<T>, task.a.rows);
-  // As many matrices at a time as the workspace holds one panel of, and then as many panels of these.
-  std::int64_t const count = task.c.count;
-  std::int64_t const some = most_at_once(count, reflectors_workspace, Panels::bytes(task, width, 1, 1));
-  std::int64_t const panels = most_at_once(Panels::panels(task, width), reflectors_workspace, Panels::bytes(task, width, 1, some));
-  auto const memory = machine.memory(Panels::bytes(task, width, panels, some));
-  for (std::int64_t b = 0; b < count; b += some) {
-    ReflectorsTask<T> part = task;
-    std::int64_t const here = std::min(some, count - b);
-    part.a = matrices(task.a, b, here);
-    part.tau = matrices(task.tau, b, here);
-    part.c = matrices(task.c, b, here);
-    Panels(machine, part, width, reflectors_small_largest + 1, panels, memory.data()).run();
-  }
-}
-
-template <typename T>
 void run(Queue& queue, ReflectorsTask<T> const& task) {
   if (task.c.empty()) return;
   if (task.a.rows <= reflectors_small_largest + 1) return small(queue, task);
   // Of a ragged batch each kernel passes over the matrices of the other.
   run_blocked(queue, [&](QueueMachine& machine) {
-    by_panels(machine, task);
+    reflectors_by_panels<T>(machine, task, reflectors_small_largest + 1);
     if (task.ragged()) small(queue, task);
   });
 }

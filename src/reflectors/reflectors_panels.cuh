@@ -20,7 +20,7 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(Reflec
   for (Index at = block_index(); at < strips * work.panels * count; at += block_count()) {
     Index const number = at / strips, b = number % count;
     int const panel = work.first + static_cast<int>(number / count), r0 = static_cast<int>(at % strips) * side;
-    int const n = work.order(b), rows = work.rows_of(n, panel);
+    int const n = work.order(b), rows = work.rows_of(n, panel), reflectors = work.reflectors(b, n);
     if (r0 == 0 && thread_index() == 0) {
       work.rows[number] = rows;
       if (work.c_rows && number < count) {
@@ -39,9 +39,9 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(Reflec
         // next.
         int const place = panel * work.width, i = args.lower ? place + r0 + r : r0 + r;
         int const reflector = args.lower ? place + k0 + k : place + work.width - 1 - k0 - k;
-        int const unit = args.lower ? reflector + 1 : reflector;
+        int const unit = args.lower ? reflector + args.shift : reflector;
         T value = from_real<T>(0);
-        if (reflector < n - 1 && i < n) {
+        if (reflector < reflectors && i < n) {
           if (i == unit)
             value = from_real<T>(1);
           else if (args.lower ? i > unit : i < unit)
@@ -76,10 +76,10 @@ SIMT_KERNEL void SIMT_BOUNDS(128, 1) reflectors_factor(ReflectorsPanels<T> const
   Index const count = args.a.count;
   for (Index number = block_index(); number < work.panels * count; number += block_count()) {
     Index const b = number % count;
-    int const place = (work.first + static_cast<int>(number / count)) * width, n = work.order(b);
+    int const place = (work.first + static_cast<int>(number / count)) * width, reflectors = work.reflectors(b, work.order(b));
     T* const factor = work.factors + number * width * width;
     int const reflector = args.lower ? place + thread_index() : place + width - 1 - thread_index();
-    tau[thread_index()] = reflector < n - 1 ? conjugate_if(args.conjugates_tau(), *args.tau.at(b, reflector, 0)) : from_real<T>(0);
+    tau[thread_index()] = reflector < reflectors ? conjugate_if(args.conjugates_tau(), *args.tau.at(b, reflector, 0)) : from_real<T>(0);
     // Row `thread` of V^H V is a column of its blocks.
     SIMT_UNROLL_BY(8)
     for (int l = 0; l < (warp + 1) * side; ++l)
@@ -132,7 +132,7 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_identity(Ref
   SIMT_LOOP
   for (Index at = block_index(); at < lines * c.count; at += block_count()) {
     Index const b = at / lines;
-    int const line = static_cast<int>(at % lines), n = args.work.order(b), end = smaller(args.end, n);
+    int const line = static_cast<int>(at % lines), n = args.work.order(b), end = smaller(args.end, c.cols_of(b));
     Index const row_stride = c.row_stride_of(b), col_stride = c.col_stride_of(b);
     int const i0 = by_rows ? line : 0, j0 = args.first + (by_rows ? 0 : line);
     if (i0 >= n || j0 >= end) continue;

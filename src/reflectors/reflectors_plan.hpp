@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of kernels that form or apply the Q of a reduction to tridiagonal form on a GPU.
+/// The plan of kernels that form or apply Q on a GPU.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,9 +21,9 @@ constexpr ReflectorsSmall reflectors_small_plan(int element_bytes, std::int64_t 
 
 /// Reflectors of a panel. C is read twice and written once for each panel: with 128 of double numbers that takes half as long as the
 /// products, with 64 complex ones less. A matrix of one panel has what it needs, by blocks of 32.
-constexpr int reflectors_width(bool complex, std::int64_t n) {
+constexpr int reflectors_width(bool complex, std::int64_t reflectors) {
   std::int64_t const most = complex ? 64 : 128;
-  return static_cast<int>(std::clamp<std::int64_t>((n - 1 + 31) / 32 * 32, 32, most));
+  return static_cast<int>(std::clamp<std::int64_t>((reflectors + 31) / 32 * 32, 32, most));
 }
 
 /// Bytes of workspace for panels: as many panels, and as many matrices, at a time as that holds, but at least one.
