@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
+#include "qr/blocked/gels_blocked.hpp"
+#include "qr/blocked/qr_blocked.hpp"
 #include "qr/qr_tiny_space.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
@@ -34,6 +37,11 @@ void run(Queue& queue, QrTiny k, QrTinyArguments<DeviceElement<T>> const& args) 
          args);
 }
 
+template <typename T>
+bool is_tiny(Batch<T> const& a) {
+  return a.rows <= tiny_largest && a.cols <= tiny_largest;
+}
+
 /// A batch that is only read, as the kernels take it.
 template <typename T>
 Batch<T> mutable_batch(Batch<T const> const& a) {
@@ -59,7 +67,7 @@ Batch<T> mutable_batch(Batch<T const> const& a) {
 template <typename T>
 void geqrf(Queue& queue, GeqrfTask<T> const& task) {
   if (task.a.empty()) return;
-  require_tiny("geqrf", task.a.rows, task.a.cols);
+  if (!is_tiny(task.a)) return run_blocked(queue, [&](QueueMachine& machine) { geqrf_large<T>(machine, task); });
   auto const m = static_cast<int>(task.a.rows), n = static_cast<int>(task.a.cols);
   int const steps = std::min(m, n);
   run<T>(queue, tuning::planned(queue, QrTinySpace{dtype_of<T>, m, n}),
@@ -70,7 +78,11 @@ template <typename T>
 void ormqr(Queue& queue, OrmqrTask<T> const& task) {
   std::int64_t const k = std::min({task.tau.rows, task.a.rows, task.a.cols});
   if (task.c.empty() || k == 0) return;
-  require_tiny("ormqr", task.c.rows, task.c.cols);
+  if (!is_tiny(task.c)) {
+    ReflectorsTask<T> const reflectors{
+        .lower = true, .adjoint = task.adjoint, .job = ReflectorsJob::apply, .a = task.a, .tau = task.tau, .c = task.c, .shift = 0};
+    return run_blocked(queue, [&](QueueMachine& machine) { reflectors_by_panels<T>(machine, reflectors, 0); });
+  }
   QrJob const job = task.adjoint ? QrJob::apply_adjoint : QrJob::apply;
   auto const reflectors = static_cast<int>(k);
   run<T>(queue, qr_tiny_plan(job, dtype_of<T>, static_cast<int>(task.c.rows), reflectors, reflectors, static_cast<int>(task.c.cols)),
@@ -84,7 +96,11 @@ void ormqr(Queue& queue, OrmqrTask<T> const& task) {
 template <typename T>
 void orgqr(Queue& queue, OrgqrTask<T> const& task) {
   if (task.a.empty()) return;
-  require_tiny("orgqr", task.a.rows, task.a.cols);
+  if (!is_tiny(task.a)) {
+    ReflectorsTask<T> const reflectors{
+        .lower = true, .adjoint = false, .job = ReflectorsJob::form, .a = task.a, .tau = task.tau, .c = task.a, .shift = 0};
+    return run_blocked(queue, [&](QueueMachine& machine) { reflectors_by_panels<T>(machine, reflectors, 0); });
+  }
   auto const m = static_cast<int>(task.a.rows), n = static_cast<int>(task.a.cols);
   int const reflectors = static_cast<int>(std::min<std::int64_t>(task.tau.rows, n));
   run<T>(queue, qr_tiny_plan(QrJob::generate, dtype_of<T>, m, n, reflectors, 0),
@@ -103,7 +119,7 @@ void gels(Queue& queue, GelsTask<T> const& task) {
     clear(queue, task.info, task.a.count);
     return;
   }
-  require_tiny("gels", m, n);
+  if (!is_tiny(task.a)) return run_blocked(queue, [&](QueueMachine& machine) { gels_large<T>(machine, task); });
   if (m == 0) clear(queue, task.info, task.a.count);  // of a ragged batch no kernel takes the matrices without columns
   auto const reflectors = static_cast<int>(std::max<std::int64_t>(std::min(m, n), 1));
   // Of many right-hand sides some at a time, each time from A; the last time the factors take its place.

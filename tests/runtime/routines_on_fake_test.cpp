@@ -80,6 +80,15 @@ std::vector<Call> calls(int* info) {
           add(which + "ungtr", [=](Queue& q) { ungtr<T>(q, uplo, a, less_one(x)); });
           add(which + "unmtr", [=](Queue& q) { unmtr<T>(q, Side::left, uplo, Op::none, a, less_one(x), c); });
         }
+        add(sizes + "geqrf", [=](Queue& q) { geqrf<T>(q, a, x); });
+        add(sizes + "unmqr", [=](Queue& q) { unmqr<T>(q, Side::left, Op::conjugate_transpose, a, x, c); });
+        add(sizes + "unmqr from the right", [=](Queue& q) { unmqr<T>(q, Side::right, Op::none, a, x, c); });
+        add(sizes + "ungqr", [=](Queue& q) { ungqr<T>(q, a, x); });
+        add(sizes + "gels", [=](Queue& q) { gels<T>(q, a, b, info); });
+        if (!ragged) {
+          add("tall gels", [=](Queue& q) { gels<T>(q, columns(a, 0, n - 7), b, info); });
+          add("wide gels", [=](Queue& q) { gels<T>(q, rows(a, 0, n - 7), b, info); });
+        }
         add(sizes + "gemm", [=](Queue& q) { gemm<T>(q, T(2), a, b, T(1), c); });
         add(sizes + "gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); });
       }

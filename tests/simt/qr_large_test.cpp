@@ -9,11 +9,16 @@
 #include <limits>
 #include <vector>
 
-#include "myriad/myriad.hpp"
 #include "qr/block/qr_block.cuh"
-#include "qr/block/qr_block_plan.hpp"
+#include "qr/blocked/gels_blocked.cuh"
+#include "qr/blocked/gels_blocked.hpp"
+#include "qr/blocked/qr_blocked.hpp"
+#include "qr/blocked/qr_scale.cuh"
+#include "qr/blocked/qr_step.cuh"
+#include "reflectors/reflectors_panels.cuh"
 #include "runtime/views.hpp"
 #include "simt_host/host.hpp"
+#include "simt_host/machine.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 
@@ -119,6 +124,33 @@ struct Problem {
     constexpr auto configs = qr_block_configs(sizeof(T));
     QrBlock const c = qr_block_plan(sizeof(T), wanted.m);
     c == configs[0] ? run_config<configs[0]>(blocks) : c == configs[1] ? run_config<configs[1]>(blocks) : run_config<configs[2]>(blocks);
+  }
+
+  static HostMachine machine(std::int64_t shared_bytes) {
+    using D = gpu::DeviceElement<T>;
+    constexpr Dtype dtype = dtype_of<T>;
+    constexpr auto configs = qr_block_configs(sizeof(T));
+    HostMachine machine;
+    machine.device().shared_memory_per_block = static_cast<int>(shared_bytes);
+    machine.add(gpu::source_of(qr_block_kernel, dtype, configs[0]), qr_block<D, configs[0]>);
+    machine.add(gpu::source_of(qr_block_kernel, dtype, configs[1]), qr_block<D, configs[1]>);
+    machine.add(gpu::source_of(qr_block_kernel, dtype, configs[2]), qr_block<D, configs[2]>);
+    machine.add(gpu::source_of(qr_step_kernel, dtype), qr_step<D>);
+    machine.add(gpu::source_of(qr_measure_kernel, dtype), qr_measure<D>);
+    machine.add(gpu::source_of(qr_scale_kernel, dtype), qr_scale<D>);
+    machine.add(gpu::source_of(reflectors_bring_kernel, dtype), reflectors_bring<D>);
+    machine.add(gpu::source_of(reflectors_factor_kernel, dtype), reflectors_factor<D>);
+    machine.add(gpu::source_of(reflectors_identity_kernel, dtype), reflectors_identity<D>);
+    machine.add(gpu::source_of(gels_sizes_kernel, dtype), gels_sizes<D>);
+    machine.add(gpu::source_of(gels_bring_kernel, dtype), gels_bring<D>);
+    machine.add(gpu::source_of(gels_scale_kernel, dtype), gels_scale<D>);
+    machine.add(gpu::source_of(gels_give_kernel, dtype), gels_give<D>);
+    return machine;
+  }
+  /// With blocks that have so many bytes of shared memory.
+  void by_panels(std::int64_t shared_bytes) {
+    HostMachine twin = machine(shared_bytes);
+    geqrf_large<T>(twin, GeqrfTask<T>{.a = a.view, .tau = tau.view});
   }
 
   /// A = Q R and unitary reflectors; what is not A is as it was.
@@ -239,6 +271,223 @@ TYPED_TEST(QrLarge, AsOnTheCpu) {
   for (std::size_t i = 0; i < problem.a.memory.size(); ++i)
     ASSERT_LE(std::abs(problem.a.memory[i] - expected.a.memory[i]), 1000 * epsilon<T>) << i;
   for (std::size_t i = 0; i < 40; ++i) ASSERT_LE(std::abs(problem.tau.memory[i + 1] - expected.tau.memory[i + 1]), 1000 * epsilon<T>) << i;
+}
+
+/// With panels in shared memory, and with panels in global memory.
+TYPED_TEST(QrLarge, ByPanels) {
+  using T = TypeParam;
+  struct Size {
+    int m, n;
+    std::int64_t elements;  ///< that a block holds
+  };
+  int turn = 0;
+  for (auto const [m, n, elements] : {Size{40, 35, 1000},
+                                      {70, 70, 2600},
+                                      {70, 33, 1300},
+                                      {33, 100, 1500},
+                                      {100, 75, 0},
+                                      {1030, 3, 0},
+                                      {2100, 1, 0},
+                                      {20, 34, 0},
+                                      {150, 140, 3000}})
+    for (Layout const layout : layouts)
+      for (bool const ragged : {false, true}) {
+        if (ragged && layout == Layout::interleaved) continue;
+        if (++turn % (sanitized ? 7 : 3) != 0) continue;
+        Wanted const wanted{.m = m,
+                            .n = n,
+                            .count = ragged ? 5 : 2,
+                            .layout = ragged ? ragged_layout(layout) : layout,
+                            .ragged = ragged,
+                            .conjugated = layout == Layout::dense_rows,
+                            .transposed = layout == Layout::columns};
+        SCOPED_TRACE(testing::Message() << wanted);
+        Problem<T> problem(wanted);
+        problem.by_panels(elements * static_cast<std::int64_t>(sizeof(T)));
+        problem.check();
+      }
+}
+TYPED_TEST(QrLarge, SpecialByPanels) {
+  check_special<TypeParam>(50, 45, [](auto& problem) { problem.by_panels(1100 * sizeof(TypeParam)); });
+  check_special<TypeParam>(40, 35, [](auto& problem) { problem.by_panels(0); });
+}
+
+/// A batch of right-hand sides, or of what reflectors are applied to, for a problem.
+template <typename T>
+struct Right {
+  Stored<T> c;
+  std::vector<std::int64_t> rows, cols;
+  std::vector<T> before;
+
+  Right(Problem<T> const& problem, int height, int columns, auto rows_of)
+      : c(problem.wanted.transposed ? columns : height, problem.wanted.transposed ? height : columns, problem.wanted.count,
+          problem.wanted.layout) {
+    Wanted const& w = problem.wanted;
+    if (w.transposed) c.view = myriad::transposed(c.view);
+    if (w.transposed && is_complex<T>) c.view = myriad::conjugated(c.view);
+    for (std::int64_t b = 0; b < w.count; ++b) {
+      rows.push_back(rows_of(b));
+      cols.push_back(b == 1 ? columns : (b * 11 + 3) % (columns + 1));
+    }
+    if (w.ragged) c.view.row_sizes = rows.data(), c.view.col_sizes = cols.data();
+    fill(c.memory, 17);
+    before = c.memory;
+  }
+  Right(Right const&) = delete;
+  [[nodiscard]] Batch<T const> input() const {
+    Batch<T const> in = c.view;
+    in.data = before.data() + (c.view.data - c.memory.data());
+    return in;
+  }
+};
+/// `result` against expected(b), which has as many rows and columns; nothing else is written.
+template <typename T, typename Expected>
+void check_result(Batch<T> const& result, std::vector<T> const& memory, std::vector<T> before, double tolerance, Expected expected) {
+  for (std::int64_t b = 0; b < result.count; ++b) {
+    if (result.rows_of(b) == 0 || result.cols_of(b) == 0) continue;
+    auto const wanted = expected(b);
+    auto now = plain<T>(result, b);
+    for (std::int64_t j = 0; j < now.n; ++j)
+      for (std::int64_t i = 0; i < now.m; ++i) {
+        ASSERT_LE(std::abs(now(i, j) - wanted.elements[static_cast<std::size_t>(i + j * wanted.m)]), tolerance)
+            << "(" << i << ", " << j << ") of matrix " << b << " of " << now.m << " by " << now.n;
+        auto const place = static_cast<std::size_t>(result.at(b, i, j) - memory.data());
+        before[place] = memory[place];
+      }
+  }
+  EXPECT_EQ(std::memcmp(before.data(), memory.data(), before.size() * sizeof(T)), 0) << "something else was written";
+}
+template <typename Use>
+void for_each_wanted(std::initializer_list<std::array<int, 3>> sizes, int every, Use use) {
+  int turn = 0;
+  for (auto const& size : sizes)
+    for (Layout const layout : layouts)
+      for (bool const ragged : {false, true}) {
+        if (ragged && layout == Layout::interleaved) continue;
+        if (++turn % (sanitized ? 3 * every : every) != 0) continue;
+        Wanted const wanted{.m = size[0],
+                            .n = size[1],
+                            .count = ragged ? 5 : 2,
+                            .layout = ragged ? ragged_layout(layout) : layout,
+                            .ragged = ragged,
+                            .conjugated = layout == Layout::dense_rows,
+                            .transposed = layout == Layout::columns};
+        SCOPED_TRACE(testing::Message() << wanted);
+        use(wanted, size[2]);
+      }
+}
+/// Q times C, its adjoint, and Q itself; fewer reflectors than columns, too.
+TYPED_TEST(QrLarge, AppliesQ) {
+  using T = TypeParam;
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  int turn = 0;
+  for_each_wanted({{50, 33, 7}, {33, 40, 40}, {100, 3, 2}, {70, 66, 5}}, 3, [&](Wanted const& wanted, int columns) {
+    Problem<T> problem(wanted);
+    geqrf<T>(cpu, problem.a.view, problem.tau.view);
+    bool const adjoint = ++turn % 2 == 0;
+    Right<T> right(problem, wanted.m, columns, [&](std::int64_t b) { return problem.a.view.rows_of(b); });
+    Batch<T const> tau = problem.tau.view;
+    if (turn % 3 == 0) tau.rows -= 1;
+    HostMachine twin = Problem<T>::machine(0);
+    ReflectorsTask<T> const task{
+        .lower = true, .adjoint = adjoint, .job = ReflectorsJob::apply, .a = problem.a.view, .tau = tau, .c = right.c.view, .shift = 0};
+    reflectors_by_panels<T>(twin, task, 0);
+    check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) {
+      auto c = plain<T>(right.input(), b), v = plain<T>(problem.a.view, b);
+      std::int64_t const k = std::min({v.m, v.n, tau.rows});
+      for (std::int64_t i = 0; i < k; ++i) {
+        std::int64_t const at = adjoint ? i : k - 1 - i;
+        auto const t = Wide<T>(conjugate_if(tau.conjugated, *tau.at(b, at, 0)));
+        reflect(v, adjoint ? conjugate_if(true, t) : t, at, c);
+      }
+      return c;
+    });
+  });
+}
+TYPED_TEST(QrLarge, FormsQ) {
+  using T = TypeParam;
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  for_each_wanted({{50, 33, 33}, {40, 40, 20}, {100, 3, 0}, {80, 70, 66}}, 3, [&](Wanted const& wanted, int reflectors) {
+    Problem<T> problem(wanted);
+    for (std::int64_t b = 0; wanted.ragged && b < wanted.count; ++b)
+      problem.cols[static_cast<std::size_t>(b)] =
+          std::min(problem.cols[static_cast<std::size_t>(b)], problem.rows[static_cast<std::size_t>(b)]);
+    geqrf<T>(cpu, problem.a.view, problem.tau.view);
+    problem.before = problem.a.memory;
+    Batch<T const> tau = problem.tau.view;
+    tau.rows = reflectors;
+    HostMachine twin = Problem<T>::machine(0);
+    ReflectorsTask<T> const task{
+        .lower = true, .adjoint = false, .job = ReflectorsJob::form, .a = problem.a.view, .tau = tau, .c = problem.a.view, .shift = 0};
+    reflectors_by_panels<T>(twin, task, 0);
+    check_result(problem.a.view, problem.a.memory, problem.before, 50 * epsilon<T>, [&](std::int64_t b) {
+      auto v = plain<T>(problem.input(), b), q = v;
+      for (std::int64_t j = 0; j < q.n; ++j)
+        for (std::int64_t i = 0; i < q.m; ++i) q(i, j) = i == j ? 1 : 0;
+      for (std::int64_t k = std::min(v.n, tau.rows) - 1; k >= 0; --k)
+        reflect(v, Wide<T>(conjugate_if(tau.conjugated, *tau.at(b, k, 0))), k, q);
+      return q;
+    });
+  });
+}
+/// Least squares and minimum norm, of both shapes in a ragged batch; a matrix without full rank keeps its B.
+TYPED_TEST(QrLarge, LeastSquares) {
+  using T = TypeParam;
+  Queue cpu({.backend = Backend::cpu, .threads = 1});
+  for_each_wanted({{50, 33, 3}, {33, 50, 40}, {40, 40, 1}, {90, 5, 2}, {5, 70, 0}}, 2, [&](Wanted const& wanted, int columns) {
+    Problem<T> problem(wanted);
+    for (std::int64_t b = 0; b < wanted.count; ++b)
+      for (std::int64_t k = 0; k < std::min(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); ++k)
+        *problem.a.view.at(b, k, k) += T(Real<T>(20));
+    std::int64_t const bad = 1;
+    std::int64_t const zero = std::min(wanted.m, wanted.n) / 2;
+    for (std::int64_t i = 0; i < wanted.m && wanted.m >= wanted.n; ++i) *problem.a.view.at(bad, i, zero) = T(0);
+    for (std::int64_t j = 0; j < wanted.n && wanted.m < wanted.n; ++j) *problem.a.view.at(bad, zero, j) = T(0);
+    problem.before = problem.a.memory;
+    Right<T> right(problem, std::max(wanted.m, wanted.n), columns,
+                   [&](std::int64_t b) { return std::max(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); });
+    std::vector<T> expected_memory = right.before, a_memory = problem.before;
+    std::vector<int> info(static_cast<std::size_t>(wanted.count), -7), expected_info = info;
+    Batch<T> expected = right.c.view, a = problem.a.view;
+    expected.data = expected_memory.data() + (right.c.view.data - right.c.memory.data());
+    a.data = a_memory.data() + (problem.a.view.data - problem.a.memory.data());
+    gels<T>(cpu, a, expected, expected_info.data());
+    HostMachine twin = Problem<T>::machine(1200 * sizeof(T));
+    gels_large<T>(twin, GelsTask<T>{.a = problem.a.view, .b = right.c.view, .info = info.data()});
+    EXPECT_EQ(info, expected_info);
+    EXPECT_NE(info[1], 0);
+    check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) { return plain<T>(expected, b); });
+    for (std::int64_t j = 0; j < right.c.view.cols_of(bad); ++j)
+      for (std::int64_t i = 0; i < right.c.view.rows_of(bad); ++i) {
+        T const* const at = right.c.view.at(bad, i, j);
+        ASSERT_EQ(*at, right.before[static_cast<std::size_t>(at - right.c.memory.data())]);
+      }
+  });
+}
+/// Elements near the ends of the range give the X of others, times powers of two.
+TYPED_TEST(QrLarge, LeastSquaresScales) {
+  using T = TypeParam;
+  using R = Real<T>;
+  Wanted const wanted{.m = 40, .n = 34, .count = 3, .layout = Layout::packed_columns};
+  Problem<T> problem(wanted);
+  Right<T> right(problem, wanted.m, 2, [&](std::int64_t) { return wanted.m; });
+  R const tiny = std::numeric_limits<R>::min() * 8, huge = R(1) / std::numeric_limits<R>::min() / 8;
+  auto const put = [&](std::int64_t b, R of_a, R of_b) {
+    for (std::int64_t j = 0; j < wanted.n; ++j)
+      for (std::int64_t i = 0; i < wanted.m; ++i) *problem.a.view.at(b, i, j) = of_a * *problem.a.view.at(0, i, j);
+    for (std::int64_t j = 0; j < 2; ++j)
+      for (std::int64_t i = 0; i < wanted.m; ++i) *right.c.view.at(b, i, j) = of_b * *right.c.view.at(0, i, j);
+  };
+  put(1, huge, huge);
+  put(2, tiny, tiny);
+  std::vector<int> info(3, -7);
+  HostMachine twin = Problem<T>::machine(600 * sizeof(T));
+  gels_large<T>(twin, GelsTask<T>{.a = problem.a.view, .b = right.c.view, .info = info.data()});
+  EXPECT_EQ(info, std::vector<int>(3));
+  for (std::int64_t j = 0; j < 2; ++j)
+    for (std::int64_t i = 0; i < wanted.n; ++i)
+      for (std::int64_t b : {1, 2})
+        ASSERT_LE(std::abs(*right.c.view.at(b, i, j) - *right.c.view.at(0, i, j)), 2000 * epsilon<T>) << i << " of " << b;
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+#pragma once
+/// QR of large matrices by panels: what host and kernels share.
+
+#include "simt/matrices.hpp"
+
+namespace myriad {
+
+inline constexpr int qr_blocked_threads = 256;
+/// Rows that a block has at a time
+inline constexpr int qr_rows_of_block = 4 * qr_blocked_threads;
+/// Columns that a block of the kernels that scale has at a time
+inline constexpr int qr_columns_of_block = 32;
+/// Columns of a panel in global memory at most
+inline constexpr int qr_step_columns = 32;
+
+SIMT_INLINE constexpr int qr_chunks(simt::Index rows) { return static_cast<int>((rows + qr_rows_of_block - 1) / qr_rows_of_block); }
+
+/// Columns whose largest part is far from one are multiplied by a power of two that brings it near one: sums of squares then neither
+/// overflow nor vanish, and reflectors do not depend on it. Those of R are scaled back.
+template <typename T>
+struct QrScaleArguments {
+  simt::Matrices<T> a;
+  unsigned* largest;  ///< leading bits of the largest part of each column, of every qr_rows_of_block rows; a.cols for each of these
+  bool back;
+};
+
+/// Step k of a panel in global memory, from -1 on, as qr_block does it: the panel becomes R and the reflectors.
+template <typename T>
+struct QrStepArguments {
+  simt::Matrices<T> a, tau;
+  int step;
+  T* products;  ///< of columns with the one at hand, by qr_rows_of_block rows; for odd steps and even ones
+  T* heads;     ///< the first row of what is left of a matrix; for odd steps and even ones
+
+  SIMT_INLINE T* products_of(int k, simt::Index b, int chunk) const {
+    return products + (((k & 1) * a.count + b) * qr_chunks(a.rows) + chunk) * qr_step_columns;
+  }
+  SIMT_INLINE T* head_of(int k, simt::Index b) const { return heads + ((k & 1) * a.count + b) * qr_step_columns; }
+};
+
+/// Bytes of dynamic shared memory of qr_step.
+SIMT_INLINE constexpr int qr_step_bytes(int element_bytes) { return qr_step_columns * (1 + qr_blocked_threads / 32) * element_bytes; }
+
+}  // namespace myriad

@@ -1,0 +1,125 @@
+#pragma once
+/// Scales for the columns of large matrices.
+
+#include "qr/blocked/qr_blocked_config.cuh"
+#include "simt/powers.hpp"
+
+namespace myriad {
+
+/// The exponent by which a column is scaled whose largest part has these leading bits; 0: not at all.
+template <typename R>
+SIMT_INLINE int qr_column_exponent(unsigned largest) {
+  using namespace simt;
+  constexpr int bias = exponent_bias<R>;
+  int const exponent = static_cast<int>(largest >> leading_fraction<R>) - bias;
+  if (largest == 0 || exponent > bias || (exponent >= -16 && exponent <= 16)) return 0;
+  return smaller(larger(-exponent, 1 - bias), bias - 1);
+}
+
+/// Calls use(b, first row, first column) for every part of a matrix, of qr_rows_of_block rows and qr_columns_of_block columns.
+template <typename T, typename Use>
+SIMT_INLINE void for_each_qr_part(simt::Matrices<T> const& a, Use use) {
+  using namespace simt;
+  Index const chunks = qr_chunks(a.rows), strips = (a.cols + qr_columns_of_block - 1) / qr_columns_of_block;
+  SIMT_LOOP
+  for (Index at = block_index(); at < a.count * chunks * strips; at += block_count())
+    use(at / (chunks * strips), static_cast<int>(at / strips % chunks) * qr_rows_of_block,
+        static_cast<int>(at % strips) * qr_columns_of_block);
+}
+
+/// Calls use(i, j) for the elements of such a part that this thread has: neighbours in the memory of `a` are neighbours in a warp.
+template <typename T, typename Use>
+SIMT_INLINE void for_each_of_qr_part(simt::Matrices<T> const& a, int i0, int j0, int m, int n, Use use) {
+  using namespace simt;
+  int const lane = lane_index(), warp = thread_index() / warp_size;
+  constexpr int warps = qr_blocked_threads / warp_size;
+  int const i_end = smaller(i0 + qr_rows_of_block, m), j_end = smaller(j0 + qr_columns_of_block, n);
+  bool const by_rows = a.col_stride < a.row_stride;
+  int const lines = by_rows ? i_end : j_end, length = by_rows ? j_end : i_end, first = by_rows ? j0 : i0;
+  SIMT_LOOP
+  for (int line = (by_rows ? i0 : j0) + warp; line < lines; line += warps) {
+    SIMT_UNROLL_BY(2)
+    for (int at = first + lane; at < length; at += warp_size) use(by_rows ? line : at, by_rows ? at : line);
+  }
+}
+
+/// Finds the largest part of each column, by parts.
+///
+/// Launch: any number of blocks of qr_blocked_threads threads with 4 * qr_blocked_threads bytes of dynamic shared memory.
+template <typename T>
+SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_measure(QrScaleArguments<T> const args) {
+  using namespace simt;
+  static_assert(qr_columns_of_block == warp_size);
+  constexpr int warps = qr_blocked_threads / warp_size;
+  unsigned* const of_warps = reinterpret_cast<unsigned*>(shared_memory());
+  int const lane = lane_index(), warp = thread_index() / warp_size;
+  bool const by_rows = args.a.col_stride < args.a.row_stride;
+  for_each_qr_part(args.a, [&](Index b, int i0, int j0) {
+    int const m = smaller(i0 + qr_rows_of_block, args.a.rows_of(b)), n = smaller(j0 + qr_columns_of_block, args.a.cols_of(b));
+    Index const row_stride = args.a.row_stride_of(b), col_stride = args.a.col_stride_of(b);
+    T const* const from = args.a.at(b, 0, 0);
+    unsigned* const to = args.largest + (b * qr_chunks(args.a.rows) + i0 / qr_rows_of_block) * args.a.cols;
+    auto const bits = [&](int i, int j) { return leading_bits_of_parts(load_global(from + i * row_stride + j * col_stride)); };
+    if (by_rows) {
+      unsigned most = 0;
+      if (j0 + lane < n) {
+        SIMT_UNROLL_BY(4)
+        for (int i = i0 + warp; i < m; i += warps) most = larger(most, bits(i, j0 + lane));
+      }
+      of_warps[thread_index()] = most;
+      sync_block();
+      if (warp == 0 && j0 + lane < n) {
+        SIMT_UNROLL
+        for (int w = 0; w < warps; ++w) most = larger(most, of_warps[w * warp_size + lane]);
+        store_global(to + j0 + lane, most);
+      }
+      sync_block();
+    } else {
+      SIMT_LOOP
+      for (int j = j0 + warp; j < n; j += warps) {
+        unsigned most = 0;
+        SIMT_UNROLL_BY(4)
+        for (int i = i0 + lane; i < m; i += warp_size) most = larger(most, bits(i, j));
+        most = largest_of_warp(most);
+        if (lane == 0) store_global(to + j, most);
+      }
+    }
+  });
+}
+
+/// Scales the columns that qr_measure found far from one, or, `back`, those of R.
+///
+/// Launch: as qr_measure.
+template <typename T>
+SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_scale(QrScaleArguments<T> const args) {
+  using namespace simt;
+  using R = simt::Real<T>;
+  int* const exponents = reinterpret_cast<int*>(shared_memory());
+  for_each_qr_part(args.a, [&](Index b, int i0, int j0) {
+    int const m = smaller(i0 + qr_rows_of_block, args.a.rows_of(b)), n = smaller(j0 + qr_columns_of_block, args.a.cols_of(b));
+    if (i0 >= m || j0 >= n || (args.back && i0 >= n)) return;
+    if (int const j = j0 + thread_index(); thread_index() < qr_columns_of_block && j < n) {
+      unsigned most = 0;
+      int const chunks = qr_chunks(args.a.rows_of(b));
+      SIMT_LOOP
+      for (int c = 0; c < chunks; ++c) most = larger(most, args.largest[(b * qr_chunks(args.a.rows) + c) * args.a.cols + j]);
+      exponents[thread_index()] = qr_column_exponent<R>(most);
+    }
+    sync_block();
+    // Few matrices have any.
+    SIMT_LOOP
+    for (int j = j0; j < n; ++j) {
+      int const exponent = exponents[j - j0];
+      if (exponent == 0) continue;
+      int const end = args.back ? smaller(m, j + 1) : m;
+      SIMT_LOOP
+      for (int i = i0 + thread_index(); i < end; i += qr_blocked_threads) {
+        T* const element = args.a.at(b, i, j);
+        store_global(element, power<R>(args.back ? -exponent : exponent) * load_global(element));
+      }
+    }
+    sync_block();
+  });
+}
+
+}  // namespace myriad
