@@ -11,6 +11,7 @@
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
+#include "trsm/trsm_gpu.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -153,6 +154,22 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
       add("orgqr", QrJob::generate, 0);
       add("gels", QrJob::least_squares, 1);
     }
+  if (!filter.wants_size_above(tiny_largest)) return kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    bool const solves = filter.wants_routine("gels");
+    if (!filter.wants_dtype(dtype) || !(solves || filter.wants_routine("geqrf"))) continue;
+    for (QrBlock const& c : qr_block_configs(dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8))
+      kernels.push_back(source_of(qr_block_kernel, dtype, c));
+    for (KernelName const& name : {qr_measure_kernel, qr_scale_kernel, qr_step_kernel}) kernels.push_back(source_of(name, dtype));
+    for (KernelName const& name : {gels_sizes_kernel, gels_bring_kernel, gels_scale_kernel, gels_give_kernel})
+      if (solves) kernels.push_back(source_of(name, dtype));
+  }
+  if (filter.wants_routine("gels")) {
+    KernelFilter triangles = filter;
+    triangles.routines = {"trsm"};
+    auto const some = trsm_kernels(triangles);
+    kernels.insert(kernels.end(), some.begin(), some.end());
+  }
   return kernels;
 }
 

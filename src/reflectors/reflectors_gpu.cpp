@@ -1,6 +1,7 @@
 #include "reflectors/reflectors_gpu.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
@@ -62,25 +63,34 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
   };
   for (auto const [dtype, bytes, complex] :
        {Type{Dtype::f32, 4, false}, {Dtype::f64, 8, false}, {Dtype::c32, 8, true}, {Dtype::c64, 16, true}}) {
-    bool const forms = filter.wants_routine("orgtr") || (complex && filter.wants_routine("ungtr"));
-    bool const applies = filter.wants_routine("ormtr") || (complex && filter.wants_routine("unmtr"));
-    if (!filter.wants_dtype(dtype) || !(forms || applies)) continue;
+    auto const wants = [&](std::initializer_list<char const*> routines) {
+      return std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
+    };
+    bool const forms = wants({"orgtr"}) || (complex && wants({"ungtr"})), applies = wants({"ormtr"}) || (complex && wants({"unmtr"}));
+    // Those of a QR factorization go by panels.
+    bool const forms_qr = wants({"orgqr"}) || (complex && wants({"ungqr"}));
+    bool const applies_qr = wants({"geqrf", "ormqr", "gels"}) || (complex && wants({"unmqr"}));
+    if (!filter.wants_dtype(dtype) || !(forms || applies || forms_qr || applies_qr)) continue;
     for (int n = 1; n <= reflectors_small_largest + 1; ++n) {
       if (!filter.wants_size(n)) continue;
       if (forms) kernels.push_back(source_of(reflectors_small_kernel, dtype, reflectors_small_plan(bytes, n, ReflectorsJob::form)));
       if (applies) kernels.push_back(source_of(reflectors_small_kernel, dtype, reflectors_small_plan(bytes, n, ReflectorsJob::apply)));
     }
-    if (!filter.wants_size_above(reflectors_small_largest + 1)) continue;
+    bool const large = filter.wants_size_above(reflectors_small_largest + 1) && (forms || applies);
+    if (!large && !(filter.wants_size_above(tiny_largest) && (forms_qr || applies_qr))) continue;
     for (KernelName const& name : {reflectors_bring_kernel, reflectors_factor_kernel, reflectors_identity_kernel})
       kernels.push_back(source_of(name, dtype));
-    auto const add = [&](Lines a, Lines b, Written written = Written::whole) {
-      auto const some = blocked_product_kernels(dtype, bytes, a, b, Lines::columns, written);
+    auto const add = [&](Lines a, Lines b, Lines c, Written written = Written::whole) {
+      auto const some = blocked_product_kernels(dtype, bytes, a, b, c, written);
       kernels.insert(kernels.end(), some.begin(), some.end());
     };
-    add(Lines::rows, Lines::columns, Written::lower);
-    add(Lines::rows, Lines::columns);
-    add(Lines::columns, Lines::columns);
-    if (applies) add(Lines::columns, Lines::rows);  // V T^H
+    add(Lines::rows, Lines::columns, Lines::columns, Written::lower);
+    add(Lines::rows, Lines::columns, Lines::columns);
+    add(Lines::columns, Lines::columns, Lines::columns);
+    if (applies || applies_qr) add(Lines::columns, Lines::rows, Lines::columns);  // V T^H
+    if (!forms_qr && !applies_qr) continue;
+    add(Lines::rows, Lines::rows, Lines::rows);
+    add(Lines::columns, Lines::rows, Lines::rows);
   }
   return kernels;
 }
