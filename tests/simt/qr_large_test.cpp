@@ -109,29 +109,13 @@ struct Problem {
     in.data = before.data() + (a.view.data - a.memory.data());
     return in;
   }
-  [[nodiscard]] QrBlockArguments<gpu::DeviceElement<T>> arguments() {
-    Batch<T> plain_a = a.view, plain_tau = tau.view;
-    plain_a.conjugated = false;
-    plain_tau.conjugated = tau.view.conjugated != a.view.conjugated;
-    return {.a = gpu::matrices_of(plain_a), .tau = gpu::matrices_of(plain_tau), .scales = true};
-  }
-  template <QrBlock c>
-  void run_config(long long blocks) {
-    QrBlockMemory const memory(c, sizeof(T), wanted.m, wanted.n);
-    simt::run(blocks, c.threads, static_cast<int>(memory.bytes), qr_block<gpu::DeviceElement<T>, c>, arguments());
-  }
-  void by_block(long long blocks = 2) {
-    constexpr auto configs = qr_block_configs(sizeof(T));
-    QrBlock const c = qr_block_plan(sizeof(T), wanted.m);
-    c == configs[0] ? run_config<configs[0]>(blocks) : c == configs[1] ? run_config<configs[1]>(blocks) : run_config<configs[2]>(blocks);
-  }
-
+  void by_block() { by_panels(227 << 10); }
   static HostMachine machine(std::int64_t shared_bytes) {
     using D = gpu::DeviceElement<T>;
     constexpr Dtype dtype = dtype_of<T>;
     constexpr auto configs = qr_block_configs(sizeof(T));
     HostMachine machine;
-    machine.device().shared_memory_per_block = static_cast<int>(shared_bytes);
+    machine.device().shared_memory_per_block = machine.device().shared_memory_per_multiprocessor = static_cast<int>(shared_bytes);
     machine.add(gpu::source_of(qr_block_kernel, dtype, configs[0]), qr_block<D, configs[0]>);
     machine.add(gpu::source_of(qr_block_kernel, dtype, configs[1]), qr_block<D, configs[1]>);
     machine.add(gpu::source_of(qr_block_kernel, dtype, configs[2]), qr_block<D, configs[2]>);
@@ -191,34 +175,38 @@ struct Problem {
   }
 };
 
-template <typename T>
-class QrLarge : public testing::Test {};
-using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
-TYPED_TEST_SUITE(QrLarge, Types);
-
-TYPED_TEST(QrLarge, ByBlock) {
-  using T = TypeParam;
-  struct Size {
-    int m, n;
-  };
+template <typename Use>
+void for_each_wanted(std::initializer_list<std::array<int, 3>> sizes, int every, Use use) {
   int turn = 0;
-  for (auto const [m, n] : {Size{33, 33}, {64, 50}, {65, 3}, {1, 40}, {40, 1}, {8, 70}, {128, 33}, {129, 30}, {33, 65}, {600, 5}})
+  for (auto const& size : sizes)
     for (Layout const layout : layouts)
       for (bool const ragged : {false, true}) {
         if (ragged && layout == Layout::interleaved) continue;
-        if (++turn % (sanitized ? 7 : 2) != 0) continue;
-        Wanted const wanted{.m = m,
-                            .n = n,
+        if (++turn % (sanitized ? 3 * every : every) != 0) continue;
+        Wanted const wanted{.m = size[0],
+                            .n = size[1],
                             .count = ragged ? 5 : 2,
                             .layout = ragged ? ragged_layout(layout) : layout,
                             .ragged = ragged,
                             .conjugated = layout == Layout::dense_rows,
                             .transposed = layout == Layout::columns};
         SCOPED_TRACE(testing::Message() << wanted);
-        Problem<T> problem(wanted);
-        problem.by_block();
-        problem.check();
+        use(wanted, size[2]);
       }
+}
+
+template <typename T>
+class QrLarge : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(QrLarge, Types);
+
+TYPED_TEST(QrLarge, ByBlock) {
+  for_each_wanted({{33, 33}, {64, 50}, {65, 3}, {1, 40}, {40, 1}, {8, 70}, {128, 33}, {129, 30}, {33, 65}, {600, 5}}, 2,
+                  [](Wanted const& wanted, int) {
+                    Problem<TypeParam> problem(wanted);
+                    problem.by_block();
+                    problem.check();
+                  });
 }
 
 /// Matrices beside each other that need paths of their own: NaN, zeros, nothing to eliminate, elements near the ends of the range. The
@@ -273,43 +261,23 @@ TYPED_TEST(QrLarge, AsOnTheCpu) {
   for (std::size_t i = 0; i < 40; ++i) ASSERT_LE(std::abs(problem.tau.memory[i + 1] - expected.tau.memory[i + 1]), 1000 * epsilon<T>) << i;
 }
 
-/// With panels in shared memory, and with panels in global memory.
+/// With panels in shared memory, where a block holds so many elements, and with panels in global memory.
 TYPED_TEST(QrLarge, ByPanels) {
   using T = TypeParam;
-  struct Size {
-    int m, n;
-    std::int64_t elements;  ///< that a block holds
+  auto const check = [](Wanted const& wanted, int elements) {
+    Problem<T> problem(wanted);
+    problem.by_panels(elements * static_cast<std::int64_t>(sizeof(T)));
+    problem.check();
   };
-  int turn = 0;
-  for (auto const [m, n, elements] : {Size{40, 35, 1000},
-                                      {70, 70, 2600},
-                                      {70, 33, 1300},
-                                      {33, 100, 1500},
-                                      {100, 75, 0},
-                                      {1030, 3, 0},
-                                      {2100, 1, 0},
-                                      {20, 34, 0},
-                                      {150, 140, 3000}})
-    for (Layout const layout : layouts)
-      for (bool const ragged : {false, true}) {
-        if (ragged && layout == Layout::interleaved) continue;
-        if (++turn % (sanitized ? 7 : 3) != 0) continue;
-        Wanted const wanted{.m = m,
-                            .n = n,
-                            .count = ragged ? 5 : 2,
-                            .layout = ragged ? ragged_layout(layout) : layout,
-                            .ragged = ragged,
-                            .conjugated = layout == Layout::dense_rows,
-                            .transposed = layout == Layout::columns};
-        SCOPED_TRACE(testing::Message() << wanted);
-        Problem<T> problem(wanted);
-        problem.by_panels(elements * static_cast<std::int64_t>(sizeof(T)));
-        problem.check();
-      }
+  for_each_wanted({{40, 35, 1000}, {70, 70, 2600}, {70, 33, 1300}, {33, 100, 1500}, {70, 45, 0}, {1030, 3, 0}, {2100, 1, 0}, {20, 34, 0}},
+                  4, check);
+  // More than one block of columns
+  int const n = is_complex<T> ? 67 : 131;
+  check({.m = n + 3, .n = n, .count = 1, .layout = Layout::packed_columns}, 20 * n);
 }
 TYPED_TEST(QrLarge, SpecialByPanels) {
-  check_special<TypeParam>(50, 45, [](auto& problem) { problem.by_panels(1100 * sizeof(TypeParam)); });
-  check_special<TypeParam>(40, 35, [](auto& problem) { problem.by_panels(0); });
+  check_special<TypeParam>(40, 36, [](auto& problem) { problem.by_panels(900 * sizeof(TypeParam)); });
+  check_special<TypeParam>(40, 10, [](auto& problem) { problem.by_panels(0); });
 }
 
 /// A batch of right-hand sides, or of what reflectors are applied to, for a problem.
@@ -356,25 +324,6 @@ void check_result(Batch<T> const& result, std::vector<T> const& memory, std::vec
       }
   }
   EXPECT_EQ(std::memcmp(before.data(), memory.data(), before.size() * sizeof(T)), 0) << "something else was written";
-}
-template <typename Use>
-void for_each_wanted(std::initializer_list<std::array<int, 3>> sizes, int every, Use use) {
-  int turn = 0;
-  for (auto const& size : sizes)
-    for (Layout const layout : layouts)
-      for (bool const ragged : {false, true}) {
-        if (ragged && layout == Layout::interleaved) continue;
-        if (++turn % (sanitized ? 3 * every : every) != 0) continue;
-        Wanted const wanted{.m = size[0],
-                            .n = size[1],
-                            .count = ragged ? 5 : 2,
-                            .layout = ragged ? ragged_layout(layout) : layout,
-                            .ragged = ragged,
-                            .conjugated = layout == Layout::dense_rows,
-                            .transposed = layout == Layout::columns};
-        SCOPED_TRACE(testing::Message() << wanted);
-        use(wanted, size[2]);
-      }
 }
 /// Q times C, its adjoint, and Q itself; fewer reflectors than columns, too.
 TYPED_TEST(QrLarge, AppliesQ) {
@@ -488,6 +437,25 @@ TYPED_TEST(QrLarge, LeastSquaresScales) {
     for (std::int64_t i = 0; i < wanted.n; ++i)
       for (std::int64_t b : {1, 2})
         ASSERT_LE(std::abs(*right.c.view.at(b, i, j) - *right.c.view.at(0, i, j)), 2000 * epsilon<T>) << i << " of " << b;
+}
+
+TEST(QrBlockPlan, FitsEveryGpu) {
+  for (int const bytes : {4, 8, 16})
+    for (std::int64_t const shared : {99 << 10, 227 << 10}) {
+      EXPECT_TRUE(qr_block_holds(bytes, 33, 33, shared));
+      EXPECT_FALSE(qr_block_holds(bytes, 260, 260, shared));
+      EXPECT_FALSE(qr_block_holds(bytes, std::int64_t{1} << 30, 1, shared));
+      EXPECT_FALSE(qr_block_holds(bytes, 1, std::int64_t{1} << 30, shared));
+      for (std::int64_t m = 1; m < 5000; m += 1 + m / 8)
+        for (std::int64_t n = 1; n < 5000; n += 1 + n / 8) {
+          if (!qr_block_holds(bytes, m, n, shared)) continue;
+          QrBlock const c = qr_block_plan(bytes, m);
+          int const threads = qr_block_threads(bytes, m, n, shared);
+          ASSERT_EQ(threads % 32, 0);
+          ASSERT_LE(threads, c.most_threads) << m << " by " << n;
+          ASSERT_GE(threads / c.lanes * c.rows_of_group(), m) << m << " by " << n;
+        }
+    }
 }
 
 }  // namespace

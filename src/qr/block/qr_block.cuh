@@ -11,15 +11,14 @@
 
 namespace myriad::simt {
 
-/// `C.groups() >> log_parts` groups share the columns, `1 << log_parts` the rows of each.
+/// `1 << log_parts` groups share the rows of a column.
 template <typename T, QrBlock C>
 struct QrByBlock {
   using R = Real<T>;
-  static constexpr int held = C.held, lanes = C.lanes, warps = C.threads / warp_size;
-  static constexpr int at_once = sizeof(T) < 16 ? 4 : lanes < warp_size ? 2 : 1;  ///< columns of a group, by registers
+  static constexpr int held = C.held, lanes = C.lanes, at_once = C.at_once(sizeof(T));
 
   QrBlockMemory const& memory;
-  int m, n;
+  int m, n, threads, warps;
   T* tile;
   int log_parts, parts;
   int lane, part, first_column, columns_apart;
@@ -27,13 +26,20 @@ struct QrByBlock {
   T x[held];     ///< the column of the step at hand below its first row; zero elsewhere
   T y[held];     ///< the same of the next column
 
-  SIMT_INLINE QrByBlock(QrBlockMemory const& of, int rows, int cols)
-      : memory(of), m(rows), n(cols), tile(reinterpret_cast<T*>(shared_memory())), log_parts(C.log_parts(rows)), parts(1 << log_parts) {
+  SIMT_INLINE QrByBlock(QrBlockMemory const& of, int rows, int cols, int threads_of_block)
+      : memory(of),
+        m(rows),
+        n(cols),
+        threads(threads_of_block),
+        warps(threads / warp_size),
+        tile(reinterpret_cast<T*>(shared_memory())),
+        log_parts(C.log_parts(rows)),
+        parts(1 << log_parts) {
     int const group = thread_index() / lanes;
     lane = thread_index() % lanes;
     part = group & (parts - 1);
     first_column = group >> log_parts;
-    columns_apart = C.groups() >> log_parts;
+    columns_apart = (threads / lanes) >> log_parts;
     int const granules = (m + lanes - 1) / lanes;
     rows_end = (granules - part + parts - 1) >> log_parts;
   }
@@ -90,7 +96,7 @@ struct QrByBlock {
       }
     }
     int const padding = (m + lanes - 1) / lanes * lanes - m;
-    for (int at = thread_index(); at < padding * n; at += C.threads) column(at / padding)[m + at % padding] = from_real<T>(0);
+    for (int at = thread_index(); at < padding * n; at += threads) column(at / padding)[m + at % padding] = from_real<T>(0);
     most = largest_of_warp(most);
     if (here == 0) words()[warp] = most;
     sync_block();
@@ -276,16 +282,16 @@ struct QrByBlock {
 
 namespace myriad {
 
-/// Launch: any number of blocks of C.threads threads with QrBlockMemory(C, sizeof(T), args.a.rows, args.a.cols).bytes of dynamic shared
-/// memory; matrices have at most C.most_rows() rows.
+/// Launch: any number of blocks of args.threads threads, at most C.most_threads and enough for the rows, with QrBlockMemory(C, sizeof(T),
+/// args.a.rows, args.a.cols).bytes of dynamic shared memory.
 template <typename T, QrBlock C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads, C.blocks_per_sm) qr_block(QrBlockArguments<T> const args) {
+SIMT_KERNEL void SIMT_BOUNDS(C.most_threads, C.blocks_per_sm) qr_block(QrBlockArguments<T> const args) {
   using namespace simt;
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
     int const m = args.a.rows_of(b), n = args.a.cols_of(b);
     if (m == 0 || n == 0) continue;
     QrBlockMemory const memory(C, sizeof(T), m, n);
-    QrByBlock<T, C> qr(memory, m, n);
+    QrByBlock<T, C> qr(memory, m, n, args.threads);
     unsigned const largest = qr.load(args.a, b);
     using R = simt::Real<T>;
     int const exponent = args.scales ? static_cast<int>(RangeScales<R>::of(largest, leading_bits_of_power<R>(0)).of_a) : 0;

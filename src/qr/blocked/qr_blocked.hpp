@@ -28,6 +28,15 @@ constexpr int qr_panel_width(int element_bytes, std::int64_t rows, std::int64_t 
   return qr_step_columns;
 }
 
+/// Matrices that a block holds.
+template <typename T, Machine<T> M>
+void qr_in_block(M& machine, QrBlockArguments<gpu::DeviceElement<T>> args) {
+  QrBlock const c = qr_block_plan(sizeof(T), args.a.rows);
+  QrBlockMemory const memory(c, sizeof(T), static_cast<int>(args.a.rows), static_cast<int>(args.a.cols));
+  args.threads = qr_block_threads(sizeof(T), args.a.rows, args.a.cols, machine.device().shared_memory_per_multiprocessor);
+  machine.run(qr_block_kernel, {.blocks = args.a.count, .threads = args.threads, .shared_bytes = memory.bytes}, args, dtype_of<T>, c);
+}
+
 /// Workspace of geqrf by panels.
 template <typename T>
 struct QrWorkspace {
@@ -100,10 +109,7 @@ class QrByPanels {
     }
     auto const a = gpu::matrices_of(block(task_.a, j, j, rows, width)), tau = gpu::matrices_of(myriad::rows(task_.tau, j, width));
     if (qr_block_holds(sizeof(T), rows, width, shared)) {
-      QrBlock const c = qr_block_plan(sizeof(T), rows);
-      QrBlockMemory const memory(c, sizeof(T), static_cast<int>(rows), static_cast<int>(width));
-      machine_.run(qr_block_kernel, {.blocks = a.count, .threads = c.threads, .shared_bytes = memory.bytes},
-                   QrBlockArguments<D>{.a = a, .tau = tau, .scales = false}, dtype_of<T>, c);
+      qr_in_block<T>(machine_, {.a = a, .tau = tau, .threads = 0, .scales = false});
       return;
     }
     for (int k = -1; k < width; ++k)
@@ -142,11 +148,7 @@ void geqrf_large(M& machine, GeqrfTask<T> task) {
   std::int64_t const m = task.a.rows, n = task.a.cols, count = task.a.count;
   task.tau = rows(task.tau, 0, std::min(m, n));
   if (qr_block_holds(sizeof(T), m, n, machine.device().shared_memory_per_block)) {
-    using D = gpu::DeviceElement<T>;
-    QrBlock const c = qr_block_plan(sizeof(T), m);
-    QrBlockMemory const memory(c, sizeof(T), static_cast<int>(m), static_cast<int>(n));
-    machine.run(qr_block_kernel, {.blocks = count, .threads = c.threads, .shared_bytes = memory.bytes},
-                QrBlockArguments<D>{.a = gpu::matrices_of(task.a), .tau = gpu::matrices_of(task.tau), .scales = true}, dtype_of<T>, c);
+    qr_in_block<T>(machine, {.a = gpu::matrices_of(task.a), .tau = gpu::matrices_of(task.tau), .threads = 0, .scales = true});
     return;
   }
   using Qr = QrByPanels<T, M>;
