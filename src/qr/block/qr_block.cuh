@@ -219,7 +219,8 @@ struct QrByBlock {
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
           y[r] = from_real<T>(0);
-          if (r < begin || r >= rows_end) continue;
+          // Row k is written below.
+          if (r < begin || r >= rows_end || row(r) <= k) continue;
           T const value = multiply_add(factor, x[r], own[row(r)]);
           if (row(r) == k + 1 && first_column == (k + 1) % columns_apart) next_head[k + 1] = value;
           y[r] = row(r) > k + 1 ? value : from_real<T>(0);

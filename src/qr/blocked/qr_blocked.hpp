@@ -20,10 +20,14 @@ inline constexpr gpu::KernelName qr_step_kernel{"qr/blocked/qr_step"};
 inline constexpr gpu::KernelName qr_measure_kernel{"qr/blocked/qr_scale", "qr_measure"};
 inline constexpr gpu::KernelName qr_scale_kernel{"qr/blocked/qr_scale"};
 
+/// Columns that change those behind them at once. Wider blocks, whose V^H V and V T cost more, would take fewer passes over what is behind,
+/// by products that already compute for longer than they load. By reasoning, not measured.
+constexpr int qr_block_columns = 64;
+
 /// Columns of a panel of so many rows: as many as a block holds, or, where it does not hold a few, as many as are factored in global
 /// memory.
 constexpr int qr_panel_width(int element_bytes, std::int64_t rows, std::int64_t shared_bytes) {
-  for (int const width : {32, 16, 8})
+  for (int const width : {qr_block_columns, 32, 16, 8})
     if (qr_block_holds(element_bytes, rows, width, shared_bytes)) return width;
   return qr_step_columns;
 }
@@ -70,7 +74,7 @@ class QrByPanels {
   }
 
   void run() {
-    std::int64_t const m = task_.a.rows, n = task_.a.cols, steps = std::min(m, n), width = block_width(task_);
+    std::int64_t const m = task_.a.rows, n = task_.a.cols, steps = std::min(m, n), width = qr_block_columns;
     scale(false);
     for (std::int64_t j = 0; j < steps; j += width) {
       std::int64_t const some = std::min(width, steps - j);
@@ -81,9 +85,8 @@ class QrByPanels {
   }
 
  private:
-  static int block_width(GeqrfTask<T> const& task) { return reflectors_width(is_complex<T>, std::min(task.a.rows, task.a.cols)); }
   static std::int64_t bytes_of_reflectors(GeqrfTask<T> const& task, std::int64_t count) {
-    return bytes_of<ReflectorsWorkspace<T>>(block_width(task), task.a.rows, task.a.cols, std::int64_t{1}, count, task.a.ragged());
+    return bytes_of<ReflectorsWorkspace<T>>(qr_block_columns, task.a.rows, task.a.cols, std::int64_t{1}, count, task.a.ragged());
   }
 
   void scale(bool back) {
