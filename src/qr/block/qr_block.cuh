@@ -21,10 +21,11 @@ struct QrByBlock {
   int m, n, threads, warps;
   T* tile;
   int log_parts, parts;
-  int lane, part, first_column, columns_apart;
-  int rows_end;  ///< registers of this part that hold rows
-  T x[held];     ///< the column of the step at hand below its first row; zero elsewhere
-  T y[held];     ///< the same of the next column
+  int lane, part, first_column;
+  int columns_apart;  ///< a power of two
+  int rows_end;       ///< registers of this part that hold rows
+  T x[held];          ///< the column of the step at hand below its first row; zero elsewhere
+  T y[held];          ///< the same of the next column
 
   SIMT_INLINE QrByBlock(QrBlockMemory const& of, int rows, int cols, int threads_of_block)
       : memory(of),
@@ -54,7 +55,8 @@ struct QrByBlock {
   SIMT_INLINE unsigned* words() const { return reinterpret_cast<unsigned*>(tile + memory.words); }
 
   /// The first of this group's columns from j on.
-  SIMT_INLINE int own_column_from(int j) const { return j + (first_column - j % columns_apart + columns_apart) % columns_apart; }
+  SIMT_INLINE int own_column_from(int j) const { return j + ((first_column - j) & (columns_apart - 1)); }
+  SIMT_INLINE bool owns(int j) const { return (j & (columns_apart - 1)) == first_column; }
   SIMT_INLINE T product_of(int of, int j) const {
     T sum = products(of)[j];
     SIMT_LOOP
@@ -78,12 +80,7 @@ struct QrByBlock {
     int const warp = thread_index() / warp_size, here = lane_index();
     Index const row_stride = a.row_stride_of(b), col_stride = a.col_stride_of(b);
     T const* const from = a.at(b, 0, 0);
-    unsigned most = 0;
-    auto const bring = [&](int i, int j) {
-      T const value = load_global(from + i * row_stride + j * col_stride);
-      most = larger(most, leading_bits_of_parts(value));
-      column(j)[i] = value;
-    };
+    auto const bring = [&](int i, int j) { copy_async(column(j) + i, from + i * row_stride + j * col_stride); };
     if (col_stride < row_stride) {
       for (int i = warp; i < m; i += warps) {
         SIMT_UNROLL_BY(4)
@@ -97,6 +94,13 @@ struct QrByBlock {
     }
     int const padding = (m + lanes - 1) / lanes * lanes - m;
     for (int at = thread_index(); at < padding * n; at += threads) column(at / padding)[m + at % padding] = from_real<T>(0);
+    wait_copies();
+    sync_block();
+    unsigned most = 0;
+    for (int j = warp; j < n; j += warps) {
+      SIMT_UNROLL_BY(4)
+      for (int i = here; i < m; i += warp_size) most = larger(most, leading_bits_of_parts(column(j)[i]));
+    }
     most = largest_of_warp(most);
     if (here == 0) words()[warp] = most;
     sync_block();
@@ -194,7 +198,7 @@ struct QrByBlock {
         difference = reflector.difference;
         reciprocal_of_beta = reflector.reciprocal_of_beta;
         v_scale = reflector.v_scale;
-        if (k % columns_apart == first_column) {
+        if (owns(k)) {
           int const begin = register_of(k);
           SIMT_UNROLL
           for (int r = 0; r < held; ++r)
@@ -215,6 +219,7 @@ struct QrByBlock {
       if (goes_on) {
         T const gain = gain_of(k + 1), factor = gain * v_scale;
         T* const own = column(k + 1);
+        bool const is_own = owns(k + 1);
         R tail = R(0);
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
@@ -222,15 +227,13 @@ struct QrByBlock {
           // Row k is written below.
           if (r < begin || r >= rows_end || row(r) <= k) continue;
           T const value = multiply_add(factor, x[r], own[row(r)]);
-          if (row(r) == k + 1 && first_column == (k + 1) % columns_apart) next_head[k + 1] = value;
+          if (row(r) == k + 1 && is_own) next_head[k + 1] = value;
           y[r] = row(r) > k + 1 ? value : from_real<T>(0);
           tail = tail + square(y[r]);
         }
-        if (first_column == (k + 1) % columns_apart) {
-          if (k >= 0 && has_row(k)) own[k] = head[k + 1] + gain;
-        }
+        if (is_own && k >= 0 && has_row(k)) own[k] = head[k + 1] + gain;
         tail = sum_of_group(tail);
-        if (first_column == (k + 1) % columns_apart && lane == 0) next_products[k + 1] = from_real<T>(tail);
+        if (is_own && lane == 0) next_products[k + 1] = from_real<T>(tail);
       } else {
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) y[r] = from_real<T>(0);
@@ -283,8 +286,8 @@ struct QrByBlock {
 
 namespace myriad {
 
-/// Launch: any number of blocks of args.threads threads, at most C.most_threads and enough for the rows, with QrBlockMemory(C, sizeof(T),
-/// args.a.rows, args.a.cols).bytes of dynamic shared memory.
+/// Launch: any number of blocks of args.threads threads, a power of two, at most C.most_threads and enough for the rows, with
+/// QrBlockMemory(C, sizeof(T), args.a.rows, args.a.cols).bytes of dynamic shared memory.
 template <typename T, QrBlock C>
 SIMT_KERNEL void SIMT_BOUNDS(C.most_threads, C.blocks_per_sm) qr_block(QrBlockArguments<T> const args) {
   using namespace simt;
