@@ -15,14 +15,14 @@ struct QrBlock {
 
   /// Columns that a group changes at a time, by registers
   SIMT_INLINE constexpr int at_once(int element_bytes) const { return element_bytes < 16 ? 4 : lanes < 32 ? 2 : 1; }
-  /// Rows that a group has at most. A matrix with more has its rows dealt to several groups, a power of two.
+  /// Rows that a group has at most. A matrix with more has its rows dealt to several groups, a power of two, where a group is a warp.
   SIMT_INLINE constexpr int rows_of_group() const { return held * lanes; }
   SIMT_INLINE constexpr int log_parts(int rows) const {
     int log = 0;
-    while (rows_of_group() << log < rows) ++log;
+    while (lanes == 32 && rows_of_group() << log < rows) ++log;
     return log;
   }
-  SIMT_INLINE constexpr int most_rows() const { return most_threads / lanes * rows_of_group(); }
+  SIMT_INLINE constexpr int most_rows() const { return lanes == 32 ? most_threads / lanes * rows_of_group() : rows_of_group(); }
 };
 
 /// The dynamic shared memory of a block, in elements: the matrix by columns, and behind it what goes from step to step.
