@@ -171,6 +171,63 @@ struct QrByBlock {
     return Reflector<T>(alpha, none ? R(Reflector<T>::identity) : real_part(product_of(2, k)));
   }
 
+  struct Step {
+    int k, begin;
+    bool goes_on;
+    T v_scale;
+    T const* head;
+    T *next_head, *next_products;
+  };
+  /// Step k in `count` of this group's columns from j on, of which `all` are there or not, by two registers at a time.
+  template <int count, bool all, typename Gain>
+  SIMT_INLINE void change(Step const& step, int j, Gain gain_of) {
+    if (!all && lanes == warp_size && j >= n) return;
+    T factor[count], sum[count], gain[count];
+    T* own[count];
+    bool is[count];
+    SIMT_UNROLL
+    for (int c = 0; c < count; ++c) {
+      is[c] = all || j + c * columns_apart < n;
+      own[c] = column(j + c * columns_apart);
+      gain[c] = is[c] ? gain_of(j + c * columns_apart) : from_real<T>(0);
+      factor[c] = gain[c] * step.v_scale;
+      sum[c] = from_real<T>(0);
+    }
+    SIMT_UNROLL
+    for (int r0 = 0; r0 < held; r0 += 2) {
+      if (r0 + 1 < step.begin || r0 >= rows_end) continue;
+      bool const second = r0 + 1 < rows_end;
+      T value[2][count];
+      SIMT_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        SIMT_UNROLL
+        for (int c = 0; c < count; ++c) value[r][c] = is[c] && (r == 0 || second) ? own[c][row(r0 + r)] : from_real<T>(0);
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        SIMT_UNROLL
+        for (int c = 0; c < count; ++c) {
+          value[r][c] = multiply_add(factor[c], x[r0 + r], value[r][c]);
+          sum[c] = conjugate_multiply_add(y[r0 + r], value[r][c], sum[c]);
+        }
+      }
+      SIMT_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        SIMT_UNROLL
+        for (int c = 0; c < count; ++c)
+          if (is[c] && (r == 0 || second)) own[c][row(r0 + r)] = value[r][c];
+      }
+    }
+    SIMT_UNROLL
+    for (int c = 0; c < count; ++c) {
+      T const total = sum_of_group(sum[c]);
+      if (!is[c]) continue;
+      if (lane == 0) step.next_products[j + c * columns_apart] = total;
+      if (step.k >= 0 && has_row(step.k)) own[c][step.k] = step.head[j + c * columns_apart] + gain[c];
+      if (step.goes_on && has_row(step.k + 1)) step.next_head[j + c * columns_apart] = own[c][step.k + 1];
+    }
+  }
+
   /// `largest`: leading bits of the largest part of the matrix. `note(k, tau)` is called in one thread.
   template <typename Note>
   SIMT_INLINE void factor(unsigned largest, Note note) {
@@ -238,43 +295,24 @@ struct QrByBlock {
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) y[r] = from_real<T>(0);
       }
-      // The first of this group's columns that step k changes.
-      int const start = goes_on ? k + 2 : k + 1, own_start = own_column_from(start);
+      // The first of this group's columns that step k changes; then as many at a time as there are of every group.
+      int base = goes_on ? k + 2 : k + 1;
+      int const behind = own_column_from(base) - base;
+      Step const step{.k = k,
+                      .begin = begin,
+                      .goes_on = goes_on,
+                      .v_scale = v_scale,
+                      .head = head,
+                      .next_head = next_head,
+                      .next_products = next_products};
       SIMT_LOOP
-      for (int base = start; base < n; base += at_once * columns_apart) {
-        int const j = own_start + base - start;
-        if (lanes == warp_size && j >= n) break;
-        T factor[at_once], sum[at_once], gain[at_once];
-        SIMT_UNROLL
-        for (int c = 0; c < at_once; ++c) {
-          int const at = j + c * columns_apart;
-          gain[c] = at < n ? gain_of(at) : from_real<T>(0);
-          factor[c] = gain[c] * v_scale;
-          sum[c] = from_real<T>(0);
-        }
-        SIMT_UNROLL
-        for (int r = 0; r < held; ++r) {
-          if (r < begin || r >= rows_end) continue;
-          SIMT_UNROLL
-          for (int c = 0; c < at_once; ++c) {
-            int const at = j + c * columns_apart;
-            if (at >= n) continue;
-            T* const element = column(at) + row(r);
-            T const value = multiply_add(factor[c], x[r], *element);
-            *element = value;
-            sum[c] = conjugate_multiply_add(y[r], value, sum[c]);
-          }
-        }
-        SIMT_UNROLL
-        for (int c = 0; c < at_once; ++c) {
-          int const at = j + c * columns_apart;
-          T const total = sum_of_group(sum[c]);
-          if (at >= n) continue;
-          if (lane == 0) next_products[at] = total;
-          if (k >= 0 && has_row(k)) column(at)[k] = head[at] + gain[c];
-          if (goes_on && has_row(k + 1)) next_head[at] = column(at)[k + 1];
-        }
+      for (; base + at_once * columns_apart <= n; base += at_once * columns_apart) change<at_once, true>(step, base + behind, gain_of);
+      if constexpr (at_once > 1) {
+        SIMT_LOOP
+        for (; base + columns_apart < n; base += 2 * columns_apart) change<2, false>(step, base + behind, gain_of);
       }
+      SIMT_LOOP
+      for (; base < n; base += columns_apart) change<1, false>(step, base + behind, gain_of);
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) x[r] = y[r];
       sync_block();

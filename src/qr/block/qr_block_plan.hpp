@@ -12,8 +12,8 @@ namespace myriad {
 
 /// Few kernels for all sizes: by the rows that the lanes of a group hold.
 constexpr auto qr_block_configs(int element_bytes) {
-  int const large = element_bytes == 16 ? 2 : 1;
-  return std::array{QrBlock{128, 8, 4 / large}, QrBlock{256, 16, 2 / large}, QrBlock{512, 32, 1}};
+  bool const large = element_bytes == 16;
+  return std::array{QrBlock{128, 8, large ? 2 : element_bytes == 4 ? 5 : 4}, QrBlock{256, 16, large ? 1 : 2}, QrBlock{512, 32, 1}};
 }
 constexpr QrBlock qr_block_plan(int element_bytes, std::int64_t rows) {
   auto const configs = qr_block_configs(element_bytes);
