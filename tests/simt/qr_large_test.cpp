@@ -439,6 +439,23 @@ TYPED_TEST(QrLarge, LeastSquaresScales) {
         ASSERT_LE(std::abs(*right.c.view.at(b, i, j) - *right.c.view.at(0, i, j)), 2000 * epsilon<T>) << i << " of " << b;
 }
 
+/// Without rows X is zero, without columns B stays; matrices behind pointers.
+TYPED_TEST(QrLarge, LeastSquaresOfEmptyMatrices) {
+  using T = TypeParam;
+  HostMachine twin = Problem<T>::machine(0);
+  std::vector<T> memory(2 * 50 * 3, T(7));
+  std::vector<T*> pointers{memory.data(), memory.data() + 150}, nowhere(2);
+  std::vector<int> info{-7, -7};
+  Batch<T> const b = batch(pointers.data(), 50, 3, {.count = 2});
+  gels_large<T>(twin, GelsTask<T>{.a = batch(nowhere.data(), 50, 0, {.count = 2}), .b = b, .info = info.data()});
+  EXPECT_EQ(memory, std::vector<T>(300, T(7)));
+  EXPECT_EQ(info, std::vector<int>(2));
+  info = {-7, -7};
+  gels_large<T>(twin, GelsTask<T>{.a = batch(nowhere.data(), 0, 50, {.count = 2}), .b = b, .info = info.data()});
+  EXPECT_EQ(memory, std::vector<T>(300, T(0)));
+  EXPECT_EQ(info, std::vector<int>(2));
+}
+
 TEST(QrBlockPlan, FitsEveryGpu) {
   for (int const bytes : {4, 8, 16})
     for (std::int64_t const shared : {99 << 10, 227 << 10}) {
