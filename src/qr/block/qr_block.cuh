@@ -75,23 +75,31 @@ struct QrByBlock {
     return sum;
   }
 
+  /// Calls use(i, j) for the elements that this thread moves. By rows a warp has 32 bytes of each of some rows: what it has in shared
+  /// memory is in different banks, or in fewer of the same than a row would be.
+  template <typename Use>
+  SIMT_INLINE void for_each_element(bool by_rows, Use use) const {
+    int const warp = thread_index() / warp_size, here = lane_index();
+    if (by_rows) {
+      constexpr int across = sizeof(T) == 4 ? 8 : 4, down = warp_size / across;
+      for (int i = warp * down + here % down; i < m; i += warps * down) {
+        SIMT_UNROLL_BY(4)
+        for (int j = here / down; j < n; j += across) use(i, j);
+      }
+    } else {
+      for (int j = warp; j < n; j += warps) {
+        SIMT_UNROLL_BY(4)
+        for (int i = here; i < m; i += warp_size) use(i, j);
+      }
+    }
+  }
   /// Loads the matrix; zeros behind its columns. Returns the leading bits of its largest part, to all threads.
   SIMT_INLINE unsigned load(Matrices<T> const& a, Index b) {
     int const warp = thread_index() / warp_size, here = lane_index();
     Index const row_stride = a.row_stride_of(b), col_stride = a.col_stride_of(b);
     T const* const from = a.at(b, 0, 0);
     auto const bring = [&](int i, int j) { copy_async(column(j) + i, from + i * row_stride + j * col_stride); };
-    if (col_stride < row_stride) {
-      for (int i = warp; i < m; i += warps) {
-        SIMT_UNROLL_BY(4)
-        for (int j = here; j < n; j += warp_size) bring(i, j);
-      }
-    } else {
-      for (int j = warp; j < n; j += warps) {
-        SIMT_UNROLL_BY(4)
-        for (int i = here; i < m; i += warp_size) bring(i, j);
-      }
-    }
+    for_each_element(col_stride < row_stride, bring);
     int const padding = (m + lanes - 1) / lanes * lanes - m;
     for (int at = thread_index(); at < padding * n; at += threads) column(at / padding)[m + at % padding] = from_real<T>(0);
     wait_copies();
@@ -117,16 +125,9 @@ struct QrByBlock {
     sync_block();
   }
   SIMT_INLINE void store(Matrices<T> const& a, Index b) const {
-    int const warp = thread_index() / warp_size, here = lane_index();
     Index const row_stride = a.row_stride_of(b), col_stride = a.col_stride_of(b);
     T* const to = a.at(b, 0, 0);
-    if (col_stride < row_stride) {
-      for (int i = warp; i < m; i += warps)
-        for (int j = here; j < n; j += warp_size) store_global(to + i * row_stride + j * col_stride, column(j)[i]);
-    } else {
-      for (int j = warp; j < n; j += warps)
-        for (int i = here; i < m; i += warp_size) store_global(to + i * row_stride + j * col_stride, column(j)[i]);
-    }
+    for_each_element(col_stride < row_stride, [&](int i, int j) { store_global(to + i * row_stride + j * col_stride, column(j)[i]); });
   }
 
   /// The column in x, with `alpha` above it, is scaled by a power of two that brings its largest part near one, and multiplied with the
