@@ -275,6 +275,14 @@ TYPED_TEST(QrLarge, ByPanels) {
   int const n = 67;
   check({.m = n + 3, .n = n, .count = 1, .layout = Layout::packed_columns}, 20 * n);
 }
+/// With what a block of an H100 holds
+TYPED_TEST(QrLarge, ByPanelsAsPlanned) {
+  if (sanitized) GTEST_SKIP() << "takes long";
+  int const n = sizeof(TypeParam) == 4 ? 240 : 170;
+  Problem<TypeParam> problem({.m = n + 10, .n = n, .count = 1, .layout = Layout::packed_rows});
+  problem.by_block();
+  problem.check();
+}
 TYPED_TEST(QrLarge, SpecialByPanels) {
   check_special<TypeParam>(40, 36, [](auto& problem) { problem.by_panels(900 * sizeof(TypeParam)); });
   check_special<TypeParam>(40, 10, [](auto& problem) { problem.by_panels(0); });
