@@ -11,6 +11,7 @@
 /// | gemm(task, structure, written) | products by the kernel planned for their very size |
 /// | gemm_shared(task, written) | products by one of few kernels, which all sizes share |
 /// | trsm(task) | triangular solves of any size |
+/// | trtri(task) | inverses of triangles of any size |
 /// | clear(numbers, count) | zeros |
 /// | memory(bytes).data() | workspace until the result of memory() goes, 256-byte aligned and never null |
 ///
@@ -25,17 +26,19 @@
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "trsm/trsm.hpp"
+#include "trsm/trtri.hpp"
 
 namespace myriad {
 
 template <typename M, typename T>
 concept Machine = requires(M machine, gpu::KernelName const& kernel, gpu::Grid const& grid, GemmTask<T> const& product,
-                           TrsmTask<T> const& triangles, int* numbers, std::int64_t size) {
+                           TrsmTask<T> const& triangles, TrtriTask<T> const& inverses, int* numbers, std::int64_t size) {
   { machine.device() } -> std::convertible_to<Device const&>;
   machine.run(kernel, grid, size, Dtype::f64);
   machine.gemm(product, Structure::general, Written::whole);
   machine.gemm_shared(product, Written::whole);
   machine.trsm(triangles);
+  machine.trtri(inverses);
   machine.clear(numbers, size);
   { machine.memory(size).data() } -> std::same_as<void*>;
 };

@@ -35,6 +35,10 @@ class QueueMachine {
   void trsm(TrsmTask<T> const& task) {
     gpu::trsm<T>(queue_, task);
   }
+  template <Element T>
+  void trtri(TrtriTask<T> const& task) {
+    gpu::trtri<T>(queue_, task);
+  }
   void clear(int* numbers, std::int64_t count) { gpu::clear(queue_, numbers, count); }
 
   class Memory {

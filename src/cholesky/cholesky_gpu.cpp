@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "blocked/queue_machine.hpp"
+#include "cholesky/cholesky_blocked.hpp"
 #include "cholesky/cholesky_tiny_space.hpp"
 #include "core/dtype.hpp"
 #include "runtime/kernel_name.hpp"
@@ -30,12 +32,14 @@ void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> c
 
 /// potrf and potri
 template <typename T>
-void run_in_place(Queue& queue, char const* routine, CholeskyJob job, PotrfTask<T> const& task) {
+void run_in_place(Queue& queue, CholeskyJob job, PotrfTask<T> const& task) {
   if (task.a.empty()) {
     clear(queue, task.info, task.a.count);
     return;
   }
-  require_tiny(routine, task.a.rows, task.a.rows);
+  if (task.a.rows > tiny_largest)
+    return run_blocked(
+        queue, [&](QueueMachine& machine) { job == CholeskyJob::factor ? potrf_blocked(machine, task) : potri_blocked(machine, task); });
   run<T>(queue, tuning::planned(queue, CholeskyTinySpace{job, dtype_of<T>, static_cast<int>(task.a.rows), 0}),
          {.a = matrices_of(Batch<T const>(task.a)),
           .result = matrices_of(task.a),
@@ -61,18 +65,18 @@ void solve_columns(Queue& queue, CholeskyJob job, PosvTask<T> const& task, std::
 
 template <typename T>
 void potrf(Queue& queue, PotrfTask<T> const& task) {
-  run_in_place(queue, "potrf", CholeskyJob::factor, task);
+  run_in_place(queue, CholeskyJob::factor, task);
 }
 
 template <typename T>
 void potri(Queue& queue, PotrfTask<T> const& task) {
-  run_in_place(queue, "potri", CholeskyJob::inverse, task);
+  run_in_place(queue, CholeskyJob::inverse, task);
 }
 
 template <typename T>
 void potrs(Queue& queue, PotrsTask<T> const& task) {
   if (task.b.empty()) return;
-  require_tiny("potrs", task.b.rows, task.b.rows);
+  if (task.b.rows > tiny_largest) return run_blocked(queue, [&](QueueMachine& machine) { potrs_blocked(machine, task); });
   PosvTask<T> const solve{.a = task.a, .b = task.b, .x = task.b, .factor = {}, .info = nullptr, .nan_where_not_definite = false};
   for (std::int64_t j = 0; j < task.b.cols; j += most_columns)
     solve_columns<T>(queue, CholeskyJob::solve_by_factor, solve, j, std::min(most_columns, task.b.cols - j));
@@ -81,14 +85,14 @@ void potrs(Queue& queue, PotrsTask<T> const& task) {
 template <typename T>
 void posv(Queue& queue, PosvTask<T> const& task) {
   if (task.x.cols == 0 && task.writes_factor()) {
-    run_in_place(queue, "posv", CholeskyJob::factor, PotrfTask<T>{.a = task.factor, .info = task.info});
+    run_in_place(queue, CholeskyJob::factor, PotrfTask<T>{.a = task.factor, .info = task.info});
     return;
   }
   if (task.a.empty()) {
     clear(queue, task.info, task.a.count);
     return;
   }
-  require_tiny(task.writes_factor() ? "posv" : "solve_positive_definite", task.a.rows, task.a.rows);
+  if (task.a.rows > tiny_largest) return run_blocked(queue, [&](QueueMachine& machine) { posv_blocked(machine, task); });
   // Many right-hand sides go some at a time, each time from A; the last time the factor takes its place, where it is wanted. Of none the
   // kernel looks whether A is positive definite.
   std::int64_t const nrhs = task.x.cols;
@@ -99,11 +103,41 @@ void posv(Queue& queue, PosvTask<T> const& task) {
   }
 }
 
+namespace {
+
+/// Kernels of more than 32 rows, for both triangles of column-major matrices.
+void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& filter, Dtype dtype) {
+  bool const complex = is_complex_dtype(dtype);
+  int const bytes = static_cast<int>(element_bytes(dtype)), in_block = cholesky_block_largest(bytes, 227 * 1024);
+  auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
+  bool const inverts = filter.wants_routine("potri"),
+             solves = filter.wants_routine("posv") || filter.wants_routine("solve_positive_definite");
+  if (inverts || solves) kernels.push_back(source_of(copy_matrices_kernel, dtype));
+  Written const written = complex ? Written::lower_hermitian : Written::lower;
+  for (Lines const lines : {Lines::columns, Lines::rows}) {  // lower and upper
+    if (inverts)
+      for (Written const of_block : {written, Written::whole})
+        add(blocked_product_kernels(dtype, bytes, Lines::rows, Lines::columns, lines, of_block));
+    if (!solves && !filter.wants_routine("potrf")) continue;
+    for (int n = tiny_largest + 1; n <= in_block; ++n)
+      if (filter.wants_size(n)) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
+    if (!filter.wants_size_above(in_block)) continue;
+    int const order = cholesky_blocked_rows(complex);
+    kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, order, lines)));
+    add(trsm_kernels_of_panel(dtype, order, true));
+    add(blocked_product_kernels(dtype, bytes, lines, lines == Lines::columns ? Lines::rows : Lines::columns, lines, written));
+  }
+}
+
+}  // namespace
+
 std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
-  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    if (!filter.wants_dtype(dtype)) continue;
+    if (filter.wants_size_above(tiny_largest)) add_larger_kernels(kernels, filter, dtype);
     for (int n = 1; n <= tiny_largest; ++n) {
-      if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
+      if (!filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, CholeskyJob job, int nrhs) {
         if (!filter.wants_routine(routine)) return;
         for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
@@ -120,6 +154,7 @@ std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
       add("solve_positive_definite", CholeskyJob::solve, 1);
       add("potri", CholeskyJob::inverse, 0);
     }
+  }
   return kernels;
 }
 

@@ -82,7 +82,9 @@ class HostMachine {
         }
         for (std::int64_t i = written == Written::whole ? 0 : j; i < m; ++i) {
           T& c = *task.c.at(q, i, j);
-          c = task.alpha * sums[static_cast<std::size_t>(i)] + (task.beta == T(0) ? T(0) : task.beta * c);
+          T former = task.beta == T(0) ? T(0) : c;
+          if (i == j && written == Written::lower_hermitian) former = std::real(former);  // the rest may be anything
+          c = task.alpha * sums[static_cast<std::size_t>(i)] + task.beta * former;
           if (i == j && written == Written::lower_hermitian) c = std::real(c);
         }
       }
@@ -94,8 +96,21 @@ class HostMachine {
   }
   template <Element T>
   void trsm(TrsmTask<T> const& task) {
-    for (std::int64_t q = 0; q < task.b.count; ++q)
-      myriad::trsm<T>(cpu_, Side::left, task.uplo, task.diag, task.alpha, alone(task.a, q), alone(task.b, q));
+    for (std::int64_t q = 0; q < task.b.count; ++q) {
+      // A copy, since B may be beside A in the same matrix, transposed, which the CPU library takes for overlap.
+      std::int64_t const n = task.a.rows_of(q);
+      std::vector<T> triangle(static_cast<std::size_t>(n * n + 1));
+      Batch<T> a = batch(triangle.data(), n, n);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) *a.at(0, i, j) = *task.a.at(q, i, j);
+      a.conjugated = task.a.conjugated;
+      myriad::trsm<T>(cpu_, Side::left, task.uplo, task.diag, task.alpha, a, alone(task.b, q));
+    }
+  }
+  template <Element T>
+  void trtri(TrtriTask<T> const& task) {
+    for (std::int64_t q = 0; q < task.a.count; ++q)
+      myriad::trtri<T>(cpu_, task.uplo, task.diag, alone(task.a, q), task.info ? task.info + q : nullptr);
   }
   void clear(int* numbers, std::int64_t count) {
     if (numbers) std::fill_n(numbers, count, 0);

@@ -177,6 +177,20 @@ void trmm(Queue& queue, TrsmTask<T> const& task) {
   all(machine);
 }
 
+std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower) {
+  constexpr std::int64_t columns = 1024;
+  bool const single = dtype == Dtype::f32 || dtype == Dtype::c32;
+  if (single && rows <= trsm_panels_largest) {
+    TrsmPanels c = TrsmPanelsSpace{{dtype, rows, columns}}.plan();
+    c.lower = lower ? 1 : 0;
+    return {source_of(trsm_panels_kernel, dtype, c)};
+  }
+  TrsmColumns c = TrsmColumnsSpace{{dtype, rows, columns}}.plan();
+  c.lower = lower;
+  c.moved = Moved::elements;
+  return {source_of(trsm_columns_kernel, dtype, c)};
+}
+
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})

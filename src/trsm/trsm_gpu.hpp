@@ -39,6 +39,9 @@ struct Substitution {
 template <typename T>
 void substitute(Queue& queue, Substitution<T> const& task);
 
+/// Kernels that solve with triangles of so many rows, up to trsm_columns_largest, and many right-hand sides, which are not ragged and have
+/// their columns not side by side in memory: those below a diagonal block.
+std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower);
 /// Kernels of this room that a pack holds.
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter);
 std::vector<KernelSource> trmv_kernels(KernelFilter const& filter);

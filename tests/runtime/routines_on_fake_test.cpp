@@ -67,6 +67,11 @@ std::vector<Call> calls(int* info) {
           add(which + "trsm", [=](Queue& q) { trsm<T>(q, Side::left, uplo, Diag::non_unit, T(2), a, b); });
           add(which + "trsv", [=](Queue& q) { trsv<T>(q, uplo, Diag::non_unit, a, x); });
           add(which + "trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::non_unit, a, info); });
+          add(which + "potrf", [=](Queue& q) { potrf<T>(q, uplo, a, info); });
+          add(which + "potrs", [=](Queue& q) { potrs<T>(q, uplo, a, b); });
+          add(which + "posv", [=](Queue& q) { posv<T>(q, uplo, a, b, info); });
+          add(which + "solve_positive_definite", [=](Queue& q) { solve_positive_definite<T>(q, uplo, a, b, c, nullptr); });
+          add(which + "potri", [=](Queue& q) { potri<T>(q, uplo, a, nullptr); });
           add(which + "syr2k", [=](Queue& q) { syr2k<T>(q, uplo, T(2), a, transposed(b), T(1), c); });
           add(which + "her2k", [=](Queue& q) { her2k<T>(q, uplo, T(2), a, transposed(b), 1, c); });
           add(which + "symv", [=](Queue& q) { symv<T>(q, uplo, T(2), a, x, T(1), y); });

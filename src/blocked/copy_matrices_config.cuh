@@ -1,0 +1,29 @@
+#pragma once
+/// Copies of matrices between layouts: what host and kernel share.
+
+#include "simt/matrices.hpp"
+
+namespace myriad {
+
+/// Which elements are copied. Where the lower triangle is to be whole, the upper one gets zeros.
+enum class Copied : int { all, lower, lower_with_zeros };
+/// Which matrices are written, by their info; where `nan_where_failed`, the others get NaN.
+enum class CopiedWhere : int { always, succeeded, failed, nan_where_failed };
+
+inline constexpr int copy_matrices_side = 32, copy_matrices_threads = 256;
+
+/// Matrices of the same sizes. `to` may be `from`.
+template <typename T>
+struct CopyMatricesArguments {
+  simt::Matrices<T const> from;
+  simt::Matrices<T> to;
+  int const* info;  ///< unless always
+  Copied copied;
+  CopiedWhere where;
+
+  /// Blocks of a matrix
+  SIMT_INLINE simt::Index tiles_down() const { return (to.rows + copy_matrices_side - 1) / copy_matrices_side; }
+  SIMT_INLINE simt::Index tiles() const { return tiles_down() * ((to.cols + copy_matrices_side - 1) / copy_matrices_side); }
+};
+
+}  // namespace myriad

@@ -1,0 +1,230 @@
+#pragma once
+/// Cholesky factors of matrices that a block has in shared memory, each read once and written once.
+///
+/// Panel by panel: every warp that has rows below factors the diagonal block of the panel for itself, in the registers of each thread,
+/// which costs less than a barrier and a way through shared memory; a thread solves for whole rows. Then warps update 16 columns of 16 or
+/// 32 rows at a time, four by four elements to a lane. Every element gets its products in the order of their columns, whatever the number
+/// of threads.
+
+#include "cholesky/cholesky_block_config.cuh"
+#include "cholesky/cholesky_rows.cuh"
+
+namespace myriad {
+namespace simt {
+
+/// The diagonal block of a panel, in registers.
+template <typename T>
+struct CholeskyDiagonal {
+  static constexpr int width = cholesky_panel;
+  T below[width][width];
+  Real<T> diagonal[width], inverse[width];
+  int failed = 0;  ///< the number of the first pivot that is not positive, from one
+
+  /// row(i): the address of row i, 16 bytes at a time.
+  template <typename Row>
+  SIMT_INLINE void take(Row row) {
+    constexpr int per_chunk = 16 / sizeof(T);
+    SIMT_UNROLL
+    for (int i = 0; i < width; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j <= i; j += per_chunk) {
+        Chunked<T> const chunk(load_chunk(row(i) + j));
+        SIMT_UNROLL
+        for (int e = 0; e < per_chunk; ++e) {
+          if (j + e < i) below[i][j + e] = chunk.x[e];
+          if (j + e == i) diagonal[i] = real_part(chunk.x[e]);
+        }
+      }
+    }
+  }
+  SIMT_INLINE void factor() {
+    SIMT_UNROLL
+    for (int k = 0; k < width; ++k) {
+      if (!(diagonal[k] > 0) && failed == 0) failed = k + 1;
+      auto by = CholeskyPivot<Real<T>>::usual(diagonal[k]);
+      if (!has_usual_reciprocal(magnitude(diagonal[k]))) by = CholeskyPivot<Real<T>>(diagonal[k]);
+      diagonal[k] = by.root;
+      inverse[k] = by.inverse_of_root;
+      SIMT_UNROLL
+      for (int i = k + 1; i < width; ++i) {
+        below[i][k] = inverse[k] * below[i][k];
+        SIMT_UNROLL
+        for (int j = k + 1; j < i; ++j) below[i][j] = multiply_add(-below[i][k], conjugate(below[j][k]), below[i][j]);
+        diagonal[i] = real_part(multiply_add(-below[i][k], conjugate(below[i][k]), from_real<T>(diagonal[i])));
+      }
+    }
+  }
+  /// x becomes x L^-H.
+  SIMT_INLINE void solve(T (&x)[width]) const {
+    SIMT_UNROLL
+    for (int k = 0; k < width; ++k) {
+      x[k] = inverse[k] * x[k];
+      SIMT_UNROLL
+      for (int j = k + 1; j < width; ++j) x[j] = multiply_add(-x[k], conjugate(below[j][k]), x[j]);
+    }
+  }
+};
+
+/// The trailing update of one panel.
+template <typename T>
+struct CholeskyUpdate {
+  static constexpr int per_chunk = 16 / sizeof(T), columns = 16;
+  CholeskyBlockMemory const& memory;
+  T* const tile;
+  int const panel;  ///< its first column
+
+  /// C -= L L^H of 8 `octets` rows and 16 columns from there on, as far as they exist.
+  template <int octets>
+  SIMT_INLINE void run(int row0, int column0) const {
+    int const last = memory.rows - 1, down = row0 + lane_index() % 8, right = column0 + lane_index() / 8 * per_chunk;
+    auto const row = [&](int u) { return down + 8 * u; };
+    auto const column = [&](int v) { return right + v / per_chunk * (4 * per_chunk) + v % per_chunk; };
+    auto const exists = [&](int i, int j) { return i <= last && j <= last && i >= j / cholesky_panel * cholesky_panel; };
+    T sum[octets][4];
+    SIMT_UNROLL
+    for (int u = 0; u < octets; ++u) {
+      SIMT_UNROLL
+      for (int v = 0; v < 4; v += per_chunk) {
+        Chunked<T> chunk;
+        if (exists(row(u), column(v))) chunk.chunk = load_chunk(tile + memory.place(row(u), column(v)));
+        SIMT_UNROLL
+        for (int e = 0; e < per_chunk; ++e) sum[u][v + e] = chunk.x[e];
+      }
+    }
+    T const *left[octets], *above[4];
+    SIMT_UNROLL
+    for (int u = 0; u < octets; ++u) left[u] = tile + memory.place(smaller(row(u), last), panel);
+    SIMT_UNROLL
+    for (int v = 0; v < 4; ++v) above[v] = tile + memory.place(smaller(column(v), last), panel);
+    SIMT_UNROLL_BY(2)
+    for (int k = 0; k < cholesky_panel; k += per_chunk) {
+      Chunked<T> x[octets], y[4];
+      SIMT_UNROLL
+      for (int u = 0; u < octets; ++u) x[u].chunk = load_chunk(left[u] + k);
+      SIMT_UNROLL
+      for (int v = 0; v < 4; ++v) y[v].chunk = load_chunk(above[v] + k);
+      SIMT_UNROLL
+      for (int e = 0; e < per_chunk; ++e) {
+        SIMT_UNROLL
+        for (int u = 0; u < octets; ++u) {
+          SIMT_UNROLL
+          for (int v = 0; v < 4; ++v) sum[u][v] = multiply_add(-x[u].x[e], conjugate(y[v].x[e]), sum[u][v]);
+        }
+      }
+    }
+    SIMT_UNROLL
+    for (int u = 0; u < octets; ++u) {
+      SIMT_UNROLL
+      for (int v = 0; v < 4; v += per_chunk) {
+        if (!exists(row(u), column(v))) continue;
+        Chunked<T> chunk;
+        SIMT_UNROLL
+        for (int e = 0; e < per_chunk; ++e) chunk.x[e] = sum[u][v + e];
+        store_chunk(tile + memory.place(row(u), column(v)), chunk.chunk);
+      }
+    }
+  }
+};
+
+}  // namespace simt
+
+/// Launch: any number of blocks of C.threads() threads with CholeskyBlockMemory(sizeof(T), args.a.rows).bytes of dynamic shared memory.
+template <typename T, CholeskyBlock C>
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(CholeskyBlockArguments<T> const args) {
+  using namespace simt;
+  constexpr int width = cholesky_panel, per_chunk = 16 / sizeof(T);
+  int* const failed = reinterpret_cast<int*>(shared_memory());
+  T* const factor = reinterpret_cast<T*>(shared_memory() + 16);  // of a diagonal block
+  T* const tile = factor + width * width;
+  int const thread = thread_index(), lane = lane_index(), warp = thread / warp_size;
+
+  for (Index b = block_index(); b < args.a.count; b += block_count()) {
+    int const n = args.a.rows_of(b);
+    if (args.first > 0 && (n == 0 || (args.info && args.info[b] != 0))) continue;
+    CholeskyBlockMemory const memory(sizeof(T), n);  // of the tile
+    /// Calls move(i, j, address) for the lower triangle, neighbouring threads for neighbours in memory.
+    auto const for_all = [&](auto move) {
+      Index const down = args.a.row_stride_of(b), right = args.a.col_stride_of(b);
+      T* const matrix = args.a.at(b, 0, 0);
+      SIMT_LOOP
+      for (int line = warp; line < n; line += C.warps) {
+        int const begin = C.lines == Lines::columns ? line / 8 * 8 : 0, end = C.lines == Lines::columns ? n : line + 1;
+        SIMT_UNROLL_BY(4)
+        for (int at = begin + lane; at < end; at += warp_size) {
+          int const i = C.lines == Lines::columns ? at : line, j = C.lines == Lines::columns ? line : at;
+          if (i >= j) move(i, j, matrix + i * down + j * right);
+        }
+      }
+    };
+    for_all([&](int i, int j, T* from) { copy_async(tile + memory.place(i, j), from); });
+    // Filled up by rows of the unit matrix
+    for (int i = n + warp; i < memory.rows; i += C.warps)
+      for (int j = lane; j <= i; j += warp_size) tile[memory.place(i, j)] = from_real<T>(i == j ? 1 : 0);
+    if (thread == 0) *failed = 0;
+    wait_copies();
+    sync_block();
+
+    SIMT_LOOP
+    for (int panel = 0; panel < n; panel += width) {
+      int const rest = panel + width;
+      CholeskyDiagonal<T> diagonal;
+      if (warp == 0 || rest + warp * warp_size < memory.rows) {
+        diagonal.take([&](int i) { return tile + memory.place(panel + i, panel); });
+        diagonal.factor();
+        if (thread == 0) {
+          if (diagonal.failed != 0) *failed = panel + diagonal.failed;
+          // Others may not have read the panel's diagonal block yet.
+          SIMT_UNROLL
+          for (int i = 0; i < width; ++i) {
+            SIMT_UNROLL
+            for (int j = 0; j <= i; ++j) factor[i * width + j] = i == j ? from_real<T>(diagonal.diagonal[i]) : diagonal.below[i][j];
+          }
+        }
+        SIMT_LOOP
+        for (int i = rest + thread; i < memory.rows; i += C.threads()) {
+          T* const row = tile + memory.place(i, panel);
+          T x[width];
+          SIMT_UNROLL
+          for (int j = 0; j < width; j += per_chunk) {
+            Chunked<T> const chunk(load_chunk(row + j));
+            SIMT_UNROLL
+            for (int e = 0; e < per_chunk; ++e) x[j + e] = chunk.x[e];
+          }
+          diagonal.solve(x);
+          SIMT_UNROLL
+          for (int j = 0; j < width; j += per_chunk) {
+            Chunked<T> chunk;
+            SIMT_UNROLL
+            for (int e = 0; e < per_chunk; ++e) chunk.x[e] = x[j + e];
+            store_chunk(row + j, chunk.chunk);
+          }
+        }
+      }
+      sync_block();
+      if (*failed != 0) break;
+      if (warp == C.warps - 1) {
+        for (int e = lane; e < width * width; e += warp_size)
+          if (e / width >= e % width) tile[memory.place(panel + e / width, panel) + e % width] = factor[e];
+      }
+      CholeskyUpdate<T> const update{memory, tile, panel};
+      int turn = 0;
+      SIMT_LOOP
+      for (int column = rest; column < memory.rows; column += update.columns) {
+        SIMT_LOOP
+        for (int row = column; row < memory.rows; row += 32, ++turn) {
+          if (turn % C.warps != warp) continue;
+          if (memory.rows - row > 16)
+            update.template run<4>(row, column);
+          else
+            update.template run<2>(row, column);
+        }
+      }
+      sync_block();
+    }
+    for_all([&](int i, int j, T* to) { store_global(to, tile[memory.place(i, j)]); });
+    if (thread == 0 && args.info && (args.first == 0 || *failed != 0)) args.info[b] = *failed != 0 ? args.first + *failed : 0;
+    if (b + block_count() < args.a.count) sync_block();
+  }
+}
+
+}  // namespace myriad

@@ -1,0 +1,50 @@
+#pragma once
+/// Cholesky of matrices that a block has in shared memory: what host and kernel share.
+
+#include "gemm/gemm_arguments.cuh"
+#include "simt/matrices.hpp"
+
+namespace myriad {
+
+/// Columns of a panel.
+inline constexpr int cholesky_panel = 8;
+
+/// One compiled kernel, for matrices of any size that shared memory holds.
+struct CholeskyBlock {
+  int warps;
+  int blocks_per_sm;  ///< for which registers have to suffice
+  Lines lines;        ///< whether neighbouring threads bring and write neighbours of a column or of a row
+  constexpr bool operator==(CholeskyBlock const&) const = default;
+
+  SIMT_INLINE constexpr int threads() const { return 32 * warps; }
+};
+
+/// The dynamic shared memory of a block: what failed, the factor of a diagonal block, and the lower triangle of a matrix whose rows are
+/// filled up to whole panels.
+///
+/// Panels are one after the other, each from its diagonal on and row by row. A row has 16 bytes more than its elements, so that the same 16
+/// bytes of 8 neighbouring rows are in different banks.
+struct CholeskyBlockMemory {
+  int rows;  ///< of the matrix with what it is filled up by
+  int row;   ///< elements from one row of a panel to the next
+  int bytes;
+
+  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n)
+      : rows(simt::ceil_div(n, cholesky_panel) * cholesky_panel),
+        row(cholesky_panel + 16 / element_bytes),
+        bytes(16 + element_bytes * (cholesky_panel * cholesky_panel + row * (rows / 2) * (rows / cholesky_panel + 1))) {}
+  /// The place of element (i, j), not above the diagonal block of its panel.
+  SIMT_INLINE constexpr int place(int i, int j) const {
+    int const panel = j / cholesky_panel;
+    return (panel * (rows - cholesky_panel / 2 * (panel + 1)) + i) * row + j % cholesky_panel;
+  }
+};
+
+template <typename T>
+struct CholeskyBlockArguments {
+  simt::Matrices<T> a;  ///< of which the lower triangle is read and written
+  int* info;            ///< or null
+  int first;            ///< rows of the whole matrix before this block of it: where not zero, matrices with an info are passed over
+};
+
+}  // namespace myriad
