@@ -27,7 +27,8 @@ template <Element T>
 MYRIAD_API void laqge(Queue& queue, Batch<T> a, Batch<Real<T> const> r, Batch<Real<T> const> c);
 
 /// Improves X, the solution of op(A) X = B from the factors af, pivots, until its componentwise backward error is that of rounding, and
-/// bounds the errors. Where five sweeps do not get there (solutions that span many orders of magnitude), A is factored again, scaled by X.
+/// bounds the errors. Where five sweeps do not get there (solutions that span many orders of magnitude), A is factored again, scaled by X;
+/// on GPUs X stays the best of the sweeps, whose error berr tells.
 ///
 /// a: n-by-n the matrix, af: its factors from getrf, b, x: n-by-nrhs. berr, ferr: nrhs entries per matrix, either may be empty (null data).
 /// berr = max_i |B - op(A) X|_i / (|op(A)| |X| + |B|)_i; ferr bounds the relative error of each column in the maximum norm.

@@ -12,6 +12,7 @@
 /// | gemm_shared(task, written) | products by one of few kernels, which all sizes share |
 /// | trsm(task) | triangular solves of any size |
 /// | trtri(task) | inverses of triangles of any size |
+/// | getrs(task) | solves with LU factors |
 /// | clear(numbers, count) | zeros |
 /// | memory(bytes).data() | workspace until the result of memory() goes, 256-byte aligned and never null |
 ///
@@ -23,6 +24,7 @@
 
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_arguments.cuh"
+#include "lu/lu.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "trsm/trsm.hpp"
@@ -32,13 +34,15 @@ namespace myriad {
 
 template <typename M, typename T>
 concept Machine = requires(M machine, gpu::KernelName const& kernel, gpu::Grid const& grid, GemmTask<T> const& product,
-                           TrsmTask<T> const& triangles, TrtriTask<T> const& inverses, int* numbers, std::int64_t size) {
+                           TrsmTask<T> const& triangles, TrtriTask<T> const& inverses, GetrsTask<T> const& factored, int* numbers,
+                           std::int64_t size) {
   { machine.device() } -> std::convertible_to<Device const&>;
   machine.run(kernel, grid, size, Dtype::f64);
   machine.gemm(product, Structure::general, Written::whole);
   machine.gemm_shared(product, Written::whole);
   machine.trsm(triangles);
   machine.trtri(inverses);
+  machine.getrs(factored);
   machine.clear(numbers, size);
   { machine.memory(size).data() } -> std::same_as<void*>;
 };

@@ -7,6 +7,7 @@
 #include "blocked/blocked_plan.hpp"
 #include "blocked/machine.hpp"
 #include "gemm/gemm_gpu.hpp"
+#include "lu/lu_gpu.hpp"
 #include "trsm/trsm_gpu.hpp"
 
 namespace myriad::gpu {
@@ -38,6 +39,10 @@ class QueueMachine {
   template <Element T>
   void trtri(TrtriTask<T> const& task) {
     gpu::trtri<T>(queue_, task);
+  }
+  template <Element T>
+  void getrs(GetrsTask<T> const& task) {
+    gpu::getrs<T>(queue_, task);
   }
   void clear(int* numbers, std::int64_t count) { gpu::clear(queue_, numbers, count); }
 

@@ -65,10 +65,10 @@ constexpr std::array cases{
     Case{"sytrd", "eigen", "u", "ma", square, make<SytrdCase>},
     Case{"orgtr", "eigen", "u", "ma", square, make<OrgtrCase>},
     Case{"ormtr", "eigen", "ousr", "ma", nullptr, make<OrmtrCase>},
-    Case{"geequ", "refine", "rx", "m", nullptr, make<GeequCase>},
+    Case{"geequ", "refine", "rx", "ma", nullptr, make<GeequCase>},
     Case{"laqge", "refine", "r", "ma", nullptr, make<LaqgeCase>},
-    Case{"gerfs", "refine", "opk", "", square, make<GerfsCase>},
-    Case{"backward_error", "refine", "kr", "m", nullptr, make<BackwardErrorCase>},
+    Case{"gerfs", "refine", "opk", "m", square, make<GerfsCase>},
+    Case{"backward_error", "refine", "kr", "ma", nullptr, make<BackwardErrorCase>},
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ void gerfs(Queue& queue, Op op, In<T> a, In<T> af, Batch<int const> pivots, In<T
   check_error(ferr, {13, "ferr"});
   check_error(berr, {14, "berr"});
   if (given(ferr) && given(berr)) check.disjoint(berr, ferr, {14, "berr"}, "ferr");
-  gpu::require_cpu(queue, "gerfs");
-  cpu::gerfs(queue, GerfsTask<T>{.op = op, .a = a, .af = af, .pivots = pivots, .b = b, .x = x, .ferr = ferr, .berr = berr});
+  GerfsTask<T> const task{.op = op, .a = a, .af = af, .pivots = pivots, .b = b, .x = x, .ferr = ferr, .berr = berr};
+  gpu::on_gpu(queue) ? gpu::gerfs(queue, task) : cpu::gerfs(queue, task);
 }
 
 template <Element T>

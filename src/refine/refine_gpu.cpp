@@ -2,7 +2,9 @@
 
 #include <tuple>
 
+#include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
+#include "refine/refine_blocked.hpp"
 #include "refine/refine_tiny_plan.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
@@ -34,12 +36,17 @@ RefineTiny plan(simt::Matrices<T> const& a, std::int64_t columns) {
   return c;
 }
 
+template <typename T>
+bool is_large(Batch<T> const& a) {
+  return a.rows > tiny_largest || a.cols > tiny_largest;
+}
+
 }  // namespace
 
 template <typename T>
 void geequ(Queue& queue, GeequTask<T> const& task) {
   if (task.a.count == 0) return;
-  if (!task.a.empty()) require_tiny("geequ", task.a.rows, task.a.cols);
+  if (is_large(task.a)) return run_blocked(queue, [&](QueueMachine& machine) { geequ_blocked(machine, task); });
   GeequTinyArguments<DeviceElement<T>> const args{.a = matrices_of(task.a),
                                                   .r = matrices_of(task.r),
                                                   .c = matrices_of(task.c),
@@ -64,7 +71,7 @@ void laqge(Queue& queue, LaqgeTask<T> const& task) {
 template <typename T>
 void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
   if (task.berr.empty()) return;
-  if (task.a.rows > 0) require_tiny("backward_error", task.a.rows, task.a.cols);
+  if (is_large(task.a)) return run_blocked(queue, [&](QueueMachine& machine) { backward_error_blocked(machine, task); });
   BackwardErrorTinyArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .x = matrices_of(task.x), .b = matrices_of(task.b), .berr = matrices_of(task.berr), .columns = task.x.cols};
   RefineTiny c = plan(args.a, args.columns);
@@ -79,6 +86,12 @@ void backward_error(Queue& queue, BackwardErrorTask<T> const& task) {
   run<T>(queue, backward_error_kernel, c, BackwardErrorTinyMemory(sizeof(T), c).bytes, args);
 }
 
+template <typename T>
+void gerfs(Queue& queue, GerfsTask<T> const& task) {
+  if (task.x.count == 0 || task.x.cols == 0) return;
+  run_blocked(queue, [&](QueueMachine& machine) { gerfs_blocked(machine, task); });
+}
+
 std::vector<KernelSource> refine_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
@@ -87,12 +100,24 @@ std::vector<KernelSource> refine_kernels(KernelFilter const& filter) {
            {std::tuple{"geequ", geequ_kernel, 0}, {"laqge", laqge_kernel, 0}, {"backward_error", backward_error_kernel, 1}})
         if (filter.wants_routine(routine) && filter.wants_dtype(dtype) && filter.wants_size(n))
           kernels.push_back(source_of(name, dtype, refine_tiny_plan(n, n, columns)));
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    if (!filter.wants_dtype(dtype)) continue;
+    auto const add = [&](std::initializer_list<KernelName> names) {
+      for (KernelName const& name : names) kernels.push_back(source_of(name, dtype));
+    };
+    bool const large = filter.wants_size_above(tiny_largest);
+    if (large && filter.wants_routine("geequ")) add({geequ_sizes_kernel, geequ_write_kernel});
+    if (large && filter.wants_routine("backward_error")) add({residuals_kernel, backward_error_write_kernel});
+    if (filter.wants_routine("gerfs"))
+      add({copy_matrices_kernel, residuals_kernel, gerfs_judge_kernel, gerfs_correct_kernel, gerfs_sizes_kernel, gerfs_estimate_kernel});
+  }
   return kernels;
 }
 
 #define MYRIAD_INSTANTIATE(T)                          \
   template void geequ<T>(Queue&, GeequTask<T> const&); \
   template void laqge<T>(Queue&, LaqgeTask<T> const&); \
+  template void gerfs<T>(Queue&, GerfsTask<T> const&); \
   template void backward_error<T>(Queue&, BackwardErrorTask<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

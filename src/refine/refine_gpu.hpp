@@ -12,6 +12,8 @@ void geequ(Queue& queue, GeequTask<T> const& task);
 template <typename T>
 void laqge(Queue& queue, LaqgeTask<T> const& task);
 template <typename T>
+void gerfs(Queue& queue, GerfsTask<T> const& task);
+template <typename T>
 void backward_error(Queue& queue, BackwardErrorTask<T> const& task);
 
 /// Kernels of this room that a pack holds.

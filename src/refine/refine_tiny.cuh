@@ -1,46 +1,12 @@
 #pragma once
 /// Scalings of many matrices of up to 32 rows and columns, and backward errors of solutions: each matrix is read once.
 
+#include "refine/refine_rows.cuh"
 #include "refine/refine_tiny_config.cuh"
 #include "simt/divisor.hpp"
 #include "simt/powers.hpp"
 
 namespace myriad {
-
-/// The larger; NaN where either is.
-template <typename R>
-SIMT_INLINE R larger_or_nan(R x, R y) {
-  return y > x || !(y == y) ? y : x;
-}
-
-/// The power of two that brings x into [1, 2), as far as normal numbers do; 1 where x is zero or no finite number.
-template <typename R>
-SIMT_INLINE R balancing_power(R x) {
-  constexpr int fraction = sizeof(R) == 4 ? 23 : 52;
-  constexpr int most = sizeof(R) == 4 ? 254 : 2046;  // of the exponent
-  auto const bits = simt::bits_of(x);
-  int const exponent = static_cast<int>(bits >> fraction);  // x is not negative
-  if (x == R(0) || exponent > most) return R(1);
-  return simt::number_of(static_cast<decltype(simt::bits_of(x))>(simt::larger(most - exponent, 1)) << fraction);
-}
-
-/// |re| + |im|, of finite parts the largest number at most.
-template <typename T>
-SIMT_INLINE simt::Real<T> finite_magnitude(T x) {
-  using namespace simt;
-  using R = Real<T>;
-  R const size = magnitude(x);
-  if constexpr (is_complex<T>)
-    if (size == R(infinity()) && larger(magnitude(x.re), magnitude(x.im)) < size) return number_of(bits_of(size) - 1);
-  return size;
-}
-
-/// size * power; where it vanishes though size is not zero, the least number.
-template <typename R>
-SIMT_INLINE R scaled_size(R size, R power) {
-  R const product = size * power;
-  return product == R(0) && size > R(0) ? simt::number_of(static_cast<decltype(simt::bits_of(size))>(1)) : product;
-}
 
 /// r c x, whatever r c alone is: rounded by two products, and once more where it is subnormal.
 template <typename R>
@@ -162,65 +128,6 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) laqge_tiny(LaqgeTinyArguments<T> co
   }
 }
 
-/// b - sum of x_j y_j in twice the precision: float in double, double as an unevaluated pair (Ogita, Rump and Oishi 2005, Dot2).
-class DoubledSumOfFloats {
- public:
-  SIMT_INLINE explicit DoubledSumOfFloats(float b) : sum_(b) {}
-  SIMT_INLINE void subtract(float x, float y) { sum_ -= static_cast<double>(x) * static_cast<double>(y); }
-  SIMT_INLINE float value() const { return static_cast<float>(sum_); }
-
- private:
-  double sum_;
-};
-class DoubledSumOfDoubles {
- public:
-  SIMT_INLINE explicit DoubledSumOfDoubles(double b) : high_(b) {}
-  SIMT_INLINE void subtract(double x, double y) {
-    double const product = -x * y;
-    double const product_error = simt::multiply_add(-x, y, -product);
-    double const sum = high_ + product;
-    double const part = sum - high_;
-    low_ += product_error + ((high_ - (sum - part)) + (product - part));
-    high_ = sum;
-  }
-  SIMT_INLINE double value() const { return high_ + low_; }
-
- private:
-  double high_;
-  double low_ = 0;
-};
-template <typename R>
-using DoubledSum = simt::Choose<sizeof(R) == 4, DoubledSumOfFloats, DoubledSumOfDoubles>;
-
-/// |b - a x| / (|a| |x| + |b|) of one row, with 0/0 = 0; element(j) of the row, solution(j) of x.
-template <typename T, typename Element, typename Solution>
-SIMT_INLINE simt::Real<T> backward_error_of_row(int n, T b, Element element, Solution solution) {
-  using namespace simt;
-  using R = Real<T>;
-  R scale = magnitude(b), size = 0;
-  if constexpr (is_complex<T>) {
-    DoubledSum<R> re(b.re), im(b.im);
-    for (int j = 0; j < n; ++j) {
-      T const p = element(j), x = solution(j);
-      re.subtract(p.re, x.re);
-      re.subtract(-p.im, x.im);
-      im.subtract(p.re, x.im);
-      im.subtract(p.im, x.re);
-      scale += magnitude(p) * magnitude(x);
-    }
-    size = magnitude(T{re.value(), im.value()});
-  } else {
-    DoubledSum<R> sum(b);
-    for (int j = 0; j < n; ++j) {
-      T const p = element(j), x = solution(j);
-      sum.subtract(p, x);
-      scale += magnitude(p) * magnitude(x);
-    }
-    size = magnitude(sum.value());
-  }
-  return size == R(0) && scale == scale ? R(0) : size / scale;
-}
-
 /// Launch: as geequ_tiny, with BackwardErrorTinyMemory(sizeof(T), C).bytes.
 template <typename T, RefineTiny C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) backward_error_tiny(BackwardErrorTinyArguments<T> const args) {
@@ -247,10 +154,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) backward_error_tiny(BackwardErrorTi
       for (int c = 0; c < C.nrhs; ++c) {
         R worst = 0;
         for (int i = lane; i < m; i += C.lanes) {
-          R const error = backward_error_of_row(
-              n, conjugate_if(args.b.conjugated, right.at(q, i, c)), [&](int k) { return conjugate_if(args.a.conjugated, a.at(q, i, k)); },
-              [&](int k) { return conjugate_if(args.x.conjugated, x.at(q, k, c)); });
-          worst = larger_or_nan(worst, error);
+          RowResidual<T> row(conjugate_if(args.b.conjugated, right.at(q, i, c)));
+          for (int k = 0; k < n; ++k)
+            row.subtract(conjugate_if(args.a.conjugated, a.at(q, i, k)), conjugate_if(args.x.conjugated, x.at(q, k, c)));
+          worst = larger_or_nan(worst, row.error());
         }
         for (int distance = C.lanes / 2; distance > 0; distance /= 2) worst = larger_or_nan(worst, shuffle_xor(worst, distance));
         if (lane == 0 && j + c < columns) *args.berr.at(b, static_cast<int>(j) + c, 0) = worst;

@@ -112,6 +112,16 @@ class HostMachine {
     for (std::int64_t q = 0; q < task.a.count; ++q)
       myriad::trtri<T>(cpu_, task.uplo, task.diag, alone(task.a, q), task.info ? task.info + q : nullptr);
   }
+  template <Element T>
+  void getrs(GetrsTask<T> const& task) {
+    for (std::int64_t q = 0; q < task.b.count; ++q) {
+      std::int64_t const n = task.a.rows_of(q);
+      if (n == 0 || task.b.cols_of(q) == 0) continue;
+      bool const interchanges = task.pivots.data || task.pivots.pointers;
+      myriad::getrs<T>(cpu_, task.op, alone(task.a, q), interchanges ? rows(alone(task.pivots, q), 0, n) : Batch<int const>{},
+                       alone(task.b, q));
+    }
+  }
   void clear(int* numbers, std::int64_t count) {
     if (numbers) std::fill_n(numbers, count, 0);
   }

@@ -94,6 +94,10 @@ std::vector<Call> calls(int* info) {
           add("tall gels", [=](Queue& q) { gels<T>(q, columns(a, 0, n - 7), b, info); });
           add("wide gels", [=](Queue& q) { gels<T>(q, rows(a, 0, n - 7), b, info); });
         }
+        Batch<Real<T>> others = at<Real<T>>(0x70, n, 1, count);
+        others.row_sizes = a.row_sizes;
+        add(sizes + "geequ", [=](Queue& q) { geequ<T>(q, a, values, others, nullptr, nullptr, nullptr, info); });
+        add(sizes + "backward_error", [=](Queue& q) { backward_error<T>(q, a, b, c, values); });
         add(sizes + "gemm", [=](Queue& q) { gemm<T>(q, T(2), a, b, T(1), c); });
         add(sizes + "gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); });
       }
