@@ -83,6 +83,7 @@ struct PosvWork {
 template <typename T, Machine<T> M>
 void posv_blocked(M& machine, PosvTask<T> const& task) {
   bool const keeps_factor = task.writes_factor();
+  if (keeps_factor && task.x.cols == 0) return potrf_blocked(machine, PotrfTask<T>{.a = task.factor, .info = task.info});
   std::int64_t const some = most_at_once(task.a.count, cholesky_workspace, bytes_of<PosvWork<T>>(task, std::int64_t{1}));
   auto memory = machine.memory(bytes_of<PosvWork<T>>(task, some));
   auto const work = placed<PosvWork<T>>(memory.data(), task, some);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blocked/by_sizes.hpp"
 #include "blocked/queue_machine.hpp"
 #include "cholesky/cholesky_blocked.hpp"
 #include "cholesky/cholesky_tiny_space.hpp"
@@ -30,6 +31,16 @@ void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> c
          args);
 }
 
+/// A ragged batch that may have more than 32 rows: each matrix gets the bits that it has alone. part(SizeClass) is the task of a class.
+template <typename T, typename Part, typename Tiny, typename Blocked>
+void run_large(Queue& queue, Batch<T const> const& a, Batch<T const> const& b, int* info, Part part, Tiny tiny, Blocked blocked) {
+  run_blocked(queue, [&](QueueMachine& machine) {
+    std::array<std::int64_t, by_sizes_classes - 1> const limits{tiny_largest, cholesky_block_largest<T>(machine.device())};
+    by_sizes<T>(machine, a, b, limits, info,
+                [&](SizeClass const& some) { some.upto <= tiny_largest ? tiny(part(some)) : blocked(machine, part(some)); });
+  });
+}
+
 /// potrf and potri
 template <typename T>
 void run_in_place(Queue& queue, CholeskyJob job, PotrfTask<T> const& task) {
@@ -37,9 +48,15 @@ void run_in_place(Queue& queue, CholeskyJob job, PotrfTask<T> const& task) {
     clear(queue, task.info, task.a.count);
     return;
   }
-  if (task.a.rows > tiny_largest)
-    return run_blocked(
-        queue, [&](QueueMachine& machine) { job == CholeskyJob::factor ? potrf_blocked(machine, task) : potri_blocked(machine, task); });
+  if (task.a.rows > tiny_largest) {
+    auto const blocked = [job](QueueMachine& machine, PotrfTask<T> const& part) {
+      job == CholeskyJob::factor ? potrf_blocked(machine, part) : potri_blocked(machine, part);
+    };
+    if (!task.a.ragged()) return run_blocked(queue, [&](QueueMachine& machine) { blocked(machine, task); });
+    return run_large<T>(
+        queue, task.a, task.a, task.info, [&](SizeClass const& some) { return PotrfTask<T>{.a = some.of_a(task.a), .info = some.info}; },
+        [&](PotrfTask<T> const& part) { run_in_place(queue, job, part); }, blocked);
+  }
   run<T>(queue, tuning::planned(queue, CholeskyTinySpace{job, dtype_of<T>, static_cast<int>(task.a.rows), 0}),
          {.a = matrices_of(Batch<T const>(task.a)),
           .result = matrices_of(task.a),
@@ -76,7 +93,13 @@ void potri(Queue& queue, PotrfTask<T> const& task) {
 template <typename T>
 void potrs(Queue& queue, PotrsTask<T> const& task) {
   if (task.b.empty()) return;
-  if (task.b.rows > tiny_largest) return run_blocked(queue, [&](QueueMachine& machine) { potrs_blocked(machine, task); });
+  if (task.b.rows > tiny_largest) {
+    auto const blocked = [](QueueMachine& machine, PotrsTask<T> const& part) { potrs_blocked(machine, part); };
+    if (!task.a.ragged()) return run_blocked(queue, [&](QueueMachine& machine) { blocked(machine, task); });
+    return run_large<T>(
+        queue, task.a, task.b, nullptr, [&](SizeClass const& some) { return PotrsTask<T>{.a = some.of_a(task.a), .b = some.of_b(task.b)}; },
+        [&](PotrsTask<T> const& part) { potrs(queue, part); }, blocked);
+  }
   PosvTask<T> const solve{.a = task.a, .b = task.b, .x = task.b, .factor = {}, .info = nullptr, .nan_where_not_definite = false};
   for (std::int64_t j = 0; j < task.b.cols; j += most_columns)
     solve_columns<T>(queue, CholeskyJob::solve_by_factor, solve, j, std::min(most_columns, task.b.cols - j));
@@ -92,7 +115,22 @@ void posv(Queue& queue, PosvTask<T> const& task) {
     clear(queue, task.info, task.a.count);
     return;
   }
-  if (task.a.rows > tiny_largest) return run_blocked(queue, [&](QueueMachine& machine) { posv_blocked(machine, task); });
+  if (task.a.rows > tiny_largest) {
+    auto const blocked = [](QueueMachine& machine, PosvTask<T> const& part) { posv_blocked(machine, part); };
+    // The views of B and X may differ where these are not the same.
+    if (!task.a.ragged() || !task.writes_factor()) return run_blocked(queue, [&](QueueMachine& machine) { blocked(machine, task); });
+    return run_large<T>(
+        queue, task.a, task.b, task.info,
+        [&](SizeClass const& some) {
+          return PosvTask<T>{.a = some.of_a(task.a),
+                             .b = some.of_b(task.b),
+                             .x = some.of_b(task.x),
+                             .factor = some.of_a(task.factor),
+                             .info = some.info,
+                             .nan_where_not_definite = task.nan_where_not_definite};
+        },
+        [&](PosvTask<T> const& part) { posv(queue, part); }, blocked);
+  }
   // Many right-hand sides go some at a time, each time from A; the last time the factor takes its place, where it is wanted. Of none the
   // kernel looks whether A is positive definite.
   std::int64_t const nrhs = task.x.cols;
@@ -113,6 +151,7 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
   bool const inverts = filter.wants_routine("potri"),
              solves = filter.wants_routine("posv") || filter.wants_routine("solve_positive_definite");
   if (inverts || solves) kernels.push_back(source_of(copy_matrices_kernel, dtype));
+  for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));
   Written const written = complex ? Written::lower_hermitian : Written::lower;
   for (Lines const lines : {Lines::columns, Lines::rows}) {  // lower and upper
     if (inverts)

@@ -131,11 +131,12 @@ SIMT_KERNEL void SIMT_BOUNDS(refine_threads, 2) residuals(ResidualsArguments<T> 
     int const row = first + place.row;
     RowResidual<T> sum(place.part == 0 && row < m ? conjugate_if(args.b.conjugated, *args.b.at(b, smaller(row, m - 1), c))
                                                   : from_real<T>(0));
-    if (row < m && place.part < n) {
+    int const parts_of_sum = m <= refine_one_part && n <= refine_one_part ? 1 : refine_parts;
+    if (row < m && place.part < smaller(n, parts_of_sum)) {
       T const* const line = args.a.at(b, row, 0);
       T const* const x = args.x.at(b, 0, c);
       SIMT_UNROLL_BY(4)
-      for (int j = place.part; j < n; j += refine_parts)
+      for (int j = place.part; j < n; j += parts_of_sum)
         sum.subtract(conjugate_if(args.a.conjugated, line[j * right]), conjugate_if(args.x.conjugated, x[j * down_x]));
     }
     parts[place.part * refine_stripe + place.row] = sum;
@@ -145,7 +146,7 @@ SIMT_KERNEL void SIMT_BOUNDS(refine_threads, 2) residuals(ResidualsArguments<T> 
       R worst = 0;
       if (first + mine < m) {
         RowResidual<T> whole = parts[mine];
-        for (int part = 1; part < refine_parts; ++part) whole.add(parts[part * refine_stripe + mine]);
+        for (int part = 1; part < parts_of_sum; ++part) whole.add(parts[part * refine_stripe + mine]);
         if (args.residual.given()) store_global(args.residual.at(b, first + mine, c), whole.value());
         if (args.scale.given()) store_global(args.scale.at(b, first + mine, c), whole.scale);
         worst = whole.error();

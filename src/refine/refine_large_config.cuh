@@ -10,6 +10,8 @@ inline constexpr int refine_threads = 256;
 /// Rows of a stripe, which a block has, and parts of the sum of each of them. A part has every so manieth term, in order, whichever way
 /// the matrix lies in memory.
 inline constexpr int refine_stripe = 32, refine_parts = refine_threads / refine_stripe;
+/// Sums of matrices of up to so many rows and columns have one part, as in the kernels for these.
+inline constexpr int refine_one_part = 32;
 
 /// size(i) = max_j |a(i, j)| w(j), with the balancing powers of weights for w, or ones where there are none.
 template <typename T>

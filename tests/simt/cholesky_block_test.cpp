@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include "blocked/by_sizes.cuh"
+#include "blocked/by_sizes.hpp"
 #include "blocked/copy_matrices.cuh"
 #include "cholesky/cholesky_blocked.hpp"
 #include "myriad/myriad.hpp"
@@ -43,6 +45,8 @@ HostMachine machine_with_kernels(int shared_kib = 227) {
   add.template operator()<cholesky_block_plan(sizeof(T), 129, Lines::columns)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 129, Lines::rows)>();
   machine.add(gpu::source_of(copy_matrices_kernel, dtype_of<T>), copy_matrices<D>);
+  machine.add(gpu::source_of(select_sizes_kernel, dtype_of<T>), select_sizes<D>);
+  machine.add(gpu::source_of(select_info_kernel, dtype_of<T>), select_info<D>);
   return machine;
 }
 
@@ -272,6 +276,58 @@ TYPED_TEST(CholeskyBlockTest, ByBlocks) {
                         .some_fail = true},
                        ++turn, sizeof(TypeParam) == 4 ? 56 : 88);
     }
+}
+/// Of a ragged batch each class of sizes apart, with the bits that a matrix has alone; all infos are there in the end.
+TYPED_TEST(CholeskyBlockTest, RaggedByClassesOfSizes) {
+  using T = TypeParam;
+  constexpr int kib = sizeof(T) == 4 ? 56 : 88;
+  HostMachine machine = machine_with_kernels<T>(kib);
+  Wanted w{.n = 140,
+           .nrhs = 2,
+           .count = 5,
+           .layout = Layout::ragged_rows,
+           .ragged = false,
+           .upper = true,
+           .conjugated = false,
+           .some_fail = true};
+  Problem<T> whole(w, Routine::posv);
+  std::vector<std::int64_t> const sizes{20, 41, 140, 0, 44}, columns{2, 1, 2, 2, 0};
+  whole.a.view.row_sizes = whole.a.view.col_sizes = whole.b.view.row_sizes = sizes.data();
+  whole.b.view.col_sizes = columns.data();
+  *whole.at(1, 30, 30) = T(-1);
+  Problem<T> apart(w, Routine::posv);
+  apart.a.memory = whole.a.memory, apart.b.memory = whole.b.memory;
+  Batch<T> const a = whole.lower_of(whole.a.view), b = whole.beside(whole.b.view);
+  std::vector<std::int64_t> bounds;
+  by_sizes<T>(machine, a, b, {32, cholesky_block_largest<T>(machine.device())}, whole.info.data(), [&](SizeClass const& some) {
+    bounds.push_back(some.upto);
+    posv_blocked(machine, PosvTask<T>{.a = some.of_a(a),
+                                      .b = some.of_b(b),
+                                      .x = some.of_b(b),
+                                      .factor = some.of_a(a),
+                                      .info = some.info,
+                                      .nan_where_not_definite = false});
+  });
+  EXPECT_EQ(bounds, (std::vector<std::int64_t>{32, cholesky_block_largest<T>(machine.device()), 140}));
+  for (std::int64_t q = 0; q < 5; ++q) {
+    std::int64_t const n = sizes[static_cast<std::size_t>(q)], nrhs = columns[static_cast<std::size_t>(q)];
+    if (n == 0) continue;
+    auto const alone = [&](Batch<T> batch, std::int64_t rows, std::int64_t cols) {
+      batch = matrices(batch, q, 1);
+      batch.rows = rows, batch.cols = cols;
+      batch.row_sizes = batch.col_sizes = nullptr;
+      return batch;
+    };
+    Batch<T> const one = alone(apart.lower_of(apart.a.view), n, n), right = alone(apart.beside(apart.b.view), n, nrhs);
+    posv_blocked(
+        machine,
+        PosvTask<T>{.a = one, .b = right, .x = right, .factor = one, .info = apart.info.data() + q, .nan_where_not_definite = false});
+  }
+  apart.info[3] = 0;
+  EXPECT_EQ(whole.info, apart.info);
+  EXPECT_EQ(whole.info, (std::vector<int>{0, 31, 71, 0, 0}));
+  EXPECT_EQ(std::memcmp(whole.a.memory.data(), apart.a.memory.data(), whole.a.memory.size() * sizeof(T)), 0);
+  EXPECT_EQ(std::memcmp(whole.b.memory.data(), apart.b.memory.data(), whole.b.memory.size() * sizeof(T)), 0);
 }
 /// The same bits alone, among others, and by more threads.
 TYPED_TEST(CholeskyBlockTest, SameBitsWhateverTheBatch) {
