@@ -60,7 +60,7 @@ void geequ_blocked(M& machine, GeequTask<T> const& task) {
 /// b - A x, and errors of stripes. `residual` and `scale` may be empty.
 template <typename T, Machine<T> M>
 void find_residuals(M& machine, Batch<T const> const& a, Batch<T const> const& x, Batch<T const> const& b, Batch<T> const& residual,
-                    Batch<Real<T>> const& scale, Real<T>* worst, int const* active = nullptr) {
+                    Batch<Real<T>> const& scale, Real<T>* worst, int const* active = nullptr, bool plain = false) {
   using D = gpu::DeviceElement<T>;
   ResidualsArguments<D> const args{.a = gpu::matrices_of(a),
                                    .x = gpu::matrices_of(x),
@@ -69,7 +69,8 @@ void find_residuals(M& machine, Batch<T const> const& a, Batch<T const> const& x
                                    .scale = gpu::matrices_of(scale),
                                    .worst = worst,
                                    .stripes = refine_stripes(a.rows),
-                                   .active = active};
+                                   .active = active,
+                                   .plain = plain};
   machine.run(residuals_kernel,
               {.blocks = x.count * x.cols * args.stripes,
                .threads = refine_threads,
@@ -141,21 +142,29 @@ class Gerfs {
   }
 
   void refine() {
-    constexpr int most_sweeps = 5;
-    copy_matrices<T>(machine_, task_.x, x_);
-    for (int sweep = 0;; ++sweep) {
-      find_residuals<T>(machine_, a_, x_, task_.b, residual_, {}, work_.worst, sweep == 0 ? nullptr : work_.active);
-      GerfsStepArguments<D> const step{.columns = columns_, .sweep = sweep};
-      run(gerfs_judge_kernel, step);
-      if (sweep == most_sweeps) break;
-      solve(task_.op);
-      run(gerfs_correct_kernel, step);
-    }
+    sweep(Sweeps::doubled);
+    sweep(Sweeps::plain);
     copy_matrices<T>(machine_, kept_, task_.x);
     if (given(task_.ferr)) bound();
   }
 
  private:
+  /// Up to five corrections of X as it was given.
+  void sweep(Sweeps sweeps) {
+    constexpr int most_sweeps = 5;
+    bool const plain = sweeps == Sweeps::plain;
+    copy_matrices<T>(machine_, task_.x, x_);
+    if (plain) run(gerfs_judge_kernel, GerfsStepArguments<D>{.columns = columns_, .sweeps = sweeps, .sweep = -1});
+    for (int sweep = 0;; ++sweep) {
+      int const* const active = plain || sweep > 0 ? work_.active : nullptr;
+      find_residuals<T>(machine_, a_, x_, task_.b, residual_, {}, work_.worst, active, plain);
+      GerfsStepArguments<D> const step{.columns = columns_, .sweeps = sweeps, .sweep = sweep};
+      run(gerfs_judge_kernel, step);
+      if (sweep == most_sweeps) break;
+      solve(task_.op);
+      run(gerfs_correct_kernel, step);
+    }
+  }
   /// The norm of |op(A)^-1| (|r| + (n + 1) eps (|op(A)| |x| + |b|)), as in LAPACK.
   void bound() {
     Op const adjoint = task_.op == Op::none ? Op::conjugate_transpose : Op::none;

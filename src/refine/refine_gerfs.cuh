@@ -72,7 +72,8 @@ struct VectorReduction {
 template <typename T>
 inline constexpr int estimate_shared_bytes = refine_threads*(sizeof(simt::Real<T>) + sizeof(int));
 
-/// Keeps a column of X that is better than those before, and says whether it is refined further; else its residual becomes zero.
+/// Keeps a column of X that is better than those before, and says whether it is refined further; else its residual becomes zero. Sweep -1
+/// only says which columns start again.
 ///
 /// Launch: any number of blocks of refine_threads threads, without shared memory.
 template <typename T>
@@ -83,12 +84,19 @@ SIMT_KERNEL void SIMT_BOUNDS(refine_threads, 2) gerfs_judge(GerfsStepArguments<T
   constexpr R saturated = R(0.1), unit_roundoff = power_of_two<R, -53, -24>;  // an error that large may fail to fall while X gets better
   GerfsArguments<T> const& g = args.columns;
   for_columns(g.x, [&](Index b, int c, Index at, int n) {
-    bool const begins = args.sweep == 0;
-    if (!begins && g.active[at] == 0) return;
+    bool const begins = args.sweep == 0, again = args.sweeps == Sweeps::plain;
+    R const enough = R(n + 1) * unit_roundoff;
+    if (args.sweep < 0) {
+      if (thread_index() == 0) g.active[at] = g.best[at] > enough ? 1 : 0;
+      return;
+    }
+    if ((again || !begins) && g.active[at] == 0) return;
+    R former = begins && !again ? R(infinity()) : g.best[at];
     R const error = worst_of_stripes(g.worst + at * g.stripes, n), last = begins ? R(infinity()) : g.last[at];
-    bool const better = begins || error < g.best[at];
+    bool const better = (begins && !again) || error < former;
+    if (better) former = error;
     bool const falling = R(2) * error <= last || last > saturated;
-    bool const ends = args.sweep == most_sweeps || !(error > unit_roundoff) || !falling;
+    bool const ends = args.sweep == most_sweeps || (again ? !(former > enough) : !(error > unit_roundoff) || !falling);
     sync_block();
     for (int i = thread_index(); i < n; i += refine_threads) {
       if (better) store_global(g.kept.at(b, i, c), *g.x.at(b, i, c));

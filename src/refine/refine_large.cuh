@@ -147,7 +147,7 @@ SIMT_KERNEL void SIMT_BOUNDS(refine_threads, 2) residuals(ResidualsArguments<T> 
       if (first + mine < m) {
         RowResidual<T> whole = parts[mine];
         for (int part = 1; part < parts_of_sum; ++part) whole.add(parts[part * refine_stripe + mine]);
-        if (args.residual.given()) store_global(args.residual.at(b, first + mine, c), whole.value());
+        if (args.residual.given()) store_global(args.residual.at(b, first + mine, c), args.plain ? whole.plain : whole.value());
         if (args.scale.given()) store_global(args.scale.at(b, first + mine, c), whole.scale);
         worst = whole.error();
       }

@@ -41,6 +41,7 @@ struct ResidualsArguments {
   simt::Real<T>* worst;                 ///< one after the other those of each column of each matrix
   simt::Index stripes;                  ///< of a column
   int const* active;                    ///< of each column of each matrix, or null: others are passed over
+  bool plain;                           ///< whether the residual is that of the precision of T
 };
 
 template <typename T>
@@ -90,9 +91,13 @@ struct EstimateArguments {
   EstimateStep step;
   bool again;  ///< whether there was a unit vector before
 };
+/// Sweeps with residuals in twice the precision end where the error is that of rounding or no longer falls. Columns whose error is then
+/// still above the rounding errors of a row start again, with residuals in the precision of T, until it is not.
+enum class Sweeps : int { doubled, plain };
 template <typename T>
 struct GerfsStepArguments {
   GerfsArguments<T> columns;
+  Sweeps sweeps;
   int sweep;
 };
 

@@ -75,14 +75,16 @@ class DoubledSumOfDoubles {
 template <typename R>
 using DoubledSum = simt::Choose<sizeof(R) == 4, DoubledSumOfFloats, DoubledSumOfDoubles>;
 
-/// The residual b - a x of one row, and |a| |x| + |b| to measure it by; of terms in several parts, which are added.
+/// The residual b - a x of one row, in twice the precision and in that of T with rounded products, and |a| |x| + |b| to measure it by; of
+/// terms in several parts, which are added.
 template <typename T>
 struct RowResidual {
   using R = simt::Real<T>;
   DoubledSum<R> re, im;
   R scale;
+  T plain;
 
-  SIMT_INLINE explicit RowResidual(T b) : re(simt::real_part(b)), im(R(0)), scale(simt::magnitude(b)) {
+  SIMT_INLINE explicit RowResidual(T b) : re(simt::real_part(b)), im(R(0)), scale(simt::magnitude(b)), plain(b) {
     if constexpr (simt::is_complex<T>) im = DoubledSum<R>(b.im);
   }
   SIMT_INLINE void subtract(T a, T x) {
@@ -91,8 +93,10 @@ struct RowResidual {
       re.subtract(-a.im, x.im);
       im.subtract(a.re, x.im);
       im.subtract(a.im, x.re);
+      plain = {(plain.re - a.re * x.re) + a.im * x.im, (plain.im - a.re * x.im) - a.im * x.re};
     } else {
       re.subtract(a, x);
+      plain = plain - a * x;
     }
     scale += simt::magnitude(a) * simt::magnitude(x);
   }
@@ -100,6 +104,7 @@ struct RowResidual {
     re.add(other.re);
     if constexpr (simt::is_complex<T>) im.add(other.im);
     scale += other.scale;
+    plain = plain + other.plain;
   }
   SIMT_INLINE T value() const {
     if constexpr (simt::is_complex<T>)

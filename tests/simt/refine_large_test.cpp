@@ -277,6 +277,43 @@ TYPED_TEST(RefineLarge, Gerfs) {
         }
       }
 }
+/// Rows and columns of very different sizes, whose backward error starts near one and falls slowly.
+TYPED_TEST(RefineLarge, GerfsOfScaledSystems) {
+  using T = TypeParam;
+  using R = Real<T>;
+  constexpr int count = sanitized ? 2 : 40;
+  for (int const n : sanitized ? std::vector{33} : std::vector{4, 16, 40}) {
+    Stored<T> a(n, n, count, Layout::packed_columns), b(n, 1, count, Layout::packed_columns);
+    fill(a.memory, 11), fill(b.memory, 12);
+    for (std::int64_t q = 0; q < count; ++q)
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i)
+          *a.view.at(q, i, j) *= std::ldexp(R(1), static_cast<int>((i * 37 + q * 11) % 41 + (j * 29 + q * 7) % 41) - 40);
+    auto factored = a.memory;
+    auto af = batch(factored.data(), n, n, {.count = count});
+    std::vector<int> pivots(static_cast<std::size_t>(n) * count), info(count);
+    getrf<T>(cpu_queue(), af, vectors(pivots.data(), n, count), info.data());
+    auto solution = b.memory;
+    auto const x = batch(solution.data(), n, 1, {.count = count});
+    getrs<T>(cpu_queue(), Op::none, af, vectors(pivots.data(), n, count), x);
+    for (std::int64_t q = 0; q < count; ++q) {
+      R size = 0;
+      for (int i = 0; i < n; ++i) size = std::max(size, static_cast<R>(std::abs(*x.at(q, i, 0))));
+      for (int i = 0; i < n; ++i) *x.at(q, i, 0) += R(1e-3) * size * static_cast<R>((i * 7 + 3) % 11) / R(11);
+    }
+    std::vector<R> berr(count);
+    HostMachine machine = machine_with_kernels<T>();
+    gerfs_blocked(machine, GerfsTask<T>{.op = Op::none,
+                                        .a = a.view,
+                                        .af = af,
+                                        .pivots = vectors<int const>(pivots.data(), n, count),
+                                        .b = b.view,
+                                        .x = x,
+                                        .ferr = {},
+                                        .berr = vectors(berr.data(), 1, count)});
+    for (R const error : berr) EXPECT_LE(error, 3 * static_cast<R>(n + 1) * std::numeric_limits<R>::epsilon() / 2) << n << " rows";
+  }
+}
 /// Neither bound is wanted; factors with a zero pivot leave X as it was.
 TYPED_TEST(RefineLarge, GerfsOfSingularFactors) {
   using T = TypeParam;
