@@ -3,8 +3,8 @@
 ///
 /// Panel by panel: every warp that has rows below factors the diagonal block of the panel for itself, in the registers of each thread,
 /// which costs less than a barrier and a way through shared memory; a thread solves for whole rows. Then warps update 16 columns of 16 or
-/// 32 rows at a time, four by four elements to a lane. Every element gets its products in the order of their columns, whatever the number
-/// of threads.
+/// 32 rows at a time, by two panels at once but for the columns of the second of these. Every element gets its products in the order of
+/// their columns, whatever the number of threads.
 
 #include "cholesky/cholesky_block_config.cuh"
 #include "cholesky/cholesky_rows.cuh"
@@ -65,50 +65,68 @@ struct CholeskyDiagonal {
   }
 };
 
-/// The trailing update of one panel.
+/// The update of columns [first, end) by panels before these: C -= L L^H.
 template <typename T>
 struct CholeskyUpdate {
   static constexpr int per_chunk = 16 / sizeof(T), columns = 16;
   CholeskyBlockMemory const& memory;
   T* const tile;
-  int const panel;  ///< its first column
+  int const panel, panels;  ///< the first column of the first panel, and how many there are
+  int const end;
 
-  /// C -= L L^H of 8 `octets` rows and 16 columns from there on, as far as they exist.
+  /// 8 `octets` rows and 16 columns from there on, as far as they exist.
   template <int octets>
   SIMT_INLINE void run(int row0, int column0) const {
-    int const last = memory.rows - 1, down = row0 + lane_index() % 8, right = column0 + lane_index() / 8 * per_chunk;
-    auto const row = [&](int u) { return down + 8 * u; };
+    if constexpr (is_same<T, double>)
+      by_tensor_cores<octets>(row0, column0);
+    else
+      by_lanes<octets>(row0, column0);
+  }
+
+ private:
+  SIMT_INLINE bool exists(int i, int j) const { return i < memory.rows && j < end && i >= j / cholesky_panel * cholesky_panel; }
+  SIMT_INLINE T* row(int i) const { return tile + memory.place(smaller(i, memory.rows - 1), panel); }
+  /// From a row of one panel to that of the next.
+  SIMT_INLINE int next_panel() const { return memory.place(0, panel + cholesky_panel) - memory.place(0, panel); }
+
+  /// A lane has `octets` rows and 4 columns, which it reads 16 bytes at a time.
+  template <int octets>
+  SIMT_INLINE void by_lanes(int row0, int column0) const {
+    int const down = row0 + lane_index() % 8, right = column0 + lane_index() / 8 * per_chunk;
     auto const column = [&](int v) { return right + v / per_chunk * (4 * per_chunk) + v % per_chunk; };
-    auto const exists = [&](int i, int j) { return i <= last && j <= last && i >= j / cholesky_panel * cholesky_panel; };
     T sum[octets][4];
     SIMT_UNROLL
     for (int u = 0; u < octets; ++u) {
       SIMT_UNROLL
       for (int v = 0; v < 4; v += per_chunk) {
         Chunked<T> chunk;
-        if (exists(row(u), column(v))) chunk.chunk = load_chunk(tile + memory.place(row(u), column(v)));
+        if (exists(down + 8 * u, column(v))) chunk.chunk = load_chunk(tile + memory.place(down + 8 * u, column(v)));
         SIMT_UNROLL
         for (int e = 0; e < per_chunk; ++e) sum[u][v + e] = chunk.x[e];
       }
     }
     T const *left[octets], *above[4];
     SIMT_UNROLL
-    for (int u = 0; u < octets; ++u) left[u] = tile + memory.place(smaller(row(u), last), panel);
+    for (int u = 0; u < octets; ++u) left[u] = row(down + 8 * u);
     SIMT_UNROLL
-    for (int v = 0; v < 4; ++v) above[v] = tile + memory.place(smaller(column(v), last), panel);
-    SIMT_UNROLL_BY(2)
-    for (int k = 0; k < cholesky_panel; k += per_chunk) {
-      Chunked<T> x[octets], y[4];
-      SIMT_UNROLL
-      for (int u = 0; u < octets; ++u) x[u].chunk = load_chunk(left[u] + k);
-      SIMT_UNROLL
-      for (int v = 0; v < 4; ++v) y[v].chunk = load_chunk(above[v] + k);
-      SIMT_UNROLL
-      for (int e = 0; e < per_chunk; ++e) {
+    for (int v = 0; v < 4; ++v) above[v] = row(column(v));
+    SIMT_LOOP
+    for (int p = 0; p < panels; ++p) {
+      int const begin = p * next_panel();
+      SIMT_UNROLL_BY(2)
+      for (int k = begin; k < begin + cholesky_panel; k += per_chunk) {
+        Chunked<T> x[octets], y[4];
         SIMT_UNROLL
-        for (int u = 0; u < octets; ++u) {
+        for (int u = 0; u < octets; ++u) x[u].chunk = load_chunk(left[u] + k);
+        SIMT_UNROLL
+        for (int v = 0; v < 4; ++v) y[v].chunk = load_chunk(above[v] + k);
+        SIMT_UNROLL
+        for (int e = 0; e < per_chunk; ++e) {
           SIMT_UNROLL
-          for (int v = 0; v < 4; ++v) sum[u][v] = multiply_add(-x[u].x[e], conjugate(y[v].x[e]), sum[u][v]);
+          for (int u = 0; u < octets; ++u) {
+            SIMT_UNROLL
+            for (int v = 0; v < 4; ++v) sum[u][v] = multiply_add(-x[u].x[e], conjugate(y[v].x[e]), sum[u][v]);
+          }
         }
       }
     }
@@ -116,11 +134,68 @@ struct CholeskyUpdate {
     for (int u = 0; u < octets; ++u) {
       SIMT_UNROLL
       for (int v = 0; v < 4; v += per_chunk) {
-        if (!exists(row(u), column(v))) continue;
+        if (!exists(down + 8 * u, column(v))) continue;
         Chunked<T> chunk;
         SIMT_UNROLL
         for (int e = 0; e < per_chunk; ++e) chunk.x[e] = sum[u][v + e];
-        store_chunk(tile + memory.place(row(u), column(v)), chunk.chunk);
+        store_chunk(tile + memory.place(down + 8 * u, column(v)), chunk.chunk);
+      }
+    }
+  }
+
+  /// In pieces of 16 by 8: see multiply_add_16x8. Terms are added in the same order.
+  template <int octets>
+  SIMT_INLINE void by_tensor_cores(int row0, int column0) const {
+    constexpr int down = octets / 2, right = columns / 8;
+    int const group = lane_index() / 4, part = lane_index() % 4;
+    double sum[down][right][4];
+    SIMT_UNROLL
+    for (int u = 0; u < octets; ++u) {
+      SIMT_UNROLL
+      for (int v = 0; v < right; ++v) {
+        int const i = row0 + 8 * u + group, j = column0 + 8 * v + 2 * part;
+        Chunked<T> chunk;
+        if (exists(i, j)) chunk.chunk = load_chunk(tile + memory.place(i, j));
+        SIMT_UNROLL
+        for (int e = 0; e < 2; ++e) sum[u / 2][v][u % 2 * 2 + e] = chunk.x[e];
+      }
+    }
+    T const *left[octets], *above[right];
+    SIMT_UNROLL
+    for (int u = 0; u < octets; ++u) left[u] = row(row0 + 8 * u + group) + part;
+    SIMT_UNROLL
+    for (int v = 0; v < right; ++v) above[v] = row(column0 + 8 * v + group) + part;
+    SIMT_LOOP
+    for (int p = 0; p < panels; ++p) {
+      int const begin = p * next_panel();
+      double b[right][2];
+      SIMT_UNROLL
+      for (int v = 0; v < right; ++v) {
+        SIMT_UNROLL
+        for (int k = 0; k < 2; ++k) b[v][k] = above[v][begin + 4 * k];
+      }
+      SIMT_UNROLL
+      for (int u = 0; u < down; ++u) {
+        double a[2][2];
+        SIMT_UNROLL
+        for (int k = 0; k < 2; ++k) {
+          SIMT_UNROLL
+          for (int h = 0; h < 2; ++h) a[k][h] = -left[2 * u + h][begin + 4 * k];
+        }
+        SIMT_UNROLL
+        for (int v = 0; v < right; ++v) multiply_add_16x8(a, b[v], sum[u][v]);
+      }
+    }
+    SIMT_UNROLL
+    for (int u = 0; u < octets; ++u) {
+      SIMT_UNROLL
+      for (int v = 0; v < right; ++v) {
+        int const i = row0 + 8 * u + group, j = column0 + 8 * v + 2 * part;
+        if (!exists(i, j)) continue;
+        Chunked<T> chunk;
+        SIMT_UNROLL
+        for (int e = 0; e < 2; ++e) chunk.x[e] = sum[u / 2][v][u % 2 * 2 + e];
+        store_chunk(tile + memory.place(i, j), chunk.chunk);
       }
     }
   }
@@ -164,11 +239,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
     wait_copies();
     sync_block();
 
-    SIMT_LOOP
-    for (int panel = 0; panel < n; panel += width) {
+    /// Factors a panel, of which the last warp puts the diagonal block in place. All threads call it; whether there is a factor.
+    auto const factor_panel = [&](int panel) {
       int const rest = panel + width;
-      CholeskyDiagonal<T> diagonal;
       if (warp == 0 || rest + warp * warp_size < memory.rows) {
+        CholeskyDiagonal<T> diagonal;
         diagonal.take([&](int i) { return tile + memory.place(panel + i, panel); });
         diagonal.factor();
         if (thread == 0) {
@@ -201,15 +276,22 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
         }
       }
       sync_block();
-      if (*failed != 0) break;
-      if (warp == C.warps - 1) {
+      if (*failed != 0) return false;
+      if (warp == C.warps - 1)
         for (int e = lane; e < width * width; e += warp_size)
           if (e / width >= e % width) tile[memory.place(panel + e / width, panel) + e % width] = factor[e];
-      }
-      CholeskyUpdate<T> const update{memory, tile, panel};
+      return true;
+    };
+    SIMT_LOOP
+    for (int panel = 0, panels = 0; panel < n; panel += width) {
+      if (!factor_panel(panel)) break;
+      // Every other panel updates the next one alone, and what is beyond together with that.
+      int const rest = panel + width;
+      panels = panels % 2 + 1;
+      CholeskyUpdate<T> const update{memory, tile, panels == 1 ? panel : panel - width, panels, panels == 1 ? rest + width : memory.rows};
       int turn = 0;
       SIMT_LOOP
-      for (int column = rest; column < memory.rows; column += update.columns) {
+      for (int column = rest; column < update.end; column += update.columns) {
         SIMT_LOOP
         for (int row = column; row < memory.rows; row += 32, ++turn) {
           if (turn % C.warps != warp) continue;
