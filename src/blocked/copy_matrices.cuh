@@ -20,8 +20,8 @@ SIMT_KERNEL void SIMT_BOUNDS(copy_matrices_threads, 2) copy_matrices(CopyMatrice
     int const m = smaller(args.to.rows_of(b) - i0, side), n = smaller(args.to.cols_of(b) - j0, side);
     if (m <= 0 || n <= 0 || (args.copied == Copied::lower && i0 < j0)) continue;
     bool const failed = args.where != CopiedWhere::always && args.info[b] != 0;
-    if (args.where == CopiedWhere::succeeded ? failed : args.where == CopiedWhere::failed && !failed) continue;
-    bool const nan = args.where == CopiedWhere::nan_where_failed && failed;
+    bool const nan = args.where == CopiedWhere::nan_in_failed;
+    if (args.where == CopiedWhere::succeeded ? failed : (nan || args.where == CopiedWhere::failed) && !failed) continue;
     auto const is_lower = [&](int i, int j) { return i0 + i >= j0 + j; };
     /// Calls move(i, j, address in x) for the elements of the tile.
     auto const for_all = [&](auto const& x, auto move) {

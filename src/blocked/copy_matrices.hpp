@@ -26,14 +26,15 @@ void copy_matrices(M& machine, Batch<T const> const& from, Batch<T> const& to, C
               dtype_of<T>);
 }
 
-/// A batch in workspace with the sizes of `x`, column-major without gaps but for those of smaller matrices. Not conjugated.
+/// A batch in workspace with the sizes of `x`, without gaps but for those of smaller matrices. Not conjugated.
 template <typename T, typename U>
-Batch<T> workspace_like(Batch<U> const& x, T* memory) {
+Batch<T> workspace_like(Batch<U> const& x, T* memory, bool by_rows = false) {
   Batch<T> out;
   out.data = memory;
   out.rows = x.rows;
   out.cols = x.cols;
-  out.col_stride = x.rows;
+  out.row_stride = by_rows ? x.cols : 1;
+  out.col_stride = by_rows ? 1 : x.rows;
   out.batch_stride = x.rows * x.cols;
   out.count = x.count;
   out.row_sizes = x.row_sizes;
@@ -42,7 +43,7 @@ Batch<T> workspace_like(Batch<U> const& x, T* memory) {
   // Sizes are those of the matrices that x is a view of.
   out.row_offset = x.row_offset;
   out.col_offset = x.col_offset;
-  out.data -= x.row_offset + x.col_offset * out.col_stride;
+  out.data -= x.row_offset * out.row_stride + x.col_offset * out.col_stride;
   return out;
 }
 

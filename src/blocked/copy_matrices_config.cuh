@@ -7,8 +7,8 @@ namespace myriad {
 
 /// Which elements are copied. Where the lower triangle is to be whole, the upper one gets zeros.
 enum class Copied : int { all, lower, lower_with_zeros };
-/// Which matrices are written, by their info; where `nan_where_failed`, the others get NaN.
-enum class CopiedWhere : int { always, succeeded, failed, nan_where_failed };
+/// Which matrices are written, by their info; `nan_in_failed` writes NaN in place of what is there.
+enum class CopiedWhere : int { always, succeeded, failed, nan_in_failed };
 
 inline constexpr int copy_matrices_side = 32, copy_matrices_threads = 256;
 

@@ -217,10 +217,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
     int const n = args.a.rows_of(b);
     if (args.first > 0 && (n == 0 || (args.info && args.info[b] != 0))) continue;
     CholeskyBlockMemory const memory(sizeof(T), n);  // of the tile
-    /// Calls move(i, j, address) for the lower triangle, neighbouring threads for neighbours in memory.
-    auto const for_all = [&](auto move) {
-      Index const down = args.a.row_stride_of(b), right = args.a.col_stride_of(b);
-      T* const matrix = args.a.at(b, 0, 0);
+    /// Calls move(i, j, address) for the lower triangle, neighbouring threads for neighbours in the memory of A.
+    auto const for_all = [&](auto const& matrices, auto move) {
+      Index const down = matrices.row_stride_of(b), right = matrices.col_stride_of(b);
+      auto* const matrix = matrices.at(b, 0, 0);
       SIMT_LOOP
       for (int line = warp; line < n; line += C.warps) {
         int const begin = C.lines == Lines::columns ? line / 8 * 8 : 0, end = C.lines == Lines::columns ? n : line + 1;
@@ -231,7 +231,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
         }
       }
     };
-    for_all([&](int i, int j, T* from) { copy_async(tile + memory.place(i, j), from); });
+    for_all(args.a, [&](int i, int j, T const* from) { copy_async(tile + memory.place(i, j), from); });
     // Filled up by rows of the unit matrix
     for (int i = n + warp; i < memory.rows; i += C.warps)
       for (int j = lane; j <= i; j += warp_size) tile[memory.place(i, j)] = from_real<T>(i == j ? 1 : 0);
@@ -303,7 +303,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
       }
       sync_block();
     }
-    for_all([&](int i, int j, T* to) { store_global(to, tile[memory.place(i, j)]); });
+    for_all(args.factor, [&](int i, int j, T* to) { store_global(to, tile[memory.place(i, j)]); });
     if (thread == 0 && args.info && (args.first == 0 || *failed != 0)) args.info[b] = *failed != 0 ? args.first + *failed : 0;
     if (b + block_count() < args.a.count) sync_block();
   }

@@ -42,9 +42,10 @@ struct CholeskyBlockMemory {
 
 template <typename T>
 struct CholeskyBlockArguments {
-  simt::Matrices<T> a;  ///< of which the lower triangle is read and written
-  int* info;            ///< or null
-  int first;            ///< rows of the whole matrix before this block of it: where not zero, matrices with an info are passed over
+  simt::Matrices<T const> a;  ///< of which the lower triangle is read
+  simt::Matrices<T> factor;   ///< may be a
+  int* info;                  ///< or null
+  int first;                  ///< rows of the whole matrix before this block of it: where not zero, matrices with an info are passed over
 };
 
 }  // namespace myriad

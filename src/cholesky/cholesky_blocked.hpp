@@ -26,11 +26,12 @@ int cholesky_block_largest(Device const& device) {
   return cholesky_block_largest(sizeof(T), static_cast<int>(device.shared_memory_per_block));
 }
 
-/// Factors matrices that a block holds, which are those of `first` rows further on where that is not zero.
+/// Factors matrices that a block holds, which are those of `first` rows further on where that is not zero. `factor` may be A.
 template <typename T, Machine<T> M>
-void cholesky_in_block(M& machine, Batch<T> const& a, int* info, std::int64_t first = 0) {
+void cholesky_in_block(M& machine, Batch<T const> const& a, Batch<T> const& factor, int* info, std::int64_t first = 0) {
   using D = gpu::DeviceElement<T>;
-  CholeskyBlockArguments<D> const args{.a = gpu::matrices_of(a), .info = info, .first = static_cast<int>(first)};
+  CholeskyBlockArguments<D> const args{
+      .a = gpu::matrices_of(a), .factor = gpu::matrices_of(factor), .info = info, .first = static_cast<int>(first)};
   Lines const lines = a.col_stride < a.row_stride ? Lines::rows : Lines::columns;
   CholeskyBlock const c = cholesky_block_plan(sizeof(T), a.rows, lines);
   machine.run(cholesky_block_kernel,
@@ -42,11 +43,11 @@ void cholesky_in_block(M& machine, Batch<T> const& a, int* info, std::int64_t fi
 template <typename T, Machine<T> M>
 void potrf_blocked(M& machine, PotrfTask<T> const& task) {
   std::int64_t const n = task.a.rows, order = cholesky_blocked_rows(is_complex<T>);
-  if (n <= cholesky_block_largest<T>(machine.device())) return cholesky_in_block(machine, task.a, task.info);
+  if (n <= cholesky_block_largest<T>(machine.device())) return cholesky_in_block<T>(machine, task.a, task.a, task.info);
   for (std::int64_t i = 0; i < n; i += order) {
     std::int64_t const m = std::min(order, n - i), others = n - i - m;
     Batch<T> const diagonal = block(task.a, i, i, m, m);
-    cholesky_in_block(machine, diagonal, task.info, i);
+    cholesky_in_block<T>(machine, diagonal, diagonal, task.info, i);
     if (others == 0) break;
     Batch<T> const below = block(task.a, i + m, i, others, m), rest = block(task.a, i + m, i + m, others, others);
     // X L^H = B is conj(L) X^T = B^T.
@@ -92,15 +93,19 @@ void posv_blocked(M& machine, PosvTask<T> const& task) {
     Batch<T const> const a = matrices(task.a, first, count), b = matrices(task.b, first, count);
     Batch<T> const x = matrices(task.x, first, count);
     int* const info = task.info ? task.info + first : work.info;
-    Batch<T> const factor = keeps_factor ? matrices(task.factor, first, count) : workspace_like(a, work.matrices);
+    Batch<T> const factor =
+        keeps_factor ? matrices(task.factor, first, count) : workspace_like(a, work.matrices, a.col_stride < a.row_stride);
     Batch<T> const solution = keeps_factor ? workspace_like(b, work.matrices) : x;
-    if (!keeps_factor) copy_matrices<T>(machine, a, factor, Copied::lower);
-    potrf_blocked(machine, PotrfTask<T>{.a = factor, .info = info});
+    if (task.a.rows <= cholesky_block_largest<T>(machine.device())) {
+      cholesky_in_block<T>(machine, a, factor, info);
+    } else {
+      if (!keeps_factor) copy_matrices<T>(machine, a, factor, Copied::lower);
+      potrf_blocked(machine, PotrfTask<T>{.a = factor, .info = info});
+    }
     if (x.empty()) continue;
     copy_matrices<T>(machine, b, solution);
     potrs_blocked(machine, PotrsTask<T>{.a = factor, .b = solution});
-    copy_matrices<T>(machine, solution, x, Copied::all,
-                     task.nan_where_not_definite ? CopiedWhere::nan_where_failed : CopiedWhere::succeeded, info);
+    copy_matrices<T>(machine, solution, x, Copied::all, keeps_factor ? CopiedWhere::succeeded : CopiedWhere::nan_in_failed, info);
   }
 }
 
