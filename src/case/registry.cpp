@@ -67,7 +67,7 @@ constexpr std::array cases{
     Case{"ormtr", "eigen", "ousr", "ma", nullptr, make<OrmtrCase>},
     Case{"geequ", "refine", "rx", "ma", nullptr, make<GeequCase>},
     Case{"laqge", "refine", "r", "ma", nullptr, make<LaqgeCase>},
-    Case{"gerfs", "refine", "opk", "m", square, make<GerfsCase>},
+    Case{"gerfs", "refine", "opk", "ma", square, make<GerfsCase>},
     Case{"backward_error", "refine", "kr", "ma", nullptr, make<BackwardErrorCase>},
 };
 
