@@ -10,7 +10,8 @@
 /// | run(kernel, grid, arguments, template arguments...) | one launch |
 /// | gemm(task, structure, written) | products by the kernel planned for their very size |
 /// | gemm_shared(task, written) | products by one of few kernels, which all sizes share |
-/// | trsm(task) | triangular solves of any size |
+/// | trsm(task) | triangular solves of any size, by the kernels planned for it |
+/// | trsm_shared(task) | the same by few kernels, which all sizes share |
 /// | trtri(task) | inverses of triangles of any size |
 /// | getrs(task) | solves with LU factors |
 /// | clear(numbers, count) | zeros |
@@ -43,6 +44,7 @@ concept Machine = requires(M machine, gpu::KernelName const& kernel, gpu::Grid c
   machine.trsm(triangles);
   machine.trtri(inverses);
   machine.getrs(factored);
+  machine.trsm_shared(triangles);
   machine.clear(numbers, size);
   { machine.memory(size).data() } -> std::same_as<void*>;
 };

@@ -44,6 +44,10 @@ class QueueMachine {
   void getrs(GetrsTask<T> const& task) {
     gpu::getrs<T>(queue_, task);
   }
+  template <Element T>
+  void trsm_shared(TrsmTask<T> const& task) {
+    gpu::trsm_shared<T>(queue_, task);
+  }
   void clear(int* numbers, std::int64_t count) { gpu::clear(queue_, numbers, count); }
 
   class Memory {

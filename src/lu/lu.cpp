@@ -74,7 +74,7 @@ void gesv(Queue& queue, Batch<T> a, Batch<int> pivots, Batch<T> b, int* info) {
         .disjoint(pivots, a, {5, "ipiv"}, "a")
         .disjoint(pivots, b, {5, "ipiv"}, "b");
   GesvTask<T> const task{.a = a, .b = b, .x = b, .factors = a, .pivots = pivots, .info = info, .nan_where_singular = false};
-  gpu::on_gpu(queue) ? gpu::gesv(queue, "gesv", task) : cpu::gesv(queue, task);
+  gpu::on_gpu(queue) ? gpu::gesv(queue, task) : cpu::gesv(queue, task);
 }
 
 template <Element T>
@@ -93,7 +93,7 @@ void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info) {
       .disjoint(x, a, {7, "x"}, "a")
       .disjoint_or_same(x, b, {7, "x"}, "b");
   GesvTask<T> const task{.a = a, .b = b, .x = x, .factors = {}, .pivots = {}, .info = info, .nan_where_singular = true};
-  gpu::on_gpu(queue) ? gpu::gesv(queue, "solve", task) : cpu::gesv(queue, task);
+  gpu::on_gpu(queue) ? gpu::gesv(queue, task) : cpu::gesv(queue, task);
 }
 
 template <Element T>

@@ -9,7 +9,7 @@ namespace myriad::gpu {
 template <typename T>
 void getrf(Queue& queue, GetrfTask<T> const& task);
 template <typename T>
-void gesv(Queue& queue, char const* routine, GesvTask<T> const& task);
+void gesv(Queue& queue, GesvTask<T> const& task);
 template <typename T>
 void getrs(Queue& queue, GetrsTask<T> const& task);
 template <typename T>

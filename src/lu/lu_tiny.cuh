@@ -1,13 +1,13 @@
 #pragma once
 /// LU, solve, inverse and determinant of many matrices of up to 32 rows and columns, each read once and written once.
 
+#include "lu/determinant.cuh"
 #include "lu/elimination.cuh"
 #include "lu/gauss_jordan.cuh"
 #include "lu/gauss_jordan_by_products.cuh"
 #include "lu/lu_in_one_lane.cuh"
 #include "lu/lu_panels.cuh"
 #include "lu/lu_tiny_config.cuh"
-#include "simt/powers.hpp"
 
 namespace myriad {
 
@@ -38,41 +38,11 @@ SIMT_INLINE void put_solution(Lu const& lu, T (&y)[Lu::held][columns], Tile& x, 
   }
 }
 
-/// A product with a power of two of its own: it leaves the range only where its value does. While factors and product stay well within, it
-/// is what multiplying gives.
-template <typename T>
-class ScaledProduct {
- public:
-  SIMT_INLINE explicit ScaledProduct(simt::Real<T> first) : product_(simt::from_real<T>(first)) {}
-  SIMT_INLINE void multiply(T x) {
-    using namespace simt;
-    using R = Real<T>;
-    constexpr int bias = exponent_bias<R>, low = sizeof(R) == 4 ? -90 : -960, high = sizeof(R) == 4 ? 120 : 1015;
-    constexpr unsigned least = leading_bits_of_power<R>(bias + low), most = leading_bits_of_power<R>(bias + high);
-    if (leading_bits_of_parts(product_) + leading_bits_of_parts(x) - least >= most - least) {
-      product_ = normalized(product_, exponent_);
-      x = normalized(x, exponent_);
-    }
-    product_ = product_ * x;
-  }
-  SIMT_INLINE T value() const {
-    using namespace simt;
-    if (exponent_ == 0) return product_;
-    int exponent = exponent_;
-    T const product = normalized(product_, exponent);
-    return times_power(product, exponent);
-  }
-
- private:
-  T product_;
-  int exponent_ = 0;
-};
-
 /// The determinant, or its sign and logarithm, of the pivots, of which a lane has those of steps lu.position(r). One lane takes all of them
 /// in order, by way of the first column of the tile: bits do not depend on how rows are spread over lanes.
 template <bool logarithm, typename Lu, typename Tile, typename T>
-SIMT_INLINE void put_determinant(Lu const& lu, T const (&pivot)[Lu::held], int steps, bool odd, Tile& a, int q, bool writes, simt::Index b,
-                                 LuTinyArguments<T> const& args) {
+SIMT_INLINE void put_determinant_of_lanes(Lu const& lu, T const (&pivot)[Lu::held], int steps, bool odd, Tile& a, int q, bool writes,
+                                          simt::Index b, LuTinyArguments<T> const& args) {
   using namespace simt;
   auto const in_order = [&](auto value_of, auto use) {
     sync_warp();
@@ -138,7 +108,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         T pivot[Lu::held];
         SIMT_UNROLL
         for (int r = 0; r < Lu::held; ++r) pivot[r] = lu.pivot(r);
-        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
+        put_determinant_of_lanes<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active && lane == 0, b, args);
       }
     };
 
@@ -203,7 +173,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) lu_tiny(LuTinyArgumen
         T pivot[C.m];
         SIMT_UNROLL
         for (int r = 0; r < C.m; ++r) pivot[r] = lu.at(r, r);
-        put_determinant<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active, b, args);
+        put_determinant_of_lanes<C.job == LuJob::log_determinant>(lu, pivot, steps, odd, a, q, q < active, b, args);
       }
       if constexpr (C.writes_factors()) {
         SIMT_UNROLL

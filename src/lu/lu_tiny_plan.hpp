@@ -196,10 +196,13 @@ constexpr std::span<LuTinyChoice const> lu_tiny_choices(LuJob job, Dtype dtype) 
 /// The kernel for m-by-n matrices, as if all batches were packed by columns. `ragged`: matrices may be smaller; then none is inverted by
 /// products, which gives other bits than steps one by one: the method must not depend on the largest matrix of a batch.
 constexpr LuTiny lu_tiny_plan(LuJob job, Dtype dtype, int m, int n, int nrhs, bool ragged = false) {
-  auto const table = lu_tiny_choices(job, dtype);
-  LuTinyChoice const best = *std::find_if(table.begin(), table.end() - 1, [&](LuTinyChoice const& c) {
-    return std::max(m, n) <= c.n && !(ragged && c.method == LuMethod::products);
-  });
+  auto const choice = [&](std::span<LuTinyChoice const> table) {
+    return *std::find_if(table.begin(), table.end() - 1,
+                         [&](LuTinyChoice const& c) { return std::max(m, n) <= c.n && !(ragged && c.method == LuMethod::products); });
+  };
+  LuTinyChoice best = choice(lu_tiny_choices(job, dtype));
+  // Elimination is unrolled, and with several right-hand sides takes up to 5 s to compile.
+  if (nrhs > 1 && best.method == eliminating) best = choice(lu_tiny_choices(LuJob::factor, dtype));
   // Matrices of one element are faster in blocks of 128 lanes than of 64: 5.0 beside 9.6 ns per thousand (single).
   int const threads = best.lanes > 1 || best.panel > 0 ? 32 : std::max(m, n) > 1 ? 64 : 128;
   constexpr auto packed = simt::Layout::packed_columns;

@@ -122,6 +122,10 @@ class HostMachine {
                        alone(task.b, q));
     }
   }
+  template <Element T>
+  void trsm_shared(TrsmTask<T> const& task) {
+    trsm(task);
+  }
   void clear(int* numbers, std::int64_t count) {
     if (numbers) std::fill_n(numbers, count, 0);
   }

@@ -54,35 +54,42 @@ void divide(Queue& queue, TrsmColumnsArguments<T>& args, int blocks_per_sm, std:
 /// Triangles with right-hand sides in registers. `small`: matrices of a ragged batch that have no more rows than trsm_by_rows, and nothing
 /// before these, are solved with as they are alone.
 template <typename T>
-void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool small, int* info) {
-  constexpr int real_bytes = sizeof(Real<T>);
+void launch_columns(Queue& queue, TrsmTask<T> const& task, TrsmColumns c, bool small, int* info) {
   auto args = arguments_of(task, small, info);
+  c.lower = task.uplo == Uplo::lower;
+  if (!c.inverse) divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
+  Kernel const& kernel = kernel_of(queue, trsm_columns_kernel, dtype_of<T>, c);
+  launch(queue, kernel,
+         {.blocks = args.b.count * args.parts,
+          .threads = c.threads(),
+          .shared_bytes = TrsmColumnsMemory(sizeof(Real<T>), is_complex<T>, c).bytes},
+         args);
+}
+template <typename T>
+void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool small, int* info) {
   TrsmColumns c = tuning::planned(queue, TrsmColumnsSpace{{dtype_of<T>, task.b.rows, task.b.cols}, inverse});
   c.inverse = inverse;
-  c.lower = task.uplo == Uplo::lower;
-  c.ragged = args.a.row_sizes || args.b.row_sizes || args.b.col_sizes;
-  c.moved = trsm_columns_moved(args.b, inverse);
-  if (!inverse) divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
-  Kernel const& kernel = kernel_of(queue, trsm_columns_kernel, dtype_of<T>, c);
-  launch(
-      queue, kernel,
-      {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmColumnsMemory(real_bytes, is_complex<T>, c).bytes},
-      args);
+  c.ragged = task.a.row_sizes || task.b.ragged();
+  c.moved = trsm_columns_moved(matrices_of(task.b), inverse);
+  launch_columns(queue, task, c, small, info);
 }
 
 /// With whole right-hand sides to a lane.
 template <typename T>
-void solve_panels(Queue& queue, TrsmTask<T> const& task) {
-  constexpr int real_bytes = sizeof(Real<T>);
+void launch_panels(Queue& queue, TrsmTask<T> const& task, TrsmPanels c) {
   auto args = arguments_of(task, true, nullptr);
-  TrsmPanels c = tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, task.b.cols}});
   c.lower = task.uplo == Uplo::lower ? 1 : 0;
   divide(queue, args, c.blocks_per_sm, c.warps * c.columns_of_warp());
   Kernel const& kernel = kernel_of(queue, trsm_panels_kernel, dtype_of<T>, c);
-  launch(
-      queue, kernel,
-      {.blocks = args.b.count * args.parts, .threads = c.threads(), .shared_bytes = TrsmPanelsMemory(real_bytes, is_complex<T>, c).bytes},
-      args);
+  launch(queue, kernel,
+         {.blocks = args.b.count * args.parts,
+          .threads = c.threads(),
+          .shared_bytes = TrsmPanelsMemory(sizeof(Real<T>), is_complex<T>, c).bytes},
+         args);
+}
+template <typename T>
+void solve_panels(Queue& queue, TrsmTask<T> const& task) {
+  launch_panels(queue, task, tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, task.b.cols}}));
 }
 
 /// With one right-hand side, a warp to a matrix.
@@ -162,6 +169,64 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
   run_blocked(queue, [&](QueueMachine& machine) { trsm_by_blocks(machine, task, order, solve); });
 }
 
+namespace {
+
+/// Its products share kernels.
+class SharingMachine : public QueueMachine {
+ public:
+  using QueueMachine::QueueMachine;
+  template <Element T>
+  void gemm(GemmTask<T> const& task, Structure = Structure::general, Written written = Written::whole) {
+    gemm_shared(task, written);
+  }
+};
+
+/// Rows of a triangle that the kernels of trsm_shared have at a time: few, so that they compile quickly and need no spills.
+template <typename T>
+constexpr std::int64_t shared_order = is_complex<T> && sizeof(Real<T>) == 8 ? 32 : 64;
+
+constexpr TrsmPanels shared_panels(int real_bytes, bool complex, std::int64_t rows) {
+  return trsm_panels_plan(real_bytes, complex, rows <= 32 ? 32 : 64, 128);
+}
+
+}  // namespace
+
+template <typename T>
+void trsm_shared(Queue& queue, TrsmTask<T> const& task) {
+  if (task.b.empty()) return;
+  if (task.b.cols == 1 && task.b.rows > trsm_by_rows) return trsv(queue, task);
+  auto const solve = [&](TrsmTask<T> const& part) {
+    launch_panels(queue, part, shared_panels(sizeof(Real<T>), is_complex<T>, part.b.rows));
+  };
+  if (task.b.rows <= shared_order<T>) return solve(task);
+  SharingMachine machine(queue);
+  trsm_by_blocks(machine, task, shared_order<T>, solve);
+}
+
+std::vector<KernelSource> trsm_vector_kernels(Dtype dtype, std::int64_t rows) {
+  std::vector<KernelSource> kernels;
+  for (int const lower : {0, 1})
+    for (int const row_stride : {0, 1}) {
+      TrsmVector c = TrsmVectorSpace{{dtype, rows, 1}}.plan();
+      c.lower = lower, c.row_stride = row_stride;
+      kernels.push_back(source_of(trsm_vector_kernel, dtype, c));
+    }
+  return kernels;
+}
+
+std::vector<KernelSource> trsm_shared_kernels(Dtype dtype) {
+  std::vector<KernelSource> kernels;
+  with_dtype(dtype, [&]<typename T>() {
+    for (std::int64_t rows = 32; rows <= shared_order<T>; rows *= 2)
+      for (int const lower : {0, 1}) {
+        TrsmPanels c = shared_panels(sizeof(Real<T>), is_complex<T>, rows);
+        c.lower = lower;
+        kernels.push_back(source_of(trsm_panels_kernel, dtype, c));
+      }
+  });
+  return kernels;
+}
+
 template <typename T>
 void invert_triangle(Queue& queue, TrtriTask<T> const& given) {
   TrsmTask<T> task{.uplo = given.uplo, .diag = given.diag, .alpha = T(1), .a = given.a, .b = given.a};
@@ -237,6 +302,7 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
 
 #define MYRIAD_INSTANTIATE(T)                                    \
   template void trsm<T>(Queue&, TrsmTask<T> const&);             \
+  template void trsm_shared<T>(Queue&, TrsmTask<T> const&);      \
   template void trmm<T>(Queue&, TrsmTask<T> const&);             \
   template void invert_triangle<T>(Queue&, TrtriTask<T> const&); \
   template void substitute<T>(Queue&, Substitution<T> const&);

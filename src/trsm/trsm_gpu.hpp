@@ -10,6 +10,13 @@ namespace myriad::gpu {
 
 template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
+/// The same by few kernels, for blocked algorithms (blocked/machine.hpp); B is not conjugated.
+template <typename T>
+void trsm_shared(Queue& queue, TrsmTask<T> const& task);
+/// Its kernels for several right-hand sides, but for products.
+std::vector<KernelSource> trsm_shared_kernels(Dtype dtype);
+/// The kernels of triangles by columns or by rows with one right-hand side, of up to trsm_columns_largest rows.
+std::vector<KernelSource> trsm_vector_kernels(Dtype dtype, std::int64_t rows);
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task);
 /// One column and alpha = 1, summed in another order than by trmm where there are more than 32 rows.

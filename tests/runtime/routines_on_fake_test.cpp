@@ -98,6 +98,24 @@ std::vector<Call> calls(int* info) {
         others.row_sizes = a.row_sizes;
         add(sizes + "geequ", [=](Queue& q) { geequ<T>(q, a, values, others, nullptr, nullptr, nullptr, info); });
         add(sizes + "backward_error", [=](Queue& q) { backward_error<T>(q, a, b, c, values); });
+        auto const pivots = [=] {
+          Batch<int> p = at<int>(0x80, n, 1, count);
+          p.row_sizes = a.row_sizes;
+          return p;
+        }();
+        auto const determinants = reinterpret_cast<T*>(0x9000000000), signs = reinterpret_cast<T*>(0xa000000000);
+        auto const logarithms = reinterpret_cast<Real<T>*>(0xb000000000);
+        add(sizes + "getrf", [=](Queue& q) { getrf<T>(q, a, pivots, info); });
+        add(sizes + "getrf_nopiv", [=](Queue& q) { getrf_nopiv<T>(q, a, info); });
+        add(sizes + "getrs", [=](Queue& q) { getrs<T>(q, Op::none, a, pivots, b); });
+        add(sizes + "getrs, transposed, one column", [=](Queue& q) { getrs<T>(q, Op::transpose, a, pivots, x); });
+        add(sizes + "gesv", [=](Queue& q) { gesv<T>(q, a, pivots, b, info); });
+        add(sizes + "solve", [=](Queue& q) { solve<T>(q, a, b, c, info); });
+        add(sizes + "solve, one column", [=](Queue& q) { solve<T>(q, a, x, y, nullptr); });
+        add(sizes + "getri", [=](Queue& q) { getri<T>(q, a, pivots, info); });
+        add(sizes + "inverse", [=](Queue& q) { inverse<T>(q, a, b, info); });
+        add(sizes + "det", [=](Queue& q) { det<T>(q, a, determinants); });
+        add(sizes + "logdet", [=](Queue& q) { logdet<T>(q, a, signs, logarithms); });
         add(sizes + "gemm", [=](Queue& q) { gemm<T>(q, T(2), a, b, T(1), c); });
         add(sizes + "gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); });
       }

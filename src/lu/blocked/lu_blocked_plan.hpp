@@ -1,0 +1,29 @@
+#pragma once
+/// How LU of matrices that no block holds is divided.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lu/block/lu_block_plan.hpp"
+#include "lu/blocked/lu_tall_config.cuh"
+
+namespace myriad {
+
+/// Bytes of workspace for copies: as many matrices at a time as that holds, but at least one.
+inline constexpr std::int64_t lu_workspace = std::int64_t{1} << 30;
+
+/// Columns whose product is subtracted from the trailing matrix at once. Triangles of so many rows are one launch.
+constexpr std::int64_t lu_outer_columns(bool complex) { return complex ? 64 : 128; }
+
+/// Columns of the panels that one kernel factors: two of them fit a multiprocessor, unless they are as narrow as any, or in global memory
+/// (see lu_panel_is_tall). By reasoning, not by measurement.
+constexpr std::int64_t lu_panel_columns(int element_bytes, bool complex, std::int64_t m, std::int64_t shared_bytes) {
+  for (std::int64_t width = 32; width > 8; width /= 2)
+    if (lu_block_holds(element_bytes, complex, m, width, shared_bytes / 2)) return width;
+  return lu_block_holds(element_bytes, complex, m, 8, shared_bytes) ? 8 : lu_tall_plan(element_bytes).width;
+}
+constexpr bool lu_panel_is_tall(int element_bytes, bool complex, std::int64_t m, std::int64_t columns, std::int64_t shared_bytes) {
+  return !lu_block_holds(element_bytes, complex, m, columns, shared_bytes);
+}
+
+}  // namespace myriad
