@@ -49,9 +49,9 @@ MYRIAD_API void solve(Queue& queue, In<T> a, In<T> b, Batch<T> x, int* info);
 template <Element T>
 MYRIAD_API void getri(Queue& queue, Batch<T> a, Batch<int const> pivots, int* info);
 
-/// X = A^-1, with partial pivoting. x may be the very batch a. A singular matrix has info > 0 and its X filled with NaN. On a GPU the first
-/// of candidates for a pivot that agree in their leading bits (15 of the fraction, single: 18) is taken, so that info may differ from
-/// getrf's where only rounding decides whether a pivot is zero.
+/// X = A^-1, with partial pivoting. x may be the very batch a. A singular matrix has info > 0 and its X filled with NaN. On a GPU, up to 32
+/// rows, the first of candidates for a pivot that agree in their leading bits (15 of the fraction, single: 18) is taken, so that info may
+/// differ from getrf's where only rounding decides whether a pivot is zero.
 ///
 /// Errors: BadArgument (n 1, a 2, lda 3, x 4, ldx 5). Cost: 2 n^3 flops; 2 n^2 elements moved. Source: LAPACK getrf + getri.
 template <Element T>

@@ -388,7 +388,9 @@ TYPED_TEST(LuBlocked, Solutions) {
                            .ragged = ragged,
                            .conjugated = turn % 3 == 0,
                            .pivoting = pivoting},
-                          turn % 4 == 0 ? 1 : 6);
+                          turn % 4 == 0   ? 1
+                          : turn % 4 == 1 ? 6
+                                          : 11);
       }
     }
 }
@@ -432,6 +434,34 @@ TYPED_TEST(LuBlocked, Determinants) {
         }
         a.check_rest([](std::int64_t) { return true; });
       }
+}
+
+TEST(LuBlockedPlan, FitsEveryGpu) {
+  struct Type {
+    int bytes;
+    bool complex;
+  };
+  for (std::int64_t const shared : {99 << 10, 163 << 10, 227 << 10})
+    for (auto const [bytes, complex] : {Type{4, false}, {8, false}, {8, true}, {16, true}}) {
+      std::int64_t width = 32;
+      for (std::int64_t m = 1; m < 4000; m += m < 300 ? 1 : 37) {
+        std::int64_t const next = lu_panel_columns(bytes, complex, m, shared);
+        EXPECT_LE(next, width) << m;
+        width = next;
+        if (lu_panel_is_tall(bytes, complex, m, width, shared)) {
+          EXPECT_LE(width, lu_tall_plan(bytes).width);
+          EXPECT_GT(m, 700);
+          continue;
+        }
+        for (std::int64_t n = 1; n <= 300; n += 7) {
+          LuBlock const c = lu_block_plan(bytes, complex, m, n);
+          EXPECT_GE(c.most_rows(), m);
+          EXPECT_EQ(width % 4, 0);
+          EXPECT_LE(c.blocks_per_sm * c.threads * 128, 65536);
+        }
+        EXPECT_LE(lu_block_bytes(bytes, complex, m, width), shared);
+      }
+    }
 }
 
 }  // namespace

@@ -18,16 +18,18 @@ class LuOfBlock {
   static constexpr int panel = C.panel, held = C.held;
   /// Columns of a tile of the product that a warp subtracts at a time
   static constexpr int tile_columns = 4;
-  static constexpr int tile_rows = sizeof(T) == 16 ? 2 : 4;  ///< and rows of a lane
+  static constexpr int tile_rows = simt::is_complex<T> ? 2 : 4;  ///< and rows of a lane
 
  public:
   int info = 0;      ///< the first zero pivot, counted from one
   bool odd = false;  ///< interchanges
 
-  SIMT_INLINE LuOfBlock(char* shared, int m, int n)
+  /// An m-by-n matrix with right-hand sides beside it
+  SIMT_INLINE LuOfBlock(char* shared, int m, int n, int right)
       : m_(m),
-        n_(n),
-        memory_(sizeof(T), C, m, n),
+        n_(n + right),
+        steps_(simt::smaller(m, n)),
+        memory_(sizeof(T), C, m, n + right),
         distance_(static_cast<int>(memory_.distance)),
         shared_(shared),
         data_(reinterpret_cast<T*>(shared)) {}
@@ -38,10 +40,9 @@ class LuOfBlock {
   template <typename Note>
   SIMT_INLINE void factor(bool pivoting, Note note) {
     using namespace simt;
-    int const steps = smaller(m_, n_);
     SIMT_LOOP
-    for (int k = 0; k < steps; k += panel) {
-      int const width = smaller(panel, steps - k);
+    for (int k = 0; k < steps_; k += panel) {
+      int const width = smaller(panel, steps_ - k);
       factor_panel(k, width, pivoting, note);
       sync_block();
       finish_columns(k, width);
@@ -49,6 +50,39 @@ class LuOfBlock {
       if (m_ > k + width && n_ > k + width) {
         subtract_product_of_panel(k);
         sync_block();
+      }
+    }
+  }
+
+  /// Solves U X = Y for the right-hand sides of a square matrix, each by a warp: 32 rows at a time, a row to a lane, and what these take
+  /// from the rows above.
+  SIMT_INLINE void substitute_back() {
+    using namespace simt;
+    int const n = m_, lane = lane_index();
+    SIMT_LOOP
+    for (int j = n + shuffle(thread_index() / 32, 0); j < n_; j += C.warps()) {
+      SIMT_LOOP
+      for (int first = (n - 1) / 32 * 32; first >= 0; first -= 32) {
+        int const i = smaller(first + lane, n - 1), number = smaller(n - first, 32);
+        PivotDivisor<T> const divisor(at(i, i), true);
+        T x = at(i, j);
+        SIMT_UNROLL_BY(4)
+        for (int k = number - 1; k >= 0; --k) {
+          T const solved = shuffle(divisor.divide(x), k);
+          if (lane < k) x = subtract_product(x, at(i, first + k), solved);
+          if (lane == k) x = solved;
+        }
+        sync_warp();
+        if (lane < number) at(i, j) = x;
+        sync_warp();
+        SIMT_LOOP
+        for (int above = lane; above < first; above += 32) {
+          T sum = at(above, j);
+          SIMT_UNROLL_BY(8)
+          for (int k = 0; k < number; ++k) sum = subtract_product(sum, at(above, first + k), at(first + k, j));
+          at(above, j) = sum;
+        }
+        sync_warp();
       }
     }
   }
@@ -193,9 +227,13 @@ class LuOfBlock {
     T sum[rows][tile_columns];
     int from[rows], columns[tile_columns];
     SIMT_UNROLL
-    for (int r = 0; r < rows; ++r) from[r] = smaller(i0 + lane_index() + 32 * r, m_ - 1);
+    for (int r = 0; r < rows; ++r) {
+      // Rows and columns beyond the matrix are those of the panel, which nobody writes now.
+      int const i = i0 + lane_index() + 32 * r;
+      from[r] = i < m_ ? i : k0;
+    }
     SIMT_UNROLL
-    for (int c = 0; c < tile_columns; ++c) columns[c] = smaller(j0 + c, n_ - 1) * distance_;
+    for (int c = 0; c < tile_columns; ++c) columns[c] = (j0 + c < n_ ? j0 + c : k0) * distance_;
     SIMT_UNROLL
     for (int r = 0; r < rows; ++r) {
       SIMT_UNROLL
@@ -222,7 +260,8 @@ class LuOfBlock {
     }
   }
 
-  int m_, n_;
+  int m_, n_;  ///< n with right-hand sides
+  int steps_;
   LuBlockMemory memory_;
   int distance_;
   char* shared_;
@@ -246,12 +285,19 @@ template <typename T, LuBlock C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads, C.blocks_per_sm) lu_block(LuBlockArguments<T> const args) {
   using namespace simt;
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
-    int const m = args.a.rows_of(b), n = args.a.cols_of(b);
-    LuOfBlock<T, C> lu(shared_memory(), m, n);
+    int const m = args.a.rows_of(b), n = args.a.cols_of(b), right = args.x.given() ? args.x.cols_of(b) : 0;
+    LuOfBlock<T, C> lu(shared_memory(), m, n, right);
     Index const row = args.a.row_stride_of(b), column = args.a.col_stride_of(b);
     T const* const from = args.a.at(b, 0, 0);
     for_each_element_of_block<C.threads>(m, n, column < row,
                                          [&](int i, int j) { copy_async<T>(&lu.at(i, j), from + i * row + j * column); });
+    if (right > 0 && m > 0) {
+      Index const row_of_b = args.b.row_stride_of(b), column_of_b = args.b.col_stride_of(b);
+      T const* const from_b = args.b.at(b, 0, 0);
+      for_each_element_of_block<C.threads>(m, right, column_of_b < row_of_b, [&](int i, int j) {
+        lu.at(i, n + j) = conjugate_if(args.b.conjugated, from_b[i * row_of_b + j * column_of_b]);
+      });
+    }
     wait_copies();
     sync_block();
     lu.factor(args.pivoting, [&](int k, int p) {
@@ -262,6 +308,16 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads, C.blocks_per_sm) lu_block(LuBlockArgumen
       T* const to = args.result.at(b, 0, 0);
       for_each_element_of_block<C.threads>(m, n, column_of_result < row_of_result,
                                            [&](int i, int j) { store_global(to + i * row_of_result + j * column_of_result, lu.at(i, j)); });
+    }
+    if (right > 0 && m > 0 && (lu.info == 0 || args.nan_where_singular)) {
+      if (lu.info == 0) lu.substitute_back();
+      sync_block();
+      Index const row_of_x = args.x.row_stride_of(b), column_of_x = args.x.col_stride_of(b);
+      T* const to = args.x.at(b, 0, 0);
+      for_each_element_of_block<C.threads>(m, right, column_of_x < row_of_x, [&](int i, int j) {
+        T const value = lu.info == 0 ? conjugate_if(args.x.conjugated, lu.at(i, n + j)) : not_a_number<T>();
+        store_global(to + i * row_of_x + j * column_of_x, value);
+      });
     }
     if (args.info && thread_index() == 0) {
       if (args.before == 0)

@@ -24,7 +24,8 @@ struct LuCandidate {
   int unused;
 };
 
-/// The dynamic shared memory of a block: an m-by-n matrix, column by column, the candidates of its warps, twice, and the pivots of a panel.
+/// The dynamic shared memory of a block: an m-by-n matrix, right-hand sides beside it included, column by column, the candidates of its
+/// warps, twice, and the pivots of a panel.
 struct LuBlockMemory {
   long long distance;  ///< from one column to the next, in elements: odd, so that lanes along a row meet different banks
   long long candidates, of_candidate, pivots;
@@ -47,6 +48,10 @@ struct LuBlockArguments {
   /// Rows and columns before this panel of larger matrices: they are added to pivots and info. If there are any, an info that is set stays.
   int before;
   bool pivoting;
+  /// Where A is square and A X = B is solved; X may be B. Of a singular matrix X is left as it is, or NaN.
+  simt::Matrices<T const> b;
+  simt::Matrices<T> x;
+  bool nan_where_singular;
   T* sign_or_det;         ///< where a determinant is wanted
   simt::Real<T>* logabs;  ///< and there where its logarithm is
 };

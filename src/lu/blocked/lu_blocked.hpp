@@ -64,6 +64,8 @@ class LuOnMachine {
   }
 
   void gesv(GesvTask<T> const& task) {
+    if (task.x.cols <= lu_block_right && lu_block_holds(bytes, is_complex<T>, task.x.rows, task.x.rows + task.x.cols, shared_bytes()))
+      return solve_in_block(task);
     gesv(
         task,
         [&](Batch<T const> const& a, Batch<T> const& factors, Batch<int> const& pivots) { factor(a, factors, pivots, nullptr, true); },
@@ -74,11 +76,7 @@ class LuOnMachine {
   void gesv(GesvTask<T> task, Factor const& factor, Getrs const& getrs) {
     std::int64_t const n = task.x.rows, all = task.x.count;
     if (n == 0 || all == 0) return machine_.clear(task.info, all);
-    if (task.a.conjugated) {
-      task.a.conjugated = task.factors.conjugated = false;
-      task.b = conjugated(task.b);
-      task.x = conjugated(task.x);
-    }
+    task = of_stored(task);
     bool const in_place = is_given(task.factors);
     bool const ragged = is_ragged(task.a);
     auto const bytes_for = [&](std::int64_t count) { return bytes_of<Work>(in_place ? 0 : n, n, count, !is_given(task.pivots)); };
@@ -199,6 +197,30 @@ class LuOnMachine {
     }
   };
 
+  /// The task without a conjugated A: conj(A) X = B is A conj(X) = conj(B).
+  static GesvTask<T> of_stored(GesvTask<T> task) {
+    if (!task.a.conjugated) return task;
+    task.a.conjugated = task.factors.conjugated = false;
+    task.b = conjugated(task.b);
+    task.x = conjugated(task.x);
+    return task;
+  }
+  void solve_in_block(GesvTask<T> const& given) {
+    if (given.x.rows == 0 || given.x.count == 0) return machine_.clear(given.info, given.x.count);
+    GesvTask<T> const task = of_stored(given);
+    launch_block(task.a.cols + task.x.cols, {.a = gpu::matrices_of(task.a),
+                                             .result = gpu::matrices_of(task.factors),
+                                             .pivots = gpu::matrices_of(task.pivots),
+                                             .info = task.info,
+                                             .before = 0,
+                                             .pivoting = true,
+                                             .b = gpu::matrices_of(task.b),
+                                             .x = gpu::matrices_of(task.x),
+                                             .nan_where_singular = task.nan_where_singular,
+                                             .sign_or_det = nullptr,
+                                             .logabs = nullptr});
+  }
+
   template <typename U>
   static bool is_given(Batch<U> const& x) {
     return x.data || x.pointers;
@@ -220,16 +242,23 @@ class LuOnMachine {
 
   void run_block(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, std::int64_t before, bool pivoting,
                  D* sign_or_det = nullptr, Real<T>* logabs = nullptr) {
-    LuBlock const c = lu_block_plan(bytes, is_complex<T>, a.rows, a.cols);
-    machine_.run(lu_block_kernel, {.blocks = a.count, .threads = c.threads, .shared_bytes = LuBlockMemory(bytes, c, a.rows, a.cols).bytes},
-                 LuBlockArguments<D>{.a = gpu::matrices_of(a),
-                                     .result = gpu::matrices_of(to),
-                                     .pivots = gpu::matrices_of(pivots),
-                                     .info = info,
-                                     .before = static_cast<int>(before),
-                                     .pivoting = pivoting,
-                                     .sign_or_det = sign_or_det,
-                                     .logabs = logabs},
+    launch_block(a.cols, {.a = gpu::matrices_of(a),
+                          .result = gpu::matrices_of(to),
+                          .pivots = gpu::matrices_of(pivots),
+                          .info = info,
+                          .before = static_cast<int>(before),
+                          .pivoting = pivoting,
+                          .b = {},
+                          .x = {},
+                          .nan_where_singular = false,
+                          .sign_or_det = sign_or_det,
+                          .logabs = logabs});
+  }
+  /// `columns`: with right-hand sides.
+  void launch_block(std::int64_t columns, LuBlockArguments<D> const& args) {
+    LuBlock const c = lu_block_plan(bytes, is_complex<T>, args.a.rows, columns);
+    machine_.run(lu_block_kernel,
+                 {.blocks = args.a.count, .threads = c.threads, .shared_bytes = LuBlockMemory(bytes, c, args.a.rows, columns).bytes}, args,
                  dtype_of<T>, c);
   }
 
