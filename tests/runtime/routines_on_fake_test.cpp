@@ -112,6 +112,11 @@ std::vector<Call> calls(int* info) {
         add(sizes + "gesv", [=](Queue& q) { gesv<T>(q, a, pivots, b, info); });
         add(sizes + "solve", [=](Queue& q) { solve<T>(q, a, b, c, info); });
         add(sizes + "solve, one column", [=](Queue& q) { solve<T>(q, a, x, y, nullptr); });
+        // Up to 32 rows many right-hand sides go by getrf and getrs.
+        auto const tiny = rows(columns(a, 0, 20), 0, 20);
+        auto const of_tiny = [=](auto v) { return rows(v, 0, 20); };
+        add(sizes + "gesv of 20 of", [=](Queue& q) { gesv<T>(q, tiny, of_tiny(pivots), of_tiny(b), info); });
+        add(sizes + "solve of 20 of", [=](Queue& q) { solve<T>(q, tiny, of_tiny(b), of_tiny(c), info); });
         add(sizes + "getri", [=](Queue& q) { getri<T>(q, a, pivots, info); });
         add(sizes + "inverse", [=](Queue& q) { inverse<T>(q, a, b, info); });
         add(sizes + "det", [=](Queue& q) { det<T>(q, a, determinants); });

@@ -286,6 +286,10 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads, C.blocks_per_sm) lu_block(LuBlockArgumen
   using namespace simt;
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
     int const m = args.a.rows_of(b), n = args.a.cols_of(b), right = args.x.given() ? args.x.cols_of(b) : 0;
+    if ((m == 0 || n == 0) && !args.sign_or_det) {  // of a ragged batch
+      if (args.info && args.before == 0 && thread_index() == 0) args.info[b] = 0;
+      continue;
+    }
     LuOfBlock<T, C> lu(shared_memory(), m, n, right);
     Index const row = args.a.row_stride_of(b), column = args.a.col_stride_of(b);
     T const* const from = args.a.at(b, 0, 0);

@@ -7,7 +7,7 @@ namespace myriad {
 
 /// Launch: any number of blocks of lu_swap_threads threads with lu_swap_bytes of dynamic shared memory; `parts` blocks to a matrix.
 template <typename T>
-SIMT_KERNEL void SIMT_BOUNDS(lu_swap_threads, 4) lu_swap_rows(LuSwapRowsArguments<T> const args) {
+SIMT_KERNEL void SIMT_BOUNDS(lu_swap_threads, 3) lu_swap_rows(LuSwapRowsArguments<T> const args) {
   using namespace simt;
   constexpr int some = lu_swap_pivots, places = 2 * some, of_thread = places * lu_swap_columns / lu_swap_threads;
   constexpr int per_row = lu_swap_threads / lu_swap_columns, per_column = lu_swap_threads / places;
