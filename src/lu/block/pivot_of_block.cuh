@@ -17,9 +17,11 @@ SIMT_INLINE int lane_of_best(LuCandidate const& mine) {
   constexpr bool wide = sizeof(R) == 8;
   // Magnitudes have no sign, so that one more fits.
   unsigned const leading = mine.at < 0 ? 0 : static_cast<unsigned>(wide ? mine.bits >> 32 : mine.bits) + 1;
-  bool best = leading == largest_of_warp(leading);
+  unsigned const largest = largest_of_warp(leading);
+  bool best = leading == largest;
   unsigned lanes = ballot(best);
-  if (count_bits(lanes) > 1) {
+  // Warps without a candidate must not hold up the others.
+  if (count_bits(lanes) > 1 && largest != 0) {
     if constexpr (wide) {
       unsigned const rest = best ? static_cast<unsigned>(mine.bits) : 0, most = largest_of_warp(rest);
       best = best && rest == most;
