@@ -150,6 +150,7 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
   bool const inverts = filter.wants_routine("potri"),
              solves = filter.wants_routine("posv") || filter.wants_routine("solve_positive_definite");
+  if (!inverts && !solves && !filter.wants_routine("potrf")) return;
   if (inverts || solves) kernels.push_back(source_of(copy_matrices_kernel, dtype));
   for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));
   Written const written = complex ? Written::lower_hermitian : Written::lower;

@@ -10,10 +10,6 @@
 
 namespace myriad::gpu {
 
-void require_cpu(Queue const& queue, char const* routine) {
-  if (on_gpu(queue)) throw Unavailable(fmt::format("{}: no GPU kernel yet; a queue with Backend::cpu computes it", routine));
-}
-
 Context& context_of(Queue& queue) {
   Context* const context = QueueAccess::state(queue).context;
   if (!context) throw Unavailable("the queue is on the CPU");

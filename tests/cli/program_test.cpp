@@ -642,7 +642,7 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
     }
   };
   expect_refusal({"tune", "symv", "--n", "40", "--count", "10"}, "symv comes to no kernel that is tuned at this size");
-  expect_refusal({"tune", "getrs", "--n", "40", "--count", "10"}, "getrs");
+  expect_refusal({"tune", "getrs", "--n", "40", "--count", "10"}, "is in no pack");
   Outcome outcome = run({"tune", "gemm", "--n", "6", "--count", "10", "--plot", "/gain.svg"});
   expect_good(outcome);
   expect_table(outcome.out, 1);

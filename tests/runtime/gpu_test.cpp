@@ -306,11 +306,6 @@ TEST_F(Gpu, StartsManyBlocks) {
   EXPECT_EQ(to_host(*queue, a), times(iota(n), 2));
 }
 
-TEST_F(Gpu, RefusesRoutinesWithoutAKernel) {
-  // A routine may have kernels by now, so that only the function itself is certain.
-  EXPECT_THROW(require_cpu(*queue, "some_routine"), Unavailable);
-}
-
 TEST_F(Gpu, WarmLaunchCostsLittle) {
   DeviceArray<double> a = to_device(*queue, iota(32));
   auto const& cu = driver::api();

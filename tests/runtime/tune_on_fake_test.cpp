@@ -665,8 +665,8 @@ TEST(Spaces, TakeWhatIsShipped) {
     if (entry.kernel == "gemm_pipelined") taken = takes(GemmPipelinedSpace{entry.dtype, m, n, k});
     if (entry.kernel == "gemm_tiles") taken = takes(GemmTilesSpace{entry.dtype, m, n, k});
     if (entry.kernel.starts_with("gemm_bulk ")) {
-      Lines const a = entry.kernel[11] == 'n' ? Lines::columns : Lines::rows;
-      GemmBulkSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[13] - '0'};
+      Lines const a = entry.kernel[10] == 'n' ? Lines::columns : Lines::rows;
+      GemmBulkSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[12] - '0'};
       // As a product of matrices in one piece asks for it
       bool const complex = space.complex();
       int const unit = space.single() ? std::gcd(static_cast<int>(n), 16 / element_bytes(entry.dtype)) : 1;
