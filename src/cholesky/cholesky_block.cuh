@@ -5,6 +5,8 @@
 /// which costs less than a barrier and a way through shared memory; a thread solves for whole rows. Then warps update 16 columns of 16 or
 /// 32 rows at a time, by two panels at once but for the columns of the second of these. Every element gets its products in the order of
 /// their columns, whatever the number of threads.
+///
+/// Right-hand sides B are B^H as rows below the matrix. These become (L^-1 B)^H as panels are solved for.
 
 #include "cholesky/cholesky_block_config.cuh"
 #include "cholesky/cholesky_rows.cuh"
@@ -201,9 +203,46 @@ struct CholeskyUpdate {
   }
 };
 
+/// Right-hand sides from (L^-1 B)^H to X^H, each by a warp: 32 columns at a time, a column to a lane, and what these take from the columns
+/// before. Other warps may call it for others; each needs a barrier before.
+template <typename T>
+SIMT_INLINE void cholesky_substitute_back(CholeskyBlockMemory const& memory, T* tile, int right_hand_side) {
+  int const row = memory.columns + right_hand_side, lane = lane_index();
+  SIMT_LOOP
+  for (int first = (memory.columns - 1) / warp_size * warp_size; first >= 0; first -= warp_size) {
+    int const number = smaller(memory.columns - first, warp_size), column = first + smaller(lane, number - 1);
+    Real<T> const inverse = Real<T>(1) / real_part(tile[memory.place(column, column)]);
+    T const* const below = tile + memory.place(first, column);
+    T x = tile[memory.place(row, column)];
+    SIMT_UNROLL_BY(4)
+    for (int k = number - 1; k >= 0; --k) {
+      T const solved = shuffle(inverse * x, k);
+      if (lane < k) x = multiply_add(-solved, below[k * memory.row], x);
+      if (lane == k) x = solved;
+    }
+    sync_warp();
+    if (lane < number) tile[memory.place(row, column)] = x;
+    sync_warp();
+    SIMT_LOOP
+    for (int before = lane; before < first; before += warp_size) {
+      T const* const factor = tile + memory.place(first, before);
+      T sum = tile[memory.place(row, before)];
+      SIMT_LOOP
+      for (int k = 0; k < number; k += cholesky_panel) {
+        T const* const solved = tile + memory.place(row, first + k);
+        SIMT_UNROLL
+        for (int e = 0; e < cholesky_panel; ++e) sum = multiply_add(-solved[e], factor[(k + e) * memory.row], sum);
+      }
+      tile[memory.place(row, before)] = sum;
+    }
+    sync_warp();
+  }
+}
+
 }  // namespace simt
 
-/// Launch: any number of blocks of C.threads() threads with CholeskyBlockMemory(sizeof(T), args.a.rows).bytes of dynamic shared memory.
+/// Launch: any number of blocks of C.threads() threads with CholeskyBlockMemory(sizeof(T), args.a.rows, args.x.cols).bytes of dynamic
+/// shared memory.
 template <typename T, CholeskyBlock C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(CholeskyBlockArguments<T> const args) {
   using namespace simt;
@@ -214,9 +253,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
   int const thread = thread_index(), lane = lane_index(), warp = thread / warp_size;
 
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
-    int const n = args.a.rows_of(b);
+    int const n = args.a.rows_of(b), right = n > 0 && args.x.given() ? args.x.cols_of(b) : 0;
     if (args.first > 0 && (n == 0 || (args.info && args.info[b] != 0))) continue;
-    CholeskyBlockMemory const memory(sizeof(T), n);  // of the tile
+    CholeskyBlockMemory const memory(sizeof(T), n, right);  // of the tile
     /// Calls move(i, j, address) for the lower triangle, neighbouring threads for neighbours in the memory of A.
     auto const for_all = [&](auto const& matrices, auto move) {
       Index const down = matrices.row_stride_of(b), right = matrices.col_stride_of(b);
@@ -233,8 +272,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
     };
     for_all(args.a, [&](int i, int j, T const* from) { copy_async(tile + memory.place(i, j), from); });
     // Filled up by rows of the unit matrix
-    for (int i = n + warp; i < memory.rows; i += C.warps)
+    for (int i = n + warp; i < memory.columns; i += C.warps)
       for (int j = lane; j <= i; j += warp_size) tile[memory.place(i, j)] = from_real<T>(i == j ? 1 : 0);
+    for (int r = warp; r < right; r += C.warps) {
+      Index const down = args.b.row_stride_of(b);
+      T const* const from = args.b.at(b, 0, r);
+      for (int j = lane; j < memory.columns; j += warp_size)
+        tile[memory.place(memory.columns + r, j)] = j < n ? conjugate_if(!args.b.conjugated, from[j * down]) : from_real<T>(0);
+    }
     if (thread == 0) *failed = 0;
     wait_copies();
     sync_block();
@@ -288,7 +333,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
       // Every other panel updates the next one alone, and what is beyond together with that.
       int const rest = panel + width;
       panels = panels % 2 + 1;
-      CholeskyUpdate<T> const update{memory, tile, panels == 1 ? panel : panel - width, panels, panels == 1 ? rest + width : memory.rows};
+      CholeskyUpdate<T> const update{memory, tile, panels == 1 ? panel : panel - width, panels,
+                                     panels == 1 ? smaller(rest + width, memory.columns) : memory.columns};
       int turn = 0;
       SIMT_LOOP
       for (int column = rest; column < update.end; column += update.columns) {
@@ -303,7 +349,16 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
       }
       sync_block();
     }
-    for_all(args.factor, [&](int i, int j, T* to) { store_global(to, tile[memory.place(i, j)]); });
+    for (int r = warp; r < right; r += C.warps) {
+      if (*failed != 0 && !args.nan_where_not_definite) break;
+      if (*failed == 0) cholesky_substitute_back(memory, tile, r);
+      Index const down = args.x.row_stride_of(b);
+      T* const to = args.x.at(b, 0, r);
+      for (int j = lane; j < n; j += warp_size)
+        store_global(to + j * down,
+                     *failed == 0 ? conjugate_if(!args.x.conjugated, tile[memory.place(memory.columns + r, j)]) : not_a_number<T>());
+    }
+    if (args.factor.given()) for_all(args.factor, [&](int i, int j, T* to) { store_global(to, tile[memory.place(i, j)]); });
     if (thread == 0 && args.info && (args.first == 0 || *failed != 0)) args.info[b] = *failed != 0 ? args.first + *failed : 0;
     if (b + block_count() < args.a.count) sync_block();
   }

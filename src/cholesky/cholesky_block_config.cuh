@@ -20,19 +20,22 @@ struct CholeskyBlock {
 };
 
 /// The dynamic shared memory of a block: what failed, the factor of a diagonal block, and the lower triangle of a matrix whose rows are
-/// filled up to whole panels.
+/// filled up to whole panels, with right-hand sides as further rows.
 ///
 /// Panels are one after the other, each from its diagonal on and row by row. A row has 16 bytes more than its elements, so that the same 16
 /// bytes of 8 neighbouring rows are in different banks.
 struct CholeskyBlockMemory {
-  int rows;  ///< of the matrix with what it is filled up by
-  int row;   ///< elements from one row of a panel to the next
+  int columns;  ///< of the matrix with what it is filled up by
+  int rows;     ///< and right-hand sides
+  int row;      ///< elements from one row of a panel to the next
   int bytes;
 
-  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n)
-      : rows(simt::ceil_div(n, cholesky_panel) * cholesky_panel),
+  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n, int right)
+      : columns(simt::ceil_div(n, cholesky_panel) * cholesky_panel),
+        rows(columns + right),
         row(cholesky_panel + 16 / element_bytes),
-        bytes(16 + element_bytes * (cholesky_panel * cholesky_panel + row * (rows / 2) * (rows / cholesky_panel + 1))) {}
+        bytes(16 + element_bytes *
+                       (cholesky_panel * cholesky_panel + row * (columns / cholesky_panel) * (columns / 2 + cholesky_panel / 2 + right))) {}
   /// The place of element (i, j), not above the diagonal block of its panel.
   SIMT_INLINE constexpr int place(int i, int j) const {
     int const panel = j / cholesky_panel;
@@ -43,9 +46,13 @@ struct CholeskyBlockMemory {
 template <typename T>
 struct CholeskyBlockArguments {
   simt::Matrices<T const> a;  ///< of which the lower triangle is read
-  simt::Matrices<T> factor;   ///< may be a
+  simt::Matrices<T> factor;   ///< where it is wanted; may be a
   int* info;                  ///< or null
   int first;                  ///< rows of the whole matrix before this block of it: where not zero, matrices with an info are passed over
+  /// Where A X = B is solved; X may be B. Where there is no factor, X is left as it is, or NaN.
+  simt::Matrices<T const> b;
+  simt::Matrices<T> x;
+  bool nan_where_not_definite;
 };
 
 }  // namespace myriad

@@ -14,10 +14,13 @@ constexpr CholeskyBlock cholesky_block_plan(int element_bytes, std::int64_t n, L
   return {.warps = warps, .blocks_per_sm = (element_bytes == 16 ? 8 : 16) / warps, .lines = lines};
 }
 
-/// Rows of the largest matrix that a block of so much shared memory holds.
+/// Up to so many right-hand sides are solved for in the block that factors the matrix, each by a warp.
+inline constexpr std::int64_t cholesky_block_right = 8;
+
+/// Rows of the largest matrix that a block of so much shared memory holds together with these right-hand sides.
 constexpr int cholesky_block_largest(int element_bytes, int shared_bytes) {
   int n = cholesky_panel;
-  while (CholeskyBlockMemory(element_bytes, n + cholesky_panel).bytes <= shared_bytes) n += cholesky_panel;
+  while (CholeskyBlockMemory(element_bytes, n + cholesky_panel, cholesky_block_right).bytes <= shared_bytes) n += cholesky_panel;
   return n;
 }
 

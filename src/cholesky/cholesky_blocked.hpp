@@ -26,28 +26,42 @@ int cholesky_block_largest(Device const& device) {
   return cholesky_block_largest(sizeof(T), static_cast<int>(device.shared_memory_per_block));
 }
 
-/// Factors matrices that a block holds, which are those of `first` rows further on where that is not zero. `factor` may be A.
+/// Factors matrices that a block holds, which are those of `first` rows further on where that is not zero, and solves for up to
+/// cholesky_block_right right-hand sides.
 template <typename T, Machine<T> M>
-void cholesky_in_block(M& machine, Batch<T const> const& a, Batch<T> const& factor, int* info, std::int64_t first = 0) {
+void cholesky_in_block(M& machine, PosvTask<T> const& task, std::int64_t first = 0) {
   using D = gpu::DeviceElement<T>;
-  CholeskyBlockArguments<D> const args{
-      .a = gpu::matrices_of(a), .factor = gpu::matrices_of(factor), .info = info, .first = static_cast<int>(first)};
+  Batch<T const> const& a = task.a;
+  CholeskyBlockArguments<D> const args{.a = gpu::matrices_of(a),
+                                       .factor = gpu::matrices_of(task.factor),
+                                       .info = task.info,
+                                       .first = static_cast<int>(first),
+                                       .b = gpu::matrices_of(task.b),
+                                       .x = gpu::matrices_of(task.x),
+                                       .nan_where_not_definite = task.nan_where_not_definite};
   Lines const lines = a.col_stride < a.row_stride ? Lines::rows : Lines::columns;
   CholeskyBlock const c = cholesky_block_plan(sizeof(T), a.rows, lines);
   machine.run(cholesky_block_kernel,
-              {.blocks = a.count, .threads = c.threads(), .shared_bytes = CholeskyBlockMemory(sizeof(T), static_cast<int>(a.rows)).bytes},
+              {.blocks = a.count,
+               .threads = c.threads(),
+               .shared_bytes = CholeskyBlockMemory(sizeof(T), static_cast<int>(a.rows), static_cast<int>(task.x.cols)).bytes},
               args, dtype_of<T>, c);
+}
+
+template <typename T, Machine<T> M>
+void factor_in_block(M& machine, Batch<T const> const& a, Batch<T> const& factor, int* info, std::int64_t first = 0) {
+  cholesky_in_block(machine, PosvTask<T>{.a = a, .b = {}, .x = {}, .factor = factor, .info = info, .nan_where_not_definite = false}, first);
 }
 
 /// A = L L^H.
 template <typename T, Machine<T> M>
 void potrf_blocked(M& machine, PotrfTask<T> const& task) {
   std::int64_t const n = task.a.rows, order = cholesky_blocked_rows(is_complex<T>);
-  if (n <= cholesky_block_largest<T>(machine.device())) return cholesky_in_block<T>(machine, task.a, task.a, task.info);
+  if (n <= cholesky_block_largest<T>(machine.device())) return factor_in_block<T>(machine, task.a, task.a, task.info);
   for (std::int64_t i = 0; i < n; i += order) {
     std::int64_t const m = std::min(order, n - i), others = n - i - m;
     Batch<T> const diagonal = block(task.a, i, i, m, m);
-    cholesky_in_block<T>(machine, diagonal, diagonal, task.info, i);
+    factor_in_block<T>(machine, diagonal, diagonal, task.info, i);
     if (others == 0) break;
     Batch<T> const below = block(task.a, i + m, i, others, m), rest = block(task.a, i + m, i + m, others, others);
     // X L^H = B is conj(L) X^T = B^T.
@@ -83,6 +97,8 @@ struct PosvWork {
 /// Solves A X = B.
 template <typename T, Machine<T> M>
 void posv_blocked(M& machine, PosvTask<T> const& task) {
+  bool const in_block = task.a.rows <= cholesky_block_largest<T>(machine.device());
+  if (in_block && task.x.cols <= cholesky_block_right) return cholesky_in_block(machine, task);
   bool const keeps_factor = task.writes_factor();
   if (keeps_factor && task.x.cols == 0) return potrf_blocked(machine, PotrfTask<T>{.a = task.factor, .info = task.info});
   std::int64_t const some = most_at_once(task.a.count, cholesky_workspace, bytes_of<PosvWork<T>>(task, std::int64_t{1}));
@@ -96,8 +112,8 @@ void posv_blocked(M& machine, PosvTask<T> const& task) {
     Batch<T> const factor =
         keeps_factor ? matrices(task.factor, first, count) : workspace_like(a, work.matrices, a.col_stride < a.row_stride);
     Batch<T> const solution = keeps_factor ? workspace_like(b, work.matrices) : x;
-    if (task.a.rows <= cholesky_block_largest<T>(machine.device())) {
-      cholesky_in_block<T>(machine, a, factor, info);
+    if (in_block) {
+      factor_in_block<T>(machine, a, factor, info);
     } else {
       if (!keeps_factor) copy_matrices<T>(machine, a, factor, Copied::lower);
       potrf_blocked(machine, PotrfTask<T>{.a = factor, .info = info});
