@@ -241,21 +241,21 @@ SIMT_INLINE void cholesky_substitute_back(CholeskyBlockMemory const& memory, T* 
 
 }  // namespace simt
 
-/// Launch: any number of blocks of C.threads() threads with CholeskyBlockMemory(sizeof(T), args.a.rows, args.x.cols).bytes of dynamic
-/// shared memory.
+/// Launch: any number of blocks of C.threads() threads with CholeskyBlockMemory(sizeof(T), args.a.rows, args.x.cols, C.warps).bytes of
+/// dynamic shared memory.
 template <typename T, CholeskyBlock C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(CholeskyBlockArguments<T> const args) {
   using namespace simt;
   constexpr int width = cholesky_panel, per_chunk = 16 / sizeof(T);
   int* const failed = reinterpret_cast<int*>(shared_memory());
   T* const factor = reinterpret_cast<T*>(shared_memory() + 16);  // of a diagonal block
-  T* const tile = factor + width * width;
+  T* const tile = factor + CholeskyBlockMemory(sizeof(T), 0, 0, C.warps).factor;
   int const thread = thread_index(), lane = lane_index(), warp = thread / warp_size;
 
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
     int const n = args.a.rows_of(b), right = n > 0 && args.x.given() ? args.x.cols_of(b) : 0;
     if (args.first > 0 && (n == 0 || (args.info && args.info[b] != 0))) continue;
-    CholeskyBlockMemory const memory(sizeof(T), n, right);  // of the tile
+    CholeskyBlockMemory const memory(sizeof(T), n, right, C.warps);  // of the tile
     /// Calls move(i, j, address) for the lower triangle, neighbouring threads for neighbours in the memory of A.
     auto const for_all = [&](auto const& matrices, auto move) {
       Index const down = matrices.row_stride_of(b), right = matrices.col_stride_of(b);
@@ -291,13 +291,18 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
         CholeskyDiagonal<T> diagonal;
         diagonal.take([&](int i) { return tile + memory.place(panel + i, panel); });
         diagonal.factor();
+        if constexpr (C.warps == 1) sync_warp();
         if (thread == 0) {
-          if (diagonal.failed != 0) *failed = panel + diagonal.failed;
-          // Others may not have read the panel's diagonal block yet.
-          SIMT_UNROLL
-          for (int i = 0; i < width; ++i) {
+          if (diagonal.failed != 0) {
+            *failed = panel + diagonal.failed;
+          } else {
+            // Other warps may not have read the panel's diagonal block yet.
             SIMT_UNROLL
-            for (int j = 0; j <= i; ++j) factor[i * width + j] = i == j ? from_real<T>(diagonal.diagonal[i]) : diagonal.below[i][j];
+            for (int i = 0; i < width; ++i) {
+              T* const row = C.warps == 1 ? tile + memory.place(panel + i, panel) : factor + i * width;
+              SIMT_UNROLL
+              for (int j = 0; j <= i; ++j) row[j] = i == j ? from_real<T>(diagonal.diagonal[i]) : diagonal.below[i][j];
+            }
           }
         }
         SIMT_LOOP
@@ -322,7 +327,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
       }
       sync_block();
       if (*failed != 0) return false;
-      if (warp == C.warps - 1)
+      if (C.warps > 1 && warp == C.warps - 1)
         for (int e = lane; e < width * width; e += warp_size)
           if (e / width >= e % width) tile[memory.place(panel + e / width, panel) + e % width] = factor[e];
       return true;

@@ -19,8 +19,8 @@ struct CholeskyBlock {
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
 };
 
-/// The dynamic shared memory of a block: what failed, the factor of a diagonal block, and the lower triangle of a matrix whose rows are
-/// filled up to whole panels, with right-hand sides as further rows.
+/// The dynamic shared memory of a block: what failed, the factor of a diagonal block where there are several warps, and the lower triangle
+/// of a matrix whose rows are filled up to whole panels, with right-hand sides as further rows.
 ///
 /// Panels are one after the other, each from its diagonal on and row by row. A row has 16 bytes more than its elements, so that the same 16
 /// bytes of 8 neighbouring rows are in different banks.
@@ -28,14 +28,15 @@ struct CholeskyBlockMemory {
   int columns;  ///< of the matrix with what it is filled up by
   int rows;     ///< and right-hand sides
   int row;      ///< elements from one row of a panel to the next
+  int factor;   ///< elements for the factor of a diagonal block
   int bytes;
 
-  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n, int right)
+  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n, int right, int warps)
       : columns(simt::ceil_div(n, cholesky_panel) * cholesky_panel),
         rows(columns + right),
         row(cholesky_panel + 16 / element_bytes),
-        bytes(16 + element_bytes *
-                       (cholesky_panel * cholesky_panel + row * (columns / cholesky_panel) * (columns / 2 + cholesky_panel / 2 + right))) {}
+        factor(warps == 1 ? 0 : cholesky_panel * cholesky_panel),
+        bytes(16 + element_bytes * (factor + row * (columns / cholesky_panel) * (columns / 2 + cholesky_panel / 2 + right))) {}
   /// The place of element (i, j), not above the diagonal block of its panel.
   SIMT_INLINE constexpr int place(int i, int j) const {
     int const panel = j / cholesky_panel;

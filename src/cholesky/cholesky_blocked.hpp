@@ -1,7 +1,7 @@
 #pragma once
 /// Cholesky of matrices of any order: diagonal blocks by one kernel, solves and products. See blocked/machine.hpp.
 ///
-/// Blocks begin at multiples of cholesky_blocked_rows. A matrix that is not positive definite keeps the info of its first bad pivot; its
+/// cholesky_blocked_rows has the rows of blocks. A matrix that is not positive definite keeps the info of its first bad pivot; its
 /// later blocks are skipped or hold NaN, which is as good as anything there.
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void cholesky_in_block(M& machine, PosvTask<T> const& task, std::int64_t first =
   machine.run(cholesky_block_kernel,
               {.blocks = a.count,
                .threads = c.threads(),
-               .shared_bytes = CholeskyBlockMemory(sizeof(T), static_cast<int>(a.rows), static_cast<int>(task.x.cols)).bytes},
+               .shared_bytes = CholeskyBlockMemory(sizeof(T), static_cast<int>(a.rows), static_cast<int>(task.x.cols), c.warps).bytes},
               args, dtype_of<T>, c);
 }
 
@@ -56,10 +56,11 @@ void factor_in_block(M& machine, Batch<T const> const& a, Batch<T> const& factor
 /// A = L L^H.
 template <typename T, Machine<T> M>
 void potrf_blocked(M& machine, PotrfTask<T> const& task) {
-  std::int64_t const n = task.a.rows, order = cholesky_blocked_rows(is_complex<T>);
+  std::int64_t const n = task.a.rows;
   if (n <= cholesky_block_largest<T>(machine.device())) return factor_in_block<T>(machine, task.a, task.a, task.info);
-  for (std::int64_t i = 0; i < n; i += order) {
-    std::int64_t const m = std::min(order, n - i), others = n - i - m;
+  for (std::int64_t i = 0, m = 0; i < n; i += m) {
+    m = std::min<std::int64_t>(cholesky_blocked_rows(sizeof(T), is_complex<T>, i), n - i);
+    std::int64_t const others = n - i - m;
     Batch<T> const diagonal = block(task.a, i, i, m, m);
     factor_in_block<T>(machine, diagonal, diagonal, task.info, i);
     if (others == 0) break;
@@ -138,7 +139,7 @@ struct PotriWork {
 /// The lower triangle of L^-H L^-1 in place of that of L. Factors with a zero on the diagonal come back from the workspace.
 template <typename T, Machine<T> M>
 void potri_blocked(M& machine, PotrfTask<T> const& task) {
-  std::int64_t const n = task.a.rows, order = cholesky_blocked_rows(is_complex<T>);
+  std::int64_t const n = task.a.rows, order = is_complex<T> ? 64 : 128;
   std::int64_t const some = most_at_once(task.a.count, cholesky_workspace, bytes_of<PotriWork<T>>(task, std::int64_t{1}));
   auto memory = machine.memory(bytes_of<PotriWork<T>>(task, some));
   auto const work = placed<PotriWork<T>>(memory.data(), task, some);

@@ -162,9 +162,12 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
     for (int n = tiny_largest + 1; n <= in_block; ++n)
       if (filter.wants_size(n)) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
     if (!filter.wants_size_above(in_block)) continue;
-    int const order = cholesky_blocked_rows(complex);
-    kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, order, lines)));
-    add(trsm_kernels_of_panel(dtype, order, true));
+    for (int const first : {0, 1}) {
+      int const order = cholesky_blocked_rows(bytes, complex, first);
+      for (int n = cholesky_panel; n <= order; n += cholesky_panel)
+        kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
+      add(trsm_kernels_of_panel(dtype, order, true));
+    }
     add(blocked_product_kernels(dtype, bytes, lines, lines == Lines::columns ? Lines::rows : Lines::columns, lines, written));
   }
 }

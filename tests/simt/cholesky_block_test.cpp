@@ -38,6 +38,8 @@ HostMachine machine_with_kernels(int shared_kib = 227) {
   HostMachine machine;
   machine.device().shared_memory_per_block = shared_kib << 10;
   auto const add = [&]<CholeskyBlock c> { machine.add(gpu::source_of(cholesky_block_kernel, dtype_of<T>, c), cholesky_block<D, c>); };
+  add.template operator()<cholesky_block_plan(sizeof(T), 33, Lines::columns)>();
+  add.template operator()<cholesky_block_plan(sizeof(T), 33, Lines::rows)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 64, Lines::columns)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 64, Lines::rows)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 128, Lines::columns)>();
@@ -356,7 +358,8 @@ TYPED_TEST(CholeskyBlockTest, SameBitsWhateverTheBatch) {
 }
 TYPED_TEST(CholeskyBlockTest, DiagonalBlocksFitEveryGpu) {
   using T = TypeParam;
-  EXPECT_LE(cholesky_blocked_rows(is_complex<T>), cholesky_block_largest(sizeof(T), 99 << 10));
+  for (int const first : {0, 64})
+    EXPECT_LE(cholesky_blocked_rows(sizeof(T), is_complex<T>, first), cholesky_block_largest(sizeof(T), 99 << 10));
   for (int n = 1; n <= cholesky_block_largest(sizeof(T), 227 << 10); ++n) {
     CholeskyBlock const c = cholesky_block_plan(sizeof(T), n, Lines::columns);
     EXPECT_LE(c.threads() * c.blocks_per_sm, 65536 / (sizeof(T) == 16 ? 255 : 128)) << n;
