@@ -53,8 +53,8 @@ struct BySizesWork {
         infos(arena.take<int>(by_sizes_classes * count)) {}
 };
 
-/// Calls run(SizeClass) for matrices with up to limits[0] rows, those with up to limits[1] and the rest, as far as `a` may have such.
-/// `b`: what is beside A, or A itself. `info`: null, or what gets the info of each matrix.
+/// Calls run(SizeClass) for matrices with up to limits[0] rows, those with up to limits[1] and so on, and the rest, as far as `a` may have
+/// such. `b`: what is beside A, or A itself. `info`: null, or what gets the info of each matrix.
 template <typename T, Machine<T> M, typename Run>
 void by_sizes(M& machine, Batch<T const> const& a, Batch<T const> const& b, std::array<std::int64_t, by_sizes_classes - 1> const& limits,
               int* info, Run run) {

@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-inline constexpr int by_sizes_threads = 128, by_sizes_classes = 3;
+inline constexpr int by_sizes_threads = 128, by_sizes_classes = 4;
 
 /// Sizes of square matrices A, and of B beside them, of which only those with more than `above` and up to `upto` rows are not empty.
 struct SelectSizesArguments {

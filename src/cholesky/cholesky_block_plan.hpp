@@ -33,12 +33,14 @@ constexpr int cholesky_block_largest(int element_bytes, int shared_bytes) {
   return n;
 }
 
-/// Rows of the diagonal block of larger matrices that begins at row `first`: no more than triangular solves have at a time, so that a panel
-/// is one launch of these. In double 96 take 530 ns for 256 rows and 1285 for 384, 128 take 608 and 1322; 64 and 64 take 129 for 128 rows,
-/// 96 and 32 take 155. In single 128 take 484 ns for 256 rows, 96 take 627. Where blocks begin does not depend on the matrix, so that
-/// matrices of a ragged batch have the bits that they have alone.
-constexpr int cholesky_blocked_rows(int element_bytes, bool complex, std::int64_t first) {
-  if (complex || (element_bytes == 8 && first == 0)) return 64;
+/// Up to so many rows matrices in double have smaller diagonal blocks.
+inline constexpr std::int64_t cholesky_blocked_fewer = 128;
+
+/// Rows of the diagonal blocks of larger matrices: no more than triangular solves have at a time, so that a panel is one launch of these.
+/// In double 64 take 129 ns for 128 rows, 96 take 155; for 256 rows 96 take 530 and 128 take 608; for 384 rows 1285 and 1322, for 512 2536
+/// and 2460. In single 128 take 484 ns for 256 rows, 96 take 627. Register tiles of twice as many rows made single 8% slower.
+constexpr int cholesky_blocked_rows(int element_bytes, bool complex, std::int64_t n) {
+  if (complex || (element_bytes == 8 && n <= cholesky_blocked_fewer)) return 64;
   return element_bytes == 8 ? 96 : 128;
 }
 

@@ -5,9 +5,12 @@
 /// later blocks are skipped or hold NaN, which is as good as anything there.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "blocked/arena.hpp"
+#include "blocked/by_sizes_config.cuh"
 #include "blocked/copy_matrices.hpp"
 #include "blocked/machine.hpp"
 #include "cholesky/cholesky.hpp"
@@ -24,6 +27,13 @@ inline constexpr gpu::KernelName cholesky_block_kernel{"cholesky/cholesky_block"
 template <typename T>
 int cholesky_block_largest(Device const& device) {
   return cholesky_block_largest(sizeof(T), static_cast<int>(device.shared_memory_per_block));
+}
+
+/// Rows of the largest matrices of each algorithm but the last.
+template <typename T>
+std::array<std::int64_t, by_sizes_classes - 1> cholesky_limits(Device const& device) {
+  std::int64_t const in_block = cholesky_block_largest<T>(device);
+  return {32, in_block, std::is_same_v<T, double> ? std::max(in_block, cholesky_blocked_fewer) : in_block};
 }
 
 /// Factors matrices that a block holds, which are those of `first` rows further on where that is not zero, and solves for up to
@@ -59,7 +69,7 @@ void potrf_blocked(M& machine, PotrfTask<T> const& task) {
   std::int64_t const n = task.a.rows;
   if (n <= cholesky_block_largest<T>(machine.device())) return factor_in_block<T>(machine, task.a, task.a, task.info);
   for (std::int64_t i = 0, m = 0; i < n; i += m) {
-    m = std::min<std::int64_t>(cholesky_blocked_rows(sizeof(T), is_complex<T>, i), n - i);
+    m = std::min<std::int64_t>(cholesky_blocked_rows(sizeof(T), is_complex<T>, n), n - i);
     std::int64_t const others = n - i - m;
     Batch<T> const diagonal = block(task.a, i, i, m, m);
     factor_in_block<T>(machine, diagonal, diagonal, task.info, i);

@@ -35,8 +35,7 @@ void run(Queue& queue, CholeskyTiny c, CholeskyTinyArguments<DeviceElement<T>> c
 template <typename T, typename Part, typename Tiny, typename Blocked>
 void run_large(Queue& queue, Batch<T const> const& a, Batch<T const> const& b, int* info, Part part, Tiny tiny, Blocked blocked) {
   run_blocked(queue, [&](QueueMachine& machine) {
-    std::array<std::int64_t, by_sizes_classes - 1> const limits{tiny_largest, cholesky_block_largest<T>(machine.device())};
-    by_sizes<T>(machine, a, b, limits, info,
+    by_sizes<T>(machine, a, b, cholesky_limits<T>(machine.device()), info,
                 [&](SizeClass const& some) { some.upto <= tiny_largest ? tiny(part(some)) : blocked(machine, part(some)); });
   });
 }
@@ -162,8 +161,8 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
     for (int n = tiny_largest + 1; n <= in_block; ++n)
       if (filter.wants_size(n)) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
     if (!filter.wants_size_above(in_block)) continue;
-    for (int const first : {0, 1}) {
-      int const order = cholesky_blocked_rows(bytes, complex, first);
+    for (std::int64_t const rows : {cholesky_blocked_fewer, cholesky_blocked_fewer + 1}) {
+      int const order = cholesky_blocked_rows(bytes, complex, rows);
       for (int n = cholesky_panel; n <= order; n += cholesky_panel)
         kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
       add(trsm_kernels_of_panel(dtype, order, true));
