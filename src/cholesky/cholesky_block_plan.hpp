@@ -24,9 +24,9 @@ inline constexpr std::int64_t cholesky_block_right = 8;
 /// Rows of the largest matrix that is factored in a block of so much shared memory, which holds these right-hand sides too. A
 /// multiprocessor holds few blocks of larger ones, and by diagonal blocks these take less: double, 128 rows: 129 ns instead of 193, 192:
 /// 288 instead of 549; double complex, 128 rows: 337 instead of 646; single, 192 rows: 288 instead of 328. Single with 160 rows takes 236
-/// in a block, 255 by diagonal blocks.
-constexpr int cholesky_block_largest(int element_bytes, int shared_bytes) {
-  int const most = element_bytes == 4 ? 160 : 96;
+/// in a block, 255 by diagonal blocks; single complex with 104 rows 173 and 218.
+constexpr int cholesky_block_largest(int element_bytes, bool complex, int shared_bytes) {
+  int const most = element_bytes == 4 ? 160 : element_bytes == 8 && complex ? 112 : 96;
   int n = cholesky_panel;
   while (n < most && CholeskyBlockMemory(element_bytes, n + cholesky_panel, cholesky_block_right, 8).bytes <= shared_bytes)
     n += cholesky_panel;

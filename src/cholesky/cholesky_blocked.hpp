@@ -26,7 +26,7 @@ inline constexpr gpu::KernelName cholesky_block_kernel{"cholesky/cholesky_block"
 /// Rows of the largest matrix that a block of this machine holds.
 template <typename T>
 int cholesky_block_largest(Device const& device) {
-  return cholesky_block_largest(sizeof(T), static_cast<int>(device.shared_memory_per_block));
+  return cholesky_block_largest(sizeof(T), is_complex<T>, static_cast<int>(device.shared_memory_per_block));
 }
 
 /// Rows of the largest matrices of each algorithm but the last.

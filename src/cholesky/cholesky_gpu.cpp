@@ -145,7 +145,7 @@ namespace {
 /// Kernels of more than 32 rows, for both triangles of column-major matrices.
 void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& filter, Dtype dtype) {
   bool const complex = is_complex_dtype(dtype);
-  int const bytes = static_cast<int>(element_bytes(dtype)), in_block = cholesky_block_largest(bytes, 227 * 1024);
+  int const bytes = static_cast<int>(element_bytes(dtype)), in_block = cholesky_block_largest(bytes, complex, 227 * 1024);
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
   bool const inverts = filter.wants_routine("potri"),
              solves = filter.wants_routine("posv") || filter.wants_routine("solve_positive_definite");

@@ -361,8 +361,8 @@ TYPED_TEST(CholeskyBlockTest, SameBitsWhateverTheBatch) {
 TYPED_TEST(CholeskyBlockTest, DiagonalBlocksFitEveryGpu) {
   using T = TypeParam;
   for (int const rows : {128, 129})
-    EXPECT_LE(cholesky_blocked_rows(sizeof(T), is_complex<T>, rows), cholesky_block_largest(sizeof(T), 99 << 10));
-  for (int n = 1; n <= cholesky_block_largest(sizeof(T), 227 << 10); ++n) {
+    EXPECT_LE(cholesky_blocked_rows(sizeof(T), is_complex<T>, rows), cholesky_block_largest(sizeof(T), is_complex<T>, 99 << 10));
+  for (int n = 1; n <= cholesky_block_largest(sizeof(T), is_complex<T>, 227 << 10); ++n) {
     CholeskyBlock const c = cholesky_block_plan(sizeof(T), n, Lines::columns);
     EXPECT_LE(c.threads() * c.blocks_per_sm, 65536 / (sizeof(T) == 16 ? 255 : 128)) << n;
   }
