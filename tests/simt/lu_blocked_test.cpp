@@ -395,6 +395,30 @@ TYPED_TEST(LuBlocked, Solutions) {
     }
 }
 
+/// X beside B in one array, and X the conjugate of B: B is not X, though both begin at one address.
+TYPED_TEST(LuBlocked, SolutionsInTheArrayOfTheRightHandSides) {
+  using T = TypeParam;
+  constexpr std::int64_t n = 34, columns_of_x = 11;
+  std::vector<T> matrix(n * n), both(n * 2 * columns_of_x);
+  fill(matrix, 3);
+  fill(both, 4);
+  for (std::int64_t i = 0; i < n; ++i) matrix[static_cast<std::size_t>(i * (n + 1))] += T(9);
+  auto const a = batch(matrix.data(), n, n);
+  for (bool const beside : {true, false}) {
+    auto memory = both, expected = std::vector<T>(n * columns_of_x);
+    Batch<T> const all = batch(memory.data(), n, 2 * columns_of_x), b = columns(all, 0, columns_of_x);
+    Batch<T> const x = beside ? columns(all, columns_of_x, columns_of_x) : conjugated(b);
+    solve<T>(cpu_queue(), a, b, batch(expected.data(), n, columns_of_x), nullptr);
+    HostMachine machine = machine_with<T>(little_shared);
+    LuOnMachine<T, HostMachine>(machine).gesv(
+        {.a = a, .b = b, .x = x, .factors = {}, .pivots = {}, .info = nullptr, .nan_where_singular = true});
+    for (std::int64_t j = 0; j < columns_of_x; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        ASSERT_LE(size_of(element(x, 0, i, j) - expected[static_cast<std::size_t>(i + j * n)]), 1000 * n * unit<T>)
+            << (beside ? "beside B" : "conjugated") << ", element (" << i << ", " << j << ")";
+  }
+}
+
 TYPED_TEST(LuBlocked, Determinants) {
   using T = TypeParam;
   for (std::int64_t const shared : {all_shared, little_shared})

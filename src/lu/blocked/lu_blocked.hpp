@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <tuple>
 
 #include "blocked/arena.hpp"
 #include "blocked/machine.hpp"
@@ -21,6 +22,16 @@
 #include "runtime/views.hpp"
 
 namespace myriad {
+
+/// Whether both are the same elements in the same order, as they are and not conjugated.
+template <typename T>
+bool is_same_view(Batch<T> const& x, Batch<T const> const& y) {
+  auto const fields = [](auto const& v) {
+    return std::tuple(static_cast<void const*>(v.data), static_cast<void const*>(v.pointers), v.row_stride, v.col_stride, v.batch_stride,
+                      v.row_sizes, v.col_sizes, v.row_strides, v.col_strides, v.row_offset, v.col_offset, v.conjugated);
+  };
+  return fields(x) == fields(y);
+}
 
 inline constexpr gpu::KernelName lu_block_kernel{"lu/block/lu_block"};
 inline constexpr gpu::KernelName lu_tall_kernel{"lu/blocked/lu_tall"};
@@ -100,7 +111,7 @@ class LuOnMachine {
       Batch<T> of_x = x;
       of_x.row_sizes = work.x_rows;
       if (x.empty()) continue;
-      if (x.data != b.data || x.pointers != b.pointers) fill(LuFill::copy, b, x);
+      if (!is_same_view(x, b)) fill(LuFill::copy, b, x);
       getrs(GetrsTask<T>{.op = Op::none, .a = solved, .pivots = pivots, .b = of_x});
       if (task.nan_where_singular) fill(LuFill::nan_where_singular, {}, x, info);
     }
