@@ -199,6 +199,11 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
     if (on_gpu && size > largest_on_gpu) fail(argument, fmt::format("is {}; on a GPU sizes are {} at most", size, largest_on_gpu));
   if (!a.data && !a.pointers) fail(data, "is a null pointer");
   if (!a.pointers) usable(a.data, a.element_size, data);
+  optional(a.pointers, data)
+      .optional(s.row_sizes, rows)
+      .optional(s.col_sizes, cols)
+      .optional(s.row_strides, ld)
+      .optional(s.col_strides, ld);
   if (a.pointers && arrays_readable_) {
     for (std::int64_t b = 0; b < s.count; ++b)
       if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));

@@ -73,11 +73,13 @@ class Check {
     return *this;
   }
 
-  /// Where `info` is given, the processor reaches it.
-  Check const& info(int const* info, int position) const {
-    if (info) usable(info, sizeof(int), {position, "info"});
+  /// Numbers that may be null; where they are given, the processor reaches them.
+  template <typename T>
+  Check const& optional(T const* data, Argument argument) const {
+    if (data) usable(data, sizeof(T), argument);
     return *this;
   }
+  Check const& info(int const* info, int position) const { return optional(info, {position, "info"}); }
 
   /// Both have as many matrices.
   Check const& same_count(UntypedBatch const& a, UntypedBatch const& b, Argument b_data) const;

@@ -17,6 +17,9 @@ constexpr Access writes = Access::write;
 template <Element T>
 void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax, int* info) {
   Check("geequ", queue)
+      .optional(rowcnd, {7, "rowcnd"})
+      .optional(colcnd, {8, "colcnd"})
+      .optional(amax, {9, "amax"})
       .info(info, 10)
       .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, reads)
       .vector(r, {5, "r"}, {5, "r"}, writes)

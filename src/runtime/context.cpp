@@ -91,7 +91,11 @@ bool Context::reaches(void const* address) const {
   if (reaches_host_memory_) return true;
   driver::CurrentContext const current(handle_);
   driver::MemoryType type{};
-  return driver::ask(driver::PointerAttribute::memory_type, address, type);
+  driver::Result const result =
+      driver::api().cuPointerGetAttribute(&type, driver::PointerAttribute::memory_type, reinterpret_cast<driver::Address>(address));
+  if (result == driver::Result::invalid_value) return false;
+  check(result, "cuPointerGetAttribute");  // perhaps the error of earlier work
+  return true;
 }
 
 Context& Context::of(int ordinal) {

@@ -34,14 +34,20 @@ int threads_from_environment() {
   return threads;
 }
 
-/// Why the GPU cannot be used; empty where it can. Throws BadArgument where there are GPUs but not as many.
-std::string problem_of(int device) {
+/// Why the GPU cannot be used; empty where it can. Throws BadArgument where there are GPUs but not as many; for a queue that must be on a
+/// GPU also what the driver says.
+std::string problem_of(int device, bool automatic) {
   driver::Loaded const& loaded = driver::load();
   if (!loaded.api) return loaded.problem;
   if (std::string problem = gpu::KernelStore::instance().problem(); !problem.empty()) return problem;
   try {
     gpu::Context::of(device);
+  } catch (BadArgument const&) {
+    throw;
   } catch (Unavailable const& reason) {
+    return reason.what();
+  } catch (Error const& reason) {  // a GPU of another process, without memory or in a state of error
+    if (!automatic) throw;
     return reason.what();
   }
   return {};
@@ -204,7 +210,7 @@ Queue::Queue(QueueOptions options) {
   if (options.threads < 0) throw BadArgument("Queue", 1, "threads", fmt::format("is negative: {}", options.threads));
   limit_simd_targets();
   bool const automatic = options.backend == Backend::automatic && !options.stream;
-  std::string problem = options.backend == Backend::cpu ? std::string() : problem_of(options.device);
+  std::string problem = options.backend == Backend::cpu ? std::string() : problem_of(options.device, automatic);
   Backend const backend = options.backend == Backend::cpu || (automatic && !problem.empty()) ? Backend::cpu : Backend::gpu;
   state_ = std::shared_ptr<State>(new State, &State::end);
   State& state = *state_;
@@ -253,7 +259,8 @@ void Queue::wait() {
 Backend Queue::backend() const noexcept { return state_->backend; }
 std::string const& Queue::gpu_problem() const noexcept { return state_->gpu_problem; }
 bool Queue::reaches(void const* address) const {
-  return state_->backend == Backend::cpu || state_->preparing > 0 || state_->context->reaches(address);
+  // The driver need not know memory yet that belongs to a graph.
+  return state_->backend == Backend::cpu || state_->preparing > 0 || state_->context->reaches(address) || state_->capturing();
 }
 int Queue::threads() const noexcept { return state_->threads; }
 Device const& Queue::device() const {
