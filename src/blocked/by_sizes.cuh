@@ -1,5 +1,5 @@
 #pragma once
-/// Which matrices of a ragged batch belong to a class of sizes.
+/// Kernels that divide a ragged batch into classes of sizes.
 
 #include "blocked/by_sizes_config.cuh"
 

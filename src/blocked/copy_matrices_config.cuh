@@ -5,9 +5,9 @@
 
 namespace myriad {
 
-/// Which elements are copied. Where the lower triangle is to be whole, the upper one gets zeros.
+/// The elements that are copied; `lower_with_zeros` writes zeros above the lower triangle.
 enum class Copied : int { all, lower, lower_with_zeros };
-/// Which matrices are written, by their info; `nan_in_failed` writes NaN in place of what is there.
+/// The matrices that are written, chosen by their info; `nan_in_failed` fills failed matrices with NaN.
 enum class CopiedWhere : int { always, succeeded, failed, nan_in_failed };
 
 inline constexpr int copy_matrices_side = 32, copy_matrices_threads = 256;

@@ -88,7 +88,7 @@ struct CholeskyUpdate {
  private:
   SIMT_INLINE bool exists(int i, int j) const { return i < memory.rows && j < end && i >= j / cholesky_panel * cholesky_panel; }
   SIMT_INLINE T* row(int i) const { return tile + memory.place(smaller(i, memory.rows - 1), panel); }
-  /// From a row of one panel to that of the next.
+  /// The distance from a row of one panel to the same row of the next.
   SIMT_INLINE int next_panel() const { return memory.place(0, panel + cholesky_panel) - memory.place(0, panel); }
 
   /// A lane has `octets` rows and 4 columns, which it reads 16 bytes at a time.

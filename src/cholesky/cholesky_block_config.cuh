@@ -50,7 +50,7 @@ struct CholeskyBlockArguments {
   simt::Matrices<T> factor;   ///< where it is wanted; may be a
   int* info;                  ///< or null
   int first;                  ///< rows of the whole matrix before this block of it: where not zero, matrices with an info are passed over
-  /// Where A X = B is solved; X may be B. Where there is no factor, X is left as it is, or NaN.
+  /// B and X of A X = B, if it is solved; X may be B. A matrix that is not positive definite leaves X as it is, or NaN.
   simt::Matrices<T const> b;
   simt::Matrices<T> x;
   bool nan_where_not_definite;

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel factors matrices that a block has in shared memory. Measured on an H200, 2000 matrices.
+/// The plan of Cholesky in shared memory, a block per matrix. Measured on an H200, 2000 matrices.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ constexpr CholeskyBlock cholesky_block_plan(int element_bytes, std::int64_t n, L
   // ns instead of 21, 48 in single 19 instead of 24. 64 rows in single, of which it holds 15, take 38 instead of 33.
   bool const alone = element_bytes < 16 && 16 * (CholeskyBlockMemory(element_bytes, static_cast<int>(n), 0, 1).bytes + 1024) <= 233472;
   int const warps = n <= 64 ? (alone ? 1 : 2) : n <= 128 ? 4 : 8;
-  // Of 128 registers for a thread; double complex has 184.
+  // A thread has 128 registers; 184 in double complex.
   return {.warps = warps, .blocks_per_sm = (element_bytes == 16 ? 8 : 16) / warps, .lines = lines};
 }
 
@@ -37,8 +37,9 @@ constexpr int cholesky_block_largest(int element_bytes, bool complex, int shared
 inline constexpr std::int64_t cholesky_blocked_fewer = 128;
 
 /// Rows of the diagonal blocks of larger matrices: no more than triangular solves have at a time, so that a panel is one launch of these.
-/// In double 64 take 129 ns for 128 rows, 96 take 155; for 256 rows 96 take 530 and 128 take 608; for 384 rows 1285 and 1322, for 512 2536
-/// and 2460. In single 128 take 484 ns for 256 rows, 96 take 627. Register tiles of twice as many rows made single 8% slower.
+/// Blocks of 64 rows in double take 129 ns for 128 rows, 96 take 155; for 256 rows 96 take 530 and 128 take 608; for 384 rows 1285 and
+/// 1322, for 512 2536 and 2460. In single 128 take 484 ns for 256 rows, 96 take 627. Register tiles of twice as many rows made single 8%
+/// slower.
 constexpr int cholesky_blocked_rows(int element_bytes, bool complex, std::int64_t n) {
   if (complex || (element_bytes == 8 && n <= cholesky_blocked_fewer)) return 64;
   return element_bytes == 8 ? 96 : 128;

@@ -20,7 +20,7 @@ inline constexpr gpu::KernelName geequ_sizes_kernel{"refine/refine_large", "geeq
 inline constexpr gpu::KernelName geequ_write_kernel{"refine/refine_large", "geequ_write"};
 inline constexpr gpu::KernelName residuals_kernel{"refine/refine_large", "residuals"};
 inline constexpr gpu::KernelName backward_error_write_kernel{"refine/refine_large", "backward_error_write"};
-/// Those of refine_gerfs.cuh
+/// The kernels of refine_gerfs.cuh
 inline constexpr gpu::KernelName gerfs_judge_kernel{"refine/refine_gerfs", "gerfs_judge"};
 inline constexpr gpu::KernelName gerfs_correct_kernel{"refine/refine_gerfs", "gerfs_correct"};
 inline constexpr gpu::KernelName gerfs_sizes_kernel{"refine/refine_gerfs", "gerfs_sizes"};

@@ -62,7 +62,7 @@ SIMT_KERNEL void SIMT_BOUNDS(refine_threads, 2) geequ_write(GeequWriteArguments<
     int zero;  ///< the first line of zeros, from one; 0 without any
     R largest, ratio;
   };
-  /// Of lines with these sizes. All threads call it.
+  /// The result for lines of these sizes. All threads call it.
   auto const look = [&](Matrices<R> const& sizes, Index b, int count) {
     constexpr int none = 0x7fffffff;
     R largest = 0, low = R(infinity()), high = 0;

@@ -237,7 +237,7 @@ TYPED_TEST(LuBlocked, FactorsByPanels) {
   int turn = static_cast<int>(sizeof(T)) + 1, skipped = 0;
   for (std::int64_t const shared : {some_shared, little_shared, no_shared})
     for (auto const& [m, n] : {std::pair{70, 70}, {129, 40}, {50, 131}, {140, 139}, {101, 77}}) {
-      // Of large ones some
+      // Large sizes are left out, or two of three
       if (sanitized || is_complex<T> ? m * n > 6000 || shared == some_shared
                                      : m * n > 7000 && (++skipped + static_cast<int>(sizeof(T))) % 3 != 0)
         continue;

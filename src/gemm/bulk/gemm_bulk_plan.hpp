@@ -1,5 +1,5 @@
 #pragma once
-/// Which products go on a GPU by gemm_bulk, and how.
+/// The plan of gemm_bulk: the products that it computes, and its config for each.
 ///
 /// Tried without gain (H100 and H200):
 /// - Bank conflicts counted lane by lane in the cost: no better choice of configs.
@@ -98,7 +98,7 @@ constexpr double gemm_bulk_cost(int real_bytes, bool complex, GemmBulk const& g)
   return work * (1 + 6.0 / warps / warps) * (1 + 0.03 * g.parts()) * (one ? 2 : 1) * (g.blocks_per_sm > 1 ? 1 : 1.1);
 }
 
-/// That of the configs which costs least. Of several blocks each has one product, and nothing to bring beyond that.
+/// The config of least cost. A matrix that several blocks share has one product per block, and nothing to load beyond that.
 constexpr GemmBulk gemm_bulk_plan_of_lanes(bool complex, GemmBulk const& given) {
   int const element_bytes = complex ? 8 : 4, numbers = complex ? 2 : 1;
   GemmBulk best = given;

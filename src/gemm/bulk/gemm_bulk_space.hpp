@@ -1,5 +1,5 @@
 #pragma once
-/// What of gemm_bulk is tuned.
+/// The configs of gemm_bulk that tuning tries.
 
 #include <algorithm>
 #include <array>
@@ -66,7 +66,7 @@ struct GemmBulkSpace {
       for (c.stages = 1; c.stages <= 6 && c.stages <= 2 * c.parts(); ++c.stages)
         for (c.a_stages = 1; c.a_stages <= std::min(c.stages, 2); ++c.a_stages) {
           if (bytes(c) > device.shared_memory_per_block) continue;
-          // Of several blocks each has one product (gemm_bulk_grid): there is nothing to bring beyond that.
+          // A block that shares a matrix with others has one product (gemm_bulk_grid), and no later one to load.
           bool const goes_on = c.a_stages > 1 || c.stages > c.parts();
           gpu::with_fewer_blocks(
               c, gemm_bulk_most_blocks(real_bytes(), complex(), c), 2,

@@ -506,7 +506,7 @@ class GemmCopies {
   static constexpr int of_chunk = transposed ? 1 : 16 / sizeof(T);
   static_assert(length % of_chunk == 0 && pitch % of_chunk == 0);
   static constexpr int step = transposed ? pitch : 1, line_step = transposed ? 1 : pitch;
-  /// Of eight lines a warp transposes four elements each: these meet different banks (see GemmPipelinedMemory).
+  /// A warp transposes four elements of each of eight lines, which are in different banks (see GemmPipelinedMemory).
   template <int size>
   using Walk = GemmWalk<length / size, lines, threads, transposed ? 8 : 32>;
 
@@ -914,7 +914,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
     } else {
       sync_block();  // so that all have used the ring
       if constexpr (gemm_pipelined_puts_products<T, C>) {
-        // Of no terms sums are 0, and this makes of them what gemm_pipelined_product does.
+        // Sums of no terms are 0; the factor gives them the sign of zero that gemm_pipelined_product gives.
         T const zero = from_real<T>(0), factor = depth > 0 ? args.alpha : reads_c ? -zero : zero;
         sums.template put<false>(tile, [&](int, int, T sum, T const&) { return factor * sum; });
       } else {

@@ -48,7 +48,7 @@ struct LuBlockArguments {
   /// Rows and columns before this panel of larger matrices: they are added to pivots and info. If there are any, an info that is set stays.
   int before;
   bool pivoting;
-  /// Where A is square and A X = B is solved; X may be B. Of a singular matrix X is left as it is, or NaN.
+  /// B and X of A X = B, if it is solved; A is square, and X may be B. A singular matrix leaves X as it is, or NaN.
   simt::Matrices<T const> b;
   simt::Matrices<T> x;
   bool nan_where_singular;

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used for LU of matrices that a block holds, and for panels of larger ones.
+/// The plan of LU in a block: whole matrices that fit shared memory, and panels of larger ones.
 
 #include <algorithm>
 #include <cstdint>
