@@ -163,7 +163,7 @@ struct Problem {
     }
   }
 
-  /// By the CPU library, in copies.
+  /// The factors and solutions of the CPU library, in copies.
   void expect(Routine routine) {
     std::vector<T> a_wanted = a_before, b_wanted = b_before, x_wanted = x_before;
     Batch<T> const of_a = moved(a.view, a.memory, a_wanted), of_b = moved(b.view, b.memory, b_wanted),
@@ -285,7 +285,7 @@ TYPED_TEST(CholeskyBlockTest, ByBlocks) {
                        ++turn, sizeof(TypeParam) == 4 ? 56 : 88);
     }
 }
-/// Of a ragged batch each class of sizes apart, with the bits that a matrix has alone; all infos are there in the end.
+/// Runs each class of sizes of a ragged batch by itself, so that a matrix has the bits that it has alone. All infos are there in the end.
 TYPED_TEST(CholeskyBlockTest, RaggedByClassesOfSizes) {
   using T = TypeParam;
   constexpr int kib = sizeof(T) == 4 ? 56 : 88;
