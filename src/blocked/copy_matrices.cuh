@@ -34,7 +34,8 @@ SIMT_KERNEL void SIMT_BOUNDS(copy_matrices_threads, 2) copy_matrices(CopyMatrice
           move(i, j, first + i * rows + j * cols);
         }
     };
-    if (!nan)
+    bool const identity = args.copied == Copied::identity;
+    if (!nan && !identity)
       for_all(args.from, [&](int i, int j, T const* from) {
         if (args.copied == Copied::all || is_lower(i, j)) tile[i + j * line] = *from;
       });
@@ -42,9 +43,10 @@ SIMT_KERNEL void SIMT_BOUNDS(copy_matrices_threads, 2) copy_matrices(CopyMatrice
     for_all(args.to, [&](int i, int j, T* to) {
       bool const copies = args.copied == Copied::all || is_lower(i, j);
       if (!copies && args.copied == Copied::lower) return;
-      store_global(to, nan      ? not_a_number<T>()
-                       : copies ? conjugate_if(args.from.conjugated != args.to.conjugated, tile[i + j * line])
-                                : from_real<T>(0));
+      store_global(to, nan        ? not_a_number<T>()
+                       : identity ? from_real<T>(i0 + i == j0 + j ? 1 : 0)
+                       : copies   ? conjugate_if(args.from.conjugated != args.to.conjugated, tile[i + j * line])
+                                  : from_real<T>(0));
     });
     sync_block();
   }

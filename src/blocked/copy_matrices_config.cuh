@@ -5,8 +5,8 @@
 
 namespace myriad {
 
-/// The elements that are copied; `lower_with_zeros` writes zeros above the lower triangle.
-enum class Copied : int { all, lower, lower_with_zeros };
+/// The elements that are copied; `lower_with_zeros` writes zeros above the lower triangle, `identity` a unit matrix whatever `from` is.
+enum class Copied : int { all, lower, lower_with_zeros, identity };
 /// The matrices that are written, chosen by their info; `nan_in_failed` fills failed matrices with NaN.
 enum class CopiedWhere : int { always, succeeded, failed, nan_in_failed };
 

@@ -204,7 +204,7 @@ void add_large(std::vector<KernelSource>& kernels, KernelFilter const& filter, D
     kernels.push_back(source_of(lu_tall_kernel, dtype, lu_tall_plan(bytes)));
   }
   if (!factors && !solves) return;
-  for (KernelName const& name : {lu_swap_rows_kernel, lu_copy_kernel, lu_sizes_kernel}) kernels.push_back(source_of(name, dtype));
+  for (KernelName const& name : {lu_swap_rows_kernel, copy_matrices_kernel, lu_sizes_kernel}) kernels.push_back(source_of(name, dtype));
   if (wants({"det", "logdet"})) kernels.push_back(source_of(lu_determinant_kernel, dtype));
   add(trsm_shared_kernels(dtype));
   for (Lines const lines : {Lines::columns, Lines::rows}) add(blocked_product_kernels(dtype, bytes, lines, lines, lines));

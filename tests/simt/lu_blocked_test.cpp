@@ -12,8 +12,9 @@
 #include <limits>
 #include <vector>
 
+#include "blocked/copy_matrices.cuh"
 #include "lu/block/lu_block.cuh"
-#include "lu/blocked/lu_copy.cuh"
+#include "lu/blocked/lu_sizes.cuh"
 #include "lu/blocked/lu_swap_rows.cuh"
 #include "lu/blocked/lu_tall.cuh"
 #include "myriad/myriad.hpp"
@@ -47,7 +48,7 @@ HostMachine machine_with(std::int64_t shared_bytes) {
   constexpr LuTall tall = lu_tall_plan(sizeof(T));
   machine.add(gpu::source_of(lu_tall_kernel, dtype_of<T>, tall), lu_tall<D, tall>);
   machine.add(gpu::source_of(lu_swap_rows_kernel, dtype_of<T>), lu_swap_rows<D>);
-  machine.add(gpu::source_of(lu_copy_kernel, dtype_of<T>), lu_copy<D>);
+  machine.add(gpu::source_of(copy_matrices_kernel, dtype_of<T>), copy_matrices<D>);
   machine.add(gpu::source_of(lu_sizes_kernel, dtype_of<T>), lu_sizes<D>);
   machine.add(gpu::source_of(lu_determinant_kernel, dtype_of<T>), lu_determinant<D>);
   return machine;

@@ -13,10 +13,11 @@
 #include <tuple>
 
 #include "blocked/arena.hpp"
+#include "blocked/copy_matrices.hpp"
 #include "blocked/machine.hpp"
 #include "core/dtype.hpp"
 #include "lu/blocked/lu_blocked_plan.hpp"
-#include "lu/blocked/lu_copy_config.cuh"
+#include "lu/blocked/lu_sizes_config.cuh"
 #include "lu/blocked/lu_swap_rows_config.cuh"
 #include "lu/lu.hpp"
 #include "runtime/views.hpp"
@@ -36,9 +37,8 @@ bool is_same_view(Batch<T> const& x, Batch<T const> const& y) {
 inline constexpr gpu::KernelName lu_block_kernel{"lu/block/lu_block"};
 inline constexpr gpu::KernelName lu_tall_kernel{"lu/blocked/lu_tall"};
 inline constexpr gpu::KernelName lu_swap_rows_kernel{"lu/blocked/lu_swap_rows"};
-inline constexpr gpu::KernelName lu_copy_kernel{"lu/blocked/lu_copy", "lu_copy"};
-inline constexpr gpu::KernelName lu_sizes_kernel{"lu/blocked/lu_copy", "lu_sizes"};
-inline constexpr gpu::KernelName lu_determinant_kernel{"lu/blocked/lu_copy", "lu_determinant"};
+inline constexpr gpu::KernelName lu_sizes_kernel{"lu/blocked/lu_sizes"};
+inline constexpr gpu::KernelName lu_determinant_kernel{"lu/blocked/lu_sizes", "lu_determinant"};
 
 template <typename T, Machine<T> M>
 class LuOnMachine {
@@ -111,9 +111,9 @@ class LuOnMachine {
       Batch<T> of_x = x;
       of_x.row_sizes = work.x_rows;
       if (x.empty()) continue;
-      if (!is_same_view(x, b)) fill(LuFill::copy, b, x);
+      if (!is_same_view(x, b)) copy_matrices<T>(machine_, b, x);
       getrs(GetrsTask<T>{.op = Op::none, .a = solved, .pivots = pivots, .b = of_x});
-      if (task.nan_where_singular) fill(LuFill::nan_where_singular, {}, x, info);
+      if (task.nan_where_singular) copy_matrices<T>(machine_, x, x, Copied::all, CopiedWhere::nan_in_failed, info);
     }
   }
 
@@ -141,7 +141,7 @@ class LuOnMachine {
         factor(a, factors, vectors(work.pivots, n, count), nullptr, true);
       } else {
         pivots = is_given(task.pivots) ? matrices(task.pivots, first, count) : task.pivots;
-        fill(LuFill::copy, a, factors);
+        copy_matrices<T>(machine_, a, factors);
       }
       sizes(Batch<T const>(factors), true, info, {work.solved_rows, work.solved_columns, work.x_rows, work.x_columns},
             {0, 0, x.row_offset, x.col_offset});
@@ -151,9 +151,9 @@ class LuOnMachine {
       Batch<T> of_x = x;
       of_x.row_sizes = work.x_rows;
       of_x.col_sizes = work.x_columns;
-      fill(LuFill::identity, {}, of_x);
+      copy_matrices<T>(machine_, of_x, of_x, Copied::identity);
       getrs({.op = Op::none, .a = solved, .pivots = pivots, .b = of_x});
-      if (task.factor) fill(LuFill::nan_where_singular, {}, x, info);
+      if (task.factor) copy_matrices<T>(machine_, x, x, Copied::all, CopiedWhere::nan_in_failed, info);
     }
   }
 
@@ -246,7 +246,7 @@ class LuOnMachine {
   /// The factors of A in `to`, which may be A.
   void factor(Batch<T const> const& a, Batch<T> to, Batch<int> const& pivots, int* info, bool pivoting) {
     if (holds(a)) return run_block(a, to, pivots, info, 0, pivoting);
-    if (to.data != a.data || to.pointers != a.pointers) fill(LuFill::copy, a, to);
+    if (to.data != a.data || to.pointers != a.pointers) copy_matrices<T>(machine_, a, to);
     to.conjugated = false;
     factor_by_panels(to, pivots, info, pivoting);
   }
@@ -292,19 +292,6 @@ class LuOnMachine {
                                 .parts = 0};
     args.parts = (args.columns() + lu_swap_columns - 1) / lu_swap_columns;
     machine_.run(lu_swap_rows_kernel, {.blocks = x.count * args.parts, .threads = lu_swap_threads, .shared_bytes = lu_swap_bytes}, args,
-                 dtype_of<T>);
-  }
-
-  void fill(LuFill what, Batch<T const> const& from, Batch<T> const& to, int const* info = nullptr) {
-    if (to.empty()) return;
-    std::int64_t const down = (to.rows + lu_copy_side - 1) / lu_copy_side, across = (to.cols + lu_copy_side - 1) / lu_copy_side;
-    machine_.run(lu_copy_kernel, {.blocks = to.count * down * across, .threads = lu_copy_threads, .shared_bytes = lu_copy_bytes(bytes)},
-                 LuCopyArguments<D>{.fill = what,
-                                    .from = gpu::matrices_of(from),
-                                    .to = gpu::matrices_of(to),
-                                    .info = info,
-                                    .tiles_down = down,
-                                    .tiles_across = across},
                  dtype_of<T>);
   }
 

@@ -1,28 +1,9 @@
 #pragma once
-/// Copies beside LU: what host and kernels share.
+/// Sizes and determinants beside LU: what host and kernels share.
 
 #include "simt/matrices.hpp"
 
 namespace myriad {
-
-inline constexpr int lu_copy_threads = 256;
-inline constexpr int lu_copy_side = 32;  ///< of a tile
-constexpr int lu_copy_bytes(int element_bytes) { return lu_copy_side * (lu_copy_side + 1) * element_bytes; }
-
-enum class LuFill : int {
-  copy,  ///< of `from`
-  identity,
-  nan_where_singular  ///< nothing elsewhere
-};
-
-template <typename T>
-struct LuCopyArguments {
-  LuFill fill;
-  simt::Matrices<T const> from;
-  simt::Matrices<T> to;
-  int const* info;
-  simt::Index tiles_down, tiles_across;  ///< of the largest matrix
-};
 
 inline constexpr int lu_sizes_threads = 128;
 inline constexpr int lu_sizes_most = 4;
