@@ -5,7 +5,7 @@
 
 namespace myriad::cases {
 
-/// A product as the oracle sees it: of one matrix, before the run.
+/// The product of one matrix as the oracle sees it, before the run.
 template <typename T>
 struct ProductOf {
   Compute<T> alpha, beta;
@@ -13,10 +13,10 @@ struct ProductOf {
   double of_factors = 0;  ///< relative error that factors may have
 };
 
-/// Elementwise abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0)), with C = `result` and C0 = `before`; where
-/// terms are added to beta C0 one by one, with more `roundings_of_before` than 2. gamma is that of the type in which is computed. A result
-/// of a 16-bit type has been rounded once more: within a unit in the last place it is right, too, and otherwise that much is added to what
-/// is allowed. With `exact_sums`, where no sum or product needs more bits than the type in which is computed has, it is the nearest number.
+/// Elementwise abs(C - Cref) / (gamma(k + 2) abs(alpha) abs(A) abs(B) + gamma(2) abs(beta C0)), with C = `result`, C0 = `before` and gamma
+/// of the compute type. Where terms are added to beta C0 one by one, `roundings_of_before` is more than 2. A 16-bit result is rounded once
+/// more: it is right within a unit in the last place, and otherwise that unit is added to the bound. With `exact_sums` no sum or product
+/// needs more bits than the compute type has, and C must be the nearest number.
 template <typename T, typename Output = T>
 double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result, std::int64_t roundings_of_before = 2,
                      bool exact_sums = false) {
@@ -51,7 +51,7 @@ double product_error(ProductOf<T> const& product, Dense<Wide<T>> const& result, 
   return worst;
 }
 
-/// C = alpha op(A) op(B) + beta C; the operations are views. Of A and B of 16-bit types C may have the type in which is computed.
+/// C = alpha op(A) op(B) + beta C; the operations are views. With 16-bit A and B, C may have the compute type.
 template <typename T, typename Output>
 struct GemmCaseInto final : CaseRun {
   using Scalar = Compute<T>;
@@ -79,7 +79,7 @@ struct GemmCaseInto final : CaseRun {
       gemm<T>(queue, alpha, a.view(), b.view(), beta, c.view());
     else
       gemm<T>(queue, alpha, a.view(), b.view(), beta, c.view(), problem().arithmetic);
-    // Tensor cores cut off where others round, which is an error of up to a unit in the last place and not of half of one.
+    // Tensor cores truncate where others round: the error is up to a unit in the last place, not half of one.
     limit = HalfElement<T> && !HalfElement<Output> && queue.backend() == Backend::gpu ? 2 : 1;
   }
 
@@ -96,7 +96,7 @@ struct GemmCaseInto final : CaseRun {
     Arithmetic const arithmetic = problem().arithmetic;
     double const of_factors = arithmetic == Arithmetic::standard ? 0.0 : arithmetic == Arithmetic::tf32 ? 0x1p-10 : 0x1p-20;
     ProductOf<T> const product{alpha, beta, a.before_wide(i), found.columns(b.before_wide(i)), found.columns(c.before_wide(i)), of_factors};
-    // Then all numbers are multiples of 1/8; alpha and beta have to be such of 1/4, as they are wherever this is used.
+    // Then all numbers are multiples of 1/8. alpha and beta must be multiples of 1/4, as they are wherever this is used.
     bool const exact_sums = HalfElement<Output> && problem().input_of(i) == Input::random && !problem().timing;
     if (exact_sums)
       found.require(product_error<T, Output>(product, result, 2, true) == 0, "C is not the exact result rounded once");
@@ -147,7 +147,7 @@ struct GemvCase final : CaseRun {
   double real_flops(Shape s) const override { return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n); }
 };
 
-/// A = alpha x op(y)^T + A: y is a column, a row that is viewed as one, or the conjugate of a row, which makes it gerc.
+/// A = alpha x op(y)^T + A: y is a column, a row viewed as one, or the conjugate of a row, which makes it gerc.
 template <typename T>
 struct GerCase final : CaseRun {
   T alpha;

@@ -18,7 +18,7 @@
 namespace myriad {
 namespace {
 
-/// With a C that is not conjugated: conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C).
+/// Conjugates both sides where C is a conjugated view: conj(C) = conj(alpha) conj(A) conj(B) + conj(beta) conj(C).
 template <typename T, typename Output>
 void make_as_stored(GemmTask<T, Output>& task) {
   if (!task.c.conjugated) return;
@@ -29,7 +29,7 @@ void make_as_stored(GemmTask<T, Output>& task) {
   task.c = conjugated(task.c);
 }
 
-/// C = alpha A B + beta C, once the arguments are known to be right.
+/// C = alpha A B + beta C, after the arguments have been checked.
 template <typename T, typename Output>
 void multiply(Queue& queue, GemmTask<T, Output> task, Arithmetic arithmetic = Arithmetic::standard) {
   if (task.c.empty()) return;
@@ -146,7 +146,7 @@ void ger(Queue& queue, std::type_identity_t<T> alpha, In<T> x, In<T> y, Batch<T>
       .same(rows(y), cols(a), {2, "n"})
       .disjoint(a, x, {8, "a"}, "x")
       .disjoint(a, y, {8, "a"}, "y");
-  if (alpha == T(0)) return;  // A is its own result, which a product with beta = 1 would read and write
+  if (alpha == T(0)) return;  // A stays as it is; a product with beta = 1 would read and write it
   multiply<T, T>(queue, {.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});
 }
 

@@ -1,20 +1,19 @@
 #pragma once
-/// What the kernels of products are given.
+/// Arguments of the product kernels.
 
 #include "simt/matrices.hpp"
 
 namespace myriad {
 
-/// What of a matrix is side by side in memory: elements of a column or of a row.
+/// Whether columns or rows of a matrix are contiguous.
 enum class Lines : int { columns, rows };
 
-/// What A is, of which in all but the first case one triangle is read: that of the name, or the lower one of a symmetric or Hermitian
-/// matrix.
+/// The structure of A. All but `general` read one triangle: the named one, or the lower one of a symmetric or Hermitian matrix.
 enum class Structure : int { general, symmetric, hermitian, lower, unit_lower, upper, unit_upper };
 /// Which elements of C are read and written. The diagonal of a Hermitian matrix is real.
 enum class Written : int { whole, lower, lower_hermitian };
 
-/// Whether element (i, j) of such a matrix is read.
+/// Whether element (i, j) of a matrix of this structure is read.
 SIMT_INLINE constexpr bool is_stored(Structure structure, int i, int j) {
   switch (structure) {
     case Structure::general:
@@ -31,30 +30,30 @@ SIMT_INLINE constexpr bool is_stored(Structure structure, int i, int j) {
 }
 SIMT_INLINE constexpr bool is_triangular(Structure structure) { return structure >= Structure::lower; }
 
-/// The tiles of one launch for matrices of a ragged batch: of `count` listed ones from number `first` on.
+/// A launch of a schedule: `count` listed matrices from number `first` on, and their tiles.
 struct GemmSchedulePart {
   simt::Index first, count, tiles;
 };
-/// Which tiles a ragged batch has, see gemm_schedule.
+/// The tiles of a ragged batch, see gemm_schedule.
 struct GemmSchedule {
-  simt::Index const* starts;  ///< of each listed matrix: how many tiles of its launch come before
-  int const* matrices;        ///< which they are; of neighbours that are computed at the same time, which of these groups
+  simt::Index const* starts;  ///< for each listed matrix: the tiles of its launch that come before
+  int const* matrices;        ///< numbers of the listed matrices, or of groups of neighbours that are computed together
   GemmSchedulePart const* part;
 };
 
-/// C = alpha A B + beta C; of A and B of 16-bit numbers C may be of what is computed.
+/// C = alpha A B + beta C; with 16-bit A and B, C may have the compute type.
 template <typename T, typename Output = T>
 struct GemmArguments {
   simt::Compute<T> alpha, beta;
   simt::Matrices<T const> a, b;
   simt::Matrices<Output> c;
-  simt::Index depth;  ///< columns of A, of a ragged batch an upper bound; 0: A and B are not read
-  /// A ragged batch is several launches, each for those C whose larger side is in (above, upto].
+  simt::Index depth;  ///< columns of A, in a ragged batch an upper bound; 0: A and B are not read
+  /// A ragged batch takes several launches, each for the matrices C whose larger side is in (above, upto].
   simt::Index above = 0, upto = 0x7fffffff;
-  GemmSchedule schedule{};  ///< of a kernel whose config says so
+  GemmSchedule schedule{};  ///< for kernels with `scheduled` in their config
 };
 
-/// What element c of C becomes where `sum` is that of A B; of no terms it is zero, and alpha is not looked at.
+/// The new value of element c of C, where `sum` is that of A B. Without terms the product is zero and alpha is not read.
 template <Written written, typename T, typename Output>
 SIMT_INLINE Output gemm_element(GemmArguments<T, Output> const& args, bool reads_c, bool diagonal, simt::Index terms, simt::Compute<T> sum,
                                 Output const& c) {
@@ -71,14 +70,14 @@ SIMT_INLINE Output gemm_element(GemmArguments<T, Output> const& args, bool reads
     return simt::rounded<Output>(value);
   }
 }
-/// Whether C stays as it is, also what is not real of a diagonal.
+/// Whether C stays as it is, including imaginary parts on the diagonal.
 template <Written written, typename T, typename Output>
 SIMT_INLINE bool gemm_changes_nothing(GemmArguments<T, Output> const& args, simt::Index terms) {
   return written != Written::whole && terms == 0 && args.beta == simt::from_real<simt::Compute<T>>(1);
 }
 
-/// Products of 16-bit numbers of so many rows, columns and terms at most are summed by lanes, in the order of the terms; larger ones on
-/// tensor cores. So it is in every kernel and of each matrix of a ragged batch, since these round differently.
+/// 16-bit products of at most this many rows, columns and terms are summed by lanes, in the order of k; larger ones on tensor cores. The
+/// two round differently, so every kernel decides like this, for each matrix of a ragged batch.
 inline constexpr int gemm_halves_by_lanes = 4;
 
 }  // namespace myriad

@@ -65,9 +65,9 @@ ArgumentsOf<T, Output> arguments_of(GemmTask<T, Output> const& task) {
 
 /// The memory layout of an operand, as far as the choice depends on it.
 struct GemmOperand {
-  simt::Matrices<char const> x;  ///< of elements of so many bytes, in which strides are; `data` is where they begin
+  simt::Matrices<char const> x;  ///< strides count elements of `bytes` bytes; `data` is the first one's address
   int bytes;
-  simt::Layout layout;  ///< of the product as it is given
+  simt::Layout layout;  ///< of the operand as given; transposed() does not change it
 
   [[nodiscard]] bool by_columns() const { return x.row_stride == 1 && !x.row_strides; }
   /// The direction in which elements are contiguous: columns, if both are.
@@ -80,9 +80,9 @@ struct GemmOperand {
   [[nodiscard]] simt::Index length() const { return by_columns() ? x.rows : x.cols; }
   [[nodiscard]] bool gaps() const { return line() != length(); }
   [[nodiscard]] bool pointers() const { return x.pointers != nullptr; }
-  /// Whether a view begins further on than its pointers or its array say.
+  /// Whether the view has row or column offsets.
   [[nodiscard]] bool offset() const { return (x.row_offset | x.col_offset) != 0; }
-  /// How many elements of a line may be moved at once, as far as sizes, strides and the address say; the kernel looks at what differs from
+  /// Number of elements of a line that may be moved at once, judged by sizes, strides and the address. The kernel checks what differs from
   /// matrix to matrix.
   [[nodiscard]] int unit() const {
     if (x.row_strides || x.col_strides) return 1;
@@ -92,7 +92,7 @@ struct GemmOperand {
     while (out > 1 && (whole % out != 0 || first % static_cast<unsigned>(out * bytes) != 0)) out /= 2;
     return out;
   }
-  /// unit(), but 0 where a matrix has no gaps and less than 16 bytes could be moved at once.
+  /// unit(), but 0 where a matrix has no gaps and fewer than 16 bytes could be moved at once.
   [[nodiscard]] int unit_or_piece() const {
     int const elements = unit();
     return elements * bytes < 16 && !gaps() ? 0 : elements;
@@ -101,7 +101,7 @@ struct GemmOperand {
   [[nodiscard]] int aligned() const {
     int const of_chunk = 16 / bytes;
     if (x.row_strides || x.col_strides || line() % of_chunk != 0) return 0;
-    // A view of a ragged batch begins further on, which is not in its address.
+    // The offset of a view of a ragged batch is not in its address.
     if (pointers() || (by_columns() ? x.row_offset : x.col_offset) % of_chunk != 0) return 1;
     return x.batch_stride % of_chunk == 0 && address() % 16 == 0 ? 2 : 0;
   }
@@ -137,17 +137,17 @@ GemmArguments<T, Output> transposed(GemmArguments<T, Output> args) {
   return args;
 }
 
-/// All that a choice depends on.
+/// The facts that a choice depends on.
 struct GemmFacts {
   Dtype dtype, output;
-  std::int64_t m, n, k, depth, count;  ///< depth: terms that are read, 0 where alpha is
+  std::int64_t m, n, k, depth, count;  ///< depth: terms that are read, 0 where alpha is 0
   GemmOperand a, b, c;
   Structure structure = Structure::general;
   Written written = Written::whole;
   Factors factors = Factors::whole;
-  GemmShape planned_for{};  ///< where m > 0
+  GemmShape planned_for{};  ///< used where m > 0
   bool in_place = false;
-  bool takes_bulk = true;        ///< gemm_bulk, of compute capability 9.0, where it is right
+  bool takes_bulk = true;        ///< whether gemm_bulk may be chosen, on compute capability 9.0
   bool takes_warpgroups = true;  ///< false: the driver refused a tensor map, so that gemm_halves_warpgroups cannot run
   Device const* device;
 
@@ -162,8 +162,8 @@ struct GemmFacts {
     return a.layout == simt::Layout::interleaved || b.layout == simt::Layout::interleaved || c.layout == simt::Layout::interleaved;
   }
   [[nodiscard]] bool is_compute_capability_9() const { return device->major == 9 && device->minor == 0; }
-  /// A product of real numbers with C by columns is the transposed one with C by rows; of complex ones imaginary parts would be summed in
-  /// another order by lanes.
+  /// Whether the product is transposed so that C has contiguous `lines`. Complex products are not: lanes would sum imaginary parts in
+  /// another order.
   [[nodiscard]] bool transposes_for(Lines lines) const { return !complex() && c.lines() != lines; }
   [[nodiscard]] GemmFacts transposed() const {
     GemmFacts out = *this;
@@ -235,7 +235,7 @@ GemmHalvesBlocks blocks_of(GemmFacts const& f, std::int64_t m, std::int64_t n, P
 
 namespace choices {
 
-/// Kernels that read whole tiles know every layout of a packed matrix, others how elements lie.
+/// Kernels of whole matrices distinguish all packed layouts, others only the order of elements.
 template <typename Config>
 Config with_layouts(Config c, GemmFacts const& f) {
   auto const of = [&](GemmOperand const& x) { return c.whole() ? x.layout : by_elements(x.layout); };
@@ -243,7 +243,7 @@ Config with_layouts(Config c, GemmFacts const& f) {
   return c;
 }
 
-/// The choice of choose_by(facts), which may be none. Facts are transposed before where C has other lines than `lines`.
+/// The result of choose_by(facts), which may be none. Facts are transposed first if that gives C contiguous `lines`.
 template <typename Choice, typename ChooseBy>
 std::optional<Choice> with_lines_of_c(GemmFacts const& f, Lines lines, ChooseBy const& choose_by) {
   bool const transposes = f.transposes_for(lines);
@@ -271,7 +271,7 @@ GemmChoice vectors(GemmFacts const& f, Plan const& plan) {
 template <typename Plan>
 std::optional<GemmBulk> bulk(GemmFacts const& f, Plan const& plan) {
   if (f.c.lines() == Lines::rows || f.b.lines() == Lines::rows || f.a.gaps() || f.b.gaps() || f.c.gaps()) return {};
-  // Where a matrix behind a pointer begins is not known. Neighbouring rows of C are read together where those of A are.
+  // The alignment of a matrix behind a pointer is not known. Neighbouring rows of C are read together where those of A are.
   int unit = f.a.pointers() || f.b.pointers() ? 1 : std::min(f.a.unit(), f.b.unit());
   if (f.a.lines() == Lines::columns) unit = f.c.pointers() ? 1 : std::min(unit, f.c.unit());
   GemmBulkSpace const space{.dtype = f.dtype,
@@ -287,7 +287,7 @@ std::optional<GemmBulk> bulk(GemmFacts const& f, Plan const& plan) {
 inline bool may_take_bulk(GemmFacts const& f) {
   if (!f.general() || f.in_place || f.planned_for.m > 0) return false;
   if (!f.takes_bulk || !f.is_compute_capability_9() || f.ragged() || f.offset()) return false;
-  // Few products are divided among blocks by the ring.
+  // gemm_pipelined divides few products among blocks.
   bool const single = f.dtype == Dtype::f32 || f.dtype == Dtype::c32, transposes = f.transposes_for(Lines::columns);
   return f.count >= f.device->multiprocessors &&
          gemm_bulk_pays(single ? 4 : 8, f.complex(), transposes ? f.n : f.m, transposes ? f.m : f.n, f.depth);
@@ -298,7 +298,7 @@ std::optional<GemmHalvesWarpgroups> warpgroups(GemmFacts const& f, Plan const& p
   if (f.c.lines() != Lines::rows) return {};
   auto const can = [](GemmOperand const& x) { return !x.pointers() && x.aligned() == 2 && x.line() > 0; };
   if (!can(f.a) || !can(f.b) || !can(f.c)) return {};
-  // Where a line of C ends in the middle of 16 bytes, the copy engine would write all of these.
+  // Where a line of C ends within 16 bytes, TMA would write all 16.
   if (f.n * f.c.bytes % 16 != 0) return {};
   GemmHalvesWarpgroupsSpace const space{{f.dtype, f.widened(), f.m, f.n, f.depth},
                                         {.a = f.a.lines(),
@@ -321,10 +321,10 @@ std::optional<GemmHalvesStream> stream(GemmFacts const& f, Plan const& plan) {
   std::int64_t const k = std::max<std::int64_t>(f.k, 1);
   int const at_once = std::min({f.a.unit() * f.a.bytes, f.b.unit() * f.b.bytes, f.c.unit() * f.c.bytes});
   if (!gemm_halves_streams(f.complex(), f.m, f.n, k, at_once)) return {};
-  // Lines at distances that begin anywhere would be moved one element after the other.
+  // Matrices with gaps whose lines are not aligned to 16 bytes would be copied element by element.
   for (GemmOperand const* const x : {&f.a, &f.b, &f.c})
     if (int const bytes = x->unit_or_piece() * x->bytes; bytes != 0 && bytes != 16) return {};
-  // The ring divides large products among blocks.
+  // gemm_halves_blocks divides large products among blocks.
   if (f.count < f.device->multiprocessors && std::max(f.m, f.n) > 128) return {};
   GemmHalvesStreamSpace const space{{f.dtype, f.widened(), f.m, f.n, k},
                                     {.a = f.a.lines(),
@@ -340,7 +340,7 @@ std::optional<GemmHalvesStream> stream(GemmFacts const& f, Plan const& plan) {
 
 }  // namespace choices
 
-/// Products of numbers of 32 or 64 bits.
+/// Chooses the kernel for single and double precision, real and complex.
 template <typename Plan = PlanOfSpace>
 GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
   if (f.factors != Factors::whole) return {ring_of(f, f.m, f.n, plan)};
@@ -363,7 +363,7 @@ GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
   return {choices::with_layouts(c, f)};
 }
 
-/// Products of 16-bit numbers.
+/// Chooses the kernel for 16-bit types.
 template <typename Plan = PlanOfSpace>
 GemmHalvesChoice choose_of_halves(GemmFacts const& f, Plan const& plan = {}) {
   using choices::with_lines_of_c;

@@ -21,7 +21,7 @@ struct BlasInput {
   T const* data;
   Int ld;
 
-  /// Matrix b where it lies, if BLAS has an op for its layout, else a copy in `scratch`.
+  /// Takes matrix b in place if BLAS has an op for its layout, else copies it to `scratch`.
   BlasInput(Batch<T const> const& batch, std::int64_t b, Scratch<T>& scratch) {
     std::int64_t const m = batch.rows_of(b), n = batch.cols_of(b);
     std::int64_t const rs = batch.row_stride_of(b), cs = batch.col_stride_of(b);
@@ -62,7 +62,7 @@ void gemm_by_blas(GemmTask<T> const& task, std::int64_t q) {
     scale<T>(task.beta, task.c, q);
     return;
   }
-  // A row-major C is the transposed product.
+  // A row-major C is computed as the transposed product.
   bool const flip = task.c.row_stride_of(q) != 1 && task.c.col_stride_of(q) == 1;
   Scratch<T> scratch_a, scratch_b, scratch_c;
   BlasInput<T> const a(flip ? transposed(task.b) : task.a, q, scratch_a);
@@ -85,11 +85,11 @@ void gemm_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
 
 namespace {
 
-/// How many matrices a thread takes at a time.
+/// Number of matrices that a thread takes at a time.
 template <Element T>
 std::int64_t grain_of(GemmTask<T> const& task) {
   std::int64_t const m = task.c.rows, n = task.c.cols, k = task.a.cols;
-  // Enough work to hide the hand-out; whole groups of lanes and, where matrices are small, whole lines of the cache.
+  // Enough work to hide the hand-out; whole groups of lanes and, where matrices are small, whole cache lines.
   std::int64_t const fair = 65536 / (m * n + k * (m + n));
   bool const grouped = is_interleaved(task) || fair > max_lanes;
   return grouped ? std::clamp<std::int64_t>(fair / max_lanes, 1, 256) * max_lanes : std::max<std::int64_t>(fair, 1);
@@ -104,7 +104,7 @@ void gemm(Queue& queue, GemmTask<T> const& task) {
 
 template <Element T>
 void gemm_grouped(Queue& queue, std::span<GemmTask<T> const> tasks) {
-  std::vector<std::int64_t> starts{0};  // the first piece of each
+  std::vector<std::int64_t> starts{0};  // number of each batch's first piece
   for (GemmTask<T> const& task : tasks) starts.push_back(starts.back() + (task.c.count + grain_of(task) - 1) / grain_of(task));
   parallel_for(queue.threads(), starts.back(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {

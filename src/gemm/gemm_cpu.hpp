@@ -1,5 +1,5 @@
 #pragma once
-/// The CPU path of gemm: small matrices in kernels of our own, larger ones one BLAS call each.
+/// The CPU path of gemm: kernels of our own for small matrices, one BLAS call for each larger one.
 
 #include <algorithm>
 #include <span>
@@ -13,21 +13,20 @@ namespace myriad::cpu {
 template <Element T>
 void gemm(Queue& queue, GemmTask<T> const& task);
 
-/// Of several batches, whose matrices threads share as if they were one.
+/// Multiplies several batches in one parallel loop, whose threads share all matrices.
 template <Element T>
 void gemm_grouped(Queue& queue, std::span<GemmTask<T> const> tasks);
 
-/// Of types of 16 bits: as products of what is computed, a few matrices at a time.
+/// 16-bit types: widens a few matrices at a time and multiplies them in the compute type.
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task);
 
-/// The first one for matrices [begin, end), on this thread.
+/// Multiplies matrices [begin, end) on this thread.
 template <Element T>
 void gemm_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end);
 
-/// For routines that are a product with something made or used up beside it: calls `f(first, count, memory)` for the matrices
-/// [first, first + count), on the queue's threads and with `size` elements of memory for each of them, as many at a time as stay in the
-/// first cache.
+/// For routines that compute something beside a product: calls `f(first, count, memory)` for the matrices [first, first + count), on the
+/// queue's threads, with `size` elements of memory per matrix. A chunk has as many matrices as stay in the L1 cache.
 template <Element T, typename F>
 void in_chunks(Queue& queue, std::int64_t count, std::int64_t size, F&& f) {
   constexpr std::int64_t bytes = 32 * 1024;

@@ -25,7 +25,7 @@
 namespace myriad::gpu {
 namespace {
 
-/// The entry of a table, or the plan.
+/// Returns the config of a tuning table, or else the plan.
 struct Planned {
   Queue& queue;
   template <typename Space>
@@ -34,7 +34,7 @@ struct Planned {
   }
 };
 
-/// The kernel of a config for numbers of these types.
+/// The kernel of a config for these element types.
 template <typename T, typename Output, typename Config>
 Kernel const& kernel_of_config(Queue& queue, Config const& c) {
   if constexpr (HalfElement<T>)
@@ -43,7 +43,7 @@ Kernel const& kernel_of_config(Queue& queue, Config const& c) {
     return kernel_of(queue, kernel_name<Config>, dtype_of<T>, c);
 }
 
-/// What a schedule needs to know of matrices.
+/// The sizes alone, which is all that a schedule needs of matrices.
 template <typename T>
 simt::Matrices<char const> sizes_of(simt::Matrices<T> const& x) {
   return {.data = nullptr,
@@ -63,16 +63,17 @@ simt::Matrices<char const> sizes_of(simt::Matrices<T> const& x) {
           .conjugated = false};
 }
 
-/// The schedule of a ragged batch, made on the GPU when this is: in memory of the queue's pool until the launches that use it are enqueued.
+/// The schedule of a ragged batch. The constructor enqueues the kernel that makes it; its workspace is held until the launches that use it
+/// are enqueued.
 class Schedule {
  public:
-  /// `parts`: the launches by ascending sizes.
+  /// args.part: the launches by ascending sizes.
   Schedule(Queue& queue, GemmScheduleArguments args)
       : blocks_(std::clamp<std::int64_t>((args.c.count + threads - 1) / threads, 1, most_blocks)),
         counts_(queue),
         memory_(queue, bytes(args.c.count, blocks_)) {
     Kernel const& kernel = kernel_of(queue, name, threads);
-    if (memory_.as<char>()) {  // else the queue is prepared, and nothing is launched
+    if (memory_.as<char>()) {  // null while kernels are only prepared: nothing is launched then
       args.of_parts = memory_.as<GemmSchedulePart>();
       args.of_blocks = reinterpret_cast<simt::Index*>(args.of_parts + gemm_schedule_parts);
       args.starts = args.of_blocks + 2 * gemm_schedule_kinds * blocks_;
@@ -90,7 +91,7 @@ class Schedule {
   static KernelSource source() { return source_of(name, threads); }
 
  private:
-  /// They wait for each other, and a context may have few of the multiprocessors.
+  /// Few, since they wait for each other at a grid barrier, and a context may have few of the multiprocessors.
   static constexpr std::int64_t most_blocks = 16;
   static constexpr int threads = 256;
   static constexpr KernelName name{"gemm/ragged/gemm_schedule"};
@@ -105,14 +106,15 @@ class Schedule {
   GemmSchedule schedule_{};
 };
 
-/// A batch that takes so many times as many blocks as run at a time, were all matrices as large as the largest one, gets a schedule; and
-/// then as many blocks at most, so that a multiprocessor that has been faster takes more of them. An estimate: docs/kernels/products.md.
+/// Waves of resident blocks above which a ragged batch gets a schedule, counted as if all matrices were as large as the largest one. With a
+/// schedule at most as many waves are launched: several, so that a faster multiprocessor takes more blocks. An estimate:
+/// docs/kernels/products.md.
 constexpr std::int64_t times_with_schedule = 8;
 
-/// The same of vectors and interleaved matrices, whose blocks take less time each.
+/// The same for gemm_tiles, gemm_halves and gemv, whose blocks take less time each.
 constexpr std::int64_t times_with_schedule_of_vectors = 32;
 
-/// What a schedule is made of, but for its parts.
+/// The arguments of a schedule, without its parts.
 template <typename T, typename Output>
 GemmScheduleArguments schedule_arguments(GemmArguments<T, Output> const& args, int together) {
   return {.a = sizes_of(args.a),
@@ -131,12 +133,12 @@ bool differ_in_size(simt::Matrices<T> const& x) {
   return x.row_sizes != nullptr || x.col_sizes != nullptr;
 }
 
-/// What one launch computes: m-by-n tiles of each of `together` neighbouring matrices, of which a block takes `of_block` at a time.
+/// The tiling of one launch: m-by-n tiles of each of `together` neighbouring matrices; a block takes `of_block` of them at a time.
 struct Tiling {
   int m, n, together, of_block, blocks_per_sm;
 };
-/// Launches the kernel of `config`, with a schedule where there are so many tiles of a ragged batch that it pays. kernel_of(config) finds
-/// it and all of its grid but blocks.
+/// Launches the kernel of `config`, with a schedule where a ragged batch has so many tiles that it pays. kernel_of(config) returns the
+/// kernel and its grid without the number of blocks.
 template <typename T, typename Output, typename Config, typename KernelOf>
 void launch_by_tiles(Queue& queue, GemmArguments<T, Output> args, Config config, Tiling const& tiling, KernelOf const& kernel_of) {
   auto const divided = [](std::int64_t x, std::int64_t by) { return (x + by - 1) / by; };
@@ -158,10 +160,10 @@ void launch_by_tiles(Queue& queue, GemmArguments<T, Output> args, Config config,
   launch(queue, *kernel, grid, args);
 }
 
-/// Of gemm_tiles and gemm_halves
+/// The tiling of gemm_tiles and gemm_halves.
 template <typename Config>
 Tiling tiling_of(Config const& c, std::int64_t m, std::int64_t n) {
-  // Where matrices come whole each is one tile.
+  // Where matrices are loaded whole, each is one tile.
   return {.m = c.whole() ? static_cast<int>(std::max<std::int64_t>(m, 1)) : c.m,
           .n = c.whole() ? static_cast<int>(std::max<std::int64_t>(n, 1)) : c.n,
           .together = c.matrices,
@@ -169,13 +171,13 @@ Tiling tiling_of(Config const& c, std::int64_t m, std::int64_t n) {
           .blocks_per_sm = c.blocks_per_sm};
 }
 
-/// What a launch is for matrices C of up to so many rows and columns.
+/// The kernel for matrices C of up to some number of rows and columns.
 struct SizedKernel {
-  int m, n;                                                            ///< of a tile
-  int blocks_per_sm;                                                   ///< that run at a time
-  std::function<std::pair<Kernel const*, Grid>(bool scheduled)> find;  ///< the kernel, and all of its grid but blocks
+  int m, n;                                                            ///< size of a tile
+  int blocks_per_sm;                                                   ///< that are resident
+  std::function<std::pair<Kernel const*, Grid>(bool scheduled)> find;  ///< returns the kernel and its grid without the number of blocks
 };
-/// Of a config which has kernels with and without a schedule.
+/// For a config that has kernels with and without a schedule.
 template <typename Config, typename KernelOf>
 SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
   return {.m = config.m, .n = config.n, .blocks_per_sm = config.blocks_per_sm, .find = [=](bool scheduled) {
@@ -185,18 +187,18 @@ SizedKernel sized_kernel(Config config, KernelOf kernel_of) {
           }};
 }
 
-/// Up to which sizes matrices of a ragged batch share a launch; all that are larger share one. With a schedule a launch costs little and
-/// passes over nothing, so that there are more of them, of tiles that fit better.
+/// Largest sizes of the launches of a ragged batch; all larger matrices share one more launch. With a schedule a launch costs little and
+/// skips no matrices, so there are more launches, with tiles that fit better.
 constexpr std::array<std::int64_t, 3> sizes_of_launches{32, 64, 128};
 constexpr std::array<std::int64_t, 7> sizes_of_scheduled_launches{32, 48, 64, 80, 96, 112, 128};
 static_assert(gemm_schedule_parts == sizes_of_scheduled_launches.size() + 1);
-// What is planned to see whether a schedule pays is launched with one, too: a search would time what is planned.
+// The sizes planned to decide about a schedule are launched with one, too, since a search times what is planned.
 static_assert(std::includes(sizes_of_scheduled_launches.begin(), sizes_of_scheduled_launches.end(), sizes_of_launches.begin(),
                             sizes_of_launches.end()));
 std::span<std::int64_t const> launch_sizes(bool scheduled) {
   return scheduled ? std::span<std::int64_t const>(sizes_of_scheduled_launches) : sizes_of_launches;
 }
-/// Those of a batch whose largest matrix has n rows.
+/// The launch sizes for a batch whose largest matrix has n rows.
 std::vector<std::int64_t> sizes_up_to(std::int64_t n, bool scheduled) {
   auto const sizes = launch_sizes(scheduled);
   std::vector<std::int64_t> out(sizes.begin(), std::lower_bound(sizes.begin(), sizes.end(), n));
@@ -204,12 +206,10 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, bool scheduled) {
   return out;
 }
 
-/// Launches what `sized_of(m, n)` is for matrices C of so many rows and columns at most. Of a ragged batch small matrices would leave most
-/// of a tile for large ones empty, so there are several launches, each of which passes over the matrices of the others; unless there is
-/// `one_plan` for all.
-///
-/// Where these were many more blocks than run at a time, of which those without a tile would take longer than it takes to make a schedule,
-/// there is one.
+/// Launches the kernels that `sized_of(m, n)` returns for matrices C of at most m rows and n columns. In a ragged batch small matrices
+/// would leave most of a large tile empty, so there are several launches; each skips the matrices of the others. With `one_plan` there is
+/// one launch.
+/// A schedule is made where the blocks are so many waves that those without a tile would take longer than making it.
 template <typename T, typename Output, typename SizedOf>
 void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, SizedOf const& sized_of) {
   struct Part {
@@ -218,7 +218,7 @@ void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_
     SizedKernel sized;
     std::pair<Kernel const*, Grid> kernel;
   };
-  // Few matrices would be waited for longer than their tiles are computed.
+  // With few matrices the launches would wait for each other longer than they compute.
   bool const ragged = differ_in_size(args.c);
   bool const apart = ragged && !one_plan && args.c.count > queue.device().multiprocessors;
   std::int64_t const largest = std::max(args.c.rows, args.c.cols);
@@ -295,7 +295,7 @@ void launch_config(Queue& queue, ArgumentsOf<T, Output> const& args, GemmFacts c
       [](GemmHalvesBlocks const& blocks) { return GemmHalvesBlocksMemory(sizeof(T), sizeof(Output), is_complex<T>, blocks).bytes; });
 }
 
-/// A tile, or several whole matrices, to a block.
+/// Launches a block per tile, or per several whole matrices.
 template <typename T, typename Output, typename Config>
 void launch_tiles(Queue& queue, ArgumentsOf<T, Output> const& args, Config const& c, std::int64_t bytes) {
   launch_by_tiles(queue, args, c, tiling_of(c, args.c.rows, args.c.cols), [&](Config const& config) {
@@ -311,10 +311,10 @@ void launch_config(Queue& queue, ArgumentsOf<T, Output> const& args, GemmFacts c
   launch_tiles<T, Output>(queue, args, c, GemmHalvesMemory(sizeof(T), sizeof(Output), c).bytes);
 }
 
-/// A product with a vector: a warp, a group of its lanes or a lane has `rows` rows of a matrix, and a block `of_block` of these.
+/// Launches a product with a vector: a warp, a group of its lanes or a lane has `rows` rows of a matrix, and a block `of_block` of these.
 template <typename T, typename Config>
 void launch_rows(Queue& queue, ArgumentsOf<T, T> const& args, Config const& c, int rows, int of_block, int bytes) {
-  // Without a schedule these kernels do not go on where a grid ends: matrices that take more than one have several.
+  // Without a schedule these kernels do not stride over their work: a batch that exceeds the largest grid takes several launches.
   std::int64_t const at_a_time = std::numeric_limits<std::int32_t>::max() / ((args.c.rows + rows - 1) / rows) * of_block;
   for (std::int64_t b = 0; b < args.c.count; b += at_a_time) {
     std::int64_t const some = std::min<std::int64_t>(at_a_time, args.c.count - b);
@@ -359,15 +359,15 @@ void launch_config(Queue& queue, ArgumentsOf<T, Output> const& args, GemmFacts c
          args);
 }
 
-/// How many blocks take turns with the tiles of `count` matrices. Tiles at the edges of a matrix are less work: had the number of tiles of
-/// a matrix and that of blocks a common divisor, some blocks would always have those, and others never.
+/// Number of persistent blocks for the tiles of `count` matrices. It has no common divisor with the tiles per matrix: otherwise some blocks
+/// would get all the tiles at the edges, which are less work, and others none.
 std::int64_t blocks_in_turns(std::int64_t count, std::int64_t tiles, std::int64_t most) {
   if (count * tiles <= most) return count * tiles;
   while (most > 1 && std::gcd(most, tiles) > 1) --most;
   return most;
 }
 
-/// False, with nothing done, where the driver refuses the copies.
+/// Returns false, without a launch, where the driver refuses a tensor map.
 template <typename T, typename Output>
 bool launch_warpgroups(Queue& queue, ArgumentsOf<T, Output> const& args, GemmHalvesWarpgroups const& c) {
   auto const a = tensor_map(queue, gemm_boxes(args.a, c.a, c.a_lines_of_box())),
@@ -429,7 +429,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
   facts.structure = structure;
   facts.written = written;
   facts.planned_for = planned_for;
-  // Blocks of one array beside each other begin at the same address, and elsewhere.
+  // Neighbouring blocks of one array have the same base address, but other offsets.
   facts.in_place = facts.k > 0 && task.b.data == task.c.data && task.b.pointers == task.c.pointers &&
                    task.b.row_offset == task.c.row_offset && task.b.col_offset == task.c.col_offset;
   if (facts.in_place && facts.m > gemm_rows_in_place) throw std::logic_error("gemm: a product in place has too many rows");
@@ -439,7 +439,7 @@ void gemm(Queue& queue, GemmTask<T> const& task, Structure structure, Written wr
 void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic arithmetic) {
   auto const args = arguments_of(task);
   GemmFacts facts = facts_of<float, float>(args, queue.device());
-  // By layouts and the GPU alone, so that a matrix has the same bits in every batch of its layout.
+  // Layouts and the GPU alone decide, so that a matrix has the same bits in every batch of its layout.
   if (queue.device().major < 8 || !facts.have_lines()) {
     gemm(queue, task);
     return;
@@ -450,24 +450,24 @@ void gemm_on_tensor_cores(Queue& queue, GemmTask<float> const& task, Arithmetic 
 
 namespace {
 
-/// An H200, as far as choices ask.
+/// An H200, as far as choices depend on it.
 Device const& device_of_packs() {
   static Device const device = [] {
     Device out;
     out.major = 9;
     out.multiprocessors = 132;
-    out.shared_memory_per_block = 227 * 1024;  // also of compute capability 10.0
+    out.shared_memory_per_block = 227 * 1024;  // the same on compute capability 10.0
     return out;
   }();
   return device;
 }
-/// Many products of matrices in one piece, by columns or by rows. `begin`: address of those of A.
+/// The facts of many products of packed matrices, by columns or by rows. `begin`: the address of A.
 GemmFacts facts_of_packed(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, Lines a, Lines b, Lines c,
                           std::uintptr_t begin = 0) {
   return with_any_dtype(dtype, [&]<typename T>() {
     auto const matrices = [](std::int64_t rows, std::int64_t columns, Lines lines, std::uintptr_t address = 0) {
       constexpr std::int64_t count = 1 << 20;
-      auto* const at = reinterpret_cast<T*>(address);  // nobody reads it
+      auto* const at = reinterpret_cast<T*>(address);  // never dereferenced
       return matrices_of(lines == Lines::columns ? batch(at, rows, columns, {.count = count})
                                                  : transposed(batch(at, columns, rows, {.count = count})));
     };
@@ -481,7 +481,7 @@ GemmFacts facts_of_packed(Dtype dtype, std::int64_t m, std::int64_t n, std::int6
   });
 }
 
-/// All that a pack holds of the space that a choice asks for, one after the other.
+/// A plan that returns all configs that a pack holds for the space a choice asks for, one after the other.
 class Shipped {
  public:
   explicit Shipped(std::size_t candidates = 0) : candidates_(candidates) {}
@@ -501,7 +501,7 @@ class Shipped {
   mutable std::any all_;
 };
 
-/// The kernels with what `choose_by(plan)` gives by each plan: a choice, or a config, or none.
+/// Adds the kernels that `choose_by(plan)` selects with each plan: it returns a choice, a config, or none.
 template <typename ChooseBy>
 void add_kernels(std::vector<KernelSource>& kernels, GemmFacts const& facts, std::size_t candidates, ChooseBy const& choose_by) {
   auto const add = [&]<typename Config>(Config const& c) {
@@ -521,7 +521,7 @@ void add_kernels(std::vector<KernelSource>& kernels, GemmFacts const& facts, std
   } while (plan.next());
 }
 
-/// The config of this kernel, if that is what the choice came to.
+/// The config, if the choice is this kernel.
 template <typename Config, typename Choice>
 std::optional<Config> only(Choice const& choice) {
   Config const* const c = std::get_if<Config>(&choice.config);
@@ -541,7 +541,7 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
 
 std::vector<KernelSource> gemm_kernels_by_bulk(Dtype dtype, int n, std::size_t candidates) {
   std::vector<KernelSource> kernels;
-  // Batches that begin in the middle of 16 bytes, or are behind pointers, have units of fewer elements.
+  // Batches that do not begin at a multiple of 16 bytes, or are behind pointers, have units of fewer elements.
   bool const by_lanes = dtype == Dtype::f32 || dtype == Dtype::c32;
   for (int unit = by_lanes ? std::gcd(n, 16 / element_bytes(dtype)) : 1; unit > 0; unit /= 2) {
     auto const begin = static_cast<std::uintptr_t>(unit * element_bytes(dtype));
@@ -579,7 +579,7 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
       bool const tiny = n <= tiny_largest;
-      // Packs are for GPUs without gemm_bulk, too.
+      // Packs serve GPUs without gemm_bulk, too.
       auto const add = [&](std::int64_t columns_of_c, std::int64_t terms, Lines a, Lines b, Lines c, Structure structure, Written written) {
         GemmFacts facts = facts_of_packed(dtype, n, columns_of_c, terms, a, b, c);
         facts.structure = structure;
@@ -618,11 +618,11 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
       GemmFacts const facts = facts_of_packed(dtype, n, n, n, columns, columns, columns);
       add_kernels(kernels, facts, filter.candidates, [&](auto const& plan) { return choose_of_halves(facts, plan); });
       if (gemm_halves_whole(n, n, n)) continue;
-      // Ragged ones, with lines that begin anywhere. Real products have C by rows.
+      // Ragged batches, with lines that begin anywhere. Real products have C by rows.
       Lines const lines = facts.complex() ? columns : rows;
       add_ragged(kernels, n, facts_of_packed(dtype, n, n, n, lines, lines, lines, element_bytes(dtype)));
     }
-    // Those of compute capability 9.0 for large products, where plans take them. C by columns is the transposed product.
+    // The kernels of compute capability 9.0 for large products, where plans choose them. C by columns is the transposed product.
     for (std::int64_t n = 64; n <= 4096; n = n < 512 ? n + 64 : 2 * n) {
       if (!filter.wants_size_above(128)) continue;
       for (std::uintptr_t const begin : {0, 16}) {  // lines begin at multiples of 32 bytes, or of 16

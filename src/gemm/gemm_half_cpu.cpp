@@ -1,5 +1,5 @@
-// Products of matrices of 16-bit numbers: A, B and C are widened, as many products at a time as stay in the first cache but at least one,
-// and there the kernels of what is computed take over.
+// Products of 16-bit matrices: A, B and C are widened, as many products at a time as stay in the L1 cache but at least one, and multiplied
+// by the kernels of the compute type.
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_cpu.hpp"
@@ -8,18 +8,18 @@
 namespace myriad::cpu {
 namespace {
 
-/// All matrices have one shape and the same strides.
+/// Whether all matrices have one shape and the same strides.
 template <typename T>
 bool alike(Batch<T> const& x) {
   return !x.ragged() && !x.row_strides && !x.col_strides;
 }
-/// There is one matrix for all.
+/// Whether one matrix serves the whole batch.
 template <typename T>
 bool shared(Batch<T> const& x) {
   return !x.pointers && x.batch_stride == 0;
 }
 
-/// Matrix b as a batch of its own, with its own sizes; without elements it may have no address.
+/// Matrix b as a batch of its own. An empty matrix may have no address.
 template <typename T>
 Batch<T> only(Batch<T> const& x, std::int64_t b) {
   std::int64_t const rows = x.rows_of(b), cols = x.cols_of(b);
@@ -32,7 +32,7 @@ Batch<T> only(Batch<T> const& x, std::int64_t b) {
           .conjugated = x.conjugated};
 }
 
-/// Matrices that are alike, widened: without gaps, by rows where they are so.
+/// Widened copies of matrices that are alike: without gaps, by rows where the originals are.
 template <HalfElement T>
 class Widened {
  public:
@@ -71,8 +71,8 @@ class Widened {
  private:
   static constexpr std::int64_t parts = is_complex<T> ? 2 : 1;
 
-  /// Calls `f(first, step, wide, count)` for elements that are side by side in `wide`, and `step` apart in x. Lines and matrices that
-  /// follow each other without gaps are one run.
+  /// Calls `f(first, step, wide, count)` for elements that are contiguous in `wide` and `step` apart in x. Lines and matrices that follow
+  /// each other without gaps are one run.
   template <typename X, typename F>
   void for_each_run(Batch<X> const& x, F&& f) const {
     std::int64_t const length = by_rows_ ? x.cols : x.rows, lines = by_rows_ ? x.rows : x.cols;
@@ -96,7 +96,7 @@ class Widened {
   Batch<Wide> wide_;
 };
 
-/// Of matrices that are alike, with memory for them widened.
+/// Multiplies matrices that are alike; `memory` holds their widened copies.
 template <HalfElement T, typename Output>
 void multiply(GemmTask<T, Output> const& task, Compute<T>* memory) {
   if (task.c.empty()) return;

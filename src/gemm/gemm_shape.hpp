@@ -7,7 +7,7 @@
 
 namespace myriad::gpu {
 
-/// Rows and columns of C, and terms; and how many blocks there are for a multiprocessor at most, as far as that is known.
+/// Rows and columns of C, number of terms, and the number of blocks per multiprocessor that a launch has at most, if known.
 struct GemmShape {
   std::int64_t m, n, k;
   int blocks = any_blocks;

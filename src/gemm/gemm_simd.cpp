@@ -1,5 +1,5 @@
-// Small products. Where matrices lie in rows or columns, each is computed by itself, a tile of C in registers at a time
-// (gemm_tile-inl.hpp); where they are interleaved, side by side, one matrix per vector lane.
+// Small products. Matrices with contiguous rows or columns are computed one by one, a tile of C in registers at a time (gemm_tile-inl.hpp);
+// interleaved matrices side by side, one per vector lane.
 
 #include <numeric>
 
@@ -18,13 +18,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
 
-/// A batch of at least so many bytes is taken to lie beyond the caches: a C of which nothing is read is written past them.
+/// Batches of at least this size exceed the caches: a C that is not read is written past them.
 inline constexpr std::int64_t far_bytes = 32 << 20;
 
-/// And beyond the caches of one core from here on: fetching ahead pays from several tiles a matrix. Below, its instructions cost 10%.
+/// Batches of at least this size exceed the caches of one core: prefetching pays for matrices of several tiles. Below, it costs 10%.
 inline constexpr std::int64_t outer_bytes = 1 << 20;
 
-/// Matrices are worked on in steps of at most about so many bytes of C, and three times as many of A, B and C.
+/// Matrices are worked on in steps of at most about this many bytes of C, and three times as many of A, B and C.
 inline constexpr std::int64_t step_bytes = 2048;
 
 /// Strides of a matrix, in elements.
@@ -57,10 +57,10 @@ Problem problem_of(GemmTask<T> const& task, std::int64_t q) {
           .c = strides_of(task.c, q)};
 }
 
-/// Whether C^T = B^T A^T is computed instead, so that the rows of C are contiguous, else those of A.
+/// Whether C^T = B^T A^T is computed instead, to make the rows of C contiguous, or else those of A.
 inline bool is_turned(Problem const& p) {
-  // Of a product with a vector the matrix is what is read. Its rows fill the lanes where they are contiguous. Else they are copied to
-  // where they are, or, while they are few enough for a tile, its elements are broadcast and one lane is used, which needs no copy.
+  // A product with a vector mostly reads the matrix. Its rows fill the lanes where they are contiguous. Else they are copied to contiguous
+  // columns or, while they are few enough for a tile, its elements are broadcast and one lane is used, which needs no copy.
   if (p.n == 1) return p.m > 1 && p.m <= tile_columns && p.a.rs != 1;
   if (p.m == 1) return p.n > tile_columns || p.b.cs == 1;
   bool const rows = p.c.rs == 1, cols = p.c.cs == 1;
@@ -71,7 +71,7 @@ inline Problem turned(Problem const& p) {
   return {.m = p.n, .n = p.m, .k = p.k, .a = transposed(p.b), .b = transposed(p.a), .c = transposed(p.c)};
 }
 
-/// `size` in pieces of nearly equal size, none above `most`.
+/// Divides `size` into pieces of nearly equal size, none above `most`.
 struct Pieces {
   std::int64_t number, least, longer;
   Pieces(std::int64_t size, std::int64_t most)
@@ -89,8 +89,7 @@ struct Plan {
   std::int64_t vectors;
   Pieces heights;  ///< of the vectors that a column of C takes
   Pieces widths;   ///< of the columns of C
-  bool copy_a;  ///< The rows of a tile are brought to contiguous, padded columns first: where they do not lie so, and where they would not
-                ///< stay in the first cache
+  bool copy_a;  ///< copies the rows of a tile to contiguous, padded columns: not contiguous, not whole vectors, or not kept in the L1 cache
   TileTask<T> tile;
 
   Plan(GemmTask<T> const& task, Problem const& given)
@@ -101,7 +100,7 @@ struct Plan {
         widths(problem.n, tile_width<T>(static_cast<int>(std::max<std::int64_t>(heights.of(0), 1)))),
         copy_a((problem.a.rs != 1 && problem.m > 1) || (!has_masks && problem.m * reals<T> % lanes != 0) ||
                (problem.k > 256 && widths.number > 4)),
-        tile{.alpha = problem.k == 0 ? T(1) : task.alpha,  // not used then, even if it is NaN
+        tile{.alpha = problem.k == 0 ? T(1) : task.alpha,  // alpha is not used then, even if it is NaN
              .beta = task.beta,
              .conj_a = turn ? task.b.conjugated : task.a.conjugated,
              .conj_b = turn ? task.a.conjugated : task.b.conjugated,
@@ -118,8 +117,7 @@ struct Plan {
   [[nodiscard]] bool one_tile() const { return !copy_a && heights.number == 1 && widths.number == 1; }
 };
 
-/// Copies `rows` rows of A, k elements each, to columns of `ld` reals; what is beyond the rows is filled with zeros. A row of A is
-/// contiguous.
+/// Copies `rows` contiguous rows of A, k elements each, to columns of `ld` reals, padded with zeros.
 template <typename R>
 void copy_contiguous_rows(R const* HWY_RESTRICT a, std::int64_t rs, std::int64_t rows, std::int64_t k, R* HWY_RESTRICT to,
                           std::int64_t ld) {
@@ -152,12 +150,12 @@ void copy_contiguous_rows(R const* HWY_RESTRICT a, std::int64_t rs, std::int64_t
   }
 }
 
-/// Copies `rows` rows of A, k elements each, to columns of `ld` reals; what is beyond the rows is filled with zeros.
+/// Copies `rows` rows of A, k elements each, to columns of `ld` reals, padded with zeros.
 template <typename T>
 void copy_rows(T const* a, Strides s, std::int64_t rows, std::int64_t k, Real<T>* to, std::int64_t ld) {
   if constexpr (sizeof(T) <= sizeof(double) && vector_reals < T >> reals<T>) {
     if (s.cs == 1 && s.rs != 1) {
-      // Only bits are moved: two floats go as one double.
+      // Only bits are moved: two floats are copied as one double.
       using Whole = std::conditional_t<is_complex<T>, double, T>;
       copy_contiguous_rows<Whole>(reinterpret_cast<Whole const*>(a), s.rs, rows, k, reinterpret_cast<Whole*>(to), ld / reals<T>);
       return;
@@ -170,12 +168,12 @@ void copy_rows(T const* a, Strides s, std::int64_t rows, std::int64_t k, Real<T>
   }
 }
 
-/// Memory that is fetched into the cache a share at a time.
+/// Memory that is prefetched, a share at a time.
 class Ahead {
  public:
-  /// Nothing
+  /// Prefetches nothing
   Ahead() = default;
-  /// `share` reals at a time
+  /// Prefetches `share` reals at a time
   template <typename R>
   Ahead(R const* first, std::int64_t share)
       : line_(reinterpret_cast<char const*>(first)), left_(0), share_(share * static_cast<std::int64_t>(sizeof(R))) {}
@@ -193,7 +191,7 @@ class Ahead {
   std::int64_t share_ = 0;
 };
 
-/// One product.
+/// Computes one product.
 template <typename T>
 void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* c, Ahead& ahead_a, Ahead& ahead_b, Ahead& ahead_c) {
   using R = Real<T>;
@@ -227,7 +225,7 @@ void multiply(Plan<T> const& plan, Real<T> const* a, Real<T> const* b, Real<T>* 
   }
 }
 
-/// Copies n reals past the caches: what is written is not read into them first.
+/// Copies n reals past the caches, without reading the lines that are written.
 template <typename R>
 void stream(R const* HWY_RESTRICT from, R* HWY_RESTRICT to, std::int64_t n) {
   constexpr hn::ScalableTag<R> d;
@@ -240,7 +238,7 @@ void stream(R const* HWY_RESTRICT from, R* HWY_RESTRICT to, std::int64_t n) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-/// Matrices [begin, end) of a batch in which all have one shape and lie at equal distances.
+/// Multiplies matrices [begin, end) of a batch in which all have one shape and lie at equal distances.
 template <typename T>
 void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using R = Real<T>;
@@ -259,8 +257,8 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   bool const dense = tile.c_rs == reals<T> && (tile.c_cs == m * reals<T> || n == 1) && tile.c_next == size;
   std::int64_t const footprint = bytes((m * n + m * k + k * n) * task.c.count);
   bool const far = footprint >= far_bytes;
-  // Matrices are taken in steps: what a step needs is fetched while the one before it is computed. Several steps are copied out together,
-  // so that they end with a line of the cache.
+  // Matrices are computed in steps, and the operands of the next step are prefetched meanwhile. Several steps are copied out together, so
+  // that they end with a cache line.
   std::int64_t const step = std::max<std::int64_t>(std::min(step_bytes / bytes(m * n), 3 * step_bytes / bytes(m * n + m * k + k * n)), 1);
   std::int64_t const whole_lines = 64 / std::gcd(bytes(m * n), std::int64_t{64});
   std::int64_t const aligned_step = (step + whole_lines - 1) / whole_lines * whole_lines;
@@ -269,11 +267,11 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   bool const streamed = far && dense && fits && task.beta == T(0);
   std::int64_t const group = streamed && bytes(m * n) * aligned_step <= 8 * step_bytes ? aligned_step : step;
   std::int64_t const tiles_each = plan.heights.number * plan.widths.number;
-  // Reals from one matrix to the next, if they are close and worth fetching ahead
+  // Reals from one matrix to the next, if they are close and worth prefetching
   bool const ahead = footprint >= (plan.one_tile() ? far_bytes : outer_bytes);
   std::int64_t const near_a = ahead && tile.a_next <= 2 * m * k * reals<T> ? tile.a_next : 0;
   std::int64_t const near_b = ahead && tile.b_next <= 2 * k * n * reals<T> ? tile.b_next : 0;
-  // C only where it is read and as large as A and B together, as in A + x y^T.
+  // C is prefetched only where it is read and as large as A and B together, as in A + x y^T.
   std::int64_t const near_c =
       ahead && !plan.one_tile() && task.beta != T(0) && m * n >= k * (m + n) && tile.c_next <= 2 * size ? tile.c_next : 0;
   R* const buffer = static_cast<R*>(lane_workspace()) + copied;
@@ -303,7 +301,7 @@ void multiply_range(GemmTask<T> const& task, std::int64_t begin, std::int64_t en
   if (streamed) hwy::FlushStream();
 }
 
-/// Rows and columns of the blocks of A, B and C that stand side by side in the workspace as packs.
+/// Rows and columns of the blocks of A, B and C that fit the workspace together, as packs.
 template <typename T>
 constexpr std::int64_t lane_block() {
   constexpr std::int64_t packs = lane_workspace_bytes / static_cast<std::int64_t>(sizeof(Real<T>) * Pack<T>::size);
@@ -312,7 +310,7 @@ constexpr std::int64_t lane_block() {
   return edge;
 }
 
-/// Fetches the m-by-n matrices of the group after this one, where they lie side by side: each of their elements is in another line.
+/// Prefetches the m-by-n matrices of the next group if they are interleaved: each of their elements is in another cache line.
 template <typename T>
 HWY_INLINE void fetch_next_group(GroupView<T const> const& view, std::int64_t m, std::int64_t n) {
   if (!view.adjacent || m * n > 512) return;
@@ -325,7 +323,7 @@ HWY_INLINE void fetch_next_group(GroupView<T const> const& view, std::int64_t m,
   }
 }
 
-/// Matrices [begin, end) of a batch in which all have one shape, one per vector lane.
+/// Multiplies matrices [begin, end) of a batch in which all have one shape, one matrix per vector lane.
 template <typename T>
 void multiply_lanes(GemmTask<T> const& task, std::int64_t begin, std::int64_t end) {
   using P = Pack<T>;

@@ -1,5 +1,5 @@
 #pragma once
-/// What of the kernels of products is tuned.
+/// The configs of gemm_pipelined and gemm_tiles that tuning tries.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace myriad {
 
-/// Products of m-by-k and k-by-n matrices through the ring. One config for all layouts, structures and parts of C.
+/// Products of m-by-k and k-by-n matrices by gemm_pipelined. One config for all layouts, structures and parts of C.
 struct GemmPipelinedSpace {
   using Config = GemmPipelined;
   using Tuned = tuning::Members<&GemmPipelined::m, &GemmPipelined::n, &GemmPipelined::k, &GemmPipelined::stages, &GemmPipelined::warps_down,
@@ -33,7 +33,7 @@ struct GemmPipelinedSpace {
   [[nodiscard]] tuning::Problem problem() const { return {"gemm_pipelined", dtype, {m, n, k}}; }
   [[nodiscard]] GemmPipelined plan() const { return gemm_pipelined_plan(single() ? 4 : 8, complex(), m, n, k, blocks); }
 
-  /// Of shared memory, whatever the layouts.
+  /// Shared memory: the most of all layouts.
   [[nodiscard]] int bytes(GemmPipelined c) const {
     int most = 0;
     for (Lines const a : {Lines::columns, Lines::rows})
@@ -44,7 +44,7 @@ struct GemmPipelinedSpace {
         }
     return most;
   }
-  /// 32-bit registers of a lane that hold sums, and those that hold what is multiplied: of a term, as the next one's take their places.
+  /// 32-bit registers of a lane for sums, and for the operands of one term, which those of the next term replace.
   [[nodiscard]] int words(GemmPipelined const& c) const { return c.m * c.n * (complex() ? 2 : 1) * (single() ? 1 : 2) / c.threads(); }
   [[nodiscard]] int operand_words(GemmPipelined const& c) const {
     return single() ? (c.m / (4 * c.warps_down) + c.n / (8 * c.warps_across)) * (complex() ? 2 : 1) : 24;
@@ -59,15 +59,15 @@ struct GemmPipelinedSpace {
       return false;
     if (c.m % (row_unit * c.warps_down) != 0 || c.n % (8 * c.warps_across) != 0 || c.c_beside < 0 || c.c_beside > 1) return false;
     if (c.threads() > std::min(512, device.max_threads_per_block)) return false;
-    if (m <= 32 && c.m < m) return false;  // of a product in place a block has all rows
-    // What needs more registers than there are is slow, which a search finds out.
+    if (m <= 32 && c.m < m) return false;  // a product in place needs all rows in one block
+    // A config that spills is slow, which a search finds out.
     return words(c) <= (single() ? 176 : 144) && words(c) + operand_words(c) <= registers(c) && bytes(c) <= device.shared_memory_per_block;
   }
 
-  /// What a product may take on a multiprocessor of compute capability 9.0, in cycles: an order to try in, no more.
+  /// Estimated cycles of a product on a multiprocessor of compute capability 9.0. They only set the order in which configs are tried.
   [[nodiscard]] double cost(GemmPipelined const& c) const {
     if (single()) {
-      // Of three or five warps one quarter of a multiprocessor has more to do than others.
+      // With three or five warps, one quarter of a multiprocessor has more to do than the others.
       int const warps = c.threads() / 32, quarters = simt::ceil_div(c.blocks_per_sm * warps, 4) * 4;
       double const uneven = (warps & (warps - 1)) == 0 ? 1.0 : 1.2 * quarters / (c.blocks_per_sm * warps);
       return uneven * gemm_pipelined_cost_of_lanes(complex(), m, n, k, c, c.blocks_per_sm);
@@ -87,7 +87,7 @@ struct GemmPipelinedSpace {
 
   [[nodiscard]] std::vector<GemmPipelined> candidates(Device const& device) const {
     auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit) * unit; };
-    // Matrices are divided evenly.
+    // Tiles divide a matrix evenly.
     auto const sides = [&](std::int64_t size, int unit) {
       std::vector<int> out;
       for (int parts = 1; parts <= 64; ++parts) {
@@ -127,7 +127,7 @@ struct GemmPipelinedSpace {
   }
 };
 
-/// The same through whole tiles in shared memory, of batches that are not interleaved.
+/// Products by gemm_tiles, for batches that are not interleaved.
 struct GemmTilesSpace {
   using Config = GemmTiles;
   using Tuned =
@@ -149,7 +149,7 @@ struct GemmTilesSpace {
     if (!power_of_two(c.row_lanes) || !power_of_two(c.column_lanes) || c.row_lanes > 512 || c.column_lanes > 512) return false;
     if (c.lanes() > 512 || c.matrices < 1 || c.matrices > 256) return false;
     if (c.k < 1 || c.k > 64 || (p.whole() && c.k != p.k) || c.blocks_per_sm < 1 || c.blocks_per_sm > 32) return false;
-    // Of packed matrices a block has whole chunks of 16 bytes, and whole warps.
+    // A block of packed matrices has whole 16-byte chunks and whole warps.
     if (p.whole() && c.matrices % std::max(1, 16 / element_bytes(dtype)) != 0) return false;
     if (!p.whole() && c.matrices != 1) return false;
     if (c.threads() % 32 != 0 || c.threads() > std::min(512, device.max_threads_per_block)) return false;
@@ -172,7 +172,7 @@ struct GemmTilesSpace {
             gpu::with_fewer_blocks(
                 c, device.shared_memory_per_multiprocessor / (bytes + 1024), 3, [&](GemmTiles const& x) { return admits(x, device); },
                 [&](GemmTiles const& x) {
-                  // Many bytes under way, few reads from shared memory for a product.
+                  // Favours many bytes in flight and few reads from shared memory per product.
                   double const rows = simt::ceil_div(x.m, row_lanes), columns = simt::ceil_div(x.n, column_lanes);
                   double const reads = 1 / rows + 1 / columns, under_way = 1.0 * x.blocks_per_sm * bytes / 200e3;
                   double const idle = row_lanes * rows / x.m * (column_lanes * columns / x.n);

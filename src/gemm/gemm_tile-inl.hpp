@@ -1,4 +1,4 @@
-/// The kernels of small products: a tile of C in registers. Included once per SIMD target, hence no plain include guard.
+/// Kernels for small products, with a tile of C in registers. Included once per SIMD target, hence no plain include guard.
 
 #if defined(MYRIAD_GEMM_TILE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYRIAD_GEMM_TILE_INL_HPP
@@ -27,14 +27,13 @@ inline constexpr int vector_registers = 32;
 inline constexpr int vector_registers = 16;
 #endif
 
-/// Whether a vector of which only the first elements exist can be read and written as such. Elsewhere A is padded, and the last rows of C
-/// are stored one by one.
+/// Whether loads and stores of partial vectors are masked. Elsewhere A is padded, and the last rows of C are stored one by one.
 inline constexpr bool has_masks = HWY_TARGET == HWY_AVX3;
 
 template <typename T>
 inline constexpr int reals = is_complex<T> ? 2 : 1;
 
-/// Reals in a vector of rows. A complex element stands in two neighbouring lanes; where there is one lane only, in two scalars.
+/// Reals in a vector of rows. A complex element takes two neighbouring lanes, or two scalars where a vector has one lane.
 template <typename T>
 inline constexpr int vector_reals = std::max(static_cast<int>(hn::MaxLanes(hn::ScalableTag<Real<T>>())), reals<T>);
 
@@ -42,14 +41,14 @@ inline constexpr int vector_reals = std::max(static_cast<int>(hn::MaxLanes(hn::S
 inline constexpr int tile_height = 3;
 inline constexpr int tile_columns = 12;
 
-/// Columns of the widest tile with `height` vectors of rows: the accumulators (two for a complex element), the vectors of A and one
-/// broadcast element of B fit the registers.
+/// Columns of the widest tile with `height` vectors of rows, such that the accumulators (two for a complex element), the vectors of A and
+/// one broadcast element of B fit the registers.
 template <typename T>
 constexpr int tile_width(int height) {
   return std::clamp((vector_registers - height - 1) / (height * reals<T>), 1, tile_columns);
 }
 
-/// What tiles of C = alpha A B + beta C have in common. Strides count reals; the rows of A are contiguous.
+/// Parameters that all tiles of C = alpha A B + beta C share. Strides count reals; the rows of A are contiguous.
 template <typename T>
 struct TileTask {
   T alpha;
@@ -63,8 +62,8 @@ struct TileTask {
   std::int64_t a_next, b_next, c_next;  ///< distances to the next matrix
 };
 
-/// Computes a tile of `rows` reals a column at `c` from the rows of A at `a` and the columns of B at `b`, and the same of the count - 1
-/// matrices that follow.
+/// Computes a tile at `c`, with `rows` reals per column, from the rows of A at `a` and the columns of B at `b`; then the same tile of the
+/// count - 1 matrices that follow.
 template <typename T>
 using TileFunction = void (*)(TileTask<T> const& t, Real<T> const* a, Real<T> const* b, Real<T>* c, std::int64_t rows, std::int64_t count);
 
@@ -74,7 +73,7 @@ HWY_INLINE hn::Vec<D> pairs(D d, R x, R y) {
   return hn::OddEven(hn::Set(d, y), hn::Set(d, x));
 }
 
-/// x factor, the factor being the same for all elements.
+/// x * factor, with one factor for all elements.
 template <typename T, typename V>
 HWY_INLINE V scaled(V x, T factor) {
   constexpr hn::ScalableTag<Real<T>> d;
@@ -98,8 +97,8 @@ HWY_INLINE void finish_column(Real<T> const* product, std::int64_t n, T beta, T*
   }
 }
 
-/// H vectors by N columns, in `count` matrices. Each element is summed in ascending order of k with one multiply-add a step, whatever the
-/// tile.
+/// A tile of H vectors by N columns, in `count` matrices. Each element is summed in ascending order of k with one multiply-add a step,
+/// whatever the tile.
 template <typename T, int H, int N>
 void vector_tile(TileTask<T> const& t, Real<T> const* a_matrix, Real<T> const* b_matrix, Real<T>* c_matrix, std::int64_t rows,
                  std::int64_t count) {
@@ -149,7 +148,7 @@ void vector_tile(TileTask<T> const& t, Real<T> const* a_matrix, Real<T> const* b
       b += t.b_rs;
     }
     if constexpr (complex) {
-      // a b = (ar br - ai bi, ai br + ar bi); a conjugate changes the sign of what has one of its imaginary parts.
+      // a b = (ar br - ai bi, ai br + ar bi); conjugation flips the sign of each product with an imaginary part of that operand.
       V const sum_sign = pairs(d, R(1), R(t.conj_a ? -1 : 1));
       V const cross_sign = pairs(d, R(t.conj_a == t.conj_b ? -1 : 1), R(t.conj_b ? -1 : 1));
 #pragma GCC unroll 12
@@ -204,7 +203,7 @@ void vector_tile(TileTask<T> const& t, Real<T> const* a_matrix, Real<T> const* b
   }
 }
 
-/// The same without vectors, for complex elements where a vector has one lane.
+/// The same tile by scalars, for complex elements where a vector has one lane.
 template <typename T, int N>
 void scalar_tile(TileTask<T> const& t, Real<T> const* a_matrix, Real<T> const* b_matrix, Real<T>* c_matrix, std::int64_t rows,
                  std::int64_t count) {
