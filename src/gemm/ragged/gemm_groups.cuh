@@ -1,12 +1,12 @@
 #pragma once
-/// Makes a ragged batch of matrices of several groups: what tells groups apart comes as parameters, so that nothing is copied from the
-/// host's memory, and a graph holds it.
+/// Makes a ragged batch of the matrices of several groups. The groups' descriptors are kernel parameters, so nothing is copied from host
+/// memory, and a CUDA graph holds them.
 
 #include "gemm/ragged/gemm_groups_config.cuh"
 
 namespace myriad {
 
-/// Launch: any number of blocks of `threads` threads, a thread to a matrix.
+/// Launch: any number of blocks of `threads` threads, one thread per matrix.
 template <int threads, int groups_at_most>
 SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_groups(GemmGroupsArguments<groups_at_most> const args) {
   using namespace simt;

@@ -1,5 +1,5 @@
-/// gemm_grouped on a GPU: small groups whose products differ in nothing but sizes and places become one ragged batch, or one for each of
-/// three ranges of sizes, which is made on the GPU and has the kernels, and the schedule, of one.
+/// gemm_grouped on a GPU: small groups whose products differ only in sizes and addresses become one ragged batch, or one for each of three
+/// ranges of sizes. The GPU makes the batch, which uses the kernels and the schedule of ragged batches.
 
 #include <algorithm>
 #include <cstring>
@@ -21,12 +21,12 @@
 namespace myriad::gpu {
 namespace {
 
-/// A group that has more matrices than that, or that moves more bytes and has more tiles for each multiprocessor, keeps the GPU busy by
+/// Limits of a small group. A group with more matrices, or with both more bytes and more tiles per multiprocessor, keeps the GPU busy by
 /// itself, with the kernel for its size.
 constexpr std::int64_t most_matrices = 16384, most_bytes = 16 << 20, most_tiles = 4;
-/// So many are worth the launches that make a batch of them.
+/// Number of groups from which on merging is worth its launches.
 constexpr std::size_t least_groups = 4;
-/// Of one batch, which has so many numbers and addresses of each matrix: 151 MB of all
+/// Most matrices of a merged batch, and the numbers and addresses stored for each: 151 MB in all
 constexpr std::int64_t most_of_batch = 1 << 21, arrays = 9;
 
 constexpr KernelName gemm_groups_kernel{"gemm/ragged/gemm_groups"};
@@ -51,15 +51,15 @@ bool is_small(Queue& queue, GemmTask<T, Output> const& task) {
   double const tiles = static_cast<double>(count) * static_cast<double>((m + 63) / 64) * static_cast<double>((n + 63) / 64);
   return bytes <= most_bytes || tiles <= static_cast<double>(most_tiles * queue.device().multiprocessors);
 }
-/// Whether a matrix has a part of a block. Among larger ones it would have a whole one.
+/// Whether several such matrices share a block. In a batch with larger ones each would take a whole block.
 template <typename T, typename Output>
 bool is_tiny(GemmTask<T, Output> const& x) {
   return std::max({x.c.rows, x.c.cols, x.a.cols}) <= tiny_largest;
 }
-/// Whether one launch can compute both, and would do so well.
+/// Whether one launch can compute both, and does so well.
 template <typename T, typename Output>
 bool are_alike(GemmTask<T, Output> const& x, GemmTask<T, Output> const& y) {
-  // Zeros have signs.
+  // Compares bits, since zeros have signs.
   auto const same_bits = [](Compute<T> const& a, Compute<T> const& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; };
   return same_bits(x.alpha, y.alpha) && same_bits(x.beta, y.beta) && x.a.conjugated == y.a.conjugated && x.b.conjugated == y.b.conjugated &&
          by_columns(x.a) == by_columns(y.a) && by_columns(x.b) == by_columns(y.b) && by_columns(x.c) == by_columns(y.c) &&
@@ -74,14 +74,14 @@ GemmGroupOperand operand_of(Batch<T> const& x) {
   return {.data = reinterpret_cast<char const*>(x.data + offset), .batch_bytes = x.batch_stride * bytes, .line_elements = line};
 }
 
-/// A ragged batch like `x`, with the bounds of all.
+/// A ragged batch with the layout of `x` and these upper bounds.
 template <typename T>
 Batch<T> ragged_like(Batch<T> const& x, std::int64_t const* pointers, std::int64_t rows, std::int64_t cols, std::int64_t const* row_sizes,
                      std::int64_t const* col_sizes, std::int64_t const* lines, std::int64_t count) {
   Batch<T> out{.pointers = reinterpret_cast<T* const*>(pointers), .rows = rows, .cols = cols, .count = count};
   out.row_sizes = row_sizes;
   out.col_sizes = col_sizes;
-  // Of strides that differ the bound says which is the larger one.
+  // Where strides differ per matrix, the uniform ones only say which is larger.
   if (by_columns(x)) {
     out.row_stride = 1, out.col_stride = std::max<std::int64_t>(rows, 2);
     out.col_strides = lines;
@@ -93,20 +93,20 @@ Batch<T> ragged_like(Batch<T> const& x, std::int64_t const* pointers, std::int64
   return out;
 }
 
-/// Whether the compiler, if there is one, takes kernels whose parameters have more than 4 KiB.
+/// Whether the compiler, if there is one, accepts kernels with more than 4 KiB of parameters.
 bool compiles_large_launches() {
   Nvrtc const& compiler = Nvrtc::instance();
   return !compiler.available() || compiler.version() >= 12010;
 }
 
-/// Null where driver or compiler is too old for it, or where the packs were built by such a compiler.
+/// The kernel for large launches; null where driver or compiler is too old for it, or where the packs were built by such a compiler.
 Kernel const* kernel_of_large_launches(Queue& queue) {
   if (!takes_large_parameters() || !compiles_large_launches()) return nullptr;
   return kernel_if_there(queue, kernel_key(gemm_groups_kernel.id, threads_of_groups, gemm_groups_of_large_launch),
                          [] { return source_of(gemm_groups_kernel, threads_of_groups, gemm_groups_of_large_launch); });
 }
 
-/// Groups whose products are one launch, or few: a ragged batch, with the largest of their sizes.
+/// Groups that share a launch, or a few: a ragged batch, bounded by the largest of their sizes.
 template <typename Task>
 struct Together {
   std::vector<Task const*> tasks{};
@@ -121,8 +121,8 @@ struct Together {
   }
 };
 
-/// Of larger matrices, as many as fill the GPU several times, those of up to 64, of up to 128 and of more rows and columns are batches
-/// apart (launch_by_sizes does that to a batch whose sizes it does not know, with blocks that pass over matrices of the others).
+/// Divides larger matrices, if there are more of them than multiprocessors, into batches of up to 64, up to 128 and more rows and columns.
+/// (launch_by_sizes does so for batches of unknown sizes, with blocks that skip the matrices of other launches.)
 template <typename Task>
 void divide(Queue& queue, Together<Task> const& set, std::vector<Together<Task>>& out) {
   std::int64_t constexpr largest = std::numeric_limits<std::int64_t>::max();
@@ -138,12 +138,12 @@ void divide(Queue& queue, Together<Task> const& set, std::vector<Together<Task>>
   }
 }
 
-/// Numbers and addresses of matrices, in so much memory: `arrays` for each.
+/// Arrays of sizes, strides and addresses in workspace: `arrays` numbers per matrix.
 class Arrays {
  public:
   Arrays(std::int64_t* memory, std::int64_t count) : memory_(memory), count_(count) {}
   [[nodiscard]] bool exist() const { return memory_ != nullptr; }
-  /// Without memory, while kernels are only prepared, they have to be those of such batches.
+  /// While kernels are only prepared there is no memory; a non-null address still selects the kernels of ragged batches.
   [[nodiscard]] std::int64_t* at(std::int64_t number, std::int64_t matrix = 0) const {
     static std::int64_t nothing[arrays];
     return memory_ ? memory_ + number * count_ + matrix : nothing + number;
@@ -154,7 +154,7 @@ class Arrays {
   std::int64_t count_;
 };
 
-/// Writes the arrays, up to `at_most` groups by a launch.
+/// Writes the arrays, up to `at_most` groups per launch.
 template <int at_most, typename Task>
 void write_arrays(Queue& queue, Kernel const& kernel, Arrays const& of, std::span<Together<Task> const> sets) {
   static_assert(sizeof(char*) == sizeof(simt::Index));
@@ -190,7 +190,7 @@ void write_arrays(Queue& queue, Kernel const& kernel, Arrays const& of, std::spa
   if (args.groups > 0) launch_them();
 }
 
-/// The products of sets that have no more than most_of_batch matrices together.
+/// Multiplies sets that have at most most_of_batch matrices together.
 template <typename T, typename Output>
 void multiply_together(Queue& queue, Workspace const& memory, std::span<Together<GemmTask<T, Output>> const> sets) {
   std::int64_t count = 0;
@@ -253,7 +253,7 @@ void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
     else
       parts.push_back(set);
   }
-  // As many at a time as most_of_batch admits
+  // Turns of at most most_of_batch matrices each
   std::vector<std::span<Set const>> turns;
   std::int64_t of_turn = 0, most = 0;
   for (std::size_t p = 0, first = 0; p < parts.size(); ++p) {
@@ -264,7 +264,8 @@ void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
     turns.back() = std::span(parts).subspan(first, p + 1 - first);
   }
   auto const all = [&] {
-    // One for all turns, which follow each other, and before anything is launched: who has no memory left has lost nothing.
+    // One workspace for all turns, which follow each other. It is taken before any launch, so that a lack of memory leaves every C as it
+    // was.
     Workspace const memory(queue, arrays * most * static_cast<std::int64_t>(sizeof(simt::Index)));
     for (auto const& turn : turns) multiply_together<T, Output>(queue, memory, turn);
     for (GemmTask<T, Output> const* const task : alone) gemm<T>(queue, *task);

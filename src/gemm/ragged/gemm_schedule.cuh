@@ -1,14 +1,14 @@
 #pragma once
-/// Which tiles the matrices C of a ragged batch have, and which of them a block of a product's kernel computes: sizes are the GPU's, and so
-/// are these lists.
+/// Schedules of ragged batches: the tiles of the matrices C, and those that a block computes. Sizes are in GPU memory, so the GPU makes
+/// these lists.
 
 #include "gemm/ragged/gemm_schedule_config.cuh"
 
 namespace myriad {
 
-/// Which launch has a matrix, and which place in the order of its tiles.
+/// The launch of a matrix, its place in the order of that launch's matrices, and its number of tiles.
 struct GemmScheduleKind {
-  int kind;  ///< or -1: it has no tiles
+  int kind;  ///< 2 * launch + (1 for few terms), or -1 without tiles
   simt::Index tiles;
 };
 SIMT_INLINE GemmScheduleKind gemm_schedule_kind(GemmScheduleArguments const& args, simt::Index entry) {
@@ -34,10 +34,10 @@ SIMT_INLINE GemmScheduleKind gemm_schedule_kind(GemmScheduleArguments const& arg
   return out;
 }
 
-/// Lists the matrices of each launch, those of many terms before others and else in their order, with the number of tiles of those that
-/// come before. A thread has neighbouring matrices, and passes over them twice: counts of all threads in front of it come in between.
+/// Lists the matrices of each launch, those of many terms first and otherwise in order, each with the number of tiles before it. A thread
+/// has neighbouring matrices and passes over them twice; in between, prefix sums give the counts of all threads in front of it.
 ///
-/// Launch: any number of blocks of `threads` threads, together if there are several, with gemm_schedule_bytes(threads) of dynamic shared
+/// Launch: any number of blocks of `threads` threads, cooperative if there are several, with gemm_schedule_bytes(threads) of dynamic shared
 /// memory.
 template <int threads>
 SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_schedule(GemmScheduleArguments const args) {
@@ -46,7 +46,7 @@ SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_schedule(GemmScheduleArguments con
   int const thread = thread_index(), lane = lane_index(), warp = thread / 32;
   Index const all_threads = block_count() * threads, each = (args.count() + all_threads - 1) / all_threads;
   Index const begin = (block_index() * threads + thread) * each, end = smaller(begin + each, args.count());
-  Index count[2 * kinds];  // of each kind the matrices, then of each kind their tiles
+  Index count[2 * kinds];  // the number of matrices of each kind, then the number of tiles of each kind
   SIMT_UNROLL
   for (int i = 0; i < 2 * kinds; ++i) count[i] = 0;
   SIMT_LOOP
@@ -59,9 +59,9 @@ SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_schedule(GemmScheduleArguments con
     }
   }
 
-  // What is in front of this thread: in the warp, in the block, in all blocks
+  // Prefix sums in front of this thread: in the warp, in the block, in all blocks
   Index* const of_warps = reinterpret_cast<Index*>(shared_memory());
-  Index* const of_block = of_warps + 2 * kinds * warps;  // what is in front of the block, then what all blocks have
+  Index* const of_block = of_warps + 2 * kinds * warps;  // sums in front of the block, then totals of all blocks
   SIMT_UNROLL
   for (int i = 0; i < 2 * kinds; ++i) {
     Index sum = count[i];
@@ -102,7 +102,7 @@ SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_schedule(GemmScheduleArguments con
   }
   sync_block();
   Index const* const all = of_block + 2 * kinds;
-  Index listed = 0, tiles = 0;  // of kinds in front: of all launches, and of the same one
+  Index listed = 0, tiles = 0;  // sums over the kinds in front: of all launches, and of the same launch
   SIMT_UNROLL
   for (int k = 0; k < kinds; ++k) {
     if (k % 2 == 0) {
@@ -141,8 +141,8 @@ struct GemmPlace {
   int i0, j0;
 };
 
-/// Which of `count` listed matrices has a tile, the last one that starts at or before it: of 32 at equal distances, as often as there are
-/// some between two. To be called by whole warps.
+/// Finds the one of `count` listed matrices that has a tile: the last one that starts at or before it. A 32-way search: each round compares
+/// 32 equally spaced starts. To be called by whole warps.
 SIMT_INLINE unsigned gemm_schedule_entry(simt::Index const* starts, simt::Index count, simt::Index tile) {
   unsigned entry = 0, among = static_cast<unsigned>(count);
   SIMT_LOOP
@@ -155,8 +155,8 @@ SIMT_INLINE unsigned gemm_schedule_entry(simt::Index const* starts, simt::Index 
   return entry;
 }
 
-/// The m-by-n tiles that a launch has, each of `together` neighbouring matrices. Of a ragged batch without a schedule as many of each
-/// matrix as the largest one has, and the kernel passes over those that are not there.
+/// The m-by-n tiles of a launch, each of `together` neighbouring matrices. In a ragged batch without a schedule every matrix has as many
+/// places as the largest one has tiles, and the kernel skips those without a tile.
 template <int m, int n, bool scheduled, int together = 1>
 class GemmPlaces {
  public:
@@ -202,14 +202,14 @@ class GemmPlaces {
   simt::Index down_ = 0, tiles_ = 0;
 };
 
-/// Rows of one matrix, which a part of a warp has: none if there are no more.
+/// Rows of one matrix that a part of a warp has; none if there are no more.
 struct GemvPlace {
   simt::Index b;
   int i0, rows;
 };
 
-/// The parts of up to `rows` rows that a product with a vector has, of which a warp has `of_warp` neighbouring ones at a time. Of a ragged
-/// batch without a schedule as many of each matrix as the largest one has.
+/// The parts of up to `rows` rows of a product with a vector; a warp has `of_warp` neighbouring parts at a time. In a ragged batch without
+/// a schedule every matrix has as many parts as the largest one.
 template <int rows, bool scheduled, int of_warp>
 class GemvPlaces {
  public:
@@ -227,7 +227,7 @@ class GemvPlaces {
     else
       return args.c.count * parts_;
   }
-  /// Part number `at`, which is the warp's number `of_these`. With a schedule whole warps call this, the first part of which is there.
+  /// Part number `at`, which is number `of_these` of the warp. With a schedule whole warps call this, and the warp's first part exists.
   template <typename Arguments>
   SIMT_INLINE GemvPlace at(Arguments const& args, simt::Index at, int of_these) const {
     using namespace simt;
@@ -239,7 +239,7 @@ class GemvPlaces {
       Index const first = at - of_these;
       unsigned entry = part_.tiles == part_.count ? static_cast<unsigned>(first) : gemm_schedule_entry(starts, part_.count, first);
       if constexpr (of_warp > 1) {
-        // Each listed matrix has a part, so that those of a warp are of as many neighbours in the list at most.
+        // Each listed matrix has at least one part, so the parts of a warp belong to at most as many neighbours in the list.
         Index const mine = entry + lane_index() < part_.count ? starts[entry + lane_index()] : part_.tiles;
         int before = 0;
         SIMT_UNROLL
@@ -250,7 +250,7 @@ class GemvPlaces {
       b = args.schedule.matrices[part_.first + entry];
       i0 = static_cast<int>((used ? at : first) - starts[entry]) * rows;
     } else if (used) {
-      // Division of 64-bit numbers would take as long as a small matrix.
+      // 64-bit division would take as long as a small matrix.
       bool const few = count(args) < 0x100000000ll;
       b = few ? static_cast<unsigned>(at) / static_cast<unsigned>(parts_) : at / parts_;
       i0 = static_cast<int>(at - b * parts_) * rows;
