@@ -1,22 +1,21 @@
 #pragma once
-/// C = alpha A B + beta C for many matrices without gaps: each comes and goes as one span of memory, whatever it begins at.
+/// C = alpha A B + beta C for many matrices without gaps: each is copied as one span of memory, at any alignment.
 ///
-/// Tried without gain (H100): asking of each element of C whether it is in the matrix, up to a third slower than asking of the last row and
-/// column of a lane alone.
+/// Tried without gain (H100): a bounds check of every element of C, up to a third slower than checks of a lane's last row and column alone.
 
 #include "gemm/bulk/gemm_bulk_config.cuh"
 #include "simt/tile.hpp"
 
 namespace myriad {
 
-/// Neighbouring elements in memory, and how they are moved: by the copy engine those that fill chunks of 16 bytes, one by one those at the
-/// ends, since what they share a chunk with is not theirs.
+/// A span of elements and how it is moved: bulk copies for whole 16-byte chunks, single elements at the ends, which share a chunk with
+/// other data.
 template <typename T>
 struct GemmSpan {
   static constexpr int of_chunk = 16 / sizeof(T);
 
   T* first;
-  int shift;  ///< how far the first one is from where a chunk begins
+  int shift;  ///< distance of the first element from the start of its chunk
   int head, middle, tail;
 
   SIMT_INLINE GemmSpan(T* at, int elements)
@@ -26,12 +25,12 @@ struct GemmSpan {
         middle((elements - head) / of_chunk * of_chunk),
         tail(elements - head - middle) {}
 
-  /// Which of the elements at the ends is a lane's, if `has`.
+  /// Whether the lane has one of the elements at the ends, and which.
   SIMT_INLINE bool has(int lane) const { return lane < head + tail; }
   SIMT_INLINE int at_end(int lane) const { return lane < head ? lane : lane + middle; }
 };
 
-/// Which part of which product is next in a block.
+/// The product and the part that come next in a block.
 struct GemmBulkStep {
   simt::Index b;
   int part = 0;
@@ -43,7 +42,7 @@ struct GemmBulkStep {
     b += simt::block_count();
   }
 };
-/// Which place of a ring is next, and how many times all were before.
+/// The stage of a pipeline that comes next, and the number of complete rounds.
 struct GemmBulkTurn {
   int place = 0, round = 0;
 
@@ -54,7 +53,7 @@ struct GemmBulkTurn {
   }
 };
 
-/// What the warps of a block know of its shared memory.
+/// The stages and mbarriers in a block's shared memory.
 template <typename T, GemmBulk C>
 struct GemmBulkPlan {
   static constexpr GemmBulkMemory memory{sizeof(T), C};
@@ -75,7 +74,7 @@ struct GemmBulkPlan {
   SIMT_INLINE static int columns_of(int part) { return simt::smaller(C.n - part * C.columns, C.columns); }
 };
 
-/// The warp that copies: brings parts as far ahead as there are places, and stores each when all others are through with it.
+/// The copying warp: loads parts as far ahead as there are stages, and stores each part when all other warps have finished with it.
 template <typename T, GemmBulk C>
 SIMT_INLINE void gemm_bulk_copies(GemmArguments<T> const& args) {
   using namespace simt;
@@ -84,7 +83,7 @@ SIMT_INLINE void gemm_bulk_copies(GemmArguments<T> const& args) {
   int const lane = lane_index();
   constexpr bool has_c = C.c_shared != 0;
   bool const reads_c = has_c && !(args.beta == from_real<T>(0));
-  GemmBulkStep next(block_index()), last = next;  // to be brought, to be stored
+  GemmBulkStep next(block_index()), last = next;  // next to load, next to store
   GemmBulkTurn turn, turn_of_a;
   while (last.b < args.c.count) {
     T* const part_of_b = Plan::b(turn.place);
@@ -114,7 +113,7 @@ SIMT_INLINE void gemm_bulk_copies(GemmArguments<T> const& args) {
         int const bytes = start(a, to, barrier);
         if (a.has(lane)) {
           to[a.shift + a.at_end(lane)] = end;
-          // A later copy may write there, too, which nothing else keeps in order where warps are through with A before they show C.
+          // A later bulk copy may write there, too. No other fence orders the two where warps finish with A before they show C.
           show_to_products();
         }
         sync_warp();
@@ -127,7 +126,7 @@ SIMT_INLINE void gemm_bulk_copies(GemmArguments<T> const& args) {
       T const end_of_b = b.has(lane) ? b.first[b.at_end(lane)] : T{}, end_of_c = c.has(lane) ? c.first[c.at_end(lane)] : T{};
       if (b.has(lane)) {
         part_of_b[b.shift + b.at_end(lane)] = end_of_b;
-        if constexpr (!has_c) show_to_products();  // as of A
+        if constexpr (!has_c) show_to_products();  // as for A
       }
       if (c.has(lane)) part_of_c[c.shift + c.at_end(lane)] = end_of_c;
       sync_warp();
@@ -139,9 +138,9 @@ SIMT_INLINE void gemm_bulk_copies(GemmArguments<T> const& args) {
   if (lane == 0) wait_bulk_stores<0>();
 }
 
-/// A warp that multiplies on tensor cores: its 16 rows of A, in registers for as long as B goes by. A complex product is one of real
-/// numbers with twice the terms: (re, im) of A times (re, -im) of B is the real part, times (im, re) the imaginary one; so that each
-/// number is summed in the order in which a lane would.
+/// A warp that multiplies on tensor cores. It holds its 16 rows of A in registers while B streams by. A complex product is a real one with
+/// twice the terms: (re, im) of A times (re, -im) of B is the real part, times (im, re) the imaginary one. So each number is summed in the
+/// order in which a lane would.
 template <typename T, GemmBulk C>
 class GemmBulkSumsOfWarp {
   using R = simt::Real<T>;
@@ -155,7 +154,7 @@ class GemmBulkSumsOfWarp {
  public:
   SIMT_INLINE explicit GemmBulkSumsOfWarp(int warp) : row_(16 * warp), group_(simt::lane_index() / 4), of_group_(simt::lane_index() % 4) {}
 
-  static constexpr bool takes_a = true;  ///< at once, and does not need it in shared memory any more
+  static constexpr bool takes_a = true;  ///< begin() loads A to registers, and frees its stage
 
   SIMT_INLINE void begin(GemmArguments<T> const& args, T const* a) {
     bool const conjugate = args.a.conjugated;
@@ -163,7 +162,7 @@ class GemmBulkSumsOfWarp {
     bool const negative = complex && conjugate && of_group_ % 2 == 1;
     SIMT_UNROLL
     for (int half = 0; half < 2; ++half) {
-      // What is beyond the matrix is summed for nobody.
+      // Rows beyond the matrix are clamped, and their sums discarded.
       int const i = simt::smaller(row_ + row_place(group_ + 8 * half), C.m - 1);
       R const* const from = reinterpret_cast<R const*>(a + (i * row + of_group_ / parts * term)) + (complex ? of_group_ % 2 : 0);
       SIMT_UNROLL
@@ -174,7 +173,7 @@ class GemmBulkSumsOfWarp {
     }
   }
 
-  /// Brings `columns` columns of C up to date.
+  /// Updates `columns` columns of C.
   template <int columns>
   SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c, auto const&) const {
     using namespace simt;
@@ -255,10 +254,10 @@ class GemmBulkSumsOfWarp {
     constexpr GemmBulkPlaces places = column_places;
     return places(i);
   }
-  /// Whether this lane has one of the f-th four terms: others are zero.
+  /// Whether this lane has one of the f-th four terms; missing terms are zero.
   SIMT_INLINE bool is_term(int f) const { return 4 * f + 3 < terms || 4 * f + of_group_ < terms; }
   SIMT_INLINE static int column(int tile, int i) { return tile / 2 * 16 + column_place(i + tile % 2 * 8); }
-  /// Of the elements of a tile of C that this lane has
+  /// Row and column of this lane's element e in a tile of C
   SIMT_INLINE int row_of(int e) const { return row_ + row_place(group_ + e / 2 * 8); }
   SIMT_INLINE int column_of(int tile, int e) const { return column(tile, 2 * of_group_ + e % 2); }
   SIMT_INLINE int place(int tile, int e) const { return column_of(tile, e) * C.m + row_of(e); }
@@ -271,13 +270,13 @@ class GemmBulkSumsOfWarp {
   R a_[fours][2];
 };
 
-/// The sums of one lane that multiplies for itself. Rows that are read together, `unit` of them, are neighbours, and so are lanes.
+/// The sums of one lane in single precision. The `unit` rows that it reads together are neighbours, and so are lanes.
 template <typename T, GemmBulk C>
 class GemmBulkSumsOfLane {
   static constexpr int unit = C.unit, rows = C.held_rows, held_columns = C.held_columns;
   static constexpr bool by_terms = C.a == Lines::columns;
   static_assert(!by_terms || rows % unit == 0);
-  static constexpr int together = by_terms ? unit : 1;  ///< rows
+  static constexpr int together = by_terms ? unit : 1;  ///< rows of A that are read together
   template <int count>
   struct alignas(count * sizeof(T)) Neighbours {
     T values[count];
@@ -297,7 +296,7 @@ class GemmBulkSumsOfLane {
 
   SIMT_INLINE void begin(GemmArguments<T> const&, T const* a) { a_ = a; }
 
-  /// Says by `through` that A and this part of B are used no more, if C is elsewhere.
+  /// Calls `through` when A and this part of B are no longer used, if C is in global memory.
   template <int columns>
   SIMT_INLINE void multiply(GemmArguments<T> const& args, T const* b, T* c, auto const& through) const {
     if (simt::is_complex<T> && (args.a.conjugated || args.b.conjugated))
@@ -340,7 +339,7 @@ class GemmBulkSumsOfLane {
       } else {
         SIMT_UNROLL
         for (int r = 0; r < rows; ++r) {
-          // Of what is beyond the matrix the last row is taken.
+          // Rows beyond the matrix are clamped to the last row.
           int const on = C.m % C.row_lanes() == 0 || r + 1 < rows ? r * C.row_lanes() : smaller(r * C.row_lanes(), C.m - 1 - row_lane_);
           Together const some = *reinterpret_cast<Together const*>(left + on * C.k);
           SIMT_UNROLL
@@ -350,7 +349,7 @@ class GemmBulkSumsOfLane {
       }
       SIMT_UNROLL
       for (int j = 0; j < held_columns; ++j) {
-        // Of what is beyond the part the last column is taken: others write there.
+        // Columns beyond the part are clamped to its last column, since the memory behind it is being written.
         int const on = (j + 1) * C.column_lanes() <= columns ? j * C.column_lanes()
                                                              : smaller(column_lane_ + j * C.column_lanes(), columns - 1) - first_column;
         Together const some = *reinterpret_cast<Together const*>(right + on * C.k);
@@ -366,7 +365,7 @@ class GemmBulkSumsOfLane {
           SIMT_UNROLL
           for (int j = 0; j < held_columns; ++j) y[t][j] = conjugate_if(args.b.conjugated, y[t][j]);
         }
-        // As in gemm_pipelined, there and back, so that each product has a factor of the one before.
+        // As in gemm_pipelined, there and back, so that each product reuses a factor of the one before.
         SIMT_UNROLL
         for (int j = 0; j < held_columns; ++j) {
           SIMT_UNROLL
@@ -380,7 +379,7 @@ class GemmBulkSumsOfLane {
     if constexpr (C.c_shared == 0) through();
     if (!has_) return;
     bool const reads_c = !(args.beta == from_real<T>(0));
-    // All is read before any is written, so that what comes from memory is waited for at once.
+    // All of C is read before any is written, so that all loads are waited for together.
     for_each_of_c<columns>(c, [&](OfC* at, bool is, int r, int j) {
       OfC old{};
       if (reads_c && is) old = *at;
@@ -397,8 +396,8 @@ class GemmBulkSumsOfLane {
       if (is) *at = updated;
     });
   }
-  /// Calls f(place, whether it is in the matrix, row, column) for each of the lane's elements, as many at once as are neighbours. Only of
-  /// its last row and column a lane has to ask.
+  /// Calls f(address, whether it is in the matrix, row, column) for each of the lane's elements, neighbours at once. Only a lane's last row
+  /// and column need a check.
   template <int columns>
   SIMT_INLINE void for_each_of_c(T* c, auto const& f) const {
     SIMT_UNROLL
@@ -421,7 +420,7 @@ class GemmBulkSumsOfLane {
   T const* a_;
 };
 
-/// No batch is ragged. There are terms, and alpha is not zero.
+/// gemm_bulk. No batch is ragged, k is not 0, and alpha is not 0.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmBulkMemory's bytes of dynamic shared memory.
 template <typename T, GemmBulk C>

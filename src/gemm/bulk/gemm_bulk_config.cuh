@@ -1,28 +1,28 @@
 #pragma once
-/// Products on a GPU of matrices that come as they lie in memory, each in one piece: what host and kernel share.
+/// Products of matrices without gaps by bulk copies: config, shared memory and bank layout, shared by host and kernel.
 
 #include "gemm/gemm_arguments.cuh"
 
 namespace myriad {
 
-/// One compiled kernel, for products of m-by-k and k-by-n matrices without gaps, B and C by columns. Blocks go from product to product. A
-/// has `a_stages` places in shared memory; B and C come to a ring of `stages` parts, `columns` columns at a time, and those of the next
-/// product after those of this one.
+/// One compiled kernel, for products of m-by-k and k-by-n matrices without gaps, B and C by columns. Blocks stride over the products. A has
+/// `a_stages` stages in shared memory. B and C go through `stages` stages of `columns` columns; the parts of the next product follow those
+/// of this one.
 ///
-/// One warp has the copies to and from shared memory. Of double numbers each of the others has 16 rows of A in its registers, and
-/// multiplies on tensor cores; of single ones each lane multiplies for itself, `held_rows` rows of A and `held_columns` columns of a part,
-/// and where C would take the shared memory of another block reads and writes its elements of C where they lie.
+/// One warp copies to and from shared memory. In double, each other warp holds 16 rows of A in registers and multiplies on tensor cores. In
+/// single, each lane multiplies `held_rows` rows of A by `held_columns` columns of a part. Where C would take the shared memory of another
+/// block, lanes read and write it in global memory.
 struct GemmBulk {
   int m, n, k;
   int columns;
   int stages, a_stages;
-  int blocks_per_sm;  ///< for which registers have to suffice
+  int blocks_per_sm;  ///< resident blocks that registers must suffice for
   Lines a;
-  int held_rows = 0, held_columns = 0;  ///< of a lane; 0: for tensor cores
-  /// Of lanes: so many elements, of every column of A, B and, if A comes by columns, C, from the first one on begin at a multiple of their
-  /// size.
+  int held_rows = 0, held_columns = 0;  ///< per lane; 0: tensor cores
+  /// In single: elements that a lane reads at once. Every column of A, B and, if A is by columns, C consists of units that begin at a
+  /// multiple of their size.
   int unit = 1;
-  int c_shared = 1;  ///< whether C comes to shared memory; 0: of lanes alone
+  int c_shared = 1;  ///< whether C is copied to shared memory; 0 only in single
   constexpr bool operator==(GemmBulk const&) const = default;
 
   SIMT_INLINE constexpr int row_lanes() const { return simt::ceil_div(m, held_rows); }
@@ -31,11 +31,11 @@ struct GemmBulk {
     return held_rows == 0 ? simt::ceil_div(m, 16) : simt::ceil_div(row_lanes() * column_lanes(), 32);
   }
   SIMT_INLINE constexpr int threads() const { return 32 * (warps() + 1); }
-  SIMT_INLINE constexpr int parts() const { return simt::ceil_div(n, columns); }  ///< of B and C
+  SIMT_INLINE constexpr int parts() const { return simt::ceil_div(n, columns); }  ///< number of parts of B and C
 };
 
-/// The dynamic shared memory of a block, distances in bytes: places of A, parts of B and C, and the barriers that tell of each part and
-/// place that it is full and that it has been used. In its place a matrix begins as far from a multiple of 16 bytes as in memory.
+/// The dynamic shared memory of a block, as offsets in bytes: stages of A, stages of B and C, and for each stage an mbarrier for "full" and
+/// one for "used". Within its stage a matrix is as far from a multiple of 16 bytes as in global memory.
 struct GemmBulkMemory {
   int a, part_of_b, part;
   int barriers;
@@ -49,7 +49,7 @@ struct GemmBulkMemory {
         bytes(simt::larger(barriers + 2 * 8 * (g.a_stages + g.stages), reach(element_bytes, g))) {}
 
  private:
-  /// How far lanes read of the last part: all columns that they hold, although what is not the part's is not used.
+  /// Bytes that lanes read in the last stage: all columns that they hold, although those beyond the part are not used.
   SIMT_INLINE constexpr int reach(int element_bytes, GemmBulk const& g) const {
     if (g.held_rows == 0) return 0;
     return barriers - part + place(element_bytes, g.held_columns * g.column_lanes() * g.k);
@@ -59,17 +59,17 @@ struct GemmBulkMemory {
   }
 };
 
-/// How 16 rows or columns go to lanes: number i, in which the two lowest bits are those of lanes that read together, has this place among
-/// the sixteen. Which make up a tile is free, since it changes no sum.
+/// How 16 rows or columns are assigned to lanes: number i has this place among the sixteen. The two lowest bits of i are those of lanes
+/// that read together. The assignment changes no sum.
 struct GemmBulkPlaces {
-  int bit[4];  ///< of a place, for each bit of i
+  int bit[4];  ///< bit of the place for each bit of i
 
   SIMT_INLINE constexpr int operator()(int i) const {
     return (i & 1) << bit[0] | (i >> 1 & 1) << bit[1] | (i >> 2 & 1) << bit[2] | (i >> 3 & 1) << bit[3];
   }
 };
-/// Four lines and four terms (of complex numbers two) are read together, of a matrix whose lines, or terms, are `distance` elements apart.
-/// They are in different banks unless that is a multiple of 8 (4).
+/// Lanes read four lines and four terms (complex: two) together, from a matrix whose lines, or terms, are `distance` elements apart. They
+/// hit different banks unless that is a multiple of 8 (complex: 4).
 SIMT_INLINE constexpr GemmBulkPlaces gemm_bulk_places(bool complex, bool by_terms, int distance) {
   if (distance % 2 == 1) return complex ? GemmBulkPlaces{{1, 2, 0, 3}} : GemmBulkPlaces{{2, 3, 0, 1}};
   if (distance % 4 == 2 && by_terms) return complex ? GemmBulkPlaces{{0, 2, 1, 3}} : GemmBulkPlaces{{0, 3, 1, 2}};

@@ -13,10 +13,10 @@
 
 namespace myriad {
 
-/// Which products: of m-by-k and k-by-n matrices, none ragged, where the GPU has bulk copies and a block finds the shared memory; at sizes
-/// at which, by its plan or a config of the table, it was faster than gemm_pipelined on an H200 or, larger ones, on an H100, or as fast
-/// within 2%. A multiple of 8 leaves the ring no element to copy by itself, and here lanes would meet in banks, but for odd multiples in
-/// few of them; at some multiples of 4 the ring's tiles of single numbers are full.
+/// Whether a product of m-by-k and k-by-n matrices uses gemm_bulk; no batch may be ragged, and the GPU must have bulk copies and enough
+/// shared memory for a block. True at sizes at which, by its plan or a config of the table, it was faster than gemm_pipelined on an H200
+/// or, larger ones, on an H100, or as fast within 2%. Where k is a multiple of 8, gemm_pipelined copies no single elements, and lanes have
+/// bank conflicts here, except in some products at odd multiples. At some multiples of 4 the tiles of gemm_pipelined are full in single.
 constexpr bool gemm_bulk_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
   if (std::min({m, n, k}) <= 32 || largest > 132) return false;
@@ -28,21 +28,21 @@ constexpr bool gemm_bulk_pays(int real_bytes, bool complex, std::int64_t m, std:
   return largest <= 120 && !tiles_are_full;
 }
 
-/// What a lane is to have of registers.
+/// Registers per lane that a config is to have.
 constexpr int gemm_bulk_registers(int real_bytes, bool complex, GemmBulk const& g) {
   int const numbers = complex ? 2 : 1, fours = simt::ceil_div(g.k * numbers, 4);
   int const needed = real_bytes == 8 ? 4 * fours + (complex ? 32 : 16) + 46
                                      : numbers * (g.held_rows * g.held_columns + g.unit * (g.held_rows + g.held_columns)) +
-                                           (g.unit * numbers == 4 ? 24 : 36);  // of several terms not all at once
+                                           (g.unit * numbers == 4 ? 24 : 36);  // operands of several terms are not all live at once
   return std::min((needed + 7) / 8 * 8, 255);
 }
-/// As many blocks as there are registers and shared memory for on compute capability 9.0.
+/// As many blocks as registers and shared memory of compute capability 9.0 admit.
 constexpr int gemm_bulk_most_blocks(int real_bytes, bool complex, GemmBulk const& g) {
   int const bytes = GemmBulkMemory(real_bytes * (complex ? 2 : 1), g).bytes;
   return std::clamp(std::min(233472 / (bytes + 1024), 65536 / (g.threads() * gemm_bulk_registers(real_bytes, complex, g))), 1, 32);
 }
-/// As many as leave lanes all registers that they are to have: a quarter of the warps shares a quarter of these. Tensor cores do with
-/// fewer.
+/// As many blocks as leave lanes all registers that they are to have: each quarter of a multiprocessor has a quarter of the warps and of
+/// the registers. Tensor cores do with fewer.
 constexpr int gemm_bulk_blocks(int real_bytes, bool complex, GemmBulk const& g) {
   int const words = gemm_bulk_registers(real_bytes, complex, g);
   int blocks = gemm_bulk_most_blocks(real_bytes, complex, g);
@@ -50,7 +50,8 @@ constexpr int gemm_bulk_blocks(int real_bytes, bool complex, GemmBulk const& g) 
   return blocks;
 }
 
-/// All columns at once where two blocks have room for that, of real numbers; else some, of one product in two blocks, or ahead in one.
+/// All columns at once if two blocks have room for that, in real; else stages of some columns, for one product in each of two blocks, or
+/// ahead in one block.
 constexpr GemmBulk gemm_bulk_plan_of_warps(bool complex, GemmBulk const& given) {
   int const element_bytes = complex ? 16 : 8;
   auto const with_blocks = [&](GemmBulk g) {
@@ -73,9 +74,9 @@ constexpr GemmBulk gemm_bulk_plan_of_warps(bool complex, GemmBulk const& given) 
   return best;
 }
 
-/// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles, squared: what is issued, what is read
-/// from shared memory, what moves, and how long one block waits for its terms and for itself, of which it is the root of the sum of
-/// squares. Fitted to times of configs on an H200 and an H100: what it takes was 4 to 6% slower than the fastest on average.
+/// Estimated cycles, squared, of a single-precision product on a multiprocessor of compute capability 9.0: the sum of the squares of
+/// instruction issue, shared-memory reads, global traffic, and the time that one block waits for its terms and for itself. Fitted to times
+/// of configs on an H200 and an H100: the config it selects was 4 to 6% slower than the fastest on average.
 constexpr double gemm_bulk_cost_of_lanes(bool complex, GemmBulk const& g) {
   int const numbers = complex ? 2 : 1;
   double const products = g.held_rows * g.held_columns * numbers * numbers, terms = g.k, parts = g.parts(), warps = parts * g.warps();
@@ -88,8 +89,8 @@ constexpr double gemm_bulk_cost_of_lanes(bool complex, GemmBulk const& g) {
   return issued * issued + read * read + moved * moved + waits * waits;
 }
 
-/// What a config costs, in no unit. Of double numbers what is multiplied, the more for warps that are too few to hide what others wait for,
-/// for parts, each of which is waited for, and for blocks that do nothing while they wait.
+/// Cost of a config, without a unit. In double: the products, weighted for warps too few to hide latency, for the number of parts, each of
+/// which is waited for, and for blocks that idle while they wait.
 constexpr double gemm_bulk_cost(int real_bytes, bool complex, GemmBulk const& g) {
   if (real_bytes == 4) return gemm_bulk_cost_of_lanes(complex, g);
   int const warps = g.blocks_per_sm * g.warps();
@@ -98,7 +99,7 @@ constexpr double gemm_bulk_cost(int real_bytes, bool complex, GemmBulk const& g)
   return work * (1 + 6.0 / warps / warps) * (1 + 0.03 * g.parts()) * (one ? 2 : 1) * (g.blocks_per_sm > 1 ? 1 : 1.1);
 }
 
-/// The config of least cost. A matrix that several blocks share has one product per block, and nothing to load beyond that.
+/// The config of least cost. Where several blocks share a multiprocessor, each has one product and nothing to load beyond it.
 constexpr GemmBulk gemm_bulk_plan_of_lanes(bool complex, GemmBulk const& given) {
   int const element_bytes = complex ? 8 : 4, numbers = complex ? 2 : 1;
   GemmBulk best = given;
@@ -126,8 +127,8 @@ constexpr GemmBulk gemm_bulk_plan_of_lanes(bool complex, GemmBulk const& given) 
   return best;
 }
 
-/// Where a multiprocessor has several blocks each of them has one product, so that those which wait and those which multiply take turns;
-/// in the prototype on an H200 that was 3 to 10% faster than blocks that go on. A single one goes on, and copies ahead (4 to 10%).
+/// With several blocks per multiprocessor each has one product, so that blocks that wait and blocks that multiply take turns; in the
+/// prototype on an H200 that was 3 to 10% faster than persistent blocks. A single block is persistent and copies ahead (4 to 10%).
 constexpr std::int64_t gemm_bulk_grid(GemmBulk const& g, std::int64_t count, int multiprocessors) {
   return g.blocks_per_sm > 1 ? std::min<std::int64_t>(count, std::numeric_limits<std::int32_t>::max())
                              : std::min<std::int64_t>(count, multiprocessors);

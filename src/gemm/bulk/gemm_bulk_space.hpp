@@ -17,7 +17,7 @@
 
 namespace myriad {
 
-/// Products of m-by-k and k-by-n matrices without gaps. Which lanes multiply what, and how much of B and C comes at once, changes no sum.
+/// Products of m-by-k and k-by-n matrices without gaps. No config changes a sum: neither the assignment to lanes nor the size of stages.
 struct GemmBulkSpace {
   using Config = GemmBulk;
   using Tuned = tuning::Members<&GemmBulk::columns, &GemmBulk::stages, &GemmBulk::a_stages, &GemmBulk::blocks_per_sm, &GemmBulk::held_rows,
@@ -27,7 +27,7 @@ struct GemmBulkSpace {
   int m, n, k;
   Lines a;
   int unit;                                               ///< see GemmBulk
-  bool operator==(GemmBulkSpace const&) const = default;  ///< so that plans are kept: one by lanes takes long
+  bool operator==(GemmBulkSpace const&) const = default;  ///< lets plans be cached, since one by lanes takes long
 
   [[nodiscard]] constexpr bool single() const { return dtype == Dtype::f32 || dtype == Dtype::c32; }
   [[nodiscard]] constexpr bool complex() const { return dtype == Dtype::c32 || dtype == Dtype::c64; }
@@ -50,7 +50,7 @@ struct GemmBulkSpace {
     if (single()) {
       if (c.held_rows < 1 || c.held_rows > 32 || c.held_columns < 1 || c.held_columns > 32) return false;
       if (c.columns > n || (a == Lines::columns && c.held_rows % unit != 0)) return false;
-      // The last row of a lane is asked whether it is in the matrix; all others are.
+      // The kernel checks only the last row of a lane against the matrix.
       if ((c.held_rows - (a == Lines::columns ? unit : 1)) * c.row_lanes() >= m) return false;
     } else if (c.held_rows != 0 || c.held_columns != 0 || c.columns % 16 != 0) {
       return false;
@@ -66,13 +66,13 @@ struct GemmBulkSpace {
       for (c.stages = 1; c.stages <= 6 && c.stages <= 2 * c.parts(); ++c.stages)
         for (c.a_stages = 1; c.a_stages <= std::min(c.stages, 2); ++c.a_stages) {
           if (bytes(c) > device.shared_memory_per_block) continue;
-          // A block that shares a matrix with others has one product (gemm_bulk_grid), and no later one to load.
+          // A block that shares a multiprocessor has one product (gemm_bulk_grid), and no later one to load.
           bool const goes_on = c.a_stages > 1 || c.stages > c.parts();
           gpu::with_fewer_blocks(
               c, gemm_bulk_most_blocks(real_bytes(), complex(), c), 2,
               [&](GemmBulk const& x) { return admits(x, device) && !(goes_on && x.blocks_per_sm > 1); },
               [&](GemmBulk const& x) {
-                // Of equals first what brings more ahead.
+                // Among equals, the one that loads furthest ahead comes first.
                 found.emplace_back(gemm_bulk_cost(real_bytes(), complex(), x) * (1 + 0.01 / x.stages), x);
               });
         }
