@@ -1,8 +1,8 @@
 #pragma once
-/// C = alpha A B + beta C for many matrices: tiles of C in registers, terms through a ring in shared memory.
+/// C = alpha A B + beta C for many matrices: tiles of C in registers, A and B through a pipeline in shared memory.
 ///
-/// Tried without gain (H100): 16 bytes of terms of each column of B in place of transposed copies, which leaves no register bank that suits
-/// the sums; the tile as a function that the kernel calls, 6% slower (double complex, 64 rows).
+/// Tried without gain (H100): 16-byte loads of several terms of each column of B instead of transposed copies, which leave no register bank
+/// that suits the sums; the tile as a function that the kernel calls, 6% slower (double complex, 64 rows).
 
 #include "gemm/pipelined/gemm_pipelined_config.cuh"
 #include "gemm/ragged/gemm_schedule.cuh"
@@ -15,7 +15,7 @@ SIMT_INLINE constexpr GemmPipelinedMemory gemm_pipelined_memory(GemmPipelined co
   return {sizeof(simt::Real<T>), simt::is_complex<T>, config};
 }
 
-/// Elements that are moved together, where their address is a multiple of their size.
+/// Elements that are moved by one instruction, at an address that is a multiple of their size.
 template <typename T, int size>
 struct alignas(size * sizeof(T)) GemmTogether {
   T values[size];
@@ -26,12 +26,12 @@ struct GemmSize {
   static constexpr int value = n;
 };
 
-/// The `held` elements that each of `lanes` lanes has of a line: pieces of 16 bytes of each lane, then smaller ones of what is left.
+/// The `held` elements that each of `lanes` lanes has of a line: 16-byte pieces of each lane, then smaller pieces of the rest.
 template <int element_bytes, int held, int lanes>
 struct GemmPieces {
   static constexpr int of_chunk = 16 / element_bytes, chunks = held / of_chunk, rest = held % of_chunk;
 
-  /// Where element i of a lane is in the line.
+  /// Position of a lane's element i in the line.
   SIMT_INLINE static constexpr int at(int lane, int i) {
     int first = chunks * of_chunk, size = of_chunk;
     if (i < first) {
@@ -52,8 +52,8 @@ struct GemmPieces {
   }
 };
 
-/// The sums of one lane that multiplies for itself. The lanes of a warp are 4 down and 8 across. Of every term they read their rows, or
-/// columns, in pieces of up to 16 bytes, while the term before is multiplied.
+/// The sums of one lane, by fused multiply-adds. The lanes of a warp are 4 down and 8 across. They read their rows, or columns, of each
+/// term in pieces of up to 16 bytes, while the term before is multiplied.
 template <typename T, GemmPipelined C>
 struct GemmSumsOfLane {
   static constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<T>(C);
@@ -67,8 +67,8 @@ struct GemmSumsOfLane {
   T sum[held_rows][held_columns];
   int row_lane, column_lane;
 
-  /// Each two lanes whose numbers differ by 1 have the same rows, by 2 the same columns: reads of 16 bytes of two times eight lanes are
-  /// then served together.
+  /// Two lanes whose numbers differ by 1 have the same rows, by 2 the same columns. The 16-byte reads of two times eight lanes are then
+  /// served together.
   SIMT_INLINE GemmSumsOfLane() {
     int const warp = simt::thread_index() / 32, lane = simt::lane_index();
     row_lane = warp % C.warps_down * 4 + lane / 8 % 2 * 2 + lane / 2 % 2;
@@ -87,8 +87,8 @@ struct GemmSumsOfLane {
       add_terms<false>(terms, a, b, false, false);
   }
 
-  /// Calls change(i, j, sum, element) for the elements of a tile that are this lane's, and keeps what it returns. Where `reads` is false
-  /// `element` is not what the tile has.
+  /// Calls change(i, j, sum, element) for this lane's elements of a tile, and stores the result in the tile. Where `reads` is false,
+  /// `element` is undefined.
   template <bool reads, typename Change>
   SIMT_INLINE void put(T* tile, Change change) const {
     constexpr int pitch = memory.c_pitch;
@@ -124,7 +124,7 @@ struct GemmSumsOfLane {
   }
 
  private:
-  /// Together, where the address in shared memory is a multiple of their size.
+  /// As one access: the address in shared memory must be a multiple of its size.
   template <int count>
   SIMT_INLINE static void load(T* to, T const* from) {
     GemmTogether<T, count> const x = *reinterpret_cast<GemmTogether<T, count> const*>(from);
@@ -139,7 +139,7 @@ struct GemmSumsOfLane {
     *reinterpret_cast<GemmTogether<T, count>*>(to) = x;
   }
 
-  /// What a lane reads of a line: where its first pieces of each size are, so that all others are at distances that the compiler knows.
+  /// The addresses of a lane's first piece of each size in a line; all others are at distances known at compile time.
   template <typename Pieces>
   struct Line {
     T const *chunks, *pair, *one;
@@ -165,8 +165,8 @@ struct GemmSumsOfLane {
   struct Operands {
     T left[held_rows], right[held_columns];
   };
-  /// Every second row or column is multiplied backwards, so that each product has a factor of the one before, which then need not be read
-  /// from its register again. Column by column for real numbers: half as many products have no such factor.
+  /// Every second row or column is multiplied backwards, so that each product reuses a factor of the one before without reading its
+  /// register again. Real numbers go column by column: half as many products then reuse no factor.
   SIMT_INLINE void multiply(Operands const& x) {
     if constexpr (simt::is_complex<T>) {
       SIMT_UNROLL
@@ -191,7 +191,7 @@ struct GemmSumsOfLane {
 
   template <bool conjugates>
   SIMT_INLINE void add_terms(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
-    // An even number, so that the next term is in the first operands again; the loop is to stay in the cache of instructions.
+    // An even number, so that the next term is in the first operands again. The loop must fit the instruction cache.
     constexpr int at_once = held_rows * held_columns * (simt::is_complex<T> ? 4 : 1) > 128 ? 2 : 4;
     Line<Rows> left(a, row_lane);
     Line<Columns> right(b, column_lane);
@@ -216,7 +216,7 @@ struct GemmSumsOfLane {
     for (; p + at_once <= terms; p += at_once) {
       SIMT_UNROLL
       for (int t = 0; t < at_once; ++t) {
-        // Behind the last term there may be nothing.
+        // There may be nothing behind the last term.
         if (t + 1 == at_once) advance(simt::smaller(at_once, terms - 1 - p));
         bring(x[(t + 1) % 2], t + 1 < at_once ? t + 1 : 0);
         multiply(x[t % 2]);
@@ -231,9 +231,9 @@ struct GemmSumsOfLane {
   }
 };
 
-/// The sums of one lane of a warp that multiplies on tensor cores, for double numbers. A complex product is one of real numbers with twice
-/// the terms: (re, im) of A times (re, -im) of B is the real part, (re, im) of A times (im, re) of B the imaginary one; so that each
-/// number is summed in the order in which a lane would.
+/// The sums of one lane of a warp that multiplies double numbers on tensor cores. A complex product is a real one with twice the terms:
+/// (re, im) of A times (re, -im) of B is the real part, (re, im) of A times (im, re) of B the imaginary one. So each number is summed in
+/// the order in which a lane would.
 template <typename T, GemmPipelined C>
 struct GemmSumsOfWarp {
   using R = simt::Real<T>;
@@ -241,8 +241,8 @@ struct GemmSumsOfWarp {
   static constexpr int terms_at_once = 4 / parts;
   static constexpr int rows_of_warp = C.m / C.warps_down, columns_of_warp = C.n / C.warps_across;
   static constexpr int down = rows_of_warp / 16, across = columns_of_warp / 8;
-  /// Of how many times four numbers one instruction takes the products: of real ones as far as there are registers for what it multiplies;
-  /// of complex ones, two to a term, twice four, mostly 2 to 8% faster than four.
+  /// Groups of four numbers per instruction. Real: as many as there are registers for operands. Complex, two numbers to a term: two groups,
+  /// mostly 2 to 8% faster than one.
   static constexpr int fours = parts == 2                                                  ? C.k % (2 * terms_at_once) == 0 ? 2 : 1
                                : C.k % (4 * terms_at_once) == 0 && 2 * down + across <= 8  ? 4
                                : C.k % (2 * terms_at_once) == 0 && 2 * down + across <= 16 ? 2
@@ -250,7 +250,7 @@ struct GemmSumsOfWarp {
   static_assert(C.m % (16 * C.warps_down) == 0 && C.n % (8 * C.warps_across) == 0 && C.k % terms_at_once == 0);
 
   R sum[parts][down][across][4];
-  int row, column;  ///< first of the warp
+  int row, column;  ///< first row and column of the warp
   int group, of_group;
 
   SIMT_INLINE GemmSumsOfWarp() {
@@ -269,12 +269,12 @@ struct GemmSumsOfWarp {
     }
   }
 
-  /// Terms are taken terms_at_once together: those that are missing are zero.
+  /// Terms are multiplied terms_at_once together; missing ones must be zero in shared memory.
   SIMT_INLINE void add(int terms, T const* a, T const* b, bool conjugate_a, bool conjugate_b) {
     constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<T>(C);
     constexpr int a_row = memory.a_by_terms ? 1 : memory.a_pitch, a_term = memory.a_by_terms ? memory.a_pitch : 1;
     constexpr int b_column = memory.b_by_terms ? 1 : memory.b_pitch, b_term = memory.b_by_terms ? memory.b_pitch : 1;
-    // Whether what this lane has of B is negated, for the signs of products: A is multiplied as it is read, for both parts.
+    // This lane's elements of B carry the signs of products; A is multiplied as it is read, for both parts.
     bool const imaginary = parts == 2 && of_group % 2 == 1;
     Sign const of_real(imaginary && conjugate_a == conjugate_b), of_imaginary(imaginary ? conjugate_a : conjugate_b);
     R const* const my_a = reinterpret_cast<R const*>(a + (row + group) * a_row + of_group / parts * a_term);
@@ -348,7 +348,7 @@ struct GemmSumsOfWarp {
   }
 
  private:
-  /// Negation or nothing, by the bits: the units that subtract are those that multiply.
+  /// Negates by flipping the sign bit: the units that subtract are those that multiply.
   struct Sign {
     unsigned upper;
     SIMT_INLINE explicit Sign(bool negative) : upper(negative ? 0x80000000u : 0) {}
@@ -356,8 +356,8 @@ struct GemmSumsOfWarp {
   };
 };
 
-/// The sums of one lane of a warp that multiplies on tensor cores, for single numbers that are rounded to 11 bits, or split into two such.
-/// Terms are taken 8 at a time, from the first on, whatever the kernel: so each element has the same bits everywhere.
+/// The sums of one lane of a warp that multiplies single numbers on tensor cores, rounded to 11 bits or split into two such numbers. Every
+/// kernel takes 8 terms at a time from the first on, so each element has the same bits everywhere.
 template <GemmPipelined C>
 struct GemmSumsOfSingleWarp {
   static constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<float>(C);
@@ -368,7 +368,7 @@ struct GemmSumsOfSingleWarp {
   static_assert(C.m % (16 * C.warps_down) == 0 && C.n % (8 * C.warps_across) == 0 && C.k % terms_at_once == 0);
 
   float sum[down][across][4];
-  int row, column;  ///< first of the warp
+  int row, column;  ///< first row and column of the warp
   int group, of_group;
 
   SIMT_INLINE GemmSumsOfSingleWarp() {
@@ -384,7 +384,7 @@ struct GemmSumsOfSingleWarp {
     }
   }
 
-  /// Terms that are missing of the last eight are zero.
+  /// Missing terms of the last eight must be zero in shared memory.
   SIMT_INLINE void add(int terms, float const* a, float const* b, bool, bool) {
     constexpr int a_row = memory.a_by_terms ? 1 : memory.a_pitch, a_term = memory.a_by_terms ? memory.a_pitch : 1;
     constexpr int b_column = memory.b_by_terms ? 1 : memory.b_pitch, b_term = memory.b_by_terms ? memory.b_pitch : 1;
@@ -392,7 +392,7 @@ struct GemmSumsOfSingleWarp {
     float const* const my_b = b + (column + group) * b_column + of_group * b_term;
     SIMT_UNROLL_BY(2)
     for (int p = 0; p < terms; p += terms_at_once) {
-      // What is nearest to a number, and what is left of it
+      // The number rounded to 11 bits, and the rounded rest
       unsigned left[down][4], left_rest[down][4], right[across][2], right_rest[across][2];
       SIMT_UNROLL
       for (int d = 0; d < down; ++d) {
@@ -404,7 +404,7 @@ struct GemmSumsOfSingleWarp {
         SIMT_UNROLL
         for (int e = 0; e < 2; ++e) round(my_b[8 * c * b_column + (p + e * 4) * b_term], right[c][e], right_rest[c][e]);
       }
-      // Small products first; that of both rests would change nothing.
+      // Small products first; the product of both rests would change nothing.
       if constexpr (splits) {
         multiply(left_rest, right);
         multiply(left, right_rest);
@@ -444,11 +444,11 @@ struct GemmSumsOfSingleWarp {
   }
 };
 
-/// How the threads of a block go through `lines` lines of `length` elements: `along` of them to a line, in which a thread has every
-/// along-th element, as far as there is one.
+/// How the threads of a block go through `lines` lines of `length` elements: `along` threads share a line, and each has every along-th
+/// element of it.
 template <int length, int lines, int threads, int most_along>
 struct GemmWalk {
-  /// That of 8 and more (to a shorter line fewer) which leaves the fewest threads without an element.
+  /// The power of two from 8 on (less for shorter lines) that leaves the fewest threads without an element.
   static constexpr int along = [] {
     int best = most_along;
     for (int side_by_side = most_along / 2; side_by_side >= 1 && (side_by_side >= 8 || side_by_side >= length); side_by_side /= 2)
@@ -457,35 +457,34 @@ struct GemmWalk {
   }();
   static constexpr int at_once = threads / along;  ///< lines
   static constexpr int of_line = simt::ceil_div(length, along), of_lines = simt::ceil_div(lines, at_once);
-  static constexpr bool even = length % along == 0 && lines % at_once == 0;  ///< whether all threads have as many elements
+  static constexpr bool even = length % along == 0 && lines % at_once == 0;  ///< whether all threads have equally many elements
 
   int first, first_line;
 
   SIMT_INLINE GemmWalk() : first(simt::thread_index() % along), first_line(simt::thread_index() / along) {}
 };
 
-/// Whether lines begin at multiples of 16 bytes.
+/// Whether all lines begin at multiples of 16 bytes.
 template <typename T>
 SIMT_INLINE bool gemm_lines_of_chunks(T const* first, simt::Index line_stride) {
   return (reinterpret_cast<unsigned long long>(first) | static_cast<unsigned long long>(line_stride) * sizeof(T)) % 16 == 0;
 }
 
-/// What a thread copies of A or B, part after part, by chunks of 16 bytes where all lines begin at multiples of 16 bytes. In shared memory
-/// lines are `pitch` apart; or, where they are `transposed`, elements of a line are.
-///
-/// Of elements that are chunks a thread remembers where its own are: double complex products are then mostly 1 to 3% faster. Of
-/// smaller ones single and single complex products, which have no register to spare, took up to 15% longer.
+/// A thread's copies of A or B, stage after stage: 16 bytes at a time where all lines begin at multiples of 16 bytes. In shared memory
+/// lines are `pitch` apart; if `transposed`, elements of a line are.
+/// Where an element is 16 bytes, a thread keeps the address of its own: double complex products are then mostly 1 to 3% faster. Single and
+/// single complex products, which have no register to spare, took up to 15% longer.
 template <typename T, int length, int lines, int threads, int pitch, bool transposed>
 class GemmCopies {
  public:
-  /// The first element is at `from`, and `part_stride` from one part to the next.
+  /// `from`: the first element; `part_stride`: the distance from one stage's elements to the next.
   SIMT_INLINE GemmCopies(T const* from, simt::Index line_stride, simt::Index part_stride)
       : from_(of_element ? from + first_of_thread<1>(line_stride) : from),
         line_stride_(line_stride),
         part_stride_(part_stride),
         chunks_(!transposed && of_chunk > 1 && gemm_lines_of_chunks(from, line_stride | part_stride)) {}
 
-  /// Starts the copies of the first `count` elements of the first `line_count` lines of the next part.
+  /// Starts the copies of the first `count` elements of the first `line_count` lines of the next stage.
   SIMT_INLINE void bring(T* to, int count, int line_count) {
     bool const all = count == length && line_count == lines;
     if (!transposed && chunks_ && count % of_chunk == 0) {
@@ -502,7 +501,7 @@ class GemmCopies {
   }
 
  private:
-  static constexpr bool of_element = !transposed && sizeof(T) == 16;  ///< a chunk is one element
+  static constexpr bool of_element = !transposed && sizeof(T) == 16;  ///< an element is 16 bytes
   static constexpr int of_chunk = transposed ? 1 : 16 / sizeof(T);
   static_assert(length % of_chunk == 0 && pitch % of_chunk == 0);
   static constexpr int step = transposed ? pitch : 1, line_step = transposed ? 1 : pitch;
@@ -516,7 +515,7 @@ class GemmCopies {
     return walk.first * size + walk.first_line * line_stride;
   }
 
-  /// `size` elements at a time.
+  /// Copies `size` elements at a time.
   template <int size, bool all>
   SIMT_INLINE void copy(T* to, int count, int line_count) const {
     Walk<size> const walk;
@@ -540,12 +539,12 @@ class GemmCopies {
     }
   }
 
-  T const* from_;  ///< where the next part begins, or what this thread has of it
+  T const* from_;  ///< where the next stage begins in global memory, or this thread's elements of it
   simt::Index line_stride_, part_stride_;
   bool chunks_;
 };
 
-/// As GemmCopies, of a matrix A of which one triangle is read; i0: its first row.
+/// As GemmCopies, for an A of which one triangle is read; i0: its first row.
 template <typename T, int length, int lines, int pitch, bool transposed, GemmPipelined C>
 class GemmCopiesOfTriangle {
  public:
@@ -562,7 +561,8 @@ class GemmCopiesOfTriangle {
     });
     next_ += C.k;
   }
-  /// Completes what this thread has brought of the part whose first term is `first`, once it has arrived.
+  /// Fixes this thread's elements of the stage whose first term is `first`, after their copies have arrived: conjugates those of the other
+  /// triangle, and makes the diagonal real.
   SIMT_INLINE void complete(T* to, int first, int count, int line_count) const {
     if (C.structure != Structure::hermitian || first + C.k <= i0_) return;
     for_each(to, count, line_count, first, [](T* element, int i, int p) {
@@ -594,7 +594,7 @@ class GemmCopiesOfTriangle {
   int i0_, next_ = 0;
 };
 
-/// Of A and B in the parts of the ring: k columns, k rows.
+/// The copies of A and B to stages: k columns, k rows.
 template <typename T, GemmPipelined C>
 struct GemmCopiesOf {
   static constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<T>(C);
@@ -606,7 +606,8 @@ struct GemmCopiesOf {
   static constexpr int b_length = b_by_rows ? C.n : C.k, b_lines = b_by_rows ? C.k : C.n;
   using B = GemmCopies<T, b_length, b_lines, C.threads(), memory.b_pitch, memory.b_by_terms != b_by_rows>;
 
-  /// Of rows from i0 on, and of columns from j0 on; without terms there may be no address, and nothing is copied from `instead`.
+  /// The copies of rows of A from i0 on, and of columns of B from j0 on. Without terms there may be no address; nothing is copied from
+  /// `instead`.
   SIMT_INLINE static A of_a(simt::Matrices<T const> const& a, simt::Index b, int i0, int depth, T const* instead) {
     simt::Index const row_stride = a.row_stride_of(b), column_stride = a.col_stride_of(b);
     if constexpr (general)
@@ -620,20 +621,21 @@ struct GemmCopiesOf {
   }
 };
 
-/// Whether alpha is multiplied where sums are put into shared memory, and not when C is brought up to date. Were sums themselves put there
-/// by 16 bytes, their registers would have to be neighbours: rows of sums then begin in the banks of registers that their factors are in,
-/// and products wait for each other (single numbers up to 20% longer). Of complex ones, whose parts are neighbours anyhow, it was slower.
+/// Whether sums are multiplied by alpha when they are stored to shared memory, not when C is updated. If sums were stored unchanged, 16
+/// bytes at a time, their registers would have to be neighbours. Rows of sums would then begin in the register banks of their factors, and
+/// products would stall (single: up to 20% longer). For complex sums, whose parts are neighbours anyhow, it was slower.
 template <typename T, GemmPipelined C>
 inline constexpr bool gemm_pipelined_puts_products = C.c_beside == 1 || (!simt::is_complex<T> && !gemm_pipelined_memory<T>(C).tensor);
 
-/// What the terms add to an element of C. Of no terms -0, where C is read, is what changes no product that it is added to.
+/// The product that is added to an element of C. Without terms it is -0 where C is read, which leaves every number that it is added to as
+/// it is.
 template <typename T, GemmPipelined C>
 SIMT_INLINE T gemm_pipelined_product(GemmArguments<T> const& args, bool reads_c, int depth, T sum) {
   constexpr bool hermitian = C.written == Written::lower_hermitian && simt::is_complex<T>;
   T const zero = simt::from_real<T>(0);
   return depth > 0 ? args.alpha * sum : reads_c && !hermitian ? -zero : zero;
 }
-/// See gemm_element; the same without branches: of what is not read `before` may be anything.
+/// See gemm_element; this one has no branches: where C is not read, `before` may be anything.
 template <typename T, GemmPipelined C>
 SIMT_INLINE T gemm_pipelined_element(GemmArguments<T> const& args, bool reads_c, bool diagonal, T product, T const& before) {
   using namespace simt;
@@ -646,7 +648,7 @@ SIMT_INLINE T gemm_pipelined_element(GemmArguments<T> const& args, bool reads_c,
   }
 }
 
-/// Whether element x of line y of a tile of C is read and written, of which the first element is in the row that is `below` its column.
+/// Whether element x of line y of a tile of C is read and written. The tile's first element has a row that is `below` more than its column.
 template <GemmPipelined C>
 SIMT_INLINE bool gemm_pipelined_is_written(int below, int x, int y) {
   return C.written == Written::whole || below + (C.c == Lines::columns ? x - y : y - x) >= 0;
@@ -679,7 +681,7 @@ SIMT_INLINE void gemm_pipelined_bring_c(T* tile, T const* from, simt::Index line
   }
 }
 
-/// Writes a tile of C that is in shared memory, `size` elements of a line at a time.
+/// Stores a tile of C from shared memory, `size` elements of a line at a time.
 template <int size, typename T, GemmPipelined C>
 SIMT_INLINE void gemm_pipelined_store(T const* tile, T* to, simt::Index line_stride, int count, int line_count, int below) {
   using namespace simt;
@@ -703,20 +705,20 @@ SIMT_INLINE void gemm_pipelined_store(T const* tile, T* to, simt::Index line_str
   }
 }
 
-/// Of how many lines of a tile of C, `of_line` elements of `bytes` each to a thread, it waits for what they were at the same time: 256
-/// bytes, for which there is room where the sums were, or sixteen addresses. Where the tile is whole, such a part of them all.
+/// Number of lines of a C tile whose loads a thread has in flight together, with `of_line` elements of `bytes` each: 256 bytes, which fit
+/// where the sums were, or sixteen addresses. For whole tiles it divides the number of lines.
 SIMT_INLINE constexpr int gemm_pipelined_lines_at_once(int of_lines, int of_line, int bytes, bool all) {
   int most = simt::smaller(of_lines, simt::larger(256 / (of_line * simt::larger(bytes, 16)), 1));
   while (all && of_lines % most != 0) --most;
   return most;
 }
 
-/// Brings a tile of C up to date whose sums, or these times alpha, the block has just put into shared memory. `size` elements of a line are
-/// moved together; the first element is in the row that is `below` its column. `all`: the tile is whole, and all threads have as many
+/// Updates a tile of C whose sums, or alpha times these, the block has just stored to shared memory. `size` elements of a line are moved
+/// together. The first element has a row that is `below` more than its column. `all`: the tile is whole, and all threads have equally many
 /// elements.
 ///
-/// In place of what is not there a thread reads its first element once more, which nobody else writes, so that all loads are alike: where
-/// each load had a branch of its own, what it would have loaded was set to zero at each of them.
+/// In place of missing elements a thread reads its first element once more, which no other thread writes, so that all loads are alike: with
+/// a branch for each load, the compiler set the destination to zero at each of them.
 template <int size, bool all, bool reads_c, typename T, GemmPipelined C>
 SIMT_INLINE void gemm_pipelined_update(GemmArguments<T> const& args, T const* tile, T* to, simt::Index line_stride, int count,
                                        int line_count, int below, int depth) {
@@ -778,7 +780,7 @@ SIMT_INLINE void gemm_pipelined_update(GemmArguments<T> const& args, T const* ti
     gemm_pipelined_update<size, all, true, T, C>(args, tile, to, line_stride, count, line_count, below, depth);
 }
 
-/// What sums in a kernel.
+/// The class that sums in a kernel.
 template <typename T, GemmPipelined C, Factors factors = C.factors>
 struct GemmSumsOf {
   using type = simt::Choose<gemm_pipelined_memory<T>(C).tensor, GemmSumsOfWarp<T, C>, GemmSumsOfLane<T, C>>;
@@ -792,7 +794,7 @@ struct GemmSumsOf<float, C, Factors::whole> {
   using type = GemmSumsOfLane<float, C>;
 };
 
-/// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
+/// In every matrix of A, B and C columns or rows are contiguous, as C says.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmPipelinedMemory's bytes of dynamic shared memory.
 template <typename T, GemmPipelined C>
@@ -800,8 +802,9 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
   using namespace simt;
   constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
-  // What a schedule says of the launch has six registers. Where sums of real numbers take more than four sevenths of a lane's, it is read
-  // anew for every tile: in tiles of 112 by 112 that took 7% less time on an H200, while double products by a schedule took up to 7% more.
+  // A schedule's parameters take six registers. Where sums of real numbers take more than four sevenths of a lane's registers, the
+  // parameters are read again for every tile: tiles of 112 by 112 took 7% less time on an H200, while double products with a schedule took
+  // up to 7% more.
   constexpr int sums_of_lane = C.m * C.n * static_cast<int>(sizeof(T)) / 4 / C.threads();
   constexpr bool has_registers = memory.tensor || is_complex<T> || 7 * sums_of_lane <= 4 * (65536 / (C.threads() * C.blocks_per_sm));
   constexpr bool holds = C.scheduled == 0 || has_registers;
@@ -819,7 +822,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
     int const i0 = place.i0, j0 = place.j0;
     int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
     int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
-    if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // of a ragged batch
+    if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // skipped in ragged batches
     if (C.written != Written::whole && i0 + rows <= j0) continue;
     int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
     if (gemm_changes_nothing<C.written>(args, depth)) continue;
@@ -845,11 +848,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
           gemm_pipelined_bring_c<1, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
       }
     };
-    // Lines of C that come with each part of the ring
+    // Lines of C that are copied with each stage
     int const lines_of_part = depth > 0 ? ceil_div(line_count, ceil_div(depth, C.k)) : 0;
     if (C.c_beside == 1 && reads_c && depth == 0) bring_c(0, line_count);
 
-    // Brings terms [first, first + C.k) to a part of the ring.
+    // Starts the copies of terms [first, first + C.k) to a stage.
     auto const bring = [&](int first, T* part) {
       int const terms = smaller(depth - first, C.k);
       if (C.c_beside == 1 && reads_c) {
@@ -858,7 +861,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
       }
       copies_of_a.bring(part, C.a == Lines::columns ? rows : terms, C.a == Lines::columns ? terms : rows);
       copies_of_b.bring(part + memory.b, C.b == Lines::columns ? terms : columns, C.b == Lines::columns ? columns : terms);
-      // Those that are taken together with the last ones
+      // Zeros for the terms that are multiplied together with the last ones
       SIMT_LOOP
       for (int p = terms; p % sums.terms_at_once != 0; ++p) {
         SIMT_LOOP
@@ -872,7 +875,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
     int part = 0, next_part = 0;
     SIMT_LOOP
     for (int first = -(C.stages - 1) * C.k; first < depth; first += C.k) {
-      // What was brought last is still under way, if there is a part of the ring for that.
+      // With one stage, copies start only after its terms have been used.
       if (C.stages == 1) {
         sync_block();
         bring(first, shared);
@@ -885,7 +888,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
           copies_of_a.complete(shared + part * memory.stage, first, C.a == Lines::columns ? rows : terms,
                                C.a == Lines::columns ? terms : rows);
         }
-        sync_block();  // so that all threads have their copies, and have used the part before, which is next to be brought
+        sync_block();  // all threads have their copies, and have used the stage that is loaded next
       }
       if (C.stages > 1) {
         int const next = first + (C.stages - 1) * C.k;
@@ -912,7 +915,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
       else
         gemm_pipelined_store<1, T, C>(tile, to, line_stride, count, line_count, i0 - j0);
     } else {
-      sync_block();  // so that all have used the ring
+      sync_block();  // all threads have used the stages
       if constexpr (gemm_pipelined_puts_products<T, C>) {
         // Sums of no terms are 0; the factor gives them the sign of zero that gemm_pipelined_product gives.
         T const zero = from_real<T>(0), factor = depth > 0 ? args.alpha : reads_c ? -zero : zero;

@@ -1,8 +1,8 @@
 #pragma once
-/// Which kernel is used for a product on a GPU that is too large to be in shared memory as a whole.
+/// The plan of gemm_pipelined: its config for each product that does not fit shared memory as a whole.
 ///
 /// Tried without gain (H100 and H200):
-/// - Copies of the next terms spread over the sums instead of before them: up to 20% slower.
+/// Copies of the next terms spread over the sums instead of before them: up to 20% slower.
 /// - C prefetched into the L2 cache: 0 to 8% slower, with A and B by TMA 1.5 times.
 /// - A and B by TMA, swizzled, in double: slower at nearly all sizes (n = 512: 23.3 for 22.8 us in double complex).
 /// - Factors read ahead across stages: no faster.
@@ -21,8 +21,8 @@
 
 namespace myriad {
 
-/// As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
-/// that the `words` that a lane holds find no registers. A quarter of the warps shares a quarter of these.
+/// As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 KiB of it the driver's per block) with registers for
+/// the `words` that a lane holds. Each quarter of a multiprocessor has a quarter of the warps and registers.
 constexpr int gemm_pipelined_blocks(int real_bytes, bool complex, GemmPipelined const& c, int words) {
   auto const registers = [&](int blocks) { return 512 / ((blocks * c.threads() / 32 + 3) / 4 * 4) * 4 / 8 * 8; };
   int blocks = std::clamp(233472 / (GemmPipelinedMemory(real_bytes, complex, c).bytes + 1024), 1, 32);
@@ -30,7 +30,7 @@ constexpr int gemm_pipelined_blocks(int real_bytes, bool complex, GemmPipelined 
   return blocks;
 }
 
-/// The shared memory of a block, whichever way the lines of C lie.
+/// The shared memory of a block, the larger of both layouts of C.
 constexpr int gemm_pipelined_most_bytes(int real_bytes, bool complex, GemmPipelined c) {
   int most = 0;
   for (Lines const lines : {Lines::columns, Lines::rows}) {
@@ -40,11 +40,10 @@ constexpr int gemm_pipelined_most_bytes(int real_bytes, bool complex, GemmPipeli
   return most;
 }
 
-/// What a product of single numbers takes on a multiprocessor of compute capability 9.0, in cycles: instructions, of which a warp has for
-/// each term its products, reads and copies (one with its address and a test is three), the more the fewer warps there are to issue them,
-/// or what moves, whichever is more; part of the other one, and of what tiles read once more from a cache; and for each tile the time in
-/// which it waits for its first terms and for C, which other blocks fill. The numbers are such that on an H200 they put configs in about
-/// the right order.
+/// Estimated cycles of a product of single numbers on a multiprocessor of compute capability 9.0. Instructions of a warp per term are
+/// products, reads and copies (a copy with its address and a test is three), weighted for warps too few to issue them. The larger of
+/// instructions and global traffic counts, with part of the smaller one and of what tiles read again from a cache. Each tile also waits for
+/// its first terms and for C, which other blocks fill. The constants put configs in about the right order on an H200.
 constexpr double gemm_pipelined_cost_of_lanes(bool complex, std::int64_t m, std::int64_t n, std::int64_t k, GemmPipelined const& c,
                                               int blocks) {
   int const numbers = complex ? 2 : 1, element_bytes = 4 * numbers;
@@ -62,19 +61,19 @@ constexpr double gemm_pipelined_cost_of_lanes(bool complex, std::int64_t m, std:
   return std::max(1.45 * issued, moved) + 0.4 * std::min(issued, moved) + 0.3 * from_cache + waits;
 }
 
-/// Of single numbers, which lanes multiply. One, two or four warps share a tile, so that all quarters of a multiprocessor have as much to
-/// do; matrices are divided evenly into tiles of at most one of some sizes.
+/// The plan of single numbers, which lanes multiply. One, two or four warps share a tile, so that all quarters of a multiprocessor have
+/// equal work. Matrices are divided evenly into tiles of at most one of some sizes.
 constexpr GemmPipelined gemm_pipelined_plan_of_lanes(GemmPipelined const& given, bool complex, std::int64_t m, std::int64_t n,
                                                      std::int64_t k, int blocks) {
   constexpr int sides[] = {160, 128, 112, 96, 80, 72, 64, 48, 40, 32};
   int const numbers = complex ? 2 : 1;
-  bool const at_once = k * numbers <= 40;  // all terms
+  bool const at_once = k * numbers <= 40;  // whether one stage holds all terms
   GemmPipelined best = given;
   double best_cost = 0;
   std::int64_t down_before = 0;
   for (int const side_m : sides) {
     std::int64_t const tiles_down = (m + side_m - 1) / side_m;
-    if (tiles_down == down_before || (m <= 32 && tiles_down > 1)) continue;  // of a product in place a block has all rows
+    if (tiles_down == down_before || (m <= 32 && tiles_down > 1)) continue;  // a product in place needs all rows in one block
     down_before = tiles_down;
     std::int64_t across_before = 0;
     for (int const side_n : sides) {
@@ -90,12 +89,12 @@ constexpr GemmPipelined gemm_pipelined_plan_of_lanes(GemmPipelined const& given,
           if (held > 128) continue;
           GemmPipelined c = given;
           c.m = 4 * down * rows, c.n = 8 * across * columns, c.warps_down = down, c.warps_across = across;
-          // Of real numbers C beside the ring was slower throughout.
+          // For real numbers C beside the stages was slower throughout.
           for (c.c_beside = 0; c.c_beside <= (complex ? 1 : 0); ++c.c_beside) {
             c.stages = at_once ? 1 : 2;
             c.k = at_once ? static_cast<int>((k + 3) / 4 * 4) : 16;
             if (best.m != 0 && gemm_pipelined_cost_of_lanes(complex, m, n, k, c, blocks) >= best_cost) continue;
-            // What compute capability 8.6 has for a block
+            // Shared memory of a block on compute capability 8.6
             while (gemm_pipelined_most_bytes(4, complex, c) > 99 * 1024) c.k -= 4;
             c.blocks_per_sm = std::min(gemm_pipelined_blocks(4, complex, c, held + std::max(64, operands + (complex ? 24 : 30))), blocks);
             double const cost = gemm_pipelined_cost_of_lanes(complex, m, n, k, c, c.blocks_per_sm);
@@ -109,8 +108,8 @@ constexpr GemmPipelined gemm_pipelined_plan_of_lanes(GemmPipelined const& given,
   return best;
 }
 
-/// Of single numbers on tensor cores: matrices of up to 128 rows are a tile, or two. Two warps or more share it, each has up to 64 by 64:
-/// what it reads and rounds, or splits, then serves most products.
+/// The plan of single numbers on tensor cores. Matrices of up to 128 rows are one tile, or two. Two warps or more share it, each with up to
+/// 64 by 64, so that what a warp reads and rounds, or splits, serves the most products.
 constexpr GemmPipelined gemm_pipelined_plan_of_rounded(Factors factors, std::int64_t m, std::int64_t n, std::int64_t k) {
   auto const divide = [](std::int64_t size, std::int64_t largest) {
     std::int64_t const parts = std::max<std::int64_t>((size + largest - 1) / largest, 1);
@@ -140,7 +139,7 @@ constexpr GemmPipelined gemm_pipelined_plan_of_rounded(Factors factors, std::int
       for (int across = 1; down * across <= 8; ++across) {
         int const m_of_warp = up(up(rows, down) / down, 16), n_of_warp = up(up(columns, across) / across, 8);
         if (m_of_warp * n_of_warp > 64 * 64 || (down * across == 1 && m_of_warp * n_of_warp > 32 * 64)) continue;
-        // Cycles of a multiprocessor for a term: products, and what reads and what is done with them take
+        // Cycles of a multiprocessor per term: products, and reads with their rounding
         double const products = m_of_warp * n_of_warp / (factors == Factors::split ? 170.0 : 512.0);
         double const reads = (m_of_warp + n_of_warp) / (factors == Factors::split ? 24.0 : 32.0);
         double const cost = parts * down * across * (products + reads);
@@ -157,9 +156,9 @@ constexpr GemmPipelined gemm_pipelined_plan_of_rounded(Factors factors, std::int
   return best;
 }
 
-/// What a config costs of double numbers of several tiles, in no unit: what is multiplied, the more for what is beyond the matrix, for what
-/// a warp reads for a product and a tile for a sum, and for warps that are too few to hide what others wait for. The numbers are such
-/// that on an H200 they put configs in about the right order.
+/// Cost of a config of double numbers with several tiles, without a unit: products, including those beyond the matrix, weighted for a
+/// warp's reads per product, a tile's per sum, and warps too few to hide latency. The constants put configs in about the right order on an
+/// H200.
 constexpr double gemm_pipelined_cost_of_warps(bool complex, std::int64_t m, std::int64_t n, GemmPipelined const& c) {
   int const numbers = complex ? 2 : 1;
   double const work = static_cast<double>((m + c.m - 1) / c.m * c.m * ((n + c.n - 1) / c.n * c.n));
@@ -169,18 +168,18 @@ constexpr double gemm_pipelined_cost_of_warps(bool complex, std::int64_t m, std:
          (c.m * c.n * numbers * 2 > 64 * c.threads() ? 1.03 : 1.0);
 }
 
-/// A tile of products of several tiles, and the time that it takes for an element and a term beside what moving the matrices takes:
-/// compared with others, where sizes, and so lines without gaps, are anything, or multiples of 2, 4 or 16.
+/// A tile shape for products of several tiles, and its relative time per element and term, without the time to move the matrices. The times
+/// are for sizes, and so lines without gaps, of any length, and of multiples of 2, 4 and 16.
 struct GemmPipelinedShape {
   int m, n, k, stages, warps_down, warps_across, blocks_per_sm;
   double times[4];
 };
-/// As fitted to times on an H100, most of a list together: so what is beyond the edges of a matrix decides. Double numbers, matrices of up
-/// to 128 rows and columns:
+/// Fitted to times on an H100, most of a list together, so the work beyond the edges of a matrix decides. Double, matrices of up to 128
+/// rows and columns:
 inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_double_small[] = {{96, 48, 16, 3, 2, 2, 3, {2.15, 2.15, 2.15, 1.76}},
                                                                                {112, 64, 16, 3, 7, 1, 2, {1.88, 1.88, 1.88, 1.56}},
                                                                                {128, 64, 16, 3, 2, 2, 2, {1.86, 1.86, 1.86, 1.45}}};
-/// Larger ones:
+/// Double, larger matrices:
 inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_double[] = {
     {64, 64, 16, 3, 2, 2, 3, {4.07, 3.46, 2.83, 3.18}},  {96, 96, 16, 3, 2, 2, 2, {4.11, 2.94, 2.95, 3.44}},
     {64, 80, 16, 3, 4, 1, 3, {4.18, 3.28, 2.85, 3.26}},  {48, 96, 16, 3, 1, 4, 3, {5.89, 3.94, 3.25, 3.24}},
@@ -188,7 +187,7 @@ inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_double[] = {
     {64, 104, 16, 2, 4, 1, 3, {3.78, 3.01, 2.99, 3.34}}, {128, 48, 8, 4, 4, 1, 3, {3.83, 3.11, 2.90, 3.42}},
     {64, 88, 16, 3, 4, 1, 3, {5.18, 3.31, 3.12, 3.38}},  {128, 64, 8, 4, 4, 1, 2, {3.85, 3.07, 3.09, 3.52}},
     {64, 112, 16, 3, 2, 2, 2, {4.30, 3.21, 3.05, 3.32}}, {64, 72, 16, 3, 4, 1, 3, {4.28, 3.70, 3.08, 3.32}}};
-/// Double complex ones, matrices of up to 128 rows and columns, and larger ones:
+/// Double complex, matrices of up to 128 rows and columns, and larger ones:
 inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_double_complex_small[] = {
     {80, 40, 8, 3, 5, 1, 3, {20.34, 19.28, 19.28, 19.28}},
     {96, 32, 8, 3, 2, 2, 3, {17.31, 16.58, 16.58, 16.58}},
@@ -201,7 +200,7 @@ inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_double_complex[] = 
     {64, 56, 8, 3, 4, 1, 3, {16.95, 15.57, 15.57, 15.57}},  {32, 56, 8, 3, 2, 1, 5, {18.84, 16.63, 16.63, 16.63}},
     {64, 32, 8, 3, 4, 1, 4, {17.61, 15.96, 15.96, 15.96}},  {32, 40, 8, 3, 2, 1, 6, {19.30, 16.53, 16.53, 16.53}},
     {80, 40, 8, 3, 5, 1, 3, {19.20, 18.29, 18.29, 18.29}}};
-/// Single ones and single complex ones:
+/// Single, and single complex:
 inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_single[] = {
     {112, 112, 16, 2, 2, 2, 3, {4.56, 4.62, 4.60, 4.60}}, {128, 64, 16, 2, 2, 1, 4, {4.39, 4.47, 4.04, 4.04}},
     {96, 64, 16, 2, 2, 1, 6, {4.30, 4.34, 3.94, 3.94}},   {96, 96, 16, 2, 2, 2, 3, {4.53, 4.53, 4.29, 4.29}},
@@ -219,7 +218,7 @@ inline constexpr GemmPipelinedShape gemm_pipelined_shapes_of_single_complex[] = 
     {56, 56, 16, 2, 2, 1, 6, {16.73, 17.16, 17.16, 17.16}},  {112, 72, 16, 2, 4, 1, 2, {16.70, 17.08, 17.08, 17.08}},
     {40, 40, 16, 2, 2, 1, 8, {16.75, 16.90, 16.90, 16.90}},  {32, 32, 16, 2, 1, 1, 12, {17.85, 16.85, 16.85, 16.85}}};
 
-/// Of the shapes of a list that which takes least time.
+/// The shape of a list that takes least time.
 constexpr GemmPipelined gemm_pipelined_plan_of_shapes(GemmPipelined const& given, int real_bytes, bool complex, std::int64_t m,
                                                       std::int64_t n, std::int64_t k) {
   GemmPipelined best = given;
@@ -253,10 +252,11 @@ constexpr GemmPipelined gemm_pipelined_plan_of_shapes(GemmPipelined const& given
   return best;
 }
 
-/// Of double numbers with few rows or columns, for several tiles: matrices are divided evenly into tiles of one to eight warps.
+/// The plan of double numbers with few rows or columns, for several tiles: matrices are divided evenly into tiles of four, seven or eight
+/// warps.
 constexpr GemmPipelined gemm_pipelined_plan_of_warps(GemmPipelined const& given, bool complex, std::int64_t m, std::int64_t n) {
   auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit * unit); };
-  // Whether no smaller side, of 32 or more, makes as few tiles.
+  // Whether no smaller side, of 32 or more, gives as few tiles.
   auto const divides_evenly = [&](std::int64_t size, int side, int unit) {
     std::int64_t const parts = (size + side - 1) / side;
     return side <= 128 && parts <= (size + 31) / 32 && up((size + parts - 1) / parts, unit) == side;
@@ -288,17 +288,15 @@ constexpr GemmPipelined gemm_pipelined_plan_of_warps(GemmPipelined const& given,
   return best;
 }
 
-/// As many blocks for a multiprocessor as there is room for.
+/// No limit: as many blocks per multiprocessor as there is room for.
 inline constexpr int any_blocks = 32;
 
-/// Products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns,
-/// A as general and C as whole.
-///
-/// Larger ones take a tile of a list, single numbers else what is above. Others: matrices of up to 80 (double) or 64 (complex) rows are a
-/// tile, so that A and B are read once; those of few rows or columns are divided evenly. Of the ways to divide a tile among warps, that is
-/// taken which by the rates of compute capability 9.0 needs least time for products and for reads from shared memory, while a lane has
-/// registers for its sums. `real_bytes`: of the elements' real and imaginary parts. `blocks`: so many at most are there for a
-/// multiprocessor.
+/// The config for products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns, A as general and C as
+/// whole.
+/// Larger products take a tile of a list; other products of single numbers the plan of lanes. In double, matrices of up to 80 (complex: 64)
+/// rows are one tile, so that A and B are read once; those with few rows or columns are divided evenly. A tile is divided among warps so
+/// that, at the rates of compute capability 9.0, products and reads from shared memory take least time, while a lane has registers for its
+/// sums. `real_bytes`: size of the real and imaginary parts. `blocks`: the most blocks per multiprocessor that there are.
 constexpr GemmPipelined gemm_pipelined_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k,
                                             int blocks = any_blocks) {
   struct Most {
@@ -327,7 +325,7 @@ constexpr GemmPipelined gemm_pipelined_plan(int real_bytes, bool complex, std::i
                      .c = Lines::columns,
                      .structure = Structure::general,
                      .written = Written::whole};
-  // Of few terms, or with few blocks to a multiprocessor, single numbers have plans of their own.
+  // Single-precision products of few terms, or with few blocks per multiprocessor, have plans of their own.
   bool const of_shapes = single ? std::min(m, n) > 96 && k * numbers > 40 && blocks == any_blocks : std::min(m, n) > most.side_of_whole;
   if (of_shapes) return gemm_pipelined_plan_of_shapes(best, real_bytes, complex, m, n, k);
   if (single) return gemm_pipelined_plan_of_lanes(best, complex, m, n, k, blocks);
@@ -340,7 +338,7 @@ constexpr GemmPipelined gemm_pipelined_plan(int real_bytes, bool complex, std::i
     for (int across = 1; down * across <= 16; ++across) {
       int const m_of_warp = up(up(rows, down) / down, 16), n_of_warp = up(up(columns, across) / across, 8);
       if (m_of_warp * n_of_warp * numbers > 32 * most.held) continue;
-      // Cycles of a multiprocessor for a term of the tile: its products, and half of what its reads take
+      // Cycles of a multiprocessor per term of the tile: products, and half of the time of reads
       double const products = m_of_warp * n_of_warp / 128.0 * numbers * numbers;
       double const reads = (m_of_warp + numbers * n_of_warp) / 16.0 * numbers;
       double const cost = down * across * (products + 0.5 * reads);
