@@ -1,5 +1,5 @@
 #pragma once
-/// C = alpha A B + beta C for many matrices: through shared memory into tiles of C in registers.
+/// C = alpha A B + beta C for many small matrices: through shared memory into tiles of C in registers.
 
 #include "gemm/ragged/gemm_schedule.cuh"
 #include "gemm/tiles/gemm_tiles_config.cuh"
@@ -22,7 +22,7 @@ struct GemmSums {
       for (int c = 0; c < held_columns; ++c) sum[r][c] = simt::from_real<T>(0);
     }
   }
-  /// Which row is held as the r-th; beyond the tile it is the last, which is summed again and not used.
+  /// The row held as the r-th. Beyond the tile it is the last row, whose second sum is discarded.
   SIMT_INLINE int row(int r) const {
     int const i = row_lane + r * C.row_lanes;
     return C.m % C.row_lanes == 0 || r + 1 < held_rows ? i : simt::smaller(i, C.m - 1);
@@ -32,7 +32,7 @@ struct GemmSums {
     return C.n % C.column_lanes == 0 || c + 1 < held_columns ? j : simt::smaller(j, C.n - 1);
   }
 
-  /// Adds the products of `terms` columns of a and rows of b; element(i, p) of a and (p, j) of b.
+  /// Adds the products of `terms` columns of A and rows of B; a(i, p) and b(p, j) return their elements.
   template <typename A, typename B>
   SIMT_INLINE void add(int terms, A a, B b) {
     SIMT_UNROLL_BY(4)
@@ -50,7 +50,7 @@ struct GemmSums {
     }
   }
 
-  /// Calls use(i, j, sum) for the elements of the tile that are this thread's.
+  /// Calls use(i, j, sum) for this thread's elements of the tile.
   template <typename Use>
   SIMT_INLINE void for_each(Use use) const {
     SIMT_UNROLL
@@ -64,7 +64,7 @@ struct GemmSums {
   }
 };
 
-/// Puts the elements of A that are not stored into a tile, which has those of rows [i0, i0 + C.m) and columns [p0, p0 + C.k).
+/// Fills in the elements of A that are not stored, in a tile with rows [i0, i0 + C.m) and columns [p0, p0 + C.k).
 template <GemmTiles C, typename T, typename Tile>
 SIMT_INLINE void complete(Tile& tile, simt::Matrices<T const> const& a, simt::Index first, int active, int i0, int p0) {
   using namespace simt;
@@ -84,9 +84,9 @@ SIMT_INLINE void complete(Tile& tile, simt::Matrices<T const> const& a, simt::In
   }
 }
 
-/// A tile of C, which begins at (i0, j0), of each of up to C.matrices neighbouring matrices from number `first` on, by a block of
-/// C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory. All of them call this and, where it
-/// returns true, meet at sync_block() before they use C or that memory; else there is nothing to do.
+/// Computes the tile of C that begins at (i0, j0), of up to C.matrices neighbouring matrices from number `first` on, by a block of
+/// C.threads() threads with GemmTilesMemory(sizeof(T), C).bytes of dynamic shared memory. All threads call this. If it returns true, they
+/// must meet at sync_block() before they use C or that memory; if false, there was nothing to do.
 template <typename T, GemmTiles C>
 SIMT_INLINE bool gemm_tile_of_block(GemmArguments<T> const& args, simt::Index first, simt::Index i0, simt::Index j0) {
   using namespace simt;
@@ -99,7 +99,7 @@ SIMT_INLINE bool gemm_tile_of_block(GemmArguments<T> const& args, simt::Index fi
 
   int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
   Matrices<T> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
-  // Of a ragged batch there may be nothing here.
+  // In a ragged batch there may be nothing here.
   if (C.matrices == 1 && (of_c.rows_of(first) == 0 || of_c.cols_of(first) == 0)) return false;
   if (C.written != Written::whole && j0 > i0) return false;
   bool const whole = C.written == Written::whole || i0 > j0;  // or on the diagonal
@@ -109,9 +109,9 @@ SIMT_INLINE bool gemm_tile_of_block(GemmArguments<T> const& args, simt::Index fi
     else
       c.template load<C.c, Part::lower>(of_c.as_const(), first, active);
   }
-  // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
+  // In a ragged batch, smaller matrices have fewer terms.
   Index const depth = args.depth == 0 || q >= active ? 0 : args.a.col_sizes ? args.a.cols_of(first + q) : args.depth;
-  Index const most = C.matrices == 1 ? depth : args.depth;  // of the block
+  Index const most = C.matrices == 1 ? depth : args.depth;  // most terms of the block
 
   GemmSums<T, C> sums(thread_index() % C.lanes());
   for (Index p = 0; p < most; p += C.k) {

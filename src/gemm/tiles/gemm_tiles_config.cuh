@@ -1,26 +1,25 @@
 #pragma once
-/// Products of matrices on a GPU, tile by tile: what host and kernel share.
+/// Products of matrices on a GPU, tile by tile: config and shared memory, shared by host and kernel.
 
 #include "gemm/gemm_arguments.cuh"
 #include "simt/tile.hpp"
 
 namespace myriad {
 
-/// What a tile is of C, and one sum of k.
+/// Whether a tile is all of C, with all terms in one sum, or a part.
 enum class Extent : int { matrix, part };
 
 /// One compiled kernel: a block has `matrices` tiles of C, each m-by-n and of another matrix, and sums k columns of A and rows of B at a
-/// time. A tile belongs to row_lanes times column_lanes threads: a thread has rows at the distance row_lanes and columns at the distance
-/// column_lanes.
+/// time. row_lanes times column_lanes threads share a tile; a thread's rows are row_lanes apart, its columns column_lanes.
 struct GemmTiles {
   int m, n, k;
   int row_lanes, column_lanes;
   int matrices;
-  int blocks_per_sm;  ///< for which registers have to suffice
+  int blocks_per_sm;  ///< resident blocks that registers must suffice for
   Extent extent;
-  simt::Layout a, b, c;  ///< layouts of the batches of the same names below
+  simt::Layout a, b, c;  ///< layouts of the batches of these names
   Structure structure;   ///< of A
-  Written written;       ///< of C, of square tiles
+  Written written;       ///< of C, for square tiles
   int scheduled;         ///< 1: blocks take the tiles that a schedule lists
   constexpr bool operator==(GemmTiles const&) const = default;
 
@@ -31,7 +30,7 @@ struct GemmTiles {
   SIMT_INLINE constexpr bool exact() const { return whole() && !simt::is_ragged(a) && !simt::is_ragged(b); }
 };
 
-/// The dynamic shared memory of a block, one part after the other; in bytes.
+/// The dynamic shared memory of a block: offsets of its tiles of B and C, in bytes.
 struct GemmTilesMemory {
   int b, c;
   int bytes;

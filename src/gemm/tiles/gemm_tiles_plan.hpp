@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU for small products, for those of interleaved batches, with a vector, or of two vectors.
+/// The plan of gemm_tiles: its config for small products, interleaved batches, and products with a vector or of two vectors.
 
 #include <algorithm>
 #include <bit>
@@ -10,19 +10,20 @@
 
 namespace myriad {
 
-/// Products of m-by-k and k-by-n matrices; `interleaved` where one of the batches is. The layouts are left as packed columns.
+/// The config for products of m-by-k and k-by-n matrices; `interleaved`: whether one of the batches is. Layouts are left as packed columns.
 ///
-/// Not tuned: lanes hold up to 16 or 32 elements of C, about as many rows as columns, so that registers hardly spill, and blocks are as
-/// small as copies of 16 bytes and two warps want.
+/// Not tuned: lanes hold up to 16 or 32 elements of C, about as many rows as columns, so that registers hardly spill. Blocks are as small
+/// as 16-byte copies and two warps allow.
 ///
-/// Of a product with a vector (gemv) A is nearly all that is moved, each element is read once from shared memory, and the banks decide: a
-/// warp reads rows of several matrices at once. Whole 16-byte chunks are at odd distances, so that the lanes of a matrix take a chunk,
-/// where that leaves 32 bytes for each lane: smaller matrices need the lanes to have enough in flight. Others need one lane or two, or as
-/// many as fill the banks. Of one term (ger) C is nearly all: of parts more is held, so that several blocks find registers.
+/// In a product with a vector (gemv) A is nearly all the traffic, each element is read once from shared memory, and bank conflicts decide:
+/// a warp reads rows of several matrices at once. Where matrices are whole 16-byte chunks, these are at odd distances, and the lanes of a
+/// matrix take a chunk if that leaves 32 bytes per lane: smaller matrices need the lanes to have enough in flight. Others need one lane or
+/// two, or as many as fill the banks. With one term (ger) C is nearly all the traffic: a lane holds more of tiles that are parts, so that
+/// registers suffice for several blocks.
 constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t k, bool interleaved) {
-  constexpr int most_bytes = 88 * 1024;  // of a block, where GPUs have 99 KiB, and other layouts take a little more
+  constexpr int most_bytes = 88 * 1024;  // per block: GPUs have 99 KiB, and other layouts take a little more
   std::int64_t const largest = interleaved ? 32 : 64;
-  // Matrices of up to 32 are a tile, larger ones are divided evenly.
+  // Matrices of up to 32 rows are one tile; larger ones are divided evenly.
   auto const side = [&](std::int64_t size) {
     if (size <= 32) return static_cast<int>(std::max<std::int64_t>(size, 1));
     std::int64_t const parts = (size + largest - 1) / largest;
@@ -55,7 +56,7 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
   for (;;) {
     int const rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
     t.matrices = std::max(64 / t.lanes(), least_matrices);
-    // Four blocks find room, or there are too many lanes for fewer matrices to follow.
+    // Four blocks fit, or more lanes no longer reduce the number of matrices.
     bool const fits = t.matrices == least_matrices || GemmTilesMemory(element_bytes, t).bytes <= 56 * 1024;
     if (rows * columns <= most_held && (fits || rows * columns == 1)) break;
     (rows >= columns ? t.row_lanes : t.column_lanes) *= 2;
@@ -64,14 +65,14 @@ constexpr GemmTiles gemm_tiles_plan(int element_bytes, std::int64_t m, std::int6
     t.row_lanes = banks;
     t.matrices = std::max(64 / t.lanes(), least_matrices);
   }
-  // Many interleaved matrices to a block: fewer terms at a time, and then fewer matrices.
+  // Many interleaved matrices per block: fewer terms at a time, then fewer matrices.
   if (interleaved && whole && GemmTilesMemory(element_bytes, t).bytes > most_bytes) {
     t.extent = Extent::part;
     t.k = std::min(t.k, 16);
   }
   while (interleaved && GemmTilesMemory(element_bytes, t).bytes > most_bytes) t.matrices /= 2;
-  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
-  // that sums, the next operands and 48 registers for addresses do not fit.
+  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 KiB of it the driver's per block) with registers for
+  // sums, the next operands and 48 for addresses.
   int const words = element_bytes / 4, rows = simt::ceil_div(t.m, t.row_lanes), columns = simt::ceil_div(t.n, t.column_lanes);
   int const registers = words * (rows * columns + 2 * (rows + columns)) + 48;
   int const by_memory = 233472 / (GemmTilesMemory(element_bytes, t).bytes + 1024);
