@@ -2,7 +2,7 @@
 /// The plan of gemm_pipelined: its config for each product that does not fit shared memory as a whole.
 ///
 /// Tried without gain (H100 and H200):
-/// Copies of the next terms spread over the sums instead of before them: up to 20% slower.
+/// - Copies of the next terms spread over the sums instead of before them: up to 20% slower.
 /// - C prefetched into the L2 cache: 0 to 8% slower, with A and B by TMA 1.5 times.
 /// - A and B by TMA, swizzled, in double: slower at nearly all sizes (n = 512: 23.3 for 22.8 us in double complex).
 /// - Factors read ahead across stages: no faster.

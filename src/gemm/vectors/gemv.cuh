@@ -1,26 +1,26 @@
 #pragma once
-/// y = alpha A x + beta y for many matrices: A through a ring in shared memory, a row to a lane.
+/// y = alpha A x + beta y for many matrices: A through a pipeline in shared memory, one row per lane.
 
 #include "gemm/vectors/gemv_config.cuh"
 
 namespace myriad {
 
-/// What a group of lanes copies of A and x, part after part.
+/// The copies of A and x by a group of lanes, stage after stage.
 template <typename T, Gemv C>
 class GemvCopies {
  public:
-  /// Of the first `rows` rows, which begin at `a`, and of x.
+  /// Copies the first `rows` rows of A, whose first element is `a`, and x.
   SIMT_INLINE GemvCopies(T const* a, simt::Index line_stride, T const* x, simt::Index x_stride, int rows, int lane)
       : a_(a), x_(x), line_stride_(line_stride), x_stride_(x_stride), rows_(rows), lane_(lane) {
-    // 16 bytes at a time, where all lines begin at multiples of 16 bytes
+    // 16 bytes at a time if all lines begin at multiples of 16 bytes
     chunks_ =
         of_chunk > 1 && (reinterpret_cast<unsigned long long>(a) | static_cast<unsigned long long>(line_stride) * sizeof(T)) % 16 == 0;
   }
 
-  /// Starts the copies of the next part, which has so many terms.
+  /// Starts the copies of the next stage, which has `terms` terms.
   SIMT_INLINE void bring(T* to, int terms) {
     int const count = by_columns ? rows_ : terms, lines = by_columns ? terms : rows_;
-    // What is behind the end of a line in its last 16 bytes may be nobody's.
+    // Memory behind the end of a line, in its last 16 bytes, may not belong to the matrix.
     if (chunks_ && count % of_chunk == 0)
       copy<of_chunk>(to, count, lines);
     else
@@ -39,7 +39,7 @@ class GemvCopies {
   static constexpr int length = by_columns ? C.rows : C.k, all_lines = by_columns ? C.k : C.rows;
   static_assert(C.rows % of_chunk == 0 && C.k % of_chunk == 0);
 
-  /// `size` elements at a time.
+  /// Copies `size` elements at a time.
   template <int size>
   SIMT_INLINE void copy(T* to, int count, int lines) const {
     constexpr int of_line = length / size;
@@ -60,7 +60,7 @@ class GemvCopies {
   bool chunks_;
 };
 
-/// 16 bytes of shared memory.
+/// Loads 16 bytes of shared memory.
 template <typename T, int count>
 SIMT_INLINE void load_together(T (&to)[count], T const* from) {
   static_assert(count * sizeof(T) == sizeof(simt::Chunk));
@@ -68,11 +68,11 @@ SIMT_INLINE void load_together(T (&to)[count], T const* from) {
   memcpy(to, &chunk, sizeof(chunk));
 }
 
-/// Some rows of y = alpha A x + beta y of one matrix, by a group of C.lanes lanes. A has its elements side by side, down the columns or
-/// along the rows as C says; x and y are anywhere. Each element of y is summed in the order of the columns, as by every kernel of products.
-/// `ring`: C.stages * GemvMemory::stage elements of shared memory, of this group alone and at a multiple of 16 bytes.
+/// Computes some rows of y = alpha A x + beta y of one matrix by a group of C.lanes lanes. Columns or rows of A are contiguous, as C says;
+/// x and y have any stride. Each element of y is summed in the order of the columns, as by every product kernel. `ring`: C.stages *
+/// GemvMemory::stage elements of shared memory at a multiple of 16 bytes, for this group alone.
 ///
-/// Whole warps call this, also for groups that have no rows; to call it again they meet at sync_warp() first.
+/// Whole warps call this, also for groups without rows; before another call they meet at sync_warp().
 template <typename T, Gemv C>
 SIMT_INLINE void gemv_of_group(GemmArguments<T> const& args, GemvPlace const& place, T* ring) {
   using namespace simt;
@@ -82,7 +82,7 @@ SIMT_INLINE void gemv_of_group(GemmArguments<T> const& args, GemvPlace const& pl
   int const lane = thread_index() % C.lanes, i0 = place.i0, rows = place.rows;
   Index const b = place.b;
   int const depth = args.depth == 0 || rows <= 0 ? 0 : args.a.cols_of(b);
-  // Groups of a warp meet at its barriers, also those that have fewer terms, or nothing.
+  // All groups of a warp must reach its barriers, also those with fewer terms or none.
   int most = static_cast<int>(args.depth);
   if constexpr (C.scheduled != 0) {
     most = depth;
@@ -113,7 +113,7 @@ SIMT_INLINE void gemv_of_group(GemmArguments<T> const& args, GemvPlace const& pl
   for (int first = -(C.stages - 1) * C.k; first < most; first += C.k) {
     if (first >= 0) {
       wait_copy_groups<C.stages - 2>();
-      sync_warp();  // so that all lanes have their copies, and have used the part before, which is next to be brought
+      sync_warp();  // all lanes have their copies, and have used the stage that is loaded next
     }
     int const next = first + (C.stages - 1) * C.k;
     if (next < depth) copies.bring(ring + next_part * memory.stage, smaller(depth - next, C.k));

@@ -1,12 +1,12 @@
 #pragma once
-/// y = alpha A x + beta y for many matrices by columns: a row to a lane, from memory to registers.
+/// y = alpha A x + beta y for many matrices by columns: one row per lane, from global memory to registers.
 
 #include "gemm/vectors/gemv_config.cuh"
 
 namespace myriad {
 
-/// Element i of y = alpha A x + beta y of matrix b, by one lane. A has its elements side by side down the columns, which may begin
-/// anywhere; x and y are anywhere. Sums are those of gemv.
+/// Computes element i of y = alpha A x + beta y of matrix b by one lane. Columns of A are contiguous and may begin anywhere; x and y have
+/// any stride. Sums are those of gemv.
 template <typename T, GemvColumns C>
 SIMT_INLINE void gemv_of_lane(GemmArguments<T> const& args, simt::Index b, int i) {
   using namespace simt;
@@ -52,7 +52,7 @@ SIMT_INLINE void gemv_of_lane(GemmArguments<T> const& args, simt::Index b, int i
   store_global(args.c.at(b, i, 0), gemm_element<Written::whole>(args, reads_y, false, depth, sum, former));
 }
 
-/// Lanes of a warp have neighbouring rows, also of several matrices.
+/// The lanes of a warp have neighbouring rows, also of several matrices.
 ///
 /// Launch: blocks for args.c.count * args.c.rows threads, with a schedule any number, of C.threads() threads.
 template <typename T, GemvColumns C>

@@ -1,12 +1,12 @@
 #pragma once
-/// Products of matrices with vectors on a GPU: what host and kernel share.
+/// Products of matrices with vectors on a GPU: configs and shared memory, shared by host and kernels.
 
 #include "gemm/ragged/gemm_schedule.cuh"
 
 namespace myriad {
 
-/// One compiled kernel: a group of `lanes` lanes has `rows` rows of a matrix A, and brings k columns of these at a time to one of the
-/// `stages` parts of a ring in shared memory, which is the group's own.
+/// One compiled kernel: a group of `lanes` lanes has `rows` rows of a matrix A, and loads k columns of these at a time to one of the
+/// `stages` stages in shared memory that belong to the group alone.
 struct Gemv {
   int rows, k;
   int lanes;  ///< of a group: a power of two up to 32
@@ -21,8 +21,7 @@ struct Gemv {
   SIMT_INLINE constexpr int groups() const { return threads() / lanes; }
 };
 
-/// One compiled kernel for matrices by columns that goes without shared memory: a lane has a row, of which it asks for `terms` elements at
-/// a time.
+/// One compiled kernel for matrices by columns, without shared memory: a lane has a row, and loads `terms` elements of it at a time.
 struct GemvColumns {
   int terms;
   int warps;  ///< of a block
@@ -38,7 +37,8 @@ struct GemvWhole {
   int rows, k;
   int warps;  ///< of a block
   int blocks_per_sm;
-  /// Every matrix has k columns and no gaps: what a warp has comes as one span, and lies as it does in memory. By columns it is a matrix.
+  /// Whether every matrix has k columns and no gaps: a warp's rows are then copied as one span, in the order of memory. By columns the span
+  /// is the whole matrix.
   int in_one_piece;  ///< 0 or 1, so that there is no padding
   Lines a;
   int scheduled;
@@ -46,9 +46,9 @@ struct GemvWhole {
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
 };
-/// The dynamic shared memory of a block, of each warp rows of A and then x; distances in elements.
+/// The dynamic shared memory of a block: for each warp rows of A, then x. Offsets are in elements.
 struct GemvWholeMemory {
-  int pitch;  ///< from line to line; where lanes read 16 bytes of theirs, they meet different banks
+  int pitch;  ///< from line to line; lanes that read 16 bytes of their lines hit different banks
   int x, of_warp;
   int bytes;
 
@@ -61,7 +61,7 @@ struct GemvWholeMemory {
         bytes(g.warps * of_warp * element_bytes) {}
 
  private:
-  /// To a whole number of chunks of 16 bytes, and to an odd one.
+  /// Rounds up to whole 16-byte chunks, and to an odd number of them.
   SIMT_INLINE static constexpr int whole(int elements, int element_bytes) {
     int const of_chunk = 16 / element_bytes;
     return (elements + of_chunk - 1) / of_chunk * of_chunk;
@@ -72,9 +72,9 @@ struct GemvWholeMemory {
   }
 };
 
-/// The dynamic shared memory of a block, of a part of the ring the rows of A and then the elements of x; distances in elements.
+/// The dynamic shared memory of a block: each stage has rows of A, then elements of x. Offsets are in elements.
 struct GemvMemory {
-  int pitch;  ///< from line to line: columns, or rows, of which lanes that read 16 bytes each at the same time meet different banks
+  int pitch;  ///< from line to line, of columns or rows; lanes that read 16 bytes each at the same time hit different banks
   int x, stage;
   int bytes;
 

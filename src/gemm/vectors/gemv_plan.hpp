@@ -1,11 +1,12 @@
 #pragma once
-/// Which kernel is used on a GPU for products of matrices of more than 32 rows or columns with vectors.
+/// The plan of products with vectors for matrices of more than 32 rows or columns: kernel and config.
 ///
 /// Tried without gain (H200):
-/// - Columns that begin anywhere by 16 bytes, with single elements at both ends: slower at all sizes (single, n = 33: 36% of the copy rate
-///   for 43).
-/// - Blocks of more warps where a block has little to load: slower (single, 512 by 16: 58% for 70).
-/// - Stages of 4 KiB and twice the warps: slower (single, n = 100: 84% for 91), but for double complex by columns, which uses them.
+/// - 16-byte copies of columns at any alignment, with single elements at both ends: slower at all sizes (single, n = 33: 36% of the copy
+/// rate
+///   instead of 43).
+/// - Blocks of more warps where a block has little to load: slower (single, 512 by 16: 58% instead of 70).
+/// - Stages of 4 KiB and twice the warps: slower (single, n = 100: 84% instead of 91), but for double complex by columns, which uses them.
 
 #include <algorithm>
 #include <bit>
@@ -15,9 +16,9 @@
 
 namespace myriad {
 
-/// Of m-by-k matrices. Of columns 64 elements of each are brought at once, of rows 256 bytes of each of 32, and more lines where these are
-/// short. A part has some 8 KiB of a matrix for a warp, of which two are under way while one is summed, as much as a multiprocessor has
-/// room for: some 100 KB where 40 would do. Chosen by measurement on an H200.
+/// The plan for m-by-k matrices. By columns, a stage has 64 rows; by rows, 256 bytes of each of 32 rows; more rows where k is small.
+/// A warp's stage has about 8 KiB of a matrix, and two stages are in flight while one is summed. Blocks fill a multiprocessor: some 100 KB
+/// are in flight where 40 would do. Chosen by measurement on an H200.
 constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Lines a) {
   bool const by_columns = a == Lines::columns;
   std::int64_t const of_chunk = 16 / element_bytes, terms = std::max<std::int64_t>(k, 1);
@@ -27,7 +28,7 @@ constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Line
   std::int64_t const parts = (m + most_rows - 1) / most_rows;
   int const rows = static_cast<int>(round_up((m + parts - 1) / parts, of_chunk));
   int const bytes_of_terms = !by_columns ? 256 : element_bytes == 16 ? 64 : 128;
-  // Not fewer than four lanes to a group: they copy what lies side by side.
+  // At least four lanes per group, since they copy contiguous elements.
   Gemv g{.rows = rows,
          .k = static_cast<int>(std::min<std::int64_t>(bytes_of_terms / element_bytes, round_up(terms, of_chunk))),
          .lanes = std::clamp(static_cast<int>(std::bit_ceil(static_cast<unsigned>(rows))), 4, 32),
@@ -37,20 +38,20 @@ constexpr Gemv gemv_plan(int element_bytes, std::int64_t m, std::int64_t k, Line
          .a = a,
          .scheduled = 0};
   g.stages = static_cast<int>(std::clamp<std::int64_t>((k + g.k - 1) / g.k, 2, 3));
-  // As many blocks as shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), with 64 registers a
-  // thread.
+  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 KiB of it the driver's per block), with 64 registers
+  // per thread.
   g.blocks_per_sm = std::clamp(233472 / (GemvMemory(element_bytes, g).bytes + 1024), 1, 65536 / (64 * g.threads()));
   return g;
 }
 
-/// A lane to a row. As many terms at a time as leave registers for the warps that are wanted, divided evenly.
+/// One row per lane. A lane loads as many terms at a time as leave registers for the warps that are wanted, divided evenly.
 constexpr GemvColumns gemv_columns_plan(int element_bytes, std::int64_t k) {
   std::int64_t const most = element_bytes == 4 ? 24 : element_bytes == 8 ? 12 : 8;
   std::int64_t const terms = std::max<std::int64_t>(k, 1), parts = (terms + most - 1) / most;
   return {.terms = static_cast<int>((terms + parts - 1) / parts), .warps = 4, .blocks_per_sm = element_bytes == 8 ? 8 : 6, .scheduled = 0};
 }
 
-/// Whole rows. A warp has some 17 KB of a matrix, of which a multiprocessor has room for twelve.
+/// Whole rows. A warp has about 17 KB of a matrix; a multiprocessor has room for twelve such warps.
 constexpr GemvWhole gemv_whole_plan(int element_bytes, std::int64_t m, std::int64_t k, bool in_one_piece, Lines a) {
   std::int64_t const terms = std::max<std::int64_t>(k, 1);
   std::int64_t const most_rows = a == Lines::columns ? m : std::clamp<std::int64_t>(17408 / (terms * element_bytes), 16, 128);
@@ -66,19 +67,19 @@ constexpr GemvWhole gemv_whole_plan(int element_bytes, std::int64_t m, std::int6
   return g;
 }
 
-/// The kernels of gemv. Measurements on an H200 decided which one is used.
+/// The kernels of gemv. Measurements on an H200 decided which one is used where.
 enum class GemvKernel { ring, columns, whole };
 
-/// For matrices that are as `a` says. `aligned`: all lines begin at multiples of 16 bytes and are a whole number of these long;
+/// The kernel for matrices with lines as `a` says. `aligned`: all lines begin at multiples of 16 bytes and are a multiple of 16 bytes long;
 /// `in_one_piece`: no matrix is smaller, and none has gaps.
 constexpr GemvKernel gemv_kernel(int element_bytes, std::int64_t m, std::int64_t k, Lines a, bool aligned, bool in_one_piece) {
   std::int64_t const row_bytes = k * element_bytes;
   if (a == Lines::columns) {
-    // Of single numbers not enough are under way from registers.
+    // In single precision, loads to registers leave too few bytes in flight.
     if (!aligned && in_one_piece && element_bytes == 4 && m > 32 && m <= 128 && m * row_bytes <= 17408) return GemvKernel::whole;
     return aligned && element_bytes < 16 ? GemvKernel::ring : GemvKernel::columns;
   }
-  // The ring brings 256 bytes of a row at a time.
+  // gemv loads 256 bytes of a row at a time.
   bool const divided = row_bytes % 256 == 0;
   bool const whole = aligned ? !divided : in_one_piece;
   return element_bytes < 16 && m > 16 && row_bytes <= 1024 && whole ? GemvKernel::whole : GemvKernel::ring;

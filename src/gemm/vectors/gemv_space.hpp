@@ -1,5 +1,5 @@
 #pragma once
-/// What of the kernels of products with vectors is tuned: sums are in the order of the columns, whatever the config.
+/// The configs of the gemv kernels that tuning tries. Sums are in the order of the columns, whatever the config.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace myriad {
 
-/// What the three have in common: m-by-k matrices.
+/// The problem that the three kernels share: products of m-by-k matrices with vectors.
 struct GemvProblem {
   Dtype dtype;
   std::int64_t m, k;
@@ -28,7 +28,7 @@ struct GemvProblem {
   }
 };
 
-/// Through a ring.
+/// gemv: a pipeline in shared memory.
 struct GemvSpace : GemvProblem {
   using Config = Gemv;
   using Tuned = tuning::Members<&Gemv::rows, &Gemv::k, &Gemv::lanes, &Gemv::stages, &Gemv::warps, &Gemv::blocks_per_sm>;
@@ -73,7 +73,7 @@ struct GemvSpace : GemvProblem {
                   c, device.shared_memory_per_multiprocessor / (GemvMemory(element_bytes(dtype), c).bytes + 1024), 2,
                   [&](Gemv const& x) { return admits(x, device); },
                   [&](Gemv const& x) {
-                    // As much under way as a multiprocessor has room for, in parts that are not small
+                    // Favours as many bytes in flight as a multiprocessor has room for, in stages that are not small
                     double const under_way = x.blocks_per_sm * GemvMemory(element_bytes(dtype), x).bytes * (x.stages - 1.0) / x.stages;
                     double const part = static_cast<double>(x.rows) * x.k * element_bytes(dtype) / x.lanes * 32;
                     found.emplace_back(0.3 / std::min(1.0, under_way / 130e3) + 800.0 / part + 0.1 * (fewer - 1) +
@@ -85,7 +85,7 @@ struct GemvSpace : GemvProblem {
   }
 };
 
-/// A row to a lane, from memory to registers.
+/// gemv_columns: one row per lane, from global memory to registers.
 struct GemvColumnsSpace : GemvProblem {
   using Config = GemvColumns;
   using Tuned = tuning::Members<&GemvColumns::terms, &GemvColumns::warps, &GemvColumns::blocks_per_sm>;
@@ -95,7 +95,7 @@ struct GemvColumnsSpace : GemvProblem {
 
   [[nodiscard]] bool admits(GemvColumns const& c, Device const& device) const {
     if (c.terms < 1 || c.terms > 64 || c.warps < 1 || c.warps > 16) return false;
-    int const words = c.terms * element_bytes(dtype) / 4;  // x, which is the same for all, may come when it is wanted
+    int const words = c.terms * element_bytes(dtype) / 4;  // x is the same for all lanes, and may be loaded when it is used
     return words + 24 <= 255 && have_room(c.blocks_per_sm, c.threads(), std::max(words + 24, 32), device);
   }
 
@@ -121,7 +121,7 @@ struct GemvColumnsSpace : GemvProblem {
   }
 };
 
-/// Whole rows in shared memory, or all of a matrix by columns.
+/// gemv_whole: whole rows in shared memory, or a whole matrix by columns.
 struct GemvWholeSpace : GemvProblem {
   using Config = GemvWhole;
   using Tuned = tuning::Members<&GemvWhole::rows, &GemvWhole::warps, &GemvWhole::blocks_per_sm>;

@@ -1,19 +1,19 @@
 #pragma once
-/// y = alpha A x + beta y for many matrices with short rows, or small ones: whole rows through shared memory, a row to a lane.
+/// y = alpha A x + beta y for many matrices with short rows, or small ones: whole rows in shared memory, one row per lane.
 
 #include "gemm/vectors/gemv_config.cuh"
 
 namespace myriad {
 
-/// What a warp brings.
+/// The copies of a warp.
 template <typename T, GemvWhole C>
 class GemvWholeCopies {
   static constexpr GemvWholeMemory memory{sizeof(T), C};
   static constexpr int of_chunk = 16 / sizeof(T), lane_count = 32;
 
  public:
-  /// Starts the copies of `rows` rows of `terms` elements, of columns in one piece of all of them, and returns where the first one will be.
-  /// What is in their chunks of 16 bytes between `begin` and `end` may be read, too.
+  /// Starts the copies of `rows` rows of `terms` elements (by columns in one piece: of all of the matrix), and returns the address of the
+  /// first one in shared memory. Everything between `begin` and `end` in their 16-byte chunks may be read, too.
   SIMT_INLINE static T const* bring(T* to, T const* first, simt::Index row_stride, int rows, int terms, T const* begin, T const* end) {
     using namespace simt;
     int const lane = lane_index();
@@ -62,9 +62,9 @@ class GemvWholeCopies {
   }
 };
 
-/// Some rows of y = alpha A x + beta y of one matrix, by a warp with `shared`, GemvWholeMemory's of_warp elements of shared memory at a
-/// multiple of 16 bytes. A has its elements side by side along the rows or, where matrices are in one piece and have C.rows rows, down the
-/// columns; x and y are anywhere. Sums are those of gemv. To be called again lanes meet at sync_warp() first.
+/// Computes some rows of y = alpha A x + beta y of one matrix by a warp. `shared`: GemvWholeMemory's of_warp elements of shared memory at a
+/// multiple of 16 bytes. Rows of A are contiguous, or its columns where matrices are in one piece and have C.rows rows; x and y have any
+/// stride. Sums are those of gemv. Before another call the lanes meet at sync_warp().
 template <typename T, GemvWhole C>
 SIMT_INLINE void gemv_of_warp(GemmArguments<T> const& args, GemvPlace const& place, T* shared) {
   using namespace simt;
