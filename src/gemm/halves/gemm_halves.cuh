@@ -1,5 +1,5 @@
 #pragma once
-/// C = alpha A B + beta C for many matrices of 16-bit numbers: through shared memory, on tensor cores or, tiny ones, lane by lane.
+/// C = alpha A B + beta C for many 16-bit matrices: through shared memory, on tensor cores or, tiny ones, by lanes.
 
 #include "gemm/halves/gemm_halves_config.cuh"
 #include "gemm/halves/gemm_halves_sums.cuh"
@@ -32,7 +32,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArgum
     int const active = args.c.count - first < C.matrices ? static_cast<int>(args.c.count - first) : C.matrices;
     Matrices<Output> const of_c = C.whole() ? args.c : args.c.part(i0, C.m, j0, C.n);
     if (reads_c) c.template load<C.c>(of_c.as_const(), first, active);
-    // Of a matrix that is smaller than others in a ragged batch fewer terms are summed.
+    // In a ragged batch, smaller matrices have fewer terms.
     auto const depth_of = [&](int q) {
       return args.depth == 0 ? 0 : C.exact() ? C.k : args.a.col_sizes ? args.a.cols_of(first + q) : static_cast<int>(args.depth);
     };
@@ -65,7 +65,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArgum
             }
           }
         };
-        // With constants in the usual case
+        // A compile-time constant in the usual case
         if (C.exact() && depth > 0)
           multiply(C.k);
         else
@@ -117,7 +117,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArgum
         sync_block();
         constexpr int teams = C.warps / C.warps_of_tile();
         int const mine = warp / C.warps_of_tile();
-        // All that there is room for: what lies beyond those that are active is not written.
+        // Computes all matrices that there is room for: those beyond the active ones are not written.
         auto const for_all = [&](bool reads) {
           SIMT_UNROLL_BY(4)
           for (int round = 0; round < C.matrices; round += teams) {
@@ -126,7 +126,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves(GemmArgum
             write(sums, round + mine, reads, C.k);
           }
         };
-        // With constants in the usual cases
+        // Compile-time constants in the usual cases
         if (C.exact() && args.depth > 0) {
           if (reads_c)
             for_all(true);

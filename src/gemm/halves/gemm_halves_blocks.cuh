@@ -1,5 +1,5 @@
 #pragma once
-/// C = alpha A B + beta C for matrices of 16-bit numbers of any size: tile by tile, with copies of the next terms while these are summed.
+/// C = alpha A B + beta C for 16-bit matrices of any size: tile by tile; the next terms are copied while these are summed.
 
 #include "gemm/halves/gemm_halves_blocks_config.cuh"
 #include "gemm/halves/gemm_halves_stream.cuh"
@@ -7,14 +7,14 @@
 
 namespace myriad {
 
-/// Up to `lines` lines of up to `length` elements. Each lies in shared memory to multiples of 16 bytes as in memory, at the address's
-/// gemm_phase; `pitch` elements are from one to the next.
+/// Up to `lines` lines of up to `length` elements. Each keeps its alignment to 16 bytes in shared memory, the address's gemm_phase; lines
+/// are `pitch` elements apart.
 template <typename T, int length, int lines, int pitch, int threads>
 struct GemmLines {
   static constexpr int of_chunk = 16 / sizeof(T);
 
-  /// Starts to bring the first `count` elements of the first `line_count` lines, and what else there is in their chunks of 16 bytes between
-  /// `begin` and `end`; aligned: they begin at multiples of 16 bytes.
+  /// Starts to copy the first `count` elements of the first `line_count` lines, and everything between `begin` and `end` in their 16-byte
+  /// chunks; aligned: lines begin at multiples of 16 bytes.
   template <bool aligned>
   SIMT_INLINE static void bring(T* to, T const* from, simt::Index stride, int count, int line_count, T const* begin, T const* end,
                                 int thread = simt::thread_index()) {
@@ -62,7 +62,7 @@ struct GemmLines {
     while (2 * lanes <= chunks && lanes < 32) lanes *= 2;
     return lanes;
   }
-  /// Calls use(line, chunk of it, elements in front of the line in its first chunk, address) for the chunks of this thread.
+  /// Calls use(line, chunk of it, elements in front of the line in its first chunk, address) for this thread's chunks.
   template <bool unrolled, bool anywhere, typename U, typename Use>
   SIMT_INLINE static void for_each(int thread, U* from, simt::Index stride, int count, int line_count, Use use) {
     constexpr int most = simt::ceil_div(length, of_chunk) + (anywhere ? 1 : 0), lanes = lanes_of(simt::ceil_div(length, of_chunk));
@@ -88,7 +88,7 @@ struct GemmLines {
   }
 };
 
-/// What one block does with a tile.
+/// The work of one block on a tile.
 template <typename T, typename Output, GemmHalvesBlocks C, bool aligned>
 class GemmBlock {
  public:
@@ -97,7 +97,7 @@ class GemmBlock {
   static constexpr int at_once = complex ? 8 : 16, down = C.down(), across = C.across();
   static_assert(down * 16 * C.warps_down == C.m && across * 8 * C.warps_across == C.n && C.k % at_once == 0 && C.stages > 1);
 
-  /// Of `rows` rows from i0 and `columns` columns from j0 on of matrix `b`.
+  /// The tile of `rows` rows from i0 and `columns` columns from j0 on, of matrix `b`.
   SIMT_INLINE GemmBlock(GemmArguments<T, Output> const& args, simt::Index b, int i0, int j0, int rows, int columns, int depth)
       : args_(args), b_(b), i0_(i0), j0_(j0), rows_(rows), columns_(columns), depth_(depth) {
     int const warp = simt::thread_index() / 32;
@@ -126,7 +126,7 @@ class GemmBlock {
     for (int first = -(C.stages - 1) * C.k; first < depth_; first += C.k) {
       if (first >= 0) {
         simt::wait_copy_groups<C.stages - 2>();
-        simt::sync_block();  // so that all threads have their copies, and have used the part before, which is next to be brought
+        simt::sync_block();  // all threads have their copies, and have used the stage that is loaded next
       }
       int const next = first + (C.stages - 1) * C.k;
       if (next < depth_) bring(a, b, next, next_part);
@@ -141,7 +141,7 @@ class GemmBlock {
         multiply(sum, left, right, a, b, depth_ - first);
       part = part + 1 < C.stages ? part + 1 : 0;
     }
-    // With constants in the usual cases
+    // Compile-time constants in the usual cases
     if (depth_ == 0) {
       simt::wait_copies();
       simt::sync_block();
@@ -163,15 +163,15 @@ class GemmBlock {
   using LinesOfA = GemmLines<T, a_by_terms ? C.m : C.k, a_by_terms ? C.k : C.m, memory.a_pitch, C.threads()>;
   using LinesOfB = GemmLines<T, b_by_terms ? C.n : C.k, b_by_terms ? C.k : C.n, memory.b_pitch, C.threads()>;
   using LinesOfC = GemmLines<Output, c_by_columns ? C.m : C.n, c_by_columns ? C.n : C.m, memory.c_pitch, C.threads()>;
-  /// Of real numbers the elements that multiply_add_16x8x16 says; of complex ones the real parts of these, then the imaginary ones.
+  /// In real, the elements that multiply_add_16x8x16 specifies; in complex, the real parts of these, then the imaginary ones.
   using Sum = float[complex ? 2 : 1][4];
 
-  /// A or B from the tile's first element on, and where its matrix begins and ends.
+  /// A or B from the tile's first element on, and the bounds of its matrix.
   struct Operand {
     T const *first, *begin, *end;
     simt::Index stride;  ///< from line to line
     int phase;           ///< of the first line
-    /// Elements that line l is beyond a multiple of 16 bytes.
+    /// Number of elements by which line l is beyond a multiple of 16 bytes.
     SIMT_INLINE int phase_of(int l) const {
       constexpr int in_chunk = 16 / sizeof(T) - 1;
       return aligned ? 0 : (phase + l * static_cast<int>(stride & in_chunk)) & in_chunk;
@@ -183,7 +183,7 @@ class GemmBlock {
             lines == Lines::columns ? x.col_stride_of(b_) : x.row_stride_of(b_), aligned ? 0 : gemm_phase(first)};
   }
 
-  /// Starts to bring the terms from `next` on.
+  /// Starts the copies of the terms from `next` on.
   SIMT_INLINE void bring(Operand const& a, Operand const& b, int next, int part) const {
     int const terms = simt::smaller(depth_ - next, C.k);
     char* const to = simt::shared_memory() + part * memory.stage;
@@ -193,7 +193,7 @@ class GemmBlock {
                                       b_by_terms ? columns_ : terms, b_by_terms ? terms : columns_, b.begin, b.end);
   }
 
-  /// What is kept of the two terms of a word, the first of which is `low`.
+  /// Mask of the two terms of a word that exist; the first one is `low`.
   SIMT_INLINE static unsigned kept(int low, int terms) { return (low < terms ? 0xffffu : 0) | (low + 1 < terms ? 0xffff0000u : 0); }
 
   SIMT_INLINE void multiply(Sum (&sum)[down][across], T const* left, T const* right, Operand const& a, Operand const& b, int terms) const {
@@ -205,7 +205,7 @@ class GemmBlock {
       for (int s = 0; s < terms; s += at_once) multiply_step<false>(sum, left, right, a, b, s, terms);
     }
   }
-  /// Adds the products of at_once terms; those that are not there are zero in both operands: zero times NaN is NaN.
+  /// Adds the products of at_once terms; missing ones are zero in both operands, since zero times NaN is NaN.
   template <bool all>
   SIMT_INLINE void multiply_step(Sum (&sum)[down][across], T const* left, T const* right, Operand const& a, Operand const& b, int first,
                                  int terms) const {
@@ -222,7 +222,7 @@ class GemmBlock {
       }
       SIMT_UNROLL
       for (int c = 0; c < across; ++c) {
-        // (re, im) of A times (re, -im) of B is the real part, (im, re) gives the imaginary one.
+        // (re, im) of A times (re, -im) of B is the real part, times (im, re) the imaginary one.
         unsigned of_real[2], of_imaginary[2];
         SIMT_UNROLL
         for (int h = 0; h < 2; ++h) {
@@ -254,15 +254,15 @@ class GemmBlock {
       }
     }
   }
-  /// What this lane has of `tiles` tiles of 16 lines and at_once terms: of two terms of a line, or a complex one, those of the first eight
-  /// lines and terms, then of the other lines and these terms, or, unless `lines_first`, of these lines and the other terms. Two words are
-  /// those of eight lines.
+  /// Reads this lane's words of `tiles` tiles of 16 lines and at_once terms. A word has two terms of a line, or a complex one. The order
+  /// is: the first eight lines and terms; then the other lines and these terms or, unless `lines_first`, these lines and the other terms.
+  /// Two words are those of eight lines.
   template <int line_step, int term_step, bool lines_first, int tiles, int words>
   SIMT_INLINE void read(unsigned (&x)[tiles][words], T const* from, Operand const& operand, int line, int first) const {
     int const lane = simt::lane_index();
     constexpr bool by_terms = line_step == 1;
     if constexpr (aligned && !(complex && by_terms)) {
-      // Of 16 bytes of a line or of a term each lane gives one.
+      // ldmatrix: each lane gives the address of 16 bytes of a line or of a term.
       int const part = lane / 8, further_lines = (lines_first ? part % 2 : part / 2) * 8, of_part = lane % 8;
       int const further_terms = (lines_first ? part / 2 : part % 2) * (at_once / 2);
       T const* const row = from + (by_terms ? (line + further_lines) * line_step + (first + further_terms + of_part) * term_step
@@ -271,7 +271,7 @@ class GemmBlock {
       for (int d = 0; d < tiles; ++d) simt::load_matrices<by_terms>(x[d], row + 16 * d * line_step);
     } else {
       int const term = first + of_group_ * (complex ? 1 : 2), at_line = line + lane / 4;
-      T const* at[2];  // of the first term and of the second one
+      T const* at[2];  // of the first and of the second term
       SIMT_UNROLL
       for (int e = 0; e < 2; ++e)
         at[e] = from + (operand.phase_of(by_terms ? term + e : at_line) + at_line * line_step + (term + e) * term_step);
@@ -279,7 +279,7 @@ class GemmBlock {
       for (int d = 0; d < tiles; ++d) {
         SIMT_UNROLL
         for (int w = 0; w < words; ++w) {
-          // Of every fourth complex line the phase is the same, of others of every eighth one.
+          // Every fourth complex line has the same phase, and every eighth real one.
           int const place =
               (16 * d + (lines_first ? w % 2 : w / 2) * 8) * line_step + (lines_first ? w / 2 : w % 2) * (at_once / 2) * term_step;
           if constexpr (complex)
@@ -290,7 +290,7 @@ class GemmBlock {
       }
     }
   }
-  /// The same of `across` tiles of eight columns of B.
+  /// Reads `across` tiles of eight columns of B.
   SIMT_INLINE void read_columns(unsigned (&y)[across][2], T const* from, Operand const& b, int first) const {
     constexpr int pairs = across / 2;
     unsigned x[simt::larger(pairs, 1)][4]{}, last[1][2]{};
@@ -303,7 +303,7 @@ class GemmBlock {
     }
   }
 
-  /// Of a matrix of a ragged batch that is so small that it is summed in the order of terms; the first warp has its elements.
+  /// For a matrix of a ragged batch that is so small that it is summed in the order of terms; the first warp has its elements.
   SIMT_INLINE void add_in_order(Sum (&sum)[down][across], T const* left, T const* right, Operand const& a, Operand const& b) const {
     SIMT_UNROLL
     for (int e = 0; e < 2; ++e) {
@@ -322,12 +322,12 @@ class GemmBlock {
     }
   }
 
-  /// Brings the tile of C in shared memory up to date.
+  /// Updates the tile of C in shared memory.
   template <bool has_terms, bool reads_c>
   SIMT_INLINE void update(Sum const (&sum)[down][across], Output* tile, Output const* memory_of_c, simt::Index stride) const {
     bool const reads = has_terms ? reads_c : !(args_.beta == simt::from_real<S>(0));
     int const phase = gemm_phase(memory_of_c), column = column_ + 2 * of_group_;
-    // Of every eighth line the phase is the same.
+    // Every eighth line has the same phase.
     constexpr int in_chunk = 16 / sizeof(Output) - 1;
     auto const line_of = [&](int l) {
       return tile + (l * memory.c_pitch + ((phase + l * static_cast<int>(stride & in_chunk)) & in_chunk));
@@ -386,7 +386,7 @@ class GemmBlock {
   int row_, column_, of_group_;
 };
 
-/// Each matrix of A, B and C has its elements side by side, down the columns or along the rows as C says.
+/// Columns or rows of each matrix of A, B and C are contiguous, as C says.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmHalvesBlocksMemory's bytes of dynamic shared memory.
 template <typename T, typename Output, GemmHalvesBlocks C>
@@ -399,7 +399,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_halves_blocks(Ge
     int const i0 = place.i0, j0 = place.j0;
     int const all_rows = args.c.rows_of(b), all_columns = args.c.cols_of(b), side = larger(all_rows, all_columns);
     int const rows = smaller(all_rows - i0, C.m), columns = smaller(all_columns - j0, C.n);
-    if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // of a ragged batch
+    if (rows <= 0 || columns <= 0 || side <= args.above || side > args.upto) continue;  // skipped in ragged batches
     int const depth = args.depth == 0 ? 0 : args.a.cols_of(b);
     bool const aligned =
         C.aligned == 2 || (C.aligned == 1 && (depth == 0 || (gemm_phase(args.a.at(b, 0, 0)) == 0 && gemm_phase(args.b.at(b, 0, 0)) == 0)));

@@ -1,34 +1,34 @@
 #pragma once
-/// Products of matrices of 16-bit numbers on a GPU, tile by tile: what host and kernel share.
+/// 16-bit products tile by tile: config and shared memory, shared by host and kernel.
 
 #include "gemm/gemm_arguments.cuh"
 
 namespace myriad {
 
-/// One compiled kernel: a block has an m-by-n tile of C, and brings k columns of A and rows of B at a time to one of the `stages` parts of
-/// a ring in shared memory. The tile is divided among warps_down times warps_across warps.
+/// One compiled kernel: a block has an m-by-n tile of C, and loads k columns of A and rows of B at a time to one of `stages` stages in
+/// shared memory. The tile is divided among warps_down times warps_across warps.
 struct GemmHalvesBlocks {
   int m, n, k;
   int stages;
   int warps_down, warps_across;
-  int blocks_per_sm;  ///< for which registers have to suffice
+  int blocks_per_sm;  ///< resident blocks that registers must suffice for
   Lines a, b, c;
-  int aligned;        ///< whether lines of A and B begin at multiples of 16 bytes: 2: all; 1: all, if the first one does; 0: any may not
-  int scheduled = 0;  ///< 1: a ragged batch has a schedule
+  int aligned;        ///< lines of A and B that begin at multiples of 16 bytes: 2: all; 1: all, if the first one does; 0: any may not
+  int scheduled = 0;  ///< 1: for ragged batches with a schedule
   constexpr bool operator==(GemmHalvesBlocks const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps_down * warps_across; }
-  /// Tiles of tensor cores that a warp has down and across.
+  /// Tensor-core tiles of a warp, down and across.
   SIMT_INLINE constexpr int down() const { return m / 16 / warps_down; }
   SIMT_INLINE constexpr int across() const { return n / 8 / warps_across; }
 };
 
-/// The dynamic shared memory of a block: the parts of the ring, and the tile of C behind them. Lines are at an odd number of 16-byte
-/// chunks, and those of terms that are read word by word at twice that, so that lanes meet different banks; where a line may begin between
-/// two multiples of 16 bytes it does so in shared memory, too, and has a chunk more.
+/// The dynamic shared memory of a block: the stages, then the tile of C. The pitch of lines is an odd number of 16-byte chunks, or twice an
+/// odd number for terms that are read word by word, so that lanes hit different banks. Lines that may begin between two multiples of 16
+/// bytes do so in shared memory, too, and have a chunk more.
 struct GemmHalvesBlocksMemory {
   int a_pitch, b_pitch, c_pitch;  ///< in elements
-  int b, stage, c;                ///< where B begins in a part, the next part, and C; in bytes
+  int b, stage, c;                ///< offsets of B in a stage, of the next stage, and of C; in bytes
   int bytes;
 
   SIMT_INLINE constexpr GemmHalvesBlocksMemory(int element_bytes, int output_bytes, bool complex, GemmHalvesBlocks const& g)

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU for products of 16-bit numbers that are larger than a block takes as a whole.
+/// The plan of gemm_halves_blocks: its config for 16-bit products that no block holds as a whole.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace myriad {
 
-/// What of a config is not in the sizes.
+/// Facts that a config depends on beside the sizes.
 struct GemmHalvesBlocksOperands {
   Lines a, b, c;
   int aligned;
-  int shared_memory;  ///< that a block may have
+  int shared_memory;  ///< available to a block
 };
 
-/// Products of m-by-k and k-by-n matrices. Not tuned: matrices are divided evenly into tiles of at most 128 by 128, of half as many columns
-/// where numbers or C are twice as wide, and these among up to four warps, so that what a warp reads from shared memory takes half as long
-/// as its products.
+/// The config for products of m-by-k and k-by-n matrices. Not tuned: matrices are divided evenly into tiles of at most 128 by 128 (half as
+/// many columns where elements or C are twice as wide), and tiles among up to four warps, so that a warp's reads from shared memory take
+/// half as long as its products.
 constexpr GemmHalvesBlocks gemm_halves_blocks_plan(int element_bytes, int output_bytes, bool complex, std::int64_t m, std::int64_t n,
                                                    std::int64_t k, GemmHalvesBlocksOperands const& operands) {
   auto const divide = [](std::int64_t size, int largest) {
@@ -41,7 +41,7 @@ constexpr GemmHalvesBlocks gemm_halves_blocks_plan(int element_bytes, int output
                      .aligned = operands.aligned};
   auto const bytes = [&] { return GemmHalvesBlocksMemory(element_bytes, output_bytes, complex, g).bytes; };
   g.stages = static_cast<int>(std::clamp<std::int64_t>((k + g.k - 1) / g.k + 1, 2, 4));
-  int const most_bytes = std::min(operands.shared_memory, 113 * 1024);  // two blocks of compute capability 9.0
+  int const most_bytes = std::min(operands.shared_memory, 113 * 1024);  // two blocks on compute capability 9.0
   while (g.stages > 2 && bytes() > most_bytes) --g.stages;
   int const registers = 72 + g.down() * g.across() * (complex ? 8 : 4) + 4 * g.down() + 2 * g.across();
   g.blocks_per_sm = std::clamp(std::min(233472 / (bytes() + 1024), 65536 / (g.threads() * std::min(registers, 255))), 1, 16);

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU for products of 16-bit numbers that are small, or whose elements lie nowhere side by side.
+/// The plan of gemm_halves: its config for 16-bit products that are small, or whose matrices have no contiguous lines.
 
 #include <algorithm>
 #include <bit>
@@ -10,17 +10,17 @@
 
 namespace myriad {
 
-/// Whether such a product of m-by-k and k-by-n matrices is in shared memory as a whole; others, which have lines, go through a ring.
+/// Whether a product of m-by-k and k-by-n matrices is in shared memory as a whole; others with contiguous lines go through a pipeline.
 constexpr bool gemm_halves_whole(std::int64_t m, std::int64_t n, std::int64_t k) { return std::max({m, n, k}) <= 64; }
 
-/// Products of m-by-k and k-by-n matrices; `interleaved` where one of the batches is. The layouts are left as packed columns.
+/// The config for products of m-by-k and k-by-n matrices; `interleaved`: whether one of the batches is. Layouts are left as packed columns.
 ///
-/// Not tuned. Up to 4 rows, columns and terms a lane has a product, and a block so many that their number is not what limits. Of larger
-/// ones a warp has up to 12 tiles of C, and a block as many products as are a whole number of 16-byte chunks, so that neighbours come as
-/// one span, and more as long as several blocks find shared memory.
+/// Not tuned. Up to 4 rows, columns and terms a lane has a product, and a block so many that the number of resident blocks is no limit. For
+/// larger ones a warp has up to 12 tiles of C. A block has as many products as fill whole 16-byte chunks, so that neighbours are copied as
+/// one span, and more as long as several blocks fit shared memory.
 constexpr GemmHalves gemm_halves_plan(int element_bytes, int output_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k,
                                       bool interleaved) {
-  constexpr int most_bytes = 80 * 1024;  // of a block, where GPUs have 99 KiB, and other layouts take up to 17 more
+  constexpr int most_bytes = 80 * 1024;  // per block: GPUs have 99 KiB, and other layouts take up to 17 KiB more
   bool const whole = interleaved ? std::max({m, n, k}) <= 32 : gemm_halves_whole(m, n, k);
   auto const side = [&](std::int64_t size, int largest) { return static_cast<int>(std::clamp<std::int64_t>(size, 1, largest)); };
   constexpr auto packed = simt::Layout::packed_columns;
@@ -38,8 +38,8 @@ constexpr GemmHalves gemm_halves_plan(int element_bytes, int output_bytes, bool 
                .b = packed,
                .c = packed,
                .scheduled = 0};
-  // Where at most two lines of eight meet in a bank they stay as they come, where four or eight do chunks are exchanged. Longer lines are
-  // copied to places with room between them as fast.
+  // Lines stay as in global memory where at most two of eight meet in a bank; chunks are swizzled where four or eight do. Longer lines are
+  // copied with padding as fast.
   if (whole && !interleaved) {
     int const together = (g.m * element_bytes / 16) & -(g.m * element_bytes / 16);
     bool const by_lanes = std::max({m, n, k}) <= gemm_halves_by_lanes;
@@ -53,7 +53,7 @@ constexpr GemmHalves gemm_halves_plan(int element_bytes, int output_bytes, bool 
     g.warps = g.matrices / 32;
     registers += (complex ? 2 : 1) * (g.m * g.k + g.k * g.n + g.m * g.n);
   } else {
-    // The least number of warps to a tile, and of these the division with the fewest tiles to a warp.
+    // The fewest warps per tile and, with these, the division with the fewest tiles per warp.
     constexpr int most_tiles = 12;
     int tiles = 0, best_down = 0, best_across = 0;
     for (int warps = 1; tiles == 0; warps *= 2)
@@ -82,8 +82,8 @@ constexpr GemmHalves gemm_halves_plan(int element_bytes, int output_bytes, bool 
     g.matrices = matrices;
     g.warps = g.warps_of_tile() * (whole ? std::min(matrices, std::max(4 / g.warps_of_tile(), 1)) : matrices);
   }
-  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
-  // that sums, the next operands and what else there is find no registers.
+  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 KiB of it the driver's per block) with registers for
+  // sums, the next operands and the rest.
   int const by_memory = 233472 / (bytes() + 1024), by_registers = 65536 / (g.threads() * registers);
   g.blocks_per_sm = std::clamp(std::min({by_memory, by_registers, 2048 / g.threads()}), 1, 32);
   return g;

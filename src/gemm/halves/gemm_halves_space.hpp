@@ -1,5 +1,5 @@
 #pragma once
-/// What of the kernels of products of 16-bit numbers is tuned.
+/// The configs of the 16-bit product kernels that tuning tries.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace myriad {
 
-/// What they have in common: products of m-by-k and k-by-n matrices, of sums of 32 bits where `widened`.
+/// The problem that the kernels share: products of m-by-k and k-by-n matrices; `widened`: C has the compute type.
 struct GemmHalvesProblem {
   Dtype dtype;
   bool widened;
@@ -29,7 +29,7 @@ struct GemmHalvesProblem {
 
   [[nodiscard]] constexpr bool complex() const { return is_complex_dtype(dtype); }
   [[nodiscard]] constexpr int output_bytes() const { return element_bytes(dtype) * (widened ? 2 : 1); }
-  /// Whether blocks of so many threads, with so many registers each, find what they are told to on a multiprocessor.
+  /// Whether `blocks_per_sm` blocks of so many threads, with so many registers each, fit a multiprocessor.
   [[nodiscard]] static bool have_room(int blocks_per_sm, int threads, int registers, Device const& device) {
     if (blocks_per_sm < 1 || blocks_per_sm > 32 || threads > std::min(512, device.max_threads_per_block)) return false;
     if (blocks_per_sm * threads > 2048) return false;
@@ -37,8 +37,8 @@ struct GemmHalvesProblem {
   }
 };
 
-/// Small ones, which are in shared memory as a whole, of batches that are not interleaved. One config for all layouts. Whether lanes have a
-/// product each is part of what its bits are, and stays as planned.
+/// gemm_halves: small products, in shared memory as a whole, of batches that are not interleaved. One config for all layouts. Whether a
+/// lane has a product decides its bits, and stays as planned.
 struct GemmHalvesSpace : GemmHalvesProblem {
   using Config = GemmHalves;
   using Tuned = tuning::Members<&GemmHalves::warps, &GemmHalves::warps_down, &GemmHalves::warps_across, &GemmHalves::matrices,
@@ -80,7 +80,7 @@ struct GemmHalvesSpace : GemmHalvesProblem {
             if (!c.by_lanes()) {
               int const side = complex() ? 8 : 16;
               double const rows = c.down(complex()) * c.warps_down * side, columns = c.across() * c.warps_across * 8;
-              // What is beyond the matrix is multiplied, too; each warp reads what its tiles want.
+              // Elements beyond the matrix are multiplied, too; each warp reads the operands of its tiles.
               cost += rows * columns / (c.m * c.n) * (0.3 + 0.1 * (c.warps_across * rows + c.warps_down * columns) / (rows + columns));
               cost += c.places == p.places ? 0 : 0.1;
             }
@@ -95,7 +95,7 @@ struct GemmHalvesSpace : GemmHalvesProblem {
       }
       return tuning::in_order_of_cost(std::move(found));
     }
-    // As many as are a whole number of 16-byte chunks
+    // As many as fill whole 16-byte chunks
     int const of_chunk = 16 / element_bytes(dtype);
     auto const least_for = [&](int elements) { return of_chunk / std::gcd(of_chunk, elements); };
     int const least = std::max({least_for(p.m * p.k), least_for(p.k * p.n), least_for(p.m * p.n)});
@@ -114,15 +114,15 @@ struct GemmHalvesSpace : GemmHalvesProblem {
               c.warps = teams * down * across, c.warps_down = down, c.warps_across = across, c.matrices = matrices, c.places = places;
               if ((down > 1 && c.down(complex()) * (down - 1) * (complex() ? 8 : 16) >= c.m) ||
                   (across > 1 && c.across() * (across - 1) * 8 >= c.n))
-                continue;  // a warp would have nothing
+                continue;  // a warp would have nothing to do
               add(c);
             }
     return tuning::in_order_of_cost(std::move(found));
   }
 };
 
-/// Those of which A is in registers. A config is for matrices that come as these do: lines of A and B, and which of the three come in one
-/// piece, are in the name that tables have.
+/// gemm_halves_stream: products with A in registers. A config is for one kind of matrices: lines of A and B, and which of the three are in
+/// one piece, are part of the name in tables.
 struct GemmHalvesStreamSpace : GemmHalvesProblem {
   using Config = GemmHalvesStream;
   using Tuned = tuning::Members<&GemmHalvesStream::columns, &GemmHalvesStream::stages, &GemmHalvesStream::warps, &GemmHalvesStream::down,
@@ -165,7 +165,7 @@ struct GemmHalvesStreamSpace : GemmHalvesProblem {
     if (c.warps < 1 || c.warps > 16 || c.down < 1 || c.down > 8 || c.rows() < m) return false;
     bool const all_columns = c.columns >= n;
     if (c.stages == 1 ? !all_columns : c.stages - 1 > c.chunks()) return false;
-    // In one piece lines of all columns come at once.
+    // In one piece by rows, lines have all columns.
     if (c.b_unit == 0 && c.b == Lines::rows && !all_columns) return false;
     if (c.down > plan().down && gemm_halves_stream_registers(c, complex()) > 255) return false;
     return bytes(c) <= device.shared_memory_per_block &&
@@ -190,7 +190,7 @@ struct GemmHalvesStreamSpace : GemmHalvesProblem {
               c, c.blocks_per_sm, 2, [&](GemmHalvesStream const& x) { return admits(x, device); },
               [&](GemmHalvesStream const& x) {
                 double const warps = x.blocks_per_sm * x.warps, filled = std::min(1.0, x.blocks_per_sm * bytes(x) / 200e3);
-                // At once is fastest where several blocks find room; narrow parts are many barriers.
+                // One stage is fastest where several blocks fit; narrow parts mean many barriers.
                 double const waits = stages == 1 ? 0.5 / x.blocks_per_sm : 0.2 + 0.1 * parts / stages;
                 found.emplace_back(0.3 * x.rows() / p.m + 0.3 / filled + 2.0 / warps + waits + (down == p.down ? 0 : 0.05), x);
               });
@@ -199,7 +199,7 @@ struct GemmHalvesStreamSpace : GemmHalvesProblem {
   }
 };
 
-/// Large ones, tile by tile. One config for all layouts and places of lines.
+/// gemm_halves_blocks: large products, tile by tile. One config for all layouts and alignments.
 struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   using Config = GemmHalvesBlocks;
   using Tuned = tuning::Members<&GemmHalvesBlocks::m, &GemmHalvesBlocks::n, &GemmHalvesBlocks::k, &GemmHalvesBlocks::stages,
@@ -213,7 +213,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   [[nodiscard]] GemmHalvesBlocks plan() const {
     return gemm_halves_blocks_plan(element_bytes(dtype), output_bytes(), complex(), m, n, k, operands);
   }
-  /// Of shared memory, whatever the layouts.
+  /// Shared memory: the most of all layouts.
   [[nodiscard]] int bytes(GemmHalvesBlocks c) const {
     int most = 0;
     c.aligned = 0;
@@ -232,7 +232,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   [[nodiscard]] bool admits(GemmHalvesBlocks const& c, Device const& device) const {
     if (c.m < 16 || c.m > 256 || c.n < 8 || c.n > 256 || c.k < 8 || c.k > 128 || c.stages < 2 || c.stages > 8) return false;
     if (c.warps_down < 1 || c.warps_down > 8 || c.warps_across < 1 || c.warps_across > 8) return false;
-    // Terms are summed so many at a time by all kernels, or bits would differ.
+    // All kernels sum this many terms at a time, or bits would differ.
     if (c.m % (16 * c.warps_down) != 0 || c.n % (8 * c.warps_across) != 0 || c.k % (complex() ? 8 : 16) != 0) return false;
     return registers(c) <= 255 && bytes(c) <= device.shared_memory_per_block &&
            have_room(c.blocks_per_sm, c.threads(), registers(c), device);
@@ -241,7 +241,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   [[nodiscard]] std::vector<GemmHalvesBlocks> candidates(Device const& device) const {
     GemmHalvesBlocks const p = plan();
     std::vector<std::pair<double, GemmHalvesBlocks>> found;
-    // Matrices are divided evenly.
+    // Tiles divide a matrix evenly.
     auto const sides = [](std::int64_t size, int unit) {
       std::vector<int> out;
       for (std::int64_t parts = 1; parts <= 64; ++parts) {
@@ -275,7 +275,7 @@ struct GemmHalvesBlocksSpace : GemmHalvesProblem {
   }
 };
 
-/// Those that go through gemm_halves_warpgroups. One config for all orders of lines, wherever they begin.
+/// gemm_halves_warpgroups. One config for all layouts and alignments.
 struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
   using Config = GemmHalvesWarpgroups;
   using Tuned = tuning::Members<&GemmHalvesWarpgroups::warpgroups, &GemmHalvesWarpgroups::columns, &GemmHalvesWarpgroups::stages,
@@ -287,7 +287,7 @@ struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
     return {widened ? "gemm_halves_warpgroups, widened" : "gemm_halves_warpgroups", dtype, {m, n, k}};
   }
   [[nodiscard]] GemmHalvesWarpgroups plan() const { return gemm_halves_warpgroups_plan(output_bytes(), m, n, operands); }
-  /// Of shared memory, whatever the order of lines.
+  /// Shared memory: the most of all layouts.
   [[nodiscard]] int bytes(GemmHalvesWarpgroups c) const {
     c.a = Lines::columns, c.b = Lines::rows;
     return GemmHalvesWarpgroupsMemory(output_bytes(), c).bytes;
@@ -296,7 +296,7 @@ struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
   [[nodiscard]] bool admits(GemmHalvesWarpgroups const& c, Device const& device) const {
     if (c.warpgroups < 1 || c.warpgroups > 3 || c.stages < 2 || c.stages > 8 || c.c_stages < 1 || c.c_stages > 2) return false;
     if (c.columns < 32 || c.columns > (c.warpgroups == 3 ? 192 : 256) || c.columns % 32 != 0) return false;
-    // Beside another tile whole boxes of C: what is of the other one in a box would be stored as it was read.
+    // Beside another tile, C has whole boxes: a box that contained elements of the other tile would store them as they were read.
     if (c.columns < n && c.columns * output_bytes() % 128 != 0) return false;
     return bytes(c) <= device.shared_memory_per_block;
   }
@@ -311,7 +311,7 @@ struct GemmHalvesWarpgroupsSpace : GemmHalvesProblem {
           c.warpgroups = warpgroups, c.columns = columns, c.c_stages = c_stages;
           for (c.stages = 8; c.stages > 2 && !admits(c, device);) --c.stages;
           if (!admits(c, device)) continue;
-          // What is multiplied and what is read, with a tile's time in which it waits for its first terms
+          // Products and reads, and the time that a tile waits for its first terms
           double const tiles = static_cast<double>(parts(m, c.rows()) * parts(n, columns));
           double const moved = (c.rows() + columns) * static_cast<double>(k) + 2.0 * c.rows() * columns;
           found.emplace_back(tiles * (moved + 16000) * (c.stages == 2 ? 1.3 : 1.0) * (c_stages == 1 ? 1.1 : 1.0), c);

@@ -1,30 +1,29 @@
 #pragma once
-/// C = alpha A B + beta C for many matrices of 16-bit numbers: A in registers, columns of B and C through a ring in shared memory.
+/// C = alpha A B + beta C for many 16-bit matrices: A in registers, columns of B and C through a pipeline in shared memory.
 
 #include "gemm/gemm_arguments.cuh"
 #include "gemm/halves/gemm_halves_stream_config.cuh"
 
 namespace myriad {
 
-/// Elements that are moved together, where their address is a multiple of their size.
+/// Elements that are moved by one instruction, at an address that is a multiple of their size.
 template <typename T, int size>
 struct alignas(size * sizeof(T)) GemmPiece {
   T values[size];
 };
 
-/// How many elements an address is beyond a multiple of 16 bytes.
+/// Number of elements by which an address is beyond a multiple of 16 bytes.
 template <typename T>
 SIMT_INLINE int gemm_phase(T const* address) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(address) % 16 / sizeof(T));
 }
 
-/// Up to `most` elements side by side in memory. In shared memory they lie to multiples of 16 bytes as in memory: at the address's
-/// gemm_phase.
+/// Up to `most` contiguous elements. In shared memory they keep their alignment to 16 bytes: the address's gemm_phase.
 template <typename T, int most, int threads>
 struct GemmSpan {
   static constexpr int of_chunk = 16 / sizeof(T);
 
-  /// Starts to bring `count` elements from `first` on, and what else there is in their chunks of 16 bytes, if it `is_there`.
+  /// Starts to copy `count` elements from `first` on, as whole 16-byte chunks if the rest of the first and last one `is_there`.
   SIMT_INLINE static void bring(T* to, T const* first, int count, bool is_there) {
     int const phase = gemm_phase(first), chunks = simt::ceil_div(phase + count, of_chunk);
     T const* const from = first - phase;
@@ -55,8 +54,8 @@ struct GemmSpan {
   }
 
  private:
-  /// Calls use(elements from this thread's first chunk on) for the chunks from `begin`, 0 or 1, to `end`, which are as many as `count`
-  /// elements are, or one more or less.
+  /// Calls use(offset from this thread's first chunk, in elements) for the chunks from `begin`, 0 or 1, to `end`. These are as many as
+  /// `count` elements fill, or one more or less.
   template <typename Use>
   SIMT_INLINE static void for_each_chunk(int begin, int end, int count, Use use) {
     constexpr int sure = most / of_chunk, steps = simt::ceil_div(sure + 2, threads);
@@ -67,7 +66,7 @@ struct GemmSpan {
       if ((s > 0 || first >= begin) && (inside || first < end - s * threads)) use(s * threads * of_chunk);
     }
   }
-  /// Calls use(chunk, element from the first chunk on) for those of the `count` elements that are in the first chunk or in the last one.
+  /// Calls use(chunk, offset from the first chunk) for those of the `count` elements that are in the first chunk or in the last one.
   template <typename Use>
   SIMT_INLINE static void for_each_at_ends(int phase, int count, int chunks, Use use) {
     int const thread = simt::thread_index();
@@ -77,11 +76,11 @@ struct GemmSpan {
   }
 };
 
-/// Up to `lines` lines of `length` elements, which in shared memory are `pitch` apart: `unit` elements at once where the first one's
+/// Up to `lines` lines of `length` elements, `pitch` apart in shared memory. They are moved `unit` elements at once if the first one's
 /// address is a multiple of their size, as then all are, else one by one.
 template <typename T, int length, int lines, int pitch, int unit, int threads>
 struct GemmUnits {
-  /// Of the first `line_count` lines the first `count` elements.
+  /// Starts to copy the first `count` elements of the first `line_count` lines.
   SIMT_INLINE static void bring(T* to, T const* from, simt::Index line_stride, int count, int line_count) {
     for_each(to, from, line_stride, count, line_count, []<int size>(T* place, T const* at) {
       using Piece = GemmPiece<T, size>;
@@ -104,11 +103,12 @@ struct GemmUnits {
     while (lanes < units && lanes < 32) lanes *= 2;
     return lanes;
   }
-  /// Calls move(place in shared memory, place in memory) for the pieces of this thread.
+  /// Calls move(address in shared memory, address in global memory) for this thread's pieces.
   template <typename Place, typename Memory, typename Move>
   SIMT_INLINE static void for_each(Place* place, Memory* memory, simt::Index line_stride, int count, int line_count, Move move) {
     if (unit > 1 && reinterpret_cast<unsigned long long>(memory) % (unit * sizeof(T)) == 0) {
-      // As many lanes as a line has units, or as is the next power of two, so that all places are at constant distances from the first one.
+      // As many lanes as a line has units, rounded up to a power of two, so that all addresses are at constant distances from the first
+      // one.
       static_assert(length % unit == 0);
       constexpr int of_line = length / unit, lanes = lanes_of(of_line), at_once = threads / lanes;
       int line = simt::thread_index() / lanes;
@@ -136,12 +136,12 @@ struct GemmUnits {
   }
 };
 
-/// What one block does. Lines of an operand are rows of A and columns of B.
+/// The work of one block. Lines of an operand are rows of A and columns of B.
 ///
-/// Of matrices that lie as in memory two elements of a line that a lane wants side by side may be in two words. Which rows, columns and
-/// terms a lane has is such that these are the same in all lanes of a warp: rows are neighbours of which the first is even, and of the
-/// columns of a tile all begin at a word or none does. Of a column of B that begins between two words the terms of a lane are those that
-/// share a word, 1 and 2, 3 and 4, 5 and 6, 7 and 0 of eight, and those of A are exchanged among lanes so once for all.
+/// Where matrices lie in shared memory as in global memory, two neighbouring elements that a lane needs may be in two words. Rows, columns
+/// and terms are assigned so that this is the same for all lanes of a warp: a lane's rows are neighbours, the first of them even, and all
+/// columns of a tile begin at a word, or none does. In a column of B that begins between two words, a lane has the terms that share a word:
+/// 1 and 2, 3 and 4, 5 and 6, 7 and 0 of eight. Lanes exchange the terms of A to match, once for all such columns.
 template <typename T, typename Output, GemmHalvesStream C>
 class GemmStream {
  public:
@@ -149,7 +149,7 @@ class GemmStream {
   static constexpr GemmHalvesStreamMemory memory{sizeof(T), sizeof(Output), complex, C};
   static constexpr int tile_rows = 16, terms_at_once = complex ? 8 : 16;
   static constexpr int rows = C.rows(), terms = C.terms(complex), steps = terms / terms_at_once, chunks = C.chunks();
-  static constexpr bool whole = C.stages == 1;  // the product, at once
+  static constexpr bool whole = C.stages == 1;  // a product is loaded at once
   static_assert(C.m <= rows && C.columns % 8 == 0 && (whole ? chunks == 1 : C.stages - 1 <= chunks));
 
   SIMT_INLINE explicit GemmStream(GemmArguments<T, Output> const& args)
@@ -182,7 +182,7 @@ class GemmStream {
       SIMT_LOOP
       for (int chunk = 0; chunk < chunks; ++chunk) {
         simt::wait_copy_groups<whole ? 0 : C.stages - 2>();
-        simt::sync_block();  // so that all threads have their copies, and have stored from the part before, which is next to be brought
+        simt::sync_block();  // all threads have their copies, and have stored from the stage that is loaded next
         if (chunk == 0 && has_terms_) {
           read_a(left, a_ + (C.a_unit == 0 ? gemm_phase(a) : 0), is_odd(b));
           if constexpr (C.stages - 1 == chunks) simt::sync_block();
@@ -195,7 +195,7 @@ class GemmStream {
         Output* const to = c + j0 * c_stride;
         Output* const tile = reinterpret_cast<Output*>(stage + memory.b.bytes);
         Output* const from = tile + (C.c_unit == 0 ? gemm_phase(to) : 0);
-        // With constants in the usual cases
+        // Compile-time constants in the usual cases
         if (has_terms_ && reads_c_)
           update<true, true>(left, right, from, columns);
         else if (has_terms_)
@@ -225,25 +225,25 @@ class GemmStream {
   using CUnits = GemmUnits<Output, C.m, most_columns, memory.c.pitch, simt::larger(C.c_unit, 1), C.threads()>;
   static_assert(C.b_unit != 0 || !b_by_terms || C.columns >= C.n);
 
-  /// Of a tile a lane has two rows, which of complex numbers are so far apart; others are neighbours, the first of them even.
+  /// A lane has two rows of a tile: neighbours, the first of them even; in complex, two rows this far apart.
   static constexpr int to_second_row = complex ? 8 : 1;
   static constexpr bool has_all_rows = C.m == rows;
-  /// Whether pairs of elements may be in two words, and whether it depends on the column.
+  /// Whether pairs of elements may be in two words, and whether that depends on the column.
   static constexpr bool b_may_be_odd = !complex && C.b_unit == 0 && !b_by_terms && C.words == 0;
   static constexpr bool b_alternates = b_may_be_odd && C.k % 2 == 1;
   static constexpr bool in_both_orders = b_alternates && C.has_both_orders();
   static constexpr bool c_may_be_odd = !complex && sizeof(Output) == 2 && C.c_unit == 0 && C.words == 0;
   static constexpr bool c_alternates = c_may_be_odd && C.m % 2 == 1;
-  static constexpr bool b_by_lines = C.b_unit != 0 && !(complex && b_by_terms);  // of 16 bytes
+  static constexpr bool b_by_lines = C.b_unit != 0 && !(complex && b_by_terms);  // read as lines of 16 bytes
   static constexpr GemmHalvesColumns tiles{most_columns, C.column_step, b_alternates || c_alternates, b_by_terms};
 
-  /// What this lane has of A. Of terms in the order of odd columns of B, see above, too where these alternate with even ones.
+  /// This lane's elements of A. Where odd and even columns of B alternate, also with terms in the order of odd columns, see above.
   struct Words {
     unsigned even[C.down][steps][4];
     unsigned odd[in_both_orders ? C.down : 1][in_both_orders ? steps : 1][4];
   };
 
-  /// Terms that are not there are zero in both operands: zero times NaN is NaN. Nothing is copied to their place.
+  /// Terms beyond k are zero in both operands, since zero times NaN is NaN. No copy writes there.
   SIMT_INLINE void clear_terms_beyond() const {
     constexpr int missing = terms - C.k;
     if constexpr (missing > 0 && C.a_unit != 0) clear<a_line, a_term, rows, missing>(a_ + C.k * a_term);
@@ -259,10 +259,10 @@ class GemmStream {
     for (int e = simt::thread_index(); e < lines * missing; e += C.threads()) x[e / missing * line_step + e % missing * term_step] = T{};
   }
 
-  /// Starts to bring the next columns of B and C that there is a part of the ring for, with the first ones of a product its A.
+  /// Starts to load the next columns of B and C to the next stage, and A with the first columns of a product.
   SIMT_INLINE void bring_next() {
     if (next_ < args_.c.count) {
-      bool const within = next_ > 0 && next_ < args_.c.count - 1;  // of a batch in one piece there are others around it, see fills_chunk
+      bool const within = next_ > 0 && next_ < args_.c.count - 1;  // in a contiguous batch it then has neighbours, see fills_chunk
       char* const stage = simt::shared_memory() + memory.a.bytes + next_part_ * memory.stage;
       int const j0 = next_chunk_ * C.columns, columns = simt::smaller(C.n - j0, C.columns);
       if (next_chunk_ == 0) {
@@ -310,7 +310,7 @@ class GemmStream {
   SIMT_INLINE static U* matrix(simt::Matrices<U> const& of, simt::Index b) {
     return of.pointers ? of.pointers[b] : of.data + b * of.batch_stride;
   }
-  /// Whether a matrix of so many elements has what a neighbour's first or last chunk of 16 bytes has of it.
+  /// Whether a matrix of so many elements fills the rest of a neighbour's first or last 16-byte chunk.
   template <typename U>
   static constexpr bool fills_chunk(int elements) {
     return elements >= static_cast<int>(16 / sizeof(U)) - 1;
@@ -321,8 +321,8 @@ class GemmStream {
   }
 
   SIMT_INLINE static bool is_odd(void const* at) { return (reinterpret_cast<unsigned long long>(at) & 2) != 0; }
-  /// Two elements side by side, zeros in the place of those that are not there: beyond the operand is what other threads write.
-  /// odd: the first element is the second one of a word.
+  /// Two neighbouring elements, with zeros for those beyond the operand, where other threads write. odd: the first element is the second
+  /// one of a word.
   template <bool odd>
   SIMT_INLINE static unsigned pair(T const* at, bool has_first, bool has_second) {
     if constexpr (odd) {
@@ -332,7 +332,7 @@ class GemmStream {
       return (has_first ? simt::load_word(at) : 0) & (has_second ? ~0u : 0xffffu);
     }
   }
-  /// Whether all of the eight terms from `first` on are there.
+  /// Whether all of the eight terms from `first` on exist.
   static constexpr bool has_eight(int first) { return first + 8 <= C.k; }
 
   SIMT_INLINE void read_a(Words& left, T const* a, bool b_is_odd) const {
@@ -352,7 +352,7 @@ class GemmStream {
         }
       }
     } else {
-      // Two words, of a term each or of a row each, whose halves are exchanged in the first case
+      // Two words, each of a term or of a row; in the first case their halves are exchanged
       SIMT_UNROLL
       for (int e = 0; e < 2; ++e) {
         T const* const first = row + (a_by_terms ? (2 * of_group_ + e) * a_term : e * a_line + 2 * of_group_);
@@ -399,13 +399,13 @@ class GemmStream {
       }
     }
   }
-  /// Terms 1 and 2, 3 and 4, 5 and 6, 7 and 0 of what lanes have of terms 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+  /// Terms 1 and 2, 3 and 4, 5 and 6, 7 and 0, from the lanes' terms 0 and 1, 2 and 3, 4 and 5, 6 and 7.
   SIMT_INLINE unsigned shifted(unsigned x) const {
     return simt::select_bytes(x, simt::shuffle(x, (simt::lane_index() & ~3) | ((simt::lane_index() + 1) & 3)), 0x5432);
   }
 
-  /// What this lane has of a tile of B, by lines of 16 bytes, four of which come at once. Where the tile does not have all of its eight
-  /// lines, what is beyond those that there is room for, `lines` from the first one on, is read as the first one.
+  /// This lane's words of a tile of B, loaded as 16-byte lines by ldmatrix, four at once. If the tile has fewer than eight lines, those
+  /// beyond the `lines` that shared memory has room for are read as the first one.
   template <int step, bool full>
   SIMT_INLINE void read_lines_of_b(unsigned (&right)[steps][2], T const* first, int lines) const {
     int const lane = simt::lane_index(), line = full || lane % 8 * step < lines ? lane % 8 * step : 0;
@@ -426,7 +426,7 @@ class GemmStream {
     if constexpr (steps % 2 == 1) read(right[steps - 1], steps - 1);
     conjugate_b(right);
   }
-  /// The same by words; `column` is that of this lane.
+  /// The same by words; `column` is this lane's column.
   template <bool odd>
   SIMT_INLINE void read_b(unsigned (&right)[steps][2], T const* column) const {
     if constexpr (complex) {
@@ -451,8 +451,8 @@ class GemmStream {
         }
       }
     } else {
-      // Of an odd column the last lane of four has terms 7 and 8 of a word, and wants 7 and 0: that of 8 is kept for the next word. Where
-      // A is in one order only all have theirs from two words.
+      // In an odd column the last lane of four loads terms 7 and 8 as a word, but needs 7 and 0: it keeps term 8 for the next word. Where A
+      // is in one order only, every lane combines two words.
       constexpr bool from_two = odd && b_alternates && !in_both_orders, shifts = odd && !from_two;
       bool const last = shifts && of_group_ == 3;
       unsigned before = shifts ? simt::load_word(column - 1) : 0;
@@ -483,11 +483,11 @@ class GemmStream {
     }
   }
 
-  /// Of real numbers the elements that multiply_add_16x8x16 says; of complex ones the real parts of these, then the imaginary ones.
+  /// In real, the elements that multiply_add_16x8x16 specifies; in complex, the real parts of these, then the imaginary ones.
   using Sum = float[complex ? 2 : 1][4];
 
-  /// Adds the products of all terms, from the first on. Of complex numbers (re, im) of A times (re, -im) of B is the real part, (im, re)
-  /// gives the imaginary one.
+  /// Adds the products of all terms, from the first on. In complex, (re, im) of A times (re, -im) of B is the real part, times (im, re) the
+  /// imaginary one.
   template <int down, int count>
   SIMT_INLINE static void add(Sum (&sum)[C.down], unsigned const (&left)[down][count][4], unsigned const (&right)[steps][2]) {
     static_assert(down == C.down && count == steps);
@@ -512,7 +512,7 @@ class GemmStream {
     }
   }
 
-  /// Brings the columns of C that are in shared memory up to date.
+  /// Updates the columns of C that are in shared memory.
   template <bool has_terms, bool reads_c>
   SIMT_INLINE void update(Words const& left, T const* b, Output* c, int columns) const {
     update_group<0, has_terms, reads_c>(left, b, c, columns);
@@ -521,7 +521,7 @@ class GemmStream {
   SIMT_INLINE void update_group(Words const& left, T const* b, Output* c, int columns) const {
     if constexpr (g < tiles.groups) {
       constexpr GemmHalvesColumns::Group group = tiles.group[g];
-      // Of even numbers of terms or rows all columns are odd, or none is.
+      // With an even number of terms or rows, all columns are odd or none is.
       bool const b_is_odd = b_may_be_odd && is_odd(b), c_is_odd = c_may_be_odd && is_odd(c);
       Output* const of_lane = c + (2 * of_group_ * group.step() * memory.c.pitch + first_row_);
       SIMT_LOOP
@@ -532,7 +532,7 @@ class GemmStream {
         Sum sum[C.down]{};
         if constexpr (has_terms) {
           unsigned right[steps][2];
-          bool const inside = group.full || first + group_ * group.step() < columns;  // what is beyond is read as another one
+          bool const inside = group.full || first + group_ * group.step() < columns;  // columns beyond are read as another one
           T const* const column = b + (inside ? first + group_ * group.step() : first) * b_line;
           if constexpr (b_may_be_odd) {
             if (b_is_odd != (b_alternates && other)) {
@@ -597,12 +597,12 @@ class GemmStream {
       }
     }
   }
-  /// What a lane has of a column of a tile
+  /// A lane's elements of a column of a tile
   struct Element {
     Output values[2];
   };
   SIMT_INLINE bool has_row(int d, int i) const { return has_all_rows || first_row_ + d * tile_rows + i * to_second_row < C.m; }
-  /// What there is, and nothing else: it may be another lane's, who writes it.
+  /// Reads only elements that exist: others may belong to another lane, which writes them.
   template <bool in_words>
   SIMT_INLINE void get(Element& former, Output const* column, int d, bool has_column) const {
     Output const* const first = column + d * tile_rows;
@@ -642,14 +642,14 @@ class GemmStream {
   bool a_in_one_piece_, b_in_one_piece_, c_in_one_piece_;
   int group_, of_group_;
   int first_row_;
-  // What is brought next
+  // State of the next load
   simt::Index next_;
   int next_chunk_ = 0, next_part_ = 0;
   T const *next_a_ = nullptr, *next_b_ = nullptr;
   Output* next_c_ = nullptr;
 };
 
-/// No batch is ragged, C is by columns, and matrices of which the unit is 0 have no gaps.
+/// No batch is ragged, C is by columns, and matrices whose unit is 0 have no gaps.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmHalvesStreamMemory's bytes of dynamic shared memory.
 template <typename T, typename Output, GemmHalvesStream C>

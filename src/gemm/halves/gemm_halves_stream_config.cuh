@@ -1,39 +1,39 @@
 #pragma once
-/// Products of matrices of 16-bit numbers on a GPU of which A is in registers as a whole: what host and kernel share.
+/// 16-bit products with all of A in registers: config and shared memory, shared by host and kernel.
 
 #include "gemm/pipelined/gemm_pipelined_config.cuh"
 
 namespace myriad {
 
-/// One compiled kernel, for products of m-by-k and k-by-n matrices. A block has one product at a time, and of this all of A in the
-/// registers of its warps; B and C come to a ring of `stages` parts in shared memory, `columns` columns at a time, and the next product
-/// after this one. Of one stage, with all columns, a product comes at once, and others while other blocks wait.
+/// One compiled kernel, for products of m-by-k and k-by-n matrices. A block has one product at a time, with all of A in the registers of
+/// its warps. B and C go through `stages` stages in shared memory, `columns` columns at a time, followed by those of the next product. With
+/// one stage, of all columns, a product is loaded at once, and blocks overlap each other's waiting.
 ///
-/// A warp has `down` tiles of 16 rows. Which columns make up a tile is free, since it changes no sum: of matrices that are in shared memory
-/// as they lie in memory, neighbours in a tile are column_step columns apart, so that lanes meet different banks.
+/// A warp has `down` tiles of 16 rows. Any columns may form a tile, since that changes no sum: in matrices that lie in shared memory as in
+/// global memory, neighbours in a tile are column_step columns apart, so that lanes hit different banks.
 struct GemmHalvesStream {
   int m, n, k;
   int columns;
   int stages;
   int warps, down;
   int column_step;
-  int words;                   ///< 1: elements that have an even place in their matrix begin at a word, in every line
-  int blocks_per_sm;           ///< for which registers have to suffice
+  int words;                   ///< 1: elements with an even position in their matrix begin at a word, in every line
+  int blocks_per_sm;           ///< resident blocks that registers must suffice for
   Lines a, b;                  ///< C is by columns
-  int a_unit, b_unit, c_unit;  ///< elements of a line that are moved at once; 0: a matrix without gaps, in one piece from anywhere
+  int a_unit, b_unit, c_unit;  ///< elements of a line that are moved at once; 0: a matrix without gaps, as one span at any alignment
   constexpr bool operator==(GemmHalvesStream const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int chunks() const { return simt::ceil_div(n, columns); }
-  /// Of all tiles; these are more than there are where tiles do not end with the matrix.
+  /// Rows of all tiles; more than m where tiles extend beyond the matrix.
   SIMT_INLINE constexpr int rows() const { return warps * down * 16; }
   SIMT_INLINE constexpr int terms(bool complex) const { return simt::ceil_div(k, complex ? 8 : 16) * (complex ? 8 : 16); }
-  /// Whether registers suffice for A in two orders of terms, of real numbers.
+  /// Whether registers suffice for A in two orders of terms, in real.
   SIMT_INLINE constexpr bool has_both_orders() const { return down * terms(false) / 2 <= 176; }
 };
 
-/// How columns make up tiles of eight: the i-th tile of a group has those from `column(i)` on, `step` apart, as far as there are any. Steps
-/// are powers of two, smaller ones where few columns are left. Where `alternate`, all columns of a tile are even or all are odd.
+/// How columns form tiles of eight: the i-th tile of a group has the columns from `column(i)` on, `step` apart, as far as they exist. Steps
+/// are powers of two, smaller ones where few columns are left. If `alternate`, the columns of a tile are all even or all odd.
 struct GemmHalvesColumns {
   struct Group {
     int first, log_step, tiles;
@@ -63,7 +63,7 @@ struct GemmHalvesColumns {
   }
 };
 
-/// Where a matrix, or some columns of it, lie in shared memory: `pitch` elements from one line to the next.
+/// Layout of a matrix, or of some columns of it, in shared memory: lines are `pitch` elements apart.
 struct GemmHalvesLines {
   int pitch;
   int bytes;
@@ -72,10 +72,10 @@ struct GemmHalvesLines {
       : pitch(distance), bytes(simt::ceil_div(elements * element_bytes, 16) * 16) {}
 };
 
-/// The dynamic shared memory of a block: A, then the parts of the ring, each with columns of B and of C.
+/// The dynamic shared memory of a block: A, then the stages, each with columns of B and of C.
 struct GemmHalvesStreamMemory {
   GemmHalvesLines a, b, c;
-  int stage;  ///< bytes of a part
+  int stage;  ///< bytes of a stage
   int bytes;
 
   SIMT_INLINE constexpr GemmHalvesStreamMemory(int element_bytes, int output_bytes, bool complex, GemmHalvesStream const& g)
@@ -86,8 +86,7 @@ struct GemmHalvesStreamMemory {
         stage(b.bytes + c.bytes),
         bytes(simt::larger(a.bytes + g.stages * stage, reach_of_a(element_bytes, complex, g))) {}
 
-  /// How far A is read, in bytes: all rows and terms of its tiles, although what is not A's, parts of the ring or what is behind them, is
-  /// not used.
+  /// Bytes read from the start of A on: all rows and terms of its tiles. Those beyond A, in stages or behind them, are not used.
   SIMT_INLINE static constexpr int reach_of_a(int element_bytes, bool complex, GemmHalvesStream const& g) {
     if (g.a_unit != 0) return 0;
     int const lines = g.rows(), terms = g.terms(complex);
@@ -95,19 +94,20 @@ struct GemmHalvesStreamMemory {
   }
 
  private:
-  /// A or B, with so many rows or columns and terms in memory, and `all` that are read; `by_terms`: a line is of one term. In one piece
-  /// lines follow each other as in memory, and what is read beyond the last one is not used; else there is room for terms that are zero.
+  /// A or B, with `count` lines and `terms` terms in memory, and `all` and `all_terms` that are read; `by_terms`: lines are terms. In one
+  /// piece, lines follow each other as in memory, and what is read beyond the last one is not used; else there is room for terms that are
+  /// zero.
   SIMT_INLINE static constexpr GemmHalvesLines operand(int element_bytes, bool complex, bool by_terms, bool in_one_piece, int count,
                                                        int terms, int all, int all_terms) {
     int const of_chunk = 16 / element_bytes;
     if (in_one_piece)
       return {element_bytes, by_terms ? count : terms,
               of_chunk + (by_terms ? terms * count + all : simt::smaller(all, count) * terms + all_terms)};
-    // Words of complex numbers are read one by one where lines are terms: four terms are to be in different banks.
+    // Complex words are read one by one where lines are terms: four terms must be in different banks.
     return by_terms ? padded(element_bytes, all, all_terms, complex ? 2 * of_chunk : of_chunk)
                     : padded(element_bytes, all_terms, all, of_chunk);
   }
-  /// Lines at an odd number of units, so that the same places of neighbouring ones are in different banks.
+  /// The pitch is an odd number of units, so that equal positions of neighbouring lines are in different banks.
   SIMT_INLINE static constexpr GemmHalvesLines padded(int element_bytes, int length, int lines, int unit) {
     int const pitch = (simt::ceil_div(length, unit) | 1) * unit;
     return {element_bytes, pitch, pitch * lines};

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU for products of 16-bit numbers whose A is in registers.
+/// The plan of gemm_halves_stream: its config for 16-bit products with A in registers.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace myriad {
 
-/// Whether products of m-by-k and k-by-n matrices, none of them ragged or interleaved and C by columns, go through gemm_halves_stream,
-/// where a block finds the shared memory. So many bytes of every matrix may be moved at once. Where these are 16 other kernels have been
-/// measured to do products of up to 64 rows as fast, complex ones of up to 44, and smaller ones anyway.
+/// Whether products of m-by-k and k-by-n matrices, none of them ragged or interleaved and C by columns, use gemm_halves_stream, if its
+/// shared memory fits a block. `bytes_at_once`: bytes of every matrix that may be moved at once. Where these are 16, other kernels were
+/// measured to be as fast up to 64 rows (complex: 44). Products of up to 32 rows never use it.
 constexpr bool gemm_halves_streams(bool complex, std::int64_t m, std::int64_t n, std::int64_t k, int bytes_at_once) {
   std::int64_t const largest = std::max({m, n, k});
   bool const fits = std::max(m, n) <= 256 && k <= (complex ? 128 : 256) && std::min({m, n, k}) > 0;
   return fits && largest > (bytes_at_once < 16 ? 32 : complex ? 44 : 64);
 }
 
-/// What of a config is not in the sizes.
+/// Facts that a config depends on beside the sizes.
 struct GemmHalvesStreamOperands {
   Lines a, b;
   int a_unit, b_unit, c_unit;
   int words;
 };
 
-/// What a lane is to have of registers, or more.
+/// Registers of a lane, or an upper bound.
 constexpr int gemm_halves_stream_registers(GemmHalvesStream const& g, bool complex) {
   bool const twice = !complex && g.b_unit == 0 && g.b == Lines::columns && g.words == 0 && g.k % 2 == 1 && g.has_both_orders();
   int const steps = g.terms(complex) / (complex ? 8 : 16);
   return 16 + (twice ? 2 : 1) * g.down * 4 * steps + (complex ? 16 : 8) * g.down + 2 * steps;
 }
 
-/// Sets what follows from the rest.
+/// Sets the members that follow from the others.
 constexpr void gemm_halves_stream_complete(GemmHalvesStream& g, int element_bytes, int output_bytes, bool complex) {
-  // Columns of B that begin 16 bytes apart, but for multiples of 128, let the lanes meet different banks.
+  // Lanes hit different banks if columns of B begin 16 bytes apart, modulo 128.
   int const of_chunk = 16 / element_bytes;
   g.column_step = g.b_unit == 0 && g.b == Lines::columns ? of_chunk / std::gcd(of_chunk, g.k) : 1;
   int const registers = gemm_halves_stream_registers(g, complex);
@@ -43,7 +43,7 @@ constexpr void gemm_halves_stream_complete(GemmHalvesStream& g, int element_byte
       std::min({233472 / (bytes + 1024), 65536 / (g.threads() * std::min((registers + 7) / 8 * 8, 255)), 2048 / g.threads()}), 1, 32);
 }
 
-/// By measurement on an H200, not by a search.
+/// The config, by measurement on an H200, not by a search.
 constexpr GemmHalvesStream gemm_halves_stream_plan(int element_bytes, int output_bytes, bool complex, int m, int n, int k,
                                                    GemmHalvesStreamOperands const& operands) {
   auto const up = [](int size, int unit) { return (size + unit - 1) / unit * unit; };

@@ -1,20 +1,20 @@
 #pragma once
-/// Sums of products of 16-bit numbers on tensor cores, of matrices in shared memory.
+/// Sums of products of 16-bit matrices in shared memory, on tensor cores.
 
 #include "gemm/gemm_arguments.cuh"
 #include "simt/tile.hpp"
 
 namespace myriad {
 
-/// A or B in shared memory, by lines: rows of A, columns of B. Of the terms of a line `term_step`, of lines `line_step` elements are from
-/// one to the next. A line `beyond` the `lines` that there are is read as another one: it is multiplied, and not used. `aligned` says that
-/// the first element is at a multiple of 16 bytes and that terms are a multiple of 8; `swizzle`: see Tile.
+/// A or B in shared memory, by lines: rows of A, columns of B. Terms of a line are `term_step` elements apart, lines `line_step`. `beyond`:
+/// lines after the `lines` that exist are read as another one, multiplied, and discarded. `aligned`: the first element is at a multiple of
+/// 16 bytes, and the number of terms is a multiple of 8. `swizzle`: see Tile.
 template <typename T, int line_step, int term_step, int lines, bool beyond, bool aligned, simt::Swizzle swizzle = simt::no_swizzle>
 struct HalfOperand {
   static constexpr int count = lines;
-  /// Terms that are in a word.
+  /// Terms per word.
   static constexpr int together = simt::is_complex<T> ? 1 : 2;
-  /// Whether it can be read by 8 lines and 8 terms.
+  /// Whether ldmatrix can read it, as 8 lines by 8 terms.
   static constexpr bool by_eights = aligned && together == 2 && lines % 8 == 0 &&
                                     (term_step == 1   ? line_step % 8 == 0
                                      : line_step == 1 ? term_step % 8 == 0
@@ -24,13 +24,13 @@ struct HalfOperand {
   bool conjugated;
 
   SIMT_INLINE simt::Compute<T> element(int line, int term) const { return simt::conjugate_if(conjugated, simt::widened(*at(line, term))); }
-  /// The word that begins with `term`. Unless `all` of the word's terms are there, those from `terms` on are zero, whatever is in memory:
-  /// in both operands, since zero times NaN is NaN.
+  /// The word that begins with `term`. Unless `all` of its terms exist, those from `terms` on are zero, whatever is in memory: in both
+  /// operands, since zero times NaN is NaN.
   template <bool all>
   SIMT_INLINE unsigned word(int line, int term, int terms) const {
     if (!all && term >= terms) return 0;
     int const inside = beyond ? simt::smaller(line, lines - 1) : line;
-    // Two neighbours are a word where every line begins at an even place.
+    // Two neighbours are a word where every line begins at an even element.
     if constexpr (together == 1 || (term_step == 1 && line_step % 2 == 0)) {
       unsigned const both = simt::load_word(at(inside, term));
       return all || term + together <= terms ? both : both & 0xffff;
@@ -39,8 +39,8 @@ struct HalfOperand {
       return all || term + 1 < terms ? first | static_cast<unsigned>(at(inside, term + 1)->bits) << 16 : first;
     }
   }
-  /// Words of this lane as `word` gives them, by eights: of 8 lines from `line` on and 8 terms from `term` on; then of the next 8 lines, so
-  /// often as is `across`; then of the next 8 terms.
+  /// This lane's words, as `word` gives them, by ldmatrix: 8 lines from `line` on and 8 terms from `term` on; then the next 8 lines,
+  /// `across` times in all; then the next 8 terms.
   template <int across, int parts>
   SIMT_INLINE void words(unsigned (&x)[parts], int line, int term) const {
     int const part = simt::lane_index() / 8 % parts, of_part = simt::lane_index() % 8;
@@ -59,11 +59,12 @@ struct HalfOperand {
   }
 };
 
-/// The sums of one lane of a warp, which has `down` by `across` tiles of C, 16 rows (complex: 8) by 8 columns each, from (row, column) on.
+/// The sums of one lane of a warp, which has `down` by `across` tiles of C from (row, column) on, of 16 rows (complex: 8) by 8 columns
+/// each.
 ///
-/// Terms are taken 16 (complex: 8) at a time, from the first on, whatever the kernel: so each element has the same bits everywhere. A
-/// complex product is a real one of twice the rows and terms: (re, -im) of a row of A gives real parts, (im, re) imaginary ones, with
-/// (re, im) of a column of B.
+/// Every kernel takes 16 (complex: 8) terms at a time from the first on, so each element has the same bits everywhere. A complex product is
+/// a real one with twice the rows and terms: (re, -im) of a row of A gives real parts, (im, re) imaginary ones, with (re, im) of a column
+/// of B.
 template <typename T, int down, int across>
 struct GemmSumsOfHalves {
   static constexpr bool complex = simt::is_complex<T>;
@@ -81,10 +82,10 @@ struct GemmSumsOfHalves {
     }
   }
 
-  /// Adds the products of terms_at_once terms from `first` on, of which those from `terms` on, unless `all` are there, are zero.
+  /// Adds the products of terms_at_once terms from `first` on. Unless `all` exist, those from `terms` on are zero.
   template <bool all, typename A, typename B>
   SIMT_INLINE void add(A const& a, B const& b, int first, int terms) {
-    // Of A or of B all words are in registers, whichever are fewer.
+    // All words of A or of B are in registers, whichever are fewer.
     constexpr bool holds_a = 2 * down < across;
     unsigned left[holds_a ? down : 1][4], right[holds_a ? 1 : across][2];
     if constexpr (holds_a) {
@@ -108,7 +109,7 @@ struct GemmSumsOfHalves {
     }
   }
 
-  /// The same of all terms of a product so small that lanes sum it (see gemm_halves_by_lanes).
+  /// Adds all terms of a product so small that lanes sum it (see gemm_halves_by_lanes).
   template <typename A, typename B>
   SIMT_INLINE void add_in_order(A const& a, B const& b, int rows, int columns, int terms) {
     using S = simt::Compute<T>;
@@ -124,7 +125,7 @@ struct GemmSumsOfHalves {
     }
   }
 
-  /// Calls use(i, j, sum) for the elements of this lane.
+  /// Calls use(i, j, sum) for this lane's elements.
   template <typename Use>
   SIMT_INLINE void for_each(Use use) const {
     SIMT_UNROLL
@@ -146,10 +147,10 @@ struct GemmSumsOfHalves {
  private:
   static constexpr int half = terms_at_once / 2;
 
-  /// What this lane has of a tile's rows of A from `i` on, and of columns of B from `j` on.
+  /// This lane's words of a tile's rows of A from `i` on, and of columns of B from `j` on.
   template <bool all, typename A>
   SIMT_INLINE void read_a(unsigned (&left)[4], A const& a, int i, int first, int terms) const {
-    bool const second = all || first + half < terms;  // half of these terms
+    bool const second = all || first + half < terms;  // whether the second half of these terms exists
     int const term = first + of_group * A::together;
     if constexpr (complex) {
       unsigned const sign_of_real = a.conjugated ? 0 : 0x80000000u, sign_of_imaginary = a.conjugated ? 0x8000u : 0;

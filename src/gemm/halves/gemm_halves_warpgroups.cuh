@@ -1,12 +1,12 @@
 #pragma once
-/// C = alpha A B + beta C for matrices of 16-bit numbers whose lines begin at multiples of 16 bytes, by the warpgroups of compute
-/// capability 9.0, which multiply what is in shared memory, while the copy engine brings boxes of matrices there.
+/// C = alpha A B + beta C for 16-bit matrices whose lines begin at multiples of 16 bytes, by the warpgroups of compute capability 9.0:
+/// wgmma multiplies from shared memory, while TMA loads boxes of matrices.
 
 #include "gemm/halves/gemm_halves_warpgroups_config.cuh"
 
 namespace myriad {
 
-/// What one block does.
+/// The work of one block.
 template <typename T, typename Output, GemmHalvesWarpgroups C>
 class GemmWarpgroups {
  public:
@@ -58,10 +58,10 @@ class GemmWarpgroups {
     place.matrix += further / tiles;
     place.tile = static_cast<int>(further % tiles);
   }
-  /// Its first row and column.
+  /// The first row and column of a tile.
   SIMT_INLINE int row_of(Place const& place) const { return place.tile % down_ * C.rows(); }
   SIMT_INLINE int column_of(Place const& place) const { return place.tile / down_ * C.columns; }
-  /// Which place of a ring is next, and how many times all were before.
+  /// The stage of a pipeline that comes next, and the number of complete rounds.
   struct Turn {
     int place = 0, round = 0;
     SIMT_INLINE void advance(int places) {
@@ -85,7 +85,7 @@ class GemmWarpgroups {
     return x.batch_stride == 0 ? 0 : static_cast<int>(number);
   }
 
-  /// Has the parts of A and B of all tiles of this block copied, as far ahead as there are places.
+  /// Loads A and B for all tiles of this block by TMA, as far ahead as there are stages.
   SIMT_INLINE void bring_all() const {
     Turn turn;
     SIMT_LOOP
@@ -117,7 +117,7 @@ class GemmWarpgroups {
     }
   }
 
-  /// Has C of each tile copied before it is needed, and stored when all are through with it.
+  /// Loads C of each tile before it is needed, and stores it when all warps have finished with it.
   SIMT_INLINE void bring_and_store_c() const {
     bool const reads_c = !(args_.product.beta == 0);
     Turn turn;
@@ -148,7 +148,7 @@ class GemmWarpgroups {
     }
     simt::wait_bulk_stores<0>();
   }
-  /// Of the pieces of a tile of C that begin in the matrix.
+  /// Visits the pieces of a tile of C that begin within the matrix.
   template <typename F>
   SIMT_INLINE void for_each_piece(Place const& place, F const& visit) const {
     SIMT_LOOP
@@ -158,14 +158,14 @@ class GemmWarpgroups {
     }
   }
 
-  /// Sums all tiles of this block.
+  /// Computes all tiles of this block.
   SIMT_INLINE void multiply_all() const {
     int const warpgroup = simt::thread_index() / 128;
     bool const reads_c = !(args_.product.beta == 0);
     Turn turn, turn_of_c;
     SIMT_LOOP
     for (Place now = first_place(); is_there(now); advance(now)) {
-      // Those below the last row keep step, and multiply nothing.
+      // Warpgroups below the last row keep step, and multiply nothing.
       bool const has_rows = row_of(now) + 64 * warpgroup < args_.product.c.rows;
       float sum[C.columns / 2];
       SIMT_UNROLL
@@ -196,7 +196,7 @@ class GemmWarpgroups {
     }
   }
 
-  /// Starts to add the products of all terms of a part; those that are not there are zeros.
+  /// Starts to add the products of all terms of a stage; missing terms are zero.
   SIMT_INLINE static void multiply(float (&sum)[C.columns / 2], char const* part, int warpgroup) {
     constexpr int of_64_lines = 128 * 64, a_on = C.a_by_terms() ? 128 * 16 : 32, b_on = C.b_by_terms() ? 128 * 16 : 32;
     simt::ProductOperand const a = simt::product_operand(part + warpgroup * of_64_lines, 128, 1024, C.a_by_terms() ? of_64_lines : 0);
@@ -208,7 +208,7 @@ class GemmWarpgroups {
     simt::end_product_group();
   }
 
-  /// Brings this thread's elements of C in shared memory up to date: two neighbours in each eight columns of two rows.
+  /// Updates this thread's elements of C in shared memory: two neighbours in each eight columns, of two rows.
   template <bool reads_c>
   SIMT_INLINE void update(float const (&sum)[C.columns / 2], char* c, int columns) const {
     struct alignas(2 * sizeof(Output)) Pair {
@@ -216,7 +216,7 @@ class GemmWarpgroups {
     };
     int const group = simt::lane_index() / 4, row = simt::thread_index() / 32 * 16 + group;
     int const in_span = simt::lane_index() % 4 * static_cast<int>(sizeof(Pair));
-    // Chunks of a span are exchanged by its number modulo 8, which is that of the group.
+    // The swizzle exchanges chunks of a span by its number modulo 8, which is that of the group.
     int const place = row * 128 + (in_span / 16 ^ group) * 16 + in_span % 16;
     SIMT_UNROLL
     for (int piece = 0; piece < memory.pieces; ++piece) {
@@ -242,9 +242,8 @@ class GemmWarpgroups {
   int down_, tiles_, steps_;
 };
 
-/// Each matrix of A and B has its elements side by side, down the columns or along the rows as C says, and each matrix of C along the rows;
-/// all begin at multiples of 16 bytes, and so do their lines; those of C end at such. No batch is ragged. There are terms, and alpha is not
-/// zero. For compute capability 9.0 alone.
+/// Columns or rows of A and B are contiguous, as C says, and rows of C. All matrices and lines begin at multiples of 16 bytes, and lines of
+/// C end at such. No batch is ragged, k is not 0, and alpha is not 0. For compute capability 9.0 alone.
 ///
 /// Launch: any number of blocks of C.threads() threads with GemmHalvesWarpgroupsMemory's bytes of dynamic shared memory.
 template <typename T, typename Output, GemmHalvesWarpgroups C>

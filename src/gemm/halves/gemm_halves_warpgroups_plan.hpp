@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernel is used on a GPU of compute capability 9.0 for products of 16-bit numbers whose lines begin at multiples of 16 bytes.
+/// The plan of gemm_halves_warpgroups: its config for 16-bit products on compute capability 9.0 with lines at multiples of 16 bytes.
 ///
 /// Tried without gain (H100):
 /// - One tile (192 by 128) for all sizes: up to 1.22 times slower than the choice below.
@@ -14,30 +14,30 @@
 
 namespace myriad {
 
-/// Whether products go that way that can: those that are one tile, if there are as many as multiprocessors, and large ones; between them
-/// the other kernels were faster. Few rows, columns or terms were not timed.
+/// Whether products that can use gemm_halves_warpgroups do: those of one tile, if there are as many as multiprocessors, and large ones.
+/// Between them the other kernels were faster. Few rows, columns or terms were not timed.
 constexpr bool gemm_halves_warpgroups_pays(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int multiprocessors) {
   std::int64_t const side = std::max(m, n);
   return std::min({m, n, k}) >= 64 && (side > 256 || (side > 128 && side <= 192 && count >= multiprocessors));
 }
 
-/// What of a config is not in the sizes.
+/// Facts that a config depends on beside the sizes.
 struct GemmHalvesWarpgroupsOperands {
   Lines a, b;
-  bool whole_sectors;  ///< lines begin at multiples of 32 bytes, of which memory is read at once
-  int shared_memory;   ///< that a block may have
+  bool whole_sectors;  ///< lines begin at multiples of 32 bytes, the unit of memory reads
+  int shared_memory;   ///< available to a block
 };
 
-/// For C of m by n: one tile if its sums and parts find room. Of several, the tile that was least far from the best one of half where a
-/// size is like this on an H100; with C of 32 bits none was timed. C has two places if that leaves as many for
-/// parts as shall be, so that its copies and stores are under way while a tile is summed. No columns where nothing fits.
+/// The config for C of m by n: one tile if its sums and stages fit. With several tiles, the tile that in half was least behind the best one
+/// at such sizes on an H100; with 32-bit C none was timed. C has two stages if A and B keep the least number of theirs, so that C is loaded
+/// and stored while a tile is summed. `columns` is 0 where nothing fits.
 constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std::int64_t m, std::int64_t n,
                                                            GemmHalvesWarpgroupsOperands const& operands) {
   auto const parts = [](std::int64_t size, int of) { return static_cast<int>((size + of - 1) / of); };
   GemmHalvesWarpgroups g{.warpgroups = 0, .columns = 0, .stages = 0, .c_stages = 0, .a = operands.a, .b = operands.b};
   auto const fits = [&](int warpgroups, int columns, int least_stages) {
     g.warpgroups = std::min(parts(m, 64), warpgroups), g.columns = std::min(parts(n, 32) * 32, columns);
-    GemmHalvesWarpgroups most = g;  // of shared memory, whatever the order of lines
+    GemmHalvesWarpgroups most = g;  // the most shared memory of all layouts
     most.a = Lines::columns, most.b = Lines::rows;
     for (most.c_stages = g.c_stages = 2; g.c_stages > 0; most.c_stages = --g.c_stages)
       for (most.stages = g.stages = 8; g.stages >= least_stages; most.stages = --g.stages)
@@ -57,7 +57,7 @@ constexpr GemmHalvesWarpgroups gemm_halves_warpgroups_plan(int output_bytes, std
   return g;
 }
 
-/// What tensor maps are made of; `lines` is how x lies, `lines_of_box` how much of it a box has.
+/// The description for a tensor map; `lines`: the direction in which x is contiguous, `lines_of_box`: its lines in a box.
 template <typename T>
 constexpr simt::BoxedMatrices gemm_boxes(simt::Matrices<T> const& x, Lines lines, int lines_of_box) {
   bool const by_columns = lines == Lines::columns;
@@ -68,7 +68,7 @@ constexpr simt::BoxedMatrices gemm_boxes(simt::Matrices<T> const& x, Lines lines
           .lines = by_columns ? x.cols : x.rows,
           .matrices = x.batch_stride == 0 ? 1 : x.count,
           .line_further = (by_columns ? x.col_stride : x.row_stride) * size,
-          // Of one there is no next one, but a number of bytes there has to be.
+          // A single matrix has no next one, but a tensor map needs a number of bytes.
           .matrix_further = (x.batch_stride == 0 ? (by_columns ? x.col_stride : x.row_stride) : x.batch_stride) * size,
           .lines_of_box = lines_of_box};
 }
