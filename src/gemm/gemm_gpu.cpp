@@ -209,6 +209,7 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, bool scheduled) {
 /// Launches the kernels that `sized_of(m, n)` returns for matrices C of at most m rows and n columns. In a ragged batch small matrices
 /// would leave most of a large tile empty, so there are several launches; each skips the matrices of the others. With `one_plan` there is
 /// one launch.
+///
 /// A schedule is made where the blocks are so many waves that those without a tile would take longer than making it.
 template <typename T, typename Output, typename SizedOf>
 void launch_by_sizes(Queue& queue, ArgumentsOf<T, Output> const& args, bool one_plan, SizedOf const& sized_of) {

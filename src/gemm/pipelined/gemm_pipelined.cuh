@@ -472,6 +472,7 @@ SIMT_INLINE bool gemm_lines_of_chunks(T const* first, simt::Index line_stride) {
 
 /// A thread's copies of A or B, stage after stage: 16 bytes at a time where all lines begin at multiples of 16 bytes. In shared memory
 /// lines are `pitch` apart; if `transposed`, elements of a line are.
+///
 /// Where an element is 16 bytes, a thread keeps the address of its own: double complex products are then mostly 1 to 3% faster. Single and
 /// single complex products, which have no register to spare, took up to 15% longer.
 template <typename T, int length, int lines, int threads, int pitch, bool transposed>

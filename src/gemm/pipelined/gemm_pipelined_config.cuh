@@ -36,6 +36,7 @@ SIMT_INLINE constexpr int gemm_pipelined_pieces(int element_bytes, int held) {
 
 /// The dynamic shared memory of a block: the stages, and the tile of C beside them or, after they have been used, in their place. Offsets
 /// are in elements.
+///
 /// For tensor cores A and B keep the order that they have in memory, so that 16-byte copies are used where possible. Lanes read several
 /// elements of one term at once, so a matrix that does not arrive term by term is transposed as it is copied, element by element. Lines are
 /// padded so that readers, and threads that transpose, hit different banks.

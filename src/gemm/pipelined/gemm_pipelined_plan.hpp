@@ -293,6 +293,7 @@ inline constexpr int any_blocks = 32;
 
 /// The config for products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns, A as general and C as
 /// whole.
+///
 /// Larger products take a tile of a list; other products of single numbers the plan of lanes. In double, matrices of up to 80 (complex: 64)
 /// rows are one tile, so that A and B are read once; those with few rows or columns are divided evenly. A tile is divided among warps so
 /// that, at the rates of compute capability 9.0, products and reads from shared memory take least time, while a lane has registers for its

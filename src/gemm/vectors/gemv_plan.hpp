@@ -2,9 +2,8 @@
 /// The plan of products with vectors for matrices of more than 32 rows or columns: kernel and config.
 ///
 /// Tried without gain (H200):
-/// - 16-byte copies of columns at any alignment, with single elements at both ends: slower at all sizes (single, n = 33: 36% of the copy
-/// rate
-///   instead of 43).
+/// - 16-byte copies of columns at any alignment, with single elements at both ends: slower at all sizes (single, n = 33: 36% of the
+///   copy rate instead of 43).
 /// - Blocks of more warps where a block has little to load: slower (single, 512 by 16: 58% instead of 70).
 /// - Stages of 4 KiB and twice the warps: slower (single, n = 100: 84% instead of 91), but for double complex by columns, which uses them.
 
