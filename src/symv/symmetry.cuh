@@ -2,7 +2,7 @@
 
 namespace myriad {
 
-/// A(i, j) where A(j, i) is stored: the same, or its conjugate.
+/// Whether A(i, j) is A(j, i) or its conjugate, where only A(j, i) is stored.
 enum class Symmetry : int { symmetric, hermitian };
 
 }  // namespace myriad

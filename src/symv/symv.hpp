@@ -7,8 +7,8 @@
 
 namespace myriad {
 
-/// y = alpha A x + beta y, A symmetric or Hermitian, of which the triangle `uplo` is read. y is not conjugated (see `symv`, which moves
-/// that to the others).
+/// y = alpha A x + beta y, where A is symmetric or Hermitian and its triangle `uplo` is read. y is not conjugated: `symv` moves that to the
+/// other operands.
 template <typename T>
 struct SymvTask {
   Symmetry symmetry;
@@ -20,7 +20,7 @@ struct SymvTask {
   Batch<T> y;
 };
 
-/// A as its transpose, of which the other triangle is read. That of a Hermitian matrix is its conjugate.
+/// The task with A as its transpose, so that the other triangle is read. The transpose of a Hermitian matrix is its conjugate.
 template <typename T>
 SymvTask<T> transposed(SymvTask<T> task) {
   task.uplo = task.uplo == Uplo::upper ? Uplo::lower : Uplo::upper;

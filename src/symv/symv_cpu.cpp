@@ -20,7 +20,7 @@ template <Element T>
 void symv_by_blas(SymvTask<T> const& task, std::int64_t b, SymvScratch<T>& scratch) {
   if (task.y.rows_of(b) == 0) return;
   LocalMatrix<T> const y(task.y, b, scratch.y);
-  // Not left to BLAS, some of which multiply y by zero.
+  // y is scaled here, since some BLAS multiply y by zero.
   for (lapack::Int i = 0; i < y.rows() && task.beta != T(1); ++i) y.data()[i] = task.beta == T(0) ? T(0) : task.beta * y.data()[i];
   if (task.alpha != T(0)) {
     bool const by_rows = task.a.row_stride_of(b) != 1 && task.a.col_stride_of(b) == 1;

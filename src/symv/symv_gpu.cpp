@@ -65,19 +65,19 @@ SymvArguments<DeviceElement<T>> arguments_of(SymvTask<T> const& task) {
           .counts = nullptr};
 }
 
-/// The smallest matrices, a block to each.
+/// Multiplies the smallest matrices, one block per matrix.
 template <typename T>
 void multiply_whole(Queue& queue, SymvTask<T> const& task, SymvWhole const& c, Kernel const& kernel) {
   launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes(sizeof(T))}, arguments_of(task));
 }
 
-/// Few small ones, a warp to a row.
+/// Multiplies few small matrices, one warp per row.
 template <typename T>
 void multiply_rows(Queue& queue, SymvTask<T> const& task, SymvRows const& c, Kernel const& kernel) {
   launch(queue, kernel, {.blocks = task.y.count * ((task.y.rows + c.warps - 1) / c.warps), .threads = c.threads()}, arguments_of(task));
 }
 
-/// Larger ones, up to a number of rows.
+/// Multiplies larger matrices up to a number of rows, by strips.
 template <typename T>
 void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvStrips const& c, Kernel const& kernel) {
   auto const args = arguments_of(task);
@@ -88,7 +88,7 @@ void multiply_by_strips(Queue& queue, SymvTask<T> const& task, SymvStrips const&
           .shared_bytes = c.shared_bytes(sizeof(T), rows)},
          args);
 }
-/// The same of many, a block to each.
+/// Multiplies many such matrices, one block per matrix.
 template <typename T>
 void multiply_matrices(Queue& queue, SymvTask<T> const& task, SymvRuns const& c, Kernel const& kernel) {
   auto const args = arguments_of(task);
@@ -96,7 +96,7 @@ void multiply_matrices(Queue& queue, SymvTask<T> const& task, SymvRuns const& c,
   launch(queue, kernel, {.blocks = task.y.count, .threads = c.threads(), .shared_bytes = c.shared_bytes_of_matrix(sizeof(T), rows)}, args);
 }
 
-/// The others, some matrices at a time.
+/// Multiplies all larger matrices, some at a time.
 template <typename T>
 void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, Kernel const& kernel) {
   bool const reads_a = all.alpha != T(0);
@@ -125,8 +125,8 @@ void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, K
   }
 }
 
-/// Whether elements of a row are nearer to each other in memory than those of a column. Where each matrix has strides of its own, those
-/// that all have in common tell.
+/// Whether elements of a row are closer together in memory than those of a column. Where each matrix has its own strides, the stride that
+/// all share decides.
 template <typename T>
 bool is_by_rows(Batch<T> const& a) {
   if (!a.row_strides == !a.col_strides) return a.col_stride < a.row_stride;
@@ -138,7 +138,7 @@ bool is_by_rows(Batch<T> const& a) {
 template <typename T>
 void symv(Queue& queue, SymvTask<T> const& given) {
   if (given.a.rows <= tiny_largest) return multiply_tiny(queue, given);
-  // By columns, whose elements are then neighbours in memory, or at least nearer than those of rows.
+  // The kernels go by columns, whose elements are contiguous then, or at least closer together than those of rows.
   SymvTask<T> const task = is_by_rows(given.a) ? transposed(given) : given;
   SymvColumns const layout = task.a.row_stride == 1 && !task.a.row_strides ? SymvColumns::contiguous : SymvColumns::strided;
   std::int64_t const n = task.a.rows;
@@ -147,7 +147,7 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   bool const in_rows = n <= symv_most_rows_by_rows && !many && !ragged;
   bool const in_blocks = !in_rows && (n <= symv_most_rows_in_block || ragged);
   bool const in_strips = !in_rows && n > symv_most_rows_in_block && (!beyond_strips || ragged);
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  // All kernels are loaded before the first launch: where one is missing, nothing is written.
   auto const find = [&](bool needed, KernelName const& name, auto const& c) {
     return needed ? &kernel_of(queue, name, dtype_of<T>, c) : nullptr;
   };
@@ -160,7 +160,7 @@ void symv(Queue& queue, SymvTask<T> const& given) {
   Kernel const* const by_strips = find(in_strips && !many, symv_strips_kernel, strips);
   Kernel const* const by_matrices = find(in_strips && many, symv_matrices_kernel, of_matrix);
   Kernel const* const by_runs = find(beyond_strips, symv_runs_kernel, runs);
-  // First what may be refused: it takes workspace, and blocks that run together.
+  // The launch that may be refused comes first: it takes workspace and needs a cooperative launch.
   if (by_runs) multiply_by_runs(queue, task, runs, *by_runs);
   if (by_rows) multiply_rows(queue, task, rows, *by_rows);
   if (by_blocks) multiply_whole(queue, task, whole, *by_blocks);
@@ -178,7 +178,7 @@ std::vector<KernelSource> symv_kernels(KernelFilter const& filter) {
       if (hermitian && !complex) continue;
       if (!filter.wants_routine(hermitian ? "hemv" : "symv") && (complex || !filter.wants_routine("hemv"))) continue;
       for (int n = 1; n <= tiny_largest; ++n)
-        for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper
+        for (simt::Layout const layout : {simt::Layout::packed_columns, simt::Layout::packed_rows}) {  // lower and upper triangle
           if (!filter.wants_size(n)) continue;
           for (SymvTiny c : tuning::shipped(SymvTinySpace{dtype, symmetry, n}, filter.candidates)) {
             if (n > 1) c.a = layout;

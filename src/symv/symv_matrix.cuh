@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels of symv for more than tiny matrices: their arguments, and a matrix with its vectors.
+/// Arguments of the symv kernels for more than tiny matrices, and one matrix with its vectors.
 
 #include "simt/matrices.hpp"
 #include "simt/types.hpp"
@@ -7,8 +7,8 @@
 
 namespace myriad {
 
-/// Whether elements of a column are neighbours in memory. Strips and panels read these 16 bytes at a time where all columns begin at
-/// multiples of that; all others one by one.
+/// Whether elements of a column are contiguous. Strips and panels load 16 bytes at a time where all columns begin at multiples of 16 bytes;
+/// all others load single elements.
 enum class SymvColumns : int { contiguous, strided };
 
 template <typename T>
@@ -19,25 +19,25 @@ struct SymvArguments {
   bool lower;
   int most_rows_in_block;   ///< larger matrices go by strips
   int most_rows_in_strips;  ///< larger ones by runs
-  // For runs
+  // For symv_runs
   T* sums;            ///< workspace
-  simt::Index apart;  ///< from the sums of one matrix to those of the next, in elements
+  simt::Index apart;  ///< elements from the sums of one matrix to those of the next
   int pieces;         ///< of the largest matrix
   unsigned* counts;   ///< see sync_grid_once
 };
 
-/// Matrices of up to so many rows are summed row by row in the order of columns.
+/// Matrices of up to this many rows are summed row by row, in the order of columns.
 inline constexpr int symv_most_rows_in_order = 32;
 
-/// The order of sums of larger ones up to most_rows_in_strips, which several kernels share, so that the number of matrices decides which is
-/// used: the part of a row that is stored is summed in groups of columns, from left to right, the groups of a panel as a tree, neighbours
-/// first, and panels from left to right. What columns beside the diagonal give to it is summed in 32 parts, of which each has 16 bytes of
-/// every 512, from the top, these by halves, and comes last.
+/// The summation order of larger matrices up to most_rows_in_strips. Several kernels share it, so that the number of matrices may decide
+/// which one is used. The stored part of a row is summed in groups of columns from left to right, the groups of a panel as a tree,
+/// neighbours first, and panels from left to right. The other terms, from the column of the same number without the diagonal, are summed in
+/// 32 parts, each with 16 bytes of every 512 from the top; these are added by halves, and the result comes last.
 inline constexpr int symv_columns_of_group = 8, symv_columns_of_panel = 128;
 
 namespace simt {
 
-/// x[0] becomes the sum of all, neighbours first.
+/// x[0] becomes the sum of all elements, neighbours first.
 template <typename T, int count>
 SIMT_INLINE void symv_tree(T (&x)[count]) {
   static_assert((count & (count - 1)) == 0);
@@ -53,7 +53,7 @@ template <typename T, Symmetry symmetry, SymvColumns layout>
 class SymvMatrix {
  protected:
   static constexpr bool hermitian = symmetry == Symmetry::hermitian;
-  static constexpr int held_rows = 16 / static_cast<int>(sizeof(T));  ///< of a column, which a lane reads at once
+  static constexpr int held_rows = 16 / static_cast<int>(sizeof(T));  ///< elements of a column that a lane loads at once
 
  public:
   SIMT_INLINE SymvMatrix(SymvArguments<T> const& args, Index b, int n)
@@ -73,10 +73,11 @@ class SymvMatrix {
   }
 
  protected:
-  /// Element i of x; its conjugate where A is conjugated: A x is then the conjugate of what the stored elements give (see symv_store).
+  /// Element i of x, or its conjugate where A is conjugated: A x is then the conjugate of the product of the stored elements (see
+  /// symv_store).
   SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, load_global(x_ + i * increment_)); }
   SIMT_INLINE bool is_stored(int i, int j) const { return i < n_ && j < n_ && (lower_ ? i >= j : i <= j); }
-  /// Numbers of columns, counted from a first one.
+  /// A range of columns, counted from a first one.
   struct Range {
     int first, last;
     SIMT_INLINE bool has(int c) const { return first <= c && c <= last; }
@@ -88,7 +89,7 @@ class SymvMatrix {
            (held_rows == 1 || (reinterpret_cast<unsigned long long>(a_) % 16 == 0 && right_ * static_cast<Index>(sizeof(T)) % 16 == 0));
   }
 
-  /// Neighbours in memory.
+  /// Loads held_rows neighbours in memory.
   SIMT_INLINE static void load_neighbours(T (&held)[held_rows], T const* from) {
     Chunked<T> const chunk(load_chunk_once(from));
     SIMT_UNROLL
@@ -97,14 +98,14 @@ class SymvMatrix {
 
   T const* a_;
   T const* x_;
-  Index down_, right_, increment_;  ///< from an element of A to the one below and to the one on its right, from one of x to the next
+  Index down_, right_, increment_;  ///< distances from an element of A to the next below and to the right, and between elements of x
   bool conjugates_x_, lower_;
   int n_;
 };
 
 }  // namespace simt
 
-/// y(i) from the sum of row i.
+/// Stores y(i), where `sum` is row i of the product.
 template <typename T>
 SIMT_INLINE void symv_store(SymvArguments<T> const& args, simt::Index b, int i, T sum) {
   T value = args.alpha * simt::conjugate_if(args.a.conjugated, sum);

@@ -1,12 +1,12 @@
 #pragma once
-/// Row by row: what kernels of symv do with small matrices.
+/// Products row by row, which symv kernels use for small matrices.
 
 #include "simt/types.hpp"
 #include "symv/symmetry.cuh"
 
 namespace myriad::simt {
 
-/// Row i of A x, summed in the order of columns, for A of which a triangle is given: element(i, j) of it and x(j).
+/// Row i of A x, summed in the order of columns. Only a triangle of A is read: element(i, j) returns its elements, x(j) those of x.
 template <Symmetry symmetry, typename T, typename Element, typename X>
 SIMT_INLINE T symv_row(int n, int i, bool lower, Element element, X x) {
   constexpr bool hermitian = symmetry == Symmetry::hermitian;

@@ -1,12 +1,12 @@
 #pragma once
-/// y = alpha A x + beta y for few small matrices with a triangle of A: a warp to a row, which reads all that it needs at once.
+/// y = alpha A x + beta y for few small matrices with a triangle of A: one warp per row, which loads all that it needs at once.
 
 #include "symv/symv_rows_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// One row of A x, in the order of symv_whole up to 128 rows, and of symv_strips beyond.
+/// One row of A x, in the summation order of symv_whole up to 128 rows, and of symv_strips beyond.
 template <typename T, SymvRows C>
 class SymvRowOfWarp : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
@@ -14,16 +14,16 @@ class SymvRowOfWarp : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix::held_rows, Matrix::hermitian;
   static constexpr bool whole = C.most_rows <= 128;
   static constexpr int group = whole ? 4 : symv_columns_of_group;
-  static constexpr int lanes = C.most_rows / group;  ///< of which each has a group of columns
-  static constexpr int rows = C.most_rows / 32;      ///< of every lane
+  static constexpr int lanes = C.most_rows / group;  ///< that have a group of columns each
+  static constexpr int rows = C.most_rows / 32;      ///< of each lane
   static_assert(lanes <= 32 && (whole || C.most_rows == 2 * symv_columns_of_panel));
 
  public:
   using Matrix::Matrix;
 
-  /// In all lanes.
+  /// The sum of row i, in all lanes.
   SIMT_INLINE T sum(int i) const {
-    // Elements stored along the row, the diagonal included, and those of the column without it.
+    // Ranges of stored elements: along the row with the diagonal, and down the column without it.
     int const along_begin = lower_ ? 0 : i, along_end = lower_ ? i + 1 : n_, below_begin = lower_ ? i + 1 : 0, below_end = lower_ ? n_ : i;
     int const j0 = lane_index() * group, i0 = lane_index() * (whole ? 1 : held_rows);
     T along[group], below[rows], x_along[group], x_below[rows];
@@ -42,7 +42,7 @@ class SymvRowOfWarp : SymvMatrix<T, C.symmetry, C.layout> {
     T const* const x_there = x_ + i0 * increment_;
     SIMT_UNROLL
     for (int r = 0; r < rows; ++r) x_below[r] = load_global_if(is_in(i0 + step(r), below_begin, below_end), x_there + step(r) * increment_);
-    // Elements that are not stored are zero here, and so are their factors: they add nothing.
+    // Elements that are not stored were loaded as zero, and so were their factors: they add nothing.
     T part = from_real<T>(0), beside = part;
     SIMT_UNROLL
     for (int c = 0; c < group; ++c) {
@@ -59,7 +59,7 @@ class SymvRowOfWarp : SymvMatrix<T, C.symmetry, C.layout> {
 
  private:
   SIMT_INLINE static bool is_in(int k, int begin, int end) { return k >= begin && k < end; }
-  /// From a lane's first row to its row number r.
+  /// Distance from a lane's first row to its r-th row.
   SIMT_INLINE static constexpr int step(int r) { return whole ? 32 * r : r / held_rows * (32 * held_rows) + r % held_rows; }
 
   SIMT_INLINE T of_groups(int i, T part) const {

@@ -1,12 +1,12 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A, each element of which is read once and used twice.
+/// y = alpha A x + beta y with a triangle of A, whose elements are each read once and used twice.
 
 #include "symv/symv_runs_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// 16 bytes of a column of a tile, used or under way.
+/// 16 bytes of a column of a tile, in use or in flight.
 template <typename T, int rows>
 struct SymvHeld {
   T x[rows];
@@ -19,7 +19,7 @@ struct SymvHeld {
     for (int r = 0; r < rows; ++r) x[r] = chunk.x[r];
   }
 };
-/// One number, as the words that were loaded: the compiler copied the two halves of a number, and waited for them to do so.
+/// One number, kept as the words that were loaded: otherwise the compiler copied its two halves, and waited for them.
 template <typename T>
 struct SymvHeld<T, 1> {
   Chunk chunk;
@@ -33,8 +33,8 @@ struct SymvHeld<T, 1> {
   SIMT_INLINE void load(T const* from) { chunk = load_chunk_once(from); }
 };
 
-/// A block's work on tiles of a matrix that follow each other. Row sums of a tile are combined by its warps in shared memory; column
-/// sums stay in the registers of the lanes as long as tiles follow each other down a panel.
+/// A block's work on consecutive tiles of a matrix. Row sums of a tile are combined by its warps in shared memory; column sums stay in the
+/// lanes' registers as long as tiles follow each other down a panel.
 template <typename T, SymvRuns C>
 class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
@@ -51,20 +51,20 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
   SIMT_INLINE SymvTriangle const& tiles() const { return tiles_; }
 
-  /// The tiles of `range`. end_of_piece() is called where a piece begins, and says behind which tile it ends. to_rows(tile, its row of
-  /// tiles, i, sum) is called for the sum of each row i of a tile, in one thread, for an i always in the same; to_columns(panel, j, sum)
-  /// for the sums of the columns of a panel, at the end of each and of a piece. Begins and ends with the block apart.
+  /// Multiplies the tiles of `range`. end_of_piece() is called where a piece begins, and returns the end of its tiles. to_rows(tile, its
+  /// row of tiles, i, sum) is called for the sum of each row i of a tile, always by the same thread for an i. to_columns(panel, j, sum) is
+  /// called for the column sums of a panel, at the end of each panel and piece. Begins and ends without a barrier.
   template <typename End, typename Rows, typename Columns>
   SIMT_INLINE void add(SymvShares::Range range, End end_of_piece, Rows to_rows, Columns to_columns) {
     SymvPlace place(tiles_, range.first);
     int slot = 0, end = end_of_piece();
     SIMT_UNROLL
     for (int c = 0; c < columns; ++c) column_[c] = from_real<T>(0);
-    // In the first round there is but a tile to ask for.
+    // The first round only loads a tile.
     bool is_there = false, begins = true;
     SIMT_LOOP
     while (true) {
-      // Row sums of one tile, while other warps still read those of the tile before.
+      // Row sums alternate between two buffers: other warps still read those of the tile before.
       T* const parts = row_sums() + place.tile % 2 * (C.warps * rows_of_tile);
       if (is_there) {
         wait_copies();
@@ -79,7 +79,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         place.go_on(tiles_);
       }
       bool const goes_on = place.tile < range.last;
-      // Used elements are not kept where nothing takes their place; it costs no instruction, and saves registers.
+      // Clears used elements that no load replaces: this costs no instruction, and saves registers.
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) {
         SIMT_UNROLL
@@ -93,7 +93,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       if (goes_on || loads_always) load(place, goes_on);
       if (is_there) {
         sync_block();
-        // Whatever this waits for, the next tile is under way meanwhile.
+        // The next tile is in flight during these waits.
         int const panel = begins ? place.panel - 1 : place.panel;
         int const tile_row = (begins ? tiles_.end_row(panel) : place.row) - 1;
         if (thread_index() < rows_of_tile) to_rows(place.tile - 1, tile_row, thread_index(), sum_of_warps(parts + thread_index()));
@@ -110,36 +110,36 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
 
  private:
   static constexpr int lanes_of_column = 32 / columns;
-  /// Where there are registers to spare the compiler makes copies of what is loaded in one branch and not in another.
+  /// Whether each round loads: with registers to spare the compiler copies what only one branch loads.
   static constexpr bool loads_always = held_rows == 1;
 
-  /// The rows of a tile that are this lane's: 16 bytes of neighbours.
+  /// Row r of this lane in a tile: 16 bytes of neighbours.
   SIMT_INLINE static int row(int r) { return lane_index() * held_rows + r; }
   SIMT_INLINE static int warp() { return thread_index() / 32; }
   SIMT_INLINE static T* memory() { return reinterpret_cast<T*>(shared_memory()); }
   SIMT_INLINE static T* x_of_panel(int slot) { return memory() + slot * C.tile_columns() + warp() * columns; }
   SIMT_INLINE static T* row_sums() { return memory() + 2 * C.tile_columns(); }
-  /// 16 bytes for each of the warp's columns, and as many again.
+  /// 16 bytes for each of the warp's columns, and the same again.
   SIMT_INLINE static T* fringe() { return row_sums() + 2 * C.warps * rows_of_tile + warp() * (2 * columns * held_rows); }
-  /// 16 bytes of x, which belong to the lane's rows.
+  /// 16 bytes of x for the lane's rows.
   SIMT_INLINE static T* x_of_rows() {
     return row_sums() + 2 * C.warps * rows_of_tile + (held_rows > 1 ? 2 * C.tile_columns() * held_rows : 0) + thread_index() * held_rows;
   }
   SIMT_INLINE static int first_column(int panel) { return panel * C.tile_columns() + warp() * columns; }
-  /// All of a tile is stored, and none of it on the diagonal.
+  /// Whether all of a tile is stored, and none of it is on the diagonal.
   SIMT_INLINE bool is_whole(SymvPlace const& at) const {
     bool const beside =
         lower_ ? at.row >= (at.panel + 1) * tiles_.deep() && (at.row + 1) * rows_of_tile <= n_ : at.row < at.panel * tiles_.deep();
     return beside && (at.panel + 1) * C.tile_columns() <= n_;
   }
 
-  /// Nothing of it is stored in the warp's columns.
+  /// Whether nothing of a tile is stored in the warp's columns.
   SIMT_INLINE bool is_empty(SymvPlace const& at) const {
     int const i0 = at.row * rows_of_tile, j0 = first_column(at.panel);
     return j0 >= n_ || (lower_ ? i0 + rows_of_tile <= j0 : i0 >= j0 + columns);
   }
 
-  /// Asks for the part of x that belongs to the warp's columns.
+  /// Starts to load x for the warp's columns.
   SIMT_INLINE void load_x_of_panel(int slot, int panel) const {
     int const j = first_column(panel) + lane_index();
     if (lane_index() >= columns) return;
@@ -150,21 +150,21 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       *to = from_real<T>(0);
   }
 
-  /// Asks for a tile, and for what of x belongs to its rows, where it is `wanted` and not is_empty(). Else all lanes read what is at the
-  /// diagonal, if one loads_always.
+  /// Starts to load a tile and x for its rows, if it is `wanted` and not is_empty(). Otherwise, if it loads_always, all lanes read elements
+  /// at the diagonal.
   SIMT_INLINE void load(SymvPlace const& at, bool wanted) {
     int const i0 = at.row * rows_of_tile + row(0), j0 = first_column(at.panel);
     if (is_empty(at)) wanted = false;
     if (!loads_always && !wanted) return;
-    // By way of shared memory, each lane for itself: of what comes to registers beside the tile the compiler made copies, for which the
-    // whole tile was waited for before the barrier.
-    sync_warp();  // all have used what was there
+    // x goes through shared memory, each lane for itself. When it was loaded to registers beside the tile, the compiler made copies, which
+    // waited for the whole tile before the barrier.
+    sync_warp();  // all lanes have used its last content
     if (wanted) {
       SIMT_UNROLL
       for (int r = 0; r < held_rows; ++r) copy_async(x_of_rows() + r, x_ + smaller(i0 + r, n_ - 1) * increment_);
     }
     if (in_chunks_) {
-      // The same loads for both kinds of tiles: of those of two branches the compiler made copies here and there.
+      // One set of loads for both kinds of tiles: with two branches the compiler copied the loaded values here and there.
       T const* from[columns];
       if (wanted && is_whole(at)) {
         from[0] = a_ + (i0 + j0 * right_);
@@ -177,8 +177,8 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       SIMT_UNROLL
       for (int c = 0; c < columns; ++c) held_[c].load(from[c]);
     } else {
-      // In the place of elements that are not stored the first one of the matrix is read, and not used: with loads that depend on a
-      // predicate the compiler let one wait for the other.
+      // In place of elements that are not stored the first one of the matrix is read, and not used: with predicated loads the compiler made
+      // one wait for another.
       T const* column = a_ + (i0 * down_ + j0 * right_);
       Range there[held_rows];
       SIMT_UNROLL
@@ -192,10 +192,10 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     }
   }
 
-  /// Where the 16 bytes of each column are that are stored whole; in the place of others the nearest ones that are, which are not used.
+  /// Addresses of the 16-byte chunks of each column that are stored whole; for others the nearest one that is, which is not used.
   SIMT_INLINE void find_edge(T const* (&from)[columns], int i0, int j0) const {
     constexpr int mask = -held_rows;
-    int const last_row = (n_ & mask) - held_rows;  // of the last 16 bytes of a column the first
+    int const last_row = (n_ & mask) - held_rows;  // first row of a column's last 16 bytes
     int const first_column = lower_ ? 0 : held_rows - 1, last_column = lower_ ? last_row : n_ - 1;
     int j = smaller(larger(j0, first_column), last_column);
     T const* column = a_ + j * right_;
@@ -208,7 +208,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
       column += right_;
     }
   }
-  /// Loads chunks that are stored in part, up to two in every column: at the diagonal and at the last row. A lane has one of them.
+  /// Loads chunks that are stored in part, at most two per column: at the diagonal and at the last row. A lane has one of them.
   SIMT_INLINE void load_fringe(int tile_row, int j0) const {
     if constexpr (held_rows > 1) {
       static_assert(2 * columns == 32);
@@ -222,7 +222,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
         if (is_stored(i0 + r, j)) copy_async(fringe() + lane_index() * held_rows + r, a_ + (i0 + r + j * right_));
     }
   }
-  /// Takes what came apart to its place.
+  /// Moves these chunks to registers.
   SIMT_INLINE void take_fringe(int i0, int j0) {
     if constexpr (held_rows > 1) {
       sync_warp();
@@ -264,7 +264,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
           T const element = hermitian && on_diagonal ? from_real<T>(real_part(held_[c].at(r))) : held_[c].at(r);
           T const row_sum = multiply_add(element, factor, sum[r]);
           T const column_sum = multiply_add(conjugate_if(hermitian, element), x_of_row.x[r], column_[c]);
-          // Elements that are not stored count nothing, even if the other factor is infinite.
+          // Elements that are not stored add nothing, even if the other factor is infinite.
           if (all || there[r].has(c)) sum[r] = row_sum;
           if (all || (there[r].has(c) && !on_diagonal)) column_[c] = column_sum;
         }
@@ -291,7 +291,7 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
     return sum[0];
   }
 
-  /// The sums of all lanes, in ever fewer columns of ever fewer lanes. Begins anew.
+  /// Adds the column sums of all lanes: each step halves the columns per lane and adds another lane's. Then clears them.
   SIMT_INLINE T column_sum() {
     SIMT_UNROLL
     for (int step = 0; step < 5; ++step) {
@@ -317,17 +317,17 @@ class SymvRun : SymvMatrix<T, C.symmetry, C.layout> {
   T column_[columns];  ///< column sums of this lane's rows
 };
 
-/// The sum of a row is that of its row sums in every panel that covers it and of the column sums of the panel that has its column, in this
-/// order. Of these terms every warp adds some, `in_order` after each other; here for this warp.
+/// This warp's share of the sum of row i. A row's terms are its row sums in every panel that covers it, then the column sums of the panel
+/// with its column, in this order. Each warp adds some, `in_order` after each other.
 template <SymvRuns C, typename T>
 SIMT_INLINE T symv_terms(SymvShares const& shares, T const* sums, int i) {
-  constexpr int in_order = 16;  // all of which are asked for at once
+  constexpr int in_order = 16;  // all of which are loaded at once
   constexpr int rows = C.tile_rows(sizeof(T)), deep = C.tile_columns() / rows;
   int const panel = i / C.tile_columns(), tile_row = i / rows;
   int const first = shares.lower ? 0 : panel, row_terms = shares.lower ? panel + 1 : shares.panels - panel;
   int const first_tile = shares.before(panel), first_piece = shares.piece_of(first_tile);
   int const terms = row_terms + shares.piece_of(first_tile + shares.tiles_of(panel) - 1) - first_piece + 1;
-  // Column sums are counted like tiles, behind all of these.
+  // Column sums are counted like tiles, behind all tiles.
   int const of_columns = shares.count + (first_piece + panel - row_terms) * deep + tile_row % deep;
   sums += i % rows;
   T sum = from_real<T>(0);
@@ -348,17 +348,17 @@ SIMT_INLINE T symv_terms(SymvShares const& shares, T const* sums, int i) {
 
 }  // namespace simt
 
-/// Launch: any number of blocks that run together, of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory. Passes
-/// over matrices of args.most_rows_in_strips rows and fewer.
+/// Launch: a cooperative one, with any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory.
+/// Skips matrices of at most args.most_rows_in_strips rows.
 template <typename T, SymvRuns C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArguments<T> const args) {
   using namespace simt;
-  // Numbers of pieces, of which workspace admits few, rather than indices: divisions are long. Times the blocks they are below 2^31, too.
+  // Pieces are counted in 32 bits, since 64-bit divisions are slow: workspace admits few, and times the blocks they are below 2^31, too.
   int const blocks = static_cast<int>(block_count()), here = static_cast<int>(block_index()), count = static_cast<int>(args.y.count);
   auto const shares_of = [&](int n) { return SymvShares(n, C.tile_rows(sizeof(T)), C.tile_columns(), C.pieces, args.lower); };
   bool const reads = !(args.alpha == from_real<T>(0));
   if (reads) {
-    // Where matrices are equal, a block has neighbours among all pieces; else some pieces of each matrix.
+    // Where matrices have one size, a block has consecutive pieces of all; else some pieces of each matrix.
     bool const equal = !args.y.row_sizes;
     int const begin = count * args.pieces * here / blocks, end = count * args.pieces * (here + 1) / blocks;
     SIMT_LOOP
@@ -398,11 +398,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_runs(SymvArgumen
   }
 }
 
-/// For many matrices: a block has all of one. The sums are those of symv_strips, in the same order.
+/// For many matrices, one block per matrix. The sums are those of symv_strips, in the same order.
 ///
-/// Launch: any number of blocks of C.threads() threads with C.shared_bytes_of_matrix(sizeof(T), n) of dynamic shared memory, n the most
-/// rows that a matrix has which is multiplied. Passes over those of more than args.most_rows_in_strips, and of args.most_rows_in_block and
-/// fewer.
+/// Launch: any number of blocks of C.threads() threads with C.shared_bytes_of_matrix(sizeof(T), n) of dynamic shared memory, where n is the
+/// most rows of a matrix that is multiplied. Skips matrices of more than args.most_rows_in_strips rows, and of at most
+/// args.most_rows_in_block.
 template <typename T, SymvRuns C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) symv_matrices(SymvArguments<T> const args) {
   using namespace simt;

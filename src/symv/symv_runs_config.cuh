@@ -1,16 +1,16 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A, run by run of tiles on a GPU: what host and kernels share.
+/// y = alpha A x + beta y with a triangle of A, by runs of tiles: config, shares of blocks and shared memory, shared by host and kernels.
 
 #include "symv/symv_matrix.cuh"
 #include "symv/symv_tiles.cuh"
 
 namespace myriad {
 
-/// One compiled kernel. A panel of A is `warps` times `columns` columns wide, `columns` for each warp; of each column a lane reads 16
-/// bytes of a tile.
+/// One compiled kernel. A panel of A is `warps` times `columns` columns wide, with `columns` for each warp. Of each column of a tile a lane
+/// loads 16 bytes.
 struct SymvRuns {
   int warps, columns;
-  int blocks_per_sm;  ///< for which registers have to suffice
+  int blocks_per_sm;  ///< resident blocks that registers must suffice for
   int pieces;         ///< of a matrix; see SymvShares
   SymvColumns layout;
   Symmetry symmetry;
@@ -19,26 +19,25 @@ struct SymvRuns {
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int tile_columns() const { return warps * columns; }
   SIMT_INLINE constexpr int tile_rows(int element_bytes) const { return 32 * 16 / element_bytes; }
-  /// Dynamic shared memory of a block: the parts of x that belong to two panels, row sums of every warp, of two tiles, and for each of its
-  /// columns what is stored of 16 bytes at the diagonal and at the last row, and 16 bytes of x for each lane.
+  /// Dynamic shared memory of a block: x of two panels; row sums of every warp for two tiles; for each column the stored elements of 16
+  /// bytes at the diagonal and at the last row; and 16 bytes of x for each lane.
   SIMT_INLINE constexpr int shared_bytes(int element_bytes) const {
     return (2 * tile_columns() + 2 * warps * tile_rows(element_bytes)) * element_bytes +
            (element_bytes < 16 ? 2 * 16 * tile_columns() : 0) + 16 * threads();
   }
-  /// The same, where a block has all of an n-by-n matrix: and behind them sums of rows and of columns.
+  /// The same where a block has all of an n-by-n matrix; sums of rows and of columns follow.
   SIMT_INLINE constexpr int shared_bytes_of_matrix(int element_bytes, int n) const {
     int const r = tile_rows(element_bytes), c = tile_columns();
     return shared_bytes(element_bytes) + (simt::ceil_div(n, r) * r + simt::ceil_div(n, c) * c) * element_bytes;
   }
 };
 
-/// How the tiles of a triangle are divided: into so many pieces of neighbours, of which some have one tile more than others, or into single
-/// tiles. A block has some that follow each other. Column sums of a piece that are of one panel are added up in registers. All of it
-/// depends on n, uplo and the sizes of a tile alone, so that sums of a matrix are the same in every batch, on every GPU and in any number
-/// of blocks.
+/// The division of a triangle's tiles into pieces of neighbours, some with one tile more than others, or into single tiles. A block has
+/// consecutive pieces. Column sums of a piece in one panel are added in registers. The division depends on n, uplo and the tile size alone,
+/// so the sums of a matrix are the same in every batch, on every GPU and with any number of blocks.
 struct SymvShares : SymvTriangle {
   int pieces;
-  int size, larger_pieces;  ///< tiles of a piece, but one more of the first ones
+  int size, larger_pieces;  ///< tiles of a piece, and number of first pieces with one more
 
   SIMT_INLINE constexpr SymvShares(int n, int rows_of_tile, int columns_of_tile, int usual_pieces, bool is_lower)
       : SymvTriangle(n, rows_of_tile, columns_of_tile, is_lower),
@@ -52,14 +51,13 @@ struct SymvShares : SymvTriangle {
     int const of_larger = larger_pieces * (size + 1);
     return tile < of_larger ? tile / (size + 1) : larger_pieces + (tile - of_larger) / size;
   }
-  /// The tiles [first, last).
+  /// A range [first, last) of tiles.
   struct Range {
     int first, last;
   };
 
-  /// Elements of workspace: the row sums of every tile, and behind them column sums of every piece and panel that meet. On the way through
-  /// the tiles either the piece or the panel advances, or both, so that their sum is a number for the pair. They suffice for all smaller
-  /// matrices, too.
+  /// Elements of workspace: row sums of every tile, then column sums of every piece and panel that meet. From tile to tile the piece or the
+  /// panel advances, or both, so their sum numbers the pair. It suffices for all smaller matrices, too.
   SIMT_INLINE constexpr simt::Index elements() const {
     return static_cast<simt::Index>(count) * rows + static_cast<simt::Index>(pieces + panels - 1) * columns;
   }

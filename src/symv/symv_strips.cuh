@@ -1,14 +1,14 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A in one launch and without workspace: each element beside the diagonal is read twice, of
-/// which one comes from the L2 cache.
+/// y = alpha A x + beta y with a triangle of A, in one launch and without workspace: each element beside the diagonal is read twice, once
+/// from the L2 cache.
 
 #include "symv/symv_strips_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// Some neighbouring rows of A x. In the triangle they are what is left and right of the diagonal: rows of the columns on one side, of
-/// which lanes have groups of neighbours, and columns on the other side, of which each warp has one.
+/// Some neighbouring rows of A x. In the triangle they continue on both sides of the diagonal: on one side as rows, whose columns lanes
+/// share in groups of neighbours; on the other side as columns, one per warp.
 template <typename T, SymvStrips C>
 class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
@@ -18,7 +18,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
   static constexpr int rows = C.rows(sizeof(T)), group = symv_columns_of_group;
   static constexpr int lanes_of_group = rows / held_rows;
   static constexpr int groups_of_panel = symv_columns_of_panel / group, groups_of_warp = 32 / lanes_of_group;
-  static constexpr int at_once = 8;  ///< loads of a lane from its column that are under way together
+  static constexpr int at_once = 8;  ///< loads of a lane from its column that are in flight together
   static_assert(symv_columns_of_panel % rows == 0 && groups_of_panel % groups_of_warp == 0);
 
  public:
@@ -29,16 +29,15 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
         panels_((args.lower ? first_ / symv_columns_of_panel + 1 : ceil_div(n, symv_columns_of_panel)) - first_panel_),
         in_chunks_(Matrix::columns_in_chunks()) {}
 
-  /// Calls store(i, sum) for every row of the strip. Ends with the block apart.
+  /// Calls store(i, sum) for every row of the strip. Ends without a barrier.
   ///
-  /// A warp has two things to do, which do not wait for each other: what column `first_ + warp()` gives to the row of the same number, all
-  /// that is stored of it but the diagonal; and the sums of the strip's rows in some groups of columns. Of each some are under way while
-  /// others are used.
+  /// A warp does two things, which do not wait for each other. It multiplies column `first_ + warp()`, without the diagonal, for the row of
+  /// the same number. And it sums the strip's rows in some groups of columns. Some loads of each are in flight while others are used.
   template <typename Store>
   SIMT_INLINE void add(Store store) {
     SIMT_LOOP
     for (int i = thread_index(); i < n_; i += C.threads(sizeof(T))) copy_async(x_there() + i, x_ + i * increment_);
-    // Beyond the last column all is empty; no branch, since lanes meet at the end.
+    // Beyond the last column all ranges are empty; there is no branch, since lanes meet at the end.
     int const j = first_ + warp(), of_diagonal = j / held_rows, of_rest = n_ / held_rows;
     int const begin = lower_ ? of_diagonal + 1 : 0, end = j >= n_ ? 0 : lower_ ? of_rest : of_diagonal;
     bool const has_rest = lower_ && n_ % held_rows != 0 && of_rest != of_diagonal;
@@ -99,12 +98,12 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
   SIMT_INLINE T* at_end() const { return at_diagonal() + rows * held_rows; }
   SIMT_INLINE T* of_groups() const { return of_columns() + (1 + 2 * held_rows) * rows; }
 
-  /// Asks for what is stored of 16 bytes of column j but the diagonal.
+  /// Starts to load the stored elements of a 16-byte chunk of column j, without the diagonal.
   SIMT_INLINE void load_part(T* part, int j, int chunk) const {
     int const r = lane_index(), i = chunk * held_rows + r;
     if (r < held_rows && i != j && is_stored(i, j)) copy_async(part + r, a_ + (i * down_ + j * right_));
   }
-  /// Adds that up in the lane that has these rows.
+  /// Adds these elements in the lane that has their rows.
   SIMT_INLINE T add_part(T const* part, int j, int chunk, T sum) const {
     SIMT_UNROLL
     for (int r = 0; r < held_rows; ++r) {
@@ -116,7 +115,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
     return sum;
   }
 
-  /// Loads column j, each lane 16 bytes of every 512 from number `first` on; beyond the ends the last ones are read once more and not used.
+  /// Loads column j: each lane 16 bytes of every 512, from chunk `first` on. Lanes beyond the ends read the last chunk again, without use.
   SIMT_INLINE void load_column(T (&held)[at_once][held_rows], int j, int first, int begin, int end) const {
     T const* const column = a_ + j * right_;
     SIMT_UNROLL
@@ -150,7 +149,7 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
   }
   SIMT_INLINE void load_groups(T (&held)[group][held_rows], int first) const {
     int const i0 = row_of_lane(), j0 = column_of_lane(first);
-    // All lanes the same way: those that come later would wait for the others.
+    // All lanes take the same branch: those of a later one would wait for the others.
     bool const whole = first_ + rows <= n_ && (lower_ ? j0 + group <= first_ : j0 >= first_ + rows && j0 + group <= n_);
     T const* column = a_ + (i0 * down_ + j0 * right_);
     if (ballot(in_chunks_ && whole) == ~0U) {
@@ -191,16 +190,16 @@ class SymvStrip : SymvMatrix<T, C.symmetry, C.layout> {
     }
   }
 
-  int first_;                 ///< row
-  int first_panel_, panels_;  ///< that the stored parts of its rows are in
+  int first_;                 ///< first row of the strip
+  int first_panel_, panels_;  ///< panels that the stored parts of its rows are in
   bool in_chunks_;
 };
 
 }  // namespace simt
 
-/// Launch: any number of blocks of C.threads(sizeof(T)) threads with C.shared_bytes(sizeof(T), n) of dynamic shared memory, n the most rows
-/// that a matrix has which is multiplied. Passes over those of more than args.most_rows_in_strips rows, and of args.most_rows_in_block and
-/// fewer.
+/// Launch: any number of blocks of C.threads(sizeof(T)) threads with C.shared_bytes(sizeof(T), n) of dynamic shared memory, where n is the
+/// most rows of a matrix that is multiplied. Skips matrices of more than args.most_rows_in_strips rows, and of at most
+/// args.most_rows_in_block.
 template <typename T, SymvStrips C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(sizeof(T)), 512 / C.threads(sizeof(T))) symv_strips(SymvArguments<T> const args) {
   using namespace simt;

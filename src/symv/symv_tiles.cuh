@@ -1,15 +1,16 @@
 #pragma once
-/// How a triangle is divided into tiles.
+/// The division of a triangle into tiles.
 
 #include "simt/types.hpp"
 
 namespace myriad {
 
-/// The triangle of an n-by-n matrix: panels of columns, from left to right, these in tiles, from the top, which are numbered in this order.
+/// The triangle of an n-by-n matrix: panels of columns from left to right, divided into tiles from the top, which are numbered in this
+/// order.
 struct SymvTriangle {
   int rows, columns;  ///< of a tile; columns are a multiple of rows
   bool lower;         ///< else upper
-  int tile_rows;      ///< how many tiles cover the rows of A
+  int tile_rows;      ///< tiles that cover the rows of A
   int panels;
   int count;  ///< of tiles
 
@@ -21,7 +22,7 @@ struct SymvTriangle {
         panels(simt::ceil_div(n, columns)),
         count(n > 0 ? before(panels - 1) + tiles_of(panels - 1) : 0) {}
 
-  /// Rows of tiles that a panel covers beside its diagonal.
+  /// Rows of tiles that a panel's diagonal block covers.
   SIMT_INLINE constexpr int deep() const { return columns / rows; }
   /// Number of the first tile of a panel.
   SIMT_INLINE constexpr int before(int panel) const {
@@ -32,7 +33,7 @@ struct SymvTriangle {
   }
   /// The row of tiles in which a panel begins.
   SIMT_INLINE constexpr int first_row(int panel) const { return lower ? panel * deep() : 0; }
-  /// The one behind its last.
+  /// The row of tiles behind a panel's last one.
   SIMT_INLINE constexpr int end_row(int panel) const { return first_row(panel) + tiles_of(panel); }
   SIMT_INLINE constexpr int panel_of(int tile) const {
     int low = 0, high = panels - 1;
@@ -47,7 +48,7 @@ struct SymvTriangle {
   }
 };
 
-/// Tiles on the way through a triangle.
+/// A tile on the way through a triangle.
 struct SymvPlace {
   int tile, panel, row;  ///< row of tiles
 

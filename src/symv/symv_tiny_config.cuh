@@ -1,24 +1,24 @@
 #pragma once
-/// y = alpha A x + beta y of matrices of up to 32 rows on a GPU: what host and kernel share.
+/// y = alpha A x + beta y for matrices of up to 32 rows: config and shared memory, shared by host and kernel.
 
 #include "simt/tile.hpp"
 #include "symv/symmetry.cuh"
 
 namespace myriad {
 
-/// One compiled kernel: n-by-n matrices of which the lower triangle is read, `lanes` lanes of a warp to a matrix, `matrices` matrices to a
-/// block.
+/// One compiled kernel for n-by-n matrices of which the lower triangle is read: `lanes` lanes of a warp share a matrix, and a block has
+/// `matrices` matrices.
 struct SymvTiny {
   int n;
   int lanes, matrices;
   Symmetry symmetry;
-  simt::Layout a, x, y;  ///< layouts of the batches of the same names below
+  simt::Layout a, x, y;  ///< layouts of the batches of these names
   constexpr bool operator==(SymvTiny const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
 };
 
-/// The dynamic shared memory of a block, one part after the other; in bytes.
+/// The dynamic shared memory of a block: A, then x and y at these offsets; in bytes.
 struct SymvTinyMemory {
   int x, y;
   int bytes;

@@ -1,5 +1,5 @@
 #pragma once
-/// Tuned values of symv and hemv of tiny matrices: a row is summed by one lane, whichever it is.
+/// The configs of symv_tiny that tuning tries: one lane sums a row, whichever it is, so no config changes a sum.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace myriad {
 
-/// See symv_tiny_plan. Of batches that are not interleaved; one config for all other layouts.
+/// symv_tiny, for batches that are not interleaved; one config for all other layouts. See symv_tiny_plan.
 struct SymvTinySpace {
   using Config = SymvTiny;
   using Tuned = tuning::Members<&SymvTiny::lanes, &SymvTiny::matrices>;

@@ -1,14 +1,15 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A, where a block has all of a small matrix.
+/// y = alpha A x + beta y with a triangle of A, one block per small matrix.
 
 #include "symv/symv_whole_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// A x for one matrix. Each element of the triangle is read once, by neighbouring lanes along a column, and used twice: warps have some
-/// neighbouring columns each, whose sums are added up across lanes, and lanes the same rows of every column. What columns give to a row is
-/// summed by fours, and these as a tree, neighbours first, what rows give to a column in 32 parts of every 32nd row, added by halves.
+/// A x for one matrix. Each element of the triangle is read once, by neighbouring lanes along a column, and used twice. Each warp has some
+/// neighbouring columns, whose sums are added across lanes; lanes have the same rows of every column. The columns' terms of a row are
+/// summed by fours, and these as a tree, neighbours first. The rows' terms of a column are summed in 32 parts of every 32nd row, added by
+/// halves.
 template <typename T, SymvWhole C>
 class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   using Matrix = SymvMatrix<T, C.symmetry, C.layout>;
@@ -21,7 +22,7 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
  public:
   using Matrix::Matrix, Matrix::row_in_order;
 
-  /// Calls store(i, sum) for every row. Ends with the block apart.
+  /// Calls store(i, sum) for every row. Ends without a barrier.
   template <typename Store>
   SIMT_INLINE void add(Store store) {
     if (thread_index() < n_) copy_async(of_x() + thread_index(), x_ + thread_index() * increment_);
@@ -46,14 +47,14 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
   SIMT_INLINE static T* of_rows() { return reinterpret_cast<T*>(shared_memory()); }
   SIMT_INLINE static T* of_columns() { return of_rows() + parts * 32 * rows; }
   SIMT_INLINE static T* of_x() { return of_columns() + 32 * rows; }
-  /// Beyond the last row anything.
+  /// Element i of x; undefined beyond the last row.
   SIMT_INLINE T x(int i) const { return conjugate_if(conjugates_x_, of_x()[i]); }
 
-  /// By all warps, also those that have no columns left.
+  /// Called by all warps, also those without columns.
   SIMT_INLINE void add_columns(int j0, T* part) const {
     T held[at_once][rows], x_of_row[rows], column[at_once], sum[rows], total[rows];
-    // Elements that are not stored are not read, and in their place the first element: no load waits for another. x comes from shared
-    // memory, so that nothing is computed before all of them are under way.
+    // Elements that are not stored are not read; the first element is read in their place, so that no load waits for another. x comes from
+    // shared memory, so that nothing is computed before all loads are in flight.
     T const* from = a_ + (row(0) * down_ + j0 * right_);
     SIMT_UNROLL
     for (int c = 0; c < at_once; ++c) {
@@ -88,7 +89,7 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
     }
     SIMT_UNROLL
     for (int r = 0; r < rows; ++r) part[row(r)] = total[r];
-    // Column sums of all lanes, in ever fewer columns of ever fewer lanes.
+    // Adds the column sums of all lanes: each step halves the columns per lane and adds another lane's.
     constexpr int lanes_of_column = 32 / at_once;
     SIMT_UNROLL
     for (int step = 0; step < 5; ++step) {
@@ -110,7 +111,7 @@ class SymvMatrixOfBlock : SymvMatrix<T, C.symmetry, C.layout> {
 }  // namespace simt
 
 /// Launch: any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory. Matrices have at most
-/// C.most_rows() rows; passes over those of more than args.most_rows_in_block, where others are in the batch.
+/// C.most_rows() rows; those of more than args.most_rows_in_block rows in the batch are skipped.
 template <typename T, SymvWhole C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm(sizeof(T))) symv_whole(SymvArguments<T> const args) {
   using namespace simt;

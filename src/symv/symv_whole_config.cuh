@@ -1,5 +1,5 @@
 #pragma once
-/// y = alpha A x + beta y with a triangle of A, a block to a small matrix on a GPU: what host and kernel share.
+/// y = alpha A x + beta y with a triangle of A, one block per small matrix: config and shared memory, shared by host and kernel.
 
 #include "symv/symv_matrix.cuh"
 
@@ -15,14 +15,14 @@ struct SymvWhole {
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int most_rows() const { return 32 * rows_of_lane; }
-  /// Columns that a warp reads at once.
+  /// Columns that a warp loads at once.
   SIMT_INLINE constexpr int columns_at_once(int element_bytes) const { return element_bytes == 16 ? 4 : 8; }
-  /// For which registers have to suffice: what is read at once takes up to 64 of them.
+  /// Resident blocks that registers must suffice for: loads in flight take up to 64 registers.
   SIMT_INLINE constexpr int blocks_per_sm(int element_bytes) const {
     int const words = columns_at_once(element_bytes) * rows_of_lane * element_bytes / 4;
     return (words > 40 ? 512 : words > 24 ? 768 : 1024) / threads();
   }
-  /// In how many parts of neighbouring columns the rows are summed: for each time that the warps read.
+  /// Number of parts of neighbouring columns in which rows are summed: one for each load of each warp.
   SIMT_INLINE constexpr int parts(int element_bytes) const {
     int const at_once = warps * columns_at_once(element_bytes);
     return (most_rows() <= 64 ? 64 : 128) / at_once * warps;
