@@ -6,8 +6,8 @@
 
 namespace myriad::cases {
 
-/// C = alpha A B + beta C or alpha B A + beta C, A symmetric or Hermitian. The other triangle is NaN, and imaginary parts of a Hermitian
-/// diagonal are garbage.
+/// C = alpha A B + beta C or alpha B A + beta C, where A is symmetric or Hermitian. Its other triangle is NaN, and imaginary parts of a
+/// Hermitian diagonal are garbage.
 template <typename T, Symmetry symmetry>
 struct SymmetricMatrixProductCase : CaseRun {
   T alpha, beta;

@@ -7,7 +7,8 @@
 
 namespace myriad {
 
-/// C = alpha A B + beta C, A symmetric or Hermitian, of which the triangle `uplo` is read. A product from the right is the transposed one.
+/// C = alpha A B + beta C, where A is symmetric or Hermitian and its triangle `uplo` is read. A product from the right is the transposed
+/// one.
 template <typename T>
 struct SymmTask {
   Symmetry symmetry;

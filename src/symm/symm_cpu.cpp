@@ -1,4 +1,4 @@
-/// The CPU path of symm and hemm: gemm, once the triangle has been made whole. BLAS's own symm does as many flops.
+/// The CPU path of symm and hemm: gemm with both triangles of A filled. BLAS's own symm does as many flops.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-/// symm and hemm on a GPU: products whose A is completed from its lower triangle in shared memory.
+/// symm and hemm on a GPU: gemm kernels that complete A from its lower triangle in shared memory.
 
 #include "core/dtype.hpp"
 #include "gemm/gemm_gpu.hpp"

@@ -6,8 +6,8 @@
 
 namespace myriad::cases {
 
-/// C = alpha A A' + beta C or, of two, C = alpha A B' + alpha' B A' + beta C, the operations being views. ' is the transpose, or, where C
-/// is Hermitian, the conjugate transpose. The other triangle of C is NaN, and imaginary parts of a Hermitian diagonal are garbage.
+/// C = alpha A A' + beta C or (`of_two`) C = alpha A B' + alpha' B A' + beta C; the operations are views. ' is the transpose or, where C is
+/// Hermitian, the conjugate transpose. The other triangle of C is NaN, and imaginary parts of a Hermitian diagonal are garbage.
 template <typename T, Symmetry symmetry, bool of_two>
 struct SymmetricUpdateCase : CaseRun {
   static constexpr bool hermitian = symmetry == Symmetry::hermitian;
@@ -73,7 +73,7 @@ struct SymmetricUpdateCase : CaseRun {
   }
 
  private:
-  /// x times its factor, and to the right of it y times that of y.
+  /// (of_x x, of_y y): both matrices times their factors, side by side.
   static Dense<Wide<T>> beside(Dense<Wide<T>> const& x, Wide<T> of_x, Dense<Wide<T>> const& y, Wide<T> of_y) {
     Dense<Wide<T>> both(x.rows(), x.cols() + y.cols());
     for (std::int64_t r = 0; r < x.rows(); ++r) {

@@ -12,7 +12,7 @@ namespace {
 template <Element T>
 void update(char const* routine, Queue& queue, SyrkTask<T> task) {
   Check const check(routine, queue);
-  int const c = task.of_two ? 11 : 9;  // where BLAS has C
+  int const c = task.of_two ? 11 : 9;  // the position of C in BLAS
   check.uplo(task.uplo, 1)
       .matrix(task.c, {3, "n"}, {3, "n"}, {c, "c"}, {c + 1, "ldc"}, Access::write)
       .matrix(task.a, {3, "n"}, {4, "k"}, {6, "a"}, {7, "lda"}, Access::read)
@@ -27,7 +27,7 @@ void update(char const* routine, Queue& queue, SyrkTask<T> task) {
         .same(cols(task.b), cols(task.a), {4, "k"})
         .disjoint(task.c, task.b, {c, "c"}, "b");
   if (task.c.empty()) return;
-  if (task.c.conjugated) {  // the conjugate of all there is
+  if (task.c.conjugated) {  // conjugates both sides
     task.alpha = conjugate_if(true, task.alpha);
     task.beta = conjugate_if(true, task.beta);
     task.a = conjugated(task.a);

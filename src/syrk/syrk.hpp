@@ -1,5 +1,5 @@
 #pragma once
-/// Products that give symmetric and Hermitian matrices: the task.
+/// Updates of symmetric and Hermitian matrices: the task.
 
 #include "myriad/batch.hpp"
 #include "myriad/queue.hpp"
@@ -7,8 +7,9 @@
 
 namespace myriad {
 
-/// The triangle `uplo` of C = alpha A A' + beta C or, of two, alpha A B' + alpha' B A' + beta C. ' is the transpose (and alpha' = alpha) of
-/// a symmetric C, the conjugate transpose of a Hermitian one, whose beta (of one: alpha, too) is real. C is not conjugated.
+/// The triangle `uplo` of C = alpha A A' + beta C or (`of_two`) alpha A B' + alpha' B A' + beta C. For a symmetric C, ' is the transpose,
+/// and alpha' = alpha. For a Hermitian C it is the conjugate transpose, and beta is real (without `of_two` alpha, too). C is not
+/// conjugated.
 template <typename T>
 struct SyrkTask {
   Symmetry symmetry;
@@ -16,7 +17,7 @@ struct SyrkTask {
   Uplo uplo;
   T alpha;
   Batch<T const> a;
-  Batch<T const> b;  ///< of two
+  Batch<T const> b;  ///< used if of_two
   T beta;
   Batch<T> c;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// syrk, herk, syr2k and her2k from products of which the lower triangle is written.
+/// syrk, herk, syr2k and her2k by products of which only the lower triangle is written.
 
 #include "blocked/machine.hpp"
 #include "core/local_matrix.hpp"

@@ -1,4 +1,4 @@
-/// The CPU path of syrk, herk, syr2k and her2k: columns of C by gemm, of which the part in the triangle is added to C.
+/// The CPU path of syrk, herk, syr2k and her2k: gemm computes some columns of C, and their part in the triangle is added to C.
 
 #include <vector>
 
@@ -10,16 +10,16 @@
 namespace myriad::cpu {
 namespace {
 
-/// Columns of C that are computed at a time. The triangle beside the diagonal that nobody asked for costs width / n of the product.
+/// Columns of C that are computed at a time. The part beyond the triangle, which is discarded, costs width / n of the product.
 constexpr std::int64_t width = 32;
 
-/// A^T or, of a Hermitian C, A^H.
+/// A^T or, for a Hermitian C, A^H.
 template <typename T>
 Batch<T const> turned(SyrkTask<T> const& task, Batch<T const> const& a) {
   return task.symmetry == Symmetry::hermitian ? conjugate_transposed(a) : transposed(a);
 }
 
-/// The sum that is added to a block of C: `rows` rows from row i, `cols` columns from column j.
+/// The product that is added to a block of C: `rows` rows from row i, `cols` columns from column j.
 template <Element T>
 void product_of_block(SyrkTask<T> const& task, std::int64_t i, std::int64_t j, Batch<T> const& block) {
   auto const multiply = [&](T alpha, Batch<T const> const& x, Batch<T const> const& y, T beta) {
@@ -30,7 +30,7 @@ void product_of_block(SyrkTask<T> const& task, std::int64_t i, std::int64_t j, B
   if (task.of_two) multiply(conjugate_if(task.symmetry == Symmetry::hermitian, task.alpha), task.b, task.a, T(1));
 }
 
-/// Matrix b of C = beta C + block in those columns of its triangle that begin at column j0.
+/// Matrix b of C = beta C + block, in those columns of its triangle that begin at column j0.
 template <Element T>
 void add_block(SyrkTask<T> const& task, std::int64_t b, std::int64_t i0, std::int64_t j0, std::int64_t columns, T const* block,
                std::int64_t ld) {

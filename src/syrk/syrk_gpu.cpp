@@ -1,4 +1,4 @@
-/// syrk, herk, syr2k and her2k on a GPU: products of which the lower triangle is computed, tile by tile, and written.
+/// syrk, herk, syr2k and her2k on a GPU: gemm kernels that compute and write the tiles of the lower triangle.
 
 #include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
