@@ -49,7 +49,7 @@ Work placed(void* memory, Arguments const&... arguments) {
   return Work(arena, arguments...);
 }
 
-/// How many of `count` items of so many bytes each fit `limit` bytes at a time; at least one.
+/// Number of `count` items of bytes_of_one bytes each that fit `limit` bytes at a time; at least one.
 constexpr std::int64_t most_at_once(std::int64_t count, std::int64_t limit, std::int64_t bytes_of_one) {
   std::int64_t const some = limit / bytes_of_one;
   return some < 1 ? 1 : some < count ? some : count;

@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Launch: any number of blocks of by_sizes_threads threads; a thread to a matrix. T only names the kernel.
+/// Launch: any number of blocks of by_sizes_threads threads, one thread per matrix. T only names the kernel.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(by_sizes_threads, 1) select_sizes(SelectSizesArguments const args) {
   using namespace simt;

@@ -16,13 +16,13 @@ namespace myriad {
 inline constexpr gpu::KernelName select_sizes_kernel{"blocked/by_sizes", "select_sizes"};
 inline constexpr gpu::KernelName select_info_kernel{"blocked/by_sizes", "select_info"};
 
-/// One class: views of the batches in which the matrices of other classes are empty.
+/// One class of sizes: views of the batches in which the matrices of other classes are empty.
 struct SizeClass {
   std::int64_t upto;  ///< rows
   std::int64_t *a_rows, *a_cols, *b_rows, *b_cols;
   int* info;  ///< of this class alone
 
-  /// Of the square matrices.
+  /// The view of the square matrices.
   template <typename T>
   Batch<T> of_a(Batch<T> a) const {
     a.rows = a.cols = std::min(upto, a.rows);
@@ -30,7 +30,7 @@ struct SizeClass {
     a.col_sizes = a_cols;
     return a;
   }
-  /// Of what is beside them.
+  /// The view of the matrices beside them.
   template <typename T>
   Batch<T> of_b(Batch<T> b) const {
     b.rows = std::min(upto, b.rows);
@@ -40,7 +40,7 @@ struct SizeClass {
   }
 };
 
-/// Workspace of by_sizes: sizes of one class after the other, infos of all.
+/// Workspace of by_sizes: sizes for one class at a time, infos of all classes.
 struct BySizesWork {
   std::int64_t *a_rows, *a_cols, *b_rows, *b_cols;
   int* infos;
@@ -53,8 +53,8 @@ struct BySizesWork {
         infos(arena.take<int>(by_sizes_classes * count)) {}
 };
 
-/// Calls run(SizeClass) for matrices with up to limits[0] rows, those with up to limits[1] and so on, and the rest, as far as `a` may have
-/// such. `b`: what is beside A, or A itself. `info`: null, or what gets the info of each matrix.
+/// Calls run(SizeClass) for the matrices with up to limits[0] rows, for those with up to limits[1] and so on, and for the rest, as far as
+/// `a` may have such. `b`: the matrices beside A, or A itself. `info`: null, or the array for the info of each matrix.
 template <typename T, Machine<T> M, typename Run>
 void by_sizes(M& machine, Batch<T const> const& a, Batch<T const> const& b, std::array<std::int64_t, by_sizes_classes - 1> const& limits,
               int* info, Run run) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Ragged batches by classes of sizes: what host and kernels share.
+/// Ragged batches by classes of sizes: constants and arguments shared by host and kernels.
 
 #include "simt/matrices.hpp"
 
@@ -7,14 +7,14 @@ namespace myriad {
 
 inline constexpr int by_sizes_threads = 128, by_sizes_classes = 4;
 
-/// Sizes of square matrices A, and of B beside them, of which only those with more than `above` and up to `upto` rows are not empty.
+/// Sizes of square matrices A, and of B beside them; matrices without more than `above` and up to `upto` rows become empty.
 struct SelectSizesArguments {
-  simt::Matrices<int const> a, b;  ///< for their sizes
+  simt::Matrices<int const> a, b;  ///< only their sizes are used
   simt::Index above, upto;
   simt::Index *a_rows, *a_cols, *b_rows, *b_cols;
 };
 
-/// The info of each matrix from those of its class.
+/// Selects the info of each matrix from those of its class.
 struct SelectInfoArguments {
   simt::Matrices<int const> a;
   simt::Index limits[by_sizes_classes];  ///< rows of the largest matrix of each class

@@ -12,7 +12,7 @@ namespace myriad {
 
 inline constexpr gpu::KernelName copy_matrices_kernel{"blocked/copy_matrices"};
 
-/// `to` = `from`, which are views of the same sizes, or of the very same elements.
+/// `to` = `from`: views of the same sizes, or of the very same elements.
 template <typename T, Machine<T> M>
 void copy_matrices(M& machine, Batch<T const> const& from, Batch<T> const& to, Copied copied = Copied::all,
                    CopiedWhere where = CopiedWhere::always, int const* info = nullptr) {
@@ -26,7 +26,7 @@ void copy_matrices(M& machine, Batch<T const> const& from, Batch<T> const& to, C
               dtype_of<T>);
 }
 
-/// A batch in workspace with the sizes of `x`, without gaps but for those of smaller matrices. Not conjugated.
+/// A batch in workspace with the sizes of `x`, not conjugated. It has no gaps, except for smaller matrices.
 template <typename T, typename U>
 Batch<T> workspace_like(Batch<U> const& x, T* memory, bool by_rows = false) {
   Batch<T> out;

@@ -1,5 +1,5 @@
 #pragma once
-/// Copies of matrices between layouts: what host and kernel share.
+/// Copies of matrices between layouts: arguments shared by host and kernel.
 
 #include "simt/matrices.hpp"
 
@@ -17,11 +17,11 @@ template <typename T>
 struct CopyMatricesArguments {
   simt::Matrices<T const> from;
   simt::Matrices<T> to;
-  int const* info;  ///< unless always
+  int const* info;  ///< may be null for CopiedWhere::always
   Copied copied;
   CopiedWhere where;
 
-  /// Blocks of a matrix
+  /// Tiles of a matrix
   SIMT_INLINE simt::Index tiles_down() const { return (to.rows + copy_matrices_side - 1) / copy_matrices_side; }
   SIMT_INLINE simt::Index tiles() const { return tiles_down() * ((to.cols + copy_matrices_side - 1) / copy_matrices_side); }
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// The floor of blocked algorithms: a machine runs kernels and BLAS on batches, in order, and gives workspace.
+/// The base of blocked algorithms: a machine runs kernels and BLAS on batches, in order, and provides workspace.
 ///
 /// An algorithm is a function template over its machine. gpu::QueueMachine (blocked/queue_machine.hpp) enqueues on a GPU queue;
 /// HostMachine (simt_host/machine.hpp) runs the same kernels on the host twin, in the tests.
@@ -8,17 +8,17 @@
 /// |---|---|
 /// | device() | the limits that plans read: multiprocessors, shared memory |
 /// | run(kernel, grid, arguments, template arguments...) | one launch |
-/// | gemm(task, structure, written) | products by the kernel planned for their very size |
+/// | gemm(task, structure, written) | products by the kernel planned for their exact size |
 /// | gemm_shared(task, written) | products by one of few kernels, which all sizes share |
 /// | trsm(task) | triangular solves of any size, by the kernels planned for it |
-/// | trsm_shared(task) | the same by few kernels, which all sizes share |
+/// | trsm_shared(task) | the same by a few kernels, which all sizes share |
 /// | trtri(task) | inverses of triangles of any size |
 /// | getrs(task) | solves with LU factors |
 /// | clear(numbers, count) | zeros |
-/// | memory(bytes).data() | workspace until the result of memory() goes, 256-byte aligned and never null |
+/// | memory(bytes).data() | workspace as long as the result of memory() lives, 256-byte aligned and never null |
 ///
-/// Operands are batches in the machine's memory. Their numbers must not be read by the algorithm, nor may addresses decide what is
-/// launched but for alignment: a GPU queue that is prepared runs the algorithm without memory and launches nothing.
+/// Operands are batches in the machine's memory. An algorithm must not read their elements, and addresses may decide only by alignment what
+/// is launched: a GPU queue that is prepared runs the algorithm without memory and launches nothing.
 
 #include <concepts>
 #include <cstdint>

@@ -53,7 +53,7 @@ class QueueMachine {
   class Memory {
    public:
     Memory(Queue& queue, std::int64_t bytes) : workspace_(queue, bytes) {}
-    /// While the queue is prepared there is no memory: an address as aligned as any, which nothing reads.
+    /// While the queue is prepared there is no memory: a dummy address, 256-byte aligned, which nothing reads.
     [[nodiscard]] void* data() const {
       void* const there = workspace_.as<void>();
       return there ? there : reinterpret_cast<void*>(256);
@@ -68,7 +68,7 @@ class QueueMachine {
   Queue& queue_;
 };
 
-/// Runs algorithm(machine) on a queue, once its kernels are loaded: where one cannot be had, nothing is written.
+/// Runs algorithm(machine) on a queue, after loading its kernels: where one is missing, nothing is written.
 template <typename Algorithm>
 void run_blocked(Queue& queue, Algorithm const& algorithm) {
   QueueMachine machine(queue);
