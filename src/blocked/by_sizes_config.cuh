@@ -7,7 +7,8 @@ namespace myriad {
 
 inline constexpr int by_sizes_threads = 128, by_sizes_classes = 4;
 
-/// Sizes of square matrices A, and of B beside them; matrices without more than `above` and up to `upto` rows become empty.
+/// Sizes of square matrices A, and of B beside them: matrices with more than `above` and up to `upto` rows keep theirs, others become
+/// empty.
 struct SelectSizesArguments {
   simt::Matrices<int const> a, b;  ///< only their sizes are used
   simt::Index above, upto;

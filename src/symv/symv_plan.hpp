@@ -28,7 +28,7 @@ constexpr SymvTiny symv_tiny_plan(Symmetry symmetry, int n) {
   return {.n = n, .lanes = lanes, .matrices = 64 / lanes, .symmetry = symmetry, .a = packed, .x = packed, .y = packed};
 }
 
-/// Most rows, above 32, of a matrix that one block has as a whole.
+/// One block has all of a matrix of more than 32 and at most this many rows.
 constexpr int symv_most_rows_in_block = 128;
 
 constexpr SymvWhole symv_whole_plan(Symmetry symmetry, SymvColumns layout, int n) {
@@ -45,7 +45,7 @@ constexpr SymvRows symv_rows_plan(Symmetry symmetry, SymvColumns layout, int n) 
 /// Most rows of larger matrices that go by strips, in one launch without a grid barrier, although elements beside the diagonal are read
 /// twice; or one block per matrix, where there are at least symv_least_matrices_of_blocks. Measured on an H200.
 constexpr int symv_most_rows_in_strips(int element_bytes) { return element_bytes == 16 ? 1536 : 2048; }
-constexpr std::int64_t symv_least_matrices_of_blocks = 48;  ///< fewer are few
+constexpr std::int64_t symv_least_matrices_of_blocks = 48;  ///< fewer count as few
 
 /// The config for still larger matrices. A multiprocessor has two blocks of 8 warps, with 128 registers per thread. A lane has 16 loads of
 /// 16 bytes in flight: 128 KB in all. In double complex it has 8, since 16 sums would leave no registers; three blocks, with 80 registers,
