@@ -8,7 +8,7 @@
 
 namespace myriad::gpu {
 
-/// Products of 16-bit numbers.
+/// Products of 16-bit types.
 template <HalfElement T, typename Output>
 void gemm(Queue& queue, GemmTask<T, Output> const& task);
 

@@ -16,7 +16,7 @@ namespace myriad {
 /// Whether a product of m-by-k and k-by-n matrices uses gemm_bulk; no batch may be ragged, and the GPU must have bulk copies and enough
 /// shared memory for a block. True at sizes at which, by its plan or a config of the table, it was faster than gemm_pipelined on an H200
 /// or, larger ones, on an H100, or as fast within 2%. Where k is a multiple of 8, gemm_pipelined copies no single elements, and lanes have
-/// bank conflicts here, except in some products at odd multiples. At some multiples of 4 the tiles of gemm_pipelined are full in single.
+/// bank conflicts here, few at odd multiples. At some multiples of 4 the tiles of gemm_pipelined are full in single.
 constexpr bool gemm_bulk_pays(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t const largest = std::max({m, n, k});
   if (std::min({m, n, k}) <= 32 || largest > 132) return false;

@@ -216,7 +216,7 @@ class GemmWarpgroups {
     };
     int const group = simt::lane_index() / 4, row = simt::thread_index() / 32 * 16 + group;
     int const in_span = simt::lane_index() % 4 * static_cast<int>(sizeof(Pair));
-    // The swizzle exchanges chunks of a span by its number modulo 8, which is that of the group.
+    // The swizzle permutes the chunks of a span by the span's number modulo 8, which is that of the group.
     int const place = row * 128 + (in_span / 16 ^ group) * 16 + in_span % 16;
     SIMT_UNROLL
     for (int piece = 0; piece < memory.pieces; ++piece) {

@@ -166,7 +166,7 @@ struct GemmSumsOfLane {
     T left[held_rows], right[held_columns];
   };
   /// Every second row or column is multiplied backwards, so that each product reuses a factor of the one before without reading its
-  /// register again. Real numbers go column by column: half as many products then reuse no factor.
+  /// register again. Real products go column by column: half as many products then reuse no factor.
   SIMT_INLINE void multiply(Operands const& x) {
     if constexpr (simt::is_complex<T>) {
       SIMT_UNROLL
@@ -231,9 +231,9 @@ struct GemmSumsOfLane {
   }
 };
 
-/// The sums of one lane of a warp that multiplies double numbers on tensor cores. A complex product is a real one with twice the terms:
-/// (re, im) of A times (re, -im) of B is the real part, (re, im) of A times (im, re) of B the imaginary one. So each number is summed in
-/// the order in which a lane would.
+/// The sums of one lane of a warp that multiplies on tensor cores in double precision. A complex product is a real one with twice the
+/// terms: (re, im) of A times (re, -im) of B is the real part, (re, im) of A times (im, re) of B the imaginary one. So each number is
+/// summed in the order in which a lane would.
 template <typename T, GemmPipelined C>
 struct GemmSumsOfWarp {
   using R = simt::Real<T>;
@@ -356,8 +356,8 @@ struct GemmSumsOfWarp {
   };
 };
 
-/// The sums of one lane of a warp that multiplies single numbers on tensor cores, rounded to 11 bits or split into two such numbers. Every
-/// kernel takes 8 terms at a time from the first on, so each element has the same bits everywhere.
+/// The sums of one lane of a warp that multiplies on tensor cores in single precision, with factors rounded to 11 bits or split into two.
+/// Every kernel takes 8 terms at a time from the first on, so each element has the same bits everywhere.
 template <GemmPipelined C>
 struct GemmSumsOfSingleWarp {
   static constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<float>(C);
@@ -473,8 +473,8 @@ SIMT_INLINE bool gemm_lines_of_chunks(T const* first, simt::Index line_stride) {
 /// A thread's copies of A or B, stage after stage: 16 bytes at a time where all lines begin at multiples of 16 bytes. In shared memory
 /// lines are `pitch` apart; if `transposed`, elements of a line are.
 ///
-/// Where an element is 16 bytes, a thread keeps the address of its own: double complex products are then mostly 1 to 3% faster. Single and
-/// single complex products, which have no register to spare, took up to 15% longer.
+/// Where an element is 16 bytes, a thread keeps the address of its own: double complex products are then mostly 1 to 3% faster. With
+/// smaller elements single and single complex products, which have no register to spare, took up to 15% longer.
 template <typename T, int length, int lines, int threads, int pitch, bool transposed>
 class GemmCopies {
  public:
@@ -562,8 +562,8 @@ class GemmCopiesOfTriangle {
     });
     next_ += C.k;
   }
-  /// Fixes this thread's elements of the stage whose first term is `first`, after their copies have arrived: conjugates those of the other
-  /// triangle, and makes the diagonal real.
+  /// Completes this thread's elements of the stage whose first term is `first`, after their copies have arrived: conjugates those of the
+  /// other triangle, and makes the diagonal real.
   SIMT_INLINE void complete(T* to, int first, int count, int line_count) const {
     if (C.structure != Structure::hermitian || first + C.k <= i0_) return;
     for_each(to, count, line_count, first, [](T* element, int i, int p) {
@@ -803,7 +803,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
   using namespace simt;
   constexpr GemmPipelinedMemory memory = gemm_pipelined_memory<T>(C);
   T* const shared = reinterpret_cast<T*>(shared_memory());
-  // A schedule's parameters take six registers. Where sums of real numbers take more than four sevenths of a lane's registers, the
+  // A schedule's parameters take six registers. Where real sums take more than four sevenths of a lane's registers, the
   // parameters are read again for every tile: tiles of 112 by 112 took 7% less time on an H200, while double products with a schedule took
   // up to 7% more.
   constexpr int sums_of_lane = C.m * C.n * static_cast<int>(sizeof(T)) / 4 / C.threads();

@@ -5,8 +5,8 @@
 
 namespace myriad {
 
-/// How factors are multiplied: as they are or, for single numbers on tensor cores, rounded to 11 bits (TF32), or split into two such
-/// numbers, of which three products are summed.
+/// How factors are multiplied: as they are or, in single precision on tensor cores, rounded to 11 bits (TF32), or split into two
+/// such numbers, of which three products are summed.
 enum class Factors : int { whole, rounded, split };
 
 /// One compiled kernel: a block has an m-by-n tile of C, and loads k columns of A and rows of B at a time to one of `stages` stages in

@@ -40,7 +40,7 @@ constexpr int gemm_pipelined_most_bytes(int real_bytes, bool complex, GemmPipeli
   return most;
 }
 
-/// Estimated cycles of a product of single numbers on a multiprocessor of compute capability 9.0. Instructions of a warp per term are
+/// Estimated cycles of a single-precision product on a multiprocessor of compute capability 9.0. Instructions of a warp per term are
 /// products, reads and copies (a copy with its address and a test is three), weighted for warps too few to issue them. The larger of
 /// instructions and global traffic counts, with part of the smaller one and of what tiles read again from a cache. Each tile also waits for
 /// its first terms and for C, which other blocks fill. The constants put configs in about the right order on an H200.
@@ -61,7 +61,7 @@ constexpr double gemm_pipelined_cost_of_lanes(bool complex, std::int64_t m, std:
   return std::max(1.45 * issued, moved) + 0.4 * std::min(issued, moved) + 0.3 * from_cache + waits;
 }
 
-/// The plan of single numbers, which lanes multiply. One, two or four warps share a tile, so that all quarters of a multiprocessor have
+/// The plan in single precision, where lanes multiply. One, two or four warps share a tile, so that all quarters of a multiprocessor have
 /// equal work. Matrices are divided evenly into tiles of at most one of some sizes.
 constexpr GemmPipelined gemm_pipelined_plan_of_lanes(GemmPipelined const& given, bool complex, std::int64_t m, std::int64_t n,
                                                      std::int64_t k, int blocks) {
@@ -89,7 +89,7 @@ constexpr GemmPipelined gemm_pipelined_plan_of_lanes(GemmPipelined const& given,
           if (held > 128) continue;
           GemmPipelined c = given;
           c.m = 4 * down * rows, c.n = 8 * across * columns, c.warps_down = down, c.warps_across = across;
-          // For real numbers C beside the stages was slower throughout.
+          // In real, C beside the stages was slower throughout.
           for (c.c_beside = 0; c.c_beside <= (complex ? 1 : 0); ++c.c_beside) {
             c.stages = at_once ? 1 : 2;
             c.k = at_once ? static_cast<int>((k + 3) / 4 * 4) : 16;
@@ -108,8 +108,8 @@ constexpr GemmPipelined gemm_pipelined_plan_of_lanes(GemmPipelined const& given,
   return best;
 }
 
-/// The plan of single numbers on tensor cores. Matrices of up to 128 rows are one tile, or two. Two warps or more share it, each with up to
-/// 64 by 64, so that what a warp reads and rounds, or splits, serves the most products.
+/// The plan in single precision on tensor cores. Matrices of up to 128 rows are one tile, or two. Two warps or more share it, each with up
+/// to 64 by 64, so that what a warp reads and rounds, or splits, serves the most products.
 constexpr GemmPipelined gemm_pipelined_plan_of_rounded(Factors factors, std::int64_t m, std::int64_t n, std::int64_t k) {
   auto const divide = [](std::int64_t size, std::int64_t largest) {
     std::int64_t const parts = std::max<std::int64_t>((size + largest - 1) / largest, 1);
@@ -156,7 +156,7 @@ constexpr GemmPipelined gemm_pipelined_plan_of_rounded(Factors factors, std::int
   return best;
 }
 
-/// Cost of a config of double numbers with several tiles, without a unit: products, including those beyond the matrix, weighted for a
+/// Cost of a double-precision config with several tiles, without a unit: products, including those beyond the matrix, weighted for a
 /// warp's reads per product, a tile's per sum, and warps too few to hide latency. The constants put configs in about the right order on an
 /// H200.
 constexpr double gemm_pipelined_cost_of_warps(bool complex, std::int64_t m, std::int64_t n, GemmPipelined const& c) {
@@ -252,7 +252,7 @@ constexpr GemmPipelined gemm_pipelined_plan_of_shapes(GemmPipelined const& given
   return best;
 }
 
-/// The plan of double numbers with few rows or columns, for several tiles: matrices are divided evenly into tiles of four, seven or eight
+/// The plan in double precision with few rows or columns, for several tiles: matrices are divided evenly into tiles of four, seven or eight
 /// warps.
 constexpr GemmPipelined gemm_pipelined_plan_of_warps(GemmPipelined const& given, bool complex, std::int64_t m, std::int64_t n) {
   auto const up = [](std::int64_t size, int unit) { return static_cast<int>((size + unit - 1) / unit * unit); };
@@ -294,10 +294,10 @@ inline constexpr int any_blocks = 32;
 /// The config for products of m-by-k and k-by-n matrices, none of them interleaved. The lines are left as columns, A as general and C as
 /// whole.
 ///
-/// Larger products take a tile of a list; other products of single numbers the plan of lanes. In double, matrices of up to 80 (complex: 64)
-/// rows are one tile, so that A and B are read once; those with few rows or columns are divided evenly. A tile is divided among warps so
-/// that, at the rates of compute capability 9.0, products and reads from shared memory take least time, while a lane has registers for its
-/// sums. `real_bytes`: size of the real and imaginary parts. `blocks`: the most blocks per multiprocessor that there are.
+/// Larger products take a tile of a list; other single-precision products use the plan of lanes. In double, matrices of up to 80 (complex:
+/// 64) rows are one tile, so that A and B are read once; those with few rows or columns are divided evenly. A tile is divided among warps
+/// so that, at the rates of compute capability 9.0, products and reads from shared memory take least time, while a lane has registers for
+/// its sums. `real_bytes`: size of the real and imaginary parts. `blocks`: the most blocks per multiprocessor that there are.
 constexpr GemmPipelined gemm_pipelined_plan(int real_bytes, bool complex, std::int64_t m, std::int64_t n, std::int64_t k,
                                             int blocks = any_blocks) {
   struct Most {

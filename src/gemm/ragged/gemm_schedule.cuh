@@ -102,7 +102,7 @@ SIMT_KERNEL void SIMT_BOUNDS(threads, 1) gemm_schedule(GemmScheduleArguments con
   }
   sync_block();
   Index const* const all = of_block + 2 * kinds;
-  Index listed = 0, tiles = 0;  // sums over the kinds in front: of all launches, and of the same launch
+  Index listed = 0, tiles = 0;  // of the kinds in front: matrices in all launches, tiles in the same one
   SIMT_UNROLL
   for (int k = 0; k < kinds; ++k) {
     if (k % 2 == 0) {
