@@ -1,13 +1,13 @@
 #pragma once
-/// The one descriptor for every batch of matrices, and its views.
+/// Batch: the descriptor of a batch of matrices, and its views.
 ///
 /// Element (i, j) of matrix b lies at `data[b*batch_stride + i*row_stride + j*col_stride]`, or, with an array of pointers, at
-/// `pointers[b][i*row_stride + j*col_stride]`. Column-major has row_stride = 1, row-major (NumPy, PyTorch) col_stride = 1,
-/// interleaved ("compact") batch_stride = 1. Strides count elements, not bytes, and are positive or, for a dimension that is
-/// only broadcast when read, zero.
+/// `pointers[b][i*row_stride + j*col_stride]`. Column-major has row_stride = 1, row-major (NumPy, PyTorch) col_stride = 1, interleaved
+/// ("compact") batch_stride = 1. Strides count elements, not bytes. They are positive; a dimension that is only read may have stride zero
+/// (broadcast).
 ///
-/// A descriptor owns nothing and is copied freely. The memory that it names, the size and stride arrays of a ragged batch
-/// included, must live until the work that uses it has run (`Queue::wait`).
+/// A descriptor owns nothing and is cheap to copy. The memory that it points to, including the size and stride arrays of a ragged batch,
+/// must stay valid until the work that uses it has run (`Queue::wait`).
 
 #include <algorithm>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace myriad {
 
-/// A batch of matrices: where they are, their sizes and strides. Its elements are of type T.
+/// A batch of matrices with elements of type T: addresses, sizes and strides.
 template <typename T>
 struct Batch {
   T* data = nullptr;                          ///< first element of matrix 0, unless `pointers` is set
   T* const* pointers = nullptr;               ///< one pointer per matrix, or null
-  std::int64_t rows = 0;                      ///< rows of every matrix; of a ragged batch an upper bound
-  std::int64_t cols = 0;                      ///< columns of every matrix; of a ragged batch an upper bound
+  std::int64_t rows = 0;                      ///< rows of every matrix; ragged: an upper bound
+  std::int64_t cols = 0;                      ///< columns of every matrix; ragged: an upper bound
   std::int64_t row_stride = 1;                ///< distance from (i, j) to (i + 1, j)
   std::int64_t col_stride = 0;                ///< distance from (i, j) to (i, j + 1)
   std::int64_t batch_stride = 0;              ///< distance from matrix b to matrix b + 1; unused with `pointers`
@@ -34,9 +34,9 @@ struct Batch {
   std::int64_t const* col_strides = nullptr;  ///< ragged: column stride of each matrix, or null for `col_stride`
   std::int64_t row_offset = 0;                ///< first row of the view, see `block`
   std::int64_t col_offset = 0;                ///< first column of the view
-  bool conjugated = false;                    ///< the matrix is the elementwise conjugate of what is stored
+  bool conjugated = false;                    ///< the matrix is the elementwise conjugate of the stored one
 
-  /// Nothing to do: no matrix, or every matrix has no element.
+  /// Whether there is nothing to do: no matrices, or no elements in them.
   [[nodiscard]] bool empty() const noexcept { return count <= 0 || rows <= 0 || cols <= 0; }
   /// Whether matrices may differ in size.
   [[nodiscard]] bool ragged() const noexcept { return row_sizes != nullptr || col_sizes != nullptr; }
@@ -64,25 +64,25 @@ struct Batch {
     return matrix(b) + i * row_stride_of(b) + j * col_stride_of(b);
   }
 
-  /// A batch that may be written can be read.
+  /// Converts to a read-only batch.
   operator Batch<T const>() const noexcept requires(!std::is_const_v<T>) {
     return {data,      pointers,  rows,        cols,        row_stride, col_stride, batch_stride, count,
             row_sizes, col_sizes, row_strides, col_strides, row_offset, col_offset, conjugated};
   }
 };
 
-/// An input of a routine. T is not deduced from it, so that batches of T and of T const both fit.
+/// An input of a routine. T is not deduced from it, so that Batch<T> and Batch<T const> are both accepted.
 template <typename T>
 using In = Batch<std::type_identity_t<T> const>;
 
-/// How the matrices of a batch lie in memory, the LAPACK way: column-major with a leading dimension.
+/// Storage of a batch as in LAPACK: a leading dimension, and the distance between matrices.
 struct Strided {
   std::int64_t ld = 0;      ///< leading dimension; 0: the number of rows
   std::int64_t stride = 0;  ///< elements from one matrix to the next; 0: ld * cols
   std::int64_t count = 1;   ///< number of matrices
 };
 
-/// Column-major matrices at equal distances.
+/// Column-major matrices, `stride` elements apart.
 template <typename T>
 requires(!std::is_pointer_v<T>) [[nodiscard]] Batch<T> batch(T* data, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
   std::int64_t const ld = s.ld != 0 ? s.ld : std::max<std::int64_t>(rows, 1);
@@ -95,7 +95,7 @@ requires(!std::is_pointer_v<T>) [[nodiscard]] Batch<T> batch(T* data, std::int64
           .count = s.count};
 }
 
-/// Column-major matrices behind an array of pointers (`stride` is not used).
+/// Column-major matrices behind an array of pointers (`stride` is ignored).
 template <typename T>
 [[nodiscard]] Batch<T> batch(T* const* pointers, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
   return {.pointers = pointers,
@@ -106,7 +106,7 @@ template <typename T>
           .count = s.count};
 }
 
-/// Row-major matrices, as NumPy and PyTorch keep them; `ld` is the distance between rows (0: cols).
+/// Row-major matrices, as in NumPy and PyTorch; `ld` is the distance between rows (0: cols).
 template <typename T>
 requires(!std::is_pointer_v<T>) [[nodiscard]] Batch<T> row_major(T* data, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
   std::int64_t const ld = s.ld != 0 ? s.ld : std::max<std::int64_t>(cols, 1);
@@ -119,7 +119,7 @@ requires(!std::is_pointer_v<T>) [[nodiscard]] Batch<T> row_major(T* data, std::i
           .count = s.count};
 }
 
-/// Row-major matrices behind an array of pointers (`stride` is not used).
+/// Row-major matrices behind an array of pointers (`stride` is ignored).
 template <typename T>
 [[nodiscard]] Batch<T> row_major(T* const* pointers, std::int64_t rows, std::int64_t cols, Strided s = {}) noexcept {
   return {.pointers = pointers,
@@ -173,7 +173,7 @@ template <typename T>
   return conjugated(transposed(a));
 }
 
-/// The m-by-n block that starts at row i and column j of every matrix; of a ragged batch what there is of it.
+/// The m-by-n block that starts at row i and column j of every matrix. Ragged: clipped to each matrix.
 template <typename T>
 [[nodiscard]] Batch<T> block(Batch<T> a, std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) noexcept {
   a.row_offset += i;

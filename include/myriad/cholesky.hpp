@@ -1,8 +1,8 @@
 #pragma once
-/// Cholesky factorization of symmetric (Hermitian) positive definite matrices, and what it serves.
+/// Cholesky factorization of symmetric (Hermitian) positive definite matrices: linear systems and inverses.
 ///
-/// Only the triangle `uplo` of A, as it is viewed, is read and written; the other may hold anything and is kept. The imaginary parts of the
-/// diagonal are taken as zero. `info` is null or has one entry per matrix: 0, or i > 0 where the leading minor of order i is not positive
+/// Only the triangle `uplo` of A, as viewed, is read and written; the other may hold anything and is not changed. The imaginary parts of
+/// the diagonal are taken as zero. `info` is null or has one entry per matrix: 0, or i > 0 if the leading minor of order i is not positive
 /// definite (NaN counts as not positive definite).
 
 #include "myriad/batch.hpp"
@@ -17,26 +17,27 @@ namespace myriad {
 template <Element T>
 MYRIAD_API void potrf(Queue& queue, Uplo uplo, Batch<T> a, int* info);
 
-/// Solves A X = B with the factor of potrf; X replaces B. Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7).
-/// Cost: 2 n^2 nrhs flops. Source: LAPACK potrs.
+/// Solves A X = B with the factor of potrf; X replaces B.
+/// Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7). Cost: 2 n^2 nrhs flops. Source: LAPACK potrs.
 template <Element T>
 MYRIAD_API void potrs(Queue& queue, Uplo uplo, In<T> a, Batch<T> b);
 
-/// Solves A X = B: A is overwritten by its factor, B by X; where info > 0, B is kept.
+/// Solves A X = B: A is overwritten by its factor, B by X; if info > 0, B is not changed.
 /// Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7). Cost: n^3 / 3 + 2 n^2 nrhs flops. Source: LAPACK posv.
 template <Element T>
 MYRIAD_API void posv(Queue& queue, Uplo uplo, Batch<T> a, Batch<T> b, int* info);
 
-/// Solves A X = B and keeps A and B: the factor is never written. x may be the very batch b.
+/// Solves A X = B and keeps A and B: the factor is never written. x may be the same batch as b.
 ///
-/// a: n-by-n, b and x: n-by-nrhs. A matrix that is not positive definite has info > 0 and its X filled with NaN. Errors: BadArgument
-/// (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, x 8, ldx 9). Cost: n^3 / 3 + 2 n^2 nrhs flops; n (n + 1) / 2 + 2 n nrhs elements moved.
-/// Source: LAPACK posv, as `solve` is to gesv.
+/// a: n-by-n, b and x: n-by-nrhs. A matrix that is not positive definite has info > 0 and its X filled with NaN.
+/// Errors: BadArgument (uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, x 8, ldx 9).
+/// Cost: n^3 / 3 + 2 n^2 nrhs flops; n (n + 1) / 2 + 2 n nrhs elements moved. Source: LAPACK posv; relates to it as `solve` to gesv.
 template <Element T>
 MYRIAD_API void solve_positive_definite(Queue& queue, Uplo uplo, In<T> a, In<T> b, Batch<T> x, int* info);
 
-/// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero and the matrix is
-/// kept. Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: 2/3 n^3 flops. Source: LAPACK potri.
+/// The triangle `uplo` of A^-1 from the factor of potrf, in place. info = i > 0: element (i, i) of the factor is zero and the matrix is not
+/// changed.
+/// Errors: BadArgument (uplo 1, n 2, a 3, lda 4). Cost: 2/3 n^3 flops. Source: LAPACK potri.
 template <Element T>
 MYRIAD_API void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info);
 

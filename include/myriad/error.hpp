@@ -1,5 +1,5 @@
 #pragma once
-/// Exceptions of the library. Nothing has been written to any output when an exception leaves a routine.
+/// Exceptions of the library. A routine that throws has written to no output.
 
 #include <stdexcept>
 #include <string>
@@ -14,8 +14,8 @@ class MYRIAD_API Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An illegal argument. `position()` counts as LAPACK does in the argument list of `routine()` without its type letter
-/// (gesv: n = 1, nrhs = 2, a = 3, lda = 4, ipiv = 5, b = 6, ldb = 7); what() names the argument and says what is wrong with it.
+/// An illegal argument. `position()` is LAPACK's: the place in the argument list of `routine()` without the type letter (gesv: n = 1, nrhs
+/// = 2, a = 3, lda = 4, ipiv = 5, b = 6, ldb = 7); what() names the argument and the problem.
 class MYRIAD_API BadArgument : public Error {
  public:
   /// The text is "routine: argument position (argument) problem".
@@ -35,22 +35,20 @@ class MYRIAD_API BadArgument : public Error {
   int position_;
 };
 
-/// The backend, kernel or device that was asked for does not exist in this build or on this machine: a GPU queue without a GPU, for
-/// example.
+/// The requested backend, kernel or device does not exist in this build or on this machine, such as a GPU queue without a GPU.
 class MYRIAD_API Unavailable : public Error {
  public:
   using Error::Error;
 };
 
-/// Memory of a GPU, or pinned memory, ran out. The queue stays usable. (Memory of the host that runs out is a std::bad_alloc.)
+/// GPU memory or pinned memory is exhausted. The queue stays usable. (Exhausted host memory is a std::bad_alloc.)
 class MYRIAD_API OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-/// The CUDA driver refused a call or reports that work given to a queue went wrong. `code()` is its CUresult. After a launch that was
-/// refused the queue stays usable; after a kernel that failed while it ran (an illegal address, say) the driver refuses the device to this
-/// process from then on.
+/// The CUDA driver refused a call, or reports that work of a queue failed. `code()` is its CUresult. After a refused launch the queue stays
+/// usable. After a kernel failed while running (such as by an illegal address) this process cannot use the device any more.
 class MYRIAD_API GpuError : public Error {
  public:
   /// `text` becomes what(), `code` is a CUresult.
@@ -62,7 +60,7 @@ class MYRIAD_API GpuError : public Error {
   int code_;
 };
 
-/// A kernel that does not compile, or cannot be compiled where it has to be. what() names it; `log()` has the compiler's words.
+/// A kernel does not compile, or cannot be compiled where it is needed. what() names it; `log()` has the compiler's output.
 class MYRIAD_API CompileError : public Error {
  public:
   /// `text` becomes what(), `log` is the output of the compiler.

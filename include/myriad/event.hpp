@@ -1,5 +1,5 @@
 #pragma once
-/// Points in the work of queues: to order one queue after another, and to measure.
+/// Events: order one queue after another, and measure times.
 
 #include <memory>
 
@@ -8,28 +8,28 @@
 
 namespace myriad {
 
-/// A point in the work of a queue. On the CPU, where a call returns when its work is done, it is the moment at which it was recorded.
+/// A point in the work of a queue. On the CPU, where a call returns when its work is done, it is the time of `record`.
 class MYRIAD_API Event {
  public:
   /// Not recorded yet.
   explicit Event(Queue& queue);
   ~Event();
-  Event(Event&&) noexcept;             ///< moves; the event that is left may only be assigned to or destroyed
-  Event& operator=(Event&&) noexcept;  ///< as the constructor
+  Event(Event&&) noexcept;             ///< a moved-from event may only be assigned to or destroyed
+  Event& operator=(Event&&) noexcept;  ///< as the move constructor
 
-  /// From now on the point behind all work that its queue has been given so far.
+  /// Sets the event behind all work that its queue has been given so far.
   void record();
 
-  /// Work that `later` is given from now on starts when the point is reached. Does not wait itself. Both queues on GPUs, or both on the
-  /// CPU, where there is nothing to do.
+  /// Makes later work of queue `later` wait for this event; the call itself does not block. Both queues must be on GPUs, or both on the
+  /// CPU, where this does nothing.
   void hold(Queue& later) const;
 
-  /// Returns when the point is reached.
+  /// Blocks until the event is reached.
   void wait() const;
-  /// Whether the point is reached; throws what went wrong before it.
+  /// Whether the event is reached. Throws errors of the work before it.
   [[nodiscard]] bool reached() const;
 
-  /// Seconds from `start` to this point, both of one queue's device; waits for them.
+  /// Seconds from `start` to this event, both on the same device; waits for both.
   [[nodiscard]] double seconds_since(Event const& start) const;
 
  private:

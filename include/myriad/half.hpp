@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of 16 bits. They are stored, and computed with as floats.
+/// 16-bit element types. They are storage formats; arithmetic is done in float.
 
 #include <bit>
 #include <complex>
@@ -11,35 +11,35 @@
 namespace myriad {
 namespace detail {
 
-// Without branches, so that loops over them become vector instructions: a conditional expression is a branch to g++ 12.
+// These functions have no branches, so that loops over them are vectorized: g++ 12 compiles a conditional expression to a branch.
 
 constexpr std::uint32_t choose(bool condition, std::uint32_t yes, std::uint32_t no) noexcept {
   return no ^ ((yes ^ no) & (0U - static_cast<std::uint32_t>(condition)));
 }
 
-/// The half that is nearest to x, of two the even one; NaN stays NaN, quiet, with its sign and the upper bits of its payload.
+/// Rounds to nearest, ties to even. NaN becomes a quiet NaN with the same sign and the upper bits of the payload.
 constexpr std::uint16_t half_bits(float x) noexcept {
   auto const bits = std::bit_cast<std::uint32_t>(x);
   std::uint32_t const magnitude = bits & 0x7fffffffU;
-  // Another exponent, and half a unit of the last place that is kept, less where the bit before is zero, so that ties go to even
+  // Changes the exponent's bias and adds half a unit in the last place kept, less one if the last bit kept is zero: ties go to even.
   std::uint32_t const normal = (magnitude - 0x38000000U + 0xfffU + (magnitude >> 13 & 1U)) >> 13;
-  // Below 2^-14 the units are those of a sum with 0.5, which rounds.
+  // Below 2^-14 halves are multiples of 2^-24, the unit of floats in [0.5, 1): adding 0.5 rounds to them.
   std::uint32_t const small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(choose(magnitude < 0x38800000U, magnitude, 0)) + 0.5F) -
                               std::bit_cast<std::uint32_t>(0.5F);
   std::uint32_t const nan = 0x7e00U | (magnitude >> 13 & 0x1ffU);
   std::uint32_t const finite = choose(magnitude < 0x38800000U, small, normal);
-  std::uint32_t const number = choose(magnitude >= 0x477ff000U, 0x7c00U, finite);  // from 65520 on infinity is nearest
+  std::uint32_t const number = choose(magnitude >= 0x477ff000U, 0x7c00U, finite);  // 65520 and above round to infinity
   return static_cast<std::uint16_t>(choose(magnitude > 0x7f800000U, nan, number) | (bits >> 16 & 0x8000U));
 }
 constexpr float float_of_half(std::uint16_t bits) noexcept {
   std::uint32_t const magnitude = bits & 0x7fffU;
-  // Below 2^-14 it is a multiple of 2^-24.
+  // Below 2^-14 the value is `magnitude` times 2^-24.
   auto const small = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
   std::uint32_t const normal = (magnitude << 13) + choose(magnitude >= 0x7c00U, 0x70000000U, 0x38000000U);
   return std::bit_cast<float>(choose(magnitude < 0x400U, small, normal) | static_cast<std::uint32_t>(bits & 0x8000U) << 16);
 }
 
-/// As half_bits.
+/// Rounds as half_bits.
 constexpr std::uint16_t bfloat16_bits(float x) noexcept {
   auto const bits = std::bit_cast<std::uint32_t>(x);
   std::uint32_t const rounded = bits + 0x7fffU + (bits >> 16 & 1U);
@@ -49,53 +49,53 @@ constexpr float float_of_bfloat16(std::uint16_t bits) noexcept { return std::bit
 
 }  // namespace detail
 
-/// IEEE 754 binary16: 11 bits of precision, from 6e-8 to 65504. The bits of `__half`, `_Float16` and NumPy's float16.
+/// IEEE 754 binary16: 11 bits of precision, from 6e-8 to 65504. Same bits as `__half`, `_Float16` and NumPy's float16.
 class MYRIAD_API half {
  public:
   half() = default;
-  /// The nearest one, of two the even one.
+  /// Rounds to nearest, ties to even.
   explicit constexpr half(float x) noexcept : bits_(detail::half_bits(x)) {}
   constexpr operator float() const noexcept { return detail::float_of_half(bits_); }  ///< exact
 
-  /// The number that is stored as these bits.
+  /// The number with these bits.
   [[nodiscard]] static constexpr half from_bits(std::uint16_t bits) noexcept {
     half x{};
     x.bits_ = bits;
     return x;
   }
-  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }  ///< sign, exponent and fraction as they are stored
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }  ///< sign, exponent and fraction as stored
 
  private:
   std::uint16_t bits_;
 };
 
-/// The upper half of a float: 8 bits of precision and the range of float. The bits of `__nv_bfloat16` and PyTorch's bfloat16.
+/// The upper half of a float: 8 bits of precision and the range of float. Same bits as `__nv_bfloat16` and PyTorch's bfloat16.
 class MYRIAD_API bfloat16 {
  public:
   bfloat16() = default;
-  /// The nearest one, of two the even one.
+  /// Rounds to nearest, ties to even.
   explicit constexpr bfloat16(float x) noexcept : bits_(detail::bfloat16_bits(x)) {}
   constexpr operator float() const noexcept { return detail::float_of_bfloat16(bits_); }  ///< exact
 
-  /// The number that is stored as these bits.
+  /// The number with these bits.
   [[nodiscard]] static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 x{};
     x.bits_ = bits;
     return x;
   }
-  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }  ///< sign, exponent and fraction as they are stored
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }  ///< sign, exponent and fraction as stored
 
  private:
   std::uint16_t bits_;
 };
 
-/// A complex number of two halves side by side. The bits of `__half2` and PyTorch's complex32.
+/// A complex number of two halves. Same bits as `__half2` and PyTorch's complex32.
 class MYRIAD_API complex_half {
  public:
   complex_half() = default;
   /// Real and imaginary part.
   constexpr complex_half(half re, half im) noexcept : re_(re), im_(im) {}
-  /// The nearest parts.
+  /// Rounds both parts to nearest.
   explicit constexpr complex_half(std::complex<float> x) noexcept : re_(x.real()), im_(x.imag()) {}
   constexpr operator std::complex<float>() const noexcept { return {re_, im_}; }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory that a queue's processor reaches, and copies to and from it. On a queue of the CPU all of it is plain host memory, so that one
+/// Memory that a queue's processor can access, and copies to and from it. On a CPU queue all of it is plain host memory, so that the same
 /// program runs on both.
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace myriad {
 
 namespace detail {
 
-/// Bytes that belong to a queue. They keep what they need of the queue alive, so that either may go first.
+/// Memory allocated from a queue. It shares ownership of the queue's state, so that the queue may be destroyed first.
 class MYRIAD_API Memory {
  public:
   enum class Kind { device, pinned };
@@ -37,22 +37,21 @@ class MYRIAD_API Memory {
   std::shared_ptr<Queue::State> owner_;
   void* data_ = nullptr;
   Kind kind_ = Kind::device;
-  bool of_graph_ = false;  ///< taken while the stream was captured
+  bool of_graph_ = false;  ///< allocated while the stream was captured
 };
 
 }  // namespace detail
 
-/// Copies `count` elements, in the order of the queue's other work. Either side may be memory of the host or of a GPU. Returns at once
-/// where it can: `from` stays as it is, and `to` is read, after `wait()`. Between the GPU and host memory that is not pinned the driver may
-/// wait for the copy.
+/// Copies `count` elements, in stream order. Either side may be host or GPU memory. The copy is asynchronous where possible: change `from`
+/// and read `to` only after `wait()`. Copies between the GPU and host memory that is not pinned may block.
 template <typename T>
 void copy(Queue& queue, T const* from, std::int64_t count, T* to) {
   static_assert(std::is_trivially_copyable_v<T>);
   detail::Memory::copy(queue, from, count, sizeof(T), to);
 }
 
-/// Elements in memory of the queue's processor: GPU memory from the queue's pool, taken and given back in stream order. Not initialised.
-/// One that is made while the stream is being captured is part of the graph and has to go before the capture ends.
+/// An array in memory of the queue's processor: GPU memory from the queue's pool, allocated and freed in stream order. Not initialised. An
+/// array made while the stream is being captured is part of the graph and must be destroyed before the capture ends.
 template <typename T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -63,7 +62,7 @@ class DeviceArray {
   DeviceArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::device, size, sizeof(T)), size_(size) {}
   /// Moves the elements; `other` is left empty.
   DeviceArray(DeviceArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
-  /// As the constructor.
+  /// As the move constructor.
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     memory_ = std::move(other.memory_);
     size_ = std::exchange(other.size_, 0);
@@ -78,8 +77,8 @@ class DeviceArray {
   std::int64_t size_ = 0;
 };
 
-/// Elements in host memory that a GPU copies from and to at full speed and without the host waiting. Not initialised. Its destructor waits
-/// for the queue or, during a capture, leaves the memory to the queue until that next waits or goes.
+/// An array in pinned host memory: copies from and to the GPU run at full speed and do not block the host. Not initialised. The destructor
+/// waits for the queue. During a capture it leaves the memory to the queue until the queue next waits or is destroyed.
 template <typename T>
 class PinnedArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -90,7 +89,7 @@ class PinnedArray {
   PinnedArray(Queue& queue, std::int64_t size) : memory_(queue, detail::Memory::Kind::pinned, size, sizeof(T)), size_(size) {}
   /// Moves the elements; `other` is left empty.
   PinnedArray(PinnedArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
-  /// As the constructor.
+  /// As the move constructor.
   PinnedArray& operator=(PinnedArray&& other) noexcept {
     memory_ = std::move(other.memory_);
     size_ = std::exchange(other.size_, 0);
@@ -121,7 +120,7 @@ DeviceArray<T> to_device(Queue& queue, std::vector<T> const& from) {
   return to_device(queue, std::span<T const>(from));
 }
 
-/// The elements, on the host. Waits for the queue.
+/// A copy of the elements on the host. Waits for the queue.
 template <typename T>
 std::vector<T> to_host(Queue& queue, DeviceArray<T> const& from) {
   std::vector<T> out(static_cast<std::size_t>(from.size()));

@@ -1,5 +1,5 @@
 #pragma once
-/// Queues: where calls run, and in which order.
+/// Queues: a queue runs calls in order, on the CPU or on a stream of a GPU.
 
 #include <cstdint>
 #include <memory>
@@ -15,59 +15,60 @@ namespace detail {
 class Memory;
 }
 
-/// The kind of processor that a queue stands for.
+/// The processor of a queue.
 enum class Backend { automatic, cpu, gpu };
 
-/// The default streams of CUDA, for QueueOptions::stream. PyTorch and CuPy call the legacy one 0, which here stands for a stream of the
-/// queue's own: a program that passes on their number passes `legacy_stream()` in its place.
+/// CUDA's default streams, for QueueOptions::stream. PyTorch and CuPy give the legacy default stream as 0, which here means a stream owned
+/// by the queue: pass `legacy_stream()` instead.
 inline void* legacy_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 inline void* per_thread_stream() noexcept { return reinterpret_cast<void*>(std::uintptr_t{2}); }  ///< CUDA's per-thread stream
 
 struct QueueOptions {
-  /// automatic: GPU number `device`, or the CPU where it cannot be used (Queue::gpu_problem says why). With a stream: gpu.
+  /// automatic: GPU number `device`, else the CPU if that cannot be used (Queue::gpu_problem says why). With a stream: gpu.
   Backend backend = Backend::automatic;
-  int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else as many as OpenMP would take (OMP_NUM_THREADS, the cores)
-  int device = 0;   ///< which GPU, as the driver counts them
-  /// A stream of that GPU, from the CUDA driver or runtime (CUstream, cudaStream_t), which the caller keeps alive longer than the queue and
-  /// the memory and events taken from it (if the last of these goes during a capture of it, docs/gpu.md says how much longer); nullptr: one
-  /// of the queue's own, which does not wait for the legacy default stream nor it for that.
+  int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else OpenMP's default (OMP_NUM_THREADS, the number of cores)
+  int device = 0;   ///< number of the GPU, as the CUDA driver counts
+  /// A stream of that GPU (CUstream, cudaStream_t). It must outlive the queue and all memory and events of the queue (docs/gpu.md says how
+  /// long, if the last of these is destroyed while the stream is captured). nullptr: the queue makes a non-blocking stream, which does not
+  /// synchronize with the legacy default stream.
   void* stream = nullptr;
 };
 
-/// A place where routines are executed in the order in which they are called: the CPU, or a stream of a GPU.
+/// Runs routines in the order in which they are called: on the CPU, or on a stream of a GPU.
 ///
-/// On the CPU a call returns when its work is done. On a GPU it returns when its work is enqueued: arguments stay alive, and results are
-/// read, after `wait()`. Batches, `info` and all arrays that they name (pointers, sizes) are then in memory that the GPU reaches; see
-/// myriad/memory.hpp. A program written this way runs on both.
+/// On the CPU a call returns when its work is done. On a GPU it returns when its work is enqueued: keep arguments alive until `wait()`, and
+/// read results after it. Batches, `info` and all arrays that they point to (pointers, sizes) must then be in memory that the GPU can
+/// access; see myriad/memory.hpp. A program written this way runs on both.
 ///
-/// A call on a GPU never waits for the GPU, takes memory from the queue's own pool only, and may be captured into a CUDA graph once
+/// A call on a GPU queue never waits for the GPU and allocates from the queue's own pool only. It can be captured into a CUDA graph once
 /// `prepare` or an earlier call has loaded its kernels.
 ///
-/// Any number of host threads may use different queues at the same time; one queue is used by one thread at a time. The number of
-/// threads is chosen when the queue is made; routines never start threads inside threads. A call that fails leaves the queue usable.
+/// Different host threads may use different queues at the same time; one queue must be used by one thread at a time. The number of threads
+/// is chosen when the queue is made; routines never start threads inside threads. A call that fails leaves the queue usable.
 class MYRIAD_API Queue {
  public:
-  /// Throws Unavailable where the backend asked for does not exist, with what was looked for; BadArgument for a negative number of threads,
-  /// a device that is not there, a stream of another context, a device or stream for the CPU.
+  /// Throws Unavailable if the requested backend does not exist, and says what was looked for. Throws BadArgument for a negative number of
+  /// threads, a device that does not exist, a stream of another context, or a device or stream for the CPU.
   explicit Queue(QueueOptions options = {});
-  /// Waits for the work of a stream of its own. A stream of the caller's is left as it is.
+  /// Waits for the work if the queue owns the stream. Does not wait for a caller's stream.
   ~Queue();
-  Queue(Queue&&) noexcept;             ///< moves; the queue that is left may only be assigned to or destroyed
-  Queue& operator=(Queue&&) noexcept;  ///< as the constructor
+  Queue(Queue&&) noexcept;             ///< a moved-from queue may only be assigned to or destroyed
+  Queue& operator=(Queue&&) noexcept;  ///< as the move constructor
 
-  /// Returns when all work given to this queue is done; throws what went wrong in it (GpuError). Not while the stream is being captured.
+  /// Blocks until all work given to this queue is done; throws GpuError if it failed. Not allowed while the stream is being captured.
   void wait();
 
-  /// Runs `calls()` such that the kernels of the routines called on this queue are loaded, compiled if need be, and nothing else happens:
-  /// nothing is computed or copied, no argument is read but its description. On the CPU, which has nothing to load, `calls` is not run.
+  /// Runs `calls()` only to load (and, if necessary, compile) the kernels of the routines that it calls on this queue. Nothing is computed
+  /// or copied, and of the arguments only the descriptors are read. On the CPU there is nothing to load, and `calls` is not run.
   template <typename F>
   void prepare(F&& calls) {
     Preparing const preparing(*this);
     if (preparing.on_gpu()) std::forward<F>(calls)();
   }
 
-  /// As `prepare`, and tells how many bytes of GPU memory the routines called in `calls` take from the queue's pool at a time at most,
-  /// which they give back before they return: what has to be free beside the batches. The pool keeps it for the next call. On the CPU 0.
+  /// Workspace query. As `prepare`, and returns the peak number of bytes that the routines called in `calls` allocate from the queue's
+  /// pool, beside the batches. Routines free their workspace in stream order before they return; the pool keeps it for the next call. 0 on
+  /// the CPU.
   template <typename F>
   [[nodiscard]] std::int64_t workspace(F&& calls) {
     Preparing const preparing(*this);
@@ -78,10 +79,10 @@ class MYRIAD_API Queue {
   [[nodiscard]] Backend backend() const noexcept;  ///< never `automatic`
   [[nodiscard]] int threads() const noexcept;      ///< CPU threads
 
-  /// Why a queue with Backend::automatic is on the CPU; empty on a GPU, and where the CPU was asked for.
+  /// Why a queue made with Backend::automatic is on the CPU. Empty on a GPU, or if the CPU was requested.
   [[nodiscard]] std::string const& gpu_problem() const noexcept;
-  /// Whether routines on this queue may use the address. On a GPU: memory of a GPU, managed and pinned memory; plain host memory only where
-  /// the system lets GPUs read it. Always on the CPU, and while the queue is prepared.
+  /// Whether routines on this queue can access the address. On a GPU: device, managed and pinned memory, and plain host memory only where
+  /// the system lets GPUs access it. Always true on the CPU, and during `prepare`.
   [[nodiscard]] bool reaches(void const* address) const;
 
   [[nodiscard]] Device const& device() const;   ///< throws Unavailable on the CPU
@@ -91,7 +92,7 @@ class MYRIAD_API Queue {
   friend struct QueueAccess;
   friend class detail::Memory;
 
-  /// Launches of the queue are off while it lives.
+  /// Disables the queue's launches during its lifetime.
   class MYRIAD_API Preparing {
    public:
     explicit Preparing(Queue& queue);
@@ -99,15 +100,15 @@ class MYRIAD_API Queue {
     Preparing(Preparing const&) = delete;
     Preparing& operator=(Preparing const&) = delete;
     [[nodiscard]] bool on_gpu() const noexcept { return queue_.backend() == Backend::gpu; }
-    [[nodiscard]] std::int64_t workspace() const noexcept;  ///< bytes that would have been taken at a time at most, so far
+    [[nodiscard]] std::int64_t workspace() const noexcept;  ///< peak bytes of workspace so far
 
    private:
     Queue& queue_;
-    std::int64_t before_;  ///< the same when this began, of another around it
+    std::int64_t before_;  ///< peak at construction, of an enclosing Preparing
   };
 
   struct State;
-  std::shared_ptr<State> state_;  ///< shared with the memory that was taken from the queue
+  std::shared_ptr<State> state_;  ///< shared with memory allocated from the queue
 };
 
 }  // namespace myriad

@@ -1,13 +1,13 @@
 #pragma once
-/// Batches in host memory that are larger than the memory of a GPU: they stream through it in chunks, so that copies to the GPU, computing
-/// and copies back go on at the same time.
+/// Streams batches in host memory through a GPU in chunks. Copies to the GPU, computation and copies back overlap, and a batch may be
+/// larger than the GPU's memory.
 ///
 ///     StreamReport const report = stream(queue, {}, in(a), in(b), out(x), out(info),
 ///                                        [](Queue& q, auto a, auto b, auto x, int* info) { solve<double>(q, a, b, x, info); });
 ///
-/// a, b, x and info are in host memory. The callable gets, chunk after chunk, a queue and the same batches on the GPU, with as many
-/// matrices as the chunk has, and calls routines as on any queue. On a queue of the CPU it gets the batches themselves, once: one program
-/// runs on both. A matrix has the same bits whatever the chunks are.
+/// a, b, x and info are in host memory. For every chunk the callable gets a queue and the chunk's part of each operand, in GPU memory, and
+/// calls routines as on any queue. On a CPU queue it is called once, with the operands themselves, so that the same program runs on both.
+/// The bits of a result do not depend on the chunks.
 
 #include <concepts>
 #include <cstddef>
@@ -28,29 +28,29 @@ namespace myriad {
 /// The direction in which an operand is copied: to the GPU, back from it, or both.
 enum class StreamUse { in, out, in_out };
 
-/// An operand of `stream`, made by in(), out() and in_out(). `Argument` is what the callable gets for it: Batch<T const> or Batch<T>, T
-/// const* or T*. StreamOperand<Batch<T>>{batch, StreamUse::in} is for a routine that destroys what it reads, where nobody wants what is
-/// left: from a GPU that does not come back. Its batch_stride is not zero.
+/// An operand of `stream`, made by in(), out() and in_out(). `Argument` is the type that the callable gets for it: Batch<T const> or
+/// Batch<T>, T const* or T*. For an input that the routine overwrites and whose final content is not needed, use
+/// StreamOperand<Batch<T>>{batch, StreamUse::in}: a GPU does not copy it back. Its batch_stride must not be zero.
 template <typename Argument>
 struct StreamOperand {
   Argument host{};                ///< batch or array in host memory
   StreamUse use = StreamUse::in;  ///< direction of the copies
 };
 
-/// A batch that is read. With a batch_stride of zero, one matrix for all of the batch, it is copied once.
+/// A batch that is read. With a batch_stride of zero (one matrix for the whole batch) it is copied once.
 template <typename T>
 [[nodiscard]] StreamOperand<Batch<T const>> in(Batch<T> batch) noexcept {
   return {batch, StreamUse::in};
 }
-/// A batch that is written. What the callable finds in it is undefined, so that a routine which leaves matrices as they were (gesv, of a
-/// singular one) wants in_out(). Elements that are no part of the matrices are not changed in host memory.
+/// A batch that is written. Its content is undefined when the callable gets it, so a routine that may leave matrices unchanged (gesv of a
+/// singular one) needs in_out(). In host memory, elements outside the matrices keep their values.
 template <typename T>
 requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<Batch<T>> out(Batch<T> batch) noexcept { return {batch, StreamUse::out}; }
 /// A batch that is read and written, in place.
 template <typename T>
 requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<Batch<T>> in_out(Batch<T> batch) noexcept { return {batch, StreamUse::in_out}; }
 
-/// An array with one number per matrix, `info` say.
+/// An array with one number per matrix, such as `info`.
 template <typename T>
 [[nodiscard]] StreamOperand<T const*> in(T const* values) noexcept {
   return {values, StreamUse::in};
@@ -63,8 +63,8 @@ template <typename T>
 requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> in_out(T* values) noexcept { return {values, StreamUse::in_out}; }
 
 struct StreamOptions {
-  /// Most bytes of a chunk, all operands together, on the GPU; one larger matrix takes what it needs. 0: a sixteenth of the batch, between
-  /// 4 and 32 MiB, and no more than an eighth of the memory that is free on the GPU. At most three chunks are on the GPU at a time.
+  /// Maximum bytes of a chunk on the GPU, over all operands; a larger matrix is a chunk by itself. 0: a sixteenth of the batch, between 4
+  /// and 32 MiB, and at most an eighth of the GPU's free memory. At most three chunks are on the GPU at a time.
   std::int64_t chunk_bytes = 0;
 };
 
@@ -74,7 +74,7 @@ struct HostLink {
   double to_host = 0;    ///< from the GPU to host memory
   double both = 0;       ///< sum of both directions at the same time
 
-  /// The least time in which so many bytes come in and go out.
+  /// Lower bound on the time to copy so many bytes in and out.
   [[nodiscard]] double seconds(std::int64_t bytes_in, std::int64_t bytes_out) const noexcept {
     auto const in = static_cast<double>(bytes_in), out = static_cast<double>(bytes_out);
     double const one_way = in / to_device > out / to_host ? in / to_device : out / to_host;
@@ -83,8 +83,8 @@ struct HostLink {
   }
 };
 
-/// Measures the link to the queue's GPU, once per process and GPU, by a few copies of 32 MiB; nothing else should be on the link then.
-/// Throws Unavailable on the CPU.
+/// Measures the link to the queue's GPU, once per process and GPU, by a few copies of 32 MiB. The link should be idle meanwhile. Throws
+/// Unavailable on the CPU.
 MYRIAD_API HostLink host_link(Queue& queue);
 
 struct StreamReport {
@@ -92,12 +92,12 @@ struct StreamReport {
   std::int64_t chunks = 0;
   std::int64_t bytes_in = 0;      ///< copied to the GPU
   std::int64_t bytes_out = 0;     ///< copied from it
-  std::int64_t bytes_staged = 0;  ///< of these, what went through pinned memory of the streamer's own
+  std::int64_t bytes_staged = 0;  ///< of these, bytes that went through the streamer's pinned staging buffers
   double seconds = 0;             ///< from call to return
 
-  /// Bytes a second, both directions together.
+  /// Bytes per second, both directions together.
   [[nodiscard]] double rate() const noexcept { return seconds > 0 ? static_cast<double>(bytes_in + bytes_out) / seconds : 0; }
-  /// 1 where the link alone would have taken as long.
+  /// Fraction of the link's rate: 1 if the copies alone would take as long.
   [[nodiscard]] double share_of(HostLink const& link) const noexcept {
     return seconds > 0 ? link.seconds(bytes_in, bytes_out) / seconds : 0;
   }
@@ -108,9 +108,9 @@ namespace detail {
 /// An operand without its element type.
 struct UntypedOperand {
   StreamUse use = StreamUse::in;
-  bool per_matrix = false;  ///< an array with one element per matrix; the batch does not say how many
+  bool per_matrix = false;  ///< an array with one element per matrix; batch.count is not set
   std::int64_t element_bytes = 1;
-  Batch<char> batch;  ///< strides count elements of element_bytes; not to be indexed
+  Batch<char> batch;  ///< strides count elements of element_bytes; do not index it
 };
 
 /// The same descriptor with another element type.
@@ -166,27 +166,27 @@ struct StreamArgumentOf<StreamOperand<Argument>> {
 
 }  // namespace detail
 
-/// Streams batches through a GPU, again and again with the same memory: three chunks on the GPU, and pinned memory for what is not pinned
-/// itself. One thread at a time. The queue outlives it and stays where it is.
+/// Streams batches through a GPU and reuses its buffers between runs: three chunks on the GPU, and pinned staging buffers for operands that
+/// are not pinned. Use it from one thread at a time. The queue must outlive it and must not be moved.
 class MYRIAD_API Streamer {
  public:
-  /// Takes no memory yet. Throws BadArgument for a negative chunk size.
+  /// Allocates nothing yet. Throws BadArgument for a negative chunk size.
   explicit Streamer(Queue& queue, StreamOptions options = {});
   ~Streamer();
-  Streamer(Streamer&&) noexcept;             ///< moves; the streamer that is left may only be assigned to or destroyed
-  Streamer& operator=(Streamer&&) noexcept;  ///< as the constructor
+  Streamer(Streamer&&) noexcept;             ///< a moved-from streamer may only be assigned to or destroyed
+  Streamer& operator=(Streamer&&) noexcept;  ///< as the move constructor
 
   /// run(operands..., work) calls work(q, arguments...) for every chunk, in this thread, with the arguments on the GPU, and returns when
-  /// all results are in host memory. `work` enqueues; it has no need to wait. `q` is a queue of the streamer's own on the same GPU, not
-  /// always the same one. What the streamer's queue was given before is done before the first chunk starts.
+  /// all results are in host memory. `work` only enqueues; it need not wait. `q` is one of the streamer's own queues on the same GPU, not
+  /// always the same one. The first chunk starts after all work that the streamer's queue was given before.
   ///
-  /// Batches of every kind: strided, interleaved, pointers, ragged. On the GPU they are packed: column-major, row-major or interleaved as
-  /// in host memory, without gaps. Matrices in pinned memory (PinnedArray, cudaHostRegister) that lie without gaps one behind the other are
-  /// copied from and to where they are, all others by the queue's CPU threads through pinned memory, while the GPU works.
+  /// Operands may be strided, interleaved, arrays of pointers, or ragged. On the GPU they are packed without gaps: column-major, row-major
+  /// or interleaved as in host memory. Contiguous matrices in pinned memory (PinnedArray, cudaHostRegister) are copied directly. All others
+  /// are packed into pinned staging buffers by the queue's CPU threads, while the GPU works.
   ///
-  /// Throws BadArgument (operand k, counted from 1, has position k + 2), OutOfMemory, GpuError, and what `work` throws. Then no copy is
-  /// under way any more, the queue is usable and the outputs are undefined. Within Queue::prepare() it calls `work` once, so that kernels
-  /// are loaded, and copies nothing.
+  /// Throws BadArgument (operand k, counted from 1, has position k + 2), OutOfMemory, GpuError, and anything that `work` throws. After an
+  /// exception no copy is in flight, the queue is usable and the outputs are undefined. Within Queue::prepare() it calls `work` once to
+  /// load kernels, and copies nothing.
   template <typename... Arguments>
   StreamReport run(Arguments&&... operands_and_work) {
     static_assert(sizeof...(Arguments) >= 2, "run(operands..., work): operands by in(), out(), in_out(), then a callable");
@@ -200,7 +200,7 @@ class MYRIAD_API Streamer {
     (std::make_index_sequence<last>{});
   }
 
-  /// run() for operands whose types are known at run time only: for bindings.
+  /// Callable of run_untyped(), which is run() for bindings: operand types are known only at run time.
   using Work = std::function<void(Queue&, std::span<Batch<char> const>)>;
   StreamReport run_untyped(std::span<detail::UntypedOperand const> operands, Work const& work);  ///< see Work
 

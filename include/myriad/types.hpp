@@ -14,15 +14,15 @@ namespace myriad {
 /// Element type of a batch. The values are those of `myriad_dtype` in the C interface.
 enum class Dtype : int { f32 = 0, f64 = 1, c32 = 2, c64 = 3, f16 = 5, bf16 = 6, c16 = 7 };
 
-/// The triangle of the (viewed) matrix that is used.
+/// Triangle of the (viewed) matrix that is used.
 enum class Uplo : char { upper = 'U', lower = 'L' };
-/// On which side of B the matrix A stands.
+/// Side of B from which A multiplies.
 enum class Side : char { left = 'L', right = 'R' };
-/// Whether the diagonal of a triangular matrix is taken as one and not read.
+/// Whether a triangular matrix has a unit diagonal, which is then not read.
 enum class Diag : char { non_unit = 'N', unit = 'U' };
-/// Results of an eigenproblem: the values alone, or values and vectors.
+/// Results of an eigenproblem: eigenvalues only, or eigenvalues and eigenvectors.
 enum class Job : char { values = 'N', vectors = 'V' };
-/// The operation on a factored matrix. Plain matrices are transposed by a view instead (`transposed`).
+/// Operation on a factored matrix. Other matrices are transposed by a view (`transposed`).
 enum class Op : char { none = 'N', transpose = 'T', conjugate_transpose = 'C' };
 
 /// float, double and their complex types: the types that every routine is built for.
@@ -30,7 +30,7 @@ template <typename T>
 concept Element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 
-/// Types of 16 bits, for which there are products: see `gemm`.
+/// 16-bit types, supported by `gemm` only.
 template <typename T>
 concept HalfElement = std::same_as<T, half> || std::same_as<T, bfloat16> || std::same_as<T, complex_half>;
 
@@ -79,18 +79,18 @@ template <>
 struct DtypeOf<complex_half> : IsDtype<Dtype::c16> {};
 }  // namespace detail
 
-/// Arithmetic of products of float matrices (see `gemm`): `standard`, as IEEE 754 says; `tf32`, each number
-/// rounded to 11 bits; `tf32x3`, each as the sum of two such.
+/// Arithmetic of products of float matrices (see `gemm`): `standard`, IEEE 754; `tf32`, elements rounded to 11 bits; `tf32x3`, elements
+/// split into a sum of two such numbers.
 enum class Arithmetic : int { standard = 0, tf32 = 1, tf32x3 = 2 };
 
-/// The real type that goes with T: float for std::complex<float>, half for complex_half, T itself for a real T.
+/// The real type of T: float for std::complex<float>, half for complex_half, T itself for a real T.
 template <typename T>
 using Real = typename detail::RealOf<std::remove_const_t<T>>::type;
 
 template <typename T>
 inline constexpr bool is_complex = !std::is_same_v<Real<T>, std::remove_const_t<T>>;  ///< whether T is a complex type
 
-/// The type in which sums of products of T are computed: float for half and bfloat16, std::complex<float> for complex_half, else T.
+/// The type in which products of T are accumulated: float for half and bfloat16, std::complex<float> for complex_half, else T.
 template <typename T>
 using Compute = typename detail::ComputeOf<T>::type;
 
