@@ -1,5 +1,5 @@
 #pragma once
-/// The primitives of kernels, on a GPU. Each has its twin of the same name in simt_host/host.hpp.
+/// Device primitives of kernels: PTX and intrinsics. Each has a twin of the same name in simt_host/host.hpp.
 
 #define SIMT_INLINE __device__ __forceinline__
 #define SIMT_OUTLINE __device__ __noinline__
@@ -21,16 +21,16 @@ __device__ __forceinline__ int lane_index() { return static_cast<int>(threadIdx.
 __device__ __forceinline__ long long block_index() { return blockIdx.x; }
 __device__ __forceinline__ long long block_count() { return gridDim.x; }
 
-/// Every thread of the block arrives, and what each wrote to shared memory is seen by all.
+/// Barrier of the block; makes writes to shared memory visible to all of its threads.
 __device__ __forceinline__ void sync_block() { __syncthreads(); }
-/// As sync_block, for the lanes of a warp.
+/// As sync_block, for a warp.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
-/// A block tells others of a launch whose blocks run together (see Grid) that it is through with something: the count, in global memory,
-/// goes up by one. What the block wrote before is seen by blocks that have waited for so many signals. Each is a barrier of the block, too.
+/// Signals between blocks of a cooperative launch (see Grid): signal() adds one to a counter in global memory. Writes of the block before
+/// it are visible to blocks that have waited for that many signals. Both functions are also barriers of the block.
 __device__ __forceinline__ void signal(unsigned* count) {
   __syncthreads();
-  // What the block wrote is seen by who sees the count; __syncthreads carries it from the other threads.
+  // The release makes the block's writes visible to readers of the count; __syncthreads orders those of the other threads before it.
   if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
 }
 __device__ __forceinline__ void wait_for_signals(unsigned* count, unsigned signals) {
@@ -43,13 +43,12 @@ __device__ __forceinline__ void wait_for_signals(unsigned* count, unsigned signa
   __syncthreads();
 }
 
-/// As sync_block, for all blocks of a launch that has them run together (see Grid), and for global memory. `arrived` is in global memory
-/// and was zero before the first of `round` such barriers, which were of as many blocks. In two halves, between which a block may do what
-/// neither needs others nor is needed by them: what it wrote before the first is seen by who is through the second. Each is a barrier of
-/// the block, too.
+/// Grid barrier of a cooperative launch (see Grid), split into arrive and wait: between them a block may do independent work. Writes to
+/// global memory before arrive_at_grid are visible to other blocks after wait_for_grid. `arrived` is in global memory and was zero before
+/// the first barrier; `round` barriers of as many blocks came before this one. Both halves are also barriers of the block.
 __device__ __forceinline__ void arrive_at_grid(unsigned* arrived, unsigned) { signal(arrived); }
 __device__ __forceinline__ void wait_for_grid(unsigned* arrived, unsigned round) { wait_for_signals(arrived, (round + 1) * gridDim.x); }
-/// As sync_grid below, for `blocks` of the blocks, which are those that are told of this `arrived`, once: it was zero before.
+/// As sync_grid below, for the `blocks` blocks that pass this `arrived`. Usable once: the counter must be zero before.
 __device__ __forceinline__ void sync_blocks(unsigned* arrived, unsigned blocks) {
   signal(arrived);
   wait_for_signals(arrived, blocks);
@@ -59,16 +58,16 @@ __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   wait_for_grid(arrived, round);
 }
 
-/// The only sync_grid of a launch. It needs no number of those before it: counts[0] and counts[32] are zero before and are again when the
-/// launch has ended.
+/// The only grid barrier of a launch. It resets its counters: counts[0] and counts[32] must be zero before the launch and are zero after
+/// it.
 __device__ __forceinline__ void sync_grid_once(unsigned* counts) {
   sync_grid(counts, 0);
   if (threadIdx.x == 0 && atomicAdd(counts + 32, 1u) == gridDim.x - 1) counts[0] = counts[32] = 0;
 }
 
-/// A pair of numbers for another block of a launch whose blocks run together, through global memory and without a barrier. The lowest bit
-/// of each is given up for `round`, 0 or 1, which tells it from what was there before: the memory is written and read once a round, first
-/// with 1 where it was zero. Nothing else that this thread wrote is seen by who receives.
+/// Sends two numbers to another block of a cooperative launch through global memory, without a barrier. The lowest bit of each is replaced
+/// by `round`, 0 or 1, which marks new data. The memory starts as zero, is written and read once per round, and the first round is 1. The
+/// stores are relaxed: other writes of this thread do not become visible.
 __device__ __forceinline__ void send_pair(float* to, float x, float y, unsigned round) {
   unsigned const a = (__float_as_uint(x) & ~1u) | round, b = (__float_as_uint(y) & ~1u) | round;
   asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(a), "r"(b) : "memory");
@@ -77,7 +76,7 @@ __device__ __forceinline__ void send_pair(double* to, double x, double y, unsign
   long long const a = (__double_as_longlong(x) & ~1ll) | round, b = (__double_as_longlong(y) & ~1ll) | round;
   asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
 }
-/// What is there now of a pair, where it is `wanted`.
+/// Loads the current bits of a pair, if `wanted`.
 __device__ __forceinline__ void load_pair(unsigned (&words)[2], float const* from, unsigned wanted) {
   asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.relaxed.gpu.global.v2.b32 {%0, %1}, [%2];\n}"
                : "+r"(words[0]), "+r"(words[1])
@@ -102,7 +101,7 @@ template <>
 struct SentWord<float> {
   using type = unsigned;
 };
-/// Waits for the first `wanted` pairs of this round, all of which are asked for at once.
+/// Waits for the first `wanted` pairs of this round; the loads of all pairs are in flight together.
 template <typename R, int count>
 __device__ __forceinline__ void receive_pairs(R (&pairs)[count][2], R const* const (&from)[count], int wanted, unsigned round) {
   typename SentWord<R>::type words[count][2] = {};
@@ -128,22 +127,22 @@ __device__ __forceinline__ char* shared_memory() {
   return myriad_shared_memory;
 }
 
-/// The value of the lane whose number differs by `mask`; for numbers.
+/// The value of lane (own lane ^ mask); T is an arithmetic type.
 template <typename T>
 __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return __shfl_xor_sync(0xffffffffu, value, mask);
 }
-/// The value of lane `source`; for numbers.
+/// The value of lane `source`; T is an arithmetic type.
 template <typename T>
 __device__ __forceinline__ T shuffle(T value, int source) {
   return __shfl_sync(0xffffffffu, value, source);
 }
-/// The largest value of the lanes.
+/// The maximum over the warp.
 __device__ __forceinline__ unsigned largest_of_warp(unsigned value) { return __reduce_max_sync(0xffffffffu, value); }
-/// Bit l is set where `condition` holds in lane l.
+/// Bit l is set if `condition` holds in lane l.
 __device__ __forceinline__ unsigned ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
 
-/// The number of the lowest bit that is set in `bits`, which is not zero.
+/// Index of the lowest set bit of `bits`, which is not zero.
 __device__ __forceinline__ int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
 __device__ __forceinline__ int count_bits(unsigned bits) { return __popc(static_cast<int>(bits)); }
 
@@ -172,8 +171,7 @@ __device__ __forceinline__ void multiply_add_16x8x4(double const (&a)[2], double
 #endif
 }
 
-/// The same with 8 or 16 columns of A and rows of B, one instruction: the i-th four of them are a[i] and b[i]. Terms are added in their
-/// order.
+/// The same with k = 4, 8 or 16 in one instruction: a[i] and b[i] hold the i-th four columns of A and rows of B. Terms are added in order.
 __device__ __forceinline__ void multiply_add_16x8(double const (&a)[1][2], double const (&b)[1], double (&c)[4]) {
   multiply_add_16x8x4(a[0], b[0], c);
 }
@@ -200,10 +198,10 @@ __device__ __forceinline__ void multiply_add_16x8(double const (&a)[4][2], doubl
 #endif
 }
 
-/// C += A B for a 16-by-16 matrix A, a 16-by-8 matrix B, both of numbers of 16 bits, and a 16-by-8 matrix C of floats. Two numbers are in a
-/// word, the first in its lower half: lane 4 g + t has elements (g, 2 t) and (g, 2 t + 1) of A, those of row g + 8, and both again 8
-/// columns on; (2 t, g) and (2 t + 1, g) of B, and those 8 rows on; of C what multiply_add_16x8x4 says. Products are exact; how their sum
-/// is rounded, and in which order it is taken, is the hardware's, and the same for every element and in every call.
+/// C += A B for 16-bit types: A 16-by-16, B 16-by-8, C 16-by-8 in float. A word holds two numbers, the first in its lower half. Lane 4 g +
+/// t has elements (g, 2 t) and (g, 2 t + 1) of A, those of row g + 8, and both again 8 columns on; (2 t, g) and (2 t + 1, g) of B, and
+/// those 8 rows on; C as in multiply_add_16x8x4. Products are exact. The hardware chooses rounding and order of the sum, the same for every
+/// element and call.
 __device__ __forceinline__ void multiply_add_half_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -215,23 +213,24 @@ __device__ __forceinline__ void multiply_add_bfloat16_16x8x16(unsigned const (&a
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// The nearest number of 11 bits (TF32), of two the one further from zero, as the bits of a float.
+/// Rounds to TF32 (11 bits of precision) to nearest, ties away from zero; returns the bits of a float.
 __device__ __forceinline__ unsigned tf32_bits(float x) {
   unsigned bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
   return bits;
 }
 /// C += A B for a 16-by-8 matrix A and an 8-by-8 matrix B, both as tf32_bits gives them, and a 16-by-8 matrix C: lane 4 g + t has elements
-/// (g, t), (g + 8, t), (g, t + 4) and (g + 8, t + 4) of A, (t, g) and (t + 4, g) of B, and of C what multiply_add_16x8x4 says. Products are
-/// exact; how their sum is rounded, and in which order it is taken, is the hardware's, and the same for every element and in every call.
+/// (g, t), (g + 8, t), (g, t + 4) and (g + 8, t + 4) of A, (t, g) and (t + 4, g) of B; C as in multiply_add_16x8x4. Products are exact. The
+/// hardware chooses rounding and order of the sum, the same for every element and call.
 __device__ __forceinline__ void multiply_add_tf32_16x8x8(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]) {
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// Reads one, two or four 8-by-8 matrices of numbers of 16 bits from shared memory: lane 8 p + i says where row i of matrix p begins, a
-/// multiple of 16 bytes; lane 4 g + t gets elements (g, 2 t) and (g, 2 t + 1) of each as a word, or, transposed, (2 t, g) and (2 t + 1, g).
+/// Reads one, two or four 8-by-8 matrices of a 16-bit type from shared memory (ldmatrix): lane 8 p + i passes the address of row i of
+/// matrix p, a multiple of 16 bytes; lane 4 g + t gets elements (g, 2 t) and (g, 2 t + 1) of each as a word, or, transposed, (2 t, g) and
+/// (2 t + 1, g).
 template <bool transposed>
 __device__ __forceinline__ void load_matrices(unsigned (&x)[1], void const* row) {
   unsigned const from = static_cast<unsigned>(__cvta_generic_to_shared(row));
@@ -263,30 +262,30 @@ __device__ __forceinline__ void load_matrices(unsigned (&x)[4], void const* row)
                  : "memory");
 }
 
-/// Products by the 128 threads of a warpgroup, of compute capability 9.0 alone (a kernel that calls them is arch_specific). They take A and
-/// B from shared memory and go on while their threads do: a thread calls begin_products, starts products, calls end_product_group, and has
-/// their sums after wait_products. Until then sums are not to be touched, nor what they are made of. All threads of the warpgroup say the
-/// same. What has come to shared memory by copies and stores is seen by products once every thread that brought some of it has called
-/// show_to_products, and a barrier has followed.
+/// Asynchronous products of a warpgroup of 128 threads (wgmma), for compute capability 9.0 only (a kernel that calls them is
+/// arch_specific). They read A and B from shared memory. A thread calls begin_products, starts products, calls end_product_group, and has
+/// the sums after wait_products; until then it must not touch the sums or the operands. All threads of the warpgroup make the same calls.
+/// To make copies and stores to shared memory visible to the products, every thread that made some calls show_to_products, and a barrier
+/// follows.
 ///
-/// Where in shared memory a matrix of 16-bit numbers begins, a multiple of 16 bytes, and how it lies there, as products want to know it: in
-/// spans of 128 or 64 bytes, side by side from a multiple of 1024 bytes on, of which the chunks of 16 bytes are exchanged. Chunk c of span
-/// s is in place c ^ s % 8 of the span, of 64 bytes c ^ s / 2 % 4. By lines (rows of A, columns of B), a span has terms of one, which may
-/// begin some chunks further in it; the next eight lines are `eight_further` bytes on. By terms, a span, of 128 bytes, has 64 lines of one
-/// term; the next eight terms are `eight_further` bytes on, the next 64 lines `span_further`.
+/// A wgmma descriptor: the address of a matrix of a 16-bit type in shared memory (a multiple of 16 bytes) and its layout. The matrix is
+/// stored in spans of 128 or 64 bytes, contiguous from a multiple of 1024 bytes on, with swizzled chunks of 16 bytes: chunk c of span s is
+/// at place c ^ s % 8 of the span (spans of 64 bytes: c ^ s / 2 % 4). K-major: a span has elements of one line (row of A, column of B),
+/// starting at any chunk; the next eight lines are `eight_further` bytes on. MN-major: a span, of 128 bytes, has 64 lines of one k; the
+/// next eight k are `eight_further` bytes on, the next 64 lines `span_further`.
 using ProductOperand = unsigned long long;
 __device__ __forceinline__ ProductOperand product_operand(void const* begin, int span_bytes, int eight_further, int span_further) {
   return (static_cast<unsigned>(__cvta_generic_to_shared(begin)) & 0x3ffff) >> 4 | static_cast<ProductOperand>(span_further >> 4) << 16 |
          static_cast<ProductOperand>(eight_further >> 4) << 32 | static_cast<ProductOperand>(span_bytes == 128 ? 1 : 2) << 62;
 }
-/// The same matrix, so many bytes further on.
+/// The same layout, `bytes` further on.
 __device__ __forceinline__ ProductOperand further_on(ProductOperand operand, int bytes) { return operand + (bytes >> 4); }
 
 __device__ __forceinline__ void show_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void end_product_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/// All threads of a warpgroup have so many registers from here on, a multiple of 8: fewer than before, which others may take, or more, for
-/// which they wait. The kernel's SIMT_BOUNDS say how many there are at first.
+/// Sets the registers per thread of the warpgroup (setmaxnreg), a multiple of 8. give_registers frees some for other warpgroups;
+/// take_registers waits until there are enough. SIMT_BOUNDS of the kernel give the initial number.
 template <int count>
 __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -296,11 +295,11 @@ __device__ __forceinline__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
 
-/// Returns when all groups of products have ended.
+/// Waits for all groups of products.
 template <int count>
 __device__ __forceinline__ void wait_products(float (&sums)[count]) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  // So that no use of a sum is moved to before the wait.
+  // Keeps the compiler from moving uses of the sums before the wait.
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
@@ -352,9 +351,8 @@ __device__ __forceinline__ void wait_products(float (&sums)[count]) {
   }                                                                                                                                        \
   static_assert(n % 32 == 0 && n >= 32 && n <= 256)
 
-/// Starts C += A B for a 64-by-16 matrix A, a 16-by-n matrix B, both of numbers of 16 bits, and a 64-by-n matrix C of floats; n is a
-/// multiple of 32. Warp w of the warpgroup has rows 16 w to 16 w + 15 of C, and of these and of columns 8 i to 8 i + 7 a lane has, as c[4
-/// i] to c[4 i + 3], what multiply_add_16x8x4 says.
+/// Starts C += A B for 16-bit types: A 64-by-16, B 16-by-n, C 64-by-n in float; n is a multiple of 32. Warp w of the warpgroup has rows 16
+/// w to 16 w + 15 of C. Of these and columns 8 i to 8 i + 7 a lane has c[4 i] to c[4 i + 3], placed as in multiply_add_16x8x4.
 template <bool a_by_terms, bool b_by_terms, int n>
 __device__ __forceinline__ void start_product_of_half(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
   SIMT_PRODUCTS("f16");
@@ -375,7 +373,7 @@ __device__ __forceinline__ void start_product_of_bfloat16(float (&c)[n / 2], Pro
 #undef SIMT_NAMES_6
 #undef SIMT_NAMES_7
 
-/// x, of which the compiler knows nothing: what is computed of it is computed here, and not kept in registers from before a loop.
+/// Returns x, opaque to the compiler: values derived from it are computed here, not hoisted out of a loop and kept in registers.
 __device__ __forceinline__ long long unknown(long long x) {
   asm volatile("" : "+l"(x));
   return x;
@@ -391,9 +389,9 @@ __device__ __forceinline__ void copy_async_16(void* to_shared, void const* from_
                "l"(from_global)
                : "memory");
 }
-/// The same of one element of 4, 8 or 16 bytes, aligned to its size. The 256 bytes around it are brought closer, too: other blocks want
-/// them. No barrier for the compiler, so that addresses of several copies are loaded together. One of 2 bytes, for which there is no such
-/// copy, is there at once.
+/// The same for one element of 4, 8 or 16 bytes, aligned to its size. The surrounding 256 bytes are prefetched into L2, since other blocks
+/// need them. No compiler barrier, so that addresses of several copies are loaded together. Elements of 2 bytes, which cp.async does not
+/// support, are copied synchronously.
 template <typename T>
 __device__ __forceinline__ void copy_async(T* to_shared, T const* from_global) {
   if constexpr (sizeof(T) == 2) {
@@ -405,21 +403,21 @@ __device__ __forceinline__ void copy_async(T* to_shared, T const* from_global) {
     asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(sizeof(T)));
   }
 }
-/// Returns when the copies of this thread have arrived.
+/// Waits for this thread's asynchronous copies.
 __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-/// The copies that this thread has started since it last called this are a group, which may be empty.
+/// Commits the copies that this thread has started since the last call as a group, which may be empty.
 __device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Returns when the groups of this thread but the last `pending` ones have arrived.
+/// Waits for all groups of this thread but the last `pending` ones.
 template <int pending>
 __device__ __forceinline__ void wait_copy_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// A barrier in shared memory for threads and for bulk copies, of compute capability 9.0 on: 8 bytes, aligned so. It has phases, the first
-/// of which is number 0: one ends when `arrivals` threads have arrived and all bytes that they expect have come, and the next begins. Who
-/// has waited for a phase sees what threads wrote to shared memory before they arrived, and what was copied.
+/// An mbarrier in shared memory for threads and bulk copies, from compute capability 9.0 on: 8 bytes, aligned to 8. A phase (the first is
+/// number 0) completes when `arrivals` threads have arrived and all expected bytes have been copied. After wait_for_phase a thread sees the
+/// copied data, and writes to shared memory that other threads made before they arrived.
 using Mbarrier = unsigned long long;
-/// By one thread; sync_block follows, before anybody uses it.
+/// Called by one thread; sync_block must follow before any use.
 __device__ __forceinline__ void begin_mbarrier(Mbarrier* barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n fence.mbarrier_init.release.cluster;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
@@ -430,14 +428,14 @@ __device__ __forceinline__ void arrive_at_mbarrier(Mbarrier* barrier) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
                : "memory");
 }
-/// Arrives, and has the phase wait for so many bytes more.
+/// Arrives, and adds `bytes` to the bytes that the phase expects.
 __device__ __forceinline__ void arrive_and_expect(Mbarrier* barrier, int bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
       "r"(bytes)
       : "memory");
 }
-/// Returns when this phase has ended; it is the present one, or the one before it.
+/// Waits until phase `phase` has completed. It must be the current phase or the one before.
 __device__ __forceinline__ void wait_for_phase(Mbarrier* barrier, int phase) {
   unsigned const at = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
   unsigned ended;
@@ -449,50 +447,50 @@ __device__ __forceinline__ void wait_for_phase(Mbarrier* barrier, int phase) {
   } while (ended == 0);
 }
 
-/// Starts a copy of so many bytes from global to shared memory by the copy engine; both addresses and `bytes` are multiples of 16. They
-/// come to the present phase of `barrier`, where a thread has to expect them.
+/// Starts a bulk copy from global to shared memory; both addresses and `bytes` are multiples of 16. The bytes count toward the current
+/// phase of `barrier`, where a thread must expect them.
 __device__ __forceinline__ void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
                "l"(__cvta_generic_to_global(from_global)), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
                : "memory");
 }
-/// The other way. What threads wrote to shared memory goes along once each of them has called show_to_products, and a barrier has followed.
-/// Ended by wait_bulk_stores of the same thread, before it ends.
+/// Starts a bulk copy from shared to global memory. To make writes to shared memory visible to it, each thread that wrote calls
+/// show_to_products, and a barrier follows. The same thread must call wait_bulk_stores before it exits.
 __device__ __forceinline__ void store_bulk(void* to_global, void const* from_shared, int bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to_global)),
                "r"(static_cast<unsigned>(__cvta_generic_to_shared(from_shared))), "r"(bytes)
                : "memory");
 }
-/// What the driver makes of a BoxedMatrices (simt/boxes.hpp), for compute capability 9.0 on. It is in the arguments of a kernel, which are
-/// SIMT_GRID_CONSTANT.
+/// A TMA descriptor, made by the driver from BoxedMatrices (simt/boxes.hpp), from compute capability 9.0 on. It must be in kernel arguments
+/// that are SIMT_GRID_CONSTANT.
 struct alignas(128) TensorMap {
   unsigned long long words[16];
 };
-/// As copy_bulk, of a box: 128 bytes from element `first` on of its lines from number `line` on, one span of 128 bytes after the other, of
-/// which the chunks of 16 bytes are exchanged as products want them (see product_operand). All of the box's bytes come, also those beyond
-/// the matrix. The place is a multiple of 1024 bytes.
+/// As copy_bulk, for a TMA box: of each of its lines, from `line` on, 128 bytes from element `first` on. Each line becomes a span of 128
+/// bytes with chunks of 16 bytes swizzled for wgmma (see product_operand). The box's full size counts as expected bytes, also beyond the
+/// matrix. `to_shared` is a multiple of 1024 bytes.
 __device__ __forceinline__ void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier) {
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
                "l"(&from), "r"(first), "r"(line), "r"(matrix), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
                : "memory");
 }
-/// The other way, as store_bulk.
+/// Stores a TMA box, otherwise as store_bulk.
 __device__ __forceinline__ void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&to), "r"(first), "r"(line),
                "r"(matrix), "r"(static_cast<unsigned>(__cvta_generic_to_shared(from_shared)))
                : "memory");
 }
-/// What this thread has started since it last called this by store_bulk or store_box is a group, which may be empty.
+/// Commits this thread's store_bulk and store_box calls since the last call as a group, which may be empty.
 __device__ __forceinline__ void end_bulk_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Returns when of the groups but the last `pending` ones shared memory has been read, and may be written again.
+/// Waits until all groups but the last `pending` ones have read shared memory, which may then be overwritten.
 template <int pending>
 __device__ __forceinline__ void wait_bulk_stores() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-/// 16 bytes that are moved at once.
+/// 16 bytes, moved by one instruction.
 struct alignas(16) Chunk {
   unsigned words[4];
 };
@@ -500,8 +498,8 @@ __device__ __forceinline__ Chunk load_chunk(void const* from) {
   uint4 const x = *static_cast<uint4 const*>(from);
   return {{x.x, x.y, x.z, x.w}};
 }
-/// The same from global memory that nobody writes while the kernel runs, where no other thread wants what is near: it takes no room in the
-/// first cache. Loads are started in the order in which they are written.
+/// The same from global memory that is constant during the kernel, without allocating in L1: for data that no other thread reads. The
+/// compiler keeps the order of these loads.
 __device__ __forceinline__ Chunk load_chunk_once(void const* from) {
   Chunk x;
   asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -509,7 +507,7 @@ __device__ __forceinline__ Chunk load_chunk_once(void const* from) {
                : "l"(__cvta_generic_to_global(from)));
   return x;
 }
-/// What becomes of what is read in the second cache: it stays as long as there is anything of the other kind to make room, or goes first.
+/// L2 cache policy of loads: evict_last (`stays`) or evict_first.
 using CachePolicy = unsigned long long;
 __device__ __forceinline__ CachePolicy cache_policy(bool stays) {
   CachePolicy last, first;
@@ -524,7 +522,7 @@ __device__ __forceinline__ Chunk load_chunk_once(void const* from, CachePolicy p
                : "l"(__cvta_generic_to_global(from)), "l"(policy));
   return x;
 }
-/// 2, 4, 8 or 16 bytes, aligned to their size, from global memory that nobody writes while the kernel runs. See store_global.
+/// Loads 2, 4, 8 or 16 bytes, aligned to their size, from global memory that is constant during the kernel. See store_global.
 template <typename T>
 __device__ __forceinline__ T load_global(T const* from) {
   unsigned words[(sizeof(T) + 3) / 4];
@@ -545,7 +543,7 @@ __device__ __forceinline__ T load_global(T const* from) {
   memcpy(&x, words, sizeof(T));
   return x;
 }
-/// The same where it is `wanted`, else zero. Unlike a branch or a select around it this makes no load wait for another.
+/// The same if `wanted`, else zero. Predicated: unlike a branch or select, it makes no load wait for another.
 template <typename T>
 __device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
   unsigned words[sizeof(T) / 4] = {};
@@ -565,8 +563,8 @@ __device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
   memcpy(&x, words, sizeof(T));
   return x;
 }
-/// The same, and started before the next barrier: loads of what nobody writes may be put beside their uses by the compiler, to save
-/// registers, also behind a barrier, and are then waited for a few at a time.
+/// The same, but issued before the next barrier. The compiler may move loads of constant memory past a barrier to their uses, to save
+/// registers; they then stall a few at a time.
 template <typename T>
 __device__ __forceinline__ T load_global_before_barrier(T const* from) {
   unsigned words[sizeof(T) / 4];
@@ -591,14 +589,14 @@ __device__ __forceinline__ void store_chunk(void* to, Chunk x) {
 __device__ __forceinline__ void store_half_chunk(void* to, void const* from) {
   *static_cast<uint2*>(to) = *static_cast<uint2 const*>(from);
 }
-/// 4 bytes, aligned so, of shared memory.
+/// Loads 4 bytes, aligned to 4, from shared memory.
 __device__ __forceinline__ unsigned load_word(void const* from) { return *static_cast<unsigned const*>(from); }
 __device__ __forceinline__ void store_word(void* to, unsigned x) { *static_cast<unsigned*>(to) = x; }
-/// Four of the eight bytes of x, from the lowest on, and y: those whose numbers are the last four digits of a hexadecimal number.
+/// Byte permute: each of the last four hexadecimal digits of `digits` selects one of the eight bytes of x (0 to 3) and y (4 to 7).
 __device__ __forceinline__ unsigned select_bytes(unsigned x, unsigned y, unsigned digits) { return __byte_perm(x, y, digits); }
-/// Writes 2, 4, 8 or 16 bytes, aligned to their size, to global memory. An address that was looked up could as well be in shared memory for
-/// all that the compiler knows, so that `*to = x` would wait for what is read there before it, and hold up what is read after it. What is
-/// at an address from the kernel's arguments does not need this. No barrier for the compiler.
+/// Writes 2, 4, 8 or 16 bytes, aligned to their size, to global memory. The compiler cannot know that an address that was loaded is not in
+/// shared memory, so it orders `*to = x` with loads from shared memory. Addresses from the kernel's arguments do not need this. No compiler
+/// barrier.
 template <typename T>
 __device__ __forceinline__ void store_global(T* to, T x) {
   unsigned words[(sizeof(T) + 3) / 4] = {};
@@ -618,7 +616,7 @@ __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x)
 __device__ __forceinline__ unsigned long long bits_of(double x) { return static_cast<unsigned long long>(__double_as_longlong(x)); }
 __device__ __forceinline__ float number_of(unsigned bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ double number_of(unsigned long long bits) { return __longlong_as_double(static_cast<long long>(bits)); }
-/// Numbers of 16 bits: binary16, and the upper half of a float. To the nearest one, of two the even one; NaN gives NaN.
+/// Conversions of 16-bit types: binary16 and bfloat16. They round to nearest, ties to even; NaN gives NaN.
 __device__ __forceinline__ float float_of_half(unsigned short bits) {
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
@@ -640,11 +638,11 @@ __device__ __forceinline__ double quiet_nan() { return __longlong_as_double(0x7f
 
 __device__ __forceinline__ float natural_logarithm(float x) { return logf(x); }
 __device__ __forceinline__ double natural_logarithm(double x) { return log(x); }
-/// The root of x^2 + y^2, without overflow on the way.
+/// sqrt(x^2 + y^2) without intermediate overflow.
 __device__ __forceinline__ float hypotenuse(float x, float y) { return hypotf(x, y); }
 __device__ __forceinline__ double hypotenuse(double x, double y) { return hypot(x, y); }
 
-/// 1 / x to about one unit in the last place, for x whose reciprocal is a normal number: Newton's iteration on the hardware's estimate.
+/// 1 / x to about one unit in the last place, for x whose reciprocal is normal: Newton iteration from the hardware's estimate.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -657,8 +655,8 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(-x, y, 1.0), y);
 }
 
-/// 1 / sqrt(x) to about one unit in the last place, for x that is neither tiny nor huge: one step of third order from the hardware's
-/// estimate. NaN for what is not a positive number, and for infinity.
+/// 1 / sqrt(x) to about one unit in the last place, for x that is neither tiny nor huge: one third-order step from the hardware's estimate.
+/// NaN unless x is positive and finite.
 __device__ __forceinline__ float reciprocal_square_root(float x) {
   float y;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

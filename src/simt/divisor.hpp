@@ -1,12 +1,11 @@
 #pragma once
-/// Division of several numbers by the same one.
+/// Division of several numbers by one divisor.
 
 #include "simt/types.hpp"
 
 namespace myriad::simt {
 
-/// Whether the reciprocal of a number with these leading bits is so far from the ends of the range that it may simply be taken; of a
-/// negative number never.
+/// Whether a number with these leading bits is positive and far enough from overflow and underflow that its plain reciprocal is usable.
 template <typename R>
 SIMT_INLINE bool has_usual_reciprocal(unsigned leading) {
   constexpr unsigned least = sizeof(R) == 4 ? 0x0d000000 : 0x01700000;  // 2^-101, 2^-1000
@@ -16,8 +15,8 @@ SIMT_INLINE bool has_usual_reciprocal(unsigned leading) {
 SIMT_INLINE bool has_usual_reciprocal(float size) { return has_usual_reciprocal<float>(leading_bits(ordered_bits(size))); }
 SIMT_INLINE bool has_usual_reciprocal(double size) { return has_usual_reciprocal<double>(leading_bits(ordered_bits(size))); }
 
-/// Division by y of several numbers: a product with the reciprocal, but for y so small or large that the reciprocal would overflow or
-/// vanish, which are scaled first. A zero divides like one, unless `by_zero`: then it gives infinity or NaN.
+/// Divides several numbers by y by multiplying with its reciprocal. A y so small or large that the reciprocal would overflow or underflow
+/// is scaled first. Division by zero divides by one, unless `by_zero`: then it gives infinity or NaN.
 template <typename T, bool by_zero = false>
 struct Divisor {
   T y, reciprocal_of_y;
@@ -34,8 +33,8 @@ struct Divisor {
     Real<T> const scale = scaled.make_usual();
     return (scale * x) * scaled.reciprocal_of_y;
   }
-  /// For a y that is not usual: changes the reciprocal to that of a y which is scaled, and returns the scale: x / y is then
-  /// (scale * x) * reciprocal_of_y.
+  /// For y outside the usual range: replaces the reciprocal by that of the scaled y and returns the scale, so that x / y = (scale * x) *
+  /// reciprocal_of_y.
   SIMT_INLINE Real<T> make_usual() {
     using R = Real<T>;
     R const size = magnitude(y);
@@ -46,10 +45,10 @@ struct Divisor {
   }
 };
 
-/// Division by a real number, in two products whatever it is: for code that is unrolled. Zero gives infinity or NaN, infinity zero.
+/// Division by a real number in two products, without a branch: for unrolled code. Zero gives infinity or NaN, infinity gives zero.
 template <typename R>
 struct RealDivisor {
-  bool usual = true;  ///< the scale is one
+  bool usual = true;  ///< whether the scale is one
   R scaled = 1;       ///< scale y, unless y is zero or infinite
   R scale = 1;
   R inverse;  ///< of `scaled`
@@ -64,7 +63,7 @@ struct RealDivisor {
     }
     inverse = reciprocal(scaled);
   }
-  /// Of a y with has_usual_reciprocal.
+  /// For a y with has_usual_reciprocal.
   SIMT_INLINE static RealDivisor of_usual(R y) {
     RealDivisor out;
     out.scaled = y;

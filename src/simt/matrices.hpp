@@ -9,7 +9,7 @@ template <typename T>
 struct Matrices {
   T* data;
   T* const* pointers;  ///< one per matrix, or null
-  Index rows, cols;    ///< of every matrix; of a ragged batch an upper bound
+  Index rows, cols;    ///< of every matrix; ragged: an upper bound
   Index row_stride, col_stride, batch_stride;
   Index count;
   Index const* row_sizes;  ///< ragged: see myriad::Batch
@@ -27,7 +27,7 @@ struct Matrices {
   SIMT_INLINE T* at(Index b, int i, int j) const {
     return (pointers ? pointers[b] : data + b * batch_stride) + (i + row_offset) * row_stride_of(b) + (j + col_offset) * col_stride_of(b);
   }
-  /// Rows [i, i + m) and columns [j, j + n) of each matrix, as far as it has these.
+  /// Rows [i, i + m) and columns [j, j + n) of each matrix, clipped to its size.
   SIMT_INLINE Matrices part(Index i, Index m, Index j, Index n) const {
     Matrices out = *this;
     out.row_offset += i;

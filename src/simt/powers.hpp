@@ -1,5 +1,5 @@
 #pragma once
-/// Powers of two for numbers near the ends of the range.
+/// Scaling by powers of two for numbers near overflow and underflow.
 
 #include "simt/types.hpp"
 
@@ -7,7 +7,7 @@ namespace myriad::simt {
 
 template <typename R>
 inline constexpr int exponent_bias = sizeof(R) == 4 ? 127 : 1023;
-/// Bits of the leading word below the exponent.
+/// Fraction bits in the leading word.
 template <typename R>
 inline constexpr int leading_fraction = sizeof(R) == 4 ? 23 : 20;
 
@@ -23,7 +23,7 @@ SIMT_INLINE constexpr unsigned leading_bits_of_power(int exponent) {
   return static_cast<unsigned>(exponent + exponent_bias<R>) << leading_fraction<R>;
 }
 
-/// The leading bits of the size of x, of a complex number of its larger part: unlike |re| + |im| that cannot overflow.
+/// Leading bits of |x|; for complex x of its larger part, which unlike |re| + |im| cannot overflow.
 template <typename T>
 SIMT_INLINE unsigned leading_bits_of_parts(T x) {
   if constexpr (is_complex<T>)
@@ -32,8 +32,8 @@ SIMT_INLINE unsigned leading_bits_of_parts(T x) {
     return leading_bits(bits_of(x)) & 0x7fffffff;
 }
 
-/// x times the power of two that brings its size, of a complex number its larger part, into [1, 2), and what is to be added to the exponent
-/// for that. What is zero or no finite number stays.
+/// Scales x by the power of two that brings |x| (complex: its larger part) into [1, 2), and adjusts `exponent`. Zero, infinity and NaN are
+/// kept.
 template <typename T>
 SIMT_INLINE T normalized(T x, int& exponent) {
   using R = Real<T>;
@@ -49,7 +49,7 @@ SIMT_INLINE T normalized(T x, int& exponent) {
   return x;
 }
 
-/// x 2^exponent, rounded once, of an x with its size in [1, 8).
+/// x 2^exponent, rounded once, for |x| in [1, 8).
 template <typename T>
 SIMT_INLINE T times_power(T x, int exponent) {
   using R = Real<T>;

@@ -1,5 +1,5 @@
 #pragma once
-/// For whom this is compiled: NVRTC (or nvcc), or a plain C++ compiler with the host twin of a GPU.
+/// Selects the primitives: those of the device for NVRTC (or nvcc), those of the host twin for a plain C++ compiler.
 
 #if defined(__CUDACC__)
 #include "simt/device.hpp"

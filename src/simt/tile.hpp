@@ -1,21 +1,20 @@
 #pragma once
-/// A group of matrices in shared memory: brought there and back with coalesced accesses whatever their layout, read and written there by
-/// the lanes that work on them.
+/// A tile: a group of matrices in shared memory. Loads and stores of global memory are coalesced for every layout.
 
 #include "simt/matrices.hpp"
 
 namespace myriad::simt {
 
-/// How the matrices of a batch lie in memory, as far as it decides which thread moves what.
+/// Layout of a batch in global memory; decides which thread moves which elements.
 enum class Layout : int {
-  packed_columns,  ///< column-major, nothing between columns and matrices, aligned to 16 bytes
+  packed_columns,  ///< column-major, no gaps between columns and matrices, aligned to 16 bytes
   packed_rows,     ///< the same, row-major
   columns,         ///< any strides, pointers; consecutive threads move consecutive rows
   rows,            ///< the same; consecutive threads move consecutive columns
   interleaved,     ///< any strides; consecutive threads move the same element of consecutive matrices
-  ragged_columns,  ///< as columns, each matrix with a size of its own
-  ragged_rows,     ///< as rows, each matrix with a size of its own
-  dense_columns,   ///< column-major, nothing between columns, each matrix anywhere
+  ragged_columns,  ///< as columns; sizes differ between matrices
+  ragged_rows,     ///< as rows; sizes differ between matrices
+  dense_columns,   ///< column-major, no gaps between columns, matrices at any address
   dense_rows,      ///< the same, row-major
 };
 SIMT_INLINE constexpr bool is_packed(Layout layout) { return layout == Layout::packed_columns || layout == Layout::packed_rows; }
@@ -26,18 +25,17 @@ SIMT_INLINE constexpr bool is_by_columns(Layout layout) { return layout != Layou
 SIMT_INLINE constexpr bool is_dense(Layout layout) { return layout == Layout::dense_columns || layout == Layout::dense_rows; }
 SIMT_INLINE constexpr bool is_ragged(Layout layout) { return layout == Layout::ragged_columns || layout == Layout::ragged_rows; }
 
-/// What is moved of a matrix: all of it, or the elements (i, j) with i >= j. Then copies of 16 bytes may bring others beside these, but
-/// none is written.
+/// Part of a matrix that is moved: all of it, or the elements (i, j) with i >= j. Loads of 16 bytes may include others; stores do not.
 enum class Part : int { whole, lower };
 
-/// How a tile of `matrices` m-by-n matrices, which come in `layout`, lies in shared memory: column by column, or row by row where they come
-/// so; everything in elements but `bytes`.
+/// Shared-memory layout of a tile of `matrices` m-by-n matrices with layout `layout` in global memory: by columns, or by rows if global
+/// memory is row-major. All members but `bytes` are in elements.
 ///
-/// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Distances are padded so that the lanes of a warp meet different
-/// banks, as far as copies of 16 bytes allow it. Where lanes use columns as well as rows, both are `padded`. Matrices that are no whole
-/// number of 16-byte chunks are copied so only while they follow each other as in memory; where lanes read them often, and would meet three
-/// times in a bank, they may be at `any_distance`. Where all are `tight` there is no room between lines, nor, of whole chunks, between
-/// matrices: copies of 16 bytes that go to places side by side take less time than others.
+/// With `lanes` lanes to a matrix, lane l uses rows l, l + lanes, ... Strides are padded against bank conflicts, as far as copies of 16
+/// bytes allow. `padded`: lanes use columns as well as rows, so both are padded. Matrices that are no whole number of 16-byte chunks can be
+/// copied in chunks only if packed as in global memory; `any_distance` permits other strides where lanes read often and would have
+/// threefold bank conflicts. `tight`: no padding between lines, nor between matrices of whole chunks, since copies of 16 bytes to adjacent
+/// addresses are faster.
 struct TileShape {
   bool by_rows;
   int length;         ///< of a line: of a column or, by rows, a row
@@ -53,11 +51,11 @@ struct TileShape {
         length(by_rows ? n : m),
         per_chunk(16 / element_bytes),
         chunked(layout != Layout::interleaved && m * n % per_chunk == 0),
-        // An odd number of chunks, so that chunks at the same place of neighbouring lines are in different banks.
+        // The line stride is an odd number of chunks, so that the same chunk of neighbouring lines is in different banks.
         line_stride(!tight && (by_rows || padded) && lanes > 1 && n > 1 && length % (2 * per_chunk) == 0 ? length + per_chunk : length),
         matrix_stride(line_stride * (by_rows ? m : n)),
         bytes(0) {
-    // Of interleaved batches consecutive threads bring consecutive matrices, so that distances matter even where lanes fill all banks.
+    // For interleaved batches consecutive threads load consecutive matrices, so the matrix stride matters even if lanes fill all banks.
     bool const interleaved = layout == Layout::interleaved;
     int const least = interleaved ? element_bytes : 16;
     int const unit = larger(least, interleaved && lanes * element_bytes >= 128 ? 16 : lanes * element_bytes);
@@ -76,7 +74,7 @@ struct TileShape {
   }
 
  private:
-  /// How many words a bank gives when each lane reads an element of its first row and as many lanes as fill the banks read at once.
+  /// The bank conflict's degree when each lane reads an element of its first row, for as many lanes as fill the banks.
   SIMT_INLINE constexpr int most_in_a_bank(int element_bytes, int lanes, int distance) const {
     int const words = larger(element_bytes / 4, 1);
     int of_bank[32]{};
@@ -89,16 +87,15 @@ struct TileShape {
   }
 };
 
-/// Where chunks of 16 bytes are exchanged among the eight that fill the banks once, so that the same chunks of eight lines that follow each
-/// other, which begin at multiples of 128 bytes, are in different banks without room between lines: chunk c of a line is at place
-/// c ^ of(line), counted from where it would be.
+/// XOR swizzle of 16-byte chunks within 128 bytes (all banks once): the same chunk of eight consecutive lines, which begin at multiples of
+/// 128 bytes, is then in different banks without padding. Chunk c of a line is at place c ^ of(line).
 struct Swizzle {
-  int mask;  ///< 0: nothing is exchanged
+  int mask;  ///< 0: no swizzle
   int divisor;
   SIMT_INLINE constexpr int of(int line) const { return line / divisor & mask; }
 };
 inline constexpr Swizzle no_swizzle{0, 1};
-/// Of m-by-n matrices
+/// The swizzle for m-by-n matrices
 SIMT_INLINE constexpr Swizzle swizzle_of(int element_bytes, int m, int n, Layout layout) {
   int const length = is_by_rows(layout) ? n : m, per_chunk = 16 / element_bytes;
   if (!is_packed(layout) || length % per_chunk != 0 || m * n * element_bytes % 128 != 0) return no_swizzle;
@@ -118,7 +115,7 @@ class Tile {
       shape.by_rows && shape.line_stride % per_chunk == 0 && shape.matrix_stride % per_chunk == 0 ? per_chunk : 1;
 
  public:
-  /// From one row, column, or matrix, to the next, in elements.
+  /// Strides of rows, columns and matrices, in elements.
   static constexpr int row_step = shape.by_rows ? shape.line_stride : 1;
   static constexpr int column_step = shape.by_rows ? 1 : shape.line_stride;
   static constexpr int matrix_step = shape.matrix_stride;
@@ -127,13 +124,13 @@ class Tile {
   SIMT_INLINE explicit Tile(char* memory) : data_(reinterpret_cast<T*>(memory)) {}
 
   SIMT_INLINE T& at(int q, int i, int j) {
-    // The matrix's distance in bytes is one product: ptxas 13.0 took tid * 3 * 4 for tid * 3 * 16 beside other tiles of 16-byte elements.
+    // The offset in bytes is one product: ptxas 13.0 miscompiled tid * 3 * 16 to tid * 3 * 4 beside other tiles of 16-byte elements.
     T* const matrix = reinterpret_cast<T*>(reinterpret_cast<char*>(data_) + q * (shape.matrix_stride * static_cast<int>(sizeof(T))));
     int const line = shape.by_rows ? i : j, position = shape.by_rows ? j : i;
     return matrix[(position + line * shape.line_stride) ^ (swizzle.of(line) * per_chunk)];
   }
 
-  /// Row i of matrix q, 16 bytes at a time where it lies so.
+  /// Reads row i of matrix q, 16 bytes at a time if contiguous.
   SIMT_INLINE void read_row(int q, int i, T (&row)[N]) {
     SIMT_UNROLL
     for (int j = 0; j < N; j += at_once) {
@@ -160,7 +157,7 @@ class Tile {
     }
   }
 
-  /// Calls use(i, j, element) for all of matrix q, of a tile for one lane to a matrix: as many bytes at once as lie so.
+  /// Calls use(i, j, element) for all of matrix q, in a tile with one lane per matrix; loads as wide as the layout allows.
   template <typename Use>
   SIMT_INLINE void read(int q, Use use) {
     T const* const matrix = &at(q, 0, 0);
@@ -177,7 +174,7 @@ class Tile {
       for (int i = e; i < e + of_piece; ++i) use(shape.by_rows ? i / N : i % M, shape.by_rows ? i % N : i / M, piece.x[i - e]);
     }
   }
-  /// Makes all of matrix q what value(i, j) is.
+  /// Sets all elements (i, j) of matrix q to value(i, j).
   template <typename Value>
   SIMT_INLINE void write(int q, Value value) {
     T* const matrix = &at(q, 0, 0);
@@ -195,9 +192,8 @@ class Tile {
     }
   }
 
-  /// Starts to bring matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
-  /// ragged matrix are those of the identity; elements that are not of the part are unspecified. `batch`: Matrices, or what looks like
-  /// them.
+  /// Starts loading matrices [first, first + active) of the batch; wait_copies and sync_block complete it. Elements beyond the size of a
+  /// ragged matrix are those of the identity; elements outside the part are unspecified. `batch`: Matrices, or a type with its interface.
   template <Layout layout, Part part = Part::whole, typename Batch>
   SIMT_INLINE void load(Batch const& batch, Index first, int active) {
     if constexpr (moves_elements(layout)) {
@@ -241,7 +237,7 @@ class Tile {
     }
   }
 
-  /// Writes matrices [first, first + active) of the batch, after a sync_block.
+  /// Stores matrices [first, first + active) of the batch; call it after a sync_block.
   template <Layout layout, Part part = Part::whole, typename Batch>
   SIMT_INLINE void store(Batch const& batch, Index first, int active) {
     if constexpr (moves_elements(layout)) {
@@ -254,7 +250,7 @@ class Tile {
         if (needed == all_of_chunk) {
           store_chunk(to, load_chunk(tile));
         } else {
-          // Of a chunk that is in one line the last elements are needed, or the first ones.
+          // A chunk within one line needs either its last or its first elements.
           constexpr int half = per_chunk < 4 ? 0 : shape.by_rows ? 0 : 2;
           bool const has_half = per_chunk == 4 && (needed >> half & 3) == 3;
           if (has_half) store_half_chunk(to + half, tile + half);
@@ -297,7 +293,7 @@ class Tile {
   }
 
  private:
-  /// Elements of a matrix, without gaps between its lines, that lie in an aligned chunk, or else in a word.
+  /// Elements of a gapless matrix in an aligned chunk, else in a word.
   static constexpr int of_piece = elements % per_chunk == 0 && shape.matrix_stride % per_chunk == 0    ? per_chunk
                                   : sizeof(T) < 4 && elements % 2 == 0 && shape.matrix_stride % 2 == 0 ? 2
                                                                                                        : 1;
@@ -308,7 +304,7 @@ class Tile {
     T x[per_chunk];
   };
 
-  /// Packed matrices whose lines are those of the tile: 16 bytes at a time, or element by element.
+  /// Whether packed matrices have the tile's line direction: moved 16 bytes at a time, or by elements.
   static constexpr bool is_as_tile(Layout layout) {
     return is_packed(layout) && shaped_for != Layout::interleaved && (is_by_rows(layout) == shape.by_rows || M == 1 || N == 1);
   }
@@ -317,20 +313,19 @@ class Tile {
   }
   static constexpr bool moves_elements(Layout layout) { return is_as_tile(layout) && !moves_chunks(layout); }
 
-  /// Matrices that may be anywhere, whose lines are those of the tile.
+  /// Whether matrices at any address have the tile's line direction and are moved in chunks.
   static constexpr bool moves_chunks_of_each(Layout layout) {
     return is_dense(layout) && is_by_rows(layout) == shape.by_rows && shape.chunked && elements >= per_chunk;
   }
 
   static constexpr unsigned all_of_chunk = (1u << per_chunk) - 1;
 
-  /// Calls `move(tile, memory)` for this thread's elements of packed matrices, the first of which is at `memory`: where they are in the
-  /// tile and in memory.
+  /// Calls `move(tile, memory)`, with both places, for this thread's elements of packed matrices, the first of which is at `memory`.
   template <Part part, typename Pointer, typename Move>
   SIMT_INLINE void for_each_element(Pointer memory, int active, Move move) {
     constexpr int steps = ceil_div(elements, threads);
-    constexpr int full = part == Part::whole ? elements / threads : 0;  // steps in which there is an element for every thread
-    unsigned wanted = 0;                                                // which of the others have one for this thread, of every matrix
+    constexpr int full = part == Part::whole ? elements / threads : 0;  // steps with an element for every thread
+    unsigned wanted = 0;                                                // bit per remaining step: whether it has an element for this thread
     SIMT_UNROLL
     for (int step = full; step < steps; ++step) {
       int const e = thread_index() + step * threads;
@@ -357,7 +352,7 @@ class Tile {
     return is_lower(of_matrix / shape.length, of_matrix % shape.length);
   }
   SIMT_INLINE static constexpr bool is_lower(int line, int position) { return shape.by_rows ? position <= line : position >= line; }
-  /// Bit i is set where this holds for the i-th element from `position` on.
+  /// Bit i is set if this holds for the i-th element from `position` on.
   SIMT_INLINE static constexpr unsigned lower_elements(int line, int position) {
     unsigned bits = 0;
     SIMT_UNROLL
@@ -366,20 +361,20 @@ class Tile {
   }
 
   static constexpr int chunks_of_matrix = larger(elements / per_chunk, 1);
-  /// Small matrices go so many at a time; larger ones take some steps each, of whole lines where lines are padded. Some threads are left
-  /// over.
+  /// Small matrices are moved several per step. Larger ones take several steps each, of whole lines if lines are padded. Some threads may
+  /// idle.
   static constexpr int matrices_of_step = larger(threads / chunks_of_matrix, 1);
   static constexpr int chunks_of_line = larger(shape.length / per_chunk, 1);
   static constexpr bool padded_lines = shape.line_stride > shape.length;
   static constexpr int chunks_of_step = padded_lines ? larger(threads / chunks_of_line, 1) * chunks_of_line : threads;
   static constexpr int steps_of_matrix = chunks_of_matrix <= threads ? 1 : ceil_div(chunks_of_matrix, chunks_of_step);
-  /// Whether they go so: when it takes not many more steps than if no threads were left over.
+  /// Whether to move them so: if it takes at most 7/5 of the steps without idle threads.
   static constexpr bool same_in_each = shape.chunked && chunks_of_step <= threads &&
                                        (swizzle.mask == 0 || steps_of_matrix == 1 || chunks_of_step % (8 * chunks_of_line) == 0) &&
                                        5 * ceil_div(matrices, matrices_of_step) * steps_of_matrix <= 7 * ceil_div(chunks_of_all, threads);
 
-  /// Calls `move(tile, memory)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in memory, of
-  /// which `memory` is the first. All are at constant distances from the thread's first one.
+  /// Calls `move(tile, memory)`, with both places, for this thread's chunks of packed matrices, the first of which is at `memory`. All are
+  /// at constant offsets from the thread's first chunk.
   template <typename Pointer, typename Move>
   SIMT_INLINE void for_each_chunk_of_each(Pointer memory, int active, Move move) const {
     constexpr bool one_step = steps_of_matrix == 1;
@@ -401,16 +396,16 @@ class Tile {
     }
   }
 
-  /// Whether each chunk is in one line.
+  /// Whether each chunk is within one line.
   static constexpr bool whole_lines = shape.chunked && shape.length % per_chunk == 0;
 
-  /// Calls `move(tile, memory, needed)` for the chunks that this thread moves of packed matrices: where they begin in the tile and in
-  /// memory, of which `memory` is the first, and which of their elements are to be moved.
+  /// Calls `move(tile, memory, needed)`, with both places and a mask of the elements to move, for this thread's chunks of packed matrices,
+  /// the first of which is at `memory`.
   template <typename Pointer, typename Move>
   SIMT_INLINE void for_each_chunk_of_triangle(Pointer memory, int active, Move move) const {
     int const t = thread_index();
     if constexpr (whole_lines && threads % chunks_of_matrix == 0) {
-      // The same place in every matrix.
+      // This thread's chunk is at the same place of every matrix.
       int const line = t % chunks_of_matrix / chunks_of_line;
       int const position = t % chunks_of_matrix % chunks_of_line * per_chunk;
       unsigned const needed = lower_elements(line, position);
@@ -420,7 +415,7 @@ class Tile {
       for (int q = 0; q < matrices; q += threads / chunks_of_matrix)
         move(tile + q * shape.matrix_stride, memory + q * elements, q + t / chunks_of_matrix < active ? needed : 0);
     } else if constexpr (whole_lines) {
-      // Some threads to a line: the line is a constant, and what it has no elements of is passed over by the compiler.
+      // Several threads per line: the line is a constant, so the compiler drops chunks without elements of the triangle.
       constexpr int together = larger(lanes, chunks_of_line >= 16 ? 8 : chunks_of_line >= 3 ? 4 : chunks_of_line);
       int const mine = t / together;
       int const place = t % together * per_chunk;
@@ -443,7 +438,7 @@ class Tile {
       }
     } else {
       int const chunks = active * elements / per_chunk;
-      // All steps at once would spill, and would not fit the instruction cache.
+      // Full unrolling would spill, and would not fit into the instruction cache.
       SIMT_UNROLL_BY(8)
       for (int step = 0; step < ceil_div(chunks_of_all, threads); ++step) {
         int const c = t + step * threads;
@@ -456,7 +451,7 @@ class Tile {
     }
   }
 
-  /// Pieces of a chunk would reach a sector of memory one by one; elements of neighbouring threads reach it together.
+  /// Partial chunks would be written to a sector one by one; elements of neighbouring threads are coalesced.
   static constexpr bool stores_triangle_by_elements =
       sizeof(T) == 4 && shape.chunked && (threads % elements == 0 || elements % threads == 0);
   /// Calls `move(tile, memory)` for the elements of the part `lower` that this thread moves of packed matrices.
@@ -474,20 +469,20 @@ class Tile {
     }
   }
 
-  /// Where chunk c of packed matrices begins.
+  /// Place of chunk c of packed matrices in the tile.
   SIMT_INLINE static int chunk(unsigned c) {
     if constexpr (!shape.chunked) return static_cast<int>(c * per_chunk);
     return static_cast<int>(c / chunks_of_matrix * shape.matrix_stride) + chunk_of_matrix(c % chunks_of_matrix);
   }
-  /// The same of one matrix.
+  /// The same for one matrix.
   SIMT_INLINE static int chunk_of_matrix(unsigned c) {
     unsigned const e = c * per_chunk;
     if constexpr (swizzle.mask != 0) return static_cast<int>(e) ^ (swizzle.of(static_cast<int>(e / shape.length)) * per_chunk);
     return static_cast<int>(shape.line_stride > shape.length ? e / shape.length * shape.line_stride + e % shape.length : e);
   }
 
-  /// Calls `move(tile, address, aligned, needed)` for the chunks that this thread moves of dense matrices: where they begin in the tile, in
-  /// elements, and in memory, whether that is a multiple of 16 bytes, and which of their elements are to be moved.
+  /// Calls `move(tile, address, aligned, needed)` for this thread's chunks of dense matrices: place in the tile in elements, address in
+  /// global memory, whether that is a multiple of 16 bytes, and a mask of the elements to move.
   template <Part part, typename Batch, typename Move>
   SIMT_INLINE static void for_each_chunk(Batch const& batch, Index first, int active, Move move) {
     constexpr int per_matrix = chunks_of_matrix;
@@ -507,7 +502,7 @@ class Tile {
       }
     };
     if constexpr (threads % warp_size == 0 && matrices * warp_size % threads == 0 && matrices * warp_size / threads > 1) {
-      // Each warp moves its own matrices. Where they are is looked up by a lane each, all at once, and passed on.
+      // Each warp moves its own matrices. Lanes look up one address each, all at once, and shuffle them.
       constexpr int of_warp = matrices * warp_size / threads;
       constexpr int teams = warp_size / team;
       int const first_of_warp = thread_index() / warp_size * of_warp;
@@ -529,13 +524,13 @@ class Tile {
     }
   }
 
-  /// Calls use(q, i, j, real, address) for this thread's share of the elements of matrices [first, first + active), in an order in which
-  /// consecutive threads are neighbours in memory; what is not `real` is beyond the size of a ragged matrix.
+  /// Calls use(q, i, j, real, address) for this thread's elements of matrices [first, first + active), such that accesses of consecutive
+  /// threads are coalesced. Elements that are not `real` are beyond the size of a ragged matrix.
   template <Layout layout, Part part, typename Batch, typename Use>
   SIMT_INLINE static void for_each(Batch const& batch, Index first, int active, Use use) {
     if constexpr (layout == Layout::interleaved) {
       static_assert(threads % matrices == 0);
-      // Several threads to a matrix: side by side along its longer side, on several lines where there are more than a line is long.
+      // Several threads per matrix: along its longer side, on several lines if there are more threads than the line has elements.
       constexpr bool along_rows = M < N;
       constexpr int lines = along_rows ? M : N, length = along_rows ? N : M;
       constexpr int apart = smaller(threads / matrices, length), lines_at_once = threads / matrices / apart;
@@ -568,7 +563,8 @@ class Tile {
       else
         move([&](int i, int j) { return i < rows && j < cols; });
     } else {
-      // A team of threads to a matrix, whose place is then looked up once per thread. Where a matrix has several warps, all of them.
+      // A team of threads per matrix, so that its address is looked up once per thread. If a matrix has several warps, all of them are the
+      // team.
       constexpr int each = threads / matrices;
       constexpr bool several_warps = each > warp_size && threads % each == 0 && elements >= each;
       constexpr int team = several_warps ? each : elements >= 16 ? 16 : elements >= 8 ? 8 : elements >= 4 ? 4 : elements >= 2 ? 2 : 1;

@@ -7,13 +7,13 @@ namespace myriad::simt {
 
 using Index = long long;  ///< sizes, strides and offsets that multiply
 
-/// A complex number; laid out as std::complex and as the interleaved complex numbers of every library.
+/// A complex number with the layout of std::complex.
 template <typename R>
 struct alignas(2 * sizeof(R)) Complex {
   R re, im;
 };
 
-/// Numbers of 16 bits, which are stored, and computed with as floats: IEEE 754 binary16, and the upper half of a float.
+/// 16-bit storage types, computed in float: IEEE 754 binary16, and bfloat16.
 struct Half {
   unsigned short bits;
   Half() = default;
@@ -45,7 +45,7 @@ using Real = typename Traits<T>::Real;
 template <typename T>
 inline constexpr bool is_complex = Traits<T>::complex;
 
-/// The type in which is computed what has elements of type T: floats for numbers of 16 bits, else T itself.
+/// The type for computations with elements of type T: float for 16-bit types, else T itself.
 template <typename T>
 struct ComputeOf {
   using type = T;
@@ -64,7 +64,7 @@ struct ComputeOf<Complex<R>> {
 };
 template <typename T>
 using Compute = typename ComputeOf<T>::type;
-/// Whether T is of 16-bit numbers.
+/// Whether T is a 16-bit type, real or complex.
 template <typename T>
 inline constexpr bool is_half = sizeof(Real<T>) == 2;
 
@@ -76,7 +76,7 @@ SIMT_INLINE Compute<T> widened(T x) {
   else
     return R(x);
 }
-/// x as a T, to the nearest one.
+/// x rounded to the nearest T.
 template <typename T>
 SIMT_INLINE T rounded(Compute<T> x) {
   if constexpr (is_complex<T>)
@@ -85,7 +85,7 @@ SIMT_INLINE T rounded(Compute<T> x) {
     return T(x);
 }
 
-/// See multiply_add_half_16x8x16; numbers of type R.
+/// multiply_add_half_16x8x16 or its bfloat16 form, for type R.
 template <typename R>
 SIMT_INLINE void multiply_add_16x8x16(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4]);
 template <>
@@ -101,7 +101,7 @@ template <typename A, typename B>
 inline constexpr bool is_same = false;
 template <typename A>
 inline constexpr bool is_same<A, A> = true;
-/// See start_product_of_half; numbers of type R.
+/// start_product_of_half or its bfloat16 form, for type R.
 template <typename R, bool a_by_terms, bool b_by_terms, int n>
 SIMT_INLINE void start_product(float (&c)[n / 2], ProductOperand a, ProductOperand b) {
   static_assert(sizeof(R) == 2);
@@ -184,12 +184,12 @@ template <typename R>
 SIMT_INLINE R modulus(Complex<R> x) {
   return hypotenuse(x.re, x.im);
 }
-/// x / |x|; zero of zero.
+/// x / |x|; zero for zero.
 template <typename T>
 SIMT_INLINE T sign(T x) {
   Real<T> size = modulus(x);
   if constexpr (is_complex<T>)
-    if (size == Real<T>(infinity())) {  // of parts that are numbers, too
+    if (size == Real<T>(infinity())) {  // also for finite parts
       x = Real<T>(0.25) * x;
       size = modulus(x);
     }
@@ -244,7 +244,7 @@ inline constexpr R power_of_two = [] {
   return power;
 }();
 
-/// 1 / x of a complex number (Smith 1962); reciprocal of real numbers is a primitive.
+/// 1 / x for complex x (Smith 1962); for real x it is a primitive.
 template <typename R>
 SIMT_INLINE Complex<R> reciprocal(Complex<R> x) {
   bool const wide = magnitude(x.re) >= magnitude(x.im);
@@ -266,7 +266,7 @@ struct ChooseType<false, A, B> {
 template <bool first, typename A, typename B>
 using Choose = typename ChooseType<first, A, B>::type;
 
-/// 16 bytes as elements.
+/// A 16-byte chunk as elements.
 template <typename T>
 union Chunked {
   SIMT_INLINE Chunked() : chunk{} {}
@@ -275,7 +275,7 @@ union Chunked {
   T x[16 / sizeof(T)];
 };
 
-/// Exchanges x and y where `here`; a select, not a branch.
+/// Exchanges x and y if `here`; a select, not a branch.
 template <typename T>
 SIMT_INLINE void exchange_if(bool here, T& x, T& y) {
   T const former = x;
@@ -293,7 +293,7 @@ SIMT_INLINE constexpr T larger(T x, T y) {
   return x > y ? x : y;
 }
 
-/// An unsigned number that orders magnitudes as they are, with NaN above all: what every lane agrees on.
+/// An unsigned key that orders magnitudes, with NaN above all, so that all lanes agree on the order.
 SIMT_INLINE unsigned ordered_bits(float x) { return bits_of(x); }
 SIMT_INLINE unsigned long long ordered_bits(double x) { return bits_of(x); }
 
@@ -301,16 +301,16 @@ SIMT_INLINE unsigned long long ordered_bits(double x) { return bits_of(x); }
 SIMT_INLINE unsigned leading_bits(unsigned bits) { return bits; }
 SIMT_INLINE unsigned leading_bits(unsigned long long bits) { return static_cast<unsigned>(bits >> 32); }
 
-/// Those of |re| + |im|.
+/// The same for |re| + |im|.
 template <typename T>
 SIMT_INLINE unsigned leading_bits_of_magnitude(T x) {
   if constexpr (is_complex<T>)
     return leading_bits(bits_of(magnitude(x)));
   else
-    return leading_bits(bits_of(x)) & 0x7fffffff;  // no instruction of floating point
+    return leading_bits(bits_of(x)) & 0x7fffffff;  // no floating-point instruction
 }
 
-/// x where `mask` has all bits, y where it has none.
+/// x if all bits of `mask` are set, y if none is.
 SIMT_INLINE float choose(unsigned mask, float x, float y) { return number_of((bits_of(x) & mask) | (bits_of(y) & ~mask)); }
 SIMT_INLINE double choose(unsigned mask, double x, double y) {
   unsigned long long const wide = mask | static_cast<unsigned long long>(mask) << 32;
@@ -321,7 +321,7 @@ SIMT_INLINE Complex<R> choose(unsigned mask, Complex<R> x, Complex<R> y) {
   return {choose(mask, x.re, y.re), choose(mask, x.im, y.im)};
 }
 
-/// -x where `mask` has all bits, zero where it has none; in as few instructions as there are words.
+/// -x if all bits of `mask` are set, zero if none is; one instruction per word.
 SIMT_INLINE float minus_where(unsigned mask, float x) { return number_of((bits_of(x) ^ 0x80000000u) & mask); }
 SIMT_INLINE double minus_where(unsigned mask, double x) {
   unsigned long long const wide = mask | static_cast<unsigned long long>(mask) << 32;
@@ -332,7 +332,7 @@ SIMT_INLINE Complex<R> minus_where(unsigned mask, Complex<R> x) {
   return {minus_where(mask, x.re), minus_where(mask, x.im)};
 }
 
-/// The power of two that brings x > 0 to between one and two; of what is tiny or huge nearly there, so that its reciprocal is normal, too.
+/// The power of two that scales x > 0 into [1, 2); for tiny or huge x it is clamped so that its reciprocal is normal, too.
 template <typename R>
 SIMT_INLINE R reciprocal_power(R x) {
   constexpr int fraction = sizeof(R) == 4 ? 23 : 52;
@@ -342,7 +342,7 @@ SIMT_INLINE R reciprocal_power(R x) {
   return number_of(static_cast<decltype(bits_of(x))>(smaller(larger(exponent, 1), most - 1)) << fraction);
 }
 
-/// NaN, of a complex type in both parts.
+/// NaN; for complex types in both parts.
 template <typename T>
 SIMT_INLINE T not_a_number() {
   Real<T> const nan = Real<T>(quiet_nan());
