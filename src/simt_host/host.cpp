@@ -1,5 +1,5 @@
-// Compiled without the thread sanitizer (see CMakeLists.txt): what fibers tell each other here is none of its business, and what orders the
-// memory of the kernel is said by release and acquire.
+// Compiled without the thread sanitizer (see CMakeLists.txt): it must not see how fibers communicate here. The kernel's memory ordering is
+// annotated by release and acquire.
 
 #include "simt_host/host.hpp"
 
@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-// Null where the program has no such sanitizer.
+// Null without that sanitizer.
 extern "C" {
 [[gnu::weak]] void* __tsan_get_current_fiber();
 [[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
@@ -40,8 +40,8 @@ extern "C" {
 }
 
 #ifdef __x86_64__
-// swapcontext asks the kernel for the signal mask each time, and the address sanitizer then clears what it knows of the whole stack.
-// Kernels switch at every shuffle: without these two their tests take a third of the time, under that sanitizer a tenth.
+// swapcontext makes a system call for the signal mask, and the address sanitizer then clears its shadow of the whole stack. Kernels switch
+// fibers at every shuffle: this switch takes their tests to a third of the time, under that sanitizer to a tenth.
 extern "C" void myriad_simt_switch(void** from, void* to);
 asm(R"(
 .text
@@ -80,23 +80,23 @@ void acquire(void* what) {
   if (__tsan_acquire) __tsan_acquire(what);
 }
 
-/// Threads that wait for one another: a block or a warp.
+/// A barrier of a block or a warp.
 struct Barrier {
   int size = 0;
   int arrived = 0;
   long long round = 0;
-  bool shown = true, all_shown = false;  ///< by those that have arrived; by all of the last round
+  bool shown = true, all_shown = false;  ///< show_to_products was called by all that have arrived; by all of the last round
 };
 
 /// An mbarrier.
 struct Phases {
-  int arrivals = 0;                     ///< to each phase
-  int left = 0;                         ///< of them, to the present one
+  int arrivals = 0;                     ///< arrivals that a phase needs
+  int left = 0;                         ///< arrivals missing in the current phase
   long long expected = 0, started = 0;  ///< bytes
-  std::vector<host::Copy> copies;       ///< to the present phase
-  std::vector<host::Copy> ended;        ///< to phases that have ended, of which nobody knows yet
+  std::vector<host::Copy> copies;       ///< of the current phase
+  std::vector<host::Copy> ended;        ///< of completed phases, not yet waited for
   long long round = 0;
-  bool shown = true, all_shown = false;  ///< by those that have arrived; by all of the last phase
+  bool shown = true, all_shown = false;  ///< show_to_products was called by all that have arrived; by all of the last phase
 };
 
 struct Warp {
@@ -104,10 +104,10 @@ struct Warp {
   std::array<host::Slots, 2> slots;
 };
 
-/// An execution with a stack of its own, as the sanitizers want to know it.
+/// An execution context with its own stack, annotated for the sanitizers.
 struct Context {
 #ifdef __x86_64__
-  void* registers = nullptr;  ///< on its stack
+  void* registers = nullptr;  ///< saved on its stack
 #else
   ucontext_t registers;
 #endif
@@ -116,11 +116,11 @@ struct Context {
   void* tsan = nullptr;
 };
 
-/// Makes `context` one that begins with `entry` on this stack.
+/// Sets `context` to begin at `entry` on this stack.
 void begin_on(Context& context, char* stack, void (*entry)()) {
-  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(stack, stack_bytes);  // of what was here before
+  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(stack, stack_bytes);  // of the stack's last use
 #ifdef __x86_64__
-  // What myriad_simt_switch takes from the stack: six registers and where to go on, from where there is no return.
+  // The frame that myriad_simt_switch pops: six registers and the address to continue at, which never returns.
   auto* const words = reinterpret_cast<std::uintptr_t*>(stack + stack_bytes) - 8;
   std::fill_n(words, 8, 0);
   words[6] = reinterpret_cast<std::uintptr_t>(entry);
@@ -134,11 +134,11 @@ void begin_on(Context& context, char* stack, void (*entry)()) {
 #endif
 }
 
-/// Leaves `from`, which may be resumed unless it is `done`, for `to`.
+/// Switches from `from`, which may be resumed unless it is `done`, to `to`.
 void switch_context(Context& from, Context& to, bool done) {
   void* fake_stack = nullptr;
   if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(done ? nullptr : &fake_stack, to.stack, to.stack_size);
-  if (__tsan_switch_to_fiber) __tsan_switch_to_fiber(to.tsan, 1);  // 1: nothing is ordered by this
+  if (__tsan_switch_to_fiber) __tsan_switch_to_fiber(to.tsan, 1);  // 1: no synchronization
 #ifdef __x86_64__
   myriad_simt_switch(&from.registers, to.registers);
 #else
@@ -149,7 +149,7 @@ void switch_context(Context& from, Context& to, bool done) {
 
 struct Block;
 
-/// What a thread of a block runs on. Kept for further blocks: to the thread sanitizer, to make one costs hundreds of pages of memory.
+/// A fiber runs one thread of a block. Fibers are reused for further blocks: each costs the thread sanitizer hundreds of pages of memory.
 struct Fiber {
   Context context;
   std::unique_ptr<char[]> stack;
@@ -158,26 +158,27 @@ struct Fiber {
   bool finished = false;
   Barrier* waits_for = nullptr;
   long long round = 0;
-  long long grid_round = 0;                ///< of the barrier of all blocks at which it has arrived
-  void const* waits_for_number = nullptr;  ///< and for the round below; see receive
+  long long grid_round = 0;                ///< of the grid barrier at which it has arrived
+  void const* waits_for_number = nullptr;  ///< and for the round below; see receive()
   int number_bytes = 0;
   unsigned number_round = 0;
-  unsigned const* waits_for_count = nullptr;  ///< and for it to be the next; see wait_for_signals
+  unsigned const* waits_for_count = nullptr;  ///< and for the count below; see wait_for_signals
   unsigned signals = 0;
-  Phases const* waits_for_phase = nullptr;  ///< and for this round of it to end
+  Phases const* waits_for_phase = nullptr;  ///< and for the end of the round below
   long long phase = 0;
   long long exchanges = 0;
   std::vector<host::Copy> copies;
-  std::size_t arrived = 0;                              ///< how many of these have
-  std::vector<std::size_t> group_ends;                  ///< how many copies there were when each group ended
-  std::vector<std::vector<host::Copy>> bulk_stores{1};  ///< of groups, the last of which has not ended
-  std::vector<char const*> stored;                      ///< by boxes, in chunks of 16 bytes
-  std::vector<host::Product> products;                  ///< that have not been waited for
-  std::size_t ended_products = 0;                       ///< how many of these are in a group
-  bool products_begun = false;                          ///< since products were waited for
-  bool copies_shown = true;                             ///< all that have arrived, to products
-  bool shown = false;         ///< what it wrote since it last waited for a phase, and what all wrote before barriers since then
-  bool others_shown = false;  ///< what those wrote that arrived at the phase that it last waited for
+  std::size_t arrived = 0;                              ///< how many of these have arrived
+  std::vector<std::size_t> group_ends;                  ///< number of copies when each group was committed
+  std::vector<std::vector<host::Copy>> bulk_stores{1};  ///< one list per group; the last group is open
+  std::vector<char const*> stored;                      ///< chunks of 16 bytes that boxes stored
+  std::vector<host::Product> products;                  ///< not yet waited for
+  std::size_t ended_products = 0;                       ///< how many of these are in a committed group
+  bool products_begun = false;                          ///< begin_products was called since the last wait
+  bool copies_shown = true;                             ///< all copies that have arrived were shown to products
+  bool shown = false;         ///< show_to_products covers its writes since it last waited for a phase, and those of all before barriers
+                              ///< since then
+  bool others_shown = false;  ///< the same for the writes of threads that arrived at the phase that it last waited for
   std::exception_ptr error;
 
   Fiber() : stack(std::make_unique_for_overwrite<char[]>(stack_bytes)) {
@@ -214,7 +215,7 @@ struct Block {
   std::unique_ptr<char, Free> shared;
 };
 
-/// Blocks that run at the same time: one, or all.
+/// Blocks that run concurrently: one, or all.
 struct Launch {
   long long blocks = 0;
   int threads = 0;
@@ -225,9 +226,9 @@ struct Launch {
   std::span<std::unique_ptr<Fiber>> fibers;
   Barrier barrier;
   std::map<unsigned const*, Barrier> barriers_of_blocks;  ///< of sync_blocks
-  std::set<char const*> stored;                           ///< by boxes of blocks that have ended
+  std::set<char const*> stored;                           ///< chunks stored by boxes of blocks that have ended
   Context scheduler;
-  char begun = 0, ended = 0;  ///< their addresses stand for what orders kernel and caller
+  char begun = 0, ended = 0;  ///< their addresses are the sanitizer's synchronization objects between kernel and caller
 };
 
 thread_local std::vector<std::unique_ptr<Fiber>> kept_fibers;
@@ -249,7 +250,7 @@ void fiber_main() {
   switch_context(current->context, launch->scheduler, true);
 }
 
-/// What is at an address, as an unsigned number of 4 or 8 bytes. The size of a copy is a constant, or the sanitizer would see a call.
+/// Loads an unsigned number of 4 or 8 bytes. The size of the copy must be a constant: the sanitizer would intercept a call.
 unsigned long long bits_at(void const* from, int bytes) {
   unsigned long long bits = 0;
   if (bytes == 4)
@@ -259,7 +260,7 @@ unsigned long long bits_at(void const* from, int bytes) {
   return bits;
 }
 
-/// Returns when all of the barrier's threads are here.
+/// Waits until all threads of the barrier have arrived.
 void arrive(Barrier& barrier) {
   if (++barrier.arrived == barrier.size) {
     barrier.arrived = 0;
@@ -277,7 +278,7 @@ void sync(Barrier& barrier) {
   if (barrier.arrived + 1 == barrier.size) barrier.all_shown = std::exchange(barrier.shown, true);
   arrive(barrier);
   current->shown = barrier.all_shown;
-  current->others_shown = false;  // since a phase: what was written after it was not
+  current->others_shown = false;  // writes after a phase are not covered
   acquire(&barrier);
 }
 
@@ -328,12 +329,12 @@ void run_blocks() {
   if (left > 0) {
     for (auto const& fiber : launch->fibers) {
       if (!__tsan_switch_to_fiber || fiber->finished) continue;
-      __tsan_switch_to_fiber(fiber->context.tsan, 1);  // so that the sanitizer has it end here
+      __tsan_switch_to_fiber(fiber->context.tsan, 1);  // so that for the sanitizer it ends here
       release(&launch->ended);
       __tsan_switch_to_fiber(launch->scheduler.tsan, 1);
     }
     acquire(&launch->ended);
-    kept_fibers.clear();  // in the middle of something
+    kept_fibers.clear();  // they did not run to their end
     if (!error) throw std::logic_error("simt: threads of a block wait for others that do not come");
   }
   if (error) std::rethrow_exception(error);
@@ -348,7 +349,7 @@ void run_blocks() {
     for (auto const& [barrier, phases] : block.mbarriers)
       if (phases.started > 0 || !phases.ended.empty())
         throw std::logic_error("simt: a block ends with bulk copies that nobody has waited for");
-  // On a GPU either may be the last one: seen where one of two blocks stored again what the other one was to change.
+  // On a GPU either store may be the last: observed when one of two blocks stored unchanged data over the other's.
   for (auto const& fiber : launch->fibers)
     for (char const* const chunk : fiber->stored)
       if (!launch->stored.insert(chunk).second) throw std::logic_error("simt: a box is stored over another one");
@@ -371,7 +372,7 @@ Phases& phases_of(Mbarrier* barrier) {
   if (found == current->block->mbarriers.end()) throw std::logic_error("simt: an mbarrier that has not begun");
   return found->second;
 }
-/// Where all have arrived and all has come.
+/// Ends the phase if all threads have arrived and all bytes have been copied.
 void end_phase(Phases& phases) {
   if (phases.left > 0 || phases.started != phases.expected) return;
   phases.ended.insert(phases.ended.end(), phases.copies.begin(), phases.copies.end());
@@ -385,7 +386,7 @@ void require_shown() {
   if (!current->shown && !current->others_shown)
     throw std::logic_error("simt: a bulk store of shared memory that not all who may have written it have shown (show_to_products)");
 }
-/// A copy by the copy engine.
+/// A bulk copy.
 host::Copy bulk(void* to, void const* from, int bytes) {
   if (bytes <= 0 ||
       (reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | static_cast<unsigned>(bytes)) % 16 != 0)
@@ -396,10 +397,10 @@ host::Copy bulk(void* to, void const* from, int bytes) {
 void begin_mbarrier(Mbarrier* barrier, int arrivals) {
   if (reinterpret_cast<std::uintptr_t>(barrier) % sizeof(Mbarrier) != 0 || arrivals < 1)
     throw std::logic_error("simt: there is no such mbarrier");
-  *barrier = 0;  // so that who has this memory for something else is seen
+  *barrier = 0;  // so that the sanitizer sees other uses of this memory
   Phases phases;
   phases.arrivals = phases.left = arrivals;
-  // Threads that nothing orders must not be seen to take each other's memory by the thread sanitizer.
+  // Reserved, since the thread sanitizer would report reallocation by threads without an order.
   phases.copies.reserve(1 << 14);
   phases.ended.reserve(1 << 14);
   if (!current->block->mbarriers.emplace(barrier, std::move(phases)).second) throw std::logic_error("simt: an mbarrier begins twice");
@@ -422,13 +423,13 @@ void wait_for_phase(Mbarrier* barrier, int phase) {
     current->waits_for_phase = &phases;
     current->phase = phase;
     switch_context(current->context, launch->scheduler, false);
-    // A GPU tells phases apart by their parity alone.
+    // A GPU distinguishes phases only by parity.
     if (phases.round != phase + 1) throw std::logic_error("simt: a phase that is waited for was overtaken by the one after it");
   }
   acquire(&phases);
   current->shown = false;
   current->others_shown = phases.all_shown;
-  // The sizes of copies are not constants, so that sanitizers see them as calls.
+  // The sizes of these copies are not constants, so sanitizers intercept them as calls.
   for (host::Copy const& copy : phases.ended) {
     if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
     if (copy.zeros > 0) std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
@@ -450,10 +451,10 @@ void store_bulk(void* to_global, void const* from_shared, int bytes) {
 }
 
 namespace {
-// Words of the twin's tensor map: what it is, and what it was made of
+// First word of the twin's tensor map: its magic number
 constexpr unsigned long long is_tensor_map = 0x6d79726961642121;
 
-/// Calls part(place in shared memory, in global memory, bytes that are of the matrix) for each chunk of 16 bytes of a box.
+/// Calls part(address in shared memory, in global memory, bytes within the matrix) for each chunk of 16 bytes of a box.
 template <typename F>
 int for_each_chunk(TensorMap const& map, void const* shared, int first, int line, int matrix, F&& part) {
   if (map.words[0] != is_tensor_map) throw std::logic_error("simt: no tensor map, or one of a driver");
@@ -498,7 +499,7 @@ void store_box(TensorMap const& to, int first, int line, int matrix, void const*
   require_shown();
   for_each_chunk(to, from_shared, first, line, matrix, [&](char* shared, char* global, std::size_t bytes) {
     if (bytes == 0) return;
-    // A GPU was seen to write more than the matrix has there (docs/kernels/products.md).
+    // A GPU was observed to write beyond the line's end (docs/kernels/products.md).
     if (bytes < 16) throw std::logic_error("simt: a box is stored whose lines end in the middle of 16 bytes");
     current->bulk_stores.back().push_back({global, shared, bytes});
     current->stored.push_back(global);
@@ -550,7 +551,7 @@ void wait_for_grid(unsigned* arrived, unsigned round) {
   }
   acquire(&barrier);
   sync_block();
-  *arrived = round + 1;  // by each: the number of barriers, where a GPU counts blocks
+  *arrived = round + 1;  // stored by each thread: the number of barriers, while a GPU counts blocks
 }
 void sync_blocks(unsigned* arrived, unsigned blocks) {
   if (!launch->together) throw std::logic_error("simt: sync_blocks in a launch whose blocks do not run together");
@@ -572,7 +573,7 @@ void sync_grid_once(unsigned* counts) {
   if (thread_index() == 0 && ++counts[32] == static_cast<unsigned>(block_count())) counts[0] = counts[32] = 0;
 }
 
-// Numbers that are sent order nothing but themselves: the thread sanitizer is told nothing of them.
+// send_pair orders no other memory, so there are no annotations for the thread sanitizer.
 void send_pair(float* to, float x, float y, unsigned round) {
   std::array const bits{(std::bit_cast<unsigned>(x) & ~1U) | round, (std::bit_cast<unsigned>(y) & ~1U) | round};
   std::memcpy(std::assume_aligned<8>(to), bits.data(), sizeof(bits));
@@ -590,7 +591,7 @@ unsigned ballot(bool condition) {
   return result;
 }
 
-// What a GPU needs for products and the host does not is asked for, as far as a thread's own calls tell.
+// Fences for wgmma, which the host does not need, are checked as far as a thread's own calls tell.
 void show_to_products() { current->copies_shown = current->shown = true; }
 void begin_products() { current->products_begun = true; }
 void end_product_group() { current->ended_products = current->products.size(); }
@@ -615,14 +616,15 @@ std::vector<Product> take_products() {
 
 Slots const& exchange(Slot mine) {
   Warp& warp = my_warp();
-  // Two sets of slots: who writes the value after next has seen all lanes arrive with the next, and so be done with this one.
+  // Two sets of slots suffice: before a lane writes the exchange after the next, all lanes have arrived at the next, and are done with this
+  // one.
   Slots& slots = warp.slots[static_cast<std::size_t>(current->exchanges++ % 2)];
   slots[static_cast<std::size_t>(current->index % warp_size)] = mine;
   arrive(warp.barrier);
   return slots;
 }
 
-// Of tensor instructions most of the time is here: that of operands which are in registers, with the optimisation of this file.
+// Most of the time of tensor-core instructions with operands in registers is spent here, so it is in this file, which is optimised.
 void add_product(double a, double b, double* sum) {
   Slots const& lanes = exchange({{std::bit_cast<unsigned long long>(a), std::bit_cast<unsigned long long>(b)}});
   auto const group = static_cast<std::size_t>(lane_index() / 4), column = static_cast<std::size_t>(lane_index() % 4 * 2);
@@ -632,12 +634,12 @@ void add_product(double a, double b, double* sum) {
                         sum[e]);
 }
 namespace {
-/// As add_product, of a 16-by-16 and a 16-by-8 matrix of numbers of 16 bits that `widen` takes to float. The sum of the products, which
-/// does not depend on their order unless they are of very different magnitudes, is rounded once with what it is added to.
+/// As add_product, for a 16-by-16 and a 16-by-8 matrix of a 16-bit type, which `widen` converts to float. The sum of the products and the
+/// accumulator is rounded once; it depends on the order only for very different magnitudes.
 template <typename Widen>
 void add_product_of_halves(unsigned const (&a)[4], unsigned const (&b)[2], float (&c)[4], Widen widen) {
   auto const joined = [](unsigned lower, unsigned upper) { return lower | static_cast<unsigned long long>(upper) << 32; };
-  // Rows g and g + 8 of A, then B: what is exchanged is there until the next exchange.
+  // Rows g and g + 8 of A, then B: a result of exchange() is valid until the next call.
   Slots const rows = exchange({{joined(a[0], a[2]), joined(a[1], a[3])}});
   Slots const& columns = exchange({{joined(b[0], b[1]), 0}});
   auto const of = [&](unsigned long long words, std::size_t k) {
@@ -713,7 +715,7 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
       Block& block = mine.running[b];
       block.index = first + static_cast<long long>(b);
       block.mbarriers.clear();
-      // Of the size asked for, so that the address sanitizer knows where it ends.
+      // Exactly the requested size, so that the address sanitizer sees its end.
       auto const bytes = static_cast<std::size_t>(shared_bytes);
       block.shared.reset(static_cast<char*>(::operator new(bytes, std::align_val_t(1024))));
       std::fill_n(block.shared.get(), bytes, static_cast<char>(-1));

@@ -1,10 +1,10 @@
 #pragma once
-/// The primitives of kernels, on a CPU: the twin of simt/device.hpp, for tests under the sanitizers.
+/// Primitives of kernels on the CPU: the twin of simt/device.hpp, for tests under the sanitizers.
 ///
-/// Blocks run as fibers of one thread, one per GPU thread, that take turns at barriers. The thread sanitizer is told what orders memory,
-/// and only that: barriers do, shuffles and votes do not. Asynchronous copies arrive when they are waited for and not before; what
-/// they overwrite is gone when they are started. Shared memory begins
-/// with garbage and is an allocation of its own, so that the address sanitizer sees its end.
+/// Each GPU thread is a fiber; the fibers of a block run in one thread and switch at barriers. Only primitives that order memory are
+/// annotated for the thread sanitizer: barriers, but not shuffles and votes. Asynchronous copies arrive only when waited for; their
+/// destination is overwritten with garbage when they are started. Shared memory is filled with garbage and is an allocation of exact size,
+/// so that the address sanitizer sees its end.
 
 #include <algorithm>
 #include <array>
@@ -50,31 +50,31 @@ void send_pair(float* to, float x, float y, unsigned round);
 void send_pair(double* to, double x, double y, unsigned round);
 
 namespace host {
-/// What a lane hands to its warp.
+/// Data that a lane exchanges with its warp.
 struct Slot {
   unsigned long long words[2];
 };
-/// Hands `mine` to the warp and, when all lanes have done so, returns what each did; until the next exchange.
+/// Exchanges `mine` with the warp and returns the slots of all lanes, valid until the next exchange.
 using Slots = std::array<Slot, warp_size>;
 Slots const& exchange(Slot mine);
 struct Copy {
   void* to;
   void const* from;
   std::size_t bytes;
-  std::size_t zeros = 0;  ///< further bytes, which become zero: of boxes
+  std::size_t zeros = 0;  ///< further bytes to set to zero, for boxes
 };
 void copy_later(Copy copy);
 void end_copy_group();
-/// The next copy that this thread has not waited for; without any, null pointers. Of all, or of the groups but the last `pending` ones.
+/// The next copy that this thread has not waited for, or null pointers: of all groups, or of all but the last `pending` ones.
 Copy next_copy();
 Copy next_copy(int pending);
-/// Waits for a number of 4 or 8 bytes whose lowest bit is `round`; without that bit.
+/// Waits for a number of 4 or 8 bytes whose lowest bit is `round`; returns it without that bit.
 unsigned long long receive(void const* from, int bytes, unsigned round);
 void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
 }  // namespace host
 
-/// Runs `kernel(argument)` in every thread of `blocks` blocks, which are one after the other or, so that sync_grid may be called,
-/// `together`. Throws std::logic_error where threads wait for others that do not come.
+/// Runs `kernel(argument)` in every thread of `blocks` blocks: one block after the other, or all `together`, as sync_grid needs. Throws
+/// std::logic_error on a deadlock.
 template <typename Argument>
 void run(long long blocks, int threads, int shared_bytes, void (*kernel)(Argument), Argument const& argument, bool together = false) {
   struct Call {
@@ -123,7 +123,7 @@ inline int lowest_bit(unsigned bits) { return std::countr_zero(bits); }
 inline int count_bits(unsigned bits) { return std::popcount(bits); }
 
 namespace host {
-/// Adds the product of an 8-by-4 matrix, of which each lane has an element, and a 4-by-8 matrix to this lane's two elements of their sum.
+/// Adds the product of an 8-by-4 and a 4-by-8 matrix, of which each lane has an element, to this lane's two sums.
 void add_product(double a, double b, double* sum);
 }  // namespace host
 inline void multiply_add_8x8x4(double a, double b, double const (&c)[2], double (&d)[2]) {
@@ -159,7 +159,7 @@ inline long long unknown(long long x) { return x; }
 inline unsigned unknown(unsigned x) { return x; }
 
 namespace host {
-/// What is copied may arrive at once, or late: until it is waited for there is garbage, written by the thread that copies.
+/// A copy may arrive early or late, so the copying thread fills its destination with garbage until it is waited for.
 inline void start_copy(void* to_shared, void const* from_global, std::size_t bytes) {
   copy_later({to_shared, from_global, bytes});
   std::memset(to_shared, 0xff, bytes);
@@ -179,11 +179,10 @@ void wait_copy_groups() {
   for (host::Copy copy = host::next_copy(pending); copy.to; copy = host::next_copy(pending)) std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
-/// Bulk copies arrive when the phase ends to which they come; bulk stores read shared memory when they are waited for. A phase that is
-/// neither the present one nor the one before it is not waited for. No box of a launch is stored over another one. What threads write to
-/// shared memory is not seen here, so that every store has to be shown what it reads (show_to_products), as far as calls tell: by all
-/// threads of the last barrier, or by the storing one after it; or, after a phase was waited for, by all that arrived, each since it last
-/// waited for one.
+/// Bulk copies arrive when their phase ends; bulk stores read shared memory when they are waited for. Waiting for any other phase than the
+/// current one and the one before is an error, and so is storing one box of a launch over another. The twin does not track writes to shared
+/// memory. It requires show_to_products before every bulk store, as far as calls tell: by all threads of the last barrier, or by the
+/// storing thread after it; or, after waiting for a phase, by all that arrived, each since it last waited for one.
 using Mbarrier = unsigned long long;
 void begin_mbarrier(Mbarrier* barrier, int arrivals);
 void arrive_at_mbarrier(Mbarrier* barrier);
@@ -192,11 +191,11 @@ void wait_for_phase(Mbarrier* barrier, int phase);
 void copy_bulk(void* to_shared, void const* from_global, int bytes, Mbarrier* barrier);
 void store_bulk(void* to_global, void const* from_shared, int bytes);
 void end_bulk_group();
-/// Of the twin's own making, or of a driver's: see host::tensor_map.
+/// Made by the twin or by a driver: see host::tensor_map.
 struct alignas(128) TensorMap {
   unsigned long long words[16];
 };
-/// store_box throws where a line ends in the middle of 16 bytes.
+/// store_box throws if a line does not end at a multiple of 16 bytes.
 void copy_box(void* to_shared, TensorMap const& from, int first, int line, int matrix, Mbarrier* barrier);
 void store_box(TensorMap const& to, int first, int line, int matrix, void const* from_shared);
 namespace host {
@@ -258,7 +257,7 @@ inline float float_of_half(unsigned short bits) {
 inline unsigned short half_bits(float x) {
   float const magnitude = std::fabs(x);
   unsigned const sign = std::bit_cast<unsigned>(x) >> 16 & 0x8000;
-  unsigned bits = 0x7fff;  // NaN, as GPUs give it, without a sign
+  unsigned bits = 0x7fff;  // NaN as on GPUs, without a sign
   if (magnitude >= 65520) {
     bits = sign | 0x7c00;
   } else if (magnitude >= 0x1p-14F) {
@@ -284,25 +283,25 @@ inline unsigned tf32_bits(float x) {
 
 using ProductOperand = unsigned long long;
 namespace host {
-/// Where a block's shared memory begins, for products. Not zero, as on a GPU.
+/// Address of a block's shared memory in wgmma descriptors. Not zero, as on a GPU.
 inline constexpr unsigned shared_begin = 1024;
-/// A product that has been started. What it adds is found when it is started and again when it is waited for, and has to be the same: its
-/// operands may be read at any time in between. Its sums are spoilt until then.
+/// An asynchronous product. Its terms are computed when it is started and again when it is waited for, and must agree, since a GPU may read
+/// the operands at any time in between. Its sums are garbage until then.
 struct Product {
   float* sums;
   int columns;
   ProductOperand a, b;
   bool a_by_terms, b_by_terms;
   float (*widen)(unsigned short);
-  std::vector<double> terms{};  ///< what is added to the sums
-  std::vector<float> former{};  ///< the sums, where no earlier product that has not ended has them
+  std::vector<double> terms{};  ///< terms of the sums
+  std::vector<float> former{};  ///< the former sums, unless an earlier pending product has them
 
   inline void find_terms();
 };
 void start_product(Product product);
 std::vector<Product> take_products();
 
-/// An operand as an instruction reads it.
+/// An operand in shared memory, as wgmma reads it.
 class OperandInMemory {
  public:
   OperandInMemory(ProductOperand operand, bool by_terms)
@@ -332,7 +331,7 @@ class OperandInMemory {
   bool by_terms_;
 };
 
-/// Those of this lane, in the order of its sums.
+/// Terms of this lane, in the order of its sums.
 void Product::find_terms() {
   auto const lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(thread_index() / warp_size % 4);
   OperandInMemory const left(a, a_by_terms), right(b, b_by_terms);
@@ -411,7 +410,7 @@ inline float natural_logarithm(float x) { return std::log(x); }
 inline double natural_logarithm(double x) { return std::log(x); }
 inline float hypotenuse(float x, float y) { return std::hypot(x, y); }
 inline double hypotenuse(double x, double y) { return std::hypot(x, y); }
-/// As the device has it: numbers that are subnormal, and reciprocals that would be, count for zero, and zero and infinity give NaN.
+/// As on the device: subnormal arguments and results are flushed to zero, and zero and infinity give NaN.
 template <typename R>
 R newton_reciprocal(R x) {
   auto const flushed = [](R y) { return std::fabs(y) < std::numeric_limits<R>::min() ? std::copysign(R(0), y) : y; };

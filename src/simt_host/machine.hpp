@@ -1,5 +1,5 @@
 #pragma once
-/// The machine of the host twin, for tests of blocked algorithms: see blocked/machine.hpp.
+/// The host twin's machine, for tests of blocked algorithms: see blocked/machine.hpp.
 ///
 ///     HostMachine machine;
 ///     machine.add(gpu::source_of(panel_kernel, dtype_of<T>, config), panel<D, config>);
@@ -22,8 +22,8 @@
 
 namespace myriad {
 
-/// Runs the kernels that were added, with at most `most_blocks` blocks, so that they stride over the rest; products as
-/// they are defined, and solves by the CPU library. Workspace begins with NaN.
+/// Runs the kernels that were added, with at most `most_blocks` blocks, so that blocks must stride over the rest. Products follow their
+/// definition; solves use the CPU library. Workspace is filled with NaN.
 class HostMachine {
  public:
   explicit HostMachine(std::int64_t most_blocks = 3) : most_blocks_(most_blocks) {
@@ -33,7 +33,7 @@ class HostMachine {
     device_.reserved_shared_memory_per_block = 1 << 10;
   }
 
-  /// `kernel` is what `source` names.
+  /// Adds `kernel`, which `source` names.
   template <typename Arguments>
   void add(gpu::KernelSource const& source, void (*kernel)(Arguments)) {
     kernels_[source.name] = kernel;
@@ -41,10 +41,10 @@ class HostMachine {
 
   [[nodiscard]] Device const& device() const { return device_; }
   [[nodiscard]] Device& device() { return device_; }
-  /// How many launches there were of each kernel.
+  /// Number of launches of each kernel.
   [[nodiscard]] std::map<std::string, int> const& launches() const { return launches_; }
 
-  /// How many calls of gemm there were.
+  /// Number of calls of gemm.
   [[nodiscard]] int products() const { return products_; }
 
   template <typename Arguments, typename... TemplateArguments>
@@ -83,7 +83,7 @@ class HostMachine {
         for (std::int64_t i = written == Written::whole ? 0 : j; i < m; ++i) {
           T& c = *task.c.at(q, i, j);
           T former = task.beta == T(0) ? T(0) : c;
-          if (i == j && written == Written::lower_hermitian) former = std::real(former);  // the rest may be anything
+          if (i == j && written == Written::lower_hermitian) former = std::real(former);  // the imaginary part may be anything
           c = task.alpha * sums[static_cast<std::size_t>(i)] + task.beta * former;
           if (i == j && written == Written::lower_hermitian) c = std::real(c);
         }
@@ -97,7 +97,7 @@ class HostMachine {
   template <Element T>
   void trsm(TrsmTask<T> const& task) {
     for (std::int64_t q = 0; q < task.b.count; ++q) {
-      // A copy, since B may be beside A in the same matrix, transposed, which the CPU library takes for overlap.
+      // A is copied, since B may be another part of the same matrix, transposed, which the CPU library refuses as overlap.
       std::int64_t const n = task.a.rows_of(q);
       std::vector<T> triangle(static_cast<std::size_t>(n * n + 1));
       Batch<T> a = batch(triangle.data(), n, n);
@@ -153,7 +153,7 @@ class HostMachine {
     return *x.at(q, i, j);
   }
 
-  /// Matrix q as a batch of its own.
+  /// Matrix q as a batch of one.
   template <typename T>
   static Batch<T> alone(Batch<T> const& x, std::int64_t q) {
     Batch<T> out;
