@@ -1,5 +1,5 @@
 #pragma once
-/// Which kind of queue it is.
+/// Queries on the backend of a queue.
 
 #include "myriad/queue.hpp"
 

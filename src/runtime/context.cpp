@@ -94,14 +94,14 @@ bool Context::reaches(void const* address) const {
   driver::Result const result =
       driver::api().cuPointerGetAttribute(&type, driver::PointerAttribute::memory_type, reinterpret_cast<driver::Address>(address));
   if (result == driver::Result::invalid_value) return false;
-  check(result, "cuPointerGetAttribute");  // perhaps the error of earlier work
+  check(result, "cuPointerGetAttribute");  // may report an error of earlier work
   return true;
 }
 
 Context& Context::of(int ordinal) {
   static auto* const mutex = new std::mutex;
   static auto* const contexts = new std::unordered_map<int, Context*>;  // never destroyed
-  driver::api();                                                        // throws where there is no driver or no GPU
+  driver::api();                                                        // throws without a driver or a GPU
   int const count = driver::load().device_count;
   if (ordinal < 0 || ordinal >= count)
     throw BadArgument("Queue", 2, "device",
@@ -176,7 +176,7 @@ std::unique_ptr<Kernel> Context::load_module(KernelSource const& source) {
   auto kernel = std::make_unique<Kernel>();
   kernel->name = fmt::format("{} for {}", record.name, record.arch);
   kernel->log = record.log;
-  // Machine code from a compiler that is newer than the driver may be more than the driver knows.
+  // A driver older than the compiler may not support its machine code.
   int major = 0;
   int minor = 0;
   int const driver_version = driver::load().version;
@@ -197,7 +197,7 @@ std::unique_ptr<Kernel> Context::load_module(KernelSource const& source) {
     kernel->local_bytes = function_attribute(driver::FunctionAttribute::local_size_bytes);
     kernel->shared_bytes = function_attribute(driver::FunctionAttribute::shared_size_bytes);
     kernel->max_threads = function_attribute(driver::FunctionAttribute::max_threads_per_block);
-    // More than 48 KiB has to be asked for, once. How much a launch gets, and so how many blocks fit, is up to the launch.
+    // More than 48 KiB of dynamic shared memory needs an opt-in, once. Occupancy depends on the size that a launch requests.
     kernel->max_dynamic_shared_bytes = device_.shared_memory_per_block - kernel->shared_bytes;
     check(
         cu.cuFuncSetAttribute(kernel->function, driver::FunctionAttribute::max_dynamic_shared_size_bytes, kernel->max_dynamic_shared_bytes),

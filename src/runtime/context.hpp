@@ -1,5 +1,5 @@
 #pragma once
-/// GPUs with their primary contexts, and the kernels that are loaded into them.
+/// GPUs with their primary contexts and loaded kernels.
 
 #include <array>
 #include <concepts>
@@ -21,7 +21,7 @@
 
 namespace myriad::gpu {
 
-/// What finds a loaded kernel: which kernel, and which instance of it. It has to tell apart whatever leads to another KernelSource.
+/// Key of a loaded kernel: the kernel and its instance. Different KernelSources must have different keys.
 struct KernelKey {
   std::uint64_t kernel = 0;
   std::array<std::uint64_t, 10> config{};
@@ -29,7 +29,7 @@ struct KernelKey {
   bool operator==(KernelKey const&) const = default;
 };
 
-/// The FNV-1a hash of a text. KernelName makes a kernel's number from it.
+/// The FNV-1a hash of a text; KernelName uses it as the kernel's id.
 constexpr std::uint64_t kernel_id(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (char const c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -48,7 +48,7 @@ KernelKey kernel_key(std::uint64_t id, Parts const&... parts) {
   return key;
 }
 
-/// A kernel that is loaded.
+/// A loaded kernel.
 struct Kernel {
   std::string name;  ///< with its architecture: "myriad::lu_tiny<double, ...> for sm_90"
   driver::FunctionHandle function = nullptr;
@@ -56,38 +56,37 @@ struct Kernel {
   int local_bytes = 0;   ///< per thread; more than 0 means spills or arrays indexed at run time
   int shared_bytes = 0;  ///< static
   int max_threads = 0;
-  int max_dynamic_shared_bytes = 0;  ///< what a launch may ask for
-  std::string log;                   ///< of the compiler
+  int max_dynamic_shared_bytes = 0;  ///< maximum of a launch
+  std::string log;                   ///< compiler output
 };
 
-/// A GPU. One object per device and process, never destroyed: at the end of the process the driver may go first.
+/// A GPU. One object per device and process. Never destroyed: at process exit the driver may be unloaded first.
 class Context {
  public:
-  /// Throws Unavailable where there is no driver or no GPU, BadArgument where there are GPUs but not as many.
+  /// Throws Unavailable without a driver or a GPU, BadArgument if there are GPUs but not this one.
   static Context& of(int ordinal);
 
   [[nodiscard]] Device const& device() const noexcept { return device_; }
   [[nodiscard]] driver::ContextHandle handle() const noexcept { return handle_; }
-  /// Whether kernels may use the address: memory of a GPU, managed or pinned memory, or all host memory where the system allows that.
+  /// Whether kernels can access the address: device, managed or pinned memory, or any host memory if the system supports that.
   [[nodiscard]] bool reaches(void const* address) const;
 
-  /// The object of type T that a part of the library keeps for this GPU (so far one does: tuning::Table); the first call makes it. Any
-  /// thread.
+  /// The object of type T that the library keeps for this GPU (so far tuning::Table only); the first call makes it. Thread-safe.
   template <typename T, std::invocable F>
   T& kept(F&& make) {
     std::call_once(kept_once_, [&] { kept_ = std::shared_ptr<T>(std::forward<F>(make)()); });
     return *static_cast<T*>(kept_.get());
   }
 
-  /// The kernel of `key`, loaded if need be: then `source()` returns its KernelSource. Any thread; two that want the same kernel load it
-  /// once. Where loading fails the exception goes to all who wait, and the next call tries again.
+  /// The kernel of `key`; if it is not loaded yet, loads the KernelSource that `source()` returns. Thread-safe: concurrent calls load a
+  /// kernel once. If loading fails, all waiting callers get the exception, and the next call tries again.
   template <std::invocable F>
   Kernel const& kernel(KernelKey const& key, F&& source) {
     if (Kernel const* const found = find(key)) return *found;
     return load(key, std::forward<F>(source)());
   }
-  /// The same, or null where no pack has it and it cannot be compiled for want of a compiler: that is asked once, since neither packs nor
-  /// the compiler change. Where it does not compile or load is an exception here, too.
+  /// The same, or null if no pack has the kernel and there is no compiler. That result is cached, since packs and compiler do not change. A
+  /// failure to compile or load throws here, too.
   template <std::invocable F>
   Kernel const* kernel_if_there(KernelKey const& key, F&& source) {
     if (Kernel const* const found = find(key)) return found;
@@ -124,7 +123,7 @@ class Context {
 
   mutable std::shared_mutex kernels_mutex_;
   std::unordered_map<KernelKey, std::unique_ptr<Kernel const>, KeyHash> kernels_;
-  std::unordered_set<KernelKey, KeyHash> missing_;  ///< asked for by kernel_if_there
+  std::unordered_set<KernelKey, KeyHash> missing_;  ///< kernels that kernel_if_there did not find
   std::mutex loading_mutex_;
   std::unordered_map<KernelKey, std::shared_future<Kernel const*>, KeyHash> loading_;
 };

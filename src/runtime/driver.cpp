@@ -8,20 +8,20 @@
 namespace myriad::gpu::driver {
 namespace {
 
-/// Oldest driver that has every function of the list that is not optional.
+/// Oldest driver that has all required functions.
 constexpr int oldest_version = 11080;
 
 Loaded load_once() {
   static Api functions;
   Loaded out;
-  // Never closed: the driver has threads and state of its own that live as long as the process.
+  // Never closed: the driver's threads and state live as long as the process.
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     char const* const reason = ::dlerror();
     out.problem = fmt::format("no NVIDIA driver: {}", reason ? reason : "libcuda.so.1 cannot be opened");
     return out;
   }
-  // The version first, so that a driver that is too old is told from one that is damaged.
+  // Checks the version first, to distinguish a driver that is too old from a damaged one.
   if (auto const version = reinterpret_cast<Result (*)(int*)>(::dlsym(library, "cuDriverGetVersion"))) version(&out.version);
   char const* missing = nullptr;
 #define MYRIAD_LOAD(name, parameters)                                                   \
@@ -98,7 +98,7 @@ int gpu_of(void const* address) {
 
 CurrentContext::CurrentContext(ContextHandle context) {
   Api const& cu = api();
-  // Mostly it is current already; asking is cheaper than push and pop.
+  // The context is usually current already; the query is cheaper than push and pop.
   ContextHandle current = nullptr;
   check(cu.cuCtxGetCurrent(&current), "cuCtxGetCurrent");
   if (current == context) return;

@@ -1,6 +1,6 @@
 #pragma once
-/// The CUDA driver API as far as it is used here, declared anew so that building needs no toolkit, and loaded when the first GPU queue is
-/// made. Names, values and layouts are the driver's; a test compares them with cuda.h where that exists.
+/// Own declarations of the CUDA driver API, so that building needs no toolkit. libcuda is loaded when the first GPU queue is made. Names,
+/// values and layouts are the driver's; a test compares them with cuda.h if that exists.
 
 #include <cstddef>
 #include <cstdint>
@@ -76,7 +76,7 @@ enum class TensorFill : int { zeros = 0 };
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable = 1;
 
-/// Of the attributes that a launch may have, the one that is used: all blocks run at the same time.
+/// The only launch attribute used: a cooperative launch.
 struct alignas(8) LaunchAttribute {
   static constexpr int cooperative = 2;
   int id = cooperative;
@@ -107,8 +107,8 @@ struct PoolProperties {
   unsigned char reserved[54] = {};
 };
 
-// Symbol, parameters. The names are those that libcuda exports: a suffix _v2 belongs to the ABI. The plain names, without _ptsz, are those
-// for which stream 0 is the legacy default stream; it is never passed here, streams are always named.
+// Symbol, parameters. The names are those that libcuda exports: a suffix _v2 belongs to the ABI. Without the suffix _ptsz, stream 0 is the
+// legacy default stream; stream 0 is never passed here.
 #define MYRIAD_DRIVER_FUNCTIONS(X)                                                                  \
   X(cuGetErrorName, (Result, char const**))                                                         \
   X(cuGetErrorString, (Result, char const**))                                                       \
@@ -159,7 +159,7 @@ struct PoolProperties {
   X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle))                           \
   X(cuPointerGetAttribute, (void*, PointerAttribute, Address))
 
-// Those that older drivers do not have; null there. The first parameter is a CUtensorMap.
+// Functions that older drivers do not have; null there. The first parameter is a CUtensorMap.
 #define MYRIAD_OPTIONAL_DRIVER_FUNCTIONS(X)                                                                                             \
   X(cuTensorMapEncodeTiled, (void*, TensorType, std::uint32_t, void*, std::uint64_t const*, std::uint64_t const*, std::uint32_t const*, \
                              std::uint32_t const*, TensorInterleave, TensorSwizzle, TensorPromotion, TensorFill))
@@ -172,7 +172,7 @@ struct Api {
 #undef MYRIAD_DECLARE
 };
 
-/// What became of loading libcuda. `api` is null where it cannot be used, and `problem` then says why.
+/// Result of loading libcuda. If it cannot be used, `api` is null and `problem` says why.
 struct Loaded {
   Api const* api = nullptr;
   int version = 0;  ///< of the driver: 13000 is CUDA 13.0
@@ -180,28 +180,28 @@ struct Loaded {
   std::string problem;
 };
 
-/// Loads and initialises libcuda.so.1 at the first call, once per process; any thread.
+/// Loads and initialises libcuda.so.1 at the first call, once per process. Thread-safe.
 Loaded const& load();
 
-/// The functions; throws Unavailable with the reason where there are none.
+/// The functions; throws Unavailable with the reason if there are none.
 Api const& api();
 
 /// "CUDA_ERROR_INVALID_VALUE (invalid argument)".
 std::string describe(Result result);
 
-/// Throws unless `result` is success: OutOfMemory, or GpuError with `call`, `what` (both may be the cause) and the driver's words.
+/// Throws unless `result` is success: OutOfMemory, or GpuError with `call`, `what` and the driver's text.
 void check(Result result, char const* call, char const* what = nullptr);
 
-/// What the driver says of an address; false where it does not know it. Needs a current context.
+/// Queries an attribute of an address; false if the driver does not know the address. Needs a current context.
 template <typename V>
 bool ask(PointerAttribute which, void const* address, V& value) {
   return api().cuPointerGetAttribute(&value, which, reinterpret_cast<std::uintptr_t>(address)) == Result::success;
 }
 
-/// The GPU whose memory the address is in; -1 where the host can read it, too. Needs a current context.
+/// The GPU whose memory has the address; -1 if the host can access it, too. Needs a current context.
 int gpu_of(void const* address);
 
-/// Makes a context current in this thread while it lives, and the one before it afterwards.
+/// Makes a context current in this thread during its lifetime; then restores the previous one.
 class CurrentContext {
  public:
   explicit CurrentContext(ContextHandle context);
@@ -213,8 +213,8 @@ class CurrentContext {
   bool pushed_ = false;
 };
 
-/// While it lives, this thread may make calls that a stream capture elsewhere in the process would forbid (loading a module, say). They
-/// are no part of any capture.
+/// During its lifetime this thread may make calls that a stream capture elsewhere in the process would forbid (such as loading a module).
+/// They are not captured.
 class OutsideCapture {
  public:
   OutsideCapture();

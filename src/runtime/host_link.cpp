@@ -12,9 +12,9 @@ namespace myriad {
 namespace {
 
 constexpr std::int64_t bytes = std::int64_t{32} << 20;  ///< large enough for the full rate, small enough to be pinned quickly
-constexpr int rounds = 4;                               ///< of which the best counts
+constexpr int rounds = 4;                               ///< the best one counts
 
-/// One direction with its own queue, so that the two go on at the same time.
+/// One direction with its own queue, so that both directions overlap.
 struct Direction {
   explicit Direction(int device)
       : queue({.backend = Backend::gpu, .device = device}), on_device(queue, bytes), on_host(queue, bytes), start(queue), end(queue) {}
@@ -30,7 +30,7 @@ struct Direction {
 
 HostLink measure(int device) {
   Direction in(device), out(device);
-  in.to_device();  // so that both have seen their memory once
+  in.to_device();  // first touch of both buffers
   out.to_host();
   out.queue.wait();
   double one_way_in = std::numeric_limits<double>::infinity(), one_way_out = one_way_in, two_way = one_way_in;
@@ -65,7 +65,7 @@ HostLink host_link(Queue& queue) {
   if (queue.backend() != Backend::gpu) throw Unavailable("host_link: a queue on the CPU has no link");
   static auto* const mutex = new std::mutex;
   static auto* const links = new std::unordered_map<int, HostLink>;
-  std::scoped_lock const lock(*mutex);  // two that measured at the same time would measure each other
+  std::scoped_lock const lock(*mutex);  // concurrent measurements would disturb each other
   int const device = queue.device().ordinal;
   auto const known = links->find(device);
   return known != links->end() ? known->second : links->emplace(device, measure(device)).first->second;

@@ -19,7 +19,7 @@ constexpr std::string_view record_magic = "MYRIADK\n";
 constexpr std::string_view pack_magic = "MYRIADP\n";
 constexpr std::uint64_t format_version = 1;
 constexpr std::size_t hash_bytes = sizeof(Hash);
-/// Magic number, version, checksum: what both kinds of file begin with.
+/// Magic number, version, checksum: the prefix of both kinds of file.
 constexpr std::size_t prefix_bytes = 8 + 8 + hash_bytes;
 
 void put(std::string& out, std::uint64_t value) {
@@ -31,7 +31,7 @@ void put_field(std::string& out, std::string_view text) {
   out += text;
 }
 
-/// Reads from the front of bytes; `good` turns false where they end too early, and stays so.
+/// Reads from the front of `left`; `good` becomes false, for good, if the bytes end too early.
 struct Reader {
   std::string_view left;
   bool good = true;
@@ -88,7 +88,7 @@ Hash read_prefix(Reader& reader, std::string_view magic, std::string& problem) {
 
 }  // namespace
 
-/// A file that is open for reading.
+/// A file open for reading.
 class File {
  public:
   explicit File(std::string const& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -101,16 +101,16 @@ class File {
   File& operator=(File const&) = delete;
 
   [[nodiscard]] bool open() const { return descriptor_ >= 0; }
-  /// When it was opened; 0 for what is no regular file.
+  /// Size when it was opened; 0 unless it is a regular file.
   [[nodiscard]] std::uint64_t size() const { return S_ISREG(opened_.st_mode) ? static_cast<std::uint64_t>(opened_.st_size) : 0; }
-  /// Whether somebody has written into it since it was opened, as far as its size and time tell, or it cannot be asked any more. That
-  /// another file took its name is nothing to it.
+  /// Whether the file was written since it was opened, according to size and time, or cannot be queried any more. A new file with the same
+  /// name does not count.
   [[nodiscard]] bool changed() const {
     struct stat now {};
     return ::fstat(descriptor_, &now) != 0 || now.st_size != opened_.st_size || now.st_mtim.tv_sec != opened_.st_mtim.tv_sec ||
            now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec;
   }
-  /// Bytes from `offset` on, fewer than asked for where the file ends.
+  /// Bytes from `offset` on; fewer than requested at the end of the file.
   [[nodiscard]] std::string read(std::uint64_t offset, std::uint64_t length) const {
     std::string out(length, '\0');
     std::size_t done = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Compiled kernels as bytes: a file of the cache holds one, a pack many.
+/// File formats of compiled kernels: a file of the cache holds one, a pack many.
 
 #include <cstdint>
 #include <memory>
@@ -12,47 +12,48 @@
 
 namespace myriad::gpu {
 
-/// A compiled kernel with all that is known about it.
+/// A compiled kernel with its metadata.
 struct KernelRecord {
   Hash key{};                ///< of sources, options, architecture and compiler: KernelStore::key
   std::string name;          ///< name expression: "myriad::lu_tiny<double, ...>"
   std::string arch;          ///< "sm_90"
   std::string compiler;      ///< "NVRTC 13.0"
-  std::string lowered_name;  ///< its symbol in the cubin
-  std::string log;           ///< of the compiler
+  std::string lowered_name;  ///< symbol in the cubin
+  std::string log;           ///< compiler output
   std::string cubin;
 };
 
-/// Magic number, format version, checksum, then key and fields.
+/// Serializes a record: magic number, format version, checksum, then key and fields.
 std::string to_bytes(KernelRecord const& record);
 
-/// The record that `bytes` hold from first to last; nothing, and `problem`, where they are damaged, cut short or something else.
+/// The record in `bytes`; if they are damaged, truncated or no record, returns nothing and sets `problem`.
 std::optional<KernelRecord> from_bytes(std::string_view bytes, std::string& problem);
 
-/// The whole file; nothing where it cannot be read.
+/// The whole file; nothing if it cannot be read.
 std::optional<std::string> read_file(std::string const& path);
 
-/// Writes a temporary file beside `path` and renames it, so that a reader sees all or nothing. Returns what went wrong, empty if nothing.
+/// Writes a temporary file beside `path` and renames it, so that readers see all or nothing. Returns the error, empty on success.
 std::string write_file(std::string const& path, std::string_view bytes, unsigned mode);
 
-class File;  ///< that is open for reading
+class File;  ///< open for reading
 
-/// A file of many records with an index. It stays open, so that a pack keeps its kernels when another file takes its name. Nothing is
-/// mapped: a file that is cut short under its reader is an error, not a signal.
+/// A file of many records with an index. It stays open, so that a pack keeps its kernels when its path is replaced. It is not
+/// memory-mapped: truncation under a reader is an error, not a signal.
 class Pack {
  public:
-  /// Reads the index. Throws Error where the file is no pack or is damaged.
+  /// Reads the index. Throws Error if the file is no pack or is damaged.
   explicit Pack(std::string path);
 
   [[nodiscard]] std::string const& path() const noexcept { return path_; }
   [[nodiscard]] std::string const& compiler() const noexcept { return compiler_; }
   [[nodiscard]] std::size_t size() const noexcept { return index_.size(); }
 
-  /// The kernel with this key; nothing where it is not there. Throws Error where the record is damaged, or no longer there
-  /// because the file was written over. Any thread.
+  /// The kernel with this key, if the pack has it. Throws Error if the record is damaged, or lost because the file was overwritten.
+  /// Thread-safe.
   [[nodiscard]] std::optional<KernelRecord> find(Hash const& key) const;
 
-  /// Writes records, all of one compiler, as a pack, aside and renamed as write_file does: who has the old one open is not disturbed.
+  /// Writes records, all of one compiler, as a pack. The file is written aside and renamed, as by write_file, so readers of the old one are
+  /// not disturbed.
   static void write(std::string const& path, std::vector<KernelRecord> records);
 
  private:

@@ -16,11 +16,11 @@ struct KernelFilter {
   std::vector<std::string> routines;
   std::vector<int> sizes;
   std::vector<Dtype> dtypes;
-  std::size_t candidates = 0;  ///< how many tuning candidates to add for each problem
+  std::size_t candidates = 0;  ///< number of tuning candidates to add per problem
 
   [[nodiscard]] bool wants_routine(std::string_view routine) const { return is_wanted(routines, routine); }
   [[nodiscard]] bool wants_size(int n) const { return is_wanted(sizes, n); }
-  /// Whether a larger size than n is wanted
+  /// Whether a size larger than n is selected
   [[nodiscard]] bool wants_size_above(int n) const {
     return sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [n](int size) { return size > n; });
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// Configs describe themselves: the text of a kernel's template arguments comes from the members of its config, in their order.
+/// Generates the name expression of a kernel: the template arguments are the members of its config, in order.
 ///
 ///     constexpr KernelName lu_tiny{"lu/lu_tiny"};
 ///     Kernel const& kernel = kernel_of(queue, lu_tiny, dtype_of<T>, config);
@@ -22,7 +22,7 @@
 
 namespace myriad::gpu {
 
-/// Where a kernel is: "lu/lu_tiny" is myriad::lu_tiny of lu/lu_tiny.cuh, unless another name is given.
+/// Location of a kernel: "lu/lu_tiny" is myriad::lu_tiny of lu/lu_tiny.cuh, unless `kernel` gives another name.
 struct KernelName {
   std::string_view file, kernel;
   std::uint64_t id;
@@ -38,7 +38,7 @@ struct KernelName {
   }
 };
 
-/// The kernel of a config type. Each config with a kernel of its own specialises it; others do not compile.
+/// The kernel of a config type. Every config with its own kernel specialises it; others do not compile.
 template <typename Config>
 constexpr KernelName kernel_name = Config::has_no_kernel_of_its_own;
 
@@ -118,8 +118,8 @@ KernelSource source_of(KernelName const& kernel, Arguments const&... arguments) 
   ((list += (list.empty() ? "" : ", ") + argument_text(arguments)), ...);
   return {.header = fmt::format("{}.cuh", kernel.file),
           .name = fmt::format("myriad::{}<{}>", kernel.kernel, list),
-          // The compiler must not fuse products and sums, or kernels of different layouts would give different bits; kernels call fma
-          // themselves.
+          // The compiler must not contract products and sums to fma, or kernels of different layouts would give different bits; kernels
+          // call fma explicitly.
           .options = {"-default-device", "--fmad=false"},
           .arch_specific = kernel.arch_specific};
 }

@@ -33,7 +33,7 @@ std::vector<SourceFile> sources_of(KernelSource const& source) {
   return files;
 }
 
-/// What is wrong with a folder as a place for code that will be run; empty if nothing.
+/// Why a folder is unsafe for code that will be executed; empty if it is safe.
 std::string folder_problem(std::string const& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return errno == ENOENT ? std::string() : fmt::format("{}: {}", folder, std::strerror(errno));
@@ -90,8 +90,8 @@ std::optional<KernelRecord> DiskCache::find(Hash const& key) const {
 
 std::string DiskCache::keep(KernelRecord const& record) const { return write_file(path_of(record.key), to_bytes(record), 0600); }
 
-// A byte of one file per key, which leaves nothing behind and does not grow. The lock belongs to the open file and not to the process, so
-// that threads keep one another out as well.
+// Each key locks one byte of a common file, which needs no cleanup and does not grow. The lock belongs to the open file description, not to
+// the process, so it also excludes other threads.
 DiskCache::Lock::Lock(DiskCache const& cache, Hash const& key) {
   descriptor_ = ::open((cache.folder_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor_ < 0) return;
@@ -159,7 +159,7 @@ Packs Packs::find() {
   if (::dladdr(reinterpret_cast<void*>(&usable_archs), &library) && library.dli_fname) {
     fs::path const file = fs::canonical(library.dli_fname, error);
     if (!error) {
-      // lib/libmyriad.so, and lib/x86_64-linux-gnu/libmyriad.so as Debian has it
+      // lib/libmyriad.so, and lib/x86_64-linux-gnu/libmyriad.so on Debian
       fs::path const folder = file.parent_path();
       add_folder(folder.parent_path() / "share/myriad/packs", false);
       if (folder.parent_path().filename() == "lib") add_folder(folder.parent_path().parent_path() / "share/myriad/packs", false);
@@ -228,7 +228,7 @@ KernelRecord KernelStore::obtain(KernelSource const& source, int major, int mino
     throw Unavailable(fmt::format("the kernel {} for {} is in no pack ({}) and cannot be compiled: {}", source.name, archs.front(),
                                   paths.empty() ? "there is none" : fmt::format("{}", fmt::join(paths, ", ")), nvrtc_.problem()));
   }
-  // The best architecture that this NVRTC knows.
+  // The best architecture that this NVRTC supports.
   auto const known = [&](std::string const& arch) {
     return std::any_of(nvrtc_.archs().begin(), nvrtc_.archs().end(),
                        [&](int a) { return arch == fmt::format("sm_{}", a) || arch == fmt::format("sm_{}a", a); });
@@ -248,7 +248,7 @@ KernelRecord KernelStore::obtain(KernelSource const& source, int major, int mino
   Hash const name = key(source, *arch, nvrtc_.name());
   if (auto record = cache_.find(name)) return *std::move(record);
   DiskCache::Lock const lock(cache_, name);
-  if (auto record = cache_.find(name)) return *std::move(record);  // another process made it meanwhile
+  if (auto record = cache_.find(name)) return *std::move(record);  // another process compiled it meanwhile
   KernelRecord record = compile(source, *arch);
   if (std::string const problem = cache_.keep(record); !problem.empty()) message(problem);
   return record;
@@ -269,7 +269,7 @@ void KernelStore::dump(KernelSource const& source, std::vector<SourceFile> const
     bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (plain || (!stem.empty() && stem.back() != '_')) stem += plain ? c : '_';
   }
-  // Long names are cut and told apart by the key.
+  // Long names are truncated; the key makes them unique.
   stem = fmt::format("{}-{}-{}", stem.substr(0, 100), hex(key(source, arch, nvrtc_.name())).substr(0, 8), arch);
   write(folder / (stem + ".cu"), fmt::format("// {}\n// {} {}\n{}", source.name, fmt::join(common_compile_options(), " "),
                                              fmt::join(source.options, " "), translation_unit(source)));

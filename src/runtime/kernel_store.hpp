@@ -1,6 +1,5 @@
 #pragma once
-/// Compiled kernels, wherever they come from: packs, the user's cache on disk, NVRTC. Kernels that are loaded into a GPU are in
-/// runtime/context.hpp.
+/// Finds compiled kernels in packs and the user's disk cache, or compiles them by NVRTC. Loaded kernels are in runtime/context.hpp.
 
 #include <memory>
 #include <mutex>
@@ -15,23 +14,23 @@
 
 namespace myriad::gpu {
 
-/// What names a kernel.
+/// Identifies a kernel's source.
 struct KernelSource {
-  std::string header;                  ///< the file that defines it, as it is included: "lu/lu_tiny.cuh"
-  std::string name;                    ///< name expression of the instance: "myriad::lu_tiny<double, ...>"
-  std::vector<std::string> options{};  ///< compiler options beyond the common ones: "--maxrregcount=128"
-  bool arch_specific = false;          ///< uses features of one architecture alone: compiled for sm_90a instead of sm_90
-  std::span<SourceFile const> files = embedded_sources();  ///< where the header and what it includes are
+  std::string header;                                      ///< header that defines it: "lu/lu_tiny.cuh"
+  std::string name;                                        ///< name expression of the instance: "myriad::lu_tiny<double, ...>"
+  std::vector<std::string> options{};                      ///< compiler options beyond the common ones: "--maxrregcount=128"
+  bool arch_specific = false;                              ///< uses architecture-specific features: compiled for sm_90a instead of sm_90
+  std::span<SourceFile const> files = embedded_sources();  ///< the header and its includes
 };
 
-/// The architectures whose machine code runs on compute capability major.minor, best first: sm_89, sm_88 ... sm_80 for 8.9. Code for one
-/// architecture alone runs on no other.
+/// The architectures whose machine code runs on compute capability major.minor, best first: sm_89, sm_88 ... sm_80 for 8.9.
+/// Architecture-specific code runs on no other.
 std::vector<std::string> usable_archs(int major, int minor, bool arch_specific);
 
-/// The kernels of one user on disk: a folder of theirs, one file per kernel.
+/// A user's kernels on disk: one folder, one file per kernel.
 class DiskCache {
  public:
-  /// An empty folder stands for no cache, with `problem` as the reason.
+  /// An empty folder means no cache, with `problem` as the reason.
   explicit DiskCache(std::string folder, std::string problem = {}) : folder_(std::move(folder)), problem_(std::move(problem)) {}
 
   /// MYRIAD_CACHE_DIR ("off": none), else XDG_CACHE_HOME/myriad, else ~/.cache/myriad.
@@ -39,20 +38,20 @@ class DiskCache {
 
   [[nodiscard]] std::string const& folder() const noexcept { return folder_; }
 
-  /// Why the folder cannot be used as it is now; empty where it can, or could be made.
+  /// Why the folder cannot be used now; empty if it can be used or created.
   [[nodiscard]] std::string problem() const;
 
-  /// Makes the folder if need be, for the user alone. Returns problem().
+  /// Creates the folder if necessary, accessible to the user only. Returns problem().
   std::string prepare();
 
-  /// The kernel with this key. A file that is damaged, of another format or of another user is none; `message` tells.
+  /// The kernel with this key. Ignores, with a `message`, a file that is damaged, of another format or of another user.
   [[nodiscard]] std::optional<KernelRecord> find(Hash const& key) const;
 
-  /// Keeps a kernel. Returns what went wrong.
+  /// Stores a kernel. Returns the error, if any.
   std::string keep(KernelRecord const& record) const;
 
-  /// A lock on one key between processes and threads, held while it lives. Waits for the holder, but not for ever: then, or where the file
-  /// system has no locks, the work is done twice.
+  /// A lock on one key between processes and threads, held during its lifetime. It waits for the holder with a timeout. After that, or if
+  /// the file system has no locks, the work is done twice.
   class Lock {
    public:
     Lock(DiskCache const& cache, Hash const& key);
@@ -64,7 +63,7 @@ class DiskCache {
     int descriptor_ = -1;
   };
 
-  /// Paths of the files of kernels, whatever their state.
+  /// Paths of all kernel files, also damaged ones.
   [[nodiscard]] std::vector<std::string> files() const;
 
  private:
@@ -74,13 +73,13 @@ class DiskCache {
   std::string problem_;
 };
 
-/// Packs in the order in which they are asked.
+/// Packs in search order.
 struct Packs {
   struct Place {
     std::string path;
-    std::shared_ptr<Pack const> pack;  ///< null where it cannot be used
+    std::shared_ptr<Pack const> pack;  ///< null if it cannot be used
     std::string problem;
-    bool asked_for;  ///< named by MYRIAD_PACK: that it cannot be used is an error
+    bool asked_for;  ///< named by MYRIAD_PACK: it is an error if it cannot be used
   };
   std::vector<Place> places;
 
@@ -90,24 +89,24 @@ struct Packs {
 
 class KernelStore {
  public:
-  /// `dump`: a folder that gets source, PTX and cubin of every kernel; packs and cache are then not asked. Empty: none.
+  /// `dump`: folder to which source, PTX and cubin of every kernel are written; packs and cache are then not used. Empty: none.
   KernelStore(Nvrtc nvrtc, DiskCache cache, Packs packs, std::string dump = {})
       : nvrtc_(std::move(nvrtc)), cache_(std::move(cache)), packs_(std::move(packs)), dump_(std::move(dump)) {}
 
-  /// As the environment has it: the one of this process, made once.
+  /// The process-wide instance, configured by the environment.
   static KernelStore& instance();
 
-  /// The compiled kernel for compute capability major.minor. Throws Unavailable, naming the kernel, where no pack and no cache has it and
-  /// there is no NVRTC; CompileError where it does not compile. Any thread.
+  /// The compiled kernel for compute capability major.minor. Throws Unavailable, with the kernel's name, if it is in no pack or cache and
+  /// there is no NVRTC; CompileError if it does not compile. Thread-safe.
   [[nodiscard]] KernelRecord obtain(KernelSource const& source, int major, int minor);
 
-  /// Compiles without looking elsewhere, for a pack.
+  /// Compiles without searching packs and cache; for building a pack.
   [[nodiscard]] KernelRecord compile(KernelSource const& source, std::string const& arch);
 
-  /// What names the compiled kernel: a hash of the format, header, name, options, all sources reached, architecture and compiler.
+  /// Key of the compiled kernel: a hash of the format, header, name, options, all included sources, architecture and compiler.
   static Hash key(KernelSource const& source, std::string const& arch, std::string const& compiler);
 
-  /// Whether a kernel can be had at all, empty, or why not.
+  /// Why no kernel can be obtained at all; empty if kernels can be.
   [[nodiscard]] std::string problem() const;
 
   [[nodiscard]] Nvrtc const& nvrtc() const noexcept { return nvrtc_; }

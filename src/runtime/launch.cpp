@@ -20,7 +20,7 @@ bool takes_large_parameters() { return driver::load().version >= 12010; }
 
 void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params, std::size_t params_bytes) {
   QueueAccess::State const& state = QueueAccess::state(queue);
-  // Checked here although the driver would: its "invalid argument" does not say which.
+  // Checked here since the driver's "invalid argument" does not name the argument.
   if (grid.blocks < 0 || grid.threads < 1 || grid.threads_y < 1 || std::int64_t{grid.threads} * grid.threads_y > kernel.max_threads ||
       grid.shared_bytes < 0 || grid.shared_bytes > kernel.max_dynamic_shared_bytes)
     throw GpuError(

@@ -1,5 +1,5 @@
 #pragma once
-/// How a routine reaches a GPU: its kernel, a launch, workspace.
+/// What a routine needs on a GPU: its kernel, launches, workspace.
 ///
 ///     Kernel const& kernel = kernel_of(queue, KernelName("lu/lu_tiny"), dtype_of<T>, config);  // runtime/kernel_name.hpp
 ///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, LuTinyArguments{...});
@@ -18,33 +18,33 @@ namespace myriad::gpu {
 /// The context of a queue on a GPU.
 Context& context_of(Queue& queue);
 
-/// The kernel of `key` on the queue's GPU; `source` returns its KernelSource and is called only where it is not loaded.
+/// The kernel of `key` on the queue's GPU; `source` returns its KernelSource and is called only if it is not loaded.
 template <std::invocable F>
 Kernel const& kernel_for(Queue& queue, KernelKey const& key, F&& source) {
   return context_of(queue).kernel(key, std::forward<F>(source));
 }
 
-/// The same, or null where no pack has it and there is no compiler.
+/// The same, or null if no pack has it and there is no compiler.
 template <std::invocable F>
 Kernel const* kernel_if_there(Queue& queue, KernelKey const& key, F&& source) {
   return context_of(queue).kernel_if_there(key, std::forward<F>(source));
 }
 
-/// Whether the driver takes parameters of more than 4 KiB, up to 32,764 bytes.
+/// Whether the driver supports kernel parameters beyond 4 KiB, up to 32,764 bytes.
 bool takes_large_parameters();
 
 struct Grid {
-  std::int64_t blocks = 0;  ///< no launch for 0. Beyond 2^31 - 1 as many as that are started: the kernel strides over the rest (gridDim.x)
+  std::int64_t blocks = 0;  ///< gridDim.x; 0: no launch. At most 2^31 - 1 are started, and the kernel strides over the rest
   int threads = 0;          ///< threadIdx.x; 1 to 1024 together with threads_y
   int threads_y = 1;
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory per block
-  /// Whether all blocks run at the same time, so that simt::sync_grid may be called. The driver refuses more blocks than the GPU has room
-  /// for.
+  /// Cooperative launch: all blocks are resident, so that simt::sync_grid may be called. The driver refuses more blocks than fit on the
+  /// GPU.
   bool together = false;
 };
 
-/// Enqueues a kernel with one parameter, by value. Does not wait, allocates nothing; legal while the stream is captured. Throws GpuError
-/// where the driver refuses the launch, Unavailable where it is too old for so many bytes of parameters; the queue stays usable.
+/// Enqueues a kernel with one parameter, by value. Does not wait, allocates nothing; allowed while the stream is captured. Throws GpuError
+/// if the driver refuses the launch, Unavailable if it is too old for so many bytes of parameters; the queue stays usable.
 void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params, std::size_t params_bytes);
 
 template <typename Params>
@@ -54,11 +54,11 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& 
   launch(queue, kernel, grid, static_cast<void const*>(&params), sizeof(Params));
 }
 
-/// Enqueues zeros into `count` numbers, for what has no kernel to write it; nothing where `data` is null.
+/// Enqueues setting `count` numbers to zero, for outputs that no kernel writes; does nothing if `data` is null.
 void clear(Queue& queue, int* data, std::int64_t count);
 
-/// Device memory for one call, in stream order: from the queue's pool, given back when this goes, which may be before the work that uses it
-/// has run. Null for 0 bytes and while the queue is prepared, when it is only counted.
+/// Workspace of one call from the queue's pool, allocated and freed in stream order: the destructor may run before the work that uses it.
+/// Null for 0 bytes, and while the queue is prepared, when the bytes are only counted.
 class Workspace {
  public:
   Workspace(Queue& queue, std::int64_t bytes);
@@ -75,11 +75,11 @@ class Workspace {
   Queue& queue_;
   driver::Address address_ = 0;
   std::int64_t counted_ = 0;  ///< bytes, while the queue is prepared
-  bool of_graph_ = false;     ///< taken while the stream is captured
+  bool of_graph_ = false;     ///< allocated while the stream is captured
 };
 
-/// The counts of simt::sync_grid_once. They are the queue's, whose launches follow each other, so that nothing has to be cleared; in a
-/// graph, which may run beside what the queue does later, they are the graph's, and cleared before. Null while the queue is prepared.
+/// The counters of simt::sync_grid_once. They belong to the queue, whose launches are in order, so they need no clearing. A captured graph
+/// may run concurrently with later work of the queue, so it has its own counters, which it clears first. Null while the queue is prepared.
 class GridCounts {
  public:
   explicit GridCounts(Queue& queue);

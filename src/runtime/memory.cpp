@@ -15,10 +15,10 @@ namespace {
 
 namespace driver = gpu::driver;
 
-/// As the driver aligns, so that code that rests on it behaves alike on both.
+/// The driver's alignment, so that code that relies on it behaves the same on the CPU.
 constexpr std::align_val_t alignment{256};
 
-/// The size of `count` elements, which argument `name` of `what` says, counted without the queue.
+/// Bytes of `count` elements. Errors name argument `name` of `what`; positions do not count the queue.
 std::int64_t bytes_of(char const* what, int position, char const* name, std::int64_t count, std::size_t element_bytes) {
   if (count < 0) throw BadArgument(what, position, name, fmt::format("is negative: {}", count));
   if (count > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(element_bytes))
@@ -29,7 +29,7 @@ std::int64_t bytes_of(char const* what, int position, char const* name, std::int
 void* address(driver::Address a) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a)); }
 driver::Address address(void const* a) { return reinterpret_cast<std::uintptr_t>(a); }
 
-/// The driver knows what is where, but between memory of two pools, on two GPUs, it copies only if it is told their contexts.
+/// The driver infers the kind of memory, but copies between pools of two GPUs need their contexts.
 void enqueue_copy(driver::StreamHandle stream, void const* from, std::int64_t bytes, void* to) {
   driver::Api const& cu = driver::api();
   auto const size = static_cast<std::size_t>(bytes);
@@ -38,7 +38,7 @@ void enqueue_copy(driver::StreamHandle stream, void const* from, std::int64_t by
   int const target = several ? driver::gpu_of(to) : -1;
   if (source >= 0 && target >= 0 && source != target) {
     auto const context_of = [](int ordinal) {
-      driver::OutsideCapture const outside_capture;  // it may be new to this process
+      driver::OutsideCapture const outside_capture;  // the other context may be new to this process
       return gpu::Context::of(ordinal).handle();
     };
     driver::check(cu.cuMemcpyPeerAsync(address(to), context_of(target), address(from), context_of(source), size, stream),

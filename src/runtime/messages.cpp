@@ -45,7 +45,7 @@ void message(std::string const& text) noexcept {
     }
     if (handler) handler(text);
   } catch (...) {
-    // A handler's own trouble is not the caller's of a routine.
+    // Exceptions of the handler must not reach the caller of a routine.
   }
   if (char const* const verbose = environment("MYRIAD_VERBOSE"); verbose && std::strcmp(verbose, "0") != 0)
     std::fprintf(stderr, "myriad: %s\n", text.c_str());

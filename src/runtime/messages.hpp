@@ -1,14 +1,14 @@
 #pragma once
-/// What the library has to say besides errors: kernels compiled, a cache that cannot be used.
+/// Messages of the library besides errors: a kernel was compiled, the cache cannot be used.
 
 #include <string>
 
 namespace myriad::gpu {
 
-/// Gives `text`, one line, to the handler of the program (`on_message`), and to stderr where MYRIAD_VERBOSE is set and not 0.
+/// Passes `text`, one line, to the program's handler (`on_message`), and to stderr if MYRIAD_VERBOSE is set and not 0.
 void message(std::string const& text) noexcept;
 
-/// The value of an environment variable; nullptr where it is unset or empty.
+/// The value of an environment variable; nullptr if it is unset or empty.
 char const* environment(char const* name) noexcept;
 
 }  // namespace myriad::gpu

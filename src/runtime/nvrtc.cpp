@@ -17,19 +17,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first NVRTC that has C++20 and ptxas inside.
+/// The first NVRTC with C++20 and a built-in ptxas.
 constexpr int oldest_version = 12000;
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-/// Numbers in names count as numbers: cuda-12.10 is newer than cuda-12.9.
+/// Compares numbers in names as numbers: cuda-12.10 is newer than cuda-12.9.
 bool newer_name(fs::path const& a, fs::path const& b) {
   std::string const x = a.filename().string();
   std::string const y = b.filename().string();
   return ::strverscmp(x.c_str(), y.c_str()) > 0;
 }
 
-/// Entries of a folder whose names start with `prefix`, newest name first; none where the folder cannot be read.
+/// Entries of a folder whose names start with `prefix`, newest name first; none if the folder cannot be read.
 std::vector<fs::path> entries(fs::path const& folder, std::string_view prefix) {
   std::vector<fs::path> out;
   std::error_code error;
@@ -42,14 +42,14 @@ std::vector<fs::path> entries(fs::path const& folder, std::string_view prefix) {
 /// Shared objects of NVRTC in a folder, newest first: libnvrtc.so.13, libnvrtc.so.12, libnvrtc.so.
 std::vector<fs::path> libraries_in(fs::path const& folder) { return entries(folder, "libnvrtc.so"); }
 
-/// Folders of a CUDA toolkit, or of anything laid out like one, that hold libraries.
+/// Library folders of a CUDA toolkit, or of a folder with its layout.
 std::vector<fs::path> library_folders(fs::path const& root) {
   std::vector<fs::path> out{root / "lib64", root / "lib"};
   for (fs::path const& target : entries(root / "targets", "")) out.push_back(target / "lib");
   return out;
 }
 
-/// Folders with libraries in NVIDIA's packages of the Python environment at `root`.
+/// Library folders of NVIDIA's packages in the Python environment at `root`.
 std::vector<fs::path> python_folders(fs::path const& root) {
   std::vector<fs::path> out;
   for (char const* const lib : {"lib", "lib64"})
@@ -59,7 +59,7 @@ std::vector<fs::path> python_folders(fs::path const& root) {
   return out;
 }
 
-/// The environments that `python3` on PATH may stand for, found without running it.
+/// The environments that `python3` on PATH may belong to, found without running it.
 std::vector<fs::path> python_roots() {
   std::vector<fs::path> out;
   auto const add = [&](fs::path const& root) {
@@ -85,8 +85,8 @@ std::vector<fs::path> python_roots() {
   return out;
 }
 
-/// NVRTC opens its second library, libnvrtc-builtins, by its bare name, which outside the loader's path fails although it is in the same
-/// folder. A library of that name that is loaded already is the one it gets.
+/// NVRTC opens libnvrtc-builtins by its bare name, which fails outside the loader's path although both are in the same folder. So it is
+/// loaded here first, by its path.
 void load_builtins(std::string const& path, int version) {
   std::string const name = "libnvrtc-builtins.so." + version_text(version);
   std::error_code error;
@@ -107,7 +107,7 @@ std::string log_of(nvrtc::Api const& api, nvrtc::Program program) {
 }  // namespace
 
 bool Nvrtc::try_library(std::string const& path) {
-  // Not closed once it is in use: compilers keep state of their own.
+  // Not closed once in use: compilers keep global state.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     char const* const reason = ::dlerror();
@@ -146,7 +146,7 @@ bool Nvrtc::try_library(std::string const& path) {
   std::sort(archs_.begin(), archs_.end());
   version_ = major * 1000 + minor * 10;
   path_ = path;
-  // Where the loader found it by its bare name, say which file that is.
+  // If the loader found it by its bare name, records the path of the file.
   Dl_info place{};
   if (path.find('/') == std::string::npos && ::dladdr(reinterpret_cast<void*>(api->nvrtcVersion), &place) && place.dli_fname)
     path_ = place.dli_fname;
@@ -207,7 +207,7 @@ std::string Nvrtc::problem() const {
 }
 
 std::vector<std::string> const& common_compile_options() {
-  // ptxas's report comes with the log and is how a test sees registers and spills.
+  // The log has ptxas's report, from which a test reads registers and spills.
   static std::vector<std::string> const options{"--std=c++20", "--ptxas-options=-v"};
   return options;
 }
@@ -220,7 +220,7 @@ Compiled Nvrtc::compile(CompileJob const& job) const {
       throw CompileError(fmt::format("{} for {}: {}: {}", job.name, job.arch, call, rtc.nvrtcGetErrorString(result)), {});
   };
 
-  // NVRTC takes texts that end with a zero; views of parts of others do not.
+  // NVRTC needs zero-terminated texts, which views are not.
   std::vector<std::string> names;
   std::vector<std::string> texts;
   for (SourceFile const& header : job.headers) {

@@ -1,6 +1,6 @@
 #pragma once
-/// NVRTC, the compiler for GPU kernels, loaded at run time. Its API is declared anew as far as it is used; a test compares it with nvrtc.h
-/// where that exists.
+/// NVRTC, the compiler of GPU kernels, loaded at run time through own declarations of its API; a test compares them with nvrtc.h if that
+/// exists.
 
 #include <memory>
 #include <string>
@@ -44,27 +44,27 @@ struct Api {
 struct CompileJob {
   std::string source;                ///< text of the translation unit
   std::string name;                  ///< name expression of the kernel: "myriad::lu_tiny<double, ...>"
-  std::vector<SourceFile> headers;   ///< what it includes, by the names it includes them with
+  std::vector<SourceFile> headers;   ///< included headers, under the names in #include
   std::string arch;                  ///< "sm_90", "sm_90a"
-  std::vector<std::string> options;  ///< beyond those that every kernel is compiled with
+  std::vector<std::string> options;  ///< beyond common_compile_options
   bool want_ptx = false;
 };
 
 struct Compiled {
   std::string cubin;
   std::string lowered_name;
-  std::string log;  ///< with ptxas's account of registers, shared memory and spills
-  std::string ptx;  ///< empty unless asked for
+  std::string log;  ///< with ptxas's report of registers, shared memory and spills
+  std::string ptx;  ///< empty unless requested
 };
 
 /// NVRTC, if it was found.
 class Nvrtc {
  public:
-  /// Looks for it as the environment is now: MYRIAD_NVRTC alone where that is set; else CUDA toolkits, the loader's path, and NVIDIA's
+  /// Looks for NVRTC according to the environment: only MYRIAD_NVRTC if that is set; else CUDA toolkits, the loader's path, and NVIDIA's
   /// packages of Python environments.
   static Nvrtc find();
 
-  /// The one of this process, looked for once.
+  /// The process-wide instance, looked for once.
   static Nvrtc const& instance();
 
   [[nodiscard]] bool available() const noexcept { return static_cast<bool>(api_); }
@@ -72,12 +72,12 @@ class Nvrtc {
   [[nodiscard]] std::string const& path() const noexcept { return path_; }
   [[nodiscard]] std::vector<std::string> const& tried() const noexcept { return tried_; }
   [[nodiscard]] std::vector<int> const& archs() const noexcept { return archs_; }
-  /// "NVRTC 13.0": what the kernels' keys hold.
+  /// "NVRTC 13.0", as in kernels' keys.
   [[nodiscard]] std::string name() const;
-  /// Why it is not available, with all that was tried.
+  /// Why it is not available, with everything that was tried.
   [[nodiscard]] std::string problem() const;
 
-  /// Throws Unavailable where NVRTC is not available, CompileError with the log where the kernel does not compile. Any thread.
+  /// Throws Unavailable if NVRTC is not available, CompileError with the log if the kernel does not compile. Thread-safe.
   [[nodiscard]] Compiled compile(CompileJob const& job) const;
 
  private:
@@ -90,7 +90,7 @@ class Nvrtc {
   std::vector<int> archs_;
 };
 
-/// The options that every kernel is compiled with, but for the architecture.
+/// The options for every kernel, without the architecture.
 std::vector<std::string> const& common_compile_options();
 
 }  // namespace myriad::gpu

@@ -14,12 +14,12 @@ using Axis = Packing::Axis;
 using Box = Packing::Box;
 
 constexpr std::int64_t alignment = 256;
-constexpr std::int64_t arrays = 4;                               ///< of 8 bytes a matrix: pointers, rows, columns, strides
-constexpr std::int64_t bytes_per_piece = std::int64_t{1} << 19;  ///< that a thread copies before it asks for more
+constexpr std::int64_t arrays = 4;                               ///< of 8 bytes per matrix: pointers, rows, columns, strides
+constexpr std::int64_t bytes_per_piece = std::int64_t{1} << 19;  ///< unit of work of a thread
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// memcpy; runs as short as those of tiny matrices are copied here and not by a call. The last piece may overlap the one before.
+/// memcpy, with inline copies for the short runs of tiny matrices. The last piece may overlap the one before.
 void copy_bytes(char* to, char const* from, std::size_t bytes) {
   if (bytes > 256) {
     std::memcpy(to, from, bytes);
@@ -37,7 +37,7 @@ void copy_bytes(char* to, char const* from, std::size_t bytes) {
   }
 }
 
-/// Copies `count` elements of so many bytes from one place to another, with strides in elements.
+/// Copies `count` elements of `Bytes` bytes, with strides in elements.
 template <std::int64_t Bytes>
 void copy_elements(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride, std::int64_t count) {
   for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * to_stride * Bytes, from + k * from_stride * Bytes, Bytes);
@@ -56,8 +56,8 @@ void copy_run(char* to, std::int64_t to_stride, char const* from, std::int64_t f
       std::memcpy(to + k * to_stride * bytes, from + k * from_stride * bytes, static_cast<std::size_t>(bytes));
 }
 
-/// The same elements with the smallest packed stride first, and dimensions that follow one another without a gap on both sides as one, so
-/// that the runs of the first are as long as they can be. What is left over has size 1.
+/// The same elements with axes sorted by packed stride, and axes merged that are contiguous on both sides, so that runs of the first are as
+/// long as possible. Unused axes have size 1.
 Box merged(Box box) {
   std::sort(box.begin(), box.end(), [](Axis const& x, Axis const& y) { return x.moves() != y.moves() ? x.moves() : x.packed < y.packed; });
   Box out{Axis{1, 1, 1}, Axis{}, Axis{}};
@@ -86,7 +86,7 @@ void copy_box(Box const& box, char* host, char* packed, std::int64_t bytes) {
     }
 }
 
-/// The same on several threads, which share the last dimension.
+/// The same on several threads, which divide the last dimension.
 template <bool Packs>
 void copy_box(int threads, Box const& box, char* host, char* packed, std::int64_t bytes) {
   std::size_t const last = box[2].size > 1 ? 2 : box[1].size > 1 ? 1 : 0;
@@ -112,9 +112,9 @@ Packing::Packing(detail::UntypedOperand const& operand) : operand_(operand) {
     shared_ = a.batch_stride == 0 && a.count > 1;
     Box const box = merged(box_of_chunk(shared_ ? 1 : a.count));
     bool const in_one_piece = box[0].host == 1 && box[0].packed == 1 && box[1].size == 1;
-    contiguous_ = in_one_piece && (shared_ || a.count == 1 || a.batch_stride == elements_of(0));  // not so where it is interleaved
+    contiguous_ = in_one_piece && (shared_ || a.count == 1 || a.batch_stride == elements_of(0));  // false if interleaved
   } else {
-    // Which way matrices are stored is asked of the first in which it matters.
+    // The first matrix with more than one row and column decides the storage order.
     std::int64_t b = 0;
     while (b + 1 < a.count && (a.rows_of(b) <= 1 || a.cols_of(b) <= 1)) ++b;
     by_rows_ = a.col_stride_of(b) < a.row_stride_of(b);
@@ -147,13 +147,14 @@ char* Packing::host(std::int64_t b) const noexcept {
   Batch<char> const& a = operand_.batch;
   char* base = a.data;
   if (a.pointers)
-    std::memcpy(&base, a.pointers + b, sizeof(base));  // what is there are pointers to another type
+    std::memcpy(&base, a.pointers + b, sizeof(base));  // the array has pointers to another type
   else
     base += b * a.batch_stride * operand_.element_bytes;
   return base + (a.row_offset * a.row_stride_of(b) + a.col_offset * a.col_stride_of(b)) * operand_.element_bytes;
 }
 
-/// `count` even matrices are packed in the order of their strides in host memory: column-major, row-major and interleaved ones stay so.
+/// The box of `count` matrices of Kind::even. They are packed in the order of their host strides: column-major, row-major and interleaved
+/// stay so.
 Box Packing::box_of_chunk(std::int64_t count) const noexcept {
   Batch<char> const& a = operand_.batch;
   Box box{Axis{a.rows, a.row_stride}, Axis{a.cols, a.col_stride}, Axis{count, a.batch_stride}};
@@ -165,14 +166,14 @@ Box Packing::box_of_chunk(std::int64_t count) const noexcept {
       axis->packed = stride;
       stride *= axis->size;
     }
-  // Where there is one index only, the stride is that of a matrix by itself.
+  // A dimension of size one gets the stride of a separate matrix.
   if (a.rows <= 1) box[0].packed = std::max<std::int64_t>(a.cols, 1);
   if (a.cols <= 1) box[1].packed = std::max<std::int64_t>(a.rows, 1);
   if (count <= 1) box[2].packed = elements_of(0);
   return box;
 }
 
-/// Merged already, without the sorting, since there is one for each matrix.
+/// The result is merged already, without sorting, since this runs for each matrix.
 Box Packing::box_of_matrix(std::int64_t b) const noexcept {
   Batch<char> const& a = operand_.batch;
   Axis inner{a.rows_of(b), a.row_stride_of(b), 1}, outer{a.cols_of(b), a.col_stride_of(b), 1};
@@ -234,7 +235,7 @@ void Packing::move_elements(int threads, std::int64_t first, std::int64_t count,
     return;
   }
   if (kind_ == Kind::each && !operand_.batch.row_strides && !operand_.batch.col_strides) {
-    // All alike: what is known of one need not be worked out for each.
+    // All matrices have the same shape, so the box is computed once.
     Box const box = box_of_matrix(first);
     std::int64_t const size = elements_of(first) * bytes;
     parallel_for(threads, count, std::max<std::int64_t>(bytes_per_piece / size, 1), [&](std::int64_t begin, std::int64_t end) {

@@ -34,8 +34,8 @@ int threads_from_environment() {
   return threads;
 }
 
-/// Why the GPU cannot be used; empty where it can. Throws BadArgument where there are GPUs but not as many; for a queue that must be on a
-/// GPU also what the driver says.
+/// Why the GPU cannot be used; empty if it can. Throws BadArgument if there are GPUs but not this one; for a queue that must be on a GPU
+/// also the driver's errors.
 std::string problem_of(int device, bool automatic) {
   driver::Loaded const& loaded = driver::load();
   if (!loaded.api) return loaded.problem;
@@ -46,7 +46,7 @@ std::string problem_of(int device, bool automatic) {
     throw;
   } catch (Unavailable const& reason) {
     return reason.what();
-  } catch (Error const& reason) {  // a GPU of another process, without memory or in a state of error
+  } catch (Error const& reason) {  // a GPU that another process holds, without memory, or in an error state
     if (!automatic) throw;
     return reason.what();
   }
@@ -55,7 +55,7 @@ std::string problem_of(int device, bool automatic) {
 
 bool is_default_stream(void* stream) { return stream == legacy_stream() || stream == per_thread_stream(); }
 
-/// What Queue::State::end keeps. Never destroyed: at the end of the process the driver may go first.
+/// Queue states kept by Queue::State::end. Never destroyed: at process exit the driver may be unloaded first.
 struct Kept {
   std::mutex mutex;
   std::vector<std::unique_ptr<QueueAccess::State>> states;
@@ -81,7 +81,7 @@ Queue::State::~State() {
     if (owns_stream) cu.cuStreamDestroy_v2(stream);
     if (pool) cu.cuMemPoolDestroy(pool);
   } catch (std::exception const& error) {
-    // At the end of the process the driver may be gone already.
+    // At process exit the driver may already be unloaded.
     gpu::message(error.what());
   }
 }
@@ -119,7 +119,7 @@ void Queue::State::end_kept() noexcept {
 bool Queue::State::capturing() const {
   driver::CurrentContext const current(context->handle());  // the default streams are those of the current context
   auto status = driver::CaptureStatus::none;
-  // What the driver does not want to say, of the legacy stream while another is captured, is taken for yes: to wait would end that capture.
+  // If the query fails, as for the legacy stream while another is captured, the stream counts as capturing: waiting would end that capture.
   return driver::api().cuStreamIsCapturing(stream, &status) != driver::Result::success || status != driver::CaptureStatus::none;
 }
 
@@ -167,14 +167,14 @@ void Queue::State::free_pinned(void* memory) noexcept {
     driver::OutsideCapture const outside_capture;
     postponed_pinned_.push_back(memory);
     if (capturing()) return;
-    driver::api().cuStreamSynchronize(stream);  // copies may still be under way
+    driver::api().cuStreamSynchronize(stream);  // copies may still be in flight
     free_postponed_pinned();
   } catch (std::exception const& error) {
     gpu::message(error.what());
   }
 }
 
-/// Each is tried once: what the driver refuses is lost, and the queue stays usable.
+/// Each is tried once: memory that the driver refuses to free is lost, and the queue stays usable.
 void Queue::State::free_postponed() noexcept {
   try {
     if (postponed_.empty() || capturing()) return;
@@ -186,7 +186,7 @@ void Queue::State::free_postponed() noexcept {
   }
 }
 
-/// The same, where nothing is under way.
+/// The same, when no work is in flight.
 void Queue::State::free_postponed_pinned() noexcept {
   try {
     for (void* const memory : std::exchange(postponed_pinned_, {}))
@@ -233,7 +233,7 @@ Queue::Queue(QueueOptions options) {
   if (options.stream) {
     state.stream = static_cast<driver::StreamHandle>(options.stream);
     driver::ContextHandle owner = nullptr;
-    // A stream that does not say whose it is may be one of a green context, which shares the primary context's memory and kernels.
+    // A stream whose context cannot be queried may belong to a green context, which shares the primary context's memory and kernels.
     if (!is_default_stream(options.stream) && cu.cuStreamGetCtx(state.stream, &owner) == driver::Result::success &&
         owner != state.context->handle())
       throw BadArgument("Queue", 3, "stream", fmt::format("is not of the primary context of device {}", options.device));
@@ -244,7 +244,7 @@ Queue::Queue(QueueOptions options) {
   driver::PoolProperties properties{};
   properties.location.id = options.device;
   driver::check(cu.cuMemPoolCreate(&state.pool, &properties), "cuMemPoolCreate");
-  // Memory stays with the pool when it is free: the next call wants it again.
+  // The pool keeps freed memory, since the next call needs it again.
   std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
   driver::check(cu.cuMemPoolSetAttribute(state.pool, driver::PoolAttribute::release_threshold, &keep), "cuMemPoolSetAttribute");
 }
@@ -259,7 +259,7 @@ void Queue::wait() {
 Backend Queue::backend() const noexcept { return state_->backend; }
 std::string const& Queue::gpu_problem() const noexcept { return state_->gpu_problem; }
 bool Queue::reaches(void const* address) const {
-  // The driver need not know memory yet that belongs to a graph.
+  // The driver may not yet know memory of a graph that is being captured.
   return state_->backend == Backend::cpu || state_->preparing > 0 || state_->context->reaches(address) || state_->capturing();
 }
 int Queue::threads() const noexcept { return state_->threads; }

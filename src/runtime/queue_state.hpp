@@ -1,5 +1,5 @@
 #pragma once
-/// The inside of a queue.
+/// The state of a queue.
 
 #include <cstdint>
 #include <vector>
@@ -18,15 +18,15 @@ struct Queue::State {
   int threads = 1;
   std::string gpu_problem;  ///< see Queue::gpu_problem
 
-  // Of a GPU only
+  // Members below are for GPUs only
   gpu::Context* context = nullptr;
   gpu::driver::StreamHandle stream = nullptr;
   bool owns_stream = false;
   gpu::driver::PoolHandle pool = nullptr;
   int preparing = 0;                 ///< open prepare() calls: nothing is enqueued while there is one
-  std::int64_t wanted = 0;           ///< bytes of workspace that would be taken now if there were none
-  std::int64_t most_wanted = 0;      ///< and that would have been at a time at most
-  tuning::Search* search = nullptr;  ///< that says which configs are taken, while it lasts
+  std::int64_t wanted = 0;           ///< bytes of workspace that would be in use now
+  std::int64_t most_wanted = 0;      ///< peak of `wanted`
+  tuning::Search* search = nullptr;  ///< a running search, which chooses the configs
 
   State() = default;
   State(State const&) = delete;
@@ -35,20 +35,21 @@ struct Queue::State {
 
   [[nodiscard]] bool capturing() const;
 
-  /// Device memory in stream order; 0 for 0 bytes. Taken while the stream is captured it belongs to the graph, and has to be given back in
-  /// the same capture.
+  /// Allocates device memory in stream order; 0 for 0 bytes. Memory allocated while the stream is captured belongs to the graph and must be
+  /// freed in the same capture.
   [[nodiscard]] gpu::driver::Address allocate(std::int64_t bytes);
-  /// Memory that was taken before a capture is given back after it: when the queue next takes or gives back memory, waits or goes.
+  /// During a capture, memory from before it is freed after it: when the queue next allocates or frees memory, waits or is destroyed.
   void free(gpu::driver::Address address, bool of_graph) noexcept;
-  /// Device memory that was zero when it was first asked for, of the queue; not while the stream is captured. See gpu::GridCounts.
+  /// The queue's device memory for counters, set to zero when first requested; not allowed while the stream is captured. See
+  /// gpu::GridCounts.
   [[nodiscard]] gpu::driver::Address grid_counts(std::int64_t bytes);
-  /// Pinned memory, once the work that uses it is done; during a capture, which allows no waiting, when the queue next waits.
+  /// Frees pinned memory once the work that uses it is done; during a capture, which allows no waiting, when the queue next waits.
   void free_pinned(void* memory) noexcept;
 
   void wait();
 
-  /// Destroys a queue that nobody owns any more. Whose stream is captured just then is kept, until a queue is next made or goes after the
-  /// end of that capture: neither its memory can be given back before nor its own stream destroyed.
+  /// Destroys a queue without owners. A queue whose stream is being captured is kept until a queue is made or destroyed after that capture,
+  /// since its memory cannot be freed nor its stream destroyed before.
   static void end(State* state) noexcept;
   static void end_kept() noexcept;
 
@@ -61,7 +62,7 @@ struct Queue::State {
   std::vector<void*> postponed_pinned_;
 };
 
-/// The way in for the library itself.
+/// Access to a queue's state for the library.
 struct QueueAccess {
   using State = Queue::State;
   static State& state(Queue& queue) { return *queue.state_; }

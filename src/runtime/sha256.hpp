@@ -14,9 +14,9 @@ using Hash = std::array<std::uint8_t, 32>;
 class Sha256 {
  public:
   Sha256& add(std::string_view bytes);
-  /// Adds the length in front, so that ("ab", "c") and ("a", "bc") differ.
+  /// Adds the length first, so that ("ab", "c") and ("a", "bc") differ.
   Sha256& add_field(std::string_view bytes);
-  /// The hash of everything added; the object is used up.
+  /// The hash of everything added. The object cannot be used afterwards.
   [[nodiscard]] Hash finish();
 
  private:

@@ -5,7 +5,7 @@
 namespace myriad::gpu {
 namespace {
 
-/// The names in `#include "name"` of a text, in its order.
+/// The names in `#include "name"` of a text, in order.
 std::vector<std::string_view> quoted_includes(std::string_view text) {
   std::vector<std::string_view> out;
   auto const skip_blanks = [](std::string_view s) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The sources of GPU kernels, which the library carries in itself.
+/// The sources of GPU kernels, embedded in the library.
 
 #include <span>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace myriad::gpu {
 
 struct SourceFile {
-  std::string_view name;  ///< as it is included: "simt/types.hpp", "lu/lu_tiny.cuh"
+  std::string_view name;  ///< as in #include: "simt/types.hpp", "lu/lu_tiny.cuh"
   std::string_view text;
 };
 
@@ -16,7 +16,7 @@ struct SourceFile {
 std::span<SourceFile const> embedded_sources();
 
 /// `header` and what it includes by `#include "..."`, directly or not, as far as `files` has it; sorted by name. Preprocessor conditions
-/// are not looked at. Empty where `files` does not have `header`.
+/// are ignored. Empty if `files` does not have `header`.
 std::vector<SourceFile> reached_sources(std::string_view header, std::span<SourceFile const> files);
 
 }  // namespace myriad::gpu

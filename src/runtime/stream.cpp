@@ -25,39 +25,39 @@ namespace driver = gpu::driver;
 using detail::UntypedOperand;
 using gpu::Packing;
 
-/// Chunks on the GPU at a time: one comes, one is computed, one goes.
+/// Chunks on the GPU at a time: one is copied in, one computed, one copied out.
 constexpr int lane_count = 3;
-/// Chunks in pinned memory at a time. Twice as many, because there a chunk stays from before it comes to the GPU until after it has gone:
-/// one more is packed while the three are on the GPU, one more is unpacked, and one waits.
+/// Chunks in pinned memory at a time. Twice as many, because a chunk is there from before its copy in until after its copy out: besides the
+/// three on the GPU one is packed, one is unpacked, and one waits.
 constexpr int stage_count = 2 * lane_count;
 static_assert(stage_count % lane_count == 0);
 
-// Of chunks that are chosen here. At 50 GB/s 4 MiB take 80 us, several times as long as starting copies and kernels takes, and 32 MiB 0.7
-// ms, beside which that is nothing. Longer chunks would make the first and the last longer, which nothing overlaps with.
+// Limits of the default chunk size. At 50 GB/s 4 MiB take 80 us, several times the launch overhead of copies and kernels; 32 MiB take 0.7
+// ms, which makes it negligible. Larger chunks would lengthen the first and last copies, which overlap with nothing.
 constexpr std::int64_t smallest_chunk = std::int64_t{4} << 20;
 constexpr std::int64_t largest_chunk = std::int64_t{32} << 20;
 constexpr std::int64_t chunks_wanted = 16;
 
-/// What one operand takes on the GPU and in pinned memory.
+/// Placement of an operand on the GPU and in pinned memory.
 struct Placed {
   Packing packing;
-  bool pinned = false;             ///< copied from and to where it is
-  std::int64_t device_offset = 0;  ///< in the memory of a lane; of a shared one in the shared memory
+  bool pinned = false;             ///< pinned by the caller: copied directly
+  std::int64_t device_offset = 0;  ///< in a lane's memory; for a shared operand in the memory of shared operands
   std::int64_t stage_offset = 0;   ///< in a stage
-  Batch<char> shared{};            ///< on the GPU, where one matrix serves all
+  Batch<char> shared{};            ///< on the GPU, if one matrix is shared by all
 
   [[nodiscard]] bool is_packed() const { return !pinned && (packing.reads() || packing.ragged()); }
   [[nodiscard]] bool is_unpacked() const { return !pinned && packing.writes(); }
   [[nodiscard]] bool staged() const { return is_packed() || is_unpacked(); }
 };
 
-/// Chunk after chunk in a thread of its own: finish(k) as soon as chunk k is under way.
+/// A thread that calls finish(k) for chunk after chunk, as soon as chunk k is enqueued.
 class Finisher {
  public:
   template <typename F>
   explicit Finisher(F finish) : thread_([this, finish](std::stop_token const& stop) { work(stop, finish); }) {}
 
-  /// Chunks 0 to count - 1 are under way.
+  /// Reports that chunks 0 to count - 1 are enqueued.
   void under_way(std::int64_t count) {
     {
       std::scoped_lock const lock(mutex_);
@@ -66,7 +66,7 @@ class Finisher {
     changed_.notify_all();
   }
 
-  /// Returns when chunks 0 to count - 1 are finished; throws what went wrong in one.
+  /// Waits until chunks 0 to count - 1 are finished; rethrows their errors.
   void wait_for(std::int64_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return finished_ >= count || error_; });
@@ -102,7 +102,7 @@ class Finisher {
   std::int64_t under_way_ = 0;
   std::int64_t finished_ = 0;
   std::exception_ptr error_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last member: it uses the others
 };
 
 struct Chunk {
@@ -110,7 +110,7 @@ struct Chunk {
   std::int64_t count;
 };
 
-/// Chunks of at most `bytes`, or of one matrix. Matrices of one size are divided evenly.
+/// Divides into chunks of at most `bytes`, or of one matrix. Matrices of equal size are divided evenly.
 std::vector<Chunk> divide(std::vector<Placed> const& operands, std::int64_t count, std::int64_t bytes) {
   std::vector<Chunk> chunks;
   auto const bytes_of = [&](std::int64_t b) {
@@ -122,7 +122,7 @@ std::vector<Chunk> divide(std::vector<Placed> const& operands, std::int64_t coun
   if (std::none_of(operands.begin(), operands.end(), [](Placed const& o) { return o.packing.ragged(); })) {
     std::int64_t const fitting = std::max<std::int64_t>(bytes / std::max<std::int64_t>(bytes_of(0), 1), 1);
     if (fitting >= count) return {{0, count}};
-    // Many at a time are a multiple of 32, so that rows of interleaved matrices begin at whole lines of memory.
+    // Large chunks are a multiple of 32 matrices, so that rows of interleaved matrices are aligned to cache lines.
     std::int64_t const unit = fitting >= 32 ? 32 : 1;
     std::int64_t const most = fitting / unit * unit;
     std::int64_t const number = (count + most - 1) / most;
@@ -147,7 +147,7 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 std::string name_of(std::size_t k) { return fmt::format("operand {}", k + 1); }
 
-/// Throws BadArgument where the operands are not right in themselves or do not go together. Returns the number of matrices.
+/// Throws BadArgument if an operand is invalid or operands do not match. Returns the number of matrices.
 std::int64_t check(std::span<UntypedOperand> operands) {
   Check const check("stream");
   std::optional<std::int64_t> count;
@@ -176,7 +176,7 @@ std::int64_t check(std::span<UntypedOperand> operands) {
       if (o.use == StreamUse::in && p.use == StreamUse::in) continue;
       UntypedBatch earlier(p.batch);
       earlier.element_size = p.element_bytes;
-      // A routine may be told to write over what it reads, matrix by matrix; two that are written have to be apart.
+      // An output may coincide with an input, matrix by matrix; two outputs must not overlap.
       if (o.use != StreamUse::in && p.use != StreamUse::in)
         check.disjoint(untyped, earlier, me, name_of(other).c_str());
       else
@@ -186,7 +186,7 @@ std::int64_t check(std::span<UntypedOperand> operands) {
   return *count;
 }
 
-/// Whether the driver can copy from and to all of [begin, begin + bytes) without waiting.
+/// Whether the driver can copy from and to all of [begin, begin + bytes) asynchronously.
 bool is_pinned(char const* begin, std::int64_t bytes) {
   auto type = driver::MemoryType::unified;
   driver::Address start = 0;
@@ -206,13 +206,12 @@ void refuse_memory_of_a_gpu(std::size_t k, void const* address) {
 }  // namespace
 
 struct Streamer::State {
-  /// A place for a chunk on the GPU, with the stream in which all happens to it: what a chunk does there comes after what the chunk before
-  /// did.
+  /// Memory for a chunk on the GPU, with its stream, which orders all work on one chunk behind that on the chunk before.
   struct Lane {
     Queue queue;
     DeviceArray<char> memory;
   };
-  /// A place for a chunk in pinned memory. It is used anew when the Finisher has finished the chunk, so not before the event.
+  /// Pinned memory for a chunk. It is reused when the Finisher has finished the chunk, and so not before the event.
   struct Stage {
     PinnedArray<char> memory;
     Event done;
@@ -226,12 +225,12 @@ struct Streamer::State {
 
   State(Queue& of, std::int64_t bytes) : queue(&of), chunk_bytes(bytes) {}
 
-  /// Waits until nothing is under way, whatever became of it: no copy may outlive a call.
+  /// Waits for all work, ignoring errors: no copy may outlive a call.
   void drain() noexcept {
     for (Lane& lane : lanes) try {
         lane.queue.wait();
       } catch (std::exception const&) {
-        // what went wrong is on its way to the caller, from where it was met first
+        // the first error is already being thrown to the caller
       }
   }
 
@@ -240,7 +239,7 @@ struct Streamer::State {
     driver::CurrentContext const current(QueueAccess::state(*queue).context->handle());
     std::size_t free = 0, all = 0;
     driver::check(driver::api().cuMemGetInfo_v2(&free, &all), "cuMemGetInfo");
-    // What the lanes have already is theirs.
+    // Memory that the lanes have already counts as free.
     std::int64_t own = 0;
     for (Lane const& lane : lanes) own += lane.memory.size();
     std::int64_t const room = (static_cast<std::int64_t>(free) + own) / 8;
@@ -254,13 +253,13 @@ struct Streamer::State {
     }
     for (Lane& lane : lanes)
       if (lane.memory.size() < bytes) {
-        lane.memory = {};  // first, so that both are never there
+        lane.memory = {};  // frees the old memory first
         lane.memory = DeviceArray<char>(lane.queue, bytes);
       }
   }
   void take_stages(std::int64_t number, std::int64_t bytes) {
     for (std::size_t k = 0; k < stages.size() || static_cast<std::int64_t>(k) < number; ++k) {
-      Queue& queue_of_lane = lanes[k % lane_count].queue;  // chunks that meet in a stage meet in a lane
+      Queue& queue_of_lane = lanes[k % lane_count].queue;  // chunks with the same stage have the same lane
       if (k == stages.size()) stages.push_back({{}, Event(queue_of_lane)});
       if (stages[k].memory.size() >= bytes) continue;
       stages[k].memory = {};
@@ -287,7 +286,7 @@ std::vector<Placed> Streamer::State::place(std::span<UntypedOperand const> opera
   return out;
 }
 
-/// Copies the operands of which one matrix serves all. They are there when it returns.
+/// Copies shared operands to the GPU, and waits for the copies.
 void Streamer::State::copy_shared(std::vector<Placed>& operands, std::int64_t count, StreamReport& report) {
   std::int64_t bytes = 0;
   for (Placed& o : operands)
@@ -313,11 +312,11 @@ void Streamer::State::copy_shared(std::vector<Placed>& operands, std::int64_t co
       report.bytes_in += size;
       report.bytes_staged += size;
     }
-  first.wait();  // once, so that the lanes need not wait for one another
+  first.wait();  // so that lanes need no ordering among each other
 }
 
 void Streamer::State::pipeline(std::vector<Placed>& operands, std::vector<Chunk> const& chunks, Work const& work, StreamReport& report) {
-  // One thread packs while another unpacks, each with its share of the queue's threads.
+  // One thread packs while another unpacks; they divide the queue's threads.
   bool const packs = std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_packed() && !o.packing.shared(); });
   bool const unpacks = std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_unpacked(); });
   int const threads = packs && unpacks ? std::max(queue->threads() / 2, 1) : queue->threads();
@@ -337,13 +336,13 @@ void Streamer::State::pipeline(std::vector<Placed>& operands, std::vector<Chunk>
     Lane& lane = lanes[static_cast<std::size_t>(k % lane_count)];
     Stage& stage = stage_of(k);
 
-    // On the host: the stage is free when chunk k - stage_count, which used it, is finished.
+    // On the host: the stage is free once chunk k - stage_count, which used it, is finished.
     finisher.wait_for(k + 1 - stage_count);
     for (Placed const& o : operands)
       if (!o.packing.shared() && o.is_packed())
         o.packing.pack(threads, first, count, stage.memory.data() + o.stage_offset, lane.memory.data() + o.device_offset);
 
-    // In the lane's stream, behind all that chunk k - lane_count does there: in, compute, out.
+    // In the lane's stream, behind all work on chunk k - lane_count: copy in, compute, copy out.
     for (std::size_t i = 0; i < operands.size(); ++i) {
       Placed const& o = operands[i];
       if (o.packing.shared()) {
@@ -405,7 +404,7 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
   }
   QueueAccess::State const& of_queue = QueueAccess::state(queue);
   if (of_queue.preparing > 0) {
-    // Nothing is at these addresses; nobody looks.
+    // These addresses are invalid but never dereferenced.
     std::uintptr_t at = 4096;
     for (UntypedOperand const& o : untyped) {
       Packing const packing(o);
@@ -439,15 +438,15 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
   struct Drain {
     State& state;
     ~Drain() { state.drain(); }
-  } const drain{state};  // however this ends, nothing is under way afterwards
+  } const drain{state};  // no work is in flight afterwards, also after an exception
   Event before(queue);
   before.record();
   for (State::Lane& lane : state.lanes) before.hold(lane.queue);
-  // What is packed is read by the CPU, which no event holds.
+  // The CPU packs operands itself, so it must wait for the queue's earlier work.
   if (std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_packed() || o.packing.shared(); })) queue.wait();
   state.copy_shared(operands, count, report);
   state.pipeline(operands, chunks, work, report);
-  for (State::Lane& lane : state.lanes) lane.queue.wait();  // throws what nobody has seen yet
+  for (State::Lane& lane : state.lanes) lane.queue.wait();  // throws errors not reported yet
   report.chunks = number;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -1,5 +1,5 @@
 #pragma once
-/// Tensor maps, by which the copy engine of compute capability 9.0 finds boxes of matrices.
+/// Tensor maps: TMA descriptors of compute capability 9.0.
 
 #include <optional>
 
@@ -8,7 +8,7 @@
 
 namespace myriad::gpu {
 
-/// What the driver makes of it, for the queue's GPU; none where it has no such function, or refuses these matrices.
+/// Encodes a descriptor for the queue's GPU; none if the driver lacks the function or refuses these matrices.
 std::optional<simt::TensorMap> tensor_map(Queue& queue, simt::BoxedMatrices const& x);
 
 }  // namespace myriad::gpu

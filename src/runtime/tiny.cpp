@@ -15,7 +15,7 @@ void require_tiny(char const* routine, std::int64_t m, std::int64_t n) {
 }
 
 char const* device_name(Dtype dtype) {
-  // In the order of Dtype, of which a number is left out.
+  // In the order of Dtype, which skips a number.
   constexpr std::array names{"float",
                              "double",
                              "myriad::simt::Complex<float>",

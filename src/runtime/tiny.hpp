@@ -1,5 +1,5 @@
 #pragma once
-/// What the host sides of kernels for tiny matrices share.
+/// Shared by the host sides of kernels for tiny matrices.
 
 #include <algorithm>
 #include <array>
@@ -12,24 +12,24 @@
 
 namespace myriad::gpu {
 
-inline constexpr int tiny_largest = 32;          ///< rows and columns that kernels for tiny matrices take
-inline constexpr std::int64_t most_columns = 4;  ///< right-hand sides that a kernel holds at a time
+inline constexpr int tiny_largest = 32;          ///< most rows and columns of kernels for tiny matrices
+inline constexpr std::int64_t most_columns = 4;  ///< most right-hand sides that a kernel holds at a time
 
-/// Throws Unavailable where `routine` is given larger matrices.
+/// Throws Unavailable if `routine` is given larger matrices.
 void require_tiny(char const* routine, std::int64_t m, std::int64_t n);
 
-/// Limits on the registers of a thread that differ, for blocks of one warp: a quarter of a multiprocessor has to hold whole warps.
+/// Distinct limits of registers per thread, for blocks of one warp: each quarter of a multiprocessor holds whole warps.
 inline constexpr std::array register_limits{56, 64, 72, 80, 96, 112, 128, 144, 168, 200, 255};
 
-/// How many blocks of so many threads a multiprocessor has registers for.
+/// Blocks per multiprocessor that the registers allow.
 [[nodiscard]] constexpr int blocks_of_registers(int registers, int threads) { return std::clamp(65536 / (registers * threads), 1, 32); }
 
-/// What a thread may have of registers so that so many blocks are on a multiprocessor: a quarter of its warps shares a quarter of them.
+/// Registers per thread that allow `blocks_per_sm` blocks: each quarter of a multiprocessor's warps shares a quarter of its registers.
 [[nodiscard]] constexpr int register_limit(int blocks_per_sm, int threads) {
   return std::min(512 / ((blocks_per_sm * threads / 32 + 3) / 4 * 4) * 4 / 8 * 8, 255);
 }
-/// Calls use(config) with the most blocks to a multiprocessor that are admitted, and with fewer, `times` at most: as few as change the
-/// limit, since the same limit gives the same code (compared for sm_90).
+/// Calls use(config) with the most admitted blocks per multiprocessor, and then with fewer, at most `times` times. Each step changes the
+/// register limit, since the same limit gives the same code (compared for sm_90).
 template <typename Config, typename Admits, typename Use>
 constexpr void with_fewer_blocks(Config c, int most, int times, Admits const& admits, Use const& use) {
   int last = 0;
@@ -42,25 +42,25 @@ constexpr void with_fewer_blocks(Config c, int most, int times, Admits const& ad
   }
 }
 
-/// Matrices to a block where `planned` is right for batches in one piece. What matrices of an interleaved batch have in a row of memory is
-/// at least two sectors of 32 bytes, unless the block would have more than 128 threads; it has whole warps.
+/// Matrices per block; `planned` is the number for packed batches. For interleaved batches a block accesses at least two adjacent sectors
+/// of 32 bytes, unless it would have more than 128 threads, and has whole warps.
 [[nodiscard]] constexpr int matrices_of_block(int planned, int lanes, bool interleaved, int element_bytes) {
   return interleaved ? std::max({planned, std::min(64 / element_bytes, 128 / lanes), 32 / lanes}) : planned;
 }
-/// Lanes to a matrix of an interleaved batch where a lane has all of its rows in registers and the result does not depend on the number of
-/// lanes: up to n = 16 four can hold it, with 255 registers each, and the fewer there are, the more matrices are side by side.
+/// Lanes per matrix of an interleaved batch, for kernels that hold rows in registers and whose result does not depend on the number of
+/// lanes. Up to n = 16 four lanes can hold a matrix, with 255 registers each; fewer lanes mean more adjacent matrices.
 [[nodiscard]] constexpr int lanes_of_interleaved(int planned, int n, int element_bytes) {
   return n <= 16 && element_bytes <= 8 ? std::min(planned, 4) : planned;
 }
 
-/// Whether a block of so many matrices, with so many lanes each, has whole warps and finds 32 registers for each thread: what there is to
-/// ask of any config, whatever numbers somebody has written into a table.
+/// Whether a block has whole warps and at least 32 registers per thread: the minimum required of any config, since tables may hold any
+/// numbers.
 [[nodiscard]] constexpr bool admits_block(int lanes, int matrices, int blocks_per_sm, Device const& device) {
   if (lanes < 1 || lanes > 32 || (lanes & (lanes - 1)) != 0 || matrices < 1 || matrices > 256) return false;
   if (lanes * matrices % 32 != 0 || lanes * matrices > 256 || blocks_per_sm < 1 || blocks_per_sm > 32) return false;
   return blocks_per_sm * lanes * matrices * 32 <= device.registers_per_multiprocessor;
 }
-/// The most that `bytes(config)` is for any layouts of the batches that `members` are of. Each batch has a part of its own.
+/// The maximum of `bytes(config)` over all layouts in the config's `members`, one per batch.
 template <typename Config, typename Bytes, typename... Members>
 [[nodiscard]] constexpr int most_bytes(Config config, Bytes const& bytes, Members... members) {
   int most = bytes(config);

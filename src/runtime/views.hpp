@@ -38,7 +38,7 @@ struct DeviceElement<T const> {
 };
 }  // namespace detail
 
-/// The type that stands for T in kernels, with the same bytes.
+/// The type of T in kernels, with the same bytes.
 template <typename T>
 using DeviceElement = typename detail::DeviceElement<T>::type;
 
@@ -68,12 +68,12 @@ simt::Matrices<DeviceElement<T>> matrices_of(Batch<T> b) {
           .conjugated = b.conjugated};
 }
 
-/// The layout by which a kernel moves these matrices.
+/// The layout that selects how a kernel moves these matrices.
 template <typename T>
 simt::Layout layout_of(simt::Matrices<T> const& a) {
   using simt::Layout;
   bool const by_rows = a.col_stride < a.row_stride;
-  // A kernel takes an empty matrix for one row or column that is not there.
+  // Kernels treat an empty matrix as a ragged one of size zero.
   bool const ragged = a.row_sizes || a.col_sizes || a.row_strides || a.col_strides || a.rows == 0 || a.cols == 0;
   if (ragged) return by_rows ? Layout::ragged_rows : Layout::ragged_columns;
   bool const close =
@@ -86,7 +86,7 @@ simt::Layout layout_of(simt::Matrices<T> const& a) {
   return by_rows ? Layout::rows : Layout::columns;
 }
 
-/// The same where elements are moved one by one: those of some rows and columns, or of matrices whose sizes are looked at.
+/// The layout for moving single elements: parts of matrices, or ragged ones.
 constexpr simt::Layout by_elements(simt::Layout layout) {
   if (!simt::is_packed(layout) && !simt::is_dense(layout)) return layout;
   return simt::is_by_rows(layout) ? simt::Layout::rows : simt::Layout::columns;
