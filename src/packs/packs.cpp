@@ -1,4 +1,4 @@
-/// What programs learn about kernels and may do with them: myriad/kernels.hpp.
+/// Implements myriad/kernels.hpp: reports on kernels, the cache, packs.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ std::int64_t clear_kernel_cache() {
 
 std::int64_t build_pack(PackOptions const& options, std::string const& path) {
   if (options.archs.empty()) throw BadArgument("build_pack", 1, "archs", "names no architecture");
-  // A kernel that needs sm_90a says so itself (compiled_for); the code of others is never looked for under that name.
+  // sm_90a is refused: kernels that need it are compiled for it anyway (compiled_for), and others are never looked up under it.
   for (std::string const& arch : options.archs)
     if (!arch.starts_with("sm_") || arch.size() == 3 || arch.find_first_not_of("0123456789", 3) != std::string::npos)
       throw BadArgument("build_pack", 1, "archs", fmt::format("has '{}', which is not the name of an architecture, like sm_90", arch));

@@ -1,5 +1,5 @@
 #pragma once
-/// The kernels that a pack is made of.
+/// The kernels of a pack.
 
 #include <optional>
 #include <string>
@@ -10,11 +10,10 @@
 
 namespace myriad::gpu {
 
-/// The kernels that routines use without a table of the user, as far as the filter selects them, each once.
+/// The kernels that routines use without a user's table, selected by the filter, each once.
 std::vector<KernelSource> shipped_kernels(KernelFilter const& filter);
 
-/// The architecture to compile a kernel for in a pack for `arch`: `arch`; for an arch-specific kernel sm_90a in place of sm_90, and none
-/// elsewhere.
+/// The architecture for which a pack for `arch` compiles a kernel: `arch`; for an arch-specific kernel sm_90a instead of sm_90, else none.
 std::optional<std::string> compiled_for(KernelSource const& source, std::string const& arch);
 
 }  // namespace myriad::gpu

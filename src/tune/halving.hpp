@@ -1,5 +1,5 @@
 #pragma once
-/// The search: which of many is fastest, by timing bad ones seldom and good ones often.
+/// The search for the fastest config: successive halving, which times slow candidates rarely and fast ones often.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ struct Times {
     std::size_t const n = sorted.size();
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
   }
-  /// How far the median may be off: half the distance of the quartiles over the root of how many there are.
+  /// Uncertainty of the median: half the interquartile range over the square root of the number of times.
   [[nodiscard]] double uncertainty() const {
     std::vector<double> sorted = seconds;
     std::sort(sorted.begin(), sorted.end());
@@ -30,20 +30,20 @@ struct Times {
 };
 
 struct Fastest {
-  std::size_t number = 0;  ///< of the candidate; 0 is the one to beat
+  std::size_t number = 0;  ///< of the candidate; 0 is the plan
   double seconds = 0;
-  double first_seconds = 0;  ///< of candidate 0, in the same turns
+  double first_seconds = 0;  ///< of candidate 0, in the same rounds
   std::size_t tried = 0;
 };
 
-/// The fastest of `count` candidates by `time(number)`, seconds of one call, or infinity where there is none. Candidate 0 stays in to the
-/// end; where nothing runs, seconds are infinite. `carry_on(part)` is told which part of the work is done, and returns false where no more
-/// is wanted; then what has been seen decides.
+/// The fastest of `count` candidates. `time(number)` gives seconds of one call, or infinity if the candidate does not run. Candidate 0
+/// stays in to the end; if nothing runs, seconds are infinite. `carry_on(part)` gets the fraction of the work done; if it returns false,
+/// the times so far decide.
 inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> const& time, std::function<bool(double)> const& carry_on) {
   constexpr std::size_t finalists = 3;    // and candidate 0
   constexpr std::size_t most_turns = 40;  // of the last round
-  constexpr std::size_t least_times = 8;  // of a config that is to be taken
-  constexpr double least_gain = 0.005;    // what is closer to the first is not worth another config
+  constexpr std::size_t least_times = 8;  // of a config that replaces candidate 0
+  constexpr double least_gain = 0.005;    // smallest relative gain over candidate 0
   std::vector<Times> times(count);
   std::vector<std::size_t> left(count);
   std::iota(left.begin(), left.end(), std::size_t{0});
@@ -68,7 +68,7 @@ inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> con
     if (left.size() <= finalists + 1) break;
     repeats *= 2;
   }
-  // In turns, so that what else changes on the machine changes for all, until the best is apart from the first.
+  // Candidates are timed in turns, so that drifts of the machine affect all, until the best is distinct from candidate 0.
   for (std::size_t turn = 0; going && turn < most_turns; ++turn) {
     for (std::size_t const number : left) times[number].seconds.push_back(time(number));
     going = carry_on((rounds + static_cast<double>(turn) / most_turns) / (rounds + 1));
@@ -86,7 +86,7 @@ inline Fastest fastest(std::size_t count, std::function<double(std::size_t)> con
   std::size_t const best = *std::min_element(left.begin(), left.end(), by_median);
   auto const is_better = [&] { return times[best].median() + times[best].uncertainty() < times[0].median() * (1 - least_gain); };
   bool better = best != 0 && (times[0].seconds.empty() || is_better());
-  // What little was timed before an early end is not to be trusted.
+  // After an early end there may be too few times to trust.
   while (better && times[best].seconds.size() < least_times) {
     for (std::size_t const number : {std::size_t{0}, best}) times[number].seconds.push_back(time(number));
     better = is_better();

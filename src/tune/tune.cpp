@@ -39,10 +39,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 bool same_problem(TunedConfig const& a, TunedConfig const& b) { return a.kernel == b.kernel && a.dtype == b.dtype && a.sizes == b.sizes; }
 
-/// One process at a time changes the tables of a folder.
+/// Lock of a folder's tables: one process at a time changes them.
 class FolderLock {
  public:
-  /// Makes the folder if need be. Throws Error.
+  /// Creates the folder if necessary. Throws Error.
   explicit FolderLock(std::string const& folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
@@ -61,17 +61,17 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-constexpr std::size_t least_tried = 8;  // of a problem that is begun, whatever the budget
+constexpr std::size_t least_tried = 8;  // candidates of a started problem, whatever the budget
 
-/// Loads the kernels of these candidates for point `number`, several at a time; returns which of them there are. `carry_on`, asked by the
-/// calling thread, is told how many have been begun.
+/// Loads the kernels of these candidates for point `number` in parallel; returns those that loaded. `carry_on` is called by the calling
+/// thread with the number started.
 std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& calls, Search const& search, std::size_t number,
                            std::vector<Values> const& candidates, int threads, std::function<bool(std::size_t)> const& carry_on) {
   std::vector<char> good(candidates.size(), 0);
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> going = true;
   std::mutex mutex;
-  std::exception_ptr other;  // what is no Error, and so is of the caller
+  std::exception_ptr other;  // an exception other than Error, which is the caller's
   auto const work = [&](bool asks) noexcept {
     try {
       Queue own({.backend = Backend::gpu, .device = queue.device().ordinal});
@@ -95,7 +95,7 @@ std::vector<Values> loaded(Queue& queue, std::function<void(Queue&)> const& call
     }
   };
   {
-    std::vector<std::jthread> helpers;  // which are waited for when they go
+    std::vector<std::jthread> helpers;  // joined by their destructors
     int const most = static_cast<int>(std::min<std::size_t>(candidates.size(), 256));
     try {
       for (int t = 1; t < std::min(threads, most); ++t) helpers.emplace_back(work, false);
@@ -146,14 +146,14 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
     ~Ending() { set_search(queue, nullptr); }
   } const ending{queue};
   queue.prepare([&] { calls(queue); });
-  // Whether results can be kept is to be known before the search.
+  // Checks before the search that results can be stored.
   if (std::string const folder = tuned_folder(); !folder.empty() && !search.points.empty()) FolderLock const can_be_locked(folder);
 
   std::vector<TunedConfig> out;
   Event before(queue), after(queue);
   std::size_t const points = search.points.size();
   for (std::size_t number = 0; number < points; ++number) {
-    Search::Point const point = search.points[number];  // calls that differ from those before may add others
+    Search::Point const point = search.points[number];  // a copy: calls may add points
     if (point.known && !options.again) {
       if (options.progress && !options.progress(number, points, 1)) break;
       continue;
@@ -191,7 +191,7 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
         for (bool const timed : {false, true}) {
           if (!timed && warm[i]) continue;
           if (options.refresh) {
-            set_search(queue, nullptr);  // what puts inputs back is not tuned
+            set_search(queue, nullptr);  // calls that restore inputs are not tuned
             options.refresh(queue);
             set_search(queue, &search);
           }
@@ -209,11 +209,11 @@ std::vector<TunedConfig> tune(Queue& queue, std::function<void(Queue&)> const& c
       return std::numeric_limits<double>::infinity();
     };
     Fastest const best = fastest(candidates.size(), time, [&](double done) { return carry_on(1, 0.5 + 0.5 * done); });
-    search.taken[number] = candidates[best.number];  // for the points to come, which may be in the same calls
+    search.taken[number] = candidates[best.number];  // also for later points, which may be in the same calls
     if (stopped) break;
     if (!std::isfinite(best.seconds) || !std::isfinite(best.first_seconds))
       throw Error(fmt::format("tune: the kernel {} of the plan does not run", point.kernel));
-    // That the plan is the fastest is known once all have been tried.
+    // The plan is known to be fastest only if all candidates were tried.
     if (best.number == 0 && !(all_loaded && best.tried == candidates.size())) continue;
     TunedConfig entry{.kernel = point.kernel, .dtype = point.dtype, .sizes = point.sizes, .gpu = queue.device().name};
     for (std::size_t i = 0; i < point.names.size(); ++i) {

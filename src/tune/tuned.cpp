@@ -80,7 +80,7 @@ std::string text_of(std::string const& gpu, std::vector<TunedConfig> const& entr
                    {"tried", entry.tried},
                    {"date", entry.date},
                    {"driver", entry.driver}};
-    rows += fmt::format("{}\n  {}", rows.empty() ? "" : ",", row.dump());  // a line each, to be compared and merged
+    rows += fmt::format("{}\n  {}", rows.empty() ? "" : ",", row.dump());  // one line per entry, for diff and merge
   }
   return fmt::format("{{\"format\": {}, \"gpu\": {}, \"entries\": [{}\n]}}\n", table_format, Json(gpu).dump(), rows);
 }

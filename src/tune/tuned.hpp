@@ -1,5 +1,5 @@
 #pragma once
-/// Configs that were measured: where a table has one for a problem it is taken, else the one that the cost model plans.
+/// Measured configs: the config of a table if it has one for the problem, else the plan of the cost model.
 ///
 /// A kernel whose config is tuned declares a space beside its plan:
 ///
@@ -36,7 +36,7 @@
 
 namespace myriad::tuning {
 
-/// What a config is for: a kernel, a type and up to three sizes.
+/// Key of a config: a kernel, a type and up to three sizes.
 struct Problem {
   std::string_view kernel;  ///< "gemm_pipelined"; outlives the problem
   Dtype dtype;
@@ -53,35 +53,35 @@ constexpr std::string_view member_name() {
   function = function.substr(function.rfind(':') + 1);
   return function.substr(0, function.find(')'));
 }
-/// Members of a config, with their names as tables have them.
+/// Members of a config, with their names in tables.
 template <auto... members>
 struct Members {
   static constexpr std::array names{member_name<members>()...};
   static constexpr auto values(auto& config) { return std::tie(config.*members...); }
 };
 
-/// What is tuned of a config, in the order of the names that its space has for it.
+/// Tuned values of a config, in the order of its space's names.
 using Values = std::vector<int>;
 
-/// Entries for one GPU. Any thread.
+/// Entries for one GPU. Thread-safe.
 class Table {
  public:
-  /// What is shipped for a GPU of this name, and, taking precedence, what the user has. A table that is damaged is none; a message says so.
+  /// Loads the shipped entries for a GPU of this name, and the user's, which have precedence. A damaged table is ignored with a message.
   explicit Table(std::string const& gpu);
 
   struct Entry {
     explicit Entry(TunedConfig c) : config(std::move(c)) {}
     TunedConfig config;
-    /// Its values in the order of the space's names, if it is admitted; known once it has been asked for.
+    /// Its values in the order of the space's names, if admitted; computed at the first use.
     mutable std::optional<Values> values{};
     mutable std::once_flag checked{};
   };
-  /// The entries for one problem; null where there are none.
+  /// The entries for one problem; null if there are none.
   struct Found {
     std::shared_ptr<Entry const> of_user, shipped;
   };
   [[nodiscard]] Found find(Problem const& problem) const;
-  /// Sets what is the user's.
+  /// Sets an entry of the user.
   void set(TunedConfig entry);
 
  private:
@@ -91,10 +91,10 @@ class Table {
   std::map<Key, Found, std::less<>> entries_;
 };
 
-/// Entries that are shipped, for all GPUs.
+/// Shipped entries for all GPUs.
 std::vector<TunedConfig> const& shipped_entries();
 
-/// What a search wants from the calls of a queue: it is told the problems that come by, and says which values to take.
+/// Connects a search to the calls of a queue: it records the problems and chooses the values.
 struct Search {
   struct Point {
     std::string kernel;
@@ -102,17 +102,17 @@ struct Search {
     std::array<std::int64_t, 3> sizes;
     std::vector<std::string> names;
     Values plan;                      ///< of the cost model
-    Values current;                   ///< of a table, else of the plan
-    bool known;                       ///< the user's table has an entry that is taken
+    Values current;                   ///< from a table, else the plan
+    bool known;                       ///< the user's table has an entry in use
     std::vector<Values> candidates;   ///< the most promising first
-    std::map<Values, bool> admits{};  ///< what the space was asked about
+    std::map<Values, bool> admits{};  ///< cached results of space.admits
     [[nodiscard]] Problem problem() const { return {kernel, dtype, sizes}; }
   };
-  std::vector<Point> points;            ///< in the order in which they came, each once
-  std::map<std::size_t, Values> taken;  ///< for points, by number; others get their current values
+  std::vector<Point> points;            ///< in order of appearance, each once
+  std::map<std::size_t, Values> taken;  ///< values by point; other points get their current values
 };
 
-/// The search of the queue; null where there is none.
+/// The search of the queue, or null.
 Search* search_of(Queue& queue);
 void set_search(Queue& queue, Search* search);
 /// The table of the queue's GPU.
@@ -130,7 +130,7 @@ typename Space::Config with_values(typename Space::Config config, Values const& 
              Space::Tuned::values(config));
   return config;
 }
-/// The config of an entry; none where it is not of this space, or not admitted, as what somebody wrote by hand may be.
+/// The config of an entry; none if it does not match this space or is not admitted, as entries may be edited by hand.
 template <typename Space>
 std::optional<typename Space::Config> config_of(Space const& space, TunedConfig const& entry, Device const& device) {
   Values values;
@@ -144,8 +144,8 @@ std::optional<typename Space::Config> config_of(Space const& space, TunedConfig 
   return config;
 }
 
-/// The plan of the space. Where spaces can be compared, which says that planning takes long (microseconds), those of the thread's last
-/// problems are kept.
+/// The plan of the space. Comparable spaces are those whose planning is slow (microseconds); plans of the thread's last problems are
+/// cached.
 template <typename Space>
 typename Space::Config plan_of(Space const& space) {
   if constexpr (std::equality_comparable<Space>) {
@@ -160,7 +160,7 @@ typename Space::Config plan_of(Space const& space) {
   }
 }
 
-/// The config to take for a call on this queue, which is of a GPU.
+/// The config for a call on this GPU queue.
 template <typename Space>
 typename Space::Config planned(Queue& queue, Space const& space) {
   Problem const problem = space.problem();
@@ -197,13 +197,13 @@ typename Space::Config planned(Queue& queue, Space const& space) {
   auto const taken = search->taken.find(number);
   if (taken == search->taken.end()) return config;
   typename Space::Config const wanted = with_values<Space>(plan, taken->second);
-  // Asked once, as of a table's entry: for some spaces the answer takes longer than the products that are timed.
+  // Cached, as for a table's entry: for some spaces admits() takes longer than the products that are timed.
   auto const [admits, unknown] = search->points[number].admits.try_emplace(taken->second, false);
   if (unknown) admits->second = space.admits(wanted, queue.device());
   return admits->second ? wanted : plan;
 }
 
-/// Candidates by what they may cost, least first; those that cost the same as they were.
+/// Candidates in order of estimated cost, least first; stable.
 template <typename Cost, typename Config>
 std::vector<Config> in_order_of_cost(std::vector<std::pair<Cost, Config>> found) {
   std::stable_sort(found.begin(), found.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
@@ -212,13 +212,12 @@ std::vector<Config> in_order_of_cost(std::vector<std::pair<Cost, Config>> found)
   return out;
 }
 
-/// What a pack has to hold for this problem: the plan, and what is shipped for any GPU; and so many candidates for an H200, from the first
-/// to the last.
+/// Configs of a pack for this problem: the plan, the shipped ones for any GPU, and `candidates` candidates for an H200, evenly chosen.
 template <typename Space>
 std::vector<typename Space::Config> shipped(Space const& space, std::size_t candidates = 0) {
   std::vector<typename Space::Config> out{space.plan()};
   Problem const problem = space.problem();
-  Device any;  // whose limits nothing exceeds that was measured on some GPU
+  Device any;  // with limits that no config measured on some GPU exceeds
   any.major = 9;
   any.shared_memory_per_block = any.shared_memory_per_multiprocessor = 1 << 20;
   any.max_threads_per_block = 1024;
