@@ -24,7 +24,7 @@ namespace {
 struct Failure {
   std::string text;
   int position = 0;
-  std::exception_ptr exception;  ///< for those who called what failed by way of C
+  std::exception_ptr exception;  ///< for C++ callers of a C callback that failed
 
   void keep(char const* what, int at) noexcept {
     position = at;
@@ -52,7 +52,7 @@ struct myriad_memory {
 
 namespace {
 
-/// A queue that the library made, in the shape in which C knows queues, until it goes.
+/// Wraps a queue of the library as a myriad_queue during its lifetime.
 class Lent {
  public:
   explicit Lent(myriad::Queue& from) : queue{std::move(from), {}}, from_(from) {}
@@ -71,7 +71,7 @@ using myriad::BadArgument;
 using myriad::Batch;
 using myriad::Queue;
 
-/// Runs `f` and turns whatever it throws into a status and the text of `queue`, or of this thread where there is no queue. Nothing escapes.
+/// Runs `f` and turns exceptions into a status and the error text of `queue`, or of this thread without a queue. Never throws.
 template <typename F>
 myriad_status guard(myriad_queue* queue, F&& f) noexcept {
   Failure& failure = queue ? queue->failure : failure_without_queue;
@@ -99,7 +99,7 @@ myriad_status guard(myriad_queue* queue, F&& f) noexcept {
   }
 }
 
-// The values of the enumerations agree, so that they are converted by a cast.
+// The values of the enumerations are equal, so a cast converts them.
 static_assert(MYRIAD_F32 == static_cast<int>(myriad::Dtype::f32) && MYRIAD_F64 == static_cast<int>(myriad::Dtype::f64) &&
               MYRIAD_C32 == static_cast<int>(myriad::Dtype::c32) && MYRIAD_C64 == static_cast<int>(myriad::Dtype::c64));
 static_assert(MYRIAD_F16 == static_cast<int>(myriad::Dtype::f16) && MYRIAD_BF16 == static_cast<int>(myriad::Dtype::bf16) &&
@@ -138,12 +138,12 @@ bool is_half(myriad_dtype dtype) { return dtype == MYRIAD_F16 || dtype == MYRIAD
 
 myriad_dtype real_of(myriad_dtype dtype) { return dtype == MYRIAD_F32 || dtype == MYRIAD_C32 ? MYRIAD_F32 : MYRIAD_F64; }
 
-/// The type in which is computed with elements of that type.
+/// The type in which elements of `dtype` are computed.
 myriad_dtype computed_of(myriad_dtype dtype) { return !is_half(dtype) ? dtype : dtype == MYRIAD_C16 ? MYRIAD_C32 : MYRIAD_F32; }
 
-/// The type of the elements of an operand, where those of the first operand are of type T.
+/// The element type of an operand, relative to the type T of the first operand.
 enum class Elements { same, real, pivots, same_or_computed };
-/// Whether a routine takes elements of 16 bits.
+/// Whether a routine takes 16-bit types.
 enum class Halves { no, yes };
 
 /// An argument that is a batch.
@@ -164,7 +164,7 @@ Operand optional_real(myriad_batch const* x, Argument argument) { return {x, arg
   throw BadArgument(routine, argument.position, argument.name, problem);
 }
 
-/// Throws unless every operand is there and has the element type that goes with the first one.
+/// Throws unless every operand is given and its element type matches the first one's.
 void check_operands(char const* routine, std::initializer_list<Operand> operands, Halves halves) {
   Operand const& first = *operands.begin();
   for (Operand const& x : operands) {
@@ -186,7 +186,7 @@ void check_operands(char const* routine, std::initializer_list<Operand> operands
   }
 }
 
-/// The C++ batch; empty for NULL. Not const for inputs either: the routine's signature adds it.
+/// The C++ batch; empty for NULL. Not const even for inputs: the routine's signature adds const.
 template <typename T>
 Batch<T> as(myriad_batch const* x) {
   if (!x) return {};
@@ -250,7 +250,7 @@ T scalar(char const* routine, void const* x, Argument argument) {
   return *static_cast<T const*>(x);
 }
 
-/// The C++ enumeration of the same letters; throws where the letter is none of `letters`.
+/// The C++ enumeration with the same letters; throws unless the letter is one of `letters`.
 template <typename To>
 To letter(char const* routine, int value, Argument argument, std::string_view letters) {
   for (char const allowed : letters)
@@ -266,7 +266,7 @@ myriad::Diag diag_of(char const* routine, myriad_diag diag, int position) {
 myriad::Side side_of(char const* routine, myriad_side side) { return letter<myriad::Side>(routine, side, {1, "side"}, "LR"); }
 myriad::Op op_of(char const* routine, myriad_op op, int position) { return letter<myriad::Op>(routine, op, {position, "trans"}, "NTC"); }
 
-/// Applies a view, which is written for every element type; a dtype that does not exist is kept and refused by the routine that meets it.
+/// Applies a view, a template over the element type. An invalid dtype is kept, and refused by the routine that gets it.
 template <typename F>
 myriad_batch view(myriad_batch const& a, F&& f) {
   if (a.dtype == MYRIAD_INT) return from(f(as<int>(&a)), a.dtype);
@@ -294,7 +294,7 @@ myriad_status multiply_symmetric(char const* routine, bool hermitian, myriad_que
   });
 }
 
-/// Solves with a triangle, or multiplies by it: matrices, and vectors.
+/// trsm and trmm, and below trsv and trmv.
 myriad_status with_triangle(char const* routine, bool solves, myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_diag diag,
                             void const* alpha, myriad_batch const* a, myriad_batch const* b) {
   return call(queue, routine, {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {
@@ -471,7 +471,7 @@ myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_ope
 }
 myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_queue*, void*), void* user,
                           myriad_tune_options const* options) {
-  struct CallsFailed {  // without a failure of the library's
+  struct CallsFailed {  // no routine of the library failed
     myriad_status status;
   };
   myriad_status status = MYRIAD_OK;
@@ -481,7 +481,7 @@ myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_que
     myriad_tune_options const given = options ? *options : myriad_tune_options{};
     if (given.candidates < 0) refuse("tune", {3, "options"}, fmt::format("has {} candidates", given.candidates));
     if (given.threads < 0) refuse("tune", {3, "options"}, fmt::format("has {} threads", given.threads));
-    // Exceptions of a routine go on: tune knows which failures are those of a candidate.
+    // Exceptions of a routine are rethrown: tune distinguishes failures of a candidate.
     auto const call = [&](Queue& q, auto const& function) {
       auto const call_with = [&](myriad_queue* of_c) {
         of_c->failure.exception = nullptr;
@@ -553,7 +553,7 @@ myriad_status myriad_copy(myriad_queue* queue, void const* from, int64_t bytes, 
   });
 }
 
-// The layouts are computed on bytes: sizes and strides count elements, so that the element type does not matter.
+// Views are made as batches of char: sizes and strides count elements, so the element type does not matter.
 myriad_batch myriad_strided(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride, int64_t count) {
   return from(myriad::batch(static_cast<char*>(const_cast<void*>(data)), rows, cols, {.ld = ld, .stride = stride, .count = count}), dtype);
 }

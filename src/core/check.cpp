@@ -16,11 +16,11 @@ struct Extent {
   std::int64_t size;
 };
 
-/// Whether distinct index tuples always have distinct addresses, by nesting: with extents sorted by stride, each stride spans all that lies
-/// below it.
+/// Whether distinct index tuples have distinct addresses, by nesting: with extents sorted by stride, each stride must exceed the span of
+/// all smaller ones.
 template <std::size_t N>
 bool nested(std::array<Extent, N> extents, Access access) {
-  for (std::size_t i = 1; i < N; ++i)  // they are few, and often in order
+  for (std::size_t i = 1; i < N; ++i)  // insertion sort: few, and often sorted
     for (std::size_t j = i; j > 0 && extents[j].stride < extents[j - 1].stride; --j) std::swap(extents[j], extents[j - 1]);
   std::int64_t span = 1;
   for (Extent const e : extents) {
@@ -82,9 +82,8 @@ std::optional<bool> boxes_meet(UntypedBatch const& a, UntypedBatch const& b) {
     return std::nullopt;
   auto const bytes = static_cast<std::int64_t>(interval_of(b, 0).begin) - static_cast<std::int64_t>(interval_of(a, 0).begin);
   if (bytes % a.element_size != 0) return std::nullopt;
-  // They meet where the distance is a sum of q_k stride_k with every index difference q_k strictly between -size_b and size_a. Going from
-  // the largest stride down, what remains is less than one stride, so that only the two quotients next to distance / stride can lead to
-  // zero.
+  // They overlap if the distance is a sum of q_k stride_k with every index difference q_k strictly between -size_b and size_a. From the
+  // largest stride down, the remainder is less than one stride, so only the two quotients next to distance / stride can give zero.
   std::array<Extent, 3> up{Extent{s.row_stride, s.rows}, {s.col_stride, s.cols}, {s.batch_stride, s.count}};
   std::array<Extent, 3> down{Extent{t.row_stride, t.rows}, {t.col_stride, t.cols}, {t.batch_stride, t.count}};
   std::array<int, 3> order{0, 1, 2};
@@ -107,18 +106,18 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
   if (a.shape.count <= 0 || b.shape.count <= 0) return false;
   if (!interval_of(a).meets(interval_of(b))) return false;
   if (auto const exact = boxes_meet(a, b)) return *exact;
-  // Records that hold one matrix of each batch: it is enough that the matrices of one record are apart, if records do not meet.
+  // Records with one matrix of each batch: if records do not overlap, it suffices that the matrices within a record do not.
   std::int64_t const stride_a = a.shape.batch_stride * a.element_size;
   std::int64_t const stride_b = b.shape.batch_stride * b.element_size;
   if (uniform(a) && uniform(b) && stride_a == stride_b && stride_a > 0) {
     Interval const x = interval_of(a, 0);
     Interval const y = interval_of(b, 0);
     auto const record = static_cast<std::uintptr_t>(stride_a);
-    // y's place within the record that starts at x
+    // y's offset in the record that starts at x
     std::uintptr_t const shift = y.begin >= x.begin ? (y.begin - x.begin) % record : (record - (x.begin - y.begin) % record) % record;
     return shift < x.end - x.begin || shift + (y.end - y.begin) > record;
   }
-  // Pointers or ragged: the matrices with the same number.
+  // Pointers or ragged: compares matrices with the same index.
   std::int64_t const count = std::min(a.shape.count, b.shape.count);
   if (uniform(a) && uniform(b)) return true;
   for (std::int64_t k = 0; k < count; ++k)
@@ -126,9 +125,9 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
   return false;
 }
 
-/// For batches with arrays that the host cannot read: whether matrices with the same number overlap whatever is in these arrays. That can
-/// be told of those with the same pointers, or data and distance, and with the same strides, or transposed ones. Of matrices that may be
-/// smaller than their bounds only the first element, if there is one, is sure.
+/// For batches with arrays that the host cannot read: whether matrices with the same index overlap whatever the arrays contain. That is
+/// decidable for equal pointers, or equal data and batch stride, with equal or transposed strides. If matrices may be smaller than their
+/// bounds, only the first element is certain, if there is one.
 bool overlap_in_any_case(UntypedBatch const& a, UntypedBatch const& b) {
   auto const& s = a.shape;
   auto t = b.shape;
@@ -148,7 +147,7 @@ bool overlap_in_any_case(UntypedBatch const& a, UntypedBatch const& b) {
   return meet(s.row_offset, s.rows, t.row_offset, t.rows) && meet(s.col_offset, s.cols, t.col_offset, t.cols);
 }
 
-/// Kernels number rows and columns with 32 bits, and look somewhat beyond the last one.
+/// Kernels index rows and columns with 32 bits, and somewhat beyond the last one.
 constexpr std::int64_t largest_on_gpu = std::int64_t{1} << 30;
 
 bool same_matrices(UntypedBatch const& a, UntypedBatch const& b) {
@@ -209,7 +208,7 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
       if (!a.pointers[b] && s.rows_of(b) > 0 && s.cols_of(b) > 0) fail(data, fmt::format("has a null pointer for matrix {}", b));
   }
 
-  // Most batches are this; what is wrong with others is looked for below.
+  // Fast path for most batches; errors are diagnosed below.
   if (!a.pointers && !s.row_strides && !s.col_strides && std::min({s.row_stride, s.col_stride, s.batch_stride}) >= 0 &&
       nested(std::array{Extent{s.row_stride, s.rows}, Extent{s.col_stride, s.cols}, Extent{s.batch_stride, s.count}}, access))
     return *this;
@@ -225,8 +224,8 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
     check_strides(s.row_stride, s.col_stride, s.rows, s.cols, "");
   }
   if (a.pointers) {
-    // Increasing pointers are compared with their neighbour. Others are the caller's word: sorting a million pointers would take longer
-    // than the work.
+    // Ascending pointers are compared with their neighbour. Others are not checked: sorting a million pointers would take longer than the
+    // work.
     for (std::int64_t b = 0; arrays_readable_ && access == Access::write && b + 1 < s.count; ++b)
       if (a.pointers[b] <= a.pointers[b + 1] && interval_of(a, b).meets(interval_of(a, b + 1)))
         fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));

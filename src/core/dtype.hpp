@@ -1,5 +1,5 @@
 #pragma once
-/// The switch over element types, without and with those of 16 bits.
+/// The switch over element types, without and with 16-bit types.
 
 #include <array>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace myriad {
 
-/// Calls `f.template operator()<T>()` with the T that `dtype` stands for.
+/// Calls `f.template operator()<T>()` with the T of `dtype`.
 template <typename F>
 decltype(auto) with_dtype(Dtype dtype, F&& f) {
   switch (dtype) {
@@ -31,7 +31,7 @@ decltype(auto) with_dtype(Dtype dtype, F&& f) {
   throw Error("unknown element type " + std::to_string(static_cast<int>(dtype)));
 }
 
-/// The same with the types of 16 bits.
+/// The same including the 16-bit types.
 template <typename F>
 decltype(auto) with_any_dtype(Dtype dtype, F&& f) {
   switch (dtype) {
@@ -85,5 +85,5 @@ inline constexpr std::array dtype_names{
 
 /// Explicit instantiation of something for every element type: MYRIAD_FOR_EACH_ELEMENT(X) expands X(float) X(double) ...
 #define MYRIAD_FOR_EACH_ELEMENT(X) X(float) X(double) X(std::complex<float>) X(std::complex<double>)
-/// The same for those of 16 bits.
+/// The same for the 16-bit types.
 #define MYRIAD_FOR_EACH_HALF_ELEMENT(X) X(half) X(bfloat16) X(complex_half)

@@ -1,5 +1,5 @@
 #pragma once
-/// LAPACKE and CBLAS overloaded on the element type: column-major, one matrix a call, no checks of their own, no NaN scans.
+/// LAPACKE and CBLAS overloaded on the element type: column-major, one matrix per call, without checks and NaN scans.
 
 #include <cblas.h>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-// LAPACKE takes the complex types that it is given, before it is included.
+// LAPACKE uses these complex types if they are defined before it is included.
 #define lapack_complex_float std::complex<float>
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
@@ -28,7 +28,7 @@ void zsymv_(char const* uplo, lapack_int const* n, std::complex<double> const* a
 
 namespace myriad::lapack {
 
-/// LAPACK's integers. A single matrix larger than 2^31 - 1 rows is no small matrix.
+/// LAPACK's integers. Matrices of more than 2^31 - 1 rows are not supported.
 using Int = lapack_int;
 
 /// Calls `s` for float, `d` for double, `c` and `z` for the complex types.
@@ -98,8 +98,8 @@ Int gelqf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {
                        lda, tau, work, lwork);
 }
 
-/// Elements of workspace with which ormqr, ormlq and ormtr apply reflectors by blocks of 32 to a matrix that has so many rows or columns on
-/// the other side; they want 65 times 64 beside it.
+/// Elements of workspace for ormqr, ormlq and ormtr to apply reflectors in blocks of 32 to a matrix with `others` rows or columns on the
+/// other side. They need another 65 times 64.
 inline Int size_to_apply(std::int64_t reflectors, std::int64_t others) {
   constexpr std::int64_t block = 32, beside = 65 * 64;
   std::int64_t const size = std::max<std::int64_t>(others, 1) * std::clamp<std::int64_t>(reflectors, 1, block) + beside;
@@ -136,8 +136,8 @@ Int sytrd(Uplo uplo, Int n, T* a, Int lda, Real<T>* d, Real<T>* e, T* tau, T* wo
                        static_cast<char>(uplo), n, a, lda, d, e, tau, work, lwork);
 }
 
-/// Eigenvalues of a tridiagonal matrix to d; e is destroyed. By QL and QR with shifts: sterf, which is faster, is wrong by several digits
-/// in OpenBLAS 0.3.21 where elements are zero or tiny. Returns info.
+/// Eigenvalues of a tridiagonal matrix to d; e is destroyed. Uses QL and QR with shifts: sterf, which is faster, loses several digits in
+/// OpenBLAS 0.3.21 if elements are zero or tiny. Returns info.
 template <typename R>
 Int steqr(Int n, R* d, R* e) {
   if constexpr (sizeof(R) == 4)
@@ -161,7 +161,7 @@ Int ormtr(Side side, Uplo uplo, Op op, Int m, Int n, T const* a, Int lda, T cons
                        static_cast<char>(side), static_cast<char>(uplo), trans, m, n, a, lda, tau, c, ldc, work, lwork);
 }
 
-/// syevd, heevd. work: `lwork` elements; real_work: as many real numbers as `lrwork` says, of complex types only.
+/// syevd, heevd. work: `lwork` elements; real_work: `lrwork` real numbers, for complex types only.
 template <Element T>
 Int syevd(Job job, Uplo uplo, Int n, T* a, Int lda, Real<T>* w, T* work, Int lwork, Real<T>* real_work, Int lrwork, Int* int_work,
           Int liwork) {
@@ -175,7 +175,7 @@ Int syevd(Job job, Uplo uplo, Int n, T* a, Int lda, Real<T>* w, T* work, Int lwo
 }
 
 /// One step of the estimate of a matrix's 1-norm by reverse communication: v, x: n elements, signs: n integers (real types only), kase: 0
-/// at first, and when the estimate is there; 1: x is to be multiplied by the matrix, 2: by its adjoint. state: 3 integers.
+/// at first and when the estimate is ready; 1: multiply x by the matrix, 2: by its adjoint. state: 3 integers.
 template <Element T>
 void lacn2(Int n, T* v, T* x, Int* signs, Real<T>& estimate, Int& kase, Int* state) {
   if constexpr (is_complex<T>) {
@@ -195,7 +195,7 @@ inline CBLAS_UPLO cblas(Uplo uplo) { return uplo == Uplo::upper ? CblasUpper : C
 inline CBLAS_SIDE cblas(Side side) { return side == Side::left ? CblasLeft : CblasRight; }
 inline CBLAS_DIAG cblas(Diag diag) { return diag == Diag::unit ? CblasUnit : CblasNonUnit; }
 
-/// A scalar as CBLAS takes it: complex ones behind a pointer.
+/// A scalar for CBLAS, which takes complex ones by pointer.
 template <Element T>
 auto cblas(T const& x) {
   if constexpr (is_complex<T>)
@@ -243,7 +243,7 @@ void symv(Uplo uplo, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T*
     cblas_dsymv(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
 }
 
-/// The same with a Hermitian A; of real types symv.
+/// The same with a Hermitian A; symv for real types.
 template <Element T>
 void hemv(Uplo uplo, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T* y) {
   if constexpr (std::is_same_v<T, std::complex<float>>)

@@ -1,5 +1,5 @@
 #pragma once
-/// One matrix of a batch as LAPACK wants it: column-major and not conjugated, in place where it lies so, else as a copy.
+/// One matrix of a batch for LAPACK, column-major and not conjugated: in place if it is stored so, else a copy.
 
 #include <algorithm>
 #include <complex>
@@ -14,11 +14,11 @@
 
 namespace myriad {
 
-/// BLAS may read this many bytes behind a matrix or vector: OpenBLAS 0.3.21 loads whole pairs of complex numbers and discards what is too
-/// much (measured: 16 bytes).
+/// Bytes that BLAS may read behind a matrix or vector: OpenBLAS 0.3.21 loads whole pairs of complex numbers and discards the excess
+/// (measured: 16 bytes).
 inline constexpr std::size_t read_beyond = 64;
 
-/// Memory at cache lines, since sums of OpenBLAS depend on the alignment: asum's of single and double numbers do.
+/// Memory aligned to cache lines, since sums of OpenBLAS depend on the alignment (asum in single and double).
 template <typename T>
 struct LineAligned {
   using value_type = T;
@@ -33,8 +33,8 @@ struct LineAligned {
   static constexpr std::align_val_t line{64};
 };
 
-/// Memory that a thread reuses from matrix to matrix; grows to the largest request. It begins at a cache line; before and behind it is
-/// memory that may be read.
+/// Memory that a thread reuses from matrix to matrix; grows to the largest request. It is aligned to cache lines, and memory before and
+/// behind it is readable.
 template <typename T>
 class Scratch {
  public:
@@ -57,7 +57,7 @@ inline Uplo other(Uplo uplo) { return uplo == Uplo::upper ? Uplo::lower : Uplo::
 
 inline Part part_of(Uplo uplo) { return uplo == Uplo::upper ? Part::upper : Part::lower; }
 
-/// Calls `f(i, j)` for the elements of that part of an m-by-n matrix, column by column.
+/// Calls `f(i, j)` for the elements of a part of an m-by-n matrix, column by column.
 template <typename F>
 void for_part(Part part, std::int64_t m, std::int64_t n, F&& f) {
   for (std::int64_t j = 0; j < n; ++j) {
@@ -75,14 +75,13 @@ T conjugate_if(bool conjugated, T x) {
     return x;
 }
 
-/// Whether a matrix is worked on where it lies, if its layout allows that. Some of LAPACK's routines write into inputs and restore them,
-/// which others may read at the same time, or which are in memory that cannot be written. gelqf, potri, sytrd and syevd always get a copy:
-/// OpenBLAS 0.3.21 has complex kernels of them that walk along rows and read one step, a whole column, too far, and real ones whose last
-/// bits depend on the alignment.
+/// Whether a matrix is used in place if its layout allows. Some LAPACK routines write into inputs and restore them, which fails if other
+/// threads read them or memory is read-only. gelqf, potri, sytrd and syevd always get a copy: their complex kernels in OpenBLAS 0.3.21 walk
+/// along rows and read one column too far, and the last bits of their real kernels depend on the alignment.
 enum class Place { own_if_possible, copy };
 
-/// Whether what BLAS may read behind the last element of an m-by-n matrix lies in the page of that element: pages are there as a whole.
-/// Larger pages than those of 4 KiB are multiples of these.
+/// Whether the bytes that BLAS may read behind the last element of an m-by-n matrix are in the page of that element, and so readable.
+/// Larger pages are multiples of 4 KiB.
 template <typename T>
 bool may_be_read_beyond(T const* a, std::int64_t m, std::int64_t n, std::int64_t ld) {
   constexpr std::uintptr_t page = 4096;
@@ -90,8 +89,7 @@ bool may_be_read_beyond(T const* a, std::int64_t m, std::int64_t n, std::int64_t
   return (end - 1) / page == (end - 1 + read_beyond) / page;
 }
 
-/// Matrix b of a batch, column-major. T is const for an input. Where the batch has another layout, `scratch` holds a copy that `store()`
-/// writes back.
+/// Matrix b of a batch, column-major. T is const for an input. For other layouts `scratch` holds a copy that `store()` writes back.
 template <typename T>
 class LocalMatrix {
   using Value = std::remove_const_t<T>;
@@ -108,16 +106,16 @@ class LocalMatrix {
     T* const a = batch.matrix(b);
     bool const column_major = (rs_ == 1 || m_ == 1) && (cs_ >= m_ || n_ == 1) && !conjugated_;
     std::int64_t const own_ld = n_ == 1 ? m_ : cs_;
-    // A block of a much larger matrix is copied without what lies between its columns.
+    // A block of a much larger matrix is copied, to make it compact.
     bool const in_place = column_major && place == Place::own_if_possible && own_ld <= 8 * m_ + 512;
     if (in_place && may_be_read_beyond(a, m_, n_, own_ld)) {
       data_ = const_cast<Value*>(a);
       ld_ = own_ld;
     } else {
       source_ = a;
-      // Where the address decides, the copy has the leading dimension of the original: with another one BLAS may sum in another order.
+      // If only the address requires the copy, it keeps the leading dimension: with another one BLAS may sum in another order.
       ld_ = in_place ? own_ld : m_;
-      // A column that may be read, and one to spare, on either side
+      // A readable column and a spare one on either side
       std::int64_t const beside = place == Place::copy ? 2 * m_ : 0;
       data_ = scratch.reserve(ld_ * n_ + 2 * beside) + beside;
       for_part(part_, m_, n_, [&](auto i, auto j) { data_[i + j * ld_] = conjugate_if(conjugated_, a[i * rs_ + j * cs_]); });
@@ -129,9 +127,9 @@ class LocalMatrix {
   [[nodiscard]] lapack::Int cols() const { return static_cast<lapack::Int>(n_); }
   [[nodiscard]] lapack::Int ld() const { return static_cast<lapack::Int>(std::max({ld_, m_, std::int64_t{1}})); }
 
-  /// Writes the copy back, if it is one.
+  /// Writes the copy back, if there is one.
   void store() const requires(!std::is_const_v<T>) { store(part_); }
-  /// The same of another part than the one that was read.
+  /// The same for another part than the one that was read.
   void store(Part part) const requires(!std::is_const_v<T>) {
     if (source_)
       for_part(part, m_, n_, [&](auto i, auto j) { source_[i * rs_ + j * cs_] = conjugate_if(conjugated_, data_[i + j * ld_]); });
@@ -152,7 +150,7 @@ lapack::Int zero_on_diagonal(LocalMatrix<T> const& a) {
   return zero_on_diagonal(std::min(a.rows(), a.cols()), a.data(), a.ld());
 }
 
-/// The first `count` entries of a vector, contiguous as LAPACK wants them.
+/// The first `count` entries of a vector, contiguous for LAPACK.
 template <typename T>
 T* load_vector(Batch<T const> const& x, std::int64_t b, std::int64_t count, Scratch<T>& scratch) {
   T* const local = scratch.reserve(count);

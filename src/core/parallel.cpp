@@ -16,7 +16,7 @@
 namespace myriad {
 namespace {
 
-/// While any of these lives, OpenBLAS runs every call in the calling thread; the last one to go restores the caller's setting.
+/// While any of these exists, OpenBLAS runs every call in the calling thread; the last destructor restores the caller's setting.
 class OneBlasThread {
  public:
   OneBlasThread() {
@@ -64,8 +64,7 @@ struct Loop {
 };
 
 #if defined(__SANITIZE_THREAD__)
-// libgomp is not instrumented, so that the thread sanitizer does not see the fork and the join of a parallel region; they are told to it
-// here.
+// libgomp is not instrumented, so the thread sanitizer does not see fork and join of a parallel region; these annotate them.
 void after_fork(Loop& loop) { __tsan_acquire(&loop); }
 void before_join(Loop& loop) { __tsan_release(&loop); }
 #define MYRIAD_NO_THREAD_SANITIZER __attribute__((no_sanitize("thread")))
@@ -97,7 +96,7 @@ void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody
   if (team <= 1 || omp_in_parallel()) {
     loop.work();
   } else {
-    before_join(loop);  // what this thread wrote before is seen by the team
+    before_join(loop);  // this thread's writes are visible to the team
     fork_and_join(&loop, team);
     after_fork(loop);
   }

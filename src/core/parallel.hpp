@@ -1,5 +1,5 @@
 #pragma once
-/// The one place where work is spread over threads.
+/// The parallel loop, the only place where work is distributed over threads.
 
 #include <cstdint>
 #include <memory>
@@ -24,8 +24,8 @@ class RangeBody {
 };
 
 /// Calls `body(begin, end)` for consecutive pieces of [0, count) of at most `grain` items (the last may be shorter), each piece once, on up
-/// to `threads` OpenMP threads. Pieces are handed out as threads become free, so that uneven work stays balanced. While it runs, OpenBLAS
-/// uses one thread a call. The first exception thrown by a piece stops the handing out and is rethrown here.
+/// to `threads` OpenMP threads. Pieces are scheduled dynamically, so that uneven work stays balanced. Meanwhile OpenBLAS uses one thread
+/// per call. The first exception of a piece stops the loop and is rethrown here.
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body);
 
 }  // namespace myriad

@@ -1,5 +1,5 @@
 #pragma once
-/// Arithmetic of single elements at the ends of their range.
+/// Arithmetic of single elements near overflow and underflow.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ bool is_finite(T x) {
   return std::isfinite(std::real(x)) && std::isfinite(std::imag(x));
 }
 
-/// Whether 1 / x neither overflows nor loses bits, nor what complex division forms on the way.
+/// Whether neither 1 / x nor intermediates of complex division overflow or lose bits.
 template <typename T>
 bool has_ordinary_reciprocal(T x) {
   using R = Real<T>;
@@ -33,8 +33,8 @@ bool has_ordinary_reciprocal(T x) {
   return size >= smallest && size <= largest;
 }
 
-/// x / y. Complex numbers are scaled by a power of two before Smith's method where |y| is tiny or huge, so that the quotient is right
-/// wherever it can be represented.
+/// x / y. If |y| is tiny or huge, complex numbers are scaled by a power of two before Smith's method, so that every representable quotient
+/// is correct.
 template <typename T>
 T divide(T x, T y) {
   if constexpr (is_complex<T>) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Triangular solves with LAPACK and BLAS, and by our own substitution where these would lose: BLAS multiplies by reciprocals of the
-/// diagonal, which overflow or lose bits where the diagonal is subnormal, and of complex types near overflow.
+/// Triangular solves with LAPACK and BLAS, or by our own substitution where these lose accuracy: BLAS multiplies by reciprocals of the
+/// diagonal, which overflow or lose bits if the diagonal is subnormal or, for complex types, near overflow.
 
 #include <complex>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace myriad {
 
-/// Whether BLAS may multiply by the reciprocals of a column-major matrix's diagonal. Zeros, infinities and NaN make no difference: dividing
-/// by them saves nothing.
+/// Whether BLAS may multiply by the reciprocals of a column-major matrix's diagonal. Zeros, infinities and NaN do not matter: dividing by
+/// them gives no better result.
 template <typename T>
 bool has_ordinary_diagonal(lapack::Int n, T const* a, lapack::Int lda) {
   for (std::int64_t i = 0; i < n; ++i)
