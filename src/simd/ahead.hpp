@@ -1,5 +1,5 @@
 #pragma once
-/// Fetching what comes next into the cache while the present is worked on.
+/// Prefetching of the next matrices during the work on the current ones.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace myriad {
 
-/// A range of memory that is fetched into the second cache piece by piece.
+/// A range of memory that is prefetched into the L2 cache piece by piece.
 class Ahead {
  public:
   Ahead() = default;
@@ -32,8 +32,7 @@ class Ahead {
   std::int64_t piece_ = 0;
 };
 
-/// `count` matrices from `first` on, but before `end`, of a batch of equal matrices that lie one behind the other; nothing for any other
-/// batch.
+/// `count` matrices from `first` on, but before `end`, of a uniform contiguous batch; empty for any other batch.
 template <typename T>
 Ahead ahead_of(Batch<T> const& batch, std::int64_t first, std::int64_t count, std::int64_t end, std::int64_t pieces) {
   std::int64_t const last = std::min(first + count, end);

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of 16 bits to floats and back, many at a time.
+/// Conversion of arrays of 16-bit types to float and back.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace myriad {
 
 void widen(half const* from, float* to, std::int64_t count);
 void widen(bfloat16 const* from, float* to, std::int64_t count);
-/// Each rounded to the nearest, of two to the even one.
+/// Rounds to nearest, ties to even.
 void narrow(float const* from, half* to, std::int64_t count);
 void narrow(float const* from, bfloat16* to, std::int64_t count);
 

@@ -1,4 +1,4 @@
-// The conversions of myriad/half.hpp have no branches: the compiler makes vector instructions of these loops for each target.
+// The conversions of myriad/half.hpp have no branches, so the compiler vectorizes these loops for each target.
 
 #include "simd/convert.hpp"
 

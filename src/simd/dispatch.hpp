@@ -1,17 +1,17 @@
 #pragma once
-/// Choosing the SIMD target at run time.
+/// Dispatch to a SIMD target at run time.
 ///
-/// A family's lane kernels stand in one `<family>_simd.cpp`, compiled once per target. For every kernel there is a task, a plain struct
-/// template `Task<T>` of its arguments, and in HWY_NAMESPACE a function template `name<T>(Task<T> const&, begin, end)` that works on the
-/// matrices [begin, end) in the calling thread. MYRIAD_LANES_IMPLEMENT(name, Task) after it, inside HWY_NAMESPACE, and
-/// MYRIAD_LANES_DISPATCH(name, Task) once, in namespace myriad under HWY_ONCE, make `void name(Task<T> const&, begin, end)` for the four
-/// element types, which the host side declares with MYRIAD_LANES_DECLARE(name, Task).
+/// A family's lane kernels are in one `<family>_simd.cpp`, compiled once per target. Every kernel has a task, a plain struct template
+/// `Task<T>` of its arguments, and in HWY_NAMESPACE a function template `name<T>(Task<T> const&, begin, end)` that works on the matrices
+/// [begin, end) in the calling thread. MYRIAD_LANES_IMPLEMENT(name, Task) after it, inside HWY_NAMESPACE, and
+/// MYRIAD_LANES_DISPATCH(name, Task) once, in namespace myriad under HWY_ONCE, define `void name(Task<T> const&, begin, end)` for the four
+/// element types; the host side declares it with MYRIAD_LANES_DECLARE(name, Task).
 
 #include <complex>
 #include <cstdint>
 
 // Targets compiled in: the baseline of the architecture, AVX2, AVX-512 (which Highway calls AVX3) and NEON. The others would add compile
-// time and size and gain nothing here. By their bits, since not every version of Highway names them all: AVX3_SPR, AVX3_ZEN4, AVX3_DL,
+// time and size without gain. They are given by bits, since not every version of Highway names them all: AVX3_SPR, AVX3_ZEN4, AVX3_DL,
 // SSE4, SSSE3, SVE2_128, SVE_256, SVE2, SVE.
 #define HWY_DISABLED_TARGETS \
   ((1LL << 4) | (1LL << 6) | (1LL << 7) | (1LL << 11) | (1LL << 12) | (1LL << 24) | (1LL << 25) | (1LL << 26) | (1LL << 27))

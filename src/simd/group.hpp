@@ -1,5 +1,5 @@
 #pragma once
-/// Groups of matrices that are computed side by side: the part of the lane kernels that does not depend on the SIMD target.
+/// Groups of matrices, one per lane: the target-independent part of lane kernels.
 
 #include <algorithm>
 #include <array>
@@ -11,26 +11,26 @@
 
 namespace myriad {
 
-/// The most lanes that a vector of any target has: 64 bytes of float.
+/// Maximum lanes of a vector on any target: 64 bytes of float.
 inline constexpr int max_lanes = 16;
 
-/// Lane kernels keep their matrices in at most this much memory per thread.
+/// Maximum workspace of a lane kernel per thread.
 inline constexpr std::int64_t lane_workspace_bytes = 256 * 1024;
 
-/// Bytes that one element takes in the workspace of a lane kernel, with the widest vectors of any target.
+/// Bytes per element in the workspace of a lane kernel, with the widest vectors of any target.
 template <typename T>
 inline constexpr std::int64_t lane_element_bytes = is_complex<T> ? 128 : 64;
 
-/// This thread's workspace of lane kernels: lane_workspace_bytes, aligned for any vector, allocated when a thread first asks.
+/// This thread's workspace for lane kernels: lane_workspace_bytes, aligned for any vector, allocated at the thread's first use.
 void* lane_workspace();
 
-/// Matrices of one shape, one per lane. Where there are fewer than lanes, the lanes left over repeat the first matrix and are not stored.
+/// Matrices of one shape, one per lane. Unused lanes repeat the first matrix and are not stored.
 struct Group {
   std::array<std::int64_t, max_lanes> index;
   int active;
 };
 
-/// The shapes of a batch as the lane kernels need them: what is carried side by side must agree in them.
+/// Shapes of a batch for the lane kernels: matrices of a group must have equal shapes.
 struct Shapes {
   Batch<char const> a;  ///< sizes only
   Batch<char const> b;  ///< a second operand's, or empty
@@ -60,11 +60,11 @@ Shapes shapes(Batch<T> const& a, Batch<U> const& b) {
   return {.a = detail::sizes_of(a), .b = detail::sizes_of(b)};
 }
 
-/// Sorts numbers of matrices by shape, equal ones by number.
+/// Sorts indices of matrices by shape, then by index.
 void sort_by_shape(Shapes const& shapes, std::int64_t* first, std::int64_t* last);
 
 /// Calls `f(group)` for the matrices of [begin, end), `lanes` at a time. In a ragged batch matrices of equal shape share a group, and those
-/// for which `fits(shape)` is false are left out; their order within the range does not matter, since lanes do not influence one another.
+/// for which `fits(shape)` is false are skipped. Lanes are independent, so the order does not matter.
 template <typename Fits, typename F>
 void for_each_group(int lanes, std::int64_t begin, std::int64_t end, Shapes const& shapes, Fits fits, F f) {
   Group group{};
@@ -88,7 +88,7 @@ void for_each_group(int lanes, std::int64_t begin, std::int64_t end, Shapes cons
     std::int64_t* last = order.data();
     for (std::int64_t k = first; k < std::min(first + window, end); ++k)
       if (fits(shapes.of(k))) *last++ = k;
-    // Equal shapes in order of their numbers: a group whose first and last are `lanes` - 1 apart is then a run, as GroupView takes it.
+    // Equal shapes are in order of index: a group whose first and last are `lanes` - 1 apart is then consecutive, as GroupView assumes.
     sort_by_shape(shapes, order.data(), last);
     for (std::int64_t const* k = order.data(); k != last; ++k) {
       if (group.active && shapes.of(group.index[0]) != shapes.of(*k)) emit();
@@ -98,15 +98,15 @@ void for_each_group(int lanes, std::int64_t begin, std::int64_t end, Shapes cons
   }
 }
 
-/// How many matrices a thread takes at a time: enough work to hide the hand-out, a multiple of every target's lanes.
+/// Matrices per piece of the parallel loop: enough work to hide scheduling, a multiple of every target's lanes.
 inline std::int64_t lane_grain(std::int64_t elements_per_matrix) {
   std::int64_t const grain = 32768 / std::max<std::int64_t>(elements_per_matrix, 1);
   return std::clamp<std::int64_t>((grain + max_lanes - 1) / max_lanes * max_lanes, 2 * max_lanes, 4096);
 }
 
 /// Runs `lanes(begin, end)` over the matrices whose shape fits the lane kernels and `each(begin, end)` over the others; both are called
-/// from several threads. Which way a matrix goes depends on its own shape alone, so that its result does not depend on the batch around it.
-/// In a ragged batch `lanes` leaves out by itself what does not fit, and `each` gets one matrix at a time.
+/// from several threads. The path of a matrix depends only on its own shape, so its result does not depend on the rest of the batch. In a
+/// ragged batch `lanes` itself skips matrices that do not fit, and `each` gets one matrix at a time.
 template <typename Fits, typename Lanes, typename Each>
 void run_by_size(Queue& queue, Shapes const& shapes, Fits fits, Lanes lanes, Each each) {
   std::int64_t const count = shapes.a.count;

@@ -1,5 +1,5 @@
-/// Packs: one matrix element of several matrices, a matrix per vector lane; and the loads and stores that turn matrices of any layout into
-/// packs and back. Included once per SIMD target (hwy/foreach_target.h), hence no plain include guard.
+/// Packs: one element of several matrices, one matrix per vector lane; with loads and stores between packs and matrices of any layout.
+/// Included once per SIMD target (hwy/foreach_target.h), hence no plain include guard.
 
 #if defined(MYRIAD_SIMD_PACK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYRIAD_SIMD_PACK_INL_HPP
@@ -22,8 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// An element of T for every lane. A real pack is one vector, a complex pack one of real and one of imaginary parts.
-/// In memory a pack takes `size` reals: the real parts of all lanes, then the imaginary parts.
+/// One element of type T per lane. A real pack is one vector, a complex pack one of real and one of imaginary parts. In memory a pack takes
+/// `size` reals: the real parts of all lanes, then the imaginary parts.
 template <typename T>
 struct Pack {
   using R = T;
@@ -179,7 +179,7 @@ HWY_INLINE typename Pack<T>::M is_finite(Pack<T> a) {
   else
     return hn::Le(hn::Abs(a.v), largest);
 }
-/// 1 / a of an `ordinary` a (see Divisor). Complex: Smith's method, which does not form |a|^2.
+/// 1 / a for an `ordinary` a (see Divisor). Complex: Smith's method, which does not form |a|^2.
 template <typename T>
 HWY_INLINE Pack<T> reciprocal_of_ordinary(Pack<T> a) {
   auto const one = hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1));
@@ -198,9 +198,9 @@ HWY_INLINE Pack<T> reciprocal_of_ordinary(Pack<T> a) {
   }
 }
 
-/// A divisor a: x / a = (x power) inverse, where `power` is a power of two, one in ordinary lanes. In others, where a is
-/// subnormal or near overflow, 1 / a would overflow, lose bits, or (complex) come out as zero. The quotient has the bits that those of
-/// a and x times powers of two would give, as long as it is a normal number. Zeros, infinities and NaN are not scaled.
+/// A divisor a: x / a = (x power) inverse, where `power` is a power of two, one in ordinary lanes. In other lanes a is subnormal or near
+/// overflow, and 1 / a would overflow, lose bits, or (complex) become zero. As long as the quotient is normal, scaling a and x by powers of
+/// two does not change its bits. Zeros, infinities and NaN are not scaled.
 template <typename T>
 struct Divisor {
   using P = Pack<T>;
@@ -240,7 +240,7 @@ HWY_INLINE Pack<T> reciprocal(Pack<T> a) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Transposes every 128-bit block of as many vectors as a block has lanes.
+/// Transposes each 128-bit block across as many vectors as a block has lanes.
 template <typename R>
 HWY_INLINE void transpose_in_blocks(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
   using D = hn::ScalableTag<R>;
@@ -298,13 +298,12 @@ HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 #endif
 }
 
-/// Leading dimension, in packs, for matrices of m rows: a power-of-two distance between columns would send all of a row to few sets of the
-/// first cache.
+/// Leading dimension, in packs, for matrices of m rows: a power-of-two column stride would map a row to few sets of the L1 cache.
 HWY_INLINE constexpr int pack_ld(int m) { return m >= 16 && m % 8 == 0 ? m + 1 : m; }
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-// Loads and stores of half vectors save a third (AVX-512) or half (AVX2) of the shuffles of a transposition, which are what bounds it: to
-// put two halves from memory together, or to store them, takes no shuffle. Half a transposition is also what a short run needs.
+// Loads and stores of half vectors save a third (AVX-512) or half (AVX2) of the shuffles of a transposition, which is bound by shuffles:
+// combining two halves from memory, or storing them, needs none. Short runs also need only half a transposition.
 template <typename R>
 using HalfOf = hn::Half<hn::ScalableTag<R>>;
 template <typename R>
@@ -319,7 +318,7 @@ HWY_INLINE V every_other_block(V a, V b) {
   else
     return V{_mm512_shuffle_f32x4(a.raw, b.raw, odd ? 0xDD : 0x88)};
 }
-/// 128-bit blocks 0 and 1 (`upper`: 2 and 3) of a and b in turns: a, b, a, b.
+/// 128-bit blocks 0 and 1 (`upper`: 2 and 3) of a and b interleaved: a, b, a, b.
 template <bool upper, typename V>
 HWY_INLINE V blocks_in_turns(V a, V b) {
   __m512i const order = upper ? _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15) : _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
@@ -330,7 +329,7 @@ HWY_INLINE V blocks_in_turns(V a, V b) {
 }
 #endif
 
-/// Half vectors from memory, those of two lanes in one vector.
+/// Loads half vectors, those of two lanes into one vector.
 template <typename R, typename LoadHalf>
 HWY_INLINE void gather_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x, LoadHalf load) {
   constexpr hn::ScalableTag<R> d;
@@ -355,7 +354,7 @@ HWY_INLINE void transpose_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 #endif
 }
 
-/// The reverse of transpose_halves: from elements to half vectors of two lanes each.
+/// The inverse of transpose_halves: from elements to half vectors of two lanes each.
 template <typename R>
 HWY_INLINE void transpose_to_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
   constexpr int block = 16 / static_cast<int>(sizeof(R));
@@ -371,7 +370,7 @@ HWY_INLINE void transpose_to_halves(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x)
   static_assert(half_lanes<R> == block);
 #endif
 }
-/// The reverse of gather_halves: calls store(lane, number of the vector, whether the lane's half is its upper one) for all lanes.
+/// The inverse of gather_halves: calls store(lane, index of the vector, whether the lane's half is the upper one) for all lanes.
 template <typename R, typename StoreHalf>
 HWY_INLINE void scatter_halves(StoreHalf store) {
   constexpr int block = 16 / static_cast<int>(sizeof(R));
@@ -387,8 +386,8 @@ HWY_INLINE hn::Vec<HalfOf<R>> half_of(hn::Vec<hn::ScalableTag<R>> x, bool upper)
   return upper ? hn::UpperHalf(half, x) : hn::LowerHalf(half, x);
 }
 #if HWY_TARGET == HWY_AVX3
-/// Stores the elements of a half that `mask` names. The half goes through a register: g++ would make one masked extraction to memory of
-/// upper half and store, and that instruction faults on memory behind a page's end that is masked out, which a masked store does not.
+/// Stores the elements of a half selected by `mask`. The half goes through a register: g++ would fuse extraction and store to a masked
+/// extraction to memory, which, unlike a masked store, faults on masked-out memory behind a page's end.
 template <typename R>
 HWY_INLINE void store_half(hn::Vec<hn::ScalableTag<R>> x, bool upper, hn::Mask<HalfOf<R>> mask, R* to) {
   auto half = half_of<R>(x, upper);
@@ -398,15 +397,15 @@ HWY_INLINE void store_half(hn::Vec<hn::ScalableTag<R>> x, bool upper, hn::Mask<H
 #endif
 #endif
 
-/// Where a group's matrices lie.
+/// Addresses and strides of a group's matrices.
 template <typename T>
 struct GroupView {
   T* base[max_lanes];
   std::int64_t rs[max_lanes];
   std::int64_t cs[max_lanes];
-  bool stored[max_lanes];  ///< store_group writes this lane; `skip` takes one out
+  bool stored[max_lanes];  ///< store_group writes this lane; `skip` clears it
   bool same_strides;       ///< rs and cs are equal in all lanes
-  bool adjacent;           ///< all lanes are stored and lie side by side: an interleaved batch
+  bool adjacent;           ///< all lanes are stored and adjacent: an interleaved batch
   bool conjugated;
 
   HWY_INLINE GroupView(Batch<T> const& batch, Group const& group, int lanes) : conjugated(batch.conjugated) {
@@ -437,7 +436,7 @@ struct GroupView {
     adjacent &= same_strides;
   }
 
-  /// This lane's matrix keeps what it holds.
+  /// Leaves this lane's matrix unchanged.
   HWY_INLINE void skip(int lane) {
     stored[lane] = false;
     adjacent = false;
@@ -462,8 +461,8 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   constexpr HalfOf<R> half;
   constexpr int width = half_lanes<R>;
-  // Both halves of a lane are loaded one after the other: matrices a power of two apart would push each other out of the first cache
-  // in between.
+  // Both halves of a lane are loaded consecutively: matrices with a power-of-two stride would evict each other from the L1 cache in
+  // between.
   for (; e + lanes <= length; e += lanes) {
     V x[width], y[width];
     constexpr int block = 16 / static_cast<int>(sizeof(R));
@@ -511,8 +510,8 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
 #endif
 }
 
-/// The reverse of load_run for the lanes for which `stored(lane)`. ahead: how far behind each address the one that is stored to soon lies;
-/// 0 where there is none.
+/// The inverse of load_run for the lanes for which `stored(lane)`. ahead: offset of the addresses that will be stored to next, for
+/// prefetching; 0: none.
 template <typename R, typename Stored, typename From>
 HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, std::int64_t length, Stored stored,
                           [[maybe_unused]] std::int64_t ahead, From from) {
@@ -524,7 +523,7 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   constexpr HalfOf<R> half;
   constexpr int width = half_lanes<R>;
-  // The next column or row is fetched meanwhile: stores that miss the first cache wait for one another.
+  // Prefetches the next column or row: stores that miss the L1 cache wait for one another.
   for (; e + lanes <= length; e += lanes) {
     V x[width], y[width];
     for (int r = 0; r < width; ++r) x[r] = hn::Load(d, from(e + r));
@@ -593,8 +592,8 @@ HWY_INLINE RowRange cols_of_row(Part part, std::int64_t i, std::int64_t n) {
   return {part == Part::upper ? std::min(i, n) : 0, part == Part::lower ? std::min(i + 1, n) : n};
 }
 
-/// Calls `run(i, j, length, step_i, step_j)` for the runs of elements that are contiguous in memory; false when there are none (no stride
-/// is one).
+/// Calls `run(i, j, length, step_i, step_j)` for the runs of elements that are contiguous in memory; false if there are none (no stride is
+/// one).
 template <typename F>
 HWY_INLINE bool for_each_run(std::int64_t rs, std::int64_t cs, std::int64_t m, std::int64_t n, Part part, F run) {
   if (rs == 1) {
@@ -679,7 +678,7 @@ HWY_NOINLINE void load_group(GroupView<T const> const& view, std::int64_t m, std
   }
 }
 
-/// The reverse of load_group for the lanes that are stored. Conjugates the packs in `ws` where the batch is conjugated.
+/// The inverse of load_group for the lanes that are stored. Conjugates the packs in `ws` where the batch is conjugated.
 template <typename T>
 HWY_NOINLINE void store_group(GroupView<T> const& view, std::int64_t m, std::int64_t n, typename Pack<T>::R* HWY_RESTRICT ws,
                               std::int64_t ld, Part part = Part::all) {

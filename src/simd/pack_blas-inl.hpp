@@ -33,7 +33,7 @@ HWY_INLINE PackMatrix<T> pack_matrix(typename Pack<T>::R* data, std::int64_t ld)
   return {data, Pack<T>::size, ld * Pack<T>::size};
 }
 
-/// Registers that a tile of C takes: half of them, the rest hold operands.
+/// Registers of a tile of C: half of all; the rest hold operands.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 inline constexpr int tile_registers = 16;
 #else
@@ -44,8 +44,8 @@ inline constexpr int tile_rows = is_complex<T>&& tile_registers == 8 ? 2 : 4;
 template <typename T>
 inline constexpr int tile_cols = tile_registers / (tile_rows<T> * (is_complex<T> ? 2 : 1));
 
-/// Up to this size the algorithms are unrolled for the size at hand. Complex packs fill the registers sooner. The baseline of an
-/// architecture, on which hardly anybody computes, is spared what that takes to compile.
+/// Algorithms are fully unrolled up to this size. Complex packs fill the registers sooner. The rarely used baseline targets are not
+/// unrolled, to save compile time.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
 template <typename T>
 inline constexpr int unrolled_size = is_complex<T> ? 4 : 8;
@@ -54,7 +54,7 @@ template <typename T>
 inline constexpr int unrolled_size = 1;
 #endif
 
-/// Calls `f.operator()<N>()` where n is a size N for which the algorithms are unrolled, and says whether it is.
+/// Calls `f.operator()<N>()` if n is a size N for which the algorithms are unrolled; returns whether it is.
 template <typename T, int N = unrolled_size<T>, typename F>
 HWY_INLINE bool if_unrolled(std::int64_t n, F const& f) {
   if constexpr (N > 1) {

@@ -1,4 +1,4 @@
-/// info of the lanes, and leaving out what failed. Included once per SIMD target, hence no plain include guard.
+/// Per-lane info, and handling of failed lanes. Included once per SIMD target, hence no plain include guard.
 
 #if defined(MYRIAD_SIMD_PACK_INFO_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYRIAD_SIMD_PACK_INFO_INL_HPP
@@ -35,7 +35,7 @@ HWY_INLINE void write_info(int* info, std::int64_t first, int count, typename Pa
   for (int lane = 0; lane < count; ++lane) info[first + lane] = buffer[lane];
 }
 
-/// Lanes with info keep what their matrices in `view` hold.
+/// Leaves the matrices in `view` of lanes with info unchanged.
 template <typename T>
 HWY_INLINE void keep_failed(GroupView<T>& view, typename Pack<T>::V info) {
   constexpr typename Pack<T>::D d;
@@ -56,7 +56,7 @@ HWY_INLINE void fill_nan(typename Pack<T>::M mask, typename Pack<T>::R* HWY_REST
   for (int i = 0; i < count; ++i) select(mask, fill, P::load(packs + i * P::size)).store(packs + i * P::size);
 }
 
-/// Info that becomes `value` in the lanes of `failed` that had none.
+/// The info, set to `value` in the lanes of `failed` that had none.
 template <typename T>
 HWY_INLINE typename Pack<T>::V first_failure(typename Pack<T>::V info, typename Pack<T>::M failed, int value) {
   constexpr typename Pack<T>::D d;

@@ -1,6 +1,6 @@
-/// Groups of neighbours in a batch of small matrices that lie in one piece each. Nothing is looked up per matrix, and the number of
-/// elements is known to the compiler: at these sizes the general way would take longer than the arithmetic. Included once per SIMD target,
-/// hence no plain include guard.
+/// Groups of consecutive matrices in a batch of small contiguous matrices. There are no lookups per matrix, and the number of elements is a
+/// compile-time constant: at these sizes the general loads would take longer than the arithmetic. Included once per SIMD target, hence no
+/// plain include guard.
 
 #if defined(MYRIAD_SIMD_PACK_NEIGHBOURS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYRIAD_SIMD_PACK_NEIGHBOURS_INL_HPP
@@ -16,13 +16,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace myriad::HWY_NAMESPACE {
 
-/// Whether the matrices are of one shape and each is column-major in one piece.
+/// Whether the matrices have one shape and are contiguous and column-major.
 template <typename T>
 bool in_one_piece(Batch<T> const& a) {
   return !a.ragged() && !a.row_strides && !a.col_strides && !a.conjugated && a.row_stride == 1 && (a.col_stride == a.rows || a.cols == 1);
 }
 
-/// How far ahead of a group of small matrices memory is fetched, in bytes: several groups, since one takes less time than memory does.
+/// Prefetch distance for groups of small matrices, in bytes: several groups, since one takes less time than a memory access.
 inline constexpr std::int64_t fetch_distance = 4096;
 
 /// The matrices [first, first + lanes) of a batch for which in_one_piece holds, as far as they lie before `end`.
@@ -47,15 +47,15 @@ class Neighbours {
   [[nodiscard]] HWY_INLINE int active() const { return active_; }
   [[nodiscard]] HWY_INLINE R* base(int lane) const { return base_[lane]; }
   [[nodiscard]] HWY_INLINE R* const* bases() const { return base_; }
-  /// A bit for every lane that is not left over.
+  /// A bit for every active lane.
   [[nodiscard]] HWY_INLINE std::uint32_t lanes() const { return (1U << active_) - 1; }
 
-  /// The `count` elements of every matrix.
+  /// Loads the `count` elements of every matrix.
   template <int count>
   HWY_INLINE void load(typename P::R* HWY_RESTRICT ws) const {
     load_run<typename P::R>(base_, 0, count * parts, [&](std::int64_t e) HWY_ATTR { return ws + e * P::lanes; });
   }
-  /// `count` elements of the lanes in `stored`, behind what `offset(lane)` skips.
+  /// Stores `count` elements of the lanes in `stored`, from offset(lane) on.
   template <int count, typename Offset>
   HWY_INLINE void store(typename P::R const* HWY_RESTRICT ws, std::uint32_t stored, Offset offset) const {
     R* target[P::lanes];
@@ -73,7 +73,7 @@ class Neighbours {
     store<count>(ws, stored, [](int) HWY_ATTR { return std::int64_t{0}; });
   }
 
-  /// Fetches as much as the group takes, of matrices of `count` elements one behind the other, from fetch_distance behind it.
+  /// Prefetches as much as the group takes, for contiguous matrices of `count` elements, fetch_distance behind it.
   HWY_INLINE void fetch_behind(int count) const {
     int const size = count * parts * static_cast<int>(sizeof(R)) * P::lanes;
     auto const* const from = reinterpret_cast<char const*>(base_[0]) + fetch_distance;

@@ -1,4 +1,4 @@
-/// Parts of which tiled algorithms on packs are made. Included once per SIMD target, hence no plain include guard.
+/// Building blocks of tiled algorithms on packs. Included once per SIMD target, hence no plain include guard.
 
 #if defined(MYRIAD_SIMD_PACK_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYRIAD_SIMD_PACK_TILES_INL_HPP
@@ -44,7 +44,7 @@ HWY_INLINE typename Pack<T>::V inverse_of_real(typename Pack<T>::V x) {
   return hn::Div(hn::Set(typename Pack<T>::D(), typename Pack<T>::R(1)), x);
 }
 
-/// Calls `f.operator()<N>(i)` for [first, last) in steps of Max, and what remains in one step.
+/// Calls `f.operator()<N>(i)` for [first, last) in steps of Max, and the remainder in one step.
 template <int Max, typename F>
 HWY_INLINE void in_steps(int first, int last, F const& f) {
   int i = first;
@@ -60,8 +60,8 @@ HWY_INLINE void in_steps(int first, int last, F const& f) {
   }
 }
 
-/// Rows i0 to i0 + M - 1 of N columns of B, less op(A) times the rows [first, last) of B; where `solve`, then solved with the triangle that
-/// A has on its diagonal there. op conjugates where `conjugated`. divide(k, row): divides row k, N packs, by the diagonal of op(A).
+/// Subtracts op(A) times rows [first, last) of B from rows i0 to i0 + M - 1 of N columns of B; if `solve`, then solves with the triangle on
+/// A's diagonal there. op conjugates if `conjugated`. divide(k, row) divides row k, N packs, by the diagonal of op(A).
 template <typename T, int M, int N, bool upper, bool conjugated, typename Divide>
 HWY_INLINE void solve_tile(PackMatrix<T> a, int i0, int first, int last, bool solve, PackMatrix<T> b, Divide const& divide) {
   using P = Pack<T>;

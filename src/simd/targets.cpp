@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "simd/dispatch.hpp"  // before Highway, which it tells what to compile for
+#include "simd/dispatch.hpp"  // before Highway: it defines the targets
 //
 #include <hwy/highway.h>
 #include <hwy/targets.h>

@@ -1,10 +1,10 @@
 #pragma once
-/// SIMD targets that may be used.
+/// Limits on the SIMD target.
 
 namespace myriad {
 
-/// Leaves out targets better than the one that the environment variable MYRIAD_SIMD names, such as AVX2 or SCALAR; `myriad info` shows the
-/// names. Throws Error where it names none of this build. At the first call of a process only.
+/// Disables targets better than the one in the environment variable MYRIAD_SIMD, such as AVX2 or SCALAR; `myriad info` lists the names.
+/// Throws Error if it is no target of this build. Only the first call in a process has an effect.
 void limit_simd_targets();
 
 }  // namespace myriad
