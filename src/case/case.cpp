@@ -16,7 +16,7 @@ std::string Outcome::text() const {
 }
 
 void Findings::at_most(char const* what, double value, double limit) {
-  if (std::isnan(value)) value = std::abs(value);  // fmt would show its sign
+  if (std::isnan(value)) value = std::abs(value);  // fmt would print its sign
   double const ratio = value / limit;
   bool const good = value <= limit;
   if (!pass_) return;

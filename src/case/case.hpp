@@ -1,6 +1,5 @@
 #pragma once
-/// One case per routine: how to make inputs, what a correct result is, how many flops and bytes the work takes. Tests, benchmark and
-/// program use it.
+/// One case per routine: makes inputs, checks results, counts flops and bytes. Used by tests, benchmark and program.
 
 #include <functional>
 #include <initializer_list>
@@ -21,20 +20,20 @@ namespace myriad::cases {
 /// Result of a check of a batch.
 struct Outcome {
   bool pass = true;
-  double worst = 0;          ///< largest quantity over its limit, over all matrices; NaN if one was NaN. Above 1 fails
+  double worst = 0;          ///< largest ratio of a quantity to its limit, over all matrices; NaN if one was NaN. Above 1 fails
   std::int64_t matrix = -1;  ///< the first that failed, else the worst
   std::string what{};        ///< the quantity or the property, for that matrix
   std::string problem{};     ///< `Problem::text`, seed included
-  /// One line: "passed, worst ..." or what failed where.
+  /// One line: "passed, worst ..." or the failure.
   [[nodiscard]] std::string text() const;
 };
 
-/// Collects what is found about one matrix. With `of_a_part` a few columns or rows of large matrices are enough.
+/// Collects the findings about one matrix. With `of_a_part` only a few columns or rows of large matrices are checked.
 class Findings {
  public:
   explicit Findings(bool of_a_part = false) : of_a_part_(of_a_part) {}
   [[nodiscard]] bool of_a_part() const { return of_a_part_; }
-  /// Indices of columns or rows to look at, out of `size`: some at even distances, where that is enough, else all.
+  /// Indices of columns or rows to check, out of `size`: some, evenly spaced, with of_a_part, else all.
   [[nodiscard]] std::vector<std::int64_t> chosen(std::int64_t size) const;
   /// The chosen columns.
   template <typename W>
@@ -45,11 +44,11 @@ class Findings {
       for (std::int64_t i = 0; i < a.rows(); ++i) out(i, j) = a(i, columns[static_cast<std::size_t>(j)]);
     return out;
   }
-  /// `value` is at most `limit`; NaN is not.
+  /// Requires `value` to be at most `limit`; NaN fails.
   void at_most(char const* what, double value, double limit);
-  /// A property holds.
+  /// Requires a property.
   void require(bool holds, std::string const& what);
-  /// Two integers are equal.
+  /// Requires two integers to be equal.
   void equal(char const* what, std::int64_t got, std::int64_t expected);
 
   [[nodiscard]] bool pass() const { return pass_; }
@@ -63,7 +62,7 @@ class Findings {
   std::string what_ = "all quantities";
 };
 
-/// The thing that `CaseRun::spoil` changes.
+/// What `CaseRun::spoil` damages.
 enum class Spoil { result, result_nan, info, padding, input };
 
 /// A problem with its memory, ready to run any number of times.
@@ -76,35 +75,35 @@ class CaseRun {
 
   /// Calls the routine once. The arrays are fresh after construction and after `prepare`.
   virtual void run(Queue& queue) = 0;
-  /// Puts every array back into its state before the first run: inputs, NaN in outputs, canaries in the padding.
+  /// Restores every array to its state before the first run: inputs, NaN in outputs, canaries in the padding.
   void prepare();
-  /// Checks what the last run left, of every `step`-th matrix.
+  /// Checks the results of the last run, for every `step`-th matrix.
   [[nodiscard]] Outcome check(std::int64_t step = 1) const;
 
-  /// Moves the operands to the queue's memory, `count` matrices each, which begin as those of the problem over and over: `run` is for them
-  /// from now on, and the host has those of the problem, of a layout without gaps. With `behind_pointers` matrices, and vectors that have
-  /// their layout, are behind arrays of pointers.
+  /// Moves the operands to the queue's memory, `count` matrices each, filled by repeating those of the problem. `run` then uses these; the
+  /// host keeps those of the problem, in a layout without gaps. With `behind_pointers` matrices, and vectors with their layout, are passed
+  /// as arrays of pointers.
   void place(Queue& queue, std::int64_t count, bool behind_pointers = false);
-  /// All inputs as before the first run, then what is overwritten.
+  /// Restores all inputs, the overwritten ones last.
   void refresh(Queue& queue);
-  /// Outputs are NaN again.
+  /// Sets outputs to NaN.
   void poison(Queue& queue);
-  /// Checks what the last run left of up to `some` matrices at the beginning, in the middle and at the end, with all cores; of large ones a
-  /// part.
+  /// Checks the results of the last run for up to `some` matrices at the beginning, in the middle and at the end, with all cores; only a
+  /// part of large matrices.
   [[nodiscard]] Outcome check_placed(Queue& queue, std::int64_t some);
 
-  /// Damages what the last run left: the result or info of matrix b, or padding or an input; false where there is no such thing.
+  /// Damages results of the last run: the result or info of matrix b, padding, or an input; false if there is none.
   bool spoil(std::int64_t b, Spoil kind);
   /// The bytes of all results of matrix b, whatever the layout.
   [[nodiscard]] std::string result(std::int64_t b) const;
 
-  /// Names the operand, and the part of it, whose memory begins at p.
+  /// Name of the operand, and its part, whose memory begins at p.
   [[nodiscard]] std::string operand_at(void const* p) const;
 
   [[nodiscard]] Problem const& problem() const { return problem_; }
   /// Floating-point operations of the whole batch; a complex product counts six, a complex sum two.
   [[nodiscard]] double flops() const;
-  /// Least bytes moved: every input read once, every output written once; without pivots and info.
+  /// Minimum bytes moved: every input read once, every output written once; without pivots and info.
   [[nodiscard]] virtual double bytes() const;
 
  protected:
@@ -115,7 +114,7 @@ class CaseRun {
     hold({&info}, Role::output);
     info_ = &info;
   }
-  /// Adds to `found` what is to say about the results of matrix b.
+  /// Checks the results of matrix b; adds to `found`.
   virtual void verify(std::int64_t b, Findings& found) const = 0;
   /// Real multiplications and additions of a real matrix of that shape.
   [[nodiscard]] virtual double real_flops(Shape s) const = 0;
@@ -132,7 +131,7 @@ class CaseRun {
   std::int64_t placed_ = 0;  ///< matrices
 };
 
-/// Calls f with the run as its own type where that is one of Cases<T>.
+/// Calls f with the run as its own type if that is one of Cases<T>.
 template <typename T, template <typename> typename... Cases, typename F>
 void for_case_of(CaseRun& run, F const& f) {
   auto const attempt = [&](auto* c) {
@@ -145,20 +144,19 @@ void for_case_of(CaseRun& run, F const& f) {
 struct Case {
   std::string_view routine;
   std::string_view family;
-  std::string_view variants;  ///< which choices the routine has: letters: see `has`
-  std::string_view on_gpu;    ///< what there is on GPUs, and how it is measured: letters: see `has_on_gpu`
+  std::string_view variants;  ///< options of the routine, as letters: see `has`
+  std::string_view on_gpu;    ///< GPU support and measurement, as letters: see `has_on_gpu`
   FixShape fix;
   std::unique_ptr<CaseRun> (*make)(Problem const&);
 
-  /// Whether the routine depends on: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'p' pivots may be
-  /// empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs; and
-  /// whether it is there for types of 16 bits, too: 'w'; whether k is n unless something else is said: 'i'.
+  /// Options of the routine: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'p' pivots may be empty, 'k'
+  /// k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs, 'w' also for
+  /// 16-bit types, 'i' k defaults to n.
   [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
-  /// 'm': it has kernels and is measured; 'a': they are for any size, not only for up to 32 rows and columns; 't': they have values that
-  /// `myriad tune` tries. Measured, it adds to its result ('+', beta = 1), finds nothing in the caches ('c'), has one right-hand side and,
-  /// as another measurement, n ('1'), reads either triangle ('u').
+  /// 'm': has kernels and is measured; 'a': they support any size, not only up to 32 rows and columns; 't': `myriad tune` can tune them.
+  /// Measurements: '+' with beta = 1, 'c' with cold caches, '1' with one right-hand side and also with n, 'u' with either triangle.
   [[nodiscard]] bool has_on_gpu(char what) const { return on_gpu.find(what) != std::string_view::npos; }
-  /// The problem as a benchmark has it, in the queue's memory: `place` says how. As many matrices are made as have so many elements.
+  /// The problem for a benchmark, in the queue's memory: see `place`. As many distinct matrices are made as have `elements` elements.
   [[nodiscard]] std::unique_ptr<CaseRun> placed(Queue& queue, Problem problem, bool behind_pointers = false,
                                                 std::int64_t elements = 1 << 20) const;
   /// A run of this problem (its `fix` is set here).

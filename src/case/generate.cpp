@@ -15,7 +15,7 @@ Number draw(Random& random, bool real) {
   return real ? Number(x) : Number(x, random.uniform());
 }
 
-/// The multiple of 1/8 below: sums of products of such numbers are exact in single precision.
+/// Rounds down to a multiple of 1/8: sums of products of these are exact in single precision.
 Number on_grid(Number x) { return {std::floor(8 * x.real()) / 8, std::floor(8 * x.imag()) / 8}; }
 
 /// A random unit vector v for a reflection I - 2 v v^H.
@@ -63,7 +63,7 @@ Generated with_spectrum(Random& random, bool real, std::int64_t m, std::int64_t 
   return with_spectrum(random, real, m, n, symmetric, [&](std::int64_t i) { return spectrum(i, std::min(m, n)); });
 }
 
-/// By powers of two from 2^-largest to 2^largest.
+/// Scales rows and columns by powers of two from 2^-largest to 2^largest.
 void scale_by_powers(Generated& a, Random& random, bool symmetric, int largest = 20) {
   std::vector<double> r(static_cast<std::size_t>(a.rows()));
   std::vector<double> c(static_cast<std::size_t>(a.cols()));
@@ -80,8 +80,9 @@ Number quarter_turn(Random& random, bool real) {
               : std::array<Number, 4>{1, Number(0, 1), -1, Number(0, -1)}[static_cast<std::size_t>(random.below(4))];
 }
 
-/// Ones on the diagonal, -0.9 below it, from 1 to 1.1 in the last column (of wide matrices: from the last row's on), rows and columns
-/// turned: the largest of every column is on the diagonal, and elimination multiplies the last column by 1.9 at every step.
+/// Ones on the diagonal, -0.9 below it, from 1 to 1.1 in the last column (wide matrices: from column m on), with rows and columns
+/// multiplied by quarter turns. The largest of every column is on the diagonal, and elimination multiplies the last column by 1.9 at every
+/// step.
 Generated growing(Random& random, bool real, std::int64_t m, std::int64_t n) {
   Generated a(m, n);
   std::vector<Number> turns(static_cast<std::size_t>(n));
@@ -246,7 +247,7 @@ Generated with_eigenvalues(Problem const& problem, std::int64_t b, std::uint64_t
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i) a(i, j) *= std::exp2(-40.0 * static_cast<double>(i + j) / static_cast<double>(n));
   if ((input == Input::nan || input == Input::infinite) && n > 0) {
-    // On the diagonal, or in either corner beside it, one of which is in the triangle.
+    // On the diagonal, or in both off-diagonal corners, one of which is in the triangle.
     Number const bad = input == Input::nan ? not_a_number : std::numeric_limits<double>::infinity();
     if ((problem.first + b) % 2 == 0)
       a(n / 2, n / 2) = bad;

@@ -1,5 +1,5 @@
 #pragma once
-/// Input matrices of every kind.
+/// Generates input matrices of every kind.
 
 #include "case/problem.hpp"
 #include "case/wide.hpp"
@@ -8,10 +8,10 @@ namespace myriad::cases {
 
 using Generated = Dense<std::complex<double>>;
 
-/// The row and column, counted from zero, that the singular kinds spoil and where the NaN stands; -1 for other kinds or no such element.
+/// The row and column, from zero, at which singular kinds are singular and the NaN is; -1 for other kinds or no such element.
 [[nodiscard]] std::int64_t special_index(Input input, std::int64_t size);
 
-/// An m-by-n matrix; imaginary parts are zero where the problem's type is real.
+/// An m-by-n matrix; imaginary parts are zero if the problem's type is real.
 [[nodiscard]] Generated general(Problem const& problem, std::int64_t b, std::uint64_t stream, std::int64_t m, std::int64_t n);
 /// The same with another kind of input than the problem's.
 [[nodiscard]] Generated general(Problem const& problem, Input input, std::int64_t b, std::uint64_t stream, std::int64_t m, std::int64_t n);

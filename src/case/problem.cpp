@@ -78,7 +78,7 @@ Shape Problem::bounds() const {
 Shape Problem::shape_of(std::int64_t b) const {
   if (!ragged) return bounds();
   Random random(*this, b, 0);
-  // The largest size comes up often enough that every batch has some.
+  // The largest size is frequent enough that every batch has some.
   auto const size = [&](std::int64_t limit) { return random.below(4) == 0 ? limit : random.below(limit + 1); };
   Shape const all = bounds();
   std::int64_t const rows = size(all.m);

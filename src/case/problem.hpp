@@ -1,5 +1,5 @@
 #pragma once
-/// The problem that a case is made from: sizes, layout, kind of input, routine variant, seed. Plain data; equal problems give equal inputs.
+/// Description of a test problem: sizes, layout, kind of input, routine variant, seed. Plain data; equal problems give equal inputs.
 
 #include <array>
 #include <complex>
@@ -10,7 +10,7 @@
 
 namespace myriad::cases {
 
-/// How the matrices of every batch of a case lie in memory.
+/// Memory layout of the batches of a case.
 enum class Layout {
   column_major,
   padded,  ///< column-major, ld > m, gaps between matrices
@@ -21,8 +21,8 @@ enum class Layout {
   woven,               ///< column j of all matrices side by side: the batch stride lies between row and column stride
   spread,              ///< both strides larger than one
   block,               ///< a block of larger matrices
-  conjugated,          ///< padded, and the conjugate is what is stored
-  pointers,            ///< column-major behind pointers in no order of addresses
+  conjugated,          ///< padded, and stored conjugated
+  pointers,            ///< column-major, array of pointers not in order of addresses
   row_major_pointers,
 };
 inline constexpr std::array all_layouts{
@@ -31,13 +31,13 @@ inline constexpr std::array all_layouts{
 [[nodiscard]] char const* name(Layout layout);
 [[nodiscard]] char const* name(Dtype dtype);
 
-/// Kinds of numbers.
+/// Kinds of input.
 enum class Input {
-  random,          ///< uniform in [-1, 1]; Hermitian matrices get a dominant diagonal; of 16-bit types multiples of 1/8
+  random,          ///< uniform in [-1, 1]; Hermitian matrices get a dominant diagonal; 16-bit types: multiples of 1/8
   conditioned,     ///< known singular values (eigenvalues), geometric from 1 to 1e-3
   dominant,        ///< diagonally dominant
   graded,          ///< falling from the first to the last row and column
-  scaled,          ///< rows and columns times random powers of two from 2^-20 to 2^20; of 16-bit types from 2^-3 to 2^3
+  scaled,          ///< rows and columns times random powers of two from 2^-20 to 2^20; 16-bit types: from 2^-3 to 2^3
   singular_first,  ///< LU, QR: a zero column; Cholesky: a negative pivot; triangular: a zero on the diagonal; all at the first step
   singular_middle,
   singular_last,
@@ -55,7 +55,7 @@ struct Shape {
   std::int64_t n = 0;
   std::int64_t k = 0;
 };
-/// Brings a shape into the form that a routine takes (square, tall).
+/// Adapts a shape to a routine (square, tall).
 using FixShape = Shape (*)(Shape);
 
 struct Problem {
@@ -65,13 +65,13 @@ struct Problem {
   std::int64_t k = 1;
   std::int64_t count = 1;
   Layout layout = Layout::column_major;
-  bool ragged = false;  ///< sizes of every matrix random from 0 to m, n, k
-  bool flush = false;   ///< arrays begin and end with their memory: no canary before the first element and behind the last
+  bool ragged = false;  ///< random sizes per matrix, from 0 to m, n, k
+  bool flush = false;   ///< arrays fill their memory: no canary before the first element and behind the last
   Input input = Input::random;
-  Input bad = Input::nan;  ///< what matrix number `bad_place` is instead
+  Input bad = Input::nan;  ///< kind of matrix number `bad_place`
   std::int64_t bad_place = -1;
   std::uint64_t seed = 1;
-  std::int64_t first = 0;  ///< matrix b is number first + b of the seed's endless sequence, whatever the batch
+  std::int64_t first = 0;  ///< matrix b is number first + b of the seed's infinite sequence, whatever the batch
   Op op = Op::none;        ///< op(A): a view for gemm and trsm, an argument for getrs, ormqr, gerfs
   Op op_b = Op::none;      ///< op(B) of gemm
   Uplo uplo = Uplo::lower;
@@ -81,20 +81,20 @@ struct Problem {
   std::complex<double> alpha = 1;  ///< the real part is used for real types
   std::complex<double> beta = 0;
   Arithmetic arithmetic = Arithmetic::standard;  ///< of gemm
-  /// Arrays as a benchmark has them: pivots, tau and eigenvalues of one matrix after those of the other in every layout; numbers in
-  /// triangles that must not be read, as other libraries may expect; numbers of 16 bits that are no multiples of 1/8.
+  /// Arrays for a benchmark: pivots, tau and eigenvalues contiguous per matrix in every layout; numbers instead of NaN in triangles that
+  /// must not be read, which other libraries may expect; 16-bit numbers that are no multiples of 1/8.
   bool timing = false;
   bool pivots = true;      ///< false: factors without pivoting, or no pivots wanted
   FixShape fix = nullptr;  ///< set by the registry
 
-  [[nodiscard]] Shape bounds() const;                                                            ///< m, n, k as the routine takes them
+  [[nodiscard]] Shape bounds() const;                                                            ///< m, n, k adapted to the routine
   [[nodiscard]] Shape shape_of(std::int64_t b) const;                                            ///< of matrix b
   [[nodiscard]] Layout layout_beside() const { return timing ? Layout::column_major : layout; }  ///< of pivots, tau and eigenvalues
   [[nodiscard]] Input input_of(std::int64_t b) const { return b == bad_place ? bad : input; }
-  [[nodiscard]] std::string text() const;  ///< all that is needed to make it again
+  [[nodiscard]] std::string text() const;  ///< everything needed to reproduce it
 };
 
-/// Random numbers that depend on seed, matrix and stream only.
+/// Random numbers that depend only on seed, matrix and stream.
 class Random {
  public:
   Random(Problem const& problem, std::int64_t b, std::uint64_t stream);

@@ -16,7 +16,7 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
   Shape const bounds = problem.bounds();
   std::int64_t const count = problem.count;
   bool const turned = op != Op::none;
-  // sizes as they are stored
+  // stored sizes
   std::int64_t const m = turned ? cols(bounds) : rows(bounds);
   std::int64_t const n = turned ? rows(bounds) : cols(bounds);
   auto const stored_rows = [&](std::int64_t b) { return problem.ragged ? (turned ? cols : rows)(problem.shape_of(b)) : m; };
@@ -26,13 +26,12 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
   v.rows = m;
   v.cols = n;
   v.count = count;
-  // Plain layouts start at a cache line, the others off any alignment; behind the last element there is a canary, unless the problem says
-  // that arrays are flush with their memory.
+  // Plain layouts start at a cache line, the others are misaligned. A canary follows the last element, unless the problem is `flush`.
   bool const plain = layout == Layout::column_major || layout == Layout::row_major || layout == Layout::interleaved;
   std::int64_t const head = plain || problem.flush ? 0 : 9;
   std::int64_t const tail = problem.flush ? 0 : 8;
   std::int64_t extent = 0;      // elements between head and tail
-  std::int64_t row_border = 0;  // of a block within larger matrices
+  std::int64_t row_border = 0;  // border of a block within larger matrices
   std::int64_t col_border = 0;
   switch (layout) {
     case Layout::column_major:
@@ -93,10 +92,10 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
       break;
   }
   bool const behind_pointers = layout == Layout::pointers || layout == Layout::row_major_pointers;
-  // Neighbours behind pointers are far apart in memory and not in order: b -> b * step modulo count with step odd and prime to count, or
-  // reversed.
+  // With arrays of pointers, neighbours are far apart in memory and not in order: b -> b * step modulo count with step odd and prime to
+  // count, or reversed.
   auto const slot = [&](std::int64_t b) { return !behind_pointers ? b : count % 7 != 0 ? b * 7 % count : count - 1 - b; };
-  if (behind_pointers && problem.ragged) {  // every matrix with its own leading dimension
+  if (behind_pointers && problem.ragged) {  // each matrix has its own leading dimension
     row_strides_.resize(static_cast<std::size_t>(count)), col_strides_.resize(static_cast<std::size_t>(count));
     for (std::int64_t b = 0; b < count; ++b) {
       row_strides_[static_cast<std::size_t>(b)] = layout == Layout::pointers ? 1 : stored_cols(b) + 1;
@@ -109,7 +108,7 @@ Array<T>::Array(Problem const& problem, Layout layout, Size const& rows, Size co
     for (std::int64_t b = 0; b < count; ++b)
       if (std::int64_t const rows_b = stored_rows(b), cols_b = stored_cols(b); rows_b > 0 && cols_b > 0)
         extent = std::max(extent, slot(b) * v.batch_stride + (rows_b - 1) * v.row_stride_of(b) + (cols_b - 1) * v.col_stride_of(b) + 1);
-    extent = std::max<std::int64_t>(extent, 1);  // an address even where there is no element
+    extent = std::max<std::int64_t>(extent, 1);  // a valid address even without elements
   } else if (count > 0) {
     extent = (count - 1) * v.batch_stride + std::max<std::int64_t>(m + row_border - 1, 0) * v.row_stride +
              std::max<std::int64_t>(n + col_border - 1, 0) * v.col_stride + 1;
@@ -154,7 +153,7 @@ void Array<T>::place(Queue& queue, std::int64_t count, bool behind_pointers, boo
     view_.row_stride = here_.row_stride / here_.count * count;
     view_.col_stride = here_.col_stride / here_.count * count;
   } else if (here_.cols == 1) {
-    view_.col_stride = std::max<std::int64_t>(here_.rows, 1);  // a vector has no other order
+    view_.col_stride = std::max<std::int64_t>(here_.rows, 1);  // a vector is always contiguous
   }
   poison(queue);
   if (restored) {

@@ -1,5 +1,5 @@
 #pragma once
-/// A batch together with its memory, in any layout: padding is filled with a canary, and the state before the run is kept.
+/// A batch with its memory, in any layout: padding is filled with a canary, and the state before the run is saved.
 
 #include <bit>
 #include <cstring>
@@ -16,10 +16,10 @@
 
 namespace myriad::cases {
 
-/// Where arrays of cases get their memory. At first the host's; tests on a GPU set memory that both reach.
+/// Allocator of the cases' arrays. Host memory by default; tests on a GPU set memory that both can access.
 std::pmr::memory_resource*& array_memory();
 
-/// Memory at cache line boundaries, so that a timing does not depend on where the allocator happened to put it.
+/// Memory aligned to cache lines, so that timings do not depend on the allocator's placement.
 template <typename T>
 struct CacheAligned {
   using value_type = T;
@@ -31,7 +31,7 @@ struct CacheAligned {
   bool operator==(CacheAligned const&) const = default;
 };
 
-/// A value that no computation makes by chance: a NaN with a payload, or an odd integer.
+/// A value that no computation produces by chance: a NaN with a payload, or an odd integer.
 template <typename T>
 T marker(std::uint32_t payload) {
   if constexpr (std::is_same_v<T, int>) {
@@ -47,28 +47,28 @@ T marker(std::uint32_t payload) {
   }
 }
 
-/// An array of any type, as a run uses it.
+/// An array of any type, used by a run.
 class ArrayBase {
  public:
   virtual ~ArrayBase() = default;
-  virtual void restore() = 0;                                             ///< back to the state that keep() saw
-  virtual void keep() = 0;                                                ///< this is the state before a run
-  [[nodiscard]] virtual bool unchanged() const = 0;                       ///< every byte as before the run
-  [[nodiscard]] virtual bool padding_unchanged() const = 0;               ///< every byte that belongs to no matrix as before the run
-  virtual void append_bytes(std::int64_t b, std::string& out) const = 0;  ///< the elements of matrix b, whatever the layout
-  virtual bool spoil(std::int64_t b, bool with_nan) = 0;                  ///< changes element (0, 0); false where there is none
-  virtual bool spoil_padding() = 0;                                       ///< changes an element that belongs to no matrix
-  [[nodiscard]] virtual std::string part_at(void const* p) const = 0;     ///< which part has memory that begins at p; empty: none
-  [[nodiscard]] virtual double bytes() const = 0;                         ///< of all elements; none of integers
-  [[nodiscard]] virtual bool matrix_unchanged(std::int64_t b) const = 0;  ///< the elements of matrix b as before the run
+  virtual void restore() = 0;                                             ///< restores the state saved by keep()
+  virtual void keep() = 0;                                                ///< saves the current state as that before a run
+  [[nodiscard]] virtual bool unchanged() const = 0;                       ///< whether every byte is as before the run
+  [[nodiscard]] virtual bool padding_unchanged() const = 0;               ///< whether all padding is as before the run
+  virtual void append_bytes(std::int64_t b, std::string& out) const = 0;  ///< appends the elements of matrix b, whatever the layout
+  virtual bool spoil(std::int64_t b, bool with_nan) = 0;                  ///< changes element (0, 0); false if there is none
+  virtual bool spoil_padding() = 0;                                       ///< changes an element of the padding
+  [[nodiscard]] virtual std::string part_at(void const* p) const = 0;     ///< name of the part whose memory begins at p; empty: none
+  [[nodiscard]] virtual double bytes() const = 0;                         ///< of all elements; 0 for integers
+  [[nodiscard]] virtual bool matrix_unchanged(std::int64_t b) const = 0;  ///< whether the elements of matrix b are as before the run
 
-  // From `place` on a routine gets `count` matrices in the queue's memory, which begin as those here, over and over; here are the ones
-  // that `fetch` brings. Of layouts without gaps.
-  /// With `restored` they are kept for `refresh`.
+  // After `place` a routine gets `count` matrices in the queue's memory, filled by repeating those here; the ones here then receive the
+  // results of `fetch`. For layouts without gaps.
+  /// With `restored` the initial state is saved for `refresh`.
   virtual void place(Queue& queue, std::int64_t count, bool behind_pointers, bool restored) = 0;
-  virtual void refresh(Queue& queue) = 0;  ///< they begin anew
-  virtual void poison(Queue& queue) = 0;   ///< the same of what is not kept
-  /// Puts `some` matrices from `first` on, at most as many as are here, in the places of those that they began as.
+  virtual void refresh(Queue& queue) = 0;  ///< restores the initial state
+  virtual void poison(Queue& queue) = 0;   ///< sets arrays that are not saved to NaN
+  /// Copies `some` matrices from `first` on, at most as many as are here, to the places of the matrices that they were filled from.
   virtual void fetch(Queue& queue, std::int64_t first, std::int64_t some) = 0;
 };
 
@@ -77,21 +77,20 @@ class Array final : public ArrayBase {
  public:
   using Size = std::function<std::int64_t(Shape)>;
 
-  /// A batch of rows-by-cols matrices of the problem's count, layout and raggedness, stored transposed or conjugated where `op` views it
-  /// so. Its elements are NaN.
-  /// An input may have at most `most` elements in memory here, which repeat.
+  /// A batch of rows-by-cols matrices with the problem's count, layout and raggedness, stored transposed or conjugated as viewed by `op`.
+  /// Its elements are NaN. An input may be limited to `most` elements in memory here, which repeat.
   Array(Problem const& problem, Size const& rows, Size const& cols, Op op = Op::none, std::int64_t most = every)
       : Array(problem, problem.layout, rows, cols, op, most) {
     behind_pointers_ = true;
   }
-  /// The same in another layout, which has no pointers when it is placed.
+  /// The same in another layout, which is not placed with pointers.
   Array(Problem const& problem, Layout layout, Size const& rows, Size const& cols, Op op = Op::none, std::int64_t most = every);
   Array(Array const&) = delete;
   Array& operator=(Array const&) = delete;
 
-  /// The batch, as a routine gets it.
+  /// The batch to pass to a routine.
   [[nodiscard]] Batch<T> const& view() const { return view_; }
-  /// The first element of memory that is one value per matrix.
+  /// The first element of an array with one value per matrix.
   [[nodiscard]] T* data() const { return view_.data; }
   [[nodiscard]] std::int64_t count() const { return here_.count; }
   [[nodiscard]] std::int64_t rows(std::int64_t b) const { return here_.rows_of(b); }
@@ -104,14 +103,14 @@ class Array final : public ArrayBase {
   /// Element (i, j) of matrix b before the run.
   [[nodiscard]] T before(std::int64_t b, std::int64_t i, std::int64_t j) const { return seen(before_[place(b, i, j)]); }
 
-  /// Matrix b now, and before the run, in the type of the oracles.
+  /// Matrix b now, and before the run, in the oracles' type.
   [[nodiscard]] Dense<Wide<T>> now_wide(std::int64_t b) const {
     return gathered(b, [&](auto i, auto j) { return get(b, i, j); });
   }
   [[nodiscard]] Dense<Wide<T>> before_wide(std::int64_t b) const {
     return gathered(b, [&](auto i, auto j) { return before(b, i, j); });
   }
-  /// Sets matrix b, rounding to T; of complex numbers a real T takes the real part.
+  /// Sets matrix b, rounded to T; a real T takes the real part of complex numbers.
   template <typename W>
   void assign(std::int64_t b, Dense<W> const& a) {
     for (std::int64_t j = 0; j < cols(b); ++j)
@@ -123,13 +122,13 @@ class Array final : public ArrayBase {
         else
           set(b, i, j, static_cast<T>(a(i, j)));
   }
-  /// Sets all elements in memory, whatever place they have.
+  /// Sets all elements in memory, including padding.
   template <typename F>
   void assign_each(F&& number) {
     for (T& x : memory_) x = number();
   }
   [[nodiscard]] bool matrix_unchanged(std::int64_t b) const override {
-    if (repeats_) return true;  // such an input is too large to be fetched
+    if (repeats_) return true;  // such an input is too large to fetch
     for (std::int64_t j = 0; j < cols(b); ++j)
       for (std::int64_t i = 0; i < rows(b); ++i)
         if (!element_unchanged(b, i, j)) return false;
@@ -160,7 +159,7 @@ class Array final : public ArrayBase {
     if constexpr (std::is_same_v<T, int>) {
       x += with_nan ? 1000 : 1;
     } else {
-      // small, but well above any bound: the fourth root of the unit roundoff
+      // small, but well above any error bound: the fourth root of the unit roundoff
       using R = Real<Compute<T>>;
       R const change = with_nan ? std::numeric_limits<R>::quiet_NaN()
                                 : std::max(R(1), modulus1(Compute<T>(x))) * static_cast<R>(std::sqrt(std::sqrt(unit_roundoff<T>)));
@@ -231,7 +230,7 @@ class Array final : public ArrayBase {
   DeviceArray<T*> placed_pointers_;
 };
 
-/// The pattern over and over, in memory of the queue.
+/// Fills memory of the queue with the repeated pattern.
 template <typename T>
 void fill(Queue& queue, T* to, std::int64_t size, T const* pattern, std::int64_t length) {
   copy<T>(queue, pattern, std::min(size, length), to);

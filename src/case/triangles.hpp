@@ -1,5 +1,5 @@
 #pragma once
-/// Symmetric, Hermitian and triangular matrices as routines meet them: a triangle, and beside it what must not be read.
+/// Storage of symmetric, Hermitian and triangular matrices: one triangle, and elements that must not be read in the other.
 
 #include "case/storage.hpp"
 #include "case/wide.hpp"
@@ -10,15 +10,15 @@ namespace myriad::cases {
 /// Whether element (i, j) is in the triangle, diagonal included.
 inline bool in_triangle(Uplo uplo, std::int64_t i, std::int64_t j) { return i == j || (i > j) == (uplo == Uplo::lower); }
 
-/// Gives the diagonal of a Hermitian matrix imaginary parts, which are garbage.
+/// Sets garbage imaginary parts on the diagonal of a Hermitian matrix.
 template <typename T>
 void spoil_diagonal(Array<T>& a, std::int64_t b) {
   if constexpr (is_complex<T>)
     for (std::int64_t i = 0; i < a.rows(b); ++i) a.set(b, i, i, T(a.get(b, i, i).real(), 7));
 }
 
-/// Stores the triangle of a matrix that the problem names; what a routine must not read is NaN, and imaginary parts of a Hermitian diagonal
-/// are garbage.
+/// Stores the problem's triangle of a matrix. Elements that a routine must not read are NaN, and imaginary parts of a Hermitian diagonal
+/// garbage.
 template <typename T, typename W>
 void assign_triangle(Problem const& p, Array<T>& a, std::int64_t b, Dense<W> const& made, Symmetry symmetry = Symmetry::hermitian) {
   a.assign(b, made);
@@ -35,7 +35,7 @@ bool other_triangle_unchanged(Array<T> const& a, std::int64_t b, Uplo uplo) {
   return true;
 }
 
-/// The matrix of which the triangle `uplo` is stored.
+/// The full matrix whose triangle `uplo` is stored.
 template <typename W>
 Dense<W> made_whole(Symmetry symmetry, Uplo uplo, Dense<W> const& a) {
   if (symmetry == Symmetry::hermitian) return hermitian(uplo, a);

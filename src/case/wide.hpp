@@ -1,5 +1,5 @@
 #pragma once
-/// Small dense arithmetic in more precision than the results under test: what the oracles compute with.
+/// Dense arithmetic of the oracles, in higher precision than the results under test.
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ struct WideOf<std::complex<R>> {
 };
 }  // namespace detail
 
-/// The type that oracles compute in: double for float and numbers of 16 bits, long double for double, and their complex types.
+/// The type of the oracles: double for float and 16-bit types, long double for double, and their complex types.
 template <typename T>
 using Wide = typename detail::WideOf<T>::type;
 
@@ -123,8 +123,8 @@ double unit_in_the_last_place(double x) {
   std::frexp(x, &exponent);
   return std::ldexp(1.0, std::max(exponent, Limits::min_exponent) - Limits::digits);
 }
-/// The largest abs(got - expected) in units in the last place of the 16-bit type T, over real and imaginary part. A number that is too
-/// large for T has become infinite. With `rounded` the expected number is T's nearest one.
+/// The largest abs(got - expected) in units in the last place of the 16-bit type T, over real and imaginary part. Numbers too large for T
+/// may have become infinite. With `rounded` the expected number is rounded to T.
 template <typename T, typename W>
 double units_off(W got, W expected, bool rounded) {
   using R = Real<T>;
@@ -189,7 +189,7 @@ template <typename W>
 Dense<W> applied(Op op, Dense<W> const& a) {
   return op == Op::none ? a : op == Op::transpose ? transpose(a) : adjoint(a);
 }
-/// Sums in registers: what tests of many routines take is this, and to store a long double takes as long as to multiply several.
+/// Sums are kept in registers: this dominates the time of many tests, and storing a long double takes as long as multiplying several.
 template <typename W>
 Dense<W> operator*(Dense<W> const& a, Dense<W> const& b) {
   Dense<W> c(a.rows(), b.cols());
@@ -249,7 +249,7 @@ double quotient(R x, R y) {
   return x == 0 && y == 0 ? 0.0 : static_cast<double>(x / y);
 }
 
-/// Rows interchanged as LAPACK's pivots (counted from one) say, first to last or, undone, last to first. Pivots out of range are skipped.
+/// Interchanges rows by LAPACK's pivots (counted from one), first to last or, with `undo`, last to first. Pivots out of range are skipped.
 template <typename W>
 void interchange_rows(Dense<W>& a, std::vector<int> const& pivots, bool undo) {
   auto const count = static_cast<std::int64_t>(pivots.size());
@@ -261,7 +261,7 @@ void interchange_rows(Dense<W>& a, std::vector<int> const& pivots, bool undo) {
   }
 }
 
-/// LU with LAPACK's choice of pivots, in place; returns the number of the first zero pivot, counted from one, or 0.
+/// LU with LAPACK's choice of pivots, in place; returns the index of the first zero pivot, counted from one, or 0.
 template <typename W>
 std::int64_t factor_lu(Dense<W>& a, std::vector<int>* pivots) {
   std::int64_t const steps = std::min(a.rows(), a.cols());
@@ -301,7 +301,7 @@ Dense<W> unit_lower(Dense<W> const& a) {
   }
   return l;
 }
-/// The upper trapezoidal factor: what is on and above the diagonal.
+/// The upper trapezoidal factor, on and above the diagonal.
 template <typename W>
 Dense<W> upper(Dense<W> const& a) {
   std::int64_t const k = std::min(a.rows(), a.cols());
@@ -374,7 +374,7 @@ void apply_q(Dense<W> const& a, std::vector<W> const& tau, bool adjoint_q, Dense
   }
 }
 
-/// The triangle `uplo` of a Hermitian matrix made whole; imaginary parts of the diagonal are taken as zero.
+/// The full Hermitian matrix from its triangle `uplo`; imaginary parts of the diagonal are taken as zero.
 template <typename W>
 Dense<W> hermitian(Uplo uplo, Dense<W> const& a) {
   Dense<W> h(a.rows(), a.rows());
@@ -383,7 +383,7 @@ Dense<W> hermitian(Uplo uplo, Dense<W> const& a) {
       h(i, j) = i == j ? W(real_part(a(i, i))) : (i > j) == (uplo == Uplo::lower) ? a(i, j) : conjugate(a(j, i));
   return h;
 }
-/// That triangle, with zeros elsewhere and, with Diag::unit, ones on the diagonal.
+/// The triangle `uplo`, with zeros elsewhere and, with Diag::unit, ones on the diagonal.
 template <typename W>
 Dense<W> triangle(Uplo uplo, Diag diag, Dense<W> const& a) {
   Dense<W> t(a.rows(), a.cols());

@@ -18,7 +18,7 @@
 namespace myriad::plot {
 namespace {
 
-// Okabe and Ito: told apart by readers with any kind of colour vision, and in print.
+// Okabe and Ito: distinguishable with any kind of colour vision, and in print.
 constexpr std::array palette{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#000000"};
 constexpr double character = 6.6;  // mean width of a character of the 12 pixel font
 constexpr double line_height = 16;
@@ -42,7 +42,7 @@ std::string escaped(std::string const& text) {
   return out;
 }
 
-/// A number as a reader writes it: 0.25, 40, 12 000, 1e-06 as a power of ten.
+/// Text of a number: 0.25, 40, 12 000, and 1e-06 as a power of ten.
 std::string number_text(double value) {
   if (value == 0) return "0";
   double const size = std::abs(value);
@@ -59,7 +59,7 @@ std::string number_text(double value) {
 
 bool drawable(double value, Axis const& axis) { return std::isfinite(value) && (!axis.logarithmic || value > 0); }
 
-/// An axis with its range known, and where it lies on the page.
+/// An axis with its range and its place on the page.
 class Scale {
  public:
   Scale(Axis const& axis, std::vector<double> const& values, double begin, double end) : axis_(axis), begin_(begin), end_(end) {
@@ -170,7 +170,7 @@ void draw(std::string& text, Chart const& chart, double left, double top, double
   if (!chart.subtitle.empty())
     fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"small\">{}</text>\n", x0, top + 43, escaped(chart.subtitle));
 
-  // grid and labels; labels that would touch their neighbour are left out
+  // grid and labels; labels that would touch their neighbour are skipped
   double free = -1e9;
   for (double const t : x.ticks()) {
     double const at = x(t);

@@ -1,5 +1,5 @@
 #pragma once
-/// Line charts as SVG: what `myriad bench --plot` and the examples draw. Not part of the installed library.
+/// Line charts as SVG, for `myriad bench --plot` and the examples. Not part of the installed library.
 
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ struct Axis {
   bool logarithmic = false;
   std::optional<double> low{};   ///< range; without it, that of the data
   std::optional<double> high{};  ///< see `low`
-  std::vector<double> ticks{};   ///< where to put labels; empty: round numbers
+  std::vector<double> ticks{};   ///< positions of labels; empty: round numbers
 };
 
 struct Chart {
