@@ -5,13 +5,13 @@
 
 namespace myriad::cases {
 
-/// A real symmetric tridiagonal matrix: its diagonal, and the squares of the moduli beside it.
+/// A real symmetric tridiagonal matrix: its diagonal, and the squared moduli of the off-diagonal.
 template <typename R>
 struct Tridiagonal {
   std::vector<R> diagonal, squares;
 };
 
-/// The tridiagonal matrix with the eigenvalues of a Hermitian one, by reflections.
+/// Reduces a Hermitian matrix to tridiagonal form by reflections.
 template <typename W>
 Tridiagonal<RealPartOf<W>> tridiagonal(Dense<W> a) {
   using R = RealPartOf<W>;
@@ -47,7 +47,7 @@ Tridiagonal<RealPartOf<W>> tridiagonal(Dense<W> a) {
   return t;
 }
 
-/// How many eigenvalues are below x: Sylvester's law of inertia.
+/// The number of eigenvalues below x, by Sylvester's law of inertia.
 template <typename R>
 std::int64_t eigenvalues_below(Tridiagonal<R> const& t, R x, R tiny) {
   std::int64_t below = 0;
@@ -65,7 +65,7 @@ template <typename T, typename W>
 std::vector<RealPartOf<W>> eigenvalues(Dense<W> const& a) {
   using R = RealPartOf<W>;
   auto const t = tridiagonal(a);
-  R const bound = norm1(a);  // of every eigenvalue
+  R const bound = norm1(a);  // bound of every eigenvalue
   R const precision = bound * static_cast<R>(unit_roundoff<T>) / 64;
   R const tiny = std::max(bound * std::numeric_limits<R>::epsilon() * std::numeric_limits<R>::epsilon(), std::numeric_limits<R>::min());
   std::vector<R> values;
@@ -80,7 +80,7 @@ std::vector<RealPartOf<W>> eigenvalues(Dense<W> const& a) {
   return values;
 }
 
-/// A Q = Q diag(w). What must not be read is NaN, and imaginary parts of the diagonal are garbage.
+/// Checks A Q = Q diag(w). Elements that must not be read are NaN, and imaginary parts of the diagonal garbage.
 template <typename T>
 struct SyevdCase final : CaseRun {
   Array<T> a;

@@ -6,7 +6,7 @@
 
 namespace myriad {
 
-/// Eigenvalues and, with Job::vectors, eigenvectors of Hermitian matrices, of which the triangle `uplo` is read.
+/// Eigenvalues and, with Job::vectors, eigenvectors of Hermitian matrices; the triangle `uplo` is read.
 template <typename T>
 struct SyevdTask {
   Job job;

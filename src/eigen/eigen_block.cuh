@@ -1,6 +1,6 @@
 #pragma once
-/// Eigenproblems of matrices that a block has in shared memory, each read once and, with vectors, written once; between, the reflectors of
-/// its reduction are where the vectors will be.
+/// Eigenproblems of matrices in the shared memory of a block. Each is read once and, with vectors, written once; in between, the reflectors
+/// of the reduction are stored in the place of the vectors.
 
 #include "eigen/divide_and_conquer/divide_and_conquer.cuh"
 #include "eigen/eigen_block_config.cuh"
@@ -9,8 +9,8 @@
 
 namespace myriad {
 
-/// Blocks that a multiprocessor is to have at a time, by registers: each step waits for the one before, so that several are better than
-/// one. Fewer registers still, and what is spilled takes more time than it saves.
+/// Blocks per multiprocessor, limited by registers. Steps depend on each other, so several blocks hide latency; with still fewer registers,
+/// spills cost more than that saves.
 template <typename T>
 constexpr int eigen_blocks_at_a_time(int n) {
   constexpr int bytes = sizeof(T);
@@ -35,7 +35,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
     R* const d = reinterpret_cast<R*>(shared_memory() + memory.diagonal);
     R* const e = d + n;
     Index const apart = C.by_rows() ? args.a.row_stride_of(b) : args.a.col_stride_of(b);
-    /// Calls `move(i, j, address)` for all elements, neighbouring threads for neighbours in memory.
+    /// Calls `move(i, j, address)` for all elements, with coalesced accesses.
     auto const for_all = [&](auto move) {
       for (int near = lane; near < n; near += warp_size) {
         T* const first = args.a.at(b, C.by_rows() ? 0 : near, C.by_rows() ? near : 0);
@@ -51,7 +51,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
     R back;
     int info = 0;
     if (n <= 32) {
-      // As where all matrices are so small.
+      // The same algorithm as eigen_tiny, for the same bits.
       R* const result = reinterpret_cast<R*>(work);
       if (warp == 0) {
         EigenAcrossLanes<T, 32, 32, true, decltype(at)> eigen(at, n, lane, work);
@@ -78,7 +78,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
           if (i >= j) *to = at(i, j);
         });
         sync_block();
-        // Real vectors of a complex matrix take the second half of the room.
+        // Real vectors of a complex matrix use the second half of the tile.
         R* const vectors = reinterpret_cast<R*>(tile) + (is_complex<T> ? n * line : 0);
         auto const q = [&](int i, int j) -> R& { return vectors[i + j * line]; };
         DivideAndConquer<R, C.n, C.threads(), decltype(q)> divide(q, n, d, e, work);

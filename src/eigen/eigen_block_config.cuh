@@ -1,15 +1,15 @@
 #pragma once
-/// Eigenproblems of larger matrices on a GPU, a block to each: what host and kernel share.
+/// Eigenproblems of larger matrices, one block each: declarations shared by host and kernel.
 
 #include "eigen/divide_and_conquer/divide_memory.cuh"
 #include "eigen/eigen_tiny_config.cuh"
 
 namespace myriad {
 
-/// Whether neighbouring threads bring and write neighbours in a column or in a row.
+/// Whether consecutive threads load and store along a column or a row.
 enum class EigenAccess : int { columns, rows };
 
-/// One compiled kernel: matrices of up to n rows, a multiple of 32, of which each has four threads.
+/// One compiled kernel: matrices of up to n rows, a multiple of 32; four threads per row.
 struct EigenBlock {
   EigenJob job;
   int n;
@@ -21,11 +21,11 @@ struct EigenBlock {
   SIMT_INLINE constexpr bool vectors() const { return job == EigenJob::vectors; }
 };
 
-/// The dynamic shared memory of a block, for matrices of up to `rows` rows, of which the largest has more than 32; in bytes.
+/// Dynamic shared memory of a block, in bytes, for matrices of up to `rows` rows, more than 32.
 struct EigenBlockMemory {
-  int line;      ///< elements from one column to the next: odd, so that columns and rows meet all banks
-  int diagonal;  ///< of the tridiagonal matrix, and what is beside it
-  int work;      ///< of one step after the other
+  int line;      ///< column stride in elements: odd, so that columns and rows are free of bank conflicts
+  int diagonal;  ///< of the tridiagonal matrix, and its off-diagonal
+  int work;      ///< reused by the steps
   int bytes;
 
   SIMT_INLINE constexpr EigenBlockMemory(int element_bytes, int real_bytes, EigenBlock const& c, int rows)

@@ -18,7 +18,7 @@ namespace {
 
 using lapack::Int;
 
-/// Memory of one thread.
+/// Workspace of one thread.
 template <typename T>
 struct SyevdScratch {
   Scratch<T> a, work;
@@ -42,12 +42,12 @@ struct WorkSizes {
   Int work, real, integers;
 };
 
-/// LAPACK's least sizes, and in `work` room for blocks of 64, so that they are never smaller because there is too little. Throws where
-/// LAPACK's integers do not hold them.
+/// LAPACK's minimum sizes, with room in `work` for blocks of 64, so that LAPACK never reduces its block size. Throws if they overflow
+/// LAPACK's integers.
 template <typename T>
 WorkSizes work_sizes(Job job, std::int64_t n) {
   bool const vectors = job == Job::vectors;
-  // In double: n is anything so far.
+  // In double, since n has not been checked.
   auto const size = [&](double square, double linear, double constant) {
     double const x = static_cast<double>(n), elements = square * x * x + linear * x + constant;
     if (elements > static_cast<double>(std::numeric_limits<Int>::max()))
@@ -60,7 +60,7 @@ WorkSizes work_sizes(Job job, std::int64_t n) {
   return {size(2, 70, 1), 0, size(0, 5, 3)};
 }
 
-/// Eigenvalues alone. Matrices near overflow or underflow are brought to size one.
+/// Eigenvalues only. Matrices near overflow or underflow are scaled to norm one.
 template <typename T>
 Int values_by_lapack(Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratch<T>& scratch) {
   using R = Real<T>;
@@ -75,7 +75,7 @@ Int values_by_lapack(Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, SyevdScratc
   R const least = std::sqrt(std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon());
   bool const scales = largest > 0 && (largest < least || largest > 1 / least);
   int const exponent = scales ? std::ilogb(largest) : 0;
-  // In two steps, since a power of two that does all of it may be no number.
+  // In two steps, since the whole power of two may overflow.
   auto const times_power = [](R x, int power) { return std::ldexp(std::ldexp(x, power / 2), power - power / 2); };
   if (scales)
     for_part(part_of(uplo), n, n, [&](auto i, auto j) {
@@ -98,7 +98,7 @@ Int eigen_by_lapack(Job job, Uplo uplo, LocalMatrix<T> const& a, Real<T>* w, Sye
   if (job == Job::values) return values_by_lapack(uplo, a, w, scratch);
   std::int64_t const n = a.rows();
   WorkSizes const sizes = work_sizes<T>(job, n);
-  // LAPACK, which scales matrices near overflow, would bring a NaN from an imaginary part to the real one.
+  // LAPACK scales matrices near overflow, which would spread a NaN from an imaginary part to the real part.
   if constexpr (is_complex<T>)
     for (std::int64_t i = 0; i < n; ++i) a.data()[i + i * a.ld()] = std::real(a.data()[i + i * a.ld()]);
   return lapack::syevd<T>(job, uplo, a.rows(), a.data(), a.ld(), w, scratch.work.reserve(sizes.work), sizes.work,
@@ -129,7 +129,7 @@ template <Element T>
 void syevd(Queue& queue, SyevdTask<T> const& task) {
   if (task.a.count > 0) (void)work_sizes<T>(task.job, task.a.rows);  // throws before anything is written
   double const n = static_cast<double>(task.a.rows);
-  auto const grain = static_cast<std::int64_t>(std::max(65536 / (n * n * n + 1), 1.0));  // enough work to hide the hand-out
+  auto const grain = static_cast<std::int64_t>(std::max(65536 / (n * n * n + 1), 1.0));  // enough work to hide scheduling
   parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
     SyevdScratch<T> scratch;
     for (std::int64_t b = begin; b < end; ++b) {

@@ -38,8 +38,8 @@ constexpr KernelName sizes_kernel{"eigen/eigen_large", "eigen_sizes"}, largest_k
     scale_kernel{"eigen/eigen_large", "eigen_scale"}, widen_kernel{"eigen/eigen_large", "eigen_widen"},
     write_kernel{"eigen/eigen_large", "eigen_write"};
 
-/// Reduction, the tridiagonal problem, and its vectors taken back; as many matrices at a time as the workspace holds. Of a ragged batch
-/// those that a block holds are done by blocks.
+/// Reduction, tridiagonal problem and back-transformation, for as many matrices at a time as the workspace holds. In a ragged batch
+/// matrices that fit in a block go to eigen_block.
 template <typename T>
 void by_levels(QueueMachine& machine, SyevdTask<T> const& task) {
   using D = DeviceElement<T>;
@@ -124,7 +124,7 @@ template <typename T>
 void syevd(Queue& queue, SyevdTask<T> const& task) {
   if (task.a.count == 0) return;
   if (task.a.rows == 0) return clear(queue, task.info, task.a.count);
-  // conj(A) has the same values and conjugated vectors: what is stored is as good as what is viewed.
+  // conj(A) has the same values and conjugated vectors, so the stored matrix is used.
   EigenArguments<DeviceElement<T>> const args{
       .a = matrices_of(task.a), .w = matrices_of(task.w), .info = task.info, .lower = task.uplo == Uplo::lower};
   EigenJob const job = task.job == Job::vectors ? EigenJob::vectors : EigenJob::values;

@@ -10,7 +10,7 @@ namespace myriad::gpu {
 template <typename T>
 void syevd(Queue& queue, SyevdTask<T> const& task);
 
-/// Kernels of this room that a pack holds.
+/// Kernels of this room for packs.
 std::vector<KernelSource> eigen_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

@@ -1,11 +1,11 @@
 #pragma once
-/// Kernels of large eigenproblems beside the reduction, the tridiagonal problem and the back-transformation.
+/// Kernels of large eigenproblems other than reduction, tridiagonal problem and back-transformation.
 
 #include "eigen/eigen_large_config.cuh"
 
 namespace myriad {
 
-/// Divides a ragged batch into small and large matrices.
+/// Splits a ragged batch into small and large matrices.
 ///
 /// Launch: any number of blocks of eigen_large_threads threads.
 template <typename T>
@@ -26,12 +26,12 @@ SIMT_KERNEL void SIMT_BOUNDS(eigen_large_threads, 1) eigen_sizes(EigenSizes<T> c
 
 namespace simt {
 
-/// Calls use(diagonal, address) for the elements of the triangle of matrix b, a line to a block, every one of `parts`.
+/// Calls use(diagonal, address) for the elements of the triangle of matrix b; block `part` of `parts` has every parts-th line.
 template <typename T, typename Use>
 SIMT_INLINE void for_each_in_triangle(EigenLarge<T> const& work, Index b, int part, Use use) {
   int const n = work.rows_of(b);
   Index const row_stride = work.a.row_stride_of(b), col_stride = work.a.col_stride_of(b);
-  // Lines are what lies side by side: columns, or rows, of which the elements from or up to the diagonal are there.
+  // Lines are contiguous in memory: columns or rows, from or up to the diagonal.
   bool const by_rows = col_stride < row_stride, from_diagonal = work.lower != by_rows;
   Index const along = by_rows ? col_stride : row_stride, apart = by_rows ? row_stride : col_stride;
   T* const first = work.a.at(b, 0, 0);
@@ -43,7 +43,7 @@ SIMT_INLINE void for_each_in_triangle(EigenLarge<T> const& work, Index b, int pa
   }
 }
 
-/// The largest of what the threads have, in all of them.
+/// The maximum over the block, in all threads.
 template <typename R>
 SIMT_INLINE R largest_of_all(R value) {
   auto top = ordered_bits(value);
@@ -60,7 +60,7 @@ SIMT_INLINE R largest_of_all(R value) {
 
 }  // namespace simt
 
-/// The largest element that each block has seen.
+/// The largest element that each block finds.
 ///
 /// Launch: any number of blocks of eigen_large_threads threads with 128 bytes of dynamic shared memory.
 template <typename T>
@@ -80,8 +80,7 @@ SIMT_KERNEL void SIMT_BOUNDS(eigen_large_threads, 1) eigen_largest(EigenLarge<T>
   }
 }
 
-/// Matrices near overflow or underflow are brought to size one by a power of two; others stay as they are. In the scale of a matrix is what
-/// takes that back.
+/// Scales matrices near overflow or underflow to norm one by a power of two. `scale` of a matrix gets the inverse factor.
 ///
 /// Launch: as eigen_largest.
 template <typename T>
@@ -106,7 +105,7 @@ SIMT_KERNEL void SIMT_BOUNDS(eigen_large_threads, 1) eigen_scale(EigenLarge<T> c
   }
 }
 
-/// Real vectors become complex ones. A block has columns.
+/// Converts real vectors to complex ones. Blocks divide the columns.
 ///
 /// Launch: any number of blocks of eigen_large_threads threads.
 template <typename T>
@@ -123,7 +122,7 @@ SIMT_KERNEL void SIMT_BOUNDS(eigen_large_threads, 1) eigen_widen(EigenLarge<T> c
   }
 }
 
-/// Vectors go to A, with the columns in the order of the values; NaN where the matrix had NaN or infinity.
+/// Writes the vectors to A, with columns in the order of the values; NaN if the matrix had NaN or infinity.
 ///
 /// Launch: any number of blocks of eigen_large_threads threads with 32 * 33 elements of dynamic shared memory.
 template <typename T>

@@ -1,26 +1,26 @@
 #pragma once
-/// Eigenproblems of large matrices on a GPU: what host and kernels share.
+/// Eigenproblems of large matrices: declarations shared by host and kernels.
 
 #include "eigen/divide_and_conquer/stedc_config.cuh"
 
 namespace myriad {
 
-/// A large matrix of the batch, and where its vectors are.
+/// The large matrices of a batch, and their vectors.
 template <typename T>
 struct EigenLarge {
   simt::Matrices<T> a;
   bool lower;
   StedcWork<simt::Real<T>> tridiagonal;
-  T* vectors;  ///< as those of the tridiagonal problem, with their columns
+  T* vectors;  ///< layout and columns as in the tridiagonal problem
   simt::Index vectors_stride;
-  simt::Real<T>* largest;  ///< of the elements that each of `parts` blocks has seen, of each matrix
+  simt::Real<T>* largest;  ///< largest element that each of `parts` blocks found, per matrix
   int parts;
 
   SIMT_INLINE int rows_of(simt::Index b) const { return tridiagonal.rows_of(b); }
 };
 
-/// In a ragged batch matrices of up to `limit` rows are another kernel's, and here have no rows, and there the others. With the offsets of
-/// the view.
+/// Splits a ragged batch: matrices of up to `limit` rows belong to another kernel and get size 0 here, the others there. Sizes include the
+/// offset of the view.
 template <typename T>
 struct EigenSizes {
   simt::Matrices<T> a;

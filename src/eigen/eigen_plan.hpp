@@ -1,9 +1,9 @@
 #pragma once
-/// Which kernels are used for eigenproblems on a GPU.
+/// Plans of the kernels for eigenproblems.
 ///
 /// Tried without gain (H200, batches of 1000 in double):
 /// - All columns of a warp loaded at once in the reduction, without branches: 5878 us at 128 rows, with a branch for each column 5167.
-/// - QL alone beyond 32 rows: 26.5 ms at 128 rows, divide and conquer 5.2.
+/// - QL only beyond 32 rows: 26.5 ms at 128 rows, divide and conquer 5.2.
 
 #include <algorithm>
 #include <bit>
@@ -18,20 +18,20 @@
 
 namespace myriad {
 
-/// The layout is left as packed columns. Rotations are computed by every lane of a matrix, so that more lanes are more work in all, and
-/// less for each. Where matrices are `few`, the GPU has nothing else to do: a row to a lane. Else about four, so that a lane has that much
-/// to do while it waits for the next rotation. Not by measurement. The bits do not depend on it.
+/// The layout is set to packed columns. Every lane of a matrix computes the rotations, so more lanes mean more total work, but less per
+/// lane. Few matrices leave the GPU idle, so they get one row per lane. Others get about four rows per lane, to have work while waiting for
+/// the next rotation. Not measured. The bits do not depend on it.
 constexpr EigenTiny eigen_tiny_plan(EigenJob job, int n, bool few) {
   int const lanes = few ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))) : n <= 4 ? 1 : n <= 8 ? 2 : n <= 16 ? 4 : 8;
   return {.job = job, .n = n, .lanes = lanes, .matrices = 32 / lanes, .a = simt::Layout::packed_columns};
 }
 
-/// Whether a row to a lane is no more than eight warps to a multiprocessor.
+/// Whether one row per lane gives at most eight warps per multiprocessor.
 constexpr bool eigen_tiny_are_few(std::int64_t count, int n, int multiprocessors) {
   return count * std::bit_ceil(static_cast<unsigned>(n)) <= std::int64_t{8} * 32 * multiprocessors;
 }
 
-/// The same for interleaved batches: more matrices to a block, as far as shared memory holds them.
+/// The same for interleaved batches: more matrices per block, as far as shared memory allows.
 constexpr EigenTiny eigen_tiny_interleaved(EigenTiny c, int element_bytes, int real_bytes) {
   constexpr int most_bytes = 160 * 1024;
   c.a = simt::Layout::interleaved;
@@ -40,34 +40,34 @@ constexpr EigenTiny eigen_tiny_interleaved(EigenTiny c, int element_bytes, int r
   return EigenTinyMemory(element_bytes, real_bytes, wider).bytes <= most_bytes ? wider : c;
 }
 
-/// Larger matrices. The layout is left as by columns.
+/// Larger matrices. The access is set to columns.
 constexpr EigenBlock eigen_block_plan(EigenJob job, int n) { return {.job = job, .n = (n + 31) / 32 * 32, .access = EigenAccess::columns}; }
 
-/// Shared memory of a block, on the GPUs that have most.
+/// Shared memory of a block on the GPUs that have most.
 constexpr int most_shared_bytes = 227 * 1024;
 
-/// Rows of the largest matrix that a block of so much shared memory holds.
+/// Rows of the largest matrix that fits in `shared_bytes` of a block.
 constexpr int eigen_block_largest(int element_bytes, int real_bytes, int shared_bytes) {
   int n = 0;
   while (EigenBlockMemory(element_bytes, real_bytes, eigen_block_plan(EigenJob::vectors, n + 1), n + 1).bytes <= shared_bytes) ++n;
   return n;
 }
 
-/// Blocks that look for the largest element of a matrix.
+/// Blocks per matrix that search for its largest element.
 constexpr int eigen_large_parts(std::int64_t count, int multiprocessors) {
   return static_cast<int>((4 * multiprocessors + count - 1) / count);
 }
 
-/// Bytes of workspace: as many matrices at a time as that holds, but at least one.
+/// Bytes of workspace, which limit the number of matrices at a time, but at least one.
 constexpr std::int64_t eigen_large_workspace = std::int64_t{1} << 30;
 
-/// Workspace of the large eigenproblems of `count` matrices of up to n rows, and what of it is not the tridiagonal problems'.
+/// Workspace of the large eigenproblems of `count` matrices of up to n rows.
 template <typename T>
 struct EigenLargeWorkspace {
   StedcWork<Real<T>> tridiagonal;
   Real<T>*d, *e;  ///< the same memory as in `tridiagonal`
   T* tau;
-  std::int64_t* sizes;  ///< five for each matrix
+  std::int64_t* sizes;  ///< five per matrix
   Real<T>* largest;
 
   EigenLargeWorkspace(Arena& arena, std::int64_t n, int leaf, std::int64_t count, bool vectors, int parts)

@@ -1,11 +1,9 @@
 #pragma once
-/// The Hermitian eigenproblem of a matrix in shared memory, by the lanes of a warp that share it: reduction to tridiagonal form by
-/// reflections, the product of these, implicit QL with the vectors.
+/// The Hermitian eigenproblem of a matrix in shared memory by lanes of a warp: reduction to tridiagonal form, Q, implicit QL with vectors.
 ///
-/// Lane l has rows l, l + lanes, ... wherever work is done by rows. Every sum is taken by one lane, in the order of its terms, and what all
-/// lanes need, norms and rotations, all compute: so the bits of a matrix depend neither on the number of lanes nor on the largest size that
-/// the kernel takes. Where lanes of other matrices are in the same warp, steps and barriers are the same for all, and what a matrix does
-/// between them is its own.
+/// Lane l has rows l, l + lanes, ... in row-wise work. One lane computes each sum in order, and every lane computes norms and rotations
+/// itself. So the bits of a matrix depend neither on the number of lanes nor on the kernel's size. All matrices of a warp have the same
+/// steps and barriers.
 
 #include "reflectors/reflector.cuh"
 
@@ -19,7 +17,7 @@ struct Rotation {
   SIMT_INLINE Rotation(R g, R f) {
     R const squares = multiply_add(g, g, f * f);
     R const root = reciprocal_square_root(squares);
-    // Both are nothing beside a matrix of size one, and their squares may have lost what they are: [r; 0] is zero without any rotation.
+    // Both are negligible in a matrix of norm one, and their squares may underflow: r is zero, without a rotation.
     bool const none = squares < power_of_two<R, -200, -80>;
     c = none ? R(1) : g * root;
     s = none ? R(0) : f * root;
@@ -27,14 +25,14 @@ struct Rotation {
   }
 };
 
-/// Some of N elements.
+/// A subset of N elements, as a bit set.
 template <int N>
 class Subset {
   static constexpr int words = ceil_div(N, 32);
   unsigned bits_[words] = {};
 
  public:
-  /// Word w, as bits.
+  /// Word w of the bits.
   SIMT_INLINE unsigned& word(int w) { return bits_[w]; }
   SIMT_INLINE void remove(int k) {
     SIMT_UNROLL
@@ -54,7 +52,7 @@ class Subset {
       for (unsigned bits = bits_[w]; bits != 0; bits &= bits - 1) ++sum;
     return sum;
   }
-  /// The first one; 0 where there is none.
+  /// The first element; 0 if there is none.
   SIMT_INLINE int first() const {
     int k = 0;
     SIMT_UNROLL
@@ -62,7 +60,7 @@ class Subset {
       if (bits_[w] != 0) k = 32 * w + lowest_bit(bits_[w]);
     return k;
   }
-  /// The first one from k on that is missing; k where none is.
+  /// The first element from k on that is not in the set; k if there is none.
   SIMT_INLINE int first_missing(int k) const {
     int missing = k;
     SIMT_UNROLL
@@ -74,22 +72,22 @@ class Subset {
   }
 };
 
-/// `at(i, j)`: element (i, j) of the matrix, of N rows or, where matrices are `ragged`, fewer.
+/// `at(i, j)`: element (i, j) of the matrix, which has N rows or, if `ragged`, fewer.
 template <typename T, int N, int lanes, bool ragged, typename At>
 struct EigenAcrossLanes {
   using R = Real<T>;
   static constexpr int held = ceil_div(N, lanes);
-  /// The last columns need no reflector: of a real matrix two are tridiagonal, of a complex one the element beside the diagonal is to
-  /// become real.
+  /// Last columns without a reflector: the last two of a real matrix are tridiagonal already; for complex matrices the last off-diagonal
+  /// element must become real.
   static constexpr int left = is_complex<T> ? 1 : 2;
 
   At at;
   int rows_if_ragged;
-  int lane;  ///< of those of the matrix
-  T* v;      ///< the vector of the reflector at hand; tau(k) takes the place of element k, which is zero from then on
-  T* p;      ///< its product with the matrix, and that of the step before
-  R* d;      ///< the tridiagonal matrix: its diagonal
-  R* e;      ///< and what is beside it
+  int lane;  ///< index of the lane in its matrix
+  T* v;      ///< vector of the current reflector; tau(k) replaces element k, which is zero from then on
+  T* p;      ///< its product with the matrix, and that of the previous step
+  R* d;      ///< diagonal of the tridiagonal matrix
+  R* e;      ///< its off-diagonal
   int info = 0;
 
   SIMT_INLINE EigenAcrossLanes(At at_of_matrix, int rows, int lane_of_matrix, char* buffer)
@@ -103,16 +101,16 @@ struct EigenAcrossLanes {
 
   SIMT_INLINE int size() const { return ragged ? rows_if_ragged : N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
-  /// Zero where there is no such row: there may be no memory for it.
+  /// Zero for rows beyond the matrix, which may have no memory.
   SIMT_INLINE T element(int i, int j) const {
     bool const is_there = ragged ? i < size() : N % lanes == 0 || i < N;
     return is_there ? at(i, j) : from_real<T>(0);
   }
-  /// Whether it is so of any matrix of the warp.
+  /// Whether `condition` holds for any matrix of the warp.
   SIMT_INLINE static bool any(bool condition) { return ballot(condition) != 0; }
 
-  /// Makes the matrix whole from its triangle and brings its largest element to between one and two, by a power of two. Returns what takes
-  /// that back; NaN where the triangle has NaN or infinity. Such a matrix, and one that does not exist, is zero for all that follows.
+  /// Completes the matrix from its triangle and scales its largest element into [1, 2) by a power of two. Returns the inverse factor; NaN
+  /// if the triangle has NaN or infinity. Such a matrix, and one that does not exist, is set to zero.
   SIMT_INLINE R make_whole(bool lower, bool exists) {
     int const n = size();
     auto top = bits_of(R(0));
@@ -157,14 +155,14 @@ struct EigenAcrossLanes {
 
   /// A = Q T Q^H, Q = H(0) H(1) ...: T goes to d and e, the vector of H(k) below the diagonal of column k, tau(k) to v[k].
   ///
-  /// H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v. What a step changes in the matrix is done while the next one
-  /// multiplies it by its vector, so that each element is read and written once a step; only the next column has to come before.
+  /// H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v. The update of a step is fused with the next step's
+  /// matrix-vector product, so that each element is read and written once per step; only the next column is updated before.
   SIMT_INLINE void reduce() {
     int const n = size(), steps = n - left;
-    T own_v[held]{}, own_w[held]{};  // of the step before, of the lane's rows
+    T own_v[held]{}, own_w[held]{};  // of the previous step, for the lane's rows
     T tau = from_real<T>(0);
     R half = R(0);
-    // Element j of w of the step before step k.
+    // Element j of w of the step before k.
     auto const former_w = [&](int k, int j, T former_v) { return tau * p[(k + 1) % 2 * N + j] - half * former_v; };
     auto const changed = [&](int r, T x, T former_v, T w) {
       return subtract_product(subtract_product(x, own_v[r], conjugate(w)), own_w[r], conjugate(former_v));
@@ -189,7 +187,7 @@ struct EigenAcrossLanes {
           if constexpr (is_complex<T>) tail = multiply_add(x.im, x.im, tail);
         }
         Reflector<T> reflector(at(k + 1, k), tail);
-        // A column that is zero, or so small beside a matrix of size one that its square is lost, is taken for zero.
+        // A column that is zero, or so small in a matrix of norm one that its square underflows, is taken as zero.
         if (!reflector.usual) reflector = Reflector<T>(at(k + 1, k), R(Reflector<T>::identity));
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
@@ -264,7 +262,7 @@ struct EigenAcrossLanes {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) own_w[r] = tau * product[r] - half * own_v[r];
     }
-    // The last step's update; then the columns that are left.
+    // The last step's update; then the remaining columns.
     int const from = larger(steps, 0);
     for (int j = from; steps > 0 && j < n; ++j) change_column(steps, j);
     sync_warp();
@@ -277,7 +275,7 @@ struct EigenAcrossLanes {
     sync_warp();
   }
 
-  /// Q takes the place of the reflectors, from the last one on: lanes have columns.
+  /// Forms Q in place of the reflectors, from the last one on; lanes have columns.
   SIMT_INLINE void form_q() {
     int const n = size(), steps = n - left;
     if (lane == 0 && n > 0) at(n - 1, n - 1) = from_real<T>(1);
@@ -287,7 +285,7 @@ struct EigenAcrossLanes {
       if (k < steps) {
         T const tau = v[k];
         for (int j = k + 1 + lane; j < n; j += lanes) {
-          // Column k + 1 is that of the identity so far, and so is row k + 1.
+          // Column k + 1 and row k + 1 are those of the identity so far.
           bool const is_new = j == k + 1;
           T product = from_real<T>(is_new ? 1 : 0);
           SIMT_UNROLL_BY(4)
@@ -318,16 +316,15 @@ struct EigenAcrossLanes {
     sync_warp();
   }
 
-  /// The eigenvalues of the tridiagonal matrix to d, in no order; with vectors the matrix becomes itself times the eigenvectors. One
-  /// rotation of each matrix at a time, so that no matrix of a warp waits for the end of another's sweep. Of a turn only stores are left
-  /// out, where a matrix is done or a lane has fewer rows. After most_sweeps sweeps for each row `info` is how many elements beside the
-  /// diagonal are not negligible yet.
+  /// Computes the eigenvalues of the tridiagonal matrix to d, unsorted; with vectors multiplies the matrix by the eigenvectors. The loop is
+  /// over rotations, one per matrix, so that no matrix of a warp waits for another's sweep. Matrices that are done, and lanes with fewer
+  /// rows, skip only stores. After most_sweeps sweeps per row `info` is the number of off-diagonal elements that are not negligible.
   template <bool vectors, int most_sweeps>
   SIMT_INLINE void iterate() {
     if constexpr (N > 1) {
       int const n = size();
-      Subset<N> coupled = coupled_at_first();  // those k of which e[k] is not negligible
-      T carried[held]{};                       // the lane's rows of the column that the next rotation changes, too
+      Subset<N> coupled = coupled_at_first();  // those k for which e[k] is not negligible
+      T carried[held]{};                       // the lane's rows of the column shared with the next rotation
       R c = R(1), s = R(1), shift = R(0), g = R(0);
       R d_here = R(0), e_here = R(0), d_above = R(0), d_written = R(0);
       int first = 0, last = 0, i = -1;  // the sweep is over rows first to last, and its next rotation of i and i + 1
@@ -337,7 +334,7 @@ struct EigenAcrossLanes {
       for (;;) {
         bool const searches = !done && i < first;
         if (any(searches)) {
-          if (searches && sweeps > 0) {  // what the sweep has left
+          if (searches && sweeps > 0) {  // elements that are still coupled after the sweep
             R const d_first = d_above - shift;
             if (lane == 0) {
               d[first] = d_first;
@@ -405,7 +402,7 @@ struct EigenAcrossLanes {
     }
   }
 
-  /// Finds the place of each eigenvalue among all, in ascending order. After that `v` is lost.
+  /// Finds the rank of each eigenvalue in ascending order. Overwrites `v`.
   SIMT_INLINE void find_places() {
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
@@ -420,7 +417,7 @@ struct EigenAcrossLanes {
   }
   SIMT_INLINE int* places() const { return reinterpret_cast<int*>(v); }
 
-  /// Moves each column to its place.
+  /// Moves each column to its rank.
   SIMT_INLINE void order_columns() {
     sync_warp();
     SIMT_UNROLL
@@ -444,8 +441,7 @@ struct EigenAcrossLanes {
     static constexpr bool value = flag;
   };
 
-  /// Whether an element beside the diagonal is more than rounding errors of its neighbours, or of the matrix, whose largest element was
-  /// between one and two.
+  /// Whether an off-diagonal element exceeds rounding errors of its neighbours and of the matrix, whose largest element was in [1, 2).
   SIMT_INLINE static bool is_coupled(R beside, R above, R below) {
     constexpr R u = power_of_two<R, -53, -24>;
     return magnitude(beside) > multiply_add(R(0.5) * u, magnitude(above) + magnitude(below), R(0.125) * u);
@@ -463,7 +459,7 @@ struct EigenAcrossLanes {
     return coupled;
   }
 
-  /// d[last] less the eigenvalue of the upper left corner of the block that is nearer to d[first].
+  /// d[last] minus the eigenvalue of the block's upper left 2-by-2 corner that is nearer to d[first].
   SIMT_INLINE R wilkinson_shift(int first, int last) const {
     R const half = R(0.5) * (d[first + 1] - d[first]), beside = e[first] * e[first];
     R const squares = multiply_add(half, half, beside);

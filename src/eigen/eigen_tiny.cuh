@@ -1,5 +1,5 @@
 #pragma once
-/// Eigenproblems of many matrices of up to 32 rows, each read once and, with vectors, written once.
+/// Eigenproblems of matrices of up to 32 rows. Each is read once and, with vectors, written once.
 
 #include "eigen/eigen_rows.cuh"
 #include "eigen/eigen_tiny_config.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-/// Tuned values of eigenproblems of tiny matrices: neither lanes nor what is beside a matrix change its bits.
+/// Tuning space of eigenproblems of tiny matrices: neither the number of lanes nor matrices per block change the bits.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace myriad {
 
-/// See eigen_tiny_plan. Of batches that are not interleaved; one config for all other layouts.
+/// See eigen_tiny_plan. For batches that are not interleaved; one config for all other layouts.
 struct EigenTinySpace {
   using Config = EigenTiny;
   using Tuned = tuning::Members<&EigenTiny::lanes, &EigenTiny::matrices>;

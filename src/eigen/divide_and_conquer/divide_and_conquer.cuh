@@ -1,12 +1,11 @@
 #pragma once
-/// The symmetric tridiagonal eigenproblem with vectors by divide and conquer (Cuppen 1981, Gu and Eisenstat 1995), by a block: the matrix
-/// falls into leaves, whose problems are solved by implicit QL, eight lanes to each, and which are then merged in pairs, level by level,
-/// all pairs of a level at a time.
+/// The symmetric tridiagonal eigenproblem with vectors by divide and conquer (Cuppen 1981, Gu and Eisenstat 1995), by one block. The matrix
+/// is split into leaves, solved by implicit QL with eight lanes each. They are merged in pairs, level by level, all pairs of a level in
+/// parallel.
 ///
-/// A merge has a sorted list of poles, from which those that are negligible or nearly equal are taken out (deflation), four lanes to a root
-/// (eigen/divide_and_conquer/secular.cuh), and products of the vectors so far with those of the merge, whose elements are computed where
-/// they are multiplied. The new vectors take the places of the former ones: a warp has eight of them, half of the rows at a time, in its
-/// registers.
+/// A merge sorts the poles, deflates those that are negligible or nearly equal, finds roots with four lanes each
+/// (eigen/divide_and_conquer/secular.cuh), and multiplies the vectors by those of the merge, whose elements are computed on the fly. The
+/// new vectors overwrite the old ones: a warp has eight of them, half of the rows at a time, in registers.
 
 #include "eigen/divide_and_conquer/divide_memory.cuh"
 #include "eigen/divide_and_conquer/secular.cuh"
@@ -14,33 +13,33 @@
 
 namespace myriad::simt {
 
-/// `q(i, j)`: element (i, j) of the vectors, of up to N rows and columns, in shared memory; columns are side by side.
+/// `q(i, j)`: element (i, j) of the vectors, of up to N rows and columns, in shared memory; columns are contiguous.
 template <typename R, int N, int threads, typename Q>
 struct DivideAndConquer {
   static constexpr int warps = threads / warp_size;
-  static_assert(threads == lanes_of_root * N && N % 32 == 0);  // a root for every four threads, eight columns for every warp
+  static_assert(threads == lanes_of_root * N && N % 32 == 0);  // four threads per root, eight columns per warp
 
   Q q;
   DivideTree tree;
-  R* d;  ///< the diagonal; at the end the eigenvalue of each column
-  R* e;  ///< beside the diagonal; lost
+  R* d;  ///< diagonal; at the end the eigenvalue of each column
+  R* e;  ///< off-diagonal; overwritten
 
  private:
   static constexpr int columns_of_warp = 8;
   static constexpr int chunk = 16;  ///< poles that a warp takes at a time
   static_assert(N <= DivideTree::most_rows * DivideMemory::most_leaves);
 
-  R* poles;  ///< of each problem, from its first row on
+  R* poles;  ///< of each problem, at its first row
   R* z;
   R* offsets;         ///< of roots
   R* scales;          ///< of vectors
-  R* tears;           ///< what was beside the diagonal at the first row of each leaf
-  int* counts;        ///< poles of each problem that are left
-  int* listed;        ///< those that have elements in the upper half, and then in the lower half
-  unsigned* origins;  ///< of a pole: its column, and in which halves that has elements, by two bits
+  R* tears;           ///< off-diagonal elements at the first row of each leaf
+  int* counts;        ///< number of poles of each problem after deflation
+  int* listed;        ///< number of poles with elements in the upper half, and in the lower half
+  unsigned* origins;  ///< of a pole: its column, and two bits for the halves in which that has elements
   unsigned short* pole_of_column;
-  unsigned short* lists;  ///< of the poles of each half, in the order of columns
-  R tolerance = R(0);     ///< what is nothing beside the matrix
+  unsigned short* lists;  ///< poles of each half, in the order of columns
+  R tolerance = R(0);     ///< negligible relative to the matrix
   static constexpr unsigned short no_pole = 0xffff;
 
   int const thread = thread_index();
@@ -67,7 +66,7 @@ struct DivideAndConquer {
     poles = tears + DivideMemory::most_leaves;
     z = poles + rows;
     offsets = z + rows;
-    scales = beside;  // which is lost by then
+    scales = beside;  // overwritten by then
     counts = reinterpret_cast<int*>(offsets + rows);
     listed = counts + DivideMemory::most_leaves;
     origins = reinterpret_cast<unsigned*>(listed + 2 * DivideMemory::most_leaves);
@@ -75,8 +74,8 @@ struct DivideAndConquer {
     lists = pole_of_column + rows;
   }
 
-  /// All threads of the block call this, and are at a barrier after it. Returns 0, or how many elements beside the diagonals of leaves have
-  /// not become negligible. `nothing`: what is nothing beside a larger matrix of which this one is a part.
+  /// All threads of the block call this; it ends with a barrier. Returns 0, or the number of off-diagonal elements of leaves that did not
+  /// become negligible. `nothing`: tolerance of a larger matrix that this one is a part of.
   template <int most_sweeps>
   SIMT_INLINE int solve(R nothing = R(0)) {
     tear_apart(nothing);
@@ -94,7 +93,7 @@ struct DivideAndConquer {
   }
 
  private:
-  /// T = diag(T_1, T_2, ...) + a matrix of rank one, of elements of modulus |tear|, for each of the tears.
+  /// T = diag(T_1, T_2, ...) + a rank-one matrix per tear, with elements of modulus |tear|.
   SIMT_INLINE void tear_apart(R nothing) {
     constexpr R u = power_of_two<R, -53, -24>;
     R top = R(0);
@@ -125,7 +124,7 @@ struct DivideAndConquer {
     constexpr int lanes = 8;
     for (int of_warp = warp * (warp_size / lanes); of_warp < tree.problems(0); of_warp += threads / lanes) {
       int const leaf = of_warp + lane / lanes;
-      bool const is = leaf < tree.problems(0);  // else one of no rows
+      bool const is = leaf < tree.problems(0);  // else a problem without rows
       int const first = is ? tree.begin(0, leaf) : 0, rows = is ? tree.begin(0, leaf + 1) - first : 0;
       auto const at = [&](int i, int j) -> R& { return q(first + i, first + j); };
       EigenAcrossLanes<R, DivideTree::most_rows, lanes, true, decltype(at)> eigen(at, rows, lane % lanes, reinterpret_cast<char*>(poles));
@@ -140,8 +139,7 @@ struct DivideAndConquer {
     return info;
   }
 
-  /// The values of both halves become poles, in ascending order; z is the last row of the upper vectors and the first row of the lower
-  /// ones.
+  /// Sorts the values of both halves as poles, ascending. z is the last row of the upper vectors and the first row of the lower ones.
   SIMT_INLINE void sort(int level) {
     int const p = thread / lanes_of_root, part = thread % lanes_of_root;
     bool const is = p < tree.n;
@@ -163,8 +161,8 @@ struct DivideAndConquer {
     pole_of_column[p] = no_pole;
   }
 
-  /// Takes out poles whose vectors are those of the merge, too, up to rounding errors: those with a negligible element of z, and, of two
-  /// that are nearly equal, one, after a rotation that makes its element zero (LAPACK's laed2). What is left comes to the front. By a warp.
+  /// Deflation, by a warp (LAPACK's laed2): removes poles with a negligible element of z and, of two nearly equal poles, one, after a
+  /// rotation that makes its element zero. Their vectors are those of the merge up to rounding. The remaining poles move to the front.
   SIMT_INLINE void deflate(int level, Problem const& of) {
     int const size = of.end - of.begin;
     R const strength = rho(level, of.m);
@@ -187,7 +185,7 @@ struct DivideAndConquer {
       R const my_pole = poles[mine], my_z = z[mine];
       unsigned const my_origin = origins[mine];
       unsigned candidates =
-          ballot(first + lane < size && strength * magnitude(my_z) > tolerance);  // and the loads come before what is written
+          ballot(first + lane < size && strength * magnitude(my_z) > tolerance);  // also orders the loads before the writes
       sync_warp();
       SIMT_LOOP
       for (; candidates != 0; candidates &= candidates - 1) {
@@ -221,7 +219,7 @@ struct DivideAndConquer {
     }
     if (holds) keep();
     sync_warp();
-    // The poles that have something in a half, in the order of columns: lanes that read neighbouring columns meet different banks.
+    // Lists the poles with elements in each half, in the order of columns, so that lanes read neighbouring columns without bank conflicts.
     int in_upper = 0, in_lower = 0;
     unsigned short* const upper = lists + of.begin;
     unsigned short* const lower = upper + tree.n;
@@ -268,12 +266,12 @@ struct DivideAndConquer {
     sync_block();
   }
 
-  /// Sums of a warp for 16 rows and 8 columns: of rows g and g + 8, columns 2 t and 2 t + 1 for lane 4 g + t.
+  /// Sums of a warp for 16 rows and 8 columns: lane 4 g + t has rows g and g + 8, columns 2 t and 2 t + 1.
   using Sums = R[4];
 
   /// Adds the products of four columns of vectors, of which this lane has column t, with its element (t, g).
   SIMT_INLINE static void add_products(R const* column, int row, int last_row, R element, Sums& sums) {
-    int const g = static_cast<int>(unknown(static_cast<unsigned>(lane_index() / 4)));  // no register for each row's place
+    int const g = static_cast<int>(unknown(static_cast<unsigned>(lane_index() / 4)));  // saves a register per row for its address
     if constexpr (sizeof(R) == 8) {
       R const of_rows[2] = {column[smaller(row + g, last_row)], column[smaller(row + g + 8, last_row)]};
       multiply_add_16x8x4(of_rows, element, sums);
@@ -292,7 +290,7 @@ struct DivideAndConquer {
     }
   }
 
-  /// The vectors of a level from those of the level before. A warp has eight neighbouring roots of a problem.
+  /// Computes the vectors of a level from those of the previous level. A warp has eight consecutive roots of a problem.
   SIMT_INLINE void multiply(int level) {
     constexpr int most_tiles = N / 32;  // of 16 rows of half a problem
     int const g = lane / 4, t = lane % 4;
@@ -318,7 +316,7 @@ struct DivideAndConquer {
         for (int pole = 0; pole < count; pole += chunk) {
           SIMT_UNROLL
           for (int s = 0; s < chunk / 4; ++s) {
-            int const place = pole + s + 4 * t;  // columns with distances of four
+            int const place = pole + s + 4 * t;  // columns at a distance of four
             int const i = list[smaller(place, count - 1)];
             R const element = scale * secular.z[i] * reciprocal((secular.poles[i] - origin_pole) - offset);
             R const* const column = &q(0, column_of(origins[of.begin + i]));

@@ -1,11 +1,11 @@
 #pragma once
-/// Divide and conquer: how a matrix falls into parts, and the memory that a block wants for it; for host and kernel.
+/// Divide and conquer by a block: partition of a matrix and shared memory; for host and kernel.
 
 #include "simt/types.hpp"
 
 namespace myriad::simt {
 
-/// Where the leaves of a matrix of n rows begin and which problems are merged: it depends on n alone.
+/// Partition of a matrix of n rows into leaves, and the tree of merges; depends only on n.
 struct DivideTree {
   static constexpr int most_rows = 8;  ///< of a leaf
   int n;
@@ -19,11 +19,11 @@ struct DivideTree {
   SIMT_INLINE constexpr int begin(int level, int m) const { return (m << level) * n >> levels; }
   /// The problem that has row p.
   SIMT_INLINE constexpr int problem_of(int level, int p) const { return ((p + 1) * problems(level) - 1) / n; }
-  /// Rows of the largest one.
+  /// Rows of the largest problem.
   SIMT_INLINE constexpr int largest(int level) const { return ceil_div(n, problems(level)); }
 };
 
-/// Shared memory for a matrix of n rows beside its vectors: arrays one after the other, in bytes.
+/// Shared memory for a matrix of n rows beside its vectors, in bytes.
 struct DivideMemory {
   static constexpr int most_leaves = 32;
   int bytes;

@@ -1,8 +1,8 @@
 #pragma once
-/// The eigenproblem of D + rho z z^T, D diagonal and ascending: the secular equation, and what the vectors are made of.
+/// The eigenproblem of D + rho z z^T, D diagonal and ascending: secular equation and elements of the vectors.
 ///
-/// Four neighbouring lanes of a warp, or as many as `lanes` says, share a root, or a pole, and each takes every fourth term of its sums, so
-/// that the bits depend on the number of poles alone.
+/// Four consecutive lanes of a warp, or `lanes`, share a root or a pole. Each takes every fourth term of its sums, so the bits depend only
+/// on the number of poles.
 
 #include "simt/types.hpp"
 
@@ -11,7 +11,7 @@ namespace myriad::simt {
 inline constexpr int lanes_of_root = 4;
 static_assert(warp_size % lanes_of_root == 0);
 
-/// The sum over so many neighbouring lanes, the same in all of them.
+/// The sum over `lanes` consecutive lanes, the same in all of them.
 template <int lanes, typename R>
 SIMT_INLINE R sum_of_lanes(R x) {
   SIMT_UNROLL
@@ -19,8 +19,7 @@ SIMT_INLINE R sum_of_lanes(R x) {
   return x;
 }
 
-/// The root a x of c x^2 - a x + b = 0 with the smaller (a - root) / 2c or, if `plus`, the other one, (a + root) / 2c, without
-/// cancellation.
+/// A root of c x^2 - a x + b = 0 without cancellation: (a - root) / 2c or, if `plus`, (a + root) / 2c.
 template <typename R>
 SIMT_INLINE R root_of_quadratic(R a, R b, R c, bool plus) {
   R const square = magnitude(multiply_add(a, a, R(-4) * b * c));
@@ -33,8 +32,8 @@ SIMT_INLINE R root_of_quadratic(R a, R b, R c, bool plus) {
 }
 
 /// D + rho z z^T with `count` poles D, strictly ascending, no element of z zero, rho > 0. Root j is between poles j and j + 1, the last one
-/// behind the last pole. It is told by its distance from the nearer of the two: `offset` > 0 from pole j, < 0 from pole j + 1, so that its
-/// distance from every pole has all digits.
+/// behind the last pole. It is represented by its distance from the nearer pole: `offset` > 0 from pole j, < 0 from pole j + 1. So its
+/// distance from every pole has full relative accuracy.
 template <typename R, int lanes = lanes_of_root>
 struct SecularEquation {
   R const* poles;
@@ -44,23 +43,25 @@ struct SecularEquation {
 
   SIMT_INLINE int origin(int j, R offset) const { return offset < R(0) ? j + 1 : j; }
 
-  /// The offset of root j. All lanes of a warp call this, with whatever j where there `is` no root. `part`: of the lanes of a root.
+  /// The offset of root j. All lanes of a warp call this; without a root (`is` false) j is arbitrary. `part`: index of the lane in its
+  /// root.
   SIMT_INLINE R root(int j, bool is, int part) const {
-    constexpr int most_steps = 200;  // three or four are usual
+    constexpr int most_steps = 200;  // usually three or four
     constexpr int steps_at_will = 20;
     constexpr R u = power_of_two<R, -53, -24>;
     bool const last = j + 1 == count;
-    // The two poles of the models: those beside the root, or the last two.
+    // The models' two poles: those next to the root, or the last two.
     int const left = last ? larger(j - 1, 0) : j, right = is && count > 1 ? left + 1 : left;
     R const inverse = is ? reciprocal(rho) : R(0);
     R const z_left = z[left], z_right = z[right];
     R const squares_left = z_left * z_left, squares_right = z_right * z_right;
     R const gap = poles[right] - poles[left];
-    R reach = R(0);  // of the last root from its pole
+    R reach = R(0);  // largest distance of the last root from its pole
     for (int i = part; i < count; i += lanes) reach = multiply_add(z[i], z[i], reach);
     reach = rho * sum_of_lanes<lanes>(reach) * (R(1) + R(8) * u);
 
-    // From the middle of where it can be: which pole is nearer, and the root of a model in which the other poles are as they are there.
+    // The midpoint of the interval decides which pole is nearer. The start is the root of a model whose other poles contribute as at the
+    // midpoint.
     R const middle = R(0.5) * (last ? reach : gap);
     Sums const there = sums(left, poles[j], middle, is, part);
     R const value = inverse + there.terms;
@@ -90,8 +91,8 @@ struct SecularEquation {
         low = larger(low, offset);
       else
         high = smaller(high, offset);
-      // Models with two poles that have the value and the slope: either the weight of the nearer pole is what it is, or each pole stands
-      // for all on its side.
+      // Models with two poles that match value and slope: either the weight of the nearer pole is exact, or each pole represents all on its
+      // side.
       weight_is_fixed = weight_is_fixed != (w * former > R(0) && magnitude(w) > R(0.1) * magnitude(former));
       former = w;
       R const distance_left = pole_left - offset, distance_right = pole_right - offset;
@@ -120,8 +121,8 @@ struct SecularEquation {
   /// D_i - root j
   SIMT_INLINE R distance(int i, int j, R offset) const { return (poles[i] - poles[origin(j, offset)]) - offset; }
 
-  /// The element for pole i of the z whose roots the given ones are in exact arithmetic (Gu and Eisenstat 1995), but for a factor that is
-  /// common to all: with it, vectors are orthogonal however the roots are rounded. All lanes of a warp call this.
+  /// Element i of the z for which the given roots are exact (Gu and Eisenstat 1995), up to a common factor. It makes vectors orthogonal
+  /// despite rounded roots. All lanes of a warp call this.
   SIMT_INLINE R element_for_roots(R const* offsets, int i, bool is, int part) const {
     R product = R(1);
     SIMT_UNROLL_BY(2)
@@ -150,8 +151,8 @@ struct SecularEquation {
  private:
   struct Sums {
     R terms;                    ///< z_i^2 / (D_i - x)
-    R sizes;                    ///< their moduli
-    R slope_left, slope_right;  ///< their derivatives, up to pole `left` and beyond
+    R sizes;                    ///< sum of their moduli
+    R slope_left, slope_right;  ///< sums of their derivatives, up to pole `left` and beyond
   };
   SIMT_INLINE Sums sums(int left, R origin_pole, R offset, bool is, int part) const {
     R terms_left = R(0), terms_right = R(0), slope_left = R(0), slope_right = R(0);

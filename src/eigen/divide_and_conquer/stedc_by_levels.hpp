@@ -1,5 +1,5 @@
 #pragma once
-/// Tridiagonal eigenproblems of any size by kernels of the whole GPU, in the order of the work.
+/// Tridiagonal eigenproblems of any size by the whole GPU: the sequence of launches.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace myriad {
 enum class StedcStep : int { bring_whole, bring_torn, leaves, sort, deflate, rotate, gather, roots, fit, vectors, order, points, bisect };
 inline constexpr int stedc_steps = 13;
 
-/// use(kernel, template arguments...) of a step.
+/// Calls use(kernel, template arguments...) for a step.
 template <typename Use>
 decltype(auto) with_stedc_kernel(StedcStep step, Dtype dtype, int leaf, Use const& use) {
   constexpr std::array<char const*, stedc_steps> names{"stedc_bring",  "stedc_bring",  "stedc_leaves", "stedc_sort", "stedc_deflate",
@@ -48,7 +48,7 @@ void run_stedc(M& machine, StedcStep step, std::int64_t blocks, StedcWork<R> con
                     [&](gpu::KernelName const& kernel, auto const&... of_template) { machine.run(kernel, grid, work, of_template...); });
 }
 
-/// Values and vectors, which are then in the columns of work.q, in the order of work.order.
+/// Values and vectors; the vectors are in the columns of work.q, in the order of work.order.
 template <typename R, Machine<R> M>
 void stedc_by_levels(M& machine, StedcWork<R> work) {
   auto const run = [&](StedcStep step, std::int64_t blocks, StedcWork<R> const& of) { run_stedc(machine, step, blocks, of); };
@@ -61,7 +61,7 @@ void stedc_by_levels(M& machine, StedcWork<R> work) {
   for (int level = 1; level <= tree.levels; ++level) {
     work.level = level;
     work.problems = tree.problems(level);
-    // In a ragged batch other matrices may have larger problems than those of most rows.
+    // In a ragged batch smaller matrices may have larger problems than those with most rows.
     work.most = work.sizes ? static_cast<int>(std::min<std::int64_t>(work.n, std::int64_t{work.leaf} << level)) : tree.largest(level);
     std::int64_t const all = work.all_problems();
     run(StedcStep::sort, all * chunks(work.most, stedc_sorted_rows), work);
@@ -86,7 +86,7 @@ void stedc_by_levels(M& machine, StedcWork<R> work) {
   run(StedcStep::order, work.count * chunks(work.n, stedc_sorted_rows), work);
 }
 
-/// Values alone.
+/// Values only.
 template <typename R, Machine<R> M>
 void stedc_values(M& machine, StedcWork<R> work) {
   auto const run = [&](StedcStep step, std::int64_t blocks, StedcWork<R> const& of) { run_stedc(machine, step, blocks, of); };

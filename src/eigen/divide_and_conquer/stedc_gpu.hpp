@@ -10,12 +10,12 @@
 
 namespace myriad::gpu {
 
-/// The values of the tridiagonal matrices of `work`, which is as stedc_work makes it; with `vectors` those are in work.q, with the
-/// columns in the order of work.order.
+/// Computes the values of the tridiagonal matrices of `work`, made by stedc_work. With `vectors` these are in work.q, with columns in the
+/// order of work.order.
 template <typename R>
 void stedc(QueueMachine& machine, StedcWork<R> const& work, bool vectors);
 
-/// Its kernels that a pack holds, for real numbers of that type.
+/// Its kernels for packs, for that real type.
 std::vector<KernelSource> stedc_kernels(Dtype dtype, int real_bytes);
 
 }  // namespace myriad::gpu

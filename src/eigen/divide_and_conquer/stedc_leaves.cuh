@@ -1,5 +1,5 @@
 #pragma once
-/// Divide and conquer by the whole GPU: matrices are brought to size one and torn apart, and leaves are solved, a block to each.
+/// Divide and conquer by the whole GPU: scales matrices to norm one, splits them, and solves the leaves, one block each.
 
 #include "eigen/divide_and_conquer/divide_and_conquer.cuh"
 #include "eigen/divide_and_conquer/stedc_config.cuh"
@@ -7,8 +7,8 @@
 
 namespace myriad {
 
-/// T comes to the workspace, brought to size one by a power of two and torn where leaves begin: T = diag(T_1, T_2, ...) + a matrix of rank
-/// one for each of the tears, of elements of modulus |tear|. One that has NaN or infinity is zero for all that follows.
+/// Copies T to the workspace, scaled to norm one by a power of two and split at the leaves: T = diag(T_1, T_2, ...) + a rank-one matrix per
+/// tear, with elements of modulus |tear|. A matrix with NaN or infinity is set to zero.
 ///
 /// Launch: any number of blocks of stedc_threads threads with stedc_shared_bytes of dynamic shared memory.
 template <typename R, bool tears>

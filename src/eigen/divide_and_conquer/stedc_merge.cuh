@@ -1,5 +1,5 @@
 #pragma once
-/// Divide and conquer by the whole GPU: the merges of a level, all at a time, but for the products, which are those of gemm.
+/// Divide and conquer by the whole GPU: all merges of a level in parallel, without the products, which are gemm's.
 
 #include "eigen/divide_and_conquer/secular.cuh"
 #include "eigen/divide_and_conquer/stedc_config.cuh"
@@ -7,7 +7,7 @@
 namespace myriad {
 namespace simt {
 
-/// Column of a problem and in which of its halves that has elements: 1 for the upper one, 2 for the lower one.
+/// Encodes a column of a problem and the halves in which it has elements: 1 for the upper, 2 for the lower.
 inline constexpr int stedc_halves_at = 30;
 SIMT_INLINE unsigned stedc_origin(int column, unsigned halves) { return static_cast<unsigned>(column) | halves << stedc_halves_at; }
 SIMT_INLINE int stedc_column(unsigned origin) { return static_cast<int>(origin & ((1u << stedc_halves_at) - 1)); }
@@ -15,9 +15,9 @@ SIMT_INLINE unsigned stedc_halves(unsigned origin) { return origin >> stedc_halv
 /// No column: zeros.
 inline constexpr unsigned stedc_nothing = 0;
 
-/// How many threads before this one, and in the whole block, have what is told; every thread calls this.
+/// Prefix sum over the block: number of threads before this one, and in all, for which the condition holds. Every thread calls it.
 struct StedcPlaces {
-  int* of_warps;  ///< of shared memory, stedc_warps + 1 of them
+  int* of_warps;  ///< in shared memory, stedc_warps + 1 elements
   int before, all;
 
   SIMT_INLINE explicit StedcPlaces(int* shared) : of_warps(shared), before(0), all(0) {}
@@ -36,8 +36,7 @@ struct StedcPlaces {
   }
 };
 
-/// Where value p of so many belongs in ascending order, equal ones as they are; counted by as many lanes side by side as share a row. All
-/// threads call this, also where there is no value p.
+/// Rank of value p in ascending order, stable; counted by the lanes that share a row. All threads call this, also without a value p.
 inline constexpr int stedc_lanes_of_place = stedc_threads / stedc_sorted_rows;
 template <typename R>
 SIMT_INLINE int stedc_place(R const* values, int size, int p, R value) {
@@ -50,7 +49,7 @@ SIMT_INLINE int stedc_place(R const* values, int size, int p, R value) {
   return place;
 }
 
-/// The merge of a problem, and its part of the arrays.
+/// A problem's merge and its parts of the arrays.
 template <typename R>
 struct StedcPart {
   StedcWork<R> const& work;
@@ -73,7 +72,7 @@ struct StedcPart {
     return {poles, z, merge().count, work.strength(of)};
   }
 
-  /// LAPACK's laed2: whether a rotation that makes the first element of z zero changes nothing beside the matrix.
+  /// Whether a rotation that makes the first element of z zero is negligible relative to the matrix (LAPACK's laed2).
   SIMT_INLINE static bool are_near(R tolerance, R pole, R element, R next_pole, R next_element) {
     R const squares = multiply_add(next_element, next_element, element * element), apart = next_pole - pole;
     return magnitude(apart * next_element * element) <= tolerance * squares;
@@ -82,8 +81,8 @@ struct StedcPart {
 
 }  // namespace simt
 
-/// The values of both halves become poles, in ascending order; z is the last row of the upper vectors and the first row of the lower ones,
-/// brought to length one.
+/// Sorts the values of both halves as poles, ascending. z is the last row of the upper vectors and the first row of the lower ones,
+/// normalized.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -107,11 +106,10 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_sort(StedcWork<R> const wor
   }
 }
 
-/// Takes out poles whose vectors are those of the merge, too, up to rounding errors: those with a negligible element of z, and, of two that
-/// are nearly equal, one, after a rotation that makes its element zero (LAPACK's laed2). What is left comes to the front.
+/// Deflation (LAPACK's laed2): removes poles with a negligible element of z and, of two nearly equal poles, one, after a rotation that
+/// makes its element zero. Their vectors are those of the merge up to rounding. The remaining poles move to the front.
 ///
-/// Only where two neighbours are nearly equal, one pair after the other has to be looked at, and by one warp; what it rotates is told to
-/// stedc_rotate.
+/// Only nearly equal neighbours need sequential work, by one warp; it records the rotations for stedc_rotate.
 ///
 /// Launch: any number of blocks of stedc_threads threads with stedc_shared_bytes of dynamic shared memory.
 template <typename R>
@@ -128,7 +126,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
     R* const out_values = work.out_values + work.at(part.of);
     unsigned* const out_origins = work.out_origins + work.at(part.of);
 
-    // Elements of z that are nothing
+    // Negligible elements of z
     int candidates = 0, out = 0;
     SIMT_LOOP
     for (int first = 0; first < size; first += stedc_threads) {
@@ -137,7 +135,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
       R const pole = part.poles[is ? i : 0], element = part.z[is ? i : 0];
       unsigned const origin = part.origins[is ? i : 0];
       bool const stays = is && strength * magnitude(element) > tolerance;
-      places.find(stays);  // loads come before what is written
+      places.find(stays);  // orders the loads before the writes
       if (stays) {
         int const to = candidates + places.before;
         part.poles[to] = pole;
@@ -153,7 +151,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
     out = size - candidates;
     sync_block();
 
-    // Poles that are nearly equal
+    // Nearly equal poles
     if (thread / 32 == 0) {
       int rotated = 0;
       SIMT_LOOP
@@ -194,7 +192,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
           element = squares * scale;
           origin = stedc_origin(stedc_column(next_origin), halves);
         }
-        sync_warp();  // all have read what is written now
+        sync_warp();  // all lanes have read the elements that are now overwritten
         for (int k = held + lane; k < j - 1; k += 32) part.origins[k] = stedc_nothing;
         if (lane == 0) {
           part.poles[j - 1] = pole;
@@ -210,9 +208,9 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
     int const rotated = rotations;
     out += rotated;
 
-    // Columns that are left come to the front; how many columns there are of each kind, and where this one is among its kind.
+    // The remaining columns move to the front; counts the columns of each kind, and the rank of this one in its kind.
     int count = 0;
-    int of_kind[3] = {0, 0, 0};  // of the upper half, of both, of the lower one
+    int of_kind[3] = {0, 0, 0};  // upper half, both, lower half
     int* const rows = work.rows + work.at_more(part.of);
     unsigned* const sources = work.sources + work.at_more(part.of);
     SIMT_LOOP
@@ -289,7 +287,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
   }
 }
 
-/// Rotates pairs of columns, one after the other; a row to a thread.
+/// Rotates pairs of columns in order; one row per thread.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -325,7 +323,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_rotate(StedcWork<R> const w
   }
 }
 
-/// Columns of the vectors in the order of StedcMerge. A warp has a column.
+/// Copies columns of the vectors in the order of StedcMerge, one per warp.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -341,14 +339,14 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_gather(StedcWork<R> const w
     unsigned const source = work.sources[work.at_more(part.of) + j], halves = stedc_halves(source);
     R const* const from = work.vectors(part.of) + stedc_column(source) * work.ld;
     R* const to = work.columns(part.of) + j * work.ld;
-    // Columns of one half have no part in the product of the other one.
+    // Columns of one half are not used in the product of the other.
     int const begin = j < merge.lower || j >= merge.terms ? 0 : upper, end = j < merge.both ? upper : part.size;
     SIMT_UNROLL_BY(8)
     for (int i = begin + lane_index(); i < end; i += 32) to[i] = (halves & (i < upper ? 1u : 2u)) != 0 ? from[i] : R(0);
   }
 }
 
-/// Roots of the secular equations, a warp to each.
+/// Roots of the secular equations, one warp each.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -367,7 +365,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_roots(StedcWork<R> const wo
   }
 }
 
-/// The z that has the roots that were found (Gu and Eisenstat 1995), a warp to each element.
+/// The z for which the computed roots are exact (Gu and Eisenstat 1995), one warp per element.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -384,7 +382,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_fit(StedcWork<R> const work
   }
 }
 
-/// The vectors of the merges, with rows in the order of StedcMerge, a warp to each; and the columns that were taken out go to their places.
+/// The vectors of the merges, with rows in the order of StedcMerge, one warp each. Also copies deflated columns to their places.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -417,7 +415,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_vectors(StedcWork<R> const 
   }
 }
 
-/// The places of the values in ascending order, the values themselves, info.
+/// Writes the order of the values, the sorted values, and info.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>

@@ -1,5 +1,5 @@
 #pragma once
-/// Large tridiagonal eigenproblems on a GPU: how they are divided, and their workspace.
+/// Large tridiagonal eigenproblems on a GPU: leaf size and workspace.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace myriad {
 
-/// Rows of a leaf at most: a block has one in its shared memory. A leaf of 64 takes 83 us (double, H200), a level of merges of problems of
-/// this size 50; other sizes have not been tried.
+/// Maximum rows of a leaf, which is in the shared memory of a block. A leaf of 64 takes 83 us (double, H200), a level of merges of this
+/// size 50; other sizes were not tried.
 constexpr int stedc_leaf = 64;
 
-/// Workspace for `count` matrices of up to n rows. Sizes, w and info are left empty. `gathered` and `elements` follow each other, so that
-/// complex vectors can take their place.
+/// Workspace for `count` matrices of up to n rows. Sizes, w and info are left empty. `gathered` and `elements` are contiguous, so that
+/// complex vectors can replace them.
 template <typename R>
 StedcWork<R> stedc_work(Arena& arena, std::int64_t n, int leaf, std::int64_t count, bool vectors) {
   StedcTree const tree(static_cast<int>(n), leaf);

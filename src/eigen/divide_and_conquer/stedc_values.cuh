@@ -1,13 +1,12 @@
 #pragma once
-/// Values alone of tridiagonal matrices of any size, by bisection: Sylvester's law of inertia tells how many are below a point (LAPACK's
-/// stebz, larrd).
+/// Eigenvalues only of tridiagonal matrices of any size, by bisection with Sturm counts (LAPACK's stebz, larrd).
 
 #include "eigen/divide_and_conquer/stedc_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// Counts negative pivots of a matrix of size one. Pivots that are smaller than `least` are taken for that, below zero.
+/// Counts negative pivots of a matrix of norm one. Pivots smaller than `least` in modulus are replaced by -least.
 template <typename R>
 struct SturmCount {
   R const *d, *e;
@@ -28,14 +27,14 @@ struct SturmCount {
   }
 };
 
-/// A bound of the moduli of all values, from the tolerance of a matrix.
+/// A bound of all |values|, from the tolerance of a matrix.
 template <typename R>
 SIMT_INLINE R bound_of_values(R tolerance) {
   constexpr R eighth_of_inverse_roundoff = power_of_two<R, 50, 21>;
-  return R(3.125) * eighth_of_inverse_roundoff * tolerance;  // three elements of a row, and a little
+  return R(3.125) * eighth_of_inverse_roundoff * tolerance;  // three elements per row, with a margin
 }
 
-/// Point `p` of those that all values have in common.
+/// Shared point `p`.
 template <typename R>
 SIMT_INLINE R point_of_bisection(R bound, int p) {
   return bound * (R(p) * (R(2) / R(points_of_bisection)) - R(1));
@@ -43,7 +42,7 @@ SIMT_INLINE R point_of_bisection(R bound, int p) {
 
 }  // namespace simt
 
-/// How many values are below each of the common points.
+/// Counts the values below each of the shared points.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -58,8 +57,8 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_points(StedcWork<R> const w
   }
 }
 
-/// The values, each by the lanes that it has: the interval that it is in is divided by a point for each of these, until it is nothing
-/// beside the matrix. They take the place of `offsets`.
+/// Computes each value by its lanes: every lane evaluates one point of the value's interval, until that is negligible relative to the
+/// matrix. The values overwrite `offsets`.
 ///
 /// Launch: any number of blocks of stedc_threads threads.
 template <typename R>
@@ -74,7 +73,7 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_bisect(StedcWork<R> const w
     int const k = static_cast<int>(at % chunks) * values + thread_index() / lanes_of_value;
     SturmCount<R> const sturm{work.values + b * work.line, work.beside + b * work.line, n};
     R const bound = bound_of_values(work.tolerances[b]), enough = R(0.0625) * u * bound;
-    // Where all is not as it is without rounding errors, there is still a point with too few below it and then one with enough.
+    // Even if rounding makes the counts non-monotonic, there is a point with too few values below it, followed by one with enough.
     int first = 0, last = points_of_bisection;
     while (last - first > 1) {
       int const middle = (first + last) / 2;
@@ -87,11 +86,11 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_bisect(StedcWork<R> const w
       R const step = (high - low) * (R(1) / R(lanes_of_value + 1));
       bool const above = (done ? 0 : sturm.below(multiply_add(step, R(part + 1), low))) > k;
       unsigned const of_value = ballot(above) >> lane_index() / lanes_of_value * lanes_of_value & ((1u << lanes_of_value) - 1);
-      int const place = of_value == 0 ? lanes_of_value : lowest_bit(of_value);  // of the first point that is above
+      int const place = of_value == 0 ? lanes_of_value : lowest_bit(of_value);  // index of the first point above the value
       R const next_low = multiply_add(step, R(place), low);
       if (!done) {
         R const next_high = place < lanes_of_value ? multiply_add(step, R(place + 1), low) : high;
-        done = !(next_high - next_low > enough) || (next_low == low && next_high == high);  // there may be no number between
+        done = !(next_high - next_low > enough) || (next_low == low && next_high == high);  // there may be no number in between
         low = next_low;
         high = next_high;
       }
