@@ -1,15 +1,15 @@
 #pragma once
-/// The reduction of a Hermitian matrix in shared memory to tridiagonal form, by a block, and what takes that back.
+/// Reduction of a Hermitian matrix in shared memory to tridiagonal form by a block, and the back-transformation.
 ///
-/// Every warp has the whole vector of a step in its registers, lane l rows l, l + 32, ..., and computes alike what all need, norms and
-/// products of two vectors; columns of the matrix are dealt to warps. So the bits depend on the matrix alone, and a step has one barrier.
+/// Every warp has the whole vector of a step in registers, lane l rows l, l + 32, ..., and computes norms and dot products itself, all in
+/// the same way. Columns of the matrix are distributed over warps. So the bits depend only on the matrix, and a step has one barrier.
 
 #include "reflectors/reflector.cuh"
 
 namespace myriad::simt {
 
-/// Columns at the end that need no reflector: of a real matrix two are tridiagonal, of a complex one the element beside the diagonal is to
-/// become real.
+/// Last columns without a reflector: the last two of a real matrix are tridiagonal already; for complex matrices the last off-diagonal
+/// element must become real.
 template <typename T>
 inline constexpr int columns_without_reflector = is_complex<T> ? 1 : 2;
 
@@ -25,19 +25,22 @@ template <typename T, int N, int threads, typename At>
 struct ReductionByBlock {
   using R = Real<T>;
   static constexpr int warps = threads / warp_size;
-  static constexpr int held = ceil_div(N, warp_size);                                        ///< rows of a lane
-  static constexpr int columns = N / warps;                                                  ///< of a warp
-  static constexpr int at_once = N <= 128 ? columns : N <= 192 ? columns / 2 : columns / 4;  ///< of these, by registers; sums are the same
+  static constexpr int held = ceil_div(N, warp_size);  ///< rows of a lane
+  static constexpr int columns = N / warps;            ///< of a warp
+  static constexpr int at_once = N <= 128   ? columns
+                                 : N <= 192 ? columns / 2
+                                            : columns / 4;  ///< of these, limited by registers; does not
+                                                            ///< change sums
   static_assert(columns == 8, "a power of two");
 
   At at;
   int n;
-  T* v;  ///< the vector of the step at hand, and that of the step before, N apart
-  T* p;  ///< their products with the matrix
-  R* d;  ///< the tridiagonal matrix: its diagonal
-  R* e;  ///< and what is beside it
+  T* v;  ///< vectors of the current and the previous step, n apart
+  T* p;  ///< products of the matrix with them
+  R* d;  ///< diagonal of the tridiagonal matrix
+  R* e;  ///< its off-diagonal
 
-  // Where registers are few, what is computed of them would be kept in memory since the kernel began.
+  // unknown(): with few registers, values derived from the lane would be spilled for the whole kernel.
   int const lane = N > 192 ? static_cast<int>(unknown(static_cast<unsigned>(lane_index()))) : lane_index();
   int const warp = thread_index() / warp_size;
 
@@ -47,8 +50,8 @@ struct ReductionByBlock {
 
   SIMT_INLINE int row(int r) const { return lane + r * warp_size; }
 
-  /// Makes the matrix whole from its triangle and brings its largest element to between one and two, by a power of two. Returns what takes
-  /// that back; NaN where the triangle has NaN or infinity. Such a matrix is zero for all that follows.
+  /// Completes the matrix from its triangle and scales its largest element into [1, 2) by a power of two. Returns the inverse factor; NaN
+  /// if the triangle has NaN or infinity. Such a matrix is set to zero.
   SIMT_INLINE R make_whole(bool lower) {
     auto top = bits_of(R(0));
     for (int j = warp; j < n; j += warps) {
@@ -88,20 +91,20 @@ struct ReductionByBlock {
 
   /// A = Q T Q^H, Q = H(0) H(1) ...: T goes to d and e, the vector of H(k) below the diagonal of column k, tau(k) to the diagonal.
   ///
-  /// H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v. What a step changes in the matrix is done while the next one
-  /// multiplies it by its vector; only the next column has to come before, which every warp changes for itself.
+  /// H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v. The update of a step is fused with the next step's
+  /// matrix-vector product; only the next column is updated before, by every warp for itself.
   SIMT_INLINE void reduce() {
     int const steps = larger(n - columns_without_reflector<T>, 0);
-    T own_v[held]{}, own_w[held]{};  // of the step before
+    T own_v[held]{}, own_w[held]{};  // of the previous step
     T tau = from_real<T>(0);
     R half = R(0);
-    // Elements j of v and w of the step before step k.
+    // Elements j of v and w of the step before k.
     auto const former_v = [&](int k, int j) { return v[(k + 1) % 2 * n + j]; };
     auto const former_w = [&](int k, int j) { return tau * p[(k + 1) % 2 * n + j] - half * former_v(k, j); };
     auto const changed = [&](int r, T x, T of_v, T of_w) {
       return subtract_product(subtract_product(x, own_v[r], conjugate(of_w)), own_w[r], conjugate(of_v));
     };
-    // Column j as it is after the step before step k, for the rows of the lane.
+    // Column j after the step before k, for the rows of the lane.
     auto const column = [&](int k, int j, T(&x)[held]) {
       T const of_v = k > 0 ? former_v(k, j) : from_real<T>(0), of_w = k > 0 ? former_w(k, j) : from_real<T>(0);
       SIMT_UNROLL
@@ -123,7 +126,7 @@ struct ReductionByBlock {
       tail = sum_of_warp(tail);
       first = shuffle(first, (k + 1) % warp_size);
       Reflector<T> reflector(first, tail);
-      // A column that is zero, or so small beside a matrix of size one that its square is lost, is taken for zero.
+      // A column that is zero, or so small in a matrix of norm one that its square underflows, is taken as zero.
       if (!reflector.usual) reflector = Reflector<T>(first, R(Reflector<T>::identity));
       T const next_tau = reflector.tau();
       SIMT_UNROLL
@@ -152,7 +155,7 @@ struct ReductionByBlock {
             product[c] = conjugate_multiply_add(element, x[r], product[c]);
           }
         }
-        // Each time a lane keeps half of its sums and hands over the others, until it has one.
+        // In each step a lane keeps half of its sums and passes on the others, until it has one.
         SIMT_UNROLL
         for (int count = at_once / 2, mask = warp_size / 2; mask > 0; count /= 2, mask /= 2) {
           bool const upper = (lane & mask) != 0;
@@ -189,7 +192,7 @@ struct ReductionByBlock {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) own_w[r] = tau * own_w[r] - half * own_v[r];
     }
-    // The columns that are left.
+    // The remaining columns.
     for (int j = steps; j < n; ++j) {
       T x[held];
       column(steps, j, x);
@@ -204,28 +207,29 @@ struct ReductionByBlock {
   }
 };
 
-/// Q times vectors of the tridiagonal matrix, Q of a reduction. Some lanes share a column, which is in their registers, from the last
-/// reflector on; they take their parts of a sum in the same order however many they are.
+/// Back-transformation: applies Q of a reduction to vectors of the tridiagonal matrix, from the last reflector on. Several lanes share a
+/// column in registers; the order of sums does not depend on their number.
 template <typename T, int N, int threads>
 struct ReflectorsByBlock {
   static constexpr bool is_small = N <= 128 && N * static_cast<int>(sizeof(T)) <= 1024;
   static constexpr int lanes = is_small ? 4 : 8;  ///< of a column
   static constexpr int held = N / lanes;          ///< rows of a lane
   static constexpr int passes = lanes * N / threads;
-  static constexpr int at_once = N > 224 ? 2 : 4;  ///< rows, by registers
+  static constexpr int at_once = N > 224 ? 2 : 4;  ///< rows, limited by registers
   static_assert(held % at_once == 0 && passes * threads == lanes * N);
 
-  /// `from(i, j)`: elements of vectors, n columns of n; `to(i, j)`: where they go, in shared memory, and, but for what pass m > 0 has in
-  /// column n m / passes and beyond, where all that `from` has may be. `v`: below the diagonal of column k the vector of H(k), there its
-  /// tau, in global memory. `memory`: of 4 n elements. All threads of the block call this, and are at a barrier before and after it.
+  /// `from(i, j)`: elements of the vectors, n columns of n rows. `to(i, j)`: their destination in shared memory, which may overlap `from`,
+  /// except that the columns of pass m > 0, from n m / passes on, must not be overwritten earlier. `v`: in global memory, the vector of
+  /// H(k) below the diagonal of column k and its tau on the diagonal. `memory`: 4 n elements. All threads of the block call this, with a
+  /// barrier before and after it.
   template <typename From, typename To>
   SIMT_INLINE static void apply(int n, From from, To to, T const* v, Index row_stride, Index col_stride, char* memory) {
-    // Where registers are few, what is computed of it would be kept in memory since the kernel began.
+    // unknown(): with few registers, values derived from the thread's index would be spilled for the whole kernel.
     int const thread = N > 160 ? static_cast<int>(unknown(static_cast<unsigned>(thread_index()))) : thread_index();
     int const part = thread % lanes;
     auto const row = [&](int r) { return part + r * lanes; };
     int const last = n - columns_without_reflector<T> - 1;
-    // Reflectors come two at a time to two places in turn: number m, counted from the last one, is in place m % 4.
+    // Reflectors are loaded two at a time, double-buffered: number m, counted from the last one, is in slot m % 4.
     T* const stage = reinterpret_cast<T*>(memory);
     auto const bring = [&](int first) {
       int const m = first + thread / N, k = last - m, i = thread % N;
@@ -256,7 +260,7 @@ struct ReflectorsByBlock {
             of_v[r] = i > k && i < n ? of_column[i] : from_real<T>(0);
           }
         };
-        T products[2]{};  // of every second row of four lanes, of every row of eight
+        T products[2]{};  // four lanes: two sums, of alternating rows; eight lanes: one sum
         SIMT_UNROLL
         for (int first = 0; first < held; first += at_once) {
           if ((first + at_once) * lanes <= k || first * lanes >= n) continue;

@@ -12,7 +12,7 @@ namespace {
 constexpr Access reads = Access::read;
 constexpr Access writes = Access::write;
 
-/// The rows of A that have something beside the diagonal: n - 1 of each matrix.
+/// A without its first row: n - 1 rows per matrix.
 template <typename T>
 Batch<T> without_first_row(Batch<T> const& a) {
   return rows(a, 1, std::max<std::int64_t>(a.rows - 1, 0));

@@ -1,5 +1,5 @@
 #pragma once
-/// The reduction to tridiagonal form of matrices that a block has in shared memory, each read once and written once.
+/// Reduction to tridiagonal form of matrices in the shared memory of a block, each read once and written once.
 
 #include "eigen/tridiagonal/reduction_block.cuh"
 #include "eigen/tridiagonal/tridiagonal_config.cuh"
@@ -23,7 +23,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_block(TridiagonalArgume
     // An upper triangle is a lower one with rows and columns in the opposite order.
     auto const place = [&](int i) { return args.lower ? i : n - 1 - i; };
     auto const at = [&](int i, int j) -> T& { return tile[place(i) + place(j) * line]; };
-    /// Calls `move(i, j, address)` for all elements as `at` has them, neighbouring threads for neighbours in memory.
+    /// Calls `move(i, j, address)` for all elements, indexed as by `at`, with coalesced accesses.
     auto const for_all = [&](auto move) {
       for (int near = lane; near < n; near += warp_size) {
         T* const first = args.a.at(b, C.by_rows() ? 0 : near, C.by_rows() ? near : 0);
@@ -40,7 +40,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_block(TridiagonalArgume
     ReductionByBlock<T, C.n, C.threads(), decltype(at)> reduction(at, n, d, e, shared_memory() + memory.work);
     R const back = reduction.make_whole(true);
     reduction.reduce();
-    T const nothing = back == back ? from_real<T>(0) : not_a_number<T>();  // all is NaN where something is
+    T const nothing = back == back ? from_real<T>(0) : not_a_number<T>();  // a matrix with NaN gets NaN in all results
     for_all([&](int i, int j, T* to) {
       if (i < j) return;
       store_global(to, i == j ? from_real<T>(back * d[i]) : i == j + 1 ? from_real<T>(back * e[j]) : at(i, j) + nothing);

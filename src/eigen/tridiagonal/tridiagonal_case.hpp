@@ -8,8 +8,8 @@ namespace myriad::cases {
 
 inline std::int64_t size_beside(Shape s) { return std::max<std::int64_t>(s.n - 1, 0); }
 
-/// C = Q C, or Q^H C, with the reflectors of sytrd, which are in a matrix of elements `a(i, j)`. What is stored above the diagonal is what
-/// Uplo::lower stores below it, with rows and columns in the other order.
+/// C = Q C, or Q^H C, with the reflectors of sytrd in elements `a(i, j)`. Uplo::upper stores above the diagonal what Uplo::lower stores
+/// below it, with rows and columns reversed.
 template <typename W, typename A>
 void apply_q_of_sytrd(Uplo uplo, A const& a, std::vector<W> const& tau, bool adjoint_q, Dense<W>& c) {
   std::int64_t const n = c.rows(), last = n - 1;
@@ -28,7 +28,7 @@ void apply_q_of_sytrd(Uplo uplo, A const& a, std::vector<W> const& tau, bool adj
   }
 }
 
-/// A random column, with which large matrices are compared.
+/// A random column, for checks of large matrices.
 template <typename T>
 Dense<Wide<T>> random_column(Problem const& p, std::int64_t b, std::int64_t n) {
   Random random(p, b, 7);
@@ -37,7 +37,7 @@ Dense<Wide<T>> random_column(Problem const& p, std::int64_t b, std::int64_t n) {
   return x;
 }
 
-/// Reflectors H = I - tau v v^H with 1 <= tau <= 2, in the time that it takes to write them down.
+/// Reflectors H = I - tau v v^H with 1 <= tau <= 2, made in linear time.
 inline void make_large_reflectors(Generated& made, std::vector<std::complex<double>>& tau) {
   double const scale = 1 / std::sqrt(static_cast<double>(made.rows()));
   for (std::int64_t j = 0; j < made.cols(); ++j) {
@@ -50,7 +50,7 @@ inline void make_large_reflectors(Generated& made, std::vector<std::complex<doub
   }
 }
 
-/// Reflectors as sytrd leaves them, made in more precision and rounded; the rest is NaN.
+/// Reflectors in sytrd's layout, computed in higher precision and rounded; the rest is NaN.
 template <typename T>
 void make_reflectors_of_sytrd(Problem const& p, std::int64_t b, Array<T>& a, Array<T>& tau) {
   std::int64_t const n = a.rows(b), k = tau.rows(b);
@@ -70,7 +70,7 @@ void make_reflectors_of_sytrd(Problem const& p, std::int64_t b, Array<T>& a, Arr
   for (std::int64_t i = 0; i < k; ++i) tau.set(b, lower ? i : k - 1 - i, 0, scalar<T>(made_tau[static_cast<std::size_t>(i)]));
 }
 
-/// A = Q T Q^H. What must not be read is NaN, and imaginary parts of the diagonal are garbage.
+/// Checks A = Q T Q^H. Elements that must not be read are NaN, and imaginary parts of the diagonal garbage.
 template <typename T>
 struct SytrdCase final : CaseRun {
   Array<T> a, tau;
@@ -228,7 +228,7 @@ struct OrmtrCase final : CaseRun {
       c.assign(b, general(p, Input::random, b, 2, c.rows(b), c.cols(b)));
     }
     hold({&c}, Role::in_place);
-    hold({&tau, &a}, Role::input);  // tau first: an element of A may be NaN, which damage does not change
+    hold({&tau, &a}, Role::input);  // tau first: an element of A may be NaN, which spoiling does not change
   }
   void run(Queue& queue) override { ormtr<T>(queue, problem().side, problem().uplo, op(), a.view(), tau.view(), c.view()); }
   double bytes() const override { return triangle_bytes(a) + tau.bytes() + 2 * c.bytes(); }

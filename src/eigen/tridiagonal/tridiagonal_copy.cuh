@@ -1,19 +1,19 @@
 #pragma once
-/// Large matrices on their way to the workspace of their reduction and back.
+/// Copies large matrices to the workspace of their reduction and back.
 
 #include "eigen/tridiagonal/tridiagonal_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// Element (i, j), i >= j, as the reduction has it.
+/// Element (i, j), i >= j, in the reduction's order.
 template <typename T>
 SIMT_INLINE T* tridiagonal_element(TridiagonalWork<T> const& work, Index number, int n, int i, int j) {
   bool const lower = work.batch.lower;
   return work.batch.a.at(number, lower ? i : n - 1 - i, lower ? j : n - 1 - j);
 }
 
-/// The matrix of a block, and which of the work.blocks that it has this is.
+/// The matrix of a block, and the block's index among its work.blocks blocks.
 template <typename T>
 struct TridiagonalCopy {
   TridiagonalMatrix<T> matrix;
@@ -35,7 +35,7 @@ SIMT_INLINE void for_each_of_triangle(int n, int part, int parts, Use use) {
   }
 }
 
-/// The largest of what the threads have, in all of them.
+/// The maximum over the block, in all threads.
 template <typename R>
 SIMT_INLINE R largest_of_block(R value) {
   auto top = ordered_bits(value);
@@ -49,7 +49,7 @@ SIMT_INLINE R largest_of_block(R value) {
   return number_of(top);
 }
 
-/// The factor that scales the matrix to size one; NaN where it has NaN or infinity.
+/// The factor that scales the matrix to norm one; NaN if it has NaN or infinity.
 template <typename R>
 SIMT_INLINE R tridiagonal_scale(R const* largest, int blocks) {
   auto top = ordered_bits(R(0));
@@ -61,8 +61,8 @@ SIMT_INLINE R tridiagonal_scale(R const* largest, int blocks) {
 
 }  // namespace simt
 
-/// The largest element that each block has seen. Launch: work.blocks blocks of tridiagonal_copy_threads threads to a matrix, with 128 bytes
-/// of dynamic shared memory.
+/// The largest element that each block finds. Launch: work.blocks blocks of tridiagonal_copy_threads threads per matrix, with 128 bytes of
+/// dynamic shared memory.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_largest(TridiagonalWork<T> const work) {
   using namespace simt;
@@ -81,7 +81,7 @@ SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_largest(Tr
   if (thread_index() == 0) m.largest[copy.part] = largest;
 }
 
-/// The matrices, and zeros where there are to be some. Launch: as tridiagonal_largest before it.
+/// Loads the matrices, and sets the margin to zero. Launch: as tridiagonal_largest, which must run before.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_load(TridiagonalWork<T> const work) {
   using namespace simt;
@@ -119,7 +119,7 @@ SIMT_KERNEL void SIMT_BOUNDS(tridiagonal_copy_threads, 1) tridiagonal_store(Trid
   TridiagonalMatrix<T> const& m = copy.matrix;
   int const n = copy.n;
   R const scale = tridiagonal_scale(m.largest, work.blocks);
-  R const back = scale == scale ? reciprocal_power(scale) : scale;  // all is NaN where something is
+  R const back = scale == scale ? reciprocal_power(scale) : scale;  // a matrix with NaN gets NaN in all results
   T const nothing = scale == scale ? from_real<T>(0) : not_a_number<T>();
   for_each_of_triangle(n, copy.part, work.blocks, [&](int i, int j) {
     T const value = i == j ? from_real<T>(back * m.d[i]) : i == j + 1 ? from_real<T>(back * m.e[j]) : m.a[i + j * m.ld] + nothing;

@@ -14,7 +14,7 @@ using lapack::Int;
 /// Elements of workspace for LAPACK's blocked algorithms on matrices of `length` rows.
 Int work_size(Int length) { return std::max<Int>(length, 1) * 64; }
 
-/// Enough matrices of order n, applied to so many columns, to hide the hand-out.
+/// Matrices of order n, applied to `columns` columns, per piece of work: enough to hide scheduling.
 std::int64_t grain(std::int64_t n, std::int64_t columns) {
   auto const size = static_cast<double>(n);
   return static_cast<std::int64_t>(std::max(65536 / (size * size * static_cast<double>(columns) + 1), 1.0));
@@ -33,7 +33,7 @@ void sytrd(Queue& queue, SytrdTask<T> const& task) {
       if (n == 0) continue;
       Real<T>*const d = scratch_d.reserve(n), *const e = scratch_e.reserve(n);
       T* const tau = scratch_tau.reserve(n);
-      // LAPACK leaves some of the imaginary parts that it does not read.
+      // LAPACK leaves some of the imaginary parts that it does not read, so they are cleared.
       if constexpr (is_complex<T>)
         for (std::int64_t i = 0; i < n; ++i) a.data()[i + i * a.ld()] = std::real(a.data()[i + i * a.ld()]);
       lapack::sytrd<T>(task.uplo, n, a.data(), a.ld(), d, e, tau, work.reserve(work_size(n)), work_size(n));
@@ -72,7 +72,7 @@ void ormtr(Queue& queue, OrmtrTask<T> const& task) {
       if (c.rows() == 0 || c.cols() == 0) continue;
       T const* const tau = load_vector<T>(task.tau, b, a.rows() - 1, scratch_tau);
       Int const size = lapack::size_to_apply(a.rows() - 1, c.cols());
-      // From the left always: from the right the last bits depend on the distance of the columns.
+      // Always from the left: from the right the last bits depend on the leading dimension.
       lapack::ormtr<T>(Side::left, task.uplo, task.adjoint ? Op::conjugate_transpose : Op::none, c.rows(), c.cols(), a.data(), a.ld(), tau,
                        c.data(), c.ld(), work.reserve(size), size);
       c.store();

@@ -32,8 +32,8 @@ void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args)
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
 }
 
-/// As many matrices at a time as the workspace holds. Where blocks hold a matrix, several are reduced at the same time; else columns go by
-/// panels first, and each matrix has the whole GPU.
+/// Reduces as many matrices at a time as the workspace holds. Matrices that fit in the blocks' shared memory are reduced several at a time;
+/// others by panels first, each by the whole GPU.
 template <typename T>
 void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>> const& args) {
   using D = DeviceElement<T>;
@@ -50,7 +50,7 @@ void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>
   std::int64_t const bytes = bytes_of<TridiagonalWorkspace<D>>(0, c, n, blocks, copy_blocks);
   auto const groups_of = [&](std::int64_t count) { return tridiagonal_groups(r, sizeof(T), rows, count, multiprocessors, shared_bytes); };
   std::int64_t some = panels ? 1 : most_at_once(args.a.count, tridiagonal_workspace, bytes);
-  if (some < args.a.count) some -= some % groups_of(some).count;  // whole turns
+  if (some < args.a.count) some -= some % groups_of(some).count;  // a multiple of the number of groups
   auto const memory = machine.memory(some * bytes);
   for (std::int64_t b = 0; b < args.a.count; b += some) {
     int const count = static_cast<int>(std::min<std::int64_t>(some, args.a.count - b));
@@ -103,7 +103,7 @@ void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>
 template <typename T>
 void sytrd(Queue& queue, SytrdTask<T> const& task) {
   if (task.a.count == 0 || task.a.rows == 0) return;
-  // conj(A) has the same T, and what is stored is as good as what is viewed: vectors are conjugated with it.
+  // conj(A) has the same T and conjugated reflectors, so the stored matrix is used.
   TridiagonalArguments<DeviceElement<T>> const args{.a = matrices_of(task.a),
                                                     .d = matrices_of(task.d),
                                                     .e = matrices_of(task.e),

@@ -9,7 +9,7 @@ namespace myriad::gpu {
 template <typename T>
 void sytrd(Queue& queue, SytrdTask<T> const& task);
 
-/// Kernels of the reduction that a pack holds.
+/// Kernels of the reduction for packs.
 std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

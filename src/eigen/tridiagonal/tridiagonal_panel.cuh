@@ -1,5 +1,5 @@
 #pragma once
-/// The columns of a panel of a large matrix, one reflection after the other, by all blocks of a launch.
+/// Reduces the columns of a panel of a large matrix, one reflection after the other, by all blocks of a launch.
 
 #include "eigen/tridiagonal/tridiagonal_product.cuh"
 #include "reflectors/reflector.cuh"
@@ -8,10 +8,10 @@ namespace myriad {
 
 namespace simt {
 
-/// Rows and columns from the panel's first on, here counted from zero; A behind the panel stays as it is. Of a column x is known, brought
-/// up to date. Then come A x, x^H A x, V^H x and W^H x; with these the reflector's H^H A H = A - v w^H - w v^H, v = (x - beta e1) / (alpha
-/// - beta), w = y - |tau|^2 / 2 (v^H y') v with y = tau y', y' = (A - V W^H - W V^H) v; and with v and w the next column. After each of the
-/// two the blocks meet. Rows are taken 32 at a time, a group, by a block, whose warps share the terms of their sums.
+/// Rows and columns are counted from the panel's first; the trailing matrix A is not changed. A step starts with its updated column x.
+/// First it computes A x, x^H A x, V^H x and W^H x. These give the reflector with H^H A H = A - v w^H - w v^H, v = (x - beta e1) / (alpha -
+/// beta), w = y - |tau|^2 / 2 (v^H y') v, where y = tau y' and y' = (A - V W^H - W V^H) v. Then v and w give the next column. A grid
+/// barrier follows each of the two parts. A block processes groups of 32 rows; its warps divide the terms of their sums.
 template <typename T, TridiagonalPanel C>
 class TridiagonalColumns {
   using R = Real<T>;
@@ -65,7 +65,7 @@ class TridiagonalColumns {
   SIMT_INLINE static int warp() { return thread_index() / 32; }
   SIMT_INLINE static T* shared(int at) { return reinterpret_cast<T*>(shared_memory()) + at; }
   static constexpr int of_type = sizeof(T);
-  /// Two numbers of every thread.
+  /// Two numbers per thread.
   SIMT_INLINE static T* of_threads() { return shared(0); }
   SIMT_INLINE static T* parked() { return shared(C.parked_at(of_type)); }
   /// V^H v, W^H v, and the conjugates of the next column's row of V and W.
@@ -100,7 +100,8 @@ class TridiagonalColumns {
   }
 
   SIMT_INLINE int groups() const { return ceil_div(n_, 32); }
-  /// Calls use(group, i, held) for this block's groups, where i is the lane's row. V and W of the first one are in shared memory, too.
+  /// Calls use(group, i, held) for this block's groups, where i is the lane's row. V and W of the first group are also in shared memory
+  /// (`held`).
   template <typename Use>
   SIMT_INLINE void for_each_group(Use use) const {
     SIMT_LOOP
@@ -121,7 +122,7 @@ class TridiagonalColumns {
     return sum;
   }
 
-  /// Row i of column `column`, of which what is above and behind it is left out, by one warp.
+  /// Stores row i of column `column`, without elements above it and behind the last row; called by one warp.
   SIMT_INLINE void keep_x(int group, int i, bool held, int column, T value) const {
     if (i == column) m_.d[first_ + column] = real_part(value);
     T const x = i > column && i < n_ ? value : from_real<T>(0);
@@ -130,9 +131,10 @@ class TridiagonalColumns {
     if (lane_index() == 0) m_.squares[group] = squares;
   }
 
-  /// A x, left in pieces, and V^H x and W^H x.
+  /// Computes A x as partial sums, and V^H x and W^H x.
   SIMT_INLINE void multiply(int k) {
-    // Values that are needed at the end alone are loaded together with x. From the last block on: the first ones may have a piece more.
+    // Values needed only at the end are loaded together with x. Groups are assigned from the last block on, since the first ones may have
+    // one piece more.
     R squares = R(0);
     SIMT_LOOP
     for (int group = thread_index(); group < groups(); group += C.threads()) squares = squares + m_.squares[group];
@@ -168,7 +170,7 @@ class TridiagonalColumns {
       if (thread_index() == 0) m_.products[t] = sum_of(of_warps());
     }
   }
-  /// This thread's part of the product of x with column t of V and W, where there is one.
+  /// This thread's part of the product of x with column t of V and W, if there is one.
   SIMT_INLINE T part_of_product(int t, int columns) const {
     T sum = from_real<T>(0);
     if (t >= 2 * width || t % width >= columns) return sum;
@@ -191,7 +193,7 @@ class TridiagonalColumns {
     }
   }
 
-  /// The change of column k + 1 by the panel's columns before k, this warp's part of it.
+  /// This warp's part of the update of column k + 1 by the panel's columns before k.
   SIMT_INLINE T bring_up_to_date(int k) const {
     int const t = thread_index(), column = t % width;
     if (t < 2 * width) row_of_v()[t] = column < k ? conjugate((t < width ? v_ : w_)[k + 1 + column * ld_]) : from_real<T>(0);
@@ -199,12 +201,12 @@ class TridiagonalColumns {
     return here_ < groups() ? by_rows(here_ * 32 + lane_index(), true, k, row_of_w(), row_of_v()) : from_real<T>(0);
   }
 
-  /// v and w, the next column, and its products with V and W unless this is the last one.
+  /// Computes v and w, the next column, and its products with V and W unless this is the last one.
   SIMT_INLINE void combine(int k, T in_panel, bool last) {
     int const next = k + 1, lane = lane_index();
     TridiagonalTiles const& tiles = product_.tiles();
     R const corner = real_part(a_[next + next * ld_]);
-    // Three warps find what all blocks want to know.
+    // Three warps compute the numbers that the whole block needs.
     if (warp() == 0) {
       T p = from_real<T>(0), q = from_real<T>(0), row = from_real<T>(0);
       R both = R(0);
@@ -259,7 +261,7 @@ class TridiagonalColumns {
       }
       of_threads()[thread_index()] = v_scale_ * a_x - by_rows(i, held, k, w_by_v(), v_by_v());
       of_threads()[C.threads() + thread_index()] = in_panel;
-      // The last warp has no other work here: it finishes.
+      // The last warp is idle here, so it finishes the sums.
       sync_block();
       if (warp() == warps - 1) {
         T y = from_real<T>(0), base = from_real<T>(0);
@@ -285,7 +287,7 @@ class TridiagonalColumns {
       if (!last) multiply_group(group, i, held, next);
     });
   }
-  /// Products of the rows of a group of x with so many columns of V and W: a warp has every `warps`-th one.
+  /// Products of a group's rows of x with `columns` columns of V and W; a warp has every `warps`-th column.
   SIMT_INLINE void multiply_group(int group, int i, bool held, int columns) const {
     constexpr int mine = 2 * width / warps;
     T const *const v = held ? v_of_group() + lane_index() : v_ + i, *const w = held ? w_of_group() + lane_index() : w_ + i;
@@ -303,7 +305,7 @@ class TridiagonalColumns {
     if (lane_index() % lanes_of_one == 0 && t % width < columns) m_.products_of_groups[t * groups() + group] = sum[0];
   }
 
-  /// v to where A had the columns, which nobody reads any more.
+  /// Stores v in place of A's columns, which are not read any more.
   SIMT_INLINE void store(int columns) const {
     for_each_group([&](int, int i, bool held) {
       SIMT_LOOP
@@ -317,19 +319,18 @@ class TridiagonalColumns {
   unsigned rounds_;
   int here_, blocks_;
   Index ld_;
-  T *a_, *x_, *v_, *w_;  ///< from the first row and column on
+  T *a_, *x_, *v_, *w_;  ///< from the panel's first row and column on
   Product product_;
-  // For the column at hand
+  // Of the current column
   T alpha_ = from_real<T>(0);
   R beta_ = R(0);
   T tau_ = from_real<T>(0);
-  T v_scale_ = from_real<T>(0);  ///< 1 / (alpha - beta); zero where there is nothing to reflect
+  T v_scale_ = from_real<T>(0);  ///< 1 / (alpha - beta); zero if there is nothing to reflect
 };
 
 }  // namespace simt
 
-/// Launch: any number of blocks that run together, of C.threads() threads with C.shared_bytes(sizeof(T), work.held) of dynamic shared
-/// memory.
+/// Launch: cooperative, any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T), work.held) of dynamic shared memory.
 template <typename T, TridiagonalPanel C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) tridiagonal_panel(TridiagonalWork<T> const work) {
   using namespace simt;

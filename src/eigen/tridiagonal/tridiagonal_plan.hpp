@@ -1,10 +1,8 @@
 #pragma once
-/// Which kernels are used for the reduction to tridiagonal form on a GPU. Those of matrices that a block holds are planned as in
-/// eigen_plan.hpp.
+/// Plans of the kernels for the reduction to tridiagonal form. Matrices that fit in a block are planned as in eigen_plan.hpp.
 ///
 /// Tried without gain (H200):
-/// - y^H v from x^H A x, which spares a grid barrier a column but needs a run of neighbouring tiles for each block: slower from 4096 rows
-///   on.
+/// - y^H v from x^H A x, which saves a grid barrier per column but needs consecutive tiles for each block: slower from 4096 rows on.
 /// - The first tile of a block prefetched into the L2 cache before the grid barrier: slower from 4096 rows on.
 
 #include <algorithm>
@@ -17,8 +15,8 @@
 
 namespace myriad {
 
-/// Columns of V and W are read again for every column behind them, and the matrix once a panel; and a block of the update has what its tile
-/// needs of V and W in its shared memory, which of double complex numbers takes as much as few GPUs have.
+/// Wider panels read columns of V and W more often, and the matrix less often. A block of the update holds its rows and columns of V and W
+/// in shared memory, which for double complex needs more than most GPUs have.
 constexpr int tridiagonal_width(int element_bytes, int shared_bytes) {
   return TridiagonalUpdate{.width = 32}.shared_bytes(element_bytes) <= shared_bytes ? 32 : 16;
 }
@@ -26,25 +24,24 @@ constexpr TridiagonalUpdate tridiagonal_update_plan(int element_bytes, int share
   return {.width = tridiagonal_width(element_bytes, shared_bytes)};
 }
 
-/// A block has 8 warps, a lane 16 loads of 16 bytes under way, and two blocks, with 128 registers a thread, are on a multiprocessor: 128 KB
-/// are under way. A warp has 16 columns; in double complex, of which 16 sums would leave no registers, it has 8, and half as much under
-/// way.
+/// A block has 8 warps, a lane 16 loads of 16 bytes in flight, and a multiprocessor two blocks, with 128 registers per thread: 128 KB are
+/// in flight. A warp has 16 columns; in double complex it has 8, since 16 sums would leave no registers, and half as much in flight.
 constexpr TridiagonalPanel tridiagonal_panel_plan(int element_bytes, int shared_bytes = most_shared_bytes) {
   return {.width = tridiagonal_width(element_bytes, shared_bytes), .warps = 8, .columns = element_bytes == 16 ? 8 : 16, .blocks_per_sm = 2};
 }
-/// Blocks on a multiprocessor: one where shared memory has no room for more.
+/// Blocks per multiprocessor: one if shared memory has no room for more.
 inline int tridiagonal_panel_blocks(TridiagonalPanel const& c, int element_bytes, Device const& device) {
   int const of_block = c.shared_bytes(element_bytes, 0) + device.reserved_shared_memory_per_block;
   return std::clamp(device.shared_memory_per_multiprocessor / of_block, 1, c.blocks_per_sm);
 }
-/// As many tiles as shared memory has room for.
+/// Number of tiles that fit in a block's shared memory.
 inline int tridiagonal_held_tiles(TridiagonalPanel const& c, int element_bytes, Device const& device) {
   int const of_block = device.shared_memory_per_multiprocessor / tridiagonal_panel_blocks(c, element_bytes, device);
   int const room = std::min(of_block - device.reserved_shared_memory_per_block, device.shared_memory_per_block);
   return std::max(0, (room - c.shared_bytes(element_bytes, 0)) / (c.tile(element_bytes) * element_bytes));
 }
-/// Of TridiagonalWork::kept_of tiles so many stay in the second cache: all where they fit, else what leaves room for what passes through.
-/// Measured on an H200.
+/// Number of tiles, out of TridiagonalWork::kept_of, that are kept in the L2 cache: all if they fit, else so many that streaming data has
+/// room. Measured on an H200.
 constexpr int tridiagonal_kept(TridiagonalTiles const& tiles, int element_bytes, std::int64_t l2_bytes) {
   std::int64_t const bytes = std::int64_t{tiles.read} * tiles.rows * tiles.columns * element_bytes, of = TridiagonalWork<float>::kept_of;
   std::int64_t const kept = bytes <= l2_bytes * 6 / 5 ? l2_bytes * 7 / 10 : l2_bytes / 2;
@@ -52,16 +49,16 @@ constexpr int tridiagonal_kept(TridiagonalTiles const& tiles, int element_bytes,
 }
 
 constexpr TridiagonalResident tridiagonal_resident_plan() { return {.row_parts = 4, .column_parts = 4}; }
-/// Rows of the largest matrix that so many blocks of so much shared memory hold.
+/// Rows of the largest matrix that fits in `blocks` blocks with `shared_bytes` each.
 constexpr int tridiagonal_resident_rows(TridiagonalResident const& c, int element_bytes, int blocks, int shared_bytes) {
   int m = 0;
   while (c.elements(m + 1, blocks) * element_bytes <= shared_bytes) ++m;
   return m;
 }
 
-/// How matrices of n rows, which blocks on all multiprocessors hold, are divided among these: groups of as many blocks, which take one
-/// after the other. As many groups as it takes to have no more turns than with the smallest ones: a column is 3 us of latency, and what a
-/// block does with what it holds, 0.6 us at most. The bits do not depend on it.
+/// Partition of all blocks into equal groups for matrices of n rows that fit in them; each group takes one matrix after the other. The
+/// number of groups is the smallest with as few rounds as with the smallest groups: a column costs 3 us of latency, but at most 0.6 us of
+/// work per block. The bits do not depend on it.
 struct TridiagonalGroups {
   int count, blocks;
 };
@@ -74,17 +71,17 @@ constexpr TridiagonalGroups tridiagonal_groups(TridiagonalResident const& c, int
   return {count, multiprocessors / count};
 }
 
-/// Bytes of workspace: as many matrices at a time as that holds, but at least one; and no more where columns go by panels, of which each
-/// matrix has the whole GPU.
+/// Bytes of workspace, which limit the number of matrices at a time, but at least one. With panels only one at a time, since each matrix
+/// uses the whole GPU.
 constexpr std::int64_t tridiagonal_workspace = std::int64_t{1} << 30;
 
 /// Workspace of one matrix, number `number` of the batch.
 template <typename T>
 struct TridiagonalWorkspace {
   TridiagonalMatrix<T> matrix{};
-  int margin;  ///< see tridiagonal_margin; none without panels
+  int margin;  ///< see tridiagonal_margin; 0 without panels
 
-  /// `panel_blocks`: zero where no columns go by panels.
+  /// `panel_blocks`: zero without panels.
   TridiagonalWorkspace(Arena& arena, std::int64_t number, TridiagonalPanel const& c, int n, int panel_blocks, int copy_blocks)
       : margin(panel_blocks > 0 ? tridiagonal_margin : 0) {
     using R = simt::Real<T>;

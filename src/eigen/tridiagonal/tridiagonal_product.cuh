@@ -1,13 +1,13 @@
 #pragma once
-/// The product of the matrix behind a panel, which does not change, with one vector after the other, each element read once and used twice.
+/// Products of the constant trailing matrix with one vector after the other; each element is read once and used twice.
 
 #include "eigen/tridiagonal/tridiagonal_config.cuh"
 #include "simt/types.hpp"
 
 namespace myriad::simt {
 
-/// Adds up over lanes what each has in `count` numbers, in ever fewer numbers of ever fewer lanes: lanes 32 / count times c, and as many
-/// behind it, have the sum of number c in the first place.
+/// Reduces `count` numbers over the lanes, halving numbers in each step: the 32 / count lanes from 32 / count times c on get the sum of
+/// number c in sum[0].
 template <typename T, int count>
 SIMT_INLINE void add_over_lanes(T (&sum)[count]) {
   static_assert(count > 1 && 32 % count == 0);
@@ -25,8 +25,8 @@ SIMT_INLINE void add_over_lanes(T (&sum)[count]) {
   }
 }
 
-/// A block's part of the products. Row sums of a tile are combined by its warps in shared memory; column sums stay in the registers of
-/// the lanes as long as tiles follow each other down a panel.
+/// A block's part of the products. The warps combine row sums of a tile in shared memory; column sums stay in the lanes' registers while
+/// tiles follow each other down a panel.
 template <typename T, TridiagonalPanel C>
 class TridiagonalProduct {
   using R = Real<T>;
@@ -48,7 +48,7 @@ class TridiagonalProduct {
 
   SIMT_INLINE TridiagonalTiles const& tiles() const { return tiles_; }
 
-  /// Brings the tiles that the block holds.
+  /// Loads the tiles that the block holds.
   SIMT_INLINE void hold_tiles() {
     for_each_held([&](Place place, T* to) {
       if (!is_idle(place)) {
@@ -60,12 +60,12 @@ class TridiagonalProduct {
     wait_copies();
   }
 
-  /// Asks for the first tile that is read: nobody changes it.
+  /// Starts loading the first tile that is read: it does not change.
   SIMT_INLINE void read_ahead() {
     at_ = begin(static_cast<int>(block_index()), first_panel_);
     if (at_.tile < at_.end) read(at_);
   }
-  /// The pieces of A x; this thread's part of x^H A x.
+  /// Computes the partial sums of A x; returns this thread's part of x^H A x.
   SIMT_INLINE R multiply() {
     x_a_x_ = R(0);
     clear_columns();
@@ -122,11 +122,11 @@ class TridiagonalProduct {
 
  private:
   struct Place {
-    int tile, end;  ///< the end of its piece
+    int tile, end;  ///< end of its piece
     int panel, row;
     int piece;
   };
-  /// The first tile of a piece that begins in `panel` or behind it.
+  /// The first tile of a piece that is in `panel` or behind it.
   SIMT_INLINE Place begin(int piece, int panel) const {
     int const tile = piece << tiles_.shift;
     if (tile >= tiles_.read) return {0, 0, 0, 0, piece};
@@ -159,13 +159,13 @@ class TridiagonalProduct {
     }
   }
 
-  /// The rows of a tile that are this lane's: 16 bytes of neighbours.
+  /// This lane's rows of a tile: 16 contiguous bytes.
   SIMT_INLINE static int row(int r) { return lane_index() * held_rows + r; }
   SIMT_INLINE static int warp() { return thread_index() / 32; }
   SIMT_INLINE static T* row_sums() { return reinterpret_cast<T*>(shared_memory()); }
   SIMT_INLINE static T* x_of_columns() { return row_sums() + C.x_at(sizeof(T)) + warp() * C.columns; }
   SIMT_INLINE static int first_column(Place const& place) { return place.panel * C.tile_columns() + warp() * C.columns; }
-  /// Whether all that this warp has of a tile is above the diagonal.
+  /// Whether this warp's part of a tile is entirely above the diagonal.
   SIMT_INLINE static bool is_idle(Place const& place) { return first_column(place) >= (place.row + 1) * rows_of_tile; }
   SIMT_INLINE T const* element(Place const& place) const { return a_ + (place.row * rows_of_tile + row(0)) + first_column(place) * right_; }
 
@@ -181,9 +181,9 @@ class TridiagonalProduct {
       from += right_;
     }
   }
-  /// Elements of x in this warp's columns, in shared memory, and in the lane's rows.
+  /// Loads the elements of x of this warp's columns to shared memory, and of the lane's rows to registers.
   SIMT_INLINE void bring_x(Place const& place) {
-    sync_warp();  // before, others may still read those of the last tile
+    sync_warp();  // other lanes may still read those of the last tile
     if (lane_index() < C.columns) x_of_columns()[lane_index()] = x_[first_column(place) + lane_index()];
     Chunked<T> const chunk(load_chunk(x_ + place.row * rows_of_tile + row(0)));
     SIMT_UNROLL
@@ -222,7 +222,7 @@ class TridiagonalProduct {
     }
   }
 
-  /// Where the row sums of the warps meet: those of one tile, while others still read those of the tile before.
+  /// Row sums of the warps, double-buffered: other warps may still read those of the previous tile.
   SIMT_INLINE T* row_sums_of_tile() const { return row_sums() + (parity_ ? C.warps * rows_of_tile : 0); }
   SIMT_INLINE void end_tile(Place const& place) {
     if (thread_index() >= rows_of_tile) return;
@@ -241,7 +241,7 @@ class TridiagonalProduct {
     SIMT_UNROLL
     for (int c = 0; c < C.columns; ++c) column_[c] = from_real<T>(0);
   }
-  /// Adds up the column sums of the lanes and begins anew. `place` is the last of their tiles.
+  /// Stores the column sums over all lanes and resets them. `place` is the last of their tiles.
   SIMT_INLINE void end_columns(Place const& place) {
     constexpr int lanes_of_column = 32 / C.columns;
     add_over_lanes(column_);
@@ -259,11 +259,11 @@ class TridiagonalProduct {
   Index right_;
   T* sums_;
   int kept_;
-  int first_panel_, first_held_panel_;  ///< of what this block reads and holds
+  int first_panel_, first_held_panel_;  ///< of the tiles that this block reads and holds
   bool parity_ = false;
   Place at_{};
   R x_a_x_ = R(0);
-  T held_[C.columns][held_rows];  ///< of a tile
+  T held_[C.columns][held_rows];  ///< elements of the current tile
   T x_of_row_[held_rows];
   T column_[C.columns];  ///< column sums of this lane's rows
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// The columns of a matrix that is in the shared memories of a group of blocks, one reflection after the other.
+/// Reduces a matrix in the shared memory of a group of blocks, one reflection after the other.
 
 #include "eigen/tridiagonal/tridiagonal_config.cuh"
 #include "reflectors/reflector.cuh"
@@ -7,19 +7,19 @@
 namespace myriad {
 namespace simt {
 
-/// Rows and columns from the first on that is behind the panels, here counted from zero. Column j is in block j modulo the number of
-/// blocks, as a whole, so that a block has all of its elements of A v. H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A
-/// v) v; what a step changes is done while the next one multiplies by its vector. Blocks hand each other once a step, for each of their
-/// columns, the element of A v and that of the next column, which is the row below the diagonal of theirs: with both, every block has w,
-/// the next column, and its reflector. All sums are in an order that does not depend on the number of blocks.
+/// Rows and columns are counted from the first one behind the panels. Block j modulo the number of blocks has all of column j, and so
+/// computes its elements of A v alone. H^H A H = A - v w^H - w v^H with w = tau A v - (|tau|^2 / 2) (v^H A v) v; the update of a step is
+/// fused with the next step's product. Once per step each block sends, for each of its columns, the element of A v and that of the next
+/// column (the row below the diagonal) to all others. With these every block computes w, the next column, and its reflector. The order of
+/// all sums does not depend on the number of blocks.
 template <typename T, TridiagonalResident C>
 class TridiagonalAcrossBlocks {
   using R = Real<T>;
   static constexpr int warps = C.threads() / 32, at_once = C.at_once;
-  static constexpr int pairs_of_row = is_complex<T> ? 2 : 1;  ///< of real numbers: elements of A v and of the next column
+  static constexpr int pairs_of_row = is_complex<T> ? 2 : 1;  ///< pairs of real numbers: elements of A v and of the next column
 
  public:
-  /// Matrix m, by `blocks` blocks, of which this is number `here`.
+  /// Matrix m, reduced by `blocks` blocks; this is block `here`.
   SIMT_INLINE TridiagonalAcrossBlocks(TridiagonalMatrix<T> const& m, int first, int n, int here, int blocks)
       : m_(m),
         first_(first),
@@ -36,8 +36,8 @@ class TridiagonalAcrossBlocks {
 
   SIMT_INLINE void reduce() {
     bring();
-    sync_blocks(m_.others, static_cast<unsigned>(blocks_));                // before reflectors take the place of columns that others bring
-    int const last = size_ - 1 - (size_ - 1 - here_ + blocks_) % blocks_;  // of this block's columns; negative where there is none
+    sync_blocks(m_.others, static_cast<unsigned>(blocks_));                // before reflectors overwrite columns that other blocks load
+    int const last = size_ - 1 - (size_ - 1 - here_ + blocks_) % blocks_;  // of this block's columns; negative if there is none
     end_ = last / blocks_ + 1;
     reflect(0, first_column());
     SIMT_LOOP
@@ -46,7 +46,7 @@ class TridiagonalAcrossBlocks {
       if (here_ + from_ * blocks_ == k + 1) store(k);
       multiply(k);
       send(k);
-      // A block without a column behind the next one is done: none waits for it.
+      // A block without a column behind the next one is done: no other waits for it.
       if (last > k + 1 || last == size_ - 1) reflect(k + 1, find_next_column(k));
     }
     if (last == size_ - 1 && thread_index() == 0) m_.d[first_ + last] = d_;
@@ -69,7 +69,7 @@ class TridiagonalAcrossBlocks {
     for (int i = thread_index(); i < size_; i += C.threads()) v_[i] = m_.a[first_ + i + first_ * m_.ld];
   }
 
-  /// The sum of what the threads have, in all of them. The next one by another `number`, 0 or 1: slow threads may still read this one.
+  /// The sum over the block, in all threads. Consecutive calls must alternate `number`, 0 and 1: slow threads may still read the last one.
   SIMT_INLINE R sum_of_block(R value, int number) const {
     SIMT_UNROLL
     for (int mask = 16; mask > 0; mask /= 2) value = value + shuffle_xor(value, mask);
@@ -99,7 +99,7 @@ class TridiagonalAcrossBlocks {
     return sum;
   }
 
-  /// Element i of column k, which v_ holds from the diagonal on: what all threads want to know, and what counts for its norm.
+  /// Processes element i of column k, which v_ holds from the diagonal on: broadcasts elements that all threads need, and adds to the norm.
   SIMT_INLINE R take(int k, int i, T x, R tail) const {
     if (i == k) told_[0] = x;
     if (i == k + 1) told_[1] = x;
@@ -111,7 +111,7 @@ class TridiagonalAcrossBlocks {
     for (int i = thread_index(); i < size_; i += C.threads()) tail = take(0, i, v_[i], tail);
     return tail;
   }
-  /// The reflector of column k, which takes its place in v_. A thread has the same rows as in find_next_column.
+  /// Computes the reflector of column k, in place in v_. A thread has the same rows as in find_next_column.
   SIMT_INLINE void reflect(int k, R tail) {
     tail = sum_of_block(tail, 0);
     d_ = real_part(told_[0]);
@@ -137,7 +137,7 @@ class TridiagonalAcrossBlocks {
     m_.tau[first_ + k] = tau_;
   }
 
-  /// This block's elements of A v, in parts.
+  /// Computes this block's elements of A v, as partial sums.
   SIMT_INLINE void multiply(int k) {
     if (k > 0)
       multiply_changed<true>(k);
@@ -154,7 +154,7 @@ class TridiagonalAcrossBlocks {
       T former_v[at_once], w[at_once], sum[at_once];
       SIMT_UNROLL
       for (int u = 0; u < at_once; ++u) {
-        // Where there is none, the first one once more, not used: others are written by other warps.
+        // Without a column uses the first one again and discards the result: other columns are written by other warps.
         int const q = q0 + u * C.column_parts < end_ ? q0 + u * C.column_parts : q0, j = here_ + q * blocks_;
         x[u] = columns_ + q * size_;
         sum[u] = from_real<T>(0);
@@ -190,7 +190,7 @@ class TridiagonalAcrossBlocks {
     }
   }
 
-  /// Where pairs of row i are handed over in step k.
+  /// Address of the pairs of row i in step k.
   SIMT_INLINE R* pairs(int k, int i) const {
     return reinterpret_cast<R*>(m_.pairs) + (static_cast<Index>(k % 2) * size_ + i) * (2 * pairs_of_row);
   }
@@ -207,8 +207,8 @@ class TridiagonalAcrossBlocks {
       if constexpr (is_complex<T>) send_pair(to + 2, y.im, next.im, round(k));
     }
   }
-  /// Computes w of step k, and the next column, brought up to date, in v_. Returns a thread's part of the sum of squares of the elements
-  /// that are to be eliminated.
+  /// Computes w of step k, and the updated next column in v_. Returns a thread's part of the sum of squares of the elements to be
+  /// eliminated.
   SIMT_INLINE R find_next_column(int k) {
     T* const next = former_v_;
     constexpr int rows = 4;  // at once
@@ -259,24 +259,24 @@ class TridiagonalAcrossBlocks {
   TridiagonalMatrix<T> const& m_;
   int first_, size_;
   int here_, blocks_, held_;
-  int from_ = 0, end_ = 0;  ///< of the columns of this block those behind the one at hand
+  int from_ = 0, end_ = 0;  ///< this block's columns behind the current one
   T* columns_;
   T *v_, *former_v_, *w_;
   T* sums_;
   static constexpr int told = TridiagonalResident::told;
-  T* told_;  ///< elements that one thread has for all, and sums of warps
-  // For the column at hand
+  T* told_;  ///< elements that one thread broadcasts, and sums of warps
+  // Of the current column
   R d_ = R(0), beta_ = R(0);
   T tau_ = from_real<T>(0);
 };
 
 }  // namespace simt
 
-/// A group of work.blocks blocks has one matrix after the other, and each matrix its own place in the workspace: no group waits for
-/// another, nor the blocks of one for each other between two matrices.
+/// A group of work.blocks blocks reduces one matrix after the other. Each matrix has its own workspace, so groups do not wait for each
+/// other, nor do blocks of a group between two matrices.
 ///
-/// Launch: blocks that run together, as many as some groups have, of C.threads() threads with as many elements of dynamic shared memory as
-/// C.elements says for the largest matrix.
+/// Launch: cooperative, a whole number of groups of blocks, of C.threads() threads, with C.elements() elements of dynamic shared memory for
+/// the largest matrix.
 template <typename T, TridiagonalResident C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_resident(TridiagonalWork<T> const work) {
   using namespace simt;
@@ -286,7 +286,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) tridiagonal_resident(TridiagonalWor
     TridiagonalMatrix<T> const m = work.matrix_of(b);
     int const n = work.rows_of(m.number), first = work.behind_panels(n);
     if (first >= n) continue;
-    sync_block();  // slow threads may still be at the matrix before
+    sync_block();  // slow threads may still use the previous matrix
     TridiagonalAcrossBlocks<T, C> across(m, first, n, here, work.blocks);
     across.reduce();
   }

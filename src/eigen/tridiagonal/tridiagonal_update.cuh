@@ -1,13 +1,13 @@
 #pragma once
-/// A - V W^H - W V^H, of the triangle of A.
+/// A - V W^H - W V^H, for the triangle of A.
 
 #include "eigen/tridiagonal/tridiagonal_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// A tile of 64 by 64 elements as the 256 threads of a block have it. A thread has a 4-by-4 part, sixteen apart in both directions:
-/// neighbours in a column are those of neighbouring threads.
+/// A tile of 64 by 64 elements in the registers of 256 threads. A thread has 4 by 4 elements, sixteen apart in both directions, so that
+/// consecutive threads have consecutive rows.
 template <typename T>
 class TridiagonalTile {
   static constexpr int part = 4;
@@ -17,7 +17,7 @@ class TridiagonalTile {
   SIMT_INLINE static int column(int c) { return thread_index() / 16 + 16 * c; }
 
  public:
-  /// Subtracts the product of `depth` columns of 64 rows and the adjoint of as many others, which are each `line` elements apart.
+  /// Subtracts the product of `depth` columns of 64 rows and the adjoint of as many others; columns are `line` elements apart.
   SIMT_INLINE void subtract(T const* left, T const* right, int line, int depth) {
     SIMT_UNROLL_BY(4)
     for (int k = 0; k < depth; ++k) {
@@ -44,8 +44,8 @@ class TridiagonalTile {
   }
 };
 
-/// The same by products of 8-by-4 and 4-by-8 matrices: a warp has 32 rows and 16 columns, four by two of them. Transposed, so that a lane's
-/// two elements are neighbours in a column.
+/// The same with tensor-core products of 8-by-4 and 4-by-8 matrices: a warp has 32 rows and 16 columns, four by two products. They are
+/// transposed, so that a lane's two elements are adjacent in a column.
 template <>
 class TridiagonalTile<double> {
   static constexpr int row_parts = 4, column_parts = 2;
@@ -87,8 +87,8 @@ class TridiagonalTile<double> {
 
 }  // namespace simt
 
-/// Rows and columns behind the panel that begins at work.first, a tile to a block. What lies behind the last row and in no column of V and
-/// W is brought, too, and comes to elements that are not stored.
+/// Updates rows and columns behind the panel that begins at work.first, one tile per block. Elements behind the last row are also loaded;
+/// they affect only results that are not stored.
 ///
 /// Launch: as many blocks as there are tiles in the largest matrix, of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared
 /// memory.
@@ -103,7 +103,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 3) tridiagonal_u
   for (; tile > tile_row; tile -= ++tile_row) continue;
   int const i0 = first + tile_row * C.tile, j0 = first + static_cast<int>(tile) * C.tile;
   if (i0 >= n) return;
-  // Elements of V and W in the tile's rows and columns, in the order in which they are multiplied.
+  // Elements of V and W in the tile's rows and columns, in the order of multiplication.
   T* const of_rows = reinterpret_cast<T*>(shared_memory());
   T* const of_columns = of_rows + 2 * C.line * C.width;
   constexpr int held = 16 / static_cast<int>(sizeof(T)), chunks = C.tile / held;
@@ -117,7 +117,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), sizeof(T) == 16 ? 1 : 3) tridiagonal_u
     copy_async_16(of_columns + v, m.w + j0 + from);
     copy_async_16(of_columns + w, m.v + j0 + from);
   }
-  // All of A is asked for before anything is stored, which for all that the compiler knows could change it.
+  // All loads of A come before any store, which for the compiler could alias them.
   TridiagonalTile<T> element;
   element.for_each([&](int row, int column, T& value) {
     int const i = i0 + row, j = j0 + column;
