@@ -1,5 +1,5 @@
 #pragma once
-/// Householder reflections: one of them, from the column that it eliminates.
+/// A Householder reflector, from the column that it eliminates.
 
 #include "simt/types.hpp"
 
@@ -11,11 +11,11 @@ struct Reflector {
   using R = Real<T>;
   R beta;
   R reciprocal_of_beta;
-  T difference;  ///< alpha - beta, by which x is divided to give v
+  T difference;  ///< alpha - beta: v is x divided by it
   T v_scale;     ///< 1 / difference
-  bool usual;    ///< whether the sum of squares has lost nothing to overflow or underflow, and is not zero
+  bool usual;    ///< whether the sum of squares did not overflow or underflow, and is not zero
 
-  static constexpr int identity = -1;                                         ///< `tail` where H = I
+  static constexpr int identity = -1;                                         ///< value of `tail` for H = I
   static constexpr unsigned most = sizeof(R) == 4 ? 0x67800000 : 0x4c700000;  ///< 2^80, 2^200
 
   /// alpha: x(0); tail: the sum of squares of the rest of x.
@@ -46,9 +46,9 @@ struct Reflector {
   }
   /// (beta - alpha) / beta
   SIMT_INLINE T tau() const { return reciprocal_of_beta == R(0) ? from_real<T>(0) : -reciprocal_of_beta * difference; }
-  /// Whether a gain is so far from overflow that its product with v_scale is.
+  /// Whether a gain is far enough from overflow that its product with v_scale does not overflow.
   SIMT_INLINE static bool is_usual(T gain) { return leading_bits(ordered_bits(magnitude(gain))) < most; }
-  /// The change of the first element of a column: H^H y = y + h v, for a column with first element y(0) and `product` = x^H y without it.
+  /// The factor h in H^H y = y + h v, for a column y with first element `first`, and `product` = x^H y without the first term.
   SIMT_INLINE T gain(T first, T product) const { return reciprocal_of_beta * conjugate_multiply_add(difference, first, product); }
 };
 

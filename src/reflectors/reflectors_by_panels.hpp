@@ -1,5 +1,5 @@
 #pragma once
-/// Q of large matrices, formed or applied, from reflectors that are brought to the workspace and products.
+/// Forms or applies Q of large matrices by panels of reflectors and products.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace myriad {
 
-/// C = Q C or Q^H C; or Q takes the place of the reflectors, which are in C.
+/// C = Q C or Q^H C; or forms Q in place of the reflectors, which are in C.
 template <typename T>
 struct ReflectorsTask {
   bool lower, adjoint;
@@ -37,13 +37,13 @@ struct ReflectorsTask {
   }
 };
 
-/// Workspace of some panels of matrices of n rows.
+/// Workspace of `panels` panels of matrices of n rows.
 template <typename T>
 struct ReflectorsWorkspace {
   std::int64_t ld;
   T *v, *v_by_t, *factors, *products;
   std::int64_t* rows;
-  std::int64_t *c_rows = nullptr, *c_columns = nullptr, *columns = nullptr;  ///< of ragged batches
+  std::int64_t *c_rows = nullptr, *c_columns = nullptr, *columns = nullptr;  ///< for ragged batches
 
   /// `others`: columns of C.
   ReflectorsWorkspace(Arena& arena, int width, std::int64_t n, std::int64_t others, std::int64_t panels, std::int64_t count, bool ragged)
@@ -58,30 +58,29 @@ struct ReflectorsWorkspace {
   }
 };
 
-/// The kernels of reflectors_panels.cuh, in the order of their launches
+/// The kernels of reflectors_panels.cuh, in launch order
 inline constexpr gpu::KernelName reflectors_bring_kernel{"reflectors/reflectors_panels", "reflectors_bring"};
 inline constexpr gpu::KernelName reflectors_factor_kernel{"reflectors/reflectors_panels", "reflectors_factor"};
 inline constexpr gpu::KernelName reflectors_identity_kernel{"reflectors/reflectors_panels", "reflectors_identity"};
 
-/// Panels are applied as C - (V T) (V^H C), two products each; V, T and V T are made before, of as many panels at once as the workspace
-/// holds. See blocked/machine.hpp.
+/// Panels are applied as C - (V T) (V^H C), two products each. V, T and V T are computed before, for as many panels at once as the
+/// workspace holds. See blocked/machine.hpp.
 ///
-/// Panels begin at multiples of the width whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
+/// Panels begin at multiples of the width for both triangles, so that a matrix of a ragged batch gets the same bits as alone.
 template <typename T, Machine<T> M>
 class ReflectorsByPanels {
   using D = gpu::DeviceElement<T>;
 
  public:
-  /// Matrices of up to `passed_over` rows are not touched. At `memory`, in which results of earlier work are not needed, there is what
-  /// `bytes` says.
+  /// Matrices of up to `passed_over` rows are skipped. `memory` has `bytes` bytes and may be overwritten.
   ReflectorsByPanels(M& machine, ReflectorsTask<T> const& task, int width, int passed_over, std::int64_t panels_at_once, void* memory)
       : machine_(machine), task_(task), width_(width), passed_over_(passed_over), at_once_(panels_at_once), memory_(memory) {
-    // Kernels get a C of one size without its offsets (matrices_of), and so do its sizes where A alone is ragged.
+    // matrices_of folds the offsets of a uniform C into its address; the same is done here, for the sizes of C when only A is ragged.
     Batch<T>& c = task_.c;
     if (c.data && !c.pointers && !c.ragged() && !c.row_strides && !c.col_strides) c.data = c.matrix(0), c.row_offset = c.col_offset = 0;
   }
 
-  /// At least one: a matrix that is formed may have no reflector.
+  /// At least one: a Q to be formed may have no reflectors.
   static std::int64_t panels(ReflectorsTask<T> const& task, int width) {
     return std::max<std::int64_t>((task.reflectors() + width - 1) / width, 1);
   }
@@ -101,7 +100,7 @@ class ReflectorsByPanels {
 
  private:
   [[nodiscard]] std::int64_t count() const { return task_.c.count; }
-  /// V and V T, or V T^H, of panels [first, first + some); in their places a unit matrix where Q is formed.
+  /// Computes V and V T, or V T^H, of panels [first, first + some); if Q is formed, sets their columns to those of a unit matrix.
   void prepare(std::int64_t first, std::int64_t some) {
     bool const ragged = task_.ragged();
     std::int64_t const n = task_.a.rows, number = some * count();
@@ -136,7 +135,7 @@ class ReflectorsByPanels {
                  work, dtype_of<T>);
     multiply(T(1), v_, task_.adjoint ? conjugate_transposed(factors) : factors, T(0), v_by_t_);
     if (!task_.forms()) return;
-    // An upper triangle has its reflectors from the second column on.
+    // An upper triangle has its reflectors from column 1 on.
     std::int64_t const shift = task_.lower ? 0 : 1, end = first + some;
     machine_.run(
         reflectors_identity_kernel, {.blocks = count() * task_.c.rows, .threads = reflectors_copy_threads},
@@ -146,7 +145,7 @@ class ReflectorsByPanels {
         dtype_of<T>);
   }
 
-  /// Panel `local` of those from `first` on.
+  /// Applies panel first + local.
   void apply(std::int64_t first, std::int64_t local) {
     bool const ragged = task_.ragged();
     std::int64_t const n = task_.a.rows, place = (first + local) * width_;
@@ -161,7 +160,7 @@ class ReflectorsByPanels {
     Batch<T> const v = of_panel(v_), v_by_t = of_panel(v_by_t_);
     Batch<T> c = task_.c;
     c.conjugated = false;  // see ReflectorsArguments
-    // By rows where C is.
+    // The product is row-major if C is.
     std::int64_t const kept = ragged ? end : others;
     Batch<T> w = c.col_stride < c.row_stride ? row_major(products_, width_, kept, {.count = count()})
                                              : batch(products_, width_, kept, {.count = count()});
@@ -188,14 +187,14 @@ class ReflectorsByPanels {
   int width_, passed_over_;
   std::int64_t at_once_;
   void* memory_;
-  // Reflectors of the panels at hand, those of a panel side by side
+  // Reflectors of the current panels, contiguous per panel
   Batch<T> v_, v_by_t_;
   T* products_ = nullptr;
   std::int64_t *c_rows_ = nullptr, *c_columns_ = nullptr, *columns_ = nullptr;
 };
 
-/// Of any number of matrices, as many at a time as the workspace holds one panel of, and then as many panels of these. Matrices of up to
-/// `passed_over` rows are not touched.
+/// Processes as many matrices at a time as the workspace holds one panel of, and then as many of their panels as fit. Matrices of up to
+/// `passed_over` rows are skipped.
 template <typename T, Machine<T> M>
 void reflectors_by_panels(M& machine, ReflectorsTask<T> const& task, int passed_over) {
   using Panels = ReflectorsByPanels<T, M>;

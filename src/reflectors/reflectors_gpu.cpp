@@ -32,7 +32,7 @@ template <typename T>
 void run(Queue& queue, ReflectorsTask<T> const& task) {
   if (task.c.empty()) return;
   if (task.a.rows <= reflectors_small_largest + 1) return small(queue, task);
-  // Each kernel passes over the matrices of a ragged batch that the other takes.
+  // In a ragged batch each kernel skips the matrices of the other.
   run_blocked(queue, [&](QueueMachine& machine) {
     reflectors_by_panels<T>(machine, task, reflectors_small_largest + 1);
     if (task.ragged()) small(queue, task);
@@ -67,7 +67,7 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
       return std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
     };
     bool const forms = wants({"orgtr"}) || (complex && wants({"ungtr"})), applies = wants({"ormtr"}) || (complex && wants({"unmtr"}));
-    // Reflectors of a QR factorization go by panels.
+    // Reflectors of a QR factorization are applied by panels.
     bool const forms_qr = wants({"orgqr"}) || (complex && wants({"ungqr"}));
     bool const applies_qr = wants({"geqrf", "ormqr", "gels"}) || (complex && wants({"unmqr"}));
     if (!filter.wants_dtype(dtype) || !(forms || applies || forms_qr || applies_qr)) continue;

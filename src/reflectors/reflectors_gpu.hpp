@@ -11,7 +11,7 @@ void orgtr(Queue& queue, OrgtrTask<T> const& task);
 template <typename T>
 void ormtr(Queue& queue, OrmtrTask<T> const& task);
 
-/// Kernels of Q that a pack holds.
+/// Kernels of Q for packs.
 std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter);
 
 }  // namespace myriad::gpu

@@ -1,11 +1,11 @@
 #pragma once
-/// Reflectors of large matrices, panel by panel, as products want them.
+/// Prepares panels of reflectors of large matrices for products.
 
 #include "reflectors/reflectors_config.cuh"
 
 namespace myriad {
 
-/// Brings V: ones and zeros in their places, and nothing of what else is in the matrix.
+/// Copies V, with explicit ones and zeros, without the other elements of the matrix.
 ///
 /// Launch: any number of blocks of reflectors_copy_threads threads with 32 * 33 elements of dynamic shared memory.
 template <typename T>
@@ -35,8 +35,8 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(Reflec
       SIMT_UNROLL
       for (int l = 0; l < side; l += lines) {
         int const r = by_rows ? line + l : along, k = by_rows ? along : line + l;
-        // Row i of the matrix and its reflector, whose one is in row `unit`; a lower triangle has it in that column, an upper one in the
-        // next.
+        // Row i of the matrix, and the reflector, whose one is in row `unit`. A lower triangle stores reflector k in column k, an upper one
+        // in column k + 1.
         int const place = panel * work.width, i = args.lower ? place + r0 + r : r0 + r;
         int const reflector = args.lower ? place + k0 + k : place + work.width - 1 - k0 - k;
         int const unit = args.lower ? reflector + args.shift : reflector;
@@ -59,8 +59,8 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(Reflec
   }
 }
 
-/// T from V^H V: column j is -tau_j T(:, :j) (V^H v_j)(:j), with tau_j below. Rows do not depend on one another: a lane has one, a warp 32,
-/// and columns go by blocks of 32. What a row has in the blocks before comes first, then those of the block, as they are known.
+/// T from V^H V: column j is -tau_j T(:, :j) (V^H v_j)(:j), with tau_j below. Rows are independent: one per lane, 32 per warp. Columns are
+/// computed in blocks of 32: first the contribution of previous blocks, then columns within the block, one after the other.
 ///
 /// Launch: any number of blocks of work.width threads with ReflectorsPanels<T>::factor_bytes of dynamic shared memory.
 template <typename T>
@@ -71,7 +71,7 @@ SIMT_KERNEL void SIMT_BOUNDS(128, 1) reflectors_factor(ReflectorsPanels<T> const
   int const width = work.width, blocks = width / side, warp = thread_index() / side, lane = lane_index();
   T* const shared = reinterpret_cast<T*>(shared_memory());
   T* const tau = shared + work.blocks_at(blocks) + side;
-  // Block (i, j) with its rows, of 32 elements each, one behind the other
+  // Block (i, j), stored by rows of 32 elements
   auto const block = [&](int i, int j) { return shared + work.blocks_at(j) + i * side * side; };
   Index const count = args.a.count;
   for (Index number = block_index(); number < work.panels * count; number += block_count()) {
@@ -80,7 +80,7 @@ SIMT_KERNEL void SIMT_BOUNDS(128, 1) reflectors_factor(ReflectorsPanels<T> const
     T* const factor = work.factors + number * width * width;
     int const reflector = args.lower ? place + thread_index() : place + width - 1 - thread_index();
     tau[thread_index()] = reflector < reflectors ? conjugate_if(args.conjugates_tau(), *args.tau.at(b, reflector, 0)) : from_real<T>(0);
-    // Row `thread` of V^H V is a column of its blocks.
+    // Row `thread` of V^H V is a column of the stored blocks.
     SIMT_UNROLL_BY(8)
     for (int l = 0; l < (warp + 1) * side; ++l)
       block(l / side, warp)[l % side * side + lane] = l < thread_index() ? conjugate(factor[thread_index() + l * width]) : from_real<T>(0);
@@ -104,7 +104,7 @@ SIMT_KERNEL void SIMT_BOUNDS(128, 1) reflectors_factor(ReflectorsPanels<T> const
           for (int j = 0; j < side; ++j) sum[j] = multiply_add(t, products[l * side + j], sum[j]);
         }
       }
-      // The sums move down, so that the first one is that of the column at hand; those behind the block are of nothing and not used.
+      // The sums shift down, so that the first one belongs to the current column; sums behind the block are not used.
       T const* const products = block(q, q);
       SIMT_LOOP
       for (int l = 0; l < side; ++l) {
@@ -120,7 +120,7 @@ SIMT_KERNEL void SIMT_BOUNDS(128, 1) reflectors_factor(ReflectorsPanels<T> const
   }
 }
 
-/// Columns [args.first, args.end) of a unit matrix, in C. Those of matrices that are passed over stay.
+/// Sets columns [args.first, args.end) of C to those of a unit matrix. Skipped matrices are not changed.
 ///
 /// Launch: any number of blocks of reflectors_copy_threads threads.
 template <typename T>

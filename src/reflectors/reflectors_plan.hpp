@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of kernels that form or apply Q on a GPU.
+/// Plans of the kernels that form or apply Q.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace myriad {
 
-/// Reflectors that are applied two at a time, to columns in registers.
+/// Most reflectors that reflectors_small applies, two at a time, to columns in registers.
 constexpr int reflectors_small_largest = 64;
 
 /// For n-by-n matrices with up to reflectors_small_largest reflectors. A lane has 128 bytes of a column; blocks have 128 threads, unless
-/// one matrix takes more.
+/// one matrix needs more.
 constexpr ReflectorsSmall reflectors_small_plan(int element_bytes, std::int64_t n, ReflectorsJob job) {
   int const rows = n <= 9 ? 8 : n <= 17 ? 16 : n <= 33 ? 32 : 64;
   int const lanes = std::max(1, rows * element_bytes / 128);
   return {.rows = rows, .lanes = lanes, .matrices = std::max(1, 128 / (rows * lanes)), .job = job};
 }
 
-/// Reflectors of a panel. C is read twice and written once for each panel: with 128 of double numbers that takes half as long as the
-/// products, with 64 complex ones less. A matrix of one panel has what it needs, by blocks of 32.
+/// Reflectors of a panel. C is read twice and written once per panel: with 128 in double that takes half as long as the products, with 64
+/// in double complex less. A matrix with a single panel gets the smallest multiple of 32.
 constexpr int reflectors_width(bool complex, std::int64_t reflectors) {
   std::int64_t const most = complex ? 64 : 128;
   return static_cast<int>(std::clamp<std::int64_t>((reflectors + 31) / 32 * 32, 32, most));
 }
 
-/// Bytes of workspace for panels: as many panels, and as many matrices, at a time as that holds, but at least one.
+/// Bytes of workspace for panels, which limit the panels and matrices at a time, but at least one.
 constexpr std::int64_t reflectors_workspace = std::int64_t{512} << 20;
 
 }  // namespace myriad

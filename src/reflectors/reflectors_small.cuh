@@ -1,12 +1,12 @@
 #pragma once
-/// Q of small matrices, formed or applied: reflectors, two at a time, to columns in registers.
+/// Forms or applies Q of small matrices: reflectors, two at a time, on columns in registers.
 
 #include "reflectors/reflectors_config.cuh"
 
 namespace myriad {
 namespace simt {
 
-/// A row of two reflectors, read together.
+/// One row of two reflectors, loaded together.
 template <typename T>
 struct alignas(sizeof(T) < 8 ? 8 : 16) ReflectorPair {
   T first, second;
@@ -14,13 +14,13 @@ struct alignas(sizeof(T) < 8 ? 8 : 16) ReflectorPair {
 
 }  // namespace simt
 
-/// Rows and reflectors of an upper triangle, whose reflectors have their ones at the end and are in the opposite order, are counted from
-/// the last one on; so both triangles have reflectors with a one in row k and the rest behind it. Row 0 of the matrix (upper: the last
-/// one), of which Q has the unit vector, is left out. Rows and reflectors that are missing are zero.
+/// Reflectors of an upper triangle have their ones at the end and are in the opposite order. So its rows and reflectors are counted from
+/// the last; then in both triangles reflector k has a one in row k and the rest behind it. Row 0 of the matrix (upper: the last one), which
+/// is a unit vector in Q, is left out. Missing rows and reflectors are zero.
 ///
-/// Two reflectors at a time: with the products a and b of v and w with a column, H(v) H(w) takes
+/// Two reflectors at a time: with the products a and b of v and w with a column, H(v) H(w) subtracts
 ///     tau_w b  times w  and  tau_v (a - (v^H w) tau_w b)  times v
-/// from it. A product has eight sums, of every eighth row, so that the bits do not depend on the number of lanes.
+/// from it. A product has eight partial sums, of every eighth row, so that the bits do not depend on the number of lanes.
 ///
 /// Launch: any number of blocks of C.threads() threads with C.shared_bytes(sizeof(T)) of dynamic shared memory.
 template <typename T, ReflectorsSmall C>
@@ -28,7 +28,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
   using namespace simt;
   using Pair = ReflectorPair<T>;
   constexpr int line = C.line(), sums = 8 / C.lanes, held = C.rows / C.lanes;
-  // Reflectors of a segment have rows from its first one on: so many that few products are with zeros, and rows are known to the compiler.
+  // Reflectors of a segment use rows from its first one on: few products are with zeros, and rows are compile-time constants.
   constexpr int segment = C.rows < 16 ? C.rows : 16, segments = C.rows / segment;
   int const here = thread_index() % C.group(), column = here / C.lanes, lane = here % C.lanes;
   T* const tile = reinterpret_cast<T*>(shared_memory()) + thread_index() / C.group() * C.elements();
@@ -43,13 +43,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
     Index const b = at / chunks * C.matrices + thread_index() / C.group();
     int const j0 = static_cast<int>(at % chunks) * C.rows;
     int n = b < args.c.count ? args.a.rows_of(b) : 0;
-    if (n - 1 > C.rows) n = 0;  // another kernel's
+    if (n - 1 > C.rows) n = 0;  // belongs to another kernel
     int const m = larger(n - 1, 0);
     int const columns = C.forms() ? m : n > 0 ? smaller(args.c.cols_of(b) - j0, C.rows) : 0;
-    // Row, or reflector, k as the matrix has it; those of an upper triangle are from its first row on, and from its second column on.
+    // Index in the matrix of row or reflector k. In an upper triangle rows start at its row 0, and reflectors at its column 1.
     auto const place = [&](int k) { return args.lower ? k : m - 1 - k; };
     int const first = args.lower ? 1 : 0;
-    // Calls use(element of the tile, element of C) for what there is, neighbours in memory by neighbours. Q has as many columns as rows.
+    // Calls use(element of the tile, element of C) for all existing elements, with coalesced accesses. Q has as many columns as rows.
     auto const for_each_of_c = [&](auto use) {
       if (m == 0 || columns <= 0) return;
       T* const c = args.c.at(b, first, C.forms() ? first : j0);
@@ -77,7 +77,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
       int const i = a_by_rows ? e / C.rows : e % C.rows, k = a_by_rows ? e % C.rows : e / C.rows;
       T v = from_real<T>(i == k && k < m ? 1 : 0);
       if (i < m && k < m && (args.lower ? i > k : i < k)) v = conjugate_if(args.conjugates_v(), *args.a.at(b, i + first, k + 1 - first));
-      // Missing rows are behind the others in both directions.
+      // Missing rows are last in both orders.
       int const to_row = i < m ? place(i) : i, to = k < m ? place(k) : k;
       tile[(to / 2 * C.rows + to_row) * 2 + to % 2] = v;
     }
@@ -91,11 +91,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
         Pair const v = pairs[pair * C.rows + i];
         product = conjugate_multiply_add(v.first, v.second, product);
       }
-      products[pair] = args.adjoint ? conjugate(product) : product;  // of the one that comes last with the other
+      products[pair] = args.adjoint ? conjugate(product) : product;  // v^H w, for the reflector that is applied second
     }
     sync_block();
     if constexpr (C.forms()) {
-      int const one = column < m ? column : -1;  // of this matrix: what is the same for all would be kept in registers
+      int const one = column < m ? column : -1;  // per matrix: loop-invariant values would be kept in registers
       SIMT_UNROLL
       for (int q = 0; q < held; ++q) x[q] = from_real<T>(row(q) == one ? 1 : 0);
     }
@@ -136,7 +136,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
             return sum;
           };
           T const of_first = total_of(first_sum), of_second = total_of(second_sum);
-          // The second one comes first, but where Q^H is applied.
+          // The second reflector is applied first, except for Q^H.
           T const early = (args.adjoint ? tau[k] : tau[k + 1]) * (args.adjoint ? of_first : of_second);
           T const late =
               (args.adjoint ? tau[k + 1] : tau[k]) * subtract_product(args.adjoint ? of_second : of_first, products[k / 2], early);
@@ -150,7 +150,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm()) reflectors_small(Re
       }
     }
 
-    sync_block();  // so that all have used the reflectors
+    sync_block();  // all threads have used the reflectors
     SIMT_UNROLL
     for (int q = 0; q < held; ++q) tile[row(q) + column * line] = x[q];
     sync_block();
