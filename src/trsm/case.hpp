@@ -8,7 +8,7 @@
 
 namespace myriad::cases {
 
-/// op(A) and B, which it multiplies or of which it is to be taken away; op is a view, and uplo names the triangle of what is viewed.
+/// op(A) and B, for products and solves; op is a view, and uplo is the triangle of the view.
 template <typename T>
 struct TriangleCase : CaseRun {
   T alpha;

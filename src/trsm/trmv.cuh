@@ -1,5 +1,5 @@
 #pragma once
-/// x = A x with a triangle of A, of which each element is read once.
+/// x = A x with a triangle of A; each element of A is read once.
 
 #include "trsm/trmv_config.cuh"
 
@@ -24,7 +24,7 @@ class TrmvOfBlock {
         down_(args.a.row_stride_of(b)),
         right_(args.a.col_stride_of(b)) {}
 
-  /// The rows of part number `part`, the longest first: a block that has several may write them where x was.
+  /// Computes the rows of part `part`, the longest first: so a block with several parts may overwrite x.
   SIMT_INLINE void run(simt::Index part) {
     if (n_ <= tile) {
       if (part == 0) small();
@@ -40,9 +40,9 @@ class TrmvOfBlock {
   SIMT_INLINE T* sums() const { return x() + args_.terms; }
   SIMT_INLINE T* result(int i) const { return args_.x.at(b_, i, 0); }
 
-  /// x from `begin` to `end`, those that are in chunk number `chunk`.
+  /// Loads x from `begin` to `end`, as far as it is in chunk `chunk`.
   SIMT_INLINE void bring(int chunk, int begin, int end) {
-    if (chunk == chunk_) return;  // more of it than what is wanted now
+    if (chunk == chunk_) return;  // these elements of the chunk are loaded already
     chunk_ = chunk;
     int const first = chunk * args_.terms;
     simt::sync_block();
@@ -78,12 +78,12 @@ class TrmvOfBlock {
     finish(sum, i0);
   }
 
-  /// Adds what tiles from t on give, up to tile `last`. `inside`: all of them are stored.
+  /// Adds the products of tiles t to `last`. `inside`: all are fully inside the triangle.
   template <bool inside>
   SIMT_INLINE void add(T (&sum)[held], int i0, int t, int last) const {
     using namespace simt;
     int const i = i0 + row_, j0 = t * tile + column_;
-    // Rows behind the last one are those of the last one, and not written.
+    // Rows behind the last one repeat the last one, and are not stored.
     T const* const from = a_ + (by_columns ? smaller(i, n_ - 1) : i) * down_ + j0 * right_;
     T const* const right = x() + (j0 - chunk_ * args_.terms);
     auto const row = [&](int e) { return by_columns ? i : i + e; };
@@ -117,7 +117,7 @@ class TrmvOfBlock {
     using namespace simt;
     if constexpr (by_columns) {
       add_halves<held>(sum);
-      // In turn in two places, so that one barrier is enough.
+      // Double-buffered, so that one barrier suffices.
       T* const place = sums() + turn_ * C.threads();
       turn_ ^= 1;
       place[thread_index()] = sum[0];
@@ -138,7 +138,7 @@ class TrmvOfBlock {
       }
     }
   }
-  /// To sum[0], of the first `some`.
+  /// Reduces the first `some` sums to sum[0], pairwise.
   template <int some, int count>
   SIMT_INLINE static void add_halves(T (&sum)[count]) {
     if constexpr (some > 1) {
@@ -148,7 +148,7 @@ class TrmvOfBlock {
     }
   }
 
-  /// In the order of the columns, with what is not stored as zeros: the bits that a small matrix has elsewhere.
+  /// Sums in the order of the columns, with zeros for the other triangle: the same bits as the kernels for small matrices.
   SIMT_INLINE void small() {
     using namespace simt;
     bring(0, 0, n_);
@@ -162,7 +162,7 @@ class TrmvOfBlock {
       if (!args_.unit && i == j) left = a_[i * (down_ + right_)];
       sum = multiply_add(conjugate_if(args_.a.conjugated, left), x()[j], sum);
     }
-    *result(i) = from_real<T>(1) * sum;  // alpha, as in every product
+    *result(i) = from_real<T>(1) * sum;  // alpha = 1, as in every product
   }
 
   TrmvArguments<T> const& args_;
@@ -173,7 +173,7 @@ class TrmvOfBlock {
   int chunk_ = -1, turn_ = 0;
 };
 
-/// A has its elements side by side, down the columns or along the rows as C says; by columns they may be anywhere. x is anywhere.
+/// A has unit stride along columns or rows, as C.a says; with Lines::columns any strides are allowed. x may have any stride.
 ///
 /// Launch: args.x.count * args.parts blocks, or fewer, of C.threads() threads with C.shared_bytes(sizeof(T), args.terms) bytes of dynamic
 /// shared memory.

@@ -31,7 +31,7 @@ void trmv(Queue& queue, TrsmTask<T> const& task) {
   Trmv const c = trmv_plan(sizeof(T), n, args.a.col_stride == 1 && !args.a.col_strides ? Lines::rows : Lines::columns);
   args.parts = trmv_parts(c, n, count, std::int64_t{queue.device().multiprocessors} * c.blocks_per_sm);
   args.terms = trmv_terms(sizeof(T), n, c);
-  // All kernels come before the first launch: where one cannot be had, nothing is written.
+  // All kernels are loaded before the first launch: if one is unavailable, nothing is written.
   Kernel const& kernel = kernel_of(queue, trmv_kernel, dtype_of<T>, c);
   bool const keep = args.parts > 1;
   Workspace const kept(queue, keep ? count * n * static_cast<std::int64_t>(sizeof(T)) : 0);

@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of products of triangles of more than 32 rows and vectors on a GPU.
+/// Plan of products of triangles of more than 32 rows and vectors.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace myriad {
 
-/// By reasoning, not by measurement: a lane asks for 128 bytes at once (single: 64), which with 64 registers a thread is 64 to 128 KB of a
-/// multiprocessor; of short rows by fewer warps, so that all of them have something to do.
+/// Estimated, not measured: a lane loads 128 bytes at a time (single: 64), which with 64 registers per thread is 64 to 128 KB in flight per
+/// multiprocessor. Short rows have fewer warps, so that all of them have work.
 constexpr Trmv trmv_plan(int element_bytes, std::int64_t n, Lines a) {
   bool const by_columns = a == Lines::columns;
   // 128 bytes down a column, or 16 rows (double complex: 8)
@@ -22,14 +22,14 @@ constexpr Trmv trmv_plan(int element_bytes, std::int64_t n, Lines a) {
   return c;
 }
 
-/// So many terms of x are in shared memory at a time: 32 KB, or all.
+/// Elements of x in shared memory at a time: 32 KB, or all.
 constexpr int trmv_terms(int element_bytes, std::int64_t n, Trmv const& c) {
   std::int64_t const group = 32 * c.tiles, all = (n + group - 1) / group * group;
   return static_cast<int>(std::min<std::int64_t>(all, 32768 / element_bytes));
 }
 
-/// How many blocks each of `count` matrices has, where `resident` run at the same time: one, unless that leaves multiprocessors idle; then
-/// several times as many as run, since they differ in length.
+/// Blocks per matrix, for `count` matrices and `resident` resident blocks: one, unless that leaves multiprocessors idle; then several times
+/// as many as are resident, since their work differs.
 constexpr std::int64_t trmv_parts(Trmv const& c, std::int64_t n, std::int64_t count, std::int64_t resident) {
   if (count >= resident) return 1;
   return std::clamp<std::int64_t>((4 * resident + count - 1) / count, 1, (n + c.rows - 1) / c.rows);

@@ -28,7 +28,7 @@ TrsmTask<T> from_the_left(Side side, TrsmTask<T> task) {
   return task;
 }
 
-/// The task of trsm or trmm, once its arguments are known to be right.
+/// Checks the arguments of trsm or trmm; returns the task.
 template <Element T>
 TrsmTask<T> checked(char const* routine, Queue const& queue, Side side, TrsmTask<T> const& task) {
   bool const left = side == Side::left;
@@ -46,7 +46,7 @@ TrsmTask<T> checked(char const* routine, Queue const& queue, Side side, TrsmTask
   return from_the_left(side, task);
 }
 
-/// The same of trsv and trmv.
+/// The same for trsv and trmv.
 template <Element T>
 TrsmTask<T> checked(char const* routine, Queue const& queue, TrsmTask<T> const& task) {
   Check(routine, queue)

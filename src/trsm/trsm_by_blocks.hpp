@@ -1,5 +1,5 @@
 #pragma once
-/// Triangles of any order, from solves with small ones, or products, and products of what is beside these.
+/// Solves and products with triangles of any order, by diagonal blocks and products with off-diagonal blocks.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,9 +9,10 @@
 
 namespace myriad {
 
-/// Solves block by block of `order` rows: what the solved ones take from a block in one product, then its own triangle by solve(TrsmTask).
+/// Solves by blocks of `order` rows: one product subtracts the contribution of solved blocks, then solve(TrsmTask) solves with the diagonal
+/// block.
 ///
-/// Blocks begin at multiples of `order` whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
+/// Blocks begin at multiples of `order` for both triangles, so that a matrix of a ragged batch gets the same bits as alone.
 template <typename T, Machine<T> M, typename Solve>
 void trsm_by_blocks(M& machine, TrsmTask<T> const& task, std::int64_t order, Solve solve) {
   std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
@@ -35,15 +36,15 @@ void trsm_by_blocks(M& machine, TrsmTask<T> const& task, std::int64_t order, Sol
   }
 }
 
-/// B = alpha A B block by block of `order` rows, at most gpu::gemm_rows_in_place: each is multiplied by its own triangle in place, then the
-/// product of what is beside that is added.
+/// B = alpha A B by blocks of `order` rows, at most gpu::gemm_rows_in_place: each is multiplied by its diagonal block in place, then the
+/// product with the off-diagonal blocks is added.
 template <typename T, Machine<T> M>
 void trmm_by_blocks(M& machine, TrsmTask<T> const& task, std::int64_t order) {
   std::int64_t const n = task.b.rows, number = (n + order - 1) / order;
   bool const lower = task.uplo == Uplo::lower, unit = task.diag == Diag::unit;
   Structure const triangle = lower ? (unit ? Structure::unit_lower : Structure::lower) : (unit ? Structure::unit_upper : Structure::upper);
   for (std::int64_t step = 0; step < number; ++step) {
-    // Rows that the others need come last.
+    // Rows that other blocks read come last.
     std::int64_t const i = (lower ? number - 1 - step : step) * order, m = std::min(order, n - i);
     Batch<T> const b = block(task.b, i, 0, m, task.b.cols);
     machine.gemm(GemmTask<T>{.alpha = task.alpha, .a = block(task.a, i, i, m, m), .b = b, .beta = T(0), .c = b}, triangle);

@@ -1,5 +1,5 @@
 #pragma once
-/// Solves with the triangles of many matrices and many right-hand sides: the triangle in shared memory, right-hand sides in registers.
+/// Triangular solves with many right-hand sides: the triangle in shared memory, right-hand sides in registers.
 
 #include "simt/divisor.hpp"
 #include "trsm/trsm_columns_config.cuh"
@@ -11,15 +11,15 @@ SIMT_INLINE constexpr TrsmColumnsMemory trsm_columns_memory(TrsmColumns const& c
   return {sizeof(simt::Real<T>), simt::is_complex<T>, config};
 }
 
-/// Whether columns that are side by side begin at multiples of 16 bytes.
+/// Whether columns have unit stride and are aligned to 16 bytes.
 template <typename T>
 SIMT_INLINE bool trsm_columns_of_chunks(T const* first, simt::Index row_stride, simt::Index column_stride) {
   return row_stride == 1 &&
          (reinterpret_cast<unsigned long long>(first) | static_cast<unsigned long long>(column_stride) * sizeof(T)) % 16 == 0;
 }
 
-/// The triangle in shared memory. Beside it, in the block of the diagonal, there is garbage; beyond the matrix, as far as its last panel
-/// goes, the identity.
+/// The triangle in shared memory. The other triangle of diagonal blocks is garbage. Beyond the matrix, to the end of its last panel, it is
+/// the identity.
 template <typename T, TrsmColumns C>
 class TrsmTriangle {
   using R = simt::Real<T>;
@@ -31,16 +31,16 @@ class TrsmTriangle {
       : a_(reinterpret_cast<T*>(shared)), beside_(a_ + memory.beside), scales_(reinterpret_cast<R*>(beside_ + C.n)) {}
 
   SIMT_INLINE T at(int i, int k) const { return a_[memory.column(k) + i]; }
-  /// Where column `within` of panel p has row i.
+  /// Address of row i of column `within` of panel p.
   SIMT_INLINE T const* address(int p, int within, int i) const {
     return a_ + (memory.start(p) - (C.lower ? panel * p : 0)) + within * memory.pitch(p) + i;
   }
   SIMT_INLINE T reciprocal(int k) const { return beside_[k]; }
   SIMT_INLINE R scale(int k) const { return scales_[k]; }
-  /// Element (i, k) of the inverse of the p-th block of the diagonal.
+  /// Element (i, k) of the inverse of diagonal block p.
   SIMT_INLINE T inverse(int p, int i, int k) const { return beside_[(p * panel + k) * memory.inverse_pitch + i]; }
 
-  /// Starts to bring the triangle of matrix b, which has `rows` rows.
+  /// Starts loading the triangle of matrix b, which has `rows` rows.
   SIMT_INLINE void bring(simt::Matrices<T const> const& a, simt::Index b, int rows) {
     using namespace simt;
     constexpr int of_chunk = 16 / sizeof(T);
@@ -56,7 +56,7 @@ class TrsmTriangle {
     };
     if (row_stride == 1) {
       bool const chunks = trsm_columns_of_chunks(from, row_stride, column_stride);
-      // Eight lanes to a column, since these are short
+      // Eight lanes per column, since columns are short
       SIMT_LOOP
       for (int k = warp * 4 + lane / 8; k < all; k += 4 * C.warps) {
         T* const to = a_ + memory.column(k);
@@ -80,7 +80,7 @@ class TrsmTriangle {
       }
     }
   }
-  /// Once it is there: conjugates it, or puts ones on the diagonal.
+  /// After loading: conjugates the triangle, or sets the diagonal to one.
   SIMT_INLINE void change(int rows, bool conjugated, bool unit) {
     using namespace simt;
     SIMT_LOOP
@@ -96,7 +96,7 @@ class TrsmTriangle {
     }
   }
 
-  /// The reciprocals of the diagonal, each with a scale that goes before it: see Divisor.
+  /// Computes the reciprocals of the diagonal, each with its scale: see Divisor.
   SIMT_INLINE void invert_diagonal(int rows) {
     using namespace simt;
     SIMT_LOOP
@@ -106,14 +106,14 @@ class TrsmTriangle {
       beside_[k] = divisor.reciprocal_of_y;
     }
   }
-  /// The inverses of the blocks of the diagonal, a column to a thread.
+  /// Inverts the diagonal blocks, one column per thread.
   SIMT_INLINE void invert_blocks(int rows) {
     using namespace simt;
     SIMT_LOOP
     for (int column = thread_index(); column < ceil_div(rows, panel) * panel; column += C.threads()) {
       int const first = column / panel * panel, c = column % panel;
-      // The rest of the column of the identity, from row k on or, in an upper triangle, from there upwards. It moves up by a row in
-      // each step, so that the steps are a loop and take few registers, beside right-hand sides that are on their way.
+      // The rest of the identity's column, from row k down or, for an upper triangle, up. It shifts by one row per step, so that the steps
+      // are a loop and need few registers, beside right-hand sides that are being loaded.
       T x[panel];
       SIMT_UNROLL
       for (int i = 0; i < panel; ++i) x[i] = from_real<T>(i == (C.lower ? c : panel - 1 - c) ? 1 : 0);
@@ -122,7 +122,7 @@ class TrsmTriangle {
         int const k = C.lower ? step : panel - 1 - step;
         T const* const diagonal = a_ + memory.column(first + k) + first + k;
         T quotient = Divisor<T, true>(*diagonal).divide(x[0]);
-        // A zero on the diagonal would make NaN of zeros.
+        // A zero on the diagonal would turn zeros into NaN.
         if (C.lower ? k < c : k > c) quotient = from_real<T>(0);
         beside_[column * memory.inverse_pitch + k] = quotient;
         SIMT_UNROLL
@@ -134,7 +134,7 @@ class TrsmTriangle {
     }
   }
 
-  /// The first k, from one, for which element (k, k) is zero; 0 where none is. For a warp.
+  /// The first k, from one, for which element (k, k) is zero; 0 if none is. Called by a warp.
   SIMT_INLINE int zero_on_diagonal(int rows) const {
     using namespace simt;
     SIMT_LOOP
@@ -152,8 +152,8 @@ class TrsmTriangle {
   R* scales_;
 };
 
-/// The right-hand sides of a warp. Lane 4 g + t has right-hand sides g, g + 8, ..., and of each panel rows_of_lane rows from the t-th
-/// share on: x[p][h * rows_of_lane + e] is row e of that share in the h-th of them.
+/// The right-hand sides of a warp. Lane 4 g + t has right-hand sides g, g + 8, ..., and the t-th share of rows_of_lane rows of each panel:
+/// x[p][h * rows_of_lane + e] is row e of that share in right-hand side h.
 template <typename T, TrsmColumns C>
 struct TrsmRightSides {
   static constexpr TrsmColumnsMemory memory = trsm_columns_memory<T>(C);
@@ -165,15 +165,14 @@ struct TrsmRightSides {
   T x[panels][C.held * rows_of_lane];
   int group, share;
 
-  // Unknown: else what addresses are made of it would be kept in registers from one round to the next.
+  // unknown(): otherwise derived addresses would be kept in registers across iterations.
   SIMT_INLINE TrsmRightSides()
       : group(static_cast<int>(simt::unknown(static_cast<unsigned>(simt::lane_index()))) / 4),
         share(static_cast<int>(simt::unknown(static_cast<unsigned>(simt::lane_index()))) % 4) {}
   /// The first row of this lane in panel p.
   SIMT_INLINE int row(int p) const { return p * panel + share * rows_of_lane; }
 
-  /// Brings columns from `first` on of a matrix of so many rows and columns, and zeros beyond its rows; columns beyond the last are the
-  /// last.
+  /// Loads columns from `first` on of a matrix, with zeros beyond its rows; columns beyond the last repeat the last.
   SIMT_INLINE void load(simt::Matrices<T> const& b, simt::Index number, int first, int rows, int columns) {
     using namespace simt;
     Index const row_stride = b.row_stride_of(number), column_stride = b.col_stride_of(number);
@@ -195,7 +194,7 @@ struct TrsmRightSides {
           }
         }
       } else {
-        // One address goes on to the next, so that there are not registers for all of them.
+        // Addresses are incremental, to save registers.
         SIMT_UNROLL
         for (int p = 0; p < panels; ++p) {
           SIMT_UNROLL
@@ -223,7 +222,7 @@ struct TrsmRightSides {
       }
     }
   }
-  /// Writes them, of an inverse what replaces the triangle.
+  /// Stores the columns; of an inverse only the triangle.
   SIMT_INLINE void store(simt::Matrices<T> const& b, simt::Index number, int first, int rows, int columns, bool unit) const {
     using namespace simt;
     Index const row_stride = b.row_stride_of(number), column_stride = b.col_stride_of(number);
@@ -260,7 +259,7 @@ struct TrsmRightSides {
     }
   }
 
-  /// Row by row: each solution goes to the lanes that share the right-hand side by a shuffle. Of the identity, rows of panels before
+  /// Substitution row by row: shuffles broadcast each solution to the lanes of the right-hand side. For the identity, rows of panels before
   /// `first` are zero.
   SIMT_INLINE void substitute(Triangle const& a, int rows, int first) {
     using namespace simt;
@@ -306,9 +305,9 @@ struct TrsmRightSides {
     }
   }
 
-  /// Panel by panel on tensor cores: a panel times the inverse of its block, corrected by what that leaves of it, is subtracted from the
-  /// others. It is the transposed product: 16 right-hand sides are rows of a tile, whose elements are then, without a shuffle, operands of
-  /// the next one: of a panel terms 0, 2, 4 and 6 come first.
+  /// Substitution panel by panel on tensor cores: a panel is multiplied by the inverse of its diagonal block, corrected by its residual,
+  /// and its products are subtracted from the others. Products are transposed: 16 right-hand sides are the rows of a tile. With terms 0, 2,
+  /// 4 and 6 of a panel first, results are operands of the next product without shuffles.
   SIMT_INLINE void substitute_by_tensor(Triangle const& a, int rows, int first) {
     using namespace simt;
     SIMT_UNROLL
@@ -394,7 +393,7 @@ struct TrsmRightSides {
 };
 
 /// Solves with the triangle of matrix b for its right-hand sides [begin, columns), or inverts it, by a block of C.threads() threads with
-/// TrsmColumnsMemory's bytes of dynamic shared memory. All of them call this, and meet at sync_block() before they use B or that memory.
+/// TrsmColumnsMemory's bytes of dynamic shared memory. All threads call this, and must call sync_block() before they use B or that memory.
 template <typename T, TrsmColumns C>
 SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index b, simt::Index begin, int columns) {
   using namespace simt;
@@ -403,14 +402,14 @@ SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index 
   TrsmTriangle<T, C> triangle(shared_memory());
   bool const reads_a = !(args.alpha == from_real<T>(0));
   int const rows = args.b.rows_of(b);
-  // As it would be solved with alone
+  // The same method as for the matrix alone
   bool const by_rows = C.ragged && ((args.small_by_rows && rows <= trsm_by_rows) || (!identity && args.b.cols_of(b) == 1));
   if (identity && rows == 0 && args.info && thread_index() == 0) args.info[b] = 0;
-  if (rows == 0 || columns <= begin) return;  // of a ragged batch
+  if (rows == 0 || columns <= begin) return;  // ragged batch
 
   if (reads_a) triangle.bring(args.a, b, rows);
   int info = 0;
-  // By a shuffle: the compiler then knows that the lanes of a warp agree.
+  // The shuffle tells the compiler that the value is uniform in a warp.
   int first = static_cast<int>(begin) + shuffle(thread_index() / 32, 0) * C.columns_of_warp();
   SIMT_LOOP
   for (bool prepared = false;; first += C.warps * C.columns_of_warp()) {
@@ -442,7 +441,7 @@ SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index 
     } else {
       x.set([](int, int, T) { return from_real<T>(0); });
     }
-    // Lanes without a right-hand side have read the last one, which they do not use, but not after it is written.
+    // Lanes without a right-hand side load the last one and discard it; this must come before it is overwritten.
     sync_warp();
     x.store(args.b, b, first, rows, columns, args.unit);
   }

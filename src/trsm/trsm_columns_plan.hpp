@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of triangles with right-hand sides in registers on a GPU.
+/// Plan of triangular solves with right-hand sides in registers.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace myriad {
 
-/// A block has triangles of up to so many rows, whose right-hand sides take half of a thread's registers. Larger ones go by blocks of so
-/// many rows.
+/// Largest triangle of a block; its right-hand sides take half of a thread's registers. Larger triangles are processed in blocks of this
+/// order.
 constexpr int trsm_columns_largest(bool complex) { return complex ? 64 : 128; }
 
-/// Triangles of `rows` rows, `columns` right-hand sides, given, in one piece and not ragged; a lower one.
+/// For lower triangles of `rows` rows and `columns` given right-hand sides, contiguous and not ragged.
 ///
-/// By reasoning, not by measurement: a block has four warps at most, so that several blocks are on a multiprocessor and some copy while
-/// others multiply. Of few right-hand sides a lane has no more than there are; the block still has two warps, which bring the triangle.
+/// Estimated, not measured: a block has at most four warps, so that several blocks share a multiprocessor and some copy while others
+/// multiply. With few right-hand sides a lane holds no more than there are; the block still has two warps, to load the triangle.
 constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64_t rows, std::int64_t columns) {
   int const panel = trsm_panel_rows(real_bytes, complex);
   bool const tensor = real_bytes == 8;
@@ -34,8 +34,8 @@ constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64
                 .ragged = false};
   std::int64_t const needed = (columns + c.columns_of_warp() - 1) / c.columns_of_warp(), rounds = (needed + 3) / 4;
   c.warps = static_cast<int>(std::clamp<std::int64_t>((needed + rounds - 1) / std::max<std::int64_t>(rounds, 1), 2, 4));
-  // As many blocks as the shared memory of compute capability 9.0 admits (228 KiB, 1 of them the driver's in each block), but not so many
-  // that right-hand sides, factors and addresses find no registers. A quarter of the warps shares a quarter of these.
+  // As many blocks as the shared memory of compute capability 9.0 allows (228 KiB, of which 1 KiB per block is reserved), limited by the
+  // registers for right-hand sides, factors and addresses. A quarter of the warps shares a quarter of the registers.
   int const words = c.n * c.held / 4 * real_bytes / 4 * (complex ? 2 : 1);
   c.blocks_per_sm = std::clamp(233472 / (TrsmColumnsMemory(real_bytes, complex, c).bytes + 1024), 1, 32);
   auto const registers = [&](int blocks) { return 512 / ((blocks * c.warps + 3) / 4 * 4) * 4 / 8 * 8; };
@@ -43,7 +43,8 @@ constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64
   return c;
 }
 
-/// How right-hand sides are moved, as far as sizes, strides and the address say; what differs from matrix to matrix a block looks up.
+/// How right-hand sides are moved, as far as sizes, strides and address determine it; what differs between matrices is decided by the
+/// block.
 template <typename T>
 Moved trsm_columns_moved(simt::Matrices<T> const& b, bool inverse) {
   constexpr int of_chunk = 16 / sizeof(T), of_lane = trsm_rows_of_lane(sizeof(simt::Real<T>), simt::is_complex<T>);

@@ -13,7 +13,7 @@ namespace {
 
 using lapack::Int;
 
-/// Whether neighbours in a row of matrix b are closer than those in a column.
+/// Whether matrix b is row-major: its column stride is smaller than its row stride.
 template <typename T>
 bool lies_by_rows(Batch<T> const& a, std::int64_t b) {
   return a.col_stride_of(b) < a.row_stride_of(b);
@@ -25,8 +25,8 @@ void by_blas(TrsmTask<T> const& task, std::int64_t begin, std::int64_t end, Blas
   Scratch<T> scratch_a, scratch_b;
   for (std::int64_t k = begin; k < end; ++k) {
     if (task.b.rows_of(k) == 0 || task.b.cols_of(k) == 0) continue;
-    // A row-major B is solved as X^T A^T = alpha B^T, and a row-major A is BLAS's transposed one. Interleaved ones are copied the same way,
-    // so that a batch of one, which is not interleaved, gets the same bits.
+    // A row-major B is solved as X^T A^T = alpha B^T, and a row-major A is BLAS's transposed one. Interleaved matrices are copied in the
+    // same orientation, so that a batch of one, which is not interleaved, gets the same bits.
     bool const flip = lies_by_rows(task.b, k) && task.b.cols_of(k) > 1;
     LocalMatrix<T> const b(flip ? transposed(task.b) : task.b, k, scratch_b);
     Batch<T const> const triangle = flip ? transposed(task.a) : task.a;
@@ -51,8 +51,8 @@ void trsv(Uplo uplo, Op op, Diag diag, Int n, T const* a, Int lda, T* x) {
                 lapack::cblas(diag), n, a, lda, x, 1);
 }
 
-/// BLAS's routine for matrices or, of one column that is not scaled, that for vectors, which does not pack A: in double with OpenBLAS
-/// 0.3.21 trmv takes a third of trmm's time at n = 8, trsv half of trsm's at n = 256.
+/// Calls the matrix routine of BLAS or, for one unscaled column, the vector routine, which does not pack A: in double with OpenBLAS 0.3.21
+/// trmv takes a third of trmm's time at n = 8, trsv half of trsm's at n = 256.
 template <Element T, auto of_matrices, auto of_vectors>
 void for_shape(Side side, Uplo uplo, Op op, Diag diag, Int m, Int n, T alpha, T const* a, Int lda, T* b, Int ldb) {
   if (n == 1 && side == Side::left && alpha == T(1))
@@ -73,7 +73,7 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
 template <Element T>
 void trmm(Queue& queue, TrsmTask<T> const& task) {
   std::int64_t const m = task.b.rows, n = task.b.cols;
-  std::int64_t const grain = std::max<std::int64_t>(65536 / (m * (m + n)), 1);  // enough work to hide the hand-out
+  std::int64_t const grain = std::max<std::int64_t>(65536 / (m * (m + n)), 1);  // enough work to hide scheduling
   parallel_for(queue.threads(), task.b.count, grain,
                [&](std::int64_t begin, std::int64_t end) { by_blas(task, begin, end, for_shape<T, lapack::trmm<T>, lapack::trmv<T>>); });
 }

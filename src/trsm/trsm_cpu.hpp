@@ -1,5 +1,5 @@
 #pragma once
-/// The CPU path of triangles: systems with small ones side by side in SIMD lanes, larger ones and products one BLAS call each.
+/// The CPU path of triangles: solves with small ones in SIMD lanes; larger ones and products by one BLAS call each.
 
 #include "trsm/trsm.hpp"
 

@@ -25,12 +25,12 @@ bool is_interleaved(Batch<T> const& b) {
   return layout_of(matrices_of(b)) == simt::Layout::interleaved;
 }
 
-/// How many blocks each matrix may have until all multiprocessors are full. One brings the triangle once.
+/// Blocks per matrix that fill all multiprocessors. Each block loads the triangle once.
 std::int64_t parts_wanted(Queue& queue, int blocks_per_sm, std::int64_t count) {
   return std::int64_t{context_of(queue).device().multiprocessors} * blocks_per_sm / std::max<std::int64_t>(count, 1);
 }
 
-/// Arguments for one block to a matrix.
+/// Arguments for one block per matrix.
 template <typename T>
 TrsmColumnsArguments<DeviceElement<T>> arguments_of(TrsmTask<T> const& task, bool small, int* info) {
   return {.alpha = std::bit_cast<DeviceElement<T>>(task.alpha),
@@ -42,7 +42,7 @@ TrsmColumnsArguments<DeviceElement<T>> arguments_of(TrsmTask<T> const& task, boo
           .unit = task.diag == Diag::unit,
           .small_by_rows = small};
 }
-/// Divides the right-hand sides, of which a block has `at_once` at a time, among blocks while multiprocessors would be idle.
+/// Distributes right-hand sides, `at_once` at a time, over several blocks per matrix if multiprocessors would be idle.
 template <typename T>
 void divide(Queue& queue, TrsmColumnsArguments<T>& args, int blocks_per_sm, std::int64_t at_once) {
   std::int64_t const columns = args.b.cols, rounds = (columns + at_once - 1) / at_once;
@@ -51,8 +51,8 @@ void divide(Queue& queue, TrsmColumnsArguments<T>& args, int blocks_per_sm, std:
   args.parts = (columns + args.columns_of_block - 1) / args.columns_of_block;
 }
 
-/// Triangles with right-hand sides in registers. `small`: matrices of a ragged batch that have no more rows than trsm_by_rows, and nothing
-/// before these, are solved with as they are alone.
+/// Solves with right-hand sides in registers. `small`: matrices of a ragged batch with at most trsm_by_rows rows, and no rows before them,
+/// are solved as they would be alone.
 template <typename T>
 void launch_columns(Queue& queue, TrsmTask<T> const& task, TrsmColumns c, bool small, int* info) {
   auto args = arguments_of(task, small, info);
@@ -74,7 +74,7 @@ void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool sma
   launch_columns(queue, task, c, small, info);
 }
 
-/// With whole right-hand sides to a lane.
+/// Solves with one whole right-hand side per lane.
 template <typename T>
 void launch_panels(Queue& queue, TrsmTask<T> const& task, TrsmPanels c) {
   auto args = arguments_of(task, true, nullptr);
@@ -92,7 +92,7 @@ void solve_panels(Queue& queue, TrsmTask<T> const& task) {
   launch_panels(queue, task, tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, task.b.cols}}));
 }
 
-/// With one right-hand side, a warp to a matrix.
+/// Solves with one right-hand side, one warp per matrix.
 template <typename T>
 void solve_vector(Queue& queue, TrsmTask<T> const& task) {
   auto const args = arguments_of(task, true, nullptr);
@@ -138,7 +138,8 @@ void substitute(Queue& queue, Substitution<T> const& task) {
 
 template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task) {
-  // Both kernels solve row by row there, and give the same bits. Of larger ones, the lanes of a warp share a triangle and pass over B.
+  // For small matrices both kernels solve row by row, and give the same bits. In trsm_tiny the lanes of a warp share a triangle and iterate
+  // over B.
   bool const small = task.b.rows <= trsm_by_rows;
   if (small && (task.b.rows <= trsm_by_rows / 2 || task.b.cols <= 2 * most_columns || is_interleaved(task.b))) {
     Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
@@ -171,7 +172,7 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
 
 namespace {
 
-/// Its products share kernels.
+/// A machine whose products use shared kernels.
 class SharingMachine : public QueueMachine {
  public:
   using QueueMachine::QueueMachine;
@@ -181,7 +182,7 @@ class SharingMachine : public QueueMachine {
   }
 };
 
-/// Rows of a triangle that the kernels of trsm_shared have at a time: few, so that they compile quickly and need no spills.
+/// Rows of a triangle per block of trsm_shared: few, so that its kernels compile quickly and without spills.
 template <typename T>
 constexpr std::int64_t shared_order = is_complex<T> && sizeof(Real<T>) == 8 ? 32 : 64;
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Triangular solves on a GPU, and what else is made of them.
+/// The GPU paths of trsm, trsv, trmv and trtri, and solves of other rooms.
 
 #include "runtime/kernel_filter.hpp"
 #include "trsm/trsm.hpp"
@@ -10,27 +10,27 @@ namespace myriad::gpu {
 
 template <typename T>
 void trsm(Queue& queue, TrsmTask<T> const& task);
-/// The same by few kernels, for blocked algorithms (blocked/machine.hpp); B is not conjugated.
+/// The same with few kernels, for blocked algorithms (blocked/machine.hpp); B must not be conjugated.
 template <typename T>
 void trsm_shared(Queue& queue, TrsmTask<T> const& task);
-/// Its kernels for several right-hand sides, but for products.
+/// Its kernels for several right-hand sides, without those of products.
 std::vector<KernelSource> trsm_shared_kernels(Dtype dtype);
-/// The kernels of triangles by columns or by rows with one right-hand side, of up to trsm_columns_largest rows.
+/// The kernels for column-major and row-major triangles with one right-hand side, of up to trsm_columns_largest rows.
 std::vector<KernelSource> trsm_vector_kernels(Dtype dtype, std::int64_t rows);
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task);
 /// One column and alpha = 1, summed in another order than by trmm where there are more than 32 rows.
 template <typename T>
 void trmv(Queue& queue, TrsmTask<T> const& task);
-/// The same of trsm: by substitution, also where trsm takes products.
+/// The same for trsm: always by substitution, even where trsm uses products.
 template <typename T>
 void trsv(Queue& queue, TrsmTask<T> const& task);
 
-/// The inverse of triangles that a block has as a whole: see trsm_columns_largest.
+/// Inverts triangles that fit in a block: see trsm_columns_largest.
 template <typename T>
 void invert_triangle(Queue& queue, TrtriTask<T> const& task);
 
-/// B = alpha U^-1 L^-1 B with triangles of A, whose rows `pivots` interchange; for `routine`, which an error names.
+/// B = alpha U^-1 L^-1 B with triangles of A, and row interchanges by `pivots`. Errors name `routine`.
 template <typename T>
 struct Substitution {
   char const* routine;
@@ -46,10 +46,10 @@ struct Substitution {
 template <typename T>
 void substitute(Queue& queue, Substitution<T> const& task);
 
-/// Kernels that solve with triangles of so many rows, up to trsm_columns_largest, and many right-hand sides, which are not ragged and have
-/// their columns not side by side in memory: those below a diagonal block.
+/// Kernels for triangles of `rows` rows, up to trsm_columns_largest, and many right-hand sides that are not ragged and whose columns are
+/// not contiguous: the solves with a diagonal block.
 std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower);
-/// Kernels of this room that a pack holds.
+/// Kernels of this room for packs.
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter);
 std::vector<KernelSource> trmv_kernels(KernelFilter const& filter);
 std::vector<KernelSource> trsv_kernels(KernelFilter const& filter);

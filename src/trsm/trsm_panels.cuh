@@ -1,12 +1,12 @@
 #pragma once
-/// Solves with the triangles of many matrices and many right-hand sides, row by row: a lane has whole right-hand sides.
+/// Triangular solves with many right-hand sides, row by row: a lane has whole right-hand sides.
 
 #include "trsm/trsm_columns.cuh"
 #include "trsm/trsm_panels_config.cuh"
 
 namespace myriad {
 
-/// The right-hand sides of a warp in shared memory, one to a lane.
+/// The right-hand sides of a warp in shared memory, one per lane.
 template <typename T, TrsmPanels C>
 class TrsmPanelsRightSides {
   static constexpr TrsmPanelsMemory memory{sizeof(simt::Real<T>), simt::is_complex<T>, C};
@@ -19,7 +19,7 @@ class TrsmPanelsRightSides {
   SIMT_INLINE explicit TrsmPanelsRightSides(char* shared)
       : x_(reinterpret_cast<T*>(shared + memory.right) + simt::thread_index() / 32 * (all * memory.pitch)) {}
 
-  /// Starts to bring columns from `first` on of a matrix of so many rows and columns.
+  /// Starts loading columns from `first` on of a matrix.
   SIMT_INLINE void bring(simt::Matrices<T> const& b, simt::Index number, int first, int rows, int columns) {
     move(
         b, number, first, rows, columns, [](T* shared, T* global) { simt::copy_async<T>(shared, global); },
@@ -35,7 +35,7 @@ class TrsmPanelsRightSides {
     for (int i = 0; i < rows; ++i) column()[i] = simt::from_real<T>(0);
   }
 
-  /// Panel by panel of rows: what the solved ones take from it, in their order, and then its own triangle.
+  /// Substitution by panels of rows: subtracts the contributions of solved rows, in order, and then solves with the panel's triangle.
   SIMT_INLINE void substitute(Triangle const& a, T alpha, int rows) {
     using namespace simt;
     int const panels = ceil_div(rows, panel);
@@ -70,7 +70,7 @@ class TrsmPanelsRightSides {
         int const k = C.lower ? step : panel - 1 - step;
         T factor[panel];
         read(factor, a.address(p, k, first));
-        // Beyond the matrix there is the identity.
+        // Beyond the matrix is the identity.
         if (first + k < rows) x[k] = (a.scale(first + k) * x[k]) * a.reciprocal(first + k);
         SIMT_UNROLL
         for (int i = C.lower ? k + 1 : 0; i < (C.lower ? panel : k); ++i) x[i] = subtract_product(x[i], factor[i], x[k]);
@@ -96,7 +96,7 @@ class TrsmPanelsRightSides {
       for (int i = 0; i < of_chunk; ++i) to[e + i] = part.x[i];
     }
   }
-  /// Calls move_element or move_chunk (in shared memory, in memory), with lanes along columns, or along rows where these are side by side.
+  /// Calls move_element or move_chunk (in shared memory, in memory), with lanes along columns, or along rows if these have unit stride.
   template <typename MoveElement, typename MoveChunk>
   SIMT_INLINE void move(simt::Matrices<T> const& b, simt::Index number, int first, int rows, int columns, MoveElement move_element,
                         MoveChunk move_chunk) {

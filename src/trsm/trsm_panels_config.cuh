@@ -1,24 +1,24 @@
 #pragma once
-/// Triangular solves on a GPU with triangle and right-hand sides in shared memory: what host and kernel share.
+/// Triangular solves with triangle and right-hand sides in shared memory: declarations shared by host and kernel.
 
 #include "trsm/trsm_columns_config.cuh"
 
 namespace myriad {
 
-/// One compiled kernel: a block has a matrix, and a lane a whole right-hand side, of which it works on one panel of rows at a time.
+/// One compiled kernel: a block has a matrix, and a lane a whole right-hand side, which it solves one panel of rows at a time.
 struct TrsmPanels {
-  int n;  ///< rows at most, a whole number of panels of TrsmColumnsMemory
+  int n;  ///< maximum rows, a whole number of panels of TrsmColumnsMemory
   int warps;
-  int blocks_per_sm;  ///< for which registers have to suffice
-  int lower;          ///< 0 or 1, so that there is no padding
+  int blocks_per_sm;  ///< for which registers must suffice
+  int lower;          ///< 0 or 1; int, so that the struct has no padding
   constexpr bool operator==(TrsmPanels const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
   SIMT_INLINE constexpr int columns_of_warp() const { return 32; }
-  /// The config by which the triangle is stored.
+  /// The config that defines the triangle's layout.
   SIMT_INLINE constexpr TrsmColumns triangle() const {
     return {.n = n,
-            .held = 4,  // of no consequence
+            .held = 4,  // has no effect
             .warps = warps,
             .blocks_per_sm = blocks_per_sm,
             .moved = Moved::either,
@@ -29,8 +29,8 @@ struct TrsmPanels {
   }
 };
 
-/// The dynamic shared memory of a block: the triangle, and then the right-hand sides, column by column, at distances at which lanes that
-/// read 16 bytes each of theirs meet different banks; a panel is a whole number of pairs of 16 bytes. Distances are in elements.
+/// Dynamic shared memory of a block: the triangle, and then the right-hand sides by columns. The column stride lets lanes read 16 bytes
+/// each without bank conflicts; a panel is a whole number of pairs of 16 bytes. Strides are in elements.
 struct TrsmPanelsMemory {
   int pitch;
   int right;  ///< in bytes

@@ -1,11 +1,11 @@
 #pragma once
-/// Substitution with the triangles of one matrix, the right-hand sides by rows in the lanes of a warp.
+/// Substitution with the triangles of one matrix; the rows of right-hand sides are distributed over the lanes of a warp.
 
 #include "simt/divisor.hpp"
 
 namespace myriad::simt {
 
-/// Right-hand sides of which lane l of `lanes` holds rows l, l + lanes, ...; a solution goes to the other lanes by shuffles.
+/// Right-hand sides; lane l of `lanes` has rows l, l + lanes, ... Shuffles broadcast each solution.
 template <typename T, int N, int nrhs, int lanes>
 struct TrsmAcrossLanes {
   static constexpr int held = ceil_div(N, lanes);
@@ -16,7 +16,7 @@ struct TrsmAcrossLanes {
   SIMT_INLINE bool exists(int r) const { return N % lanes == 0 || row(r) < N; }
   SIMT_INLINE int row(int r) const { return lane + r * lanes; }
 
-  /// x = A^-1 x with the lower or upper triangle of A, whose elements `a(i, j)` gives. Zeros on the diagonal give infinity and NaN.
+  /// x = A^-1 x with the lower or upper triangle of A; `a(i, j)` returns its elements. Zeros on the diagonal give infinity and NaN.
   template <bool lower, bool unit, typename Element>
   SIMT_INLINE void substitute(Element a) {
     Divisor<T, true> divisor[held];
@@ -50,7 +50,7 @@ struct TrsmAcrossLanes {
     }
   }
 
-  /// The first i, from one, for which element (i, i) of the first `rows` is zero; 0 where none is.
+  /// The first i, from one, for which element (i, i) of the first `rows` is zero; 0 if none is.
   template <typename Element>
   SIMT_INLINE int zero_on_diagonal(int rows, Element a) const {
     constexpr int none = N + 1;
@@ -64,8 +64,8 @@ struct TrsmAcrossLanes {
   }
 };
 
-/// Where row i is after the interchanges `pivot(k)` of the first `steps` rows, or, backwards, before them. A pivot that is no row counts
-/// for none.
+/// Place of row i after the interchanges `pivot(k)` of the first `steps` rows or, with `backwards`, before them. Pivots out of range are
+/// ignored.
 template <int N, bool backwards, typename Pivot>
 SIMT_INLINE int place_after(int i, int steps, Pivot pivot) {
   SIMT_LOOP
@@ -77,11 +77,11 @@ SIMT_INLINE int place_after(int i, int steps, Pivot pivot) {
   return i;
 }
 
-/// Moves row i of `rows` to `place`, through a tile of which `at` gives the elements.
+/// Moves row i of `rows` to `place(i)`, through a tile whose elements `at` returns.
 template <typename Rows, typename At, typename Place>
 SIMT_INLINE void exchange_rows(Rows& rows, At at, Place place) {
   constexpr int nrhs = static_cast<int>(sizeof(rows.x[0]) / sizeof(rows.x[0][0]));
-  sync_warp();  // all have read what is overwritten now
+  sync_warp();  // all lanes have read the elements that are now overwritten
   SIMT_UNROLL
   for (int r = 0; r < Rows::held; ++r) {
     if (!rows.exists(r)) continue;

@@ -1,7 +1,7 @@
 // Triangular systems of small matrices, one matrix per vector lane. See simd/pack-inl.hpp for how matrices become packs.
 //
-// The triangle goes through the workspace in panels of rows, the rows that are solved first to begin with, and right-hand sides in chunks.
-// Where all panels fit, they stay there for all chunks. An upper triangle is a lower one with rows and columns counted from the end.
+// The triangle is loaded into the workspace in panels of rows, in the order of the solution, and right-hand sides in chunks. If all panels
+// fit, they stay there for all chunks. An upper triangle is treated as a lower one with rows and columns counted from the end.
 
 #include "trsm/trsm.hpp"
 
@@ -26,7 +26,7 @@ class TriangleSpace {
   static constexpr int few_sides = 8;
 
  public:
-  static constexpr int height = trsm_panel<T>;  ///< rows of a panel; of the last one up to so many
+  static constexpr int height = trsm_panel<T>;  ///< rows of a panel; the last one may have fewer
 
   TriangleSpace(int n, int nrhs) : n_(n), nrhs_(nrhs), b_(n * P::size), panels_(b_) {
     if (n == 0 || nrhs == 0) return;
@@ -45,12 +45,12 @@ class TriangleSpace {
   [[nodiscard]] bool is_for(int n, int nrhs) const { return n == n_ && nrhs == nrhs_; }
   /// Whether all of A stays in the workspace.
   [[nodiscard]] bool whole() const { return whole_; }
-  /// Right-hand sides that are carried at a time.
+  /// Right-hand sides per chunk.
   [[nodiscard]] int sides() const { return sides_; }
   /// Rows of the panel that starts at row `first`.
   [[nodiscard]] int rows(int first) const { return std::min(height, n_ - first); }
 
-  /// In the order of the solution.
+  /// Reciprocals of the diagonal, in the order of the solution.
   [[nodiscard]] R* inverse() const { return base_; }
   [[nodiscard]] PackMatrix<T> b() const { return pack_matrix<T>(base_ + b_, pack_ld(n_)); }
   /// The panel that starts at row `first`, in the order of the solution: columns 0 to first + rows(first) - 1.
@@ -65,7 +65,7 @@ class TriangleSpace {
   [[nodiscard]] int panel_size(int first) const { return pack_ld(rows(first)) * (first + rows(first)); }
 
   int n_, nrhs_;
-  int b_, panels_;  // where they begin, in reals
+  int b_, panels_;  // offsets in reals
   int sides_ = 0;
   bool whole_ = false;
   R* base_ = static_cast<R*>(lane_workspace());
@@ -77,7 +77,7 @@ HWY_INLINE void load_block(GroupView<T const> const& view, int i, int j, int m, 
   if (m == 0 || n == 0) return;
   std::int64_t const ld = to.cs / Pack<T>::size;
   if (i == 0 && j == 0)
-    load_group<T>(view, m, n, to.data, ld, part);  // the copy of a view that has just been made waits for its stores
+    load_group<T>(view, m, n, to.data, ld, part);  // without copying the view, whose loads would stall on its recent stores
   else
     load_group<T>(view.at(i, j, Pack<T>::lanes), m, n, to.data, ld, part);
 }
@@ -88,7 +88,7 @@ HWY_INLINE PackMatrix<T> reversed(PackMatrix<T> a, int m, int n) {
   return {a.at(m - 1, n - 1), -a.rs, -a.cs};
 }
 
-/// Loads what the triangle has in the rows of the panel at row `first`; neither the other triangle nor, where it is `unit`, the diagonal.
+/// Loads the triangle's part of the panel at row `first`; neither the other triangle nor, if `unit`, the diagonal.
 template <typename T>
 HWY_NOINLINE void load_panel(TriangleSpace<T> const& space, GroupView<T const> const& view, int n, int first, bool upper, bool unit) {
   int const rows = space.rows(first);
@@ -131,8 +131,8 @@ HWY_NOINLINE void solve_panel(PackMatrix<T> panel, int first, int rows, typename
   });
 }
 
-/// Whether the triangles of a batch are loaded with the other triangle, which is then not looked at: small matrices whose elements lie side
-/// by side take fewer steps so than column by column.
+/// Whether triangles are loaded with the other triangle, which is then ignored: for small contiguous matrices this takes fewer steps than
+/// column by column.
 template <typename T>
 bool is_compact(Batch<T const> const& a) {
   std::int64_t const n = a.rows;

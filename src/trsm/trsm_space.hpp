@@ -1,5 +1,5 @@
 #pragma once
-/// Tuned values of the kernels of triangular solves: each right-hand side is solved for in the same order, whatever the config.
+/// Tuning spaces of the kernels for triangular solves: the order of operations per right-hand side does not depend on the config.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace myriad {
 
-/// Their common sizes: triangles of so many rows, and as many right-hand sides as `columns`.
+/// Common sizes: order of the triangles, and number of right-hand sides.
 struct TrsmProblem {
   Dtype dtype;
   std::int64_t rows, columns;
@@ -31,8 +31,8 @@ struct TrsmProblem {
   [[nodiscard]] static int registers(int blocks_per_sm, int warps) { return gpu::register_limit(blocks_per_sm, 32 * warps); }
 };
 
-/// With right-hand sides in registers. One config for both triangles and all layouts. Of an inverse, what is known to be zero is passed
-/// over by so many columns as a warp has, which therefore stay as planned.
+/// trsm_columns: one config for both triangles and all layouts. An inverse skips zeros in units of a warp's columns, so their number stays
+/// as planned.
 struct TrsmColumnsSpace : TrsmProblem {
   using Config = TrsmColumns;
   using Tuned = tuning::Members<&TrsmColumns::held, &TrsmColumns::warps, &TrsmColumns::blocks_per_sm>;
@@ -69,14 +69,14 @@ struct TrsmColumnsSpace : TrsmProblem {
       for (int warps = 1; warps <= 8; ++warps) {
         TrsmColumns c = p;
         c.held = held, c.warps = warps;
-        // No warp that has nothing, but for one, which brings the triangle, too
+        // No idle warps, except one, which helps to load the triangle
         if (warps > 2 && (warps - 1) * c.columns_of_warp() >= columns) continue;
         gpu::with_fewer_blocks(
             c, device.shared_memory_per_multiprocessor / (bytes(c) + 1024), 3, [&](TrsmColumns const& x) { return admits(x, device); },
             [&](TrsmColumns const& x) {
               std::int64_t const at_once = warps * x.columns_of_warp();
               double const idle = static_cast<double>((columns + at_once - 1) / at_once * at_once) / static_cast<double>(columns);
-              // Reads of the triangle are shared by the right-hand sides of a lane.
+              // The right-hand sides of a lane share reads of the triangle.
               found.emplace_back(idle * (1 + 1.0 / held) + 4.0 / (x.blocks_per_sm * warps) + 0.1 * std::abs(warps - p.warps), x);
             });
       }
@@ -84,7 +84,7 @@ struct TrsmColumnsSpace : TrsmProblem {
   }
 };
 
-/// With whole right-hand sides to a lane. One config for both triangles and all layouts.
+/// trsm_panels: one config for both triangles and all layouts.
 struct TrsmPanelsSpace : TrsmProblem {
   using Config = TrsmPanels;
   using Tuned = tuning::Members<&TrsmPanels::warps, &TrsmPanels::blocks_per_sm>;
@@ -120,7 +120,7 @@ struct TrsmPanelsSpace : TrsmProblem {
   }
 };
 
-/// With one right-hand side. One config for both triangles and all layouts.
+/// trsm_vector: one config for both triangles and all layouts.
 struct TrsmVectorSpace : TrsmProblem {
   using Config = TrsmVector;
   using Tuned = tuning::Members<&TrsmVector::columns, &TrsmVector::warps, &TrsmVector::blocks_per_sm>;
@@ -144,7 +144,7 @@ struct TrsmVectorSpace : TrsmProblem {
     std::vector<std::pair<double, TrsmVector>> found;
     for (int at_once = 1; at_once <= 16; at_once *= 2)
       for (int const warps : {1, 2, 4, 8})
-        for (int const of_all : {16, 20, 24, 28, 32, 40, 48, 64}) {  // warps of a multiprocessor
+        for (int const of_all : {16, 20, 24, 28, 32, 40, 48, 64}) {  // warps per multiprocessor
           TrsmVector c = p;
           c.columns = at_once, c.warps = warps, c.blocks_per_sm = std::min(32, of_all / warps);
           int const wanted = registers_wanted(c);
@@ -160,7 +160,7 @@ struct TrsmVectorSpace : TrsmProblem {
   }
 };
 
-/// Up to 32 rows, of batches that are not interleaved. One config for all layouts.
+/// trsm_tiny: up to 32 rows, batches that are not interleaved. One config for all layouts.
 struct TrsmTinySpace {
   using Config = TrsmTiny;
   using Tuned = tuning::Members<&TrsmTiny::lanes, &TrsmTiny::matrices>;
@@ -189,7 +189,7 @@ struct TrsmTinySpace {
   [[nodiscard]] bool admits(TrsmTiny const& c, Device const& device) const {
     if (!gpu::admits_block(c.lanes, c.matrices, 1, device)) return false;
     auto const bytes = [&](TrsmTiny x) {
-      x.interchange = Interchange::before;  // which takes most
+      x.interchange = Interchange::before;  // which needs most shared memory
       return TrsmTinyMemory(element_bytes(dtype), x).bytes;
     };
     return gpu::most_bytes(c, bytes, &TrsmTiny::a, &TrsmTiny::b) <= device.shared_memory_per_block;
@@ -203,7 +203,7 @@ struct TrsmTinySpace {
       for (int const threads : {32, 64, 128}) {
         TrsmTiny c = p;
         c.lanes = lanes, c.matrices = threads / lanes;
-        // Rows that a lane has of the right-hand sides
+        // Limits the registers of a lane for right-hand sides
         if (simt::ceil_div(n, lanes) * p.nrhs * element_bytes(dtype) / 4 > 160 || !admits(c, device)) continue;
         found.emplace_back(2 * std::abs(log(lanes) - log(p.lanes)) + log(threads / 32), c);
       }

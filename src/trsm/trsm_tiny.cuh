@@ -1,5 +1,5 @@
 #pragma once
-/// Solves with the triangles of many matrices of up to 32 rows: A is read once, B read and written once.
+/// Triangular solves with matrices of up to 32 rows: A is read once, B read and written once.
 
 #include "trsm/trsm_rows.cuh"
 #include "trsm/trsm_tiny_config.cuh"
@@ -14,7 +14,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
   constexpr bool interchanges = C.interchange != Interchange::never;
   constexpr bool in_place = C.right == RightSide::identity_in_place, identity = in_place || C.right == RightSide::identity;
   constexpr bool divides = C.lower == Triangle::non_unit || C.upper == Triangle::non_unit;
-  // Whether element (i, j) of the inverse takes the place of that of A.
+  // Whether element (i, j) of the inverse replaces that of A.
   auto const is_written = [](int i, int j) { return i == j ? divides : C.lower != Triangle::unused ? i > j : i < j; };
   Tile<T, C.n, C.n, C.matrices, C.lanes, C.threads(), C.a> a(shared_memory());
   Tile<T, C.n, C.nrhs, C.matrices, C.lanes, C.threads(), C.b> x(shared_memory() + memory.b);
@@ -69,7 +69,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), 1) trsm_tiny(TrsmTinyArguments<T> cons
         SIMT_UNROLL
         for (int c = 0; c < C.nrhs; ++c) {
           T value = conjugate_if(args.b.conjugated, rows.x[r][c]);
-          // A matrix that is left alone is written as it was: A is in the tile as long as its inverse is written in its place.
+          // A singular matrix is stored unchanged: the inverse replaces A in memory, and the tile still has A.
           int const column = static_cast<int>(j) + c;
           bool const stays = info != 0 || (in_place && !is_written(rows.row(r), column));
           if (identity && stays && rows.exists(r) && column < C.n) value = a.at(q, rows.row(r), column);

@@ -1,22 +1,22 @@
 #pragma once
-/// Triangular solves with matrices of up to 32 rows on a GPU: what host and kernel share.
+/// Triangular solves with matrices of up to 32 rows: declarations shared by host and kernel.
 
 #include "simt/tile.hpp"
 
 namespace myriad {
 
-/// The operation of a kernel with a triangle of A.
+/// How a kernel uses a triangle of A.
 enum class Triangle : int { unused, unit, non_unit };
 
 /// When the rows of B are interchanged by pivots.
 enum class Interchange : int { never, before, after };
 
-/// The right-hand sides: alpha B, or the identity. With the identity, B only takes the result, and A of which a diagonal is zero leaves it
-/// alone. In place, B is A: one triangle, which its inverse replaces.
+/// The right-hand sides: alpha B, or the identity. With the identity B is only written, and not changed if A has a zero on the diagonal. In
+/// place B is A: one triangle, replaced by its inverse.
 enum class RightSide : int { given, identity, identity_in_place };
 
-/// One compiled kernel: B becomes U^-1 L^-1 B with triangles of n-by-n matrices A, `lanes` lanes of a warp to a matrix, `matrices` matrices
-/// to a block, `nrhs` columns of B at a time.
+/// One compiled kernel: B = U^-1 L^-1 B with triangles of n-by-n matrices A, `lanes` lanes of a warp per matrix, `matrices` matrices per
+/// block, `nrhs` columns of B at a time.
 struct TrsmTiny {
   int n, nrhs;
   int lanes, matrices;
@@ -30,7 +30,7 @@ struct TrsmTiny {
   SIMT_INLINE constexpr int threads() const { return lanes * matrices; }
 };
 
-/// The dynamic shared memory of a block, one part after the other; in bytes.
+/// Dynamic shared memory of a block, in bytes.
 struct TrsmTinyMemory {
   int b, pivots;
   int bytes;
@@ -47,9 +47,9 @@ struct TrsmTinyArguments {
   T alpha;
   simt::Matrices<T const> a;
   simt::Matrices<T> b;
-  simt::Index columns;               ///< of B; of a ragged batch an upper bound
+  simt::Index columns;               ///< of B; ragged: an upper bound
   simt::Matrices<int const> pivots;  ///< from one, as LAPACK's
-  int* info;                         ///< or null; of the identity, which element of the diagonal is zero
+  int* info;                         ///< or null; for the identity: first zero on the diagonal
 };
 
 }  // namespace myriad

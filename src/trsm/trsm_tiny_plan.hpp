@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of triangles of up to 32 rows on a GPU.
+/// Plan of triangular solves with up to 32 rows.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace myriad {
 
-/// One triangle or both, and so many right-hand sides. Not by measurement. The layouts are left as packed columns.
+/// For one triangle or both, and `columns` right-hand sides. Not measured. The layouts are set to packed columns.
 constexpr TrsmTiny trsm_tiny_plan(int n, std::int64_t columns) {
   int const lanes = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : 16;
   constexpr auto packed = simt::Layout::packed_columns;

@@ -1,5 +1,5 @@
 #pragma once
-/// Solves with the triangles of many matrices and one right-hand side, row by row: a warp has a matrix, and asks for its columns in time.
+/// Triangular solves with one right-hand side, row by row: a warp has a matrix, and prefetches its columns.
 
 #include "simt/divisor.hpp"
 #include "trsm/trsm_columns_config.cuh"
@@ -19,14 +19,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_vector(TrsmColum
   Index const b = block_index() * C.warps + shuffle(thread_index() / 32, 0);
   if (b >= args.b.count) return;
   int const rows = args.b.rows_of(b);
-  if (rows == 0 || args.b.cols_of(b) == 0) return;  // of a ragged batch
+  if (rows == 0 || args.b.cols_of(b) == 0) return;  // ragged batch
   bool const reads_a = !(args.alpha == from_real<T>(0));
   T* const right = args.b.at(b, 0, 0);
   Index const right_stride = args.b.row_stride_of(b);
   T const* const matrix = reads_a ? args.a.at(b, 0, 0) : nullptr;
   Index const stride = reads_a ? args.a.col_stride_of(b) : 0, row_stride = C.row_stride == 1 ? 1 : reads_a ? args.a.row_stride_of(b) : 0;
 
-  // Columns in the order in which they are wanted, of each the rows that it still changes
+  // Columns in the order of use, each with the rows that it still changes
   constexpr int of_round = 32 / at_once;
   int const groups = ceil_div(rows, 32) * of_round;
   auto const number = [&](int group, int t) { return C.lower ? group * at_once + t : (groups - group) * at_once - 1 - t; };
@@ -70,7 +70,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_vector(TrsmColum
         SIMT_UNROLL
         for (int r = 0; r < held; ++r) {
           if (r != round) continue;
-          // The reciprocal of a complex one would make NaN of an infinite number's other part.
+          // Multiplying by the reciprocal of a complex one would turn the other part of an infinite number into NaN.
           T const quotient = simt::is_complex<T> && args.unit ? x[r] : (scales[r] * x[r]) * reciprocals[r];
           if (lane == k % 32) x[r] = quotient;
           T const solution = shuffle(quotient, k % 32);

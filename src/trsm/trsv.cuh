@@ -1,12 +1,13 @@
 #pragma once
-/// A x = b with a triangle of A, row by row: blocks have strips of rows, and take from them what is solved as soon as it is.
+/// Solves A x = b with a triangle of A, row by row: blocks have strips of rows, and subtract products with solved strips as soon as these
+/// are ready.
 
 #include "simt/divisor.hpp"
 #include "trsm/trsv_config.cuh"
 
 namespace myriad {
 
-/// The strips of one matrix that a block has. An upper triangle is a lower one whose rows and columns are numbered from the last one on.
+/// A block's strips of one matrix. An upper triangle is treated as a lower one with rows and columns counted from the end.
 template <typename T, Trsv C>
 class TrsvOfBlock {
   static constexpr int strip = C.rows(), at_once = C.columns;
@@ -39,14 +40,14 @@ class TrsvOfBlock {
 
  private:
   SIMT_INLINE static T* shared() { return reinterpret_cast<T*>(simt::shared_memory()); }
-  /// The tile of warp w's rows and of those columns of the strip.
+  /// The tile of warp w's rows and the strip's columns number `columns`.
   SIMT_INLINE static T* tile(int w, int columns) { return shared() + (w * (w + 1) / 2 + columns) * C.tile(); }
-  /// x of the strip itself, and of one before.
+  /// x of the strip itself, and of a previous strip.
   SIMT_INLINE static T* own() { return shared() + C.x(); }
   SIMT_INLINE static T* former() { return own() + strip; }
   SIMT_INLINE T conjugated(T x) const { return simt::conjugate_if(args_.a.conjugated, x); }
 
-  /// Loads the part of a warp's rows on and left of the diagonal in the strip, where `first` is its first row. It is not waited for here.
+  /// Starts loading the warp's rows of the strip, up to the diagonal; `first` is its first row. Does not wait.
   SIMT_INLINE void bring(int first) const {
     using namespace simt;
     bool const by_rows = down_ != 1 && down_ != -1;
@@ -66,11 +67,11 @@ class TrsvOfBlock {
     using namespace simt;
     int const first = s * strip + 32 * warp_, i = first + lane_;
     bool const exists = i < n_;
-    sync_block();  // the strip before has been read
+    sync_block();  // all threads have read the previous strip
     bring(first);
-    T x = exists ? from_real<T>(1) * x_[i * step_] : from_real<T>(0);  // alpha, as in trsm
+    T x = exists ? from_real<T>(1) * x_[i * step_] : from_real<T>(0);  // alpha = 1, as in trsm
 
-    // Products with the strips before: columns are loaded before they are needed.
+    // Products with previous strips: columns are prefetched.
     T factors[2][at_once];
     T const* const row = a_ + (exists ? i : n_ - 1) * down_;
     auto const ask = [&](T(&to)[at_once], int j0) {
@@ -98,7 +99,7 @@ class TrsvOfBlock {
       sync_block();
     }
 
-    // The strip itself, a warp after the other
+    // The strip itself, one warp after the other
     wait_copies();
     sync_warp();
     T const diagonal = exists && !args_.unit ? tile(warp_, warp_)[lane_ * 34] : from_real<T>(1);
@@ -110,7 +111,7 @@ class TrsvOfBlock {
       if (w == warp_) {
         SIMT_UNROLL_BY(8)
         for (int k = 0; k < 32; ++k) {
-          // The reciprocal of a complex one would make NaN of an infinite number's other part.
+          // Multiplying by the reciprocal of a complex one would turn the other part of an infinite number into NaN.
           T const quotient = simt::is_complex<T> && args_.unit ? x : (scale * x) * divisor.reciprocal_of_y, solution = shuffle(quotient, k);
           if (lane_ == k) x = quotient;
           if (lane_ > k && exists) x = subtract_product(x, conjugated(mine[k * 33 + lane_]), solution);
@@ -137,8 +138,8 @@ class TrsvOfBlock {
 
 /// Divisions and sums are those of trsm_tiny, in the same order, whatever the number of blocks.
 ///
-/// Launch: args.x.count * args.parts blocks of C.threads() threads with C.shared_bytes(sizeof(T)) bytes of dynamic shared memory; together,
-/// or for one part to each matrix any number of them.
+/// Launch: args.x.count * args.parts blocks of C.threads() threads with C.shared_bytes(sizeof(T)) bytes of dynamic shared memory;
+/// cooperative, or any number of blocks with one part per matrix.
 template <typename T, Trsv C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsv(TrsvArguments<T> const args) {
   using namespace simt;

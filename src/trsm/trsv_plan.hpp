@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of solves with one right-hand side of more rows than a warp takes (trsm_vector) on a GPU.
+/// Plan of solves with one right-hand side and more rows than trsm_vector takes.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,22 +8,21 @@
 
 namespace myriad {
 
-/// By reasoning, not by measurement. The warps of a block follow one another, and news from one block to the next takes longer than from
-/// warp to warp: few matrices have four warps to a block (double complex: two, by shared memory), many have two, so that more blocks are at
-/// work.
+/// Estimated, not measured. The warps of a block work one after the other, and signals between blocks take longer than between warps. So
+/// few matrices have four warps per block (double complex: two, limited by shared memory); many have two, so that more blocks are active.
 constexpr Trsv trsv_plan(int element_bytes, std::int64_t count, int multiprocessors) {
   Trsv c{.warps = element_bytes == 16 || count >= 2 * multiprocessors ? 2 : 4, .columns = element_bytes == 16 ? 8 : 16, .blocks_per_sm = 1};
   c.blocks_per_sm = std::clamp(233472 / (c.shared_bytes(element_bytes) + 1024), 1, 65536 / (128 * c.threads()));
   return c;
 }
 
-/// How many blocks run at the same time on a GPU with so much shared memory, of which the plan assumes much.
+/// Resident blocks on a GPU with `shared_memory` bytes per multiprocessor; the plan assumes a large one.
 constexpr std::int64_t trsv_resident(Trsv const& c, int element_bytes, int multiprocessors, int shared_memory, int reserved_of_block) {
   return std::int64_t{multiprocessors} *
          std::clamp(shared_memory / (c.shared_bytes(element_bytes) + reserved_of_block), 1, c.blocks_per_sm);
 }
 
-/// How many blocks each of `count` matrices has, all of which are to run at the same time, where `resident` do.
+/// Blocks per matrix, such that the blocks of all `count` matrices fit into `resident` resident blocks.
 constexpr std::int64_t trsv_parts(Trsv const& c, std::int64_t n, std::int64_t count, std::int64_t resident) {
   return std::clamp<std::int64_t>(resident / std::max<std::int64_t>(count, 1), 1, (n + c.rows() - 1) / c.rows());
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Inverses of triangles of any order, from those of small ones, solves and products.
+/// Inverses of triangles of any order, by inverses of diagonal blocks, solves and products.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace myriad {
 
-/// Inverts block by block of `order` rows. What is beside a block of the diagonal, between this and the part of the triangle that has not
-/// been inverted yet, is solved with from both sides; then the block itself is inverted by invert(TrtriTask).
+/// Inverts by blocks of `order` rows. The off-diagonal block between a diagonal block and the part of the triangle that is not inverted yet
+/// is solved from both sides. Then invert(TrtriTask) inverts the diagonal block.
 ///
 /// Blocks begin at multiples of `order` whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
 template <typename T, Machine<T> M, typename Invert>

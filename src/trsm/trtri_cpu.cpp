@@ -1,4 +1,4 @@
-/// The CPU path of trtri: one LAPACK call a matrix.
+/// The CPU path of trtri: one LAPACK call per matrix.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace myriad::cpu {
 
 namespace {
 
-/// The inverse of the triangle in `a`, whose diagonal LAPACK would invert with a loss; the other triangle is kept.
+/// Inverts a triangle whose diagonal LAPACK would invert inaccurately; the other triangle is not changed.
 template <Element T>
 void invert_by_substitution(Uplo uplo, LocalMatrix<T> const& a, Scratch<T>& scratch) {
   std::int64_t const n = a.rows(), ld = a.ld();

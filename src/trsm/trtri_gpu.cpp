@@ -17,7 +17,7 @@ namespace {
 
 constexpr KernelName trtri_sizes_kernel{"trsm/trtri_sizes"};
 
-/// Up to trsm_columns_largest rows, in one launch.
+/// Inverts triangles of up to trsm_columns_largest rows in one launch.
 template <typename T>
 void invert(Queue& queue, TrtriTask<T> const& task) {
   if (task.a.rows > tiny_largest) return invert_triangle(queue, task);
@@ -38,7 +38,7 @@ void invert(Queue& queue, TrtriTask<T> const& task) {
 template <typename T>
 void invert_by_blocks(QueueMachine& machine, TrtriTask<T> const& task) {
   TrtriTask<T> inverted = task;
-  // Singular matrices are to stay as they are: from here on they are empty.
+  // Singular matrices must not be changed: they get size zero from here on.
   bool const may_be_singular = task.diag == Diag::non_unit;
   auto const memory = machine.memory(may_be_singular ? 2 * task.a.count * static_cast<std::int64_t>(sizeof(simt::Index)) : 0);
   if (may_be_singular) {

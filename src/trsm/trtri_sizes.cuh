@@ -1,5 +1,5 @@
 #pragma once
-/// Finds triangles that have no inverse.
+/// Finds singular triangles.
 
 #include "simt/matrices.hpp"
 
@@ -8,12 +8,12 @@ namespace myriad {
 template <typename T>
 struct TrtriSizesArguments {
   simt::Matrices<T const> a;
-  int* info;          ///< or null: which element of the diagonal is zero, from one
+  int* info;          ///< or null: first zero on the diagonal, from one
   simt::Index* rows;  ///< row_sizes and col_sizes of a batch like A in which singular matrices are empty
   simt::Index* cols;
 };
 
-/// Launch: any number of blocks of 128 threads; a warp looks at a diagonal.
+/// Launch: any number of blocks of 128 threads; one warp per diagonal.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(128, 1) trtri_sizes(TrtriSizesArguments<T> const args) {
   using namespace simt;
