@@ -130,7 +130,7 @@ template <typename T>
           .count = s.count};
 }
 
-/// Interleaved ("compact") matrices: element (i, j) of all `count` matrices side by side, columns after rows.
+/// Interleaved ("compact") matrices: element (i, j) of all `count` matrices is contiguous; rows vary faster than columns.
 template <typename T>
 [[nodiscard]] Batch<T> interleaved(T* data, std::int64_t rows, std::int64_t cols, std::int64_t count) noexcept {
   return {.data = data, .rows = rows, .cols = cols, .row_stride = count, .col_stride = count * rows, .batch_stride = 1, .count = count};

@@ -67,7 +67,7 @@ struct PackOptions {
   int threads = 0;                    ///< concurrent compilations; 0: number of cores
 };
 /// Compiles the kernels that `options` selects and writes them to `path`; needs no GPU. Returns their number; if no kernel matches, writes
-/// nothing and returns 0. Throws BadArgument for an unknown architecture (sm_90a is not accepted: see docs/gpu.md), Unavailable without
+/// nothing and returns 0. Throws BadArgument for an invalid architecture (sm_90a is not accepted: see docs/gpu.md), Unavailable without
 /// NVRTC, CompileError, and Error if the file cannot be written.
 MYRIAD_API std::int64_t build_pack(PackOptions const& options, std::string const& path);
 

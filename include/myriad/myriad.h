@@ -12,8 +12,8 @@
 /// Routines have the names of BLAS and LAPACK without the type letter, and the arguments of the C++ interface in the same order. The
 /// element type is a member of the batch; all operands of a call have the same type unless stated otherwise.
 ///
-/// A routine returns MYRIAD_OK or an error status; then nothing has been written, and myriad_last_error(queue) has the cause as text. A
-/// singular or indefinite matrix is not an error: it is reported in `info`, an array of one int per matrix, or NULL.
+/// A routine returns MYRIAD_OK or an error status. On an error nothing has been written, and myriad_last_error(queue) has the cause as
+/// text. A singular or indefinite matrix is not an error: it is reported in `info`, an array of one int per matrix, or NULL.
 ///
 /// "Positions" are the argument numbers in LAPACK's routine, from one, by which a MYRIAD_BAD_ARGUMENT is reported.
 
@@ -41,7 +41,7 @@ typedef enum myriad_status MYRIAD_ENUM_TYPE {
   MYRIAD_FAILED = 4          ///< anything else; see myriad_last_error
 } myriad_status;
 
-/// Where work runs; see myriad_queue_create. Opaque.
+/// A queue runs calls in order, on the CPU or a GPU; see myriad_queue_create. Opaque.
 typedef struct myriad_queue myriad_queue;
 
 /// The error text of the last failed call on this queue, or "" if none failed. With NULL: of this thread's last failed call without a queue
@@ -180,7 +180,7 @@ MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
 /// Row-major matrices as in C, NumPy and PyTorch, `stride` elements apart. `ld`, the distance between rows, 0: cols. `stride` 0: ld * rows.
 MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
     myriad_row_major(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t ld, int64_t stride, int64_t count);
-/// Interleaved ("compact") matrices: element (i, j) of all `count` matrices side by side, columns after rows.
+/// Interleaved ("compact") matrices: element (i, j) of all `count` matrices is contiguous; rows vary faster than columns.
 MYRIAD_API MYRIAD_KEEPS_ADDRESS(4) myriad_batch
     myriad_interleaved(myriad_dtype dtype, int64_t rows, int64_t cols, void const* data, int64_t count);
 /// Column-major matrices behind an array of pointers: myriad_pointers(MYRIAD_F64, n, n, (void* const*)matrices, n, count). `ld` 0: rows.
@@ -214,10 +214,9 @@ MYRIAD_API void* myriad_at(myriad_batch a, int64_t b, int64_t i, int64_t j);
 /// C = alpha A B + beta C. A m-by-k, B k-by-n, C m-by-n; op(A) is a view. alpha and beta point at one element of the batches' type.
 ///
 /// beta = 0 never reads C, alpha = 0 or k = 0 never reads A and B; C must overlap neither A nor B. 16-bit types are computed in single
-/// precision: alpha and beta point at a float (MYRIAD_C16: two floats, a complex number). c then has the type of a, rounded once, or
-/// MYRIAD_F32 (for MYRIAD_C16: MYRIAD_C32).
-/// Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13.
-/// Cost: 2 m n k flops (complex: 8). Source: BLAS gemm.
+/// precision: alpha and beta point at a float (MYRIAD_C16: two floats, a complex number). c has the type of a, rounded once, or MYRIAD_F32
+/// (for MYRIAD_C16: MYRIAD_C32). Positions: m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13. Cost: 2 m n k flops
+/// (complex: 8). Source: BLAS gemm.
 MYRIAD_API myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                                      myriad_batch const* c);
 

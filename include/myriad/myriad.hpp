@@ -1,5 +1,5 @@
 #pragma once
-/// Myriad: dense linear algebra for a myriad of small matrices. This header brings in the whole C++ interface.
+/// Myriad: dense linear algebra for a myriad of small matrices. This header includes the whole C++ interface.
 
 #include "myriad/batch.hpp"
 #include "myriad/blas2.hpp"

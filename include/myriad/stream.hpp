@@ -68,7 +68,7 @@ struct StreamOptions {
   std::int64_t chunk_bytes = 0;
 };
 
-/// Measured rates of the link between host and GPU in bytes a second, with copies from and to pinned memory.
+/// Measured rates of the link between host and GPU in bytes per second, with copies from and to pinned memory.
 struct HostLink {
   double to_device = 0;  ///< from host memory to the GPU
   double to_host = 0;    ///< from the GPU to host memory

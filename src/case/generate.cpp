@@ -97,8 +97,8 @@ Generated growing(Random& random, bool real, std::int64_t m, std::int64_t n) {
   return a;
 }
 
-/// Every row has ones in one random interval of columns (totally unimodular: elimination meets 0 and +-1 only, whatever the pivots), then
-/// rows and columns change sign, or in complex matrices turn by a quarter.
+/// Every row has ones in one random interval of columns (totally unimodular: elimination gives only 0 and +-1 for any pivots). Rows and
+/// columns are then multiplied by random signs or, in complex matrices, quarter turns.
 Generated unimodular(Random& random, bool real, std::int64_t m, std::int64_t n) {
   Generated a(m, n);
   std::vector<Number> turns(static_cast<std::size_t>(n));

@@ -19,10 +19,10 @@ using Generated = Dense<std::complex<double>>;
 /// A Hermitian positive definite matrix (or, for the singular kinds, one whose leading minor of that order is not).
 [[nodiscard]] Generated positive(Problem const& problem, std::int64_t b, std::uint64_t stream, std::int64_t n);
 
-/// A Hermitian matrix for eigenproblems, whose kinds are about eigenvalues: `conditioned` has them geometric, of both signs; `graded` rows
-/// and columns that fall; `scaled` rows and columns times powers of two and, of two matrices in three, all of it near the ends of the
-/// type's range; `singular_first` two tight clusters; `singular_middle` pairs a few units in the last place apart; `singular_last` all but
-/// two zero; `ties` Wilkinson's tridiagonal matrix, whose largest ones are nearly equal in pairs.
+/// A Hermitian matrix for eigenproblems. Kinds define its eigenvalues: `conditioned` has them geometric, of both signs; `graded` rows and
+/// columns that fall; `scaled` rows and columns times powers of two and, of two matrices in three, all of it near the ends of the type's
+/// range; `singular_first` two tight clusters; `singular_middle` pairs a few units in the last place apart; `singular_last` all but two
+/// zero; `ties` Wilkinson's tridiagonal matrix, whose largest ones are nearly equal in pairs.
 [[nodiscard]] Generated with_eigenvalues(Problem const& problem, std::int64_t b, std::uint64_t stream, std::int64_t n);
 
 /// A well-behaved triangle; NaN in the other triangle and, with Diag::unit, on the diagonal.

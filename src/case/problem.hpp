@@ -18,7 +18,7 @@ enum class Layout {
   row_major_padded,
   interleaved,
   interleaved_padded,  ///< interleaved with gaps between rows and columns
-  woven,               ///< column j of all matrices side by side: the batch stride lies between row and column stride
+  woven,               ///< column j of all matrices contiguous: the batch stride is between row and column stride
   spread,              ///< both strides larger than one
   block,               ///< a block of larger matrices
   conjugated,          ///< padded, and stored conjugated
@@ -45,7 +45,7 @@ enum class Input {
   infinite,  ///< one infinity in the middle
   ties,      ///< many equal candidates for a pivot, every step exact: totally unimodular
   zero,
-  growth,  ///< LU: U grows by 1.9 from step to step, with any pivots that are the largest; for others as random
+  growth,  ///< LU: U grows by 1.9 per step, for every choice among largest pivots; for others as random
 };
 [[nodiscard]] char const* name(Input input);
 

@@ -36,8 +36,8 @@ constexpr std::uint64_t kernel_id(std::string_view name) {
   return hash;
 }
 
-/// The key of kernel `id` with the bytes of `parts`: integers, enumerations, plain structs without padding; 80 bytes at most. The types of
-/// the parts are the same at every use of one id.
+/// The key of kernel `id` with the bytes of `parts`: integers, enumerations, plain structs without padding; 80 bytes at most. All uses of
+/// one id must have the same types of parts.
 template <typename... Parts>
 KernelKey kernel_key(std::uint64_t id, Parts const&... parts) {
   static_assert((std::has_unique_object_representations_v<Parts> && ...), "padding would make equal parts differ");

@@ -53,7 +53,7 @@ constexpr std::string_view type_name() {
 namespace detail {
 struct Any {
   template <typename T>
-  constexpr operator T() const;  // NOLINT: it stands for any member
+  constexpr operator T() const;  // NOLINT: converts to any member
 };
 template <typename T, std::size_t... i>
 constexpr bool takes(std::index_sequence<i...>) {

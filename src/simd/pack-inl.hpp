@@ -263,7 +263,7 @@ HWY_INLINE void transpose_in_blocks(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x)
 }
 #endif
 
-/// Transposes lanes x lanes reals in registers: x[r] becomes what was lane r of all x.
+/// Transposes lanes x lanes reals in registers: x[r] gets lane r of all x.
 template <typename R>
 HWY_INLINE void transpose(hn::Vec<hn::ScalableTag<R>>* HWY_RESTRICT x) {
 #if HWY_TARGET == HWY_SCALAR
@@ -494,7 +494,7 @@ HWY_INLINE void load_run(R const* const* HWY_RESTRICT source, std::int64_t offse
     for (int r = 0; r < lanes; ++r) hn::Store(x[r], d, to(e + r));
   }
 #endif
-#if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
+#if HWY_TARGET == HWY_AVX3  // its masked loads and stores never access masked-out memory
   auto const mask = hn::FirstN(half, static_cast<std::size_t>(length - e));
   V x[width];
   gather_halves<R>(x, [&](int lane) HWY_ATTR { return hn::MaskedLoad(mask, half, source[lane] + offset + e); });
@@ -560,7 +560,7 @@ HWY_INLINE void store_run(R* const* HWY_RESTRICT target, std::int64_t offset, st
       if (stored(lane)) hn::StoreU(x[lane], d, target[lane] + offset + e);
   }
 #endif
-#if HWY_TARGET == HWY_AVX3  // its masked loads and stores never touch what is masked out
+#if HWY_TARGET == HWY_AVX3  // its masked loads and stores never access masked-out memory
   auto const mask = hn::FirstN(half, static_cast<std::size_t>(length - e));
   V x[width];
   for (int r = 0; r < width; ++r) x[r] = e + r < length ? hn::Load(d, from(e + r)) : hn::Zero(d);

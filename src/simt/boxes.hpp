@@ -11,7 +11,7 @@ namespace myriad::simt {
 struct BoxedMatrices {
   void const* data;
   int element_bytes;                   ///< 2 or 4
-  Index length, lines, matrices;       ///< of a line, in elements; of a matrix; in all
+  Index length, lines, matrices;       ///< elements per line; lines per matrix; number of matrices
   Index line_further, matrix_further;  ///< strides in bytes
   int lines_of_box;
 };

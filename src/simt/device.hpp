@@ -498,7 +498,7 @@ __device__ __forceinline__ Chunk load_chunk(void const* from) {
   uint4 const x = *static_cast<uint4 const*>(from);
   return {{x.x, x.y, x.z, x.w}};
 }
-/// The same from global memory that is constant during the kernel, without allocating in L1: for data that no other thread reads. The
+/// The same from global memory that is constant during the kernel, without allocating in L1: for data near which no other thread reads. The
 /// compiler keeps the order of these loads.
 __device__ __forceinline__ Chunk load_chunk_once(void const* from) {
   Chunk x;

@@ -361,7 +361,7 @@ struct TrsmRightSides {
       for (int i = 0; i < of_chunk; ++i) to[e + i] = part.x[i];
     }
   }
-  /// sum += left times the transpose of a block, of which factor(k) is element (group, k).
+  /// sum += left times the transpose of a block, where factor(k) is the block's element (group, k).
   template <typename Factor>
   SIMT_INLINE void add_product(T (&sum)[4], T const (&left)[4], Factor factor) const {
     if constexpr (simt::is_complex<T>) {

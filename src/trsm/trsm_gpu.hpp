@@ -19,7 +19,7 @@ std::vector<KernelSource> trsm_shared_kernels(Dtype dtype);
 std::vector<KernelSource> trsm_vector_kernels(Dtype dtype, std::int64_t rows);
 template <typename T>
 void trmm(Queue& queue, TrsmTask<T> const& task);
-/// One column and alpha = 1, summed in another order than by trmm where there are more than 32 rows.
+/// One column and alpha = 1, summed in another order than by trmm beyond 32 rows.
 template <typename T>
 void trmv(Queue& queue, TrsmTask<T> const& task);
 /// The same for trsm: always by substitution, even where trsm uses products.

@@ -13,7 +13,7 @@ namespace myriad {
 /// Inverts by blocks of `order` rows. The off-diagonal block between a diagonal block and the part of the triangle that is not inverted yet
 /// is solved from both sides. Then invert(TrtriTask) inverts the diagonal block.
 ///
-/// Blocks begin at multiples of `order` whichever triangle it is, so that a matrix of a ragged batch gets the same bits as alone.
+/// Blocks begin at multiples of `order` for both triangles, so that a matrix of a ragged batch gets the same bits as alone.
 template <typename T, Machine<T> M, typename Invert>
 void trtri_by_blocks(M& machine, TrtriTask<T> task, std::int64_t order, Invert invert) {
   task.a.conjugated = false;  // the inverse of the conjugate is the conjugate of the inverse

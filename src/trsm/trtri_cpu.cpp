@@ -28,7 +28,7 @@ void invert_by_substitution(Uplo uplo, LocalMatrix<T> const& a, Scratch<T>& scra
 template <Element T>
 void trtri(Queue& queue, TrtriTask<T> const& task) {
   std::int64_t const n = std::max<std::int64_t>(task.a.rows, 1);
-  std::int64_t const grain = std::max<std::int64_t>(65536 / (n * n), 1);  // enough work to hide the hand-out
+  std::int64_t const grain = std::max<std::int64_t>(65536 / (n * n), 1);  // enough work to hide scheduling
   parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch, identity;
     for (std::int64_t b = begin; b < end; ++b) {

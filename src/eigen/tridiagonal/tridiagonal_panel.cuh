@@ -181,7 +181,7 @@ class TridiagonalColumns {
 
   SIMT_INLINE void find_reflector(int k) {
     Reflector<T> reflector(alpha_, sum_of(real_of_warps(0)));
-    // A column that is zero, or so small beside a matrix of size one that its square is lost, is taken for zero.
+    // A column that is zero, or so small in a matrix of norm one that its square underflows, is taken as zero.
     bool const none = !reflector.usual;
     if (none) reflector = Reflector<T>(alpha_, R(Reflector<T>::identity));
     beta_ = reflector.beta;

@@ -118,7 +118,7 @@ class TridiagonalAcrossBlocks {
     if (k + 1 >= size_) return;
     T const alpha = told_[1];
     Reflector<T> reflector(alpha, tail);
-    // A column that is zero, or so small beside a matrix of size one that its square is lost, is taken for zero.
+    // A column that is zero, or so small in a matrix of norm one that its square underflows, is taken as zero.
     bool const none = !reflector.usual;
     if (none) reflector = Reflector<T>(alpha, R(Reflector<T>::identity));
     beta_ = reflector.beta;
