@@ -56,8 +56,8 @@ MYRIAD_API char const* myriad_version(void);
 
 // ---- Small enumerations, with the letters of LAPACK ---------------------------------------------
 
-/// Element types: float, double, float _Complex, double _Complex (or std::complex), and int for pivots. 16-bit types, for myriad_gemm only:
-/// IEEE 754 binary16 (_Float16), bfloat16 (the upper half of a float), and complex numbers of two binary16.
+/// Element types: float, double, float _Complex, double _Complex (or std::complex), and int for pivots. 16-bit types, for myriad_gemm and
+/// myriad_gemm_grouped only: IEEE 754 binary16 (_Float16), bfloat16 (the upper half of a float), and complex numbers of two binary16.
 typedef enum myriad_dtype MYRIAD_ENUM_TYPE {
   MYRIAD_F32 = 0,
   MYRIAD_F64 = 1,

@@ -30,7 +30,7 @@ template <typename T>
 concept Element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 
-/// 16-bit types, supported by `gemm` only.
+/// 16-bit types, supported by `gemm` and `gemm_grouped` only.
 template <typename T>
 concept HalfElement = std::same_as<T, half> || std::same_as<T, bfloat16> || std::same_as<T, complex_half>;
 
