@@ -593,8 +593,8 @@ typedef struct myriad_tune_options {
   int again;           ///< not 0: also tune problems that the user's table has
   /// Restores what a call changes. Called before each call; not timed. May be NULL. A status other than MYRIAD_OK ends the search.
   myriad_status (*refresh)(myriad_queue* queue, void* user);
-  /// Reports progress: index of the problem, number of problems, and the fraction of the problem that is done. Return 0 to stop. May be
-  /// NULL.
+  /// Reports progress: index of the problem from 0, number of problems, and the part of the problem that is done, from 0 to 1. Return 0 to
+  /// stop. May be NULL.
   int (*progress)(int64_t problem, int64_t problems, double done, void* user);
   /// Called at the end for each problem that was tuned. May be NULL.
   void (*found)(myriad_tuned_config const* entry, void* user);

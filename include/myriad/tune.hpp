@@ -43,8 +43,8 @@ struct TuneOptions {
   double budget = 60;
   /// Restores what a call changes. Called with the queue before each call; not timed.
   std::function<void(Queue&)> refresh{};
-  /// Reports progress: index of the problem, number of problems, and the fraction of the problem that is done (1 at once if the user's
-  /// table has it). Not called if the calls launch no tunable kernel. Return false to stop.
+  /// Reports progress: index of the problem from 0, number of problems, and the part of the problem that is done, from 0 to 1 (1 at once if
+  /// the user's table has it). Not called if the calls launch no tunable kernel. Return false to stop.
   std::function<bool(std::size_t problem, std::size_t problems, double done)> progress{};
   std::size_t candidates = 40;  ///< maximum number of configs tried per problem
   int threads = 0;              ///< concurrent compilations; 0: number of cores
