@@ -1,4 +1,4 @@
-# What `cmake --install` puts in place: the shared and the static library, headers, the program, and what find_package(myriad) and pkg-config read.
+# What `cmake --install` puts in place: the libraries, headers, the program, and what find_package(myriad) and pkg-config read.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/myriad")
 
@@ -8,6 +8,7 @@ foreach(kind IN ITEMS shared static)
   install(TARGETS myriad_${kind} EXPORT myriad_${kind}_targets)
   install(EXPORT myriad_${kind}_targets FILE myriad-${kind}.cmake NAMESPACE myriad:: DESTINATION "${package_dir}")
 endforeach()
+install(TARGETS myriad_lapack EXPORT myriad_shared_targets)
 if(MYRIAD_BUILD_CLI)
   install(TARGETS myriad_cli)
 endif()
@@ -18,5 +19,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/myriadConfigVersio
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/myriadConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/myriadConfigVersion.cmake" cmake/FindHighway.cmake
               cmake/FindLAPACKE.cmake DESTINATION "${package_dir}")
 
-configure_file(cmake/myriad.pc.in myriad.pc @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/myriad.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(package IN ITEMS myriad myriad_lapack)
+  configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${package}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

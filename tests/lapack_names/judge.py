@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Runs LAPACK's own test programs (Debian: liblapack-test) over libmyriad_lapack.so.
+
+judge.py passes TYPE: every test and error exit passes, and every name was called and served. What fails with the system's LAPACK alone, too,
+is let pass as often as there.
+judge.py faults: a fault planted in any routine of a type, drawn by MYRIAD_TEST_SEED, makes the programs fail.
+"""
+
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+# Paths of xlintst that call what is served, without the type letter, and inputs of xeigtst
+PATHS = 'GE PO SY HE SR HR SK HK S2 H2 TR QR QP LS'.split()
+EIGEN_INPUTS = ['sep', 'gqr', 'glm', 'lse']
+# Where a fault shows, if not in all of xlintst: no more is run of it
+PATHS_OF = {
+    'getrf': 'GE', 'getrs': 'GE', 'gesv': 'GE', 'getri': 'GE', 'laqge': 'GE', 'gerfs': 'GE', 'potrf': 'PO', 'potrs': 'PO', 'posv': 'PO',
+    'potri': 'PO', 'trtri': 'TR', 'geqrf': 'QR', 'orgqr': 'QR', 'ungqr': 'QR', 'ormqr': 'QR', 'unmqr': 'QR', 'gels': 'LS'
+}  # yapf: disable
+UNTESTED = ['geequb']  # LAPACK's programs call it nowhere; names.py tests it, and symv, whose faults iterative refinement hides
+
+
+def fail(text):
+    sys.exit(f'judge.py: {text}')
+
+
+class Judge:
+
+    def __init__(self, options):
+        self.programs = options.programs
+        self.library = options.library
+        self.fault = options.fault
+        self.backend = options.backend
+
+    def run(self, program, text, preload=(), **variables):
+        """What the program says, and its calls: name -> (served, forwarded)."""
+        with tempfile.TemporaryDirectory() as folder:
+            counts = os.path.join(folder, 'counts')
+            environment = dict(os.environ, OPENBLAS_NUM_THREADS='1', MYRIAD_LAPACK_BACKEND=self.backend, **variables)
+            if preload:
+                environment.update(LD_PRELOAD=':'.join(preload), MYRIAD_LAPACK_COUNT=counts)
+            run = subprocess.run([os.path.join(self.programs, program)], input=text, env=environment, text=True, capture_output=True)
+            said = run.stdout + run.stderr
+            if run.returncode != 0:
+                fail(f'{program} ended with status {run.returncode}:\n{said[-2000:]}')
+            calls = {}
+            if preload:
+                with open(counts, encoding='ascii') as file:
+                    for line in file:
+                        if not line.startswith('#'):
+                            name, served, forwarded = line.split()
+                            calls[name] = (int(served), int(forwarded))
+            return said, calls
+
+    def linear_input(self, letter, paths, largest=50):
+        with open(os.path.join(self.programs, f'{letter}test.in'), encoding='ascii') as file:
+            lines = file.read().splitlines()
+        begin = next(i for i, line in enumerate(lines) if line.startswith(letter.upper() + 'GE'))
+        lines[:begin] = [re.sub(r'\b50  ', f'{largest}  ', line) if 'Values of M' in line or 'Values of N ' in line else line for line in lines[:begin]]
+        taken = [line for line in lines[begin:] if line[1:3] in paths]
+        return '\n'.join(lines[:begin] + taken) + '\n', len(taken)
+
+    def eigen_input(self, name):
+        with open(os.path.join(self.programs, f'{name}.in'), encoding='ascii') as file:
+            return file.read()
+
+    def runs_of(self, letter):
+        """Program, input and number of sections that have to be there."""
+        text, sections = self.linear_input(letter, PATHS)
+        yield f'xlintst{letter}', text, sections
+        for name in EIGEN_INPUTS:
+            yield f'xeigtst{letter}', self.eigen_input(name), 1
+
+
+def failures(said):
+    """Section -> number of failed tests; '***' and INFO lines of unexpected errors."""
+    found = {}
+    for section, count in re.findall(r'^ *(\S[^:\n]*): +(\d+) out of +\d+ tests failed', said, re.M):
+        found[section] = found.get(section, 0) + int(count)
+    for line in re.findall(r'^.*(?:\*\*\*|returned INFO|[Ii]llegal|failed the tests).*$', said, re.M):
+        found[line] = found.get(line, 0) + 1
+    return found
+
+
+def passes(judge, letter):
+    called = {}
+    for program, text, sections in judge.runs_of(letter):
+        said, calls = judge.run(program, text, [judge.library])
+        for name, (served, forwarded) in calls.items():
+            before = called.get(name, (0, 0))
+            called[name] = (before[0] + served, before[1] + forwarded)
+        done = len(re.findall(r'passed the tests of the error exits', said)) + len(re.findall(r'passed the threshold|tests failed', said))
+        if 'End of tests' not in said or done < sections:
+            fail(f'{program} did not do all of its tests:\n{said}')
+        failed = failures(said)
+        if failed:
+            system = failures(judge.run(program, text)[0])
+            worse = {what: count for what, count in failed.items() if count > system.get(what, 0)}
+            if worse:
+                fail(f'{program} fails, and does not with the system\'s LAPACK alone: {worse}\n{said}')
+            print(f'{program}: the system\'s LAPACK alone fails as often: {failed}')
+    ours = {name: calls for name, calls in called.items() if name[0] == letter and name[1:] not in UNTESTED}
+    if not ours:
+        fail('no call was counted')
+    for name, (served, forwarded) in ours.items():
+        if served == 0 or forwarded != 0:
+            fail(f'{name}: {served} calls served, {forwarded} forwarded; needs all served, and one at least')
+    print(f'{letter}: {sum(calls[0] for calls in ours.values())} calls of {len(ours)} names')
+
+
+def faults(judge):
+    seed = int(os.environ.get('MYRIAD_TEST_SEED') or random.randrange(2**31))
+    thorough = os.environ.get('MYRIAD_TEST_THOROUGH', '0') not in ('', '0')
+    letters = 'sdcz' if thorough else 'sdcz'[seed % 4]
+    print(f'MYRIAD_TEST_SEED={seed}: types {letters}')
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'planted_fault.c'), encoding='ascii') as file:
+        source = file.read()
+    for letter in letters:
+        complex_names = letter in 'cz'
+        org, orm, sy = ('ung', 'unm', 'he') if complex_names else ('org', 'orm', 'sy')
+        names = [
+            name.replace('org##', org).replace('orm##', orm).replace('sy##', sy) for name in re.findall(r'PLANT\(t##([a-z#]+),', source)
+        ]
+        known = {}  # of each input: what fails without a fault
+        for name in names:
+            if name in PATHS_OF:
+                program, text = f'xlintst{letter}', judge.linear_input(letter, [PATHS_OF[name]], largest=20)[0]
+            else:
+                program, text = f'xeigtst{letter}', judge.eigen_input('sep')
+            said, calls = judge.run(program, text, [judge.fault, judge.library], PLANTED_FAULT=letter + name)
+            if calls[letter + name][0] == 0:
+                fail(f'{program} does not call {letter}{name}')
+            if text not in known:
+                known[text] = failures(judge.run(program, text, [judge.fault, judge.library])[0])
+            if all(count <= known[text].get(what, 0) for what, count in failures(said).items()):
+                fail(f'{program} passes with a fault in {letter}{name}')
+        print(f'{letter}: faults in {len(names)} routines are found')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--library', required=True)
+    parser.add_argument('--fault', default='')
+    parser.add_argument('--programs', required=True, help='folder with xlintstd and its like')
+    parser.add_argument('--backend', default='cpu')
+    parser.add_argument('what', choices=['passes', 'faults'])
+    parser.add_argument('type', nargs='?', choices=list('sdcz'))
+    options = parser.parse_args()
+    if not os.path.exists(os.path.join(options.programs, 'xlintstd')):
+        print('LAPACK\'s test programs are not here (xlintstd and its like): tools/install-dependencies installs Debian\'s liblapack-test')
+        sys.exit(77)
+    judge = Judge(options)
+    if options.what == 'faults':
+        faults(judge)
+    else:
+        passes(judge, options.type)
+
+
+main()
