@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs LAPACK's own test programs (Debian: liblapack-test) over libmyriad_lapack.so.
 
-judge.py passes TYPE: every test and error exit passes, and every name was called and served. What fails with the system's LAPACK alone, too,
+judge.py passes TYPE...: every test and error exit passes, and every name was called and served. What fails with the system's LAPACK alone, too,
 is let pass as often as there.
 judge.py faults: a fault planted in any routine of a type, drawn by MYRIAD_TEST_SEED, makes the programs fail.
 """
 
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -23,6 +24,13 @@ PATHS_OF = {
     'potri': 'PO', 'trtri': 'TR', 'geqrf': 'QR', 'orgqr': 'QR', 'ungqr': 'QR', 'ormqr': 'QR', 'unmqr': 'QR', 'gels': 'LS'
 }  # yapf: disable
 UNTESTED = ['geequb']  # LAPACK's programs call it nowhere; names.py tests it, and symv, whose faults iterative refinement hides
+# Factors a matrix of one element; ends where the backend cannot be used
+PROBE = '''
+import ctypes, sys
+one, info, a = ctypes.c_int(1), ctypes.c_int(1), ctypes.c_double(4)
+ctypes.CDLL(sys.argv[1]).dpotrf_(b'L', *map(ctypes.byref, (one, a, one, info)), ctypes.c_size_t(1))
+sys.exit(info.value != 0 or a.value != 2)
+'''
 
 
 def fail(text):
@@ -63,18 +71,25 @@ class Judge:
         begin = next(i for i, line in enumerate(lines) if line.startswith(letter.upper() + 'GE'))
         lines[:begin] = [re.sub(r'\b50  ', f'{largest}  ', line) if 'Values of M' in line or 'Values of N ' in line else line for line in lines[:begin]]
         taken = [line for line in lines[begin:] if line[1:3] in paths]
-        return '\n'.join(lines[:begin] + taken) + '\n', len(taken)
+        return one_block_size('\n'.join(lines[:begin] + taken) + '\n'), len(taken)
 
     def eigen_input(self, name):
         with open(os.path.join(self.programs, f'{name}.in'), encoding='ascii') as file:
-            return file.read()
+            return one_block_size(file.read())
 
     def runs_of(self, letter):
-        """Program, input and number of sections that have to be there."""
-        text, sections = self.linear_input(letter, PATHS)
-        yield f'xlintst{letter}', text, sections
+        """Program, input and number of sections that have to be there. On a GPU, which compiles kernels, a process for each path."""
+        for paths in [PATHS] if self.backend == 'cpu' else [[path] for path in PATHS]:
+            text, sections = self.linear_input(letter, paths)
+            if sections:
+                yield f'xlintst{letter}', text, sections
         for name in EIGEN_INPUTS:
             yield f'xeigtst{letter}', self.eigen_input(name), 1
+
+
+def one_block_size(text):
+    """Myriad knows nothing of LAPACK's block sizes, which need not be varied."""
+    return re.sub(r'^\d+( +Number of values of NB)', r'1\1', text, flags=re.M)
 
 
 def failures(said):
@@ -87,30 +102,39 @@ def failures(said):
     return found
 
 
-def passes(judge, letter):
-    called = {}
-    for program, text, sections in judge.runs_of(letter):
-        said, calls = judge.run(program, text, [judge.library])
-        for name, (served, forwarded) in calls.items():
-            before = called.get(name, (0, 0))
-            called[name] = (before[0] + served, before[1] + forwarded)
-        done = len(re.findall(r'passed the tests of the error exits', said)) + len(re.findall(r'passed the threshold|tests failed', said))
-        if 'End of tests' not in said or done < sections:
-            fail(f'{program} did not do all of its tests:\n{said}')
-        failed = failures(said)
-        if failed:
-            system = failures(judge.run(program, text)[0])
-            worse = {what: count for what, count in failed.items() if count > system.get(what, 0)}
-            if worse:
-                fail(f'{program} fails, and does not with the system\'s LAPACK alone: {worse}\n{said}')
-            print(f'{program}: the system\'s LAPACK alone fails as often: {failed}')
-    ours = {name: calls for name, calls in called.items() if name[0] == letter and name[1:] not in UNTESTED}
-    if not ours:
-        fail('no call was counted')
-    for name, (served, forwarded) in ours.items():
-        if served == 0 or forwarded != 0:
-            fail(f'{name}: {served} calls served, {forwarded} forwarded; needs all served, and one at least')
-    print(f'{letter}: {sum(calls[0] for calls in ours.values())} calls of {len(ours)} names')
+def passes(judge, letters):
+    runs = [run for letter in letters for run in judge.runs_of(letter)]
+    with concurrent.futures.ThreadPoolExecutor(1 if judge.backend == 'cpu' else os.cpu_count()) as pool:
+        all_calls = list(pool.map(lambda run: passes_one(judge, *run), runs))
+    for letter in letters:
+        called = {}
+        for calls in all_calls:
+            for name, numbers in calls.items():
+                if name[0] == letter and name[1:] not in UNTESTED:
+                    before = called.get(name, (0, 0))
+                    called[name] = (before[0] + numbers[0], before[1] + numbers[1])
+        if not called:
+            fail('no call was counted')
+        for name, (served, forwarded) in called.items():
+            if served == 0 or forwarded != 0:
+                fail(f'{name}: {served} calls served, {forwarded} forwarded; needs all served, and one at least')
+        print(f'{letter}: {sum(calls[0] for calls in called.values())} calls of {len(called)} names')
+
+
+def passes_one(judge, program, text, sections):
+    """The calls of one run."""
+    said, calls = judge.run(program, text, [judge.library])
+    done = len(re.findall(r'passed the tests of the error exits', said)) + len(re.findall(r'passed the threshold|tests failed', said))
+    if 'End of tests' not in said or done < sections:
+        fail(f'{program} did not do all of its tests:\n{said}')
+    failed = failures(said)
+    if failed:
+        system = failures(judge.run(program, text)[0])
+        worse = {what: count for what, count in failed.items() if count > system.get(what, 0)}
+        if worse:
+            fail(f'{program} fails, and does not with the system\'s LAPACK alone: {worse}\n{said}')
+        print(f'{program}: the system\'s LAPACK alone fails as often: {failed}')
+    return calls
 
 
 def faults(judge):
@@ -149,16 +173,22 @@ def main():
     parser.add_argument('--programs', required=True, help='folder with xlintstd and its like')
     parser.add_argument('--backend', default='cpu')
     parser.add_argument('what', choices=['passes', 'faults'])
-    parser.add_argument('type', nargs='?', choices=list('sdcz'))
+    parser.add_argument('types', nargs='*', help='s, d, c, z')
     options = parser.parse_args()
     if not os.path.exists(os.path.join(options.programs, 'xlintstd')):
         print('LAPACK\'s test programs are not here (xlintstd and its like): tools/install-dependencies installs Debian\'s liblapack-test')
         sys.exit(77)
     judge = Judge(options)
+    if options.backend != 'cpu':
+        probe = subprocess.run([sys.executable, '-c', PROBE, options.library], env=dict(os.environ, MYRIAD_LAPACK_BACKEND=options.backend),
+                               capture_output=True, text=True)
+        if probe.returncode != 0:
+            print(f'no GPU: {probe.stderr}')
+            sys.exit(77)
     if options.what == 'faults':
         faults(judge)
     else:
-        passes(judge, options.type)
+        passes(judge, options.types or list('sdcz'))
 
 
 main()
