@@ -130,6 +130,7 @@ bool Call::run_in(void (*routine)(void*, Queue&, Operands&), void* closure) cons
   } catch (BadArgument const&) {
     return false;  // legal in LAPACK: arrays that overlap
   } catch (std::exception const& error) {
+    if (queue.backend() != Backend::gpu) give_up(error.what(), name_);  // the caller's arrays may be half written
     static std::atomic_flag reported;
     if (!reported.test_and_set())
       std::fprintf(stderr, "libmyriad_lapack: %s runs in the system's LAPACK (the first such call is reported): %s\n", name_, error.what());

@@ -160,7 +160,7 @@ bool gels(char const* name, char const* trans, Int const* m, Int const* n, Int c
   Int const least = min(*m, *n), most = max(*m, *n);
   call.letter(trans, adjoints<T>, 1, op).size(*m, 2).size(*n, 3).size(*nrhs, 4).leading(*lda, *m, 6).leading(*ldb, most, 8);
   if (!call.workspace(work, *lwork, std::int64_t{least} + max(least, *nrhs), 10).begins()) return true;
-  if (least == 0 || is_zero(a, *m, *n, *lda)) {  // LAPACK's info is 0 here
+  if (least == 0 || *nrhs == 0 || is_zero(a, *m, *n, *lda)) {  // LAPACK's info is 0 here
     for (std::int64_t j = 0; j < *nrhs; ++j) std::fill_n(b + j * *ldb, most, T(0));
     return true;
   }

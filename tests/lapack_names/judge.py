@@ -14,9 +14,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 # Paths of xlintst that call what is served, without the type letter, and inputs of xeigtst
-PATHS = 'GE PO SY HE SR HR SK HK S2 H2 TR QR QP LS'.split()
+PATHS = 'LS QR GE PO TR QP SY HE SR HR SK HK S2 H2'.split()
 EIGEN_INPUTS = ['sep', 'gqr', 'glm', 'lse']
 # Where a fault shows, if not in all of xlintst: no more is run of it
 PATHS_OF = {
@@ -29,7 +30,7 @@ PROBE = '''
 import ctypes, sys
 one, info, a = ctypes.c_int(1), ctypes.c_int(1), ctypes.c_double(4)
 ctypes.CDLL(sys.argv[1]).dpotrf_(b'L', *map(ctypes.byref, (one, a, one, info)), ctypes.c_size_t(1))
-sys.exit(info.value != 0 or a.value != 2)
+sys.exit(3 if info.value != 0 or a.value != 2 else 0)
 '''
 
 
@@ -44,6 +45,9 @@ class Judge:
         self.library = options.library
         self.fault = options.fault
         self.backend = options.backend
+        self.sizes = [int(size) for size in options.sizes.split(',')] if options.sizes else None
+        if not self.sizes and self.backend != 'cpu':
+            self.sizes = [0, 1, 5, 50]  # each pair of sizes up to 32 has kernels of its own
 
     def run(self, program, text, preload=(), **variables):
         """What the program says, and its calls: name -> (served, forwarded)."""
@@ -65,17 +69,20 @@ class Judge:
                             calls[name] = (int(served), int(forwarded))
             return said, calls
 
-    def linear_input(self, letter, paths, largest=50):
+    def linear_input(self, letter, paths, sizes=None):
         with open(os.path.join(self.programs, f'{letter}test.in'), encoding='ascii') as file:
             lines = file.read().splitlines()
         begin = next(i for i, line in enumerate(lines) if line.startswith(letter.upper() + 'GE'))
-        lines[:begin] = [re.sub(r'\b50  ', f'{largest}  ', line) if 'Values of M' in line or 'Values of N ' in line else line for line in lines[:begin]]
         taken = [line for line in lines[begin:] if line[1:3] in paths]
-        return one_block_size('\n'.join(lines[:begin] + taken) + '\n'), len(taken)
+        return shortened('\n'.join(lines[:begin] + taken) + '\n', sizes or self.sizes), len(taken)
 
     def eigen_input(self, name):
         with open(os.path.join(self.programs, f'{name}.in'), encoding='ascii') as file:
-            return one_block_size(file.read())
+            return shortened(file.read(), self.sizes)
+
+    def pool(self):
+        """Kernels are compiled by one thread a process, so that a GPU has as many as there are processors."""
+        return concurrent.futures.ThreadPoolExecutor(1 if self.backend == 'cpu' else os.cpu_count())
 
     def runs_of(self, letter):
         """Program, input and number of sections that have to be there. On a GPU, which compiles kernels, a process for each path."""
@@ -87,9 +94,13 @@ class Judge:
             yield f'xeigtst{letter}', self.eigen_input(name), 1
 
 
-def one_block_size(text):
-    """Myriad knows nothing of LAPACK's block sizes, which need not be varied."""
-    return re.sub(r'^\d+( +Number of values of NB)', r'1\1', text, flags=re.M)
+def shortened(text, sizes):
+    """The input without the variation of block sizes, of which Myriad knows nothing; and with these sizes instead of LAPACK's."""
+    text = re.sub(r'^\d+( +Number of values of NB)', r'1\1', text, flags=re.M)
+    if sizes:
+        text = re.sub(r'^\d+( +Number of values of [MN]\b(?!,))', rf'{len(sizes)}\1', text, flags=re.M)
+        text = re.sub(r'^0 1 2 3 5 [\d ]+(?= Values of [MN] )', ' '.join(map(str, sizes)), text, flags=re.M)
+    return text
 
 
 def failures(said):
@@ -104,7 +115,9 @@ def failures(said):
 
 def passes(judge, letters):
     runs = [run for letter in letters for run in judge.runs_of(letter)]
-    with concurrent.futures.ThreadPoolExecutor(1 if judge.backend == 'cpu' else os.cpu_count()) as pool:
+    # The longest first
+    runs.sort(key=lambda run: PATHS.index(run[1].splitlines()[-1][1:3]) if run[0].startswith('xlin') else len(PATHS))
+    with judge.pool() as pool:
         all_calls = list(pool.map(lambda run: passes_one(judge, *run), runs))
     for letter in letters:
         called = {}
@@ -123,6 +136,7 @@ def passes(judge, letters):
 
 def passes_one(judge, program, text, sections):
     """The calls of one run."""
+    begin = time.monotonic()
     said, calls = judge.run(program, text, [judge.library])
     done = len(re.findall(r'passed the tests of the error exits', said)) + len(re.findall(r'passed the threshold|tests failed', said))
     if 'End of tests' not in said or done < sections:
@@ -134,6 +148,8 @@ def passes_one(judge, program, text, sections):
         if worse:
             fail(f'{program} fails, and does not with the system\'s LAPACK alone: {worse}\n{said}')
         print(f'{program}: the system\'s LAPACK alone fails as often: {failed}')
+    path = '' if judge.backend == 'cpu' else ' ' + (text.split('\n')[-2].split() or ['SEP'])[0]
+    print(f'{program}{path}: {sum(numbers[0] for numbers in calls.values())} calls, {time.monotonic() - begin:.1f} s', flush=True)
     return calls
 
 
@@ -150,19 +166,20 @@ def faults(judge):
         names = [
             name.replace('org##', org).replace('orm##', orm).replace('sy##', sy) for name in re.findall(r'PLANT\(t##([a-z#]+),', source)
         ]
-        known = {}  # of each input: what fails without a fault
-        for name in names:
-            if name in PATHS_OF:
-                program, text = f'xlintst{letter}', judge.linear_input(letter, [PATHS_OF[name]], largest=20)[0]
-            else:
-                program, text = f'xeigtst{letter}', judge.eigen_input('sep')
-            said, calls = judge.run(program, text, [judge.fault, judge.library], PLANTED_FAULT=letter + name)
+        inputs = {  # by what it calls
+            name: (f'xlintst{letter}', judge.linear_input(letter, [PATHS_OF[name]], judge.sizes or [0, 1, 2, 3, 5, 10, 20])[0])
+                  if name in PATHS_OF else (f'xeigtst{letter}', judge.eigen_input('sep')) for name in names
+        }
+        preload = [judge.fault, judge.library]
+        with judge.pool() as pool:
+            distinct = sorted(set(inputs.values()))
+            known = dict(zip(distinct, pool.map(lambda run: failures(judge.run(*run, preload)[0]), distinct)))
+            runs = pool.map(lambda name: judge.run(*inputs[name], preload, PLANTED_FAULT=letter + name), names)
+        for name, (said, calls) in zip(names, runs):
             if calls[letter + name][0] == 0:
-                fail(f'{program} does not call {letter}{name}')
-            if text not in known:
-                known[text] = failures(judge.run(program, text, [judge.fault, judge.library])[0])
-            if all(count <= known[text].get(what, 0) for what, count in failures(said).items()):
-                fail(f'{program} passes with a fault in {letter}{name}')
+                fail(f'{inputs[name][0]} does not call {letter}{name}')
+            if all(count <= known[inputs[name]].get(what, 0) for what, count in failures(said).items()):
+                fail(f'{inputs[name][0]} passes with a fault in {letter}{name}')
         print(f'{letter}: faults in {len(names)} routines are found')
 
 
@@ -172,6 +189,7 @@ def main():
     parser.add_argument('--fault', default='')
     parser.add_argument('--programs', required=True, help='folder with xlintstd and its like')
     parser.add_argument('--backend', default='cpu')
+    parser.add_argument('--sizes', help='instead of those of the inputs: 0,5,50,132; 132 is the largest')
     parser.add_argument('what', choices=['passes', 'faults'])
     parser.add_argument('types', nargs='*', help='s, d, c, z')
     options = parser.parse_args()
@@ -183,6 +201,8 @@ def main():
         probe = subprocess.run([sys.executable, '-c', PROBE, options.library], env=dict(os.environ, MYRIAD_LAPACK_BACKEND=options.backend),
                                capture_output=True, text=True)
         if probe.returncode != 0:
+            if 'MYRIAD_LAPACK_BACKEND:' not in probe.stderr:
+                fail(f'potrf of one element over the GPU ended with status {probe.returncode}: {probe.stderr}')
             print(f'no GPU: {probe.stderr}')
             sys.exit(77)
     if options.what == 'faults':

@@ -72,6 +72,14 @@ def symv(ours, system, letter, uplo, n, incx, incy, draw):
     check(worst <= 8 * n * unit, f'{letter}symv {uplo} n = {n}, incx = {incx}, incy = {incy}: differs by {worst}')
 
 
+def gels_without_right_sides(ours, system):
+    """A singular A stays as it is, and info is 0."""
+    for library in (ours, system):
+        a, info = (ctypes.c_double * 6)(1, 2, 3, 0, 0, 0), INT(7)
+        call(library, 'dgels', 'N', 3, 2, 0, a, 3, (ctypes.c_double * 3)(), 3, (ctypes.c_double * 8)(), 8, ctypes.byref(info))
+        check(info.value == 0 and list(a) == [1, 2, 3, 0, 0, 0], f'dgels without right-hand sides: info = {info.value}, A = {list(a)}')
+
+
 def queries(ours, system):
     """The sizes that a query tells are enough for both, and nothing else is touched."""
     for name, arguments, sizes in [
@@ -124,6 +132,7 @@ def main():
             for incx, incy in ((1, 1), (2, 3), (-1, 2), (2, -3)):
                 symv(ours, system, letter, uplo, 19, incx, incy, draw)
     queries(ours, system)
+    gels_without_right_sides(ours, system)
 
 
 main()
