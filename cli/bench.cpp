@@ -1,4 +1,4 @@
-/// `myriad bench`: time per matrix, share of what the machine can do at best, and ratios to other libraries, all from one run.
+/// `myriad bench`: time per matrix, share of the machine's best possible rate, and ratios to other libraries, all from one run.
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ struct BenchOptions {
   int repeats = 11;
   std::string backend = "cpu";
   int device = 0;
-  /// How long the floor is measured; with one or two repeats nobody measures, but tries.
+  /// Time spent on measuring the floor; short with one or two repeats, which are a trial.
   [[nodiscard]] double floor_seconds() const { return repeats < 3 ? 0.02 : 0.5; }
   bool cold = false;
   bool list = false;
@@ -128,7 +128,7 @@ double last_level_cache() {
   return size > 0 ? size : 64.0 * (1 << 20);
 }
 
-/// One library at work on one problem, over one or several copies of its data.
+/// One library that runs one problem, on one or several copies of its data.
 class Contender {
  public:
   Contender(Case const& routine, Problem const& problem, int threads, bench::Peer const* peer, int copies)
@@ -156,7 +156,7 @@ class Contender {
   void repeat(int turn, bool keep) {
     std::size_t const copy = static_cast<std::size_t>(turn) % runs_.size();
     runs_[copy]->prepare();
-    if (runs_.size() > 1) runs_[(copy + 1) % runs_.size()]->prepare();  // drives the first one's data out of the cache
+    if (runs_.size() > 1) runs_[(copy + 1) % runs_.size()]->prepare();  // evicts the first copy from the cache
     using Clock = std::chrono::steady_clock;
     auto const begin = Clock::now();
     works_[copy]();
@@ -191,7 +191,7 @@ Row measure(Case const& routine, Problem const& problem, int threads, std::vecto
   int copies = 1;
   double footprint = contenders.front()->run().bytes();
   if (options.cold) {
-    // with the copies that every repeat restores, twice the cache lies between two uses of the same data
+    // Together with the restored copies, twice the cache size is touched between two uses of the same data.
     copies = 2 + static_cast<int>(2 * last_level_cache() / std::max(footprint, 1.0));
     contenders.front() = std::make_unique<Contender>(routine, problem, threads, nullptr, copies);
     footprint = std::max(footprint, 4 * last_level_cache());
@@ -205,7 +205,7 @@ Row measure(Case const& routine, Problem const& problem, int threads, std::vecto
   Problem plain = problem;
   plain.layout = Layout::column_major;
   for (auto const& peer : peers) contenders.push_back(std::make_unique<Contender>(routine, plain, threads, peer.get(), copies));
-  // in turns, so that a slow moment of the machine meets all of them
+  // Libraries take turns, so that a slow moment of the machine affects all.
   for (int turn = -2; turn < options.repeats; ++turn)
     for (auto const& contender : contenders)
       if (contender->able()) contender->repeat(turn + 2, turn >= 0);
@@ -219,7 +219,7 @@ std::string time_text(double seconds) {
   return ns < 10 ? fmt::format("{:.2f}", ns) : ns < 100 ? fmt::format("{:.1f}", ns) : fmt::format("{:.0f}", ns);
 }
 
-/// Rows that differ in size only stand in one table and one pair of charts.
+/// Heading of a table. Rows that differ only in size share a table and a pair of charts.
 std::string heading(Case const& routine, Row const& row) {
   return fmt::format("{}, {}, {}, {} thread{}", routine.routine, long_name(row.problem.dtype), name(row.problem.layout), row.threads,
                      row.threads == 1 ? "" : "s");
@@ -317,7 +317,7 @@ void add_charts(std::vector<plot::Chart>& charts, std::string const& title, std:
   }
 }
 
-/// The command that this run was started with, without the folder of the program.
+/// The command line of this process, without the folder of the program.
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -328,7 +328,7 @@ std::string command_line() {
   return text;
 }
 
-/// What is measured on a GPU is by the benchmark of the GPU routines.
+/// Runs the GPU benchmark (bench/gpu).
 int run_on_gpu(BenchOptions const& options) {
   auto const refuse = [](bool wrong, std::string const& text) {
     if (wrong) throw UsageError("--backend gpu: " + text);
@@ -388,7 +388,7 @@ int run(BenchOptions const& options) {
       throw UsageError(fmt::format("--n: {} is not a size from 1 to 2147483647", n));
   if (options.count < 0 || options.rows < 0 || options.k < 0) throw UsageError("--count, --m and --k take positive numbers");
   if (options.repeats < 1) throw UsageError("--repeats: at least 1");
-  // Which machine was measured is no matter of chance.
+  // `auto` is refused, so that the command line says what was measured.
   if (options.backend != "cpu" && options.backend != "gpu")
     throw UsageError(fmt::format("--backend: '{}' is not one of cpu, gpu", options.backend));
   if (options.backend == "gpu") return run_on_gpu(options);

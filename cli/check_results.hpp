@@ -31,13 +31,13 @@ void for_each_matrix(Queue const& queue, std::int64_t count, F&& f) {
   for (std::int64_t b = 0; b < count; ++b) f(b);
 }
 
-/// Whether every element is finite. Works on the bits, so that the compiler can do many at a time.
+/// Whether every element is finite. Tests the bits, so that the compiler can vectorize.
 template <typename T>
 [[nodiscard]] bool all_finite(T const* data, std::int64_t elements) {
   using R = Real<T>;
   using Bits = std::conditional_t<sizeof(R) == 4, std::uint32_t, std::uint64_t>;
   constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<R>::infinity());
-  auto const* const numbers = reinterpret_cast<R const*>(data);  // a complex number is an array of two, says the standard
+  auto const* const numbers = reinterpret_cast<R const*>(data);  // the standard lays out a complex number as an array of two
   std::int64_t const length = elements * static_cast<std::int64_t>(sizeof(T) / sizeof(R));
   Bits bad = 0;
   for (std::int64_t i = 0; i < length; ++i) bad |= (std::bit_cast<Bits>(numbers[i]) & exponent) == exponent;
@@ -94,7 +94,7 @@ void keep_larger(R& worst, R x) {
   if (x > worst || std::isnan(x)) worst = x;
 }
 
-/// Fills the results of the matrices with info > 0 with NaN, so that nobody takes what is left there for a result.
+/// Fills the results of matrices with info > 0 with NaN, so that leftovers are not mistaken for results.
 template <typename T>
 void spoil_failed(Matrices<T> const& result, std::int64_t count, int const* info) {
   Real<T> const nan = std::numeric_limits<Real<T>>::quiet_NaN();
@@ -107,8 +107,8 @@ template <typename T>
 using Wide = std::conditional_t<is_complex<T>, std::complex<std::conditional_t<sizeof(Real<T>) == 4, double, long double>>,
                                 std::conditional_t<sizeof(Real<T>) == 4, double, long double>>;
 
-/// The most that rounding makes of a backward error, normwise or componentwise, where sums have up to `terms` terms: the limits of
-/// docs/accuracy.md, of which the componentwise ones are smaller.
+/// The largest backward error, normwise or componentwise, that rounding explains with sums of up to `terms` terms. The componentwise limits
+/// of docs/accuracy.md are smaller.
 template <typename T>
 [[nodiscard]] double rounding_bound(std::int64_t terms) {
   return 30 * static_cast<double>(std::max<std::int64_t>(terms, 1)) * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()) / 2;
@@ -133,16 +133,16 @@ void verify_each(Job& job, std::int64_t first, std::int64_t count, int const* in
     if (info[b] == 0) job.verified(first + b, found[static_cast<std::size_t>(b)]);
 }
 
-/// The size beside which a routine keeps the residual R = B - A X small, in 1-norms unless it says componentwise.
+/// The quantity relative to which a routine keeps the residual R = B - A X small, in 1-norms unless it says componentwise.
 enum class Promise {
-  rows,     ///< componentwise: each |R(i, j)| is small beside (|A| |X| + |B|)(i, j). Products, and solutions that were refined
-  columns,  ///< |r| beside the sum of |a_k| |x_k| over the columns of A, and |b|. LU, which scaling the columns of A does not change
-  scaled,   ///< the same once the rows of A are divided by their largest elements. LU of an equilibrated matrix
-  norms,    ///< |r| beside |A| |x| + |b| for each right-hand side. Cholesky
-  whole     ///< |R| beside |A| |X| + |B|. Inverses
+  rows,     ///< componentwise: each |R(i, j)| against (|A| |X| + |B|)(i, j). Products and refined solutions
+  columns,  ///< |r| against the sum of |a_k| |x_k| over the columns of A, and |b|. LU, which is invariant to scaling columns of A
+  scaled,   ///< the same after dividing the rows of A by their largest elements. LU of an equilibrated matrix
+  norms,    ///< |r| against |A| |x| + |b| for each right-hand side. Cholesky
+  whole     ///< |R| against |A| |X| + |B|. Inverses
 };
 
-/// The backward error of matrix m of A X = B, in a precision and range that overflow nothing. Errors of underflow are excused.
+/// The backward error of matrix m of A X = B, in a wider type that does not overflow. Errors of underflow are ignored.
 template <typename T>
 [[nodiscard]] Verified solution_error(Batch<T const> const& a, Batch<T const> const& x, Batch<T const> const& b, std::int64_t m,
                                       Promise promise) {
@@ -179,7 +179,7 @@ template <typename T>
         terms += std::abs(left) * std::abs(right);
       }
       R error = std::abs(sum) - tiny * (1 + row);
-      if (error < 0) error = 0;  // a NaN stays
+      if (error < 0) error = 0;  // NaN stays
       R const share = error == 0 ? R(0) : error / terms;
       if (share > componentwise || (std::isnan(share) && !std::isnan(componentwise)))
         found.place = x.cols_of(m) == 1 ? fmt::format("row {}", i) : fmt::format("row {} of column {}", i, j);
@@ -196,8 +196,8 @@ template <typename T>
   return found;
 }
 
-/// --verify of A X = B: the largest componentwise backward error over the columns, of every matrix that did not fail. Where it is larger
-/// than rounding makes it, the one by norms as well, which is never larger.
+/// --verify of A X = B: the largest componentwise backward error over the columns, for every matrix that did not fail. Where rounding does
+/// not explain it, also the normwise error, which is never larger.
 template <typename T>
 void verify_solution(Job& job, std::int64_t first, Batch<T const> a, Batch<T const> x, Batch<T const> b, int const* info, Promise promise) {
   Matrices<Real<T>> errors;
@@ -223,7 +223,7 @@ void copy_elements(Job& job, Batch<T const> const& a, Matrices<T>& copy, F&& f) 
   });
 }
 
-/// The Hermitian matrix's own element where only real diagonals count: that of `a`, without an imaginary part if i = j.
+/// Element of a Hermitian matrix: that of `a`, without an imaginary part if i = j.
 template <typename T>
 [[nodiscard]] T hermitian_element(Batch<T const> const& a, std::int64_t b, std::int64_t i, std::int64_t j) {
   T const value = element(a, b, i, j);
@@ -232,8 +232,7 @@ template <typename T>
   return value;
 }
 
-/// Warns of each matrix that is read as a Hermitian one and holds imaginary parts on its diagonal, which routines ignore. Returns whether
-/// there are any.
+/// Warns about each matrix used as Hermitian with imaginary parts on its diagonal, which routines ignore. Returns whether there are any.
 template <typename T>
 bool warn_of_imaginary_diagonal(Job& job, Input const& input, std::int64_t first, Batch<T const> const& a) {
   bool any = false;
@@ -261,7 +260,7 @@ bool warn_of_imaginary_diagonal(Job& job, Input const& input, std::int64_t first
 template <typename T, typename A, typename F, typename G>
 [[nodiscard]] double product_error(std::int64_t rows, std::int64_t cols, std::int64_t inner, A&& a, F&& f, G&& g) {
   using W = Wide<T>;
-  Real<W> const underflow = Real<W>(inner + 1) * Real<W>(std::numeric_limits<Real<T>>::denorm_min());  // is excused
+  Real<W> const underflow = Real<W>(inner + 1) * Real<W>(std::numeric_limits<Real<T>>::denorm_min());  // ignored
   Real<W> difference = 0, norm = 0;
   for (std::int64_t j = 0; j < cols; ++j) {
     Real<W> column_difference = 0, column_norm = 0;

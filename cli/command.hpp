@@ -1,6 +1,6 @@
 #pragma once
-/// Subcommands. Each declares its arguments on `app`; when it was given, CLI11 calls back, and it sets `action`. The program runs the
-/// action once the whole command line is known to be right, and ends with the status that it returns.
+/// Subcommands. Each declares its arguments on `app`. CLI11 calls back the one on the command line, which sets `action`. The program runs
+/// the action once the whole command line has been checked, and exits with the status that it returns.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -14,13 +14,13 @@ inline constexpr int exit_bad_input = 2;        ///< bad usage or input, or a ma
 
 using Action = std::function<int()>;
 
-/// Wrong usage or input. The program prints what() as one line, behind the name of the subcommand, and ends with exit_bad_input.
+/// Wrong usage or input. The program prints what() in one line after the name of the subcommand, and exits with exit_bad_input.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Checks of options that are numbers. Those of CLI11 say in their messages where the range ends: at the largest double, in 309 digits.
+/// Checks of numeric options. Messages of CLI11's own checks print the end of the range: the largest double, in 309 digits.
 CLI::Validator positive_number();
 CLI::Validator non_negative_number();
 

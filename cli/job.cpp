@@ -15,7 +15,7 @@
 namespace myriad::cli {
 namespace {
 
-constexpr std::size_t listed_failures = 5;  ///< and warnings
+constexpr std::size_t listed_failures = 5;  ///< also the limit of listed warnings
 
 double seconds_of(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -129,7 +129,7 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
 
 namespace {
 
-/// The GPU of --backend, if it is to be one; an error in the words of the command line. `problem`: why `auto` is none.
+/// The GPU of --backend, if any. Errors are in terms of the command line. `problem`: why `auto` found no GPU.
 std::optional<Queue> open_gpu(Options const& options, std::string& problem) {
   Backend const backend = parse_backend(options.backend);
   if (backend == Backend::cpu) return std::nullopt;
@@ -198,7 +198,7 @@ void Job::verified(std::int64_t b, Verified const& found) {
                          label(b), description(), found.bound, judged);
     });
   }
-  // Written so that a NaN becomes and stays the worst.
+  // This comparison makes NaN the worst, for good.
   if (!worst_ || (!std::isnan(*worst_) && !(error <= *worst_))) {
     worst_ = error;
     worst_matrix_ = b;
@@ -266,8 +266,8 @@ void Job::print_summary(double seconds) const {
 }
 
 void Job::print_json(double seconds) const {
-  using json = nlohmann::ordered_json;  // in the order in which they are given
-  // JSON has no NaN and no infinity.
+  using json = nlohmann::ordered_json;  // keeps the order of insertion
+  // JSON has neither NaN nor infinity.
   auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", io::unsigned_nan(x))); };
   double const compute = computed_.seconds;
   json inputs = json::array();

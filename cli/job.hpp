@@ -1,5 +1,5 @@
 #pragma once
-/// One run of a subcommand: the options that all share, the queue, what went wrong, how long it took, and the summary at its end.
+/// One run of a subcommand: common options, the queue, failures, time, and the final summary.
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -47,7 +47,7 @@ struct Offers {
 /// Declares the options on a subcommand.
 void add_options(CLI::App& app, Options& options, Offers const& offers);
 
-/// Text of a help message in lines that fit beside the names of the options.
+/// Help text, wrapped to the column beside the names of the options.
 [[nodiscard]] std::string wrapped(std::string_view text);
 
 /// "64M", "2GiB" or "1000" in bytes. Throws UsageError.
@@ -60,8 +60,8 @@ void add_options(CLI::App& app, Options& options, Offers const& offers);
 /// The backward error of a result.
 struct Verified {
   double error = 0;
-  double bound = 0;                  ///< the most that rounding makes of it
-  std::optional<double> normwise{};  ///< judged instead, where `error` is componentwise and no routine promises that it is small
+  double bound = 0;                  ///< the largest error that rounding explains
+  std::optional<double> normwise{};  ///< judged instead of a componentwise `error` that the routine does not promise to keep small
   std::string place{};               ///< where `error` is largest, if known
 };
 
@@ -72,17 +72,17 @@ class Job {
   Job& operator=(Job const&) = delete;
 
   [[nodiscard]] Options const& options() const { return options_; }
-  /// A queue on the CPU for everything beside the command's routines, such as checks.
+  /// A CPU queue for all work other than the command's routines, such as checks.
   [[nodiscard]] Queue& queue() { return host_; }
 
-  /// The inputs, the first of which names the matrices, and what the summary says of them.
+  /// Describes the inputs for the summary; the first one names the matrices.
   void describe(std::vector<io::Source const*> inputs, std::int64_t count, std::string what, Dtype dtype);
 
-  /// compute(operands..., work) calls work(queue, arguments...), as Streamer::run does, where --backend says, and counts the time it takes.
+  /// compute(operands..., work) calls work(queue, arguments...) on the queue of --backend, as Streamer::run does, and adds up the time.
   template <typename... Arguments>
   void compute(Arguments&&... operands_and_work) {
     try {
-      // Kernels are loaded first: what that takes says nothing of computing.
+      // Kernels are loaded first, so that the time of computing excludes it.
       if (gpu_) gpu_->prepare([&] { streamer_.run(operands_and_work...); });
       count(streamer_.run(operands_and_work...));
     } catch (Unavailable const& reason) {
@@ -91,13 +91,13 @@ class Job {
     }
   }
 
-  /// Matrix b failed. `reason` is only called for the few that are listed.
+  /// Records that matrix b failed. `reason` is only called for the few that are listed.
   void fail(std::int64_t b, int info, std::function<std::string()> const& reason);
-  /// Takes what --verify found for matrix b, which counts as failed above the tolerance or, without one, above what rounding explains.
+  /// Records the result of --verify for matrix b, which fails above the tolerance or, without one, above what rounding explains.
   void verified(std::int64_t b, Verified const& found);
-  /// Said at the end; it changes no status. `text` is only called for the few that are listed.
+  /// Records a warning for the summary; the status does not change. `text` is only called for the few that are listed.
   void warn(std::function<std::string()> const& text);
-  /// Shows how far the work is, on a terminal and once it has taken a second.
+  /// Shows progress on a terminal, after the first second.
   void progress(std::int64_t done);
   /// Prints the summary and what failed; returns the exit status.
   [[nodiscard]] int finish();
@@ -123,7 +123,7 @@ class Job {
   std::optional<Queue> gpu_;
   Streamer streamer_;
   StreamReport computed_;         ///< sums over all calls
-  std::optional<HostLink> link_;  ///< where bytes went over it
+  std::optional<HostLink> link_;  ///< if data went over it
   std::vector<io::Source const*> inputs_;
   std::string what_;
   Dtype dtype_ = Dtype::f64;
@@ -132,7 +132,7 @@ class Job {
   std::int64_t failed_ = 0;
   std::vector<std::string> warnings_;  ///< the first few
   std::int64_t warned_ = 0;
-  std::optional<double> worst_;  ///< NaN where one of the errors is
+  std::optional<double> worst_;  ///< NaN if any error is NaN
   std::int64_t worst_matrix_ = -1;
   Clock::time_point start_ = Clock::now();
   ProgressBar bar_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory for the matrices of a chunk.
+/// Storage of the matrices of a chunk.
 
 #include <fmt/format.h>
 
@@ -14,10 +14,10 @@
 
 namespace myriad::cli {
 
-/// Sizes of the matrices of a batch; the vectors are empty where all are alike.
+/// Sizes of the matrices of a batch; the vectors are empty if all are equal.
 struct Sizes {
   std::int64_t count = 0;
-  std::int64_t rows = 0;  ///< of every matrix, of a ragged batch the most
+  std::int64_t rows = 0;  ///< of every matrix; the maximum for a ragged batch
   std::int64_t cols = 0;
   std::vector<std::int64_t> row_sizes, col_sizes;
 
@@ -56,7 +56,7 @@ template <typename T>
       a.count, a.ragged(), [&](std::int64_t b) { return a.rows_of(b); }, [&](std::int64_t b) { return a.cols_of(b); }, a.rows, a.cols);
 }
 
-/// Row-major matrices packed one behind the other, as an .npy file keeps them. Memory is kept when they are resized and not initialised.
+/// Row-major matrices without gaps, as in an .npy file. Resizing keeps the allocation and does not initialise.
 template <typename T>
 class Matrices {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-/// Batches that need not fit into memory: chunk after chunk is computed while the next one is read.
+/// Batches larger than memory: one chunk is computed while the next one is read.
 
 #include <algorithm>
 #include <array>
@@ -15,21 +15,21 @@
 
 namespace myriad::cli {
 
-/// One input of a command and what the command needs of it.
+/// One input of a command, and the forms in which it is needed.
 struct Input {
   io::Source const* source = nullptr;
-  bool view = true;                                        ///< the matrices, to be read
-  bool work = false;                                       ///< a row-major copy, to be overwritten
-  bool broadcast = false;                                  ///< one matrix that is used for all of the batch
-  bool (*uses)(std::int64_t i, std::int64_t j) = nullptr;  ///< which elements have a say, where not all have
+  bool view = true;                                        ///< the matrices, read only
+  bool work = false;                                       ///< a row-major copy that may be overwritten
+  bool broadcast = false;                                  ///< one matrix for the whole batch
+  bool (*uses)(std::int64_t i, std::int64_t j) = nullptr;  ///< which elements are used; null: all
 };
 
-/// The part of an input that belongs to a chunk.
+/// The part of an input in one chunk.
 template <typename T>
 struct Operand {
   Batch<T const> view;
   Matrices<T> work;
-  Matrices<T> original;  ///< what `view` shows, where it is not the file's own memory
+  Matrices<T> original;  ///< data of `view`, unless that is the file's own memory
 };
 
 [[nodiscard]] inline Sizes sizes_of(io::Source const& source, std::int64_t first, std::int64_t count) {
@@ -81,7 +81,7 @@ void load(Input const& input, std::int64_t first, std::int64_t count, Operand<T>
   }
 }
 
-/// Bytes that `load` keeps for matrix b.
+/// Bytes that `load` needs for matrix b.
 template <typename T>
 [[nodiscard]] std::int64_t bytes_of(Input const& input, std::int64_t b) {
   std::int64_t const m = input.broadcast ? 0 : b;
@@ -90,7 +90,7 @@ template <typename T>
   return elements * copies * static_cast<std::int64_t>(sizeof(T));
 }
 
-/// First matrix of each chunk, and the count of all at the end.
+/// First matrix of each chunk, then the total count.
 template <typename Bytes>
 [[nodiscard]] std::vector<std::int64_t> chunk_starts(std::int64_t count, bool ragged, std::int64_t limit, Bytes&& bytes) {
   std::vector<std::int64_t> starts{0};
@@ -113,9 +113,10 @@ template <typename Bytes>
   return starts;
 }
 
-/// Calls body(first, count, operands) for chunk after chunk of a batch of `count` matrices, in order, while a thread loads the next chunk.
+/// Calls body(first, count, operands) for each chunk of a batch of `count` matrices, in order, while a thread loads the next chunk.
 ///
-/// `result_bytes(b)`: what the body itself keeps for matrix b. At most two chunks are held, each of at most --chunk bytes or one matrix.
+/// `result_bytes(b)`: bytes that the body allocates for matrix b. At most two chunks are in memory, each of at most --chunk bytes or one
+/// matrix.
 template <typename T, std::size_t N, typename Bytes, typename Body>
 void stream(Job& job, std::int64_t count, std::array<Input, N> const& inputs, Bytes&& result_bytes, Body&& body) {
   bool ragged = false;
@@ -126,7 +127,7 @@ void stream(Job& job, std::int64_t count, std::array<Input, N> const& inputs, By
     return sum;
   };
   auto const limit = static_cast<std::int64_t>(std::min<std::uint64_t>(job.options().chunk, std::uint64_t{1} << 62));
-  // Smaller chunks where a few would do: reading and computing then overlap from the start. 16 MiB keep both busy for milliseconds.
+  // Small batches get smaller chunks, so that reading and computing overlap from the start. 16 MiB take milliseconds of both.
   std::int64_t target = limit;
   if (!ragged && count > 0)
     target = std::min(limit, std::max<std::int64_t>(count * std::max<std::int64_t>(bytes(0), 1) / 8, std::int64_t{16} << 20));

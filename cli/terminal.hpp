@@ -12,7 +12,7 @@
 
 namespace myriad::cli {
 
-/// How an argument is shown: text with its control bytes as \xNN, line feeds too; NaN without a sign.
+/// Converts an argument for display: control bytes, line feeds too, as \xNN; NaN without a sign.
 template <typename A>
 [[nodiscard]] auto shown(A const& argument) {
   if constexpr (std::is_convertible_v<A const&, std::string_view>)

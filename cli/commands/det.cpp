@@ -37,7 +37,7 @@ template <typename T>
 int run(DetOptions const& options, Job& job, io::Source const& source) {
   std::int64_t const total = source.count();
   Dtype const dtype = source.dtype();
-  // In an .npy file the logarithms stand behind the signs and share their type; in an .npz archive they are real.
+  // An .npy file holds signs, then logarithms of the same type; in an .npz archive logarithms are real.
   bool const stacked = options.log && std::filesystem::path(options.output).extension() != ".npz";
   std::vector<io::Field> fields;
   if (options.log)
@@ -64,7 +64,7 @@ int run(DetOptions const& options, Job& job, io::Source const& source) {
     else
       job.compute(in(a.view), out(values.data()), [](Queue& q, auto matrices, T* determinants) { det<T>(q, matrices, determinants); });
     for (std::size_t m = 0; m < size; ++m) {
-      // log |det| of a singular matrix is -infinity, as it is for NumPy.
+      // log |det| of a singular matrix is -infinity, as in NumPy.
       bool const bad = options.log
                            ? is_nan(values[m]) || std::isnan(logarithms[m]) || logarithms[m] == std::numeric_limits<Real<T>>::infinity()
                            : !all_finite(&values[m], 1);

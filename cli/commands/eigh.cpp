@@ -17,7 +17,7 @@ namespace {
 struct EighOptions : Options {
   std::string a;
   std::string uplo = "lower";
-  bool values = false;  ///< alone
+  bool values = false;  ///< eigenvalues only
 
   [[nodiscard]] Uplo triangle() const {
     if (uplo == "lower") return Uplo::lower;
@@ -34,7 +34,7 @@ T conjugate(T x) {
     return x;
 }
 
-/// The larger of norm1(A - V diag(w) V^H) / norm1(A), A being that triangle made whole, and norm1(I - V^H V).
+/// The larger of norm1(A - V diag(w) V^H) / norm1(A), with A completed from its triangle, and norm1(I - V^H V).
 template <typename T>
 Verified eigen_error(Batch<T const> const& a, Uplo uplo, Matrices<T> const& vectors, Matrices<Real<T>> const& values, std::int64_t b) {
   std::int64_t const n = a.rows_of(b);
@@ -75,7 +75,7 @@ int run(EighOptions const& options, Job& job, io::Source const& source) {
     info.assign(static_cast<std::size_t>(count), 0);
     w.resize(sizes_like(
         v.sizes(), [&](std::int64_t m) { return n(first + m); }, one));
-    // With values alone nothing that is left of A is wanted, and it does not come back from a GPU.
+    // Without vectors A is not copied back from a GPU.
     StreamOperand<Batch<T>> const matrices_and_vectors{v.batch(), options.values ? StreamUse::in : StreamUse::in_out};
     warn_of_imaginary_diagonal<T>(job, inputs[0], first, v.batch());
     job.compute(matrices_and_vectors, out(w.batch()), out(info.data()),

@@ -1,4 +1,4 @@
-// First of all: it says which targets the library is compiled for, before Highway looks.
+// Must come first: defines the targets of the library before Highway's headers.
 // clang-format off
 #include "simd/dispatch.hpp"
 #include <hwy/highway.h>
@@ -48,7 +48,7 @@ std::string size_text(double bytes) {
 /// The best SIMD target that this CPU has and the library is compiled for.
 std::string simd_target() {
   std::int64_t const usable = static_cast<std::int64_t>(hwy::SupportedTargets()) & static_cast<std::int64_t>(HWY_TARGETS);
-  // The lower the bit, the better the target.
+  // Lower bits are better targets.
   return usable == 0 ? hwy::TargetName(HWY_STATIC_TARGET) : hwy::TargetName(usable & -usable);
 }
 

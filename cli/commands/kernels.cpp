@@ -1,4 +1,4 @@
-/// `myriad cache` and `myriad pack`: kernels for GPUs, kept and compiled ahead.
+/// `myriad cache` and `myriad pack`: GPU kernels in the user's cache and in packs.
 
 #include "myriad/kernels.hpp"
 

@@ -23,9 +23,8 @@ std::string deficient(int info) {
   return fmt::format("rank deficient: element ({0}, {0}), counted from 1, of its triangular factor is exactly zero", info);
 }
 
-/// How far column j of X is from solving the problem, with r = b - A x. With at least as many rows as columns it is norm2(A^H r) /
-/// (normF(A) (normF(A) norm2(x) + norm2(b))), which rounding leaves near u whether r is large or not; else norm2(r) / (normF(A) norm2(x) +
-/// norm2(b)).
+/// Error of column j of X, with r = b - A x. With at least as many rows as columns it is norm2(A^H r) / (normF(A) (normF(A) norm2(x) +
+/// norm2(b))), which stays near u for large r too; else norm2(r) / (normF(A) norm2(x) + norm2(b)).
 template <typename T>
 double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<T const> const& b, std::int64_t m, std::int64_t j) {
   using W = Wide<T>;
@@ -71,7 +70,7 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
                         {.count = o.count, .single = o.single, .ragged = o.ragged()});
   InfoFile info_file(options, o.count, o.single);
 
-  // gels overwrites A by its factors and B, which it wants as long as X, by X.
+  // gels overwrites A with its factors and B with X, so B has as many rows as the longer of both.
   o.a_input.view = options.verify;
   o.a_input.work = true;
   Matrices<T> b_and_x, x;

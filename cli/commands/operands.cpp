@@ -33,7 +33,7 @@ void check_rectangular(io::Source const& source, bool square) {
   }
 }
 
-/// Patterns with the same wildcards in the folder are meant to pair the files of one folder each.
+/// Patterns with the same wildcards in the folder pair files folder by folder.
 void check_folders(io::Source const& a, io::Source const& b) {
   if (a.folder_pattern().empty() || a.folder_pattern() != b.folder_pattern()) return;
   for (std::int64_t m = 0; m < std::min(a.count(), b.count()); ++m) {
@@ -58,7 +58,7 @@ Operands open_operands(std::string const& a_name, std::string const& b_name, Mat
   auto const needed = [&](std::int64_t m) { return match == Match::rows ? a.rows_of(m) : a.cols_of(m); };
   if (match == Match::vectors && !a.ragged() && b.single() && !b.vectors() && b.cols() == needed(0) && (b.cols() != 1 || b.rows() != 1))
     b.as_vectors();
-  // (batch, n): one vector per matrix. Where B could also be one n x k matrix for all, this reading wins, and is said aloud.
+  // (batch, n): one vector per matrix. This reading precedes that of one n x k matrix for all; a note says so where both fit.
   if (!a.single() && b.single() && !b.vectors() && !a.ragged() && b.rows() == a.count() && b.cols() == needed(0)) {
     bool const ambiguous = b.rows() == needed(0);
     if (b.as_vectors() && ambiguous)

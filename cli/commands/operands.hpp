@@ -1,5 +1,5 @@
 #pragma once
-/// The inputs A and B of a command, whose shapes have to fit.
+/// The inputs A and B of a command, and the check that their shapes match.
 
 #include <memory>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace myriad::cli {
 
-/// A and B, matched with each other.
+/// A and B, with matching shapes.
 struct Operands {
   std::unique_ptr<io::Source> a, b;
   Input a_input, b_input;
-  Dtype dtype = Dtype::f64;  ///< of both, once converted
+  Dtype dtype = Dtype::f64;  ///< of both after conversion
   std::int64_t count = 0;
   bool single = false;  ///< neither has a batch axis
 
   [[nodiscard]] bool ragged() const { return a->ragged() || b->ragged(); }
-  /// Sizes of matrix m of A and B; of the only one where it serves all.
+  /// Sizes of matrix m of A and B; those of the only matrix where all share it.
   [[nodiscard]] std::int64_t a_rows(std::int64_t m) const { return a->rows_of(a_input.broadcast ? 0 : m); }
   [[nodiscard]] std::int64_t a_cols(std::int64_t m) const { return a->cols_of(a_input.broadcast ? 0 : m); }
   [[nodiscard]] std::int64_t b_cols(std::int64_t m) const { return b->cols_of(b_input.broadcast ? 0 : m); }
@@ -28,7 +28,7 @@ struct Operands {
 /// The dimension of A that the rows of B must match; `vectors`: A is square and B a vector per matrix.
 enum class Match { rows, cols, vectors };
 
-/// Opens A and B, and checks that their shapes fit. Throws io::Error.
+/// Opens A and B, and checks that their shapes match. Throws io::Error.
 [[nodiscard]] Operands open_operands(std::string const& a, std::string const& b, Match match, Options const& options);
 
 /// Opens the one input of a command; `square` says whether its matrices must be. Throws io::Error.
@@ -45,7 +45,7 @@ template <typename Rows, typename Cols>
           }};
 }
 
-/// The file of --info, if it is asked for.
+/// The file of --info, if requested.
 class InfoFile {
  public:
   InfoFile(Options const& options, std::int64_t count, bool single);
@@ -56,7 +56,7 @@ class InfoFile {
   std::optional<io::ResultFile> file_;
 };
 
-/// Text of --help on the arguments A and B.
+/// Help text of the arguments A and B.
 extern char const* const matrices_help;
 extern char const* const right_hand_sides_help;
 

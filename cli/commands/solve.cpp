@@ -23,10 +23,10 @@ struct SolveOptions : Options {
 
 std::string not_definite(int info) { return fmt::format("not positive definite: the leading minor of order {} is not positive", info); }
 
-/// The system as it is factored: scaled to A' = diag(r) A diag(c) where that is asked for. Of a chunk, or of the one A that serves all.
+/// The factored system of a chunk, or of one A for all; scaled to A' = diag(r) A diag(c) with --equilibrate.
 template <typename T>
 struct System {
-  Batch<T const> a;  ///< A' where it is needed besides its factors
+  Batch<T const> a;  ///< A', where it is needed in addition to its factors
   Batch<T const> factors;
   Matrices<T> factor_storage;
   Matrices<int> pivots;
@@ -47,7 +47,7 @@ struct System {
     if (options.equilibrate) {
       row_scales.resize(pivots.sizes());
       col_scales.resize(pivots.sizes());
-      // A zero row or column leaves the scales at one; the factorization then says which pivot is zero.
+      // A zero row or column leaves the scales at one; the factorization then reports the zero pivot.
       job.compute(in_out(work.batch()), out(row_scales.batch()), out(col_scales.batch()), [](Queue& q, auto m, auto r, auto c) {
         geequ<T>(q, m, r, c, nullptr, nullptr, nullptr, nullptr);
         laqge<T>(q, m, r, c);
@@ -65,7 +65,7 @@ struct System {
   }
 };
 
-/// The same first matrix for all of a batch of `count`, or the batch itself.
+/// A batch of `count` times the first matrix if `broadcast`, else the batch itself.
 template <typename B>
 [[nodiscard]] B for_all(B batch, bool broadcast, std::int64_t count) {
   if (broadcast) {
@@ -85,10 +85,10 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
       {.count = o.count, .single = o.single, .ragged = o.ragged()});
   InfoFile info_file(options, o.count, o.single);
 
-  // One A for all right-hand sides is factored once. Where nothing is scaled or refined, the factors are never written down.
+  // One A for all right-hand sides is factored once. `direct`: factors are not stored, since nothing is scaled or refined.
   bool const once = o.a_input.broadcast;
   bool const direct = !once && !options.equilibrate && !options.refine;
-  bool imaginary_diagonal = false;  ///< of an A that is used as a Hermitian one
+  bool imaginary_diagonal = false;  ///< in an A that is used as Hermitian
   System<T> system;
   Operand<T> only;
   if (once) {
@@ -158,7 +158,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, options.positive_definite ? not_definite : singular);
     if (options.verify) {
       Batch<T const> matrices = once ? only.view : a.view;
-      if (imaginary_diagonal) {  // against the matrices that were used
+      if (imaginary_diagonal) {  // verify against the Hermitian matrices that were used
         Batch<T const> const given = matrices;
         copy_elements(job, given, used, [&](std::int64_t m, std::int64_t i, std::int64_t j) { return hermitian_element(given, m, i, j); });
         matrices = used.batch();

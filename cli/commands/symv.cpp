@@ -21,7 +21,7 @@ struct SymvOptions : Options {
   [[nodiscard]] Uplo triangle() const { return uplo == "lower" ? Uplo::lower : Uplo::upper; }
 };
 
-/// All of A, of which a triangle is given.
+/// A with both triangles.
 template <typename T>
 void complete(Job& job, SymvOptions const& options, Batch<T const> a, Matrices<T>& whole) {
   bool const lower = options.triangle() == Uplo::lower;

@@ -1,4 +1,4 @@
-/// `myriad tune`: finds the fastest configs of GPU kernels by trying, and keeps them for this user.
+/// `myriad tune`: measures configs of GPU kernels and saves the fastest for this user.
 
 #include "myriad/tune.hpp"
 
@@ -65,7 +65,7 @@ std::vector<int> sizes_of(std::vector<std::string> const& texts) {
   return out;
 }
 
-/// The routine of that name. Throws UsageError where it is unknown, or its kernels have no values to tune.
+/// The routine of that name. Throws UsageError if it is unknown or has nothing to tune.
 cases::Case const& routine_named(std::string const& name) {
   cases::Case const* const found = cases::find_case(name);
   if (found && found->has_on_gpu('t')) return *found;
@@ -93,7 +93,7 @@ std::unique_ptr<cases::CaseRun> make_run(Queue& queue, cases::Case const& routin
 
 std::atomic<bool> interrupted = false;
 
-/// Names of kernels and configs are of any length, and so come last.
+/// Kernel names and configs come last, since their length varies.
 void print_heading() {
   say("{:<12} {:>5} {:>5} {:>5}  {:>10} {:>10}  {:>5}  {:>5}  {}\n", "type", "m", "n", "k", "plan, us", "tuned, us", "gain", "tried",
       "kernel: config");
@@ -106,7 +106,7 @@ void print_row(TunedConfig const& entry) {
   std::fflush(stdout);
 }
 
-/// The gain of each entry against its first size: a line for each kernel and type.
+/// Chart of gain against the first size, with a line for each kernel and type.
 void draw(std::string const& path, std::string const& of, std::vector<TunedConfig> entries) {
   std::sort(entries.begin(), entries.end(), [](TunedConfig const& a, TunedConfig const& b) {
     return std::tie(a.kernel, a.dtype, a.sizes) < std::tie(b.kernel, b.dtype, b.sizes);
@@ -162,10 +162,10 @@ int tune_all(Options const& options) {
   Queue queue({.backend = Backend::gpu, .device = options.device});
   std::string const path = tuned_path(queue.device().name);
   if (path.empty()) throw UsageError("there is no folder for the results: MYRIAD_TUNED_DIR is off, or HOME is not set");
-  // The first interrupt ends the search after the call under way; what is finished is kept already.
+  // The first interrupt ends the search after the current call; finished entries have been saved.
   auto const former = std::signal(SIGINT, [](int) {
     interrupted = true;
-    std::signal(SIGINT, SIG_DFL);  // who does not want to wait interrupts again
+    std::signal(SIGINT, SIG_DFL);  // a second interrupt ends at once
   });
   auto const start = std::chrono::steady_clock::now();
   std::size_t const problems = sizes.size() * dtypes.size();
@@ -187,8 +187,8 @@ int tune_all(Options const& options) {
                   .skipped = static_cast<double>(known + without),
                   .budget = options.budget});
       };
-      show_progress(0);  // making the matrices takes a while, too
-      // A gigabyte, so that nothing is found in a cache; batches of tiny matrices are limited by time to fill them.
+      show_progress(0);  // making the matrices takes time, too
+      // A gigabyte, so that no cache helps. Batches of tiny matrices are smaller, since filling them takes long.
       std::int64_t const matrix = std::int64_t{element_bytes(dtype)} * n * n;
       std::int64_t const count = options.count > 0 ? options.count : std::clamp<std::int64_t>(1'000'000'000 / (4 * matrix), 1, 4'000'000);
       auto const run = make_run(queue, routine, dtype, options.op, n, count);

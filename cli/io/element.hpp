@@ -1,5 +1,5 @@
 #pragma once
-/// Element types as files name them.
+/// Element types and their names in files.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8, c8, c16 };
 [[nodiscard]] std::size_t size_of(Dtype dtype);
 [[nodiscard]] std::size_t size_of(Stored stored);
 
-/// The element type of a routine that is stored as it is, or nothing where a conversion is needed (integers, booleans, numbers of 16 bits).
+/// The routines' element type for this stored type; nothing where a conversion is needed (integers, booleans, 16-bit numbers).
 [[nodiscard]] std::optional<Dtype> native(Stored stored);
 
 /// "f4", "f8", "c8" or "c16", as NumPy abbreviates them.
@@ -26,10 +26,10 @@ enum class Stored { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8, c8, c16 };
 
 /// Understands f4 f8 c8 c16, float32 float64 complex64 complex128 and LAPACK's s d c z.
 [[nodiscard]] std::optional<Dtype> parse_dtype(std::string_view text);
-/// The same with the types of 16 bits, which files do not have: half, bfloat16, complex_half.
+/// The same plus the 16-bit types half, bfloat16 and complex_half, which files do not have.
 [[nodiscard]] std::optional<Dtype> parse_any_dtype(std::string_view text);
 
-/// The smallest type that holds both without loss, as NumPy promotes: f8 and c8 give c16.
+/// The smallest type that holds both without loss, as in NumPy: f8 and c8 give c16.
 [[nodiscard]] Dtype promote(Dtype a, Dtype b);
 
 /// NumPy's type string of a C++ element type, in the byte order of this machine: "<f8".
@@ -41,7 +41,7 @@ template <typename T>
 
 /// Copies `count` elements that lie `stride` elements apart in `in` to consecutive places of `out`.
 ///
-/// `swapped`: the bytes of each number are in the other order than this machine's. `in` need not be aligned. Narrowing rounds; a complex
+/// `swapped`: the byte order of the numbers is not this machine's. `in` need not be aligned. Narrowing rounds; a complex
 /// number must not be converted to a real one (checked where files are opened).
 void convert(Stored from, void const* in, std::int64_t stride, Dtype to, void* out, std::int64_t out_stride, std::int64_t count,
              bool swapped = false);

@@ -5,7 +5,7 @@
 
 namespace myriad::io {
 
-/// A file that cannot be read or written as asked. what() is one line that names the file and, where there is one, the line in it.
+/// A file that cannot be read or written. what() is one line that names the file and, for text files, the line in it.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

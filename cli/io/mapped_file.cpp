@@ -80,7 +80,7 @@ void MappedFile::populate(std::size_t offset, std::size_t size) const noexcept {
 #ifdef MADV_POPULATE_READ
   if (::madvise(p, end - begin, MADV_POPULATE_READ) == 0) return;
 #endif
-  // A kernel before 5.14: ask for the pages and touch each one.
+  // Kernels before 5.14: request the pages and touch each one.
   ::madvise(p, end - begin, MADV_WILLNEED);
   for (std::size_t i = begin; i < end; i += page_size()) static_cast<void>(*static_cast<char const volatile*>(data_ + i));
 }

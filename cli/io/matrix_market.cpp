@@ -30,7 +30,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Walks through the lines of a file and the words of a line, and knows where it is.
+/// Iterates over the lines of a file and the words of a line, and counts lines for messages.
 class Lines {
  public:
   Lines(std::string_view bytes, std::string const& path, std::size_t offset = 0, std::int64_t next_line = 1)
@@ -40,7 +40,7 @@ class Lines {
     throw Error(fmt::format("{}, line {}: {}", path_, std::max<std::int64_t>(number_, 1), problem));
   }
 
-  /// Goes to the next line that is neither empty nor a comment; false at the end of the file.
+  /// Goes to the next line that is neither empty nor a comment; returns false at the end of the file.
   bool next(bool skip_comments = true) {
     while (next_ < bytes_.size()) {
       std::size_t const end = std::min(bytes_.find('\n', next_), bytes_.size());
@@ -85,7 +85,7 @@ class Lines {
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end == text.data() + text.size()) {
       if (problem == std::errc()) return value;
-      // Too large or too small for a double: infinity, zero or a denormal number, as everywhere else.
+      // Numbers out of the range of double become infinity, zero or a denormal number, as usual.
       if (problem == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
     }
     // Fortran writes the exponent of a double with a D.
@@ -146,7 +146,7 @@ T value_of(Lines& lines, Field field) {
   lines.fail(fmt::format("the file ends after {} of {} entries", there, entries));
 }
 
-/// Entry (i, i), counted from 0, must be what the symmetry demands.
+/// Checks that entry (i, i), counted from 0, agrees with the symmetry.
 template <typename T>
 void check_diagonal(Lines const& lines, Symmetry symmetry, std::int64_t i, T value) {
   if (symmetry == Symmetry::skew && value != T(0))
@@ -205,13 +205,13 @@ MarketHeader parse_market_header(std::string_view bytes, std::string const& path
   if (!header.coordinate) {
     std::int64_t const n = header.rows, triangle = (elements + n) / 2;
     header.entries = header.symmetry == Symmetry::general ? elements : triangle;
-    // The zeros on the diagonal of a skew-symmetric array are not stored, but some programs write them.
+    // A skew-symmetric array does not store the zeros on its diagonal, but some programs write them.
     if (header.symmetry == Symmetry::skew && lines_left() != triangle) {
       header.diagonal = false;
       header.entries = triangle - n;
     }
   }
-  // An entry takes a line of a character per number at least. Looked at before anybody asks for memory for so many.
+  // Each number takes at least a character and a separator. This is checked before memory for the entries is allocated.
   std::uint64_t const numbers = (header.coordinate ? 2U : 0U) + (header.field == Field::pattern   ? 0U
                                                                  : header.field == Field::complex ? 2U
                                                                                                   : 1U);
@@ -219,7 +219,7 @@ MarketHeader parse_market_header(std::string_view bytes, std::string const& path
   if (static_cast<std::uint64_t>(header.entries) > most) {
     std::int64_t count = 0;
     while (lines.next()) ++count;
-    if (count < header.entries) fail_short(lines, count, header.entries);  // else a line is too short, which reading it finds
+    if (count < header.entries) fail_short(lines, count, header.entries);  // else a line is too short; reading it reports that
   }
   return header;
 }
@@ -232,7 +232,7 @@ void parse_market(std::string_view bytes, MarketHeader const& header, std::strin
   bool const general = header.symmetry == Symmetry::general;
 
   Lines lines(bytes, path, header.data_offset, header.data_line);
-  std::int64_t i = header.diagonal ? 0 : 1, j = 0;  // the place of the next element of an array
+  std::int64_t i = header.diagonal ? 0 : 1, j = 0;  // position of the next element of an array
   for (std::int64_t k = 0; k < header.entries; ++k) {
     if (!lines.next()) fail_short(lines, k, header.entries);
     if (header.coordinate) {

@@ -102,13 +102,13 @@ class HeaderParser {
       std::string_view const rest = text_.substr(at_);
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
       auto const digits = static_cast<std::size_t>(end - rest.data());
-      // Python knows no leading zeros.
+      // Python forbids leading zeros.
       if (problem != std::errc() || rest[0] == '-' || (rest[0] == '0' && digits > 1))
         fail(fmt::format("'shape' has no size at {}", excerpt(rest)));
       at_ += digits;
-      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // suffix of long integers in Python 2
       shape.push_back(value);
-      constexpr std::size_t most = 64;  // NumPy's, and short enough for messages
+      constexpr std::size_t most = 64;  // NumPy's limit, and short enough for messages
       if (shape.size() > most) fail(fmt::format("'shape' has more than {} dimensions", most));
       if (!accept(',')) {
         expect(')');
@@ -187,7 +187,7 @@ bool byte_swapped(NpyHeader const& header) { return header.descr.starts_with(std
 
 std::string npy_preamble(std::string_view descr, Shape const& shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, to_string(shape));
-  // 10 bytes of magic, version and length come before, a newline after; so small a header always fits version 1.0.
+  // 10 bytes of magic, version and length come before, a newline after. A header this small always fits version 1.0.
   text.append(63 - (10 + text.size()) % 64, ' ');
   text += '\n';
   std::string preamble(magic);

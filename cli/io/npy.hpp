@@ -24,7 +24,7 @@ using Shape = std::vector<std::int64_t>;
 
 struct NpyHeader {
   std::string descr;           ///< NumPy's type string, "<f8"
-  bool fortran_order = false;  ///< the first index runs fastest
+  bool fortran_order = false;  ///< column-major
   Shape shape;
   std::size_t data_offset = 0;  ///< where the elements start in the file
 };
@@ -32,12 +32,12 @@ struct NpyHeader {
 /// Whether these are the first bytes of an .npy file.
 [[nodiscard]] bool looks_like_npy(std::string_view bytes);
 
-/// Reads the header of an .npy file whose bytes (the first ones at least) are given. Throws Error, naming `path`.
+/// Reads the header from the first bytes of an .npy file. Throws Error, naming `path`.
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view bytes, std::string const& path);
 
-/// The element type of a header. Throws Error, naming `path`, for what Myriad cannot compute with (objects, strings).
+/// The element type of a header. Throws Error, naming `path`, for unsupported types (objects, strings).
 [[nodiscard]] Stored stored_type(NpyHeader const& header, std::string const& path);
-/// Whether the bytes of each number are in the other order than this machine's.
+/// Whether the byte order is not this machine's.
 [[nodiscard]] bool byte_swapped(NpyHeader const& header);
 
 /// Magic, version and header of an array in C order, padded so that the elements are aligned to 64 bytes.
@@ -46,11 +46,11 @@ struct NpyHeader {
 /// Writes one array in C order piece by piece.
 class NpyWriter {
  public:
-  /// `parts` > 1: the array consists of that many equally long pieces along its first axis, which are appended to side by side.
+  /// `parts` > 1: the array has that many equally long pieces along its first axis, and each piece is appended to separately.
   NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size, std::size_t parts = 1);
 
   void append(void const* data, std::size_t size, std::size_t part = 0);
-  /// Gives the file its name. Throws Error if elements are missing.
+  /// Renames the file to its final name. Throws Error if elements are missing.
   void commit();
 
  private:

@@ -18,7 +18,7 @@
 namespace myriad::io {
 
 NpzWriter::NpzWriter(std::string path) : file_(std::move(path)) {
-  // The file exists already. Were it created here again, an interruption could remove it just before that.
+  // The file exists already. If it were created here, an interruption could remove it just before.
   zlib_filefunc64_def functions{};
   fill_fopen64_filefunc(&functions);
   functions.zopen64_file = [](voidpf, void const* name, int) -> voidpf { return std::fopen(static_cast<char const*>(name), "r+b"); };
@@ -62,7 +62,7 @@ void NpzWriter::append(void const* data, std::size_t size) {
   left_ -= size;
   auto const* p = static_cast<char const*>(data);
   while (size > 0) {
-    // minizip takes 32-bit lengths.
+    // minizip's lengths have 32 bits.
     auto const piece = static_cast<unsigned>(std::min<std::size_t>(size, std::size_t{1} << 30));
     errno = 0;
     check(zipWriteInFileInZip(zip_, p, piece));

@@ -24,12 +24,12 @@ class NpzWriter {
 
   [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
 
-  /// Claims space on the disk for so many bytes of arrays. Throws Error where there is not enough.
+  /// Reserves disk space for this many bytes of arrays. Throws Error if there is too little.
   void reserve(std::uint64_t size) { file_.reserve(size); }
-  /// Starts the array that numpy.load(...)[name] gives; the one before must be complete.
+  /// Starts the array `name` of numpy.load(...). The previous array must be complete.
   void begin(std::string_view name, std::string_view descr, Shape const& shape, std::size_t item_size);
   void append(void const* data, std::size_t size);
-  /// Gives the file its name. Throws Error if elements are missing.
+  /// Renames the file to its final name. Throws Error if elements are missing.
   void commit();
 
  private:
@@ -53,8 +53,8 @@ class NpzReader {
 
   /// The names of the arrays, in the order of the archive.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// The bytes of an array's .npy file, called "archive:name": in the archive's memory where they are stored as they are, else unpacked.
-  /// Their checksum is right. Throws Error, with the names that there are if this is none.
+  /// The bytes of an array's .npy file, named "archive:name": in the archive's memory if stored uncompressed, else unpacked. The checksum
+  /// has been verified. Throws Error, listing the names of the archive if this is none of them.
   [[nodiscard]] MappedFile open(std::string const& name) const;
 
  private:

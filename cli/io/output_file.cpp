@@ -21,7 +21,7 @@
 namespace myriad::io {
 namespace {
 
-/// The temporary files that exist. A signal handler reads this, so it is plain memory: a slot counts when `used` is 2.
+/// Existing temporary files. A signal handler reads this, so it is plain memory; a slot is valid when `used` is 2.
 struct Slot {
   std::atomic<int> used{0};
   std::array<char, PATH_MAX> path{};
@@ -47,17 +47,17 @@ void leave(int slot) {
 
 struct NewFile {
   std::string path{};
-  int fd = -1;  ///< negative: errno tells why there is none
+  int fd = -1;  ///< negative: errno says why
   int slot = -1;
 };
 
-/// A new file by the first of name(0), name(1), ... that is free.
+/// Creates a file with the first free name of name(0), name(1), ...
 template <typename Name>
 NewFile create(mode_t mode, Name name) {
   NewFile file;
   for (int attempt = 0; file.fd < 0 && attempt < 100 && (attempt == 0 || errno == EEXIST); ++attempt) {
     file.path = name(attempt);
-    file.slot = enter(file.path);  // first, so that an interruption finds the file as soon as it is there
+    file.slot = enter(file.path);  // registered first, so that an interruption removes the file as soon as it exists
     file.fd = ::open(file.path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
     if (file.fd < 0) {
       int const reason = errno;
@@ -79,7 +79,7 @@ extern "C" void remove_unfinished(int number) {
     static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
     ::_exit(2);
   }
-  ::sigaction(number, &former[static_cast<std::size_t>(number)], nullptr);  // that of a sanitizer, say
+  ::sigaction(number, &former[static_cast<std::size_t>(number)], nullptr);  // possibly a sanitizer's
   ::raise(number);
 }
 
@@ -110,12 +110,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (!S_ISREG(status.st_mode)) throw Error(fmt::format("{}: cannot be written: it is not a regular file", path_));
     if (::access(path_.c_str(), W_OK) != 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   }
-  // The rename must hit the file behind a symbolic link, not the link.
+  // The rename must replace the target of a symbolic link, not the link.
   std::error_code ignored;
   if (std::filesystem::is_symlink(path_, ignored))
     if (auto const target = std::filesystem::weakly_canonical(path_, ignored); !ignored) path_ = target.string();
 
-  // A run that was killed outright may have left a file of the same name.
+  // A killed run may have left a file of the same name.
   NewFile file = create(0666, [&](int attempt) { return fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt); });
   if (file.fd < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   temporary_ = std::move(file.path);
@@ -139,7 +139,7 @@ void OutputFile::discard() noexcept {
 }
 
 void OutputFile::reserve(std::uint64_t size) {
-  // File systems that cannot do this (EOPNOTSUPP) find out that they are full while writing, which is an error all the same.
+  // Where the file system cannot do this (EOPNOTSUPP), a full disk is an error while writing.
   if (size > 0 && ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) != 0 &&
       (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
     throw Error(fmt::format("{}: cannot be written: {} ({} bytes needed)", path_, std::strerror(errno), size));
@@ -186,7 +186,7 @@ std::size_t SpoolFile::read_at(std::uint64_t offset, void* data, std::size_t siz
 }
 
 void install_signal_cleanup() {
-  // A stack that is full has no room for the handler.
+  // The handler needs its own stack after a stack overflow.
   static std::array<char, 65536> stack;
   stack_t const other_stack{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
   if (stack_t present{}; ::sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0)

@@ -42,7 +42,7 @@ bool natural_less(std::string_view a, std::string_view b) {
       j += y.size();
     } else {
       if (a[i] != b[j]) {
-        // A folder's name comes before what is longer, whatever character follows: a/x before a-b/x.
+        // A folder's name comes before longer names with the same beginning: a/x before a-b/x.
         if (a[i] == '/' || b[j] == '/') return a[i] == '/';
         return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
       }

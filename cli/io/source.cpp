@@ -94,7 +94,7 @@ class NpySource final : public Source {
       return;
     }
     if (batch_stride_ == 1) {
-      // Neighbours in the file belong to different matrices; blocks of matrices keep the writes within reach of the cache.
+      // Neighbours in the file belong to different matrices; blocks of matrices keep the writes in the cache.
       constexpr std::int64_t block = 64;
       for (std::int64_t b = 0; b < count; b += block)
         for (std::int64_t i = 0; i < rows_; ++i)
@@ -128,7 +128,7 @@ class NpySource final : public Source {
            static_cast<std::size_t>(b * batch_stride_ + i * row_stride_ + j * col_stride_) * size_of(stored_);
   }
 
-  /// The runs of bytes that hold these matrices.
+  /// The byte ranges of these matrices.
   template <typename F>
   void each_range(std::int64_t first, std::int64_t count, F&& f) const {
     std::size_t const size = size_of(stored_);
@@ -148,7 +148,7 @@ class NpySource final : public Source {
   std::int64_t row_stride_ = 1, col_stride_ = 1, batch_stride_ = 0;
 };
 
-/// A batch of matrices that each have a place of their own, and may differ in size.
+/// A batch of matrices, each at its own place, of possibly different sizes.
 class SetSource : public Source {
  public:
   std::int64_t rows_of(std::int64_t b) const override { return row_sizes_[static_cast<std::size_t>(b)]; }
@@ -172,7 +172,7 @@ class SetSource : public Source {
   std::vector<std::int64_t> row_sizes_, col_sizes_;
 };
 
-/// The arrays x_0, x_1, ... of an .npz archive, as results of matrices of different sizes are written.
+/// The arrays x_0, x_1, ... of an .npz archive, the form of results of different sizes.
 class NpzSetSource final : public SetSource {
  public:
   NpzSetSource(std::string name, std::string path, std::string prefix, std::int64_t count, std::optional<Dtype> convert)
@@ -273,7 +273,7 @@ std::int64_t set_size(std::vector<std::string> names, std::string const& prefix)
   return count;
 }
 
-/// `member`: the name of an array, or x for x_0, x_1, ...; empty for the only one that there is.
+/// `member`: the name of an array, or x for x_0, x_1, ...; empty for the only array.
 std::unique_ptr<Source> open_npz(std::string const& name, std::string const& path, std::string member, std::optional<Dtype> convert) {
   NpzReader const archive(path);
   std::vector<std::string> const names = archive.names();

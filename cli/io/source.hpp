@@ -13,7 +13,7 @@
 
 namespace myriad::io {
 
-/// Elements that lie in memory as they are in the file: element (i, j) of matrix b at data + b*batch_stride + i*row_stride + j*col_stride.
+/// Elements in the file's own memory: element (i, j) of matrix b is at data + b*batch_stride + i*row_stride + j*col_stride.
 struct DirectView {
   void const* data = nullptr;
   std::int64_t row_stride = 1;
@@ -21,44 +21,44 @@ struct DirectView {
   std::int64_t batch_stride = 0;
 };
 
-/// A batch of matrices on disk that is read a few matrices at a time. Reading from several threads at once is fine.
+/// A batch of matrices on disk, read a few matrices at a time. Several threads may read at once.
 class Source {
  public:
   virtual ~Source() = default;
 
   /// The input as the user named it.
   [[nodiscard]] std::string const& name() const { return name_; }
-  /// The element type as which it is delivered: that of the file or the one to convert to.
+  /// The element type of the output: that of the file or the one to convert to.
   [[nodiscard]] Dtype dtype() const { return dtype_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
-  [[nodiscard]] std::int64_t rows() const { return rows_; }  ///< of every matrix, of a ragged batch the most
+  [[nodiscard]] std::int64_t rows() const { return rows_; }  ///< of every matrix; the maximum for a ragged batch
   [[nodiscard]] std::int64_t cols() const { return cols_; }
   [[nodiscard]] bool ragged() const { return ragged_; }
   /// One matrix without a batch axis.
   [[nodiscard]] bool single() const { return single_; }
-  /// The matrices are columns that are stored without their second axis.
+  /// The matrices are columns, stored without a second axis.
   [[nodiscard]] bool vectors() const { return vectors_; }
   [[nodiscard]] virtual std::int64_t rows_of(std::int64_t) const { return rows_; }
   [[nodiscard]] virtual std::int64_t cols_of(std::int64_t) const { return cols_; }
 
   /// "(100, 8, 8)" or "100 matrices of up to 8 x 8": for messages.
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// The file that matrix b alone comes from, empty where all come from one.
+  /// The file of matrix b; empty if one file holds all.
   [[nodiscard]] virtual std::string file_of(std::int64_t) const { return {}; }
-  /// The pattern that matches the files' folder, empty where the folder is given as it is.
+  /// The pattern of the files' folder; empty if the folder is given literally.
   [[nodiscard]] virtual std::string folder_pattern() const { return {}; }
 
-  /// A two-dimensional .npy array read as one vector per row instead of as one matrix. False where it is something else.
+  /// Reads a two-dimensional .npy array as one vector per row instead of as one matrix. Returns false for any other source.
   virtual bool as_vectors() { return false; }
 
-  /// Writes matrices first to first + count - 1 to `out`, each row-major, one behind the other, as elements of type `to`.
+  /// Writes matrices first to first + count - 1 to `out`, row-major without gaps, as elements of type `to`.
   virtual void read(std::int64_t first, std::int64_t count, Dtype to, void* out) const = 0;
 
   /// The file's own memory, where its elements are of type `to` and aligned.
   [[nodiscard]] virtual std::optional<DirectView> direct(Dtype) const { return std::nullopt; }
-  /// Brings these matrices of a direct view into memory.
+  /// Loads these matrices of a direct view into memory.
   virtual void populate(std::int64_t, std::int64_t) const {}
-  /// They are not needed any more.
+  /// Frees the memory of these matrices.
   virtual void release(std::int64_t, std::int64_t) const {}
 
  protected:
@@ -72,7 +72,7 @@ class Source {
 /// ...), a Matrix Market file, a quoted pattern of Matrix Market files, or a list of them (@file, or a name that ends in .txt, .lst or
 /// .list).
 ///
-/// `convert`: deliver as this type; without it integers are refused, and complex numbers are never made real. Throws Error.
+/// `convert`: the type to convert to; without it integers are refused. Complex numbers are never made real. Throws Error.
 [[nodiscard]] std::unique_ptr<Source> open_source(std::string const& name, std::optional<Dtype> convert = {});
 
 }  // namespace myriad::io

@@ -9,7 +9,7 @@
 namespace myriad::io {
 namespace {
 
-/// Length of the character in UTF-8 that `text` begins with, 0 where there is none or a terminal might obey it.
+/// Length of the first character of `text` in UTF-8; 0 if it is invalid or a control character.
 std::size_t harmless_length(std::string_view text) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
@@ -43,7 +43,7 @@ std::string printable(std::string_view text) {
 std::string excerpt(std::string_view word) {
   constexpr std::size_t most = 40;
   if (word.size() <= most) return fmt::format("'{}'", printable(word));
-  // Not in the middle of a character.
+  // Do not cut within a character.
   std::size_t end = most - 3;
   while (end > most - 7 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;
   return fmt::format("'{}...'", printable(word.substr(0, end)));

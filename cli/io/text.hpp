@@ -1,5 +1,5 @@
 #pragma once
-/// Text that comes from files, names and the command line, made fit for messages.
+/// Makes text from files, names and the command line safe for messages.
 
 #include <cmath>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace myriad::io {
 
-/// The text with every byte that a terminal might obey, or cannot show, as \xNN: control characters and what is not valid UTF-8.
+/// The text with control characters and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// A word of a file for a message: 'word', printable, and cut to some 40 characters with "...".
