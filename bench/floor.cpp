@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Shortest of several runs, for at least so many seconds.
+/// Shortest of several runs, which last at least this many seconds together.
 template <typename F>
 double best_seconds(double least, F const& work) {
   double best = std::numeric_limits<double>::infinity();
@@ -32,7 +32,7 @@ constexpr std::int64_t steps = 200000;
 typedef float FloatVector __attribute__((vector_size(64)));
 typedef double DoubleVector __attribute__((vector_size(64)));
 
-// The chains start from different values: equal ones would be computed once.
+// The chains start from different values, since the compiler would merge equal ones.
 #define MYRIAD_FMA_LOOP(Name, Vector, Real, Attribute)                                                        \
   Attribute Real Name(Real x, Real y) {                                                                       \
     Vector const p = Vector{} + x;                                                                            \
@@ -86,7 +86,7 @@ double peak_flops(bool single, int threads, double least) {
     sink += fma_loop(single);
   });
   double const lanes = single ? 16 : 8;
-  // the sum is never negative: it is there so that the loops are not removed
+  // never true: this use of the sum keeps the loops from being removed
   return sink < 0 ? 0 : 2.0 * lanes * chains * static_cast<double>(steps) * threads / seconds;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-/// What this machine can do at best: the yardsticks of the benchmark.
+/// Best possible rates of this machine, the reference of the benchmark.
 
 namespace myriad::bench {
 
-/// Both measure for at least so many `seconds`: two threads that start on one core take a while to part.
+/// Both measure for at least `seconds`, since threads that start on the same core take a while to separate.
 
-/// Bytes per second (read and written together) of a plain copy that touches `footprint` bytes in all, on that many threads.
+/// Bytes per second (reads plus writes) of a plain copy that touches `footprint` bytes in total, on that many threads.
 [[nodiscard]] double copy_rate(double footprint, int threads, double seconds);
 
 /// Floating-point operations per second of independent fused multiply-adds in registers, on that many threads.

@@ -34,7 +34,7 @@ Timing time(Session const& session, std::function<void()> const& refresh, std::f
       queue.wait();
       return (meter.joules() - before) / static_cast<double>(calls);
     };
-    // Inputs are fresh each time; what that takes is measured alone and taken off.
+    // Inputs are refreshed before each call; the energy of that is measured alone and subtracted.
     timing.joules = joules_of([&] { refresh(), work(); }) - joules_of(refresh);
   }
   return timing;
@@ -69,7 +69,7 @@ std::int64_t count_of(Options const& options, Dtype dtype, std::int64_t n, std::
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes) / (element_bytes(dtype) * n * other), 1, most);
 }
 
-/// C += A B with half as many columns as rows, which has the flops of a solution with n right-hand sides and moves as much.
+/// C += A B with half as many columns as rows: as many flops and bytes as a solve with n right-hand sides.
 Timing time_gemm(Session const& session, std::function<void()> const& refresh, cases::CaseRun& run) {
   Timing timing;
   auto const time_case = [&]<typename T>(cases::TrsmCase<T>& c) {
@@ -120,7 +120,7 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   auto const [routine, one_column] = measured_of(name);
   bool const half = is_half(dtype), is_gemm = routine->routine == "gemm", is_gemv = routine->routine == "gemv";
   if (half && !routine->has('w')) throw Error(fmt::format("{} has no {}", name, dtype_name(dtype)));
-  std::int64_t const given = options.k > 0 ? options.k : n;  // the other size of gemv and of products of 16-bit numbers
+  std::int64_t const given = options.k > 0 ? options.k : n;  // second size of gemv and of 16-bit products
   std::int64_t const columns = is_gemv ? given : n, terms = half ? given : n;
 
   cases::Problem p;
@@ -139,7 +139,7 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   auto const count = static_cast<double>(p.count);
 
   auto const run = routine->placed(queue, p, layout == "pointers");
-  // A copy takes the place of all else in the caches.
+  // A copy evicts everything else from the caches.
   DeviceArray<char> const other(queue, routine->has_on_gpu('c') ? 8 * l2_bytes : 0);
   std::function<void()> const refresh = [&] {
     run->refresh(queue);
@@ -149,7 +149,7 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   run->poison(queue);
   refresh();
   run->run(queue);
-  std::int64_t const work = std::max<std::int64_t>(1, n * columns * std::max<std::int64_t>(n, terms));  // a check takes as many steps
+  std::int64_t const work = std::max<std::int64_t>(1, n * columns * std::max<std::int64_t>(n, terms));  // operations of a check
   cases::Outcome const outcome = run->check_placed(queue, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / work, 1, 100));
   if (!outcome.pass) fmt::print(stderr, "{}: {}: {}\n", options.program, name, outcome.text());
 

@@ -1,5 +1,5 @@
 #pragma once
-/// One row of the benchmark: a routine on the GPU, timed beside its peers and checked in the same run.
+/// One row of the benchmark: a routine on the GPU, timed against its peers and checked in the same run.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -26,18 +26,18 @@ struct Session {
 
 struct Timing {
   double seconds = 0;  ///< median
-  double joules = 0;   ///< of one call; 0 where it was not measured
+  double joules = 0;   ///< of one call; 0: not measured
 };
 
-/// Times `work`, after `refresh` each time, which is not timed.
+/// Times `work`. An untimed `refresh` precedes each call.
 Timing time(Session const& session, std::function<void()> const& refresh, std::function<void()> const& work);
 
-/// A routine that `--routine` names, and how many right-hand sides it gets.
+/// A routine of `--routine`, and its number of right-hand sides.
 struct Measured {
   cases::Case const* routine;
-  bool one_column = false;  ///< of right-hand sides
+  bool one_column = false;  ///< one right-hand side, else n
 };
-/// Throws Error that lists the names that are known.
+/// Throws Error that lists the known names.
 Measured measured_of(std::string const& name);
 
 /// A row of the results.

@@ -70,8 +70,8 @@ void measure_products(Timer const& timer, T const* a, T const* b, Batch<T> const
     timer.measure("cuBLAS gemmGroupedBatchedEx", [&] { peers.gemm_grouped_ex(dtype_of<T>, n, n, pa, pb, pc, count); });
 }
 
-/// cuBLAS has no products of complex numbers of 16 bits. Who has planes of real and of imaginary parts calls it four times; here, the first
-/// half of an array is the plane of the real parts.
+/// cuBLAS has no complex 16-bit products. Programs with separate planes of real and imaginary parts call it four times; here the first half
+/// of an array is the plane of the real parts.
 void measure_planar_products(Timer const& timer, GemmCase<complex_half>& c, int n, int k, int count) {
   static_assert(sizeof(complex_half) == 2 * sizeof(half));
   auto const planes = [](Batch<complex_half> const& of) {
@@ -123,7 +123,7 @@ void measure(Timer const& timer, TrmmCase<T>& c) {
   measure_products<T>(timer, c.a.view().data, b.data(), c.b.view());
 }
 
-/// y = A x with all of A.
+/// y = A x with both triangles of A.
 template <typename T>
 void measure_gemv(Timer const& timer, char const* name, Batch<T> const& a, bool by_rows, T const* x, T* y) {
   T const one(1), zero(0);
@@ -306,7 +306,7 @@ void measure(Timer const& timer, SyevdCase<T>& c) {
       std::vector<char> host_work(bytes.host);
       timer.measure("cuSOLVER Xsyevd", [&] { peers.syevd(dtype, n, a, w, work.data(), host_work.data(), bytes, info); });
     });
-  // Jacobi's method by one block is for small matrices, and one large matrix is no batch.
+  // syevj (Jacobi's method, one block per matrix) is for small matrices, and one large matrix is not a batch.
   if (n <= 256)
     timer.attempt("cuSOLVER syevjBatched", [&] {
       std::int64_t const bytes = peers.syevj_bytes(dtype, n, a, w, count);
@@ -322,7 +322,7 @@ void measure(Timer const& timer, SyevdCase<T>& c) {
     });
 }
 
-/// A routine of cuSOLVER for one matrix: call(workspace, its elements, info).
+/// Times a routine of cuSOLVER for one matrix: call(workspace, its elements, info).
 template <typename T, typename Call>
 void measure_one(Timer const& timer, char const* name, int elements, Call const& call) {
   DeviceArray<T> const work(timer.queue, elements);
@@ -366,7 +366,7 @@ void measure_peers(PeerTimer const& timer, CaseRun& run) {
   with_any_dtype(run.problem().dtype, [&]<typename T>() {
     if constexpr (HalfElement<T>)
       for_case_of<T, GemmCase>(run, call);
-    else if (run.problem().layout == Layout::row_major)  // a product with a transposed matrix to cuBLAS
+    else if (run.problem().layout == Layout::row_major)  // a product with a transposed matrix for cuBLAS
       for_case_of<T, GemvCase>(run, call);
     else
       for_case_of<T, GemmCase, SymmCase, SyrkCase, TrmmCase, GemvCase, GerCase, SymvCase, HemvCase, TrmvCase, TrsvCase, TrsmCase, GetrfCase,

@@ -27,7 +27,7 @@ F* symbol(void* library, std::string const& name) {
   return found;
 }
 
-/// The function `prefix`, letter of the type, `name`.
+/// The library function named `prefix`, letter of the type, `name`.
 template <typename F>
 F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
   constexpr std::array letters{'S', 'D', 'C', 'Z'};
@@ -37,11 +37,11 @@ F* function(void* library, char const* prefix, char const* name, Dtype dtype) {
 // Values of cublasFillMode_t, cublasOperation_t, cublasSideMode_t, cublasDiagType_t and cusolverEigMode_t.
 constexpr int lower = 0, upper = 1, no_transpose = 0, transpose = 1, left = 0, non_unit = 0, with_vectors = 1;
 
-/// cudaDataType of the elements, and of real numbers beside them.
+/// cudaDataType of the elements, and of their real type.
 int data_type(Dtype dtype) { return std::array{0, 1, 4, 5}.at(static_cast<std::size_t>(dtype)); }
 int real_data_type(Dtype dtype) { return data_type(dtype) % 4; }
 std::int64_t bytes_of(Dtype dtype) { return std::array{4, 8, 8, 16}.at(static_cast<std::size_t>(dtype)); }
-/// Jacobi's routine is that of symmetric or of Hermitian matrices.
+/// The Jacobi routine has one name for symmetric and another for Hermitian matrices.
 std::string syevj_name(Dtype dtype, char const* what) {
   return std::string(dtype == Dtype::f32 || dtype == Dtype::f64 ? "syevjBatched" : "heevjBatched") + what;
 }
@@ -51,7 +51,7 @@ std::string sytrd_name(Dtype dtype) { return is_real(dtype) ? "sytrd" : "hetrd";
 std::string orgtr_name(Dtype dtype) { return is_real(dtype) ? "orgtr" : "ungtr"; }
 std::string ormtr_name(Dtype dtype) { return is_real(dtype) ? "ormtr" : "unmtr"; }
 
-/// As NVML and nvidia-smi write it: "GPU-01234567-89ab-cdef-0123-456789abcdef".
+/// In the form of NVML and nvidia-smi: "GPU-01234567-89ab-cdef-0123-456789abcdef".
 std::string uuid_of(Device const& device) {
   std::string out = "GPU";
   for (std::size_t k = 0; k < device.uuid.size(); ++k)
@@ -60,7 +60,7 @@ std::string uuid_of(Device const& device) {
 }
 
 constexpr int compute_32f = 68, compute_64f = 70, default_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT
-/// What the Ex forms are told of a type: of elements, of sums, and a number as alpha and beta are.
+/// Type parameters of the Ex forms: of elements, of sums, and a scalar in the type of alpha and beta.
 struct Ex {
   int type, compute;
   std::array<float, 2> single;

@@ -1,5 +1,5 @@
 #pragma once
-/// A row of the benchmark for square matrices of many sizes in one call: products C += A B, of a ragged batch or of groups, or y += A x.
+/// A row of the benchmark for square matrices of many sizes in one call: C += A B of a ragged batch or of groups, or y += A x.
 
 #include <map>
 #include <numeric>
@@ -10,8 +10,8 @@
 
 namespace myriad::bench {
 
-/// Sizes between two bounds, each as often as another, in no order; matrices behind one another, each with its own distance of columns. Of
-/// groups, which are in the order of their sizes, there may be several of a size.
+/// Sizes between two bounds, equally often, in random order; packed matrices, each with its own leading dimension. Groups are sorted by
+/// size; several may have the same size.
 template <typename T>
 class RaggedBench {
  public:
@@ -21,7 +21,7 @@ class RaggedBench {
     if (options_.groups > 0) {
       for (std::int64_t g = options_.groups; g > 0; --g) kinds_.push_back(low + (high - low) * g / options_.groups);
     } else {
-      // Up to 32 sizes from bound to bound, odd ones among them
+      // Up to 32 sizes from bound to bound, including odd ones
       std::int64_t const last = std::min<std::int64_t>(31, high - low);
       for (std::int64_t i = last; i >= 0; --i) kinds_.push_back(last == 0 ? high : low + (high - low) * i / last);
     }
@@ -78,7 +78,7 @@ class RaggedBench {
       });
       out["peers"]["Myriad, a call for each group"]["ns_per_matrix"] = one_by_one.seconds / count * 1e9;
     } else {
-      // What the same matrices take when those of a size are a batch, large enough to fill the GPU.
+      // Time of the same matrices as one batch per size, each large enough to fill the GPU.
       double uniform = 0;
       for (std::int64_t const n : kinds_) uniform += seconds_of_uniform(n);
       out["peers"]["Myriad, a call for each size"]["ns_per_matrix"] = uniform * static_cast<double>(of_each_) / count * 1e9;
@@ -111,7 +111,7 @@ class RaggedBench {
     work();
     return timing;
   }
-  /// Of one matrix, in the memory of all.
+  /// Seconds per matrix of a uniform batch in the same memory.
   double seconds_of_uniform(std::int64_t n) {
     std::int64_t const count = std::min<std::int64_t>(a_.size() / (n * n), 1'000'000);
     auto const a = batch<T const>(a_.data(), n, n, {.count = count});
@@ -169,7 +169,7 @@ class RaggedBench {
     return out;
   }
 
-  /// The largest error of cases::product_error of one matrix of each of some sizes.
+  /// The largest cases::product_error over one matrix of each of some sizes.
   double worst() {
     std::map<std::int64_t, std::size_t> some;
     for (std::size_t b = 0; b < sizes_.size() && some.size() < kinds_.size(); ++b)

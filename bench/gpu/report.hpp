@@ -1,5 +1,5 @@
 #pragma once
-/// What results look like to people: a table and pictures, of a run or of files that earlier ones have left.
+/// Tables and pictures of results, of this run or of files of earlier runs.
 
 #include <fmt/format.h>
 
@@ -19,13 +19,13 @@ namespace myriad::bench {
 
 using Json = nlohmann::ordered_json;
 
-/// Of which layout and triangle a row is.
+/// Layout and triangle of a row.
 inline std::string layout_of(Json const& row) {
   return (row.contains("columns") ? fmt::format("{} columns, ", row.at("columns").get<int>()) : "") + row.at("layout").get<std::string>() +
          (row.contains("uplo") ? ", " + row.at("uplo").get<std::string>() : "");
 }
 
-/// How wide the columns of a table are whose cells differ in length: as far as is known before anything is measured.
+/// Widths of table columns, as far as known before anything is measured.
 struct TableColumns {
   std::size_t routine = 7;
 
@@ -33,7 +33,7 @@ struct TableColumns {
     for (std::string const& name : routines) routine = std::max(routine, name.size());
   }
 };
-/// In Markdown, and in columns for who reads it as it is.
+/// A Markdown table, aligned to be readable as plain text.
 inline std::string table_head(TableColumns const& columns) {
   return fmt::format("| {:<{}} | {:<4} | {:<12} | {:>5} | {:>8} | {:>13} | {:>18} | {:>12} | {:>8} | best peer, ns\n", "routine",
                      columns.routine, "type", "layout", "n", "count", "ns per matrix", "share of copy rate", "times faster", "of limit") +
@@ -49,7 +49,7 @@ inline std::string table_row(Json const& row, TableColumns const& columns) {
       name = peer;
     }
   double const ns = row.at("ns_per_matrix");
-  Json const& error = row.at("error");  // null is what JSON makes of NaN
+  Json const& error = row.at("error");  // JSON writes NaN as null
   return fmt::format("| {:<{}} | {:<4} | {:<12} | {:>5} | {:>8} | {:>13.3f} | {:>17.0f}% | {:>12} | {:>8} | {}\n",
                      row.at("routine").get<std::string>(), columns.routine, row.at("dtype").get<std::string>(), layout_of(row),
                      row.at("n").get<int>(), row.value("count", std::int64_t{0}), ns, 100 * row.at("share_of_copy_rate").get<double>(),
@@ -67,8 +67,8 @@ inline std::string table(Json const& rows) {
   return out;
 }
 
-/// A point of the line with this label, which is begun where there is none. Lines go from the left to the right in whatever order the
-/// points come; of two at a place the later one counts.
+/// Adds a point to the line with this label, which is created if missing. Points are sorted by x; a later point at the same x replaces the
+/// earlier one.
 inline void add_point(plot::Chart& chart, plot::Series const& like, double x, double y) {
   auto found = std::find_if(chart.series.begin(), chart.series.end(), [&](plot::Series const& s) { return s.label == like.label; });
   if (found == chart.series.end()) found = chart.series.insert(chart.series.end(), like);
@@ -82,13 +82,13 @@ inline void add_point(plot::Chart& chart, plot::Series const& like, double x, do
   found->y.insert(found->y.begin() + index, y);
 }
 
-/// The chart of this title, which is begun as `like` where there is none.
+/// The chart with the title of `like`, added as `like` if missing.
 inline plot::Chart& chart_of(std::vector<plot::Chart>& charts, plot::Chart const& like) {
   auto const found = std::find_if(charts.begin(), charts.end(), [&](plot::Chart const& c) { return c.title == like.title; });
   return found == charts.end() ? charts.emplace_back(like) : *found;
 }
 
-/// Sizes as powers of two, where they go far.
+/// Axis of sizes; a logarithmic one with powers of two for a wide range.
 inline plot::Axis axis_of_sizes(Json const& rows) {
   int least = std::numeric_limits<int>::max(), most = 0;
   for (Json const& row : rows) {
@@ -123,7 +123,7 @@ inline std::vector<plot::Chart> shares(Json const& rows) {
   return out;
 }
 
-/// Time of a matrix against n: a chart per routine and type, a line per layout, the best peer, and what a copy of the least traffic takes.
+/// Time per matrix against n: a chart per routine and type, a line per layout, the best peer, and the time of a copy of the least traffic.
 inline std::vector<plot::Chart> curves(Json const& rows) {
   std::vector<plot::Chart> out;
   for (Json const& row : rows) {
@@ -144,9 +144,9 @@ inline std::vector<plot::Chart> curves(Json const& rows) {
   return out;
 }
 
-/// Of square products C += A B of complex numbers of 16 bits, 8 n^3 operations each: how many there are to a byte that has to move, and how
-/// many there were in a second. Interleaved matrices are read three times and written once, 16 n^2 bytes. Planar ones are four real
-/// products, which read and write the real and the imaginary part of C twice each, 32 n^2 bytes.
+/// Roofline of square complex 16-bit products C += A B of 8 n^3 operations: operations per byte of traffic against operations per second.
+/// Interleaved matrices are three reads and one write, 16 n^2 bytes. Planar ones are four real products, which read and write the real and
+/// the imaginary part of C twice each, 32 n^2 bytes.
 inline std::vector<plot::Chart> intensities(Json const& rows, double copy_rate) {
   plot::Axis const x{.label = "n", .logarithmic = true, .ticks = axis_of_sizes(rows).ticks};
   plot::Chart intensity{.title = "Arithmetic intensity of complex half products",
@@ -177,13 +177,13 @@ inline std::vector<plot::Chart> intensities(Json const& rows, double copy_rate) 
   return {intensity, rate};
 }
 
-/// Of what GPU and commit results are.
+/// GPU and commit of the results.
 inline std::string headline(Json const& results) {
   return fmt::format("{}, copy {:.0f} GB/s, commit {}\n", results.at("gpu").get<std::string>(),
                      results.at("copy_rate").get<double>() * 1e-9, results.at("commit").get<std::string>());
 }
 
-/// Draws what the options ask for.
+/// Draws the pictures that the options name.
 inline void draw(Json const& results, Options const& options) {
   std::string const gpu = results["gpu"], commit = results["commit"], date = results["date"];
   auto const write = [&](std::string const& path, std::vector<plot::Chart> const& charts) {
@@ -197,7 +197,7 @@ inline void draw(Json const& results, Options const& options) {
   if (!options.intensity.empty()) write(options.intensity, intensities(results["rows"], results["copy_rate"]));
 }
 
-/// The rows of several files that `--json` wrote, of one GPU, behind one another; what else they tell is that of the first. Throws Error.
+/// Concatenates the rows of several files of `--json` from one GPU; other values are those of the first file. Throws Error.
 inline Json read_results(std::vector<std::string> const& paths) {
   Json out;
   for (std::string const& path : paths) {
@@ -206,7 +206,7 @@ inline Json read_results(std::vector<std::string> const& paths) {
     Json results;
     try {
       results = Json::parse(file);
-      // All that is used of them
+      // All values that are used
       for (char const* const key : {"gpu", "commit", "date"}) static_cast<void>(results.at(key).get<std::string>());
       static_cast<void>(results.at("copy_rate").get<double>());
       if (!results.at("rows").is_array()) throw Error(fmt::format("{}: 'rows' is no list", path));

@@ -36,7 +36,7 @@ double copy_rate(Queue& queue) {
   return rates[rates.size() / 2];
 }
 
-/// Every size, for every triangle where the routine is told one.
+/// Every size, and every triangle where the routine has that argument.
 std::vector<std::pair<Uplo, int>> triangles_and_sizes(Options const& options, std::string const& routine) {
   std::vector<std::pair<Uplo, int>> out;
   std::vector<std::string> const any{"lower"};
@@ -74,7 +74,8 @@ bool run(Options const& options) {
     out["rows"].push_back(row);
     fmt::print("{}", table_row(row, columns));
     std::fflush(stdout);
-    if (!options.json.empty()) plot::write_file(options.json, out.dump(1) + "\n");  // nothing is lost if this is stopped
+    if (!options.json.empty())
+      plot::write_file(options.json, out.dump(1) + "\n");  // saved after each row, so that an interruption loses nothing
   };
   Session const session{queue, options, peers, meter, device.l2_bytes, rate};
   if (options.ragged.second > 0) {

@@ -19,7 +19,7 @@ using Sizes = std::integer_sequence<int, 4, 8, 16, 32>;
 template <typename T, int M, int N>
 using Matrix = Eigen::Matrix<T, M, N>;
 
-/// Calls f.template operator()<N>() for the N in Sizes that equals n; an empty function where there is none.
+/// Calls f.template operator()<N>() for the N in Sizes that equals n; returns an empty function if there is none.
 template <typename F, int... N>
 std::function<void()> with_size(std::int64_t n, std::integer_sequence<int, N...>, F const& f) {
   std::function<void()> found;
@@ -41,7 +41,7 @@ std::function<void()> work(GemmCase<T>& c, int threads) {
       auto const a = square_map<T, N>(c.a.view(), i);
       auto const b = square_map<T, N>(c.b.view(), i);
       auto z = square_map<T, N>(c.c.view(), i);
-      // a single term is not left as it would be by a factor of one
+      // Eigen does not optimise a factor of one away
       if (c.beta == T(0) && c.alpha == T(1))
         z.noalias() = a * b;
       else if (c.beta == T(0))
@@ -52,7 +52,7 @@ std::function<void()> work(GemmCase<T>& c, int threads) {
   };
 }
 
-/// In-place LU as PartialPivLU does it; rows as LAPACK counts them.
+/// In-place LU of PartialPivLU, with pivots as in LAPACK.
 template <typename T, int N>
 void factor(Eigen::Map<Matrix<T, N, N>>& a, int* pivots) {
   Eigen::Transpositions<N, N, int> rows;
@@ -68,7 +68,7 @@ std::function<void()> work(GetrfCase<T>& c, int threads) {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
       auto a = square_map<T, N>(c.a.view(), i);
       factor<T, N>(a, c.pivots.view().matrix(i));
-      c.info.data()[i] = 0;  // Eigen looks for no zero pivots
+      c.info.data()[i] = 0;  // Eigen does not report zero pivots
     });
   };
 }
@@ -129,7 +129,7 @@ class EigenPeer final : public Peer {
     return fmt::format("Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
   }
   [[nodiscard]] std::function<void()> prepare(CaseRun& run, int threads) const override {
-    // complex types would double a build that is long already
+    // no complex types: they would double the long build
     if (run.problem().dtype == Dtype::f32) return work_of_case<float>(run, threads);
     if (run.problem().dtype == Dtype::f64) return work_of_case<double>(run, threads);
     return {};

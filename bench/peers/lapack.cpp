@@ -38,7 +38,7 @@ constexpr std::int64_t block = 64;  // at least LAPACK's block sizes
 
 Int as_int(std::int64_t x) { return static_cast<Int>(x); }
 
-/// Matrix b as LAPACK takes it.
+/// Matrix b in LAPACK's form.
 template <typename T>
 struct Matrix {
   T* data;
@@ -50,7 +50,7 @@ struct Matrix {
   }
 };
 
-/// The stored triangle of a view: a transposed view turns it.
+/// The stored triangle of a view: a transposed view swaps it.
 Uplo stored(Op op, Uplo uplo) { return op == Op::none ? uplo : uplo == Uplo::lower ? Uplo::upper : Uplo::lower; }
 
 template <typename T>
@@ -156,7 +156,7 @@ std::function<void()> work(HemmCase<T>& c, int threads) {
   return work<T, Symmetry::hermitian>(c, threads);
 }
 
-/// Whether syrk (of a Hermitian C herk) takes matrices that are stored so.
+/// Whether syrk (herk for a Hermitian C) has this operation.
 template <typename T>
 bool has_op(Op op, Symmetry symmetry) {
   return op == Op::none || !is_complex<T> || op == (symmetry == Symmetry::hermitian ? Op::conjugate_transpose : Op::transpose);
@@ -535,7 +535,7 @@ std::function<void()> work(SytrdCase<T>& c, int threads) {
     auto const& p = c.problem();
     for_each_matrix(threads, p.count, [&](std::int64_t i) {
       Matrix<T> const a(c.a.view(), i);
-      // LAPACK leaves some of the imaginary parts that it does not read.
+      // LAPACK does not write some of the imaginary parts that it does not read.
       for (Int k = 0; k < a.n && is_complex<T>; ++k) a.data[k + std::int64_t{k} * a.ld] = std::real(a.data[k + std::int64_t{k} * a.ld]);
       Int const size = as_int(a.n * block + 1);
       lapack::sytrd<T>(p.uplo, a.n, a.data, a.ld, c.d.view().matrix(i), c.e.view().matrix(i), c.tau.view().matrix(i), workspace<T>(size),

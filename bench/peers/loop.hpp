@@ -1,5 +1,5 @@
 #pragma once
-/// The loop of every peer: matrices in equal shares on OpenMP threads.
+/// The loop of every peer: equal shares of matrices on OpenMP threads.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ void for_each_matrix(int threads, std::int64_t count, F const& body) {
   for (std::int64_t b = 0; b < count; ++b) body(b);
 }
 
-/// The distance between columns of matrix b as it is stored, which is that between rows where the batch is a transposed view of it.
+/// Leading dimension of matrix b as stored: the column stride, or the row stride of a transposed view.
 template <typename T>
 int stored_ld(Batch<T> const& a, std::int64_t b, Op op = Op::none) {
   return static_cast<int>(op == Op::none ? std::max<std::int64_t>({a.col_stride_of(b), a.rows_of(b), 1})

@@ -1,5 +1,5 @@
 #pragma once
-/// Other libraries that do the work of a case on the same arrays, checked by the same oracle.
+/// Other libraries that compute a case on the same arrays, checked by the same oracle.
 
 #include <functional>
 #include <memory>
@@ -17,19 +17,18 @@ class Peer {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Library and version, for tables and plots.
   [[nodiscard]] virtual std::string label() const = 0;
-  /// What does the work of `run` (whose layout is column-major) on that many threads; empty where this library has no such routine, type or
-  /// size.
+  /// A function that computes `run` (column-major) on that many threads; empty if this library lacks the routine, type or size.
   [[nodiscard]] virtual std::function<void()> prepare(cases::CaseRun& run, int threads) const = 0;
 };
 
-/// An OpenMP loop over LAPACK and BLAS, one thread per matrix. Always there.
+/// An OpenMP loop over LAPACK and BLAS, one thread per matrix. Always available.
 [[nodiscard]] std::unique_ptr<Peer> make_lapack_peer();
-/// An OpenMP loop over Eigen with matrix sizes known at compile time; like the next, in builds with MYRIAD_BENCH_PEERS only.
+/// An OpenMP loop over Eigen with matrix sizes known at compile time; only in builds with MYRIAD_BENCH_PEERS, like libxsmm.
 [[nodiscard]] std::unique_ptr<Peer> make_eigen_peer();
 /// An OpenMP loop over libxsmm's small products, whose code is generated for the size.
 [[nodiscard]] std::unique_ptr<Peer> make_libxsmm_peer();
 
-/// The peer of that name; throws myriad::Error that says how to get it where this build has not got it, or that there is no such peer.
+/// The peer of that name. Throws myriad::Error if there is none, or, with the way to get it, if this build lacks it.
 [[nodiscard]] std::unique_ptr<Peer> make_peer(std::string_view name);
 
 }  // namespace myriad::bench
