@@ -17,7 +17,7 @@ struct Cell {
   double humidity = 1;       ///< likewise
 };
 
-/// A stream of random numbers that depends on the cell only, so that a cell is the same whoever integrates it and in which order.
+/// A stream of random numbers that depends on the cell only, so that a cell is the same for any thread and order.
 /// Source: SplitMix64, Steele, Lea and Flood 2014.
 class RandomStream {
  public:

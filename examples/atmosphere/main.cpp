@@ -1,5 +1,5 @@
-/// Air chemistry in many cells at once: the POLLU smog mechanism in every cell, integrated by a Rosenbrock method whose linear systems are
-/// factored and solved in batches by Myriad, beside the same integrator on a loop over LAPACK.
+/// Air chemistry in many cells at once: the POLLU smog mechanism in every cell, integrated by a Rosenbrock method. Myriad factors and
+/// solves its linear systems in batches; the same integrator on a loop over LAPACK is the comparison.
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ using namespace atmosphere;
 /// Cells that advance together on one thread: a multiple of every SIMD width, few enough that their matrices (200 KB) stay in the
 /// second-level cache. Time per step hardly changes from 16 to 256.
 constexpr int lanes = 64;
-/// On a GPU.
+/// The same on a GPU.
 constexpr int gpu_lanes = 1024;
 
 struct Options {
@@ -40,12 +40,12 @@ struct Options {
   myriad::Backend backend = myriad::Backend::automatic;
 };
 
-/// The larger; NaN where either is.
+/// The larger number; NaN if either is NaN.
 double larger(double x, double y) { return y > x || std::isnan(y) ? y : x; }
 
 double relative_difference(double value, double reference) { return std::fabs(value - reference) / std::fabs(reference); }
 
-/// Prints the published cell beside the reference and returns the largest relative error.
+/// Prints the published cell next to the reference and returns the largest relative error.
 double check_published_cell(State const& y) {
   fmt::print("\nThe published cell at t = 60 min (ppm)\n{:>8}{:>24}{:>24}{:>12}\n", "species", "computed", "reference", "rel. error");
   double worst = 0;
@@ -78,8 +78,8 @@ int run(Options options) {
   bool const on_gpu = queue.backend() == myriad::Backend::gpu;
   std::filesystem::create_directories(options.output);
   auto const path = [&](char const* name) { return (std::filesystem::path(options.output) / name).string(); };
-  // Radicals are around 1e-7 ppm, O1D 1e-17: an absolute tolerance that small components can hide below is no tolerance for them; they
-  // follow the others through their fast equilibria, though, and gain nothing from a smaller one.
+  // Radicals are around 1e-7 ppm, O1D around 1e-17, below this absolute tolerance. A smaller one gains nothing, since they follow the other
+  // species through fast equilibria.
   Controls const controls{.end_time = end_time,
                           .relative_tolerance = options.relative_tolerance,
                           .absolute_tolerance = 1e-5 * options.relative_tolerance,
@@ -119,7 +119,7 @@ int run(Options options) {
   fmt::print("\nwrote {}: concentrations over time\nwrote {} and systems_b.npy: {} linear systems of the integration\n",
              path("atmosphere.svg"), path("systems_a.npy"), systems.count);
 
-  // The method's error is far below one hundred times its tolerance; anything above is a mistake, not a rounding error.
+  // The method's error is far below one hundred times its tolerance; a larger one is a bug.
   double const limit = 100 * options.relative_tolerance;
   if (!(error <= limit)) fmt::print(stderr, "atmosphere: the published cell is off by {:.1e}, more than {:.1e}\n", error, limit);
   if (!(difference <= limit)) fmt::print(stderr, "atmosphere: Myriad and LAPACK differ by {:.1e}, more than {:.1e}\n", difference, limit);

@@ -33,9 +33,9 @@ namespace detail {
 inline constexpr int x = Reaction::none;
 }
 
-/// Rates, reactants and products are Verwer's. The last two columns are not part of the published problem, they serve to vary the rates
-/// from cell to cell: rounded temperature dependences of the kind that kinetic data evaluations (IUPAC, JPL) list, third-body reactions
-/// included as an equivalent E/R at 298 K.
+/// Rates, reactants and products are Verwer's. The last two columns are not part of the published problem but vary the rates from cell to
+/// cell: rounded temperature dependences of the kind that kinetic data evaluations (IUPAC, JPL) list, third-body reactions included as an
+/// equivalent E/R at 298 K.
 inline constexpr std::array<Reaction, 25> reactions{{
     {0.35, {NO2, detail::x}, {NO, O3P, detail::x, detail::x}, 1.0, 0},             // 1  photolysis
     {26.6, {NO, O3}, {NO2, detail::x, detail::x, detail::x}, 0, 1500},             // 2
@@ -89,7 +89,7 @@ inline constexpr State reference_solution{0.5646255480022769e-01, 0.134248413042
                                           0.6899219696263405e-02, 0.1007803037365946e-03, 0.1772146513969984e-05, 0.5682943292316392e-04};
 
 namespace detail {
-/// Calls f with the constants 0 to N - 1, so that indices into the tables above are known at compile time and nothing of them is left.
+/// Calls f with the constants 0 to N - 1, so that the compiler resolves indices into the tables above.
 template <std::size_t N, typename F>
 [[gnu::always_inline]] constexpr void unroll(F&& f) {
   [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) { (f(std::integral_constant<std::size_t, i>{}), ...); }
@@ -97,7 +97,7 @@ template <std::size_t N, typename F>
 }
 }  // namespace detail
 
-/// The mechanism in the form that the integrator asks for: y' = f(y; rates). Every array holds one cell per lane: species i of this cell is
+/// The mechanism in the integrator's form: y' = f(y; rates). Every array holds one cell per lane: species i of this cell is
 /// at y[i * stride], so that a loop over neighbouring cells is a loop over vector lanes.
 struct Mechanism {
   static constexpr int size = species_count;
@@ -128,7 +128,7 @@ struct Mechanism {
       detail::unroll<2>([&](auto r) __attribute__((always_inline)) {
         if constexpr (reaction.reactants[r] != Reaction::none) {
           constexpr int other = reaction.reactants[1 - r];
-          double slope = k[static_cast<std::int64_t>(index) * stride];  // of the reaction's speed along reactant r
+          double slope = k[static_cast<std::int64_t>(index) * stride];  // derivative of the reaction's rate by reactant r
           if constexpr (other != Reaction::none) slope *= y[other * stride];
           double* const column = w + reaction.reactants[r] * size * element_stride;
           detail::unroll<2>([&](auto consumed) __attribute__((always_inline)) {

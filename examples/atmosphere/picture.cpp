@@ -15,7 +15,7 @@ struct Panel {
   char const* title;
   char const* unit;
   double per_ppm;            ///< units in one ppm
-  bool logarithmic = false;  ///< for what falls by a factor within the first minute and moves little afterwards
+  bool logarithmic = false;  ///< for species that fall by a factor within the first minute and change little afterwards
 };
 
 constexpr Panel panels[] = {
@@ -30,7 +30,7 @@ constexpr Panel panels[] = {
     {HO2, "Hydroperoxyl radical, HO\u2082", "ppt", 1e6},
 };
 
-/// The value below which a share of the cells lies.
+/// The quantile: a share of the cells is below this value.
 double quantile(std::vector<float>& values, double share) {
   auto const position = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
   std::nth_element(values.begin(), position, values.end());

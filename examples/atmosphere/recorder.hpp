@@ -16,8 +16,8 @@ class Recorder {
     std::int64_t cells = 0;
     std::vector<int> species{};         ///< whose curves are kept
     int intervals = 120;                ///< the curves have one point more, from 0 to end_time
-    std::int64_t curve_cells = 20'000;  ///< of at most so many cells, since the picture gains nothing from more
-    std::int64_t systems = 0;           ///< at most so many linear systems are kept, one per cell
+    std::int64_t curve_cells = 20'000;  ///< limit on cells with curves; more do not improve the picture
+    std::int64_t systems = 0;           ///< limit on recorded linear systems, one per cell
   };
 
   explicit Recorder(Settings const& settings) : settings_(settings), final_(settings.cells), next_point_(settings.cells) {
@@ -33,7 +33,7 @@ class Recorder {
     record_point(cell, [&](int species) { return initial[species]; });
   }
 
-  /// Keeps one system of each of the first cells, from ever later steps, so that small and large steps both occur.
+  /// Records one system of each of the first cells, each at a later step than the one before, so that small and large steps occur.
   void system(std::int64_t cell, std::int64_t attempt, double const* w, double const* x, std::int64_t stride) {
     if (cell >= settings_.systems || attempt != 1 + cell % 60) return;
     for (int i = 0; i < species_count; ++i) {

@@ -20,7 +20,7 @@ namespace atmosphere {
 namespace rodas4 {
 inline constexpr int stages = 6;
 inline constexpr double gamma = 0.25;
-/// Stage i sees f at y + sum_j a[i][j] u_j; the new y is what a seventh stage would see.
+/// Stage i evaluates f at y + sum_j a[i][j] u_j; the new y is the argument of a seventh stage.
 inline constexpr double a[stages + 1][stages] = {
     {},
     {1.544},
@@ -64,7 +64,7 @@ struct Statistics {
   }
 };
 
-/// Zeros that start at a cache line: interleaved matrices that do are read by the library where they are.
+/// Zeros aligned to a cache line, since the library reads aligned interleaved matrices in place.
 class Memory {
  public:
   explicit Memory(std::int64_t size) : data_(new (std::align_val_t{64}) double[static_cast<std::size_t>(size)]()) {}
@@ -80,11 +80,11 @@ class Memory {
   std::unique_ptr<double[], Free> data_;
 };
 
-/// Advances up to Solver::lanes cells in lockstep: all take a step at the same moment, but each has its own time, step size and verdict. A
-/// cell that is done makes room for the next one, so that the lanes stay full until no cell is left.
+/// Advances up to Solver::lanes cells in lockstep: all take a step at the same moment, but each has its own time, step size and acceptance.
+/// The next cell replaces a finished one, so that lanes stay full until no cell is left.
 ///
 /// System: `size`, `parameters`, `derivative`, `subtract_jacobian` as in Mechanism. Solver: `lanes`, `factor(w, n)` and `solve(x, n)` for
-/// the first n lanes. Lane l of any array stands l elements after lane 0; element (i, j) of w is (i + j * size) * lanes further on.
+/// the first n lanes. In every array lane l is l elements after lane 0; element (i, j) of w is (i + j * size) * lanes further on.
 template <typename System, typename Solver>
 class LockstepRodas4 {
  public:
@@ -93,7 +93,7 @@ class LockstepRodas4 {
 
   LockstepRodas4(Solver& solver, Controls const& controls) : solver_(solver), controls_(controls) {}
 
-  /// A step just accepted, given to the observer.
+  /// An accepted step, for the observer.
   class Step {
    public:
     std::int64_t cell;
@@ -116,7 +116,7 @@ class LockstepRodas4 {
     std::int64_t lane_;
   };
 
-  /// Integrates all cells that `cells` hands out. `cells.next(cell, y, p)` gives number, initial state and parameters of a cell, or returns
+  /// Integrates all cells of `cells`. `cells.next(cell, y, p)` gives number, initial state and parameters of a cell, or returns
   /// false; `observer.system(cell, attempt, w, x, stride)` sees matrix and right-hand side of the first stage of every step,
   /// `observer.step(Step)` every accepted step and `observer.done(cell, y)` the final state.
   template <typename Cells, typename Observer>
@@ -138,7 +138,7 @@ class LockstepRodas4 {
  private:
   using Lanes = std::array<double, lanes>;
   [[nodiscard]] static constexpr std::int64_t at(int i, std::int64_t lane) { return i * lanes + lane; }
-  /// Number of active lanes while there are any; a constant where there is only one lane, so that no loop over lanes is left.
+  /// Number of active lanes, if any; a constant 1 with one lane, which removes loops over lanes.
   [[nodiscard]] std::int64_t active() const { return lanes == 1 ? 1 : active_; }
 
   template <typename Cells>

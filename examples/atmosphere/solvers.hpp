@@ -11,9 +11,9 @@
 
 namespace atmosphere {
 
-/// One matrix per lane, factored and solved by one batched call each. The matrices are interleaved: that is how the integrator computes
-/// them, many cells side by side. The library takes column-major ones as fast (within 5 % for 64 matrices of size 20), but they would have
-/// to be written with a stride.
+/// One matrix per lane, factored and solved by one batched call each. The matrices are interleaved, since the integrator computes many
+/// cells side by side. The library is as fast on column-major ones (within 5 % for 64 matrices of size 20), but the integrator would have
+/// to write them with a stride.
 template <int size, int Lanes>
 class MyriadSolver {
  public:
@@ -44,9 +44,9 @@ class MyriadSolver {
   myriad::Batch<int> pivots_;
 };
 
-/// The same where matrices and vectors have to be brought to: on a queue of a GPU. Factors and pivots stay there for the solves of a step.
-/// Many more cells advance together, since a call takes microseconds however few there are. On a queue of the CPU it gives the same bits as
-/// MyriadSolver, with a copy more.
+/// The same on a GPU queue, with copies of matrices and vectors. Factors and pivots stay on the GPU for the solves of a step. Many more
+/// cells advance together, since a call takes microseconds even for few. On a CPU queue it gives the same bits as MyriadSolver, with one
+/// more copy.
 template <int size, int Lanes>
 class DeviceSolver {
  public:
@@ -78,7 +78,7 @@ class DeviceSolver {
   myriad::DeviceArray<int> pivots_;
 };
 
-/// One cell at a time through LAPACK, as a program without batched routines does it.
+/// One cell at a time through LAPACK, as in a program without batched routines.
 template <int size>
 class LapackSolver {
  public:

@@ -1,6 +1,6 @@
-/// Diffusion MRI: the tensor of every voxel of a volume by weighted least squares, one small problem per voxel, all in one call, once by QR
-/// and once by the normal equations; then the eigenvalues and eigenvectors of all tensors. Normal equations and eigenproblems go to a GPU
-/// where that is asked for.
+/// Diffusion MRI: the tensor of every voxel of a volume by weighted least squares, one small problem per voxel. One call solves all by QR,
+/// another by the normal equations; then come eigenvalues and eigenvectors of all tensors. Normal equations and eigenproblems run on a GPU
+/// on request.
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ void print_quantiles(char const* name, std::vector<double> values) {
   fmt::print("{:<36}{:>9.3f}{:>9.3f}{:>9.3f}\n", name, at(0.05), at(0.5), at(0.95));
 }
 
-/// How far the directions of fibres are from the truth, in degrees.
+/// Errors of the directions of fibres, in degrees.
 void print_angles(Phantom const& phantom, TensorShapes const& shapes) {
   std::vector<double> angles;
   std::int64_t const voxels = phantom.volume.voxels();

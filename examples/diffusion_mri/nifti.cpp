@@ -24,7 +24,7 @@ std::vector<char> read_bytes(fs::path const& path) {
   return bytes;
 }
 
-/// The numbers of a text file, line by line. Unlike operator>>, takes "nan".
+/// The numbers of a text file, line by line. Unlike operator>>, accepts "nan".
 std::vector<std::vector<double>> read_numbers(fs::path const& path) {
   std::ifstream file(path);
   if (!file) throw problem(path, "cannot be opened");
@@ -104,7 +104,7 @@ Volume read_volume(fs::path const& image, fs::path const& b_values, fs::path con
       double const component = by_measurement ? lines[m][d] : lines[d][m];
       if (volume.b_values[m] > 0 && !std::isfinite(component))
         throw problem(directions, "has no direction for measurement " + std::to_string(m + 1) + ", whose b-value is not zero");
-      volume.directions[m][d] = std::isfinite(component) ? component : 0;  // undirected measurements are often written as nan
+      volume.directions[m][d] = std::isfinite(component) ? component : 0;  // measurements without direction often have nan
     }
   return volume;
 }

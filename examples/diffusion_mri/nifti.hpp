@@ -12,15 +12,15 @@ struct Volume {
   std::array<std::int64_t, 3> shape{};            ///< voxels along x, y, z
   std::vector<double> b_values;                   ///< one per measurement, in s/mm^2
   std::vector<std::array<double, 3>> directions;  ///< one per measurement; zero where b = 0
-  std::vector<double> signal;                     ///< measurement after measurement, the voxels of each side by side, x fastest
+  std::vector<double> signal;                     ///< one volume per measurement, x fastest
 
   [[nodiscard]] std::int64_t voxels() const { return shape[0] * shape[1] * shape[2]; }
   [[nodiscard]] std::int64_t measurements() const { return static_cast<std::int64_t>(b_values.size()); }
 };
 
 /// Reads an uncompressed, little-endian NIfTI-1 file of 16-bit integers, and the text files with b-values (one per measurement) and
-/// directions (three per measurement, measurement after measurement or, as FSL writes them, all x, all y, all z). Throws std::runtime_error
-/// that names the file and what is wrong with it.
+/// directions (three per measurement, by measurement or, as FSL writes them, all x, all y, all z). Throws std::runtime_error that names the
+/// file and the fault.
 [[nodiscard]] Volume read_volume(std::filesystem::path const& image, std::filesystem::path const& b_values,
                                  std::filesystem::path const& directions);
 

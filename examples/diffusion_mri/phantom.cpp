@@ -10,14 +10,14 @@ namespace {
 
 using Vector = std::array<double, 3>;
 
-/// Directions over half a sphere along a spiral: a direction and its opposite measure the same.
+/// Directions over half a sphere along a spiral; opposite directions measure the same.
 Vector gradient(std::int64_t m, std::int64_t count) {
   double const z = 1 - (static_cast<double>(m) + 0.5) / static_cast<double>(count), r = std::sqrt(1 - z * z);
   double const angle = static_cast<double>(m) * std::numbers::pi * (3 - std::sqrt(5.0));
   return {r * std::cos(angle), r * std::sin(angle), z};
 }
 
-/// The tissue at a place of the slab, in units of half its extent from its middle.
+/// The tissue at a point of the slab; coordinates are from its middle, in units of half its extent.
 struct Tissue {
   double along, across;  ///< diffusivities in 1e-3 mm^2/s
   Vector direction;

@@ -15,11 +15,11 @@ png_byte shade(double x) { return static_cast<png_byte>(std::lround(255 * std::c
 
 void draw_anisotropy(std::filesystem::path const& path, std::array<std::int64_t, 3> const& shape, TensorShapes const& shapes, int pixels) {
   auto const [x, y, z] = shape;
-  // Slices in as many columns as make the picture about as wide as high.
+  // The number of columns of slices makes the picture about square.
   auto const across =
       std::max<std::int64_t>(std::lround(std::ceil(std::sqrt(2.0 * static_cast<double>(z * y) / static_cast<double>(x)))), 1);
   std::int64_t const columns = std::min(across, z), lines = (z + columns - 1) / columns;
-  // White lines as thick as a voxel follow each slice, but not at the edges of the picture.
+  // White lines as thick as a voxel separate slices.
   std::int64_t const width = (columns * (x + 1) - 1) * pixels, half = lines * (y + 1) * pixels, height = 2 * half - pixels;
   std::vector<png_byte> rgb(static_cast<std::size_t>(3 * width * height), 255);
   for (std::int64_t v = 0; v < x * y * z; ++v) {

@@ -28,8 +28,8 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
   std::vector<double> log_signal(volume.signal.size());
   std::transform(volume.signal.begin(), volume.signal.end(), log_signal.begin(), [&](double s) { return std::log(std::max(s, smallest)); });
 
-  // Unweighted fit: all voxels share one matrix, so they are the right-hand sides of a single problem. In the file the measurements of a
-  // voxel are `voxels` numbers apart: one row-major matrix, a column per voxel.
+  // Unweighted fit: all voxels share one matrix, so they are right-hand sides of a single problem. Measurements of a voxel are `voxels`
+  // numbers apart in the file, so the right-hand sides are one row-major matrix with a column per voxel.
   std::vector<double> model(rows * unknowns);
   for (std::int64_t m = 0; m < rows; ++m) std::ranges::copy(model_row(volume, m), model.begin() + m * unknowns);
   std::vector<double> first = log_signal, factored = model;
@@ -38,7 +38,7 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
   myriad::gels(host, myriad::row_major(factored.data(), rows, unknowns), myriad::row_major(first.data(), rows, voxels), &info);
   if (info != 0) throw std::invalid_argument("the directions do not determine a tensor");
 
-  // Weighted problems, interleaved: element (m, j) of all voxels side by side, as the scanner's file has the signals.
+  // Weighted problems, interleaved: element (m, j) of all voxels side by side, like the signals in the file.
   std::vector<double> a(rows * unknowns * voxels), b(rows * voxels);
   for (std::int64_t m = 0; m < rows; ++m)
     for (std::int64_t v = 0; v < voxels; ++v) {
@@ -53,7 +53,7 @@ Fit fit_tensors(myriad::Queue& queue, Volume const& volume, Method method) {
 
   Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = std::vector<int>(voxels)};
   if (method == Method::qr) {
-    // Through the memory of a GPU, some voxels at a time; on the CPU all of them are there.
+    // Streamed through a GPU in chunks of voxels; on the CPU all at once.
     myriad::stream(queue, {}, myriad::in_out(matrices), myriad::in_out(right_sides), myriad::out(fit.info.data()),
                    [](myriad::Queue& q, auto const& of_voxels, auto const& signals, int* problems) {
                      myriad::gels<double>(q, of_voxels, signals, problems);

@@ -7,7 +7,7 @@ namespace diffusion {
 
 TensorShapes::TensorShapes(myriad::Queue& queue, Fit const& fit)
     : voxels_(fit.voxels), values_(3 * voxels_), vectors_(9 * voxels_), info_(voxels_) {
-  // The lower triangle, by columns: xx, xy, xz, yy, yz, zz. The rest is not read.
+  // The lower triangle, by columns: xx, xy, xz, yy, yz, zz. The upper triangle is not read.
   constexpr std::array<std::array<int, 2>, 6> element_and_unknown{{{0, 1}, {1, 4}, {2, 5}, {4, 2}, {5, 6}, {8, 3}}};
   for (auto const [element, unknown] : element_and_unknown)
     std::copy_n(fit.unknowns.begin() + unknown * voxels_, voxels_, vectors_.begin() + element * voxels_);

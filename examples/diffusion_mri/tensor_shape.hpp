@@ -16,12 +16,12 @@ class TensorShapes {
   [[nodiscard]] double mean_diffusivity(std::int64_t voxel) const;
   /// 0: a sphere, 1: a line. Source: P. J. Basser and C. Pierpaoli, J. Magn. Reson. B 111 (1996) 209.
   [[nodiscard]] double fractional_anisotropy(std::int64_t voxel) const;
-  /// The eigenvector of the largest eigenvalue: a line, so that its sign means nothing.
+  /// The eigenvector of the largest eigenvalue; its sign is arbitrary.
   [[nodiscard]] std::array<double, 3> direction(std::int64_t voxel) const;
 
  private:
   std::int64_t voxels_;
-  std::vector<double> values_, vectors_;  ///< interleaved, as the fit is
+  std::vector<double> values_, vectors_;  ///< interleaved, like the fit
   std::vector<int> info_;
 };
 
