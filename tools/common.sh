@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# Sourced by the scripts of this folder: steps, errors, the options that they share.
+# Sourced by the scripts of this folder: steps, errors, common options.
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc)
 install=yes
-steps=0 # of the script; it sets them
+steps=0 # number of steps of the script, which sets it
 step_number=0
-# Tests run beside each other: threads that wait must not take a core from those that work.
+# Tests run in parallel, so waiting threads must not occupy cores.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
-# Announces the next step, and when it begins: step "what is done". tools/times reads how long each took.
+# Announces the next step and its starting time: step "what is done". tools/times reads the durations.
 step() {
   end_of_step
   step_begin=$SECONDS step_name=$1
@@ -17,7 +17,7 @@ step() {
   printf '\n[%s, %d s] %s\n' "$step_number/$steps" "$SECONDS" "$1"
 }
 
-# Notes how long the step took that ends here. Call it before a script with steps of its own.
+# Records the duration of the current step. Call it before a script with its own steps.
 end_of_step() {
   [[ -n ${step_name:-} ]] || return 0
   mkdir -p "$(dirname "$MYRIAD_TIMES")"
@@ -25,7 +25,7 @@ end_of_step() {
   step_name=
 }
 
-# Keeps the times of the outermost script. Scripts that it runs add theirs, and failed runs leave none.
+# Saves the times of the outermost script, including those of scripts that it runs. Failed runs leave none.
 keep_times() {
   end_of_step
   [[ ! -f $MYRIAD_TIMES ]] || mv -f "$MYRIAD_TIMES" "$repository/build/times/$(basename "$0").tsv"
@@ -60,7 +60,7 @@ install_dependencies() {
   done
 }
 
-# The seed of what tests draw; and the sizes of kernels that a build for it instantiates, as an option of CMake.
+# draw_seed sets the seed of tests; test_sizes prints the CMake option with the kernel sizes that a build for this seed instantiates.
 draw_seed() {
   export MYRIAD_TEST_SEED=${MYRIAD_TEST_SEED:-$((RANDOM * 32768 + RANDOM))}
 }
@@ -69,7 +69,7 @@ test_sizes() {
   printf -- '-DMYRIAD_TEST_SIZES=%s' "$([[ ${MYRIAD_TEST_THOROUGH:-} == 1 ]] && echo all || echo $((10#$MYRIAD_TEST_SEED % 3)))"
 }
 
-# Runs the tests of a build: run_tests PRESET [CTEST-ARGUMENT...]. Prints the seed of what they draw.
+# Runs the tests of a build: run_tests PRESET [CTEST-ARGUMENT...]. Prints their seed.
 run_tests() {
   local preset=$1
   shift
