@@ -72,7 +72,7 @@ class Arguments : public testing::Test {
     return z;
   }
 
-  /// The call throws BadArgument with that routine, position and name, and writes nothing.
+  /// Expects the call to throw BadArgument with this routine, position and name, and to write nothing.
   void bad(std::string const& routine, int position, std::string const& argument, std::function<void()> const& call) {
     try {
       call();
@@ -83,7 +83,7 @@ class Arguments : public testing::Test {
       EXPECT_EQ(error.argument(), argument) << error.what();
       EXPECT_NE(std::string(error.what()).find(argument), std::string::npos);
     }
-    // one line per array at most: what was there before is the same number everywhere
+    // at most one message per array; all elements held the same number before
     for (auto* memory : {&memory_a, &memory_b, &memory_c, &memory_r, &memory_s})
       if (std::any_of(memory->begin(), memory->end(), [](double value) { return value != untouched; })) {
         ADD_FAILURE() << routine << " wrote to an array";
@@ -179,7 +179,7 @@ TEST_F(Arguments, Gemv) {
   bad("gemv", 3, "n", call(narrower(a), r, s));
   bad("gemv", 10, "y", call(a, r, r));
   bad("gemv", 10, "y", call(a, r, columns(a, 1, 1)));
-  // In a ragged batch a column may be missing.
+  // A vector of a ragged batch may lack its column.
   std::vector<std::int64_t> const one_each{1, 0, 1};
   Batch<double> uneven = r;
   uneven.col_sizes = one_each.data();
@@ -306,7 +306,7 @@ TEST_F(Arguments, Ger) {
   bad("ger", 2, "n", call(r, s, narrower(a)));
   bad("ger", 8, "a", call(r, s, batch(memory_r.data(), n, n, {.count = count})));
   bad("ger", 8, "a", call(columns(a, 0, 1), s, a));
-  // Nothing is done where alpha is zero, and arguments are checked all the same.
+  // With alpha = 0 nothing is done, but arguments are checked.
   bad("ger", 6, "y", [&] { ger(queue, 0.0, r, fewer(s), a); });
 }
 
@@ -475,7 +475,7 @@ TEST_F(Arguments, Eigenproblems) {
   bad("syevd", 6, "w", call(a, fewer(r)));
   bad("syevd", 6, "w", call(a, b));
   bad("syevd", 6, "w", call(a, columns(a, 1, 1)));
-  bad("syevd", 3, "n", [&] {  // LAPACK's workspace would be beyond its integers. Neither matrix nor values are there: nothing is read
+  bad("syevd", 3, "n", [&] {  // LAPACK's workspace would exceed its integers. Matrix and values do not exist: nothing is read
     auto* const elsewhere = reinterpret_cast<double*>(std::uintptr_t{1} << 32);
     syevd(queue, Job::vectors, Uplo::lower, batch(memory_a.data(), 40000, 40000), vectors(elsewhere, 40000, 1), info.data());
   });

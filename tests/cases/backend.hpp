@@ -1,6 +1,6 @@
 #pragma once
-/// On which backend the tests of all cases run: MYRIAD_TEST_BACKEND=gpu runs what has kernels on the first GPU, with arrays in pinned
-/// memory, which host and GPU reach; MYRIAD_TEST_BACKEND=compiler is the same on a made-up GPU that runs nothing: kernels are compiled.
+/// Backend of the tests of all cases. MYRIAD_TEST_BACKEND=gpu runs routines with kernels on the first GPU, with arrays in pinned memory,
+/// which host and GPU reach. MYRIAD_TEST_BACKEND=compiler does the same on a fake GPU, which only compiles kernels.
 
 #include <cstdlib>
 #include <map>
@@ -20,7 +20,7 @@ inline std::string_view backend() {
 inline bool only_compiles() { return backend() == "compiler"; }
 inline bool on_gpu() { return backend() == "gpu" || only_compiles(); }
 
-/// Pinned memory, in pieces as large as they are asked for.
+/// Pinned memory, with one allocation per request.
 class PinnedMemory final : public std::pmr::memory_resource {
  public:
   explicit PinnedMemory(Queue& queue) : queue_(queue) {}
@@ -39,7 +39,7 @@ class PinnedMemory final : public std::pmr::memory_resource {
   std::map<void*, PinnedArray<char>> pieces_;
 };
 
-/// The queue of the tests. On a GPU it also sets where the arrays of cases are.
+/// The queue of the tests. On a GPU it also sets the memory of the cases' arrays.
 inline Queue& test_queue() {
   static Queue queue = on_gpu() ? Queue{{.backend = Backend::gpu}} : Queue{{.backend = Backend::cpu, .threads = 2}};
   if (on_gpu()) {

@@ -1,4 +1,4 @@
-/// Random problems: sizes, counts, layouts, variants and kinds of input in every combination. On a GPU the same ones in every run.
+/// Random problems: sizes, counts, layouts, variants and kinds of input in every combination. On a GPU every run has the same ones.
 
 #include "sweep.hpp"
 

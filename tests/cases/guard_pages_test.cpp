@@ -1,4 +1,5 @@
-/// No routine touches memory before the first or behind the last element of an array: every array of a case is flush against closed pages.
+/// No routine touches memory before the first or behind the last element of an array: every array of a case is flush against inaccessible
+/// pages.
 
 #include "guarded_memory.hpp"
 #include "sweep.hpp"
@@ -6,7 +7,7 @@
 namespace myriad::cases {
 namespace {
 
-/// Arrays of cases are there while this lives.
+/// Allocates the arrays of cases in `memory` during its lifetime.
 class ArraysIn {
  public:
   explicit ArraysIn(std::pmr::memory_resource& memory) : before_(array_memory()) { array_memory() = &memory; }
@@ -23,7 +24,7 @@ class GuardPages : public CaseTest {
   void SetUp() override {
     if (on_gpu()) GTEST_SKIP() << "arrays are in pinned memory";
   }
-  /// Runs a problem with all arrays flush against closed pages on either side; false, after enough failures, says to stop.
+  /// Runs a problem with all arrays flush against inaccessible pages on either side. Returns false after enough failures.
   bool stays_inside(Problem p) {
     p.flush = true;
     std::vector<std::string> results;
@@ -41,7 +42,7 @@ class GuardPages : public CaseTest {
                       << "\n  in " << p.text();
         if (failures >= 3) return false;
       }
-      // The same bits wherever the arrays lie
+      // The bits do not depend on the place of the arrays.
       for (std::int64_t b = 0; b < p.count; ++b) {
         auto const at = static_cast<std::size_t>(b);
         if (flush == Flush::first_element) {
@@ -60,7 +61,7 @@ class GuardPages : public CaseTest {
   }
 };
 
-// Kernels with a matrix per lane, up to the first sizes beyond them; counts that leave lanes over.
+// Kernels with a matrix per lane, up to the first sizes beyond them; counts that leave lanes empty.
 TEST_P(GuardPages, SmallMatrices) {
   std::vector<Problem> problems;
   auto i = static_cast<unsigned>(GetParam().dtype);
@@ -91,7 +92,7 @@ TEST_P(GuardPages, LargeMatrices) {
                                                    {130, 130, Layout::row_major},
                                                    {260, 257, Layout::row_major_padded},
                                                    {270, 273, Layout::column_major}}) {
-    // BLAS has a kernel for vectors per triangle and op.
+    // BLAS has a kernel per triangle and op for vectors.
     unsigned const turns = routine().routine == "trsv" || routine().routine == "trmv" ? 6 : 1;
     for (unsigned turn = 0; turn < turns; ++turn) {
       Problem p = problem(s.n, 1, s.layout);
@@ -105,7 +106,7 @@ TEST_P(GuardPages, LargeMatrices) {
 
 INSTANTIATE_TEST_SUITE_P(All, GuardPages, testing::ValuesIn(all_subjects()), subject_name);
 
-// The tests above rely on this: accesses on either side of an array are noted.
+// The tests above rely on this: accesses on either side of an array are recorded.
 TEST(GuardedMemory, NotesAccessOnEitherSide) {
   for (Flush const flush : {Flush::first_element, Flush::last_element}) {
     GuardedMemory memory(flush);

@@ -1,6 +1,6 @@
 #pragma once
-/// Memory whose pieces lie flush against pages that cannot be read or written. An access to one of these pages is noted, and the page is
-/// opened so that the run goes on: the test sees every fault and can say what it was doing.
+/// Memory whose pieces are flush against inaccessible pages. An access to one of these pages is recorded, and the page is opened so that
+/// the run goes on: the test sees every fault and can report its context.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,15 +18,15 @@
 
 namespace myriad::cases {
 
-/// Where a piece touches a page that is closed.
+/// The end of a piece that touches an inaccessible page.
 enum class Flush { first_element, last_element };
 
 class GuardedMemory final : public std::pmr::memory_resource {
  public:
-  /// The first access to a closed page.
+  /// The first access to an inaccessible page.
   struct Fault {
-    void const* piece;      ///< where the piece of memory begins that is nearest to it
-    std::int64_t distance;  ///< bytes behind the end of the piece or, below zero, before its beginning
+    void const* piece;      ///< beginning of the nearest piece of memory
+    std::int64_t distance;  ///< bytes behind the end of the piece; negative: before its beginning
     bool write;
   };
 
@@ -52,7 +52,7 @@ class GuardedMemory final : public std::pmr::memory_resource {
   }
 
  private:
-  /// So much is closed on each side of a piece: more than a column of the matrices of the tests, by which a loop may miss its end.
+  /// Inaccessible bytes on each side of a piece: more than a column of the tests' matrices, by which a loop may overrun.
   static constexpr std::size_t closed = std::size_t{64} * 1024;
   static constexpr int most_faults = 64;
 
@@ -90,7 +90,7 @@ class GuardedMemory final : public std::pmr::memory_resource {
   }
   [[nodiscard]] bool do_is_equal(memory_resource const& other) const noexcept override { return this == &other; }
 
-  /// Threads that compute come here while the one that allocates waits for them.
+  /// Runs in computing threads, while the allocating thread waits for them.
   static void handle(int signal, siginfo_t* info, void* context) {
     auto* const address = static_cast<char*>(info->si_addr);
     GuardedMemory* const memory = current();
@@ -106,7 +106,7 @@ class GuardedMemory final : public std::pmr::memory_resource {
       mprotect(piece.mapping + offset / page() * page(), page(), PROT_READ | PROT_WRITE);
       return;
     }
-    // Not ours: the instruction is tried again and ends the process as it would have without us.
+    // Not our fault: the instruction runs again and ends the process as usual.
     sigaction(signal, signal == SIGBUS ? &memory->old_bus_ : &memory->old_segv_, nullptr);
   }
   static bool writes([[maybe_unused]] void* context) {

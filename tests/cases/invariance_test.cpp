@@ -17,7 +17,7 @@ class Invariance : public CaseTest {
   }
   std::vector<std::string> results(Problem const& p) { return results(p, queue); }
 
-  /// Whether the work is gemm's, which has another kernel for interleaved batches.
+  /// Whether gemm does the work, which has another kernel for interleaved batches.
   [[nodiscard]] bool is_product() const { return routine().family == "gemm" || routine().family == "symm" || routine().family == "syrk"; }
 
   /// Problems on both sides of every change of algorithm, in a few layouts, ragged too.
@@ -34,7 +34,7 @@ class Invariance : public CaseTest {
         }
     return all;
   }
-  /// Calls `check` on these problems, drawn ones on the CPU, until it has failed.
+  /// Calls `check` on these problems (on the CPU: a random sample) until a failure.
   template <typename Check>
   void for_each_problem(Check check) {
     for_problems(problems(), tests::Budget::invariance, 3, [&](Problem const& p) {
@@ -50,7 +50,7 @@ TEST_P(Invariance, SameBitsWhateverCountAndPlace) {
     for (std::int64_t const first : {0, 1, 9, 20}) {
       for (std::int64_t const count : {1, 2, 12}) {
         if (first + count > p.count) continue;
-        if (count == 1 && p.layout == Layout::interleaved && is_product()) continue;  // an interleaved batch of one is a column-major one
+        if (count == 1 && p.layout == Layout::interleaved && is_product()) continue;  // an interleaved batch of one is column-major
         Problem part = p;
         part.first = first;
         part.count = count;
@@ -98,7 +98,7 @@ TEST_P(Invariance, SameBitsFromRunToRunAndOnAnyNumberOfThreads) {
 
 TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
   for_each_problem([&](Problem const& p) {
-    auto const i = static_cast<unsigned>(p.seed);  // another one for each problem
+    auto const i = static_cast<unsigned>(p.seed);  // differs for each problem
     auto const good = results(p);
     Problem bad = p;
     constexpr std::array kinds{Input::nan,           Input::infinite, Input::singular_first, Input::singular_middle,
@@ -112,7 +112,7 @@ TEST_P(Invariance, ABadMatrixDoesNotDisturbItsNeighbours) {
         if (b != place) {
           ASSERT_EQ(others[static_cast<std::size_t>(b)], good[static_cast<std::size_t>(b)]) << "matrix " << b << " differs: " << bad.text();
         }
-      // The neighbours are the same bits; whether those are right is asked at one place only, which takes the most time.
+      // The neighbours have the same bits; whether these are right is only checked at one place, since that takes the most time.
       if (place == places[i / 2 % places.size()] && !right(bad)) return;
     }
   });
@@ -124,11 +124,11 @@ TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
   for (std::int64_t const n : {3, 8, 13, 16, 32, 40}) {
     Problem p = problem(n, 37, Layout::column_major);
     vary(routine(), p, i++);
-    if (routine().family == "symv" && n > 32) continue;  // by rows it is the other triangle, whose sums have another order
+    if (routine().family == "symv" && n > 32) continue;  // a triangle by rows is the other triangle, with another order of sums
     if (!has_kernel(p)) continue;
     auto const plain = results(p);
     for (Layout const layout : all_layouts) {
-      if (layout == Layout::conjugated) continue;  // imaginary parts that are zero may have another sign
+      if (layout == Layout::conjugated) continue;  // zero imaginary parts may have another sign
       p.layout = layout;
       ASSERT_EQ(results(p), plain) << p.text();
     }
@@ -136,9 +136,9 @@ TEST_P(Invariance, SameBitsInEveryLayoutOnAGpu) {
 }
 
 TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
-  // On a GPU the bounds of the sizes choose the kernel. Those of LU, triangles and LAPACK's Cholesky do the same arithmetic, but for
-  // inverses of 24 and of 29 to 32 rows in double, which are not among these sizes; sums of QR and of solve_positive_definite have as many
-  // parts as suit the kernel.
+  // On a GPU the bounds of the sizes choose the kernel. Kernels of LU, triangles and LAPACK's Cholesky do the same arithmetic, except
+  // inverses of 24 and of 29 to 32 rows in double, which are not among these sizes. The number of partial sums of QR and
+  // solve_positive_definite depends on the kernel.
   if (on_gpu() && (routine().family == "qr" || routine().routine == "solve_positive_definite")) GTEST_SKIP() << "depends on the bounds";
   unsigned i = 0;
   for (std::int64_t const n : {8, 20, 40})
@@ -148,9 +148,9 @@ TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
       p.ragged = true;
       p.fix = routine().fix;
       if (on_gpu() && !has_kernel(p)) continue;
-      if (on_gpu() && n > 32 && (routine().family == "lu" || routine().routine == "gerfs")) continue;  // LU goes by the bounds there
+      if (on_gpu() && n > 32 && (routine().family == "lu" || routine().routine == "gerfs")) continue;  // these depend on the bounds
       auto const ragged = results(p);
-      for (std::int64_t b = 0; b < p.count; b += on_gpu() ? 4 : 1) {  // there each shape has to be compiled
+      for (std::int64_t b = 0; b < p.count; b += on_gpu() ? 4 : 1) {  // each shape has to be compiled on a GPU
         Problem alone = p;
         Shape const shape = p.shape_of(b);
         alone.m = shape.m;
@@ -164,7 +164,7 @@ TEST_P(Invariance, SameBitsInARaggedBatchAsAlone) {
     }
 }
 
-/// Batches that are so many that small and large matrices get kernels of their own, and then a schedule, with the bits of smaller batches.
+/// Batches of so many matrices that small and large ones get different kernels, and a schedule: same bits as in smaller batches.
 TEST_P(Invariance, ManyRaggedProductsOnAGpu) {
   if (!on_gpu() || !is_product()) GTEST_SKIP() << "has one way for all";
   unsigned i = 0;

@@ -1,4 +1,4 @@
-/// The oracles themselves: they accept what LAPACK computes, and notice one damaged element of one matrix.
+/// The oracles themselves: they accept LAPACK's results, and notice one damaged element of one matrix.
 
 #include <numeric>
 
@@ -32,9 +32,9 @@ TEST_P(Oracles, AcceptWhatLapackComputes) {
         if (input == Input::scaled && routine().routine == "gerfs") continue;  // LAPACK's refinement stops too early
         // OpenBLAS loses the NaN of a 1-by-1 matrix
         if (input == Input::nan && (routine().routine == "solve_positive_definite" || routine().routine.starts_with("po"))) continue;
-        // LAPACK leaves it to the caller to look for NaN
+        // LAPACK does not check for NaN here
         if (input == Input::nan && routine().family == "eigen") continue;
-        // its products of small matrices read A and B even where alpha is zero, on processors with AVX-512
+        // OpenBLAS's products of small matrices read A and B even if alpha is zero, on processors with AVX-512
         if (input == Input::nan && routine().routine == "gemm" && p.alpha == std::complex<double>(0)) continue;
         p.ragged = ragged;
         p.input = input;
@@ -87,7 +87,7 @@ TEST_P(Oracles, NoticeThatNothingWasDone) {
 
 INSTANTIATE_TEST_SUITE_P(All, Oracles, testing::ValuesIn(all_subjects()), subject_name);
 
-/// Factors with the second largest pivot at one step are those of A, too, up to rounding: the pivots alone tell.
+/// Factors with the second largest pivot at one step are also factors of A, up to rounding: only the pivots are wrong.
 TEST(LuOracle, NoticesAWrongPivotWhateverTheGrowth) {
   with_dtype(Dtype::f64, []<typename T>() {
     for (Input const input : {Input::random, Input::growth})

@@ -1,4 +1,4 @@
-/// Batches in the queue's memory, as benchmarks have them: more matrices than are made, and a sample of them that is checked.
+/// Batches in the queue's memory, as in benchmarks: inputs repeat a smaller number of matrices, and a sample of results is checked.
 
 #include <set>
 
@@ -12,7 +12,7 @@ class Placed : public CaseTest {
   void SetUp() override {
     if (on_gpu() && !routine().has_on_gpu('m')) GTEST_SKIP() << "has no kernels";
   }
-  /// Runs the batch and, before that, checks that results which no run has written are found wrong.
+  /// Checks that unwritten results are found wrong, and then runs and checks the batch.
   void expect_checked(Problem const& p, bool behind_pointers = false) {
     auto const run = routine().placed(queue, p, behind_pointers, 300);
     run->poison(queue);
@@ -42,7 +42,7 @@ TEST_P(Placed, InEveryLayoutWithoutGaps) {
     }
 }
 
-/// Some columns, rows or vectors are checked.
+/// Checks a sample of columns, rows or vectors.
 TEST_P(LargePlaced, HaveRightParts) {
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     Problem p = problem(routine().routine.starts_with("or") ? 260 : 140, 4, Layout::column_major);
@@ -51,7 +51,7 @@ TEST_P(LargePlaced, HaveRightParts) {
   }
 }
 
-/// The host has a part of the input, which repeats.
+/// The host has one part of the input, which repeats.
 TEST(PlacedInputs, RepeatWhereTheyAreHuge) {
   Problem p;
   p.dtype = Dtype::c32;
@@ -66,7 +66,7 @@ TEST(PlacedInputs, RepeatWhereTheyAreHuge) {
   }
 }
 
-/// Routines that take large matrices on GPUs, too.
+/// Routines that also take large matrices on GPUs.
 std::vector<Subject> large_subjects() {
   std::vector<Subject> subjects = all_subjects();
   std::erase_if(subjects, [](Subject const& s) {

@@ -26,8 +26,8 @@ inline Queue& queue() {
 }
 using tests::seed;
 
-/// How columns are scaled. Dense matrices of few bits: all columns by one power of two (`uniform`), or half of them up and the others down
-/// (`mixed`), far from one. Permutation matrices, where no step rounds: by the largest and smallest powers of two that there are (`ends`).
+/// Scaling of columns. Dense matrices of few bits: all columns by one power of two (`uniform`), or half of them up and the others down
+/// (`mixed`), far from one. Permutation matrices, where no step rounds: by the largest and smallest powers of two of the type (`ends`).
 enum class Mode { uniform, mixed, ends };
 
 struct Setting {
@@ -70,7 +70,7 @@ struct Matrices {
   operator Batch<T const>() { return view(); }
 };
 
-/// Numbers of the type by their parts.
+/// A number of the type from its real and imaginary parts.
 template <typename T>
 T number(double re, double im = 0) {
   if constexpr (is_complex<T>)

@@ -1,12 +1,12 @@
-/// Results at the ends of the range that no power of two relates to others: each is known by itself.
+/// Results at the ends of the range with known values, not related to others by powers of two.
 
 #include "range.hpp"
 
 namespace myriad::cases::range {
 namespace {
 
-/// Numbers near the largest in both parts, whose modulus and sum of parts overflow. For every routine that is wrong: how many of its
-/// numbers are.
+/// Complex numbers with both parts near the largest number, whose modulus and sum of parts overflow. Returns the number of wrong elements
+/// per wrong routine.
 template <typename T>
 std::string wrong_of_largest_complex(std::int64_t n, bool row_major) {
   Setting const s{.n = n, .count = 5, .row_major = row_major};
@@ -16,8 +16,7 @@ std::string wrong_of_largest_complex(std::int64_t n, bool row_major) {
   std::vector<int> info(5, -1);
   auto const direction = [](std::int64_t q, std::int64_t j) { return number<T>(q % 2 == 0 ? 1 : -1, j % 2 == 0 ? 1 : -1); };
   auto const entry = [&](std::int64_t q, std::int64_t j) { return direction(q, j) * large; };
-  // Diagonal, but for the first column, which is in two rows, so that elimination makes it zero in the second. A X = B has a solution of
-  // ones, but in that row.
+  // Diagonal, plus an element in row 1 of column 0, which elimination makes zero. The solution of A X = B is one except in that row.
   for (std::int64_t q = 0; q < 5; ++q)
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) a(q, i, j) = i == j || (j == 0 && i == 1) ? entry(q, j) : T(0);
@@ -37,7 +36,7 @@ std::string wrong_of_largest_complex(std::int64_t n, bool row_major) {
   gesv<T>(queue(), factors, pivots, w, info.data());
   logdet<T>(queue(), a, sign.data.data(), log_abs.data.data());
   std::array<int, 8> wrong{};
-  // Some routines multiply by reciprocals.
+  // The tolerance allows multiplication by reciprocals.
   auto const differ = [](T got, T expected) { return !(std::abs(got - expected) <= 4 * unit_roundoff<T>); };
   for (std::int64_t q = 0; q < 5; ++q) {
     std::complex<double> turn = 1;
@@ -46,7 +45,7 @@ std::string wrong_of_largest_complex(std::int64_t n, bool row_major) {
     for (std::int64_t i = 0; i < n; ++i) {
       turn *= std::complex<double>(direction(q, i)) / std::sqrt(2.0);
       wrong[5] += differ(w(q, i, 0), i == 1 ? -direction(q, 0) / direction(q, 1) : T(1));
-      // 1 / z, which is subnormal; below it -1 / z of the second row
+      // 1 / z, which is subnormal; below it -1 / z of row 1
       for (std::int64_t j = 0; j < n; ++j) {
         T const expected = i == j ? T(1) / direction(q, i) : i == 1 && j == 0 ? T(-1) / direction(q, 1) : T(0);
         T const got = inverse_of(q, i, j) * Real<T>(1.875) * std::ldexp(Real<T>(1), std::numeric_limits<Real<T>>::max_exponent - 1);
@@ -69,7 +68,7 @@ std::string wrong_of_largest_complex(std::int64_t n, bool row_major) {
   return out.str();
 }
 TEST(RangeEnds, LargestComplexNumbers) {
-  // 260 rows take ten seconds with the address sanitizer.
+  // 260 rows take ten seconds under the address sanitizer.
 #ifdef MYRIAD_SANITIZED
   constexpr std::array<std::int64_t, 5> sizes{2, 4, 9, 20, 70};
 #else
@@ -83,7 +82,7 @@ TEST(RangeEnds, LargestComplexNumbers) {
     }
 }
 
-/// Of singular and other matrices of whole numbers `inverse` has the info of `getrf`.
+/// `inverse` gives the info of `getrf` for singular and regular integer matrices.
 TEST(RangeEnds, InfoOfInverseIsThatOfGetrf) {
   for_each_dtype([]<typename T>() {
     constexpr std::int64_t count = 4000;
@@ -95,7 +94,7 @@ TEST(RangeEnds, InfoOfInverseIsThatOfGetrf) {
       for (std::int64_t b = 0; b < count; ++b) {
         for (std::int64_t j = 0; j < n; ++j)
           for (std::int64_t i = 0; i < n; ++i) a(b, i, j) = number<T>(part(), part());
-        // the last row is a sum of others
+        // the last row is the sum of others
         for (std::int64_t j = 0; j < n; ++j) {
           if (b % 4 != 0) a(b, n - 1, j) = number<T>(part()) * a(b, 0, j) + number<T>(static_cast<double>(b % 3) - 1) * a(b, n / 2, j);
           for (std::int64_t i = 0; i < n; ++i) r(b, i, j) = a(b, i, j);
@@ -117,13 +116,13 @@ TEST(RangeEnds, InfoOfInverseIsThatOfGetrf) {
   });
 }
 
-/// One entry near the largest number among such of size one: every column of Q R is that of A, by its own size.
+/// One entry near the largest number among entries of size one: every column of Q R is that of A, relative to its own size.
 TEST(RangeEnds, GeqrfOfOneLargeEntry) {
   for_each_dtype([]<typename T>() {
     using W = Wide<T>;
     for (std::int64_t const n : {5, 33, 97, 129, 260})
       for (std::int64_t const row : {std::int64_t{0}, n / 2}) {
-        if (n == 260 && is_complex<T> && row == 0) continue;  // of what takes longest to check one
+        if (n == 260 && is_complex<T> && row == 0) continue;  // slowest to check: only one of them
         Setting const s{.n = n, .count = 1};
         std::mt19937 random(seed() + static_cast<unsigned>(n));
         Matrices<T> a(n, n, s), tau(n, 1, s);
@@ -133,7 +132,7 @@ TEST(RangeEnds, GeqrfOfOneLargeEntry) {
         geqrf<T>(queue(), qr, tau);
         auto q = qr;
         orgqr<T>(queue(), q, tau);
-        // In a type that has more range
+        // In a type of wider range
         Dense<W> wide_q(n, n), r(n, n), before(n, n);
         for (std::int64_t j = 0; j < n; ++j)
           for (std::int64_t i = 0; i < n; ++i) {
@@ -153,7 +152,7 @@ TEST(RangeEnds, GeqrfOfOneLargeEntry) {
   });
 }
 
-/// Least squares where the norms of columns overflow, or their squares vanish. LAPACK scales by what is no power of two.
+/// Least squares where the norms of columns overflow, or their squares vanish. LAPACK does not scale by powers of two.
 TEST(RangeEnds, GelsAtTheEnds) {
   for_each_dtype([]<typename T>() {
     for (auto const& [m, n] : {std::pair<std::int64_t, std::int64_t>{8, 4}, {4, 8}, {5, 5}, {20, 9}, {9, 20}, {80, 40}, {40, 80}})
@@ -166,7 +165,7 @@ TEST(RangeEnds, GelsAtTheEnds) {
           for (std::int64_t q = 0; q < 7; ++q) {
             for (std::int64_t j = 0; j < n; ++j)
               for (std::int64_t i = 0; i < m; ++i) a(q, i, j) = number<T>(part() + (i == j ? 4 : 0), part()) / Real<T>(2);
-            // The right-hand sides of solutions 1, 2 and so on of tall matrices; of wide ones in the range of A^H
+            // Random right-hand sides. Scaling A and B by the same number keeps X.
             for (std::int64_t c = 0; c < 2; ++c)
               for (std::int64_t i = 0; i < m; ++i) b(q, i, c) = number<T>(part(), part());
           }
@@ -187,8 +186,8 @@ TEST(RangeEnds, GelsAtTheEnds) {
   });
 }
 
-/// Whatever is finite can be equilibrated: scaled rows and columns have their largest element between 1/2 and 2, and laqge gives just that,
-/// where r a or r c is no number, too.
+/// All finite matrices can be equilibrated: scaled rows and columns have their largest element between 1/2 and 2. laqge gives this result
+/// even if r a or r c overflows.
 TEST(RangeEnds, EquilibrationOfAllFiniteNumbers) {
   for_each_dtype([]<typename T>() {
     using R = Real<T>;
@@ -230,7 +229,7 @@ TEST(RangeEnds, EquilibrationOfAllFiniteNumbers) {
           largest_of_row[static_cast<std::size_t>(i)] = std::max(largest_of_row[static_cast<std::size_t>(i)], size);
           largest_of_column[static_cast<std::size_t>(j)] = std::max(largest_of_column[static_cast<std::size_t>(j)], size);
         }
-      // Of complex numbers it is the sum of parts that counts; what would need a scaling that is no number has the largest that there is.
+      // The size of a complex number is the sum of its parts. A scaling that would overflow is the largest number instead.
       auto const count_far = [&](std::vector<double> const& sizes, Matrices<R>& scalings) {
         for (std::size_t i = 0; i < sizes.size(); ++i)
           far += !((sizes[i] >= 0.25 || scalings(b, static_cast<std::int64_t>(i), 0) >= std::ldexp(R(1), high - 1)) && sizes[i] <= 2);
@@ -248,7 +247,7 @@ TEST(RangeEnds, ScalingsOfAnyKind) {
     using R = Real<T>;
     R const least = std::numeric_limits<R>::denorm_min(), large = std::ldexp(R(1), std::numeric_limits<R>::max_exponent - 1);
     int const low = std::ilogb(least), high = std::ilogb(large);
-    // Products of which two factors alone leave the range, or are subnormal: x, r, c and how large x r c is
+    // Products x r c where two factors alone leave the range or are subnormal; the last number is the exponent of x r c
     for (auto const& [x, r, c, exponent] : {std::tuple{R(1), least, R(0x1p22), low + 22}, std::tuple{R(2), least, large, low + high + 1},
                                             std::tuple{R(0x1p-60), large, R(0x1p40), high - 20}, std::tuple{large, large, 1 / large, high}})
       for (bool const swap : {false, true}) {
@@ -298,7 +297,7 @@ TEST(RangeEnds, LuOfNoRowsBesideManyColumns) {
   });
 }
 
-/// Products of 16-bit numbers at the ends of their range, which are computed in single precision.
+/// 16-bit products at the ends of their range, computed in single precision.
 template <typename T>
 void check_half_products(std::vector<std::array<double, 3>> const& products) {
   for (auto const& [x, y, expected] : products)
@@ -382,7 +381,7 @@ TEST(RangeEnds, ExactCholesky) {
   });
 }
 
-/// The entry of an inverse that is a product of numbers two of which give zero.
+/// An entry of an inverse is a product of three numbers, two of which give zero.
 TEST(RangeEnds, InverseOfWideRange) {
   for_each_dtype([]<typename T>() {
     for (bool const row_major : {false, true}) {
@@ -405,7 +404,7 @@ TEST(RangeEnds, InverseOfWideRange) {
   });
 }
 
-/// Tridiagonal matrices and eigenvalues of the largest and smallest numbers, up to a few units of what they are rounded to.
+/// Tridiagonal matrices and eigenvalues of the largest and smallest numbers, to a few units of their rounding.
 TEST(RangeEnds, EigenproblemsAtTheEnds) {
   for_each_dtype([]<typename T>() {
     for (std::int64_t const n : {3, 9, 20, 70})

@@ -1,5 +1,5 @@
-/// Results at the ends of the range of the element types. A matrix whose columns are multiplied by powers of two has the factors, solutions
-/// and inverses of the matrix before, multiplied by powers of two, to the last bit: nothing may overflow or underflow on the way.
+/// Results at the ends of the range of the element types. Multiplying columns of a matrix by powers of two multiplies its factors,
+/// solutions and inverses by powers of two, to the last bit: no intermediate value may overflow or underflow.
 
 #include "range.hpp"
 
@@ -10,15 +10,15 @@
 namespace myriad::cases::range {
 namespace {
 
-/// What a routine makes of a power of two: `plain`: itself; `inverted`: its reciprocal; `squared`: its square; `both`; `summed`: their sum
-/// over all columns.
+/// How a power of two affects a routine's values: `plain`: itself; `inverted`: its reciprocal; `squared`: its square; `both`; `summed`:
+/// exponents add up over all columns.
 enum class Uses { plain, inverted, squared, both, summed };
-/// The exponent of element (i, j): e of its row and column, f, and those of right-hand sides and solutions, each so many times.
+/// Coefficients of the exponent of element (i, j): of f, of e of its row and column, and of those of right-hand sides and solutions.
 struct Power {
   int f = 0, row = 0, col = 0, rhs = 0, sol = 0;
 };
 constexpr Power same{}, columns_{.col = 1}, rows_{.row = 1}, both_{.row = 1, .col = 1}, rhs_{.rhs = 1}, sol_{.sol = 1}, f_{.f = 1};
-/// The elements that are looked at; of `factors` those below the diagonal are not scaled.
+/// The compared elements; in `factors` those below the diagonal are not scaled.
 enum class Part { all, lower, upper, factors };
 
 /// One call of a routine, at scale one or scaled.
@@ -37,11 +37,11 @@ class Call {
     auto const below = [&](unsigned limit) { return static_cast<int>(random() % limit); };
     bool const squares = uses == Uses::squared || uses == Uses::both;
     for (std::int64_t b = 0; b < s.count; ++b) {
-      // far: from 900 to 960, single from 80 to 90, a third of which where squares and products of three are formed
+      // far: 900 to 960, single 80 to 90; a third of that where squares or products of three are formed
       auto const far = [&] { return (single ? 80 + below(11) : 900 + below(61)) / (squares ? 3 : 1); };
       std::vector<int> e(static_cast<std::size_t>(n + 2));
       int const whole = (below(2) == 0 ? 1 : -1) * far();
-      int const kind = below(3);  // columns up before those down, behind them, or mixed
+      int const kind = below(3);  // order of columns scaled up: before those scaled down, behind them, or mixed
       for (std::int64_t j = 0; j < n; ++j) {
         auto& x = e[static_cast<std::size_t>(j)];
         std::int64_t const twin = n - 1 - j;
@@ -68,7 +68,7 @@ class Call {
     random_.seed(s.draw * 104729 + seed());
   }
 
-  /// m-by-n, dense: with a dominant diagonal or, at the ends, one unit per column: in any row, or on the diagonal.
+  /// m-by-n: dense with a dominant diagonal or, at the ends, one unit per column, in any row or on the diagonal.
   Matrices<T> general(std::int64_t rows, std::int64_t cols, Power p, bool diagonal = false) {
     permuted_ = permuted_ || !diagonal;
     return make(rows, cols, p, [&](std::int64_t b, std::int64_t i, std::int64_t j) {
@@ -76,14 +76,14 @@ class Call {
       return few_bits() + (i == j ? T(1) : T(0));
     });
   }
-  /// Of few bits everywhere, at the ends, too.
+  /// Few bits everywhere, at the ends, too.
   Matrices<T> dense(std::int64_t rows, std::int64_t cols, Power p) {
     return make(rows, cols, p, [&](auto...) { return few_bits(); });
   }
   Matrices<T> ones(std::int64_t length, Power p) {
     return make(length, 1, p, [](auto...) { return T(1); });
   }
-  /// Right-hand sides; of permutation matrices one column of ones, so that the solution is a column of units.
+  /// Right-hand sides; for permutation matrices one column of ones, so that the solution is a column of units.
   Matrices<T> right_sides(Power p) { return s.mode == Mode::ends ? ones(n, p) : dense(n, k, p); }
   Matrices<R> scalings(std::int64_t length, Power p) {
     auto const made = ones(length, p);
@@ -110,7 +110,7 @@ class Call {
     return Matrices<U>(rows, cols, s);
   }
 
-  /// A result that has to be that of scale one times powers of two.
+  /// A result that must be that of scale one times powers of two.
   template <typename U>
   void result(char const* name, Matrices<U>& x, Power p, Part part = Part::all) {
     for (std::int64_t b = 0; b < x.count; ++b)
@@ -133,7 +133,7 @@ class Call {
     outputs_.push_back({name, b, i, j, value, power, allowed});
   }
 
-  /// The first difference from what scale one gives, or nothing.
+  /// The first difference from the result of scale one, or nothing.
   [[nodiscard]] std::string difference(Call const& at_one) const {
     std::ostringstream out;
     out.precision(17);
@@ -179,7 +179,7 @@ class Call {
     else
       return x;
   }
-  /// From -3 to 3 over a power of two that makes the sums of rows less than one.
+  /// Integers from -3 to 3, divided by a power of two that keeps row sums below one.
   T few_bits() {
     int const shift = -static_cast<int>(std::ceil(std::log2(8.0 * static_cast<double>(n))));
     auto const part = [&] { return std::ldexp(static_cast<R>(static_cast<int>(random_() % 7) - 3), shift); };
@@ -207,7 +207,7 @@ class Call {
     int power = p.f * f;
     if (p.row != 0) power += p.row * e(b, i);
     if (p.col != 0) power += p.col * e(b, j);
-    // At the ends a right-hand side is of the size of what stands in its row, and solutions are of the size of one.
+    // At the ends right-hand sides have the size of the element in their row, so that solutions have size one.
     if (p.rhs != 0 && s.mode != Mode::ends) power += f;
     if (p.rhs != 0 && s.mode == Mode::ends && i < n) {
       auto const& order = orders_[static_cast<std::size_t>(b)];
@@ -226,7 +226,7 @@ class Call {
   std::vector<Output> outputs_;
 };
 
-/// The largest element of A Q - Q W, of A and W over the largest of W.
+/// The largest element of A Q - Q W, with A and W divided by the largest of W.
 template <typename T>
 double eigen_residual(Matrices<T>& a, Matrices<T>& q, Matrices<Real<T>>& w, std::int64_t b) {
   using W = Wide<T>;
@@ -244,7 +244,7 @@ double eigen_residual(Matrices<T>& a, Matrices<T>& q, Matrices<Real<T>>& w, std:
   return worst;
 }
 
-/// A routine: what it makes of powers of two, the modes that it has, and one call of it.
+/// A routine: its use of powers of two, its modes, and one call.
 template <typename T>
 struct Line {
   char const* routine;
@@ -277,7 +277,7 @@ std::vector<Line<T>> const& lines() {
     if (results) r.result("d", d, rows_), r.result("e", e, rows_), r.result("tau", tau, same);
     return tau;
   };
-  // Products C of which a triangle is computed
+  // Products that compute a triangle of C
   static auto const product = [](R& r, bool two, bool hermitian_one) {
     auto a = r.general(r.n, r.n, rows_), b = r.general(r.n, r.n, {.f = 1, .row = 1});
     auto c = r.hermitian(two ? Power{.f = 1, .row = 1, .col = 1} : both_, hermitian_one);
@@ -358,7 +358,7 @@ std::vector<Line<T>> const& lines() {
          trmv<T>(queue(), upper, any, a, x);
          r.result("x", x, f_);
        }},
-      // Inverses form products of three elements, of which two at opposite ends may leave the range: not mixed.
+      // Not mixed: inverses form products of three elements, two of which may leave the range at opposite ends.
       {"trtri", inverted, "ue",
        [](R& r) {
          for (Uplo const uplo : {lower, upper}) {
@@ -422,7 +422,7 @@ std::vector<Line<T>> const& lines() {
          auto a = r.general(r.n, r.n, columns_);
          auto value = r.output(1);
          det<T>(queue(), a, value.data.data());
-         // A complex product that leaves the range on the way may be rounded otherwise.
+         // A complex product whose intermediate values leave the range may be rounded differently.
          for (std::int64_t b = 0; b < r.s.count; ++b) {
            double const allowed =
                is_complex<T> ? 2 * static_cast<double>(r.n) * static_cast<double>(std::abs(value(b, 0, 0))) * unit_roundoff<T> : 0;
@@ -437,7 +437,7 @@ std::vector<Line<T>> const& lines() {
          auto log_abs = r.template output<Real<T>>(1);
          logdet<T>(queue(), a, sign.data.data(), log_abs.data.data());
          r.result("sign", sign, same);
-         // Rounding of logarithms, of which each is less than 800, and of their sums
+         // Rounding of logarithms, each less than 800, and of their sums
          double const u = std::numeric_limits<Real<T>>::epsilon() / 2, allowed = 800 * static_cast<double>(r.n * r.n) * u;
          for (std::int64_t b = 0; b < r.s.count; ++b)
            r.add("logabs", b, 0, 0, log_abs(b, 0, 0) - std::log(2.0) * r.sum_of_exponents(b), 0, allowed);
@@ -516,7 +516,7 @@ std::vector<Line<T>> const& lines() {
          auto w = r.template output<Real<T>>(r.n), v = w;
          syevd<T>(queue(), Job::values, lower, spoiled, w, r.info.data());
          r.infos(), r.result("w", w, rows_);
-         // LAPACK scales matrices near the ends by quotients that are no powers of two, so that vectors have other bits.
+         // LAPACK does not scale matrices near the ends by powers of two, so vectors have other bits.
          syevd<T>(queue(), Job::vectors, lower, q, v, r.info.data());
          r.infos();
          for (std::int64_t b = 0; b < a.count; ++b)
@@ -546,7 +546,7 @@ std::vector<Line<T>> const& lines() {
          auto a = r.general(r.n, r.n, columns_);
          auto row = r.template output<Real<T>>(r.n), column = r.template output<Real<T>>(r.n), amax = r.template output<Real<T>>(1);
          geequ<T>(queue(), a, row, column, nullptr, nullptr, amax.data.data(), r.info.data());
-         // of rows that are all scaled by the same
+         // all rows are scaled by the same factor
          r.infos(), r.result("amax", amax, rows_), r.result("c", column, same);
          for (std::int64_t b = 0; b < r.s.count; ++b)
            for (std::int64_t i = 0; i < r.n; ++i) r.add("r", b, i, 0, row(b, i, 0), -r.sum_of_exponents(b) / static_cast<int>(r.n));
@@ -567,10 +567,10 @@ std::vector<Line<T>> const& lines() {
          auto ferr = r.template output<Real<T>>(x.cols), berr = ferr;
          gerfs<T>(queue(), Op::none, a, factors, pivots.view(), b, x, ferr, berr);
          r.result("X", x, sol_), r.result("berr", berr, same);
-         // LAPACK's estimate of a norm, which takes other directions for numbers that are small in the type
+         // LAPACK's estimate of the norm takes other directions for small numbers
          for (std::int64_t q = 0; q < ferr.count && r.s.mode == Mode::uniform; ++q)
            for (std::int64_t i = 0; i < ferr.rows; ++i) r.add("ferr", q, i, 0, ferr(q, i, 0), 0, 0.5 * static_cast<double>(ferr(q, i, 0)));
-         // The norms of A^-1 that LAPACK's estimate goes through may overflow; then the bound is infinite.
+         // Norms of A^-1 within LAPACK's estimate may overflow; then the bound is infinite.
          for (auto const& value : ferr.data) r.add("whether ferr is NaN", 0, 0, 0, std::isnan(value));
        }},
       {"backward_error", plain, "ume", [](R& r) {
@@ -598,7 +598,7 @@ TEST_P(Range, ScalesByPowersOfTwo) {
       for (Mode const mode : {Mode::uniform, Mode::mixed, Mode::ends})
         for (bool const row_major : {false, true}) {
           ++draw;
-          // Of large matrices one layout and one mode each
+          // Large matrices: one layout and one mode each
           if (n >= 70 && (row_major != (draw / 2 % 2 == 0) || (n > 70 && draw / 6 % 3 != static_cast<unsigned>(mode)))) continue;
           std::string const modes = lines<double>()[GetParam()].modes;
           if (modes.find("ume"[static_cast<std::size_t>(mode)]) == std::string::npos) continue;

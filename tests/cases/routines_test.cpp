@@ -32,10 +32,10 @@ TEST_P(Routines, SizesInAllLayouts) {
   std::vector<Problem> problems;
   unsigned i = 0;
   for (std::int64_t const n : sizes()) {
-    // A third of the layouts by turns where it is LAPACK's work, a copy per matrix whatever the layout
+    // A third of the layouts in turns for sizes that LAPACK computes, on a copy in any layout
     std::size_t const layouts = n > (quickly ? 20 : 40) ? all_layouts.size() / 3 : all_layouts.size();
     for (std::size_t l = 0; l < layouts; ++l) {
-      // more than a few groups of SIMD lanes where matrices are small, and a rest
+      // for small matrices several groups of SIMD lanes, and an incomplete one
       Problem p = problem(n, n <= 9 ? 37 : n <= 17 ? 19 : n <= 33 ? 9 : 3, all_layouts[i % all_layouts.size()]);
       vary(routine(), p, i++);
       problems.push_back(p);
@@ -44,8 +44,7 @@ TEST_P(Routines, SizesInAllLayouts) {
   all_right(problems);
 }
 
-/// Each size up to 34 in every run, whatever is drawn, and a quarter of those beyond; under sanitizers each up to 18, and a fifth of those
-/// beyond.
+/// Every run has each size up to 34, and a quarter of those beyond; under sanitizers each up to 18, and a fifth of those beyond.
 TEST_P(Routines, EverySize) {
   if (on_gpu()) GTEST_SKIP() << "SizesInAllLayouts has all that are compiled for GPUs";
   auto random = tests::random_of_test();
@@ -65,7 +64,7 @@ TEST_P(Routines, LargeMatrices) {
   unsigned i = 0;
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
     for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{96, 97, 100, 128, 129, 300}) {
-      // Only kernels of symv begin something new beyond 129 rows.
+      // Beyond 129 rows only symv has different kernels.
       if (n == 300 && routine().routine != "symv" && routine().routine != "hemv") continue;
       Problem p = problem(n, 1, layout);
       vary(routine(), p, i++);
@@ -77,7 +76,7 @@ TEST_P(Routines, LargeMatrices) {
 TEST_P(Routines, SymvByRunsAndOfManyOnAGpu) {
   if (!on_gpu() || routine().family != "symv") GTEST_SKIP() << "has no such kernels";
   unsigned i = 0;
-  // More rows than any type takes by strips, and so many matrices that a block has each.
+  // More rows than symv_strips takes for any type, and so many matrices that each has a block.
   for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{3100, 1}, {200, 50}, {1000, 50}})
     for (Layout const layout : all_layouts)
       for (bool const ragged : {false, true}) {
@@ -92,7 +91,7 @@ TEST_P(Routines, SymvByRunsAndOfManyOnAGpu) {
 TEST_P(Routines, EigenproblemsByTheWholeGpu) {
   if (!on_gpu() || (routine().routine != "syevd" && routine().routine != "heevd")) GTEST_SKIP() << "has no such kernel";
   unsigned i = 0;
-  // More than any type has in a block; leaves and merges of several sizes.
+  // More rows than fit a block for any type; leaves and merges of several sizes.
   for (Input const input : {Input::conditioned, Input::dominant, Input::graded, Input::scaled, Input::singular_middle, Input::nan,
                             Input::infinite, Input::ties, Input::zero})
     for (bool const ragged : {false, true}) {
@@ -153,7 +152,7 @@ TEST_P(Routines, ManyTinyMatrices) {
     if (!right(p, 61)) return;
   }
   if (!on_gpu()) return;
-  // Far more than blocks in a grid's second dimension: the ends and the middle
+  // Far more matrices than a grid's second dimension has blocks: checks the ends and the middle
   constexpr std::int64_t count = 200'003;
   (void)right(problem(3, count, Layout::column_major), (count - 1) / 2);
 }
@@ -214,8 +213,8 @@ TEST_P(Routines, RaggedBatches) {
   all_right(problems);
 }
 
-/// C = A B of numbers -1, 0 and 1 (and i times these), whose sums are exact in any order and any type in which is computed. That is quick
-/// to check for matrices that are large, or many.
+/// C = A B with elements -1, 0 and 1 (and i times these), whose sums are exact in any order and type. The check is quick for large or many
+/// matrices.
 template <typename T>
 void check_whole_numbers(Queue& queue, Problem const& p) {
   using S = Compute<T>;
@@ -264,11 +263,11 @@ TEST_P(Routines, LargeRectangularProducts) {
   }
 }
 
-/// Of a GPU's kernels small and large matrices of such batches have different ones.
+/// On a GPU small and large matrices of such batches have different kernels.
 TEST_P(Routines, ManyRaggedProducts) {
   if (routine().routine != "gemm") GTEST_SKIP() << "of products alone";
   unsigned i = 0;
-  // On a GPU without and with a schedule; on the CPU a matrix after the other whatever their number
+  // On a GPU without and with a schedule; on the CPU the number does not matter
   for (std::int64_t const count : on_gpu() ? std::vector<std::int64_t>{200, 1500} : std::vector<std::int64_t>{quickly ? 10 : 40})
     for (Layout const layout : {Layout::column_major, Layout::row_major_padded, Layout::pointers}) {
       Problem p = problem(150, 130, 140, count, layout);
@@ -303,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(All, Routines, testing::ValuesIn(all_subjects()), subje
 
 TEST(Variants, EveryPairOfChoicesComesUpAndEachInEveryLayout) {
   for (Case const& c : all_cases()) {
-    std::array<std::set<std::pair<int, int>>, 100> pairs;  // of choices number first * 10 + second
+    std::array<std::set<std::pair<int, int>>, 100> pairs;  // pairs of choices, at index first * 10 + second
     std::array<std::set<int>, 10> choices;
     for (unsigned i = 0; i < 200; ++i) {
       Problem p;
@@ -345,10 +344,10 @@ std::set<std::string> declared_routines() {
 
 TEST(Registry, EveryRoutineOfTheHeadersHasACase) {
   std::set<std::string> declared = declared_routines(), cases;
-  EXPECT_EQ(declared.erase("gemm_grouped"), 1U);  // batches of gemm in one call; tests of its own compare it with gemm
+  EXPECT_EQ(declared.erase("gemm_grouped"), 1U);  // several gemm batches in one call; its own tests compare it with gemm
   for (Case const& c : all_cases()) cases.emplace(c.routine);
   EXPECT_EQ(cases, declared);
-  std::set<std::string> tested;  // by entries of ctest
+  std::set<std::string> tested;  // routines that ctest entries test
   std::istringstream names(MYRIAD_TESTED_ROUTINES);
   for (std::string name; names >> name;) tested.insert(name);
   EXPECT_EQ(cases, tested);

@@ -1,4 +1,5 @@
-/// What the headers promise beside accuracy: aliasing, what is not read, pivots and info as LAPACK's, broadcast inputs, null info.
+/// Promises of the headers other than accuracy: aliasing, elements that are not read, LAPACK's pivots and info, broadcast inputs, null
+/// info.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -32,9 +33,9 @@ namespace {
 
 constexpr std::array all_dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
 
-/// On a GPU run those whose names tools/gpu-check has: they wait for what they look at.
+/// The suites that tools/gpu-check names also run on a GPU: they wait for results before they read them.
 Queue& queue() { return test_queue(); }
-/// Before the first case, whose arrays are to be where those of all are.
+/// Makes the queue before the first case, since it sets the memory of all cases' arrays.
 class WithQueue : public testing::Environment {
   void SetUp() override { queue(); }
 };
@@ -92,7 +93,7 @@ TEST(AsLapack, TiesTakeTheLowestRow) {
         p.input = Input::ties;
         GetrfCase<T> run(p);
         run.run(queue());
-        Outcome const outcome = run.check();  // demands the first of the largest at every step
+        Outcome const outcome = run.check();  // requires the first of the largest candidates at every step
         EXPECT_TRUE(outcome.pass) << outcome.text();
       }
     });
@@ -109,7 +110,7 @@ TEST(AsLapack, ComplexPivotsGoByTheSumOfRealAndImaginaryPart) {
 }
 
 TEST(AsLapack, AZeroRowGivesItsNumberLast) {
-  // elimination leaves a row of zeros exactly zero, so that the last pivot is
+  // elimination keeps a zero row exactly zero, so the last pivot is zero
   for (std::int64_t const n : {2, 4, 9, 17, 33}) {
     Array<double> a(problem(Dtype::f64, n, n, 1, 3), size_m, size_n);
     for (std::int64_t b = 0; b < 3; ++b) {
@@ -214,7 +215,7 @@ TEST(Gemm, OneMatrixForAll) {
   }
 }
 
-/// Groups of all kinds: large and small, of one matrix and of many, ragged ones, in every layout, with views, without matrices or elements.
+/// Groups of all kinds: large and small, one matrix and many, ragged, in every layout, with views, without matrices or elements.
 template <typename T, typename Output>
 void check_groups(Dtype dtype) {
   std::vector<std::unique_ptr<GemmCaseInto<T, Output>>> together, alone;
@@ -238,7 +239,7 @@ void check_groups(Dtype dtype) {
       p.ragged = i % 4 == 1;
       add(p);
     }
-  // Of which some differ in nothing but sizes and places
+  // Some groups differ only in sizes and addresses
   for (Layout const layout : all_layouts)
     for (std::int64_t const n : {1, 2, 4, 9, 31, 33, 66}) {
       Problem p = problem(dtype, n + 1, n, n == 9 ? 0 : n + 3, 1 + n % 5, layout);
@@ -275,7 +276,7 @@ TEST(Gemm, GroupsWithAConjugatedC) {
 }
 
 TEST(Gemm, OtherArithmeticIsAsExactAsItSays) {
-  // Sizes within a tile, of several, and with terms that are no multiple of what is summed at once
+  // Sizes within a tile, of several tiles, and with numbers of terms that are not multiples of a stage
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
     for (auto const [m, n, k] : {std::array<std::int64_t, 3>{7, 5, 3}, {33, 40, 65}, {150, 130, 100}})
       for (Arithmetic const arithmetic : {Arithmetic::standard, Arithmetic::tf32x3, Arithmetic::tf32}) {
@@ -351,14 +352,14 @@ TEST(HalfGemm, GivesWhatIsComputedWithoutRounding) {
               p.op_b = random.below(2) == 0 ? Op::none : Op::transpose;
               p.ragged = random.below(2) == 0;
               p.input = input;
-              // On a GPU each has a kernel of its own to compile.
+              // On a GPU each has its own kernel to compile.
               if (on_gpu() && i % 9 != 0) continue;
               GemmCaseInto<T, Compute<T>> run(p);
               run.run(queue());
               queue().wait();
               EXPECT_TRUE(run.check().pass) << run.check().text();
-              // The result of 16 bits is this one, rounded; sums of floats may have another order where C has its elements nowhere side by
-              // side, and on a GPU where the kernel is another one.
+              // The 16-bit result is this one, rounded. Sums of floats may have another order if C has no unit stride, and on a GPU if the
+              // kernel differs.
               bool const side_by_side = run.c.view().row_stride == 1 || run.c.view().col_stride == 1;
               if (input == Input::nan || !side_by_side || on_gpu()) continue;
               GemmCase<T> rounded(p);
@@ -375,7 +376,7 @@ TEST(HalfGemm, GivesWhatIsComputedWithoutRounding) {
 }
 
 TEST(HalfGemm, OneMatrixForAll) {
-  // More than are widened at a time; and one row for all, and one column.
+  // More matrices than are widened at a time; one shared row, and one shared column.
   enum class Shared { a, b, row_of_a, column_of_b };
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
     for (Shared const shared : {Shared::a, Shared::b, Shared::row_of_a, Shared::column_of_b}) {
@@ -402,7 +403,7 @@ TEST(HalfGemm, OneMatrixForAll) {
 }
 
 TEST(HalfGemm, SumsAreThoseOfFloats) {
-  // 4096 terms of one: sums of halves would stay at 2048. And 70000 is infinite as a half, and not as a float on the way.
+  // 4096 terms of one: sums of halves would stay at 2048. An intermediate 70000 is infinite as a half, but not as a float.
   auto const product = [](std::int64_t k, float a, float b, float alpha) {
     GemmCase<half> run(problem(Dtype::f16, 1, 1, k, 1));
     for (std::int64_t i = 0; i < k; ++i) {
@@ -472,8 +473,8 @@ TEST(Symv, OneMatrixAndOneVectorForAll) {
   }
 }
 
-// What is not stored counts nothing: where x has an infinity, all rows have one or NaN, and no element of the other triangle makes NaN of
-// it.
+// The triangle that is not stored has no effect: if x has an infinity, all rows are infinite or NaN, and no element of the other triangle
+// turns it into NaN.
 TEST(Symv, InfinityInXIsAsInTheWholeProduct) {
   for (std::int64_t const n : {3, 70})
     for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
@@ -568,7 +569,7 @@ TEST(Triangles, OneForAllVectors) {
 
 TEST(Trsv, HasTheBitsOfTrsmWithOneColumn) {
   for (std::int64_t const n : {1, 6, 40, 130}) {
-    if (n > 64 && on_gpu()) continue;  // where trsm is products with inverses, and trsv is not
+    if (n > 64 && on_gpu()) continue;  // there trsm multiplies by inverses, and trsv does not
     Problem const p = problem(Dtype::f64, n, n, 1, 5);
     TrsvCase<double> one(p), other(p);
     one.run(queue());
@@ -620,7 +621,7 @@ TEST(SymmetricProducts, ZeroAlphaDoesNotRead) {
     });
 }
 
-/// Values alone have oracles of their own to fail.
+/// Eigenvalues without vectors have their own oracle, which must fail, too.
 TEST(Syevd, AValueThatWasDamagedIsNamed) {
   Problem p = problem(Dtype::f64, 6, 6, 1, 5);
   p.job = Job::values;
@@ -633,7 +634,7 @@ TEST(Syevd, AValueThatWasDamagedIsNamed) {
     EXPECT_EQ(run.check().matrix, target) << run.check().text();
   }
 }
-// The same of vectors that are orthogonal, but of another matrix, and of those that are not.
+// The same for orthogonal vectors of another matrix, and for vectors that are not orthogonal.
 TEST(Syevd, AVectorThatWasDamagedIsNamed) {
   Problem const p = problem(Dtype::c64, 6, 6, 1, 5);
   for (bool const exchanged : {false, true}) {
@@ -650,7 +651,7 @@ TEST(Syevd, AVectorThatWasDamagedIsNamed) {
   }
 }
 TEST(Syevd, ComplexNameAndSmallMatrices) {
-  // [2, -i; i, 2], of which the lower triangle is read
+  // [2, -i; i, 2]; the lower triangle is read
   std::complex<float> a[4] = {{2, 9}, {0, 1}, std::numeric_limits<float>::quiet_NaN(), {2, 5}};
   float w[2] = {-1, -1};
   int info = -1;
@@ -691,7 +692,7 @@ TEST(Syevd, ImaginaryPartsOfTheDiagonalAreNotRead) {
   check_hermitian_diagonal<std::complex<double>>();
 }
 
-// d in both places, an element of a reflector, a tau, and the triangle that is not to be touched
+// Damages d in both places, an element of a reflector, a tau, and the triangle that must not be touched
 TEST(Sytrd, WhatWasDamagedIsNamed) {
   using T = std::complex<double>;
   Problem p = problem(Dtype::c64, 6, 6, 1, 3);
@@ -730,7 +731,7 @@ void values_are_those_beside_vectors(std::int64_t n, std::vector<std::tuple<int,
   for (std::size_t k = 0; k < alone.size(); ++k)
     EXPECT_NEAR(alone[k], beside[k], Real<T>(100) * std::numeric_limits<Real<T>>::epsilon() * std::abs(beside.front())) << "value " << k;
 }
-/// LAPACK's sterf, as OpenBLAS 0.3.21 has it, is wrong by several digits for these.
+/// LAPACK's sterf in OpenBLAS 0.3.21 is wrong by several digits for these.
 TEST(Syevd, ValuesOfMatricesWithManyZeros) {
   using C = std::complex<float>;
   values_are_those_beside_vectors<C>(4, {{0, 2, C(1, -1)}, {0, 3, C(-2, -1)}});
@@ -745,7 +746,7 @@ TEST(Syevd, ValuesNearTheEndsOfTheRange) {
   }
 }
 
-/// Elements in memory that cannot be written once `protect` has been called.
+/// Elements in memory that is read-only after `protect`.
 class ReadOnlyMemory {
  public:
   explicit ReadOnlyMemory(std::size_t elements)
@@ -761,8 +762,7 @@ class ReadOnlyMemory {
   double* memory_;
 };
 
-/// LAPACK writes into reflectors while it applies them, and restores them: in a batch they may be those of all matrices, of which several
-/// threads have some.
+/// LAPACK temporarily overwrites reflectors while it applies them. In a batch all matrices may share them, in several threads.
 TEST(Reflectors, AreOnlyRead) {
   constexpr std::int64_t m = 200, n = 30, count = 5;
   ReadOnlyMemory const memory(m * n + n);
@@ -782,7 +782,7 @@ TEST(Reflectors, AreOnlyRead) {
   ormqr<double>(queue(), Side::left, Op::none, shared_by_all(batch(a, m, n)), shared_by_all(vectors(tau, n, 1)),
                 batch(c.data(), m, 3, {.count = count}));
   EXPECT_TRUE(std::equal(c.begin() + m * 3, c.end(), c.begin()));
-  // A square part of it as if it came from sytrd
+  // A square part, used as if it came from sytrd
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     std::fill(c.begin(), c.end(), 1.0);
     ormtr<double>(queue(), Side::left, uplo, Op::none, shared_by_all(batch(a, n, n, {.ld = m})), shared_by_all(vectors(tau, n - 1, 1)),
@@ -857,8 +857,8 @@ TEST(Pivots, OfEqualsTheLowestRowWinsAtEverySize) {
     std::int64_t const low = n / 3, high = n / 2;
     std::vector<double> a(static_cast<std::size_t>(n * n));
     auto const at = [&](std::int64_t i, std::int64_t j) -> double& { return a[static_cast<std::size_t>(i + j * n)]; };
-    at(high, 0) = 2;            // row 0 goes down to where `high` was
-    at(0, 1) = at(low, 1) = 1;  // and is now below its equal
+    at(high, 0) = 2;            // row 0 is interchanged with row `high`
+    at(0, 1) = at(low, 1) = 1;  // and is then below the equal element
     for (std::int64_t j = 2; j < n; ++j) at(j, j) = 1;
     std::vector<int> pivots(static_cast<std::size_t>(n)), info(1);
     getrf<double>(queue(), batch(a.data(), n, n), vectors(pivots.data(), n, 1), info.data());

@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests over all cases share.
+/// Helpers of the tests over all cases.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 
 namespace myriad::cases {
 
-/// Smaller sizes: sanitizers make everything an order of magnitude slower, and a GPU's kernels are compiled for every size
+/// Fewer sizes: sanitizers make everything an order of magnitude slower, and GPU kernels are compiled for every size
 /// (`MYRIAD_TEST_QUICKLY`, which `tools/gpu-check --quick` sets). On the CPU a run draws its problems from these (tests/draw.hpp); on a GPU
 /// it takes all of them, so that their kernels can be compiled beforehand.
 #ifdef MYRIAD_SANITIZED
@@ -28,13 +28,13 @@ inline bool const quickly = true;
 inline bool const quickly = std::getenv("MYRIAD_TEST_QUICKLY") != nullptr;
 #endif
 
-/// Whether this run is for kernels of another SIMD target than the best one. What depends on no target is not tested again then.
+/// Whether this run tests another SIMD target than the best one. Tests that depend on no target are then skipped.
 inline bool other_simd_target() {
   char const* const name = std::getenv("MYRIAD_SIMD");
   return name && *name;
 }
 
-/// A routine and an element type: what the tests are parameterised by.
+/// A routine and an element type: the parameter of the tests.
 struct Subject {
   Case const* routine;
   Dtype dtype;
@@ -53,11 +53,11 @@ inline std::string subject_name(testing::TestParamInfo<Subject> const& info) {
   return std::string(info.param.routine->routine) + "_" + name(info.param.dtype);
 }
 
-/// The i-th of a sequence that goes through all variants of a routine: every pair of choices comes up, and each of them in every layout
-/// where these take turns with i.
+/// Sets the i-th variant of a routine. The sequence has every pair of choices, and every choice with every layout if layouts take turns
+/// with i.
 inline void vary(Case const& c, Problem& p, unsigned i) {
   p.seed = i + 1;
-  i += i / all_layouts.size();  // else most choices, which take turns by two, three and four, would come back with the layout
+  i += i / all_layouts.size();  // else most choices, with periods of two, three and four, would always meet the same layouts
   constexpr std::array ops{Op::none, Op::transpose, Op::conjugate_transpose};
   constexpr std::array<std::complex<double>, 5> alphas{{{1, 0}, {-1, 0}, {0.75, -0.5}, {2, 0}, {0, 0}}};
   constexpr std::array<std::complex<double>, 4> betas{{{0, 0}, {1, 0}, {-0.25, 0.5}, {-1, 0}}};
@@ -85,7 +85,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
     p.layout = layout;
     return p;
   }
-  /// A square problem with a few right-hand sides; of products with an inner size of n.
+  /// A square problem with a few right-hand sides; products have an inner size of n.
   [[nodiscard]] Problem problem(std::int64_t n, std::int64_t count, Layout layout) const {
     return problem(n, n, routine().has('i') ? n : 1 + n % 3, count, layout);
   }
@@ -94,7 +94,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
     Shape const bounds = p.bounds();
     return routine().has_on_gpu('a') || (routine().has_on_gpu('m') && bounds.m <= 32 && bounds.n <= 32);
   }
-  /// Runs a problem and checks it; false, after enough failures, says to stop.
+  /// Runs a problem and checks it. Returns false after enough failures.
   bool right(Problem const& p, std::int64_t step = 1) {
     try {
       auto const run = routine()(p);
@@ -117,13 +117,13 @@ class CaseTest : public testing::TestWithParam<Subject> {
     }
     return failures < 3;
   }
-  /// Calls `check` on the problems of a sweep, drawn ones on the CPU, until it returns false. `kind`: the seconds of all sweeps of that
-  /// kind, of which there are `sweeps` for each subject.
+  /// Calls `check` on the problems of a sweep (on the CPU: a random sample) until it returns false. `kind`: the seconds of all sweeps of a
+  /// kind; each subject has `sweeps` of them.
   template <typename Check>
   void for_problems(std::vector<Problem> const& problems, double kind, int sweeps, Check check) {
     static auto const subjects = static_cast<double>(all_subjects().size());
     std::size_t const least = quickly ? 1 : std::min<std::size_t>(problems.size() / 40 + 2, 8);
-    // Half as much of what another run has tested with all seconds
+    // Half the time where another run has tested the same with all seconds
     double const share = quickly || other_simd_target() ? 0.5 : 1;
     if (!on_gpu()) return tests::for_drawn(problems, share * kind / (subjects * sweeps), least, check);
     for (Problem const& p : problems)
@@ -131,7 +131,7 @@ class CaseTest : public testing::TestWithParam<Subject> {
   }
   /// Runs and checks the problems of a sweep.
   void all_right(std::vector<Problem> const& problems) {
-    // A check of every seventh matrix is enough in large batches.
+    // Large batches: checking every seventh matrix is enough.
     for_problems(problems, tests::Budget::cases, 12, [&](Problem const& p) { return right(p, p.count > 100 ? 7 : 1); });
   }
   Queue& queue = test_queue();
