@@ -159,7 +159,7 @@ TEST_F(Io, NpyShapeThatOverflowsIsRefused) {
       npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }", std::string(31, '\0')));
   EXPECT_TRUE(
       contains(error_of([&] { (void)open_source(path); }), "a.npy: an array of shape (4294967296, 4294967296, 4294967296) is too large"));
-  // NumPy, too, counts an extent of 0 as 1 there.
+  // NumPy also counts an extent of 0 as 1 here.
   for (std::string const shape : {"(0, 9223372036854775807)", "(1099511627776, 0, 1099511627776)"}) {
     std::string const empty = folder.write("e.npy", npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }", ""));
     EXPECT_TRUE(contains(error_of([&] { (void)open_source(empty); }), "e.npy: an array of shape " + shape + " is too large"));
@@ -324,7 +324,7 @@ TEST_F(Market, SymmetryFillsTheOtherTriangle) {
             (std::vector<c64>{1, {5, -7}, {5, 7}, 0}));
   EXPECT_EQ(parse<c64>("%%MatrixMarket matrix array complex symmetric\n2 2\n1 1\n5 7\n2 2\n"),
             (std::vector<c64>{{1, 1}, {5, 7}, {5, 7}, {2, 2}}));
-  // Zeros on the diagonal of a skew-symmetric matrix need not be stored, but may be.
+  // Zeros on the diagonal of a skew-symmetric matrix may be stored or not.
   EXPECT_EQ(parse("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 3\n1 1 0\n2 1 5\n2 2 -0.0\n"),
             (std::vector<double>{0, -5, 5, 0}));
   EXPECT_EQ(parse("%%MatrixMarket matrix array real skew-symmetric\n3 3\n0\n2\n3\n0\n5\n0\n"),
@@ -517,7 +517,7 @@ TEST_F(Io, SignalsRemoveUnfinishedOutput) {
   for (int const number : {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGPIPE, SIGXCPU}) {
     EXPECT_EXIT(
         {
-          for (int const former : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(former, SIG_DFL);  // not a sanitizer's
+          for (int const former : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(former, SIG_DFL);  // removes a sanitizer's handlers
           install_signal_cleanup();
           NpyWriter const writer(folder.path("x.npy"), "<f8", {1000}, 8);
           ::raise(number);
@@ -541,7 +541,7 @@ TEST_F(Io, SignalsThatWereIgnoredStaySo) {
 // .npz
 
 struct Npz : Io {
-  /// An archive of the program's own, or one whose members are deflated.
+  /// An archive written by the program, or one with deflated members.
   std::string write(std::string const& name, std::vector<std::pair<std::string, std::string>> const& arrays, bool deflated) {
     zipFile const zip = zipOpen64(folder.path(name).c_str(), APPEND_STATUS_CREATE);
     for (auto const& [member, bytes] : arrays) {
@@ -618,7 +618,7 @@ TEST_F(Npz, WhatIsDamagedIsRefused) {
     EXPECT_TRUE(contains(refusal(path), "d.npz:a: the archive is damaged: "));
     folder.write("d.npz", good.substr(0, good.size() / 2));
     EXPECT_TRUE(contains(refusal(path), "d.npz: is no .npz archive that can be read: it is damaged or cut short"));
-    // Its directory says that it unpacks to 2 GB.
+    // Its directory claims that it unpacks to 2 GB.
     bad = good;
     bad.replace(bad.rfind("PK\1\2") + 24, 4, raw<std::uint32_t>({2'000'000'000}));
     folder.write("d.npz", bad);
@@ -635,7 +635,7 @@ TEST(Text, ShowsNothingThatATerminalObeys) {
   EXPECT_EQ(printable("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"), "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
   EXPECT_EQ(printable("\xc2\x9b"
                       "31m"),
-            "\\xc2\\x9b31m");                                                 // CSI in one character
+            "\\xc2\\x9b31m");                                                 // CSI as one character
   EXPECT_EQ(printable("\xff\xc3(\xe2\x82"), "\\xff\\xc3(\\xe2\\x82");         // not UTF-8
   EXPECT_EQ(printable("\xc0\x9b\xed\xa0\x80"), "\\xc0\\x9b\\xed\\xa0\\x80");  // too long, surrogate
   EXPECT_EQ(excerpt(std::string(40, 'x')), "'" + std::string(40, 'x') + "'");

@@ -21,12 +21,12 @@ extern char** environ;
 namespace myriad::test {
 
 struct Outcome {
-  int status = -1;  ///< exit status, or -n where signal n ended it
+  int status = -1;  ///< exit status, or -n if signal n ended it
   std::string out, err;
-  long peak_kib = 0;  ///< most memory that it had at a time
+  long peak_kib = 0;  ///< peak memory
 };
 
-/// The program that is tested: the one that was built with the tests, or another build's.
+/// The tested program: the one built with the tests, or another build's.
 inline char const* program_path() {
   char const* const other = std::getenv("MYRIAD_TEST_PROGRAM");
   return other ? other : MYRIAD_PROGRAM;

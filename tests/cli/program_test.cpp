@@ -1,4 +1,4 @@
-/// The myriad program as its users see it: results, exit statuses, messages, streaming, interruption.
+/// The myriad program from its users' view: results, exit statuses, messages, streaming, interruption.
 
 #include "program.hpp"
 
@@ -56,7 +56,7 @@ std::vector<double> random(std::size_t length, unsigned seed) {
 struct Myriad : ::testing::Test {
   test::TemporaryFolder folder;
 
-  /// Runs the program; arguments that start with / are names in the folder.
+  /// Runs the program; arguments that start with / are names in the test's folder.
   Outcome run(std::vector<std::string> arguments) {
     for (std::string& argument : arguments)
       if (argument.starts_with("/")) argument = folder.path(argument.substr(1));
@@ -79,7 +79,7 @@ struct Myriad : ::testing::Test {
     return array;
   }
 
-  /// The program refuses this with status 2 and one line on stderr that holds `part`, and writes nothing.
+  /// Expects a refusal with status 2 and one line on stderr that contains `part`, and no output file.
   void expect_refusal(std::vector<std::string> arguments, std::string const& part) {
     auto const before = folder.files();
     Outcome const outcome = run(std::move(arguments));
@@ -116,7 +116,7 @@ TEST_F(Myriad, SolvesABatch) {
 }
 
 TEST_F(Myriad, SolvesPositiveDefiniteSystems) {
-  // of the second matrix the upper triangle is not used; the third is not positive definite
+  // the second matrix has another upper triangle, which is not used; the third is not positive definite
   save<double>("a.npy", {3, 2, 2}, {4, 2, 2, 5, 4, 99, 2, 5, 1, 2, 2, 1});
   save<double>("b.npy", {3, 2}, {6, 7, 6, 7, 3, 3});
   Outcome const outcome = run({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--info", "/info.npy", "--positive-definite"});
@@ -317,7 +317,7 @@ TEST_F(Myriad, SolvesMatrixMarketSetsInNaturalOrder) {
   EXPECT_EQ(x.shape, (Shape{3, 2, 1}));
   EXPECT_EQ(x.values, (std::vector<std::complex<double>>{20, 7, 10, 7, 2, 7}));
 
-  // A folder that lacks a file must not shift the pairs.
+  // A missing file in a folder must not shift the pairs.
   std::filesystem::remove(folder.path("cells/1/b.mtx"));
   std::filesystem::remove(folder.path("cells/2/A.mtx"));
   expect_refusal(arguments, "one of the folders lacks a file");
@@ -339,7 +339,7 @@ TEST_F(Myriad, SetsOfDifferentSizesGiveAnArchive) {
     EXPECT_NE(bytes.find(io::npy_preamble("<f8", {1, 1}) + std::string(reinterpret_cast<char const*>(&x0), 8)), std::string::npos);
     EXPECT_NE(bytes.find(io::npy_preamble("<f8", {2, 1}) + std::string(reinterpret_cast<char const*>(x1), 16)), std::string::npos);
   }
-  // What was written is read again.
+  // Output files are read again.
   expect_good(run({"multiply", "/A*.mtx", "/x.npz", "-o", "/b.npz", "--verify"}));
   expect_good(run({"solve", "/A*.mtx", "/b.npz:c", "-o", "/again.npz"}));
   EXPECT_EQ(folder.read("again.npz"), folder.read("x.npz"));
@@ -373,7 +373,7 @@ TEST_F(Myriad, SummaryAsJson) {
 }
 
 TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
-  // A driver whose GPU computes nothing (tests/runtime/fake_cuda.hpp), and a pack that has no kernel of ours.
+  // A fake driver whose GPU computes nothing (tests/runtime/fake_cuda.hpp), and a pack without our kernels.
   gpu::Pack::write(folder.path("some.pack"),
                    {{.key = {}, .name = "x", .arch = "sm_90", .compiler = "NVRTC 13.0", .lowered_name = "x", .log = "", .cubin = "x"}});
   test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", "/nonexistent"),
@@ -386,7 +386,7 @@ TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
   expect_refusal({"tune", "gemm", "--n", "40"}, "is in no pack");
   expect_refusal({"bench", "gemm", "--backend", "gpu", "--n", "40", "--count", "10", "--vs", "none"}, "is in no pack");
   expect_refusal({"bench", "gemm", "--backend", "gpu", "--device", "2"}, "argument 2 (device) is 2; the driver has 2 GPUs, counted from 0");
-  // Where there is nothing to compute nothing is missing; info comes back.
+  // Without elements no kernel is needed; info is written.
   save<double>("none.npy", {3, 0, 0}, {});
   save<double>("none_b.npy", {3, 0}, {});
   Outcome outcome = run({"solve", "/none.npy", "/none_b.npy", "-o", "/x.npy", "--info", "/i.npy", "--backend", "gpu"});
@@ -406,7 +406,7 @@ TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
   EXPECT_GT(summary["share_of_link"].get<double>(), 0);
 }
 
-/// Where there is a GPU: MYRIAD_TEST_BACKEND=gpu.
+/// Tests on a GPU: MYRIAD_TEST_BACKEND=gpu.
 struct OnAGpu : Myriad {
   void SetUp() override {
     char const* const backend = std::getenv("MYRIAD_TEST_BACKEND");
@@ -417,7 +417,7 @@ struct OnAGpu : Myriad {
     io::NpyHeader header;
     std::string data;
   };
-  /// The arrays of an .npy file, or of an .npz archive, whose members are stored as they are.
+  /// The arrays of an .npy file, or of an .npz archive with uncompressed members.
   std::vector<Part> parts(std::string const& name) {
     std::string const bytes = folder.read(name), magic = "\x93NUMPY";
     std::vector<Part> out;
@@ -431,7 +431,7 @@ struct OnAGpu : Myriad {
     return out;
   }
 
-  /// Integers are the same, numbers the same up to `tolerance` of the largest, and NaN and infinity are where they were.
+  /// Expects equal integers, numbers equal up to `tolerance` of the largest, and NaN and infinity at the same places.
   void expect_alike(std::string const& name, std::string const& other, double tolerance) {
     auto const x = parts(name), y = parts(other);
     ASSERT_FALSE(x.empty());
@@ -466,7 +466,7 @@ struct OnAGpu : Myriad {
     }
   }
 
-  /// The command gives the same on both.
+  /// Expects the same results on CPU and GPU.
   void same_on_both(std::vector<std::string> arguments, std::string const& result, double tolerance) {
     SCOPED_TRACE(arguments[0] + " " + arguments[1]);
     bool const info = arguments[0] != "qr";
@@ -491,7 +491,7 @@ struct OnAGpu : Myriad {
 
 TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
   constexpr std::int64_t count = 30'011, n = 7, k = 2;
-  // far from singular, but for one that is and one that holds a NaN
+  // far from singular, except one that is singular and one with a NaN
   std::vector<double> a = random(count * n * n, 3), b = random(count * n * k, 4), positive(a.size());
   for (std::int64_t m = 0; m < count; ++m)
     for (std::int64_t i = 0; i < n; ++i) {
@@ -511,7 +511,7 @@ TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
   save("one.npy", {n, n}, std::vector<double>(a.begin(), a.begin() + n * n));
   for (auto const& [dtype, tolerance] : {std::pair{"f4", 1e-4}, {"f8", 1e-12}, {"c8", 1e-4}, {"c16", 1e-12}}) {
     SCOPED_TRACE(dtype);
-    // Chunks of the program and of the streams below both, so that there are many of each
+    // Smaller than the default chunks of program and streams, so that there are many of each
     std::vector<std::string> const options{"--dtype", dtype, "--chunk", "3M"};
     auto const with = [&](std::vector<std::string> arguments) {
       arguments.insert(arguments.end(), options.begin(), options.end());
@@ -611,7 +611,7 @@ TEST_F(Myriad, TuneRefusesWhatItDoesNotKnow) {
 }
 
 TEST_F(Myriad, TunesOnAMadeUpGpu) {
-  // A driver that says how long kernels take that do nothing, and a pack of these.
+  // A fake driver that invents the times of kernels, which do nothing, and a pack of these kernels.
   std::vector<gpu::KernelRecord> records;
   for (auto const& [routine, size, dtype] : {std::tuple{"gemm", 6, Dtype::f64}, {"gemm", 40, Dtype::f16}, {"symv", 40, Dtype::f64}})
     for (gpu::KernelSource const& kernel :
@@ -628,7 +628,7 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
       pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off"), any("FAKE_CUDA_TIMES", "1"),
       tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
   auto const expect_table = [](std::string const& out, std::size_t rows) {
-    // Columns of numbers end where their headings do, whatever kernels are called.
+    // Columns of numbers end with their headings, for any kernel names.
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < out.size(); at = out.find('\n', at) + 1) lines.push_back(out.substr(at, out.find('\n', at) - at));
     ASSERT_GE(lines.size(), rows + 2) << out;
@@ -649,7 +649,7 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
   EXPECT_NE(outcome.out.find("gemm_tiles: k 6, "), std::string::npos) << outcome.out;
   EXPECT_NE(folder.read("gain.svg").find("Gain of tuning: gemm"), std::string::npos);
   outcome = run({"tune", "gemm", "--n", "6,40", "--dtype", "half", "--count", "10"});
-  EXPECT_EQ(outcome.status, 2);  // one of them is in no pack
+  EXPECT_EQ(outcome.status, 2);  // the pack lacks one of the kernels
   outcome = run({"tune", "gemm", "--n", "40", "--dtype", "half", "--count", "10"});
   expect_good(outcome);
   expect_table(outcome.out, 1);
@@ -657,7 +657,7 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
   expect_good(outcome);
   EXPECT_NE(outcome.out.find("1 of 1 were tuned before"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("nothing new to draw"), std::string::npos) << outcome.out;
-  // What is known, with a picture of all of it
+  // All known entries, with a picture
   outcome = run({"tune", "--show", "--plot", "/all.svg"});
   expect_good(outcome);
   expect_table(outcome.out, 2);
@@ -669,8 +669,8 @@ TEST_F(Myriad, TunesOnAMadeUpGpu) {
 }
 
 TEST_F(Myriad, TuningThatIsInterruptedKeepsWhatItHasAndGoesOn) {
-  // A driver that says how long kernels take that do nothing, and a compiler of these. Before each call A is copied, of a few megabytes,
-  // so that sizes take long enough for one of them to be interrupted.
+  // A fake driver that invents the times of kernels, which do nothing, and a fake compiler. A few megabytes are copied before each call, so
+  // that a size takes long enough to be interrupted.
   test::Environment const driver("LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER), compiler("MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC),
       cache("MYRIAD_CACHE_DIR", "off"), times("FAKE_CUDA_TIMES", "1"), tables("MYRIAD_TUNED_DIR", folder.path("tables").c_str());
   constexpr std::size_t sizes = 8;
@@ -697,7 +697,7 @@ TEST_F(Myriad, TuningThatIsInterruptedKeepsWhatItHasAndGoesOn) {
   std::string const of_all = std::to_string(kept.size()) + " of " + std::to_string(sizes);
   EXPECT_NE(outcome.out.find("interrupted after " + of_all + "; the same command goes on\n"), std::string::npos) << outcome.out;
 
-  // What has a date that no search would give it stays as it is: it is not searched again.
+  // Finished entries are not searched again: they keep a date that no search would give.
   constexpr char const* long_ago = "2000-01-01";
   for (TunedConfig& entry : kept) entry.date = long_ago;
   folder.write("tables/Fake-GPU.json", tuning::text_of("Fake GPU", kept));
@@ -733,7 +733,7 @@ TEST_F(Myriad, MeasuresOnAMadeUpGpu) {
       pack("MYRIAD_PACK", folder.path("some.pack").c_str()), cache("MYRIAD_CACHE_DIR", "off");
   Outcome const outcome = run({"bench", "gemm", "--backend", "gpu", "--n", "6", "--dtype", "f8", "--count", "10", "--repeats", "1", "--vs",
                                "none", "--json", "/gpu.json", "--plot", "/gpu.svg"});
-  // The kernel did nothing, and that is noticed.
+  // The check notices that the kernel did nothing.
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_NE(outcome.out.find("WRONG"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.err.find("myriad bench: a residual is too large"), std::string::npos) << outcome.err;
@@ -901,7 +901,7 @@ TEST_F(Myriad, VerifyAcceptsWhatBackwardStableRoutinesGive) {
     EXPECT_EQ(outcome.status, 0) << arguments[0] << arguments[1] << drawn.n << drawn.dtype << outcome.err;
     return true;
   });
-  // Numbers that underflow are no rounding errors, but nobody's fault either.
+  // Errors of underflow are ignored.
   save<double>("small.npy", {2, 2}, {1e-30, 3e-31, 2e-30, 1e-31});
   for (std::string const command : {"multiply", "symv"}) {
     save<double>("v.npy", {2, 1}, {1.1e-14, 1.3e-12});
@@ -916,7 +916,7 @@ TEST(SolutionError, TellsALostEntryFromAWrongResult) {
     return cli::solution_error<float>(matrix(a), matrix(x), matrix(b), 0, promise);
   };
   std::array<float, 4> const identity{1, 0, 0, 1};
-  // Of X = A^-1 the entry -5e-23 is lost.
+  // X = A^-1 without its entry -5e-23.
   std::array<float, 4> const a{2e-38F, 0, 1e-30F, 1e30F};
   cli::Verified found = error(a, {5e37F, 0, 0, 1e-30F}, identity, Promise::whole);
   EXPECT_NEAR(found.error, 1, 1e-6);
@@ -925,14 +925,14 @@ TEST(SolutionError, TellsALostEntryFromAWrongResult) {
   EXPECT_NEAR(found.bound, 60 * 0x1p-24, 1e-12);
   EXPECT_LE(error(a, {5e37F, 0, -5e-23F, 1e-30F}, identity, Promise::whole).error, found.bound);
   EXPECT_FALSE(error(a, {5e37F, 0, 0, 1e-30F}, identity, Promise::rows).normwise);
-  // A column of tiny numbers: beside the norm of A nothing is wrong, beside the columns that are multiplied it is.
+  // A column of tiny numbers: the error is small relative to the norm of A, but not to the columns that X multiplies.
   std::array<float, 4> const uneven{1e30F, 1, 1e30F, 2};
   std::array<float, 4> const wrong{0, 0, 1e25F, 0}, right{1, 0, 1, 0};
   EXPECT_LT(error(uneven, wrong, right, Promise::norms).normwise.value(), found.bound);
   EXPECT_GT(error(uneven, wrong, right, Promise::columns).normwise.value(), 0.1);
   EXPECT_LT(error({1e-40F, 0, 0, 1}, {0, 0, 1, 1}, {1e-40F, 0, 1, 1}, Promise::columns).normwise.value(), found.bound);
   EXPECT_GT(error({1e-40F, 0, 0, 1}, {0, 0, 1, 1}, {1e-40F, 0, 1, 1}, Promise::scaled).normwise.value(), 0.2);
-  // NaN is no rounding error; half of the smallest number is.
+  // Rounding does not explain NaN, but half of the smallest number.
   float const none = std::numeric_limits<float>::quiet_NaN(), least = std::numeric_limits<float>::denorm_min();
   EXPECT_TRUE(std::isnan(error(identity, {1, 0, none, 1}, identity, Promise::whole).normwise.value()));
   EXPECT_EQ(error({least, 0, 0, least}, {0.4F, 0, 0, 0.4F}, {0, 0, 0, 0}, Promise::rows).error, 0);
@@ -940,7 +940,7 @@ TEST(SolutionError, TellsALostEntryFromAWrongResult) {
 }
 
 TEST_F(Myriad, VerifyTellsOfALostEntry) {
-  // Beside 5e37 the inverse may lose the entry -5e-23, or have a tiny number where zero is right.
+  // The inverse, with an element 5e37, may lose the entry -5e-23, or have a tiny number instead of zero.
   folder.write("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n2e-38\n1e-30\n0.0\n1e+30\n");
   Outcome const outcome = run({"inverse", "/a.mtx", "--dtype", "f4", "-o", "/x.npy", "--verify"});
   EXPECT_EQ(outcome.status, 0);
@@ -1013,7 +1013,7 @@ TEST_F(Myriad, TakesNoBetterSimdTargetThanItIsAllowed) {
   Outcome const refused = run({"info"});
   EXPECT_EQ(refused.status, 2);
   ASSERT_NE(refused.err.find("MYRIAD_SIMD is 'abacus'; this build has "), std::string::npos) << refused.err;
-  // The last of them is what every processor has.
+  // Every processor has the last of them.
   std::string const known = refused.err.substr(0, refused.err.find_last_not_of(" \n") + 1);
   std::string const last = known.substr(known.find_last_of(' ') + 1);
   ::setenv("MYRIAD_SIMD", last.c_str(), 1);
@@ -1066,7 +1066,7 @@ TEST_F(Myriad, RefusesWrongFiles) {
   swapped.replace(swapped.find("<f8"), 3, ">f8");
   folder.write("swapped.npy", swapped);
   EXPECT_EQ(run({"convert", "/swapped.npy", "-o", "/native.npy"}).status, 0);
-  EXPECT_EQ(load("native.npy")[0], std::bit_cast<double>(std::uint64_t{0xf03f}));  // 1 with its bytes the other way round
+  EXPECT_EQ(load("native.npy")[0], std::bit_cast<double>(std::uint64_t{0xf03f}));  // 1 in the other byte order
   folder.write("bad.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n0\nzero\n1\n");
   expect_refusal({"solve", "/bad.mtx", "/b.npy", "-o", "/x.npy"}, "bad.mtx, line 5: 'zero' is not a number");
   expect_refusal({"solve", "/cells/*/A.mtx", "/b.npy", "-o", "/x.npy"}, "no file matches this pattern");
@@ -1094,7 +1094,7 @@ TEST_F(Myriad, RefusesShapesThatDoNotMatch) {
 }
 
 TEST_F(Myriad, FindsAnUnwritableOutputBeforeItComputes) {
-  // The input turns out to be bad only once it is read, so the message shows what came first.
+  // The input is bad, but only reading it shows that; so the message tells which check came first.
   folder.write("a.mtx", "%%MatrixMarket matrix array real general\n1 1\nbad\n");
   expect_refusal({"inverse", "/a.mtx", "-o", "/none/x.npy"}, "none/x.npy: cannot be written: No such file or directory");
   expect_refusal({"inverse", "/a.mtx", "-o", "/x.npy", "--info", "/none/info.npy"}, "none/info.npy: cannot be written");
@@ -1105,7 +1105,7 @@ TEST_F(Myriad, FindsAnUnwritableOutputBeforeItComputes) {
 
 // Streaming
 
-/// Writes a batch of well-conditioned n x n matrices without holding it in memory.
+/// Writes a batch of well-conditioned n x n matrices piece by piece.
 void write_batch(std::string const& path, std::int64_t count, std::int64_t n) {
   std::ofstream file(path, std::ios::binary);
   file << io::npy_preamble("<f8", {count, n, n});
@@ -1170,7 +1170,7 @@ TEST_F(Myriad, AnInterruptedRunLeavesNothingBehind) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     program.signal(number);
 #ifdef MYRIAD_SANITIZED
-    bool const reported = number == SIGSEGV || number == SIGFPE;  // by the sanitizer, which then ends the program
+    bool const reported = number == SIGSEGV || number == SIGFPE;  // the sanitizer reports it and ends the program
 #else
     bool const reported = false;
 #endif

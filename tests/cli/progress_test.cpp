@@ -1,4 +1,4 @@
-/// What commands show of how far they are.
+/// The progress line of commands.
 
 #include "progress.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 TEST(Progress, IsABarWithThePartTheTimeLeftAndWhatIsAtHand) {
   EXPECT_EQ(progress_line({.done = 12.5, .total = 50, .seconds = 10, .what = "13 of 50: gemm f8 n = 14"}, 81),
             "[#####               ]  25%  30 s left, 13 of 50: gemm f8 n = 14");
-  // Before anything is done it is not known how long the rest takes; of what is finished nothing is left.
+  // Before anything is done, and at the end, no time left is shown.
   EXPECT_EQ(progress_line({.done = 0, .total = 50, .seconds = 1, .what = "0 of 50"}, 80), "[                    ]   0%  0 of 50");
   EXPECT_EQ(progress_line({.done = 50, .total = 50, .seconds = 1, .what = "50 of 50"}, 80), "[####################] 100%  50 of 50");
   EXPECT_EQ(progress_line({.done = 999, .total = 1000, .seconds = 1, .what = "999 of 1000"}, 80),
@@ -27,7 +27,7 @@ TEST(Progress, IsABarWithThePartTheTimeLeftAndWhatIsAtHand) {
 }
 
 TEST(Progress, EstimatesByWhatTookTimeAndWithinTheBudget) {
-  // Of 26 that are done 25 were known: the other one took the ten seconds.
+  // 26 are done, but 25 of them were skipped: the other one took the ten seconds.
   Progress progress{.done = 26, .total = 52, .seconds = 10, .what = "27 of 52", .skipped = 25};
   EXPECT_EQ(progress_line(progress, 80), "[##########          ]  50%  4 min 20 s left, 27 of 52");
   progress.budget = 70;
@@ -62,7 +62,7 @@ TEST(Progress, TellsDurations) {
   EXPECT_EQ(duration(179.8), "3 min 0 s");
 }
 
-/// Leads stderr elsewhere.
+/// Redirects stderr.
 class Redirected {
  public:
   explicit Redirected(int descriptor) : before_(::dup(STDERR_FILENO)) { ::dup2(descriptor, STDERR_FILENO); }
@@ -88,7 +88,7 @@ TEST(ProgressBar, IsDrawnOverOnATerminalAndRemoved) {
   {
     Redirected const redirected(end);
     ProgressBar bar;
-    EXPECT_FALSE(bar.due(0.9));  // what is soon done needs none
+    EXPECT_FALSE(bar.due(0.9));  // short work needs no line
     EXPECT_TRUE(bar.due(1));
     bar.draw({.done = 1, .total = 4, .seconds = 1, .what = "1 of 4"});
     EXPECT_FALSE(bar.due(1.05));

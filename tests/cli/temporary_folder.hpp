@@ -12,7 +12,7 @@
 
 namespace myriad::test {
 
-/// A folder that is there for one test.
+/// A folder for one test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -39,7 +39,7 @@ class TemporaryFolder {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  /// The names of what lies directly in it, sorted.
+  /// The sorted names of its direct contents.
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (auto const& entry : std::filesystem::directory_iterator(root_)) names.push_back(entry.path().filename().string());
