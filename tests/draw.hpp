@@ -1,10 +1,10 @@
 #pragma once
-/// Drawing what a run of the tests takes of sizes, layouts, choices and kernels.
+/// Random samples of sizes, layouts, choices and kernels for a run of the tests.
 ///
-/// A sweep lists everything that it could test. A run takes the items in an order drawn by the seed, until the budget of the sweep is
-/// spent, so that runs together cover the list and no run takes longer as it grows. `MYRIAD_TEST_THOROUGH=1` (`tools/test --thorough`)
-/// takes all. The seed is printed; `MYRIAD_TEST_SEED=<seed>` (`tools/test --seed <seed>`) draws the same order again, of which a slower
-/// machine takes less: `MYRIAD_TEST_BUDGET=<factor>` multiplies the seconds.
+/// A sweep lists everything that it could test. A run takes the items in a random order until the budget of the sweep is spent, so that
+/// runs together cover the list, and a longer list does not make runs longer. `MYRIAD_TEST_THOROUGH=1` (`tools/test --thorough`) takes all.
+/// The seed is printed; `MYRIAD_TEST_SEED=<seed>` (`tools/test --seed <seed>`) repeats the order, of which a slower machine takes less:
+/// `MYRIAD_TEST_BUDGET=<factor>` multiplies the seconds.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -21,13 +21,13 @@
 
 namespace myriad::tests {
 
-/// Seconds of processor time that all tests of a kind may take beyond what they test in any case.
+/// Seconds of processor time that all tests of a kind may take beyond their fixed part.
 struct Budget {
   static constexpr double cases = 30;       ///< tests/cases: every routine against its oracle
-  static constexpr double invariance = 12;  ///< tests/cases: same bits whatever surrounds a matrix
+  static constexpr double invariance = 12;  ///< tests/cases: same bits in any batch
   static constexpr double guard_pages = 6;  ///< tests/cases: nothing is touched outside of arrays
   static constexpr double range = 6;        ///< tests/cases: the ends of the range
-  static constexpr double kernels = 26;     ///< tests/simt: kernels that are compiled for GPUs
+  static constexpr double kernels = 26;     ///< tests/simt: compiling kernels for GPUs
   static constexpr double program = 8;      ///< tests/cli: checks of results
 };
 
@@ -36,7 +36,7 @@ struct Budget {
   return text && *text && std::string_view(text) != "0";
 }
 
-/// The number in an environment variable, or `otherwise` where it is not set. Ends the process where it is no number of that type.
+/// The number in an environment variable, or `otherwise` if it is not set. Ends the process if it is not a number of that type.
 template <typename Number>
 [[nodiscard]] Number number_from_environment(char const* name, Number otherwise) {
   char const* const text = std::getenv(name);
@@ -51,7 +51,7 @@ template <typename Number>
   return number;
 }
 
-/// The seed of this run: that of the environment, or another one for every process.
+/// The seed of this run: that of the environment, or a new one for every process.
 [[nodiscard]] inline unsigned seed() {
   static unsigned const value = [] {
     unsigned const number = number_from_environment<unsigned>("MYRIAD_TEST_SEED", std::random_device()());
@@ -61,7 +61,7 @@ template <typename Number>
   return value;
 }
 
-/// Random numbers of this run for one test, another sequence for each.
+/// Random numbers of this run for the current test; each test has its own sequence.
 [[nodiscard]] inline std::mt19937 random_of_test() {
   std::string name;
   if (auto const* const test = testing::UnitTest::GetInstance()->current_test_info())
@@ -72,8 +72,8 @@ template <typename Number>
   return std::mt19937(sequence);
 }
 
-/// Processor time of this process, all threads together, and of the programs that it ran. Tests run beside each other, which a clock on the
-/// wall would count.
+/// Processor time of this process, all threads together, and of the programs that it ran. Wall time would include tests that run in
+/// parallel.
 [[nodiscard]] inline double seconds_used() {
   double seconds = 0;
   for (auto const who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -85,8 +85,8 @@ template <typename Number>
   return seconds;
 }
 
-/// Calls `check(item)` for `least` drawn items and then for more until `seconds` are spent; when thorough, for all in their order. Ends
-/// early where `check` returns false.
+/// Calls `check(item)` for `least` random items, and for more until `seconds` are spent; with --thorough for all, in their order. Ends
+/// early if `check` returns false.
 template <typename Item, typename Check>
 void for_drawn(std::vector<Item> items, double seconds, std::size_t least, Check check) {
   if (!thorough()) {

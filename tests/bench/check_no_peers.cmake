@@ -1,4 +1,4 @@
-# What gpu_bench writes without peers names none, and is read again. On a made-up GPU, whose kernels do nothing: every result is wrong.
+# The output of gpu_bench without peers names none, and can be read again. Runs on a fake GPU, whose kernels do nothing, so every result is wrong.
 set(ENV{LD_LIBRARY_PATH} "${FAKE_DRIVER}")
 set(ENV{MYRIAD_NVRTC} "${FAKE_NVRTC}")
 set(ENV{MYRIAD_CACHE_DIR} off)
@@ -6,7 +6,7 @@ set(file "${FOLDER}/no-peers.json")
 file(REMOVE "${file}")
 execute_process(COMMAND "${GPU_BENCH}" --routine gemm,getrf --dtype d --n 4 --count 10 --repeats 1 --no-peers --json "${file}" RESULT_VARIABLE status OUTPUT_VARIABLE said
                 ERROR_VARIABLE said)
-# 1: wrong results, also of pivots that are no rows
+# 1: wrong results, including pivots that are not rows
 if(NOT EXISTS "${file}" OR NOT status EQUAL 1)
   message(FATAL_ERROR "status ${status}: ${said}")
 endif()

@@ -1,7 +1,7 @@
 execute_process(COMMAND "${GPU_BENCH}" --list OUTPUT_VARIABLE routines COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" routines "${routines}")
 list(JOIN routines "," routines)
-# run(OPTION...): every row is right.
+# run(OPTION...): checks that every row is right.
 function(run)
   execute_process(COMMAND "${GPU_BENCH}" --cpu --repeats 1 ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(NOT status EQUAL 0 OR NOT said MATCHES "\n[|] [a-z]")

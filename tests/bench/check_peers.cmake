@@ -1,4 +1,4 @@
-# Checks which calls of cuBLAS and cuSOLVER the benchmark measures beside a routine, on a made-up GPU with libraries that do nothing: every result is wrong.
+# Checks which calls of cuBLAS and cuSOLVER the benchmark measures for a routine, on a fake GPU with libraries that do nothing: every result is wrong.
 set(ENV{LD_LIBRARY_PATH} "${FAKE_DRIVER}:${FAKE_PEERS}")
 set(ENV{MYRIAD_NVRTC} "${FAKE_NVRTC}")
 set(ENV{MYRIAD_CACHE_DIR} off)

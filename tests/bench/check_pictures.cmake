@@ -1,4 +1,4 @@
-# check(FILE PART...): the file has each of the parts.
+# check(FILE PART...): checks that the file contains each part.
 function(check file)
   file(READ "${FOLDER}/${file}" text)
   foreach(part IN LISTS ARGN)

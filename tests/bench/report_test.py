@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect(report.ratio(again['rows'][1]), 0.8)
     expect('--json' in path.read_text(), False)
 
-    # 4 measured again beside peers, 8 without; 9 with another batch is another thing
+    # 4 is measured again with peers, 8 without; 9 with another batch counts separately
     newer = raw(pathlib.Path(folder) / 'b.json', '2026-11-21 10:00', [row(4, 1.0, {'one': 2.0}), row(8, 2.0)])
     other = raw(pathlib.Path(folder) / 'c.json', '2026-11-21 11:00', [row(9, 1.0, uplo='lower')], 'gpu_bench --count 100')
     rows = report.newest({'a': data, 'b': newer, 'c': other})

@@ -1,4 +1,4 @@
-/// The C interface against the C++ one: every routine, every element type, the same bits; and everything that it checks by itself.
+/// The C interface against the C++ one: same bits for every routine and element type; and its own argument checks.
 
 #include <gtest/gtest.h>
 
@@ -494,9 +494,9 @@ TYPED_TEST(EveryRoutine, EquilibrationAndRefinement) {
   EXPECT_TRUE(same_bits(berr1.data, berr2.data));
 }
 
-// ---- What the C interface checks by itself
+// ---- Checks of the C interface itself
 
-/// A call that is refused: which argument it names, and where.
+/// Expects a call to be refused, naming this argument and position.
 struct Refused {
   char const* routine;
   int position;
@@ -517,7 +517,7 @@ TEST(CApi, RefusesAndNamesTheArgument) {
   auto const bad_uplo = static_cast<myriad_uplo>('X');
   auto const bad_side = static_cast<myriad_side>(0);
   auto const bad_op = static_cast<myriad_op>('X');
-  auto const bad_diag = static_cast<myriad_diag>(MYRIAD_UNIT + 256);  // one of the letters, were it cut to a byte
+  auto const bad_diag = static_cast<myriad_diag>(MYRIAD_UNIT + 256);  // a valid letter if truncated to a byte
   auto const bad_job = static_cast<myriad_job>('X');
 
   myriad_gemm_group const good_group{&one, &ac, &ac, &one, &ac}, in_place_group = good_group;
@@ -526,7 +526,7 @@ TEST(CApi, RefusesAndNamesTheArgument) {
     return myriad_gemm_grouped(q, groups, 2);
   };
 
-  // Where it is a letter that is wrong, all else is right.
+  // Only the letter is wrong.
   std::vector<Refused> const table = {
       {"gemm_grouped", 1, "groups", [&](auto* q) { return myriad_gemm_grouped(q, nullptr, 1); }},
       {"gemm_grouped", 2, "-1", [&](auto* q) { return myriad_gemm_grouped(q, &good_group, -1); }},

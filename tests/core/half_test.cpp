@@ -1,4 +1,4 @@
-/// Numbers of 16 bits: every one of them, and every place between two neighbours.
+/// 16-bit numbers: every one, and numbers between all neighbours.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class Halves : public testing::Test {};
 using Types = testing::Types<half, bfloat16>;
 TYPED_TEST_SUITE(Halves, Types);
 
-/// What the bits stand for by the definition of the format: sign, exponent, fraction.
+/// The value of the bits by the definition of the format: sign, exponent, fraction.
 template <typename T>
 double value_of(unsigned bits) {
   int const fraction_bits = std::numeric_limits<T>::digits - 1, bias = std::numeric_limits<T>::max_exponent - 1;
@@ -55,7 +55,7 @@ TYPED_TEST(Halves, FloatsGoToTheNearestAndHalfwayToTheEvenOne) {
   using T = TypeParam;
   for (unsigned sign : {0U, 0x8000U})
     for (unsigned bits = 0; bits < infinity_bits<T>(); ++bits) {
-      // Beyond the largest number is where the next would be.
+      // The neighbour above the largest number is where the next one would be.
       bool const last = bits + 1 == infinity_bits<T>();
       double const here = value_of<T>(bits);
       double const next = last ? std::ldexp(1.0, std::numeric_limits<T>::max_exponent) : value_of<T>(bits + 1);
@@ -70,7 +70,7 @@ TYPED_TEST(Halves, FloatsGoToTheNearestAndHalfwayToTheEvenOne) {
   EXPECT_EQ(T(infinity).bits(), infinity_bits<T>());
   EXPECT_EQ(T(-infinity).bits(), 0x8000U | infinity_bits<T>());
   EXPECT_EQ(T(std::numeric_limits<float>::max()).bits(), infinity_bits<T>());
-  // A NaN whose payload is in the bits that are dropped
+  // A NaN with a payload only in the dropped bits
   EXPECT_TRUE(std::isnan(static_cast<float>(T(std::bit_cast<float>(0x7f800001U)))));
 }
 
@@ -89,7 +89,7 @@ TYPED_TEST(Halves, LimitsAreThoseOfTheFormat) {
   EXPECT_NE(L::signaling_NaN().bits() | L::quiet_NaN().bits(), L::signaling_NaN().bits());
 }
 
-/// In vector registers, as products convert them: C = alpha A, with elements side by side and apart.
+/// Conversions in vector registers by products: C = alpha A, with unit and other strides.
 TYPED_TEST(Halves, AreConvertedManyAtATimeAsOneByOne) {
   using T = TypeParam;
   Queue queue{{.backend = Backend::cpu, .threads = 1}};

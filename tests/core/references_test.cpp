@@ -1,7 +1,7 @@
-/// Dead code: src declares no function, type or constant that tests alone refer to. Delete such a name with its tests.
+/// Dead code: src declares no function, type or constant that only tests refer to. Delete such a name with its tests.
 ///
-/// The test reads text: a name counts as used where it stands outside of a declaration, in the library, the program, the benchmarks, the
-/// examples or a string there (names of kernels). A name that two functions share is used where one of them is.
+/// The test reads text: a name counts as used if it occurs outside of a declaration in the library, the program, the benchmarks, the
+/// examples or a string there (names of kernels). A name shared by two functions is used if one of them is.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_name(std::string const& token) { return is_of_name(token.front()) && !std::isdigit(static_cast<unsigned char>(token.front())); }
 
-/// Names, numbers and punctuation, without comments; of strings the names, each between quotes.
+/// Names, numbers and punctuation, without comments; from strings only the names, in quotes.
 std::vector<std::string> tokens(std::string_view text) {
   std::vector<std::string> out;
   bool in_string = false;
@@ -99,7 +99,7 @@ std::map<std::string, Uses> names_below(std::vector<std::string> const& folders)
   return out;
 }
 
-/// Names that the code declares and does not use, and that tests have.
+/// Names that the code declares but does not use, and tests do.
 std::set<std::string> only_of_tests(std::map<std::string, Uses> const& code, std::map<std::string, Uses> const& tests,
                                     std::map<std::string, Uses> const& interface) {
   std::set<std::string> out;
@@ -117,7 +117,7 @@ TEST(References, NothingIsForTestsAlone) {
   for (std::string const& name : only_of_tests(code, tests, interface)) ADD_FAILURE() << "only tests refer to " << name;
 }
 
-/// The check finds what it is for.
+/// The check finds dead names.
 TEST(References, AreFoundByText) {
   std::map<std::string, Uses> code, tests, interface;
   count(R"(

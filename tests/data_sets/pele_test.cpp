@@ -1,6 +1,6 @@
-/// Reaction kinetics from combustion: the linear systems that an implicit integrator met in PeleLM, three mechanisms, with entries over up
-/// to eighty orders of magnitude. A norm of the residual says nothing about such systems: the small components may be all wrong. Every
-/// system must be solved to a small componentwise backward error, by the library and by the program.
+/// Combustion kinetics: linear systems of an implicit integrator in PeleLM, from three mechanisms, with entries over up to eighty orders of
+/// magnitude. A norm of the residual is meaningless for them, since small components may be all wrong. Library and program must solve every
+/// system to a small componentwise backward error.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ std::vector<double> backward_errors(Systems const& systems, std::vector<double> 
 }
 
 struct Summary {
-  double worst = 0;  ///< NaN where one is
+  double worst = 0;  ///< NaN if any is NaN
   std::int64_t worst_system = -1;
   std::int64_t not_accurate = 0;
 };
@@ -131,7 +131,7 @@ std::vector<double> solve_carefully(Systems const& systems, Layout const& layout
   std::vector<double> result(systems.b.size());
   for (std::int64_t k = 0; k < count; ++k)
     for (std::int64_t i = 0; i < n; ++i) result[static_cast<std::size_t>(k * n + i)] = *x.at(k, i, 0);
-  // What gerfs reports is what the original system says, up to the rounding of the working precision.
+  // gerfs reports the error of the original system, up to rounding in the working precision.
   std::vector<double> const errors = backward_errors(systems, result);
   for (std::int64_t k = 0; k < count; ++k) EXPECT_NEAR(reported[k], errors[k], 2e-15 * static_cast<double>(n)) << "system " << k;
   return result;
@@ -164,7 +164,7 @@ class Pele : public testing::TestWithParam<Mechanism> {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  /// S A S^-1, S b: what the integrator gave to its linear solver.
+  /// S A S^-1, S b: the integrator's input to its linear solver.
   [[nodiscard]] Systems scaled() const {
     Systems result = systems_;
     for (std::int64_t k = 0; k < result.count; ++k)
@@ -176,7 +176,7 @@ class Pele : public testing::TestWithParam<Mechanism> {
     return result;
   }
 
-  /// Solves in both ways, prints what came out, and expects accuracy of the careful one.
+  /// Solves in both ways, prints the errors, and expects the careful way to be accurate.
   void expect_accurate(Systems const& systems, char const* which) const {
     Summary const plain = summary(backward_errors(systems, solve_plainly(systems)));
     std::vector<double> const errors = backward_errors(systems, solve_carefully(systems, [&](auto* data, std::int64_t m, std::int64_t k) {
@@ -206,7 +206,7 @@ class Pele : public testing::TestWithParam<Mechanism> {
     }
   }
 
-  /// Runs `myriad solve` and checks what it reports and what it saved.
+  /// Runs `myriad solve` and checks its report and its output file.
   void expect_program(std::string const& a, std::string const& b, Systems const& systems) const {
     std::string const x_path = (folder_ / "x.npy").string(), json_path = (folder_ / "summary.json").string();
     std::string const solve =
@@ -253,7 +253,7 @@ TEST_P(Pele, ProgramSolvesScaledSystemsFromNpy) {
   expect_program(a, b, systems);
 }
 
-/// Without refinement the raw systems must be found wanting, or the program's check is worth nothing.
+/// Without refinement the program's check must fail on the raw systems, or it is worthless.
 TEST_P(Pele, ProgramReportsWhatPlainLuGives) {
   std::string const cells = (folder_ / GetParam().name / "*").string();
   std::string const solve = fmt::format("'{}' solve '{}/A.mtx' '{}/b.mtx' -o '{}' --verify --tolerance {} > '{}' 2>&1", MYRIAD_PROGRAM,

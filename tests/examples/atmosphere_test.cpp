@@ -58,7 +58,7 @@ struct OneCell {
   }
 };
 
-/// Keeps the final state and the largest error of the interpolant in the middle of a step.
+/// Records the final state and the largest error of the interpolant in the middle of a step.
 template <typename System>
 struct Watch {
   std::array<double, System::size> end{};
@@ -144,7 +144,7 @@ TEST(Mechanism, JacobianIsTheDerivativeOfTheDerivative) {
   Mechanism::subtract_jacobian(y.data(), k.data(), 1, minus_jacobian.data(), 1);
   for (int j = 0; j < species_count; ++j) {
     State above = y, below = y, f_above, f_below;
-    above[j] += 0.25;  // f is quadratic: central differences are exact but for rounding
+    above[j] += 0.25;  // f is quadratic: central differences are exact except for rounding
     below[j] -= 0.25;
     Mechanism::derivative(above.data(), k.data(), f_above.data(), 1);
     Mechanism::derivative(below.data(), k.data(), f_below.data(), 1);

@@ -1,4 +1,4 @@
-/// The diffusion MRI example: tensors that are known, a volume from a scanner, and files that are wrong.
+/// The diffusion MRI example: known tensors, a volume from a scanner, and bad files.
 
 #include <gtest/gtest.h>
 #include <png.h>
@@ -32,7 +32,7 @@ Tensor tensor(std::int64_t v) {
   return {1.5 + s, 0.7 + c, 0.4 - s / 2, 0.15 * s, 0.1 * c, -0.2 * s};
 }
 
-/// The signal that the model predicts for these tensors, without noise, in as many directions over a sphere.
+/// The model's signal for these tensors, without noise, in directions over a sphere.
 Volume synthetic(std::int64_t voxels, std::int64_t directed) {
   Volume volume;
   volume.shape = {voxels, 1, 1};
@@ -101,7 +101,7 @@ TEST(TensorFitErrors, NamesWhatIsMissing) {
 }
 
 TEST(TensorShapes, KnowsSimpleTensors) {
-  // A sphere, a line, one with eigenvalues 5, 3, 1, of which that of 3 is along (1, 1, 0), and one that was not fitted
+  // A sphere, a line, a tensor with eigenvalues 5, 3, 1, the second along (1, 1, 0), and one that was not fitted
   std::vector<Tensor> const tensors{{2, 2, 2, 0, 0, 0}, {0, 0, 3, 0, 0, 0}, {2, 2, 5, 1, 0, 0}, {7, 7, 7, 0, 0, 0}};
   std::int64_t const voxels = 4;
   Fit fit{.voxels = voxels, .unknowns = std::vector<double>(unknowns * voxels), .info = {0, 0, 0, 7}};
@@ -158,7 +158,7 @@ TEST(Phantoms, AreTheSameForTheSameSeed) {
 }
 
 TEST(Picture, HasTheColoursOfTheDirections) {
-  // Along z a sphere, a line along x and a line along y
+  // Along z: a sphere, a line along x and a line along y
   Fit fit{.voxels = 3, .unknowns = std::vector<double>(unknowns * 3), .info = {0, 0, 0}};
   for (int j : {1, 2, 3}) fit.unknowns[j * 3] = 1;
   fit.unknowns[1 * 3 + 1] = fit.unknowns[2 * 3 + 2] = 2;
@@ -212,7 +212,7 @@ TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
   EXPECT_LT(mean[500], 1.1);
 }
 
-/// A folder of its own for each test, removed at the end.
+/// A folder for each test, removed at the end.
 class VolumeFiles : public testing::Test {
  protected:
   void SetUp() override {

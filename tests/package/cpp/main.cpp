@@ -1,4 +1,4 @@
-// Uses what an installed Myriad offers: a routine of every family, and an exception thrown on the other side of the library's border.
+// Uses an installed Myriad: a routine of every family, and an exception thrown inside the shared library.
 #include <cmath>
 #include <cstdio>
 #include <myriad/myriad.hpp>
