@@ -19,14 +19,15 @@
 namespace myriad::gpu {
 namespace {
 
-/// Whether two types are passed alike: pointers as pointers, enumerations and integers of one size and sign, structs of one layout.
+/// Whether two types are passed alike: pointers as pointers, enumerations and integers of the same size and sign, structs of the same
+/// layout.
 template <typename Ours, typename Theirs>
 constexpr bool passed_alike() {
   if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
     if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
       using X = std::remove_cv_t<std::remove_pointer_t<Ours>>;
       using Y = std::remove_cv_t<std::remove_pointer_t<Theirs>>;
-      // What opaque handles and void* point at is nobody's business; an integer that is written to has to have the size.
+      // The targets of opaque handles and void* do not matter; integers that are written must have the same size.
       if constexpr (std::is_arithmetic_v<X> || std::is_enum_v<X> || std::is_arithmetic_v<Y> || std::is_enum_v<Y>)
         return passed_alike<X, Y>();
       else if constexpr (std::is_pointer_v<X> || std::is_pointer_v<Y>)
@@ -66,11 +67,11 @@ constexpr bool equal(Ours ours, Theirs theirs) {
   return static_cast<long long>(ours) == static_cast<long long>(theirs);
 }
 
-// The headers have macros that put suffixes to names: cuDeviceGetUuid_v2 is declared under the name cuDeviceGetUuid.
+// Macros of the headers add suffixes to names: cuDeviceGetUuid_v2 is declared as cuDeviceGetUuid.
 #define MYRIAD_COMPARE(name, parameters) static_assert(SameFunction<decltype(driver::Api::name), decltype(&::name)>::value, #name);
 MYRIAD_DRIVER_FUNCTIONS(MYRIAD_COMPARE)
 #if CUDA_VERSION >= 12000
-// The first parameter is another struct, which is opaque.
+// The first parameter is a different, opaque struct.
 static_assert(std::is_invocable_v<decltype(&cuTensorMapEncodeTiled), CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
                                   std::uint64_t const*, std::uint64_t const*, std::uint32_t const*, std::uint32_t const*,
                                   CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill>);

@@ -1,4 +1,4 @@
-/// The energy meter of the GPU benchmark, on an NVML that is made up (fake_nvml.cpp).
+/// The energy meter of the GPU benchmark, on a fake NVML (fake_nvml.cpp).
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(EnergyMeter, IsThatOfTheGpuWhateverItsNumberIs) {
   EXPECT_EQ(EnergyMeter(device(0, 0x01)).joules(), 2);
   EXPECT_EQ(EnergyMeter(device(0, 0x00)).joules(), 1);
   EXPECT_EQ(EnergyMeter(device(1, 0x00)).joules(), 1);
-  EXPECT_EQ(EnergyMeter(device(0, 0x02)).joules(), 0);  // one that NVML does not know, as a part of a GPU
+  EXPECT_EQ(EnergyMeter(device(0, 0x02)).joules(), 0);  // unknown to NVML, like a part of a GPU
 }
 
 }  // namespace

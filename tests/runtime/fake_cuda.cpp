@@ -26,12 +26,12 @@ struct ModuleObject {
   std::string image;
 };
 struct FunctionObject {
-  bool scales = false;  ///< the one kernel that it runs
+  bool scales = false;  ///< whether it is the one kernel that the fake driver runs
 };
 struct StreamObject {
   ContextHandle context = nullptr;
   std::deque<std::function<void()>> pending;
-  long long given = 0;  ///< operations in all, done and pending
+  long long given = 0;  ///< number of all operations, done and pending
 };
 struct PoolObject {
   int device = 0;
@@ -39,7 +39,7 @@ struct PoolObject {
 struct EventObject {
   bool recorded = false;
   StreamHandle stream = nullptr;
-  long long given = 0;  ///< operations that the stream had been given
+  long long given = 0;  ///< number of the stream's operations when the event was recorded
 };
 
 }  // namespace myriad::gpu::driver
@@ -51,8 +51,8 @@ namespace {
 myriad::test::FakeCuda fake;
 std::array<ContextObject, 2> gpus{{{.device = 0}, {.device = 1}}};
 FunctionObject scale{.scales = true}, idle;
-/// A thread's contexts, the present one last. Without a destructor: at the end of a program queues of static storage come here when the
-/// variables of the thread are gone.
+/// A thread's contexts, the current one last. Without a destructor, since static queues use it at the end of the program, after the
+/// thread's variables are destroyed.
 class Contexts {
  public:
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -73,7 +73,8 @@ struct Allocation {
 };
 std::map<std::uintptr_t, Allocation> allocations;
 std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
-std::recursive_mutex streams_mutex;  // of what is pending; an operation that waits for an event runs those of another stream
+std::recursive_mutex
+    streams_mutex;  // guards pending operations; recursive, since an operation that waits for an event runs those of another stream
 std::set<StreamHandle> streams;
 
 constexpr auto invalid_context = static_cast<Result>(201);
@@ -100,15 +101,15 @@ Result give_back(void* memory) {
 Result allocate(void** memory, std::size_t bytes, MemoryType type, int device) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);       // as the real one promises
-  std::memset(*memory, 0xcd, std::min(bytes, std::size_t{1} << 20));  // nobody may rely on zeros
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);       // alignment of the real driver
+  std::memset(*memory, 0xcd, std::min(bytes, std::size_t{1} << 20));  // garbage: callers must not rely on zeros
   allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type, device};
   std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
   peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));
   return Result::success;
 }
 
-/// What is known of the memory that an address is in.
+/// The allocation that contains an address, if any.
 std::optional<std::pair<std::uintptr_t, Allocation>> allocation_of(Address address) {
   std::scoped_lock const lock(mutex);
   auto at = allocations.upper_bound(address);
@@ -117,16 +118,16 @@ std::optional<std::pair<std::uintptr_t, Allocation>> allocation_of(Address addre
   if (address >= at->first + at->second.bytes) return {};
   return *at;
 }
-/// The GPU whose pool an address is of; -1: of none.
+/// The GPU whose pool an address belongs to; -1: none.
 int gpu_of_address(Address address) {
   auto const known = allocation_of(address);
   return known && known->second.type == MemoryType::device ? known->second.device : -1;
 }
 
-/// Does what the stream was given, up to its operation number `given`.
+/// Runs the stream's operations up to number `given`.
 void run_until(StreamHandle stream, long long given) {
   std::scoped_lock const lock(streams_mutex);
-  if (!streams.contains(stream)) return;  // a default stream, or gone: then all is done
+  if (!streams.contains(stream)) return;  // a default stream or a destroyed one: all is done
   while (!stream->pending.empty() && stream->given - static_cast<long long>(stream->pending.size()) < given) {
     auto const operation = std::move(stream->pending.front());
     stream->pending.pop_front();
@@ -203,7 +204,7 @@ FAKE Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
   *bytes = std::size_t{1} << 40;
   return Result::success;
 }
-/// Those of an H200, so that routines choose what they choose there.
+/// Attributes of an H200, so that routines choose the same kernels as there.
 FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
   static std::map<DeviceAttribute, int> const values{{DeviceAttribute::compute_capability_major, 9},
                                                      {DeviceAttribute::compute_capability_minor, 0},
@@ -283,7 +284,7 @@ FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
   return Result::success;
 }
 FAKE Result cuStreamGetCtx(StreamHandle stream, ContextHandle* handle) {
-  // A default stream is one of whatever is current; one with the address 0x40 stands for one of a context of the caller's.
+  // A default stream belongs to the current context; the address 0x40 stands for a stream of another context of the caller.
   std::scoped_lock const lock(streams_mutex);
   *handle = stream == reinterpret_cast<StreamHandle>(0x40) ? nullptr : streams.contains(stream) ? stream->context : contexts.back();
   return Result::success;
@@ -342,7 +343,7 @@ FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const
   *handle = std::strcmp(name, "scale") == 0 ? &scale : &idle;
   return Result::success;
 }
-/// What a kernel has of shared memory without asking for it: of Myriad's own none has.
+/// Static shared memory of a kernel; Myriad's kernels have none.
 int static_bytes() {
   char const* const given = std::getenv("FAKE_CUDA_STATIC_BYTES");
   return given ? std::atoi(given) : 48;
@@ -376,7 +377,7 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
   });
   return Result::success;
 }
-/// As strict as the real one is said to be.
+/// As strict as the documentation of the real one.
 FAKE Result cuTensorMapEncodeTiled(void* map, TensorType type, std::uint32_t rank, void* address, std::uint64_t const* sizes,
                                    std::uint64_t const* strides, std::uint32_t const* box, std::uint32_t const* every, TensorInterleave,
                                    TensorSwizzle, TensorPromotion, TensorFill) {
@@ -450,7 +451,7 @@ FAKE Result cuMemFreeHost(void* memory) {
 FAKE Result cuMemcpyAsync(Address to, Address from, std::size_t bytes, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
   if (gpu_of_address(to) >= 0 && gpu_of_address(from) >= 0 && gpu_of_address(to) != gpu_of_address(from))
-    return misuse(Result::invalid_value);  // pools have not been opened to each other
+    return misuse(Result::invalid_value);  // the pools have no access to each other
   return enqueue_copy(to, from, bytes, stream);
 }
 FAKE Result cuMemcpyPeerAsync(Address to, ContextHandle context_of_to, Address from, ContextHandle context_of_from, std::size_t bytes,
@@ -468,7 +469,7 @@ FAKE Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, 
 FAKE Result cuPointerGetAttribute(void* value, PointerAttribute attribute, Address address) {
   if (!current()) return misuse(invalid_context);
   auto const known = allocation_of(address);
-  if (!known) return Result::invalid_value;  // memory that it does not know is no misuse
+  if (!known) return Result::invalid_value;  // unknown memory is not misuse
   auto const& [start, allocation] = *known;
   switch (attribute) {
     case PointerAttribute::memory_type:

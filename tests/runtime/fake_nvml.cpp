@@ -1,5 +1,5 @@
-/// A libnvidia-ml.so.1 for machines without one: two GPUs, whose UUIDs begin with 00 and 01. By number it has both and knows nothing of
-/// CUDA_VISIBLE_DEVICES, as the real one. Their meters stand at 1 and 2 joules.
+/// A fake libnvidia-ml.so.1: two GPUs, whose UUIDs begin with 00 and 01 and whose meters show 1 and 2 joules. Like the real one, it numbers
+/// both regardless of CUDA_VISIBLE_DEVICES.
 
 #include <string_view>
 

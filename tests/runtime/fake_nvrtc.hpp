@@ -1,6 +1,6 @@
 #pragma once
-/// A compiler for machines without one: a library with the functions of NVRTC that "compiles" every kernel to one of the made-up driver
-/// (fake_cuda.hpp), as long as it is not told to stop.
+/// A fake compiler: a library with the functions of NVRTC that "compiles" every kernel to one of the fake driver (fake_cuda.hpp), unless it
+/// is told to refuse.
 
 #include <atomic>
 #include <string>
@@ -10,7 +10,7 @@ namespace myriad::test {
 struct FakeNvrtc {
   std::atomic<int> compiled{0};
   std::string refused{};      ///< kernels with this in their name are refused; empty: none
-  std::atomic<int> left{-1};  ///< so many kernels are still compiled, others are refused; negative: all are compiled
+  std::atomic<int> left{-1};  ///< number of kernels that are still compiled, others are refused; negative: all are compiled
 };
 
 }  // namespace myriad::test

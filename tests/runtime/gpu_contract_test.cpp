@@ -1,5 +1,5 @@
-/// What holds for every call on a GPU: it is captured into a graph, and batches may have more than 2^31 elements. Skipped, with the reason,
-/// where there is none; what the tests do is tried on the CPU everywhere.
+/// Promises of every call on a GPU: it can be captured into a graph, and batches may have more than 2^31 elements. Skipped, with the
+/// reason, without a GPU; the tests' own code runs on the CPU everywhere.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ std::vector<T> random(std::int64_t size, unsigned seed) {
   return out;
 }
 
-/// Of 16-bit types, too.
+/// Also of 16-bit types.
 template <typename T>
 std::vector<T> random_numbers(std::int64_t size, unsigned seed) {
   if constexpr (HalfElement<T>) {
@@ -63,7 +63,7 @@ bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
 }
 
-/// Several routines one after the other, from inputs that are changed between two runs.
+/// Several routines in sequence, with inputs that change between runs.
 template <typename T>
 class Chain {
  public:
@@ -75,7 +75,7 @@ class Chain {
 
   Chain(Queue& queue, std::int64_t n) : queue_(queue), n_(n) {}
 
-  /// Other inputs; every result is NaN or -1.
+  /// Sets other inputs, and every result to NaN or -1.
   void set(unsigned seed) {
     std::vector<T> general = random<T>(count * n_ * n_, seed);
     std::vector<T> positive = random<T>(count * n_ * n_, seed + 1);
@@ -147,7 +147,7 @@ bool is_nan(T x) {
   return std::isnan(std::abs(x));
 }
 
-/// Runs on `queue` give the same bits each time, and what runs on the CPU give. `run(chain)` is how the chain is run.
+/// Expects runs on `queue` to give the same bits each time, and the results of the CPU. `run(chain)` runs the chain.
 template <typename T, typename Run>
 void expect_same(Queue& queue, Chain<T>& chain, std::int64_t n, Run run) {
   Queue cpu({.backend = Backend::cpu});
@@ -191,13 +191,13 @@ void expect_replays(Queue& queue, std::int64_t n) {
 }
 
 TEST_F(GpuContract, RoutinesAreCapturedIntoAGraphAndReplayed) {
-  for (std::int64_t const n : {5, 20}) {  // one lane to a matrix, and several
+  for (std::int64_t const n : {5, 20}) {  // one lane per matrix, and several
     expect_replays<double>(*queue, n);
     expect_replays<std::complex<float>>(*queue, n);
   }
 }
 
-/// What one routine makes of three arrays of numbers, `elements` each, has the same bits in a graph, again from other inputs.
+/// Expects a routine on three arrays of `elements` numbers to give the same bits in a graph, also when replayed with other inputs.
 template <typename T>
 void expect_same_in_a_graph(Queue& queue, char const* name, std::int64_t elements, std::function<void(T*, T*, T*)> const& call) {
   SCOPED_TRACE(testing::Message() << name << ", " << sizeof(T) << " bytes");
@@ -229,7 +229,7 @@ void expect_same_in_a_graph(Queue& queue, char const* name, std::int64_t element
 TEST_F(GpuContract, ProductsAndTrianglesAreCapturedAndReplayed) {
   Queue& q = *queue;
   auto const of_type = [&]<typename T>(T) {
-    // Within a tile, and several; one matrix, and many
+    // One tile and several; one matrix and many
     for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{20, 50}, {70, 20}, {300, 1}}) {
       auto const view = [n = n, count = count](T* x) { return batch(x, n, n, {.count = count}); };
       auto const column = [n = n, count = count](T* x) { return batch(x, n, 1, {.stride = n * n, .count = count}); };
@@ -254,7 +254,7 @@ TEST_F(GpuContract, ProductsAndTrianglesAreCapturedAndReplayed) {
   of_type(std::complex<float>());
   of_type(half());
 }
-/// What all multiprocessors do together, with barriers among them.
+/// Kernels with grid barriers on all multiprocessors.
 TEST_F(GpuContract, OneLargeMatrixIsCapturedAndReplayed) {
   Queue& q = *queue;
   auto const check = [&]<typename T>(char const* name, std::int64_t n, std::function<void(Batch<T>, T*, T*)> const& call) {
@@ -265,7 +265,7 @@ TEST_F(GpuContract, OneLargeMatrixIsCapturedAndReplayed) {
       std::int64_t const n = a.rows;
       symv<T>(q, Uplo::upper, T(1), a, batch(b, n, 1), T(1), batch(c, n, 1));
     });
-    for (std::int64_t const n : {500, 1900})  // in shared memory, and not
+    for (std::int64_t const n : {500, 1900})  // in shared memory and not
       check.template operator()<T>("sytrd, orgtr and ormtr", n, [&](Batch<T> a, T* b, T* c) {
         auto const d = batch(reinterpret_cast<Real<T>*>(c), n, 1), e = batch(reinterpret_cast<Real<T>*>(c) + n, n - 1, 1);
         auto const tau = batch(c + 2 * n, n - 1, 1);
@@ -278,7 +278,7 @@ TEST_F(GpuContract, OneLargeMatrixIsCapturedAndReplayed) {
   of_type(std::complex<float>());
 }
 
-/// Eigenproblems that no block holds: alone, twice and in a graph they give the same bits, and so do two in a row.
+/// Eigenproblems too large for a block: alone, twice and in a graph they give the same bits, and so do two in a row.
 template <typename T>
 void expect_same_eigenvectors(Queue& queue, std::int64_t n, std::int64_t count, Job job) {
   SCOPED_TRACE(testing::Message() << count << " matrices of " << n << " rows, " << sizeof(T) << " bytes");
@@ -310,11 +310,11 @@ TEST_F(GpuContract, LargeEigenproblemsAreCapturedAndGiveTheSameBits) {
   for (Job const job : {Job::vectors, Job::values}) {
     expect_same_eigenvectors<double>(*queue, 333, 3, job);
     expect_same_eigenvectors<std::complex<float>>(*queue, 333, 3, job);
-    expect_same_eigenvectors<double>(*queue, 260, 70, job);  // more than there are groups of blocks
+    expect_same_eigenvectors<double>(*queue, 260, 70, job);  // more matrices than groups of blocks
   }
 }
 
-/// `count` matrices, of which every fifth is the same, give what five give.
+/// Expects `count` matrices, which repeat five, to give the results of five.
 void expect_as_few(Queue& queue, std::int64_t count) {
   constexpr std::int64_t n = 32, few = 5;
   std::vector<float> const matrices = random<float>(few * n * n, 1);
@@ -347,10 +347,10 @@ void expect_as_few(Queue& queue, std::int64_t count) {
     EXPECT_TRUE(equal(expected.pivots, many.pivots, n, b)) << "pivots of matrix " << b;
     EXPECT_TRUE(equal(expected.info, many.info, 1, b)) << "info of matrix " << b;
   }
-  EXPECT_FALSE(equal(expected.a, many.a, n * n, 0) && same_bits(matrices, to_host(queue, expected.a)));  // they were factored
+  EXPECT_FALSE(equal(expected.a, many.a, n * n, 0) && same_bits(matrices, to_host(queue, expected.a)));  // so the matrices were factored
 }
 
-/// Vectors of pivots may be longer than the matrix has rows.
+/// Vectors of pivots may be longer than the matrix's number of rows.
 TEST_F(GpuContract, LongerPivots) {
   constexpr std::int64_t n = 8, longer = 12, count = 100;
   std::mt19937 random(3);
@@ -372,7 +372,7 @@ TEST_F(GpuContract, LongerPivots) {
   for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], b[k], 1e-8 * (1 + std::fabs(b[k]))) << k;
 }
 
-/// Whether a GPU has so much memory, and some to spare.
+/// Whether a GPU has this much free memory, and an eighth to spare.
 bool has_room(Queue& queue, std::size_t bytes) {
   std::size_t free = 0, all = 0;
   gpu::driver::CurrentContext const current(gpu::context_of(queue).handle());
@@ -387,8 +387,8 @@ TEST_F(GpuContract, MoreThan2To31Elements) {
   expect_as_few(*queue, count);
 }
 
-/// The same of products and triangles, whose arrays have `count` n-by-n matrices each: A, of which every fifth is the same, and C; what is
-/// multiplied by A, too, or one B for all.
+/// The same for products and triangles with arrays of `count` n-by-n matrices: A, which repeats five, and C. The other operand is also A,
+/// or one B for all.
 template <typename T>
 void expect_products_as_few(Queue& queue, std::int64_t n, std::int64_t count) {
   constexpr std::int64_t few = 5;
@@ -442,7 +442,7 @@ void expect_products_as_few(Queue& queue, std::int64_t n, std::int64_t count) {
     check("symv", [&](Batch<T> x, Input y, Batch<T> z) { symv<T>(queue, Uplo::lower, T(1), x, columns(y, 0, 1), T(1), columns(z, 0, 1)); });
   }
 }
-/// Of sizes between which kernels change.
+/// The same for sizes with different kernels.
 template <typename T>
 void expect_products_beyond_2_to_31(Queue& queue, std::initializer_list<std::int64_t> sizes) {
   constexpr std::int64_t elements = std::int64_t{1} << 31;
@@ -461,7 +461,7 @@ TEST_F(GpuContract, ProductsOfMoreThan2To31DoubleComplexElements) {
 TEST_F(GpuContract, ProductsOfMoreThan2To31Halves) { expect_products_beyond_2_to_31<half>(*queue, {8, 32, 150, 256}); }
 TEST_F(GpuContract, ProductsOfMoreThan2To31ComplexHalves) { expect_products_beyond_2_to_31<complex_half>(*queue, {8, 32, 150}); }
 
-/// A symmetric matrix of n rows, whose elements are a pattern over and over, times a vector: some rows, against sums in double.
+/// A symmetric matrix of n rows with a repeated pattern times a vector: some rows against sums in double.
 void expect_rows_of_symv(Queue& queue, std::int64_t n) {
   std::vector<float> const pattern = random<float>((1 << 20) + 7, 1), x = random<float>(n, 2);
   auto const period = static_cast<std::int64_t>(pattern.size());
@@ -493,7 +493,7 @@ TEST_F(GpuContract, OneMatrixOfMoreThan2To31Elements) {
   expect_rows_of_symv(*queue, n);
 }
 
-/// Products of 16-bit numbers have the same bits in every layout, though kernels take the terms of a tensor core in different orders.
+/// 16-bit products have the same bits in every layout, although kernels pass terms to tensor cores in different orders.
 template <typename T>
 void expect_same_products_in_every_layout(Queue& queue, std::int64_t n) {
   constexpr std::int64_t count = 3;
@@ -555,8 +555,8 @@ TEST_F(GpuContract, ProductsOfComplexHalfInEveryLayout) {
   for (std::int64_t const n : sizes_of_halves) expect_same_products_in_every_layout<complex_half>(*queue, n);
 }
 
-/// Matrices without gaps of 33 rows and more come as spans where there are enough of them for all multiprocessors; fewer do not, and have
-/// the same bits. Nothing beside C is written, wherever it begins, and a C that is not read may be NaN.
+/// Matrices without gaps from 33 rows on go to gemm_bulk if they are enough for all multiprocessors; fewer do not, and have the same bits.
+/// Only C is written, for any alignment, and a C that is not read may be NaN.
 template <typename T>
 void expect_same_products_of_many_and_few(Queue& queue, std::int64_t n) {
   constexpr std::int64_t count = 301, few = 100, guard = 16;
@@ -580,7 +580,7 @@ void expect_same_products_of_many_and_few(Queue& queue, std::int64_t n) {
             DeviceArray<T> const on_a = placed(a), on_b = placed(b), on_c = placed(before);
             for (std::int64_t first = 0; first < count; first += at_once) {
               std::int64_t const some = std::min(at_once, count - first);
-              std::vector<DeviceArray<T*>> pointers;  // until the product is done
+              std::vector<DeviceArray<T*>> pointers;  // alive until the product is done
               auto const view = [&](DeviceArray<T> const& x) {
                 T* const data = const_cast<T*>(x.data()) + begin + first * square;
                 if (!behind_pointers) return batch(data, n, n, {.count = some});
@@ -610,17 +610,16 @@ TYPED_TEST(GpuProducts, OfManyAndFewAreTheSame) {
     expect_same_products_of_many_and_few<TypeParam>(*this->queue, n);
 }
 
-/// gemm_halves_warpgroups gives the bits of a ragged batch, whose products go through other kernels. With gaps lines begin at
-/// multiples of 16 bytes wherever they end; gaps are NaN in A and B, and untouched in C. Lines of C that end in the middle of 16 bytes it
-/// leaves to others.
+/// gemm_halves_warpgroups gives the bits of a ragged batch, which other kernels compute. With gaps, lines begin at multiples of 16 bytes
+/// but end anywhere; gaps are NaN in A and B, and must not be touched in C. Other kernels compute a C whose lines end within 16 bytes.
 template <typename T, typename Output>
 void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n, std::int64_t k, bool gaps) {
-  // So many that each block has several tiles
+  // Enough matrices for several tiles per block
   std::int64_t const count = std::max<std::int64_t>(3, 400 / ((m + 191) / 192 * ((n + 191) / 192)));
   auto const gap_of = [&](std::int64_t line) { return gaps ? 8 - line % 8 : 0; };
   auto const numbers = [&]<typename X>(X, std::int64_t line, std::int64_t lines, unsigned seed, bool nan_between) {
     std::int64_t const gap = gap_of(line);
-    // Some of them again and again, which is no multiple of what a matrix has: random ones take longer than all the rest.
+    // Repeats 99991 random numbers, since drawing all takes longer than the rest of the test. The period is not a multiple of a matrix.
     std::vector<X> const some = random_numbers<X>(99991, seed);
     std::vector<X> out(static_cast<std::size_t>(count * (line + gap) * lines));
     for (std::size_t i = 0; i < out.size(); i += some.size())
@@ -664,7 +663,7 @@ void expect_products_by_warpgroups(Queue& queue, std::int64_t m, std::int64_t n,
         }
     }
 }
-/// Sizes, and whether there are gaps between lines.
+/// Sizes, and whether lines have gaps between them.
 struct SizesAndGaps {
   std::int64_t m, n, k;
   bool gaps = false;
@@ -711,8 +710,8 @@ TEST(ContractOnTheCpu, IsWhatTheTestsExpect) {
   }
 }
 
-/// Whatever is tuned: a matrix has the same bits with every config that a search may try. A test for each type and kind of routine, since
-/// nearly all of its time goes to compiling.
+/// Tuned kernels: a matrix has the same bits with every config that a search may try. There is a test for each type and kind of routine,
+/// since nearly all time goes to compiling.
 template <typename T>
 class EveryConfig : public GpuContract {
  protected:
@@ -744,7 +743,7 @@ class EveryConfig : public GpuContract {
       try {
         other = result();
       } catch (CompileError const&) {
-        continue;  // which a search leaves out as well
+        continue;  // a search skips it, too
       }
       ++tried;
       EXPECT_TRUE(same_bits(planned, other)) << name << " n = " << n << ", config " << fmt::format("{}", fmt::join(candidate, " "));
@@ -766,7 +765,7 @@ TYPED_TEST(EveryConfig, OfProducts) {
     for (int const n : {7, 20, 40, 66})
       this->gives_the_same_bits("gemm", n,
                                 [](Queue& q, Batch<T> x, Batch<T> y, int*, int*) { gemm<T>(q, T(1), x, transposed(x), T(2), y); });
-    for (int const n : {33, 42, 70, 99})  // as spans, where that was faster
+    for (int const n : {33, 42, 70, 99})  // gemm_bulk, where it was faster
       for (bool const by_rows : {false, true})
         this->gives_the_same_bits("gemm by columns", n, [by_rows](Queue& q, Batch<T> x, Batch<T> y, int*, int*) {
           gemm<T>(q, T(1), by_rows ? transposed(x) : x, x, T(2), y);

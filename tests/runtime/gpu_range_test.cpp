@@ -1,5 +1,5 @@
-/// Routines of small matrices near the ends of the range of floating-point numbers, on a GPU: what is scaled by a power of two gives what
-/// is not, scaled. The kernels' own tests on the host are tests/simt/range_test.cpp. Skipped, with the reason, where there is no GPU.
+/// Routines of small matrices near the ends of the range of floating-point numbers, on a GPU: inputs scaled by powers of two give the
+/// scaled results. tests/simt/range_test.cpp tests the kernels on the host. Skipped, with the reason, without a GPU.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace range;
 
-/// A batch in pinned memory, which host and GPU reach: of m-by-n matrices as many as there are exponents.
+/// A batch in pinned memory, which host and GPU reach: one m-by-n matrix per exponent.
 template <typename T>
 struct Pinned {
   std::vector<int> scales = exponents<Real<T>>();
@@ -32,7 +32,7 @@ struct Pinned {
   [[nodiscard]] Batch<T> batch() const { return myriad::batch(memory.data(), m, n, {.count = count}); }
   [[nodiscard]] T* at(int q, int i, int j) const { return memory.data() + (static_cast<std::int64_t>(q) * n + j) * m + i; }
   [[nodiscard]] int scale(int q) const { return scales[static_cast<std::size_t>(q)]; }
-  /// Of column j of right-hand sides
+  /// Scale of column j of right-hand sides
   [[nodiscard]] int scale(int q, int j) const { return scale(q) / (j % 2 + 1); }
 };
 
@@ -56,7 +56,7 @@ Pinned<T> right_sides(Queue& queue, int m, int rows, int columns, std::mt19937& 
   return out;
 }
 
-/// The adjoint of a system that has been solved, or its own: x = 2^(scale of b - scale of A) of the first one.
+/// Expects solutions of a system or its adjoint: x = 2^(scale of b - scale of A) times that of the first one.
 template <typename T>
 void expect_solutions(Pinned<T> const& a, Pinned<T> const& x, int n, char const* what) {
   for (int q = 0; q < x.count; ++q)
@@ -94,7 +94,7 @@ TYPED_TEST(GpuRange, Lu) {
         if (j + 1 < n) expect_scaled(factors.at(q, j + 1, j), factors.at(0, j + 1, j), n - j - 1, 0, e, 16 * n * n, "L");
       }
     }
-    // What was factored solves, too.
+    // The factors also give solutions.
     getrs<T>(queue, Op::none, factors.batch(), vectors(pivots.data(), n, a.count), b.batch());
     queue.wait();
     expect_solutions(a, b, n, "getrs");
@@ -113,7 +113,7 @@ TYPED_TEST(GpuRange, Determinants) {
     std::vector<int> const scales{0, top, -top, top / 2, -top / 2, highest<R>, lowest<R> + 24};
     int const count = static_cast<int>(scales.size());
     ASSERT_LE(count, a.count);
-    // Columns are scaled so that the determinant is that of the first matrix, but of the last two.
+    // Columns are scaled so that all determinants but the last two equal the first.
     auto const of_column = [&](int q, int j) {
       int const e = scales[static_cast<std::size_t>(q)], half = n / 2;
       if (q >= 5) return j == n / 2 ? e : 0;
@@ -242,7 +242,7 @@ TYPED_TEST(GpuRange, Eigenvalues) {
   }
 }
 
-/// r c a wherever it is a number, and a column of least numbers in rows of largest ones.
+/// r c a wherever it is finite, and a column of the smallest numbers in rows of the largest.
 TYPED_TEST(GpuRange, Scalings) {
   using T = TypeParam;
   using R = Real<T>;

@@ -1,4 +1,4 @@
-/// Batches that stream through a GPU, against the CPU. Skipped, with the reason, where there is none.
+/// Batches streamed through a GPU, against the CPU. Skipped, with the reason, without a GPU.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ std::vector<T> random(std::int64_t size, unsigned seed) {
 constexpr std::int64_t n = 9, nrhs = 2, count = 10'007;
 constexpr double canary = 4711;
 
-/// Systems in memory of one layout. One matrix is zero; of the others some diagonal is large, of ragged ones the main one, which what is
-/// left of a matrix has as well.
+/// Systems in one layout. One matrix is zero; the others have one large diagonal. In ragged batches it is the main one, so that leading
+/// parts have it, too.
 struct Systems {
   std::vector<double> a, b, x;
   std::vector<int> info, pivots;
@@ -61,7 +61,7 @@ struct Systems {
   }
 
  private:
-  /// The same matrices behind pointers, each with a size of its own.
+  /// The same matrices behind pointers, each with its own size.
   void make_ragged() {
     for (std::int64_t k = 0; k < count; ++k) {
       a_pointers.push_back(da.matrix((k * 31) % count));
@@ -99,7 +99,7 @@ TEST_F(GpuStream, GivesTheSameInAnyChunks) {
         for (std::size_t k = 0; k < s.x.size(); ++k) {
           bool const no_number = std::isnan(once[k]);
           different_bits += no_number ? !std::isnan(s.x[k]) : s.x[k] != once[k];
-          // elements up to rounding; gaps, which are canaries, exactly
+          // elements up to rounding; gaps, which hold canaries, exactly
           wrong += no_number ? !std::isnan(expected.x[k])
                              : (expected.x[k] == canary ? s.x[k] != canary : !(std::fabs(s.x[k] - expected.x[k]) <= 1e-13));
         }
@@ -157,7 +157,7 @@ TEST_F(GpuStream, ErrorsLeaveTheQueueUsable) {
   EXPECT_EQ(info, std::vector<int>(100, 0));
 }
 
-/// How much of the link is used: printed, and not less than half of it from pinned memory.
+/// Prints the share of the link that is used: at least half from pinned memory.
 TEST_F(GpuStream, KeepsTheLinkBusy) {
   HostLink const link = host_link(*queue);
   fmt::print("link: {:.1f} GB/s to the GPU, {:.1f} GB/s back, {:.1f} GB/s both at once\n", link.to_device * 1e-9, link.to_host * 1e-9,

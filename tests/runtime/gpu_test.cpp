@@ -1,4 +1,4 @@
-/// Queues, memory and launches on a GPU. Skipped, with the reason, where there is none.
+/// Queues, memory and launches on a GPU. Skipped, with the reason, without a GPU.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -122,14 +122,14 @@ TEST_F(Gpu, TakesWorkspaceFromItsPool) {
   }
   queue->wait();
   std::uint64_t const reserved = pool(driver::PoolAttribute::reserved_memory);
-  EXPECT_GE(reserved, 100U << 20);  // free memory stays with the pool
+  EXPECT_GE(reserved, 100U << 20);  // the pool keeps free memory
   EXPECT_EQ(pool(driver::PoolAttribute::used_memory), 0U);
   for (int i = 0; i < 100; ++i) {
     Workspace const work(*queue, 100 << 20);
     scale(*queue, work.as<double>(), 1000, 0.0);
   }
   queue->wait();
-  EXPECT_EQ(pool(driver::PoolAttribute::reserved_memory), reserved);  // and comes back
+  EXPECT_EQ(pool(driver::PoolAttribute::reserved_memory), reserved);  // and reuses it
   Workspace const none(*queue, 0);
   EXPECT_EQ(none.as<void>(), nullptr);
 }
@@ -148,7 +148,7 @@ TEST_F(Gpu, RunsOnTheCallersStream) {
     scale(other, a.data(), a.size(), 3.0);
     EXPECT_EQ(to_host(other, a), times(x, 3));
   }
-  EXPECT_EQ(cu.cuStreamSynchronize(stream), driver::Result::success);  // the stream is still there
+  EXPECT_EQ(cu.cuStreamSynchronize(stream), driver::Result::success);  // the stream still exists
   driver::check(cu.cuStreamDestroy_v2(stream), "cuStreamDestroy");
 }
 
@@ -178,7 +178,7 @@ TEST_F(Gpu, ServesEveryDevice) {
     });
   for (std::thread& thread : threads) thread.join();
   for (int const g : good) EXPECT_EQ(g, 1);
-  // one thread, work on two devices in turns, and a copy from one to the other
+  // one thread that alternates between two devices, and a copy between them
   Queue second({.backend = Backend::gpu, .device = 1});
   DeviceArray<double> a = to_device(*queue, x);
   DeviceArray<double> b(second, a.size());
@@ -188,7 +188,7 @@ TEST_F(Gpu, ServesEveryDevice) {
   scale(second, b.data(), b.size(), 2.0);
   EXPECT_EQ(to_host(second, b), times(x, 6));
   EXPECT_EQ(to_host(*queue, a), times(x, 3));
-  // an event orders queues of two devices, but measures on one
+  // an event orders queues of two devices, but measures time on one
   Event scaled(*queue);
   scale(*queue, a.data(), a.size(), 2.0);
   scaled.record();
@@ -218,7 +218,7 @@ TEST_F(Gpu, PreparesWithoutRunning) {
   EXPECT_TRUE(called);
   EXPECT_EQ(to_host(*queue, a), x);
   EXPECT_THROW(queue->prepare([] { throw Error("out of it"); }), Error);
-  scale(*queue, a.data(), a.size(), 5.0, 1);  // launches are on again
+  scale(*queue, a.data(), a.size(), 5.0, 1);  // launches work again
   EXPECT_EQ(to_host(*queue, a), times(x, 5));
 }
 
@@ -235,7 +235,7 @@ TEST_F(Gpu, IsCapturedIntoAGraphAndReplayed) {
       scale(*queue, work.as<double>(), a.size(), 1.5);
       copy(*queue, work.as<double>(), a.size(), a.data());
     }
-    EXPECT_THROW(queue->wait(), Error);  // and the capture goes on
+    EXPECT_THROW(queue->wait(), Error);  // the capture goes on
   });
   EXPECT_EQ(to_host(*queue, a), x);  // captured, not run
   for (int i = 0; i < 3; ++i) graph.launch();
@@ -257,7 +257,7 @@ TEST_F(Gpu, ServesSeveralThreads) {
       std::vector<double> const x = iota(10'000 + static_cast<int>(t));
       for (int i = 1; i <= 20; ++i) {
         DeviceArray<double> a = to_device(own, x);
-        scale(own, a.data(), a.size(), 2.0, 1 + i % 5);  // kernels that no one has loaded, all at the same time
+        scale(own, a.data(), a.size(), 2.0, 1 + i % 5);  // kernels that are not loaded yet, by all threads at once
         good[t] += to_host(own, a) == times(x, 1 << (1 + i % 5));
       }
     });
@@ -313,7 +313,7 @@ TEST_F(Gpu, WarmLaunchCostsLittle) {
   Kernel const& kernel = scale_kernel<double>(*queue, 1);
   ScaleParams params{.data = a.data(), .count = 32, .factor = 1};
   void* parameters[] = {&params};
-  int const calls = 400;  // fewer than the driver queues up
+  int const calls = 400;  // fewer than the driver's queue holds
   auto const seconds = [&](auto&& call) {
     double best = 1;
     for (int round = 0; round < 20; ++round) {

@@ -1,5 +1,5 @@
 #pragma once
-/// A CUDA graph of what a queue is given.
+/// A CUDA graph of a queue's work.
 
 #include <dlfcn.h>
 
@@ -10,10 +10,10 @@
 
 namespace myriad::test {
 
-/// Graphs are the caller's business, so that the driver's functions for them are no part of the library.
+/// Callers make graphs, so the library does not declare the driver's functions for them.
 class Graph {
  public:
-  /// Captures what `calls()` enqueues; nothing runs.
+  /// Captures the work that `calls()` enqueues; nothing runs.
   template <typename F>
   Graph(Queue& queue, F&& calls) : queue_(queue) {
     using gpu::driver::CaptureMode;
@@ -39,7 +39,7 @@ class Graph {
   Graph(Graph const&) = delete;
   Graph& operator=(Graph const&) = delete;
 
-  /// Enqueues all that was captured.
+  /// Enqueues the captured work.
   void launch() {
     gpu::driver::CurrentContext const current(gpu::context_of(queue_).handle());
     if (!instance_)

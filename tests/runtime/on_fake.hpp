@@ -1,5 +1,5 @@
 #pragma once
-/// What tests on the made-up driver share.
+/// Fixture of tests on the fake driver.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -21,10 +21,10 @@ inline gpu::KernelSource source() {
   return out;
 }
 
-/// Kernels that a test of whole routines wants; they do nothing, in times that differ (FAKE_CUDA_TIMES).
+/// Kernels for a test of whole routines; they do nothing, and take different invented times (FAKE_CUDA_TIMES).
 inline std::vector<gpu::KernelSource> other_kernels;
 
-/// The store of this process finds one kernel, and the others, in a pack, and no compiler.
+/// The store of this process finds the test kernel and `other_kernels` in a pack, and no compiler.
 class OnFake : public testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -1,5 +1,5 @@
 #pragma once
-/// What tests share that look at the host side of whole routines: the made-up driver with the made-up compiler.
+/// Fixture of tests of the host side of whole routines: the fake driver with the fake compiler.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace myriad::test {
 
-/// Every kernel is found, and nothing is run: all is captured.
+/// Every kernel is found, but nothing runs: all work is captured.
 class OnFakeCompiler : public OnFake {
  protected:
   static void SetUpTestSuite() {

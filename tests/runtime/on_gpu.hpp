@@ -1,5 +1,5 @@
 #pragma once
-/// Tests on the first GPU: skipped, with the reason, where there is none.
+/// Tests on the first GPU: skipped, with the reason, without a GPU.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/// How matrices are packed for a stream, byte by byte; what streams do with it is in stream_on_fake_test.cpp.
+/// Packing of matrices for streams, byte by byte; stream_on_fake_test.cpp tests the streams.
 
 #include "runtime/packing.hpp"
 

@@ -1,4 +1,4 @@
-/// What routines do with the kernels of a pack, on a made-up driver without a compiler.
+/// Routines with the kernels of a pack, on a fake driver without a compiler.
 
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@
 namespace myriad::test {
 namespace {
 
-/// A pack as a compiler before CUDA 12.1 builds it: without the one kernel whose parameters have more than 4 KiB.
+/// A pack of a compiler before CUDA 12.1: it lacks the one kernel with more than 4 KiB of parameters.
 class OldPack : public testing::Environment {
   void SetUp() override {
-    ::setenv("MYRIAD_NVRTC", "/nonexistent", 1);  // before anybody looks for one
+    ::setenv("MYRIAD_NVRTC", "/nonexistent", 1);  // before the first search for one
     other_kernels = gpu::shipped_kernels({.routines = {"gemm"}, .sizes = {40}, .dtypes = {Dtype::f64}});
     std::size_t const large =
         std::erase_if(other_kernels, [](gpu::KernelSource const& kernel) { return kernel.name == "myriad::gemm_groups<128, 340>"; });
@@ -66,7 +66,7 @@ TEST_F(WithOldPack, AKernelThatIsMissingIsNamed) {
   }
 }
 
-/// The driver is of CUDA 13.0, or as old as FAKE_CUDA_VERSION says.
+/// The driver's version is CUDA 13.0, or that of FAKE_CUDA_VERSION.
 TEST_F(WithOldPack, OldDriversTakeFewParameters) {
   struct Few {
     FakeScaleParams used{};

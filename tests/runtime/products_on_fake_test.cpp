@@ -1,4 +1,4 @@
-/// What products launch, on a made-up driver with a compiler that compiles nothing. Nothing runs: all is captured.
+/// Launches of products, on a fake driver with a fake compiler. Nothing runs: all work is captured.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -28,12 +28,12 @@ namespace {
 
 class Products : public OnFakeCompiler {
  protected:
-  /// Matrices that nobody reads.
+  /// Matrices that are never read.
   template <typename T>
   static Batch<T> matrices(std::int64_t n, std::int64_t count, std::uintptr_t address) {
     return batch(reinterpret_cast<T*>(address), n, n, {.count = count});
   }
-  /// How many launches that is.
+  /// The number of launches of a call.
   template <typename F>
   int launches(F&& call) {
     queue->prepare(call);
@@ -45,21 +45,21 @@ class Products : public OnFakeCompiler {
 
 TEST_F(Products, OfManyRaggedMatricesHaveASchedule) {
   std::int64_t const at_once = queue->device().multiprocessors;
-  std::vector<std::int64_t> const sizes(1);  // which the host does not read
+  std::vector<std::int64_t> const sizes(1);  // the host does not read them
   auto const of = [&](std::int64_t n, std::int64_t count) {
     auto a = matrices<double>(n, count, 0x100000000000), b = a, c = matrices<double>(n, count, 0x200000000000);
     a.row_sizes = a.col_sizes = b.row_sizes = b.col_sizes = c.row_sizes = c.col_sizes = sizes.data();
     return launches([&] { gemm<double>(*queue, 1, a, b, 1, c); });
   };
   auto const blocks_per_sm = [](std::int64_t n) { return std::int64_t{gemm_pipelined_plan(8, false, n, n, n).blocks_per_sm}; };
-  // A schedule, and kernels for matrices of up to 32, 48, 64, 80, 96, 112, 128 and of more rows
+  // A schedule, and kernels for matrices of up to 32, 48, 64, 80, 96, 112, 128 and more rows
   EXPECT_EQ(of(1496, 100 * at_once), 9);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
   EXPECT_EQ(of(128, 100 * at_once), 8);
-  // Few matrices, large enough to be many tiles
+  // Few matrices with many tiles
   EXPECT_EQ(of(1496, at_once / 2), 2);
   EXPECT_EQ(fake->grid[0], 8 * at_once * blocks_per_sm(1496));
-  // So few tiles that the host's bound does no harm
+  // So few tiles that the host's bound is good enough
   EXPECT_EQ(of(100, at_once), 1);
   EXPECT_EQ(of(100, at_once + 1), 3);
 }
@@ -79,13 +79,13 @@ TEST_F(Products, OfManyRaggedMatricesAndVectorsHaveASchedule) {
     return launches([&] { gemv<double>(*queue, 1, by_rows ? transposed(a) : a, x, 1, y); });
   };
   for (bool const by_rows : {false, true}) {
-    // A schedule, and as many blocks as run at a time, some times
+    // A schedule, and a multiple of the resident blocks
     EXPECT_EQ(gemv_of(3000, 100 * at_once, by_rows), 2);
     EXPECT_EQ(fake->grid[0] % at_once, 0);
     EXPECT_LE(fake->grid[0], 32 * 32 * at_once);
     EXPECT_EQ(gemv_of(3000, at_once / 2, by_rows), 1);
   }
-  EXPECT_EQ(gemv_of(3001, 100 * at_once, false), 2);  // a lane to a row
+  EXPECT_EQ(gemv_of(3001, 100 * at_once, false), 2);  // a lane per row
   auto const ger_of = [&](std::int64_t n, std::int64_t count) {
     auto const a = ragged(matrices<double>(n, count, 0x100000000000));
     auto const x = ragged(vectors(reinterpret_cast<double*>(0x200000000000), n, count));
@@ -93,7 +93,7 @@ TEST_F(Products, OfManyRaggedMatricesAndVectorsHaveASchedule) {
   };
   EXPECT_EQ(ger_of(1000, 100 * at_once), 2);
   EXPECT_EQ(ger_of(1000, 1), 1);
-  // Elements nowhere side by side
+  // No unit stride
   auto const of_interleaved = [&]<typename T>(T, std::int64_t n, std::int64_t count) {
     auto const at = [&](std::uintptr_t address) { return ragged(interleaved(reinterpret_cast<T*>(address), n, n, count)); };
     return launches([&] { gemm<T>(*queue, 1, at(0x100000000000), at(0x200000000000), 1, at(0x300000000000)); });
@@ -109,19 +109,19 @@ TEST_F(Products, OfUniformMatricesHaveNone) {
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, a, 1, c); }), 1);
 }
 
-/// B and C of one array begin at one address, as batches have it, and are not the same.
+/// Different blocks B and C of one array are not an in-place product.
 TEST_F(Products, OfBlocksBesideEachOtherAreNotInPlace) {
   auto const a = matrices<double>(40, 500, 0x100000000000), array = matrices<double>(80, 500, 0x200000000000);
   Batch<double> const b = block(array, 0, 0, 40, 40), beside = block(array, 0, 40, 40, 40), below = block(array, 40, 0, 40, 40);
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, b, 1, beside); }), 1);
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, a, b, 1, below); }), 1);
-  // No columns yet, as a factorization from the left begins
+  // No columns yet, like the first step of a left-looking factorization
   Batch<double> const none = block(array, 0, 0, 40, 0), first = block(array, 0, 0, 0, 40), panel = block(array, 0, 0, 40, 40);
   EXPECT_EQ(launches([&] { gemm<double>(*queue, 1, none, first, 1, panel); }), 1);
 }
 
 TEST_F(Products, OfOneColumnThatAreHermitianAreNoVectors) {
-  // Kernels of vectors know of no diagonal that has to be real.
+  // Kernels of vectors do not keep a diagonal real.
   using Z = std::complex<double>;
   auto const a = rows(matrices<Z>(40, 17, 0x100000000000), 0, 1);
   auto const c = matrices<Z>(1, 17, 0x200000000000);
@@ -152,7 +152,7 @@ TEST_F(Products, OfGroupsAreComputedOnlyIfAllHaveKernels) {
   EXPECT_THROW(gemm_grouped<float>(*queue, groups), BadArgument);
 }
 
-/// Many groups with few matrices are one batch, or several: one launch makes them, which has up to 340 groups, and their products follow.
+/// Many groups with few matrices form one or several batches: one launch makes the batches of up to 340 groups, then their products follow.
 TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
   auto const group = [](std::int64_t n, std::int64_t count, double alpha) {
     return GemmGroup<double>{.alpha = alpha,
@@ -164,18 +164,18 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
   std::vector<GemmGroup<double>> groups;
   for (std::int64_t g = 0; g < 100; ++g) groups.push_back(group(1 + g % 30, 2, 1));
   auto const all = [&] { gemm_grouped<double>(*queue, groups); };
-  compiler->refused = "gemm_groups<128, 340>";  // which is an error where there is a compiler for it
+  compiler->refused = "gemm_groups<128, 340>";  // an error if the compiler supports it
   EXPECT_THROW(all(), CompileError);
   compiler->refused.clear();
   EXPECT_EQ(launches(all), 1 + 1);
-  // Tiny ones, and by the ring: matrices of up to 64 and of more rows
+  // gemm_tiles, and gemm_pipelined for matrices of up to 64 and of more rows
   for (auto& g : groups) g = group(g.c.rows * 3, 3, 1);
   EXPECT_EQ(launches(all), 1 + 1 + 2);
-  // What differs in alpha, or in the layout, is another batch; fewer than four groups are none.
+  // Groups that differ in alpha or layout form another batch; fewer than four groups form none.
   for (std::size_t g = 0; g < 50; ++g) groups[g].alpha = 2;
   for (std::size_t g = 50; g < 53; ++g) groups[g].a = transposed(groups[g].a);
   EXPECT_EQ(launches(all), 1 + 2 * (1 + 1) + 3);
-  // A large group has a launch of its own, and what is ragged, too
+  // A large group has its own launch, and so has a ragged one
   groups = {group(8, 1000000, 1), group(8, 4, 1), group(9, 4, 1), group(10, 4, 1), group(11, 4, 1), group(12, 4, 1)};
   EXPECT_EQ(launches(all), 1 + 2);
   std::vector<std::int64_t> const sizes(1);
@@ -189,7 +189,7 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
   compiler->refused.clear();
 }
 
-/// Matrices without gaps that are as many as multiprocessors or more come as spans, where that is faster, all others by the ring.
+/// At least as many matrices without gaps as multiprocessors go to gemm_bulk, where that is faster, all others to gemm_pipelined.
 TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
   std::int64_t const many = queue->device().multiprocessors;
   auto const by_bulk = [&](auto const& call) {
@@ -233,7 +233,7 @@ TEST_F(Products, OfMatricesWithoutGapsComeAsSpans) {
   }));
 }
 
-/// What a table has for spans is taken where A comes as its name says.
+/// A table entry of gemm_bulk is taken if A has the layout of the entry's name.
 TEST_F(Products, OfSpansGoByTheTable) {
   auto const x = matrices<float>(33, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(33, x.count, 0x200000000000);
   TunedConfig entry{.kernel = "gemm_bulk n 1", .dtype = Dtype::f32, .sizes = {33, 33, 33}};
@@ -256,7 +256,7 @@ TEST_F(Products, OfSpansGoByTheTable) {
   EXPECT_FALSE(takes_entry(transposed(x)));
 }
 
-/// Lanes read as many elements at once as all columns of A, B and C begin at multiples of, those of C unless A comes by rows.
+/// Lanes read as many elements at once as the alignment of all columns of A and B allows, and of C unless A is by rows.
 TEST_F(Products, OfSpansReadAsManyAtOnceAsAddressesAllow) {
   auto const x = matrices<float>(36, queue->device().multiprocessors, 0x100000000000), y = matrices<float>(36, x.count, 0x200000000000);
   auto const unit_of = [&](Batch<float const> const& a, Batch<float> const& c) {
@@ -284,9 +284,9 @@ TEST_F(Products, OfSpansReadAsManyAtOnceAsAddressesAllow) {
   }
 }
 
-/// By boxes come products whose matrices, and their lines, begin at multiples of 16 bytes, at constant distances.
+/// gemm_halves_warpgroups takes products whose matrices and lines begin at multiples of 16 bytes, at constant strides.
 TEST_F(Products, OfHalvesComeByBoxes) {
-  // Which a product takes, as long as no kernel is loaded
+  // Whether a product takes that kernel; valid while it is not loaded
   auto const takes_warpgroups = [&](std::int64_t n, std::int64_t count = 500) {
     auto const x = matrices<half>(n, count, 0x100000000000), y = matrices<half>(n, count, 0x200000000000);
     compiler->refused = "gemm_halves_warpgroups";
@@ -301,7 +301,7 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   };
   for (std::int64_t const n : {136, 192, 264, 512}) EXPECT_TRUE(takes_warpgroups(n)) << n;
   for (std::int64_t const n : {128, 200, 256, 260}) EXPECT_FALSE(takes_warpgroups(n)) << n;
-  // Few are divided among blocks.
+  // A few matrices of several tiles are divided among blocks.
   EXPECT_TRUE(takes_warpgroups(264, 3));
   EXPECT_FALSE(takes_warpgroups(192, 3));
   auto const of = [&](std::int64_t n, auto const& change) {
@@ -319,7 +319,7 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   auto const nothing = [](auto&...) {};
   EXPECT_TRUE(of(320, nothing));
   EXPECT_EQ(fake->block[0], 4U * 128);
-  // Several tiles each: no block is to have the same tile of every matrix.
+  // Several tiles each: no block should have the same tile of every matrix.
   EXPECT_EQ(fake->grid[0], static_cast<unsigned>(queue->device().multiprocessors - 1));
   EXPECT_TRUE(of(136, nothing));
   EXPECT_FALSE(of(260, nothing));
@@ -328,19 +328,19 @@ TEST_F(Products, OfHalvesComeByBoxes) {
   EXPECT_FALSE(of(320, [](auto& a, auto&, auto&, float&) { a.data += 4; }));
   EXPECT_FALSE(of(320, [](auto&, auto&, auto& c, float&) { c.batch_stride += 4; }));
   EXPECT_FALSE(of(320, [](auto&, auto&, auto&, float& alpha) { alpha = 0; }));
-  // Tiles are 192 by 128 where all lines begin at multiples of 32 bytes, which those of one in 504 do not, else 128 by 256.
+  // Tiles are 192 by 128 if all lines begin at multiples of 32 bytes, else 128 by 256. Lines of a block of a matrix of 504 rows do not.
   EXPECT_TRUE(of(496, nothing));
   EXPECT_EQ(fake->block[0], 4U * 128);
   EXPECT_TRUE(of(504, [](auto& a, auto& b, auto& c, float&) {
     a = block(a, 0, 0, 496, 496), b = block(b, 0, 0, 496, 496), c = block(c, 0, 0, 496, 496);
   }));
   EXPECT_EQ(fake->block[0], 3U * 128);
-  // Lines that end in the middle of 16 bytes: of A and B, and of C
+  // Lines that end within 16 bytes: of A and B, and of C
   EXPECT_TRUE(of(264, [](auto& a, auto& b, auto&, float&) { a = block(a, 0, 0, 264, 260), b = block(b, 0, 0, 260, 264); }));
   EXPECT_FALSE(of(264, [](auto& a, auto&, auto& c, float&) { a = block(a, 0, 0, 260, 264), c = block(c, 0, 0, 260, 264); }));
   std::vector<std::int64_t> const sizes(1);
   EXPECT_FALSE(of(320, [&](auto& a, auto&, auto& c, float&) { a.row_sizes = c.row_sizes = sizes.data(); }));
-  // A driver that refuses
+  // A driver that refuses tensor maps
   auto const a = matrices<half>(320, 3, 0x100000000000), c = matrices<half>(320, 3, 0x200000000000);
   auto const shared_bytes = [&] {
     int const before = fake->launches;

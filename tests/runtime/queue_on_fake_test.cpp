@@ -1,4 +1,4 @@
-/// Queues, memory and launches on a driver that is made up (fake_cuda.hpp), so that they are tested on machines without a GPU.
+/// Queues, memory and launches on a fake driver (fake_cuda.hpp), so that they are tested without a GPU.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST_F(OnFake, AutomaticIsTheGpuOrSaysWhyNot) {
 }
 
 TEST_F(OnFake, RefusesPlainHostMemory) {
-  fake->reaches_host_memory = false;  // as the second GPU is asked for the first time
+  fake->reaches_host_memory = false;  // set before the first queue of the second GPU, which reads it
   Queue second({.device = 1});
   DeviceArray<double> const there(second, 4);
   std::vector<double> const here(4);
@@ -98,7 +98,7 @@ TEST_F(OnFake, LoadsAKernelOnce) {
       for (int i = 0; i < 50; ++i) {
         EXPECT_EQ(&kernel(), first);
         Context& context = context_of(*queue);
-        (void)context.kernel(kernel_key(kernel_id("new"), i), source);  // eight threads want it at once
+        (void)context.kernel(kernel_key(kernel_id("new"), i), source);  // eight threads request it at once
         (void)t;
       }
     });
@@ -139,7 +139,7 @@ TEST_F(OnFake, TellsWhatWorkspaceIsTaken) {
             100);
   EXPECT_EQ(queue->workspace([&] {
     Workspace const held(*queue, 30);
-    queue->prepare([&] { take(40); });  // as routines do before their first launch
+    queue->prepare([&] { take(40); });  // like routines before their first launch
     EXPECT_EQ(queue->workspace([&] { take(5); }), 35);
     take(60);
   }),
@@ -210,7 +210,7 @@ TEST_F(OnFake, IsLegalInACapture) {
     launch(*queue, kernel_for(*queue, kernel_key(kernel_id("in capture")), source), {.blocks = 1, .threads = 1},
            FakeScaleParams{.data = before->data(), .count = 3, .factor = 2});
   }
-  EXPECT_EQ(fake->live_allocations, live);  // given back within the graph
+  EXPECT_EQ(fake->live_allocations, live);  // freed within the graph
   EXPECT_THROW(queue->wait(), Error);
   before.reset();
   EXPECT_EQ(fake->live_allocations, live);  // not within the graph
@@ -218,10 +218,10 @@ TEST_F(OnFake, IsLegalInACapture) {
   EXPECT_EQ(fake->waits, waits);
   fake->capturing = false;
   DeviceArray<double> after(*queue, 1);
-  EXPECT_EQ(fake->live_allocations, live);  // the one before has gone, the new one has come
+  EXPECT_EQ(fake->live_allocations, live);  // the old one is freed, the new one allocated
 }
 
-// Launches that may run at the same time never count at the same place: those of other queues, and of a graph beside its queue.
+// Launches that may run at the same time have different barrier counters: those of other queues, and those of a graph and its queue.
 TEST_F(OnFake, CountsOfAGridAreOfTheQueueOrOfTheGraph) {
   Queue other({.backend = Backend::gpu});
   unsigned* const of_queue = GridCounts(*queue).data();
@@ -237,7 +237,7 @@ TEST_F(OnFake, CountsOfAGridAreOfTheQueueOrOfTheGraph) {
     EXPECT_NE(first.data(), second.data());
     for (int k = 0; k < 64; ++k) EXPECT_EQ(first.data()[k], 0) << k;
   }
-  EXPECT_EQ(fake->live_allocations, live);  // given back within the graph
+  EXPECT_EQ(fake->live_allocations, live);  // freed within the graph
   fake->capturing = false;
   EXPECT_EQ(GridCounts(*queue).data(), of_queue);
   queue->prepare([&] { EXPECT_EQ(GridCounts(*queue).data(), nullptr); });
@@ -249,7 +249,7 @@ TEST_F(OnFake, GivesBackAfterACaptureWhatWentInIt) {
     memory = {};
     fake->capturing = false;
   };
-  // The memory goes back with the next thing that the queue does, whatever that is.
+  // Any next operation of the queue frees the memory.
   DeviceArray<double> array(*queue, 10), other(*queue, 10);
   go_in_a_capture(array);
   EXPECT_EQ(fake->live_allocations, 2);
@@ -259,7 +259,7 @@ TEST_F(OnFake, GivesBackAfterACaptureWhatWentInIt) {
   go_in_a_capture(array);
   other = {};
   EXPECT_EQ(fake->live_allocations, 0);
-  // Pinned memory waits for copies that are under way, which a capture does not allow.
+  // Freeing pinned memory waits for running copies, which a capture forbids.
   PinnedArray<double> pinned(*queue, 10), more(*queue, 10);
   go_in_a_capture(pinned);
   EXPECT_EQ(fake->live_pinned, 2);
@@ -270,7 +270,7 @@ TEST_F(OnFake, GivesBackAfterACaptureWhatWentInIt) {
   pinned = PinnedArray<double>(*queue, 10);
   pinned = {};
   EXPECT_EQ(fake->live_pinned, 0);
-  // Many captures do not heap up memory.
+  // Many captures do not accumulate memory.
   fake->peak_device_bytes = 0;
   for (int i = 0; i < 100; ++i) {
     array = DeviceArray<double>(*queue, 1000);
@@ -287,7 +287,7 @@ TEST_F(OnFake, KeepsAQueueThatGoesWhileItIsCaptured) {
       PinnedArray<double> const pinned(other, 10);
       fake->capturing = true;
     }
-    // Neither memory nor stream may go now. It is the same while another queue comes.
+    // Neither memory nor stream may be freed now, nor when another queue is made.
     { Queue const during({.stream = legacy_stream()}); }
     EXPECT_EQ(fake->live_allocations, 1);
     EXPECT_EQ(fake->live_pinned, 1);
@@ -310,8 +310,8 @@ TEST_F(OnFake, IsNotDisturbedByMemoryThatCannotBeGivenBack) {
   fake->capturing = false;
   fake->fail_free = 1;
   { DeviceArray<double> const next(*queue, 10); }
-  EXPECT_EQ(fake->live_allocations, 1);  // the one that the driver refused is lost
-  EXPECT_EQ(fake->misuses, 0);           // and none is given back twice
+  EXPECT_EQ(fake->live_allocations, 1);  // the one that the driver refused to free is lost
+  EXPECT_EQ(fake->misuses, 0);           // none is freed twice
   driver::CurrentContext const current(context_of(*queue).handle());
   (void)driver::api().cuMemFreeAsync(refused, static_cast<driver::StreamHandle>(queue->stream()));
 }
@@ -374,7 +374,7 @@ TEST_F(OnFake, LeavesTheCallersContextCurrent) {
   EXPECT_EQ(fake->pushes, pushes + 1);
   DeviceArray<double> a(*queue, 3);
   queue->wait();
-  EXPECT_EQ(fake->pushes, pushes + 1);  // it is current already
+  EXPECT_EQ(fake->pushes, pushes + 1);  // the context is current already
 }
 
 /// Descriptors whose arrays the host cannot read.
@@ -409,7 +409,7 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
     return std::string("no reason");
   };
   auto const tau = x;
-  // All have kernels, which the store of this test has not.
+  // All have kernels, which the store of this test lacks.
   auto const has_kernel = [&](auto&& call) {
     EXPECT_NE(reason_of(call).find(" is in no pack"), std::string::npos) << reason_of(call);
     EXPECT_EQ(reason_of(call).rfind("the kernel myriad::", 0), 0U) << reason_of(call);
@@ -462,7 +462,7 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { laqge<double>(q, a, x, y); });
   has_kernel([&] { backward_error<double>(q, a, b, c, x); });
   has_kernel([&] { gerfs<double>(q, Op::none, a, b, pivots, c, unreadable<double>(4, 4, 0x9000), x, y); });
-  // What the descriptors say is checked.
+  // The descriptors themselves are checked.
   EXPECT_THROW(gemm<double>(q, 1, a, unreadable<double>(3, 4, 0x2000), 0, c), BadArgument);
   EXPECT_THROW(getrf<double>(q, a, unreadable<int>(3, 1, 0x6000), info), BadArgument);
   double* const plain = reinterpret_cast<double*>(0x10000);
@@ -477,7 +477,7 @@ TEST_F(OnFake, RefusesAResultThatOverlapsWhateverIsInArraysOfTheGpu) {
       call();
     } catch (BadArgument const& error) {
       return std::string(error.what()).find("overlaps") != std::string::npos;
-    } catch (Unavailable const&) {  // it has no kernel here
+    } catch (Unavailable const&) {  // no kernel here
     }
     return false;
   };
@@ -494,14 +494,14 @@ TEST_F(OnFake, RefusesAResultThatOverlapsWhateverIsInArraysOfTheGpu) {
       EXPECT_TRUE(product(a, b, a));
       EXPECT_TRUE(product(a, b, b));
       EXPECT_TRUE(product(a, b, transposed(b)));
-      // blocks beside each other, and over each other
+      // disjoint and overlapping blocks
       auto const whole = by_pointers(2 * n, 2 * n, 0x4000);
       EXPECT_FALSE(product(a, block(whole, 0, 0, n, n), block(whole, 0, n, n, n)));
       EXPECT_FALSE(product(block(whole, 0, 0, n, n), b, block(whole, n, 0, n, n)));
       EXPECT_TRUE(product(a, block(whole, 0, 0, n, n), block(whole, 1, n - 1, n, n)));
       EXPECT_TRUE(product(a, block(whole, 0, 0, n, n), transposed(block(whole, n - 1, n - 1, n, n))));
       EXPECT_FALSE(product(a, block(whole, 0, 0, n, n), transposed(block(whole, n, n - 1, n, n))));
-      // matrices of any sizes, of which those that begin at the same place overlap
+      // matrices of unknown sizes overlap if they begin at the same place
       auto const sizes = [](std::uintptr_t place) { return reinterpret_cast<std::int64_t const*>(place); };
       auto const ragged = [&](std::uintptr_t place) {
         Batch<T> out = batch(reinterpret_cast<T*>(place), 2 * n, 2 * n, {.count = 3});
@@ -519,7 +519,7 @@ TEST_F(OnFake, RefusesAResultThatOverlapsWhateverIsInArraysOfTheGpu) {
   check(float());
   check(std::complex<double>());
   check(half());
-  // Where it may be in place it is only refused elsewhere.
+  // Routines that may work in place only refuse other overlaps.
   auto const a = unreadable<double>(4, 4, 0x1000), b = unreadable<double>(4, 4, 0x2000);
   auto const x = unreadable<double>(4, 1, 0x4000);
   auto* const info = reinterpret_cast<int*>(0x7000);
@@ -530,7 +530,7 @@ TEST_F(OnFake, RefusesAResultThatOverlapsWhateverIsInArraysOfTheGpu) {
   EXPECT_TRUE(refused([&] { gemv<double>(q, 1.0, a, x, 0.0, x); }));
 }
 
-/// A batch of the GPU's that is `bytes` away from where CUDA would put it.
+/// A GPU batch `bytes` away from an address that CUDA would allocate.
 template <typename T>
 Batch<T> moved_by(std::uintptr_t bytes, std::uintptr_t place, std::int64_t cols = 4) {
   return batch(reinterpret_cast<T*>(place + bytes), 4, cols, {.count = 3});
@@ -566,8 +566,8 @@ TEST_F(OnFake, RefusesComplexMatricesThatLieAtHalfAnElement) {
   refused("4 (sign)", [&] { logdet<Z>(q, a, reinterpret_cast<Z*>(0x30008), reinterpret_cast<double*>(0x40008)); });
   Batch<Z> view = moved_by<Z>(8, 0x10000);
   refused("2 (a)", [&] { inverse<Z>(q, transposed(block(view, 1, 1, 2, 2)), moved_by<Z>(0, 0x30000, 4), info); });
-  // Half an element of Complex<double> is a whole one of double or Complex<float>. What has no element has no address, and behind pointers
-  // the host does not look.
+  // Half an element of Complex<double> is a whole one of double or Complex<float>. The address of an empty batch does not matter, and the
+  // host does not read pointers.
   EXPECT_NE(error_of([&] { getrf<double>(q, moved_by<double>(8, 0x10000), pivots, info); }).find(" is in no pack"), std::string::npos);
   EXPECT_NE(error_of([&] { getrf<C>(q, moved_by<C>(8, 0x10000), pivots, info); }).find(" is in no pack"), std::string::npos);
   EXPECT_NE(error_of([&] { getrf<Z>(q, unreadable<Z>(4, 4, 0x1008), pivots, info); }).find(" is in no pack"), std::string::npos);

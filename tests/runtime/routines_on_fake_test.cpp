@@ -1,5 +1,5 @@
-/// What every routine asks of a driver and a compiler that are made up (fake_cuda.hpp, fake_nvrtc.hpp): kernels before the first launch,
-/// workspace as it was announced, launches of a size that there is.
+/// Every routine on a fake driver and compiler (fake_cuda.hpp, fake_nvrtc.hpp): it loads kernels before the first launch, takes the
+/// workspace of its query, and launches valid grids.
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ using Z = std::complex<double>;
 
 class RoutinesOnFake : public test::OnFakeCompiler {};
 
-/// A batch at an address where nothing is.
+/// A batch at an address without memory.
 template <typename T>
 Batch<T> at(std::uintptr_t place, std::int64_t rows, std::int64_t cols, std::int64_t count) {
   return batch(reinterpret_cast<T*>(place << 32), rows, cols, {.count = count});
 }
-/// One whose sizes nobody can read.
+/// A batch with unreadable sizes.
 template <typename T>
 Batch<T> ragged_at(std::uintptr_t place, std::int64_t rows, std::int64_t cols, std::int64_t count) {
   Batch<T> out = at<T>(place, rows, cols, count);
@@ -38,7 +38,7 @@ struct Call {
   std::function<void(Queue&)> run;
 };
 
-/// Routines that take several kernels, or workspace, at sizes and counts where they do.
+/// Routines that take several kernels or workspace, at sizes and counts where they do.
 template <typename T>
 std::vector<Call> calls(int* info) {
   std::vector<Call> out;
@@ -112,7 +112,7 @@ std::vector<Call> calls(int* info) {
         add(sizes + "gesv", [=](Queue& q) { gesv<T>(q, a, pivots, b, info); });
         add(sizes + "solve", [=](Queue& q) { solve<T>(q, a, b, c, info); });
         add(sizes + "solve, one column", [=](Queue& q) { solve<T>(q, a, x, y, nullptr); });
-        // Up to 32 rows many right-hand sides go by getrf and getrs.
+        // Up to 32 rows many right-hand sides use getrf and getrs.
         auto const tiny = rows(columns(a, 0, 20), 0, 20);
         auto const of_tiny = [=](auto v) { return rows(v, 0, 20); };
         add(sizes + "gesv of 20 of", [=](Queue& q) { gesv<T>(q, tiny, of_tiny(pivots), of_tiny(b), info); });
@@ -128,7 +128,7 @@ std::vector<Call> calls(int* info) {
   return out;
 }
 
-/// Kernels are refused one after the other: nothing is launched before all are there.
+/// Refuses one kernel after the other: nothing is launched before all are loaded.
 TEST_F(RoutinesOnFake, NothingIsWrittenWhereAKernelCannotBeHad) {
   std::vector<int> info(1000);
   int several = 0;
@@ -136,7 +136,7 @@ TEST_F(RoutinesOnFake, NothingIsWrittenWhereAKernelCannotBeHad) {
     for (Call const& call : all) {
       for (int kernels = 1;; ++kernels) {
         ASSERT_LT(kernels, 100) << call.name;
-        compiler->left = kernels == 1 ? 0 : 1;  // those of earlier turns are loaded
+        compiler->left = kernels == 1 ? 0 : 1;  // those of earlier iterations are loaded
         int const launches = fake->launches;
         try {
           call.run(*queue);
@@ -174,8 +174,8 @@ TEST_F(RoutinesOnFake, GridsThatThereAre) {
     call();
     return fake->launches - before;
   };
-  // A matrix by rows has several parts of a warp each (gemv_whole), by columns a row to a lane (gemv_columns), or 64 to two lanes (gemv).
-  // y is nowhere, since all matrices may be empty.
+  // A matrix by rows has several parts with a warp each (gemv_whole); by columns a lane has a row (gemv_columns), or two lanes have 64
+  // (gemv). y has no memory, since all matrices may be empty.
   auto const multiply = [&](bool by_rows, std::int64_t m, std::int64_t k, std::int64_t count) {
     Batch<double> a = by_rows ? transposed(at<double>(0x10, k, m, count)) : at<double>(0x10, m, k, count);
     Batch<double> x = at<double>(0x20, k, 1, count), y = at<double>(0x40000, m, 1, count);
@@ -183,13 +183,13 @@ TEST_F(RoutinesOnFake, GridsThatThereAre) {
     a.batch_stride = x.batch_stride = 0;
     return launches_of([&] { gemv<double>(*queue, 1, a, x, 0, y); });
   };
-  // Of so many that may differ each launch has a schedule, which is one, too; but what is left in the end has none.
+  // For so many ragged matrices each launch has a schedule, which is a launch, too; only the last one has none.
   EXPECT_EQ(multiply(true, 300, 40, most / 8), 2);
-  EXPECT_EQ(multiply(true, 300, 40, most), 2 * 6 + 1);  // 6 parts, and what is left
+  EXPECT_EQ(multiply(true, 300, 40, most), 2 * 6 + 1);  // 6 parts, and the rest
   EXPECT_LE(fake->grid[0], static_cast<unsigned>(most));
-  EXPECT_EQ(multiply(false, 4001, 33, most), 2 * 32);    // 128 rows to a block
-  EXPECT_EQ(multiply(false, 40000, 64, most), 2 * 313);  // 625 parts, two to a block
-  // Sizes are numbers of 32 bits there.
+  EXPECT_EQ(multiply(false, 4001, 33, most), 2 * 32);    // 128 rows per block
+  EXPECT_EQ(multiply(false, 40000, 64, most), 2 * 313);  // 625 parts, two per block
+  // Sizes have 32 bits there.
   EXPECT_EQ(launches_of([&] {
               gemv<float>(*queue, 1, at<float>(0x10, 1 << 30, 1, 1), at<float>(0x20, 1, 1, 1), 0, at<float>(0x30, 1 << 30, 1, 1));
             }),

@@ -1,4 +1,4 @@
-/// The sources inside the library, and the names of kernels.
+/// The sources embedded in the library, and the names of kernels.
 
 #include "runtime/sources.hpp"
 
@@ -41,7 +41,7 @@ TEST(EmbeddedSources, AreTheFiles) {
   EXPECT_EQ(embedded.size(), wanted.size());
 }
 
-// An edit of the twin, which only tests run, must leave caches and packs of kernels valid.
+// Editing the host twin, which only tests run, must leave caches and packs valid.
 TEST(EmbeddedSources, AreWithoutTheHostTwin) {
   int files = 0;
   for (auto const& entry : fs::recursive_directory_iterator(fs::path(MYRIAD_SOURCE_DIR) / "src" / "simt_host")) {
@@ -74,7 +74,7 @@ TEST(EmbeddedSources, TakeAnyCharacterAndLength) {
   ASSERT_EQ(run("cmake -DROOT=" + folder.path().string() + " -DLIST=" + folder.path().string() + "/list.txt -DOUTPUT=" + out + " -P " +
                 MYRIAD_SOURCE_DIR "/cmake/embed_sources.cmake"),
             0);
-  // The bytes as the generated file has them
+  // The bytes in the form of the generated file
   std::string const code = test::text_of(out);
   std::size_t at = 0;
   for (auto const& [name, text] : std::map<std::string, std::string>{{"0", ""}, {"1", every}, {"2", longer}}) {
@@ -135,7 +135,7 @@ TEST(Sha256, AgreesWithTheStandard) {
   EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(hex(sha256(std::string(1000000, 'a'))), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-  // in pieces, across blocks
+  // in pieces, across the hash's blocks
   Sha256 pieces;
   for (int i = 0; i < 1000; ++i) pieces.add(std::string(1000, 'a'));
   EXPECT_EQ(hex(pieces.finish()), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");

@@ -23,13 +23,13 @@ using test::scale_source;
 #define SKIP_WITHOUT_NVRTC() \
   if (!Nvrtc::instance().available()) GTEST_SKIP() << Nvrtc::instance().problem()
 
-/// NVRTC as it is where there is none.
+/// The Nvrtc object of a machine without NVRTC.
 Nvrtc no_nvrtc() {
   test::Environment const set("MYRIAD_NVRTC", "/nonexistent");
   return Nvrtc::find();
 }
 
-/// The messages of the library while it lives.
+/// Collects the library's messages during its lifetime.
 class Messages {
  public:
   Messages()
@@ -111,13 +111,13 @@ TEST(KernelKey, CoversAllThatMatters) {
   other = source;
   std::array<SourceFile, 2> files{source.files[0], source.files[1]};
   std::string const longer = std::string(files[1].text) + " ";
-  files[1].text = longer;  // a header that is reached
+  files[1].text = longer;  // an included header
   other.files = files;
   add(other);
   EXPECT_EQ(keys.size(), static_cast<std::size_t>(made));
   EXPECT_EQ(KernelStore::key(source, "sm_90", "NVRTC 13.0"),
             *keys.find(KernelStore::key(scale_source("double", 2), "sm_90", "NVRTC 13.0")));
-  // a file that is not reached is nothing to the kernel
+  // a file that is not included does not change the key
   std::array<SourceFile, 3> const more{source.files[0], source.files[1], {"unrelated.cuh", "x"}};
   other.files = more;
   EXPECT_EQ(KernelStore::key(other, "sm_90", "NVRTC 13.0"), KernelStore::key(source, "sm_90", "NVRTC 13.0"));
@@ -149,7 +149,7 @@ TEST(DiskCache, IsMadeForTheUserAlone) {
   EXPECT_TRUE(same(*found, record));
   ASSERT_EQ(cache.files().size(), 1U);
   EXPECT_EQ(fs::status(cache.files().front()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  // nothing but the kernel is left in the folder
+  // the folder has nothing but the kernel
   EXPECT_EQ(std::distance(fs::directory_iterator(place), fs::directory_iterator{}), 1);
 }
 
@@ -229,7 +229,7 @@ TEST(KernelStore, CompilesOnceAndKeeps) {
   KernelRecord const again = first.obtain(source, 9, 0);
   EXPECT_EQ(messages.count("compiled"), 1);
   EXPECT_TRUE(same(made, again));
-  // another process would see the same
+  // another process would have the same
   KernelStore second(Nvrtc::instance(), DiskCache(place), {});
   EXPECT_TRUE(same(second.obtain(source, 9, 0), made));
   EXPECT_EQ(messages.count("compiled"), 1);
@@ -402,7 +402,7 @@ TEST(Pack, SaysThatItsFileWasWrittenOver) {
     EXPECT_NE(error.find("pack " + path + ": the kernel " + hex(record.key) + " is gone: the file was written over"), std::string::npos)
         << error;
   }
-  EXPECT_EQ(error_with(good), "");  // what passes its checksum is what was there
+  EXPECT_EQ(error_with(good), "");  // records with a good checksum are intact
 }
 
 TEST(KernelStore, NeedsNoCompilerWithAPack) {
@@ -422,7 +422,7 @@ TEST(KernelStore, NeedsNoCompilerWithAPack) {
   KernelStore store(no_nvrtc(), DiskCache("", "none"), packs);
   EXPECT_EQ(store.problem(), "");
   EXPECT_TRUE(same(store.obtain(scale_source("double", 2), 9, 0), records[1]));
-  EXPECT_TRUE(same(store.obtain(scale_source("double", 2), 8, 6), records[0]));  // runs there as well
+  EXPECT_TRUE(same(store.obtain(scale_source("double", 2), 8, 6), records[0]));  // runs on 8.6, too
   std::string const miss = error_of([&] { (void)store.obtain(scale_source("double", 3), 9, 0); });
   EXPECT_NE(miss.find("myriad::test::scale<double, 3> for sm_90"), std::string::npos) << miss;
   EXPECT_NE(miss.find("test.pack"), std::string::npos) << miss;
@@ -431,7 +431,7 @@ TEST(KernelStore, NeedsNoCompilerWithAPack) {
   KernelStore const nothing(no_nvrtc(), DiskCache("", "none"), {});
   EXPECT_NE(nothing.problem().find("/nonexistent"), std::string::npos);
 
-  // a pack that was asked for and is not there is an error, whatever else there is
+  // a missing pack of MYRIAD_PACK is an error, even with a compiler
   test::Environment const missing("MYRIAD_PACK", "/nonexistent.pack");
   KernelStore with_missing(Nvrtc::instance(), DiskCache("", "none"), Packs::find());
   EXPECT_NE(error_of([&] { (void)with_missing.obtain(scale_source("double", 2), 9, 0); }).find("/nonexistent.pack"), std::string::npos);
@@ -452,7 +452,7 @@ TEST(KernelStore, DumpsWhatItCompiles) {
   EXPECT_EQ(extensions, (std::set<std::string>{".cu", ".cubin", ".log", ".ptx"}));
   EXPECT_EQ(test::text_of(folder.path() / "dump/scale.cuh"), test::test_sources()[0].text);
   EXPECT_TRUE(fs::exists(folder.path() / "dump/simt/arithmetic.hpp"));
-  EXPECT_FALSE(fs::exists(folder.path() / "cache"));  // not asked, not filled
+  EXPECT_FALSE(fs::exists(folder.path() / "cache"));  // the cache is neither read nor filled
 }
 
 }  // namespace

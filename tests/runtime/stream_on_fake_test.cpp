@@ -1,5 +1,5 @@
-/// Streaming through a driver that is made up (fake_cuda.hpp). It does what it is given as late as it may, so that a stage that is used
-/// again too early, or a result that is read too early, shows as wrong numbers.
+/// Streaming through a fake driver (fake_cuda.hpp). It runs work as late as allowed, so that reusing a buffer or reading a result too early
+/// gives wrong numbers.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using test::FakeScaleParams;
 
-/// x = 2 a + sum of b, and info = rows + 100 columns, of every matrix: what it reads it reads when it runs.
+/// Computes x = 2 a + sum of b, and info = rows + 100 columns, for every matrix. It reads its inputs when it runs, not when it is enqueued.
 void work_on_device(FakeScaleParams const& p) {
   for (std::int64_t b = 0; b < p.x.count; ++b) {
     double sum = 0;
@@ -35,7 +35,7 @@ void work_on_device(FakeScaleParams const& p) {
   }
 }
 
-/// Matrices of rows by cols in memory that is full of canaries between them.
+/// rows-by-cols matrices in memory that is otherwise full of canaries.
 struct Host {
   static constexpr double canary = -12345;
 
@@ -68,7 +68,7 @@ double* const nowhere = nullptr;
 
 using Layout = std::function<Host()>;
 
-/// Ragged matrices behind pointers that go through memory in an order of their own, with a gap behind each row or column.
+/// Ragged matrices behind pointers in another order than in memory, with a gap behind each row or column.
 Host ragged(std::string name, bool by_rows, std::int64_t row_offset) {
   Host host;
   host.name = std::move(name);
@@ -125,7 +125,7 @@ std::vector<Layout> even_layouts() {
         return host;
       }};
 }
-/// The same sizes at equal distances.
+/// The same sizes with a constant batch stride.
 Host ragged_at_equal_distances() {
   Host host = ragged("ragged at equal distances", false, 0);
   host.pointers.clear();
@@ -158,12 +158,12 @@ class Streams : public test::OnFake {
     }
   }
 
-  /// x = 2 a + sum of b by one launch.
+  /// Enqueues x = 2 a + sum of b as one launch.
   void enqueue(Queue& q, Batch<double const> a, Batch<double const> b, Batch<double> x, int* info) {
     launch(q, kernel(), {.blocks = 1, .threads = 1}, FakeScaleParams{.call = work_on_device, .a = a, .b = b, .x = x, .info = info});
   }
 
-  /// Streams x = 2 a + sum of b from one layout to another, and looks at every element and at every gap.
+  /// Streams x = 2 a + sum of b from one layout to another, and checks every element and every gap.
   void check(Host a, Host x, Batch<double const> b, double sum, std::int64_t chunk_bytes) {
     SCOPED_TRACE(a.name + " to " + x.name);
     a.fill(1);
@@ -189,7 +189,7 @@ class Streams : public test::OnFake {
       EXPECT_EQ(info[static_cast<std::size_t>(k + 1)], a.batch.rows_of(k) + 100 * a.batch.cols_of(k)) << k;
     }
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(x.memory, expected);  // and so the gaps
+    EXPECT_EQ(x.memory, expected);  // including the gaps
     EXPECT_EQ(info.front(), -1);
     EXPECT_EQ(info.back(), -1);
   }
@@ -213,7 +213,7 @@ TEST_F(Streams, RaggedMatrices) {
   for (std::int64_t const chunk : {1, 1000, 5000})
     for (Layout const& a : ragged_layouts()) {
       for (Layout const& x : ragged_layouts()) check(a(), x(), for_all, 4, chunk);
-      // of blocks what the offset leaves
+      // blocks: the rows below the offset
       check(ragged("block", false, 1), ragged("row-major block", true, 1), for_all, 4, chunk);
     }
 }
@@ -299,11 +299,11 @@ TEST_F(Streams, PinnedMemoryIsCopiedWhereItIs) {
   EXPECT_EQ(report.bytes_in, many * 32);
   EXPECT_EQ(report.bytes_out, many * 32);
   for (std::int64_t k = 0; k < 4 * many; ++k) ASSERT_EQ(x[k], 2 * a[k]);
-  // One that is pinned and one that is not
+  // One pinned operand and one that is not
   std::vector<double> y(4 * many);
   EXPECT_EQ(stream(*queue, {.chunk_bytes = 4096}, in(da), out(batch(y.data(), 2, 2, {.count = many})), work).bytes_staged, many * 32);
   EXPECT_TRUE(std::equal(y.begin(), y.end(), x.begin()));
-  // Interleaved: a chunk of it is in many pieces.
+  // Interleaved: a chunk is many pieces of memory.
   std::fill(x.begin(), x.end(), 0);
   EXPECT_EQ(stream(*queue, {.chunk_bytes = 4096}, in(interleaved(a.data(), 2, 2, many)), out(interleaved(x.data(), 2, 2, many)), work)
                 .bytes_staged,
@@ -321,13 +321,13 @@ TEST_F(Streams, HoldsThreeChunks) {
                   out(batch(x.data(), 2, 2, {.count = many})), [&](Queue& q, auto from, auto to) { enqueue(q, from, {}, to, nullptr); });
   };
   StreamReport const report = run(64'000);
-  EXPECT_EQ(report.chunks, 101);  // of 992: a multiple of 32
+  EXPECT_EQ(report.chunks, 101);  // 992 matrices each, a multiple of 32
   EXPECT_EQ(report.bytes_in + report.bytes_out, many * 64);
   EXPECT_LE(fake->peak_device_bytes, 3 * (64'000 + 2 * 256));
   EXPECT_LE(fake->peak_pinned_bytes, 6 * (64'000 + 2 * 256));
   EXPECT_GT(report.seconds, 0);
   EXPECT_EQ(run(1 << 30).chunks, 1);
-  // By itself it takes chunks of 4 MiB for so little, and less where less is free.
+  // The default is chunks of 4 MiB for so little data, and smaller ones with less free memory.
   EXPECT_EQ(run(0).chunks, 2);
   fake->free_bytes = 8 << 16;
   EXPECT_EQ(run(0).chunks, 98);
@@ -367,7 +367,7 @@ TEST_F(Streams, NothingIsUnderWayAfterAnError) {
     bad_chunk = bad;
     what = [] { throw std::domain_error("of the caller"); };
     EXPECT_THROW(run(), std::domain_error);
-    EXPECT_EQ(fake->pending, 0);  // no copy is to come
+    EXPECT_EQ(fake->pending, 0);  // no copy is pending
     what = [&] { fake->fail_launch = 719; };
     EXPECT_THROW(run(), GpuError);
     what = [&] { fake->fail_copy = 700; };

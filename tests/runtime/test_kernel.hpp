@@ -1,5 +1,5 @@
 #pragma once
-/// The kernel of the tests, and the environment in which they compile it.
+/// The kernel of the tests, and helpers for the environment in which they compile it.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ inline std::string text_of(std::filesystem::path const& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The sources of the test kernel, as the library has its own.
+/// The sources of the test kernel, in the form of the library's embedded ones.
 inline std::span<gpu::SourceFile const> test_sources() {
   static std::string const kernel = text_of(MYRIAD_SOURCE_DIR "/tests/runtime/scale.cuh");
   static std::string const arithmetic =
@@ -37,7 +37,7 @@ inline gpu::KernelSource scale_source(std::string const& type, int times) {
   return out;
 }
 
-/// A folder that is there while the object lives.
+/// A folder that exists as long as the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

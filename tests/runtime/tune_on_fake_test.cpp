@@ -1,4 +1,4 @@
-/// Tuning: the search, tables, and what is taken, on a driver that is made up (fake_cuda.hpp) and says how long calls take.
+/// Tuning: search, tables and choice of entries, on a fake driver (fake_cuda.hpp) that invents the times of calls.
 
 #include <gtest/gtest.h>
 
@@ -62,14 +62,14 @@ TEST(Halving, FindsTheFastest) {
   EXPECT_EQ(found.number, least);
   EXPECT_NEAR(found.first_seconds / found.seconds, seconds[0] / seconds[least], 0.03);
   EXPECT_EQ(found.tried, 48U);
-  EXPECT_LT(time.calls, 48 * 14);  // bad ones seldom
+  EXPECT_LT(time.calls, 48 * 14);  // bad ones are timed rarely
 }
 
 TEST(Halving, KeepsTheFirstUnlessAnotherIsFasterThanTimesScatter) {
   for (std::size_t const count : {1, 2, 4, 5, 31}) {
     std::vector<double> seconds(count, 1.0005);
     seconds[0] = 1;
-    if (count > 2) seconds[2] = 0.998;  // too little
+    if (count > 2) seconds[2] = 0.998;  // too small a gain
     Noisy time(seconds);
     Fastest const found = fastest(count, std::ref(time), always);
     EXPECT_EQ(found.number, 0U) << count;
@@ -113,7 +113,7 @@ TunedConfig entry_of(std::string gpu, std::int64_t n, int threads) {
           .plan = {{"threads", 256}, {"copies", 1}}};
 }
 
-/// A folder of its own for the tables.
+/// A separate folder for the tables.
 class TunedTables : public testing::Test {
  protected:
   void SetUp() override { ::setenv("MYRIAD_TUNED_DIR", folder.path().c_str(), 1); }
@@ -177,13 +177,13 @@ TEST(ShippedTables, AreOfKnownFormat) {
   for (TunedConfig const& entry : tuning::shipped_entries()) {
     EXPECT_FALSE(entry.gpu.empty());
     EXPECT_FALSE(entry.config.empty());
-    EXPECT_LE(entry.seconds, entry.planned_seconds) << entry.kernel << " " << entry.sizes[0];  // no size loses
+    EXPECT_LE(entry.seconds, entry.planned_seconds) << entry.kernel << " " << entry.sizes[0];  // no size becomes slower
   }
 }
 
 // --- spaces
 
-/// An H200, as far as spaces ask.
+/// An H200, with the limits that spaces read.
 Device gpu() {
   Device out;
   out.name = "some GPU";
@@ -194,7 +194,7 @@ Device gpu() {
   out.shared_memory_per_multiprocessor = 233472;
   return out;
 }
-/// The plan and all candidates are admitted, and a table's entry of a candidate gives that candidate. Returns how many there are.
+/// Expects the space to admit its plan and all candidates, and a table entry of a candidate to give that candidate. Returns their number.
 template <typename Space>
 std::size_t check(Space const& space) {
   EXPECT_TRUE(space.admits(space.plan(), gpu())) << space.problem().kernel << " " << space.problem().sizes[0];
@@ -250,7 +250,7 @@ TEST(Spaces, OfSpans) {
         EXPECT_GE(check(GemmBulkSpace{dtype, n, n, n, a, std::gcd(n, 16 / bytes)}), n <= 128 ? 3U : 1U) << n;
       }
 }
-/// Of every list, whichever size would take it.
+/// The tiles of every list, for any size.
 TEST(Spaces, AdmitTilesOfLists) {
   auto const admits_all = [](Dtype dtype, auto const& shapes) {
     GemmPipelinedSpace const space{dtype, 300, 300, 300};
@@ -317,7 +317,7 @@ TEST(Spaces, OfHalves) {
         if (!widened) check(GemmHalvesSpace{{dtype, widened, 64, 1, n}});
       }
       for (int const n : {33, 72, 128, 256})
-        for (int const a : {0, 1, 2, 3}) {  // in one piece, or by lines
+        for (int const a : {0, 1, 2, 3}) {  // whole or by lines
           bool const piece = n % 8 != 0 || a == 3;
           if (dtype == Dtype::c16 && n > 128) continue;
           int const unit = piece ? 0 : dtype == Dtype::c16 ? 4 : 8;
@@ -345,14 +345,14 @@ TEST(Spaces, OfHalves) {
         }
       }
     }
-  // Matrices that come otherwise have entries of their own.
+  // Matrices that are loaded in other ways have their own entries.
   GemmHalvesStreamSpace space{{Dtype::f16, true, 100, 100, 100}, {Lines::columns, Lines::rows, 8, 0, 4, 0}};
   EXPECT_EQ(space.problem().kernel, "gemm_halves_stream nt lpl, widened");
   space.widened = false, space.operands.a = Lines::rows, space.operands.b = Lines::columns, space.operands.c_unit = 0;
   EXPECT_EQ(space.problem().kernel, "gemm_halves_stream tn lpp");
 }
 
-// --- what is taken
+// --- choice of entries
 
 struct Config {
   int threads, copies;
@@ -383,7 +383,7 @@ class Tuning : public test::OnFake {
     if (fake) fake->milliseconds = 1.5F;
     test::OnFake::TearDown();
   }
-  /// A routine: `seconds(config)` is how long it takes.
+  /// A routine that takes `seconds(config)`.
   std::function<void(Queue&)> routine(std::int64_t n, std::function<double(Config const&)> seconds) {
     return [=, this](Queue& q) {
       Config const c = tuning::planned(q, Space{n});
@@ -421,18 +421,18 @@ TEST_F(Tuning, TakesTheFastestAndKeepsIt) {
   EXPECT_EQ(found[0].gpu, "Fake GPU");
   EXPECT_GT(refreshed, 20);
   EXPECT_GT(done, 0.5);
-  // Here and in processes to come
+  // The result is used in this process and in later ones.
   EXPECT_EQ(tuning::planned(*queue, Space{100}), (Config{256, 2}));
   EXPECT_EQ(tuning::planned(*queue, Space{101}), (Config{32, 1}));
   ASSERT_EQ(read_tuned(tuned_path("Fake GPU")).size(), 1U);
   EXPECT_TRUE(tuning::Table("Fake GPU").find(Space{100}.problem()).of_user);
-  // What is known is not looked for again, unless that is wanted.
+  // Known entries are not searched again, except on request.
   EXPECT_TRUE(tune(*queue, call, options).empty());
   options.again = true;
   EXPECT_EQ(tune(*queue, call, options).size(), 1U);
 }
 
-/// A space that takes long to say what it admits, as those of small matrices do.
+/// A space whose admits() is slow, as for small matrices; counts its calls.
 struct Hesitant : Space {
   static inline int asked = 0;
   [[nodiscard]] bool admits(Config const& c, Device const& device) const { return ++asked, Space::admits(c, device); }
@@ -450,7 +450,7 @@ TEST_F(Tuning, AsksOnceWhetherAConfigIsAdmitted) {
   Hesitant::asked = 0;
   ASSERT_EQ(tune(*queue, call, {.threads = 1}).size(), 1U);
   EXPECT_GT(calls, 40);
-  EXPECT_LE(Hesitant::asked, 9 + 9);  // while they are loaded, and while they are timed
+  EXPECT_LE(Hesitant::asked, 9 + 9);  // once while loading, once while timing
 }
 
 TEST_F(Tuning, OfSeveralProblemsInTheSameCalls) {
@@ -464,7 +464,7 @@ TEST_F(Tuning, OfSeveralProblemsInTheSameCalls) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].config[0].second, 256);
   EXPECT_EQ(found[1].config[0].second, 1024);
-  EXPECT_NEAR(found[1].planned_seconds, 0.8 + 1.0 / 32, 1e-6);  // the first has been tuned by then
+  EXPECT_NEAR(found[1].planned_seconds, 0.8 + 1.0 / 32, 1e-6);  // the first one is tuned by then
 }
 
 TEST_F(Tuning, LeavesOutWhatCannotBeLoadedOrDoesNotRun) {
@@ -503,7 +503,7 @@ TEST_F(Tuning, EntriesThatAreNotAdmittedAreNotTaken) {
 
 TEST_F(Tuning, KeepsNothingThatWasNotTimed) {
   auto const call = routine(700, usual);
-  // Nothing runs: the next call of the driver fails each time.
+  // Nothing runs: the next driver call fails each time.
   EXPECT_THROW((void)tune(*queue,
                           [&](Queue& q) {
                             if (&q == &*queue && tuning::search_of(q)->taken.contains(0)) throw GpuError("lost", 700);
@@ -534,7 +534,7 @@ TEST_F(Tuning, WhatPutsInputsBackIsNotTuned) {
   auto const found = tune(*queue, call, {.refresh = [&](Queue& q) { other(q); }});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].sizes[0], 900);
-  // Calls that come to more on their second run
+  // Calls with more problems on their second run
   bool first = true;
   EXPECT_EQ(tune(*queue,
                  [&](Queue& q) {
@@ -564,14 +564,14 @@ TEST_F(Tuning, AnEntryThatIsNotAdmittedIsNotKnown) {
     TunedConfig out = entry_of("Fake GPU", 1100, threads);
     return out;
   };
-  tuning::table_of(*queue).set(entry(100'000));  // not admitted, and so neither taken nor known
+  tuning::table_of(*queue).set(entry(100'000));  // not admitted, so neither used nor known
   EXPECT_EQ(tuning::planned(*queue, Space{1100}), (Config{32, 1}));
   EXPECT_EQ(tune(*queue, routine(1100, usual)).size(), 1U);
   EXPECT_EQ(tuning::planned(*queue, Space{1100}), (Config{256, 2}));
 }
 
-/// The user's entry, else the shipped one, else the plan: of small products, on a GPU that a table is shipped for. It is the second one of
-/// the driver: its name and its tables are read once in a process, and no other test has a queue of it.
+/// The user's entry, else the shipped one, else the plan, for small products on a GPU with a shipped table. The test uses the driver's
+/// second GPU: a process reads name and tables of a GPU once, and no other test has a queue on it.
 TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   using tuning::Values;
   constexpr auto names = GemmTilesSpace::Tuned::names;
@@ -591,7 +591,7 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
     for (std::size_t i = 0; i < names.size(); ++i) entry.config.emplace_back(names[i], values[i]);
     return entry;
   };
-  // What a user may have found: neither the plan nor what is in the entry.
+  // A config that a user may have found: neither the plan nor that of the entry.
   auto const another = [&](TunedConfig const& entry) {
     for (GemmTiles const& candidate : space_of(entry).candidates(gpu()))
       if (Values const values = tuning::values_of<GemmTilesSpace>(candidate); values != plan(entry) && values != values_in(entry))
@@ -610,7 +610,7 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   only_of_user = another(only_of_user);
   TunedConfig const of_user = another(shipped[0]);
   Values bad = values_in(shipped[1]);
-  bad[1] = 3;  // row_lanes, of which there are a power of two
+  bad[1] = 3;  // row_lanes, which must be a power of two
   for (TunedConfig const& entry : {of_user, only_of_user, with(shipped[1], bad)}) tuning::keep(entry);
 
   ::setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
@@ -624,7 +624,7 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   EXPECT_EQ(taken(h200, only_of_user), values_in(only_of_user));
   for (std::size_t i = 1; i < shipped.size(); ++i) EXPECT_EQ(taken(h200, shipped[i]), values_in(shipped[i])) << shipped[i].sizes[0];
   EXPECT_EQ(taken(h200, nowhere), plan(nowhere));
-  // A search begins with what is taken, and passes over only what the user has.
+  // A search begins with the config in use, and skips only the user's entries.
   tuning::Search search;
   tuning::set_search(h200, &search);
   for (TunedConfig const& entry : {of_user, shipped[2], nowhere}) (void)taken(h200, entry);
@@ -636,17 +636,17 @@ TEST_F(Tuning, TheShippedEntryIsTakenWhereTheUsersIsNot) {
   EXPECT_TRUE(search.points[0].known);
   EXPECT_FALSE(search.points[1].known);
   EXPECT_FALSE(search.points[2].known);
-  // What is found goes before what is shipped from then on.
+  // A found entry then precedes the shipped one.
   TunedConfig const found = another(shipped[2]);
   tuning::table_of(h200).set(found);
   EXPECT_EQ(taken(h200, found), values_in(found));
   EXPECT_EQ(taken(h200, shipped[3]), values_in(shipped[3]));
-  // On another GPU none of them is taken.
+  // On another GPU none of them is used.
   for (TunedConfig const& entry : {of_user, only_of_user, shipped[2]}) EXPECT_EQ(taken(*queue, entry), plan(entry));
 }
 
-/// A shipped entry that no space takes would be passed over in silence. One that was compared with another plan than today's, or is the
-/// plan, is stale.
+/// A shipped entry that no space takes would be ignored silently. An entry is stale if it was compared with another plan than today's, or
+/// is the plan.
 TEST(Spaces, TakeWhatIsShipped) {
   for (TunedConfig const& entry : tuning::shipped_entries()) {
     auto const [m, n, k] = entry.sizes;
@@ -667,7 +667,7 @@ TEST(Spaces, TakeWhatIsShipped) {
     if (entry.kernel.starts_with("gemm_bulk ")) {
       Lines const a = entry.kernel[10] == 'n' ? Lines::columns : Lines::rows;
       GemmBulkSpace const space{entry.dtype, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a, entry.kernel[12] - '0'};
-      // As a product of matrices in one piece asks for it
+      // The space of a product of matrices without gaps
       bool const complex = space.complex();
       int const unit = space.single() ? std::gcd(static_cast<int>(n), 16 / element_bytes(entry.dtype)) : 1;
       taken = entry.kernel == space.name() && space.unit == unit && gemm_bulk_pays(space.real_bytes(), complex, m, n, k) && takes(space);
@@ -715,7 +715,7 @@ TEST(Spaces, AreNotMisledByNumbers) {
   EXPECT_FALSE((GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
   tall.held_rows = 11;
   EXPECT_TRUE((GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));
-  // Whether C is in shared memory is a question of lanes alone.
+  // Only kernels that multiply by lanes, not by tensor cores, may leave C in global memory.
   for (auto const& [dtype, admitted] : {std::pair(Dtype::f32, true), std::pair(Dtype::f64, false)}) {
     GemmBulkSpace const spans{dtype, 33, 33, 33, Lines::columns, 1};
     GemmBulk g = spans.plan();
@@ -726,7 +726,7 @@ TEST(Spaces, AreNotMisledByNumbers) {
   }
 }
 
-/// No size loses: whatever times scatter, a config that is taken is faster than the plan, and was seen to be.
+/// No size becomes slower: however times scatter, a chosen config is faster than the plan, and was measured to be.
 TEST(Halving, TakesNothingThatIsSlower) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
@@ -739,7 +739,7 @@ TEST(Halving, TakesNothingThatIsSlower) {
       ++calls;
       return seconds[i] * (1 + 0.02 * std::abs(normal(random)));
     };
-    // Also where there is hardly any time
+    // Also with hardly any time
     int const limit = round % 4 == 0 ? 40 : round % 4 == 1 ? 100 : 100'000;
     Fastest const found = fastest(seconds.size(), time, [&](double) { return calls < limit; });
     EXPECT_LE(found.seconds, found.first_seconds);
@@ -778,7 +778,7 @@ TEST_F(Tuning, TellsOfWhatIsKnownAndOfNothingElse) {
   EXPECT_TRUE(told.empty());
 }
 
-// --- in C, and real routines, whose kernels do nothing
+// --- the C interface, and real routines, whose kernels do nothing
 
 class Routines : public testing::Environment {
   void SetUp() override {
@@ -852,7 +852,7 @@ TEST_F(Tuning, InC) {
     std::vector<TunedConfig> const table = read_tuned(tuned_path("Fake GPU"));
     EXPECT_TRUE(
         std::any_of(table.begin(), table.end(), [&](TunedConfig const& x) { return x.kernel == kernel && x.config == p.found[0].config; }));
-    // Known by now
+    // Known already
     p.found.clear();
     EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
     EXPECT_TRUE(p.found.empty());
@@ -864,7 +864,7 @@ TEST_F(Tuning, InC) {
   EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
   ASSERT_EQ(p.found.size(), 1U);
   EXPECT_EQ(p.found[0].tried, 5);
-  // Stopped, and what fails
+  // A search that is stopped, and failures
   p.found.clear();
   p.told = 0, p.stop_after = 3;
   EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
@@ -872,7 +872,7 @@ TEST_F(Tuning, InC) {
   p.stop_after = 1 << 30;
   p.refresh_status = MYRIAD_FAILED;
   EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_FAILED);
-  p.status = MYRIAD_OUT_OF_MEMORY;  // of the callback's own
+  p.status = MYRIAD_OUT_OF_MEMORY;  // an error of the callback
   EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OUT_OF_MEMORY);
   p.status = MYRIAD_OK;
   p.dtype = MYRIAD_INT;
