@@ -709,7 +709,7 @@ TEST(Spaces, AreNotMisledByNumbers) {
       EXPECT_FALSE(spans.admits(g, gpu()));
     }
   }
-  // Of 16 rows that three lanes have of 33, five would be beyond.
+  // Each of three lanes has 11 of 33 rows; with 16 held rows five would be beyond the matrix.
   GemmBulk tall = GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.plan();
   tall.held_rows = 16, tall.blocks_per_sm = 1;
   EXPECT_FALSE((GemmBulkSpace{Dtype::f32, 33, 33, 33, Lines::rows, 1}.admits(tall, gpu())));

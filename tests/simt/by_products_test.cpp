@@ -1,4 +1,4 @@
-/// How symm, syrk and trmm are made of products on a GPU, with the routines of the CPU.
+/// The decomposition of symm, syrk and trmm into products on a GPU, run with CPU routines.
 
 #include <gtest/gtest.h>
 

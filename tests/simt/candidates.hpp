@@ -1,5 +1,5 @@
 #pragma once
-/// Configs that a search may try: that they are such is checked where they are run.
+/// Configs that a search may try: tests that run them check that they are candidates.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 namespace myriad {
 
-/// That the config is among the candidates of the space for an H200.
+/// Expects the config to be among the candidates of the space for an H200.
 template <typename Space>
 void expect_candidate(Space const& space, typename Space::Config const& config) {
   Device device;
@@ -24,7 +24,7 @@ void expect_candidate(Space const& space, typename Space::Config const& config) 
       << space.problem().kernel << " " << testing::PrintToString(values);
 }
 
-/// The planned config with these values in place of its own.
+/// The planned config with other values.
 template <typename Space, typename... Ints>
 constexpr typename Space::Config with(typename Space::Config config, Ints... values) {
   std::apply([&](auto&... x) { ((x = static_cast<std::remove_reference_t<decltype(x)>>(values)), ...); }, Space::Tuned::values(config));

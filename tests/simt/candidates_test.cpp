@@ -1,4 +1,4 @@
-/// Kernels of tiny matrices whose lanes are tuned: a matrix gets the same bits by any number of them, in blocks of any size.
+/// Kernels of tiny matrices with a tuned number of lanes: a matrix gets the same bits with any number of lanes, in blocks of any size.
 
 #include "candidates.hpp"
 
@@ -19,9 +19,9 @@
 namespace myriad {
 namespace {
 
-constexpr std::int64_t count = 37;  // blocks that are not full
+constexpr std::int64_t count = 37;  // leaves blocks that are not full
 
-/// run(batches) for each of `configs` kernels has the bits of the first one.
+/// Expects run(batches) to give the same bits with each of `configs` kernels.
 template <typename T, typename Run>
 void compare(int n, int width, std::size_t configs, Run run) {
   Stored<T> a(n, n, count, Layout::packed_columns), b(n, width, count, Layout::packed_columns),

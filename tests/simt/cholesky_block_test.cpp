@@ -1,5 +1,5 @@
-/// Cholesky beyond 32 rows on the host twin, in a block and by blocks: against the CPU library, in every layout, both triangles, conjugated
-/// views, ragged batches, matrices that are not positive definite, and nothing touched that is not to be.
+/// Cholesky beyond 32 rows on the host twin, within a block and by blocks, against the CPU library: every layout, both triangles,
+/// conjugated views, ragged batches, matrices that are not positive definite; nothing else is touched.
 
 #include "cholesky/cholesky_block.cuh"
 
@@ -52,13 +52,13 @@ HostMachine machine_with_kernels(int shared_kib = 227) {
   return machine;
 }
 
-/// What a test asks for.
+/// Parameters of a test.
 struct Wanted {
   int n, nrhs;
   std::int64_t count;
   Layout layout;
   bool ragged, upper, conjugated;
-  bool some_fail = false;  ///< matrices 1 and 2 have a pivot that is negative, NaN or zero
+  bool some_fail = false;  ///< matrices 1 and 2 have a negative, NaN or zero pivot
 };
 std::ostream& operator<<(std::ostream& out, Wanted const& w) {
   return out << w.n << " rows, " << w.nrhs << " right-hand sides, layout " << static_cast<int>(w.layout) << (w.ragged ? ", ragged" : "")
@@ -107,7 +107,7 @@ struct Problem {
   /// Element (i, j) of the lower triangle.
   [[nodiscard]] T* at(std::int64_t q, std::int64_t i, std::int64_t j) { return wanted.upper ? a.view.at(q, j, i) : a.view.at(q, i, j); }
 
-  /// Numbers near 1 / sqrt(n) beside a diagonal of 2, or a factor.
+  /// Numbers near 1 / sqrt(n) with a diagonal of 2, or a factor.
   void fill_matrix(std::int64_t q, bool factored) {
     std::int64_t const n = a.view.rows_of(q);
     std::vector<T> random(static_cast<std::size_t>(n * n + 1));
@@ -118,7 +118,7 @@ struct Problem {
     for (std::int64_t i = 0; i < n; ++i) {
       *at(q, i, i) = T(2 + static_cast<Real<T>>(i % 3));
       if constexpr (is_complex<T>)
-        if (!factored) *at(q, i, i) = T(2 + static_cast<Real<T>>(i % 3), nan_of<T>);  // taken as real
+        if (!factored) *at(q, i, i) = T(2 + static_cast<Real<T>>(i % 3), nan_of<T>);  // the imaginary part is ignored
     }
     if (!wanted.some_fail || n < 20 || (q != 1 && q != 2)) return;
     std::int64_t const bad = q == 1 ? n - 3 : n / 2;
@@ -163,7 +163,7 @@ struct Problem {
     }
   }
 
-  /// The factors and solutions of the CPU library, in copies.
+  /// Compares with the CPU library's factors and solutions of copies.
   void expect(Routine routine) {
     std::vector<T> a_wanted = a_before, b_wanted = b_before, x_wanted = x_before;
     Batch<T> const of_a = moved(a.view, a.memory, a_wanted), of_b = moved(b.view, b.memory, b_wanted),
@@ -189,7 +189,7 @@ struct Problem {
     if (has_info) {
       EXPECT_EQ(info, expected_info);
     }
-    // What is unspecified is taken as it is.
+    // Unspecified elements are not compared.
     if (routine == Routine::potrf || routine == Routine::posv)
       for (std::int64_t q = 0; q < wanted.count; ++q)
         for (std::int64_t j = 0; j < a.view.rows_of(q) && expected_info[static_cast<std::size_t>(q)] != 0; ++j)
@@ -202,7 +202,7 @@ struct Problem {
     close(x.memory, x_wanted, x_before, "X");
   }
 
-  /// Elements that the CPU library did not write have to have their bits, the others nearly the same values.
+  /// Elements that the CPU library did not write must keep their bits; the others must have nearly the same values.
   void close(std::vector<T> const& now, std::vector<T> const& right, std::vector<T> const& before, char const* name) {
     double const tolerance = 30 * std::numeric_limits<Real<T>>::epsilon() * wanted.n;
     auto const is_nan = [](T v) { return std::isnan(std::abs(v)); };
@@ -220,7 +220,7 @@ class CholeskyBlockTest : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(CholeskyBlockTest, Types);
 
-/// Layouts and triangles in turn.
+/// Layouts and triangles take turns.
 template <typename T>
 void check(Routine routine, Wanted w, int turn, int shared_kib = 227) {
   w.layout = layouts[static_cast<std::size_t>(turn) % layouts.size()];
@@ -267,7 +267,7 @@ TYPED_TEST(CholeskyBlockTest, Ragged) {
           routine, {.n = 50, .nrhs = 4, .count = 6, .layout = {}, .ragged = true, .upper = {}, .conjugated = {}, .some_fail = repeat == 1},
           ++turn);
 }
-/// More rows than a block holds: one to three diagonal blocks, and what is left of one.
+/// More rows than a block holds: one to three diagonal blocks, and part of one.
 TYPED_TEST(CholeskyBlockTest, ByBlocks) {
   int turn = 0;
   for (Routine const routine : routines)
@@ -285,7 +285,7 @@ TYPED_TEST(CholeskyBlockTest, ByBlocks) {
                        ++turn, sizeof(TypeParam) == 4 ? 56 : 88);
     }
 }
-/// Runs each class of sizes of a ragged batch by itself, so that a matrix has the bits that it has alone. All infos are there in the end.
+/// Runs each size class of a ragged batch separately, so that a matrix has the bits that it has alone. All infos are set in the end.
 TYPED_TEST(CholeskyBlockTest, RaggedByClassesOfSizes) {
   using T = TypeParam;
   constexpr int kib = sizeof(T) == 4 ? 56 : 88;
@@ -339,7 +339,7 @@ TYPED_TEST(CholeskyBlockTest, RaggedByClassesOfSizes) {
   EXPECT_EQ(std::memcmp(whole.a.memory.data(), apart.a.memory.data(), whole.a.memory.size() * sizeof(T)), 0);
   EXPECT_EQ(std::memcmp(whole.b.memory.data(), apart.b.memory.data(), whole.b.memory.size() * sizeof(T)), 0);
 }
-/// The same bits alone, among others, and by more threads.
+/// The same bits alone, among others, and with more threads.
 TYPED_TEST(CholeskyBlockTest, SameBitsWhateverTheBatch) {
   using T = TypeParam;
   Wanted w{.n = 60, .nrhs = 1, .count = 1, .layout = Layout::packed_columns, .ragged = false, .upper = false, .conjugated = false};
@@ -367,7 +367,7 @@ TYPED_TEST(CholeskyBlockTest, DiagonalBlocksFitEveryGpu) {
     EXPECT_LE(c.threads() * c.blocks_per_sm, 65536 / (sizeof(T) == 16 ? 255 : 128)) << n;
   }
 }
-/// Pivots at the ends of the range, an infinite one, and an element that is infinite.
+/// Pivots at the ends of the range, an infinite pivot, and an infinite element.
 TYPED_TEST(CholeskyBlockTest, EndsOfTheRange) {
   using T = TypeParam;
   using R = Real<T>;

@@ -1,5 +1,4 @@
-/// Kernels of cholesky/cholesky_tiny.cuh on the host twin: results against the definition, info against the CPU's, and what is not to be
-/// touched is not.
+/// Kernels of cholesky/cholesky_tiny.cuh on the host twin: results against the definition, info against the CPU's; nothing else is touched.
 
 #include "cholesky/cholesky_tiny.cuh"
 
@@ -23,7 +22,7 @@ namespace {
 constexpr std::array jobs{CholeskyJob::factor, CholeskyJob::solve_by_factor, CholeskyJob::solve, CholeskyJob::solve_and_factor,
                           CholeskyJob::inverse};
 
-/// A kernel as the planner chooses it, for A in one layout, B in another and, where that is a result of its own, X in a third.
+/// The planned kernel for given layouts of A, B and, where it is a separate result, X.
 template <typename T>
 constexpr CholeskyTiny kernel(CholeskyJob job, int n, Layout a, Layout b, Layout x) {
   bool const solves = job != CholeskyJob::factor && job != CholeskyJob::inverse;
@@ -44,7 +43,7 @@ double size(T x) {
   return static_cast<double>(std::abs(x));
 }
 
-/// Element (i, j) of the Hermitian matrix of which `at` gives the lower triangle.
+/// Element (i, j) of the Hermitian matrix with lower triangle `at`.
 template <typename T>
 T hermitian(auto const& at, int i, int j) {
   if constexpr (is_complex<T>)
@@ -63,7 +62,7 @@ T adjoint_element(T x) {
 template <typename T>
 using CholeskyKernel = void (*)(CholeskyTinyArguments<gpu::DeviceElement<T>>);
 
-/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+/// One function per type for all its kernels: a template of the sizes would add much to their compile time.
 template <typename T>
 void check(CholeskyTiny const& c, CholeskyKernel<T> kernel, bool ragged, unsigned seed) {
   int const n = c.n;
@@ -123,7 +122,7 @@ void check(CholeskyTiny const& c, CholeskyKernel<T> kernel, bool ragged, unsigne
                                                           .nan_where_not_definite = apart};
   simt::run(2, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, kernel, args);
 
-  // Everything but the lower triangles has the bits that it had.
+  // Everything but the lower triangles keeps its bits.
   std::vector<bool> lower(a.memory.size());
   if (c.writes_factor() || c.job == CholeskyJob::inverse)
     for (std::int64_t q = 0; q < count; ++q)
@@ -205,7 +204,7 @@ void check(unsigned seed) {
 template <typename T, int n, int variant>
 void check_variant() {
   constexpr Layout layout = layouts[variant % 5];
-  constexpr bool different = layout == Layout::columns && n % 2 == 0;  // in size
+  constexpr bool different = layout == Layout::columns && n % 2 == 0;  // sizes differ in the batch
   constexpr auto moved = [](Layout of) { return different ? ragged_layout(of) : of; };
   constexpr CholeskyTiny c =
       kernel<T>(jobs[variant / 5 % 5], n, moved(layout), moved(layouts[variant / 3 % 5]), moved(layouts[variant / 2 % 5]));
@@ -231,7 +230,7 @@ TEST(CholeskyTiny, EveryJobAcrossLanes) {
   (std::make_integer_sequence<int, 5>{});
 }
 
-/// Both ways to bring and to write packed matrices, at sizes whose columns are and are not whole chunks of 16 bytes.
+/// Both ways to load and store packed matrices, at sizes whose columns are and are not whole 16-byte chunks.
 template <typename T, int n, CholeskyLoad load, CholeskyStore store>
 void check_way() {
   constexpr CholeskyTiny c = [] {
@@ -253,8 +252,8 @@ TEST(CholeskyTiny, EveryWayThroughMemory) {
   check_way<double, 18, CholeskyLoad::lower, CholeskyStore::from_tile>();
 }
 
-/// Solutions with any number of lanes, from the tile and from memory, with steps that are and that are not a loop, the last block of steps
-/// being a short one or not.
+/// Solutions with any number of lanes, from the tile and from memory, with rolled and unrolled steps, with a short or full last block of
+/// steps.
 template <typename T, int n, int lanes, CholeskyLoad load>
 void check_lanes() {
   constexpr Layout layout = load != CholeskyLoad::to_registers ? Layout::packed_rows
@@ -284,7 +283,7 @@ TEST(CholeskyTiny, SolutionsWithAnyNumberOfLanes) {
   check_lanes<std::complex<double>, 21, 16, CholeskyLoad::to_registers>();
 }
 
-/// Matrices near both ends of the range of numbers: factors are those of the matrix in the middle, scaled.
+/// Matrices near both ends of the range: factors are those of the matrix of size one, scaled.
 template <typename T, int lanes>
 void check_range() {
   constexpr int n = 5;
@@ -295,7 +294,7 @@ void check_range() {
     return plan;
   }();
   using Limits = std::numeric_limits<T>;
-  // Exponents of two, even; the last but two puts the pivots below the least normal number.
+  // Even exponents of two; the fourth makes the pivots subnormal.
   int const exponents[] = {0, Limits::max_exponent - 6, (Limits::min_exponent + 6) / 2 * 2, (Limits::min_exponent - 6) / 2 * 2,
                            200 / static_cast<int>(8 / sizeof(T))};
   std::vector<T> memory(n * n * 5 + 8);
@@ -313,7 +312,7 @@ void check_range() {
   simt::run(1, c.threads(), CholeskyTinyMemory(sizeof(T), c).bytes, cholesky_tiny<T, c>, args);
   for (int q = 0; q < 5; ++q) {
     EXPECT_EQ(info[q], 0);
-    double const tolerance = q == 3 ? 0.05 : sizeof(T) == 4 ? 1e-6 : 1e-15;  // few bits are left below the least normal number
+    double const tolerance = q == 3 ? 0.05 : sizeof(T) == 4 ? 1e-6 : 1e-15;  // subnormal numbers have few bits
     for (int j = 0; j < n; ++j)
       for (int i = j; i < n; ++i)
         EXPECT_NEAR(std::ldexp(*a.at(q, i, j), -exponents[q] / 2), *a.at(0, i, j), 8 * tolerance) << q << ": " << i << "," << j;
@@ -370,7 +369,7 @@ TEST(CholeskyTiny, SolutionsOfSmallAndLargeNumbers) {
   check_range_of_solutions<float, 4>();
 }
 
-/// A zero on the factor's diagonal is divided by.
+/// The kernel divides by a zero on the factor's diagonal.
 TEST(CholeskyTiny, AZeroInTheFactorLeavesATrace) {
   constexpr CholeskyTiny c =
       kernel<double>(CholeskyJob::solve_by_factor, 2, Layout::packed_columns, Layout::packed_columns, Layout::packed_columns);

@@ -1,5 +1,5 @@
-/// eigen/divide_and_conquer/secular.cuh and eigen/divide_and_conquer/divide_and_conquer.cuh on the host twin: roots of secular equations by
-/// their residuals in more precision, and tridiagonal matrices that deflate in every way, or nowhere.
+/// eigen/divide_and_conquer/secular.cuh and eigen/divide_and_conquer/divide_and_conquer.cuh on the host twin: residuals of roots of secular
+/// equations in more precision, and tridiagonal matrices that deflate in every way, or nowhere.
 
 #include "eigen/divide_and_conquer/divide_and_conquer.cuh"
 
@@ -26,7 +26,7 @@ struct SecularArguments {
   R rho;
   R* offsets;
 };
-/// A warp has eight roots.
+/// A warp computes eight roots.
 template <typename R>
 void find_roots(SecularArguments<R> const args) {
   simt::SecularEquation<R> const secular{args.poles, args.z, args.count, args.rho};
@@ -87,7 +87,7 @@ struct DivideArguments {
   R* q;
   int* info;
 };
-/// All in global memory but what divide and conquer wants for itself.
+/// All operands are in global memory; only the workspace of divide and conquer is in shared memory.
 template <typename R, int N>
 void divide(DivideArguments<R> const args) {
   auto const q = [&](int i, int j) -> R& { return args.q[i + j * args.n]; };
@@ -96,7 +96,7 @@ void divide(DivideArguments<R> const args) {
   if (simt::thread_index() == 0) *args.info = info;
 }
 
-/// T = Q diag(w) Q^T of a tridiagonal matrix whose largest element is about one.
+/// Checks T = Q diag(w) Q^T for a tridiagonal matrix whose largest element is about one.
 template <typename R, int N>
 void check(std::vector<R> const& diagonal, std::vector<R> const& beside) {
   std::size_t const n = diagonal.size();
@@ -129,7 +129,7 @@ TEST(DivideAndConquer, HardMatrices) {
   check_kinds<float, 64>(47);
   check_kinds<double, 128>(105);
 }
-/// With every number of rows leaves and problems have other sizes.
+/// Each number of rows has other sizes of leaves and problems.
 TEST(DivideAndConquer, Sizes) {
   std::mt19937 random(6);
   std::normal_distribution<float> normal(0, 0.5);

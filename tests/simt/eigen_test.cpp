@@ -1,5 +1,5 @@
 /// Kernels of eigen/eigen_tiny.cuh and eigen/eigen_block.cuh on the host twin: residuals, orthogonality, values against LAPACK's, the same
-/// bits in every layout and kernel, spectra that are hard, and what is not to be touched is not.
+/// bits in every layout and kernel, hard spectra; nothing else is touched.
 
 #include <gtest/gtest.h>
 
@@ -41,16 +41,16 @@ bool is_nan(T x) {
 template <typename T>
 using EigenKernel = void (*)(EigenArguments<gpu::DeviceElement<T>>);
 
-/// Hermitian matrices in memory, of which a triangle is there.
+/// Hermitian matrices with one stored triangle.
 template <typename T>
 struct Matrices {
   Stored<T> a;
   std::vector<std::int64_t> sizes;
   std::vector<Real<T>> w;
   std::vector<int> info;
-  std::vector<T> before;  ///< the memory of a
+  std::vector<T> before;  ///< initial memory of `a`
 
-  /// `element(b, i, j)` for i >= j.
+  /// `element(b, i, j)` gives elements with i >= j.
   template <typename Element>
   Matrices(int n, std::int64_t count, Layout layout, bool ragged, bool lower, Element element) : a(n, n, count, layout) {
     std::fill(a.memory.begin(), a.memory.end(), T(nan_of<T>));
@@ -99,8 +99,8 @@ struct Matrices {
     return out;
   }
 
-  /// Residual and orthogonality of matrix b, over what is allowed; in the 1-norm. `spacing`: of numbers near the values, where that is
-  /// more than their rounding errors.
+  /// Checks residual and orthogonality of matrix b, in the 1-norm. `spacing` of numbers near the values, where it exceeds their rounding
+  /// errors.
   void check_vectors(std::int64_t b, bool lower, long double spacing = 0) {
     auto const n = a.view.rows_of(b);
     auto const q = [&](auto i, auto j) { return std::complex<long double>(*a.view.at(b, i, j)); };
@@ -141,13 +141,13 @@ T random_element(std::int64_t b, std::int64_t i, std::int64_t j) {
   std::normal_distribution<Real<T>> normal;
   if constexpr (is_complex<T>) {
     Real<T> const re = normal(random);
-    return T(re, i == j && i % 3 == 1 ? nan_of<T> : normal(random));  // on the diagonal garbage
+    return T(re, i == j && i % 3 == 1 ? nan_of<T> : normal(random));  // garbage on the diagonal
   } else {
     return normal(random);
   }
 }
 
-/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+/// One function per type for all its kernels: a template of the sizes would add much to their compile time.
 template <typename T, typename Config>
 void check(Config const& c, EigenKernel<T> kernel, int rows, std::int64_t count, Layout layout, bool ragged, bool lower, unsigned seed) {
   SCOPED_TRACE(testing::Message() << rows << " rows, " << c.threads() << " threads, layout " << static_cast<int>(layout)
@@ -186,7 +186,7 @@ void check(Config const& c, EigenKernel<T> kernel, int rows, std::int64_t count,
     }
     if (c.vectors()) m.check_vectors(b, lower);
   }
-  // What is no element of a matrix has the bits that it had, and without vectors so has all.
+  // Memory outside the matrices keeps its bits; without vectors all memory does.
   std::vector<bool> written(m.before.size());
   for (std::int64_t b = 0; b < count && c.vectors(); ++b)
     for (int j = 0; j < m.a.view.cols_of(b); ++j)
@@ -204,7 +204,7 @@ void check_variant() {
   constexpr Layout layout = ragged ? ragged_layout(plain) : plain;
   constexpr EigenJob job = variant % 3 == 2 ? EigenJob::values : EigenJob::vectors;
   constexpr EigenTiny c = kernel<T, job, n, layout, variant / 2 % 2 == 1>();
-  std::int64_t const count = 3 * c.matrices + 3;  // two groups to a block
+  std::int64_t const count = 3 * c.matrices + 3;  // two groups per block
   check<T>(c, eigen_tiny<gpu::DeviceElement<T>, c>, n, count, layout, ragged, variant % 2 == 0, variant);
 }
 /// Layouts, triangles and jobs take turns.
@@ -221,11 +221,11 @@ TEST(EigenTiny, EveryLayoutTriangleAndJob) {
   (std::make_integer_sequence<int, 30>{});
 }
 
-/// The bits of a matrix depend neither on lanes, nor on the size that the kernel is for, nor on the layout.
+/// The bits of a matrix do not depend on lanes, the kernel's size or the layout.
 template <typename T, int rows = 9>
 class SameBits {
  public:
-  /// The matrix alone in kernels for it, and the same among others in kernels for larger ones.
+  /// Compares the matrix alone in its own kernels, and among others in kernels for larger ones.
   template <int n, int lanes, Layout layout>
   void compare() {
     constexpr EigenTiny c{.job = EigenJob::vectors, .n = n, .lanes = lanes, .matrices = 32 / lanes, .a = layout};
@@ -260,7 +260,7 @@ class SameBits {
   }
 
  private:
-  /// Of a ragged batch every size, if n + 1 is no multiple of five.
+  /// A ragged batch has every size if n + 1 is not a multiple of five.
   static std::int64_t matrices(Layout layout, int n) { return is_ragged(layout) ? n + 2 : 3; }
 
   std::vector<T> expected_;
@@ -270,7 +270,7 @@ TEST(EigenTiny, SameBitsInEveryKernel) {
   SameBits<std::complex<float>>().compare_all();
 }
 
-/// Spectra that are hard: nothing hangs, and results are as good as others.
+/// Hard spectra: nothing hangs, and results are as accurate as others.
 template <typename T, auto c, int n = c.n>
 void check_spectra(EigenKernel<T> kernel, std::vector<bool> const& triangles = {true, false}, int rounds = sanitized ? 1 : 2) {
   using Limits = std::numeric_limits<Real<T>>;
@@ -305,7 +305,7 @@ void check_spectra(EigenKernel<T> kernel, std::vector<bool> const& triangles = {
         return i == j ? static_cast<Real<T>>(n - i) : 0;
       case 11:  // tiny beside one
         return static_cast<Real<T>>(i == n / 2 && j == n / 2 ? 1 : Limits::min() * random);
-      case 12:  // falls apart in the middle
+      case 12:  // decouples in the middle
         return i >= n / 2 && j < n / 2 ? T(0) : random_element<T>(b, i, j);
       default:  // an arrow
         return static_cast<Real<T>>(i == j ? 1 : j == 0 ? 1e-3 : 0);
@@ -340,7 +340,7 @@ TEST(EigenTiny, HardSpectra) {
   check_spectra_of_tiny<float, 32, true>();
 }
 
-/// A matrix to a block.
+/// One matrix per block.
 template <typename T, EigenJob job, EigenAccess access, int n>
 void check_block(Layout layout, bool ragged, bool lower, std::int64_t count = 3) {
   constexpr EigenBlock c{.job = job, .n = eigen_block_plan(job, n).n, .access = access};
@@ -364,7 +364,7 @@ TEST(EigenBlock, SameBitsInEveryKernel) {
   SameBits<double, 36> bits;
   constexpr EigenBlock small = eigen_block_plan(EigenJob::vectors, 36), large = eigen_block_plan(EigenJob::vectors, 130);
   bits.compare(small, eigen_block<double, small>, 36, Layout::packed_columns, 1);
-  bits.compare(large, eigen_block<double, large>, 130, Layout::ragged_columns, 8);  // the last one is it
+  bits.compare(large, eigen_block<double, large>, 130, Layout::ragged_columns, 8);  // the last matrix is the compared one
 }
 TEST(EigenBlock, HardSpectra) {
   constexpr EigenBlock c = eigen_block_plan(EigenJob::vectors, 64);
@@ -373,8 +373,8 @@ TEST(EigenBlock, HardSpectra) {
   check_spectra<std::complex<float>, c, 33>(eigen_block<gpu::DeviceElement<std::complex<float>>, c>, {false}, 1);
 }
 
-/// No matrix is known that needs more sweeps than there are, so fewer are asked for here: what has not become diagonal by then is told, and
-/// the others of its warp are what they are with all sweeps.
+/// No matrix is known that needs more than the maximum of sweeps, so this test allows fewer: info reports matrices that are not diagonal by
+/// then, and others of the warp get the results of all sweeps.
 template <int sweeps>
 void check_giving_up(std::array<int, 4> const& least_info, std::array<int, 4> const& most_info) {
   using T = double;
@@ -384,7 +384,7 @@ void check_giving_up(std::array<int, 4> const& least_info, std::array<int, 4> co
   auto const element = [](std::int64_t b, int i, int j) -> T {
     bool const is_there = b % 4 == 0   ? true
                           : b % 4 == 1 ? i == j
-                          : b % 4 == 2 ? i < n / 2 || j >= n / 2  // falls apart in the middle
+                          : b % 4 == 2 ? i < n / 2 || j >= n / 2  // decouples in the middle
                                        : i == j || (i == 1 && j == 0);
     return is_there ? random_element<T>(b, i, j) : T(0);
   };
@@ -403,11 +403,11 @@ void check_giving_up(std::array<int, 4> const& least_info, std::array<int, 4> co
   }
 }
 TEST(EigenTiny, GivesUp) {
-  check_giving_up<0>({7, 0, 6, 1}, {7, 0, 6, 1});  // all that is beside the diagonal
+  check_giving_up<0>({7, 0, 6, 1}, {7, 0, 6, 1});  // info counts all elements beside the diagonal
   check_giving_up<1>({1, 0, 0, 0}, {6, 0, 5, 0});
 }
 
-/// A matrix with infinity anywhere in its triangle is told, and its neighbours have the bits that they have without it.
+/// info reports a matrix with infinity anywhere in its triangle, and its neighbours have the same bits as without it.
 TEST(EigenTiny, InfinityHarmsNoNeighbour) {
   using T = double;
   constexpr int n = 10;

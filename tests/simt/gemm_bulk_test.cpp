@@ -30,14 +30,14 @@ void check_config(std::int64_t count, T alpha, T beta) {
     simt::run(2, c.threads(), GemmBulkMemory(sizeof(T), c).bytes, gemm_bulk<gpu::DeviceElement<T>, c>, args);
   });
 }
-/// Five products for two blocks, so that the ring goes on from one to the next; and less products than blocks.
+/// Five products on two blocks, so that the pipeline continues from one to the next; and fewer products than blocks.
 template <typename T, Product p, GemmBulk c = planned<T, p>()>
 void check() {
   check_config<T, p, c>(5, T(-0.75), T(1));
   check_config<T, p, c>(sanitized ? 2 : 4, T(1), T(0));
   if constexpr (!sanitized) check_config<T, p, c>(1, T(0.5), T(2));
 }
-/// With so many columns at a time, parts of the ring and places of A, and C in shared memory or not.
+/// The planned config with other numbers of columns at a time, stages of the pipeline and of A, and C in shared memory or not.
 template <typename T, Product p>
 constexpr GemmBulk with(int columns, int stages, int a_stages, int c_shared = 1) {
   GemmBulk c = planned<T, p>();
@@ -50,7 +50,7 @@ class GemmOfSpans : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(GemmOfSpans, Types);
 
-/// Matrices that begin at every place of a chunk, rows and terms that are an odd number, twice, four times and eight times one.
+/// Matrices that begin at every offset within a 16-byte chunk; rows and terms that are 1, 2, 4 and 8 times an odd number.
 TYPED_TEST(GemmOfSpans, Sizes) {
   using T = TypeParam;
   check<T, Product{33, 33, 33, packed, packed, packed}>();
@@ -83,7 +83,7 @@ TYPED_TEST(GemmOfSpans, Rings) {
   }
   if constexpr (!sanitized) check<T, p, with<T, p>(64, 1, 1)>();
 }
-/// Configs that a search may try: in parts, ahead, with lanes that have other rows and columns, or C in memory.
+/// Configs that a search may try: parts of the columns, more stages, other rows and columns per lane, or C in global memory.
 template <typename T, Product p, int columns, int stages, int a_stages, int held_rows = 0, int held_columns = 0, int c_shared = 1>
 void check_candidate() {
   static constexpr GemmBulk c = [] {
@@ -123,7 +123,7 @@ TYPED_TEST(GemmOfSpans, Conjugated) {
     check<TypeParam, of(true, true)>();
   }
 }
-/// All that a plan may say has the shared memory, for its blocks, and registers.
+/// All plans fit shared memory, with their number of blocks, and registers.
 TEST(GemmBulkPlans, HaveRoom) {
   int taken = 0;
   for (int const real_bytes : {4, 8})

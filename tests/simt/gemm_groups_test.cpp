@@ -1,4 +1,4 @@
-/// The batch that is made of groups, on the host twin.
+/// The kernel that makes a batch of groups, on the host twin.
 
 #include "gemm/ragged/gemm_groups.cuh"
 
@@ -18,7 +18,7 @@ void expect_every_matrix_once(std::vector<int> const& numbers_of_groups) {
   for (int const groups : numbers_of_groups) {
     SCOPED_TRACE(groups);
     GemmGroupsArguments<at_most> args{};
-    constexpr simt::Index first = 5;  // an earlier launch has the matrices before
+    constexpr simt::Index first = 5;  // an earlier launch made the matrices before
     args.groups = groups;
     args.end = first;
     for (int g = 0; g < groups; ++g) {

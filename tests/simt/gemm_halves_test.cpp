@@ -1,4 +1,4 @@
-/// Products of 16-bit numbers on the host twin: kernels of gemm/halves/gemm_halves.cuh, gemm/halves/gemm_halves_stream.cuh and
+/// 16-bit products on the host twin: kernels of gemm/halves/gemm_halves.cuh, gemm/halves/gemm_halves_stream.cuh and
 /// gemm/halves/gemm_halves_blocks.cuh against sums term by term.
 
 #include "gemm/halves/gemm_halves.cuh"
@@ -43,7 +43,7 @@ constexpr T not_a_number() {
   }
 }
 
-/// A batch of normally distributed numbers, with NaN wherever in its memory there is no element.
+/// A batch of normally distributed numbers, with NaN in its memory between elements.
 template <typename T>
 void fill_elements(Stored<T>& x, unsigned seed) {
   std::mt19937 random(seed);
@@ -60,8 +60,8 @@ void fill_elements(Stored<T>& x, unsigned seed) {
       }
 }
 
-/// A sum of products: of lanes in the order of terms, each rounded with the sum; on tensor cores 16 products at a time, of complex numbers
-/// those of 8 terms, of which all together are rounded with the sum.
+/// A sum of products. Lanes add in the order of terms and round each sum. Tensor cores add 16 products at a time (complex: those of 8
+/// terms) to the sum with one rounding.
 template <typename S>
 class SumOfProducts {
  public:
@@ -125,7 +125,7 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
   } else {
     constexpr GemmHalvesBlocks c = [] {
       auto const lines = [](Layout layout) { return simt::is_by_rows(layout) ? Lines::rows : Lines::columns; };
-      // All lines of A and B, or those of matrices that begin at a multiple of 16 bytes
+      // 2: all lines of A and B are aligned; 1: those of matrices that begin at a multiple of 16 bytes
       auto const aligned = [](Layout layout, int down, int across) {
         bool const by_rows = simt::is_by_rows(layout), pointers = layout == Layout::columns;
         int const length = by_rows ? across : down, of_chunk = 16 / sizeof(T);
@@ -154,7 +154,7 @@ void run_kernel(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
   }
 }
 
-/// By gemm_halves_stream, where `gap` elements are between lines of all three.
+/// Runs gemm_halves_stream, with `gap` elements between lines of A, B and C.
 template <typename T, typename Output, Product p, int gap>
 void run_stream(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const& args) {
   constexpr GemmHalvesStream c = [] {
@@ -178,7 +178,7 @@ void run_stream(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>>
 }
 constexpr int by_others = -1;
 
-/// With `gap` elements between lines. This is compiled once for two types, not for every kernel.
+/// Checks `run` with `gap` elements between lines. Compiled once per pair of types, not for every kernel.
 template <typename T, typename Output>
 void check(Product const& p, int gap, Compute<T> alpha, Compute<T> beta, std::int64_t count,
            void (*run)(GemmArguments<gpu::DeviceElement<T>, gpu::DeviceElement<Output>> const&)) {
@@ -227,7 +227,7 @@ void check(Product const& p, int gap, Compute<T> alpha, Compute<T> beta, std::in
                            .b = gpu::matrices_of(b_in),
                            .c = gpu::matrices_of(c_in),
                            .depth = none ? 0 : p.k};
-  if (none) {  // neither is read
+  if (none) {  // neither A nor B is read
     args.a.data = args.b.data = nullptr;
     args.a.pointers = args.b.pointers = nullptr;
   }
@@ -257,7 +257,7 @@ void check(Product const& p, int gap, Compute<T> alpha, Compute<T> beta, std::in
         << "element " << e << " of the memory: " << Compute<T>(product.memory[e]) << " instead of " << Compute<T>(expected[e]);
 }
 
-/// Through gemm_halves_stream, or, without a gap, by other kernels.
+/// Checks gemm_halves_stream or, with gap = by_others, other kernels.
 template <typename T, typename Output, Product p, int gap>
 void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
   if constexpr (gap == by_others)
@@ -266,7 +266,7 @@ void check(Compute<T> alpha, Compute<T> beta, std::int64_t count) {
     check<T, Output>(p, gap, alpha, beta, count, run_stream<T, Output, p, gap>);
 }
 
-/// Several blocks, the last of which is not full; of C of 16 bits and of what is computed.
+/// Several blocks, the last of which is not full; with a C of 16 bits and one of the computed type.
 template <typename T, Product p, int gap = by_others>
 void check_scalars() {
   using S = Compute<T>;
@@ -287,7 +287,7 @@ class GemmHalvesOf : public testing::Test {};
 using Types = testing::Types<half, bfloat16, complex_half>;
 TYPED_TEST_SUITE(GemmHalvesOf, Types);
 
-/// Every layout and odd size, by the kernel that a GPU would use; the other types are in gemm_table_test.cpp.
+/// Every layout and odd size, with the kernel that a GPU would use; gemm_table_test.cpp has the other types.
 TYPED_TEST(GemmHalvesOf, EveryLayoutAndOddSize) {
   using T = TypeParam;
   using S = Compute<T>;
@@ -404,14 +404,14 @@ TYPED_TEST(GemmHalvesOf, Blocks) {
     check_scalars<T, Product{129, 131, 67, packed, packed, packed}>();
   }
 }
-/// In one piece, aligned or not, and lines at distances; one chunk of columns, several, and a last one that is smaller.
+/// Matrices without gaps, aligned or not, and with gaps between lines; one chunk of columns, several, and a smaller last one.
 TYPED_TEST(GemmHalvesOf, Stream) {
   using T = TypeParam;
   check_scalars<T, Product{33, 33, 33, packed, packed, packed}, 0>();
   check_scalars<T, Product{72, 40, 40, packed, packed, packed}, 0>();
   check_scalars<T, Product{34, 70, 19, columns, columns, columns}, 0>();
   check_scalars<T, Product{20, 35, 24, packed_rows, packed_rows, packed}, 3>();
-  // B and C are little beside what is read of A's tiles.
+  // B and C are small compared with the tiles of A.
   check_scalars<T, Product{33, 1, 1, packed, packed, packed}, 0>();
   check_scalars<T, Product{37, 7, 105, packed_rows, packed, packed}, 0>();
   // Fewer columns than a tile has, which are every other one, of a B by lines of 16 bytes
@@ -447,7 +447,7 @@ TEST(GemmHalves, StreamOfLargeMatrices) {
     check_scalars<complex_half, Product{192, 24, 16, packed, packed, packed}, 0>();
   }
 }
-/// Columns of B that begin at the second half of a word: what is behind one, be it infinite, has no part in its products.
+/// Columns of B that begin in the second half of a word: the element behind a column, even infinity, does not affect its products.
 TEST(GemmHalves, WhatIsBehindAColumnCountsNothing) {
   constexpr int n = 40, count = 3;
   constexpr GemmHalvesStream c = gemm_halves_stream_plan(
@@ -487,7 +487,7 @@ TEST(GemmHalves, Conjugated) {
   check_scalars<complex_half, of(66, false, true)>();
 }
 
-/// What a search may find gives the bits of the plan, of square matrices by columns in one piece.
+/// All candidates of a search give the bits of the plan, for square column-major matrices without gaps.
 template <typename T, int n, int... values>
 void check_candidate_of_halves() {
   static constexpr GemmHalves c = with<GemmHalvesSpace>(gemm_halves_plan(sizeof(T), sizeof(T), is_complex<T>, n, n, n, false), values...);
@@ -536,7 +536,7 @@ TEST(GemmHalves, CandidatesGiveTheSameBits) {
   }
 }
 
-// Shared memory of a block suffices in every layout, also where there are 99 KiB of it, and so do registers.
+// Plans fit the registers and shared memory of a block in every layout, also with 99 KiB.
 TEST(GemmHalves, PlansFitABlock) {
   for (bool const complex : {false, true})
     for (bool const interleaved : {false, true})

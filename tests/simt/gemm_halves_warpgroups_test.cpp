@@ -1,4 +1,4 @@
-/// Products of 16-bit numbers by gemm/halves/gemm_halves_warpgroups.cuh on the host twin, of whole numbers, so that sums are exact.
+/// 16-bit products of gemm/halves/gemm_halves_warpgroups.cuh on the host twin, with integers, so that sums are exact.
 
 #include "gemm/halves/gemm_halves_warpgroups.cuh"
 
@@ -19,7 +19,7 @@ namespace {
 constexpr int shared_memory = 227 * 1024;
 constexpr std::int64_t count = 3;
 
-/// Matrices by columns or by rows, `gap` elements from line to line, in memory that begins at a multiple of 16 bytes.
+/// Matrices by columns or by rows, with `gap` elements between lines, in memory aligned to 16 bytes.
 template <typename T>
 struct Numbers {
   struct alignas(16) Chunk {
@@ -47,7 +47,7 @@ struct Numbers {
             .row_offset = 0,
             .col_offset = 0,
             .conjugated = false};
-    // NaN where there is no element
+    // NaN between elements
     std::fill_n(memory.front().of, memory.size() * 16 / sizeof(T), T(std::numeric_limits<float>::quiet_NaN()));
     std::mt19937 random(seed);
     for (simt::Index q = 0; q < (shared ? 1 : count); ++q)
@@ -88,7 +88,7 @@ void check(float alpha, float beta) {
   GemmBoxes<T, Output> const boxes{simt::host::tensor_map(gemm_boxes(args.a, c.a, c.a_lines_of_box())),
                                    simt::host::tensor_map(gemm_boxes(args.b, c.b, c.b_lines_of_box())),
                                    simt::host::tensor_map(gemm_boxes(args.c, Lines::rows, c.rows())), args};
-  // Fewer blocks than tiles, mostly
+  // Mostly fewer blocks than tiles
   simt::run(2, c.threads(), GemmHalvesWarpgroupsMemory(sizeof(Output), c).bytes, gemm_halves_warpgroups<T, Output, c>, boxes);
   auto const* const found = reinterpret_cast<unsigned char const*>(product.memory.data());
   auto const* const wanted = reinterpret_cast<unsigned char const*>(expected.memory.data());
@@ -124,7 +124,7 @@ TEST(GemmHalvesWarpgroups, Rectangular) {
     check<Half, float, Shape{400, 8, 72, columns, columns}>(1, 1);
   }
 }
-// Tiles of 128 by 256, of which two parts are there
+// Tiles of 128 by 256 at an edge, with two parts within the matrix
 TEST(GemmHalvesWarpgroups, FewPartsOfWideTiles) {
   check<Half, Half, Shape{72, 392, 200, rows, columns}>(1, 1);
   if constexpr (!sanitized) {
@@ -133,14 +133,14 @@ TEST(GemmHalvesWarpgroups, FewPartsOfWideTiles) {
   }
 }
 
-// Boxes of A and B that end in the middle of 16 bytes: what is behind a line is not read as terms.
+// TMA boxes of A and B that end within 16 bytes: elements behind a line are not read as terms.
 TEST(GemmHalvesWarpgroups, LinesThatEndAnywhere) {
   check<Half, float, Shape{36, 100, 52, rows, columns, 4, false, true}>(1, 1);
   if constexpr (!sanitized) {
     check<Bfloat16, float, Shape{100, 36, 100, columns, rows, 4}>(1, 0);
   }
 }
-// What a plan is for fits a block, and so do its registers.
+// Plans fit the shared memory and registers of a block.
 TEST(GemmHalvesWarpgroups, PlansFitABlock) {
   for (int const output : {2, 4})
     for (auto const& [a, b] : {std::pair(columns, columns), std::pair(columns, rows), std::pair(rows, columns), std::pair(rows, rows)})
@@ -153,7 +153,7 @@ TEST(GemmHalvesWarpgroups, PlansFitABlock) {
             EXPECT_LE(GemmHalvesWarpgroupsMemory(output, c).bytes, shared_memory) << name;
             EXPECT_GE(c.stages, 2) << name;
             EXPECT_LE(c.columns, 256) << name;
-            // No box of C has columns of two tiles: blocks store them at any time.
+            // No TMA box of C has columns of two tiles, since blocks store them at any time.
             EXPECT_TRUE(c.columns >= n || c.columns % (128 / output) == 0) << name;
             EXPECT_GE(c.columns, 32) << name;
             int const registers = c.warpgroups == 1 ? 255 : c.registers();

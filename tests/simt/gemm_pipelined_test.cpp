@@ -19,7 +19,7 @@
 namespace myriad {
 namespace {
 
-/// The kernel that a GPU would use, had its arrays these layouts; with C beside the ring or in its place.
+/// The kernel that a GPU would use for these layouts, with C beside the pipeline's stages or in their place.
 template <typename T, Product p>
 constexpr GemmPipelined config(int c_beside = 1) {
   GemmPipelined c = gemm_pipelined_plan(sizeof(Real<T>), is_complex<T>, p.m, p.n, p.k);
@@ -64,7 +64,7 @@ class GemmPipelineds : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(GemmPipelineds, Types);
 
-/// One tile, several, a last one that is smaller, terms that are no whole number of parts; A, B and C by columns and by rows.
+/// One tile, several, a smaller last one, terms that are not a multiple of a stage; A, B and C by columns and by rows.
 TYPED_TEST(GemmPipelineds, Layouts) {
   check_both<TypeParam, Product{45, 35, 18, packed_rows, packed_rows, packed_rows}>();
   check_both<TypeParam, Product{70, 50, 41, columns, packed_rows, rows}>();
@@ -85,7 +85,7 @@ TYPED_TEST(GemmPipelineds, Ragged) {
   check_both<TypeParam, Product{48, 40, 36, packed, packed, packed, true, true, true}>();
   check_scalars<TypeParam, Product{40, 70, 20, rows, columns, packed_rows, true, false, true}>();
 }
-/// Small matrices by one kernel, larger ones by another.
+/// Small matrices with one kernel, larger ones with another.
 TYPED_TEST(GemmPipelineds, RaggedByParts) {
   using T = TypeParam;
   constexpr auto of = [](int m, int n) { return Product{m, n, 12, packed, packed_rows, packed, true, true, true}; };
@@ -113,7 +113,7 @@ TYPED_TEST(GemmPipelineds, Conjugated) {
     check_scalars<TypeParam, of(true, true)>();
   }
 }
-/// A product of one layout for all, of structured matrices.
+/// A product of structured matrices, all in one layout.
 constexpr Product structured(int m, int n, int k, Layout layout, Structure structure, Written written = Written::whole) {
   return {.m = m, .n = n, .k = k, .a = layout, .b = layout, .c = layout, .structure = structure, .written = written};
 }
@@ -137,7 +137,7 @@ TYPED_TEST(GemmPipelineds, Triangles) {
       .m = 40, .n = 40, .k = 18, .a = packed, .b = packed_rows, .c = packed, .ragged_m = true, .ragged_k = true, .written = Written::lower};
   check_scalars<T, ragged>();
 }
-/// The sums of factors that are rounded to 11 bits, or split into two such, eight terms at a time.
+/// The sums with factors rounded to 11 bits, or split into two such numbers, eight terms at a time.
 template <bool splits>
 struct InEights {
   template <typename Left, typename Right>
@@ -178,7 +178,7 @@ TEST(GemmPipelinedsOfRounded, Layouts) {
   check_rounded<Product{5, 4, 80, packed, packed, packed}>();
   if constexpr (!sanitized) {
     check_rounded<Product{130, 33, 33, packed, packed, packed}>();
-    // Two tiles of 64 rows, and one whose warps have 64 by 64 of it
+    // Two tiles of 64 rows, and one whose warps have 64 by 64 elements
     check_rounded<Product{97, 100, 20, packed, packed_rows, packed}>();
     check_rounded<Product{125, 128, 37, packed, packed, packed_rows}>();
     check_rounded<Product{64, 64, 64, packed_rows, packed, packed}>();
@@ -186,7 +186,7 @@ TEST(GemmPipelinedsOfRounded, Layouts) {
 }
 TEST(GemmPipelinedsOfRounded, Ragged) { check_rounded<Product{48, 40, 36, packed, packed, packed, true, true, true}>(); }
 
-/// Zeros keep the signs that they have in other kernels.
+/// Zeros have the same signs as in other kernels.
 TYPED_TEST(GemmPipelineds, Zeros) {
   constexpr auto zeros = [](Layout layout) {
     Product p{40, 35, 6, packed, packed, layout};
@@ -208,7 +208,7 @@ TYPED_TEST(GemmPipelineds, InPlace) {
   check<TypeParam, of(200, packed, Structure::lower), 0>(TypeParam(2), TypeParam(0));
   check<TypeParam, of(70, packed_rows, Structure::unit_upper), 1>(TypeParam(1), TypeParam(0));
 }
-/// Of lanes that hold as many rows and columns as make several pieces of each size, in layouts that are copied as they are and transposed.
+/// Rows and columns per lane that are split into pieces of every size, in layouts that are copied directly and transposed.
 TEST(GemmPipelinedShapes, OfPieces) {
   constexpr auto shape = [](int m, int n, int k, int stages, int warps_down, Lines a, Lines b, Lines c, int c_beside) {
     GemmPipelined out = gemm_pipelined_plan(4, false, m, n, k);
@@ -217,7 +217,7 @@ TEST(GemmPipelinedShapes, OfPieces) {
     return out;
   };
   constexpr Product by_columns{70, 50, 21, columns, packed, packed}, by_rows{70, 50, 21, packed_rows, packed_rows, packed_rows};
-  // 9 rows of a lane and 7 columns, 6 and 3, 18 and 1
+  // 9 rows and 7 columns per lane, 6 and 3, 18 and 1
   check_config<float, by_columns, shape(72, 56, 8, 3, 2, Lines::columns, Lines::columns, Lines::columns, 1)>(-0.5F, 2);
   check_config<float, by_rows, shape(72, 56, 8, 3, 2, Lines::rows, Lines::rows, Lines::rows, 0)>(-0.5F, 2);
   check_config<float, by_columns, shape(72, 24, 12, 2, 3, Lines::columns, Lines::columns, Lines::columns, 0)>(-0.5F, 2);
@@ -225,7 +225,7 @@ TEST(GemmPipelinedShapes, OfPieces) {
   check_config<std::complex<float>, by_columns, shape(36, 24, 8, 2, 3, Lines::columns, Lines::columns, Lines::columns, 1)>(-0.5F, 2);
   check_config<std::complex<float>, by_rows, shape(24, 24, 20, 1, 2, Lines::rows, Lines::rows, Lines::rows, 1)>(-0.5F, 2);
 }
-/// More sums of a lane than plans have, as the table does: 17 rows and 9 columns, and of complex numbers 9 and 9.
+/// More sums per lane than in plans, as in tuning tables: 17 rows and 9 columns; complex 9 and 9.
 TEST(GemmPipelinedShapes, OfManySums) {
   constexpr auto shape = [](bool complex, int m, int n) {
     GemmPipelined out = gemm_pipelined_plan(4, complex, m, n, 20);
@@ -237,7 +237,7 @@ TEST(GemmPipelinedShapes, OfManySums) {
   check_config<float, product, shape(false, 136, 72)>(1, 0);
   check_config<std::complex<float>, product, shape(true, 72, 72)>(-0.5F, 2);
 }
-/// As planned for few blocks, whose warps share a small tile.
+/// The plan for few blocks, whose warps share a small tile.
 TEST(GemmPipelinedShapes, OfFewBlocks) {
   constexpr auto shape = [](bool complex) {
     GemmPipelined out = gemm_pipelined_plan(4, complex, 64, 16, 512, 2);
@@ -249,20 +249,20 @@ TEST(GemmPipelinedShapes, OfFewBlocks) {
   check_config<float, product, shape(false)>(-0.5F, 2);
   check_config<std::complex<float>, product, shape(true)>(-0.5F, 2);
 }
-/// As large as tiles are.
+/// The largest tiles.
 TYPED_TEST(GemmPipelineds, Large) {
   if constexpr (sanitized) {
     GTEST_SKIP() << "the same code as of smaller tiles";
   } else {
     check_scalars<TypeParam, Product{128, 128, 33, packed, packed, packed}>();
     check_scalars<TypeParam, Product{96, 96, 96, packed, packed, packed}>();
-    // Tiles of the list
+    // Tiles of the plan's list
     check<TypeParam, Product{100, 100, 44, packed, packed, packed}, 0>(TypeParam(1), TypeParam(1));
     check<TypeParam, Product{145, 145, 41, packed_rows, packed, packed_rows}, 0>(TypeParam(1), TypeParam(-1));
   }
 }
 
-// Blocks that write where they have read do so in all rows there are.
+// Blocks that write in place have all rows of the matrix.
 TEST(GemmPipelinedPlans, HaveAllRowsInPlace) {
   for (std::int64_t m = 1; m <= gpu::gemm_rows_in_place; ++m)
     for (std::int64_t const n : {1, 2, 33, 200, 1000}) {
@@ -273,7 +273,7 @@ TEST(GemmPipelinedPlans, HaveAllRowsInPlace) {
     }
 }
 
-// For every size there is a kernel, whose registers hold its sums and whose block finds shared memory.
+// Every size has a kernel that fits registers and shared memory.
 TEST(GemmPipelinedPlans, FitABlock) {
   for (int const real_bytes : {4, 8})
     for (bool const complex : {true, false})
@@ -288,7 +288,7 @@ TEST(GemmPipelinedPlans, FitABlock) {
             int const others = c.blocks_per_sm == 1 ? 40 : real_bytes == 8 && complex ? 48 : 64;
             EXPECT_LE((held + others) * 32 * warps_of_quarter, 16384) << m << " " << n << " " << k;
             EXPECT_LE(gemm_pipelined_most_bytes(real_bytes, complex, c), 99 * 1024) << m << " " << n << " " << k;
-            // What is multiplied beside the product is little.
+            // Few multiplications are outside the matrix.
             if (m >= 33 && n >= 33) {
               EXPECT_LE(1.0 * c.m * c.n * ((m + c.m - 1) / c.m) * ((n + c.n - 1) / c.n), 2.0 * static_cast<double>(m * n)) << m << " " << n;
             }

@@ -1,4 +1,4 @@
-/// Schedules of ragged batches on the host twin: the lists against sizes that are counted here, and products that are computed by them.
+/// Schedules of ragged batches on the host twin: the lists against sizes counted here, and products that use them.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace myriad {
 namespace {
 
-/// Every tile that is there, once, and nothing else: by the places that blocks of a kernel are given.
+/// Collects the tiles that a kernel's blocks get: every existing tile once, and no others.
 template <int m, int n>
 struct PlacesArguments {
   simt::Matrices<char const> c;
@@ -34,7 +34,7 @@ void write_places(PlacesArguments<m, n> const args) {
   }
 }
 
-/// So many rows and columns, and terms, of each matrix
+/// Rows, columns and terms of each matrix
 struct Sizes {
   std::vector<std::int64_t> m, n, k;
 };
@@ -97,7 +97,7 @@ TEST(GemmSchedule, EveryTileOnce) {
     EXPECT_EQ(schedule.counts, std::vector<unsigned>(64)) << "not as the next launch needs it";
   }
 }
-/// A view begins further down, where some matrices have ended.
+/// A view begins further down, behind the end of some matrices.
 TEST(GemmSchedule, OfAView) {
   Sizes const sizes = sizes_of(200, 90);
   Batch<char> a{.rows = 90, .cols = 90, .count = 200, .row_sizes = sizes.m.data(), .col_sizes = sizes.k.data()};
@@ -108,7 +108,7 @@ TEST(GemmSchedule, OfAView) {
   for (std::int64_t& n : seen.n) n = std::clamp<std::int64_t>(n - 4, 0, 30);
   check_part<16, 16>(schedule, seen, 0, 0, 90);
 }
-/// Neighbours that are computed at the same time have the tiles of the one with the most rows and that with the most columns.
+/// Neighbours that are computed together have tiles for their largest number of rows and of columns.
 TEST(GemmSchedule, OfNeighboursTogether) {
   constexpr int together = 4;
   Sizes const sizes = sizes_of(203, 90);
@@ -147,7 +147,7 @@ class GemmsByASchedule : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(GemmsByASchedule, Types);
 
-/// Tiles for matrices of up to 24 rows, and others for larger ones.
+/// gemm_pipelined: tiles for matrices of up to 24 rows, and others for larger ones.
 template <typename T, Written written>
 void check_ring() {
   static constexpr auto config = [](int m, int n, int k) {

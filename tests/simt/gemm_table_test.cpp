@@ -1,6 +1,5 @@
-/// Every type, layout and odd size of products through the configs of plans, on the host twin. A GPU may take another kernel: see
-/// products_on_fake_test.cpp.
-/// Those of 16-bit numbers are in gemm_halves_test.cpp.
+/// Products of every type, layout and odd size with planned configs, on the host twin. A GPU may take another kernel: see
+/// products_on_fake_test.cpp. gemm_halves_test.cpp has 16-bit products.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +47,7 @@ TYPED_TEST(GemmTable, EveryLayoutAndOddSize) {
   for_each_product([]<StoredAs as, int n, bool transposed_a, bool transposed_b>() {
     SCOPED_TRACE(testing::Message() << "stored " << static_cast<int>(as) << ", transposed " << transposed_a << transposed_b);
     static constexpr Product p = product_of(as, n, transposed_a, transposed_b);
-    // An odd number of matrices, more than a block has
+    // An odd number of matrices, more than one block takes
     std::int64_t const count = n <= 4 ? 67 : n <= 16 ? 17 : 5;
     for (int conjugates = 0; conjugates < (is_complex<T> ? 4 : 1); ++conjugates) {
       Product given = p;

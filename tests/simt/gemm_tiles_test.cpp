@@ -14,7 +14,7 @@
 namespace myriad {
 namespace {
 
-/// The kernel that a GPU would use for it, had its arrays these layouts.
+/// The kernel that a GPU would use for these layouts.
 template <typename T, Product p>
 constexpr GemmTiles config() {
   bool const interleaved = p.a == Layout::interleaved || p.b == Layout::interleaved || p.c == Layout::interleaved;
@@ -103,7 +103,7 @@ TEST(GemmTiles, Interleaved) {
   check_scalars<double, Product{40, 6, 33, interleaved_, interleaved_, interleaved_}>();
   check_scalars<std::complex<double>, Product{4, 4, 4, packed, interleaved_, packed}>();
 }
-/// With a schedule: neighbouring matrices that a block has at the same time have the tiles of the largest one.
+/// With a schedule: neighbouring matrices of a block have the tiles of the largest one.
 template <typename T, Product p, int matrices>
 void check_scheduled() {
   static constexpr GemmTiles c = [] {
@@ -173,8 +173,8 @@ TEST(GemmTiles, InPlace) {
   check<double, of(32, 1, columns, Structure::lower)>(1, 0);
 }
 
-// Of a product with a vector a block has whole 16-byte chunks of A, and so little memory that four find room; no more rows or terms are
-// brought than there are.
+// For a product with a vector a block loads whole 16-byte chunks of A, no more rows or terms than exist, and so little that four blocks
+// fit.
 TEST(GemmTiles, OneColumnIsBroughtInWholeChunks) {
   for (int const bytes : {4, 8, 16})
     for (std::int64_t m = 1; m <= 300; m += m < 36 ? 1 : 7)
@@ -190,7 +190,7 @@ TEST(GemmTiles, OneColumnIsBroughtInWholeChunks) {
       }
 }
 
-// Shared memory of a block suffices for the largest tiles in every layout, also where there are 99 KiB of it.
+// The largest tiles fit the shared memory of a block in every layout, also with 99 KiB.
 TEST(GemmTiles, FitsABlock) {
   for (int const bytes : {4, 8, 16})
     for (std::int64_t m = 1; m <= 200; m += m < 36 ? 1 : 7)

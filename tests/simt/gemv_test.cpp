@@ -33,7 +33,7 @@ void check() {
               gemv<gpu::DeviceElement<T>, c>, args);
   });
 }
-/// A row to a lane.
+/// gemv_columns: a row per lane.
 template <typename T, Product p>
 void check_columns() {
   static constexpr GemvColumns c = gemv_columns_plan(sizeof(T), p.k);
@@ -58,7 +58,7 @@ class GemvRows : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(GemvRows, Types);
 
-/// Lines of whole chunks of 16 bytes and others, several parts of the rows and of the terms, a last one that is smaller.
+/// Lines of whole 16-byte chunks and others, several parts of rows and of terms, a smaller last part.
 TYPED_TEST(GemvRows, Layouts) {
   check<TypeParam, Product{48, 1, 40, packed, packed, packed}>();
   check<TypeParam, Product{70, 1, 41, packed_rows, packed, packed_rows}>();
@@ -68,7 +68,7 @@ TYPED_TEST(GemvRows, Layouts) {
     check<TypeParam, Product{33, 1, 48, packed_rows, Layout::interleaved, packed}>();
   }
 }
-/// Several matrices to a warp, and fewer terms than a ring has.
+/// Several matrices per warp, and fewer terms than the pipeline holds.
 TYPED_TEST(GemvRows, WideAndTall) {
   check<TypeParam, Product{1, 1, 100, packed_rows, packed, packed}>();
   check<TypeParam, Product{5, 1, 64, packed, packed, packed}>();
@@ -81,7 +81,7 @@ TYPED_TEST(GemvRows, WideAndTall) {
 TYPED_TEST(GemvRows, Ragged) {
   check<TypeParam, Product{40, 1, 36, packed, packed, packed, true, false, true}>();
   check<TypeParam, Product{6, 1, 50, packed_rows, packed, packed, true, false, true}>();
-  check<TypeParam, Product{40, 1, 36, packed, packed, packed, true, true, true}>();  // some without a column
+  check<TypeParam, Product{40, 1, 36, packed, packed, packed, true, true, true}>();  // some matrices have no column
 }
 TYPED_TEST(GemvRows, Conjugated) {
   if constexpr (is_complex<TypeParam>) {
@@ -102,7 +102,7 @@ TYPED_TEST(GemvRows, ALaneToARow) {
     check_columns<TypeParam, Product{.m = 34, .n = 1, .k = 18, .a = packed, .b = packed, .c = packed, .conjugated_b = true}>();
   }
 }
-/// Spans that begin anywhere in 16 bytes, and rows at distances of their own.
+/// Matrices without gaps at any alignment, and rows with their own strides.
 TYPED_TEST(GemvRows, WholeRows) {
   check_whole<TypeParam, Product{33, 1, 33, packed_rows, packed, packed}, true>();
   check_whole<TypeParam, Product{33, 1, 33, packed, packed, packed}, true>();
@@ -117,7 +117,7 @@ TYPED_TEST(GemvRows, WholeRows) {
     check_whole<TypeParam, Product{.m = 34, .n = 1, .k = 18, .a = packed_rows, .b = packed, .c = packed, .conjugated_b = true}, false>();
   }
 }
-/// With a schedule, by fewer blocks than there are parts.
+/// With a schedule, and fewer blocks than parts.
 template <typename Run, typename Args>
 void with_schedule(Args const& given, int rows, Run run) {
   auto args = given;
@@ -154,7 +154,7 @@ TYPED_TEST(GemvRows, RaggedWithASchedule) {
     });
   });
 }
-/// What a search may find gives the bits of the plan.
+/// All candidates of a search give the bits of the plan.
 template <typename T, Product p, int... values>
 void check_candidate() {
   static constexpr Lines lines = simt::is_by_rows(p.a) ? Lines::rows : Lines::columns;

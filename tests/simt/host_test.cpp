@@ -1,4 +1,4 @@
-/// The host twin itself: shuffles, votes, copies, and what it refuses.
+/// The host twin itself: shuffles, votes, copies, and errors that it detects.
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ void check_conversions() {
     auto const narrow = std::bit_cast<Narrow>(static_cast<unsigned short>(bits));
     float const x(narrow), expected(Reference::from_bits(static_cast<std::uint16_t>(bits)));
     ASSERT_TRUE(same(x, expected)) << bits;
-    // A number, what is just beside it, and what is halfway to the next one
+    // A number, its float neighbours, and the midpoint to the next one
     for (float const y : {x, std::nextafter(x, 1e38F), std::nextafter(x, -1e38F), x * (1 + 0x1p-11F), x * (1 + 0x1p-8F), x + 0x1p-25F}) {
       float const got(Narrow{y}), wanted(Reference{y});
       ASSERT_TRUE(same(got, wanted)) << bits << " " << y;
@@ -89,7 +89,7 @@ TEST(SimtHost, CopiesArriveWhenTheyAreWaitedFor) {
         c.after[1] = shared[1];
       },
       Copies{from.data(), before.data(), after.data()});
-  EXPECT_TRUE(std::isnan(before[1]));  // what was there may be gone as soon as the copy begins
+  EXPECT_TRUE(std::isnan(before[1]));  // old contents may be gone as soon as the copy begins
   EXPECT_EQ(after[1], 3.0F);
 }
 
@@ -97,9 +97,9 @@ struct Bulk {
   float const* from;
   float* to;
   float* before;
-  int silent = -1;  ///< the thread that does not show what it wrote
+  int silent = -1;  ///< the thread that omits the fence after its writes
 };
-/// A warp brings 8 parts of 32 numbers to a ring of two, another one doubles them and has them stored.
+/// A producer warp loads 8 parts of 32 numbers through two stages; a consumer warp doubles and stores them.
 void double_by_ring(Bulk c) {
   constexpr int parts = 8, numbers = 32, bytes = numbers * 4;
   auto* const ring = reinterpret_cast<float*>(shared_memory());
@@ -145,7 +145,7 @@ TEST(SimtHost, BulkCopiesArriveWithTheirPhase) {
   for (std::size_t i = 0; i < 256; ++i) from->x[i] = static_cast<float>(i);
   std::vector<float> before(8);
 #if defined(__SANITIZE_THREAD__)
-  bool const looks_before = false;  // which is a race, as it says
+  bool const looks_before = false;  // which the thread sanitizer reports as a race
 #else
   bool const looks_before = true;
 #endif
@@ -153,7 +153,7 @@ TEST(SimtHost, BulkCopiesArriveWithTheirPhase) {
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(to->x[i], 2 * static_cast<float>(i));
   EXPECT_TRUE(!looks_before || std::isnan(before[0]));
 }
-/// As double_by_ring, of two parts, without a ring: a warp doubles, the thread that copies has it stored when all have arrived.
+/// Like double_by_ring with two parts in one buffer: a warp doubles, and the copying thread stores when all have arrived.
 void double_by_phases(Bulk c) {
   constexpr int parts = 2, numbers = 32, bytes = numbers * 4;
   auto* const part = reinterpret_cast<float*>(shared_memory());
@@ -195,7 +195,7 @@ struct Boxes {
   Half* before;
   bool waits, shows = true;
 };
-/// A box of 64 columns of 8 rows, of a matrix that ends in it, there and back.
+/// Loads and stores a TMA box of 64 columns and 8 rows; the matrix ends within it.
 void move_box(Boxes c) {
   auto* const barrier = reinterpret_cast<Mbarrier*>(shared_memory() + 1024);
   begin_mbarrier(barrier, 1);
@@ -204,10 +204,10 @@ void move_box(Boxes c) {
   *c.before = reinterpret_cast<Half*>(shared_memory())[0];
   if (!c.waits) return;
   wait_for_phase(barrier, 0);
-  // Row 3 of the box is row 5 of the matrix; its second chunk is in place 1 ^ 3.
+  // Row 3 of the box is row 5 of the matrix; its chunk 1 is swizzled to place 1 ^ 3.
   c.before[1] = reinterpret_cast<Half*>(shared_memory() + 3 * 128 + 2 * 16)[0];
-  c.before[2] = reinterpret_cast<Half*>(shared_memory() + 3 * 128 + 2 * 16)[4];  // no column
-  c.before[3] = reinterpret_cast<Half*>(shared_memory() + 4 * 128)[0];           // no row
+  c.before[2] = reinterpret_cast<Half*>(shared_memory() + 3 * 128 + 2 * 16)[4];  // beyond the last column
+  c.before[3] = reinterpret_cast<Half*>(shared_memory() + 4 * 128)[0];           // beyond the last row
   if (c.shows) show_to_products();
   store_box(c.to, 8, 2, 1, shared_memory());
   end_bulk_group();
@@ -243,7 +243,7 @@ TEST(SimtHost, BoxesAreExchangedAndEndWithTheMatrix) {
         int const e = q * of_matrix + i * stride + j;
         EXPECT_EQ(float(to->x[e]), q == 0 || i < 2 || j < 8 ? -1.0F : j < columns ? float(e) : 0) << q << "," << i << "," << j;
       }
-  EXPECT_THROW(run(2, 1, 1024 + 8, move_box, boxes), std::logic_error);  // both to the same place
+  EXPECT_THROW(run(2, 1, 1024 + 8, move_box, boxes), std::logic_error);  // both blocks store to the same place
   Boxes const ends_anywhere{map(from->x, columns), map(to->x, columns), before, true};
   EXPECT_THROW(run(1, 1, 1024 + 8, move_box, ends_anywhere), std::logic_error);
   boxes.shows = false;
@@ -273,12 +273,12 @@ TEST(SimtHost, RefusesWrongUseOfMbarriers) {
     begin_mbarrier(barrier(), 1);
     copy_bulk(shared_memory(), c.from, 8, barrier());
   });
-  refuses(+[](Bulk c) {  // more comes than is expected
+  refuses(+[](Bulk c) {  // more bytes arrive than expected
     begin_mbarrier(barrier(), 1);
     copy_bulk(shared_memory(), c.from, 32, barrier());
     arrive_and_expect(barrier(), 16);
   });
-  refuses(+[](Bulk c) {  // all is shown before a phase, and what is written after it and before a barrier is not
+  refuses(+[](Bulk c) {  // the fence precedes a phase, but a write after it and before a barrier has none
     begin_mbarrier(barrier(), 1);
     show_to_products();
     arrive_at_mbarrier(barrier());
@@ -345,13 +345,13 @@ TEST(SimtHost, AnEndBeforeACopyHasArrivedIsAnError) {
                std::logic_error);
 }
 
-/// What a warpgroup multiplies: 16 terms of 64 lines of A and of 32 lines of B, each by terms in spans of 128 bytes.
+/// A warpgroup's product: 16 terms of 64 lines of A and of 32 lines of B, stored term by term in rows of 128 bytes.
 struct WarpgroupProduct {
   float* sums;  ///< 64 by 32
   bool begins, ends, changes_operand;
 };
 void multiply_by_warpgroup(WarpgroupProduct product) {
-  // Element (line, term) of A is line + 64 times the term, and of B line - term.
+  // Element (line, term) is line + 64 term in A, and line - term in B.
   auto* const a = reinterpret_cast<Half*>(shared_memory());
   Half* const b = a + 64 * 16;
   auto const place = [](int line, int term) { return term * 64 + (line / 8 ^ term % 8) * 8 + line % 8; };
@@ -366,7 +366,7 @@ void multiply_by_warpgroup(WarpgroupProduct product) {
   start_product<Half, true, true, 32>(sum, product_operand(a, 128, 1024, 0), product_operand(b, 128, 1024, 0));
   if (product.ends) end_product_group();
   if (!std::isnan(sum[3])) throw std::runtime_error("a sum is there before it is waited for");
-  if (product.changes_operand && thread_index() == 5) b[place(3, 2)] = Half(0.0F);  // which it multiplies itself
+  if (product.changes_operand && thread_index() == 5) b[place(3, 2)] = Half(0.0F);  // an operand of the product under way
   wait_products(sum);
   for (int i = 0; i < 16; ++i) {
     int const row = thread_index() / 32 * 16 + lane_index() / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane_index() % 4 * 2 + i % 2;
@@ -417,14 +417,14 @@ TEST(SimtHost, ThreadsThatWaitForNobodyAreAnError) {
                std::logic_error);
 }
 
-/// What blocks hand each other, two rounds of memory and as many steps; who sends nothing in the last one.
+/// Data that blocks exchange, with memory for two rounds; and the block that sends nothing in the last step.
 struct Handed {
-  double* pairs;  ///< of two rounds and every block, a pair
+  double* pairs;  ///< a pair for each of two rounds and every block
   double* sums;   ///< of every block
   int silent;
 };
 
-/// A block sends a pair in every step, and adds up those of all.
+/// Each block sends a pair in every step, and adds up those of all blocks.
 void hand_over(Handed handed) {
   int const blocks = static_cast<int>(block_count()), here = static_cast<int>(block_index());
   double sum = 0;
@@ -461,11 +461,11 @@ TEST(SimtHost, PairsBetweenBlocksThatDoNotRunTogetherAreAnError) {
   EXPECT_THROW(run(3, 32, 0, hand_over, Handed{pairs, sums.data(), -1}), std::logic_error);
 }
 
-/// Groups of two blocks, of which each has a barrier of its own.
+/// Groups of two blocks, each with its own barrier.
 struct Group {
   int* numbers;  ///< of every block
   unsigned* counts;
-  unsigned blocks;  ///< of which the barrier is told
+  unsigned blocks;  ///< number of blocks passed to the barrier
   int times;
 };
 void meet_in_groups(Group const group) {
@@ -487,7 +487,7 @@ TEST(SimtHost, GroupsThatCannotMeetAreAnError) {
   std::vector<int> numbers(12);
   std::vector<unsigned> counts(3);
   Group const good{numbers.data(), counts.data(), 2, 1};
-  EXPECT_THROW(run(6, 64, 0, meet_in_groups, good), std::logic_error);  // one after the other
+  EXPECT_THROW(run(6, 64, 0, meet_in_groups, good), std::logic_error);  // blocks that run one after the other
   Group twice = good, larger = good;
   twice.times = 2;
   EXPECT_THROW(run(6, 64, 0, meet_in_groups, twice, true), std::logic_error);

@@ -1,4 +1,4 @@
-/// LU on the host twin gives the same bits on any number of lanes, and in a ragged batch whatever the bounds of its sizes are.
+/// LU on the host twin gives the same bits with any number of lanes, and in a ragged batch for any bounds of the sizes.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int n = 7, nrhs = 2, count = 5;
 
-/// What a kernel for matrices of up to `bound` rows leaves of A, B and the pivots of n-by-n ones.
+/// A, B and the pivots of n-by-n matrices after a kernel for up to `bound` rows.
 template <typename T>
 std::vector<T> results(LuJob job, int bound, LuTiny const& c, void (*kernel)(LuTinyArguments<gpu::DeviceElement<T>>)) {
   std::mt19937 random(1);
@@ -32,12 +32,12 @@ std::vector<T> results(LuJob job, int bound, LuTiny const& c, void (*kernel)(LuT
   };
   std::vector<T> a(n * n * count), b(n * nrhs * count);
   for (auto* v : {&a, &b}) std::generate(v->begin(), v->end(), number);
-  // Of all but the first, candidates for pivots agree in their leading bits; the second has tiny numbers and the third huge ones, whose
-  // reciprocals are not usual. Right-hand sides are as large, and zero from the fourth matrix on.
+  // In all matrices but the first, candidates for pivots agree in their leading bits. The second has tiny numbers and the third huge ones,
+  // which need scaled reciprocals. Right-hand sides are of the same size, and zero from the fourth matrix on.
   auto const exponent = [job](int matrix) {
     constexpr bool single = sizeof(Real<T>) == 4;
     constexpr int least = single ? -110 : -1010;
-    int const most = job == LuJob::inverse ? -least : single ? 102 : 995;  // products of solutions with these do not overflow
+    int const most = job == LuJob::inverse ? -least : single ? 102 : 995;  // products with solutions do not overflow
     return matrix == 1 ? least : matrix == 2 ? most : 0;
   };
   for (int k = n * n; k < count * n * n; ++k) {
@@ -102,7 +102,7 @@ void check() {
   EXPECT_TRUE((results<T, job, n, 32, panels, 3>() == expected)) << "in panels; the inverse: through shared memory";
   EXPECT_TRUE((results<T, job, n + 1, 1, in_registers, 0>() == expected)) << "of a ragged batch";
   EXPECT_TRUE((results<T, job, n + 5, 8, panels, 3>() == expected)) << "of a ragged batch, on several lanes";
-  if constexpr (job == LuJob::solve) {  // signs of zeros, too
+  if constexpr (job == LuJob::solve) {  // including signs of zeros
     auto const same = [&](std::vector<T> const& other) {
       return std::memcmp(other.data(), expected.data(), expected.size() * sizeof(T)) == 0;
     };

@@ -1,4 +1,4 @@
-/// By which layout a kernel moves a batch: what lets it move 16 bytes at once, and what does not.
+/// The layout that a kernel uses for a batch: which batches allow 16-byte copies, and which do not.
 
 #include <gtest/gtest.h>
 

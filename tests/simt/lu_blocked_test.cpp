@@ -1,5 +1,5 @@
 /// LU of matrices of more than 32 rows on the host twin: factors, pivots and info against the CPU library's and the definition; solves,
-/// inverses and determinants; every shape and layout, ragged batches, singular matrices and NaN, and nothing touched that is not to be.
+/// inverses and determinants; every shape and layout, ragged batches, singular matrices and NaN; nothing else is touched.
 
 #include "lu/blocked/lu_blocked.hpp"
 
@@ -35,7 +35,7 @@ void add_block(HostMachine& machine) {
   constexpr LuBlock c = lu_block_plan(sizeof(T), is_complex<T>, m, n);
   machine.add(gpu::source_of(lu_block_kernel, dtype_of<T>, c), lu_block<gpu::DeviceElement<T>, c>);
 }
-/// A twin whose blocks have so much shared memory.
+/// A twin whose blocks have `shared_bytes` of shared memory.
 template <typename T>
 HostMachine machine_with(std::int64_t shared_bytes) {
   using D = gpu::DeviceElement<T>;
@@ -53,7 +53,7 @@ HostMachine machine_with(std::int64_t shared_bytes) {
   machine.add(gpu::source_of(lu_determinant_kernel, dtype_of<T>), lu_determinant<D>);
   return machine;
 }
-/// All of it, so little that panels of 32 and of 8 columns are used, and none for a panel.
+/// Shared memory: all, enough for panels of 32 and of 8 columns, and none for a panel.
 constexpr std::int64_t all_shared = 227 << 10, some_shared = 20 << 10, little_shared = 9 << 10, no_shared = 1 << 10;
 
 struct Wanted {
@@ -77,7 +77,7 @@ T element(Batch<T> const& x, std::int64_t q, std::int64_t i, std::int64_t j) {
     return value;
 }
 
-/// A batch with what it was before.
+/// A batch with a copy of its initial contents.
 template <typename T>
 struct Kept {
   Stored<T> stored;
@@ -90,13 +90,13 @@ struct Kept {
     view.conjugated = w.conjugated && is_complex<T>;
   }
   void keep() { before = stored.memory; }
-  /// The view of what was.
+  /// The view of the initial contents.
   [[nodiscard]] Batch<T> former() {
     Batch<T> out = view;
     out.data = before.data() + (view.data - stored.memory.data());
     return out;
   }
-  /// Nothing but the elements of the view was written, and none of those of matrices that are `spared`.
+  /// Checks that only elements of the view were written, and none of matrices that are `spared`.
   template <typename Spared>
   void check_rest(Spared spared) {
     std::vector<T> expected = before;
@@ -114,7 +114,7 @@ struct Kept {
 constexpr std::int64_t matrices_of_test = 5;
 constexpr std::int64_t singular = 1, tied = 2, not_a_number = 3;
 
-/// Matrices that are singular (column 5 is zero), with ties, and with NaN among them. Ragged ones have sizes from none to all.
+/// A batch with a singular matrix (column 5 is zero), one with ties and one with NaN. Ragged sizes go from none to all.
 template <typename T>
 Kept<T> matrices_for(Wanted const& w) {
   Kept<T> a(w.m, w.n, matrices_of_test, w, static_cast<unsigned>(w.m + 3 * w.n));
@@ -191,7 +191,7 @@ void check_factors(Wanted const& w) {
         ASSERT_EQ(p, -7) << "step " << k;
         continue;
       }
-      // Rounding decides between pivots that would be equal.
+      // Not compared for ties, which rounding decides.
       if (q != tied || k < 1) {
         ASSERT_EQ(p, expected.pivots[at + static_cast<std::size_t>(k)]) << "step " << k;
       }
@@ -238,7 +238,7 @@ TYPED_TEST(LuBlocked, FactorsByPanels) {
   int turn = static_cast<int>(sizeof(T)) + 1, skipped = 0;
   for (std::int64_t const shared : {some_shared, little_shared, no_shared})
     for (auto const& [m, n] : {std::pair{70, 70}, {129, 40}, {50, 131}, {140, 139}, {101, 77}}) {
-      // Large sizes are left out, or two of three
+      // Large sizes are skipped, or two of three of them
       if (sanitized || is_complex<T> ? m * n > 6000 || shared == some_shared
                                      : m * n > 7000 && (++skipped + static_cast<int>(sizeof(T))) % 3 != 0)
         continue;
@@ -258,7 +258,7 @@ enum class What { getrs, getrs_transposed, getrs_adjoint, gesv, solve, solve_in_
 constexpr std::array all_of_what{What::getrs, What::getrs_transposed, What::getrs_adjoint,   What::gesv, What::solve, What::solve_in_place,
                                  What::getri, What::inverse,          What::inverse_in_place};
 
-/// The residual of what is solved, of matrices that can be.
+/// Checks the residual of solutions of regular matrices.
 template <typename T>
 void check_solution(What what, Wanted const& w, int columns) {
   SCOPED_TRACE(testing::Message() << w << ", " << columns << " right-hand sides, " << static_cast<int>(what));
@@ -396,7 +396,7 @@ TYPED_TEST(LuBlocked, Solutions) {
     }
 }
 
-/// X beside B in one array, and X the conjugate of B: B is not X, though both begin at one address.
+/// X next to B in one array, and X the conjugate view of B: both begin at one address, but B is not X.
 TYPED_TEST(LuBlocked, SolutionsInTheArrayOfTheRightHandSides) {
   using T = TypeParam;
   constexpr std::int64_t n = 34, columns_of_x = 11;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array jobs{LuJob::factor, LuJob::solve, LuJob::inverse, LuJob::solve_and_factor, LuJob::factor_without_pivoting};
 
-/// A kernel as the planner chooses it, for batches in one layout.
+/// The planned kernel, for batches in one layout.
 template <typename T>
 constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
   bool const solves = job == LuJob::solve || job == LuJob::solve_and_factor;
@@ -33,7 +33,7 @@ constexpr LuTiny kernel(LuJob job, int m, int n, Layout layout) {
 template <typename T>
 using LuKernel = void (*)(LuTinyArguments<gpu::DeviceElement<T>>);
 
-/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+/// One function per type for all its kernels: a template of the sizes would add much to their compile time.
 template <typename T>
 void check(LuTiny const& c, LuKernel<T> kernel, Layout layout, unsigned seed) {
   int const m = c.m, n = c.n, steps = std::min(m, n);
@@ -53,7 +53,7 @@ void check(LuTiny const& c, LuKernel<T> kernel, Layout layout, unsigned seed) {
     for (std::int64_t q = 0; q < count; ++q)
       for (int i = 0; i < steps; ++i) *a.view.at(q, i, i) += T(10);
   for (int j = 0; j < n; ++j) *a.view.at(1, m - 1, j) = T(0);  // singular
-  for (int j = 0; j < n; ++j)                                  // the same magnitudes in every row: ties
+  for (int j = 0; j < n; ++j)                                  // equal magnitudes in every row: ties
     for (int i = 0; i < m; ++i) *a.view.at(2, i, j) = T((i * (j + 1)) % 3 == 1 ? -1 : 1);
   bool const ragged = layout == Layout::columns && m == n;
   if (ragged) {
@@ -173,7 +173,7 @@ TEST(LuTiny, EveryJobAcrossLanes) {
   (std::make_integer_sequence<int, 5>{});
 }
 TEST(LuTiny, InverseByProducts) {
-  constexpr int inverse = 10;  // and the first layout
+  constexpr int inverse = 10;  // variant of the inverse with the first layout
   [&]<int... layout>(std::integer_sequence<int, layout...>) { (check<double, 24, 24, inverse + layout>(), ...); }
   (std::make_integer_sequence<int, 5>{});
   check<double, 29, 29, inverse + 1>();
@@ -182,7 +182,7 @@ TEST(LuTiny, InverseByProducts) {
   check<double, 31, 31, inverse + 2>();
   check<double, 32, 32, inverse>();
 }
-/// What the inverse by products makes of matrices near the ends of the range, singular ones and what is no number, followed by info.
+/// Results of the inverse by products for matrices near the ends of the range, singular ones, NaN and infinity, followed by info.
 template <int n, Layout of_a, Layout of_result, bool one_by_one>
 std::vector<double> inverses_of_all_kinds() {
   constexpr LuTiny c = [] {
@@ -195,7 +195,7 @@ std::vector<double> inverses_of_all_kinds() {
   constexpr int kinds = 11;
   std::mt19937 random(n);
   std::normal_distribution<double> normal;
-  // Just as large as need be, so that reading behind the last matrix is found.
+  // Exactly as large as needed, so that sanitizers find reads behind the last matrix.
   std::vector<double> exact(of_a == Layout::packed_columns ? n * n * kinds : 0);
   Stored<double> a(n, n, kinds, of_a), x(n, n, kinds, of_result);
   if (!exact.empty()) a.view = batch(exact.data(), n, n, {.count = kinds});
@@ -244,7 +244,7 @@ TEST(LuTiny, InverseByProductsOfAllKindsAndLayouts) {
   if constexpr (!sanitized) check_inverses_of_all_kinds<24>();
   check_inverses_of_all_kinds<31>();
 }
-/// Without pivoting a zero pivot gives infinity or NaN below it, and info; the next matrix does not notice.
+/// Without pivoting a zero pivot gives infinity or NaN below it, and info; the next matrix is not affected.
 template <int lanes>
 void check_zero_pivot() {
   constexpr int n = 3;

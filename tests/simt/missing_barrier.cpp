@@ -1,4 +1,4 @@
-// A kernel with a barrier, and without: `missing_barrier with|without`.
+// A kernel with or without a barrier: `missing_barrier with|without`.
 
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
 #pragma once
-/// Products by kernels on the host twin, against sums term by term.
+/// Products of kernels on the host twin, against sums term by term.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 
 namespace myriad {
 
-/// What a test multiplies: sizes, the layouts of A, B and C, and which of m, n, k differ from matrix to matrix.
+/// A tested product: sizes, layouts of A, B and C, and which of m, n, k are ragged.
 struct Product {
   int m, n, k;
   Layout a, b, c;
@@ -30,12 +30,12 @@ struct Product {
   bool in_place = false;  ///< C is B
   bool conjugated_a = true, conjugated_b = false;
   bool zeros = false;                               ///< A is zero, and C -0
-  bool scheduled = false;                           ///< of products of 16-bit numbers: ragged, with a schedule
-  bool pointers = false;                            ///< all three
-  bool transposed_a = false, transposed_b = false;  ///< as they are stored, if they are interleaved
+  bool scheduled = false;                           ///< 16-bit products: ragged, with a schedule
+  bool pointers = false;                            ///< A, B and C behind pointers
+  bool transposed_a = false, transposed_b = false;  ///< stored transposed, if interleaved
 };
 
-/// A batch of rows-by-columns matrices that may be the transposed ones of what is stored.
+/// A batch of rows-by-columns matrices, which may be stored transposed.
 template <typename T>
 Stored<T> stored(int rows, int columns, std::int64_t count, Layout layout, bool transposed_ones) {
   if (!transposed_ones) return {rows, columns, count, layout};
@@ -43,7 +43,7 @@ Stored<T> stored(int rows, int columns, std::int64_t count, Layout layout, bool 
   x.view = transposed(x.view);
   return x;
 }
-/// The same matrices behind pointers, which come to `addresses`.
+/// The same matrices behind pointers, which are put into `addresses`.
 template <typename T>
 Batch<T> behind(Batch<T> x, std::vector<T*>& addresses) {
   for (std::int64_t q = 0; q < x.count; ++q) addresses.push_back(x.matrix(q));
@@ -53,7 +53,7 @@ Batch<T> behind(Batch<T> x, std::vector<T*>& addresses) {
   return x;
 }
 
-/// The sum of so many products, in the order of k; `left(t)` and `right(t)` are the factors.
+/// The sum of `terms` products, in the order of k; `left(t)` and `right(t)` are the factors.
 struct InOrder {
   template <typename D, typename Left, typename Right>
   D operator()(D sum, std::int64_t terms, Left const& left, Right const& right) const {
@@ -62,8 +62,8 @@ struct InOrder {
   }
 };
 
-/// Every element has the bits of that sum, whatever the tiles; what is not the product's is left alone.
-/// `run` is given the arguments of the kernel. This is compiled once for a type, not for every kernel.
+/// Expects every element to have the bits of that sum, whatever the tiles, and everything else to be untouched.
+/// `run` gets the arguments of the kernel. Compiled once per type, not for every kernel.
 template <typename T, typename Sum = InOrder>
 void check_product(Product const& p, std::int64_t count, T alpha, T beta,
                    std::type_identity_t<void (*)(GemmArguments<gpu::DeviceElement<T>> const&)> run, Sum const& sum_of = {}) {
@@ -103,7 +103,7 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta,
     return copy;
   }();
   bool const none = alpha == T(0);
-  // What is not to be read
+  // Elements that must not be read
   for (std::int64_t q = 0; q < (p.shared_a ? 1 : count); ++q)
     for (int i = 0; i < p.m && p.structure != Structure::general; ++i)
       for (int j = 0; j < p.k; ++j)
@@ -130,7 +130,7 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta,
                         .c = gpu::matrices_of(c_in),
                         .depth = none ? 0 : p.k};
   if (p.in_place) args.b = args.c.as_const();
-  if (none) {  // neither is read
+  if (none) {  // neither A nor B is read
     args.a.data = args.b.data = nullptr;
     args.a.pointers = args.b.pointers = nullptr;
   }
@@ -153,7 +153,7 @@ void check_product(Product const& p, std::int64_t count, T alpha, T beta,
           D const c0 = std::bit_cast<D>(former), scaled = std::bit_cast<D>(beta);
           expected = beta == T(0) ? added : terms == 0 ? scaled * c0 : simt::multiply_add(scaled, c0, added);
           if constexpr (is_complex<T>) {
-            // beta is real, and what is not real of a diagonal is neither read nor written.
+            // beta is real, and imaginary parts of the diagonal are neither read nor written.
             if (p.written == Written::lower_hermitian && beta != T(0))
               expected = {std::fma(scaled.re, c0.re, added.re), std::fma(scaled.re, c0.im, added.im)};
             if (p.written == Written::lower_hermitian && i == j) expected.im = 0;

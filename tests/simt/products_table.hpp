@@ -1,5 +1,5 @@
 #pragma once
-/// Every way in which batches lie in memory, odd sizes, and views that transpose: what a test of all kernels of products goes through.
+/// Storage of batches, odd sizes, and transposed views that tests of all product kernels go through.
 
 #include <type_traits>
 #include <utility>
@@ -11,12 +11,12 @@ namespace myriad {
 
 enum class StoredAs { column_major, row_major, interleaved, pointers, ragged };
 
-/// A square product of such batches, of which A and B may be transposed.
+/// A square product of such batches; A and B may be transposed.
 constexpr Product product_of(StoredAs as, int n, bool transposed_a, bool transposed_b) {
   bool const by_columns = as != StoredAs::row_major, pointers = as == StoredAs::pointers, ragged = as == StoredAs::ragged;
   auto const layout = [&](bool transposed) {
     if (as == StoredAs::interleaved) return Layout::interleaved;
-    // A matrix of one element is by columns in any case.
+    // A matrix of one element is always by columns.
     if (by_columns != transposed || n == 1) return pointers ? Layout::dense_columns : Layout::packed_columns;
     return pointers ? Layout::dense_rows : Layout::packed_rows;
   };
@@ -28,8 +28,8 @@ constexpr Product product_of(StoredAs as, int n, bool transposed_a, bool transpo
   return p;
 }
 
-/// Calls check.operator()<as, n, transposed_a, transposed_b>() for every way and size. Views take turns: every way has all of them, at
-/// different sizes.
+/// Calls check.operator()<as, n, transposed_a, transposed_b>() for every storage and size. Views take turns: every storage has all of them,
+/// at different sizes.
 template <typename Check>
 void for_each_product(Check check) {
   auto const of_way = [&]<StoredAs as, int... sizes>(std::integral_constant<StoredAs, as>, std::integer_sequence<int, sizes...>) {

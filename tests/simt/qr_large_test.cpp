@@ -54,7 +54,7 @@ Plain<Wide<T>> plain(Batch<T const> const& x, std::int64_t b) {
     for (std::int64_t i = 0; i < out.m; ++i) out(i, j) = Wide<T>(conjugate_if(x.conjugated, *x.at(b, i, j)));
   return out;
 }
-/// C = H(k) C or its adjoint, of the reflector in column k of `v`.
+/// C = H(k) C or H(k)^H C, with the reflector in column k of `v`.
 template <typename W>
 void reflect(Plain<W>& v, W tau, std::int64_t k, Plain<W>& c) {
   for (std::int64_t j = 0; j < c.n; ++j) {
@@ -131,13 +131,13 @@ struct Problem {
     machine.add(gpu::source_of(gels_give_kernel, dtype), gels_give<D>);
     return machine;
   }
-  /// With blocks that have so many bytes of shared memory.
+  /// By panels, on blocks with `shared_bytes` of shared memory.
   void by_panels(std::int64_t shared_bytes) {
     HostMachine twin = machine(shared_bytes);
     geqrf_large<T>(twin, GeqrfTask<T>{.a = a.view, .tau = tau.view});
   }
 
-  /// A = Q R and unitary reflectors; what is not A is as it was.
+  /// Checks A = Q R, unitary reflectors, and that nothing but A changed.
   void check(std::vector<std::int64_t> const& left_out = {}) {
     std::vector<T> others = before;
     for (std::int64_t b = 0; b < wanted.count; ++b) {
@@ -209,8 +209,8 @@ TYPED_TEST(QrLarge, ByBlock) {
                   });
 }
 
-/// Matrices beside each other that need paths of their own: NaN, zeros, nothing to eliminate, elements near the ends of the range. The
-/// others have the bits that they have without such neighbours.
+/// Neighbouring matrices of special kinds: NaN, zeros, nothing to eliminate, elements near the ends of the range. The others have the same
+/// bits as without such neighbours.
 template <typename T, typename Run>
 void check_special(int m, int n, Run run) {
   using R = Real<T>;
@@ -248,7 +248,7 @@ TYPED_TEST(QrLarge, SpecialByBlock) {
   check_special<TypeParam>(40, 35, [](auto& problem) { problem.by_block(); });
   check_special<TypeParam>(300, 4, [](auto& problem) { problem.by_block(); });
 }
-/// The signs and the bits of the parts of LAPACK's factors, but for rounding.
+/// Same signs and values as LAPACK's factors, except for rounding.
 TYPED_TEST(QrLarge, AsOnTheCpu) {
   using T = TypeParam;
   Queue cpu({.backend = Backend::cpu, .threads = 1});
@@ -261,7 +261,7 @@ TYPED_TEST(QrLarge, AsOnTheCpu) {
   for (std::size_t i = 0; i < 40; ++i) ASSERT_LE(std::abs(problem.tau.memory[i + 1] - expected.tau.memory[i + 1]), 1000 * epsilon<T>) << i;
 }
 
-/// With panels in shared memory, where a block holds so many elements, and with panels in global memory.
+/// Panels in shared memory, where a block holds this many elements, and panels in global memory.
 TYPED_TEST(QrLarge, ByPanels) {
   using T = TypeParam;
   auto const check = [](Wanted const& wanted, int elements) {
@@ -275,7 +275,7 @@ TYPED_TEST(QrLarge, ByPanels) {
   int const n = 67;
   check({.m = n + 3, .n = n, .count = 1, .layout = Layout::packed_columns}, 20 * n);
 }
-/// With what a block of an H100 holds
+/// With the shared memory of an H100
 TYPED_TEST(QrLarge, ByPanelsAsPlanned) {
   if (sanitized) GTEST_SKIP() << "takes long";
   int const n = sizeof(TypeParam) == 4 ? 240 : 170;
@@ -288,7 +288,7 @@ TYPED_TEST(QrLarge, SpecialByPanels) {
   check_special<TypeParam>(40, 10, [](auto& problem) { problem.by_panels(0); });
 }
 
-/// A batch of right-hand sides, or of what reflectors are applied to, for a problem.
+/// A batch of right-hand sides of a problem, or of matrices to apply reflectors to.
 template <typename T>
 struct Right {
   Stored<T> c;
@@ -316,7 +316,7 @@ struct Right {
     return in;
   }
 };
-/// `result` against expected(b), which has as many rows and columns; nothing else is written.
+/// Compares `result` with expected(b), which has as many rows and columns; checks that nothing else is written.
 template <typename T, typename Expected>
 void check_result(Batch<T> const& result, std::vector<T> const& memory, std::vector<T> before, double tolerance, Expected expected) {
   for (std::int64_t b = 0; b < result.count; ++b) {
@@ -333,7 +333,7 @@ void check_result(Batch<T> const& result, std::vector<T> const& memory, std::vec
   }
   EXPECT_EQ(std::memcmp(before.data(), memory.data(), before.size() * sizeof(T)), 0) << "something else was written";
 }
-/// Q times C, its adjoint, and Q itself; fewer reflectors than columns, too.
+/// Q C, Q^H C, and Q itself; also with fewer reflectors than columns.
 TYPED_TEST(QrLarge, AppliesQ) {
   using T = TypeParam;
   Queue cpu({.backend = Backend::cpu, .threads = 1});
@@ -421,7 +421,7 @@ TYPED_TEST(QrLarge, LeastSquares) {
       }
   });
 }
-/// Elements near the ends of the range give the X of others, times powers of two.
+/// Elements near the ends of the range give the X of ordinary ones, times powers of two.
 TYPED_TEST(QrLarge, LeastSquaresScales) {
   using T = TypeParam;
   using R = Real<T>;

@@ -101,7 +101,7 @@ struct Stored {
 template <typename T>
 using QrKernel = void (*)(QrTinyArguments<gpu::DeviceElement<T>>);
 
-/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+/// One function per type for all its kernels: a template of the sizes would add much to their compile time.
 template <typename T>
 void check(QrTiny const& c, QrKernel<T> kernel, Layout layout, unsigned seed, Real<T> scale) {
   int const m = c.m, n = c.n;
@@ -115,7 +115,7 @@ void check(QrTiny const& c, QrKernel<T> kernel, Layout layout, unsigned seed, Re
     else
       return normal(random);
   };
-  // What is factored for a minimum norm is the conjugate transpose of A.
+  // For a minimum norm the conjugate transpose of A is factored.
   bool const wide = job == QrJob::minimum_norm;
   Stored<T> a(wide ? n : m, wide ? m : n, count, wide ? transposed(layout) : layout);
   ASSERT_TRUE(!wide || m > n);
@@ -126,7 +126,7 @@ void check(QrTiny const& c, QrKernel<T> kernel, Layout layout, unsigned seed, Re
                                                 : c.tau);
   for (auto* v : {&a.memory, &b.memory, &tau.memory}) std::generate(v->begin(), v->end(), number);
   for (T& x : a.memory) x *= scale;
-  // A zero column, which makes R singular; columns in which nothing is to be eliminated; NaN.
+  // A zero column, which makes R singular; columns with nothing to eliminate; NaN.
   bool const special = c.factors();
   if (special) {
     for (int i = 0; i < m; ++i) {
@@ -194,7 +194,7 @@ void check(QrTiny const& c, QrKernel<T> kernel, Layout layout, unsigned seed, Re
     SCOPED_TRACE(testing::Message() << "matrix " << q << " of " << m << " by " << n << ", job " << static_cast<int>(job) << ", layout "
                                     << static_cast<int>(layout));
     bool const tall = a.view.rows_of(q) >= a.view.cols_of(q);
-    if (c.solves() && tall == wide) {  // is left to the other kernel
+    if (c.solves() && tall == wide) {  // the other kernel takes these
       ASSERT_EQ(info[static_cast<std::size_t>(q)], -7);
       for (int j = 0; j < b.view.cols_of(q); ++j)
         for (int i = 0; i < b.view.rows_of(q); ++i) ASSERT_EQ(b.get(q, i, j), b_in.get(q, i, j));
@@ -216,7 +216,7 @@ void check(QrTiny const& c, QrKernel<T> kernel, Layout layout, unsigned seed, Re
           ASSERT_LE(static_cast<double>(std::abs(x.get(q, i, j) - y.get(q, i, j))), slack * u * size) << what << i << "," << j;
         }
     };
-    double const slack = 200.0 * m * (c.factors() ? 100 : 1);  // factors of what is hardly of full rank differ
+    double const slack = 200.0 * m * (c.factors() ? 100 : 1);  // factors of nearly rank-deficient matrices differ
     bool const singular = c.factors() && q == 1;
     if (c.solves()) {
       ASSERT_EQ(info[static_cast<std::size_t>(q)], expected_info[static_cast<std::size_t>(q)]);
@@ -292,7 +292,7 @@ constexpr bool is_wide(int variant) { return jobs[variant / 5 % 6] == QrJob::min
 /// Sizes on both sides of every change of the plan; jobs and layouts take turns.
 template <typename T, int first, int... sizes>
 void check_sizes(std::integer_sequence<int, sizes...>) {
-  // A minimum norm wants a matrix that is not square.
+  // Minimum norm needs a matrix that is not square.
   (check<T, std::min(sizes + is_wide(sizes * 7 + first), 32), std::min(sizes, 32 - is_wide(sizes * 7 + first)), (sizes * 7 + first) % 30>(),
    ...);
 }

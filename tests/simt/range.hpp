@@ -1,5 +1,5 @@
 #pragma once
-/// Matrices near the ends of the range of floating-point numbers: what is scaled by a power of two is to give what is not, scaled.
+/// Matrices near the ends of the range of floating-point numbers: inputs scaled by powers of two must give the scaled results.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace myriad::range {
 
 template <typename R>
-inline constexpr int highest = std::numeric_limits<R>::max_exponent;  ///< 2^highest times what is below one is finite
+inline constexpr int highest = std::numeric_limits<R>::max_exponent;  ///< 2^highest times a number below one is finite
 template <typename R>
 inline constexpr int lowest = std::numeric_limits<R>::min_exponent - std::numeric_limits<R>::digits;  ///< 2^lowest is the least number
 
@@ -28,7 +28,7 @@ T times_power(T x, int exponent) {
     return std::ldexp(x, exponent);
 }
 
-/// By which powers of two the matrices of a batch are scaled: the first one not.
+/// Exponents of the powers of two that scale the matrices of a batch; 0 for the first one.
 template <typename R>
 std::vector<int> exponents() {
   constexpr int h = highest<R>, l = lowest<R>;
@@ -36,7 +36,7 @@ std::vector<int> exponents() {
   return {0, h, h - 1, h - 4, 95, 100, 106, -90, -101, -110, -119, l + 12};
 }
 
-/// Numbers of which both parts are between `low` and `high`, of any sign.
+/// A number with parts between `low` and `high`, of any sign.
 template <typename T>
 T part_between(std::mt19937& random, double low, double high) {
   auto const part = [&] {
@@ -51,7 +51,7 @@ T part_between(std::mt19937& random, double low, double high) {
   }
 }
 
-/// A matrix whose factors and solutions hardly grow, with rows in any order: the elements of a diagonal have parts just below one.
+/// A matrix whose factors and solutions hardly grow, with permuted rows: elements of a diagonal have parts just below one.
 template <typename T>
 std::vector<T> dominant(int n, std::mt19937& random, bool permute) {
   std::vector<T> a(static_cast<std::size_t>(n * n));
@@ -65,8 +65,8 @@ std::vector<T> dominant(int n, std::mt19937& random, bool permute) {
   return a;
 }
 
-/// That `count` numbers x are those of y times 2^exponent, to an error of n units of their largest, and of what is lost to numbers that
-/// are subnormal: their own, and `given`, those that they come from.
+/// Expects `count` numbers x to be those of y times 2^exponent, to an error of n units of the largest, plus the loss by subnormal numbers:
+/// of results, and of inputs with exponent `given`.
 template <typename T>
 void expect_scaled(T const* x, T const* y, int count, int exponent, int given, int n, char const* what) {
   using R = Real<T>;
@@ -80,7 +80,7 @@ void expect_scaled(T const* x, T const* y, int count, int exponent, int given, i
   };
   for (int i = 0; i < count; ++i)
     for (R const part : parts(y[i])) most = std::max(most, std::abs(std::ldexp(wide(part), exponent)));
-  if (most >= std::ldexp(1.0L, highest<R>)) return;  // it overflows
+  if (most >= std::ldexp(1.0L, highest<R>)) return;  // overflows
   long double const relative = std::ldexp(16.0L * n, -std::numeric_limits<R>::digits) + std::ldexp(16.0L * n, lowest<R> - given);
   long double const tolerance = relative * most + std::ldexp(2.0L, lowest<R>);
   for (int i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
-/// Kernels of small matrices near the ends of the range of floating-point numbers, on the host twin: what is scaled by a power of two gives
-/// what is not, scaled.
+/// Kernels of small matrices near the ends of the range of floating-point numbers, on the host twin: inputs scaled by powers of two give
+/// the scaled results.
 
-// Kernels come before the host side.
+// Kernels must be included before the host side.
 // clang-format off
 #include "cholesky/cholesky_tiny.cuh"
 #include "eigen/eigen_tiny.cuh"
@@ -117,7 +117,7 @@ template <typename T, int n, LuJob job>
 void check_determinants() {
   using R = Real<T>;
   constexpr LuTiny c = lu_config<T, n, job>();
-  // Columns of a determinant that is near one, those behind by the reciprocals of the scales of those before
+  // Columns of a matrix with determinant near one; the second half is scaled by the reciprocals of the first half's scales
   int const top = highest<R> - 2;
   std::vector<int> const scales{0, top, -top, top / 2, -top / 2, highest<R>, lowest<R> + 24};
   int const count = static_cast<int>(scales.size());
@@ -147,7 +147,7 @@ void check_determinants() {
   for (int q = 0; q < count; ++q) {
     int total = 0;
     for (int j = 0; j < n; ++j) total += of_column(q, j);
-    // The tolerance is of numbers that are normal, but the last matrix has columns of others.
+    // The tolerance is for normal numbers; the last matrix has subnormal ones.
     int const given = q == 6 ? scales[6] : 0;
     expect_scaled(&value[static_cast<std::size_t>(q)], &value[0], 1, job == LuJob::determinant ? total : 0, given, n,
                   job == LuJob::determinant ? "determinant" : "sign");
@@ -180,7 +180,7 @@ struct Scaled {
   int scale(int q) const { return scales[static_cast<std::size_t>(q)]; }
 };
 
-/// Right-hand sides, each other column scaled by the root of the scale.
+/// Right-hand sides; every second column is scaled by the root of the scale.
 template <typename T>
 struct RightSides {
   std::vector<int> scales = exponents<Real<T>>();
@@ -276,7 +276,7 @@ void check_cholesky() {
   for (int q = 0; q < a.count; ++q) {
     int const e = a.scale(q);
     EXPECT_EQ(info[static_cast<std::size_t>(q)], 0) << "2^" << e;
-    // The first one with an odd exponent is compared with its square: the factor is scaled by a root.
+    // Factors are scaled by the root of the scale, so only even exponents are compared.
     for (int j = 0; job != CholeskyJob::solve && e % 2 == 0 && j < n; ++j)
       expect_scaled(a.a.view.at(q, j, j), a.a.view.at(0, j, j), n - j, e / 2, e, n, "factor");
     for (int j = 0; j < nrhs; ++j)
@@ -293,7 +293,7 @@ TYPED_TEST(Range, Definite) {
   check_cholesky<TypeParam, 17, CholeskyJob::solve_and_factor>();
 }
 
-/// What LAPACK's gels does to a matrix before it is factored: its largest element is brought to these where it is beyond.
+/// LAPACK's gels scales a matrix before factoring: a largest element beyond these limits is brought to them.
 template <typename T, int m, int n>
 void check_least_squares() {
   using D = gpu::DeviceElement<T>;
@@ -366,7 +366,7 @@ void check_qr() {
     expect_scaled(tau.view.at(q, 0, 0), tau.view.at(0, 0, 0), size, 0, e, 8 * m, "tau");
   }
 }
-/// Reflections of columns of the largest numbers, as far as these have a norm.
+/// Reflections of columns of the largest numbers whose norm is finite.
 TYPED_TEST(Range, Reflections) {
   check_qr<TypeParam, 3, 3>();
   check_qr<TypeParam, 12, 5>();
@@ -410,7 +410,7 @@ TYPED_TEST(Range, Eigenvalues) {
   check_eigenvalues<TypeParam, 25, EigenJob::vectors>();
 }
 
-/// r * c * a, of every order of sizes, to the rounding of two products wherever it is representable.
+/// r * c * a, with factors of all orders of magnitude, to the rounding of two products wherever it is representable.
 TYPED_TEST(Range, Scalings) {
   using T = TypeParam;
   using R = Real<T>;
@@ -431,7 +431,7 @@ TYPED_TEST(Range, Scalings) {
   for (int q = 0; q < count; ++q)
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < m; ++i) {
-        // Most products are to be numbers; parts of any sizes
+        // Most products are finite; parts have any size
         int const other = std::ilogb(r[static_cast<std::size_t>(q * m + i)]) + std::ilogb(columns[static_cast<std::size_t>(q * n + j)]);
         auto const part = [&] { return std::ldexp(part_between<R>(random, 0.5, 0.99), std::clamp(drawn(l, h) - other, l + 1, h)); };
         R const re = part();
@@ -466,7 +466,7 @@ TYPED_TEST(Range, Scalings) {
       }
 }
 
-/// A column of least numbers in rows of largest ones is no column of zeros.
+/// A column of the smallest numbers in rows of the largest is not a column of zeros.
 TYPED_TEST(Range, ScalingsOfNumbersThatAreNotZero) {
   using T = TypeParam;
   using R = Real<T>;

@@ -65,7 +65,7 @@ std::vector<std::int64_t> smaller_sizes(int most, std::int64_t count, int step) 
   return sizes;
 }
 
-/// Scalings and all numbers beside them have the very bits of the CPU library's: they are maxima and powers of two.
+/// Scalings and the other outputs have the exact bits of the CPU library's: they are maxima and powers of two.
 TYPED_TEST(RefineLarge, Geequ) {
   using T = TypeParam;
   using R = Real<T>;
@@ -161,7 +161,7 @@ TYPED_TEST(RefineLarge, BackwardError) {
           x.view.col_sizes = b.view.col_sizes = nrhs_of.data();
         }
         Batch<T const> const conjugated_b = conjugated(Batch<T const>(b.view)), in_a = conjugated(Batch<T const>(a.view));
-        // B = A X but for rounding, and a little more in the last row
+        // B = A X up to rounding, with a larger error in the last row
         for (std::int64_t q = 0; q < count; ++q)
           for (std::int64_t j = 0; j < b.view.cols_of(q); ++j)
             for (std::int64_t i = 0; i < b.view.rows_of(q); ++i) {
@@ -198,7 +198,7 @@ TYPED_TEST(RefineLarge, BackwardError) {
     }
 }
 
-/// Solutions that are off by a thousandth: what refinement leaves is as good as from the CPU library, and the bounds agree.
+/// Solutions with an error of a thousandth: refined, they are as good as the CPU library's, and the bounds agree.
 TYPED_TEST(RefineLarge, Gerfs) {
   using T = TypeParam;
   using R = Real<T>;
@@ -314,7 +314,7 @@ TYPED_TEST(RefineLarge, GerfsOfScaledSystems) {
     for (R const error : berr) EXPECT_LE(error, 3 * static_cast<R>(n + 1) * std::numeric_limits<R>::epsilon() / 2) << n << " rows";
   }
 }
-/// Neither bound is wanted; factors with a zero pivot leave X as it was.
+/// No bounds requested; factors with a zero pivot leave X unchanged.
 TYPED_TEST(RefineLarge, GerfsOfSingularFactors) {
   using T = TypeParam;
   using R = Real<T>;

@@ -193,7 +193,7 @@ void check_errors() {
   }
   Queue cpu({.backend = Backend::cpu, .threads = 1});
   Batch<T const> const a_in = variant % 2 == 0 ? Batch<T const>(a.view) : conjugated(Batch<T const>(a.view));
-  // B is A X but for a few units in the last place; then a row of zeros, NaN, and what is far from a solution.
+  // B = A X up to a few units in the last place; then a row of zeros, NaN, and an X that is far from a solution.
   gemm<T>(cpu, T(1), a_in, Batch<T const>(x.view), T(0), b.view);
   for (int j = 0; j < n; ++j) *a.view.at(1, m - 1, j) = T(0);
   for (int j = 0; j < nrhs; ++j) *b.view.at(1, m - 1, j) = T(0);

@@ -1,6 +1,6 @@
-/// Kernels that form or apply the Q of a reduction to tridiagonal form, on the host twin: against LAPACK's, both triangles, sides, layouts,
-/// conjugated views, sizes around the edges of kernels and panels, ragged batches, the same bits whatever the batch, NaN, and nothing
-/// touched that is not to be.
+/// Kernels that form or apply the Q of a reduction to tridiagonal form, on the host twin, against LAPACK's: both triangles, sides, layouts,
+/// conjugated views, sizes around the limits of kernels and panels, ragged batches, the same bits in any batch, NaN; nothing else is
+/// touched.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ Queue& cpu_queue() {
   return queue;
 }
 
-/// What a test asks for. The reflectors are those of matrices of n rows; C has as many rows, and `columns`, or, where Q is formed, is A.
+/// Parameters of a test. The reflectors are those of matrices of n rows; C is n by `columns`, or A where Q is formed.
 struct Wanted {
   int n, columns;
   std::int64_t count;
@@ -103,7 +103,7 @@ struct Problem {
   }
   std::vector<T>& result() { return wanted.forms ? a.memory : c.memory; }
 
-  /// Against Q by LAPACK; those with up to `passed_over` rows have to be as they were.
+  /// Compares with LAPACK's Q; matrices of up to `passed_over` rows must be unchanged.
   void check(int passed_over = -1) {
     Batch<T> const view = wanted.forms ? a.view : c.view;
     std::vector<T> expected = wanted.forms ? a_before : c_before;
@@ -180,7 +180,7 @@ class Reflectors : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(Reflectors, Types);
 
-/// Both triangles, both operations and the matrix itself, in every layout.
+/// Both triangles, both operations and forming Q, in every layout.
 template <typename Use>
 void for_each_wanted(int n, int columns, std::int64_t count, bool ragged, Use use) {
   int turn = n;
@@ -188,7 +188,7 @@ void for_each_wanted(int n, int columns, std::int64_t count, bool ragged, Use us
     for (int const job : {0, 1, 2})
       for (Layout const layout : layouts) {
         if (ragged && layout == Layout::interleaved) continue;
-        if (int const every = sanitized ? 7 : n > 64 ? 3 : 1; ++turn % every != 0) continue;  // of large ones some
+        if (int const every = sanitized ? 7 : n > 64 ? 3 : 1; ++turn % every != 0) continue;  // only some of the large ones
         Wanted const wanted{.n = n,
                             .columns = columns,
                             .count = count,
@@ -246,7 +246,7 @@ TYPED_TEST(Reflectors, ByPanels) {
       problem.check();
     });
 }
-/// The widths of the plan, more columns than one block of T.
+/// The planned widths, with more columns than one block of T.
 TYPED_TEST(Reflectors, ByPanelsAsPlanned) {
   using T = TypeParam;
   for (int const n : sanitized ? std::vector{66} : std::vector{66, 130, 200})
@@ -263,7 +263,7 @@ TYPED_TEST(Reflectors, ByPanelsAsPlanned) {
       problem.check();
     }
 }
-/// Each kernel passes over the matrices of the other.
+/// Each kernel skips the matrices of the other.
 TYPED_TEST(Reflectors, RaggedByPanels) {
   using T = TypeParam;
   for_each_wanted(80, 7, 5, true, [](Wanted const& wanted) {
@@ -274,7 +274,7 @@ TYPED_TEST(Reflectors, RaggedByPanels) {
     problem.check();
   });
 }
-/// Sizes of A alone, and a C that is a view with an offset.
+/// Only A is ragged, and C is a view with an offset.
 TYPED_TEST(Reflectors, RaggedAWithAViewOfC) {
   using T = TypeParam;
   Problem<T> problem({.n = 40,
@@ -309,7 +309,7 @@ TYPED_TEST(Reflectors, SameBitsWhateverTheBatch) {
       by_panels ? alone.by_panels(32, 1) : alone.template in_registers<8>();
       wanted.count = 4;
       Problem<T> among(wanted, 0);
-      // The fourth is that of the first problem.
+      // The fourth matrix is that of the first problem.
       std::copy(alone.a_before.begin(), alone.a_before.begin() + wanted.n * wanted.n, among.a.view.at(3, 0, 0));
       std::copy(alone.tau.begin(), alone.tau.end(), among.tau.begin() + 3 * wanted.n);
       std::copy(alone.c_before.begin(), alone.c_before.begin() + wanted.n * wanted.columns, among.c.view.at(3, 0, 0));
@@ -325,7 +325,7 @@ TYPED_TEST(Reflectors, SameBitsWhateverTheBatch) {
           << (by_panels ? "by panels" : "in registers") << (forms ? ", formed" : "");
     }
 }
-/// One panel, whatever its width.
+/// One panel of any width.
 TYPED_TEST(Reflectors, SameBitsWithEveryWidthThatHoldsAll) {
   using T = TypeParam;
   for (bool const lower : {true, false}) {
@@ -343,7 +343,7 @@ TYPED_TEST(Reflectors, SameBitsWithEveryWidthThatHoldsAll) {
     EXPECT_EQ(std::memcmp(narrow.c.memory.data(), wide.c.memory.data(), wide.c.memory.size() * sizeof(T)), 0) << lower;
   }
 }
-/// A NaN in one matrix leaves its trace there, and none in its neighbours.
+/// A NaN in one matrix leaves a trace there, and none in its neighbours.
 TYPED_TEST(Reflectors, NotANumber) {
   using T = TypeParam;
   for (bool const by_panels : {true, false})

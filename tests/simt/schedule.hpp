@@ -1,5 +1,5 @@
 #pragma once
-/// Schedules of ragged batches that are made on the host twin.
+/// Schedules of ragged batches, made on the host twin.
 
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace myriad {
 
-/// What a schedule is made of, and made in.
+/// A schedule with its memory.
 struct Schedule {
   static constexpr int threads = 64;
   using Parts = std::vector<GemmScheduleArguments::Part>;

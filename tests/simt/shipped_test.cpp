@@ -1,5 +1,5 @@
-/// The kernels that routines choose, as a pack holds them, compile for every architecture and keep their arrays in registers,
-/// but for a few words; and what a search may try compiles.
+/// The shipped kernels compile for every architecture and keep their arrays in registers, except for a few words; and candidates of a
+/// search compile.
 
 #include "packs/shipped.hpp"
 
@@ -19,7 +19,7 @@
 namespace myriad::gpu {
 namespace {
 
-/// Kernels of one test; several run at a time.
+/// Kernels of one test; several tests run at a time.
 struct Part {
   std::string name;
   std::string architecture;
@@ -27,10 +27,10 @@ struct Part {
 };
 void PrintTo(Part const& part, std::ostream* out) { *out << part.name; }
 
-/// Every routine and type on the GPU that the plan is for; elsewhere, what is largest.
+/// Every routine and type on the GPU of the plans; for others only the largest kernels.
 std::vector<Part> parts() {
   std::vector<Part> out;
-  // Double complex numbers leave the fewest registers to spare, and double has algorithms of its own.
+  // Double complex needs the most registers, and double has its own algorithms.
   out.push_back({"sm_90_z", "sm_90", {.routines = {}, .sizes = {4, 13, 32, 33, 128}, .dtypes = {Dtype::c64}}});
   out.push_back({"sm_90_d", "sm_90", {.routines = {}, .sizes = {13, 32, 128}, .dtypes = {Dtype::f64}}});
   out.push_back({"sm_90_c", "sm_90", {.routines = {}, .sizes = {13, 33, 128}, .dtypes = {Dtype::c32}}});
@@ -53,15 +53,15 @@ void compile(KernelSource const& kernel, std::string const& architecture) {
   if (!compiled) return;
   KernelRecord const record = KernelStore::instance().compile(kernel, *compiled);
   EXPECT_FALSE(record.cubin.empty());
-  // Limits of registers were chosen by speed; what is spilled is little and outside the loops.
+  // Register limits were chosen by speed; spills are few and outside the loops.
   auto const spill = record.log.find(" bytes spill stores");
   ASSERT_NE(spill, std::string::npos) << record.log;
   auto const digits = record.log.rfind(' ', spill - 1);
   EXPECT_LE(std::stoi(record.log.substr(digits + 1)), 256) << kernel.name << "\n" << record.log;
-  // Products of a warpgroup that the compiler makes wait for each other
+  // ptxas must not serialize the wgmma of a warpgroup.
   EXPECT_EQ(record.log.find("serialized"), std::string::npos) << kernel.name << "\n" << record.log;
 }
-/// Compiles kernels that are drawn, within their part of the budget.
+/// Compiles a random sample of kernels, within their part of the budget.
 void compile(std::vector<KernelSource> const& kernels, std::string const& architecture) {
   ASSERT_FALSE(kernels.empty());
   tests::for_drawn(kernels, tests::Budget::kernels / 13, 2, [&](KernelSource const& kernel) {
@@ -76,7 +76,7 @@ TEST_P(Shipped, CompilesAndHardlySpills) {
   compile(shipped_kernels(part.filter), part.architecture);
 }
 
-/// The kernels of a product of matrices whose lines begin at multiples of 32 bytes, of every way in which A and B can lie.
+/// The kernels of a product of matrices whose lines begin at multiples of 32 bytes, for every order of A and B.
 template <typename T, typename Output>
 std::vector<KernelSource> kernels_by_warpgroups(std::int64_t n) {
   std::vector<KernelSource> kernels;
@@ -100,14 +100,14 @@ std::vector<KernelSource> kernels_by_warpgroups(std::int64_t n) {
   return kernels;
 }
 
-/// A pack for sm_90 has their code for sm_90a, and others do not have them.
+/// A pack for sm_90 has them for sm_90a; other packs lack them.
 TEST(Warpgroups, AreForOneArchitecture) {
   for (KernelSource const& kernel : kernels_by_warpgroups<half, half>(320)) {
     EXPECT_EQ(compiled_for(kernel, "sm_90"), "sm_90a");
     EXPECT_EQ(compiled_for(kernel, "sm_80"), std::nullopt);
     EXPECT_EQ(compiled_for(kernel, "sm_100"), std::nullopt);
   }
-  // Of 33 rows there are spans for Hopper, and what other GPUs take in their place.
+  // For 33 rows there is gemm_bulk for Hopper, and another kernel for other GPUs.
   int others = 0;
   for (KernelSource const& kernel : shipped_kernels({.routines = {"gemm"}, .sizes = {33}, .dtypes = {Dtype::f64}})) {
     EXPECT_EQ(compiled_for(kernel, "sm_80"), kernel.arch_specific ? std::nullopt : std::optional<std::string>("sm_80"));
@@ -116,7 +116,7 @@ TEST(Warpgroups, AreForOneArchitecture) {
   EXPECT_GE(others, 1);
 }
 
-/// What a ragged batch, and groups, need beside the kernels of products.
+/// Kernels for schedules and groups, in addition to those of products.
 TEST(Schedules, AreInPacks) {
   for (Dtype const dtype : {Dtype::f64, Dtype::f16, Dtype::c16}) {
     int schedules = 0, groups = 0, scheduled = 0;
@@ -128,7 +128,7 @@ TEST(Schedules, AreInPacks) {
     }
     EXPECT_EQ(schedules, 1);
     EXPECT_EQ(groups, 2);     // for few and for many groups
-    EXPECT_GE(scheduled, 5);  // of up to 32, 48, 64, 80, 96 and 100 rows, of which some may have the same kernel
+    EXPECT_GE(scheduled, 5);  // for up to 32, 48, 64, 80, 96 and 100 rows, some of which may share a kernel
     EXPECT_LE(scheduled, 6);
   }
 }
@@ -156,8 +156,8 @@ TEST(Spans, CompileAndHardlySpill) {
   compile(kernels, "sm_90");
 }
 
-/// Of kernels that are tuned, some of the configs that a search may try: what does not compile would be left out in silence. Some spill,
-/// and so are slow, which a search finds out.
+/// Some candidates of tuned kernels: a search would silently skip those that do not compile. Some spill and are slow, which a search finds
+/// out.
 TEST(Candidates, Compile) {
   KernelStore& store = KernelStore::instance();
   if (!store.nvrtc().available()) GTEST_SKIP() << "no NVRTC on this machine";

@@ -1,5 +1,5 @@
 #pragma once
-/// The sizes of kernels that the tests instantiate. Compiling instances takes most of the time of these tests, so each build has a third of
+/// Sizes of kernels that the tests instantiate. Compiling instances takes most of the time of these tests, so each build has a third of
 /// them: MYRIAD_TEST_SIZES is 0, 1 or 2 (tests/simt/CMakeLists.txt draws it), or `all`. Builds of one number with the address sanitizer,
 /// the thread sanitizer and neither have different thirds.
 
@@ -9,7 +9,7 @@
 
 namespace myriad {
 
-// A sanitizer adds to compiling and running an instance several times what the instance takes without.
+// A sanitizer multiplies the time of compiling and running an instance several times.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 inline constexpr std::size_t third_of_build = 2;
@@ -21,7 +21,7 @@ inline constexpr bool sanitized = false;
 inline constexpr std::size_t third_of_build = 0;
 #endif
 
-/// The third of a list that this build has, or all of it.
+/// This build's third of a list, or all of it.
 template <int... list>
 constexpr auto kernel_sizes() {
 #if defined(MYRIAD_TEST_ALL_SIZES)

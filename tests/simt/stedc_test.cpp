@@ -1,5 +1,6 @@
 /// Tridiagonal eigenproblems by kernels of the whole GPU, on the host twin: residuals, orthogonality, values against LAPACK's, matrices
-/// that deflate in every way, ragged batches, NaN, the same bits in every batch; and what brings matrices there and back.
+/// that deflate in every way, ragged batches, NaN, the same bits in every batch; and the kernels that copy matrices to the workspace and
+/// back.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ namespace {
 /// Rows of a leaf
 constexpr int leaf = 32;
 
-/// Fewer blocks than there is work for.
+/// Fewer blocks than work.
 template <typename R>
 HostMachine machine_of_stedc() {
   HostMachine machine(7);
@@ -56,7 +57,7 @@ struct Tridiagonals {
   std::vector<int> info;
   StedcWork<R> work;
 
-  /// Of the first n rows of each, or, if sizes are given, so many.
+  /// Takes the first n rows of each matrix, or the sizes of `ragged` if given.
   Tridiagonals(int n, std::vector<TridiagonalKind<R>> const& of, bool vectors, std::vector<simt::Index> const& ragged = {})
       : memory(arena_bytes(n, of.size(), vectors)),
         sizes(ragged),
@@ -85,7 +86,7 @@ struct Tridiagonals {
     return arena.bytes();
   }
 
-  /// The value of each column, as it is in w.
+  /// The eigenvalue of each column of vectors.
   [[nodiscard]] std::vector<R> values(std::int64_t b) const {
     std::vector<R> of_columns(static_cast<std::size_t>(work.rows_of(b)));
     for (int p = 0; p < work.rows_of(b); ++p)
@@ -110,7 +111,7 @@ TridiagonalKind<R> random_tridiagonal(int n, unsigned seed) {
   return kind;
 }
 
-/// By LAPACK, of T as a matrix, with vectors: without, it takes sterf, see eigen_cpu.cpp.
+/// LAPACK's values of T as a dense matrix, computed with vectors: without them it uses sterf, see eigen_cpu.cpp.
 template <typename R>
 std::vector<R> values_by_lapack(TridiagonalKind<R> const& kind) {
   auto const n = static_cast<std::int64_t>(kind.d.size());
@@ -187,7 +188,7 @@ TYPED_TEST(Stedc, HardMatrices) {
   }
 }
 
-/// With every number of rows leaves and problems have other sizes; one that is a leaf as a whole, too.
+/// Each number of rows has other sizes of leaves and problems; also a matrix that is a single leaf.
 TYPED_TEST(Stedc, Sizes) {
   using R = TypeParam;
   for (int const n : sanitized ? std::vector{66} : std::vector{1, 9, 17, 33, 65, 97, sizeof(R) == 4 ? 129 : 200}) {
@@ -198,7 +199,7 @@ TYPED_TEST(Stedc, Sizes) {
   }
 }
 
-/// A matrix alone, among others, and among others of other sizes, some of which are not there.
+/// A matrix alone, among others, and among others of other sizes, including size 0.
 TYPED_TEST(Stedc, SameBitsWhateverTheBatch) {
   using R = TypeParam;
   int const n = 65;
@@ -243,7 +244,7 @@ TYPED_TEST(Stedc, NotFinite) {
     }
 }
 
-/// Far from size one.
+/// Matrices far from size one.
 TYPED_TEST(Stedc, Scaled) {
   using R = TypeParam;
   int const n = 70;
@@ -263,7 +264,7 @@ class EigenLargeMatrices : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(EigenLargeMatrices, Types);
 
-/// Triangles near overflow and underflow are brought to size one, others and what is beside them stay; vectors go to A in order.
+/// Triangles near overflow and underflow are scaled to size one; others, and other memory, stay. Vectors are written to A in order.
 TYPED_TEST(EigenLargeMatrices, BringAndWrite) {
   using T = TypeParam;
   using R = Real<T>;

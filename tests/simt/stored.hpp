@@ -15,7 +15,7 @@ using simt::Layout;
 
 inline constexpr std::array layouts{Layout::packed_columns, Layout::interleaved, Layout::packed_rows, Layout::dense_rows, Layout::columns};
 
-/// The layout that a batch of matrices of different sizes has for a kernel.
+/// A kernel's layout of a ragged batch.
 constexpr Layout ragged_layout(Layout layout) { return simt::is_by_rows(layout) ? Layout::ragged_rows : Layout::ragged_columns; }
 
 /// A batch with its memory.
@@ -36,7 +36,7 @@ struct Stored {
       case Layout::rows:
       case Layout::ragged_rows:
       case Layout::dense_rows:
-        view = row_major(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});  // few at a multiple of 16 bytes
+        view = row_major(memory.data() + 1, m, n, {.stride = m * n + 1, .count = count});  // few begin at multiples of 16 bytes
         break;
       case Layout::columns:
       case Layout::ragged_columns:

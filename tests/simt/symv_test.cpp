@@ -1,5 +1,5 @@
-/// The kernels of symv and hemv on the host twin: what they read, that they are right, and that the bits are the same however work is
-/// shared out and wherever a matrix lies.
+/// The kernels of symv and hemv on the host twin: which elements they read, results, and the same bits for any division of work and any
+/// alignment.
 
 #include "symv/symv.hpp"
 
@@ -49,7 +49,7 @@ bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0);
 }
 
-/// From here on the address sanitizer stops who reads these elements, as far as it can tell: not those beside others in 8 bytes.
+/// Makes the address sanitizer report reads of these elements, except where they share 8 bytes with others.
 template <typename T>
 void forbid([[maybe_unused]] T const* from, [[maybe_unused]] std::size_t count) {
 #ifdef __SANITIZE_ADDRESS__
@@ -57,15 +57,14 @@ void forbid([[maybe_unused]] T const* from, [[maybe_unused]] std::size_t count) 
 #endif
 }
 
-/// Matrices with their triangle, NaN in the other one, which nobody may read, vectors, and what the product is.
+/// Matrices with one triangle and NaN in the other, which must not be read; vectors, and the expected product.
 template <typename T>
 struct Problem {
   SymvTask<T> task;
   std::vector<T> a, x, y, y0;
   std::vector<std::int64_t> sizes;
 
-  /// Columns begin `ld` elements after each other, from element `offset` of the memory; `step` is the distance of neighbours in a column
-  /// and in the vectors.
+  /// Columns are `ld` elements apart, from element `offset` of the memory; `step` is the stride within a column and in the vectors.
   Problem(Symmetry symmetry, Uplo uplo, int n, int count, T alpha, T beta, int ld, int offset, int step = 1, bool ragged = false) {
     a.assign(static_cast<std::size_t>(offset + count * n * ld * step + 1), not_a_number<T>());
     x.assign(static_cast<std::size_t>(count * n * step), T(1));
@@ -176,7 +175,7 @@ SymvArguments<gpu::DeviceElement<T>> arguments_of(SymvTask<T> const& task, int m
           .counts = nullptr};
 }
 
-/// By runs, but for matrices of so many rows and fewer, in this number of blocks.
+/// symv_runs on this number of blocks; it skips matrices of up to `most_rows_in_strips` rows.
 template <typename T, SymvRuns c>
 void run_runs(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) {
   using D = gpu::DeviceElement<T>;
@@ -190,7 +189,7 @@ void run_runs(SymvTask<T> const& task, int blocks, int most_rows_in_strips = 0) 
   args.pieces = shares.pieces;
   args.counts = counts.data();
   simt::run(blocks, c.threads(), c.shared_bytes(sizeof(T)), symv_runs<D, c>, args, true);
-  EXPECT_EQ(counts, std::vector<unsigned>(64, 0));  // as the next launch wants them
+  EXPECT_EQ(counts, std::vector<unsigned>(64, 0));  // reset for the next launch
 }
 
 template <typename T, SymvStrips c>
@@ -216,8 +215,8 @@ void run_rows(SymvTask<T> const& task, int blocks) {
   simt::run(blocks, c.threads(), 0, symv_rows<gpu::DeviceElement<T>, c>, arguments_of(task, 0, 0));
 }
 
-/// Right, and the same bits for any number of blocks and any alignment; in `every_way` also with other strides, coefficients and views.
-/// run<layout>(task, blocks).
+/// Checks results, and the same bits for any number of blocks and any alignment; if `every_way` also with other strides, coefficients and
+/// views. run<layout>(task, blocks).
 template <typename T, Symmetry symmetry, typename Run>
 void check(Run run_task, int n, int count, bool ragged, bool every_way) {
   T const alpha = T(-0.75), beta = T(0.5);
@@ -244,7 +243,7 @@ void check(Run run_task, int n, int count, bool ragged, bool every_way) {
     if (!every_way) continue;
     run.template operator()<SymvColumns::strided>(n, 0, 2, 4);
 
-    for (int const step : {1, 2}) {  // x at no multiple of 16 bytes, or with gaps, beside an A without
+    for (int const step : {1, 2}) {  // x misaligned or with gaps, A aligned without gaps
       Problem<T> p(symmetry, uplo, n, count, alpha, T(0), aligned, 0, 1, ragged);
       std::vector<T> x(p.x.size() * static_cast<std::size_t>(step) + 1, not_a_number<T>());
       for (std::size_t k = 0; k < p.x.size(); ++k) x[1 + k * static_cast<std::size_t>(step)] = p.x[k];
@@ -281,7 +280,7 @@ void check_runs(int n, int count = 1, bool ragged = false, bool every_way = true
   };
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
-/// By strips, a block to a matrix, and row by row, all of which give the same bits, by turns from `way` on.
+/// By strips, a block per matrix, and row by row, in turns from `way` on; all give the same bits.
 template <typename T, Symmetry symmetry>
 void check_strips(int n, int count = 1, bool ragged = false, bool every_way = true, int way = 0) {
   auto const run = [&]<SymvColumns layout>(SymvTask<T> const& task, int blocks) {
@@ -295,7 +294,7 @@ void check_strips(int n, int count = 1, bool ragged = false, bool every_way = tr
   check<T, symmetry>(run, n, count, ragged, every_way);
 }
 
-/// In blocks that have a matrix, and row by row, which gives the same bits.
+/// A block per matrix, and row by row: the same bits.
 template <typename T, Symmetry symmetry, int n>
 void check_whole(int count = 1, bool ragged = false, bool every_way = true) {
   bool by_rows = false;
@@ -336,7 +335,7 @@ TEST(SymvStrips, AroundTheEdgesOfStrips) {
     check_strips<float, Symmetry::symmetric>(n, 1, false, false);
     check_strips<double, Symmetry::symmetric>(n, 1, false, false);
   }
-  // Several panels, and more than is under way at a time
+  // Several panels, and more than are loaded ahead
   check_strips<float, Symmetry::symmetric>(259, 1, false, false);
   check_strips<double, Symmetry::symmetric>(270, 1, false, false);
   check_strips<std::complex<float>, Symmetry::hermitian>(150);
@@ -353,13 +352,13 @@ TEST(SymvStrips, SeveralAndRagged) {
   check_strips<std::complex<double>, Symmetry::hermitian>(70, 4, true, false);
 }
 
-// Of a ragged batch each kernel has its part, and a matrix the bits that it gets alone.
+// In a ragged batch each kernel takes its sizes, and a matrix gets the same bits as alone.
 TEST(Symv, KernelsShareARaggedBatch) {
   using T = double;
   constexpr int n = 150, most_in_block = 64, most_in_strips = 120;
   constexpr auto contiguous = SymvColumns::contiguous;
   constexpr auto symmetric = Symmetry::symmetric;
-  Problem<T> p(symmetric, Uplo::lower, n, 4, T(2), T(0), n, 0, 1, true);  // of 150, 100, 50 and 0 rows
+  Problem<T> p(symmetric, Uplo::lower, n, 4, T(2), T(0), n, 0, 1, true);  // sizes 150, 100, 50 and 0
   auto const whole = [&]<int largest>(SymvTask<T> const& task) {
     run_whole<T, symv_whole_plan(symmetric, contiguous, largest)>(task, 3, most_in_block);
   };
@@ -450,8 +449,8 @@ TEST(SymvShares, HugeMatrices) {
       }
 }
 
-// As in large matrices there are pieces of several tiles, which end within panels and go on in the next one, and sums of more terms than a
-// warp adds up at a time: here with small tiles and few pieces.
+// Like in large matrices, pieces have several tiles and continue from one panel to the next, and sums have more terms than a warp adds at a
+// time: here with small tiles and few pieces.
 TEST(SymvRuns, PiecesOfSeveralTiles) {
   using T = std::complex<double>;
   constexpr SymvRuns c{
@@ -484,7 +483,7 @@ TEST(SymvShares, EveryTileAndEverySumHasItsPlace) {
         for (int panel = 0; panel < shares.panels; ++panel) {
           ASSERT_EQ(shares.before(panel), tile) << n;
           ASSERT_EQ(shares.panel_of(tile), panel);
-          // All rows of the panel's triangle, and none beyond the matrix.
+          // The tiles cover all rows of the panel's triangle, and none is beyond the matrix.
           int const first = shares.first_row(panel) * rows, end = first + shares.tiles_of(panel) * rows;
           int const last_column = std::min((panel + 1) * columns, n);
           ASSERT_LE(first, lower ? panel * columns : 0);
@@ -618,7 +617,7 @@ TEST(SymvTiny, EveryLayout) {
   check_tiny_layouts<std::complex<double>, Symmetry::hermitian, 32>();
 }
 
-// Shared memory of a block suffices in every layout, also where there are 99 KiB of it.
+// Plans fit the shared memory of a block in every layout, also with 99 KiB.
 TEST(SymvTiny, FitsABlock) {
   for (int const bytes : {4, 8, 16})
     for (int n = 1; n <= 32; ++n)

@@ -1,4 +1,4 @@
-/// Tiles: matrices go into shared memory and back, and lanes meet different banks there.
+/// Tiles: matrices are copied to shared memory and back, and lanes hit different banks there.
 
 #include "simt/tile.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 using simt::Part;
 using simt::TileShape;
 
-/// One shape of a tile, of which `active` matrices are used.
+/// A shape of a tile with `active` used matrices.
 struct Use {
   int m, n, matrices, lanes, active;
   Layout layout;
@@ -32,7 +32,7 @@ struct FromTo {
   simt::Matrices<T> to;
 };
 
-/// Brings matrices into a tile, replaces each element x by 2 x + row + 64 column, and writes them elsewhere.
+/// Loads matrices into a tile, replaces each element x by 2 x + row + 64 column, and stores them elsewhere.
 template <typename T, Use u, Part part>
 void move(FromTo<T> const batches) {
   using namespace simt;
@@ -51,7 +51,7 @@ void move(FromTo<T> const batches) {
 template <typename T>
 using Mover = void (*)(FromTo<gpu::DeviceElement<T>>);
 
-/// Compiled once for a type, not for every shape.
+/// Compiled once per type, not for every shape.
 template <typename T>
 void check(Use const& u, Part part, int bytes, Mover<T> mover) {
   SCOPED_TRACE(testing::Message() << u.m << " x " << u.n << ", " << u.matrices << " matrices, " << u.lanes << " lanes, " << u.active
@@ -75,7 +75,7 @@ void check() {
   check<T>(u, part, bytes, move<gpu::DeviceElement<T>, u, part>);
 }
 
-/// All types and layouts, of blocks that are full and that are not.
+/// All types and layouts, with full and partial blocks.
 template <int m, int n, int lanes, bool padded, bool any_distance, typename T>
 void check_layouts() {
   constexpr int matrices = 32 / lanes;
@@ -112,7 +112,7 @@ TEST(Tile, EvenOrders) {
   check_layouts<32, 32, 16, true, true, double>();
   check_layouts<6, 6, 2, false, true, double>();
 }
-/// Orders at which the elements of a matrix divide the threads, or the threads them: triangles of singles are stored by elements.
+/// Orders where the number of elements divides that of threads, or vice versa: single triangles are stored by elements.
 TEST(Tile, PowersOfTwo) {
   check_layouts<2, 2, 1, false, false, float>();
   check_layouts<4, 4, 2, false, true, float>();
@@ -130,7 +130,7 @@ TEST(Tile, LongAndWide) {
   check_layouts<5, 5, 32, false, false, float>();
 }
 
-/// Words that the busiest bank gives when as many lanes as fill the banks each read an element of the first column.
+/// Words of the busiest bank when as many lanes as fill the banks each read an element of the first column.
 int most_in_a_bank(int element_bytes, int lanes, TileShape const& shape) {
   int const words = element_bytes / 4;
   std::array<int, 32> of_bank{};

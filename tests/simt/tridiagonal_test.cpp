@@ -1,6 +1,5 @@
 /// Kernels of the reduction to tridiagonal form on the host twin: A = Q T Q^H with an orthogonal Q, both triangles, layouts, sizes around
-/// the edges of panels and groups, the same bits with every number of blocks, NaN, sizes near overflow, and nothing touched that is not to
-/// be.
+/// the limits of panels and groups, the same bits with every number of blocks, NaN, elements near overflow; nothing else is touched.
 
 #include <gtest/gtest.h>
 
@@ -44,13 +43,13 @@ T random_element(std::int64_t b, std::int64_t i, std::int64_t j) {
   std::normal_distribution<Real<T>> normal;
   if constexpr (is_complex<T>) {
     Real<T> const re = normal(random);
-    return T(re, i == j && i % 3 == 1 ? nan_of<T> : normal(random));  // on the diagonal garbage
+    return T(re, i == j && i % 3 == 1 ? nan_of<T> : normal(random));  // garbage on the diagonal
   } else {
     return normal(random);
   }
 }
 
-/// Hermitian matrices of which a triangle is there, and what their reduction gives.
+/// Hermitian matrices with one stored triangle, and the results of their reduction.
 template <typename T>
 struct Problem {
   Stored<T> a;
@@ -81,7 +80,7 @@ struct Problem {
 
   [[nodiscard]] TridiagonalArguments<gpu::DeviceElement<T>> arguments() {
     auto const n = a.view.rows, count = a.view.count;
-    // Rows of e and tau beyond a matrix are not its own: all have n.
+    // e and tau have n rows, also for smaller matrices.
     return {.a = gpu::matrices_of(a.view),
             .d = gpu::matrices_of(vectors(d.data(), n, count)),
             .e = gpu::matrices_of(vectors(e.data(), n, count)),
@@ -106,7 +105,7 @@ struct Problem {
     return out;
   }
 
-  /// Q T Q^H, with Q from the reflectors, against what was, and what the triangle keeps of T.
+  /// Checks Q T Q^H, with Q from the reflectors, against the initial matrix, and T in the triangle.
   void check() {
     Queue queue({.backend = Backend::cpu});
     for (std::int64_t b = 0; b < a.view.count; ++b) {
@@ -151,7 +150,7 @@ struct Problem {
     }
   }
 
-  /// Of blocks of half as many threads, so that fewer take turns, and of few columns, so that small matrices have several.
+  /// Blocks of half as many threads, so that fewer fibers take turns, and few columns, so that small matrices have several panels.
   static constexpr TridiagonalPanel small_panel = [] {
     TridiagonalPanel c = tridiagonal_panel_plan(sizeof(T));
     c.width = 8;
@@ -163,7 +162,7 @@ struct Problem {
   static constexpr int copy_blocks = 3;
   static constexpr TridiagonalResident resident{.row_parts = 2, .column_parts = 2};
 
-  /// `count` matrices from number b on, brought to a workspace, `reduce`d there, and brought back.
+  /// Copies `count` matrices from number b on to a workspace, `reduce`s them there, and copies them back.
   template <typename Reduce>
   void in_workspace(TridiagonalPanel const& c, int panel_blocks, std::int64_t b, int count, int held, Reduce reduce) {
     int const n = static_cast<int>(a.view.rows);
@@ -196,7 +195,8 @@ struct Problem {
     simt::run(groups * blocks, resident.threads(), resident.elements(rows, blocks) * static_cast<int>(sizeof(T)),
               tridiagonal_resident<D, resident>, work, true);
   }
-  /// By panels, each matrix by so many blocks, which hold so many tiles each, down to so many rows, which are then in shared memories.
+  /// By panels, each matrix on `blocks` blocks that hold `held_tiles` tiles each, down to `held` rows, which are then reduced in shared
+  /// memory.
   template <TridiagonalPanel c = small_panel>
   void reduce_by_panels(int blocks, int held = 0, int held_tiles = 0) {
     constexpr TridiagonalUpdate u{.width = c.width};
@@ -213,7 +213,7 @@ struct Problem {
         reduce_resident(work, std::min(n, held), 1, blocks);
       });
   }
-  /// In the shared memories of groups of so many blocks.
+  /// In shared memory, by groups of `blocks` blocks.
   void reduce_in_memories(int groups, int blocks) {
     int const n = static_cast<int>(a.view.rows), count = static_cast<int>(a.view.count);
     in_workspace(small_panel, 0, 0, count, n, [&](TridiagonalWork<D> const& work) { reduce_resident(work, n, groups, blocks); });
@@ -254,8 +254,7 @@ TYPED_TEST(Tridiagonal, InSharedMemories) {
     problem.check();
   }
 }
-/// Panels that have several tiles to a block, of which some are held, some read one by one and some in longer pieces, and then the rest in
-/// shared memories.
+/// Panels with several tiles per block: some are held, some read one by one and some in longer pieces; then the rest in shared memory.
 TYPED_TEST(Tridiagonal, PanelsOfManyTiles) {
   using T = TypeParam;
   if (sanitized && sizeof(T) != 8) GTEST_SKIP() << "the same code as of other types";
@@ -267,7 +266,7 @@ TYPED_TEST(Tridiagonal, PanelsOfManyTiles) {
     problem.check();
   }
 }
-/// As it is on a GPU.
+/// The plan of a GPU.
 TYPED_TEST(Tridiagonal, AsPlanned) {
   using T = TypeParam;
   if (sanitized) GTEST_SKIP() << "the same code as of smaller blocks";
@@ -275,7 +274,7 @@ TYPED_TEST(Tridiagonal, AsPlanned) {
   problem.template reduce_by_panels<tridiagonal_panel_plan(sizeof(T))>(3, 90, 1);
   problem.check();
 }
-/// In shared memories a matrix gets the same bits by every number of blocks, alone and in a batch whose groups have several matrices.
+/// In shared memory a matrix gets the same bits with every number of blocks, alone and in a batch whose groups have several matrices.
 TYPED_TEST(Tridiagonal, SameBitsWithEveryNumberOfBlocks) {
   using T = TypeParam;
   int const n = sanitized ? 34 : 50, count = 5;
@@ -301,7 +300,7 @@ TYPED_TEST(Tridiagonal, RaggedByPanels) {
   Problem<T> problem(n, 5, Layout::ragged_columns, true, false, random_element<T>);
   problem.reduce_by_panels(2, held);
   problem.check();
-  // As alone: what is by panels depends on how many rows a matrix has itself.
+  // The same bits as alone: panels depend on the matrix's own number of rows.
   for (std::int64_t b = 0; b < problem.a.view.count; ++b) {
     int const size = static_cast<int>(problem.a.view.rows_of(b));
     if (size == 0) continue;
@@ -314,8 +313,8 @@ TYPED_TEST(Tridiagonal, RaggedByPanels) {
     }
   }
 }
-/// Every tile is read or held by one block; row sums of tiles, and column sums of what a block has of a panel one after the other, have
-/// places of their own, in the workspace, where part_of_row looks for them. Of large matrices, too, whose products are not run here.
+/// One block reads or holds each tile. Row sums of tiles, and column sums of a block's consecutive tiles of a panel, have their own places
+/// in the workspace, where part_of_row finds them. Also for large matrices, whose products are not run here.
 TEST(TridiagonalTiles, Places) {
   struct Tile {
     int rows, columns;
@@ -334,7 +333,7 @@ TEST(TridiagonalTiles, Places) {
           ASSERT_EQ(tiles.panel_of(tile), panel);
           int const row = tiles.first_row(panel) + tile - tiles.before(panel);
           ASSERT_TRUE(row < tiles.tile_rows && (row + 1) * rows > panel * columns);
-          // Where a run of tiles down a panel ends
+          // Whether a run of tiles down a panel ends here
           bool const ends =
               tile >= tiles.read || (tile + 1) % tiles.of_piece() == 0 || tile + 1 == tiles.read || tile + 1 == tiles.before(panel + 1);
           if (ends) sums_of[static_cast<std::size_t>(panel)].push_back(tiles.column_sums(tile, panel));
@@ -356,7 +355,7 @@ TEST(TridiagonalTiles, Places) {
         }
       }
 }
-/// What blocks want of shared memory is there, on GPUs that have less of it, too.
+/// Blocks fit shared memory, also on GPUs with less of it.
 TEST(TridiagonalPanels, FindSharedMemory) {
   Device device;
   for (auto const& [of_block, of_multiprocessor] : {std::pair{227, 228}, {163, 164}, {99, 100}}) {
@@ -375,7 +374,7 @@ TEST(TridiagonalPanels, FindSharedMemory) {
     }
   }
 }
-/// Groups for every batch: not too small for the matrix, all of them on the GPU at once, and as few turns as there can be.
+/// Groups for every batch: large enough for the matrix, all resident at once, and with the fewest turns.
 TEST(TridiagonalGroups, OfBatches) {
   TridiagonalResident const c = tridiagonal_resident_plan();
   int const shared_bytes = most_shared_bytes;
@@ -452,7 +451,7 @@ TYPED_TEST(Tridiagonal, SpecialMatrices) {
     }
   }
 }
-/// NaN or infinity anywhere in the triangle: all of the matrix is NaN, and its neighbours are right.
+/// NaN or infinity anywhere in the triangle: all results of the matrix are NaN, and its neighbours are right.
 TYPED_TEST(Tridiagonal, NotANumber) {
   using T = TypeParam;
   using R = Real<T>;

@@ -1,5 +1,5 @@
 #pragma once
-/// Tridiagonal matrices that deflate in every way, or nowhere, and what their vectors are checked for.
+/// Tridiagonal matrices that deflate in every way, or nowhere, and the check of their vectors.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct TridiagonalKind {
   std::vector<R> d, e;
 };
 
-/// T = Q diag(w) Q^T of a matrix whose largest element is about one; column j of Q begins at q + j ld, and its value is w[j].
+/// Checks T = Q diag(w) Q^T for a matrix whose largest element is about one; column j of Q begins at q + j ld, and its value is w[j].
 template <typename R>
 void check_vectors(std::vector<R> const& diagonal, std::vector<R> const& beside, R const* w, R const* q, std::size_t ld) {
   std::size_t const n = diagonal.size();
@@ -33,7 +33,7 @@ void check_vectors(std::vector<R> const& diagonal, std::vector<R> const& beside,
     for (std::size_t i = 0; i < n; ++i) {
       long double left = -static_cast<long double>(q[i + j * ld]) * w[j];
       for (std::size_t k = i == 0 ? 0 : i - 1; k < std::min(n, i + 2); ++k) left += size(i, k) * q[k + j * ld];
-      // Double products of single numbers are exact, and their sums exact enough.
+      // Products of singles in double are exact, and their sums accurate enough.
       std::conditional_t<sizeof(R) == 4, double, long double> product = i == j ? -1 : 0;
       for (std::size_t k = 0; k < n; ++k) product += static_cast<decltype(product)>(q[k + i * ld]) * q[k + j * ld];
       of_column += std::abs(size(i, j));

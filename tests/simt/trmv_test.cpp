@@ -1,4 +1,4 @@
-/// Products of triangles and vectors on the host twin.
+/// Products of triangles with vectors on the host twin.
 
 #include "trsm/trmv.cuh"
 
@@ -24,10 +24,10 @@ struct Triangles {
   Layout layout;
   bool ragged = false;
   int parts = 1;
-  int groups = 0;  ///< terms of x at a time, in tiles that are asked for at once; 0: as planned
+  int groups = 0;  ///< terms of x at a time, in tiles that are loaded at once; 0: planned number
 };
 
-/// Every row has the bits of the sum that trmv.cuh promises, whatever the layout and the blocks; the other triangle is NaN.
+/// Expects every row to have the bits of the sum that trmv.cuh promises, for any layout and number of blocks; the other triangle is NaN.
 template <typename T, Trmv c>
 void check_with(Triangles const& t) {
   using D = gpu::DeviceElement<T>;
@@ -59,7 +59,7 @@ void check_with(Triangles const& t) {
         simt::run(3, 128, 0, trmv_keep<D>, TrmvKeepArguments<D>{.x = args.x.as_const(), .kept = kept.data()});
         args.kept = kept.data();
       }
-      // Fewer blocks than there are parts: they go on.
+      // Fewer blocks than parts, so blocks stride.
       simt::run(std::max<std::int64_t>(count * t.parts - 2, 1), c.threads(), c.shared_bytes(sizeof(T), args.terms), trmv<D, c>, args);
       for (std::int64_t q = 0; q < count; ++q) {
         int const n = static_cast<int>(x.view.rows_of(q));

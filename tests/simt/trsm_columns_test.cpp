@@ -27,14 +27,14 @@
 namespace myriad {
 namespace {
 
-/// What a test solves: sizes, layouts, the triangle.
+/// A tested solve: sizes, layouts, the triangle.
 struct Solve {
   int rows, columns;
   Layout a, b;
   bool lower, unit;
   bool ragged = false;
   bool inverts = false;  ///< the inverse, in place
-  int parts = 1;         ///< blocks to a matrix
+  int parts = 1;         ///< blocks per matrix
   bool zero_alpha = false, conjugated = false, pointers = false;
 };
 
@@ -59,7 +59,7 @@ inline std::vector<std::int64_t> sizes_up_to(int most, std::int64_t count) {
   return sizes;
 }
 
-/// run(blocks, arguments), by a kernel whose blocks have `at_once` columns at a time, or a matrix.
+/// Checks run(blocks, arguments), a kernel whose blocks take `at_once` columns, or a matrix.
 template <typename T, typename Run>
 void check(Solve const& s, std::int64_t at_once, Run run) {
   SCOPED_TRACE(testing::Message() << s.rows << " rows, " << s.columns << " columns, lower " << s.lower << ", unit " << s.unit
@@ -77,7 +77,7 @@ void check(Solve const& s, std::int64_t at_once, Run run) {
         T& x = *a.view.at(q, i, j);
         x *= static_cast<Real<T>>(2.0 / s.rows);
         if (i == j) x += T(q % 2 == 0 ? 2 : -2);
-        if (!s.inverts && ((s.lower ? i < j : i > j) || (s.unit && i == j))) x = nan;  // not to be read
+        if (!s.inverts && ((s.lower ? i < j : i > j) || (s.unit && i == j))) x = nan;  // must not be read
       }
   auto const rows = sizes_up_to(s.rows, count), columns = sizes_up_to(s.columns, count + 1);
   if (s.ragged) {
@@ -263,7 +263,7 @@ TYPED_TEST(TrsmInColumns, Vector) {
     if constexpr (!is_complex<T>) check_vector<T, Solve{127, 1, packed, packed, false, false}>();
   }
 }
-/// As large as a block has them.
+/// The largest sizes of a block.
 TYPED_TEST(TrsmInColumns, Large) {
   using T = TypeParam;
   if constexpr (sanitized || is_complex<T>) {
@@ -301,7 +301,7 @@ void check_bits() {
   fill(a.memory, 7);
   fill(b.memory, 8);
   for (int i = 0; i < n; ++i) *a.view.at(0, i, i) += T(3);
-  if (!unit) *a.view.at(0, 2, 2) = T(std::numeric_limits<Real<T>>::min() / 4);  // the reciprocal is not usual
+  if (!unit) *a.view.at(0, 2, 2) = T(std::numeric_limits<Real<T>>::min() / 4);  // needs a scaled reciprocal
   std::vector<std::vector<T>> results;
   auto const run = [&](auto run_kernel, bool whole) {
     Stored<T> x(40, width, 1, Layout::packed_columns);
@@ -367,7 +367,7 @@ TYPED_TEST(TrsmInColumns, BitsOfSmallMatrices) {
   if constexpr (!sanitized) check_bits<TypeParam, false, false>();
 }
 
-/// A matrix with one right-hand side gets the same bits alone and in a batch in which others have more.
+/// A matrix with one right-hand side gets the same bits alone and in a batch where others have more.
 TYPED_TEST(TrsmInColumns, BitsOfOneRightHandSide) {
   using T = TypeParam;
   using D = gpu::DeviceElement<T>;
@@ -398,7 +398,7 @@ TYPED_TEST(TrsmInColumns, BitsOfOneRightHandSide) {
   EXPECT_EQ(std::memcmp(b.memory.data(), x.memory.data(), sizeof(T) * b.memory.size()), 0);
 }
 
-/// What a search may find gives the bits of the plan: run(config, arguments) with each config, the first of which is the plan.
+/// All candidates of a search give the bits of the plan: calls run(config, arguments) with each config; the first one is the plan.
 template <typename T, typename Run>
 void check_candidates(int n, int width, std::size_t configs, Run run) {
   using D = gpu::DeviceElement<T>;
@@ -571,7 +571,7 @@ TEST(TrsmColumnsPlans, MoveWhatIsAligned) {
   }
 }
 
-// For every size there is a kernel, whose registers hold its right-hand sides and whose block finds shared memory.
+// Every size has a kernel whose right-hand sides fit registers and whose block fits shared memory.
 TEST(TrsmColumnsPlans, FitABlock) {
   for (int const real_bytes : {4, 8})
     for (bool const complex : {true, false})

@@ -67,7 +67,7 @@ constexpr TrsmTiny kernel(Routine routine, int n, int width, Layout layout, int 
 template <typename T>
 using TrsmKernel = void (*)(TrsmTinyArguments<gpu::DeviceElement<T>>);
 
-/// Of each type one function for all its kernels: a template of the sizes would add much to what the kernels take to compile.
+/// One function per type for all its kernels: a template of the sizes would add much to their compile time.
 template <typename T>
 void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, Layout layout, unsigned seed) {
   int const n = c.n;
@@ -83,7 +83,7 @@ void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, 
   }
   if (inverts(routine)) *a.view.at(1, n - 1, n - 1) = T(0);
   std::mt19937 random(seed);
-  std::vector<int> pivots(static_cast<std::size_t>(n * count), 1 << 20);  // what is beyond a matrix is no row
+  std::vector<int> pivots(static_cast<std::size_t>(n * count), 1 << 20);  // values beyond a matrix are not rows
   for (std::int64_t q = 0; q < count; ++q) {
     int const size = static_cast<int>(a.view.rows_of(q));
     for (int k = 0; k < size; ++k)
@@ -92,7 +92,7 @@ void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, 
   std::vector<int> info(static_cast<std::size_t>(count), -7), expected_info(info.size());
   T const alpha = uses_factors(routine) || inverts(routine) ? T(1) : T(-0.75);
 
-  // What the CPU makes of copies.
+  // The CPU's results on copies.
   Queue cpu({.backend = Backend::cpu, .threads = 1});
   Stored<T> expected(n, width, count, layout);
   expected.memory = inverts(routine) ? a.memory : b.memory;
@@ -175,7 +175,7 @@ TEST(TrsmTiny, Complex) {
   check_routines<std::complex<double>, 19, 2, 4>();
 }
 
-/// What a GPU does with triangles of more than 32 rows, in smaller blocks and with the routines of the CPU.
+/// The GPU's blocked algorithm for triangles of more than 32 rows, with smaller blocks and CPU routines.
 template <typename T>
 void check_blocks(int n, Uplo uplo, Diag diag, T alpha, bool ragged) {
   SCOPED_TRACE(testing::Message() << n << " rows, upper " << (uplo == Uplo::upper) << ", unit " << (diag == Diag::unit) << ", alpha "

@@ -26,7 +26,8 @@ struct Systems {
   int parts = 1;
 };
 
-/// Every solution has the bits of substitution, row by row in the order of the columns, whatever the blocks; the other triangle is NaN.
+/// Expects every solution to have the bits of substitution, row by row in the order of the columns, for any number of blocks; the other
+/// triangle is NaN.
 template <typename T, Trsv c>
 void check_with(Systems const& t) {
   using D = gpu::DeviceElement<T>;
@@ -43,7 +44,7 @@ void check_with(Systems const& t) {
       if (t.ragged) a.view.row_sizes = a.view.col_sizes = x.view.row_sizes = sizes.data();
       for (std::int64_t q = 0; q < count; ++q)
         for (int i = 0; i < t.n; ++i) {
-          bool const last = i == (lower ? x.view.rows_of(q) - 1 : 0);  // one that has no usual reciprocal
+          bool const last = i == (lower ? x.view.rows_of(q) - 1 : 0);  // the element that needs a scaled reciprocal
           *a.view.at(q, i, i) = T(Real<T>(last ? 1e-35 : 1.5));
           for (int j = 0; j < t.n; ++j)
             if ((lower ? j > i : j < i) || (unit && i == j)) *a.view.at(q, i, j) = T(std::numeric_limits<Real<T>>::quiet_NaN());
@@ -78,7 +79,7 @@ void check_with(Systems const& t) {
         }
         for (int i = 0; i < t.n; ++i) {
           T const got = *x.view.at(q, i, 0);
-          // Of zeros the sign of a conjugate one may be another.
+          // Not by bits: zeros of conjugated views may have another sign.
           ASSERT_EQ(got, std::bit_cast<T>(expected[static_cast<std::size_t>(i)])) << "matrix " << q << ", row " << i;
         }
       }

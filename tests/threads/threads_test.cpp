@@ -1,5 +1,5 @@
-/// Queues in several host threads at the same time, each with threads of its own: the same bits as one queue with one thread. What the
-/// thread sanitizer runs.
+/// Queues in several host threads at the same time, each with its own threads: the same bits as one queue with one thread. The thread
+/// sanitizer runs these tests.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::vector<T> random_values(std::int64_t size, unsigned seed) {
   return x;
 }
 
-/// The bytes of what a routine of every family makes of random matrices: the small path for n = 6, LAPACK for n = 70.
+/// The bytes of the results of a routine of every family on random matrices: the small path for n = 6, LAPACK for n = 70.
 template <typename T>
 std::string work(myriad::Queue& queue, std::int64_t n, std::int64_t count) {
   std::string bytes;
