@@ -327,7 +327,7 @@ TEST_F(OnFake, TakesTheCallersStream) {
     EXPECT_EQ(fake->live_streams, 1);  // the one of `queue`
   }
   EXPECT_EQ(fake->live_streams, 1);
-  EXPECT_THROW(Queue({.stream = reinterpret_cast<void*>(0x40)}), BadArgument);  // of another context
+  EXPECT_THROW(Queue({.stream = reinterpret_cast<void*>(0x40)}), BadArgument);  // a stream of another context
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = 2}), BadArgument);
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = -1}), BadArgument);
 }

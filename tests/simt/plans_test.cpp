@@ -14,7 +14,7 @@ namespace {
 
 using simt::Layout;
 
-constexpr int most_bytes = 232448;  // of shared memory in a block of compute capability 9.0
+constexpr int most_bytes = 232448;  // shared memory of a block of compute capability 9.0
 constexpr std::array dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64};
 constexpr int bytes_of(Dtype dtype) { return dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8; }
 

@@ -19,7 +19,7 @@ namespace {
 using simt::Layout;
 
 constexpr std::array jobs{QrJob::factor, QrJob::least_squares, QrJob::minimum_norm, QrJob::apply, QrJob::apply_adjoint, QrJob::generate};
-/// As the kernels see them, transposed.
+/// The layouts that the kernels see are transposed.
 constexpr std::array layouts{Layout::packed_rows, Layout::interleaved, Layout::packed_columns, Layout::dense_columns, Layout::rows};
 
 template <typename T>
@@ -88,7 +88,7 @@ struct Stored {
     if constexpr (is_complex<T>) x = view.conjugated ? std::conj(x) : x;
     *view.at(q, i, 0) = x;
   }
-  /// The same numbers in memory of their own.
+  /// A copy with its own memory.
   Stored copy() const {
     Stored other = *this;
     other.view.data = other.memory.data() + (view.data - memory.data());

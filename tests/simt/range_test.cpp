@@ -396,7 +396,7 @@ void check_eigenvalues() {
     int const e = a.scale(q);
     EXPECT_EQ(info[static_cast<std::size_t>(q)], 0) << "2^" << e;
     expect_scaled(&w[static_cast<std::size_t>(q * n)], w.data(), n, e, e, n, "eigenvalues");
-    for (int j = 0; job == EigenJob::vectors && j < n; ++j) {  // of length one
+    for (int j = 0; job == EigenJob::vectors && j < n; ++j) {  // vectors have length one
       double squares = 0;
       for (int i = 0; i < n; ++i) squares += std::norm(*a.a.view.at(q, i, j));
       EXPECT_NEAR(squares, 1, 100 * n * std::numeric_limits<R>::epsilon()) << "vector " << j << " of " << n << ", 2^" << e;

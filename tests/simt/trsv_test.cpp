@@ -120,7 +120,7 @@ TEST(TrsvPlan, FitsEveryGpu) {
     for (std::int64_t const count : {1, 10, 263, 264, 100000}) {
       Trsv const c = trsv_plan(bytes, count, 132);
       EXPECT_LE(c.shared_bytes(bytes), 99 * 1024);
-      // Those of compute capability 9.0, 8.0 and 8.9
+      // Limits of compute capability 9.0, 8.0 and 8.9
       for (int const shared_memory : {233472, 167936, 102400}) {
         std::int64_t const resident = trsv_resident(c, bytes, 132, shared_memory, 1024), of_one = resident / 132;
         EXPECT_LE(of_one * (c.shared_bytes(bytes) + 1024), shared_memory);
