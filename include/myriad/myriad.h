@@ -433,6 +433,26 @@ MYRIAD_API myriad_status myriad_solve_positive_definite(myriad_queue* queue, myr
 /// Positions: uplo 1, n 2, a 3, lda 4. Cost: 2/3 n^3 flops. Source: LAPACK potri.
 MYRIAD_API myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info);
 
+// ---- Mixed precision ----------------------------------------------------------------------------
+//
+// A is factored in single precision and X refined in double; matrices for which that fails are solved in double, each for itself. iter:
+// NULL or one entry per matrix: i >= 0: X is there after i refinements, A is as it was and info is 0; below zero: A, X, pivots and info are
+// those of the plain routine, since -1: the elements are in single precision already, -2: a number was too large for single precision,
+// -3: the factorization in single precision failed, -31: refinement did not converge, or A holds NaN. x may be the very batch b, which is
+// kept otherwise. A matrix without a solution has info > 0 and its X filled with NaN. See myriad/mixed.hpp.
+
+/// Solves A X = B by LU factorization. a: n-by-n; pivots: n per matrix, of the factorization that X comes from, or NULL; b, x: n-by-nrhs.
+///
+/// Positions: n 1, nrhs 2, a 3, lda 4, ipiv 5, b 6, ldb 7, x 8, ldx 9, iter 12. Source: LAPACK dsgesv, zcgesv.
+MYRIAD_API myriad_status myriad_gesv_mixed(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, myriad_batch const* b,
+                                           myriad_batch const* x, int* iter, int* info);
+
+/// The same with a symmetric (Hermitian) positive definite A, of which the triangle `uplo` is read, and written where iter < 0.
+///
+/// Positions: uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, x 8, ldx 9, iter 12. Source: LAPACK dsposv, zcposv.
+MYRIAD_API myriad_status myriad_posv_mixed(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b,
+                                           myriad_batch const* x, int* iter, int* info);
+
 // ---- QR and least squares -----------------------------------------------------------------------
 
 /// A = Q R in place: R on and above the diagonal, Householder vectors below. a: m-by-n; tau: vectors with min(m, n) entries.

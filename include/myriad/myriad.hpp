@@ -13,6 +13,7 @@
 #include "myriad/kernels.hpp"
 #include "myriad/lu.hpp"
 #include "myriad/memory.hpp"
+#include "myriad/mixed.hpp"
 #include "myriad/qr.hpp"
 #include "myriad/queue.hpp"
 #include "myriad/refine.hpp"

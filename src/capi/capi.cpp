@@ -818,6 +818,19 @@ myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch c
               [&]<typename T>(Queue& q) { myriad::potri<T>(q, uplo_of("potri", uplo, 1), as<T>(a), info); });
 }
 
+myriad_status myriad_gesv_mixed(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, myriad_batch const* b,
+                                myriad_batch const* x, int* iter, int* info) {
+  return call(queue, "gesv_mixed", {{a, {3, "a"}}, pivots_of(pivots, 5), {b, {6, "b"}}, {x, {8, "x"}}},
+              [&]<typename T>(Queue& q) { myriad::gesv_mixed<T>(q, as<T>(a), as<int>(pivots), as<T>(b), as<T>(x), iter, info); });
+}
+
+myriad_status myriad_posv_mixed(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b, myriad_batch const* x,
+                                int* iter, int* info) {
+  return call(queue, "posv_mixed", {{a, {4, "a"}}, {b, {6, "b"}}, {x, {8, "x"}}}, [&]<typename T>(Queue& q) {
+    myriad::posv_mixed<T>(q, uplo_of("posv_mixed", uplo, 1), as<T>(a), as<T>(b), as<T>(x), iter, info);
+  });
+}
+
 myriad_status myriad_geqrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau) {
   return call(queue, "geqrf", {{a, {3, "a"}}, {tau, {5, "tau"}}}, [&]<typename T>(Queue& q) { myriad::geqrf<T>(q, as<T>(a), as<T>(tau)); });
 }

@@ -6,6 +6,7 @@
 #include "eigen/tridiagonal/tridiagonal_case.hpp"
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
+#include "mixed/case.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
 #include "symm/case.hpp"
@@ -57,6 +58,8 @@ constexpr std::array cases{
     Case{"posv", "cholesky", "uhkx", "mat", square, make<PosvCase>},
     Case{"solve_positive_definite", "cholesky", "uhkx", "mat", square, make<SolvePositiveDefiniteCase>},
     Case{"potri", "cholesky", "uhx", "mat", square, make<PotriCase>},
+    Case{"gesv_mixed", "lu", "pkx", "ma", square, make<GesvMixedCase>},
+    Case{"posv_mixed", "cholesky", "uhkx", "ma", square, make<PosvMixedCase>},
     Case{"geqrf", "qr", "r", "mat", nullptr, make<GeqrfCase>},
     Case{"ormqr", "qr", "oskri", "ma", nullptr, make<OrmqrCase>},
     Case{"orgqr", "qr", "kri", "ma", tall, make<OrgqrCase>},

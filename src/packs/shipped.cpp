@@ -8,6 +8,7 @@
 #include "eigen/tridiagonal/tridiagonal_gpu.hpp"
 #include "gemm/gemm_gpu.hpp"
 #include "lu/lu_gpu.hpp"
+#include "mixed/mixed_gpu.hpp"
 #include "qr/qr_gpu.hpp"
 #include "refine/refine_gpu.hpp"
 #include "reflectors/reflectors_gpu.hpp"
@@ -20,8 +21,9 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// The functions that list the kernels of each routine, size and type.
-constexpr Kernels lists[]{gemm_kernels,     symv_kernels, trsm_kernels,  trmv_kernels,        trsv_kernels,       lu_kernels,
-                          cholesky_kernels, qr_kernels,   eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels};
+constexpr Kernels lists[]{gemm_kernels,       symv_kernels,     trsm_kernels, trmv_kernels,  trsv_kernels,
+                          lu_kernels,         cholesky_kernels, qr_kernels,   eigen_kernels, tridiagonal_kernels,
+                          reflectors_kernels, refine_kernels,   mixed_kernels};
 
 }  // namespace
 

@@ -416,6 +416,40 @@ TYPED_TEST(EveryRoutine, Cholesky) {
   }
 }
 
+TYPED_TEST(EveryRoutine, MixedPrecision) {
+  using T = TypeParam;
+  auto a = random_matrices<T>(n, n, 1);
+  for (int q = 0; q < count; ++q)
+    for (int i = 0; i < n; ++i) *a.cpp().at(q, i, i) += T(n);
+  auto const definite = positive_matrices<T>(3);
+  auto b = random_matrices<T>(n, nrhs, 2);
+  std::vector<int> info1(count, -1), info2(count, -1), iter1(count, -99), iter2(count, -99);
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  auto const expect_same = [&](auto const& x, auto const& y) {
+    EXPECT_TRUE(same_bits(x.data, y.data) && same_bits(info1, info2) && same_bits(iter1, iter2));
+    EXPECT_EQ(info1[0], 0);
+    EXPECT_EQ(iter1[0] == -1, sizeof(myriad::Real<T>) == 4);
+    EXPECT_NE(x.data[0], T(0));
+  };
+  {
+    auto a1 = a, a2 = a;
+    Matrices<T> x1(n, nrhs), x2(n, nrhs);
+    Matrices<int> p1(n, 1), p2(n, 1);
+    auto const ac = a2.c(), bc = b.c(), xc = x2.c(), pc = p2.c();
+    myriad::gesv_mixed<T>(q, a1.cpp(), p1.cpp(), b.cpp(), x1.cpp(), iter1.data(), info1.data());
+    this->good(myriad_gesv_mixed(c, &ac, &pc, &bc, &xc, iter2.data(), info2.data()));
+    expect_same(x1, x2);
+    EXPECT_TRUE(same_bits(p1.data, p2.data));
+  }
+  auto a1 = definite, a2 = definite;
+  Matrices<T> x1(n, nrhs), x2(n, nrhs);
+  auto const ac = a2.c(), bc = b.c(), xc = x2.c();
+  myriad::posv_mixed<T>(q, myriad::Uplo::upper, a1.cpp(), b.cpp(), x1.cpp(), iter1.data(), info1.data());
+  this->good(myriad_posv_mixed(c, MYRIAD_UPPER, &ac, &bc, &xc, iter2.data(), info2.data()));
+  expect_same(x1, x2);
+}
+
 TYPED_TEST(EveryRoutine, QrAndLeastSquares) {
   using T = TypeParam;
   auto const a = random_matrices<T>(m, n, 1);
@@ -623,6 +657,8 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"solve_positive_definite", 1, "uplo", [&](auto* q) { return myriad_solve_positive_definite(q, bad_uplo, &ac, &bc, &bc, nullptr); }},
       {"solve_positive_definite", 8, "f32",
        [&](auto* q) { return myriad_solve_positive_definite(q, MYRIAD_LOWER, &ac, &bc, &sc, nullptr); }},
+      {"gesv_mixed", 8, "f32", [&](auto* q) { return myriad_gesv_mixed(q, &ac, nullptr, &bc, &sc, nullptr, nullptr); }},
+      {"posv_mixed", 1, "uplo", [&](auto* q) { return myriad_posv_mixed(q, bad_uplo, &ac, &bc, &bc, nullptr, nullptr); }},
       {"syevd", 1, "jobz", [&](auto* q) { return myriad_syevd(q, bad_job, MYRIAD_LOWER, &ac, &xc, info.data()); }},
       {"syevd", 2, "uplo", [&](auto* q) { return myriad_syevd(q, MYRIAD_VALUES, bad_uplo, &ac, &xc, info.data()); }},
       {"heevd", 1, "jobz", [&](auto* q) { return myriad_heevd(q, bad_job, MYRIAD_LOWER, &ac, &xc, info.data()); }},

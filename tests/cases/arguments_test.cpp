@@ -574,6 +574,41 @@ TEST_F(Arguments, Cholesky) {
   bad("solve_positive_definite", 8, "x", so(lower, a, b, batch(memory_b.data() + 1, n, nrhs, {.count = count})));
 }
 
+TEST_F(Arguments, MixedPrecision) {
+  auto const sv = [&](Batch<double> p, Batch<int> ipiv, In<double> z, Batch<double> y) {
+    return [=, this] { gesv_mixed<double>(queue, p, ipiv, z, y, nullptr, info.data()); };
+  };
+  bad("gesv_mixed", 1, "n", sv(narrower(a), pivots, b, c));
+  bad("gesv_mixed", 2, "nrhs", sv(a, pivots, b, narrower(c)));
+  bad("gesv_mixed", 3, "a", sv(null(a), pivots, b, c));
+  bad("gesv_mixed", 3, "a", sv(a, pivots, columns(a, 0, nrhs), c));
+  bad("gesv_mixed", 4, "lda", sv(short_ld(a), pivots, b, c));
+  bad("gesv_mixed", 5, "ipiv", sv(a, fewer(pivots), b, c));
+  bad("gesv_mixed", 5, "ipiv", sv(a, vectors(memory_p.data(), n - 1, count), b, c));
+  bad("gesv_mixed", 6, "b", sv(a, pivots, null(b), c));
+  bad("gesv_mixed", 6, "b", sv(a, pivots, fewer(b), c));
+  bad("gesv_mixed", 7, "ldb", sv(a, pivots, short_ld(b), c));
+  bad("gesv_mixed", 8, "x", sv(a, pivots, b, null(c)));
+  bad("gesv_mixed", 8, "x", sv(a, pivots, b, fewer(c)));
+  bad("gesv_mixed", 8, "x", sv(a, pivots, b, columns(a, 0, nrhs)));
+  bad("gesv_mixed", 9, "ldx", sv(a, pivots, b, short_ld(c)));
+  auto const so = [&](Uplo uplo, Batch<double> p, In<double> z, Batch<double> y) {
+    return [=, this] { posv_mixed<double>(queue, uplo, p, z, y, nullptr, info.data()); };
+  };
+  auto const lower = Uplo::lower;
+  bad("posv_mixed", 1, "uplo", so(static_cast<Uplo>('X'), a, b, c));
+  bad("posv_mixed", 2, "n", so(lower, narrower(a), b, c));
+  bad("posv_mixed", 3, "nrhs", so(lower, a, b, narrower(c)));
+  bad("posv_mixed", 4, "a", so(lower, null(a), b, c));
+  bad("posv_mixed", 4, "a", so(lower, a, columns(a, 0, nrhs), c));
+  bad("posv_mixed", 5, "lda", so(lower, short_ld(a), b, c));
+  bad("posv_mixed", 6, "b", so(lower, a, null(b), c));
+  bad("posv_mixed", 7, "ldb", so(lower, a, short_ld(b), c));
+  bad("posv_mixed", 8, "x", so(lower, a, b, null(c)));
+  bad("posv_mixed", 8, "x", so(lower, a, b, columns(a, 0, nrhs)));
+  bad("posv_mixed", 9, "ldx", so(lower, a, b, short_ld(c)));
+}
+
 TEST_F(Arguments, Qr) {
   bad("geqrf", 1, "m", [&] { geqrf(queue, negative_rows(a), tau); });
   bad("geqrf", 2, "n", [&] { geqrf(queue, negative_cols(a), tau); });

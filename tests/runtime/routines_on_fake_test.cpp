@@ -71,6 +71,7 @@ std::vector<Call> calls(int* info) {
           add(which + "potrs", [=](Queue& q) { potrs<T>(q, uplo, a, b); });
           add(which + "posv", [=](Queue& q) { posv<T>(q, uplo, a, b, info); });
           add(which + "solve_positive_definite", [=](Queue& q) { solve_positive_definite<T>(q, uplo, a, b, c, nullptr); });
+          add(which + "posv_mixed", [=](Queue& q) { posv_mixed<T>(q, uplo, a, b, c, nullptr, info); });
           add(which + "potri", [=](Queue& q) { potri<T>(q, uplo, a, nullptr); });
           add(which + "syr2k", [=](Queue& q) { syr2k<T>(q, uplo, T(2), a, transposed(b), T(1), c); });
           add(which + "her2k", [=](Queue& q) { her2k<T>(q, uplo, T(2), a, transposed(b), 1, c); });
@@ -112,6 +113,7 @@ std::vector<Call> calls(int* info) {
         add(sizes + "gesv", [=](Queue& q) { gesv<T>(q, a, pivots, b, info); });
         add(sizes + "solve", [=](Queue& q) { solve<T>(q, a, b, c, info); });
         add(sizes + "solve, one column", [=](Queue& q) { solve<T>(q, a, x, y, nullptr); });
+        add(sizes + "gesv_mixed", [=](Queue& q) { gesv_mixed<T>(q, a, pivots, b, c, nullptr, info); });
         // Up to 32 rows many right-hand sides use getrf and getrs.
         auto const tiny = rows(columns(a, 0, 20), 0, 20);
         auto const of_tiny = [=](auto v) { return rows(v, 0, 20); };
