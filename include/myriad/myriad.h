@@ -433,6 +433,20 @@ MYRIAD_API myriad_status myriad_solve_positive_definite(myriad_queue* queue, myr
 /// Positions: uplo 1, n 2, a 3, lda 4. Cost: 2/3 n^3 flops. Source: LAPACK potri.
 MYRIAD_API myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, int* info);
 
+/// A + jitter I + E = L L^H (MYRIAD_LOWER) or U^H U (MYRIAD_UPPER), in place. jitter, floor: NULL or one real number per matrix (float for
+/// MYRIAD_F32 and MYRIAD_C32, else double), in the queue's memory. The jitter is added to the diagonal. A pivot d below a positive floor is
+/// replaced by the floor: E is diagonal, floor - d in those places. replaced: NULL or how many pivots were, for each matrix.
+///
+/// Positions: uplo 1, n 2, a 3, lda 4, jitter 5, floor 6, replaced 7. Cost: as potrf. See myriad/cholesky.hpp.
+MYRIAD_API myriad_status myriad_potrf_regularized(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, void const* jitter,
+                                                  void const* floor, int* replaced, int* info);
+
+/// Solves (A + jitter I + E) X = B with that factor, which overwrites A; X replaces B. Where info > 0, B is kept.
+///
+/// Positions: uplo 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, jitter 8, floor 9, replaced 10. Cost: as posv.
+MYRIAD_API myriad_status myriad_posv_regularized(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b,
+                                                 void const* jitter, void const* floor, int* replaced, int* info);
+
 // ---- Mixed precision ----------------------------------------------------------------------------
 //
 // A is factored in single precision and X refined in double; matrices for which that fails are solved in double, each for itself. iter:

@@ -818,6 +818,24 @@ myriad_status myriad_potri(myriad_queue* queue, myriad_uplo uplo, myriad_batch c
               [&]<typename T>(Queue& q) { myriad::potri<T>(q, uplo_of("potri", uplo, 1), as<T>(a), info); });
 }
 
+myriad_status myriad_potrf_regularized(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, void const* jitter, void const* floor,
+                                       int* replaced, int* info) {
+  return call(queue, "potrf_regularized", {{a, {3, "a"}}}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::potrf_regularized<T>(q, uplo_of("potrf_regularized", uplo, 1), as<T>(a), static_cast<R const*>(jitter),
+                                 static_cast<R const*>(floor), replaced, info);
+  });
+}
+
+myriad_status myriad_posv_regularized(myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* b,
+                                      void const* jitter, void const* floor, int* replaced, int* info) {
+  return call(queue, "posv_regularized", {{a, {4, "a"}}, {b, {6, "b"}}}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::posv_regularized<T>(q, uplo_of("posv_regularized", uplo, 1), as<T>(a), as<T>(b), static_cast<R const*>(jitter),
+                                static_cast<R const*>(floor), replaced, info);
+  });
+}
+
 myriad_status myriad_gesv_mixed(myriad_queue* queue, myriad_batch const* a, myriad_batch const* pivots, myriad_batch const* b,
                                 myriad_batch const* x, int* iter, int* info) {
   return call(queue, "gesv_mixed", {{a, {3, "a"}}, pivots_of(pivots, 5), {b, {6, "b"}}, {x, {8, "x"}}},

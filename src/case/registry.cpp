@@ -58,6 +58,8 @@ constexpr std::array cases{
     Case{"posv", "cholesky", "uhkx", "mat", square, make<PosvCase>},
     Case{"solve_positive_definite", "cholesky", "uhkx", "mat", square, make<SolvePositiveDefiniteCase>},
     Case{"potri", "cholesky", "uhx", "mat", square, make<PotriCase>},
+    Case{"potrf_regularized", "cholesky", "uhx", "ma", square, make<PotrfRegularizedCase>},
+    Case{"posv_regularized", "cholesky", "uhkx", "ma", square, make<PosvRegularizedCase>},
     Case{"gesv_mixed", "lu", "pkx", "ma", square, make<GesvMixedCase>},
     Case{"posv_mixed", "cholesky", "uhkx", "ma", square, make<PosvMixedCase>},
     Case{"geqrf", "qr", "r", "mat", nullptr, make<GeqrfCase>},

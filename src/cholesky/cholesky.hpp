@@ -36,11 +36,26 @@ bool cholesky_inverse_fits_lanes(std::array<std::int64_t, 4> const& shape) {
   return n * (n + 1) * lane_element_bytes<T> <= lane_workspace_bytes;
 }
 
+/// The numbers of potrf_regularized and posv_regularized, one for each matrix; each may be null.
+template <typename R>
+struct Regularization {
+  R const* jitter = nullptr;  ///< is added to the diagonal
+  R const* floor = nullptr;   ///< replaces pivots below it, where it is positive
+  int* replaced = nullptr;    ///< pivots, a result
+
+  [[nodiscard]] bool given() const { return jitter || floor || replaced; }
+  /// Of the matrices from number `first` on.
+  [[nodiscard]] Regularization from(std::int64_t first) const {
+    return {jitter ? jitter + first : nullptr, floor ? floor + first : nullptr, replaced ? replaced + first : nullptr};
+  }
+};
+
 /// potrf and potri
 template <typename T>
 struct PotrfTask {
   Batch<T> a;
   int* info;
+  Regularization<Real<T>> regularization{};  ///< not of potri
 };
 
 MYRIAD_LANES_DECLARE(potrf_lanes, PotrfTask);
@@ -64,6 +79,7 @@ struct PosvTask {
   Batch<T> factor;
   int* info;
   bool nan_where_not_definite;  ///< otherwise x is left as it was
+  Regularization<Real<T>> regularization{};
 
   [[nodiscard]] bool writes_factor() const { return factor.data || factor.pointers; }
 };

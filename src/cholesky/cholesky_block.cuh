@@ -20,7 +20,8 @@ struct CholeskyDiagonal {
   static constexpr int width = cholesky_panel;
   T below[width][width];
   Real<T> diagonal[width], inverse[width];
-  int failed = 0;  ///< the number of the first pivot that is not positive, from one
+  int failed = 0;    ///< the number of the first pivot that is not positive, from one
+  int replaced = 0;  ///< pivots below the floor
 
   /// row(i): the address of row i, 16 bytes at a time.
   template <typename Row>
@@ -39,9 +40,17 @@ struct CholeskyDiagonal {
       }
     }
   }
-  SIMT_INLINE void factor() {
+  /// With a floor, each of the first `rows` pivots that is below it becomes the floor.
+  template <bool has_floor>
+  SIMT_INLINE void factor(Real<T> floor, int rows) {
     SIMT_UNROLL
     for (int k = 0; k < width; ++k) {
+      if constexpr (has_floor) {
+        if (k < rows && diagonal[k] < floor) {
+          diagonal[k] = floor;
+          ++replaced;
+        }
+      }
       if (!(diagonal[k] > 0) && failed == 0) failed = k + 1;
       auto by = CholeskyPivot<Real<T>>::usual(diagonal[k]);
       if (!has_usual_reciprocal(magnitude(diagonal[k]))) by = CholeskyPivot<Real<T>>(diagonal[k]);
@@ -246,6 +255,7 @@ SIMT_INLINE void cholesky_substitute_back(CholeskyBlockMemory const& memory, T* 
 template <typename T, CholeskyBlock C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(CholeskyBlockArguments<T> const args) {
   using namespace simt;
+  using R = simt::Real<T>;
   constexpr int width = cholesky_panel, per_chunk = 16 / sizeof(T);
   int* const failed = reinterpret_cast<int*>(shared_memory());
   T* const factor = reinterpret_cast<T*>(shared_memory() + 16);  // of a diagonal block
@@ -283,6 +293,19 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
     if (thread == 0) *failed = 0;
     wait_copies();
     sync_block();
+    R least = -R(infinity());  // pivot
+    int replaced = 0;          // in the first thread
+    if constexpr (C.regularized != 0) {
+      if (args.floor && args.floor[b] > R(0)) least = args.floor[b];
+      if (args.jitter) {
+        R const shift = args.jitter[b];
+        for (int i = thread; i < n; i += C.threads()) {
+          T* const diagonal = tile + memory.place(i, i);
+          *diagonal = from_real<T>(real_part(*diagonal) + shift);
+        }
+        sync_block();
+      }
+    }
 
     /// Factors a panel, of which the last warp puts the diagonal block in place. All threads call it; whether there is a factor.
     auto const factor_panel = [&](int panel) {
@@ -290,7 +313,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
       if (warp == 0 || rest + warp * warp_size < memory.rows) {
         CholeskyDiagonal<T> diagonal;
         diagonal.take([&](int i) { return tile + memory.place(panel + i, panel); });
-        diagonal.factor();
+        diagonal.template factor<C.regularized != 0>(least, n - panel);
+        replaced += diagonal.replaced;
         if constexpr (C.warps == 1) sync_warp();
         if (thread == 0) {
           if (diagonal.failed != 0) {
@@ -364,6 +388,8 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
                      *failed == 0 ? conjugate_if(!args.x.conjugated, tile[memory.place(memory.columns + r, j)]) : not_a_number<T>());
     }
     if (args.factor.given()) for_all(args.factor, [&](int i, int j, T* to) { store_global(to, tile[memory.place(i, j)]); });
+    if constexpr (C.regularized != 0)
+      if (thread == 0 && args.replaced && replaced > 0) args.replaced[b] += replaced;
     if (thread == 0 && args.info && (args.first == 0 || *failed != 0)) args.info[b] = *failed != 0 ? args.first + *failed : 0;
     if (b + block_count() < args.a.count) sync_block();
   }

@@ -12,8 +12,9 @@ inline constexpr int cholesky_panel = 8;
 /// One compiled kernel, for matrices of any size that shared memory holds.
 struct CholeskyBlock {
   int warps;
-  int blocks_per_sm;  ///< for which registers have to suffice
-  Lines lines;        ///< whether neighbouring threads bring and write neighbours of a column or of a row
+  int blocks_per_sm;    ///< for which registers have to suffice
+  Lines lines;          ///< whether neighbouring threads bring and write neighbours of a column or of a row
+  int regularized = 0;  ///< whether it takes shifts of the diagonal and floors of pivots
   constexpr bool operator==(CholeskyBlock const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
@@ -54,6 +55,10 @@ struct CholeskyBlockArguments {
   simt::Matrices<T const> b;
   simt::Matrices<T> x;
   bool nan_where_not_definite;
+  /// Of a regularized kernel; one for each matrix, or null. See myriad::Regularization.
+  simt::Real<T> const* jitter = nullptr;
+  simt::Real<T> const* floor = nullptr;
+  int* replaced = nullptr;  ///< to which the number of replaced pivots is added
 };
 
 }  // namespace myriad

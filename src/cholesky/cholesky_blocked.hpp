@@ -48,9 +48,12 @@ void cholesky_in_block(M& machine, PosvTask<T> const& task, std::int64_t first =
                                        .first = static_cast<int>(first),
                                        .b = gpu::matrices_of(task.b),
                                        .x = gpu::matrices_of(task.x),
-                                       .nan_where_not_definite = task.nan_where_not_definite};
+                                       .nan_where_not_definite = task.nan_where_not_definite,
+                                       .jitter = task.regularization.jitter,
+                                       .floor = task.regularization.floor,
+                                       .replaced = task.regularization.replaced};
   Lines const lines = a.col_stride < a.row_stride ? Lines::rows : Lines::columns;
-  CholeskyBlock const c = cholesky_block_plan(sizeof(T), a.rows, lines);
+  CholeskyBlock const c = cholesky_block_plan(sizeof(T), a.rows, lines, task.regularization.given());
   machine.run(cholesky_block_kernel,
               {.blocks = a.count,
                .threads = c.threads(),
@@ -59,20 +62,25 @@ void cholesky_in_block(M& machine, PosvTask<T> const& task, std::int64_t first =
 }
 
 template <typename T, Machine<T> M>
-void factor_in_block(M& machine, Batch<T const> const& a, Batch<T> const& factor, int* info, std::int64_t first = 0) {
-  cholesky_in_block(machine, PosvTask<T>{.a = a, .b = {}, .x = {}, .factor = factor, .info = info, .nan_where_not_definite = false}, first);
+void factor_in_block(M& machine, Batch<T const> const& a, Batch<T> const& factor, int* info, Regularization<Real<T>> const& regularization,
+                     std::int64_t first = 0) {
+  cholesky_in_block(
+      machine,
+      PosvTask<T>{
+          .a = a, .b = {}, .x = {}, .factor = factor, .info = info, .nan_where_not_definite = false, .regularization = regularization},
+      first);
 }
 
 /// A = L L^H.
 template <typename T, Machine<T> M>
 void potrf_blocked(M& machine, PotrfTask<T> const& task) {
   std::int64_t const n = task.a.rows;
-  if (n <= cholesky_block_largest<T>(machine.device())) return factor_in_block<T>(machine, task.a, task.a, task.info);
+  if (n <= cholesky_block_largest<T>(machine.device())) return factor_in_block<T>(machine, task.a, task.a, task.info, task.regularization);
   for (std::int64_t i = 0, m = 0; i < n; i += m) {
     m = std::min<std::int64_t>(cholesky_blocked_rows(sizeof(T), is_complex<T>, n), n - i);
     std::int64_t const others = n - i - m;
     Batch<T> const diagonal = block(task.a, i, i, m, m);
-    factor_in_block<T>(machine, diagonal, diagonal, task.info, i);
+    factor_in_block<T>(machine, diagonal, diagonal, task.info, task.regularization, i);
     if (others == 0) break;
     Batch<T> const below = block(task.a, i + m, i, others, m), rest = block(task.a, i + m, i + m, others, others);
     // X L^H = B is conj(L) X^T = B^T.
@@ -111,7 +119,8 @@ void posv_blocked(M& machine, PosvTask<T> const& task) {
   bool const in_block = task.a.rows <= cholesky_block_largest<T>(machine.device());
   if (in_block && task.x.cols <= cholesky_block_right) return cholesky_in_block(machine, task);
   bool const keeps_factor = task.writes_factor();
-  if (keeps_factor && task.x.cols == 0) return potrf_blocked(machine, PotrfTask<T>{.a = task.factor, .info = task.info});
+  if (keeps_factor && task.x.cols == 0)
+    return potrf_blocked(machine, PotrfTask<T>{.a = task.factor, .info = task.info, .regularization = task.regularization});
   std::int64_t const some = most_at_once(task.a.count, cholesky_workspace, bytes_of<PosvWork<T>>(task, std::int64_t{1}));
   auto memory = machine.memory(bytes_of<PosvWork<T>>(task, some));
   auto const work = placed<PosvWork<T>>(memory.data(), task, some);
@@ -123,11 +132,12 @@ void posv_blocked(M& machine, PosvTask<T> const& task) {
     Batch<T> const factor =
         keeps_factor ? matrices(task.factor, first, count) : workspace_like(a, work.matrices, a.col_stride < a.row_stride);
     Batch<T> const solution = keeps_factor ? workspace_like(b, work.matrices) : x;
+    auto const regularization = task.regularization.from(first);
     if (in_block) {
-      factor_in_block<T>(machine, a, factor, info);
+      factor_in_block<T>(machine, a, factor, info, regularization);
     } else {
       if (!keeps_factor) copy_matrices<T>(machine, a, factor, Copied::lower);
-      potrf_blocked(machine, PotrfTask<T>{.a = factor, .info = info});
+      potrf_blocked(machine, PotrfTask<T>{.a = factor, .info = info, .regularization = regularization});
     }
     if (x.empty()) continue;
     copy_matrices<T>(machine, b, solution);

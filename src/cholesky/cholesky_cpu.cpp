@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "core/parallel.hpp"
 #include "core/substitution.hpp"
 
 namespace myriad::cpu {
@@ -76,10 +78,70 @@ Int solve_apart(PosvTask<T> const& task, std::int64_t k, Scratch<T>& scratch_a, 
   return 0;
 }
 
+/// A + jitter I = L L^H in place of the lower triangle, with pivots that are at least the floor; the upper one is overwritten. By blocks of
+/// columns: unblocked in the panel, then products. Returns info.
+template <Element T>
+Int factor_regularized(Int n, T* a, Int lda, Regularization<Real<T>> const& regularization, std::int64_t k) {
+  using R = Real<T>;
+  constexpr Int block = 48;
+  R const jitter = regularization.jitter ? regularization.jitter[k] : R(0);
+  R const floor = regularization.floor && regularization.floor[k] > 0 ? regularization.floor[k] : -std::numeric_limits<R>::infinity();
+  int replaced = 0;
+  auto const at = [&](Int i, Int j) -> T& { return a[i + static_cast<std::int64_t>(j) * lda]; };
+  for (Int i = 0; i < n; ++i) at(i, i) = T(std::real(at(i, i)) + jitter);
+  Int info = 0;
+  for (Int first = 0; first < n && info == 0; first += block) {
+    Int const last = std::min(first + block, n);
+    for (Int c = first; c < last && info == 0; ++c) {
+      R pivot = std::real(at(c, c));
+      if (pivot < floor) {
+        pivot = floor;
+        ++replaced;
+      }
+      if (!(pivot > 0)) {
+        info = c + 1;
+        break;
+      }
+      R const root = std::sqrt(pivot);
+      at(c, c) = T(root);
+      for (Int i = c + 1; i < n; ++i) at(i, c) /= root;
+      for (Int j = c + 1; j < last; ++j) {
+        T const other = conjugate_if(true, at(j, c));
+        for (Int i = j; i < n; ++i) at(i, j) -= at(i, c) * other;
+      }
+    }
+    for (Int j = last; j < n && info == 0; j += block)
+      lapack::gemm<T>(Op::none, Op::conjugate_transpose, n - j, std::min(block, n - j), last - first, T(-1), &at(j, first), lda,
+                      &at(j, first), lda, T(1), &at(j, j), lda);
+  }
+  if (regularization.replaced) regularization.replaced[k] = replaced;
+  return info;
+}
+
+/// potrf_regularized; posv_regularized where there is a task of it, which has the same A
+template <Element T>
+void factor_and_solve(Queue& queue, PotrfTask<T> const& task, PosvTask<T> const* solved = nullptr) {
+  parallel_for(queue.threads(), task.a.count, lane_grain(task.a.rows * task.a.rows), [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch_a, scratch_x;
+    for (std::int64_t k = begin; k < end; ++k) {
+      LocalMatrix<T> const a(task.a, k, scratch_a, Part::lower, Place::copy);
+      Int const info = factor_regularized<T>(a.rows(), a.data(), a.ld(), task.regularization, k);
+      if (solved && info == 0) {
+        LocalMatrix<T> const x(solved->x, k, scratch_x);
+        solve_by_cholesky<T>(Uplo::lower, a.rows(), x.cols(), a.data(), a.ld(), x.data(), x.ld());
+        x.store();
+      }
+      a.store();
+      set(task.info, k, info);
+    }
+  });
+}
+
 }  // namespace
 
 template <Element T>
 void potrf(Queue& queue, PotrfTask<T> const& task) {
+  if (task.regularization.given()) return factor_and_solve(queue, task);
   run_by_size(
       queue, shapes(task.a), cholesky_fits_lanes<T>, [&](std::int64_t begin, std::int64_t end) { potrf_lanes(task, begin, end); },
       [&](std::int64_t begin, std::int64_t end) {
@@ -109,6 +171,8 @@ void potrs(Queue& queue, PotrsTask<T> const& task) {
 
 template <Element T>
 void posv(Queue& queue, PosvTask<T> const& task) {
+  if (task.regularization.given())
+    return factor_and_solve(queue, PotrfTask<T>{.a = task.factor, .info = task.info, .regularization = task.regularization}, &task);
   bool const in_place = task.writes_factor();
   run_by_size(
       queue, shapes(task.a, task.x), in_place ? cholesky_fits_lanes<T> : cholesky_solve_fits_lanes<T>,

@@ -1,6 +1,7 @@
 #include "cholesky/cholesky_gpu.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "blocked/by_sizes.hpp"
 #include "blocked/queue_machine.hpp"
@@ -77,10 +78,32 @@ void solve_columns(Queue& queue, CholeskyJob job, PosvTask<T> const& task, std::
           .nan_where_not_definite = task.nan_where_not_definite});
 }
 
+/// Runs blocked(machine, part of the task) for matrices of any size: regularized kernels have no small ones of their own.
+template <typename T, typename Part, typename Blocked>
+void run_regularized(Queue& queue, Batch<T const> const& a, Batch<T const> const& b, int* info, int* replaced, Part part, Blocked blocked) {
+  run_blocked(queue, [&](QueueMachine& machine) {
+    machine.clear(replaced, a.count);
+    if (!a.ragged()) return blocked(machine, nullptr);
+    by_sizes<T>(machine, a, b, cholesky_limits<T>(machine.device()), info, [&](SizeClass const& some) {
+      auto const task = part(some);
+      blocked(machine, &task);
+    });
+  });
+}
+
 }  // namespace
 
 template <typename T>
 void potrf(Queue& queue, PotrfTask<T> const& task) {
+  if (task.a.empty()) clear(queue, task.regularization.replaced, task.a.count);
+  if (task.regularization.given() && !task.a.empty()) {
+    return run_regularized<T>(
+        queue, task.a, task.a, task.info, task.regularization.replaced,
+        [&](SizeClass const& some) {
+          return PotrfTask<T>{.a = some.of_a(task.a), .info = some.info, .regularization = task.regularization};
+        },
+        [&](QueueMachine& machine, PotrfTask<T> const* part) { potrf_blocked(machine, part ? *part : task); });
+  }
   run_in_place(queue, CholeskyJob::factor, task);
 }
 
@@ -106,6 +129,21 @@ void potrs(Queue& queue, PotrsTask<T> const& task) {
 
 template <typename T>
 void posv(Queue& queue, PosvTask<T> const& task) {
+  if (task.a.empty()) clear(queue, task.regularization.replaced, task.a.count);
+  if (task.regularization.given() && !task.a.empty()) {
+    return run_regularized<T>(
+        queue, task.a, task.b, task.info, task.regularization.replaced,
+        [&](SizeClass const& some) {
+          return PosvTask<T>{.a = some.of_a(task.a),
+                             .b = some.of_b(task.b),
+                             .x = some.of_b(task.x),
+                             .factor = some.of_a(task.factor),
+                             .info = some.info,
+                             .nan_where_not_definite = false,
+                             .regularization = task.regularization};
+        },
+        [&](QueueMachine& machine, PosvTask<T> const* part) { posv_blocked(machine, part ? *part : task); });
+  }
   if (task.x.cols == 0 && task.writes_factor()) {
     run_in_place(queue, CholeskyJob::factor, PotrfTask<T>{.a = task.factor, .info = task.info});
     return;
@@ -142,14 +180,25 @@ void posv(Queue& queue, PosvTask<T> const& task) {
 
 namespace {
 
-/// Kernels of more than 32 rows, for both triangles of column-major matrices.
+/// Kernels of more than 32 rows, for both triangles of column-major matrices; regularized ones are of any size.
 void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& filter, Dtype dtype) {
   bool const complex = is_complex_dtype(dtype);
   int const bytes = static_cast<int>(element_bytes(dtype)), in_block = cholesky_block_largest(bytes, complex, 227 * 1024);
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
-  bool const inverts = filter.wants_routine("potri"),
-             solves = filter.wants_routine("posv") || filter.wants_routine("solve_positive_definite");
-  if (!inverts && !solves && !filter.wants_routine("potrf")) return;
+  auto const wants = [&](std::initializer_list<char const*> routines) {
+    return std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
+  };
+  bool const inverts = wants({"potri"}), solves = wants({"posv", "solve_positive_definite", "posv_regularized"});
+  bool const plain = wants({"potrf", "posv", "solve_positive_definite"}), regularized = wants({"potrf_regularized", "posv_regularized"});
+  auto const add_blocks = [&](std::int64_t n, Lines lines) {
+    if (plain) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
+    if (regularized) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines, true)));
+  };
+  if (regularized)
+    for (Lines const lines : {Lines::columns, Lines::rows})
+      for (int n = 1; n <= tiny_largest; ++n)
+        if (filter.wants_size(n)) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines, true)));
+  if (!filter.wants_size_above(tiny_largest) || (!inverts && !plain && !regularized)) return;
   if (inverts || solves) kernels.push_back(source_of(copy_matrices_kernel, dtype));
   for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));
   Written const written = complex ? Written::lower_hermitian : Written::lower;
@@ -157,14 +206,13 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
     if (inverts)
       for (Written const of_block : {written, Written::whole})
         add(blocked_product_kernels(dtype, bytes, Lines::rows, Lines::columns, lines, of_block));
-    if (!solves && !filter.wants_routine("potrf")) continue;
+    if (!plain && !regularized) continue;
     for (int n = tiny_largest + 1; n <= in_block; ++n)
-      if (filter.wants_size(n)) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
+      if (filter.wants_size(n)) add_blocks(n, lines);
     if (!filter.wants_size_above(in_block)) continue;
     for (std::int64_t const rows : {cholesky_blocked_fewer, cholesky_blocked_fewer + 1}) {
       int const order = cholesky_blocked_rows(bytes, complex, rows);
-      for (int n = cholesky_panel; n <= order; n += cholesky_panel)
-        kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
+      for (int n = cholesky_panel; n <= order; n += cholesky_panel) add_blocks(n, lines);
       add(trsm_kernels_of_panel(dtype, order, true));
     }
     add(blocked_product_kernels(dtype, bytes, lines, lines == Lines::columns ? Lines::rows : Lines::columns, lines, written));
@@ -177,7 +225,7 @@ std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     if (!filter.wants_dtype(dtype)) continue;
-    if (filter.wants_size_above(tiny_largest)) add_larger_kernels(kernels, filter, dtype);
+    add_larger_kernels(kernels, filter, dtype);
     for (int n = 1; n <= tiny_largest; ++n) {
       if (!filter.wants_size(n)) continue;
       auto const add = [&](char const* routine, CholeskyJob job, int nrhs) {

@@ -416,6 +416,27 @@ TYPED_TEST(EveryRoutine, Cholesky) {
   }
 }
 
+TYPED_TEST(EveryRoutine, RegularizedCholesky) {
+  using T = TypeParam;
+  using R = myriad::Real<T>;
+  auto const a = positive_matrices<T>(1);
+  auto const b = random_matrices<T>(n, nrhs, 2);
+  std::vector<int> info1(count, -1), info2(count, -1), replaced1(count, -1), replaced2(count, -1);
+  std::vector<R> const jitter(count, R(0.5)), floor(count, R(1e4));
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  auto f1 = a, f2 = a, g1 = a, g2 = a, x1 = b, x2 = b;
+  auto const f = f2.c(), g = g2.c(), x = x2.c();
+  myriad::potrf_regularized<T>(q, myriad::Uplo::upper, f1.cpp(), jitter.data(), nullptr, replaced1.data(), info1.data());
+  this->good(myriad_potrf_regularized(c, MYRIAD_UPPER, &f, jitter.data(), nullptr, replaced2.data(), info2.data()));
+  EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(info1, info2) && same_bits(replaced1, replaced2));
+  EXPECT_EQ(replaced1[0], 0);
+  myriad::posv_regularized<T>(q, myriad::Uplo::lower, g1.cpp(), x1.cpp(), nullptr, floor.data(), replaced1.data(), info1.data());
+  this->good(myriad_posv_regularized(c, MYRIAD_LOWER, &g, &x, nullptr, floor.data(), replaced2.data(), info2.data()));
+  EXPECT_TRUE(same_bits(g1.data, g2.data) && same_bits(x1.data, x2.data) && same_bits(info1, info2) && same_bits(replaced1, replaced2));
+  EXPECT_EQ(replaced1[0], n);
+}
+
 TYPED_TEST(EveryRoutine, MixedPrecision) {
   using T = TypeParam;
   auto a = random_matrices<T>(n, n, 1);
@@ -657,6 +678,10 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"solve_positive_definite", 1, "uplo", [&](auto* q) { return myriad_solve_positive_definite(q, bad_uplo, &ac, &bc, &bc, nullptr); }},
       {"solve_positive_definite", 8, "f32",
        [&](auto* q) { return myriad_solve_positive_definite(q, MYRIAD_LOWER, &ac, &bc, &sc, nullptr); }},
+      {"potrf_regularized", 1, "uplo",
+       [&](auto* q) { return myriad_potrf_regularized(q, bad_uplo, &ac, nullptr, nullptr, nullptr, nullptr); }},
+      {"posv_regularized", 6, "f32",
+       [&](auto* q) { return myriad_posv_regularized(q, MYRIAD_LOWER, &ac, &sc, nullptr, nullptr, nullptr, nullptr); }},
       {"gesv_mixed", 8, "f32", [&](auto* q) { return myriad_gesv_mixed(q, &ac, nullptr, &bc, &sc, nullptr, nullptr); }},
       {"posv_mixed", 1, "uplo", [&](auto* q) { return myriad_posv_mixed(q, bad_uplo, &ac, &bc, &bc, nullptr, nullptr); }},
       {"syevd", 1, "jobz", [&](auto* q) { return myriad_syevd(q, bad_job, MYRIAD_LOWER, &ac, &xc, info.data()); }},

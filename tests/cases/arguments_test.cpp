@@ -574,6 +574,28 @@ TEST_F(Arguments, Cholesky) {
   bad("solve_positive_definite", 8, "x", so(lower, a, b, batch(memory_b.data() + 1, n, nrhs, {.count = count})));
 }
 
+TEST_F(Arguments, RegularizedCholesky) {
+  auto const lower = Uplo::lower, neither = static_cast<Uplo>('X');
+  auto const factor = [&](Uplo uplo, Batch<double> p) {
+    return [=, this] { potrf_regularized(queue, uplo, p, nullptr, nullptr, nullptr, info.data()); };
+  };
+  bad("potrf_regularized", 1, "uplo", factor(neither, a));
+  bad("potrf_regularized", 2, "n", factor(lower, narrower(a)));
+  bad("potrf_regularized", 3, "a", factor(lower, null(a)));
+  bad("potrf_regularized", 4, "lda", factor(lower, short_ld(a)));
+  auto const so = [&](Uplo uplo, Batch<double> p, Batch<double> z) {
+    return [=, this] { posv_regularized(queue, uplo, p, z, nullptr, nullptr, nullptr, info.data()); };
+  };
+  bad("posv_regularized", 1, "uplo", so(neither, a, b));
+  bad("posv_regularized", 2, "n", so(lower, narrower(a), b));
+  bad("posv_regularized", 3, "nrhs", so(lower, a, negative_cols(b)));
+  bad("posv_regularized", 4, "a", so(lower, null(a), b));
+  bad("posv_regularized", 5, "lda", so(lower, short_ld(a), b));
+  bad("posv_regularized", 6, "b", so(lower, a, fewer(b)));
+  bad("posv_regularized", 7, "ldb", so(lower, a, short_ld(b)));
+  bad("posv_regularized", 6, "b", so(lower, a, columns(a, 0, nrhs)));
+}
+
 TEST_F(Arguments, MixedPrecision) {
   auto const sv = [&](Batch<double> p, Batch<int> ipiv, In<double> z, Batch<double> y) {
     return [=, this] { gesv_mixed<double>(queue, p, ipiv, z, y, nullptr, info.data()); };

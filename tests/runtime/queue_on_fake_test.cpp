@@ -449,6 +449,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { posv<double>(q, Uplo::lower, a, b, info); });
   has_kernel([&] { solve_positive_definite<double>(q, Uplo::lower, a, b, c, info); });
   has_kernel([&] { potri<double>(q, Uplo::lower, a, info); });
+  has_kernel([&] { potrf_regularized<double>(q, Uplo::lower, a, numbers, nullptr, info, info); });
+  has_kernel([&] { posv_regularized<double>(q, Uplo::lower, a, b, nullptr, numbers, info, info); });
   has_kernel([&] { gesv_mixed<double>(q, a, pivots, b, c, info, info); });
   has_kernel([&] { posv_mixed<double>(q, Uplo::lower, a, b, c, info, info); });
   has_kernel([&] { geqrf<double>(q, a, tau); });

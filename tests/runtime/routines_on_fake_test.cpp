@@ -71,6 +71,8 @@ std::vector<Call> calls(int* info) {
           add(which + "potrs", [=](Queue& q) { potrs<T>(q, uplo, a, b); });
           add(which + "posv", [=](Queue& q) { posv<T>(q, uplo, a, b, info); });
           add(which + "solve_positive_definite", [=](Queue& q) { solve_positive_definite<T>(q, uplo, a, b, c, nullptr); });
+          add(which + "potrf_regularized", [=](Queue& q) { potrf_regularized<T>(q, uplo, a, nullptr, values.data, info, info); });
+          add(which + "posv_regularized", [=](Queue& q) { posv_regularized<T>(q, uplo, a, b, values.data, nullptr, nullptr, info); });
           add(which + "posv_mixed", [=](Queue& q) { posv_mixed<T>(q, uplo, a, b, c, nullptr, info); });
           add(which + "potri", [=](Queue& q) { potri<T>(q, uplo, a, nullptr); });
           add(which + "syr2k", [=](Queue& q) { syr2k<T>(q, uplo, T(2), a, transposed(b), T(1), c); });
