@@ -286,10 +286,10 @@ SIMT_KERNEL void SIMT_BOUNDS(mixed_threads, 2) mixed_judge(MixedJudgeArguments<T
     args.rows[b] = active ? n : 0;
     args.columns[b] = active ? columns : 0;
     if (args.judge != MixedJudge::last) continue;
-    args.a_rows[b] = args.a.row_offset + (falls_back ? n : 0);
-    args.a_columns[b] = args.a.col_offset + (falls_back ? n : 0);
-    args.x_rows[b] = args.x.row_offset + (falls_back ? n : 0);
-    args.x_columns[b] = args.x.col_offset + (falls_back ? columns : 0);
+    args.a_rows[b] = args.a_row_offset + (falls_back ? n : 0);
+    args.a_columns[b] = args.a_column_offset + (falls_back ? n : 0);
+    args.x_rows[b] = args.x_row_offset + (falls_back ? n : 0);
+    args.x_columns[b] = args.x_column_offset + (falls_back ? columns : 0);
   }
 }
 

@@ -169,6 +169,10 @@ class Mixed {
                                .a_columns = of_device(work_.a_columns),
                                .x_rows = of_device(work_.x_rows),
                                .x_columns = of_device(work_.x_columns),
+                               .a_row_offset = task_.a.row_offset,
+                               .a_column_offset = task_.a.col_offset,
+                               .x_row_offset = task_.x.row_offset,
+                               .x_column_offset = task_.x.col_offset,
                                .iter_result = task_.iter,
                                .info_result = task_.info});
   }

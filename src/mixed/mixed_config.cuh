@@ -89,7 +89,8 @@ struct MixedJudgeArguments {
   int const* info;                                       ///< of the last factorization
   simt::Index *rows, *columns;                           ///< of matrices that are still refined; zero of others
   simt::Index *a_rows, *a_columns, *x_rows, *x_columns;  ///< of A and X where they are solved for in double, else of none
-  int *iter_result, *info_result;                        ///< or null
+  simt::Index a_row_offset, a_column_offset, x_row_offset, x_column_offset;  ///< of the views that these are sizes of
+  int *iter_result, *info_result;                                            ///< or null
 };
 
 }  // namespace myriad

@@ -323,6 +323,50 @@ TYPED_TEST(MixedPrecision, EveryKindInOneBatch) {
         }
 }
 
+/// Blocks of larger matrices, whose views begin further on, give the same bits.
+TYPED_TEST(MixedPrecision, Blocks) {
+  using T = TypeParam;
+  for (bool const hermitian : {false, true})
+    for (bool const ragged : {false, true}) {
+      constexpr int n = 9, nrhs = 2;
+      Layout const layout = ragged ? Layout::ragged_columns : Layout::columns;
+      Problem<T> p(n, nrhs, hermitian, layout, ragged, false);
+      std::vector<T> a(static_cast<std::size_t>(15 * 16 * p.count)), b(static_cast<std::size_t>(15 * 6 * p.count)), x = b;
+      Batch<T> of_a = batch(a.data(), 15, 16, {.count = p.count}), of_b = batch(b.data(), 15, 6, {.count = p.count}), of_x = of_b;
+      of_x.data = x.data();
+      std::vector<std::int64_t> rows, columns, right;
+      for (std::int64_t q = 0; q < p.count; ++q) {
+        rows.push_back(4 + p.a.view.rows_of(q));
+        columns.push_back(3 + p.a.view.rows_of(q));
+        right.push_back(1 + p.b.view.cols_of(q));
+      }
+      if (ragged) {
+        of_a.row_sizes = of_b.row_sizes = of_x.row_sizes = rows.data();
+        of_a.col_sizes = columns.data();
+        of_b.col_sizes = of_x.col_sizes = right.data();
+      }
+      of_a = block(of_a, 4, 3, n, n), of_b = block(of_b, 4, 1, n, nrhs), of_x = block(of_x, 4, 1, n, nrhs);
+      auto const copy = [&](Batch<T> const& from, Batch<T> const& to) {
+        for (std::int64_t q = 0; q < p.count; ++q)
+          for (std::int64_t j = 0; j < from.cols_of(q); ++j)
+            for (std::int64_t i = 0; i < from.rows_of(q); ++i) *to.at(q, i, j) = *from.at(q, i, j);
+      };
+      copy(p.a.view, of_a), copy(p.b.view, of_b);
+      MixedTask<T> task = p.task(false);
+      task.a = of_a, task.b = of_b, task.x = of_x;
+      std::vector<int> iter(p.count), info(p.count);
+      task.iter = iter.data(), task.info = info.data();
+      run_on_twin(task);
+      run_on_twin(p.task(false));
+      EXPECT_EQ(iter, p.iter);
+      EXPECT_EQ(info, p.info);
+      for (std::int64_t q = 0; q < p.count; ++q) {
+        EXPECT_TRUE(same_matrix<T>(of_x, p.x.view, q)) << q;
+        EXPECT_TRUE(same_matrix<T>(of_a, p.a.view, q)) << q;
+      }
+    }
+}
+
 /// X may be B; iter and info may be null.
 TYPED_TEST(MixedPrecision, InPlace) {
   using T = TypeParam;
