@@ -19,6 +19,7 @@ struct SolveOptions : Options {
   bool equilibrate = false;
   bool refine = false;
   bool positive_definite = false;
+  bool mixed = false;
 };
 
 std::string not_definite(int info) { return fmt::format("not positive definite: the leading minor of order {} is not positive", info); }
@@ -88,6 +89,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
   // One A for all right-hand sides is factored once. `direct`: factors are not stored, since nothing is scaled or refined.
   bool const once = o.a_input.broadcast;
   bool const direct = !once && !options.equilibrate && !options.refine;
+  bool const mixed = direct && options.mixed;
   bool imaginary_diagonal = false;  ///< in an A that is used as Hermitian
   System<T> system;
   Operand<T> only;
@@ -97,7 +99,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
     system.factor(job, options, only.view, only.work);
   } else {
     o.a_input.view = direct || options.verify || (options.refine && !options.equilibrate);
-    o.a_input.work = !direct;
+    o.a_input.work = !direct || mixed;
   }
   o.b_input.view = direct || options.verify || (options.refine && !options.equilibrate);
   o.b_input.work = !direct;
@@ -120,11 +122,18 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
       x_storage.resize(sizes_like(
           sizes_of(b.view.ragged() ? b.view : a.view), [&](std::int64_t m) { return a.view.cols_of(m); },
           [&](std::int64_t m) { return b.view.cols_of(m); }));
-      job.compute(in(a.view), in(b.view), out(x_storage.batch()), out(info.data()),
-                  [definite = options.positive_definite](Queue& q, auto matrices, auto sides, auto solutions, int* i) {
-                    definite ? solve_positive_definite<T>(q, Uplo::lower, matrices, sides, solutions, i)
-                             : solve<T>(q, matrices, sides, solutions, i);
-                  });
+      if (mixed)
+        job.compute(in_out(a.work.batch()), in(b.view), out(x_storage.batch()), out(info.data()),
+                    [definite = options.positive_definite](Queue& q, auto matrices, auto sides, auto solutions, int* i) {
+                      definite ? posv_mixed<T>(q, Uplo::lower, matrices, sides, solutions, nullptr, i)
+                               : gesv_mixed<T>(q, matrices, {}, sides, solutions, nullptr, i);
+                    });
+      else
+        job.compute(in(a.view), in(b.view), out(x_storage.batch()), out(info.data()),
+                    [definite = options.positive_definite](Queue& q, auto matrices, auto sides, auto solutions, int* i) {
+                      definite ? solve_positive_definite<T>(q, Uplo::lower, matrices, sides, solutions, i)
+                               : solve<T>(q, matrices, sides, solutions, i);
+                    });
     } else {
       if (!once) system.factor(job, options, a.view, a.work);
       auto const matrices = for_all(system.a, once, count), factors = for_all(system.factors, once, count);
@@ -163,10 +172,10 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
         copy_elements(job, given, used, [&](std::int64_t m, std::int64_t i, std::int64_t j) { return hermitian_element(given, m, i, j); });
         matrices = used.batch();
       }
-      Promise const promise = options.refine              ? Promise::rows
-                              : options.positive_definite ? Promise::norms
-                              : options.equilibrate       ? Promise::scaled
-                                                          : Promise::columns;
+      Promise const promise = options.refine                       ? Promise::rows
+                              : options.positive_definite || mixed ? Promise::norms
+                              : options.equilibrate                ? Promise::scaled
+                                                                   : Promise::columns;
       verify_solution<T>(job, first, for_all(matrices, once, count), x->batch(), b.view, info.data(), promise);
     }
     void const* const data = x->data();
@@ -201,6 +210,13 @@ void add_solve(CLI::App& app, Action& action) {
           "--positive-definite", options->positive_definite,
           wrapped("A is symmetric (Hermitian) positive definite: solve by Cholesky, with half the work. Only the lower triangle of A is "
                   "used; --verify reads all of A, so a matrix that is not symmetric fails"))
+      ->excludes("--equilibrate")
+      ->excludes("--refine");
+  command
+      .add_flag(
+          "--mixed", options->mixed,
+          wrapped("Factor in single precision and refine X in double (LAPACK dsgesv, dsposv); systems that do not converge are solved in "
+                  "double. Changes nothing for single precision, nor where one A serves all B"))
       ->excludes("--equilibrate")
       ->excludes("--refine");
   command.callback([options, &action] {

@@ -96,7 +96,7 @@ SIMT_KERNEL void SIMT_BOUNDS(mixed_threads, 2) mixed_narrow(MixedNarrowArguments
       if (int const i = first + place.row; i < n) {
         MixedRow<T> const row(args.a, b, i, place.part, n, args.hermitian, pass);
         bool overflows = false;
-        SIMT_UNROLL_BY(4)
+        SIMT_UNROLL_BY(8)
         for (int j = row.begin; j < row.end; j += mixed_parts) {
           T const x = row[j];
           part += modulus(x);
@@ -187,7 +187,7 @@ SIMT_KERNEL void SIMT_BOUNDS(mixed_threads, 2) mixed_residuals(MixedResidualsArg
           MixedRow<T> const row(args.a, b, first + place.row, place.part, n, args.hermitian, pass);
           T const* const x = args.x.at(b, 0, c0);
           Index const right = args.x.col_stride;
-          SIMT_UNROLL_BY(width == 1 ? 4 : 1)
+          SIMT_UNROLL_BY(width == 1 ? 8 : 1)
           for (int j = row.begin; j < row.end; j += mixed_parts) {
             T const factor = row[j];
             SIMT_UNROLL

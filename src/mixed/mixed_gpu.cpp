@@ -8,6 +8,8 @@
 #include "mixed/mixed_blocked.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/tiny.hpp"
+#include "trsm/trsm_columns_plan.hpp"
+#include "trsm/trsm_gpu.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -38,6 +40,10 @@ struct CholeskySolvers {
   void solve(Batch<S const> const& a, Batch<int const> const&, Batch<S> const& y) {
     PotrsTask<S> const task{.a = a, .b = y};
     if (ragged || y.rows <= tiny_largest) return potrs(queue, task);
+    if (y.cols == 1) {
+      trsv(queue, TrsmTask<S>{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = S(1), .a = a, .b = y});
+      return trsv(queue, TrsmTask<S>{.uplo = Uplo::upper, .diag = Diag::non_unit, .alpha = S(1), .a = conjugate_transposed(a), .b = y});
+    }
     QueueMachine machine(queue);
     potrs_blocked(machine, task);
   }
@@ -80,6 +86,12 @@ std::vector<KernelSource> mixed_kernels(KernelFilter const& filter) {
     if (lu) add(lu_kernels(others));
     others.routines = {"potrf", "potrs"};
     if (cholesky) add(cholesky_kernels(others));
+    others.routines = {"trsv"};
+    if (cholesky && filter.wants_size_above(tiny_largest)) {
+      add(trsv_kernels(others));
+      for (int const rows : {64, 96, 128})
+        if (rows <= trsm_columns_largest(is_complex_dtype(single))) add(trsm_vector_kernels(single, rows));
+    }
     others.dtypes = {dtype};
     others.routines = {"gesv"};
     if (lu) add(lu_kernels(others));

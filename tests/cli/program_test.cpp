@@ -134,6 +134,7 @@ TEST_F(Myriad, SolvesPositiveDefiniteSystems) {
   Array const y = load("y.npy");
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::abs(y.values[i] - 1.0), 0, 1e-15) << i;
   expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--positive-definite", "--refine"}, "--refine excludes --positive-definite");
+  expect_refusal({"solve", "/a.npy", "/b.npy", "-o", "/x.npy", "--mixed", "--refine"}, "--refine excludes --mixed");
 }
 
 TEST_F(Myriad, ShapesOfRightHandSides) {
@@ -155,8 +156,8 @@ TEST_F(Myriad, ShapesOfRightHandSides) {
                      {"/three.npy", "/batch_nk.npy", {3, 2, 1}, {1, 1, 2, 4, 0.5, 2}},
                      {"/three.npy", "/nk.npy", {3, 2, 3}, {1, 2, 3, 1, 2, 3, 2, 4, 6, 4, 8, 12, 0.5, 1, 1.5, 2, 4, 6}}};
   for (auto const& c : cases)
-    for (auto const& options :
-         std::vector<std::vector<std::string>>{{}, {"--equilibrate"}, {"--refine"}, {"--equilibrate", "--refine", "--verify"}}) {
+    for (auto const& options : std::vector<std::vector<std::string>>{
+             {}, {"--equilibrate"}, {"--refine"}, {"--equilibrate", "--refine", "--verify"}, {"--mixed", "--verify"}}) {
       std::vector<std::string> arguments{"solve", c.a, c.b, "-o", "/x.npy"};
       arguments.insert(arguments.end(), options.begin(), options.end());
       expect_good(run(arguments));
