@@ -23,7 +23,10 @@ struct LuSolvers {
     getrf(queue, GetrfTask<S>{.a = a, .pivots = pivots, .info = info, .pivoting = true});
   }
   void solve(Batch<S const> const& a, Batch<int const> const& pivots, Batch<S> const& y) {
-    getrs(queue, GetrsTask<S>{.op = Op::none, .a = a, .pivots = pivots, .b = y});
+    GetrsTask<S> const task{.op = Op::none, .a = a, .pivots = pivots, .b = y};
+    if (y.rows <= tiny_largest) return getrs(queue, task);
+    QueueMachine machine(queue);
+    LuOnMachine<S, QueueMachine>(machine).getrs(task);
   }
   void solve_in_double(Batch<T> const& a, Batch<int> const& pivots, Batch<T> const& x, int* info) {
     gesv(queue, GesvTask<T>{.a = a, .b = x, .x = x, .factors = a, .pivots = pivots, .info = info, .nan_where_singular = false});

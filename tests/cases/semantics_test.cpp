@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 #include <span>
@@ -822,6 +824,90 @@ TEST(Info, MayBeNull) {
       EXPECT_EQ(x, y);
     }
   }
+}
+
+/// Matrix 0 converges; 1 has a number that is too large for single precision, 2 two rows that nearly agree, 3 a column of zeros (a negative
+/// pivot), 4 a NaN, 5 a right-hand side that is too large; 6 converges.
+template <typename T>
+void each_matrix_decides(std::int64_t n, bool definite) {
+  constexpr std::int64_t count = 7, nrhs = 2;
+  std::vector<T> a(static_cast<std::size_t>(n * n * count)), b(static_cast<std::size_t>(n * nrhs * count));
+  auto const of_a = [&](std::vector<T>& memory) { return batch(memory.data(), n, n, {.count = count}); };
+  auto const of_b = [&](std::vector<T>& memory) { return batch(memory.data(), n, nrhs, {.count = count}); };
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = T(static_cast<double>(i * 7 % 11) - 4);
+  for (std::int64_t q = 0; q < count; ++q)
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j <= i; ++j) {
+        T const x = i == j ? T(static_cast<double>(2 * n)) : T(static_cast<double>((i * 5 + j * 3 + q) % 7) / 7);
+        *of_a(a).at(q, i, j) = x;
+        *of_a(a).at(q, j, i) = definite ? x : -x;
+      }
+  *of_a(a).at(1, n - 1, 0) = T(definite ? 1e45 : 1e200);
+  if (definite) *of_a(a).at(1, n - 1, n - 1) = T(1e100);
+  for (std::int64_t j = 0; j < n; ++j) {  // symmetric where A is
+    T const x = *of_a(a).at(2, n - 2, j);
+    if (j < n - 1) *of_a(a).at(2, n - 1, j) = x;
+    if (definite && j < n - 1) *of_a(a).at(2, j, n - 1) = x;
+  }
+  *of_a(a).at(2, n - 1, n - 2) = *of_a(a).at(2, n - 2, n - 2);
+  *of_a(a).at(2, n - 1, n - 1) = (definite ? *of_a(a).at(2, n - 2, n - 2) : *of_a(a).at(2, n - 2, n - 1)) + T(1e-10);
+  for (std::int64_t i = 0; i < n; ++i) *of_a(a).at(3, i, 1) = T(0);
+  if (definite) *of_a(a).at(3, 1, 1) = T(-1);
+  *of_a(a).at(4, n - 1, 0) = T(std::numeric_limits<double>::quiet_NaN());
+  *of_b(b).at(5, 0, 1) = T(1e50);
+  struct Results {
+    std::vector<T> a, x;
+    std::vector<int> iter, info;
+  };
+  auto const solved = [&](std::int64_t first, std::int64_t some, bool mixed) {
+    Results r{a, b, std::vector<int>(count, -99), std::vector<int>(count, -99)};
+    auto const in_a = matrices(of_a(r.a), first, some);
+    auto const in_x = matrices(of_b(r.x), first, some);
+    auto const right = matrices(of_b(b), first, some);
+    int *const iter = r.iter.data() + first, *const info = r.info.data() + first;
+    if (definite)
+      mixed ? posv_mixed<T>(queue(), Uplo::lower, in_a, right, in_x, iter, info) : posv<T>(queue(), Uplo::lower, in_a, in_x, info);
+    else
+      mixed ? gesv_mixed<T>(queue(), in_a, {}, right, in_x, iter, info) : gesv<T>(queue(), in_a, {}, in_x, info);
+    queue().wait();
+    return r;
+  };
+  auto const same = [](std::vector<T> const& x, std::vector<T> const& y, std::int64_t q) {
+    auto const size = x.size() / count;
+    return std::memcmp(x.data() + static_cast<std::size_t>(q) * size, y.data() + static_cast<std::size_t>(q) * size, size * sizeof(T)) == 0;
+  };
+  Results const all = solved(0, count, true), plain = solved(0, count, false);
+  EXPECT_TRUE(all.iter[0] > 0 && all.iter[6] > 0) << all.iter[0] << ", " << all.iter[6];
+  EXPECT_EQ(all.iter[1], -2);
+  EXPECT_TRUE(all.iter[2] == -3 || all.iter[2] == -31) << all.iter[2];
+  EXPECT_EQ(all.iter[3], -3);
+  EXPECT_EQ(all.iter[4], -31);
+  EXPECT_EQ(all.iter[5], -2);
+  EXPECT_EQ(all.info, plain.info);
+  EXPECT_EQ(all.info[3], 2);
+  for (std::int64_t q = 0; q < count; ++q) {
+    auto const at = static_cast<std::size_t>(q);
+    Results const alone = solved(q, 1, true);
+    EXPECT_EQ(alone.iter[at], all.iter[at]) << q;
+    EXPECT_TRUE(same(alone.x, all.x, q) && same(alone.a, all.a, q)) << "other bits than alone: " << q;
+    bool const refined = all.iter[at] >= 0;
+    EXPECT_TRUE(same(all.a, refined ? a : plain.a, q)) << q;
+    if (!refined && plain.info[at] == 0) {
+      EXPECT_TRUE(same(all.x, plain.x, q)) << q;
+    }
+    auto const size = all.x.size() / count;
+    for (std::size_t i = 0; i < size && plain.info[at] != 0; ++i) EXPECT_TRUE(std::isnan(std::real(all.x[at * size + i]))) << q;
+  }
+}
+
+TEST(MixedPrecision, EachMatrixDecidesForItself) {
+  if (on_gpu()) GTEST_SKIP() << "its arrays are on the host";
+  for (std::int64_t const n : {5, 40, 150})
+    for (bool const definite : {false, true}) {
+      SCOPED_TRACE(testing::Message() << n << " rows" << (definite ? ", definite" : ""));
+      each_matrix_decides<double>(n, definite);
+      each_matrix_decides<std::complex<double>>(n, definite);
+    }
 }
 
 TEST(Views, AFactorizationOfABlockLeavesTheRestAlone) {
