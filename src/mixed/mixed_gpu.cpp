@@ -1,5 +1,6 @@
 #include "mixed/mixed_gpu.hpp"
 
+#include "blocked/by_sizes.hpp"
 #include "blocked/queue_machine.hpp"
 #include "cholesky/cholesky_blocked.hpp"
 #include "cholesky/cholesky_gpu.hpp"
@@ -34,24 +35,38 @@ struct LuSolvers {
 };
 
 template <typename T>
-struct CholeskySolvers {
+class CholeskySolvers {
   using S = SingleOf<T>;
+
+ public:
   Queue& queue;
   bool ragged;  ///< whether sizes differ by more than that some matrices are empty
 
   void factor(Batch<S> const& a, Batch<int> const&, int* info) { potrf(queue, PotrfTask<S>{.a = a, .info = info}); }
   void solve(Batch<S const> const& a, Batch<int const> const&, Batch<S> const& y) {
     PotrsTask<S> const task{.a = a, .b = y};
-    if (ragged || y.rows <= tiny_largest) return potrs(queue, task);
-    if (y.cols == 1) {
-      trsv(queue, TrsmTask<S>{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = S(1), .a = a, .b = y});
-      return trsv(queue, TrsmTask<S>{.uplo = Uplo::upper, .diag = Diag::non_unit, .alpha = S(1), .a = conjugate_transposed(a), .b = y});
-    }
+    if (y.rows <= tiny_largest) return potrs(queue, task);
     QueueMachine machine(queue);
-    potrs_blocked(machine, task);
+    if (y.cols > 1) return ragged ? potrs(queue, task) : potrs_blocked(machine, task);
+    if (!ragged) return substitute_once(a, y);
+    // Small matrices take the kernels that they take alone.
+    by_sizes<S>(machine, a, y, {tiny_largest, a.rows, a.rows}, nullptr, [&](SizeClass const& some) {
+      PotrsTask<S> const part{.a = some.of_a(a), .b = some.of_b(y)};
+      some.upto <= tiny_largest ? potrs(queue, part) : substitute_once(part.a, part.b);
+    });
   }
   void solve_in_double(Batch<T> const& a, Batch<int> const&, Batch<T> const& x, int* info) {
     posv(queue, PosvTask<T>{.a = a, .b = x, .x = x, .factor = a, .info = info, .nan_where_not_definite = false});
+  }
+
+ private:
+  /// Of one column
+  void substitute_once(Batch<S const> const& a, Batch<S> const& y) {
+    TrsmTask<S> task{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = S(1), .a = a, .b = y};
+    trsv(queue, task);
+    task.uplo = Uplo::upper;
+    task.a = conjugate_transposed(a);
+    trsv(queue, task);
   }
 };
 
