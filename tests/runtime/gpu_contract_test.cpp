@@ -242,6 +242,7 @@ TEST_F(GpuContract, ProductsAndTrianglesAreCapturedAndReplayed) {
         check("syr2k", [&](T* a, T* b, T* c) { syr2k<T>(q, Uplo::upper, T(1), view(a), view(b), T(1), view(c)); });
         check("trmm", [&](T* a, T* b, T*) { trmm<T>(q, Side::left, Uplo::lower, Diag::unit, T(1), view(a), view(b)); });
         check("trsm", [&](T* a, T* b, T*) { trsm<T>(q, Side::right, Uplo::lower, Diag::unit, T(1), view(a), view(b)); });
+        check("gesv_mixed", [&](T* a, T* b, T* c) { gesv_mixed<T>(q, view(a), {}, view(b), view(c), nullptr, nullptr); });
         check("trmv", [&](T* a, T* b, T*) { trmv<T>(q, Uplo::lower, Diag::unit, view(a), column(b)); });
         check("trsv", [&](T* a, T* b, T*) { trsv<T>(q, Uplo::lower, Diag::unit, view(a), column(b)); });
         check("trtri", [&](T* a, T*, T*) { trtri<T>(q, Uplo::lower, Diag::unit, view(a), nullptr); });
