@@ -280,6 +280,7 @@ SIMT_KERNEL void SIMT_BOUNDS(mixed_threads, 2) mixed_judge(MixedJudgeArguments<T
       else if (args.judge == MixedJudge::last)
         iter = mixed_diverges;
     }
+    sync_warp();  // all lanes have read iter
     if (lane != 0) continue;
     bool const active = iter == mixed_is_active, falls_back = args.judge == MixedJudge::last && iter < 0;
     args.iter[b] = iter;
