@@ -14,8 +14,9 @@ constexpr CholeskyBlock cholesky_block_plan(int element_bytes, std::int64_t n, L
   // ns instead of 21, 48 in single 19 instead of 24. 64 rows in single, of which it holds 15, take 38 instead of 33.
   bool const alone = element_bytes < 16 && 16 * (CholeskyBlockMemory(element_bytes, static_cast<int>(n), 0, 1).bytes + 1024) <= 233472;
   int const warps = n <= 64 ? (alone ? 1 : 2) : n <= 128 ? 4 : 8;
-  // A thread has 128 registers; 184 in double complex.
-  return {.warps = warps, .blocks_per_sm = (element_bytes == 16 ? 8 : 16) / warps, .lines = lines, .regularized = regularized ? 1 : 0};
+  // A thread has 128 registers; 184 in double complex, and 168 where it also looks at floors.
+  int const most_warps = element_bytes == 16 ? 8 : regularized ? 12 : 16;
+  return {.warps = warps, .blocks_per_sm = most_warps / warps, .lines = lines, .regularized = regularized ? 1 : 0};
 }
 
 /// Up to so many right-hand sides are solved for in the block that factors the matrix, each by a warp.
