@@ -41,15 +41,15 @@ MYRIAD_API void solve_positive_definite(Queue& queue, Uplo uplo, In<T> a, In<T> 
 template <Element T>
 MYRIAD_API void potri(Queue& queue, Uplo uplo, Batch<T> a, int* info);
 
-/// A + jitter I + E = L L^H (lower) or U^H U (upper), in place, for matrices that are hardly positive definite, or not at all.
+/// A + jitter I + E = L L^H (lower) or U^H U (upper), in place, for matrices that are barely or not positive definite.
 ///
 /// jitter, floor: null, or one number per matrix, in the queue's memory. The jitter is added to the diagonal. A pivot d, the square of the
 /// next element on the diagonal of L, that is below a positive floor is replaced by the floor: E is diagonal and not negative, floor - d in
-/// those places and zero in all others. So the factor is that of a positive definite matrix, which is A + jitter I where nothing was
-/// replaced. With a floor far below the square of the elements beside such a pivot, L and with it E grow, from step to step where later
-/// pivots are replaced in turn. replaced: null, or for each matrix how many pivots were replaced. Without a floor (null, zero, negative or
-/// NaN) info is as in potrf, of A + jitter I; with one it tells of NaN alone, which numbers that grow beyond the range of T become, too.
-/// On a GPU, up to 32 rows, it is slower than potrf.
+/// those places and zero in all others. So the factor is that of a positive definite matrix, which is A + jitter I if no pivot was
+/// replaced. With a floor far below the squares of the elements beside such a pivot, L and E grow, and again with each further replaced
+/// pivot. replaced: null, or the number of replaced pivots of each matrix. Without a floor (null, zero, negative or NaN) info is that of
+/// potrf for A + jitter I. With a floor, info > 0 means NaN, which is also what overflow leads to. On a GPU, up to 32 rows, it is slower
+/// than potrf.
 ///
 /// Errors: BadArgument (uplo 1, n 2, a 3, lda 4, jitter 5, floor 6, replaced 7). Cost: as potrf.
 template <Element T>

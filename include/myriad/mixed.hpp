@@ -1,16 +1,17 @@
 #pragma once
-/// Linear systems in double precision by factors in single precision, which cost half as much memory and time or less, and refinement.
+/// Linear systems in double precision, solved by factors in single precision and iterative refinement. This is for processors on which
+/// single precision is many times as fast as double; on an H200, with twice the rate, it is not faster than gesv.
 ///
-/// Each matrix is converted to single precision and factored; X is then refined, with residuals in double, until every column has
+/// Each matrix is converted to single precision and factored. Then X is refined, with residuals in double, until every column has
 ///
 ///     max |b - A x| <= max |x| norm(A) u sqrt(n)
 ///
 /// where norm(A) is the largest sum of moduli of a row, u = 2^-53, and the modulus of a complex entry of b - A x or x counts as |re| +
-/// |im|. A matrix for which that fails is solved anew in double: its A, X, `pivots` and `info` then have the bits that the plain routine
-/// gives. Each matrix decides for itself; on a GPU nothing waits for the host.
+/// |im|. A matrix that does not get there is solved again in double: its A, X, `pivots` and `info` then have the bits of the plain routine.
+/// Each matrix decides for itself. On a GPU nothing waits for the host.
 ///
-/// `iter`: null or one entry per matrix, with LAPACK's meaning. i >= 0: X is there after i refinements, A is as it was and info is 0.
-/// Below zero, the matrix was solved in double, because
+/// `iter`: null or one entry per matrix, as in LAPACK. i >= 0: X took i refinements, A is not changed and info is 0. Below zero, the matrix
+/// was solved in double:
 ///
 /// | iter | reason |
 /// |---|---|
@@ -19,8 +20,8 @@
 /// | -3 | the factorization in single precision failed |
 /// | -31 | refinement did not converge, or A holds NaN |
 ///
-/// On a CPU there are up to 30 refinements, as in LAPACK. On a GPU there are up to 10: all are enqueued, and a matrix that takes more costs
-/// less by a new factorization. Matrices of condition numbers up to 1e6 or so converge.
+/// A CPU makes up to 30 refinements, as LAPACK does. A GPU makes up to 10: all are enqueued, and a new factorization costs less than more of
+/// them. Matrices with condition numbers up to about 1e6 converge.
 
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
@@ -28,21 +29,21 @@
 
 namespace myriad {
 
-/// Solves A X = B by LU factorization with partial pivoting. X may be the very batch B, which is kept otherwise.
+/// Solves A X = B by LU factorization with partial pivoting. X may be the same batch as B; otherwise B is kept.
 ///
 /// a: n-by-n, kept where iter >= 0, else overwritten by its factors. pivots: n per matrix, of the factorization that X comes from; may be
 /// empty (null data). b, x: n-by-nrhs. info = i > 0: U(i, i) is exactly zero in double, too, and X is filled with NaN.
 /// Errors: BadArgument (n 1, nrhs 2, a 3, lda 4, ipiv 5, b 6, ldb 7, x 8, ldx 9, iter 12). Cost: 2/3 n^3 + 2 n^2 nrhs flops in single,
-/// 4 n^2 nrhs for each refinement; gesv's besides where iter < 0. On a GPU: a copy of A in single and three of B in workspace, for as many
-/// matrices at a time as 1 GiB holds. Source: LAPACK dsgesv, zcgesv.
+/// 4 n^2 nrhs for each refinement, and those of gesv where iter < 0. On a GPU the workspace holds a copy of A in single and three of B, for
+/// as many matrices at a time as fit 1 GiB. Source: LAPACK dsgesv, zcgesv.
 template <Element T>
 MYRIAD_API void gesv_mixed(Queue& queue, Batch<T> a, Batch<int> pivots, In<T> b, Batch<T> x, int* iter, int* info);
 
 /// The same with a symmetric (Hermitian) positive definite A, of which the triangle `uplo` is read, and written where iter < 0.
 ///
 /// info = i > 0: the leading minor of order i is not positive definite, and X is filled with NaN. Errors: BadArgument (uplo 1, n 2, nrhs 3,
-/// a 4, lda 5, b 6, ldb 7, x 8, ldx 9, iter 12). Cost: n^3 / 3 + 2 n^2 nrhs flops in single, 4 n^2 nrhs for each refinement; posv's besides
-/// where iter < 0. Source: LAPACK dsposv, zcposv.
+/// a 4, lda 5, b 6, ldb 7, x 8, ldx 9, iter 12). Cost: n^3 / 3 + 2 n^2 nrhs flops in single, 4 n^2 nrhs for each refinement, and those of
+/// posv where iter < 0. Source: LAPACK dsposv, zcposv.
 template <Element T>
 MYRIAD_API void posv_mixed(Queue& queue, Uplo uplo, Batch<T> a, In<T> b, Batch<T> x, int* iter, int* info);
 
