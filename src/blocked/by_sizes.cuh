@@ -13,7 +13,7 @@ SIMT_KERNEL void SIMT_BOUNDS(by_sizes_threads, 1) select_sizes(SelectSizesArgume
     int const n = args.a.rows_of(b);
     bool const is_in = n > args.above && n <= args.upto;
     args.a_rows[b] = args.a.row_offset + (is_in ? n : 0);
-    args.a_cols[b] = args.a.col_offset + (is_in ? n : 0);
+    args.a_cols[b] = args.a.col_offset + (is_in ? args.a.cols_of(b) : 0);
     args.b_rows[b] = args.b.row_offset + (is_in ? n : 0);
     args.b_cols[b] = args.b.col_offset + (is_in ? args.b.cols_of(b) : 0);
   }

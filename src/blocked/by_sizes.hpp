@@ -25,7 +25,14 @@ struct SizeClass {
   /// The view of the square matrices.
   template <typename T>
   Batch<T> of_a(Batch<T> a) const {
-    a.rows = a.cols = std::min(upto, a.rows);
+    a = of_any(a);
+    a.cols = a.rows;
+    return a;
+  }
+  /// The matrices, square or not.
+  template <typename T>
+  Batch<T> of_any(Batch<T> a) const {
+    a.rows = std::min(upto, a.rows);
     a.row_sizes = a_rows;
     a.col_sizes = a_cols;
     return a;
@@ -54,7 +61,8 @@ struct BySizesWork {
 };
 
 /// Calls run(SizeClass) for the matrices with up to limits[0] rows, for those with up to limits[1] and so on, and for the rest, as far as
-/// `a` may have such. `b`: the matrices beside A, or A itself. `info`: null, or the array for the info of each matrix.
+/// `a` may have such. A limit that is not larger than the one before is passed over. `b`: the matrices beside A, or A itself. `info`: null,
+/// or the array for the info of each matrix.
 template <typename T, Machine<T> M, typename Run>
 void by_sizes(M& machine, Batch<T const> const& a, Batch<T const> const& b, std::array<std::int64_t, by_sizes_classes - 1> const& limits,
               int* info, Run run) {

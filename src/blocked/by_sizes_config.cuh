@@ -5,9 +5,9 @@
 
 namespace myriad {
 
-inline constexpr int by_sizes_threads = 128, by_sizes_classes = 4;
+inline constexpr int by_sizes_threads = 128, by_sizes_classes = 5;
 
-/// Sizes of square matrices A, and of B beside them: matrices with more than `above` and up to `upto` rows keep theirs, others become
+/// Sizes of matrices A, and of B beside them: matrices with more than `above` and up to `upto` rows keep theirs, others become
 /// empty.
 struct SelectSizesArguments {
   simt::Matrices<int const> a, b;  ///< only their sizes are used

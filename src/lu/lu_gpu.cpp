@@ -199,12 +199,16 @@ void add_large(std::vector<KernelSource>& kernels, KernelFilter const& filter, D
   bool const factors = wants({"getrf", "getrf_nopiv", "gesv", "solve", "inverse", "det", "logdet"});
   bool const solves = wants({"getrs", "gesv", "solve", "getri", "inverse"});
   if (factors) {
-    for (std::int64_t const rows : {64, 128, 256, 1024, 2048})
+    for (std::int64_t const rows : {64, 128, 256, 512})
+      kernels.push_back(source_of(lu_rows_kernel, dtype, lu_rows_plan(bytes, complex, rows)));
+    for (std::int64_t const rows : {64, 1024, 2048})
       kernels.push_back(source_of(lu_block_kernel, dtype, lu_block_plan(bytes, complex, rows, 32)));
+    for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));
     kernels.push_back(source_of(lu_tall_kernel, dtype, lu_tall_plan(bytes)));
   }
   if (!factors && !solves) return;
-  for (KernelName const& name : {lu_swap_rows_kernel, copy_matrices_kernel, lu_sizes_kernel}) kernels.push_back(source_of(name, dtype));
+  for (KernelName const& name : {lu_swap_rows_kernel, copy_matrices_kernel, diagonal_sizes_kernel})
+    kernels.push_back(source_of(name, dtype));
   if (wants({"det", "logdet"})) kernels.push_back(source_of(lu_determinant_kernel, dtype));
   add(trsm_shared_kernels(dtype));
   for (Lines const lines : {Lines::columns, Lines::rows}) add(blocked_product_kernels(dtype, bytes, lines, lines, lines));

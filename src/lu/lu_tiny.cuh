@@ -57,7 +57,7 @@ SIMT_INLINE void put_determinant_of_lanes(Lu const& lu, T const (&pivot)[Lu::hel
     T product = from_real<T>(odd ? -1 : 1);
     in_order([](T u) { return sign(u); }, [&](T u) { product = product * u; });
     if (writes) args.sign_or_det[b] = product;
-    Real<T> sum = 0;
+    simt::Real<T> sum = 0;
     in_order([](T u) { return from_real<T>(logarithm_of_modulus(u)); }, [&](T u) { sum += real_part(u); });
     if (writes) args.logabs[b] = sum;
   } else {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "blocked/diagonal_sizes.hpp"
 #include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "runtime/kernel_name.hpp"
@@ -10,12 +11,9 @@
 #include "trsm/trsm_gpu.hpp"
 #include "trsm/trtri.hpp"
 #include "trsm/trtri_by_blocks.hpp"
-#include "trsm/trtri_sizes.cuh"
 
 namespace myriad::gpu {
 namespace {
-
-constexpr KernelName trtri_sizes_kernel{"trsm/trtri_sizes"};
 
 /// Inverts triangles of up to trsm_columns_largest rows in one launch.
 template <typename T>
@@ -40,15 +38,12 @@ void invert_by_blocks(QueueMachine& machine, TrtriTask<T> const& task) {
   TrtriTask<T> inverted = task;
   // Singular matrices must not be changed: they get size zero from here on.
   bool const may_be_singular = task.diag == Diag::non_unit;
-  auto const memory = machine.memory(may_be_singular ? 2 * task.a.count * static_cast<std::int64_t>(sizeof(simt::Index)) : 0);
+  auto const memory = machine.memory(may_be_singular ? 2 * task.a.count * static_cast<std::int64_t>(sizeof(std::int64_t)) : 0);
   if (may_be_singular) {
-    using D = DeviceElement<T>;
-    inverted.a.row_sizes = static_cast<std::int64_t const*>(memory.data());
-    inverted.a.col_sizes = inverted.a.row_sizes + task.a.count;
-    auto* const rows = static_cast<simt::Index*>(memory.data());
-    TrtriSizesArguments<D> const args{
-        .a = matrices_of(Batch<T const>(task.a)), .info = task.info, .rows = rows, .cols = rows + task.a.count};
-    machine.run(trtri_sizes_kernel, {.blocks = (task.a.count + 3) / 4, .threads = 128}, args, dtype_of<T>);
+    auto* const rows = static_cast<std::int64_t*>(memory.data());
+    inverted.a.row_sizes = rows;
+    inverted.a.col_sizes = rows + task.a.count;
+    diagonal_sizes_of<T>(machine, task.a, true, task.info, {rows, rows + task.a.count}, {task.a.row_offset, task.a.col_offset});
   } else {
     machine.clear(task.info, task.a.count);
   }

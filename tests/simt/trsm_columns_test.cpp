@@ -1,5 +1,4 @@
-/// Kernels of trsm/trsm_columns.cuh, trsm_panels.cuh, trsm_vector.cuh and trtri_sizes.cuh on the host twin against the CPU path, and trtri
-/// by blocks.
+/// Kernels of trsm/trsm_columns.cuh, trsm_panels.cuh and trsm_vector.cuh on the host twin against the CPU path, and trtri by blocks.
 
 #include "trsm/trsm_columns.cuh"
 
@@ -11,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+#include "blocked/diagonal_sizes.cuh"
+#include "blocked/diagonal_sizes.hpp"
 #include "candidates.hpp"
 #include "myriad/myriad.hpp"
 #include "runtime/views.hpp"
@@ -22,7 +23,6 @@
 #include "trsm/trsm_tiny.cuh"
 #include "trsm/trsm_vector.cuh"
 #include "trsm/trtri_by_blocks.hpp"
-#include "trsm/trtri_sizes.cuh"
 
 namespace myriad {
 namespace {
@@ -527,17 +527,16 @@ TYPED_TEST(TrsmInColumns, InversesByBlocks) {
       std::vector<int> info(count, -7), expected_info(count);
       trtri<T>(cpu, uplo, diag, expected.view, expected_info.data());
       TrtriTask<T> task{.uplo = uplo, .diag = diag, .a = conjugated(a.view), .info = nullptr};
-      std::vector<simt::Index> left(2 * count);
+      std::vector<std::int64_t> left(2 * count);
+      HostMachine machine;
       if (diag == Diag::non_unit) {
-        TrtriSizesArguments<D> const args{
-            .a = gpu::matrices_of(Batch<T const>(task.a)), .info = info.data(), .rows = left.data(), .cols = left.data() + count};
-        simt::run(1, 128, 0, trtri_sizes<D>, args);
+        machine.add(gpu::source_of(diagonal_sizes_kernel, dtype_of<T>), diagonal_sizes<D>);
+        diagonal_sizes_of<T>(machine, task.a, true, info.data(), {left.data(), left.data() + count}, {0, 0});
         EXPECT_EQ(info, expected_info);
-        task.a.row_sizes = reinterpret_cast<std::int64_t const*>(left.data());
-        task.a.col_sizes = task.a.row_sizes + count;
+        task.a.row_sizes = left.data();
+        task.a.col_sizes = left.data() + count;
       }
       int inverses = 0;
-      HostMachine machine;
       trtri_by_blocks(machine, task, 8, [&](TrtriTask<T> const& part) {
         ++inverses;
         EXPECT_LE(part.a.rows, 8);

@@ -12,16 +12,18 @@ namespace myriad {
 /// The most rows of a kernel
 inline constexpr int lu_block_most_rows = 2048;
 
+/// The most rows of matrices with which a block solves
+inline constexpr std::int64_t lu_block_solved = 64;
+
 /// Up to so many right-hand sides are solved for beside the matrix, each by a warp.
 inline constexpr std::int64_t lu_block_right = 8;
 
-/// Matrices of up to m rows and n columns, m at most lu_block_most_rows. By reasoning, not by measurement: a thread has one row of a panel
-/// while a block of 256 threads has as many as there are rows.
+/// Matrices of up to m rows and n columns, m at most lu_block_most_rows: few rows, right-hand sides beside them included, or panels of more
+/// rows than lu_rows takes. By reasoning, not by measurement.
 constexpr LuBlock lu_block_plan(int element_bytes, bool complex, std::int64_t m, std::int64_t n) {
-  int const panel = element_bytes == 16 || (complex && m > 256) ? 4 : 8;
-  if (m <= 64 && n <= 64 + lu_block_right) return {.threads = 64, .held = 1, .panel = panel, .blocks_per_sm = 8};
-  if (m <= 128 && n <= 256) return {.threads = 128, .held = 1, .panel = panel, .blocks_per_sm = 4};
-  if (m <= 256) return {.threads = 256, .held = 1, .panel = panel, .blocks_per_sm = 2};
+  bool const few = m <= 64 && n <= 64 + lu_block_right;
+  int const panel = element_bytes == 16 || (complex && !few) ? 4 : 8;
+  if (few) return {.threads = 64, .held = 1, .panel = panel, .blocks_per_sm = 8};
   if (m <= 1024) return {.threads = 256, .held = 4, .panel = panel, .blocks_per_sm = 2};
   return {.threads = 512, .held = 4, .panel = panel, .blocks_per_sm = 1};
 }

@@ -1,9 +1,9 @@
 #pragma once
 /// LU of matrices of more than 32 rows and columns, and what is made of it, on a machine (blocked/machine.hpp).
 ///
-/// A block factors what it holds. Larger matrices go by panels: of the columns that are subtracted from the trailing matrix at once the
-/// left part is factored, its interchanges and its triangle are applied to the right part, its product is subtracted from that, and the
-/// right part is factored; and so on down to panels that one kernel factors. Panels begin at multiples of their width.
+/// A block factors up to lu_rows_limit rows. Larger matrices go by panels: of the columns that are subtracted from the trailing matrix at
+/// once the left part is factored, its interchanges and its triangle are applied to the right part, its product is subtracted from that,
+/// and the right part is factored; and so on down to panels that one kernel factors. Panels begin at multiples of their width.
 ///
 /// The conjugate of a matrix has the conjugate factors and the same pivots: factors of a conjugated view are those of what is stored.
 
@@ -13,11 +13,13 @@
 #include <tuple>
 
 #include "blocked/arena.hpp"
+#include "blocked/by_sizes.hpp"
 #include "blocked/copy_matrices.hpp"
+#include "blocked/diagonal_sizes.hpp"
 #include "blocked/machine.hpp"
 #include "core/dtype.hpp"
 #include "lu/blocked/lu_blocked_plan.hpp"
-#include "lu/blocked/lu_sizes_config.cuh"
+#include "lu/blocked/lu_determinant_config.cuh"
 #include "lu/blocked/lu_swap_rows_config.cuh"
 #include "lu/lu.hpp"
 #include "runtime/views.hpp"
@@ -35,10 +37,10 @@ bool is_same_view(Batch<T> const& x, Batch<T const> const& y) {
 }
 
 inline constexpr gpu::KernelName lu_block_kernel{"lu/block/lu_block"};
+inline constexpr gpu::KernelName lu_rows_kernel{"lu/block/lu_rows"};
 inline constexpr gpu::KernelName lu_tall_kernel{"lu/blocked/lu_tall"};
 inline constexpr gpu::KernelName lu_swap_rows_kernel{"lu/blocked/lu_swap_rows"};
-inline constexpr gpu::KernelName lu_sizes_kernel{"lu/blocked/lu_sizes"};
-inline constexpr gpu::KernelName lu_determinant_kernel{"lu/blocked/lu_sizes", "lu_determinant"};
+inline constexpr gpu::KernelName lu_determinant_kernel{"lu/blocked/lu_determinant"};
 
 template <typename T, Machine<T> M>
 class LuOnMachine {
@@ -74,13 +76,22 @@ class LuOnMachine {
     if (backward) interchange();
   }
 
-  void gesv(GesvTask<T> const& task) {
-    if (task.x.cols <= lu_block_right && lu_block_holds(bytes, is_complex<T>, task.x.rows, task.x.rows + task.x.cols, shared_bytes()))
-      return solve_in_block(task);
-    gesv(
-        task,
-        [&](Batch<T const> const& a, Batch<T> const& factors, Batch<int> const& pivots) { factor(a, factors, pivots, nullptr, true); },
-        [&](GetrsTask<T> const& solved) { getrs(solved); });
+  void gesv(GesvTask<T> task) {
+    if (task.x.cols > lu_block_right || task.x.empty() || task.x.rows <= solved_in_block()) return gesv_alike(task);
+    if (!is_ragged(task.a)) return gesv_alike(task);
+    // Each matrix as alone. Where B is not X, it is put there.
+    if (task.a.conjugated) task = of_stored(task);
+    if (!is_same_view(task.x, task.b)) copy_matrices<T>(machine_, task.b, task.x);
+    by_sizes<T>(machine_, task.a, task.x, {solved_in_block()}, task.info, [&](SizeClass const& some) {
+      Batch<T> const x = some.of_b(task.x);
+      gesv_alike({.a = some.of_a(task.a),
+                  .b = x,
+                  .x = x,
+                  .factors = is_given(task.factors) ? some.of_a(task.factors) : Batch<T>{},
+                  .pivots = task.pivots,
+                  .info = some.info,
+                  .nan_where_singular = task.nan_where_singular});
+    });
   }
   /// The same with factor(a, factors, pivots), which may find A in place, and getrs(task).
   template <typename Factor, typename Getrs>
@@ -161,7 +172,7 @@ class LuOnMachine {
     std::int64_t const n = task.a.rows, all = task.a.count;
     if (all == 0) return;
     auto* const sign_or_det = reinterpret_cast<D*>(task.sign_or_det);
-    if (holds(task.a)) {
+    if (n <= solved_in_block()) {
       run_block(task.a, {}, {}, nullptr, 0, true, sign_or_det, task.logabs);
       return;
     }
@@ -180,7 +191,8 @@ class LuOnMachine {
       stored.conjugated = false;
       factor(stored, factors, pivots, nullptr, true);
       factors.conjugated = a.conjugated;
-      machine_.run(lu_determinant_kernel, of_warps(count),
+      machine_.run(lu_determinant_kernel,
+                   {.blocks = (count + lu_determinant_threads / 32 - 1) / (lu_determinant_threads / 32), .threads = lu_determinant_threads},
                    LuDeterminantArguments<D>{.a = gpu::matrices_of(Batch<T const>(factors)),
                                              .pivots = gpu::matrices_of(Batch<int const>(pivots)),
                                              .sign_or_det = sign_or_det + first,
@@ -207,6 +219,21 @@ class LuOnMachine {
       return out;
     }
   };
+
+  /// The most rows of matrices that a block solves with, and of those whose determinant it finds. Larger ones are factored faster alone.
+  [[nodiscard]] std::int64_t solved_in_block() const {
+    std::int64_t m = lu_block_solved;
+    while (m > 0 && !lu_block_holds(bytes, is_complex<T>, m, m + lu_block_right, shared_bytes())) --m;
+    return m;
+  }
+  /// Solves with matrices that are solved in one way.
+  void gesv_alike(GesvTask<T> const& task) {
+    if (task.x.cols <= lu_block_right && task.x.rows <= solved_in_block()) return solve_in_block(task);
+    gesv(
+        task,
+        [&](Batch<T const> const& a, Batch<T> const& factors, Batch<int> const& pivots) { factor(a, factors, pivots, nullptr, true); },
+        [&](GetrsTask<T> const& solved) { getrs(solved); });
+  }
 
   /// The task without a conjugated A: conj(A) X = B is A conj(X) = conj(B).
   static GesvTask<T> of_stored(GesvTask<T> task) {
@@ -237,20 +264,42 @@ class LuOnMachine {
     return x.data || x.pointers;
   }
   static bool is_ragged(Batch<T const> const& a) { return a.ragged(); }
-  static gpu::Grid of_warps(std::int64_t count) {
-    return {.blocks = (count + lu_sizes_threads / 32 - 1) / (lu_sizes_threads / 32), .threads = lu_sizes_threads};
-  }
   [[nodiscard]] std::int64_t shared_bytes() const { return machine_.device().shared_memory_per_block; }
-  [[nodiscard]] bool holds(Batch<T const> const& a) const { return lu_block_holds(bytes, is_complex<T>, a.rows, a.cols, shared_bytes()); }
 
-  /// The factors of A in `to`, which may be A.
-  void factor(Batch<T const> const& a, Batch<T> to, Batch<int> const& pivots, int* info, bool pivoting) {
-    if (holds(a)) return run_block(a, to, pivots, info, 0, pivoting);
-    if (to.data != a.data || to.pointers != a.pointers) copy_matrices<T>(machine_, a, to);
-    to.conjugated = false;
-    factor_by_panels(to, pivots, info, pivoting);
+  /// The factors of A in `to`, which may be A. Matrices of a ragged batch get the bits that they have alone.
+  void factor(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, bool pivoting) {
+    bool const in_place = is_same_view(to, a);
+    if (!is_ragged(a)) return factor_alike(a, to, in_place, pivots, info, pivoting);
+    by_sizes<T>(machine_, a, to, lu_limits<D>(shared_bytes()), info,
+                [&](SizeClass const& some) { factor_alike(some.of_any(a), some.of_b(to), in_place, pivots, some.info, pivoting); });
+  }
+  /// The same of matrices that are factored in one way.
+  void factor_alike(Batch<T const> a, Batch<T> to, bool in_place, Batch<int> const& pivots, int* info, bool pivoting) {
+    if (a.empty()) return machine_.clear(info, a.count);
+    a.conjugated = to.conjugated = false;
+    bool const in_block = a.rows <= lu_rows_limit<D>(shared_bytes());
+    if (in_block && a.cols <= lu_rows_columns) return run_rows(a, to, pivots, info, 0, pivoting);
+    if (!in_place) copy_matrices<T>(machine_, a, to);
+    if (!in_block) return factor_by_panels(to, pivots, info, pivoting);
+    run_rows(columns(Batch<T const>(to), 0, lu_rows_columns), columns(to, 0, lu_rows_columns), pivots, info, 0, pivoting);
+    if (pivoting) swap_rows(to, pivots, {.end = a.rows, .right_first = lu_rows_columns, .right_end = a.cols});
+    with_diagonal({.a = to, .pivots = pivots, .info = info, .pivoting = pivoting, .panel = a.rows},
+                  [&](Factored const& f) { update(f, 0, a.rows, lu_rows_columns, a.cols - lu_rows_columns); });
   }
 
+  void run_rows(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, std::int64_t before, bool pivoting) {
+    LuRows const c = lu_rows_plan(bytes, is_complex<T>, a.rows);
+    int const warps = lu_rows_warps(a.rows);
+    machine_.run(lu_rows_kernel, {.blocks = a.count, .threads = 32 * warps, .shared_bytes = lu_rows_bytes<D>(a.rows, a.cols)},
+                 LuRowsArguments<D>{.a = gpu::matrices_of(a),
+                                    .result = gpu::matrices_of(to),
+                                    .pivots = gpu::matrices_of(pivots),
+                                    .info = info,
+                                    .before = static_cast<int>(before),
+                                    .pivoting = pivoting,
+                                    .warps = warps},
+                 dtype_of<T>, c);
+  }
   void run_block(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, std::int64_t before, bool pivoting,
                  D* sign_or_det = nullptr, Real<T>* logabs = nullptr) {
     launch_block(a.cols, {.a = gpu::matrices_of(a),
@@ -295,12 +344,9 @@ class LuOnMachine {
                  dtype_of<T>);
   }
 
-  void sizes(Batch<T const> const& a, bool looks_for_zeros, int* info, std::initializer_list<std::int64_t*> sizes,
+  void sizes(Batch<T const> const& a, bool looks_for_zeros, int* info, std::initializer_list<std::int64_t*> of_batches,
              std::initializer_list<std::int64_t> more) {
-    LuSizesArguments<D> args{.a = gpu::matrices_of(a), .looks_for_zeros = looks_for_zeros, .info = info, .sizes = {}, .more = {}};
-    std::transform(sizes.begin(), sizes.end(), args.sizes, [](std::int64_t* p) { return reinterpret_cast<simt::Index*>(p); });
-    std::copy(more.begin(), more.end(), args.more);
-    machine_.run(lu_sizes_kernel, of_warps(a.count), args, dtype_of<T>);
+    diagonal_sizes_of<T>(machine_, a, looks_for_zeros, info, of_batches, more);
   }
 
   /// A matrix that is factored by panels.
@@ -312,6 +358,7 @@ class LuOnMachine {
     std::int64_t panel;                                                        ///< columns
     std::int64_t const *diagonal_rows = nullptr, *diagonal_columns = nullptr;  ///< of a ragged batch: the smaller side of each matrix
 
+    [[nodiscard]] std::int64_t steps() const { return std::min(a.rows, a.cols); }
     /// The triangle of columns [j, j + w), what is below it, and what rows of the triangle have in columns [first, first + columns).
     [[nodiscard]] Batch<T const> triangle(std::int64_t j, std::int64_t w) const {
       Batch<T const> out = block(a, j, j, w, w);
@@ -330,12 +377,10 @@ class LuOnMachine {
     }
   };
 
-  void factor_by_panels(Batch<T> const& a, Batch<int> const& pivots, int* info, bool pivoting) {
-    Factored f{.a = a,
-               .pivots = pivots,
-               .info = info,
-               .pivoting = pivoting,
-               .panel = lu_panel_columns(bytes, is_complex<T>, a.rows, shared_bytes())};
+  /// Calls use(f) when f knows sizes of diagonals.
+  template <typename Use>
+  void with_diagonal(Factored f, Use use) {
+    Batch<T> const& a = f.a;
     bool const ragged = a.ragged();
     auto memory = machine_.memory(ragged ? 2 * a.count * static_cast<std::int64_t>(sizeof(std::int64_t)) : 0);
     if (ragged) {
@@ -344,31 +389,47 @@ class LuOnMachine {
       f.diagonal_rows = of_diagonal;
       f.diagonal_columns = of_diagonal + a.count;
     }
-    std::int64_t const steps = std::min(a.rows, a.cols), width = lu_outer_columns(is_complex<T>);
-    for (std::int64_t j = 0; j < steps; j += width) {
-      std::int64_t const w = std::min(width, steps - j);
+    use(f);
+  }
+  void factor_by_panels(Batch<T> const& a, Batch<int> const& pivots, int* info, bool pivoting) {
+    with_diagonal({.a = a,
+                   .pivots = pivots,
+                   .info = info,
+                   .pivoting = pivoting,
+                   .panel = lu_panel_columns(bytes, is_complex<T>, a.rows, shared_bytes())},
+                  [&](Factored const& f) { factor_by_panels(f); });
+  }
+  void factor_by_panels(Factored const& f) {
+    auto const& [a, pivots, info, pivoting, panel, diagonal_rows, diagonal_columns] = f;
+    // Columns to the right of a wide matrix are divided like those of a square one, of which it may be the upper part in a ragged batch.
+    std::int64_t const width = lu_outer_columns(is_complex<T>);
+    for (std::int64_t j = 0; j < f.steps(); j += width) {
+      std::int64_t const w = std::min(width, a.cols - j), end = std::min(j + w, f.steps());
       factor_columns(f, j, w);
-      if (pivoting) swap_rows(a, pivots, {.first = j, .end = j + w, .left_end = j, .right_first = j + w, .right_end = a.cols});
+      if (pivoting) swap_rows(a, pivots, {.first = j, .end = end, .left_end = j, .right_first = j + w, .right_end = a.cols});
       update(f, j, w, j + w, a.cols - j - w);
     }
   }
 
   /// Columns [j, j + w), from row j on.
   void factor_columns(Factored const& f, std::int64_t j, std::int64_t w) {
+    if (j >= f.steps()) return;
     if (w <= f.panel) return factor_panel(f, j, w);
     std::int64_t left = f.panel;
     while (2 * left < w) left *= 2;
-    std::int64_t const right = w - left;
+    std::int64_t const right = w - left, middle = std::min(j + left, f.steps()), end = std::min(j + w, f.steps());
     factor_columns(f, j, left);
-    if (f.pivoting) swap_rows(f.a, f.pivots, {.first = j, .end = j + left, .right_first = j + left, .right_end = j + w});
+    if (f.pivoting) swap_rows(f.a, f.pivots, {.first = j, .end = middle, .right_first = j + left, .right_end = j + w});
     update(f, j, left, j + left, right);
+    if (middle == end) return;
     factor_columns(f, j + left, right);
-    if (f.pivoting) swap_rows(f.a, f.pivots, {.first = j + left, .end = j + w, .left_first = j, .left_end = j + left});
+    if (f.pivoting) swap_rows(f.a, f.pivots, {.first = middle, .end = end, .left_first = j, .left_end = j + left});
   }
 
   /// Columns [first, first + columns) by the panel of columns [j, j + w).
   void update(Factored const& f, std::int64_t j, std::int64_t w, std::int64_t first, std::int64_t columns) {
     if (columns == 0) return;
+    w = std::min(w, f.steps() - j);
     Batch<T> const beside = f.beside(j, w, first, columns);
     machine_.trsm_shared(TrsmTask<T>{.uplo = Uplo::lower, .diag = Diag::unit, .alpha = T(1), .a = f.triangle(j, w), .b = beside});
     std::int64_t const rows = f.a.rows - j - w;
@@ -379,7 +440,8 @@ class LuOnMachine {
 
   void factor_panel(Factored const& f, std::int64_t j, std::int64_t w) {
     Batch<T> const a = block(f.a, j, j, f.a.rows - j, w);
-    Batch<int> const pivots = f.pivoting ? rows(f.pivots, j, w) : f.pivots;
+    Batch<int> const pivots = f.pivoting ? rows(f.pivots, j, std::min(w, f.steps() - j)) : f.pivots;
+    if (a.rows <= lu_rows_limit<D>(shared_bytes())) return run_rows(a, a, pivots, f.info, j, f.pivoting);
     if (!lu_panel_is_tall(bytes, is_complex<T>, a.rows, w, shared_bytes())) return run_block(a, a, pivots, f.info, j, f.pivoting);
     LuTall const c = lu_tall_plan(bytes);
     machine_.run(lu_tall_kernel, {.blocks = a.count, .threads = c.threads, .shared_bytes = c.bytes(bytes)},

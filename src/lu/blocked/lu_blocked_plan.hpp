@@ -2,9 +2,12 @@
 /// How LU of matrices that no block holds is divided.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
+#include "blocked/by_sizes_config.cuh"
 #include "lu/block/lu_block_plan.hpp"
+#include "lu/block/lu_rows_plan.hpp"
 #include "lu/blocked/lu_tall_config.cuh"
 
 namespace myriad {
@@ -24,6 +27,24 @@ constexpr std::int64_t lu_panel_columns(int element_bytes, bool complex, std::in
 }
 constexpr bool lu_panel_is_tall(int element_bytes, bool complex, std::int64_t m, std::int64_t columns, std::int64_t shared_bytes) {
   return !lu_block_holds(element_bytes, complex, m, columns, shared_bytes);
+}
+
+/// Rows of the largest matrices of each way to factor but the last: bits depend on the columns of a panel.
+template <typename D>
+constexpr std::array<std::int64_t, by_sizes_classes - 1> lu_limits(std::int64_t shared_bytes) {
+  constexpr int bytes = sizeof(D);
+  std::array<std::int64_t, by_sizes_classes - 1> limits{lu_rows_limit<D>(shared_bytes)};
+  std::size_t found = 1;
+  std::int64_t m = limits[0] + 1;
+  while (found < limits.size() && m <= lu_block_most_rows) {
+    std::int64_t const width = lu_panel_columns(bytes, simt::is_complex<D>, m, shared_bytes);
+    std::int64_t last = m;
+    while (last <= lu_block_most_rows && lu_panel_columns(bytes, simt::is_complex<D>, last + 1, shared_bytes) == width) ++last;
+    if (last > lu_block_most_rows) break;
+    limits[found++] = last;
+    m = last + 1;
+  }
+  return limits;
 }
 
 }  // namespace myriad
