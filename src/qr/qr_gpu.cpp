@@ -7,6 +7,7 @@
 #include "qr/blocked/gels_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
 #include "qr/qr_tiny_space.hpp"
+#include "reflectors/reflectors_by_panels.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -158,8 +159,10 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     bool const solves = filter.wants_routine("gels");
     if (!filter.wants_dtype(dtype) || !(solves || filter.wants_routine("geqrf"))) continue;
-    for (QrBlock const& c : qr_block_configs(dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8))
-      kernels.push_back(source_of(qr_block_kernel, dtype, c));
+    int const bytes = dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8;
+    for (QrRegisters const& c : qr_registers_configs(bytes)) kernels.push_back(source_of(qr_registers_kernel, dtype, c));
+    kernels.push_back(source_of(qr_block_kernel, dtype, qr_block_plan(bytes)));
+    kernels.push_back(source_of(block_reflector_kernel, dtype));
     for (KernelName const& name : {qr_measure_kernel, qr_scale_kernel, qr_step_kernel}) kernels.push_back(source_of(name, dtype));
     for (KernelName const& name : {gels_sizes_kernel, gels_bring_kernel, gels_scale_kernel, gels_give_kernel})
       if (solves) kernels.push_back(source_of(name, dtype));

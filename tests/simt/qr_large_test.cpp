@@ -7,9 +7,12 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "qr/block/qr_block.cuh"
+#include "qr/block/qr_registers.cuh"
+#include "qr/blocked/block_reflector.cuh"
 #include "qr/blocked/gels_blocked.cuh"
 #include "qr/blocked/gels_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
@@ -113,12 +116,16 @@ struct Problem {
   static HostMachine machine(std::int64_t shared_bytes) {
     using D = gpu::DeviceElement<T>;
     constexpr Dtype dtype = dtype_of<T>;
-    constexpr auto configs = qr_block_configs(sizeof(T));
+    constexpr auto configs = qr_registers_configs(sizeof(T));
+    constexpr QrBlock in_shared_memory = qr_block_plan(sizeof(T));
     HostMachine machine;
     machine.device().shared_memory_per_block = machine.device().shared_memory_per_multiprocessor = static_cast<int>(shared_bytes);
-    machine.add(gpu::source_of(qr_block_kernel, dtype, configs[0]), qr_block<D, configs[0]>);
-    machine.add(gpu::source_of(qr_block_kernel, dtype, configs[1]), qr_block<D, configs[1]>);
-    machine.add(gpu::source_of(qr_block_kernel, dtype, configs[2]), qr_block<D, configs[2]>);
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      (machine.add(gpu::source_of(qr_registers_kernel, dtype, configs[k]), qr_registers<D, configs[k]>), ...);
+    }
+    (std::make_index_sequence<configs.size()>());
+    machine.add(gpu::source_of(qr_block_kernel, dtype, in_shared_memory), qr_block<D, in_shared_memory>);
+    machine.add(gpu::source_of(block_reflector_kernel, dtype), block_reflector<D>);
     machine.add(gpu::source_of(qr_step_kernel, dtype), qr_step<D>);
     machine.add(gpu::source_of(qr_measure_kernel, dtype), qr_measure<D>);
     machine.add(gpu::source_of(qr_scale_kernel, dtype), qr_scale<D>);
@@ -474,7 +481,7 @@ TEST(QrBlockPlan, FitsEveryGpu) {
       for (std::int64_t m = 1; m < 5000; m += 1 + m / 8)
         for (std::int64_t n = 1; n < 5000; n += 1 + n / 8) {
           if (!qr_block_holds(bytes, m, n, shared)) continue;
-          QrBlock const c = qr_block_plan(bytes, m);
+          QrBlock const c = qr_block_plan(bytes);
           int const threads = qr_block_threads(bytes, m, n, shared);
           ASSERT_EQ(threads % 32, 0);
           ASSERT_LE(threads, c.most_threads) << m << " by " << n;

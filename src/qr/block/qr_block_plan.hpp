@@ -1,5 +1,5 @@
 #pragma once
-/// The plan of QR in shared memory, by a block to a matrix.
+/// The plan of QR in registers or shared memory, by a block to a matrix.
 
 #include <algorithm>
 #include <array>
@@ -7,23 +7,15 @@
 #include <limits>
 
 #include "qr/block/qr_block_config.cuh"
+#include "qr/block/qr_registers_config.cuh"
 
 namespace myriad {
 
-/// Few kernels for all sizes: by the rows that the lanes of a group hold.
-constexpr auto qr_block_configs(int element_bytes) {
-  bool const large = element_bytes == 16;
-  return std::array{QrBlock{128, 8, large ? 2 : element_bytes == 4 ? 5 : 4}, QrBlock{256, 16, large ? 1 : 2}, QrBlock{512, 32, 1}};
-}
-constexpr QrBlock qr_block_plan(int element_bytes, std::int64_t rows) {
-  auto const configs = qr_block_configs(element_bytes);
-  for (QrBlock const& c : configs)
-    if (rows <= c.rows_of_group()) return c;
-  return configs.back();
-}
+/// The kernel of matrices in shared memory: those of too many rows for registers.
+constexpr QrBlock qr_block_plan(int /*element_bytes*/) { return {512, 32, 1}; }
 /// Whether a block holds an m-by-n matrix in so many bytes of shared memory.
 constexpr bool qr_block_holds(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t shared_bytes) {
-  QrBlock const c = qr_block_plan(element_bytes, m);
+  QrBlock const c = qr_block_plan(element_bytes);
   if (m > c.most_rows() || n > shared_bytes) return false;
   return m * n * element_bytes <= shared_bytes &&
          QrBlockMemory(c, element_bytes, static_cast<int>(m), static_cast<int>(n)).bytes <= shared_bytes;
@@ -33,7 +25,7 @@ constexpr bool qr_block_holds(int element_bytes, std::int64_t m, std::int64_t n,
 /// warp some 200 instructions, and as many for each time that a group changes columns; a multiprocessor starts four a cycle, a warp one
 /// every four cycles. The result does not depend on it.
 constexpr int qr_block_threads(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t shared_bytes) {
-  QrBlock const c = qr_block_plan(element_bytes, m);
+  QrBlock const c = qr_block_plan(element_bytes);
   QrBlockMemory const memory(c, element_bytes, static_cast<int>(m), static_cast<int>(n));
   int const parts = 1 << c.log_parts(static_cast<int>(m)), at_once = c.at_once(element_bytes);
   int best = c.most_threads;
@@ -47,6 +39,27 @@ constexpr int qr_block_threads(int element_bytes, std::int64_t m, std::int64_t n
     if (cycles < least) least = cycles, best = threads;
   }
   return best;
+}
+
+/// Kernels of panels, or of small matrices, that a block has in registers, by rows.
+constexpr auto qr_registers_configs(int element_bytes) {
+  using Configs = std::array<QrRegisters, 6>;
+  if (element_bytes == 4)
+    return Configs{{{8, 4, 4, 8, 16}, {8, 4, 8, 8, 14}, {16, 4, 8, 8, 7}, {32, 4, 8, 8, 4}, {64, 4, 8, 8, 2}, {128, 4, 8, 4, 1}}};
+  if (element_bytes == 16)
+    return Configs{{{8, 8, 4, 2, 8}, {8, 8, 8, 2, 8}, {16, 8, 8, 2, 4}, {32, 8, 8, 2, 2}, {64, 8, 8, 2, 1}, {128, 4, 8, 2, 1}}};
+  return Configs{{{8, 4, 4, 8, 16}, {8, 8, 8, 4, 8}, {16, 8, 8, 4, 4}, {32, 4, 8, 8, 2}, {64, 4, 8, 8, 1}, {128, 4, 8, 4, 1}}};
+}
+/// The number of the kernel that has an m-by-n matrix in registers, -1 where none has. A block with too little shared memory for it, which
+/// the tests make, does not either.
+constexpr int qr_registers_plan(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t shared_bytes) {
+  auto const configs = qr_registers_configs(element_bytes);
+  if (m * n * element_bytes > shared_bytes) return -1;
+  for (int k = 0; k < static_cast<int>(configs.size()); ++k) {
+    QrRegisters const& c = configs[static_cast<std::size_t>(k)];
+    if (m <= c.rows() && n <= c.columns()) return k;
+  }
+  return -1;
 }
 
 }  // namespace myriad

@@ -3,6 +3,7 @@
 
 #include "qr/blocked/gels_blocked_config.cuh"
 #include "qr/blocked/qr_blocked.hpp"
+#include "reflectors/reflectors_by_panels.hpp"
 #include "trsm/trsm.hpp"
 
 namespace myriad {

@@ -8,93 +8,106 @@
 #include "blocked/machine.hpp"
 #include "core/dtype.hpp"
 #include "qr/block/qr_block_plan.hpp"
+#include "qr/blocked/block_reflector.hpp"
 #include "qr/blocked/qr_blocked_config.cuh"
 #include "qr/qr.hpp"
-#include "reflectors/reflectors_by_panels.hpp"
+#include "reflectors/reflectors_plan.hpp"
 #include "runtime/views.hpp"
 
 namespace myriad {
 
+inline constexpr gpu::KernelName qr_registers_kernel{"qr/block/qr_registers"};
 inline constexpr gpu::KernelName qr_block_kernel{"qr/block/qr_block"};
 inline constexpr gpu::KernelName qr_step_kernel{"qr/blocked/qr_step"};
 inline constexpr gpu::KernelName qr_measure_kernel{"qr/blocked/qr_scale", "qr_measure"};
 inline constexpr gpu::KernelName qr_scale_kernel{"qr/blocked/qr_scale"};
 
-/// Columns that change those behind them at once. Wider blocks, whose V^H V and V T cost more, would take fewer passes over what is behind,
-/// by products that already compute for longer than they load. By reasoning, not measured.
-constexpr int qr_block_columns = 64;
-
-/// Columns of a panel of so many rows: as many as a block holds, or, where it does not hold a few, as many as are factored in global
-/// memory.
-constexpr int qr_panel_width(int element_bytes, std::int64_t rows, std::int64_t shared_bytes) {
-  for (int const width : {qr_block_columns, 32, 16, 8})
-    if (qr_block_holds(element_bytes, rows, width, shared_bytes)) return width;
-  return qr_step_columns;
+/// How a panel of so many rows is factored, and its columns at most.
+enum class QrPanelIn { registers, shared_memory, global_memory };
+struct QrPanel {
+  QrPanelIn in;
+  int width;
+};
+constexpr QrPanel qr_panel_plan(int element_bytes, std::int64_t rows, std::int64_t shared_bytes) {
+  for (int const width : {element_bytes == 16 ? 16 : 32, 16, 8})
+    if (qr_registers_plan(element_bytes, rows, width, shared_bytes) >= 0) return {QrPanelIn::registers, width};
+  for (int const width : {element_bytes == 16 ? 16 : 32, 16, 8})
+    if (qr_block_holds(element_bytes, rows, width, shared_bytes)) return {QrPanelIn::shared_memory, width};
+  return {QrPanelIn::global_memory, element_bytes == 16 ? 16 : 32};
 }
 
-/// Rows and columns of the largest square matrix that is factored whole where a block holds it. Few blocks with larger ones fit a
-/// multiprocessor, and by panels these take less (H200, 2000 matrices): double with 96 rows 693 ns instead of 844, 128 rows 1212 instead of
-/// 2151; single with 128 rows 806 instead of 991. Single complex with 96 rows takes 909 whole, 1047 by panels.
-template <typename T>
-constexpr int qr_whole_largest() {
-  return sizeof(Real<T>) == 4 ? 96 : 80;
-}
-
-/// Matrices that a block holds.
+/// Matrices that a block holds. Returns whether V^H V is at `gram`, which is null where nobody wants it.
 template <typename T, Machine<T> M>
-void qr_in_block(M& machine, QrBlockArguments<gpu::DeviceElement<T>> args) {
-  QrBlock const c = qr_block_plan(sizeof(T), args.a.rows);
-  QrBlockMemory const memory(c, sizeof(T), static_cast<int>(args.a.rows), static_cast<int>(args.a.cols));
-  args.threads = qr_block_threads(sizeof(T), args.a.rows, args.a.cols, machine.device().shared_memory_per_multiprocessor);
-  machine.run(qr_block_kernel, {.blocks = args.a.count, .threads = args.threads, .shared_bytes = memory.bytes}, args, dtype_of<T>, c);
+bool qr_in_block(M& machine, Batch<T> const& a, Batch<T> const& tau, bool scales, T* gram) {
+  using D = gpu::DeviceElement<T>;
+  int const in_registers = qr_registers_plan(sizeof(T), a.rows, a.cols, machine.device().shared_memory_per_block);
+  if (in_registers >= 0) {
+    QrRegisters const k = qr_registers_configs(sizeof(T))[static_cast<std::size_t>(in_registers)];
+    machine.run(qr_registers_kernel, {.blocks = a.count, .threads = k.threads(), .shared_bytes = k.shared_bytes(sizeof(T))},
+                QrRegistersArguments<D>{.a = gpu::matrices_of(a),
+                                        .tau = gpu::matrices_of(tau),
+                                        .gram = reinterpret_cast<D*>(gram),
+                                        .line = block_reflector_width<T>,
+                                        .scales = scales},
+                dtype_of<T>, k);
+    return gram != nullptr;
+  }
+  QrBlock const c = qr_block_plan(sizeof(T));
+  QrBlockMemory const memory(c, sizeof(T), static_cast<int>(a.rows), static_cast<int>(a.cols));
+  int const threads = qr_block_threads(sizeof(T), a.rows, a.cols, machine.device().shared_memory_per_multiprocessor);
+  machine.run(qr_block_kernel, {.blocks = a.count, .threads = threads, .shared_bytes = memory.bytes},
+              QrBlockArguments<D>{.a = gpu::matrices_of(a), .tau = gpu::matrices_of(tau), .threads = threads, .scales = scales},
+              dtype_of<T>, c);
+  return false;
 }
 
 /// Workspace of geqrf by panels.
 template <typename T>
 struct QrWorkspace {
-  T *products, *heads;
+  T *gram, *products, *heads;
   unsigned* largest;
-  char* reflectors;
 
-  QrWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, std::int64_t bytes_of_reflectors)
-      : products(arena.take<T>(2 * count * qr_chunks(m) * qr_step_columns)),
-        heads(arena.take<T>(2 * count * qr_step_columns)),
-        largest(arena.take<unsigned>(count * qr_chunks(m) * n)),
-        reflectors(arena.take<char>(bytes_of_reflectors)) {}
+  QrWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, bool in_global_memory)
+      : gram(arena.take<T>(count * block_reflector_width<T> * block_reflector_width<T>)),
+        products(arena.take<T>(in_global_memory ? 2 * count * qr_chunks(m) * qr_step_columns : 0)),
+        heads(arena.take<T>(in_global_memory ? 2 * count * qr_step_columns : 0)),
+        largest(arena.take<unsigned>(in_global_memory ? count * qr_chunks(m) * n : 0)) {}
 };
 
-/// A becomes R and the reflectors. Blocks of columns are halved until they are a panel, which a kernel factors; a half that is factored
-/// changes the other one, and a block the columns behind it, as reflectors/reflectors_by_panels.hpp does.
+/// A becomes R and the reflectors. As many columns as a block reflector has are halved until they are a panel, which a kernel factors; what
+/// is factored changes the columns behind it.
 template <typename T, Machine<T> M>
 class QrByPanels {
   using D = gpu::DeviceElement<T>;
-  using Panels = ReflectorsByPanels<T, M>;
 
  public:
   /// A is not conjugated. At `memory` there is what `bytes` says.
   QrByPanels(M& machine, GeqrfTask<T> const& task, void* memory)
       : machine_(machine),
         task_(task),
-        work_(placed<QrWorkspace<T>>(memory, task.a.rows, task.a.cols, task.a.count, bytes_of_reflectors(task, task.a.count))) {}
+        in_global_memory_(in_global_memory(machine, task)),
+        work_(placed<QrWorkspace<T>>(memory, task.a.rows, task.a.cols, task.a.count, in_global_memory_)) {}
 
-  static std::int64_t bytes(GeqrfTask<T> const& task, std::int64_t count) {
-    return bytes_of<QrWorkspace<T>>(task.a.rows, task.a.cols, count, bytes_of_reflectors(task, count));
+  static std::int64_t bytes(M const& machine, GeqrfTask<T> const& task, std::int64_t count) {
+    return bytes_of<QrWorkspace<T>>(task.a.rows, task.a.cols, count, in_global_memory(machine, task));
   }
 
   void run() {
-    std::int64_t const m = task_.a.rows, n = task_.a.cols, steps = std::min(m, n), width = qr_block_columns;
-    scale(false);
+    std::int64_t const m = task_.a.rows, n = task_.a.cols, steps = std::min(m, n), width = block_reflector_width<T>;
+    if (in_global_memory_) scale(false);
     for (std::int64_t j = 0; j < steps; j += width) {
       std::int64_t const some = std::min(width, steps - j);
-      factor(j, some);
-      apply(j, some, n - j - some);
+      apply(j, some, n - j - some, factor(j, some));
     }
-    scale(true);
+    if (in_global_memory_) scale(true);
   }
 
  private:
-  static std::int64_t bytes_of_reflectors(GeqrfTask<T> const& task, std::int64_t count) {
-    return bytes_of<ReflectorsWorkspace<T>>(qr_block_columns, task.a.rows, task.a.cols, std::int64_t{1}, count, task.a.ragged());
+  static QrPanel panel(M const& machine, std::int64_t rows) {
+    return qr_panel_plan(sizeof(T), rows, machine.device().shared_memory_per_block);
+  }
+  static bool in_global_memory(M const& machine, GeqrfTask<T> const& task) {
+    return panel(machine, task.a.rows).in == QrPanelIn::global_memory;
   }
 
   void scale(bool back) {
@@ -107,46 +120,45 @@ class QrByPanels {
     machine_.run(qr_scale_kernel, grid, args, dtype_of<T>);
   }
 
-  /// Columns [j, j + width) from row j on.
-  void factor(std::int64_t j, std::int64_t width) {
-    std::int64_t const rows = task_.a.rows - j, shared = machine_.device().shared_memory_per_block;
-    int const most = qr_panel_width(sizeof(T), rows, shared);
-    if (width > most) {
-      std::int64_t half = most;
+  /// Columns [j, j + width) from row j on. Returns whether V^H V of these is in the workspace.
+  bool factor(std::int64_t j, std::int64_t width) {
+    std::int64_t const rows = task_.a.rows - j;
+    QrPanel const plan = panel(machine_, rows);
+    if (width > plan.width) {
+      std::int64_t half = plan.width;
       while (2 * half < width) half *= 2;
-      factor(j, half);
-      apply(j, half, width - half);
-      return factor(j + half, width - half);
+      apply(j, half, width - half, factor(j, half));
+      factor(j + half, width - half);
+      return false;
     }
-    auto const a = gpu::matrices_of(block(task_.a, j, j, rows, width)), tau = gpu::matrices_of(myriad::rows(task_.tau, j, width));
-    if (qr_block_holds(sizeof(T), rows, width, shared)) {
-      qr_in_block<T>(machine_, {.a = a, .tau = tau, .threads = 0, .scales = false});
-      return;
+    Batch<T> const a = block(task_.a, j, j, rows, width), tau = myriad::rows(task_.tau, j, width);
+    if (plan.in != QrPanelIn::global_memory) {
+      bool const others = j + width < task_.a.cols;
+      return qr_in_block<T>(machine_, a, tau, false, others ? work_.gram : nullptr);
     }
     for (int k = -1; k < width; ++k)
-      machine_.run(
-          qr_step_kernel, {.blocks = a.count * qr_chunks(rows), .threads = qr_blocked_threads, .shared_bytes = qr_step_bytes(sizeof(T))},
-          QrStepArguments<D>{
-              .a = a, .tau = tau, .step = k, .products = reinterpret_cast<D*>(work_.products), .heads = reinterpret_cast<D*>(work_.heads)},
-          dtype_of<T>);
+      machine_.run(qr_step_kernel,
+                   {.blocks = a.count * qr_chunks(rows), .threads = qr_blocked_threads, .shared_bytes = qr_step_bytes(sizeof(T))},
+                   QrStepArguments<D>{.a = gpu::matrices_of(a),
+                                      .tau = gpu::matrices_of(tau),
+                                      .step = k,
+                                      .products = reinterpret_cast<D*>(work_.products),
+                                      .heads = reinterpret_cast<D*>(work_.heads)},
+                   dtype_of<T>);
+    return false;
   }
 
   /// Applies the reflectors of columns [j, j + width) to `others` columns behind them.
-  void apply(std::int64_t j, std::int64_t width, std::int64_t others) {
+  void apply(std::int64_t j, std::int64_t width, std::int64_t others, bool has_gram) {
     if (others == 0) return;
     std::int64_t const rows = task_.a.rows - j;
-    ReflectorsTask<T> const task{.lower = true,
-                                 .adjoint = true,
-                                 .job = ReflectorsJob::apply,
-                                 .a = block(task_.a, j, j, rows, width),
-                                 .tau = myriad::rows(task_.tau, j, width),
-                                 .c = block(task_.a, j, j + width, rows, others),
-                                 .shift = 0};
-    Panels(machine_, task, reflectors_width(is_complex<T>, width), 0, 1, work_.reflectors).run();
+    apply_block_reflector<T>(machine_, block(task_.a, j, j, rows, width), myriad::rows(task_.tau, j, width),
+                             block(task_.a, j, j + width, rows, others), work_.gram, has_gram);
   }
 
   M& machine_;
   GeqrfTask<T> task_;
+  bool in_global_memory_;
   QrWorkspace<T> work_;
 };
 
@@ -158,13 +170,14 @@ void geqrf_large(M& machine, GeqrfTask<T> task) {
   task.a.conjugated = false;
   std::int64_t const m = task.a.rows, n = task.a.cols, count = task.a.count;
   task.tau = rows(task.tau, 0, std::min(m, n));
-  if (std::min(m, n) <= qr_whole_largest<T>() && qr_block_holds(sizeof(T), m, n, machine.device().shared_memory_per_block)) {
-    qr_in_block<T>(machine, {.a = gpu::matrices_of(task.a), .tau = gpu::matrices_of(task.tau), .threads = 0, .scales = true});
+  QrPanel const panel = qr_panel_plan(sizeof(T), m, machine.device().shared_memory_per_block);
+  if (n <= panel.width && panel.in != QrPanelIn::global_memory) {
+    qr_in_block<T>(machine, task.a, task.tau, true, nullptr);
     return;
   }
   using Qr = QrByPanels<T, M>;
-  std::int64_t const some = most_at_once(count, reflectors_workspace, Qr::bytes(task, 1));
-  auto memory = machine.memory(Qr::bytes(task, some));
+  std::int64_t const some = most_at_once(count, reflectors_workspace, Qr::bytes(machine, task, 1));
+  auto memory = machine.memory(Qr::bytes(machine, task, some));
   for (std::int64_t b = 0; b < count; b += some) {
     std::int64_t const here = std::min(some, count - b);
     Qr(machine, {.a = matrices(task.a, b, here), .tau = matrices(task.tau, b, here)}, memory.data()).run();
