@@ -213,7 +213,9 @@ struct QrInRegisters {
       if constexpr (s > 0)
         if (g == 0 && group == groups - 1) keep(a[s - 1]);
       if constexpr (s < width) {
-        auto const factor_of = [&](int j) { return reflector.gain(heads(k)[j], product_of(of, j)) * reflector.v_scale; };
+        // The change of a column is a multiple of v, so one of x.
+        T const scale = reflector.reciprocal_of_beta * reflector.v_scale;
+        auto const factor_of = [&](int j) { return conjugate_multiply_add(reflector.difference, heads(k)[j], product_of(of, j)) * scale; };
         auto const change = [&](T(&own)[height], T factor) {
           SIMT_UNROLL
           for (int r = before; r < height; ++r) own[r] = multiply_add(factor, x[r], own[r]);
@@ -289,10 +291,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_registers(QrRegist
     using R = simt::Real<T>;
     int const exponent = args.scales ? static_cast<int>(RangeScales<R>::of(largest, leading_bits_of_power<R>(0)).of_a) : 0;
     if (exponent != 0) qr.scale(exponent, false);
+    T* const gram = args.gram ? args.gram + b * args.line * args.line : nullptr;
     qr.factor(
         largest, [&](int k, T tau) { store_global(args.tau.at(b, k, 0), conjugate_if(args.tau.conjugated, tau)); },
         [&](int i, int j, T product) {
-          if (args.gram) store_global(args.gram + (b * args.line + i) * args.line + j, product);
+          if (gram) store_global(gram + (i * args.line + j), product);
         });
     if (exponent != 0) qr.scale(-exponent, true);
     qr.store(args.a, b);

@@ -77,14 +77,17 @@ struct BlockReflector {
         // Only the first rows have a diagonal.
         T const* place = from + i * row_stride + k * col_stride;
         T* to = v(i) + k;
+        int const there = k < width ? smaller(rows, m - first) : 0;
         SIMT_UNROLL_BY(4)
-        for (i += warp_size; i < rows; i += warp_size) {
+        for (i += warp_size; i < there; i += warp_size) {
           place += warp_size * row_stride;
           to += warp_size * pitch;
-          if (first + i < m && k < width)
-            copy_async(to, place);
-          else
-            *to = from_real<T>(0);
+          copy_async(to, place);
+        }
+        SIMT_LOOP
+        for (; i < rows; i += warp_size) {
+          to += warp_size * pitch;
+          *to = from_real<T>(0);
         }
       }
     }
