@@ -23,6 +23,10 @@ struct QrInRegisters {
   T* shared;
   T a[width][height];
   T x[height];  ///< the column of the step at hand below its first row; zero elsewhere
+  // Of that column: its products with all columns are number `of`, and `back` takes back the scale of x.
+  Reflector<T> reflector;
+  int of = 0;
+  R back = R(1);
 
   SIMT_INLINE QrInRegisters(int rows, int cols)
       : m(rows),
@@ -30,13 +34,15 @@ struct QrInRegisters {
         lane(thread_index() % lanes),
         part(lane / lanes_of_part),
         group(thread_index() / lanes),
-        shared(reinterpret_cast<T*>(shared_memory())) {}
+        shared(reinterpret_cast<T*>(shared_memory())),
+        reflector(from_real<T>(0), R(Reflector<T>::identity)) {}
 
   SIMT_INLINE int row(int r) const { return lane + lanes * r; }
   SIMT_INLINE int column(int c) const { return group + groups * c; }
   SIMT_INLINE T* passed(int j) const { return shared + (j & 1) * C.rows(); }
   SIMT_INLINE T* products(int of) const { return shared + C.products_at() + of * parts * C.columns(); }
   SIMT_INLINE T* heads(int k) const { return shared + C.heads_at() + (k & 1) * C.columns(); }
+  SIMT_INLINE T* tails() const { return shared + C.tails_at(); }
   SIMT_INLINE unsigned* words() const { return reinterpret_cast<unsigned*>(shared + C.words_at()); }
   SIMT_INLINE T product_of(int of, int j) const {
     T sum = products(of)[j];
@@ -132,50 +138,64 @@ struct QrInRegisters {
     if (lane % (lanes_of_part / width) == 0) products(of)[part * C.columns() + column(c)] = sum[0];
   }
 
-  /// Column k, in x, with `alpha` above it, is scaled by a power of two that brings its largest part near one, and multiplied with the
-  /// others anew: products number 2. Returns the reflector; `back` takes back the scale. All threads of the block call this.
+  /// Makes reflector k of the column in x. Where its sum of squares has lost something, or is to be treated with care, x is scaled by a
+  /// power of two that brings its largest part near one, and multiplied anew. All threads of the block call this.
   template <int begin>
-  SIMT_INLINE Reflector<T> scaled_reflector(int k, T alpha, R& back) {
-    unsigned most = 0;
-    bool nonzero = false;
-    SIMT_UNROLL
-    for (int r = begin; r < height; ++r) {
-      most = larger(most, leading_bits_of_parts(x[r]));
-      // A part that is not zero has leading bits, unless it is of the smallest numbers.
-      nonzero |= !(x[r] == from_real<T>(0));
-    }
-    most = larger(most, nonzero ? 1u : 0u);
-    SIMT_UNROLL
-    for (int mask = lanes_of_part / 2; mask > 0; mask /= 2) most = larger(most, shuffle_xor(most, mask));
-    if (group == 0 && lane % lanes_of_part == 0) words()[warps + part] = most;
-    sync_block();
-    most = 0;
-    SIMT_UNROLL
-    for (int p = 0; p < parts; ++p) most = larger(most, words()[warps + p]);
-    bool none = most == 0;
-    if constexpr (is_complex<T>) none = none && alpha.im == R(0);
-    most = larger(most, leading_bits_of_parts(alpha));
-    constexpr int bits_below = sizeof(R) == 4 ? 0 : 32;
-    using Bits = decltype(bits_of(R()));
-    R const factor = none ? R(1) : reciprocal_power(number_of(static_cast<Bits>(most) << bits_below));
-    back = reciprocal(factor);
-    alpha = factor * alpha;
-    SIMT_UNROLL
-    for (int r = begin; r < height; ++r) x[r] = factor * x[r];
-    multiply_columns<begin>(2);
-    // The column itself, as the others have it, is not scaled.
+  SIMT_INLINE void make_reflector(int k, bool careful) {
+    // A real number needs no reflector.
+    bool const last = !is_complex<T> && k == m - 1;
+    bool none = last;
     T own = from_real<T>(0);
-    SIMT_UNROLL
-    for (int r = begin; r < height; ++r) own = conjugate_multiply_add(x[r], x[r], own);
-    SIMT_UNROLL
-    for (int mask = lanes_of_part / 2; mask > 0; mask /= 2) own = own + shuffle_xor(own, mask);
-    sync_block();
-    if (group == 0 && lane % lanes_of_part == 0) products(2)[part * C.columns() + k] = own;
-    sync_block();
-    return Reflector<T>(alpha, none ? R(Reflector<T>::identity) : real_part(product_of(2, k)));
+    R factor = R(1);
+    of = k & 1;
+    back = R(1);
+    SIMT_LOOP
+    while (true) {
+      multiply_columns<begin>(of);
+      // The column itself, as the others have it, is not scaled.
+      if (of == 2 && group == 0 && lane % lanes_of_part == 0) tails()[part] = own;
+      sync_block();
+      T tail = of == 2 ? tails()[0] : product_of(of, k);
+      SIMT_UNROLL
+      for (int p = 1; p < parts; ++p)
+        if (of == 2) tail = tail + tails()[p];
+      reflector = Reflector<T>(factor * heads(k)[k], none ? R(Reflector<T>::identity) : real_part(tail));
+      if (last || of == 2 || (reflector.usual && !careful)) return;
+      unsigned most = 0;
+      bool nonzero = false;
+      SIMT_UNROLL
+      for (int r = begin; r < height; ++r) {
+        most = larger(most, leading_bits_of_parts(x[r]));
+        // A part that is not zero has leading bits, unless it is of the smallest numbers.
+        nonzero |= !(x[r] == from_real<T>(0));
+      }
+      most = larger(most, nonzero ? 1u : 0u);
+      SIMT_UNROLL
+      for (int mask = lanes_of_part / 2; mask > 0; mask /= 2) most = larger(most, shuffle_xor(most, mask));
+      if (group == 0 && lane % lanes_of_part == 0) words()[warps + part] = most;
+      sync_block();
+      most = 0;
+      SIMT_UNROLL
+      for (int p = 0; p < parts; ++p) most = larger(most, words()[warps + p]);
+      none = most == 0;
+      if constexpr (is_complex<T>) none = none && heads(k)[k].im == R(0);
+      most = larger(most, leading_bits_of_parts(heads(k)[k]));
+      constexpr int bits_below = sizeof(R) == 4 ? 0 : 32;
+      using Bits = decltype(bits_of(R()));
+      factor = none ? R(1) : reciprocal_power(number_of(static_cast<Bits>(most) << bits_below));
+      back = reciprocal(factor);
+      SIMT_UNROLL
+      for (int r = begin; r < height; ++r) {
+        x[r] = factor * x[r];
+        own = conjugate_multiply_add(x[r], x[r], own);
+      }
+      SIMT_UNROLL
+      for (int mask = lanes_of_part / 2; mask > 0; mask /= 2) own = own + shuffle_xor(own, mask);
+      of = 2;
+    }
   }
 
-  /// Makes reflector i - 1 of column i - 1, which is in x, changes the columns from i on, and multiplies all with column i. Column i is in
+  /// Reflector i - 1 changes the columns from i on; then column i is in x, and its reflector is made. Column i is in
   /// registers `s` of its group, number g; of column `width` there is only the reflector before.
   template <int s, typename Note, typename NoteProduct>
   SIMT_INLINE void step(int g, int steps, bool careful, Note note, NoteProduct note_product) {
@@ -185,16 +205,6 @@ struct QrInRegisters {
     bool const goes_on = i < steps;
     T next_factor = from_real<T>(0);
     if (s > 0 || k >= 0) {
-      int of = k & 1;
-      T const alpha = heads(k)[k];
-      // A real number needs no reflector.
-      bool const last = !is_complex<T> && k == m - 1;
-      Reflector<T> reflector(alpha, last ? R(Reflector<T>::identity) : real_part(product_of(of, k)));
-      R back = R(1);
-      if (!last && (careful || !reflector.usual)) {
-        reflector = scaled_reflector<begin>(k, alpha, back);
-        of = 2;
-      }
       if (int const j = thread_index(); j < k)
         note_product(k, j, conjugate_multiply_add(reflector.v_scale, product_of(of, j), heads(k)[j]));
       // v = v_scale x
@@ -242,8 +252,7 @@ struct QrInRegisters {
       } else if constexpr (s + 1 < width) {
         if (group == 0) pass(a[s + 1], i + 1);
       }
-      multiply_columns<begin>(i & 1);
-      sync_block();
+      make_reflector<begin>(i, careful);
     }
   }
   template <int s, typename Note, typename NoteProduct>

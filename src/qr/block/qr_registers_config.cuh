@@ -17,10 +17,11 @@ struct QrRegisters {
   /// Warps that share a column
   SIMT_INLINE constexpr int parts() const { return lanes <= 32 ? 1 : lanes / 32; }
   // Dynamic shared memory, in elements: a column for odd steps and one for even ones, products of each part for odd steps, even steps and
-  // scaled columns, heads, and words of 4 bytes.
+  // scaled columns, heads, sums of squares of scaled columns, and words of 4 bytes.
   SIMT_INLINE constexpr int products_at() const { return 2 * rows(); }
   SIMT_INLINE constexpr int heads_at() const { return products_at() + 3 * parts() * columns(); }
-  SIMT_INLINE constexpr int words_at() const { return heads_at() + 2 * columns(); }
+  SIMT_INLINE constexpr int tails_at() const { return heads_at() + 2 * columns(); }
+  SIMT_INLINE constexpr int words_at() const { return tails_at() + parts(); }
   SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return words_at() * element_bytes + 4 * (threads() / 32 + parts()); }
 };
 
