@@ -89,8 +89,8 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
   // One A for all right-hand sides is factored once. `direct`: factors are not stored, since nothing is scaled or refined.
   bool const once = o.a_input.broadcast;
   bool const direct = !once && !options.equilibrate && !options.refine;
-  bool const mixed = direct && options.mixed;
-  bool imaginary_diagonal = false;  ///< in an A that is used as Hermitian
+  bool const mixed = direct && options.mixed && sizeof(Real<T>) == 8;  // single precision is solved plainly
+  bool imaginary_diagonal = false;                                     ///< in an A that is used as Hermitian
   System<T> system;
   Operand<T> only;
   if (once) {

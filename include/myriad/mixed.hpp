@@ -18,7 +18,7 @@
 /// | -1 | the elements are in single precision already |
 /// | -2 | a number was too large for single precision |
 /// | -3 | the factorization in single precision failed |
-/// | -31 | refinement did not converge, or A holds NaN |
+/// | -31 | refinement did not converge, or A or B holds NaN |
 ///
 /// A CPU makes up to 30 refinements, as LAPACK does. A GPU makes up to 10: all are enqueued, and a new factorization costs less than more
 /// of them. Matrices with condition numbers up to about 1e6 converge.

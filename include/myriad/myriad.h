@@ -452,8 +452,8 @@ MYRIAD_API myriad_status myriad_posv_regularized(myriad_queue* queue, myriad_upl
 // A is factored in single precision and X refined in double; matrices for which that fails are solved in double, each for itself. iter:
 // NULL or one entry per matrix: i >= 0: X is there after i refinements, A is as it was and info is 0; below zero: A, X, pivots and info are
 // those of the plain routine, since -1: the elements are in single precision already, -2: a number was too large for single precision,
-// -3: the factorization in single precision failed, -31: refinement did not converge, or A holds NaN. x may be the very batch b, which is
-// kept otherwise. A matrix without a solution has info > 0 and its X filled with NaN. See myriad/mixed.hpp.
+// -3: the factorization in single precision failed, -31: refinement did not converge, or A or B holds NaN. x may be the very batch b, which
+// is kept otherwise. A matrix without a solution has info > 0 and its X filled with NaN. See myriad/mixed.hpp.
 
 /// Solves A X = B by LU factorization. a: n-by-n; pivots: n per matrix, of the factorization that X comes from, or NULL; b, x: n-by-nrhs.
 ///

@@ -246,10 +246,10 @@ SIMT_KERNEL void SIMT_BOUNDS(mixed_threads, 2) mixed_judge(MixedJudgeArguments<T
       right = largest_of_lanes(right);
       R const order = R(larger(n, 1));
       if (lane == 0) args.enough[b] = norm * (power_of_two<R, -53, -24> * (order * reciprocal_square_root(order)));
-      iter = norm == R(infinity()) || right == R(infinity()) ? mixed_overflows
-             : !(norm == norm)                               ? mixed_diverges
-             : args.info[b] != 0                             ? mixed_is_singular
-                                                             : mixed_is_active;
+      iter = !(norm == norm)                                   ? mixed_diverges
+             : norm == R(infinity()) || right == R(infinity()) ? mixed_overflows
+             : args.info[b] != 0                               ? mixed_is_singular
+                                                               : mixed_is_active;
     } else if (args.judge != MixedJudge::sizes && iter == mixed_is_active) {
       R const enough = args.enough[b];
       R worst = 0;
@@ -273,11 +273,11 @@ SIMT_KERNEL void SIMT_BOUNDS(mixed_threads, 2) mixed_judge(MixedJudgeArguments<T
       }
       converged = ballot(!converged) == 0;
       worst = largest_of_lanes(worst);
-      if (converged)
-        iter = args.round;
-      else if (overflows_single(worst))
+      if (overflows_single(worst))
         iter = mixed_overflows;
-      else if (args.judge == MixedJudge::last)
+      else if (converged)
+        iter = args.round;
+      else if (args.judge == MixedJudge::last || !(worst == worst))
         iter = mixed_diverges;
     }
     sync_warp();  // all lanes have read iter

@@ -171,7 +171,7 @@ class Mixed {
       y_[at(place)] = rounded<S>(right);
     });
     enough_[at(b)] = norm * (std::numeric_limits<R>::epsilon() / 2) * std::sqrt(static_cast<R>(n));
-    iter_[at(b)] = overflow ? mixed_overflows : std::isnan(norm) ? mixed_diverges : mixed_is_active;
+    iter_[at(b)] = std::isnan(norm) ? mixed_diverges : overflow ? mixed_overflows : mixed_is_active;
   }
 
   /// X is corrected by what was solved for, and Y becomes the residual.
@@ -189,7 +189,7 @@ class Mixed {
         if (task_.hermitian && i != j) r[j] = subtract_product(r[j], conjugate_if(true, a), x[i]);
       }
     });
-    bool converged = true, overflow = false;
+    bool converged = true, overflow = false, has_nan = false;
     for (std::int64_t c = 0; c < columns; ++c) {
       R of_r = 0, of_x = 0;
       for (std::int64_t i = 0; i < n; ++i) {
@@ -201,12 +201,13 @@ class Mixed {
         y_[at(place)] = rounded<S>(r_[at(place)]);
       }
       converged = converged && of_r <= of_x * enough_[at(b)];
+      has_nan = has_nan || std::isnan(of_r);
     }
-    if (converged)
-      iter_[at(b)] = round;
-    else if (overflow)
+    if (overflow)
       iter_[at(b)] = mixed_overflows;
-    else if (round == mixed_rounds)
+    else if (converged)
+      iter_[at(b)] = round;
+    else if (has_nan || round == mixed_rounds)
       iter_[at(b)] = mixed_diverges;
   }
 

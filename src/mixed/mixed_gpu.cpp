@@ -76,7 +76,7 @@ template <typename T>
 void solve_mixed(Queue& queue, MixedTask<T> const& task) {
   if (task.a.count == 0) return;
   if (task.a.rows == 0) {
-    clear(queue, task.iter, task.a.count);
+    clear(queue, task.iter, task.a.count, sizeof(Real<T>) == 4 ? ClearTo::minus_one : ClearTo::zero);
     clear(queue, task.info, task.a.count);
     return;
   }

@@ -48,12 +48,12 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
   if (result != driver::Result::success) driver::check(result, "cuLaunchKernelEx", kernel.name.c_str());
 }
 
-void clear(Queue& queue, int* data, std::int64_t count) {
+void clear(Queue& queue, int* data, std::int64_t count, ClearTo to) {
   QueueAccess::State const& state = QueueAccess::state(queue);
   if (!data || count <= 0 || state.preparing > 0) return;
   driver::CurrentContext const current(state.context->handle());
-  driver::check(driver::api().cuMemsetD8Async(reinterpret_cast<driver::Address>(data), 0, static_cast<std::size_t>(count) * sizeof(int),
-                                              state.stream),
+  driver::check(driver::api().cuMemsetD8Async(reinterpret_cast<driver::Address>(data), to == ClearTo::zero ? 0 : 0xff,
+                                              static_cast<std::size_t>(count) * sizeof(int), state.stream),
                 "cuMemsetD8Async");
 }
 

@@ -54,8 +54,9 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, Params const& 
   launch(queue, kernel, grid, static_cast<void const*>(&params), sizeof(Params));
 }
 
-/// Enqueues setting `count` numbers to zero, for outputs that no kernel writes; does nothing if `data` is null.
-void clear(Queue& queue, int* data, std::int64_t count);
+enum class ClearTo { zero, minus_one };
+/// Enqueues setting `count` numbers to zero or -1, for outputs that no kernel writes; does nothing if `data` is null.
+void clear(Queue& queue, int* data, std::int64_t count, ClearTo to = ClearTo::zero);
 
 /// Workspace of one call from the queue's pool, allocated and freed in stream order: the destructor may run before the work that uses it.
 /// Null for 0 bytes, and while the queue is prepared, when the bytes are only counted.

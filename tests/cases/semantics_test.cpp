@@ -860,17 +860,18 @@ void each_matrix_decides(std::int64_t n, bool definite) {
     std::vector<int> iter, info;
   };
   auto const solved = [&](std::int64_t first, std::int64_t some, bool mixed) {
-    Results r{a, b, std::vector<int>(count, -99), std::vector<int>(count, -99)};
-    auto const in_a = matrices(of_a(r.a), first, some);
-    auto const in_x = matrices(of_b(r.x), first, some);
-    auto const right = matrices(of_b(b), first, some);
-    int *const iter = r.iter.data() + first, *const info = r.info.data() + first;
+    std::vector<int> const unset(count, -99);
+    auto a_there = to_device(queue(), a), b_there = to_device(queue(), b), x_there = to_device(queue(), b);
+    auto iter_there = to_device(queue(), unset), info_there = to_device(queue(), unset);
+    auto const in_a = matrices(batch(a_there.data(), n, n, {.count = count}), first, some);
+    auto const in_x = matrices(batch(x_there.data(), n, nrhs, {.count = count}), first, some);
+    auto const right = matrices(batch(b_there.data(), n, nrhs, {.count = count}), first, some);
+    int *const iter = iter_there.data() + first, *const info = info_there.data() + first;
     if (definite)
       mixed ? posv_mixed<T>(queue(), Uplo::lower, in_a, right, in_x, iter, info) : posv<T>(queue(), Uplo::lower, in_a, in_x, info);
     else
       mixed ? gesv_mixed<T>(queue(), in_a, {}, right, in_x, iter, info) : gesv<T>(queue(), in_a, {}, in_x, info);
-    queue().wait();
-    return r;
+    return Results{to_host(queue(), a_there), to_host(queue(), x_there), to_host(queue(), iter_there), to_host(queue(), info_there)};
   };
   auto const same = [](std::vector<T> const& x, std::vector<T> const& y, std::int64_t q) {
     auto const size = x.size() / count;
@@ -901,13 +902,27 @@ void each_matrix_decides(std::int64_t n, bool definite) {
 }
 
 TEST(MixedPrecision, EachMatrixDecidesForItself) {
-  if (on_gpu()) GTEST_SKIP() << "its arrays are on the host";
   for (std::int64_t const n : {5, 40, 150})
     for (bool const definite : {false, true}) {
       SCOPED_TRACE(testing::Message() << n << " rows" << (definite ? ", definite" : ""));
       each_matrix_decides<double>(n, definite);
       each_matrix_decides<std::complex<double>>(n, definite);
     }
+}
+
+TEST(MixedPrecision, AnInfiniteSolutionHasNotConverged) {
+  std::vector<double> const a{1e-30}, b{1e10};
+  for (bool const definite : {false, true}) {
+    auto a_there = to_device(queue(), a), b_there = to_device(queue(), b), x_there = to_device(queue(), b);
+    auto iter_there = to_device(queue(), std::vector<int>(1));
+    auto const matrix = batch(a_there.data(), 1, 1), right = batch(b_there.data(), 1, 1), solution = batch(x_there.data(), 1, 1);
+    if (definite)
+      posv_mixed<double>(queue(), Uplo::lower, matrix, right, solution, iter_there.data(), nullptr);
+    else
+      gesv_mixed<double>(queue(), matrix, {}, right, solution, iter_there.data(), nullptr);
+    EXPECT_EQ(to_host(queue(), iter_there)[0], -2);
+    EXPECT_DOUBLE_EQ(to_host(queue(), x_there)[0], 1e40);
+  }
 }
 
 TEST(Views, AFactorizationOfABlockLeavesTheRestAlone) {
