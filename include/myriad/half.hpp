@@ -11,7 +11,7 @@
 namespace myriad {
 namespace detail {
 
-// These functions have no branches, so that loops over them are vectorized: g++ 12 compiles a conditional expression to a branch.
+// The conversions below have no branches, so that loops over them are vectorized: g++ 12 compiles a conditional expression to a branch.
 
 constexpr std::uint32_t choose(bool condition, std::uint32_t yes, std::uint32_t no) noexcept {
   return no ^ ((yes ^ no) & (0U - static_cast<std::uint32_t>(condition)));

@@ -62,7 +62,7 @@ class Findings {
   std::string what_ = "all quantities";
 };
 
-/// What `CaseRun::spoil` damages.
+/// The damage that `CaseRun::spoil` does.
 enum class Spoil { result, result_nan, info, padding, input };
 
 /// A problem with its memory, ready to run any number of times.

@@ -225,7 +225,7 @@ struct RegularizationArrays {
       : jitter(p, Layout::column_major, size_one, size_one),
         floor(p, Layout::column_major, size_one, size_one),
         replaced(p, Layout::column_major, size_one, size_one) {}
-  /// Of matrix b of a problem
+  /// Sets jitter and floor of matrix b of a problem.
   void set(Problem const& p, std::int64_t b, Generated const& a) {
     std::int64_t const turn = p.first + b;
     double largest = 0;

@@ -44,7 +44,7 @@ struct Regularization {
   int* replaced = nullptr;    ///< pivots, a result
 
   [[nodiscard]] bool given() const { return jitter || floor || replaced; }
-  /// Of the matrices from number `first` on.
+  /// The entries of the matrices from number `first` on.
   [[nodiscard]] Regularization from(std::int64_t first) const {
     return {jitter ? jitter + first : nullptr, floor ? floor + first : nullptr, replaced ? replaced + first : nullptr};
   }

@@ -55,7 +55,7 @@ struct CholeskyBlockArguments {
   simt::Matrices<T const> b;
   simt::Matrices<T> x;
   bool nan_where_not_definite;
-  /// Of a regularized kernel; one for each matrix, or null. See myriad::Regularization.
+  /// Regularized kernels use these: null, or one entry per matrix. See myriad::Regularization.
   simt::Real<T> const* jitter = nullptr;
   simt::Real<T> const* floor = nullptr;
   int* replaced = nullptr;  ///< to which the number of replaced pivots is added

@@ -60,7 +60,7 @@ class CholeskySolvers {
   }
 
  private:
-  /// Of one column
+  /// Solves for one right-hand side by trsv.
   void substitute_once(Batch<S const> const& a, Batch<S> const& y) {
     TrsmTask<S> task{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = S(1), .a = a, .b = y};
     trsv(queue, task);

@@ -1,5 +1,5 @@
 #pragma once
-/// What a routine needs on a GPU: its kernel, launches, workspace.
+/// Kernels, launches and workspace of routines on a GPU.
 ///
 ///     Kernel const& kernel = kernel_of(queue, KernelName("lu/lu_tiny"), dtype_of<T>, config);  // runtime/kernel_name.hpp
 ///     launch(queue, kernel, {.blocks = ceil_div(count, per_block), .threads = 128}, LuTinyArguments{...});

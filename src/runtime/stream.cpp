@@ -404,7 +404,7 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
   }
   QueueAccess::State const& of_queue = QueueAccess::state(queue);
   if (of_queue.preparing > 0) {
-    // These addresses are invalid but never dereferenced.
+    // The addresses are invalid but never dereferenced.
     std::uintptr_t at = 4096;
     for (UntypedOperand const& o : untyped) {
       Packing const packing(o);

@@ -19,7 +19,7 @@ import time
 # Paths of xlintst that call what is served, without the type letter, and inputs of xeigtst
 PATHS = 'LS QR GE PO TR QP SY HE SR HR SK HK S2 H2'.split()
 EIGEN_INPUTS = ['sep', 'gqr', 'glm', 'lse']
-# Where a fault shows, if not in all of xlintst: no more is run of it
+# The sections of xlintst that show the fault of a routine; only these are run
 PATHS_OF = {
     'getrf': 'GE', 'getrs': 'GE', 'gesv': 'GE', 'getri': 'GE', 'laqge': 'GE', 'gerfs': 'GE', 'potrf': 'PO', 'potrs': 'PO', 'posv': 'PO',
     'potri': 'PO', 'trtri': 'TR', 'geqrf': 'QR', 'orgqr': 'QR', 'ungqr': 'QR', 'ormqr': 'QR', 'unmqr': 'QR', 'gels': 'LS'

@@ -112,7 +112,7 @@ def main():
             check(lines['csymv'].split() == ['4', '4'], f'csymv is counted as {lines["csymv"]}')
             check(lines['dgeequb'].split() == ['4', '2'], f'dgeequb is counted as {lines["dgeequb"]}')
             check(lines['dgetrf'].split() == ['0', '0'], f'dgetrf is counted as {lines["dgetrf"]}')
-        # What cannot be done is said.
+        # A wrong or unusable backend is reported.
         for backend, said in (('other', 'MYRIAD_LAPACK_BACKEND must be cpu, gpu or auto, is: other'), ('gpu', 'MYRIAD_LAPACK_BACKEND: ')):
             environment = dict(os.environ, MYRIAD_LAPACK_BACKEND=backend, MYRIAD_CUDA_DRIVER='/no/such/driver')
             run = subprocess.run([sys.executable, __file__, sys.argv[1], 'calls'], env=environment, capture_output=True, text=True)

@@ -239,7 +239,7 @@ TYPED_TEST(MixedPrecision, EveryKindInOneBatch) {
                                           << (hermitian ? ", hermitian" : "") << (ragged ? ", ragged" : "") << (turned ? ", turned" : ""));
           Problem<T> p(n, nrhs, hermitian, layout, ragged, turned);
           auto const former_a = p.a.memory, former_b = p.b.memory, former_x = p.x.memory;
-          // What the plain routine leaves
+          // The results of the plain routine
           Problem<T> plain(n, nrhs, hermitian, layout, ragged, turned);
           for (std::int64_t q = 0; q < p.count; ++q)
             for (std::int64_t c = 0; c < plain.x.view.cols_of(q); ++c)

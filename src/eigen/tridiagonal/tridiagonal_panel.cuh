@@ -321,7 +321,7 @@ class TridiagonalColumns {
   Index ld_;
   T *a_, *x_, *v_, *w_;  ///< from the panel's first row and column on
   Product product_;
-  // Of the current column
+  // The reflector of the current column
   T alpha_ = from_real<T>(0);
   R beta_ = R(0);
   T tau_ = from_real<T>(0);

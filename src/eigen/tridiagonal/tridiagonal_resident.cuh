@@ -265,7 +265,7 @@ class TridiagonalAcrossBlocks {
   T* sums_;
   static constexpr int told = TridiagonalResident::told;
   T* told_;  ///< elements that one thread broadcasts, and sums of warps
-  // Of the current column
+  // The reflector of the current column
   R d_ = R(0), beta_ = R(0);
   T tau_ = from_real<T>(0);
 };

@@ -77,7 +77,7 @@ class LuColumnsByRows {
   using Shared = LuRowsShared<T, C>;
 
  public:
-  /// From (i, c) at from[i * row + c * column], where i and c are in the matrix.
+  /// Loads element (i, c) from from[i * row + c * column], for i and c in the matrix.
   SIMT_INLINE void load(int m, int columns, T const* from, simt::Index row, simt::Index column) {
     bool const is_in = simt::thread_index() < m;
     from += simt::thread_index() * row;

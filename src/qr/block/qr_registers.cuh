@@ -23,7 +23,7 @@ struct QrInRegisters {
   T* shared;
   T a[width][height];
   T x[height];  ///< the column of the step at hand below its first row; zero elsewhere
-  // Of that column: its products with all columns are number `of`, and `back` takes back the scale of x.
+  // The reflector made of x. The products of x with all columns are number `of`, and `back` undoes the scaling of x.
   Reflector<T> reflector;
   int of = 0;
   R back = R(1);
