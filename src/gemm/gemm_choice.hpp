@@ -355,7 +355,8 @@ GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
     return {ring_of(f, f.m, f.n, plan)};
   }
   GemmShape const shape = f.planned_for.m > 0 ? f.planned_for : GemmShape{f.m, f.n, f.k};
-  std::int64_t const columns = std::min(f.n, shape.n);
+  // A triangle of C is written by square tiles.
+  std::int64_t const columns = f.written == Written::whole ? std::min(f.n, shape.n) : shape.m;
   GemmTiles c = f.interleaved() ? gemm_tiles_plan(f.c.bytes, shape.m, columns, shape.k, true)
                                 : plan(GemmTilesSpace{f.dtype, shape.m, columns, shape.k});
   c.structure = f.structure;

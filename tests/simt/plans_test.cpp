@@ -4,8 +4,10 @@
 
 #include <array>
 
+#include "blocked/blocked_plan.hpp"
 #include "cholesky/cholesky_tiny_plan.hpp"
 #include "eigen/eigen_plan.hpp"
+#include "gemm/gemm_choice.hpp"
 #include "lu/lu_tiny_plan.hpp"
 #include "qr/qr_tiny_plan.hpp"
 
@@ -48,6 +50,31 @@ void check_method(LuTiny const& c) {
     EXPECT_EQ(c.m, c.n);
     EXPECT_LE(c.lanes, c.n);
   }
+}
+
+/// Matrices whose rows and columns both have gaps.
+Batch<double> rows_with_gaps(std::int64_t n, std::int64_t count) {
+  return {.data = nullptr, .rows = n, .cols = n, .row_stride = 2, .col_stride = 2 * n, .batch_stride = 2 * n * n, .count = count};
+}
+
+/// Where blocked algorithms write a triangle of a user's matrix, whose elements need not be contiguous.
+TEST(Plans, TrianglesOfProductsHaveSquareTiles) {
+  Device device;
+  device.multiprocessors = 132;
+  for (std::int64_t const n : {33, 40, 64, 100})
+    for (std::int64_t const count : {20, 1000})
+      for (Batch<double> const& c : {interleaved<double>(nullptr, n, n, count), rows_with_gaps(n, count)}) {
+        Batch<double> const a = batch<double>(nullptr, n, n, {.count = count});
+        GemmTask<double> const task{.alpha = 1, .a = transposed(Batch<double const>(a)), .b = a, .beta = 0, .c = c};
+        auto const args = gpu::arguments_of(task);
+        gpu::GemmFacts facts = gpu::facts_of<double, double>(args, device);
+        facts.written = Written::lower;
+        facts.planned_for = gpu::blocked_product(sizeof(double), n, n, n, count, device.multiprocessors);
+        gpu::GemmChoice const choice = gpu::choose(facts);
+        auto const* const tiles = std::get_if<GemmTiles>(&choice.config);
+        ASSERT_NE(tiles, nullptr);
+        EXPECT_EQ(tiles->m, tiles->n) << n << " rows, " << count << " matrices";
+      }
 }
 
 TEST(Plans, Lu) {

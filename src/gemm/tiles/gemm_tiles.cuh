@@ -90,6 +90,7 @@ SIMT_INLINE void complete(Tile& tile, simt::Matrices<T const> const& a, simt::In
 template <typename T, GemmTiles C>
 SIMT_INLINE bool gemm_tile_of_block(GemmArguments<T> const& args, simt::Index first, simt::Index i0, simt::Index j0) {
   using namespace simt;
+  static_assert(C.written == Written::whole || C.m == C.n, "a triangle is divided into square tiles");
   constexpr GemmTilesMemory memory(sizeof(T), C);
   Tile<T, C.m, C.k, C.matrices, C.row_lanes, C.threads(), C.a> a(shared_memory());
   Tile<T, C.k, C.n, C.matrices, C.column_lanes, C.threads(), C.b, true> b(shared_memory() + memory.b);
