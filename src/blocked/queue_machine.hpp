@@ -33,8 +33,8 @@ class QueueMachine {
     gpu::gemm<T>(queue_, task, Structure::general, written, shape);
   }
   template <Element T>
-  void trsm(TrsmTask<T> const& task) {
-    gpu::trsm<T>(queue_, task);
+  void trsm(TrsmTask<T> const& task, std::int64_t planned_columns = 0) {
+    gpu::trsm<T>(queue_, task, planned_columns);
   }
   template <Element T>
   void trtri(TrtriTask<T> const& task) {

@@ -84,8 +84,10 @@ void potrf_blocked(M& machine, PotrfTask<T> const& task) {
     if (others == 0) break;
     Batch<T> const below = block(task.a, i + m, i, others, m), rest = block(task.a, i + m, i + m, others, others);
     // X L^H = B is conj(L) X^T = B^T.
-    machine.trsm(TrsmTask<T>{
-        .uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = T(1), .a = conjugated(Batch<T const>(diagonal)), .b = transposed(below)});
+    machine.trsm(
+        TrsmTask<T>{
+            .uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = T(1), .a = conjugated(Batch<T const>(diagonal)), .b = transposed(below)},
+        columns_of_panel);
     machine.gemm_shared(GemmTask<T>{.alpha = T(-1), .a = below, .b = conjugate_transposed(Batch<T const>(below)), .beta = T(1), .c = rest},
                         is_complex<T> ? Written::lower_hermitian : Written::lower);
   }
@@ -97,8 +99,8 @@ void potrs_blocked(M& machine, PotrsTask<T> const& task) {
   Batch<T const> l = task.a;
   Batch<T> x = task.b;
   if (x.conjugated) l = conjugated(l), x = conjugated(x);
-  machine.trsm(TrsmTask<T>{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = T(1), .a = l, .b = x});
-  machine.trsm(TrsmTask<T>{.uplo = Uplo::upper, .diag = Diag::non_unit, .alpha = T(1), .a = conjugate_transposed(l), .b = x});
+  machine.trsm_shared(TrsmTask<T>{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = T(1), .a = l, .b = x});
+  machine.trsm_shared(TrsmTask<T>{.uplo = Uplo::upper, .diag = Diag::non_unit, .alpha = T(1), .a = conjugate_transposed(l), .b = x});
 }
 
 /// Workspace of posv: right-hand sides where the factor is written, so that those of a matrix that is not positive definite are kept; else

@@ -213,13 +213,25 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
     for (std::int64_t const rows : {cholesky_blocked_fewer, cholesky_blocked_fewer + 1}) {
       int const order = cholesky_blocked_rows(bytes, complex, rows);
       for (int n = cholesky_panel; n <= order; n += cholesky_panel) add_blocks(n, lines);
-      add(trsm_kernels_of_panel(dtype, order, true));
+      add(trsm_kernels_of_panel(dtype, order, true, false));
     }
     add(blocked_product_kernels(dtype, bytes, lines, lines == Lines::columns ? Lines::rows : Lines::columns, lines, written));
   }
 }
 
 }  // namespace
+
+std::vector<KernelSource> cholesky_kernels_of_small_in_ragged(Dtype dtype, bool factored) {
+  CholeskyJob const job = factored ? CholeskyJob::solve_by_factor : CholeskyJob::solve_and_factor;
+  std::vector<KernelSource> kernels;
+  for (simt::Layout const layout : {simt::Layout::ragged_columns, simt::Layout::ragged_rows}) {  // lower and upper
+    CholeskyTiny c = CholeskyTinySpace{job, dtype, tiny_largest, 1}.plan();
+    c.a = layout;
+    c.b = c.x = simt::Layout::ragged_columns;
+    kernels.push_back(source_of(cholesky_tiny_kernel, dtype, c));
+  }
+  return kernels;
+}
 
 std::vector<KernelSource> cholesky_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;

@@ -345,9 +345,11 @@ template <typename Plan = PlanOfSpace>
 GemmChoice choose(GemmFacts const& f, Plan const& plan = {}) {
   if (f.factors != Factors::whole) return {ring_of(f, f.m, f.n, plan)};
   bool const whole = std::max({f.m, f.n, f.k}) <= tiny_largest;
-  if (!whole && f.n == 1 && f.general() && f.a.side_by_side()) return choices::vectors(f, plan);
+  // Products planned for another shape share kernels whatever their size.
+  bool const shared = f.planned_for.m > 0;
+  if (!whole && !shared && f.n == 1 && f.general() && f.a.side_by_side()) return choices::vectors(f, plan);
   // Products of two vectors are bound by memory in any case.
-  if (!whole && !f.interleaved() && std::min({f.m, f.n, f.k}) > 1 && f.have_lines()) {
+  if ((shared || (!whole && std::min({f.m, f.n, f.k}) > 1)) && !f.interleaved() && f.have_lines()) {
     if (choices::may_take_bulk(f)) {
       auto const by_bulk = [&](GemmFacts const& of) { return choices::bulk(of, plan); };
       if (auto const choice = choices::with_lines_of_c<GemmChoice>(f, Lines::columns, by_bulk)) return *choice;

@@ -536,7 +536,12 @@ std::vector<KernelSource> gemm_kernels_of(Dtype dtype, GemmShape planned_for, Li
   GemmFacts facts = facts_of_packed(dtype, planned_for.m, planned_for.n, planned_for.k, a, b, c);
   facts.planned_for = planned_for;
   facts.written = written;
-  add_kernels(kernels, facts, 0, [&](auto const& plan) { return ring_of(facts, facts.m, facts.n, plan); });
+  for (int const scheduled : {0, 1})  // with a schedule for large ragged batches
+    add_kernels(kernels, facts, 0, [&](auto const& plan) {
+      GemmPipelined config = ring_of(facts, facts.m, facts.n, plan);
+      config.scheduled = scheduled;
+      return config;
+    });
   return kernels;
 }
 

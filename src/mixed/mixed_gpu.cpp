@@ -1,8 +1,6 @@
 #include "mixed/mixed_gpu.hpp"
 
-#include "blocked/by_sizes.hpp"
 #include "blocked/queue_machine.hpp"
-#include "cholesky/cholesky_blocked.hpp"
 #include "cholesky/cholesky_gpu.hpp"
 #include "core/dtype.hpp"
 #include "lu/lu_gpu.hpp"
@@ -35,38 +33,14 @@ struct LuSolvers {
 };
 
 template <typename T>
-class CholeskySolvers {
+struct CholeskySolvers {
   using S = SingleOf<T>;
-
- public:
   Queue& queue;
-  bool ragged;  ///< whether sizes differ by more than that some matrices are empty
 
   void factor(Batch<S> const& a, Batch<int> const&, int* info) { potrf(queue, PotrfTask<S>{.a = a, .info = info}); }
-  void solve(Batch<S const> const& a, Batch<int const> const&, Batch<S> const& y) {
-    PotrsTask<S> const task{.a = a, .b = y};
-    if (y.rows <= tiny_largest) return potrs(queue, task);
-    QueueMachine machine(queue);
-    if (y.cols > 1) return ragged ? potrs(queue, task) : potrs_blocked(machine, task);
-    if (!ragged) return substitute_once(a, y);
-    // Small matrices take the kernels that they take alone.
-    by_sizes<S>(machine, a, y, {tiny_largest, a.rows, a.rows}, nullptr, [&](SizeClass const& some) {
-      PotrsTask<S> const part{.a = some.of_a(a), .b = some.of_b(y)};
-      some.upto <= tiny_largest ? potrs(queue, part) : substitute_once(part.a, part.b);
-    });
-  }
+  void solve(Batch<S const> const& a, Batch<int const> const&, Batch<S> const& y) { potrs(queue, PotrsTask<S>{.a = a, .b = y}); }
   void solve_in_double(Batch<T> const& a, Batch<int> const&, Batch<T> const& x, int* info) {
     posv(queue, PosvTask<T>{.a = a, .b = x, .x = x, .factor = a, .info = info, .nan_where_not_definite = false});
-  }
-
- private:
-  /// Solves for one right-hand side by trsv.
-  void substitute_once(Batch<S const> const& a, Batch<S> const& y) {
-    TrsmTask<S> task{.uplo = Uplo::lower, .diag = Diag::non_unit, .alpha = S(1), .a = a, .b = y};
-    trsv(queue, task);
-    task.uplo = Uplo::upper;
-    task.a = conjugate_transposed(a);
-    trsv(queue, task);
   }
 };
 
@@ -82,7 +56,7 @@ void solve_mixed(Queue& queue, MixedTask<T> const& task) {
   }
   run_blocked(queue, [&](QueueMachine& machine) {
     if (task.hermitian)
-      solve_mixed_blocked(machine, task, CholeskySolvers<T>{queue, task.a.ragged()});
+      solve_mixed_blocked(machine, task, CholeskySolvers<T>{queue});
     else
       solve_mixed_blocked(machine, task, LuSolvers<T>{queue});
   });
@@ -93,6 +67,9 @@ std::vector<KernelSource> mixed_kernels(KernelFilter const& filter) {
   bool const lu = filter.wants_routine("gesv_mixed"), cholesky = filter.wants_routine("posv_mixed");
   if (!lu && !cholesky) return kernels;
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
+  // gesv_mixed of single precision is gesv.
+  for (Dtype const dtype : {Dtype::f32, Dtype::c32})
+    if (filter.wants_dtype(dtype)) kernels.push_back(source_of(mixed_judge_kernel, dtype));
   for (auto const& [dtype, single] : {std::pair{Dtype::f64, Dtype::f32}, {Dtype::c64, Dtype::c32}}) {
     if (!filter.wants_dtype(dtype)) continue;
     for (KernelName const& name :
@@ -115,6 +92,13 @@ std::vector<KernelSource> mixed_kernels(KernelFilter const& filter) {
     if (lu) add(lu_kernels(others));
     others.routines = {"posv"};
     if (cholesky) add(cholesky_kernels(others));
+    // Matrices that single precision does not solve are a ragged batch, in which the others have no rows.
+    if (cholesky && filter.wants_size_above(tiny_largest)) {
+      add(cholesky_kernels_of_small_in_ragged(single, true));
+      add(cholesky_kernels_of_small_in_ragged(dtype, false));
+      for (int const rows : {64, 96})
+        if (rows <= trsm_columns_largest(is_complex_dtype(dtype))) add(trsm_kernels_of_panel(dtype, rows, true, true));
+    }
   }
   return kernels;
 }

@@ -106,6 +106,11 @@ std::vector<KernelSource> refine_kernels(KernelFilter const& filter) {
       for (KernelName const& name : names) kernels.push_back(source_of(name, dtype));
     };
     bool const large = filter.wants_size_above(tiny_largest);
+    if (large && filter.wants_routine("laqge")) {
+      RefineTiny part = refine_tiny_plan(tiny_largest, tiny_largest, 0);
+      part.a = simt::Layout::columns;
+      kernels.push_back(source_of(laqge_kernel, dtype, part));
+    }
     if (large && filter.wants_routine("geequ")) add({geequ_sizes_kernel, geequ_write_kernel});
     if (large && filter.wants_routine("backward_error")) add({residuals_kernel, backward_error_write_kernel});
     if (filter.wants_routine("gerfs"))

@@ -95,7 +95,7 @@ class HostMachine {
     gemm(task, Structure::general, written);
   }
   template <Element T>
-  void trsm(TrsmTask<T> const& task) {
+  void trsm(TrsmTask<T> const& task, std::int64_t /*planned_columns*/ = 0) {
     for (std::int64_t q = 0; q < task.b.count; ++q) {
       // A is copied, since B may be another part of the same matrix, transposed, which the CPU library refuses as overlap.
       std::int64_t const n = task.a.rows_of(q);

@@ -9,6 +9,9 @@
 
 namespace myriad {
 
+/// Number of right-hand sides that solves with the diagonal block of a panel are planned for.
+inline constexpr std::int64_t columns_of_panel = 1024;
+
 /// Rows of a triangle that the lane kernel holds at a time if it does not hold all of them.
 template <typename T>
 inline constexpr int trsm_panel = is_complex<T> ? 8 : 16;

@@ -66,8 +66,8 @@ void launch_columns(Queue& queue, TrsmTask<T> const& task, TrsmColumns c, bool s
          args);
 }
 template <typename T>
-void solve_columns(Queue& queue, TrsmTask<T> const& task, bool inverse, bool small, int* info) {
-  TrsmColumns c = tuning::planned(queue, TrsmColumnsSpace{{dtype_of<T>, task.b.rows, task.b.cols}, inverse});
+void solve_columns(Queue& queue, TrsmTask<T> const& task, std::int64_t rows, std::int64_t columns, bool inverse, bool small, int* info) {
+  TrsmColumns c = tuning::planned(queue, TrsmColumnsSpace{{dtype_of<T>, rows, columns}, inverse});
   c.inverse = inverse;
   c.ragged = task.a.row_sizes || task.b.ragged();
   c.moved = trsm_columns_moved(matrices_of(task.b), inverse);
@@ -88,8 +88,8 @@ void launch_panels(Queue& queue, TrsmTask<T> const& task, TrsmPanels c) {
          args);
 }
 template <typename T>
-void solve_panels(Queue& queue, TrsmTask<T> const& task) {
-  launch_panels(queue, task, tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, task.b.cols}}));
+void solve_panels(Queue& queue, TrsmTask<T> const& task, std::int64_t columns) {
+  launch_panels(queue, task, tuning::planned(queue, TrsmPanelsSpace{{dtype_of<T>, task.b.rows, columns}}));
 }
 
 /// Solves with one right-hand side, one warp per matrix.
@@ -137,7 +137,7 @@ void substitute(Queue& queue, Substitution<T> const& task) {
 }
 
 template <typename T>
-void trsm(Queue& queue, TrsmTask<T> const& task) {
+void trsm(Queue& queue, TrsmTask<T> const& task, std::int64_t planned_columns) {
   // For small matrices both kernels solve row by row, and give the same bits. In trsm_tiny the lanes of a warp share a triangle and iterate
   // over B.
   bool const small = task.b.rows <= trsm_by_rows;
@@ -159,12 +159,13 @@ void trsm(Queue& queue, TrsmTask<T> const& task) {
   constexpr int order = trsm_columns_largest(is_complex<T>);
   auto const solve = [&](TrsmTask<T> const& part) {
     bool const row_by_row = small || (sizeof(Real<T>) == 4 && part.b.rows <= trsm_panels_largest);
-    if (part.b.cols == 1)
+    std::int64_t const columns = planned_columns > 0 ? planned_columns : part.b.cols;
+    if (columns == 1)
       solve_vector(queue, part);
     else if (row_by_row)
-      solve_panels(queue, part);
+      solve_panels(queue, part, columns);
     else
-      solve_columns(queue, part, false, part.a.row_offset == task.a.row_offset, nullptr);
+      solve_columns(queue, part, part.b.rows, columns, false, part.a.row_offset == task.a.row_offset, nullptr);
   };
   if (task.b.rows <= order) return solve(task);
   run_blocked(queue, [&](QueueMachine& machine) { trsm_by_blocks(machine, task, order, solve); });
@@ -229,10 +230,10 @@ std::vector<KernelSource> trsm_shared_kernels(Dtype dtype) {
 }
 
 template <typename T>
-void invert_triangle(Queue& queue, TrtriTask<T> const& given) {
+void invert_triangle(Queue& queue, TrtriTask<T> const& given, std::int64_t planned_rows) {
   TrsmTask<T> task{.uplo = given.uplo, .diag = given.diag, .alpha = T(1), .a = given.a, .b = given.a};
   task.a.conjugated = task.b.conjugated = false;  // the inverse of the conjugate is the conjugate of the inverse
-  solve_columns(queue, task, true, true, given.info);
+  solve_columns(queue, task, planned_rows, planned_rows, true, true, given.info);
 }
 
 template <typename T>
@@ -243,18 +244,22 @@ void trmm(Queue& queue, TrsmTask<T> const& task) {
   all(machine);
 }
 
-std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower) {
-  constexpr std::int64_t columns = 1024;
+std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower, bool ragged) {
   bool const single = dtype == Dtype::f32 || dtype == Dtype::c32;
   if (single && rows <= trsm_panels_largest) {
-    TrsmPanels c = TrsmPanelsSpace{{dtype, rows, columns}}.plan();
+    TrsmPanels c = TrsmPanelsSpace{{dtype, rows, columns_of_panel}}.plan();
     c.lower = lower ? 1 : 0;
     return {source_of(trsm_panels_kernel, dtype, c)};
   }
-  TrsmColumns c = TrsmColumnsSpace{{dtype, rows, columns}}.plan();
-  c.lower = lower;
-  c.moved = Moved::elements;
-  return {source_of(trsm_columns_kernel, dtype, c)};
+  std::vector<KernelSource> kernels;
+  for (Moved const moved : {Moved::elements, ragged ? Moved::either : Moved::chunks}) {
+    TrsmColumns c = TrsmColumnsSpace{{dtype, rows, columns_of_panel}}.plan();
+    c.lower = lower;
+    c.ragged = ragged;
+    c.moved = moved;
+    kernels.push_back(source_of(trsm_columns_kernel, dtype, c));
+  }
+  return kernels;
 }
 
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
@@ -278,6 +283,23 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
       add("getri", n, Triangle::unit, Triangle::non_unit, Interchange::before, RightSide::identity);
     }
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    if (!filter.wants_dtype(dtype)) continue;
+    bool const complex = is_complex_dtype(dtype);
+    int const order = trsm_columns_largest(complex);
+    if (filter.wants_size_above(order) && (filter.wants_routine("trtri") || filter.wants_routine("potri"))) {
+      for (bool const lower : {true, false}) {
+        TrsmColumns c = TrsmColumnsSpace{{dtype, order, order}, true}.plan();
+        c.inverse = c.ragged = true;
+        c.moved = Moved::elements;
+        c.lower = lower;
+        kernels.push_back(source_of(trsm_columns_kernel, dtype, c));
+      }
+      for (KernelSource const& source : trsm_shared_kernels(dtype)) kernels.push_back(source);
+      for (Lines const a : {Lines::columns, Lines::rows})
+        for (Lines const c : {Lines::columns, Lines::rows})
+          for (KernelSource const& source : blocked_product_kernels(dtype, static_cast<int>(element_bytes(dtype)), a, c, c))
+            kernels.push_back(source);
+    }
     for (int n = tiny_largest + 1; n <= trsm_columns_largest(is_complex_dtype(dtype)); ++n) {
       if (!filter.wants_dtype(dtype) || !filter.wants_size(n)) continue;
       for (bool const lower : {true, false}) {
@@ -301,11 +323,11 @@ std::vector<KernelSource> trsm_kernels(KernelFilter const& filter) {
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(T)                                    \
-  template void trsm<T>(Queue&, TrsmTask<T> const&);             \
-  template void trsm_shared<T>(Queue&, TrsmTask<T> const&);      \
-  template void trmm<T>(Queue&, TrsmTask<T> const&);             \
-  template void invert_triangle<T>(Queue&, TrtriTask<T> const&); \
+#define MYRIAD_INSTANTIATE(T)                                                  \
+  template void trsm<T>(Queue&, TrsmTask<T> const&, std::int64_t);             \
+  template void trsm_shared<T>(Queue&, TrsmTask<T> const&);                    \
+  template void trmm<T>(Queue&, TrsmTask<T> const&);                           \
+  template void invert_triangle<T>(Queue&, TrtriTask<T> const&, std::int64_t); \
   template void substitute<T>(Queue&, Substitution<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

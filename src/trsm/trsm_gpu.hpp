@@ -8,8 +8,9 @@
 
 namespace myriad::gpu {
 
+/// `planned_columns`: number of right-hand sides that the kernel is planned for; 0: those of the task.
 template <typename T>
-void trsm(Queue& queue, TrsmTask<T> const& task);
+void trsm(Queue& queue, TrsmTask<T> const& task, std::int64_t planned_columns = 0);
 /// The same with few kernels, for blocked algorithms (blocked/machine.hpp); B must not be conjugated.
 template <typename T>
 void trsm_shared(Queue& queue, TrsmTask<T> const& task);
@@ -26,9 +27,9 @@ void trmv(Queue& queue, TrsmTask<T> const& task);
 template <typename T>
 void trsv(Queue& queue, TrsmTask<T> const& task);
 
-/// Inverts triangles that fit in a block: see trsm_columns_largest.
+/// Inverts triangles that fit in a block (see trsm_columns_largest) with the kernel planned for `planned_rows` rows.
 template <typename T>
-void invert_triangle(Queue& queue, TrtriTask<T> const& task);
+void invert_triangle(Queue& queue, TrtriTask<T> const& task, std::int64_t planned_rows);
 
 /// B = alpha U^-1 L^-1 B with triangles of A, and row interchanges by `pivots`. Errors name `routine`.
 template <typename T>
@@ -46,9 +47,8 @@ struct Substitution {
 template <typename T>
 void substitute(Queue& queue, Substitution<T> const& task);
 
-/// Kernels for triangles of `rows` rows, up to trsm_columns_largest, and many right-hand sides that are not ragged and whose columns are
-/// not contiguous: the solves with a diagonal block.
-std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower);
+/// Kernels of trsm for columns_of_panel right-hand sides and triangles of up to trsm_columns_largest rows.
+std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, bool lower, bool ragged);
 /// Kernels of this room for packs.
 std::vector<KernelSource> trsm_kernels(KernelFilter const& filter);
 std::vector<KernelSource> trmv_kernels(KernelFilter const& filter);

@@ -27,9 +27,9 @@ void trtri_by_blocks(M& machine, TrtriTask<T> task, std::int64_t order, Invert i
     if (others > 0) {
       Batch<T> const beside = block(task.a, first, i, others, m);
       Batch<T const> const rest = block(task.a, first, first, others, others), mine = part.a;
-      machine.trsm(TrsmTask<T>{.uplo = task.uplo, .diag = task.diag, .alpha = T(-1), .a = rest, .b = beside});
+      machine.trsm_shared(TrsmTask<T>{.uplo = task.uplo, .diag = task.diag, .alpha = T(-1), .a = rest, .b = beside});
       // X A = B is A^T X^T = B^T.
-      machine.trsm(TrsmTask<T>{
+      machine.trsm_shared(TrsmTask<T>{
           .uplo = lower ? Uplo::upper : Uplo::lower, .diag = task.diag, .alpha = T(1), .a = transposed(mine), .b = transposed(beside)});
     }
     invert(part);

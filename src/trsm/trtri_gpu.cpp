@@ -18,7 +18,7 @@ namespace {
 /// Inverts triangles of up to trsm_columns_largest rows in one launch.
 template <typename T>
 void invert(Queue& queue, TrtriTask<T> const& task) {
-  if (task.a.rows > tiny_largest) return invert_triangle(queue, task);
+  if (task.a.rows > tiny_largest) return invert_triangle(queue, task, task.a.rows);
   Triangle const triangle = task.diag == Diag::unit ? Triangle::unit : Triangle::non_unit;
   bool const lower = task.uplo == Uplo::lower;
   substitute<T>(queue, {.routine = "trtri",
@@ -48,7 +48,8 @@ void invert_by_blocks(QueueMachine& machine, TrtriTask<T> const& task) {
     machine.clear(task.info, task.a.count);
   }
   inverted.info = nullptr;
-  trtri_by_blocks(machine, inverted, trsm_columns_largest(is_complex<T>), [&](TrtriTask<T> const& part) { invert(machine.queue(), part); });
+  constexpr int order = trsm_columns_largest(is_complex<T>);
+  trtri_by_blocks(machine, inverted, order, [&](TrtriTask<T> const& part) { invert_triangle(machine.queue(), part, order); });
 }
 
 }  // namespace

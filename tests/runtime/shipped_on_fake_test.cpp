@@ -1,0 +1,123 @@
+/// Packs hold the kernels that routines ask for: column-major batches without gaps, one right-hand side.
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "myriad/myriad.hpp"
+#include "on_fake_compiler.hpp"
+#include "packs/shipped.hpp"
+
+namespace myriad::gpu {
+namespace {
+
+/// Kernels that were compiled, by their names.
+std::set<std::string>& compiled() {
+  static std::set<std::string> names;
+  return names;
+}
+
+class ShippedOnFake : public test::OnFakeCompiler {
+ protected:
+  void SetUp() override {
+    test::OnFakeCompiler::SetUp();
+    before_ = on_message([](std::string_view text) {
+      if (text.starts_with("compiled myriad::")) compiled().emplace(text.substr(9, text.rfind(" for ") - 9));
+    });
+  }
+  void TearDown() override {
+    on_message(before_);
+    test::OnFakeCompiler::TearDown();
+  }
+
+ private:
+  MessageHandler before_;
+};
+
+/// A batch at an address without memory.
+template <typename T>
+Batch<T> at(std::uintptr_t place, std::int64_t rows, std::int64_t cols, std::int64_t count) {
+  return batch(reinterpret_cast<T*>(place << 36), rows, cols, {.count = count});
+}
+
+struct Call {
+  std::string routine;
+  std::function<void(Queue&)> run;
+};
+
+template <typename T>
+std::vector<Call> calls(std::int64_t n, std::int64_t count) {
+  auto const a = at<T>(1, n, n, count), c = at<T>(3, n, n, count), x = at<T>(4, n, 1, count), y = at<T>(5, n, 1, count);
+  auto const r = at<Real<T>>(6, n, 1, count), s = at<Real<T>>(7, n, 1, count), one = at<Real<T>>(8, 1, 1, count);
+  auto const tau = at<T>(9, n, 1, count);
+  auto const p = at<int>(10, n, 1, count);
+  auto const info = reinterpret_cast<int*>(std::uintptr_t{11} << 36);
+  auto const scalars = reinterpret_cast<T*>(std::uintptr_t{12} << 36);
+  auto const reals = reinterpret_cast<Real<T>*>(std::uintptr_t{13} << 36);
+  std::vector<Call> out{
+      {"getrf", [=](Queue& q) { getrf<T>(q, a, p, info); }},
+      {"getrf_nopiv", [=](Queue& q) { getrf_nopiv<T>(q, a, info); }},
+      {"getrs", [=](Queue& q) { getrs<T>(q, Op::none, a, p, x); }},
+      {"gesv", [=](Queue& q) { gesv<T>(q, a, p, x, info); }},
+      {"solve", [=](Queue& q) { solve<T>(q, a, x, y, info); }},
+      {"getri", [=](Queue& q) { getri<T>(q, a, p, info); }},
+      {"inverse", [=](Queue& q) { inverse<T>(q, a, c, info); }},
+      {"det", [=](Queue& q) { det<T>(q, a, scalars); }},
+      {"logdet", [=](Queue& q) { logdet<T>(q, a, scalars, reals); }},
+      {"geqrf", [=](Queue& q) { geqrf<T>(q, a, tau); }},
+      {"orgqr", [=](Queue& q) { orgqr<T>(q, a, tau); }},
+      {"geequ", [=](Queue& q) { geequ<T>(q, a, r, s, reals, reals + count, reals + 2 * count, info); }},
+      {"laqge", [=](Queue& q) { laqge<T>(q, a, r, s); }},
+      {"backward_error", [=](Queue& q) { backward_error<T>(q, a, x, y, one); }},
+      {"gesv_mixed", [=](Queue& q) { gesv_mixed<T>(q, a, p, x, y, nullptr, info); }},
+      {"gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); }},
+  };
+  for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
+    out.push_back({"potrf", [=](Queue& q) { potrf<T>(q, uplo, a, info); }});
+    out.push_back({"potrs", [=](Queue& q) { potrs<T>(q, uplo, a, x); }});
+    out.push_back({"posv", [=](Queue& q) { posv<T>(q, uplo, a, x, info); }});
+    out.push_back({"solve_positive_definite", [=](Queue& q) { solve_positive_definite<T>(q, uplo, a, x, y, info); }});
+    out.push_back({"potri", [=](Queue& q) { potri<T>(q, uplo, a, info); }});
+    out.push_back({"potrf_regularized", [=](Queue& q) { potrf_regularized<T>(q, uplo, a, nullptr, reals, info, info + count); }});
+    out.push_back({"posv_regularized", [=](Queue& q) { posv_regularized<T>(q, uplo, a, x, reals, nullptr, nullptr, info); }});
+    out.push_back({"posv_mixed", [=](Queue& q) { posv_mixed<T>(q, uplo, a, x, y, nullptr, info); }});
+    out.push_back({"syevd", [=](Queue& q) { syevd<T>(q, Job::vectors, uplo, a, r, info); }});
+    out.push_back({"syevd", [=](Queue& q) { syevd<T>(q, Job::values, uplo, a, r, info); }});
+    out.push_back({"trsv", [=](Queue& q) { trsv<T>(q, uplo, Diag::non_unit, a, x); }});
+    out.push_back({"trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::non_unit, a, info); }});
+    out.push_back({"symv", [=](Queue& q) { symv<T>(q, uplo, T(2), a, x, T(1), y); }});
+  }
+  return out;
+}
+
+template <typename T>
+void check(Queue& queue, std::set<std::string> const& shipped) {
+  std::set<std::string> missing;
+  for (std::int64_t const n : {5, 32, 33, 40, 64, 96, 97, 120, 128, 129, 160, 200, 256, 300, 512, 700})
+    for (std::int64_t const count : {1, 3, 300, 5000})
+      for (Call const& call : calls<T>(n, count)) {
+        // Kernels of small matrices for the ragged batch of those that single precision does not solve are not shipped.
+        if (n <= 32 && call.routine.ends_with("_mixed")) continue;
+        compiled().clear();
+        queue.prepare([&] { call.run(queue); });
+        for (std::string const& name : compiled())
+          if (!shipped.contains(name) && missing.insert(name).second)
+            ADD_FAILURE() << call.routine << " of " << count << " matrices of " << n << " rows: " << name << " is not shipped";
+      }
+}
+
+TEST_F(ShippedOnFake, PacksHoldWhatRoutinesAskFor) {
+  std::set<std::string> shipped;
+  for (KernelSource const& kernel : shipped_kernels({})) shipped.insert(kernel.name);
+  check<float>(*queue, shipped);
+  check<double>(*queue, shipped);
+  check<std::complex<float>>(*queue, shipped);
+  check<std::complex<double>>(*queue, shipped);
+}
+
+}  // namespace
+}  // namespace myriad::gpu
