@@ -39,7 +39,7 @@ constexpr TrsmColumns trsm_columns_plan(int real_bytes, bool complex, std::int64
   int const words = c.n * c.held / 4 * real_bytes / 4 * (complex ? 2 : 1);
   c.blocks_per_sm = std::clamp(233472 / (TrsmColumnsMemory(real_bytes, complex, c).bytes + 1024), 1, 32);
   auto const registers = [&](int blocks) { return 512 / ((blocks * c.warps + 3) / 4 * 4) * 4 / 8 * 8; };
-  while (c.blocks_per_sm > 1 && registers(c.blocks_per_sm) < words + 56) --c.blocks_per_sm;
+  while (c.blocks_per_sm > 1 && registers(c.blocks_per_sm) < words + (tensor ? 80 : 56)) --c.blocks_per_sm;
   return c;
 }
 
@@ -49,7 +49,8 @@ template <typename T>
 Moved trsm_columns_moved(simt::Matrices<T> const& b, bool inverse) {
   constexpr int of_chunk = 16 / sizeof(T), of_lane = trsm_rows_of_lane(sizeof(simt::Real<T>), simt::is_complex<T>);
   if (inverse || (b.row_stride != 1 && !b.row_strides)) return Moved::elements;
-  if (b.pointers || b.row_strides || b.col_strides || b.row_sizes) return Moved::either;
+  // A chunk of double complex is one element.
+  if (b.pointers || b.row_strides || b.col_strides || b.row_sizes) return of_chunk == 1 ? Moved::elements : Moved::either;
   bool const aligned = reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0 && b.row_offset % of_chunk == 0 &&
                        b.batch_stride % of_chunk == 0 && b.col_stride % of_chunk == 0;
   return aligned && b.rows % of_lane == 0 ? Moved::chunks : Moved::elements;

@@ -253,6 +253,7 @@ std::vector<KernelSource> trsm_kernels_of_panel(Dtype dtype, std::int64_t rows, 
   }
   std::vector<KernelSource> kernels;
   for (Moved const moved : {Moved::elements, ragged ? Moved::either : Moved::chunks}) {
+    if (moved == Moved::either && dtype == Dtype::c64) continue;  // see trsm_columns_moved
     TrsmColumns c = TrsmColumnsSpace{{dtype, rows, columns_of_panel}}.plan();
     c.lower = lower;
     c.ragged = ragged;
