@@ -1,0 +1,19 @@
+#pragma once
+/// Singular value decomposition: tasks.
+
+#include "myriad/batch.hpp"
+#include "myriad/svd.hpp"
+
+namespace myriad {
+
+/// A = U diag(s) V^H. Views that `job` does not ask for are empty.
+template <typename T>
+struct GesvdTask {
+  SvdJob job;
+  Batch<T> a;
+  Batch<Real<T>> s;
+  Batch<T> u, vt;
+  int* info;
+};
+
+}  // namespace myriad
