@@ -1,6 +1,7 @@
 #pragma once
 /// Reduction to bidiagonal form and the singular value decomposition.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "myriad/batch.hpp"
@@ -21,26 +22,80 @@ enum class SvdJob : char {
 /// Which factor of gebrd: Q from the left (A = Q B P^H) or P from the right.
 enum class Vect : char { q = 'Q', p = 'P' };
 
+/// A size that is the same for all matrices or, in ragged batches, differs from matrix to matrix.
+struct Extent {
+  std::int64_t bound = 0;               ///< the size of every matrix; ragged: an upper bound
+  std::int64_t const* sizes = nullptr;  ///< ragged: the size of each matrix, or null
+
+  Extent() = default;
+  Extent(std::int64_t size, std::int64_t const* each = nullptr) : bound(size), sizes(each) {}
+  /// The size of matrix b.
+  [[nodiscard]] std::int64_t of(std::int64_t b) const noexcept { return sizes ? std::clamp<std::int64_t>(sizes[b], 0, bound) : bound; }
+};
+
 /// The singular value decomposition of every matrix of the batch: A = U diag(s) V^H.
 ///
-/// a: m-by-n; its content is unspecified afterwards. s: min(m, n)-by-1, real, descending, not negative (zeros are +0), in any layout. u:
-/// m-by-k (thin, left) or m-by-m (full); vt = V^H: k-by-n (thin, right) or n-by-n (full); one that is not asked for is not read and may be
-/// `{}`.
+/// a: m-by-n; its content is unspecified afterwards. s: k-by-1 with k = min(m, n), real, descending, not negative (zeros are +0), in any
+/// layout. u: m-by-k (thin, left) or m-by-m (full); vt = V^H: k-by-n (thin, right) or n-by-n (full); one that `job` does not ask for is not
+/// used and may be `{}`. Outputs must not overlap A or each other. Columns of U and rows of V^H are orthonormal whatever the rank. A pair
+/// of singular vectors is unique up to a common factor of modulus one; those of equal or nearly equal values are unique up to a rotation.
+///
+/// Results are those of a matrix A + E with norm(E) of the order of max(m, n) u norm(A), so small singular values of a graded matrix may
+/// have no relative accuracy. Matrices near overflow or underflow are scaled by a power of two.
+///
+/// info: null or one per matrix: 0, or i > 0. If A has NaN or infinity, info = k, and s, u and vt are NaN. Otherwise i > 0 means that the
+/// iteration did not converge, which has not been observed, and the matrix's results are unspecified.
+/// Errors: BadArgument, positions of LAPACK gesdd (jobz 1, m 2, n 3, a 4, lda 5, s 6, u 7, ldu 8, vt 9, ldvt 10).
+/// Cost for m >= n: 4 n^2 (m - n / 3) flops for values, about 4 m n^2 + 8 n^3 more with thin vectors (complex: four times that). Source:
+/// LAPACK gesdd; small matrices one-sided Jacobi with column pivoting (Demmel and Veselic 1992, Drmac and Veselic 2008).
 template <Element T>
 MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info);
 
 /// The reduction of every matrix to a real bidiagonal one: A = Q B P^H, B upper bidiagonal for m >= n and lower for m < n.
 ///
-/// a: m-by-n, overwritten by B and the reflectors as in LAPACK; d: k-by-1, k = min(m, n); e: (k - 1)-by-1; tauq, taup: k-by-1.
+/// a: m-by-n, overwritten by B and the reflectors; d: k-by-1, the diagonal of B, k = min(m, n); e: (k - 1)-by-1, its off-diagonal; tauq,
+/// taup: k-by-1. The reflectors are LAPACK's: Q = H(1) H(2) ... with H(i) = I - tauq(i) v v^H and P = G(1) G(2) ... with G(i) = I - taup(i)
+/// w w^H. For m >= n v(i) = 1 and the rest of v is below the diagonal of column i; w(i + 1) = 1 and the rest of w, for complex types its
+/// conjugate, is in row i beyond the superdiagonal; taup(n) = 0. For m < n v(i + 1) = 1 and the rest of v is below the subdiagonal of
+/// column i; w(i) = 1 and the rest of w, or its conjugate, is in row i beyond the diagonal; tauq(m) = 0. If a matrix has NaN or infinity,
+/// its results hold at least one NaN or infinity.
+/// Errors: BadArgument (m 1, n 2, a 3, lda 4, d 5, e 6, tauq 7, taup 8).
+/// Cost for m >= n: 4 n^2 (m - n / 3) flops (complex: four times that); reads m n, writes m n + 4 k elements per matrix. Source: LAPACK
+/// gebrd; Dongarra, Sorensen, Hammarling 1989.
 template <Element T>
 MYRIAD_API void gebrd(Queue& queue, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tauq, Batch<T> taup);
 
-/// Q or P^H of gebrd, in place, as LAPACK orgbr: k is the number of columns (Vect::q) or rows (Vect::p) of the matrix that gebrd reduced.
+/// Q or P^H of gebrd, in place.
+///
+/// k: the number of columns (Vect::q) or rows (Vect::p) of the matrix that gebrd reduced; in ragged batches of each, `{bound, sizes}`.
+/// With Vect::q a is m-by-n with min(m, k) <= n <= m and receives the first n columns of Q, an m-by-m matrix; with Vect::p a is m-by-n with
+/// min(n, k) <= m <= n and receives the first m rows of P^H, an n-by-n matrix. a holds the reflectors as gebrd left them; the rest is not
+/// read. tau: min(m, k) (q) or min(n, k) (p) by 1, tauq or taup.
+/// Errors: BadArgument (vect 1, m 2, n 3, k 4, a 5, lda 6, tau 7).
+/// Cost: that of orgqr. Source: LAPACK orgbr, ungbr.
 template <Element T>
-MYRIAD_API void orgbr(Queue& queue, Vect vect, std::int64_t k, Batch<T> a, In<T> tau);
+MYRIAD_API void orgbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau);
 
-/// C = op(Q) C, C op(Q), op(P) C or C op(P) with the Q or P of gebrd, as LAPACK ormbr; k as in orgbr.
+/// The complex name of orgbr.
 template <Element T>
-MYRIAD_API void ormbr(Queue& queue, Vect vect, Side side, Op op, std::int64_t k, In<T> a, In<T> tau, Batch<T> c);
+void ungbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau) {
+  orgbr<T>(queue, vect, k, a, tau);
+}
+
+/// C = op(Q) C or op(P) C (left), C op(Q) or C op(P) (right) with the Q or P of gebrd.
+///
+/// C is m-by-n, and r = m (left) or n (right) the order of Q or P. k: the number of columns (Vect::q) or rows (Vect::p) of the matrix that
+/// gebrd reduced; in ragged batches of each, `{bound, sizes}`. a: r-by-min(r, k) (q) or min(r, k)-by-r (p); only its reflectors are read.
+/// tau: min(r, k)-by-1. Op::transpose is for real types, Op::conjugate_transpose for all.
+/// Errors: BadArgument (vect 1, side 2, trans 3, m 4, n 5, k 6, a 7, lda 8, tau 9, c 10, ldc 11).
+/// Cost: that of ormqr. Source: LAPACK ormbr, unmbr.
+template <Element T>
+MYRIAD_API void ormbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> tau, Batch<T> c);
+
+/// The complex name of ormbr.
+template <Element T>
+void unmbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> tau, Batch<T> c) {
+  ormbr<T>(queue, vect, side, op, k, a, tau, c);
+}
 
 }  // namespace myriad
