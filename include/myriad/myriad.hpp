@@ -18,6 +18,7 @@
 #include "myriad/queue.hpp"
 #include "myriad/refine.hpp"
 #include "myriad/stream.hpp"
+#include "myriad/svd.hpp"
 #include "myriad/trsm.hpp"
 #include "myriad/tune.hpp"
 #include "myriad/types.hpp"

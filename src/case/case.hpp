@@ -149,9 +149,9 @@ struct Case {
   FixShape fix;
   std::unique_ptr<CaseRun> (*make)(Problem const&);
 
-  /// Options of the routine: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'p' pivots may be empty, 'k'
-  /// k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity gives info, 'h' Hermitian inputs, 'w' also for
-  /// 16-bit types, 'i' k defaults to n.
+  /// Options of the routine: 'o' op(A), 'q' op(B), 'u' uplo, 's' side, 'd' diag, 'a' alpha, 'b' beta, 'v' job, 'j' job of the SVD, 'f'
+  /// factor of gebrd, 'p' pivots may be empty, 'k' k (right-hand sides or inner size), 'r' rectangular matrices, 'x' exact singularity
+  /// gives info, 'h' Hermitian inputs, 'w' also for 16-bit types, 'i' k defaults to n.
   [[nodiscard]] bool has(char variant) const { return variants.find(variant) != std::string_view::npos; }
   /// 'm': has kernels and is measured; 'a': they support any size, not only up to 32 rows and columns; 't': `myriad tune` can tune them.
   /// Measurements: '+' with beta = 1, 'c' with cold caches, '1' with one right-hand side and also with n, 'u' with either triangle.

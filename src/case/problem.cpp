@@ -93,9 +93,10 @@ std::string Problem::text() const {
                                  name(layout), ragged ? ", ragged" : "", flush ? ", flush" : "", name(input));
   if (bad_place >= 0) text += fmt::format(", matrix {} {}", bad_place, name(bad));
   if (first != 0) text += fmt::format(", first {}", first);
-  text += fmt::format(", op {}{}, uplo {}, side {}, diag {}, job {}, alpha {}{:+}i, beta {}{:+}i{}", static_cast<char>(op),
-                      static_cast<char>(op_b), static_cast<char>(uplo), static_cast<char>(side), static_cast<char>(diag),
-                      static_cast<char>(job), alpha.real(), alpha.imag(), beta.real(), beta.imag(), pivots ? "" : ", no pivots");
+  text += fmt::format(", op {}{}, uplo {}, side {}, diag {}, job {}, svd job {}, vect {}, alpha {}{:+}i, beta {}{:+}i{}",
+                      static_cast<char>(op), static_cast<char>(op_b), static_cast<char>(uplo), static_cast<char>(side),
+                      static_cast<char>(diag), static_cast<char>(job), static_cast<char>(svd_job), static_cast<char>(vect), alpha.real(),
+                      alpha.imag(), beta.real(), beta.imag(), pivots ? "" : ", no pivots");
   if (arithmetic != Arithmetic::standard) text += fmt::format(", arithmetic {}", static_cast<int>(arithmetic));
   if (timing) text += ", timing";
   return text;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "myriad/svd.hpp"
 #include "myriad/types.hpp"
 
 namespace myriad::cases {
@@ -78,6 +79,8 @@ struct Problem {
   Side side = Side::left;
   Diag diag = Diag::non_unit;
   Job job = Job::vectors;
+  SvdJob svd_job = SvdJob::thin;
+  Vect vect = Vect::q;
   std::complex<double> alpha = 1;  ///< the real part is used for real types
   std::complex<double> beta = 0;
   Arithmetic arithmetic = Arithmetic::standard;  ///< of gemm

@@ -9,6 +9,8 @@
 #include "mixed/case.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
+#include "svd/bidiagonal/bidiagonal_case.hpp"
+#include "svd/case.hpp"
 #include "symm/case.hpp"
 #include "symv/case.hpp"
 #include "syrk/case.hpp"
@@ -70,6 +72,10 @@ constexpr std::array cases{
     Case{"sytrd", "eigen", "u", "ma", square, make<SytrdCase>},
     Case{"orgtr", "eigen", "u", "ma", square, make<OrgtrCase>},
     Case{"ormtr", "eigen", "ousr", "ma", nullptr, make<OrmtrCase>},
+    Case{"gesvd", "svd", "jr", "", nullptr, make<GesvdCase>},
+    Case{"gebrd", "svd", "r", "", nullptr, make<GebrdCase>},
+    Case{"orgbr", "svd", "fr", "", nullptr, make<OrgbrCase>},
+    Case{"ormbr", "svd", "oskfri", "", nullptr, make<OrmbrCase>},
     Case{"geequ", "refine", "rx", "ma", nullptr, make<GeequCase>},
     Case{"laqge", "refine", "r", "ma", nullptr, make<LaqgeCase>},
     Case{"gerfs", "refine", "opk", "ma", square, make<GerfsCase>},

@@ -174,6 +174,43 @@ Int syevd(Job job, Uplo uplo, Int n, T* a, Int lda, Real<T>* w, T* work, Int lwo
                          letter, n, a, lda, w, work, lwork, int_work, liwork);
 }
 
+/// gebrd
+template <Element T>
+Int gebrd(Int m, Int n, T* a, Int lda, Real<T>* d, Real<T>* e, T* tauq, T* taup, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sgebrd_work, LAPACKE_dgebrd_work, LAPACKE_cgebrd_work, LAPACKE_zgebrd_work, LAPACK_COL_MAJOR, m, n, a,
+                       lda, d, e, tauq, taup, work, lwork);
+}
+
+/// orgbr, ungbr with vect = Q
+template <Element T>
+Int orgbr(Int m, Int n, Int k, T* a, Int lda, T const* tau, T* work, Int lwork) {
+  return MYRIAD_LAPACK(T, LAPACKE_sorgbr_work, LAPACKE_dorgbr_work, LAPACKE_cungbr_work, LAPACKE_zungbr_work, LAPACK_COL_MAJOR, 'Q', m, n,
+                       k, a, lda, tau, work, lwork);
+}
+
+/// gesdd. real_work is for complex types only.
+template <Element T>
+Int gesdd(char job, Int m, Int n, T* a, Int lda, Real<T>* s, T* u, Int ldu, T* vt, Int ldvt, T* work, Int lwork, Real<T>* real_work,
+          Int* int_work) {
+  if constexpr (is_complex<T>)
+    return MYRIAD_LAPACK(T, LAPACKE_sgesdd_work, LAPACKE_dgesdd_work, LAPACKE_cgesdd_work, LAPACKE_zgesdd_work, LAPACK_COL_MAJOR, job, m, n,
+                         a, lda, s, u, ldu, vt, ldvt, work, lwork, real_work, int_work);
+  else
+    return MYRIAD_LAPACK(T, LAPACKE_sgesdd_work, LAPACKE_dgesdd_work, LAPACKE_cgesdd_work, LAPACKE_zgesdd_work, LAPACK_COL_MAJOR, job, m, n,
+                         a, lda, s, u, ldu, vt, ldvt, work, lwork, int_work);
+}
+
+/// gesvd with one job for U and V. real_work: 5 min(m, n) numbers, for complex types only.
+template <Element T>
+Int gesvd(char job, Int m, Int n, T* a, Int lda, Real<T>* s, T* u, Int ldu, T* vt, Int ldvt, T* work, Int lwork, Real<T>* real_work) {
+  if constexpr (is_complex<T>)
+    return MYRIAD_LAPACK(T, LAPACKE_sgesvd_work, LAPACKE_dgesvd_work, LAPACKE_cgesvd_work, LAPACKE_zgesvd_work, LAPACK_COL_MAJOR, job, job,
+                         m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, real_work);
+  else
+    return MYRIAD_LAPACK(T, LAPACKE_sgesvd_work, LAPACKE_dgesvd_work, LAPACKE_cgesvd_work, LAPACKE_zgesvd_work, LAPACK_COL_MAJOR, job, job,
+                         m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork);
+}
+
 /// One step of the estimate of a matrix's 1-norm by reverse communication: v, x: n elements, signs: n integers (real types only), kase: 0
 /// at first and when the estimate is ready; 1: multiply x by the matrix, 2: by its adjoint. state: 3 integers.
 template <Element T>

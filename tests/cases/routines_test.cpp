@@ -302,8 +302,9 @@ INSTANTIATE_TEST_SUITE_P(All, Routines, testing::ValuesIn(all_subjects()), subje
 
 TEST(Variants, EveryPairOfChoicesComesUpAndEachInEveryLayout) {
   for (Case const& c : all_cases()) {
-    std::array<std::set<std::pair<int, int>>, 100> pairs;  // pairs of choices, at index first * 10 + second
-    std::array<std::set<int>, 10> choices;
+    constexpr std::size_t kinds = 12;
+    std::array<std::set<std::pair<int, int>>, kinds * kinds> pairs;  // pairs of choices, at index first * kinds + second
+    std::array<std::set<int>, kinds> choices;
     for (unsigned i = 0; i < 200; ++i) {
       Problem p;
       vary(c, p, i);
@@ -315,16 +316,18 @@ TEST(Variants, EveryPairOfChoicesComesUpAndEachInEveryLayout) {
                               static_cast<int>(p.diag),
                               static_cast<int>(p.job),
                               static_cast<int>(p.pivots),
+                              static_cast<int>(p.svd_job),
+                              static_cast<int>(p.vect),
                               static_cast<int>(100 * p.alpha.real()),
                               static_cast<int>(100 * p.beta.real())};
       for (std::size_t first = 0; first < chosen.size(); ++first) {
         choices[first].insert(chosen[first]);
-        for (std::size_t second = 0; second < first; ++second) pairs[first * 10 + second].emplace(chosen[first], chosen[second]);
+        for (std::size_t second = 0; second < first; ++second) pairs[first * kinds + second].emplace(chosen[first], chosen[second]);
       }
     }
     for (std::size_t first = 0; first < choices.size(); ++first)
       for (std::size_t second = 0; second < first; ++second)
-        EXPECT_EQ(pairs[first * 10 + second].size(), choices[first].size() * choices[second].size())
+        EXPECT_EQ(pairs[first * kinds + second].size(), choices[first].size() * choices[second].size())
             << c.routine << ": choices " << second << " and " << first;
   }
 }

@@ -69,6 +69,9 @@ inline void vary(Case const& c, Problem& p, unsigned i) {
   if (c.has('a')) p.alpha = alphas[(i + i / 5) % 5];
   if (c.has('b')) p.beta = betas[(i + i / 4) % 4];
   if (c.has('v')) p.job = i % 3 == 2 ? Job::values : Job::vectors;
+  constexpr std::array svd_jobs{SvdJob::thin, SvdJob::values, SvdJob::full, SvdJob::left, SvdJob::right};
+  if (c.has('j')) p.svd_job = svd_jobs[(i + i / 5) % 5];
+  if (c.has('f')) p.vect = i / 5 % 2 == 0 ? Vect::q : Vect::p;
   if (c.has('p')) p.pivots = i % 4 != 3;
 }
 

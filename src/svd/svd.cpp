@@ -1,0 +1,63 @@
+#include "svd/svd.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "core/dtype.hpp"
+#include "runtime/backend.hpp"
+#include "svd/svd_cpu.hpp"
+
+namespace myriad {
+namespace {
+
+/// U needs as many columns, or V^H as many rows, as `job` asks for: k = min(m, n), or with SvdJob::full all.
+void check_vectors(Check const& check, SvdJob job, UntypedBatch const& a, UntypedBatch const& x, bool left, Argument argument) {
+  auto const each = [&](std::int64_t b) {
+    std::int64_t const m = b < 0 ? a.shape.rows : a.shape.rows_of(b), n = b < 0 ? a.shape.cols : a.shape.cols_of(b);
+    std::int64_t const rows = b < 0 ? x.shape.rows : x.shape.rows_of(b), cols = b < 0 ? x.shape.cols : x.shape.cols_of(b);
+    std::int64_t const k = job == SvdJob::full ? left ? m : n : std::min(m, n);
+    std::int64_t const needed_rows = left ? m : k, needed_cols = left ? k : n;
+    if (rows != needed_rows || cols != needed_cols)
+      check.require(false, argument,
+                    fmt::format("is {} by {}{}; it needs {} by {}", rows, cols, b < 0 ? "" : fmt::format(" in matrix {}", b), needed_rows,
+                                needed_cols));
+  };
+  each(-1);
+  for (std::int64_t b = 0; (a.shape.ragged() || x.shape.ragged()) && check.arrays_readable() && b < a.shape.count; ++b) each(b);
+}
+
+}  // namespace
+
+template <Element T>
+void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info) {
+  Check check("gesvd", queue);
+  check.info(info, 14)
+      .require(job == SvdJob::values || wants_u(job) || wants_vt(job), {1, "jobz"}, "must be values, thin, full, left or right")
+      .matrix(a, {2, "m"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)
+      .vector(s, {6, "s"}, {6, "s"}, Access::write)
+      .same_count(a, s, {6, "s"})
+      .diagonal_length(s, a, {6, "s"})
+      .disjoint(s, a, {6, "s"}, "a");
+  if (wants_u(job)) {
+    check.matrix(u, {7, "u"}, {7, "u"}, {7, "u"}, {8, "ldu"}, Access::write).same_count(a, u, {7, "u"});
+    check_vectors(check, job, a, u, true, {7, "u"});
+    check.disjoint(u, a, {7, "u"}, "a").disjoint(u, s, {7, "u"}, "s");
+  }
+  if (wants_vt(job)) {
+    check.matrix(vt, {9, "vt"}, {9, "vt"}, {9, "vt"}, {10, "ldvt"}, Access::write).same_count(a, vt, {9, "vt"});
+    check_vectors(check, job, a, vt, false, {9, "vt"});
+    check.disjoint(vt, a, {9, "vt"}, "a").disjoint(vt, s, {9, "vt"}, "s");
+    if (wants_u(job)) check.disjoint(vt, u, {9, "vt"}, "u");
+  }
+  if (gpu::on_gpu(queue)) throw Unavailable("gesvd: no GPU kernel yet; a queue with Backend::cpu computes it");
+  Batch<T> const none{.count = a.count};
+  cpu::gesvd(queue, GesvdTask<T>{.job = job, .a = a, .s = s, .u = wants_u(job) ? u : none, .vt = wants_vt(job) ? vt : none, .info = info});
+}
+
+#define MYRIAD_INSTANTIATE(T) template void gesvd<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*);
+MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
+#undef MYRIAD_INSTANTIATE
+
+}  // namespace myriad

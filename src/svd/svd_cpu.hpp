@@ -1,0 +1,12 @@
+#pragma once
+/// The CPU path of gesvd.
+
+#include "myriad/queue.hpp"
+#include "svd/svd.hpp"
+
+namespace myriad::cpu {
+
+template <Element T>
+void gesvd(Queue& queue, GesvdTask<T> const& task);
+
+}  // namespace myriad::cpu
