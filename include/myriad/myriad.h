@@ -76,6 +76,17 @@ typedef enum myriad_side MYRIAD_ENUM_TYPE { MYRIAD_LEFT = 'L', MYRIAD_RIGHT = 'R
 typedef enum myriad_diag MYRIAD_ENUM_TYPE { MYRIAD_NON_UNIT = 'N', MYRIAD_UNIT = 'U' } myriad_diag;
 /// Results of an eigenproblem: eigenvalues only, or eigenvalues and eigenvectors.
 typedef enum myriad_job MYRIAD_ENUM_TYPE { MYRIAD_VALUES = 'N', MYRIAD_VECTORS = 'V' } myriad_job;
+/// Results of myriad_gesvd beside the singular values, with k = min(m, n): none, the first k columns of U and rows of V^H, all of them, the
+/// first k columns of U only, or the first k rows of V^H only.
+typedef enum myriad_svd_job MYRIAD_ENUM_TYPE {
+  MYRIAD_SVD_VALUES = 'N',
+  MYRIAD_SVD_THIN = 'S',
+  MYRIAD_SVD_FULL = 'A',
+  MYRIAD_SVD_LEFT = 'U',
+  MYRIAD_SVD_RIGHT = 'V'
+} myriad_svd_job;
+/// Factor of myriad_gebrd.
+typedef enum myriad_vect MYRIAD_ENUM_TYPE { MYRIAD_Q = 'Q', MYRIAD_P = 'P' } myriad_vect;
 /// Operation on a factored matrix. Other matrices are transposed by a view.
 typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
 /// Arithmetic of products of float matrices (myriad_gemm_by).
@@ -538,6 +549,46 @@ MYRIAD_API myriad_status myriad_ormtr(myriad_queue* queue, myriad_side side, myr
 /// The complex name of myriad_ormtr.
 MYRIAD_API myriad_status myriad_unmtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
                                       myriad_batch const* tau, myriad_batch const* c);
+
+// ---- Singular values ----------------------------------------------------------------------------
+
+/// The singular value decomposition of every matrix: A = U diag(s) V^H.
+///
+/// a: m-by-n, unspecified afterwards. s: k-by-1 of a's real type, k = min(m, n), descending. u: m-by-k, or m-by-m with MYRIAD_SVD_FULL; vt
+/// = V^H: k-by-n, or n-by-n; one that `job` does not ask for may be NULL. info: 0; k if A has NaN or infinity (then s, u and vt are NaN);
+/// i > 0 if the iteration did not converge.
+/// Positions: jobz 1, m 2, n 3, a 4, lda 5, s 6, u 7, ldu 8, vt 9, ldvt 10.
+/// Cost for m >= n: 4 n^2 (m - n / 3) flops, about 4 m n^2 + 8 n^3 more with thin vectors (complex: four times that). Source: LAPACK gesdd.
+MYRIAD_API myriad_status myriad_gesvd(myriad_queue* queue, myriad_svd_job job, myriad_batch const* a, myriad_batch const* s,
+                                      myriad_batch const* u, myriad_batch const* vt, int* info);
+
+/// The reduction of every matrix to a real bidiagonal one, upper for m >= n and lower for m < n: A = Q B P^H.
+///
+/// a: m-by-n, overwritten by B and LAPACK's reflectors. d: k-by-1, e: (k - 1)-by-1, of a's real type, k = min(m, n); tauq, taup: k-by-1.
+/// Positions: m 1, n 2, a 3, lda 4, d 5, e 6, tauq 7, taup 8.
+/// Cost for m >= n: 4 n^2 (m - n / 3) flops (complex: four times that). Source: LAPACK gebrd.
+MYRIAD_API myriad_status myriad_gebrd(myriad_queue* queue, myriad_batch const* a, myriad_batch const* d, myriad_batch const* e,
+                                      myriad_batch const* tauq, myriad_batch const* taup);
+
+/// The first n columns of Q (MYRIAD_Q; min(m, k) <= n <= m) or the first m rows of P^H (MYRIAD_P; min(n, k) <= m <= n) of myriad_gebrd, in
+/// place of the reflectors. k: the number of columns (MYRIAD_Q) or rows (MYRIAD_P) of the matrix that was reduced; k_sizes: NULL, or in
+/// ragged batches that number for each, at most k. tau: min(m, k)-by-1 or min(n, k)-by-1.
+/// Positions: vect 1, m 2, n 3, k 4, a 5, lda 6, tau 7. Cost: that of myriad_orgqr. Source: LAPACK orgbr, ungbr.
+MYRIAD_API myriad_status myriad_orgbr(myriad_queue* queue, myriad_vect vect, int64_t k, int64_t const* k_sizes, myriad_batch const* a,
+                                      myriad_batch const* tau);
+/// The complex name of myriad_orgbr.
+MYRIAD_API myriad_status myriad_ungbr(myriad_queue* queue, myriad_vect vect, int64_t k, int64_t const* k_sizes, myriad_batch const* a,
+                                      myriad_batch const* tau);
+
+/// C = op(Q) C or op(P) C (left), C op(Q) or C op(P) (right) with the Q or P of myriad_gebrd. a: r-by-min(r, k) (MYRIAD_Q) or
+/// min(r, k)-by-r (MYRIAD_P), r being the order of Q or P; k, k_sizes: as in myriad_orgbr. MYRIAD_TRANSPOSE is for real types.
+/// Positions: vect 1, side 2, trans 3, m 4, n 5, k 6, a 7, lda 8, tau 9, c 10, ldc 11.
+/// Cost: that of myriad_ormqr. Source: LAPACK ormbr, unmbr.
+MYRIAD_API myriad_status myriad_ormbr(myriad_queue* queue, myriad_vect vect, myriad_side side, myriad_op trans, int64_t k,
+                                      int64_t const* k_sizes, myriad_batch const* a, myriad_batch const* tau, myriad_batch const* c);
+/// The complex name of myriad_ormbr.
+MYRIAD_API myriad_status myriad_unmbr(myriad_queue* queue, myriad_vect vect, myriad_side side, myriad_op trans, int64_t k,
+                                      int64_t const* k_sizes, myriad_batch const* a, myriad_batch const* tau, myriad_batch const* c);
 
 // ---- Equilibration, refinement, backward errors -------------------------------------------------
 //

@@ -157,6 +157,7 @@ struct Operand {
 };
 
 Operand pivots_of(myriad_batch const* pivots, int position) { return {pivots, {position, "ipiv"}, Elements::pivots, true}; }
+Operand unless_missing(myriad_batch const* x, Argument argument) { return {x, argument, Elements::same, true}; }
 Operand real(myriad_batch const* x, Argument argument) { return {x, argument, Elements::real}; }
 Operand optional_real(myriad_batch const* x, Argument argument) { return {x, argument, Elements::real, true}; }
 
@@ -264,6 +265,7 @@ myriad::Diag diag_of(char const* routine, myriad_diag diag, int position) {
   return letter<myriad::Diag>(routine, diag, {position, "diag"}, "NU");
 }
 myriad::Side side_of(char const* routine, myriad_side side) { return letter<myriad::Side>(routine, side, {1, "side"}, "LR"); }
+myriad::Vect vect_of(char const* routine, myriad_vect vect) { return letter<myriad::Vect>(routine, vect, {1, "vect"}, "QP"); }
 myriad::Op op_of(char const* routine, myriad_op op, int position) { return letter<myriad::Op>(routine, op, {position, "trans"}, "NTC"); }
 
 /// Applies a view, a template over the element type. An invalid dtype is kept, and refused by the routine that gets it.
@@ -341,6 +343,22 @@ myriad_status tridiagonalize(char const* routine, myriad_queue* queue, myriad_up
 myriad_status form_q_of_sytrd(char const* routine, myriad_queue* queue, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* tau) {
   return call(queue, routine, {{a, {3, "a"}}, {tau, {5, "tau"}}},
               [&]<typename T>(Queue& q) { myriad::orgtr<T>(q, uplo_of(routine, uplo, 1), as<T>(a), as<T>(tau)); });
+}
+
+myriad_status form_factor_of_gebrd(char const* routine, myriad_queue* queue, myriad_vect vect, int64_t k, int64_t const* k_sizes,
+                                   myriad_batch const* a, myriad_batch const* tau) {
+  return call(queue, routine, {{a, {5, "a"}}, {tau, {7, "tau"}}}, [&]<typename T>(Queue& q) {
+    myriad::orgbr<T>(q, vect_of(routine, vect), {k, k_sizes}, as<T>(a), as<T>(tau));
+  });
+}
+
+myriad_status apply_factor_of_gebrd(char const* routine, myriad_queue* queue, myriad_vect vect, myriad_side side, myriad_op trans,
+                                    int64_t k, int64_t const* k_sizes, myriad_batch const* a, myriad_batch const* tau,
+                                    myriad_batch const* c) {
+  return call(queue, routine, {{a, {7, "a"}}, {tau, {9, "tau"}}, {c, {10, "c"}}}, [&]<typename T>(Queue& q) {
+    myriad::ormbr<T>(q, vect_of(routine, vect), letter<myriad::Side>(routine, side, {2, "side"}, "LR"), op_of(routine, trans, 3),
+                     {k, k_sizes}, as<T>(a), as<T>(tau), as<T>(c));
+  });
 }
 
 myriad_status apply_q_of_sytrd(char const* routine, myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans,
@@ -899,6 +917,42 @@ myriad_status myriad_ormtr(myriad_queue* queue, myriad_side side, myriad_uplo up
 myriad_status myriad_unmtr(myriad_queue* queue, myriad_side side, myriad_uplo uplo, myriad_op trans, myriad_batch const* a,
                            myriad_batch const* tau, myriad_batch const* c) {
   return apply_q_of_sytrd("unmtr", queue, side, uplo, trans, a, tau, c);
+}
+
+myriad_status myriad_gesvd(myriad_queue* queue, myriad_svd_job job, myriad_batch const* a, myriad_batch const* s, myriad_batch const* u,
+                           myriad_batch const* vt, int* info) {
+  return call(queue, "gesvd", {{a, {4, "a"}}, real(s, {6, "s"}), unless_missing(u, {7, "u"}), unless_missing(vt, {9, "vt"})},
+              [&]<typename T>(Queue& q) {
+                auto const what = letter<myriad::SvdJob>("gesvd", job, {1, "jobz"}, "NSAUV");
+                myriad::gesvd<T>(q, what, as<T>(a), as<myriad::Real<T>>(s), as<T>(u), as<T>(vt), info);
+              });
+}
+
+myriad_status myriad_gebrd(myriad_queue* queue, myriad_batch const* a, myriad_batch const* d, myriad_batch const* e,
+                           myriad_batch const* tauq, myriad_batch const* taup) {
+  return call(queue, "gebrd", {{a, {3, "a"}}, real(d, {5, "d"}), real(e, {6, "e"}), {tauq, {7, "tauq"}}, {taup, {8, "taup"}}},
+              [&]<typename T>(Queue& q) {
+                using R = myriad::Real<T>;
+                myriad::gebrd<T>(q, as<T>(a), as<R>(d), as<R>(e), as<T>(tauq), as<T>(taup));
+              });
+}
+
+myriad_status myriad_orgbr(myriad_queue* queue, myriad_vect vect, int64_t k, int64_t const* k_sizes, myriad_batch const* a,
+                           myriad_batch const* tau) {
+  return form_factor_of_gebrd("orgbr", queue, vect, k, k_sizes, a, tau);
+}
+myriad_status myriad_ungbr(myriad_queue* queue, myriad_vect vect, int64_t k, int64_t const* k_sizes, myriad_batch const* a,
+                           myriad_batch const* tau) {
+  return form_factor_of_gebrd("ungbr", queue, vect, k, k_sizes, a, tau);
+}
+
+myriad_status myriad_ormbr(myriad_queue* queue, myriad_vect vect, myriad_side side, myriad_op trans, int64_t k, int64_t const* k_sizes,
+                           myriad_batch const* a, myriad_batch const* tau, myriad_batch const* c) {
+  return apply_factor_of_gebrd("ormbr", queue, vect, side, trans, k, k_sizes, a, tau, c);
+}
+myriad_status myriad_unmbr(myriad_queue* queue, myriad_vect vect, myriad_side side, myriad_op trans, int64_t k, int64_t const* k_sizes,
+                           myriad_batch const* a, myriad_batch const* tau, myriad_batch const* c) {
+  return apply_factor_of_gebrd("unmbr", queue, vect, side, trans, k, k_sizes, a, tau, c);
 }
 
 myriad_status myriad_geequ(myriad_queue* queue, myriad_batch const* a, myriad_batch const* r, myriad_batch const* c, void* rowcnd,

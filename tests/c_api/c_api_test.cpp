@@ -261,6 +261,57 @@ TYPED_TEST(EveryRoutine, Tridiagonalization) {
   }
 }
 
+TYPED_TEST(EveryRoutine, SingularValues) {
+  using T = TypeParam;
+  auto const a = random_matrices<T>(m, n, 1);
+  constexpr std::int64_t k = std::min(m, n);
+  for (auto const job : {MYRIAD_SVD_VALUES, MYRIAD_SVD_THIN, MYRIAD_SVD_FULL, MYRIAD_SVD_LEFT, MYRIAD_SVD_RIGHT}) {
+    auto a1 = a, a2 = a;
+    bool const full = job == MYRIAD_SVD_FULL;
+    Matrices<Real<T>> s1(k, 1), s2 = s1;
+    Matrices<T> u1(m, full ? m : k), u2 = u1, vt1(full ? n : k, n), vt2 = vt1;
+    std::vector<int> info1(count, -1), info2(count, -1);
+    auto const ac = a2.c(), sc = s2.c(), uc = u2.c(), vc = vt2.c();
+    bool const has_u = job != MYRIAD_SVD_VALUES && job != MYRIAD_SVD_RIGHT, has_vt = job != MYRIAD_SVD_VALUES && job != MYRIAD_SVD_LEFT;
+    myriad::gesvd<T>(this->cpp_queue, static_cast<myriad::SvdJob>(job), a1.cpp(), s1.cpp(), u1.cpp(), vt1.cpp(), info1.data());
+    this->good(myriad_gesvd(this->c_queue.get(), job, &ac, &sc, has_u ? &uc : nullptr, has_vt ? &vc : nullptr, info2.data()));
+    EXPECT_TRUE(same_bits(s1.data, s2.data) && same_bits(u1.data, u2.data) && same_bits(vt1.data, vt2.data));
+    EXPECT_EQ(info1, info2);
+    EXPECT_EQ(u1.data[0] != T(0), has_u);
+    EXPECT_EQ(vt1.data[0] != T(0), has_vt);
+  }
+}
+
+TYPED_TEST(EveryRoutine, Bidiagonalization) {
+  using T = TypeParam;
+  constexpr std::int64_t k = std::min(m, n);
+  for (bool const complex_name : {false, true}) {
+    auto a1 = random_matrices<T>(m, n, 1), a2 = a1;
+    Matrices<Real<T>> d1(k, 1), d2 = d1, e1(k - 1, 1), e2 = e1;
+    Matrices<T> tauq1(k, 1), tauq2 = tauq1, taup1 = tauq1, taup2 = tauq1;
+    auto const ac = a2.c(), qc = tauq2.c(), pc = taup2.c(), dc = d2.c(), ec = e2.c();
+    auto* const c = this->c_queue.get();
+    myriad::gebrd<T>(this->cpp_queue, a1.cpp(), d1.cpp(), e1.cpp(), tauq1.cpp(), taup1.cpp());
+    this->good(myriad_gebrd(c, &ac, &dc, &ec, &qc, &pc));
+    EXPECT_TRUE(same_bits(a1.data, a2.data) && same_bits(d1.data, d2.data) && same_bits(e1.data, e2.data));
+    EXPECT_TRUE(same_bits(tauq1.data, tauq2.data) && same_bits(taup1.data, taup2.data));
+    auto x1 = random_matrices<T>(nrhs, m, 2), x2 = x1;
+    auto const xc = x2.c();
+    auto const op = myriad::is_complex<T> ? MYRIAD_CONJUGATE_TRANSPOSE : MYRIAD_TRANSPOSE;
+    std::vector<std::int64_t> const sizes(count, n);
+    auto const some = myriad::columns(a1.cpp(), 0, k);
+    auto const some_c = myriad_block(ac, 0, 0, m, k);
+    myriad::ormbr<T>(this->cpp_queue, myriad::Vect::q, myriad::Side::right, static_cast<myriad::Op>(op), n, some, tauq1.cpp(), x1.cpp());
+    this->good((complex_name ? myriad_unmbr : myriad_ormbr)(c, MYRIAD_Q, MYRIAD_RIGHT, op, n, sizes.data(), &some_c, &qc, &xc));
+    EXPECT_TRUE(same_bits(x1.data, x2.data));
+    auto const top = myriad::rows(a1.cpp(), 0, k);
+    auto const top_c = myriad_block(ac, 0, 0, k, n);
+    myriad::orgbr<T>(this->cpp_queue, myriad::Vect::p, m, top, taup1.cpp());
+    this->good((complex_name ? myriad_ungbr : myriad_orgbr)(c, MYRIAD_P, m, nullptr, &top_c, &pc));
+    EXPECT_TRUE(same_bits(a1.data, a2.data));
+  }
+}
+
 TYPED_TEST(EveryRoutine, Triangles) {
   using T = TypeParam;
   auto a = positive_matrices<T>(1), b1 = random_matrices<T>(m, n, 2), b2 = b1, x1 = random_matrices<T>(n, 1, 3), x2 = x1, i1 = a, i2 = a;
@@ -574,6 +625,8 @@ TEST(CApi, RefusesAndNamesTheArgument) {
   auto const bad_op = static_cast<myriad_op>('X');
   auto const bad_diag = static_cast<myriad_diag>(MYRIAD_UNIT + 256);  // a valid letter if truncated to a byte
   auto const bad_job = static_cast<myriad_job>('X');
+  auto const bad_svd_job = static_cast<myriad_svd_job>('X');
+  auto const bad_vect = static_cast<myriad_vect>('X');
 
   myriad_gemm_group const good_group{&one, &ac, &ac, &one, &ac}, in_place_group = good_group;
   auto const grouped = [&](myriad_queue* q, myriad_gemm_group const& second) {
@@ -704,6 +757,18 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"unmtr", 2, "uplo", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, bad_uplo, MYRIAD_NONE, &ac, &tc, &bc); }},
       {"unmtr", 3, "trans", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, MYRIAD_LOWER, bad_op, &ac, &tc, &bc); }},
       {"unmtr", 9, "f32", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_NONE, &ac, &tc, &sc); }},
+      {"gesvd", 1, "jobz", [&](auto* q) { return myriad_gesvd(q, bad_svd_job, &ac, &xc, nullptr, nullptr, nullptr); }},
+      {"gesvd", 6, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_VALUES, &ac, &sc, nullptr, nullptr, nullptr); }},
+      {"gesvd", 7, "u", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_LEFT, &ac, &xc, nullptr, nullptr, nullptr); }},
+      {"gesvd", 9, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_RIGHT, &ac, &xc, nullptr, &sc, nullptr); }},
+      {"gebrd", 5, "f32", [&](auto* q) { return myriad_gebrd(q, &ac, &sc, &ec, &tc, &tc); }},
+      {"gebrd", 8, "null", [&](auto* q) { return myriad_gebrd(q, &ac, &dc, &ec, &xc, nullptr); }},
+      {"orgbr", 1, "vect", [&](auto* q) { return myriad_orgbr(q, bad_vect, n, nullptr, &ac, &xc); }},
+      {"orgbr", 4, "k", [&](auto* q) { return myriad_ungbr(q, MYRIAD_Q, -1, nullptr, &ac, &xc); }},
+      {"orgbr", 7, "f32", [&](auto* q) { return myriad_orgbr(q, MYRIAD_P, n, nullptr, &ac, &sc); }},
+      {"ormbr", 2, "side", [&](auto* q) { return myriad_ormbr(q, MYRIAD_Q, bad_side, MYRIAD_NONE, n, nullptr, &ac, &xc, &bc); }},
+      {"unmbr", 3, "trans", [&](auto* q) { return myriad_unmbr(q, MYRIAD_Q, MYRIAD_LEFT, bad_op, n, nullptr, &ac, &xc, &bc); }},
+      {"ormbr", 10, "f32", [&](auto* q) { return myriad_ormbr(q, MYRIAD_P, MYRIAD_LEFT, MYRIAD_NONE, n, nullptr, &ac, &xc, &sc); }},
       {"ormqr", 1, "side", [&](auto* q) { return myriad_ormqr(q, bad_side, MYRIAD_NONE, &ac, &xc, &bc); }},
       {"unmqr", 2, "trans", [&](auto* q) { return myriad_unmqr(q, MYRIAD_LEFT, bad_op, &ac, &xc, &bc); }},
       {"ormqr", 8, "f32", [&](auto* q) { return myriad_ormqr(q, MYRIAD_LEFT, MYRIAD_NONE, &ac, &sc, &bc); }},

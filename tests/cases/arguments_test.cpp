@@ -531,6 +531,107 @@ TEST_F(Arguments, Tridiagonalization) {
   bad("ormtr", 10, "ldc", apply(a, t, short_ld(c)));
 }
 
+TEST_F(Arguments, SingularValues) {
+  auto const call = [&](SvdJob job, Batch<double> z, Batch<double> values, Batch<double> u = {}, Batch<double> vt = {}) {
+    return [=, this] { gesvd(queue, job, z, values, u, vt, info.data()); };
+  };
+  SvdJob const no = SvdJob::values, thin = SvdJob::thin;
+  Batch<double> const u = batch(memory_b.data(), n, n, {.count = count}), wide = columns(a, 0, 4), tall = rows(a, 0, 4);
+  bad("gesvd", 1, "jobz", call(static_cast<SvdJob>('X'), a, r));
+  bad("gesvd", 2, "m", call(no, negative_rows(a), r));
+  bad("gesvd", 3, "n", call(no, negative_cols(a), r));
+  bad("gesvd", 4, "a", call(no, null(a), r));
+  bad("gesvd", 4, "a", call(no, overlapping(a), r));
+  bad("gesvd", 5, "lda", call(no, short_ld(a), r));
+  bad("gesvd", 6, "s", call(no, a, null(r)));
+  bad("gesvd", 6, "s", call(no, a, fewer(r)));
+  bad("gesvd", 6, "s", call(no, a, rows(r, 0, n - 1)));
+  bad("gesvd", 6, "s", call(no, a, columns(a, 1, 1)));
+  bad("gesvd", 7, "u", call(thin, a, r));
+  bad("gesvd", 7, "u", call(thin, a, r, null(u), x));
+  bad("gesvd", 7, "u", call(thin, a, r, fewer(u), x));
+  bad("gesvd", 7, "u", call(SvdJob::left, a, r, narrower(u)));
+  bad("gesvd", 7, "u", call(SvdJob::left, tall, r, u));
+  bad("gesvd", 7, "u", call(SvdJob::full, wide, r, columns(u, 0, 4), rows(x, 0, 4)));
+  bad("gesvd", 7, "u", call(thin, a, r, a, x));
+  bad("gesvd", 8, "ldu", call(thin, a, r, short_ld(u), x));
+  bad("gesvd", 9, "vt", call(thin, a, r, u, null(x)));
+  bad("gesvd", 9, "vt", call(SvdJob::right, a, r, {}, rows(x, 0, n - 1)));
+  bad("gesvd", 9, "vt", call(SvdJob::right, wide, r, {}, x));
+  bad("gesvd", 9, "vt", call(SvdJob::full, tall, rows(r, 0, 4), batch(memory_b.data(), 4, 4, {.count = count}), rows(x, 0, 4)));
+  bad("gesvd", 9, "vt", call(thin, a, r, u, u));
+  bad("gesvd", 10, "ldvt", call(thin, a, r, u, short_ld(x)));
+  bad("gesvd", 3, "n", [&] {  // LAPACK's workspace would exceed its integers. Nothing of these exists, and nothing is read
+    auto* const at = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
+    std::int64_t const size = 40000, all = size * size;
+    gesvd(queue, thin, batch(at, size, size), vectors(at + all, size, 1), batch(at + 2 * all, size, size), batch(at + 4 * all, size, size),
+          info.data());
+  });
+}
+
+TEST_F(Arguments, Bidiagonalization) {
+  Batch<double> const d = r, e = rows(s, 0, n - 1), tq = vectors(memory_b.data(), n, count), tp = vectors(memory_c.data(), n, count);
+  auto const call = [&](Batch<double> z, Batch<double> diagonal, Batch<double> beside, Batch<double> tauq, Batch<double> taup) {
+    return [=, this] { gebrd(queue, z, diagonal, beside, tauq, taup); };
+  };
+  bad("gebrd", 1, "m", call(negative_rows(a), d, e, tq, tp));
+  bad("gebrd", 2, "n", call(negative_cols(a), d, e, tq, tp));
+  bad("gebrd", 3, "a", call(null(a), d, e, tq, tp));
+  bad("gebrd", 4, "lda", call(short_ld(a), d, e, tq, tp));
+  bad("gebrd", 5, "d", call(a, null(d), e, tq, tp));
+  bad("gebrd", 5, "d", call(a, rows(d, 0, n - 1), e, tq, tp));
+  bad("gebrd", 5, "d", call(a, columns(a, 0, 1), e, tq, tp));
+  bad("gebrd", 6, "e", call(a, d, rows(e, 0, n - 2), tq, tp));
+  bad("gebrd", 6, "e", call(a, d, d, tq, tp));
+  bad("gebrd", 7, "tauq", call(a, d, e, fewer(tq), tp));
+  bad("gebrd", 7, "tauq", call(a, d, e, rows(tq, 0, n - 1), tp));
+  bad("gebrd", 7, "tauq", call(a, d, e, d, tp));
+  bad("gebrd", 8, "taup", call(a, d, e, tq, null(tp)));
+  bad("gebrd", 8, "taup", call(a, d, e, tq, rows(tp, 0, n - 1)));
+  bad("gebrd", 8, "taup", call(a, d, e, tq, tq));
+
+  auto const form = [&](Vect vect, Extent k, Batch<double> z, Batch<double> tau_) {
+    return [=, this] { orgbr<double>(queue, vect, k, z, tau_); };
+  };
+  Vect const q = Vect::q, p = Vect::p;
+  std::vector<std::int64_t> const sizes{n, 3, n};
+  bad("orgbr", 1, "vect", form(static_cast<Vect>('X'), n, a, tq));
+  bad("orgbr", 2, "m", form(q, n, negative_rows(a), tq));
+  bad("orgbr", 3, "n", form(q, n, rows(a, 0, n - 1), tq));
+  bad("orgbr", 3, "n", form(q, n, narrower(a), tq));
+  bad("orgbr", 3, "n", form(p, n, narrower(a), tq));
+  bad("orgbr", 3, "n", form(p, n, rows(a, 0, n - 1), tq));
+  bad("orgbr", 3, "n", form(q, {n, sizes.data()}, columns(a, 0, 4), tq));
+  bad("orgbr", 4, "k", form(q, -1, a, tq));
+  bad("orgbr", 5, "a", form(q, n, null(a), tq));
+  bad("orgbr", 5, "a", form(q, n, a, vectors(memory_a.data(), n, count)));
+  bad("orgbr", 6, "lda", form(q, n, short_ld(a), tq));
+  bad("orgbr", 7, "tau", form(q, n, a, null(tq)));
+  bad("orgbr", 7, "tau", form(p, n, a, rows(tq, 0, n - 1)));
+  bad("orgbr", 7, "tau", form(q, n, a, fewer(tq)));
+
+  auto const apply = [&](Vect vect, Extent k, Batch<double> z, Batch<double> tau_, Batch<double> to, Side side = Side::left,
+                         Op op = Op::none) { return [=, this] { ormbr<double>(queue, vect, side, op, k, z, tau_, to); }; };
+  bad("ormbr", 1, "vect", apply(static_cast<Vect>('X'), n, a, tau, c));
+  bad("ormbr", 2, "side", apply(q, n, a, tau, c, static_cast<Side>('X')));
+  bad("ormbr", 3, "trans", apply(q, n, a, tau, c, Side::left, static_cast<Op>('X')));
+  bad("ormbr", 4, "m", apply(q, n, a, tau, negative_rows(c)));
+  bad("ormbr", 4, "m", apply(q, n, rows(a, 0, n - 1), tau, c));
+  bad("ormbr", 4, "m", apply(p, n, narrower(a), tau, c));
+  bad("ormbr", 5, "n", apply(q, n, a, tau, c, Side::right));
+  bad("ormbr", 6, "k", apply(q, -1, a, tau, c));
+  bad("ormbr", 7, "a", apply(q, n, narrower(a), tau, c));
+  bad("ormbr", 7, "a", apply(p, n, rows(a, 0, n - 1), tau, c));
+  bad("ormbr", 7, "a", apply(q, n, null(a), tau, c));
+  bad("ormbr", 7, "a", apply(q, n, fewer(a), tau, c));
+  bad("ormbr", 8, "lda", apply(q, n, short_ld(a), tau, c));
+  bad("ormbr", 9, "tau", apply(q, n, a, rows(tau, 0, n - 1), c));
+  bad("ormbr", 9, "tau", apply(q, n, a, null(tau), c));
+  bad("ormbr", 10, "c", apply(q, n, a, tau, null(c)));
+  bad("ormbr", 10, "c", apply(q, n, a, tau, columns(a, 0, 2)));
+  bad("ormbr", 11, "ldc", apply(q, n, a, tau, short_ld(c)));
+}
+
 TEST_F(Arguments, Cholesky) {
   Uplo const lower = Uplo::lower;
   Uplo const neither = static_cast<Uplo>('X');
