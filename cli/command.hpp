@@ -34,6 +34,7 @@ void add_lu(CLI::App& app, Action& action);
 void add_cholesky(CLI::App& app, Action& action);
 void add_qr(CLI::App& app, Action& action);
 void add_eigh(CLI::App& app, Action& action);
+void add_svd(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);

@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   add_cholesky(app, action);
   add_qr(app, action);
   add_eigh(app, action);
+  add_svd(app, action);
   add_convert(app, action);
   add_info(app, action);
   add_cache(app, action);

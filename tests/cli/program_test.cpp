@@ -253,7 +253,7 @@ TEST_F(Myriad, EveryCommandWritesWhatItPromises) {
   EXPECT_EQ(load("d.npy").shape, (Shape{2, 1}));
   EXPECT_EQ(load("d.npy")[0], 1);
   EXPECT_NEAR(load("d.npy")[1], std::log(16), 1e-14);
-  for (std::string const command : {"lu", "cholesky", "qr", "eigh"}) {
+  for (std::string const command : {"lu", "cholesky", "qr", "eigh", "svd"}) {
     Outcome const outcome = run({command, "/a.npy", "-o", "/f.npz", "--verify", "--tolerance", "1e-14"});
     expect_good(outcome);
     EXPECT_NE(outcome.out.find("worst backward error"), std::string::npos);
@@ -290,6 +290,35 @@ TEST_F(Myriad, EigenvaluesOfEitherTriangle) {
   expect_refusal({"eigh", "/h.npy", "-o", "/f.npy"}, "several arrays in an .npz archive");
   expect_refusal({"eigh", "/h.npy", "-o", "/f.npz", "--uplo", "left"}, "'left' is neither lower nor upper");
   expect_refusal({"eigh", "/h.npy", "-o", "/f.npz", "--values", "--verify"}, "--verify needs the vectors");
+}
+
+TEST_F(Myriad, SingularValuesAndVectors) {
+  save<double>("a.npy", {2, 3, 2}, {3, 0, 0, -4, 0, 0, 0, 0, 0, 0, 0, 0});
+  expect_good(run({"svd", "/a.npy", "--values", "-o", "/s.npy"}));
+  EXPECT_EQ(load("s.npy").shape, (Shape{2, 2}));
+  std::array const expected{4.0, 3.0, 0.0, 0.0};
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(load("s.npy")[k], expected[k], 1e-14) << k;
+  for (bool const full : {false, true}) {
+    std::vector<std::string> arguments{"svd", "/a.npy", "-o", "/f.npz", "--verify", "--tolerance", "1e-14"};
+    if (full) arguments.emplace_back("--full");
+    Outcome const outcome = run(arguments);
+    expect_good(outcome);
+    EXPECT_EQ(outcome.out.rfind("decomposed 2 matrices of 3 x 2", 0), 0U) << outcome.out;
+    for (std::string const field : {"s", "u", "vt"}) expect_good(run({"convert", "/f.npz:" + field, "-o", "/" + field + ".npy"}));
+    EXPECT_EQ(load("u.npy").shape, (Shape{2, 3, full ? 3 : 2}));
+    EXPECT_EQ(load("vt.npy").shape, (Shape{2, 2, 2}));
+    EXPECT_NEAR(load("s.npy")[0], 4, 1e-14);
+    EXPECT_NEAR(std::abs(load("vt.npy")[1]), 1, 1e-14);
+  }
+  // Complex and wide: s is real.
+  save<std::complex<double>>("h.npy", {1, 3}, {{2, 0}, {0, -2}, {0, 1}});
+  expect_good(run({"svd", "/h.npy", "-o", "/f.npz", "--full", "--verify", "--tolerance", "1e-14"}));
+  expect_good(run({"convert", "/f.npz:s", "-o", "/s.npy"}));
+  EXPECT_EQ(load("s.npy").descr, "<f8");
+  EXPECT_NEAR(load("s.npy")[0], 3, 1e-14);
+  expect_refusal({"svd", "/h.npy", "-o", "/f.npy"}, "several arrays in an .npz archive");
+  expect_refusal({"svd", "/h.npy", "-o", "/f.npz", "--values", "--verify"}, "--verify needs the vectors");
+  expect_refusal({"svd", "/h.npy", "-o", "/f.npz", "--values", "--full"}, "--full asks for the vectors");
 }
 
 TEST_F(Myriad, BatchesOfNothingAreFine) {
@@ -788,7 +817,7 @@ TEST_F(Myriad, SingularMatricesAndNanAreReported) {
 TEST_F(Myriad, NoCommandPassesNanInSilence) {
   save<double>("a.npy", {2, 2, 2}, {4, 1, 1, 3, 4, nan, nan, 3});
   save<double>("b.npy", {2, 2}, {1, 1, 1, 1});
-  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky", "eigh"}) {
+  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky", "eigh", "svd"}) {
     Outcome const outcome = run({command, "/a.npy", "-o", "/o.npz", "--info", "/info.npy"});
     EXPECT_EQ(outcome.status, 1) << command;
     EXPECT_NE(outcome.err.find("matrix 1: " + folder.path("a.npy") + " holds NaN at"), std::string::npos) << command << outcome.err;
@@ -890,6 +919,8 @@ TEST_F(Myriad, VerifyAcceptsWhatBackwardStableRoutinesGive) {
                                                  {"lu", at + "g.npy"},
                                                  {"qr", at + "t.npy"},
                                                  {"cholesky", at + "p.npy"},
+                                                 {"svd", at + "t.npy"},
+                                                 {"svd", at + "w.npy", "--full"},
                                                  {"eigh", at + "p.npy"}}) {
         all.push_back({n, dtype, arguments});
       }
@@ -1045,7 +1076,7 @@ TEST_F(Myriad, RefusesWrongUsage) {
   EXPECT_EQ(run({"--help"}).status, 0);
   EXPECT_EQ(run({"--version"}).status, 0);
   for (std::string const command :
-       {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "convert", "info"}) {
+       {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "svd", "convert", "info"}) {
     Outcome const help = run({command, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_NE(help.out.find("Usage: myriad " + command), std::string::npos) << help.out;

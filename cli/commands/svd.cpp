@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "check_results.hpp"
+#include "command.hpp"
+#include "commands/operands.hpp"
+#include "core/dtype.hpp"
+#include "myriad/myriad.hpp"
+#include "stream.hpp"
+
+namespace myriad::cli {
+namespace {
+
+struct SvdOptions : Options {
+  std::string a;
+  bool values = false;  ///< singular values only
+  bool full = false;    ///< all columns of U and rows of V^H
+
+  [[nodiscard]] SvdJob what() const { return values ? SvdJob::values : full ? SvdJob::full : SvdJob::thin; }
+};
+
+template <typename T>
+T conjugate(T x) {
+  if constexpr (is_complex<T>)
+    return std::conj(x);
+  else
+    return x;
+}
+
+/// norm1(I - X X^H) for the rows of X, or norm1(I - X^H X) for its columns.
+template <typename T>
+double orthonormality_error(Matrices<T> const& x, std::int64_t b, bool of_rows) {
+  Sizes const& sizes = x.sizes();
+  std::int64_t const rows = sizes.rows_of(b), cols = sizes.cols_of(b), size = of_rows ? rows : cols;
+  T const* const data = x.matrix(b);
+  auto const at = [&](std::int64_t i, std::int64_t k) { return of_rows ? data[i * cols + k] : data[k * cols + i]; };
+  return product_error<T>(
+      size, size, of_rows ? cols : rows, [](std::int64_t i, std::int64_t j) { return T(i == j ? 1 : 0); },
+      [&](std::int64_t i, std::int64_t k) { return conjugate(at(i, k)); }, [&](std::int64_t k, std::int64_t j) { return at(j, k); });
+}
+
+/// The largest of norm1(A - U diag(s) V^H) / norm1(A), norm1(I - U^H U) and norm1(I - V^H V).
+template <typename T>
+Verified svd_error(Batch<T const> const& a, Matrices<T> const& u, Matrices<Real<T>> const& s, Matrices<T> const& vt, std::int64_t b) {
+  std::int64_t const m = a.rows_of(b), n = a.cols_of(b), k = std::min(m, n), ldu = u.sizes().cols_of(b);
+  double worst = product_error<T>(
+      m, n, k, [&](std::int64_t i, std::int64_t j) { return element(a, b, i, j); },
+      [&](std::int64_t i, std::int64_t l) { return Wide<T>(u.matrix(b)[i * ldu + l]) * Wide<T>(s.matrix(b)[l]); },
+      [&](std::int64_t l, std::int64_t j) { return vt.matrix(b)[l * n + j]; });
+  keep_larger(worst, orthonormality_error(u, b, false));
+  keep_larger(worst, orthonormality_error(vt, b, true));
+  return {.error = worst, .bound = rounding_bound<T>(std::max(m, n))};
+}
+
+template <typename T>
+int run(SvdOptions const& options, Job& job, io::Source const& source) {
+  using R = Real<T>;
+  SvdJob const what = options.what();
+  auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
+  auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
+  auto const values = [&](std::int64_t m) { return std::min(rows(m), cols(m)); };
+  auto const of_u = [&](std::int64_t m) { return options.full ? rows(m) : values(m); };
+  auto const of_vt = [&](std::int64_t m) { return options.full ? cols(m) : values(m); };
+  auto const one = [](std::int64_t) { return std::int64_t{1}; };
+  std::vector<io::Field> fields{matrix_field("s", dtype_of<R>, true, values, one)};
+  if (!options.values) {
+    fields.push_back(matrix_field("u", dtype_of<T>, false, rows, of_u));
+    fields.push_back(matrix_field("vt", dtype_of<T>, false, of_vt, cols));
+  }
+  io::ResultFile output(options.output, fields, {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
+  InfoFile info_file(options, source.count(), source.single());
+  Matrices<R> s;
+  Matrices<T> u, vt;
+  std::vector<int> info;
+  std::array<Input, 1> const inputs{Input{.source = &source, .view = options.verify, .work = true}};
+  auto const bytes = [&](std::int64_t m) {
+    std::int64_t const elements = options.values ? 0 : rows(m) * of_u(m) + of_vt(m) * cols(m);
+    return values(m) * static_cast<std::int64_t>(sizeof(R)) + elements * static_cast<std::int64_t>(sizeof(T)) + 4;
+  };
+  stream<T>(job, source.count(), inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    auto& [a] = operands;
+    Sizes const& sizes = a.work.sizes();
+    info.assign(static_cast<std::size_t>(count), 0);
+    auto const sized = [&](auto const& height, auto const& width) {
+      return sizes_like(
+          sizes, [&](std::int64_t m) { return height(first + m); }, [&](std::int64_t m) { return width(first + m); });
+    };
+    s.resize(sized(values, one));
+    StreamOperand<Batch<T>> const matrices_in{a.work.batch(), StreamUse::in};  // overwritten, but not copied back from a GPU
+    if (options.values) {
+      job.compute(matrices_in, out(s.batch()), out(info.data()),
+                  [](Queue& q, auto matrices, auto of_s, int* i) { gesvd<T>(q, SvdJob::values, matrices, of_s, {}, {}, i); });
+    } else {
+      u.resize(sized(rows, of_u));
+      vt.resize(sized(of_vt, cols));
+      job.compute(
+          matrices_in, out(s.batch()), out(u.batch()), out(vt.batch()), out(info.data()),
+          [=](Queue& q, auto matrices, auto of_s, auto left, auto right, int* i) { gesvd<T>(q, what, matrices, of_s, left, right, i); });
+    }
+    for (std::int64_t b = 0; b < count; ++b)
+      if (info[static_cast<std::size_t>(b)] == 0 && !all_finite(s.matrix(b), s.elements_of(b))) info[static_cast<std::size_t>(b)] = -1;
+    spoil_failed(s, count, info.data());
+    if (!options.values) {
+      spoil_failed(u, count, info.data());
+      spoil_failed(vt, count, info.data());
+    }
+    std::array<Matrices<T> const*, 2> const vectors{&u, &vt};
+    judge<T>(
+        job, first, count, info.data(), {vectors.data(), options.values ? 0U : 2U}, inputs,
+        [](int) { return std::string("the iteration did not converge"); }, "the result is not finite: overflow");
+    if (options.verify) verify_each(job, first, count, info.data(), [&](std::int64_t b) { return svd_error(a.view, u, s, vt, b); });
+    std::array<void const*, 3> const data{s.data(), u.data(), vt.data()};
+    output.write(first, count, {data.data(), fields.size()});
+    info_file.write(first, count, info.data());
+  });
+  output.commit();
+  info_file.commit();
+  return job.finish();
+}
+
+}  // namespace
+
+void add_svd(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SvdOptions>();
+  CLI::App& command = *app.add_subcommand("svd", "Singular value decomposition: A = U diag(s) V^H");
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
+  command.add_flag("--values", options->values, "Compute singular values alone");
+  command.add_flag("--full", options->full, "Compute all columns of U and all rows of V^H, not the first min(m, n)");
+  add_options(command, *options,
+              {.verify_help = "Report the largest normwise error and its matrix: the largest of |A - U diag(s) V^H| / |A|, |I - U^H U| and "
+                              "|I - V^H V| (1-norms)",
+               .output_help = "File for the results: .npz with s (descending), u (vectors in columns) and vt (in rows), or with s_0, u_0, "
+                              "vt_0, s_1, ... where the matrices differ in size; with --values also .npy. Failed ones are NaN"});
+  command.callback([options, &action] {
+    action = [options] {
+      if (options->values && options->verify) throw UsageError("--verify needs the vectors, which --values leaves out");
+      if (options->values && options->full) throw UsageError("--full asks for the vectors, which --values leaves out");
+      Job job("svd", "decomposed", *options);
+      auto const source = open_matrices(options->a, false, *options);
+      job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
+                   source->dtype());
+      return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
+    };
+  });
+}
+
+}  // namespace myriad::cli
