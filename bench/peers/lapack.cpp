@@ -16,6 +16,8 @@
 #include "peers/peer.hpp"
 #include "qr/case.hpp"
 #include "refine/case.hpp"
+#include "svd/bidiagonal/bidiagonal_case.hpp"
+#include "svd/case.hpp"
 #include "symm/case.hpp"
 #include "symv/case.hpp"
 #include "syrk/case.hpp"
@@ -569,6 +571,42 @@ std::function<void()> work(OrmtrCase<T>& c, int threads) {
   };
 }
 
+/// LAPACK has no job for one side alone.
+template <typename T>
+std::function<void()> work(GesvdCase<T>& c, int threads) {
+  SvdJob const what = c.problem().svd_job;
+  if (what == SvdJob::left || what == SvdJob::right) return {};
+  return [&c, threads, what] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), u(c.u.view(), i), vt(c.vt.view(), i);
+      std::int64_t const k = std::min(a.m, a.n), most = std::max(a.m, a.n);
+      if (k == 0) {  // LAPACK then leaves the unit matrices to the caller
+        for (Matrix<T> const* const x : {&u, &vt})
+          for (Int j = 0; j < x->n; ++j)
+            for (Int r = 0; r < x->m; ++r) x->data[r + std::int64_t{j} * x->ld] = T(r == j ? 1 : 0);
+        c.info.data()[i] = 0;
+        return;
+      }
+      Int const size = as_int(4 * k * k + 2 * k * most + 71 * (k + most) + 1);
+      Real<T>* const real_work = workspace<Real<T>, 1>(5 * k * k + 7 * k + 2 * most * k + 2 * k * k + 1);
+      c.info.data()[i] = lapack::gesdd<T>(static_cast<char>(what), a.m, a.n, a.data, a.ld, c.s.view().matrix(i), u.data, u.ld, vt.data,
+                                          std::max(vt.ld, 1), workspace<T>(size), size, real_work, workspace<Int>(8 * k + 1));
+    });
+  };
+}
+
+template <typename T>
+std::function<void()> work(GebrdCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i);
+      Int const size = as_int((std::int64_t{a.m} + a.n) * block + 1);
+      lapack::gebrd<T>(a.m, a.n, a.data, a.ld, c.d.view().matrix(i), c.e.view().matrix(i), c.tauq.view().matrix(i), c.taup.view().matrix(i),
+                       workspace<T>(size), size);
+    });
+  };
+}
+
 template <typename T>
 std::function<void()> work(GerfsCase<T>& c, int threads) {
   if (!c.problem().pivots) return {};
@@ -606,8 +644,8 @@ class LapackPeer final : public Peer {
       for_case_of<T, GemmCase, GemvCase, GerCase, SymvCase, HemvCase, SymmCase, HemmCase, SyrkCase, HerkCase, Syr2kCase, Her2kCase,
                   TrsmCase, TrmmCase, TrsvCase, TrmvCase, TrtriCase, GetrfCase, GetrsCase, GesvCase, SolveCase, GetriCase, InverseCase,
                   DetCase, LogdetCase, PotrfCase, PotrsCase, PosvCase, SolvePositiveDefiniteCase, PotriCase, GeqrfCase, OrmqrCase,
-                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GerfsCase>(run,
-                                                                                              [&](auto& c) { found = work(c, threads); });
+                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GesvdCase, GebrdCase, GerfsCase>(
+          run, [&](auto& c) { found = work(c, threads); });
       return found;
     });
   }

@@ -41,7 +41,8 @@ struct Extent {
 /// of singular vectors is unique up to a common factor of modulus one; those of equal or nearly equal values are unique up to a rotation.
 ///
 /// Results are those of a matrix A + E with norm(E) of the order of max(m, n) u norm(A), so small singular values of a graded matrix may
-/// have no relative accuracy. Matrices near overflow or underflow are scaled by a power of two.
+/// have no relative accuracy; those of small matrices on the CPU have (docs/accuracy.md). Matrices are scaled by a power of two, so that
+/// neither overflow nor underflow matters.
 ///
 /// info: null or one per matrix: 0, or i > 0. If A has NaN or infinity, info = k, and s, u and vt are NaN. Otherwise i > 0 means that the
 /// iteration did not converge, which has not been observed, and the matrix's results are unspecified.

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
-#include "core/parallel.hpp"
 #include "myriad/error.hpp"
 
 namespace myriad::cpu {
@@ -157,15 +157,23 @@ Int gesvd_of(GesvdTask<T> const& task, std::int64_t b, GesvdScratch<T>& scratch)
 template <Element T>
 void gesvd(Queue& queue, GesvdTask<T> const& task) {
   if (task.a.count > 0) check_work_size<T>(task.job, task.a.rows, task.a.cols);  // throws before anything is written
-  double const m = static_cast<double>(task.a.rows), n = static_cast<double>(task.a.cols);
-  auto const grain = static_cast<std::int64_t>(std::max(65536 / (m * n * std::min(m, n) + 1), 1.0));  // enough work to hide scheduling
-  parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    GesvdScratch<T> scratch;
-    for (std::int64_t b = begin; b < end; ++b) {
-      Int const info = gesvd_of(task, b, scratch);
-      if (task.info) task.info[b] = static_cast<int>(info);
-    }
-  });
+  auto const by_lapack = [&](std::int64_t b, GesvdScratch<T>& scratch) {
+    Int const info = gesvd_of(task, b, scratch);
+    if (task.info) task.info[b] = static_cast<int>(info);
+  };
+  run_by_size(
+      queue, shapes(task.a), [&](auto const& shape) { return gesvd_fits_lanes<T>(task.job, shape); },
+      [&](std::int64_t begin, std::int64_t end) {
+        std::vector<unsigned char> unsolved(static_cast<std::size_t>(end - begin), 0);
+        gesvd_lanes(GesvdLanesTask<T>{.call = task, .first = begin, .unsolved = unsolved.data()}, begin, end);
+        GesvdScratch<T> scratch;
+        for (std::int64_t b = begin; b < end; ++b)
+          if (unsolved[static_cast<std::size_t>(b - begin)] != 0) by_lapack(b, scratch);
+      },
+      [&](std::int64_t begin, std::int64_t end) {
+        GesvdScratch<T> scratch;
+        for (std::int64_t b = begin; b < end; ++b) by_lapack(b, scratch);
+      });
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gesvd<T>(Queue&, GesvdTask<T> const&);

@@ -33,7 +33,7 @@ TEST_P(Oracles, AcceptWhatLapackComputes) {
         // OpenBLAS loses the NaN of a 1-by-1 matrix
         if (input == Input::nan && (routine().routine == "solve_positive_definite" || routine().routine.starts_with("po"))) continue;
         // LAPACK does not check for NaN here
-        if (input == Input::nan && routine().family == "eigen") continue;
+        if (input == Input::nan && (routine().family == "eigen" || routine().family == "svd")) continue;
         // OpenBLAS's products of small matrices read A and B even if alpha is zero, on processors with AVX-512
         if (input == Input::nan && routine().routine == "gemm" && p.alpha == std::complex<double>(0)) continue;
         p.ragged = ragged;

@@ -222,6 +222,59 @@ TEST(SvdHardCases, PowersOfTwo) {
   }
 }
 
+/// Small matrices D B, B D and D B D, with D over many decades, have values of small relative error for the condition of B alone.
+TEST(SvdHardCases, GradedRowsAndColumns) {
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    with_dtype(dtype, [&]<typename T>() {
+      using W = Wide<T>;
+      double const decades = sizeof(Real<T>) == 4 ? 10 : 14;
+      for (auto const& [m, n] : {std::pair<std::int64_t, std::int64_t>{3, 3}, {8, 8}, {12, 12}, {16, 16}, {40, 8}, {8, 30}}) {
+        std::mt19937 random(tests::seed());
+        Dense<double> b(m, n);
+        Dense<W> wide_b(m, n);
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = 0; i < m; ++i) {
+            b(i, j) = std::uniform_real_distribution<double>(-1, 1)(random) + (i == j ? 2 : 0);
+            wide_b(i, j) = W(static_cast<RealPartOf<W>>(b(i, j)));
+          }
+        auto const of_b = singular_values<T>(wide_b);
+        double const condition = static_cast<double>(of_b.front() / of_b.back());
+        // Decreasing, increasing, in another order
+        for (int const direction : {0, 1, 2}) {
+          auto const graded = [&](std::int64_t i, std::int64_t size, double range) {
+            std::int64_t const place = direction == 0 ? i : direction == 1 ? size - 1 - i : (5 * i + 2) % size;
+            return std::pow(10.0, -range * static_cast<double>(place) / static_cast<double>(size));
+          };
+          for (int const kind : {0, 1, 2}) {  // B D, D B, D B D
+            // The condition of B alone matters only where the shorter side is graded.
+            if ((kind == 1 && m > n) || (kind == 0 && n > m) || (kind == 2 && m != n)) continue;
+            for (SvdJob const job : {SvdJob::thin, SvdJob::values, SvdJob::left}) {
+              Svd<T> x(job, m, n);
+              Dense<W> matrix(m, n);
+              for (std::int64_t j = 0; j < n; ++j)
+                for (std::int64_t i = 0; i < m; ++i) {
+                  double const rows = kind == 0 ? 1 : graded(i, m, kind == 1 ? decades : decades / 2);
+                  double const columns = kind == 1 ? 1 : graded(j, n, kind == 0 ? decades : decades / 2);
+                  x.at(0, i, j) = T(static_cast<Real<T>>(rows * b(i, j) * columns));
+                  matrix(i, j) = widened<W>(x.at(0, i, j));
+                }
+              x.run();
+              // The reference rotates columns.
+              auto const expected = singular_values<T>(kind == 1 ? adjoint(matrix) : matrix);
+              double const limit = 30 * static_cast<double>(std::max(m, n)) * unit_roundoff<T> * condition;
+              for (std::int64_t i = 0; i < x.k; ++i) {
+                auto const value = static_cast<double>(expected[static_cast<std::size_t>(i)]);
+                EXPECT_LE(std::abs(static_cast<double>(x.value(0, i)) / value - 1), limit)
+                    << name(dtype) << ", " << m << " by " << n << ", direction " << direction << ", kind " << kind << ", job "
+                    << static_cast<char>(job) << ", value " << i << " of size " << value;
+              }
+            }
+          }
+        }
+      }
+    });
+}
+
 /// LAPACK iterates on some of these for ever.
 TEST(SvdHardCases, NanAndInfinity) {
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
