@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "lapack_names/entry.hpp"
 
@@ -255,6 +256,99 @@ bool ormtr(char const* name, char const* side, char const* uplo, char const* tra
   });
 }
 
+// Singular values
+
+template <Element T>
+bool gebrd(char const* name, Int const* m, Int const* n, T* a, Int const* lda, Real<T>* d, Real<T>* e, T* tauq, T* taup, T* work,
+           Int const* lwork, Int* info) {
+  Call call(name, info);
+  if (!call.size(*m, 1).size(*n, 2).leading(*lda, *m, 4).workspace(work, *lwork, max(*m, *n), 10).begins()) return true;
+  Int const k = min(*m, *n);
+  return call.run([&](Queue& queue, Operands& o) {
+    myriad::gebrd<T>(queue, o.matrix(a, *m, *n, *lda), o.vector(d, k), o.vector(e, max(0, k - 1)), o.vector(tauq, k), o.vector(taup, k));
+  });
+}
+
+template <Element T>
+bool orgbr(char const* name, char const* vect, Int const* m, Int const* n, Int const* k, T* a, Int const* lda, T const* tau, T* work,
+           Int const* lwork, Int* info, Length) {
+  Call call(name, info);
+  Vect factor{};
+  call.letter(vect, "QP", 1, factor).size(*m, 2);
+  bool const q = factor == Vect::q;
+  Int const order = q ? *m : *n, some = q ? *n : *m;
+  call.require(*n >= 0 && some <= order && some >= min(order, *k), 3).size(*k, 4).leading(*lda, *m, 6);
+  if (!call.workspace(work, *lwork, min(*m, *n), 9).begins()) return true;
+  return call.run(
+      [&](Queue& queue, Operands& o) { myriad::orgbr<T>(queue, factor, *k, o.matrix(a, *m, *n, *lda), o.vector(tau, min(order, *k))); });
+}
+
+template <Element T>
+bool ormbr(char const* name, char const* vect, char const* side, char const* trans, Int const* m, Int const* n, Int const* k, T const* a,
+           Int const* lda, T const* tau, T* c, Int const* ldc, T* work, Int const* lwork, Int* info, Length, Length, Length) {
+  Call call(name, info);
+  Vect factor{};
+  Side at{};
+  Op op{};
+  call.letter(vect, "QP", 1, factor).letter(side, "LR", 2, at).letter(trans, adjoints<T>, 3, op).size(*m, 4).size(*n, 5).size(*k, 6);
+  bool const q = factor == Vect::q;
+  Int const order = at == Side::left ? *m : *n, some = min(order, *k);
+  call.leading(*lda, q ? order : some, 8).leading(*ldc, *m, 11).workspace(work, *lwork, at == Side::left ? *n : *m, 13);
+  if (!call.begins()) return true;
+  return call.run([&](Queue& queue, Operands& o) {
+    myriad::ormbr<T>(queue, factor, at, op, *k, q ? o.matrix(a, order, some, *lda) : o.matrix(a, some, order, *lda), o.vector(tau, some),
+                     o.matrix(c, *m, *n, *ldc));
+  });
+}
+
+/// jobz = O overwrites A by U (m >= n) or V^H, so that A itself is copied first.
+template <Element T>
+bool gesdd(char const* name, char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, Real<T>* s, T* u, Int const* ldu, T* vt,
+           Int const* ldvt, T* work, Int const* lwork, Int* info) {
+  Call call(name, info);
+  char job{};
+  call.letter(jobz, "NSAO", 1, job).size(*m, 2).size(*n, 3).leading(*lda, *m, 5);
+  Int const k = min(*m, *n);
+  bool const over_u = job == 'O' && *m >= *n, over_vt = job == 'O' && *m < *n;
+  bool const has_u = job == 'S' || job == 'A' || over_vt, has_vt = job == 'S' || job == 'A' || over_u;
+  call.leading(*ldu, has_u ? *m : 1, 8).leading(*ldvt, job == 'A' || over_u ? *n : job == 'S' ? k : 1, 10);
+  // Least sizes over all shapes: LAPACK's are larger for some, and smaller than its documentation says.
+  std::int64_t const size = k, square = size * size;
+  std::int64_t const least = is_complex<T> ? (job == 'O' ? square : 0) + 3 * size
+                             : job == 'N'  ? 8 * size
+                                           : (job == 'O' ? 4 : 3) * square + 7 * size;
+  if (!call.workspace(work, *lwork, least, 12).begins()) return true;
+  if (k == 0) return true;  // LAPACK then leaves U and V^H to the caller
+  bool const served = call.run([&](Queue& queue, Operands& o) {
+    std::vector<T> copy;
+    T* from = a;
+    Int from_ld = *lda;
+    if (job == 'O') {
+      copy.resize(static_cast<std::size_t>(*m) * static_cast<std::size_t>(*n));
+      for (std::int64_t j = 0; j < *n; ++j) std::copy_n(a + j * *lda, *m, copy.data() + j * *m);
+      from = copy.data();
+      from_ld = *m;
+    }
+    Batch<T> const left = over_u ? o.matrix(a, *m, k, *lda) : has_u ? o.matrix(u, *m, job == 'A' ? *m : k, *ldu) : Batch<T>{};
+    Batch<T> const right = over_vt ? o.matrix(a, k, *n, *lda) : has_vt ? o.matrix(vt, job == 'A' ? *n : k, *n, *ldvt) : Batch<T>{};
+    SvdJob const what = job == 'N' ? SvdJob::values : job == 'A' ? SvdJob::full : SvdJob::thin;
+    myriad::gesvd<T>(queue, what, o.matrix(from, *m, *n, from_ld), o.vector(s, k), left, right, o.number(info));
+    queue.wait();  // before the copy goes
+  });
+  if (served && *info > 0 && *s != *s) *info = -4;  // of a matrix with NaN
+  return served;
+}
+template <Element T>
+bool gesdd_real(char const* name, char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, T* s, T* u, Int const* ldu, T* vt,
+                Int const* ldvt, T* work, Int const* lwork, Int*, Int* info, Length) {
+  return gesdd<T>(name, jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, info);
+}
+template <Element T>
+bool gesdd_complex(char const* name, char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, Real<T>* s, T* u, Int const* ldu,
+                   T* vt, Int const* ldvt, T* work, Int const* lwork, Real<T>*, Int*, Int* info, Length) {
+  return gesdd<T>(name, jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, info);
+}
+
 // Equilibration and refinement
 
 /// Myriad's scalings are powers of two: geequb, not geequ.
@@ -388,6 +482,17 @@ namespace names = myriad::lapack_names;
               (char const* side, char const* uplo, char const* trans, Int const* m, Int const* n, T const* a, Int const* lda,              \
                T const* tau, T* c, Int const* ldc, T* work, Int const* lwork, Int* info, Length l1, Length l2, Length l3),                 \
               (side, uplo, trans, m, n, a, lda, tau, c, ldc, work, lwork, info, l1, l2, l3))                                               \
+  MYRIAD_NAME(t##gebrd, names::gebrd<T>,                                                                                                   \
+              (Int const* m, Int const* n, T* a, Int const* lda, R* d, R* e, T* tauq, T* taup, T* work, Int const* lwork, Int* info),      \
+              (m, n, a, lda, d, e, tauq, taup, work, lwork, info))                                                                         \
+  MYRIAD_NAME(t##forms##br, names::orgbr<T>,                                                                                               \
+              (char const* vect, Int const* m, Int const* n, Int const* k, T* a, Int const* lda, T const* tau, T* work, Int const* lwork,  \
+               Int* info, Length l1),                                                                                                      \
+              (vect, m, n, k, a, lda, tau, work, lwork, info, l1))                                                                         \
+  MYRIAD_NAME(t##applies##br, names::ormbr<T>,                                                                                             \
+              (char const* vect, char const* side, char const* trans, Int const* m, Int const* n, Int const* k, T const* a,                \
+               Int const* lda, T const* tau, T* c, Int const* ldc, T* work, Int const* lwork, Int* info, Length l1, Length l2, Length l3), \
+              (vect, side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, info, l1, l2, l3))                                            \
   MYRIAD_NAME(t##geequb, names::geequb<T>,                                                                                                 \
               (Int const* m, Int const* n, T const* a, Int const* lda, R* r, R* c, R* rowcnd, R* colcnd, R* amax, Int* info),              \
               (m, n, a, lda, r, c, rowcnd, colcnd, amax, info))                                                                            \
@@ -401,14 +506,22 @@ namespace names = myriad::lapack_names;
        T const* b, Int const* ldb, T* x, Int const* ldx, R* ferr, R* berr, T* work, Work* more, Int* info, Length l1),                     \
       (trans, n, nrhs, a, lda, af, ldaf, ipiv, b, ldb, x, ldx, ferr, berr, work, more, info, l1))
 
-#define MYRIAD_REAL_NAMES(T, t)                                                                                                     \
-  MYRIAD_NAMES(T, T, t, org, orm, sy, Int)                                                                                          \
-  MYRIAD_NAME(t##syevd, names::syevd<T>,                                                                                            \
-              (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, T* w, T* work, Int const* lwork, Int* iwork, \
-               Int const* liwork, Int* info, Length l1, Length l2),                                                                 \
+#define MYRIAD_REAL_NAMES(T, t)                                                                                                        \
+  MYRIAD_NAME(t##gesdd, names::gesdd_real<T>,                                                                                          \
+              (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, T* s, T* u, Int const* ldu, T* vt, Int const* ldvt, \
+               T* work, Int const* lwork, Int* iwork, Int* info, Length l1),                                                           \
+              (jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, iwork, info, l1))                                                 \
+  MYRIAD_NAMES(T, T, t, org, orm, sy, Int)                                                                                             \
+  MYRIAD_NAME(t##syevd, names::syevd<T>,                                                                                               \
+              (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, T* w, T* work, Int const* lwork, Int* iwork,    \
+               Int const* liwork, Int* info, Length l1, Length l2),                                                                    \
               (jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info, l1, l2))
 
 #define MYRIAD_COMPLEX_NAMES(T, R, t)                                                                                                  \
+  MYRIAD_NAME(t##gesdd, names::gesdd_complex<T>,                                                                                       \
+              (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, R* s, T* u, Int const* ldu, T* vt, Int const* ldvt, \
+               T* work, Int const* lwork, R* rwork, Int* iwork, Int* info, Length l1),                                                 \
+              (jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork, iwork, info, l1))                                          \
   MYRIAD_NAMES(T, R, t, ung, unm, he, R)                                                                                               \
   MYRIAD_NAME(t##heevd, names::heevd<T>,                                                                                               \
               (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, R* w, T* work, Int const* lwork, R* rwork,      \

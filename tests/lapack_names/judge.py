@@ -18,12 +18,13 @@ import time
 
 # Paths of xlintst that call what is served, without the type letter, and inputs of xeigtst
 PATHS = 'LS QR GE PO TR QP SY HE SR HR SK HK S2 H2'.split()
-EIGEN_INPUTS = ['sep', 'gqr', 'glm', 'lse']
+EIGEN_INPUTS = ['sep', 'svd', 'gqr', 'glm', 'lse']
 # The sections of xlintst that show the fault of a routine; only these are run
 PATHS_OF = {
     'getrf': 'GE', 'getrs': 'GE', 'gesv': 'GE', 'getri': 'GE', 'laqge': 'GE', 'gerfs': 'GE', 'potrf': 'PO', 'potrs': 'PO', 'posv': 'PO',
     'potri': 'PO', 'trtri': 'TR', 'geqrf': 'QR', 'orgqr': 'QR', 'ungqr': 'QR', 'ormqr': 'QR', 'unmqr': 'QR', 'gels': 'LS'
 }  # yapf: disable
+OF_SVD = ['gebrd', 'orgbr', 'ungbr', 'ormbr', 'unmbr', 'gesdd']  # whose faults xeigtst shows with svd.in, those of others with sep.in
 UNTESTED = ['geequb']  # LAPACK's programs call it nowhere; names.py tests it, and symv, whose faults iterative refinement hides
 # Factors a matrix of one element; ends where the backend cannot be used
 PROBE = '''
@@ -96,7 +97,7 @@ class Judge:
 
 def shortened(text, sizes):
     """The input without the variation of block sizes, of which Myriad knows nothing; and with these sizes instead of LAPACK's."""
-    text = re.sub(r'^\d+( +Number of values of NB)', r'1\1', text, flags=re.M)
+    text = re.sub(r'^\d+( +Number of (?:values of NB|parameter values))', r'1\1', text, flags=re.M)
     if sizes:
         text = re.sub(r'^\d+( +Number of values of [MN]\b(?!,))', rf'{len(sizes)}\1', text, flags=re.M)
         text = re.sub(r'^0 1 2 3 5 [\d ]+(?= Values of [MN] )', ' '.join(map(str, sizes)), text, flags=re.M)
@@ -168,7 +169,7 @@ def faults(judge):
         ]
         inputs = {  # by what it calls
             name: (f'xlintst{letter}', judge.linear_input(letter, [PATHS_OF[name]], judge.sizes or [0, 1, 2, 3, 5, 10, 20])[0])
-                  if name in PATHS_OF else (f'xeigtst{letter}', judge.eigen_input('sep')) for name in names
+                  if name in PATHS_OF else (f'xeigtst{letter}', judge.eigen_input('svd' if name in OF_SVD else 'sep')) for name in names
         }
         preload = [judge.fault, judge.library]
         with judge.pool() as pool:

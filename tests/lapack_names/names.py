@@ -87,6 +87,9 @@ def queries(ours, system):
         ('dgels', lambda w: ('N', 5, 3, 2, None, 5, None, 5, w[0], -1), ['work']),
         ('dsyevd', lambda w: ('V', 'L', 7, None, 7, None, w[0], -1, w[1], 1), ['work', 'integers']),
         ('zheevd', lambda w: ('V', 'L', 7, None, 7, None, w[0], 1, w[1], 1, w[2], -1), ['work', 'work', 'integers']),
+        ('dgebrd', lambda w: (5, 3, None, 5, None, None, None, None, w[0], -1), ['work']),
+        ('dormbr', lambda w: ('P', 'L', 'T', 5, 4, 3, None, 3, None, None, 5, w[0], -1), ['work']),
+        ('dgesdd', lambda w: ('S', 7, 5, None, 7, None, None, 7, None, 5, w[0], -1, None), ['work']),
         ('dormqr', lambda w: ('L', 'T', 5, 4, 3, None, 5, None, None, 5, w[0], -1), ['work']),
     ]:
         told = []

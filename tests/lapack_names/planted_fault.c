@@ -52,6 +52,10 @@ static void call(char const* name, char const* symbol, int output, A* a) {
   PLANT(t##sy##trd, 4)             \
   PLANT(t##org##tr, 2)             \
   PLANT(t##orm##tr, 8)             \
+  PLANT(t##gebrd, 4)               \
+  PLANT(t##org##br, 4)             \
+  PLANT(t##orm##br, 9)             \
+  PLANT(t##gesdd, 5)               \
   PLANT(t##laqge, 2)               \
   PLANT(t##gerfs, 10)
 PLANT_ALL(s, org, orm, sy)
