@@ -1,13 +1,14 @@
 #include "qr/qr_gpu.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "qr/blocked/gels_blocked.hpp"
+#include "qr/blocked/q_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
 #include "qr/qr_tiny_space.hpp"
-#include "reflectors/reflectors_by_panels.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/tiny.hpp"
@@ -80,11 +81,7 @@ template <typename T>
 void ormqr(Queue& queue, OrmqrTask<T> const& task) {
   std::int64_t const k = std::min({task.tau.rows, task.a.rows, task.a.cols});
   if (task.c.empty() || k == 0) return;
-  if (!is_tiny(task.c)) {
-    ReflectorsTask<T> const reflectors{
-        .lower = true, .adjoint = task.adjoint, .job = ReflectorsJob::apply, .a = task.a, .tau = task.tau, .c = task.c, .shift = 0};
-    return run_blocked(queue, [&](QueueMachine& machine) { reflectors_by_panels<T>(machine, reflectors, 0); });
-  }
+  if (!is_tiny(task.c)) return run_blocked(queue, [&](QueueMachine& machine) { ormqr_large<T>(machine, task); });
   QrJob const job = task.adjoint ? QrJob::apply_adjoint : QrJob::apply;
   auto const reflectors = static_cast<int>(k);
   run<T>(queue, qr_tiny_plan(job, dtype_of<T>, static_cast<int>(task.c.rows), reflectors, reflectors, static_cast<int>(task.c.cols)),
@@ -98,11 +95,7 @@ void ormqr(Queue& queue, OrmqrTask<T> const& task) {
 template <typename T>
 void orgqr(Queue& queue, OrgqrTask<T> const& task) {
   if (task.a.empty()) return;
-  if (!is_tiny(task.a)) {
-    ReflectorsTask<T> const reflectors{
-        .lower = true, .adjoint = false, .job = ReflectorsJob::form, .a = task.a, .tau = task.tau, .c = task.a, .shift = 0};
-    return run_blocked(queue, [&](QueueMachine& machine) { reflectors_by_panels<T>(machine, reflectors, 0); });
-  }
+  if (!is_tiny(task.a)) return run_blocked(queue, [&](QueueMachine& machine) { orgqr_large<T>(machine, task); });
   auto const m = static_cast<int>(task.a.rows), n = static_cast<int>(task.a.cols);
   int const reflectors = static_cast<int>(std::min<std::int64_t>(task.tau.rows, n));
   run<T>(queue, qr_tiny_plan(QrJob::generate, dtype_of<T>, m, n, reflectors, 0),
@@ -157,15 +150,22 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
     }
   if (!filter.wants_size_above(tiny_largest)) return kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
-    bool const solves = filter.wants_routine("gels");
-    if (!filter.wants_dtype(dtype) || !(solves || filter.wants_routine("geqrf"))) continue;
+    auto const wants = [&](std::initializer_list<char const*> routines) {
+      return filter.wants_dtype(dtype) &&
+             std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
+    };
+    bool const complex = is_complex_dtype(dtype), solves = wants({"gels"}), factors = solves || wants({"geqrf"});
+    bool const applies = wants({"ormqr", "orgqr"}) || (complex && wants({"unmqr", "ungqr"}));
     int const bytes = dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8;
-    for (QrRegisters const& c : qr_registers_configs(bytes)) kernels.push_back(source_of(qr_registers_kernel, dtype, c));
-    kernels.push_back(source_of(qr_block_kernel, dtype, qr_block_plan(bytes)));
-    kernels.push_back(source_of(block_reflector_kernel, dtype));
-    for (KernelName const& name : {qr_measure_kernel, qr_scale_kernel, qr_step_kernel}) kernels.push_back(source_of(name, dtype));
-    for (KernelName const& name : {gels_sizes_kernel, gels_bring_kernel, gels_scale_kernel, gels_give_kernel})
-      if (solves) kernels.push_back(source_of(name, dtype));
+    auto const add = [&](KernelName const& name, auto const&... of_template) { kernels.push_back(source_of(name, dtype, of_template...)); };
+    if (factors || applies) add(block_reflector_kernel);
+    if (factors) {
+      for (QrRegisters const& c : qr_registers_configs(bytes)) add(qr_registers_kernel, c);
+      add(qr_block_kernel, qr_block_plan(bytes));
+      add(qr_step_kernel);
+      add(qr_scale_kernel);
+    }
+    if (solves) add(gels_blocked_kernel);
   }
   if (filter.wants_routine("gels")) {
     KernelFilter triangles = filter;

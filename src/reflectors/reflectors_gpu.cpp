@@ -67,9 +67,9 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
       return std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
     };
     bool const forms = wants({"orgtr"}) || (complex && wants({"ungtr"})), applies = wants({"ormtr"}) || (complex && wants({"unmtr"}));
-    // Reflectors of a QR factorization are applied by panels.
+    // Reflectors of a large QR factorization are applied by panels.
     bool const forms_qr = wants({"orgqr"}) || (complex && wants({"ungqr"}));
-    bool const applies_qr = wants({"geqrf", "ormqr", "gels"}) || (complex && wants({"unmqr"}));
+    bool const applies_qr = wants({"ormqr", "gels"}) || (complex && wants({"unmqr"}));
     if (!filter.wants_dtype(dtype) || !(forms || applies || forms_qr || applies_qr)) continue;
     for (int n = 1; n <= reflectors_small_largest + 1; ++n) {
       if (!filter.wants_size(n)) continue;

@@ -15,6 +15,7 @@
 #include "qr/blocked/block_reflector.cuh"
 #include "qr/blocked/gels_blocked.cuh"
 #include "qr/blocked/gels_blocked.hpp"
+#include "qr/blocked/q_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
 #include "qr/blocked/qr_scale.cuh"
 #include "qr/blocked/qr_step.cuh"
@@ -127,15 +128,11 @@ struct Problem {
     machine.add(gpu::source_of(qr_block_kernel, dtype, in_shared_memory), qr_block<D, in_shared_memory>);
     machine.add(gpu::source_of(block_reflector_kernel, dtype), block_reflector<D>);
     machine.add(gpu::source_of(qr_step_kernel, dtype), qr_step<D>);
-    machine.add(gpu::source_of(qr_measure_kernel, dtype), qr_measure<D>);
     machine.add(gpu::source_of(qr_scale_kernel, dtype), qr_scale<D>);
+    machine.add(gpu::source_of(gels_blocked_kernel, dtype), gels_blocked<D>);
     machine.add(gpu::source_of(reflectors_bring_kernel, dtype), reflectors_bring<D>);
     machine.add(gpu::source_of(reflectors_factor_kernel, dtype), reflectors_factor<D>);
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype), reflectors_identity<D>);
-    machine.add(gpu::source_of(gels_sizes_kernel, dtype), gels_sizes<D>);
-    machine.add(gpu::source_of(gels_bring_kernel, dtype), gels_bring<D>);
-    machine.add(gpu::source_of(gels_scale_kernel, dtype), gels_scale<D>);
-    machine.add(gpu::source_of(gels_give_kernel, dtype), gels_give<D>);
     return machine;
   }
   /// By panels, on blocks with `shared_bytes` of shared memory.
@@ -342,22 +339,29 @@ void check_result(Batch<T> const& result, std::vector<T> const& memory, std::vec
   }
   EXPECT_EQ(std::memcmp(before.data(), memory.data(), before.size() * sizeof(T)), 0) << "something else was written";
 }
+/// NaN where there are no reflectors: on and above the diagonal, and in columns behind the reflectors.
+template <typename T>
+void spoil_above(Batch<T> const& a, std::int64_t reflectors) {
+  for (std::int64_t b = 0; b < a.count; ++b)
+    for (std::int64_t j = 0; j < a.cols_of(b); ++j)
+      for (std::int64_t i = 0; i < a.rows_of(b); ++i)
+        if (i <= j || j >= reflectors) *a.at(b, i, j) = T(nan_of<T>);
+}
 /// Q C, Q^H C, and Q itself; also with fewer reflectors than columns.
 TYPED_TEST(QrLarge, AppliesQ) {
   using T = TypeParam;
   Queue cpu({.backend = Backend::cpu, .threads = 1});
   int turn = 0;
-  for_each_wanted({{50, 33, 7}, {33, 40, 40}, {100, 3, 2}, {70, 66, 5}}, 3, [&](Wanted const& wanted, int columns) {
+  for_each_wanted({{50, 33, 7}, {33, 40, 40}, {100, 3, 2}, {70, 66, 5}, {260, 3, 66}}, 3, [&](Wanted const& wanted, int columns) {
     Problem<T> problem(wanted);
     geqrf<T>(cpu, problem.a.view, problem.tau.view);
     bool const adjoint = ++turn % 2 == 0;
     Right<T> right(problem, wanted.m, columns, [&](std::int64_t b) { return problem.a.view.rows_of(b); });
     Batch<T const> tau = problem.tau.view;
     if (turn % 3 == 0) tau.rows -= 1;
-    HostMachine twin = Problem<T>::machine(0);
-    ReflectorsTask<T> const task{
-        .lower = true, .adjoint = adjoint, .job = ReflectorsJob::apply, .a = problem.a.view, .tau = tau, .c = right.c.view, .shift = 0};
-    reflectors_by_panels<T>(twin, task, 0);
+    spoil_above(problem.a.view, tau.rows);
+    HostMachine twin = Problem<T>::machine(turn % 4 < 2 ? 0 : 227 << 10);
+    ormqr_large<T>(twin, {.adjoint = adjoint, .a = problem.a.view, .tau = tau, .c = right.c.view});
     check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) {
       auto c = plain<T>(right.input(), b), v = plain<T>(problem.a.view, b);
       std::int64_t const k = std::min({v.m, v.n, tau.rows});
@@ -373,19 +377,19 @@ TYPED_TEST(QrLarge, AppliesQ) {
 TYPED_TEST(QrLarge, FormsQ) {
   using T = TypeParam;
   Queue cpu({.backend = Backend::cpu, .threads = 1});
-  for_each_wanted({{50, 33, 33}, {40, 40, 20}, {100, 3, 0}, {80, 70, 66}}, 3, [&](Wanted const& wanted, int reflectors) {
+  int turn = 0;
+  for_each_wanted({{50, 33, 33}, {40, 40, 20}, {100, 3, 0}, {80, 70, 66}, {520, 3, 2}}, 3, [&](Wanted const& wanted, int reflectors) {
     Problem<T> problem(wanted);
     for (std::int64_t b = 0; wanted.ragged && b < wanted.count; ++b)
       problem.cols[static_cast<std::size_t>(b)] =
           std::min(problem.cols[static_cast<std::size_t>(b)], problem.rows[static_cast<std::size_t>(b)]);
     geqrf<T>(cpu, problem.a.view, problem.tau.view);
-    problem.before = problem.a.memory;
     Batch<T const> tau = problem.tau.view;
     tau.rows = reflectors;
-    HostMachine twin = Problem<T>::machine(0);
-    ReflectorsTask<T> const task{
-        .lower = true, .adjoint = false, .job = ReflectorsJob::form, .a = problem.a.view, .tau = tau, .c = problem.a.view, .shift = 0};
-    reflectors_by_panels<T>(twin, task, 0);
+    spoil_above(problem.a.view, tau.rows);
+    problem.before = problem.a.memory;
+    HostMachine twin = Problem<T>::machine(++turn % 4 < 2 ? 0 : 227 << 10);
+    orgqr_large<T>(twin, {.a = problem.a.view, .tau = tau});
     check_result(problem.a.view, problem.a.memory, problem.before, 50 * epsilon<T>, [&](std::int64_t b) {
       auto v = plain<T>(problem.input(), b), q = v;
       for (std::int64_t j = 0; j < q.n; ++j)
@@ -400,35 +404,36 @@ TYPED_TEST(QrLarge, FormsQ) {
 TYPED_TEST(QrLarge, LeastSquares) {
   using T = TypeParam;
   Queue cpu({.backend = Backend::cpu, .threads = 1});
-  for_each_wanted({{50, 33, 3}, {33, 50, 40}, {40, 40, 1}, {90, 5, 2}, {5, 70, 0}}, 2, [&](Wanted const& wanted, int columns) {
-    Problem<T> problem(wanted);
-    for (std::int64_t b = 0; b < wanted.count; ++b)
-      for (std::int64_t k = 0; k < std::min(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); ++k)
-        *problem.a.view.at(b, k, k) += T(Real<T>(20));
-    std::int64_t const bad = 1;
-    std::int64_t const zero = std::min(wanted.m, wanted.n) / 2;
-    for (std::int64_t i = 0; i < wanted.m && wanted.m >= wanted.n; ++i) *problem.a.view.at(bad, i, zero) = T(0);
-    for (std::int64_t j = 0; j < wanted.n && wanted.m < wanted.n; ++j) *problem.a.view.at(bad, zero, j) = T(0);
-    problem.before = problem.a.memory;
-    Right<T> right(problem, std::max(wanted.m, wanted.n), columns,
-                   [&](std::int64_t b) { return std::max(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); });
-    std::vector<T> expected_memory = right.before, a_memory = problem.before;
-    std::vector<int> info(static_cast<std::size_t>(wanted.count), -7), expected_info = info;
-    Batch<T> expected = right.c.view, a = problem.a.view;
-    expected.data = expected_memory.data() + (right.c.view.data - right.c.memory.data());
-    a.data = a_memory.data() + (problem.a.view.data - problem.a.memory.data());
-    gels<T>(cpu, a, expected, expected_info.data());
-    HostMachine twin = Problem<T>::machine(1200 * sizeof(T));
-    gels_large<T>(twin, GelsTask<T>{.a = problem.a.view, .b = right.c.view, .info = info.data()});
-    EXPECT_EQ(info, expected_info);
-    EXPECT_NE(info[1], 0);
-    check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) { return plain<T>(expected, b); });
-    for (std::int64_t j = 0; j < right.c.view.cols_of(bad); ++j)
-      for (std::int64_t i = 0; i < right.c.view.rows_of(bad); ++i) {
-        T const* const at = right.c.view.at(bad, i, j);
-        ASSERT_EQ(*at, right.before[static_cast<std::size_t>(at - right.c.memory.data())]);
-      }
-  });
+  for_each_wanted(
+      {{50, 33, 3}, {33, 50, 40}, {40, 40, 1}, {90, 5, 2}, {5, 70, 0}, {260, 4, 65}}, 2, [&](Wanted const& wanted, int columns) {
+        Problem<T> problem(wanted);
+        for (std::int64_t b = 0; b < wanted.count; ++b)
+          for (std::int64_t k = 0; k < std::min(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); ++k)
+            *problem.a.view.at(b, k, k) += T(Real<T>(20));
+        std::int64_t const bad = 1;
+        std::int64_t const zero = std::min(wanted.m, wanted.n) / 2;
+        for (std::int64_t i = 0; i < wanted.m && wanted.m >= wanted.n; ++i) *problem.a.view.at(bad, i, zero) = T(0);
+        for (std::int64_t j = 0; j < wanted.n && wanted.m < wanted.n; ++j) *problem.a.view.at(bad, zero, j) = T(0);
+        problem.before = problem.a.memory;
+        Right<T> right(problem, std::max(wanted.m, wanted.n), columns,
+                       [&](std::int64_t b) { return std::max(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); });
+        std::vector<T> expected_memory = right.before, a_memory = problem.before;
+        std::vector<int> info(static_cast<std::size_t>(wanted.count), -7), expected_info = info;
+        Batch<T> expected = right.c.view, a = problem.a.view;
+        expected.data = expected_memory.data() + (right.c.view.data - right.c.memory.data());
+        a.data = a_memory.data() + (problem.a.view.data - problem.a.memory.data());
+        gels<T>(cpu, a, expected, expected_info.data());
+        HostMachine twin = Problem<T>::machine(1200 * sizeof(T));
+        gels_large<T>(twin, GelsTask<T>{.a = problem.a.view, .b = right.c.view, .info = info.data()});
+        EXPECT_EQ(info, expected_info);
+        EXPECT_NE(info[1], 0);
+        check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) { return plain<T>(expected, b); });
+        for (std::int64_t j = 0; j < right.c.view.cols_of(bad); ++j)
+          for (std::int64_t i = 0; i < right.c.view.rows_of(bad); ++i) {
+            T const* const at = right.c.view.at(bad, i, j);
+            ASSERT_EQ(*at, right.before[static_cast<std::size_t>(at - right.c.memory.data())]);
+          }
+      });
 }
 /// Elements near the ends of the range give the X of ordinary ones, times powers of two.
 TYPED_TEST(QrLarge, LeastSquaresScales) {

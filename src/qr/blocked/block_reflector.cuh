@@ -17,21 +17,24 @@ struct BlockReflector {
   static constexpr int pitch = Shape::pitch(sizeof(T)), chunk = 16 / sizeof(T);
 
   BlockReflectorArguments<T> const& args;
-  Index b;
+  Index number, b;  ///< of the panel among those of all matrices, and of the matrix
   int m, n, width;  ///< rows, columns of C from the first of this block on, columns of V
+  int place;        ///< row and column of the matrix where the panel begins
   int first_column;
   int first_row_of_thread, first_column_of_thread;  ///< in the block
   T* shared;
   T c[rounds][height];
 
-  SIMT_INLINE BlockReflector(BlockReflectorArguments<T> const& of, Index matrix, int strip)
+  SIMT_INLINE BlockReflector(BlockReflectorArguments<T> const& of, Index panel, int strip)
       : args(of),
-        b(matrix),
-        m(of.a.rows_of(matrix)),
-        width(smaller(of.a.cols_of(matrix), m)),
-        first_column(strip * of.groups * columns_of_warp),
+        number(panel),
+        b(of.panels > 1 ? panel % of.a.count : panel),
+        place(of.panels > 1 ? static_cast<int>(panel / of.a.count) * of.line : 0),
+        first_column(of.begin + strip * of.groups * columns_of_warp),
         shared(reinterpret_cast<T*>(shared_memory())) {
-    n = (of.job == BlockReflectorJob::apply ? of.c.cols_of(matrix) : width) - first_column;
+    m = of.a.rows_of(b) - place;
+    width = larger(smaller(smaller(of.a.cols_of(b), of.tau.rows_of(b)) - place, smaller(m, of.line)), 0);
+    n = (of.job == BlockReflectorJob::apply ? smaller(of.end, of.c.cols_of(b)) : width) - first_column;
     int const group = warp() / of.parts, part = warp() - group * of.parts;
     first_row_of_thread = part * Shape::rows + lane();
     first_column_of_thread = group * columns_of_warp + lane_index() / lanes;
@@ -56,7 +59,7 @@ struct BlockReflector {
   /// Starts to bring rows [first, first + rows_of_block()) of V.
   SIMT_INLINE void bring_v(int first) const {
     Index const row_stride = args.a.row_stride_of(b), col_stride = args.a.col_stride_of(b);
-    T const* const from = args.a.at(b, first, 0);
+    T const* const from = args.a.at(b, place + first, place);
     int const columns = padded_width(), rows = rows_of_block();
     auto const bring = [&](int i, int k) {
       int const below = first + i - k;
@@ -94,24 +97,24 @@ struct BlockReflector {
   }
   /// The same of V^H V, and of tau to the diagonal. By one warp.
   SIMT_INLINE void bring_gram() const {
-    int const j = lane_index(), reflectors = smaller(width, args.tau.rows_of(b));
-    T const* from = args.gram + b * args.line * args.line + j;
+    int const j = lane_index();
+    T const* from = args.gram + number * args.line * args.line + j;
     SIMT_UNROLL_BY(4)
     for (int i = 0; i < padded_width(); ++i, from += args.line) {
       if (j > i) continue;
-      if (j < i ? i < width : i < reflectors)
-        copy_async(square(i) + j, j < i ? from : args.tau.at(b, i, 0));
+      if (i < width)
+        copy_async(square(i) + j, j < i ? from : args.tau.at(b, place + i, 0));
       else
         square(i)[j] = from_real<T>(0);
     }
   }
-  /// The same of T.
+  /// The same of T, or of its transpose unless `adjoint`.
   SIMT_INLINE void bring_factor() const {
-    int const j = lane_index();
-    T const* const from = args.gram + b * args.line * args.line + j;
+    int const j = lane_index(), down = args.adjoint ? pitch : 1, across = args.adjoint ? 1 : pitch;
+    T const* const from = args.gram + number * args.line * args.line + j;
     SIMT_UNROLL_BY(4)
     for (int i = warp(); i < padded_width(); i += warps())
-      if (j < padded_width()) copy_async(square(i) + j, from + i * args.line);
+      if (j < padded_width()) copy_async(square(0) + i * down + j * across, from + i * args.line);
   }
   SIMT_INLINE void conjugate_v() const {
     if constexpr (is_complex<T>) {
@@ -125,15 +128,26 @@ struct BlockReflector {
   SIMT_INLINE void load(int first) {
     Index const row_stride = args.c.row_stride_of(b), col_stride = args.c.col_stride_of(b);
     T const* from = args.c.at(b, first + row(0), first_column + column(0));
+    // Rows and columns from which on elements are read
+    int const i0 = args.first_loaded - first, j0 = args.first_loaded - first_column;
+    unsigned const rows = larger(m - args.first_loaded, 0), columns = larger(n - j0, 0);
     SIMT_UNROLL
     for (int r = 0; r < rounds; ++r) {
-      T const* place = from;
+      T const* element = from;
       SIMT_UNROLL
       for (int h = 0; h < height; ++h) {
-        c[r][h] = load_global_if(first + row(h) < m && column(r) < n, place);
-        place += lanes * row_stride;
+        bool const wanted = static_cast<unsigned>(row(h) - i0) < rows && static_cast<unsigned>(column(r) - j0) < columns;
+        c[r][h] = load_global_if(wanted, element);
+        element += lanes * row_stride;
       }
       from += columns_of_round * col_stride;
+    }
+    if (args.first_loaded == 0) return;
+    SIMT_UNROLL
+    for (int r = 0; r < rounds; ++r) {
+      SIMT_UNROLL
+      for (int h = 0; h < height; ++h)
+        if (first + row(h) == first_column + column(r) && row(h) < i0) c[r][h] = from_real<T>(1);
     }
   }
   /// C = V
@@ -305,7 +319,7 @@ struct BlockReflector {
     }
     sync_block();
   }
-  /// V^H C becomes T^H V^H C, negative.
+  /// V^H C becomes T V^H C or T^H V^H C, negative.
   SIMT_INLINE void multiply_by_factor() const {
     int const k = smaller(lane_index(), padded_width() - 1), columns = args.groups * columns_of_warp;
     SIMT_LOOP
@@ -320,7 +334,7 @@ struct BlockReflector {
         for (int j = 0; j < 4; ++j) read(products(0, j0 + j * warps() < columns ? j0 + j * warps() : j0) + i, some[j]);
         SIMT_UNROLL
         for (int l = 0; l < chunk; ++l) {
-          T const factor = conjugate(square(i + l)[k]);
+          T const factor = conjugate_if(args.adjoint, square(i + l)[k]);
           SIMT_UNROLL
           for (int j = 0; j < 4; ++j) sum[j] = multiply_add(factor, some[j][l], sum[j]);
         }
@@ -332,7 +346,7 @@ struct BlockReflector {
         if (k == lane_index() && j0 + j * warps() < columns) products(0, j0 + j * warps())[k] = -sum[j];
     }
   }
-  /// C - V T^H V^H C
+  /// C - V T V^H C, or with T^H
   SIMT_INLINE void change() {
     if constexpr (by_tensor_cores) {
       change_by_tensor_cores();
@@ -384,7 +398,7 @@ struct BlockReflector {
     SIMT_LOOP
     for (int i = warp(); i < width; i += warps())
       if (j < columns && first_column + j < i)
-        store_global(args.gram + (b * args.line + i) * args.line + first_column + j, products(0, j)[i]);
+        store_global(args.gram + (number * args.line + i) * args.line + first_column + j, products(0, j)[i]);
   }
 
   SIMT_INLINE void run_factor() const {
@@ -396,14 +410,15 @@ struct BlockReflector {
     int const j = lane_index();
     SIMT_LOOP
     for (int i = 0; i < padded_width() && j < padded_width(); ++i)
-      store_global(args.gram + (b * args.line + i) * args.line + j, square(i)[j]);
+      store_global(args.gram + (number * args.line + i) * args.line + j, square(i)[j]);
   }
   SIMT_INLINE void run() {
     // Rows that a block has not at a time come twice, the last ones once: the other way round, for the cache.
     int const all = rows_of_block(), chunks = (m + all - 1) / all;
     bool const gram = args.job == BlockReflectorJob::gram;
+    // Without reflectors C is a part of a unit matrix.
     SIMT_LOOP
-    for (int turn = 0; turn < (gram ? chunks : 2 * chunks - 1); ++turn) {
+    for (int turn = width > 0 ? 0 : chunks - 1; turn < (gram ? chunks : 2 * chunks - 1); ++turn) {
       int const first = (turn < chunks ? turn : 2 * chunks - 2 - turn) * all;
       if (turn > 0) sync_block();
       bring_v(first);
@@ -420,7 +435,7 @@ struct BlockReflector {
         sync_block();
         add_parts();
         if (gram) return give_gram();
-        multiply_by_factor();
+        if (width > 0) multiply_by_factor();
         sync_block();
       }
       if (turn >= chunks - 1) {
@@ -441,16 +456,16 @@ template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(BlockReflectorShape::most_threads, 1) block_reflector(BlockReflectorArguments<T> const args) {
   using namespace simt;
   int const columns = args.groups * BlockReflectorShape::columns(sizeof(T));
-  Index const all_columns = args.job == BlockReflectorJob::apply ? args.c.cols : args.a.cols;
-  Index const strips = args.job == BlockReflectorJob::factor ? 1 : (all_columns + columns - 1) / columns;
-  for (Index at = block_index(); at < args.a.count * strips; at += block_count()) {
+  Index const strips = args.job == BlockReflectorJob::factor ? 1 : (args.end - args.begin + columns - 1) / columns;
+  Index const number = args.a.count * args.panels * strips;
+  for (Index at = block_index(); at < number; at += block_count()) {
     BlockReflector<T> reflector(args, at / strips, static_cast<int>(at % strips));
-    if (reflector.width <= 0 || reflector.n <= 0) continue;
+    if (reflector.m <= 0 || reflector.n <= 0 || (reflector.width == 0 && args.first_loaded == 0)) continue;
     if (args.job == BlockReflectorJob::factor)
       reflector.run_factor();
     else
       reflector.run();
-    if (at + block_count() < args.a.count * strips) sync_block();
+    if (at + block_count() < number) sync_block();
   }
 }
 

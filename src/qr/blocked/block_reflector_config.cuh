@@ -39,21 +39,25 @@ struct BlockReflectorMemory {
 };
 
 enum class BlockReflectorJob : int {
-  apply,  ///< C = (I - V T^H V^H) C
-  gram,   ///< V^H V below the diagonal
-  factor  ///< T in place of V^H V, by blocks of one warp
+  apply,  ///< C = (I - V T V^H) C, or with T^H
+  gram,   ///< V^H V below the diagonal, of all panels
+  factor  ///< T in place of V^H V, of all panels, by blocks of one warp
 };
 
 /// V is unit lower trapezoidal: what is on and above the diagonal of `a` is not read. It has args.a.cols columns, or in a ragged batch as
-/// many as the smaller side of a matrix.
+/// many as the smaller side of a matrix, and no more than there are in tau. Panel p of several begins at row and column p * line.
 template <typename T>
 struct BlockReflectorArguments {
   simt::Matrices<T const> a, tau;
   simt::Matrices<T> c;
-  T* gram;  ///< V^H V below the diagonal, as QrRegistersArguments says, or T
+  T* gram;  ///< V^H V below the diagonal, as QrRegistersArguments says, or T; one panel of all matrices after the other
   int line;
+  int panels;                              ///< V^H V and T: of so many
+  int begin, end;                          ///< columns of C that change, or columns of V^H V
   int parts, groups;                       ///< of a block: groups of warps with the same columns
   int square, products, products_of_part;  ///< of BlockReflectorMemory
+  int first_loaded;                        ///< rows and columns of C before this one are those of a unit matrix, and not read
+  bool adjoint;                            ///< T^H
   BlockReflectorJob job;
 };
 

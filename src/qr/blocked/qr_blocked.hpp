@@ -11,7 +11,6 @@
 #include "qr/blocked/block_reflector.hpp"
 #include "qr/blocked/qr_blocked_config.cuh"
 #include "qr/qr.hpp"
-#include "reflectors/reflectors_plan.hpp"
 #include "runtime/views.hpp"
 
 namespace myriad {
@@ -19,7 +18,6 @@ namespace myriad {
 inline constexpr gpu::KernelName qr_registers_kernel{"qr/block/qr_registers"};
 inline constexpr gpu::KernelName qr_block_kernel{"qr/block/qr_block"};
 inline constexpr gpu::KernelName qr_step_kernel{"qr/blocked/qr_step"};
-inline constexpr gpu::KernelName qr_measure_kernel{"qr/blocked/qr_scale", "qr_measure"};
 inline constexpr gpu::KernelName qr_scale_kernel{"qr/blocked/qr_scale"};
 
 /// How a panel of so many rows is factored, and its columns at most.
@@ -61,14 +59,25 @@ bool qr_in_block(M& machine, Batch<T> const& a, Batch<T> const& tau, bool scales
   return false;
 }
 
-/// Workspace of geqrf by panels.
+/// The grid of kernels that go through matrices by parts: see for_each_qr_part.
+template <typename T>
+gpu::Grid qr_parts_grid(Batch<T> const& a) {
+  return {.blocks = a.count * qr_chunks(a.rows) * ((a.cols + qr_columns_of_block - 1) / qr_columns_of_block),
+          .threads = qr_blocked_threads,
+          .shared_bytes = 4 * qr_blocked_threads};
+}
+
+/// Bytes of workspace, which limit the matrices at a time, but at least one.
+inline constexpr std::int64_t qr_workspace = std::int64_t{512} << 20;
+
+/// Workspace of geqrf by panels. `keeps_factors`: T of all panels are somewhere else.
 template <typename T>
 struct QrWorkspace {
-  T *gram, *products, *heads;
+  T *factors, *products, *heads;
   unsigned* largest;
 
-  QrWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, bool in_global_memory)
-      : gram(arena.take<T>(count * block_reflector_width<T> * block_reflector_width<T>)),
+  QrWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, bool in_global_memory, bool keeps_factors)
+      : factors(arena.take<T>(keeps_factors ? 0 : count * block_reflector_square<T>)),
         products(arena.take<T>(in_global_memory ? 2 * count * qr_chunks(m) * qr_step_columns : 0)),
         heads(arena.take<T>(in_global_memory ? 2 * count * qr_step_columns : 0)),
         largest(arena.take<unsigned>(in_global_memory ? count * qr_chunks(m) * n : 0)) {}
@@ -81,15 +90,18 @@ class QrByPanels {
   using D = gpu::DeviceElement<T>;
 
  public:
-  /// A is not conjugated. At `memory` there is what `bytes` says.
-  QrByPanels(M& machine, GeqrfTask<T> const& task, void* memory)
+  /// A is not conjugated. At `memory` there is what `bytes` says. `factors`: null, or where the T of all panels stay.
+  QrByPanels(M& machine, GeqrfTask<T> const& task, T* factors, void* memory)
       : machine_(machine),
         task_(task),
         in_global_memory_(in_global_memory(machine, task)),
-        work_(placed<QrWorkspace<T>>(memory, task.a.rows, task.a.cols, task.a.count, in_global_memory_)) {}
+        keeps_factors_(factors != nullptr),
+        work_(placed<QrWorkspace<T>>(memory, task.a.rows, task.a.cols, task.a.count, in_global_memory_, keeps_factors_)) {
+    if (factors) work_.factors = factors;
+  }
 
-  static std::int64_t bytes(M const& machine, GeqrfTask<T> const& task, std::int64_t count) {
-    return bytes_of<QrWorkspace<T>>(task.a.rows, task.a.cols, count, in_global_memory(machine, task));
+  static std::int64_t bytes(M const& machine, GeqrfTask<T> const& task, std::int64_t count, bool keeps_factors) {
+    return bytes_of<QrWorkspace<T>>(task.a.rows, task.a.cols, count, in_global_memory(machine, task), keeps_factors);
   }
 
   void run() {
@@ -98,6 +110,7 @@ class QrByPanels {
     for (std::int64_t j = 0; j < steps; j += width) {
       std::int64_t const some = std::min(width, steps - j);
       apply(j, some, n - j - some, factor(j, some));
+      if (keeps_factors_) work_.factors += task_.a.count * block_reflector_square<T>;
     }
     if (in_global_memory_) scale(true);
   }
@@ -111,13 +124,12 @@ class QrByPanels {
   }
 
   void scale(bool back) {
-    std::int64_t const m = task_.a.rows, n = task_.a.cols;
-    gpu::Grid const grid{.blocks = task_.a.count * qr_chunks(m) * ((n + qr_columns_of_block - 1) / qr_columns_of_block),
-                         .threads = qr_blocked_threads,
-                         .shared_bytes = 4 * qr_blocked_threads};
-    QrScaleArguments<D> const args{.a = gpu::matrices_of(task_.a), .largest = work_.largest, .back = back};
-    if (!back) machine_.run(qr_measure_kernel, grid, args, dtype_of<T>);
-    machine_.run(qr_scale_kernel, grid, args, dtype_of<T>);
+    auto const run = [&](QrScaleJob job) {
+      machine_.run(qr_scale_kernel, qr_parts_grid(task_.a),
+                   QrScaleArguments<D>{.a = gpu::matrices_of(task_.a), .largest = work_.largest, .job = job}, dtype_of<T>);
+    };
+    if (!back) run(QrScaleJob::measure);
+    run(back ? QrScaleJob::columns_of_r_back : QrScaleJob::columns);
   }
 
   /// Columns [j, j + width) from row j on. Returns whether V^H V of these is in the workspace.
@@ -133,8 +145,8 @@ class QrByPanels {
     }
     Batch<T> const a = block(task_.a, j, j, rows, width), tau = myriad::rows(task_.tau, j, width);
     if (plan.in != QrPanelIn::global_memory) {
-      bool const others = j + width < task_.a.cols;
-      return qr_in_block<T>(machine_, a, tau, false, others ? work_.gram : nullptr);
+      bool const wanted = keeps_factors_ || j + width < task_.a.cols;
+      return qr_in_block<T>(machine_, a, tau, false, wanted ? work_.factors : nullptr);
     }
     for (int k = -1; k < width; ++k)
       machine_.run(qr_step_kernel,
@@ -150,15 +162,17 @@ class QrByPanels {
 
   /// Applies the reflectors of columns [j, j + width) to `others` columns behind them.
   void apply(std::int64_t j, std::int64_t width, std::int64_t others, bool has_gram) {
-    if (others == 0) return;
+    if (others == 0 && !keeps_factors_) return;
     std::int64_t const rows = task_.a.rows - j;
-    apply_block_reflector<T>(machine_, block(task_.a, j, j, rows, width), myriad::rows(task_.tau, j, width),
-                             block(task_.a, j, j + width, rows, others), work_.gram, has_gram);
+    Batch<T> const v = block(task_.a, j, j, rows, width), tau = myriad::rows(task_.tau, j, width),
+                   c = block(task_.a, j, j + width, rows, others);
+    form_block_reflectors<T>(machine_, v, tau, c, 1, work_.factors, has_gram);
+    if (others > 0) apply_block_reflector<T>(machine_, v, tau, c, true, work_.factors, {.begin = 0, .end = others});
   }
 
   M& machine_;
   GeqrfTask<T> task_;
-  bool in_global_memory_;
+  bool in_global_memory_, keeps_factors_;
   QrWorkspace<T> work_;
 };
 
@@ -176,11 +190,11 @@ void geqrf_large(M& machine, GeqrfTask<T> task) {
     return;
   }
   using Qr = QrByPanels<T, M>;
-  std::int64_t const some = most_at_once(count, reflectors_workspace, Qr::bytes(machine, task, 1));
-  auto memory = machine.memory(Qr::bytes(machine, task, some));
+  std::int64_t const some = most_at_once(count, qr_workspace, Qr::bytes(machine, task, 1, false));
+  auto memory = machine.memory(Qr::bytes(machine, task, some, false));
   for (std::int64_t b = 0; b < count; b += some) {
     std::int64_t const here = std::min(some, count - b);
-    Qr(machine, {.a = matrices(task.a, b, here), .tau = matrices(task.tau, b, here)}, memory.data()).run();
+    Qr(machine, {.a = matrices(task.a, b, here), .tau = matrices(task.tau, b, here)}, nullptr, memory.data()).run();
   }
 }
 

@@ -16,12 +16,16 @@ inline constexpr int qr_step_columns = 32;
 SIMT_INLINE constexpr int qr_chunks(simt::Index rows) { return static_cast<int>((rows + qr_rows_of_block - 1) / qr_rows_of_block); }
 
 /// Columns whose largest part is far from one are multiplied by a power of two that brings it near one: sums of squares then neither
-/// overflow nor vanish, and reflectors do not depend on it. Those of R are scaled back.
+/// overflow nor vanish, and reflectors do not depend on it. Those of R are scaled back. Least squares scale whole matrices instead, where
+/// their largest part is near the ends of the range.
+enum class QrScaleJob : int { measure, columns, columns_of_r_back, matrices };
 template <typename T>
 struct QrScaleArguments {
   simt::Matrices<T> a;
   unsigned* largest;  ///< leading bits of the largest part of each column, of every qr_rows_of_block rows; a.cols for each of these
-  bool back;
+  QrScaleJob job;
+  short* exponents = nullptr;  ///< two for each matrix, of A and of the right-hand sides: by which powers of two these are multiplied
+  bool right = false;          ///< whether `a` are right-hand sides
 };
 
 /// Step k of a panel in global memory, from -1 on, as qr_block does it: the panel becomes R and the reflectors.

@@ -2,6 +2,7 @@
 /// Scales for the columns of large matrices.
 
 #include "qr/blocked/qr_blocked_config.cuh"
+#include "qr/range_scales.cuh"
 #include "simt/powers.hpp"
 
 namespace myriad {
@@ -43,11 +44,20 @@ SIMT_INLINE void for_each_of_qr_part(simt::Matrices<T> const& a, int i0, int j0,
   }
 }
 
+/// The largest of the numbers of a block's threads, to all threads. Warps share them by `of_warps`.
+SIMT_INLINE unsigned largest_of_qr_block(unsigned most, unsigned* of_warps) {
+  using namespace simt;
+  most = largest_of_warp(most);
+  if (lane_index() == 0) of_warps[thread_index() / warp_size] = most;
+  sync_block();
+  SIMT_UNROLL
+  for (int w = 0; w < qr_blocked_threads / warp_size; ++w) most = larger(most, of_warps[w]);
+  return most;
+}
+
 /// Finds the largest part of each column, by parts.
-///
-/// Launch: any number of blocks of qr_blocked_threads threads with 4 * qr_blocked_threads bytes of dynamic shared memory.
 template <typename T>
-SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_measure(QrScaleArguments<T> const args) {
+SIMT_INLINE void measure_qr_columns(QrScaleArguments<T> const& args) {
   using namespace simt;
   static_assert(qr_columns_of_block == warp_size);
   constexpr int warps = qr_blocked_threads / warp_size;
@@ -87,17 +97,16 @@ SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_measure(QrScaleArguments<
   });
 }
 
-/// Scales the columns that qr_measure found far from one, or, `back`, those of R.
-///
-/// Launch: as qr_measure.
+/// Scales the columns whose largest parts are far from one, or, `back`, those of R.
 template <typename T>
-SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_scale(QrScaleArguments<T> const args) {
+SIMT_INLINE void scale_qr_columns(QrScaleArguments<T> const& args) {
   using namespace simt;
   using R = simt::Real<T>;
+  bool const back = args.job == QrScaleJob::columns_of_r_back;
   int* const exponents = reinterpret_cast<int*>(shared_memory());
   for_each_qr_part(args.a, [&](Index b, int i0, int j0) {
     int const m = smaller(i0 + qr_rows_of_block, args.a.rows_of(b)), n = smaller(j0 + qr_columns_of_block, args.a.cols_of(b));
-    if (i0 >= m || j0 >= n || (args.back && i0 >= n)) return;
+    if (i0 >= m || j0 >= n || (back && i0 >= n)) return;
     if (int const j = j0 + thread_index(); thread_index() < qr_columns_of_block && j < n) {
       unsigned most = 0;
       int const chunks = qr_chunks(args.a.rows_of(b));
@@ -111,15 +120,51 @@ SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_scale(QrScaleArguments<T>
     for (int j = j0; j < n; ++j) {
       int const exponent = exponents[j - j0];
       if (exponent == 0) continue;
-      int const end = args.back ? smaller(m, j + 1) : m;
+      int const end = back ? smaller(m, j + 1) : m;
       SIMT_LOOP
       for (int i = i0 + thread_index(); i < end; i += qr_blocked_threads) {
         T* const element = args.a.at(b, i, j);
-        store_global(element, power<R>(args.back ? -exponent : exponent) * load_global(element));
+        store_global(element, power<R>(back ? -exponent : exponent) * load_global(element));
       }
     }
     sync_block();
   });
+}
+
+/// Scales matrices whose largest part is near the ends of the range.
+template <typename T>
+SIMT_INLINE void scale_qr_matrices(QrScaleArguments<T> const& args) {
+  using namespace simt;
+  using R = simt::Real<T>;
+  for_each_qr_part(args.a, [&](Index b, int i0, int j0) {
+    int const m = args.a.rows_of(b), n = args.a.cols_of(b);
+    unsigned most = 0;
+    SIMT_LOOP
+    for (int c = 0; c < qr_chunks(m); ++c)
+      for (int j = thread_index(); j < n; j += qr_blocked_threads)
+        most = larger(most, args.largest[(b * qr_chunks(args.a.rows) + c) * args.a.cols + j]);
+    most = largest_of_qr_block(most, reinterpret_cast<unsigned*>(shared_memory()));
+    auto const scales = RangeScales<R>::of(most, most);
+    short const exponent = args.right ? scales.of_b : scales.of_a;
+    if (i0 == 0 && j0 == 0 && thread_index() == 0) args.exponents[2 * b + (args.right ? 1 : 0)] = exponent;
+    if (exponent != 0)
+      for_each_of_qr_part(args.a, i0, j0, m, n, [&](int i, int j) {
+        T* const element = args.a.at(b, i, j);
+        store_global(element, power<R>(exponent) * load_global(element));
+      });
+    sync_block();
+  });
+}
+
+/// Launch: any number of blocks of qr_blocked_threads threads with 4 * qr_blocked_threads bytes of dynamic shared memory.
+template <typename T>
+SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_scale(QrScaleArguments<T> const args) {
+  if (args.job == QrScaleJob::measure)
+    measure_qr_columns(args);
+  else if (args.job == QrScaleJob::matrices)
+    scale_qr_matrices(args);
+  else
+    scale_qr_columns(args);
 }
 
 }  // namespace myriad
