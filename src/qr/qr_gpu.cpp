@@ -154,7 +154,7 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
       return filter.wants_dtype(dtype) &&
              std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
     };
-    bool const complex = is_complex_dtype(dtype), solves = wants({"gels"}), factors = solves || wants({"geqrf"});
+    bool const complex = is_complex_dtype(dtype), factors = wants({"geqrf", "gels"});
     bool const applies = wants({"ormqr", "orgqr"}) || (complex && wants({"unmqr", "ungqr"}));
     int const bytes = dtype == Dtype::f32 ? 4 : dtype == Dtype::c64 ? 16 : 8;
     auto const add = [&](KernelName const& name, auto const&... of_template) { kernels.push_back(source_of(name, dtype, of_template...)); };
@@ -163,9 +163,8 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
       for (QrRegisters const& c : qr_registers_configs(bytes)) add(qr_registers_kernel, c);
       add(qr_block_kernel, qr_block_plan(bytes));
       add(qr_step_kernel);
-      add(qr_scale_kernel);
+      add(qr_passes_kernel);
     }
-    if (solves) add(gels_blocked_kernel);
   }
   if (filter.wants_routine("gels")) {
     KernelFilter triangles = filter;

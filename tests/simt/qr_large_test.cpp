@@ -13,11 +13,10 @@
 #include "qr/block/qr_block.cuh"
 #include "qr/block/qr_registers.cuh"
 #include "qr/blocked/block_reflector.cuh"
-#include "qr/blocked/gels_blocked.cuh"
 #include "qr/blocked/gels_blocked.hpp"
 #include "qr/blocked/q_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
-#include "qr/blocked/qr_scale.cuh"
+#include "qr/blocked/qr_passes.cuh"
 #include "qr/blocked/qr_step.cuh"
 #include "reflectors/reflectors_panels.cuh"
 #include "runtime/views.hpp"
@@ -128,8 +127,7 @@ struct Problem {
     machine.add(gpu::source_of(qr_block_kernel, dtype, in_shared_memory), qr_block<D, in_shared_memory>);
     machine.add(gpu::source_of(block_reflector_kernel, dtype), block_reflector<D>);
     machine.add(gpu::source_of(qr_step_kernel, dtype), qr_step<D>);
-    machine.add(gpu::source_of(qr_scale_kernel, dtype), qr_scale<D>);
-    machine.add(gpu::source_of(gels_blocked_kernel, dtype), gels_blocked<D>);
+    machine.add(gpu::source_of(qr_passes_kernel, dtype), qr_passes<D>);
     machine.add(gpu::source_of(reflectors_bring_kernel, dtype), reflectors_bring<D>);
     machine.add(gpu::source_of(reflectors_factor_kernel, dtype), reflectors_factor<D>);
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype), reflectors_identity<D>);

@@ -1,14 +1,11 @@
 #pragma once
 /// Least squares of matrices of any size: see blocked/machine.hpp.
 
-#include "qr/blocked/gels_blocked_config.cuh"
 #include "qr/blocked/q_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
 #include "trsm/trsm.hpp"
 
 namespace myriad {
-
-inline constexpr gpu::KernelName gels_blocked_kernel{"qr/blocked/gels_blocked"};
 
 /// Workspace of gels for matrices F of p rows and q columns.
 template <typename T>
@@ -28,8 +25,8 @@ struct GelsWorkspace {
   }
 };
 
-/// Tall and square matrices, or, `wide`, the others, as GelsArguments says. X comes about in the workspace: that of a matrix without full
-/// rank is not computed, and its B stays.
+/// Tall and square matrices, or, `wide`, the others, as QrPassesArguments says. X comes about in the workspace: that of a matrix without
+/// full rank is not computed, and its B stays.
 template <typename T, Machine<T> M>
 void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
   using D = gpu::DeviceElement<T>;
@@ -41,20 +38,22 @@ void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
   std::int64_t const p = f.rows, q = std::min(f.rows, f.cols), columns = task.b.cols, count = f.count;
   auto const work = placed<GelsWorkspace<T>>(memory, p, q, columns, count, ragged);
   Batch<T> right = batch(work.right, p, columns, {.count = count});
-  auto const run = [&](GelsJob job, gpu::Grid const& grid) {
+  auto const run = [&](QrPass pass, Batch<T> const& a, gpu::Grid const& grid, bool of_right = false) {
     auto const sizes = [&](int number) { return reinterpret_cast<simt::Index*>(work.sizes[number]); };
-    machine.run(gels_blocked_kernel, grid,
-                GelsArguments<D>{.f = gpu::matrices_of(f),
-                                 .b = gpu::matrices_of(task.b),
-                                 .w = gpu::matrices_of(right),
-                                 .sizes = {sizes(0), sizes(1), sizes(2), sizes(3), sizes(4), sizes(5)},
-                                 .info = task.info,
-                                 .wide = wide,
-                                 .exponents = work.exponents,
-                                 .job = job},
+    machine.run(qr_passes_kernel, grid,
+                QrPassesArguments<D>{.a = gpu::matrices_of(a),
+                                     .pass = pass,
+                                     .largest = work.largest,
+                                     .exponents = work.exponents,
+                                     .right = of_right,
+                                     .wide = wide,
+                                     .b = gpu::matrices_of(task.b),
+                                     .w = gpu::matrices_of(right),
+                                     .sizes = {sizes(0), sizes(1), sizes(2), sizes(3), sizes(4), sizes(5)},
+                                     .info = task.info},
                 dtype_of<T>);
   };
-  if (ragged) run(GelsJob::sizes, {.blocks = (count + qr_blocked_threads - 1) / qr_blocked_threads, .threads = qr_blocked_threads});
+  if (ragged) run(QrPass::sizes, f, {.blocks = (count + qr_blocked_threads - 1) / qr_blocked_threads, .threads = qr_blocked_threads});
   f.cols = q;
   Batch<T> square = block(f, 0, 0, q, q), top = rows(right, 0, q);
   if (ragged) {
@@ -63,13 +62,10 @@ void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
   }
   auto const scale = [&](Batch<T> const& x, bool of_right) {
     if (x.empty()) return;
-    QrScaleArguments<D> args{
-        .a = gpu::matrices_of(x), .largest = work.largest, .job = QrScaleJob::measure, .exponents = work.exponents, .right = of_right};
-    machine.run(qr_scale_kernel, qr_parts_grid(x), args, dtype_of<T>);
-    args.job = QrScaleJob::matrices;
-    machine.run(qr_scale_kernel, qr_parts_grid(x), args, dtype_of<T>);
+    run(QrPass::measure, x, qr_parts_grid(x));
+    run(QrPass::matrices, x, qr_parts_grid(x), of_right);
   };
-  run(GelsJob::bring, qr_parts_grid(right));
+  run(QrPass::bring, f, qr_parts_grid(right));
   scale(f, false);
   scale(right, true);
   if (q > 0) {
@@ -99,7 +95,7 @@ void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
   }
   auto grid = qr_parts_grid(right);
   if (columns == 0) grid.blocks = count * qr_chunks(p);
-  run(GelsJob::give, grid);
+  run(QrPass::give, f, grid);
 }
 
 /// gels of matrices of any size, as many at a time as the workspace holds.

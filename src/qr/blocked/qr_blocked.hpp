@@ -18,7 +18,7 @@ namespace myriad {
 inline constexpr gpu::KernelName qr_registers_kernel{"qr/block/qr_registers"};
 inline constexpr gpu::KernelName qr_block_kernel{"qr/block/qr_block"};
 inline constexpr gpu::KernelName qr_step_kernel{"qr/blocked/qr_step"};
-inline constexpr gpu::KernelName qr_scale_kernel{"qr/blocked/qr_scale"};
+inline constexpr gpu::KernelName qr_passes_kernel{"qr/blocked/qr_passes"};
 
 /// How a panel of so many rows is factored, and its columns at most.
 enum class QrPanelIn { registers, shared_memory, global_memory };
@@ -124,12 +124,12 @@ class QrByPanels {
   }
 
   void scale(bool back) {
-    auto const run = [&](QrScaleJob job) {
-      machine_.run(qr_scale_kernel, qr_parts_grid(task_.a),
-                   QrScaleArguments<D>{.a = gpu::matrices_of(task_.a), .largest = work_.largest, .job = job}, dtype_of<T>);
+    auto const run = [&](QrPass pass) {
+      machine_.run(qr_passes_kernel, qr_parts_grid(task_.a),
+                   QrPassesArguments<D>{.a = gpu::matrices_of(task_.a), .pass = pass, .largest = work_.largest}, dtype_of<T>);
     };
-    if (!back) run(QrScaleJob::measure);
-    run(back ? QrScaleJob::columns_of_r_back : QrScaleJob::columns);
+    if (!back) run(QrPass::measure);
+    run(back ? QrPass::columns_of_r_back : QrPass::columns);
   }
 
   /// Columns [j, j + width) from row j on. Returns whether V^H V of these is in the workspace.

@@ -15,17 +15,39 @@ inline constexpr int qr_step_columns = 32;
 
 SIMT_INLINE constexpr int qr_chunks(simt::Index rows) { return static_cast<int>((rows + qr_rows_of_block - 1) / qr_rows_of_block); }
 
-/// Columns whose largest part is far from one are multiplied by a power of two that brings it near one: sums of squares then neither
-/// overflow nor vanish, and reflectors do not depend on it. Those of R are scaled back. Least squares scale whole matrices instead, where
-/// their largest part is near the ends of the range.
-enum class QrScaleJob : int { measure, columns, columns_of_r_back, matrices };
+/// What qr_passes does, a launch each.
+enum class QrPass : int {
+  measure,            ///< the largest part of each column
+  columns,            ///< Multiplies columns whose largest part is far from one by a power of two that brings it near one: sums of squares
+                      ///< then neither overflow nor vanish, and reflectors do not depend on it.
+  columns_of_r_back,  ///< Undoes that for R.
+  matrices,           ///< Multiplies matrices whose largest part is near the ends of the range by a power of two.
+  // Least squares:
+  sizes,  ///< those of a ragged batch: see GelsSizes
+  bring,  ///< B to the workspace; zeros where F has more rows than A
+  give    ///< info, and what has become of the right-hand sides to B, unless R has a zero on its diagonal
+};
+
+/// Sizes of the matrices of a ragged batch that are tall and square, or wide, and have columns to factor; with the offsets of F.
+struct GelsSizes {
+  simt::Index *rows, *cols;                          ///< of F
+  simt::Index* square;                               ///< the rows of R
+  simt::Index *right_rows, *right_top, *right_cols;  ///< of the right-hand sides, and those that R belongs to
+};
+
+/// In least squares F, which is A where it is tall or square and A^H where it is wide, has p rows and q columns. The right-hand sides are
+/// in the workspace, p rows of them: there, and in F, matrices of a ragged batch that have the other shape have no rows.
 template <typename T>
-struct QrScaleArguments {
-  simt::Matrices<T> a;
+struct QrPassesArguments {
+  simt::Matrices<T> a;  ///< what is measured or scaled, or F
+  QrPass pass;
   unsigned* largest;  ///< leading bits of the largest part of each column, of every qr_rows_of_block rows; a.cols for each of these
-  QrScaleJob job;
   short* exponents = nullptr;  ///< two for each matrix, of A and of the right-hand sides: by which powers of two these are multiplied
   bool right = false;          ///< whether `a` are right-hand sides
+  bool wide = false;
+  simt::Matrices<T> b{}, w{};
+  GelsSizes sizes{};
+  int* info = nullptr;
 };
 
 /// Step k of a panel in global memory, from -1 on, as qr_block does it: the panel becomes R and the reflectors.

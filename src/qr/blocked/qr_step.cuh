@@ -7,7 +7,7 @@
 namespace myriad {
 
 /// What step k changes in a column and the product of that column with column k + 1 are one pass, by qr_rows_of_block rows to a block. The
-/// columns are near one (see QrScaleArguments): a vector whose sum of squares is lost is lost in their rounding, and taken for zero.
+/// columns are near one (see QrPass): a vector whose sum of squares is lost is lost in their rounding, and taken for zero.
 ///
 /// Launch: any number of blocks of qr_blocked_threads threads with qr_step_bytes(sizeof(T)) of dynamic shared memory.
 template <typename T>

@@ -1,5 +1,5 @@
 #pragma once
-/// Scales for the columns of large matrices.
+/// Passes over large matrices before and after they are factored: scales, and right-hand sides of least squares.
 
 #include "qr/blocked/qr_blocked_config.cuh"
 #include "qr/range_scales.cuh"
@@ -57,7 +57,7 @@ SIMT_INLINE unsigned largest_of_qr_block(unsigned most, unsigned* of_warps) {
 
 /// Finds the largest part of each column, by parts.
 template <typename T>
-SIMT_INLINE void measure_qr_columns(QrScaleArguments<T> const& args) {
+SIMT_INLINE void measure_qr_columns(QrPassesArguments<T> const& args) {
   using namespace simt;
   static_assert(qr_columns_of_block == warp_size);
   constexpr int warps = qr_blocked_threads / warp_size;
@@ -99,10 +99,10 @@ SIMT_INLINE void measure_qr_columns(QrScaleArguments<T> const& args) {
 
 /// Scales the columns whose largest parts are far from one, or, `back`, those of R.
 template <typename T>
-SIMT_INLINE void scale_qr_columns(QrScaleArguments<T> const& args) {
+SIMT_INLINE void scale_qr_columns(QrPassesArguments<T> const& args) {
   using namespace simt;
   using R = simt::Real<T>;
-  bool const back = args.job == QrScaleJob::columns_of_r_back;
+  bool const back = args.pass == QrPass::columns_of_r_back;
   int* const exponents = reinterpret_cast<int*>(shared_memory());
   for_each_qr_part(args.a, [&](Index b, int i0, int j0) {
     int const m = smaller(i0 + qr_rows_of_block, args.a.rows_of(b)), n = smaller(j0 + qr_columns_of_block, args.a.cols_of(b));
@@ -133,7 +133,7 @@ SIMT_INLINE void scale_qr_columns(QrScaleArguments<T> const& args) {
 
 /// Scales matrices whose largest part is near the ends of the range.
 template <typename T>
-SIMT_INLINE void scale_qr_matrices(QrScaleArguments<T> const& args) {
+SIMT_INLINE void scale_qr_matrices(QrPassesArguments<T> const& args) {
   using namespace simt;
   using R = simt::Real<T>;
   for_each_qr_part(args.a, [&](Index b, int i0, int j0) {
@@ -156,15 +156,78 @@ SIMT_INLINE void scale_qr_matrices(QrScaleArguments<T> const& args) {
   });
 }
 
+template <typename T>
+SIMT_INLINE void find_gels_sizes(QrPassesArguments<T> const& args) {
+  using namespace simt;
+  GelsSizes const& to = args.sizes;
+  for (Index b = block_index() * qr_blocked_threads + thread_index(); b < args.a.count; b += block_count() * qr_blocked_threads) {
+    int const p = args.a.rows_of(b), q = args.a.cols_of(b);
+    bool const here = args.wide ? p > q : p >= q && q > 0;
+    to.rows[b] = here ? p + args.a.row_offset : 0;
+    to.cols[b] = here ? q + args.a.col_offset : 0;
+    to.square[b] = here ? q + args.a.row_offset : 0;
+    to.right_rows[b] = here ? p : 0;
+    to.right_top[b] = here ? q : 0;
+    to.right_cols[b] = here ? args.b.cols_of(b) : 0;
+  }
+}
+template <typename T>
+SIMT_INLINE void bring_gels_right(QrPassesArguments<T> const& args) {
+  using namespace simt;
+  for_each_qr_part(args.w, [&](Index b, int i0, int j0) {
+    int const given = args.wide ? args.a.cols_of(b) : args.a.rows_of(b);
+    for_each_of_qr_part(args.b, i0, j0, args.w.rows_of(b), args.w.cols_of(b), [&](int i, int j) {
+      T const value = i < given ? conjugate_if(args.b.conjugated, load_global(args.b.at(b, i, j))) : from_real<T>(0);
+      store_global(args.w.at(b, i, j), value);
+    });
+  });
+}
+template <typename T>
+SIMT_INLINE void give_gels_right(QrPassesArguments<T> const& args) {
+  using namespace simt;
+  using R = simt::Real<T>;
+  // Without right-hand sides there is info still.
+  auto parts = args.w;
+  parts.cols = larger<Index>(parts.cols, 1);
+  for_each_qr_part(parts, [&](Index b, int i0, int j0) {
+    int const p = args.a.rows_of(b), q = args.a.cols_of(b);
+    // The first zero has the largest number here.
+    unsigned zero = 0;
+    SIMT_LOOP
+    for (int k = thread_index(); k < q; k += qr_blocked_threads)
+      if (load_global(args.a.at(b, k, k)) == from_real<T>(0)) zero = larger(zero, static_cast<unsigned>(q - k));
+    zero = largest_of_qr_block(zero, reinterpret_cast<unsigned*>(shared_memory()));
+    if (args.info && p > 0 && i0 == 0 && j0 == 0 && thread_index() == 0) args.info[b] = zero == 0 ? 0 : q - static_cast<int>(zero) + 1;
+    if (zero == 0) {
+      int const of_a = q == 0 ? 0 : args.exponents[2 * b], of_b = args.exponents[2 * b + 1];
+      for_each_of_qr_part(args.b, i0, j0, p, args.w.cols_of(b), [&](int i, int j) {
+        bool const solution = args.wide || i < q;
+        int const exponent = (solution ? of_a : 0) - of_b;
+        store_global(args.b.at(b, i, j), conjugate_if(args.b.conjugated, power<R>(exponent) * load_global(args.w.at(b, i, j))));
+      });
+    }
+    sync_block();
+  });
+}
+
 /// Launch: any number of blocks of qr_blocked_threads threads with 4 * qr_blocked_threads bytes of dynamic shared memory.
 template <typename T>
-SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_scale(QrScaleArguments<T> const args) {
-  if (args.job == QrScaleJob::measure)
-    measure_qr_columns(args);
-  else if (args.job == QrScaleJob::matrices)
-    scale_qr_matrices(args);
-  else
-    scale_qr_columns(args);
+SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_passes(QrPassesArguments<T> const args) {
+  switch (args.pass) {
+    case QrPass::measure:
+      return measure_qr_columns(args);
+    case QrPass::columns:
+    case QrPass::columns_of_r_back:
+      return scale_qr_columns(args);
+    case QrPass::matrices:
+      return scale_qr_matrices(args);
+    case QrPass::sizes:
+      return find_gels_sizes(args);
+    case QrPass::bring:
+      return bring_gels_right(args);
+    case QrPass::give:
+      return give_gels_right(args);
+  }
 }
 
 }  // namespace myriad
