@@ -360,6 +360,7 @@ TYPED_TEST(QrLarge, AppliesQ) {
     spoil_above(problem.a.view, tau.rows);
     HostMachine twin = Problem<T>::machine(turn % 4 < 2 ? 0 : 227 << 10);
     ormqr_large<T>(twin, {.adjoint = adjoint, .a = problem.a.view, .tau = tau, .c = right.c.view});
+    EXPECT_EQ(twin.products() == 0, applies_block_reflectors(wanted.m, columns));
     check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) {
       auto c = plain<T>(right.input(), b), v = plain<T>(problem.a.view, b);
       std::int64_t const k = std::min({v.m, v.n, tau.rows});
@@ -388,6 +389,7 @@ TYPED_TEST(QrLarge, FormsQ) {
     problem.before = problem.a.memory;
     HostMachine twin = Problem<T>::machine(++turn % 4 < 2 ? 0 : 227 << 10);
     orgqr_large<T>(twin, {.a = problem.a.view, .tau = tau});
+    EXPECT_EQ(twin.products() == 0, forms_block_reflectors(wanted.m));
     check_result(problem.a.view, problem.a.memory, problem.before, 50 * epsilon<T>, [&](std::int64_t b) {
       auto v = plain<T>(problem.input(), b), q = v;
       for (std::int64_t j = 0; j < q.n; ++j)

@@ -13,11 +13,11 @@
 
 namespace myriad {
 
-/// Whether products with Q go by block reflectors, else by products with wide panels. These read C less often, but prepare V, and Q has
-/// more columns behind each panel to change (double, ns: 256 by 128 reflectors and columns 1150 instead of 1340, 512 by 512 20000 instead
-/// of 14100, but with one column 1200 instead of 3230).
-constexpr bool applies_block_reflectors(std::int64_t rows, std::int64_t columns) { return rows <= 256 || columns <= 64; }
-/// The same for Q itself (512 rows and 256 columns: 5200 ns instead of 6300; 1024 and 512: 42 us instead of 30).
+/// Whether products with Q go by block reflectors, else by products with wide panels. These read C less often, but V is prepared first. In
+/// double, ns, wide panels second: 256 rows, 128 reflectors and columns 1150, 1340; 512, 512 and 512 20000, 14100; 512, 256 and one column
+/// 1200, 3230. Few columns of more rows keep few blocks busy.
+constexpr bool applies_block_reflectors(std::int64_t rows, std::int64_t columns) { return rows <= 256 || (rows <= 1024 && columns <= 64); }
+/// The same for Q itself: 512 rows and 256 columns 5200, 6300; 1024 and 512 42000, 30400.
 constexpr bool forms_block_reflectors(std::int64_t rows) { return rows <= 512; }
 
 /// ormqr with the T of all panels at `factors`.
