@@ -404,36 +404,37 @@ TYPED_TEST(QrLarge, FormsQ) {
 TYPED_TEST(QrLarge, LeastSquares) {
   using T = TypeParam;
   Queue cpu({.backend = Backend::cpu, .threads = 1});
-  for_each_wanted(
-      {{50, 33, 3}, {33, 50, 40}, {40, 40, 1}, {90, 5, 2}, {5, 70, 0}, {260, 4, 65}}, 2, [&](Wanted const& wanted, int columns) {
-        Problem<T> problem(wanted);
-        for (std::int64_t b = 0; b < wanted.count; ++b)
-          for (std::int64_t k = 0; k < std::min(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); ++k)
-            *problem.a.view.at(b, k, k) += T(Real<T>(20));
-        std::int64_t const bad = 1;
-        std::int64_t const zero = std::min(wanted.m, wanted.n) / 2;
-        for (std::int64_t i = 0; i < wanted.m && wanted.m >= wanted.n; ++i) *problem.a.view.at(bad, i, zero) = T(0);
-        for (std::int64_t j = 0; j < wanted.n && wanted.m < wanted.n; ++j) *problem.a.view.at(bad, zero, j) = T(0);
-        problem.before = problem.a.memory;
-        Right<T> right(problem, std::max(wanted.m, wanted.n), columns,
-                       [&](std::int64_t b) { return std::max(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); });
-        std::vector<T> expected_memory = right.before, a_memory = problem.before;
-        std::vector<int> info(static_cast<std::size_t>(wanted.count), -7), expected_info = info;
-        Batch<T> expected = right.c.view, a = problem.a.view;
-        expected.data = expected_memory.data() + (right.c.view.data - right.c.memory.data());
-        a.data = a_memory.data() + (problem.a.view.data - problem.a.memory.data());
-        gels<T>(cpu, a, expected, expected_info.data());
-        HostMachine twin = Problem<T>::machine(1200 * sizeof(T));
-        gels_large<T>(twin, GelsTask<T>{.a = problem.a.view, .b = right.c.view, .info = info.data()});
-        EXPECT_EQ(info, expected_info);
-        EXPECT_NE(info[1], 0);
-        check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>, [&](std::int64_t b) { return plain<T>(expected, b); });
-        for (std::int64_t j = 0; j < right.c.view.cols_of(bad); ++j)
-          for (std::int64_t i = 0; i < right.c.view.rows_of(bad); ++i) {
-            T const* const at = right.c.view.at(bad, i, j);
-            ASSERT_EQ(*at, right.before[static_cast<std::size_t>(at - right.c.memory.data())]);
-          }
-      });
+  for_each_wanted({{50, 33, 3}, {33, 50, 40}, {40, 40, 1}, {90, 5, 2}, {5, 70, 0}, {260, 4, 65}, {3, 260, 66}}, 2,
+                  [&](Wanted const& wanted, int columns) {
+                    Problem<T> problem(wanted);
+                    for (std::int64_t b = 0; b < wanted.count; ++b)
+                      for (std::int64_t k = 0; k < std::min(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); ++k)
+                        *problem.a.view.at(b, k, k) += T(Real<T>(20));
+                    std::int64_t const bad = 1;
+                    std::int64_t const zero = std::min(wanted.m, wanted.n) / 2;
+                    for (std::int64_t i = 0; i < wanted.m && wanted.m >= wanted.n; ++i) *problem.a.view.at(bad, i, zero) = T(0);
+                    for (std::int64_t j = 0; j < wanted.n && wanted.m < wanted.n; ++j) *problem.a.view.at(bad, zero, j) = T(0);
+                    problem.before = problem.a.memory;
+                    Right<T> right(problem, std::max(wanted.m, wanted.n), columns,
+                                   [&](std::int64_t b) { return std::max(problem.a.view.rows_of(b), problem.a.view.cols_of(b)); });
+                    std::vector<T> expected_memory = right.before, a_memory = problem.before;
+                    std::vector<int> info(static_cast<std::size_t>(wanted.count), -7), expected_info = info;
+                    Batch<T> expected = right.c.view, a = problem.a.view;
+                    expected.data = expected_memory.data() + (right.c.view.data - right.c.memory.data());
+                    a.data = a_memory.data() + (problem.a.view.data - problem.a.memory.data());
+                    gels<T>(cpu, a, expected, expected_info.data());
+                    HostMachine twin = Problem<T>::machine(1200 * sizeof(T));
+                    gels_large<T>(twin, GelsTask<T>{.a = problem.a.view, .b = right.c.view, .info = info.data()});
+                    EXPECT_EQ(info, expected_info);
+                    EXPECT_NE(info[1], 0);
+                    check_result(right.c.view, right.c.memory, right.before, 200 * epsilon<T>,
+                                 [&](std::int64_t b) { return plain<T>(expected, b); });
+                    for (std::int64_t j = 0; j < right.c.view.cols_of(bad); ++j)
+                      for (std::int64_t i = 0; i < right.c.view.rows_of(bad); ++i) {
+                        T const* const at = right.c.view.at(bad, i, j);
+                        ASSERT_EQ(*at, right.before[static_cast<std::size_t>(at - right.c.memory.data())]);
+                      }
+                  });
 }
 /// Elements near the ends of the range give the X of ordinary ones, times powers of two.
 TYPED_TEST(QrLarge, LeastSquaresScales) {
