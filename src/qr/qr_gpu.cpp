@@ -5,6 +5,7 @@
 
 #include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
+#include "lu/lu_gpu.hpp"
 #include "qr/blocked/gels_blocked.hpp"
 #include "qr/blocked/q_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
@@ -143,8 +144,10 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
       if (filter.wants_routine("geqrf"))
         for (QrTiny const& c : tuning::shipped(QrTinySpace{dtype, n, n}, filter.candidates))
           kernels.push_back(source_of(qr_tiny_kernel, dtype, c));
-      add("ormqr", QrJob::apply, n);
-      add("ormqr", QrJob::apply_adjoint, n);
+      for (int const columns : {1, n}) {
+        add("ormqr", QrJob::apply, columns);
+        add("ormqr", QrJob::apply_adjoint, columns);
+      }
       add("orgqr", QrJob::generate, 0);
       add("gels", QrJob::least_squares, 1);
     }
@@ -168,8 +171,8 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
   }
   if (filter.wants_routine("gels")) {
     KernelFilter triangles = filter;
-    triangles.routines = {"trsm"};
-    auto const some = trsm_kernels(triangles);
+    triangles.routines = {"getrs"};
+    auto const some = lu_kernels(triangles);
     kernels.insert(kernels.end(), some.begin(), some.end());
   }
   return kernels;

@@ -70,6 +70,8 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
       {"logdet", [=](Queue& q) { logdet<T>(q, a, scalars, reals); }},
       {"geqrf", [=](Queue& q) { geqrf<T>(q, a, tau); }},
       {"orgqr", [=](Queue& q) { orgqr<T>(q, a, tau); }},
+      {"ormqr", [=](Queue& q) { ormqr<T>(q, Side::left, Op::conjugate_transpose, a, tau, x); }},
+      {"gels", [=](Queue& q) { gels<T>(q, a, x, info); }},
       {"geequ", [=](Queue& q) { geequ<T>(q, a, r, s, reals, reals + count, reals + 2 * count, info); }},
       {"laqge", [=](Queue& q) { laqge<T>(q, a, r, s); }},
       {"backward_error", [=](Queue& q) { backward_error<T>(q, a, x, y, one); }},

@@ -85,11 +85,11 @@ void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
         by_block_reflectors ? apply_panels<T>(machine, product, work.factors) : apply_wide_panels<T>(machine, product);
       };
       if (!wide) multiply();
-      machine.trsm(TrsmTask<T>{.uplo = wide ? Uplo::lower : Uplo::upper,
-                               .diag = Diag::non_unit,
-                               .alpha = T(1),
-                               .a = wide ? conjugate_transposed(square) : square,
-                               .b = top});
+      machine.trsm_shared(TrsmTask<T>{.uplo = wide ? Uplo::lower : Uplo::upper,
+                                      .diag = Diag::non_unit,
+                                      .alpha = T(1),
+                                      .a = wide ? conjugate_transposed(square) : square,
+                                      .b = top});
       if (wide) multiply();
     }
   }
