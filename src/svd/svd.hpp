@@ -28,13 +28,15 @@ struct GesvdTask {
 inline constexpr std::int64_t svd_lane_rows = 256;
 
 /// Whether the lane kernel decomposes m-by-n matrices. Its workspace holds A, the triangle under rotation and, with vectors, the rotations
-/// and the larger of U and V. Times as fast as a loop over gesdd (one core with AVX-512), n = 4, 8, 16, 20, 24, with U and V: single 18,
-/// 12, 6.5, 5, 3.5, double 12, 9, 3.8, 3, 1.9, single complex 16, 8, 3, 2.4, double complex 10, 5, 1.8, 1.5; values alone, n = 4, 8, 16:
-/// single 20, 11, 4.8, double 9, 4.8, 2.3, double complex 10, 3.8, 1.7.
+/// and the larger of U and V.
+///
+/// Times as fast as a loop over gesdd, on one core with AVX-512. With U and V, n = 4, 8, 16, 24, 31: single 20, 14, 8.5, 5.8, 3.3, double
+/// 13, 8, 4.5, 3.2, 1.8; n = 4, 8, 16, 20: double complex 13, 5.9, 2.9, 2.5. Values alone, n = 4, 8, 16, 20: single 18, 11, 4.7, 3.6,
+/// double 9, 4.8, 2.2, 1.8, double complex 11, 3.7, 1.7, 1.3.
 template <typename T>
 bool gesvd_fits_lanes(SvdJob job, std::array<std::int64_t, 4> const& shape) {
   constexpr std::int64_t packs = lane_workspace_bytes / lane_element_bytes<T>;
-  constexpr std::int64_t limit = 24, limit_of_values = sizeof(Real<T>) == 4 ? 24 : 16;
+  constexpr std::int64_t limit = 31, limit_of_values = sizeof(Real<T>) == 4 ? 31 : 20;
   std::int64_t const m = std::max(shape[0], shape[1]), n = std::min(shape[0], shape[1]);
   std::int64_t const columns = job == SvdJob::full ? m : n;
   return m <= svd_lane_rows && n <= (job == SvdJob::values ? limit_of_values : limit) &&

@@ -3,6 +3,7 @@
 // A = Q R P^H with column pivoting, then rotations J of the columns of R^H until they are orthogonal (one-sided Jacobi): R^H J = V S, so
 // that A = (Q J) S (P V)^H. Pivoting bounds the number of sweeps, and makes small singular values of matrices with graded columns accurate;
 // rows that differ much in size are sorted first, for matrices with graded rows (Higham 2000; Drmac and Veselic 2008).
+// J is not accumulated but recovered from R^H J = V S (see recover_rotations).
 
 #include <bit>
 #include <cmath>
@@ -30,8 +31,12 @@ struct SvdRange {
   static constexpr R smallest_squared = narrow ? R(0x1p-60) : static_cast<R>(0x1p-500);
   /// Keeps squares of cosines, times those of ratios of columns, in the range.
   static constexpr R guard = narrow ? R(0x1p48) : static_cast<R>(0x1p100);
-  /// Cosines above are rotated away; a sweep in which none is above `last` is the last, since it leaves squares of these.
-  static constexpr R rotated = std::numeric_limits<R>::epsilon(), last = narrow ? R(0x1p-13) : static_cast<R>(0x1p-28);
+  /// A sweep in which every cosine and every sine of a rotation is below these is the last: what it leaves is of the order of their
+  /// product. Cosines alone would not do, since columns of nearly equal length are turned by large angles whatever their cosine.
+  static constexpr R last_cosine = narrow ? R(0x1p-15) : static_cast<R>(0x1p-30);
+  static constexpr R last_sine = narrow ? R(0x1p-10) : static_cast<R>(0x1p-24);
+  /// Cosines up to this are not rotated away.
+  static HWY_INLINE R rotated(int n) { return std::numeric_limits<R>::epsilon() * std::sqrt(static_cast<R>(n)); }
 };
 
 /// 2^exponent, a normal number.
@@ -164,11 +169,9 @@ HWY_INLINE void rotate(PackMatrix<T> x, PackMatrix<T> y, int n, typename Pack<T>
   }
 }
 
-/// Makes columns p < q of W orthogonal in the active lanes, and applies the same rotation to J (with `vectors`). Lanes whose cosine was
-/// above SvdRange::last are added to `large`.
-template <typename T, bool vectors>
-HWY_INLINE void orthogonalize(PackMatrix<T> w, PackMatrix<T> j, int n, int p, int q, typename Pack<T>::M active,
-                              typename Pack<T>::M& large) {
+/// Makes columns p < q of W orthogonal in the active lanes. Lanes whose cosine or rotation was not small are added to `large`.
+template <typename T>
+HWY_INLINE void orthogonalize(PackMatrix<T> w, int n, int p, int q, typename Pack<T>::M active, typename Pack<T>::M& large) {
   using P = Pack<T>;
   using R = typename P::R;
   using Range = SvdRange<R>;
@@ -201,10 +204,9 @@ HWY_INLINE void orthogonalize(PackMatrix<T> w, PackMatrix<T> j, int n, int p, in
   auto const ratio = hn::Mul(hn::Min(of_x, of_y), unit);
   P const g = scale<T>(dot, unit);
   auto const guarded = norm_add<T>(scale<T>(g, hn::Set(d, Range::guard)), hn::Zero(d));
-  constexpr R rotated = Range::rotated * Range::guard, last = Range::last * Range::guard;
+  R const rotated = Range::rotated(n) * Range::guard;
   auto const rotates = hn::And(active, hn::Gt(guarded, hn::Mul(ratio, hn::Set(d, rotated * rotated))));
   if (hn::AllFalse(d, rotates)) return;
-  large = hn::Or(large, hn::And(rotates, hn::Gt(guarded, hn::Mul(ratio, hn::Set(d, last * last)))));
   // tan(2 phi) = 2 |g| / (|y|^2 - |x|^2), without dividing by either
   auto const difference = hn::Mul(hn::Sub(of_y, of_x), unit), size = hn::Abs(difference);
   auto const h = hn::Sqrt(hn::MulAdd(hn::Set(d, R(4)), norm_add<T>(g, hn::Zero(d)), hn::Mul(size, size)));
@@ -212,13 +214,15 @@ HWY_INLINE void orthogonalize(PackMatrix<T> w, PackMatrix<T> j, int n, int p, in
   auto const inverse = hn::Div(one, hn::Sqrt(hn::Mul(hn::Add(h, h), sum)));
   auto const c = hn::IfThenElse(rotates, hn::Mul(sum, inverse), one);
   P const s = select<T>(rotates, scale<T>(g, hn::CopySign(hn::Add(inverse, inverse), difference)), P::zero());
+  constexpr R last_cosine = Range::last_cosine * Range::guard, last_sine = Range::last_sine;
+  auto const far = hn::And(rotates, hn::Gt(guarded, hn::Mul(ratio, hn::Set(d, last_cosine * last_cosine))));
+  large = hn::Or(large, hn::Or(far, hn::Gt(norm_add<T>(s, hn::Zero(d)), hn::Set(d, last_sine * last_sine))));
   rotate<T>(x, y, n, c, s);
-  if constexpr (vectors) rotate<T>(j.block(0, p), j.block(0, q), n, c, s);
 }
 
-/// Rotates the columns of the n-by-n W until they are orthogonal, and J alike. Returns the lanes that did not converge.
-template <typename T, bool vectors>
-HWY_NOINLINE typename Pack<T>::M jacobi(PackMatrix<T> w, PackMatrix<T> j, int n) {
+/// Rotates the columns of the n-by-n W until they are orthogonal. Returns the lanes that did not converge.
+template <typename T>
+HWY_NOINLINE typename Pack<T>::M jacobi(PackMatrix<T> w, int n) {
   constexpr typename Pack<T>::D d;
   auto active = hn::Eq(hn::Zero(d), hn::Zero(d));
   int const players = n + n % 2;  // a round robin, whose pairs of a round are independent; with n odd one column pauses
@@ -230,12 +234,52 @@ HWY_NOINLINE typename Pack<T>::M jacobi(PackMatrix<T> w, PackMatrix<T> j, int n)
         if (x >= players - 1) x -= players - 1;
         if (pair != 0 && y >= players - 1) y -= players - 1;
         int const p = std::min(x, y), q = std::max(x, y);
-        if (q < n) orthogonalize<T, vectors>(w, j, n, p, q, active, large);
+        if (q < n) orthogonalize<T>(w, n, p, q, active, large);
       }
     active = hn::And(active, large);
     if (hn::AllFalse(d, active)) break;
   }
   return active;
+}
+
+/// N columns of J from R^H J = W = V S, row by row: by substitution, J(k, i) = (W(k, i) - sum over l < k of conj(R(l, k)) J(l, i)) / R(k,
+/// k), where abs(R(k, k)) is larger than the singular value s(i), and elsewhere from R V = J S. Either error is of the order of u, since
+/// with pivoting J(l, i) is at most of the order of s(i) / R(l, l), and R(k, l) at most R(k, k). Lanes with a column of another length than
+/// one are added to `failed`.
+template <typename T, int N>
+HWY_INLINE void recover_rotations(PackMatrix<T> r, PackMatrix<T> w, PackMatrix<T> j, int n, typename Pack<T>::R const* HWY_RESTRICT values,
+                                  typename Pack<T>::R const* HWY_RESTRICT inverses, typename Pack<T>::M& failed) {
+  using P = Pack<T>;
+  using R = typename P::R;
+  constexpr typename P::D d;
+  typename P::V squares[N];
+  for (int c = 0; c < N; ++c) squares[c] = hn::Zero(d);
+  for (int k = 0; k < n; ++k) {
+    P by_rows[N], by_product[N];
+    for (int c = 0; c < N; ++c) {
+      by_rows[c] = w.load(k, c);
+      by_product[c] = P::zero();
+    }
+    for (int l = 0; l < k; ++l) {
+      P const x = conj<T>(r.load(l, k));
+      for (int c = 0; c < N; ++c) by_rows[c] = neg_mul_add<T>(x, j.load(l, c), by_rows[c]);
+    }
+    for (int l = k; l < n; ++l) {
+      P const x = r.load(k, l);
+      for (int c = 0; c < N; ++c) by_product[c] = mul_add<T>(x, w.load(l, c), by_product[c]);
+    }
+    auto const diagonal = real_part<T>(r.load(k, k));
+    auto const inverse = hn::Div(hn::Set(d, R(1)), diagonal);
+    for (int c = 0; c < N; ++c) {
+      auto const value = hn::Load(d, values + c * P::lanes), of_value = hn::Load(d, inverses + c * P::lanes);
+      P const x =
+          select<T>(hn::Gt(hn::Abs(diagonal), value), scale<T>(by_rows[c], inverse), scale<T>(scale<T>(by_product[c], of_value), of_value));
+      squares[c] = norm_add<T>(x, squares[c]);
+      j.store(k, c, x);
+    }
+  }
+  auto const tolerance = hn::Set(d, static_cast<R>(20 * n) * std::numeric_limits<R>::epsilon());
+  for (int c = 0; c < N; ++c) failed = hn::Or(failed, hn::Not(hn::Le(hn::Abs(hn::Sub(squares[c], hn::Set(d, R(1)))), tolerance)));
 }
 
 template <typename T>
@@ -289,11 +333,7 @@ void gesvd_lanes(GesvdLanesTask<T> const& task, std::int64_t begin, std::int64_t
     factor_pivoted<T>(a, m, n, tau, pivots);
     for (int c = 0; c < n; ++c)
       for (int i = 0; i < n; ++i) w.store(i, c, i < c ? P::zero() : conj<T>(a.load(c, i)));
-    if (has_u)
-      for (int c = 0; c < n; ++c)
-        for (int i = 0; i < n; ++i) j.store(i, c, i == c ? P::set(T(1)) : P::zero());
-    auto failed = has_u ? jacobi<T, true>(w, j, n) : jacobi<T, false>(w, j, n);
-    failed = hn::Or(failed, hn::Not(finite));
+    auto failed = hn::Or(jacobi<T>(w, n), hn::Not(finite));
 
     // Values, and the order in which they descend. tau is still needed, and so the values go to `values`.
     HWY_ALIGN R values[32 * P::lanes], inverses[32 * P::lanes];
@@ -301,11 +341,15 @@ void gesvd_lanes(GesvdLanesTask<T> const& task, std::int64_t begin, std::int64_t
     for (int c = 0; c < n; ++c) {
       auto squares = hn::Zero(d);
       for (int i = 0; i < n; ++i) squares = norm_add<T>(w.load(i, c), squares);
-      if (has_v) failed = hn::Or(failed, hn::Not(hn::Ge(squares, smallest)));
+      if (has_u || has_v) failed = hn::Or(failed, hn::Not(hn::Ge(squares, smallest)));
       auto const value = hn::Sqrt(squares);
       hn::Store(value, d, values + c * P::lanes);
       hn::Store(hn::Div(hn::Set(d, R(1)), value), d, inverses + c * P::lanes);
     }
+    if (has_u)
+      in_steps<is_complex<T> ? 2 : 4>(0, n, [&]<int N>(int c) HWY_ATTR {
+        recover_rotations<T, N>(a, w.block(0, c), j.block(0, c), n, values + c * P::lanes, inverses + c * P::lanes, failed);
+      });
     for (int lane = 0; lane < P::lanes; ++lane) {
       std::int16_t* const places = order.of[lane];
       for (int c = 0; c < n; ++c) {  // insertion sort: few, and nearly sorted

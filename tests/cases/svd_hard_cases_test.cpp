@@ -161,6 +161,35 @@ TEST(SvdHardCases, MultipleValuesAndExactRankLoss) {
                    [](auto i, auto j) { return (j % 2 == 0 ? 1 : -1) * (i == 1 ? 3.3e-3 : 2.4e-3) * (i == 2 && j > 2 ? -1 : 1); });
 }
 
+/// Values in clusters, also far below the largest: rotations within a cluster are large whatever the cosines, so that these do not tell
+/// when to stop.
+TEST(SvdHardCases, Clusters) {
+  for (std::int64_t const n : {3, 4, 8, 13, 16, 20, 22, 31, 40})
+    for (int const kind : {0, 1, 2, 3}) {
+      auto const value = [&](std::int64_t k) {
+        return kind == 0   ? (k == 0 ? 1.0 : 1e-8)
+               : kind == 1 ? 1 + 1e-15 * static_cast<double>(k)
+               : kind == 2 ? (2 * k < n ? 1.0 : 1e-5 * (1 + 1e-12 * static_cast<double>(k)))
+                           : std::pow(10.0, -4.0 * static_cast<double>(k / 3));
+      };
+      // (I - 2 v v^T) diag (I - 2 w w^T)
+      auto const direction = [&](std::int64_t i, double phase) {
+        double squares = 0;
+        for (std::int64_t k = 0; k < n; ++k) squares += std::pow(std::sin(phase * static_cast<double>(k * k + 1)), 2);
+        return std::sin(phase * static_cast<double>(i * i + 1)) / std::sqrt(squares);
+      };
+      std::vector<double> v, w;
+      for (std::int64_t i = 0; i < n; ++i) v.push_back(direction(i, 1.3)), w.push_back(direction(i, 2.1));
+      auto const at = [](std::vector<double> const& x, std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
+      check_everywhere("clusters " + std::to_string(kind), n, n, [&](std::int64_t i, std::int64_t j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < n; ++k)
+          sum += ((i == k ? 1 : 0) - 2 * at(v, i) * at(v, k)) * value(k) * ((k == j ? 1 : 0) - 2 * at(w, k) * at(w, j));
+        return sum;
+      });
+    }
+}
+
 TEST(SvdHardCases, EmptyShapesAndVectors) {
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
     with_dtype(dtype, [&]<typename T>() {
