@@ -22,9 +22,12 @@ struct ReflectorsTask {
   ReflectorsJob job;
   Batch<T const> a, tau;
   Batch<T> c;
-  int shift = 1;  ///< see ReflectorsArguments
+  int shift = 1;  ///< see ReflectorsArguments, also for the rest
+  std::int64_t limit = 0;
+  std::int64_t const* limits = nullptr;
+  int limit_offset = 0;
 
-  [[nodiscard]] std::int64_t reflectors() const { return std::min({a.rows - shift, a.cols, tau.rows}); }
+  [[nodiscard]] std::int64_t reflectors() const { return std::min({a.rows - (shift == 1 ? 1 : 0), a.cols, tau.rows}); }
   [[nodiscard]] bool forms() const { return job == ReflectorsJob::form; }
   [[nodiscard]] bool ragged() const { return a.ragged() || c.ragged(); }
   [[nodiscard]] ReflectorsArguments<gpu::DeviceElement<T>> arguments() const {
@@ -33,7 +36,10 @@ struct ReflectorsTask {
             .c = gpu::matrices_of(c),
             .lower = lower,
             .adjoint = adjoint,
-            .shift = shift};
+            .shift = shift,
+            .limit = limit,
+            .limits = reinterpret_cast<simt::Index const*>(limits),
+            .limit_offset = limit_offset};
   }
 };
 
@@ -209,6 +215,7 @@ void reflectors_by_panels(M& machine, ReflectorsTask<T> const& task, int passed_
     part.a = matrices(task.a, b, here);
     part.tau = matrices(task.tau, b, here);
     part.c = matrices(task.c, b, here);
+    if (task.limits) part.limits = task.limits + b;
     Panels(machine, part, width, passed_over, panels, memory.data()).run();
   }
 }

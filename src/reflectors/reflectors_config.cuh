@@ -11,11 +11,21 @@ struct ReflectorsArguments {
   simt::Matrices<T const> a, tau;
   simt::Matrices<T> c;
   bool lower, adjoint;
-  int shift;  ///< rows from the diagonal to the first row of a vector: 0 for QR, else 1
+  int shift;  ///< rows from the diagonal to the first row of a vector: 0 for QR, else 1, or by_limit
+
+  /// Value of `shift`: 1 for matrices of fewer than limit_of(b) + limit_offset rows, 0 for others, which have limit_of(b) reflectors.
+  static constexpr int by_limit = -1;
+  simt::Index limit;          ///< of every matrix; ragged: an upper bound
+  simt::Index const* limits;  ///< ragged: of each matrix, or null
+  int limit_offset;
 
   /// If C is a conjugated view, the conjugate is computed.
   SIMT_INLINE bool conjugates_v() const { return a.conjugated != c.conjugated; }
   SIMT_INLINE bool conjugates_tau() const { return tau.conjugated != c.conjugated; }
+  SIMT_INLINE simt::Index limit_of(simt::Index b) const {
+    return limits ? simt::smaller(simt::larger<simt::Index>(limits[b], 0), limit) : limit;
+  }
+  SIMT_INLINE int shift_of(simt::Index b, int n) const { return shift != by_limit ? shift : n < limit_of(b) + limit_offset ? 1 : 0; }
 };
 
 enum class ReflectorsJob : int { apply, form };
@@ -66,7 +76,9 @@ struct ReflectorsPanels {
   }
   /// Reflectors of a matrix of n rows.
   SIMT_INLINE int reflectors(simt::Index b, int n) const {
-    return simt::smaller(n - batch.shift, simt::smaller(batch.a.cols_of(b), batch.tau.rows_of(b)));
+    int const shift = batch.shift_of(b, n), most = simt::smaller(n - shift, simt::smaller(batch.a.cols_of(b), batch.tau.rows_of(b)));
+    if (batch.shift != batch.by_limit || shift == 1) return most;
+    return static_cast<int>(simt::smaller<simt::Index>(most, batch.limit_of(b)));
   }
   /// The panel's rows of V.
   SIMT_INLINE int rows_of(int n, int panel) const {

@@ -20,7 +20,7 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(Reflec
   for (Index at = block_index(); at < strips * work.panels * count; at += block_count()) {
     Index const number = at / strips, b = number % count;
     int const panel = work.first + static_cast<int>(number / count), r0 = static_cast<int>(at % strips) * side;
-    int const n = work.order(b), rows = work.rows_of(n, panel), reflectors = work.reflectors(b, n);
+    int const n = work.order(b), rows = work.rows_of(n, panel), reflectors = work.reflectors(b, n), shift = args.shift_of(b, n);
     if (r0 == 0 && thread_index() == 0) {
       work.rows[number] = rows;
       if (work.c_rows && number < count) {
@@ -39,7 +39,7 @@ SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(Reflec
         // in column k + 1.
         int const place = panel * work.width, i = args.lower ? place + r0 + r : r0 + r;
         int const reflector = args.lower ? place + k0 + k : place + work.width - 1 - k0 - k;
-        int const unit = args.lower ? reflector + args.shift : reflector;
+        int const unit = args.lower ? reflector + shift : reflector;
         T value = from_real<T>(0);
         if (reflector < reflectors && i < n) {
           if (i == unit)

@@ -1,0 +1,52 @@
+#pragma once
+/// The plans of gebrd.
+
+#include <cstdint>
+#include <iterator>
+
+#include "svd/bidiagonal/gebrd_block_config.cuh"
+#include "svd/bidiagonal/gebrd_panels_config.cuh"
+
+namespace myriad {
+
+/// Kernels for matrices that a block has in registers and shared memory, by size: those without many spills and with the smallest phases
+/// that compile within about a second. An earlier version took 15% (double, 128 rows) and 26% (160 rows) less time with phases of two
+/// columns than with four or five, and 10% less with one warp than with two at 48 rows.
+inline constexpr GebrdBlock gebrd_blocks_single[]{{8, 4, 2, 4, 0, 4, 32},    {8, 4, 3, 6, 0, 2, 20},  {8, 4, 4, 8, 0, 2, 16},
+                                                  {8, 4, 6, 12, 0, 3, 12},   {8, 8, 8, 8, 0, 2, 7},   {8, 16, 10, 5, 0, 2, 4},
+                                                  {8, 16, 12, 6, 0, 2, 3},   {16, 16, 8, 8, 0, 2, 2}, {16, 16, 10, 10, 0, 3, 1},
+                                                  {16, 16, 12, 12, 0, 4, 1}, {16, 32, 15, 8, 5, 3, 1}};
+inline constexpr GebrdBlock gebrd_blocks_double[]{{8, 4, 2, 4, 0, 4, 24},  {8, 4, 3, 6, 0, 2, 14},  {8, 4, 4, 8, 0, 2, 12},
+                                                  {8, 4, 6, 12, 0, 3, 8},  {8, 8, 8, 8, 0, 2, 4},   {8, 16, 10, 5, 0, 1, 2},
+                                                  {8, 16, 12, 6, 0, 2, 2}, {16, 16, 8, 8, 0, 2, 1}, {16, 16, 10, 10, 5, 3, 1}};
+inline constexpr GebrdBlock gebrd_blocks_single_complex[]{{8, 4, 2, 4, 0, 4, 20},  {8, 4, 3, 6, 0, 2, 12},  {8, 4, 4, 8, 0, 2, 12},
+                                                          {8, 8, 6, 6, 0, 2, 6},   {8, 8, 8, 8, 0, 3, 4},   {8, 16, 10, 5, 0, 2, 2},
+                                                          {8, 16, 12, 6, 0, 3, 2}, {16, 16, 8, 8, 0, 3, 1}, {16, 16, 10, 10, 5, 5, 1}};
+inline constexpr GebrdBlock gebrd_blocks_double_complex[]{{8, 4, 2, 4, 0, 4, 12}, {8, 4, 3, 6, 0, 3, 10}, {8, 8, 4, 4, 0, 2, 6},
+                                                          {8, 16, 6, 3, 0, 1, 3}, {8, 16, 8, 4, 0, 2, 2}, {16, 16, 6, 6, 3, 2, 1},
+                                                          {16, 16, 7, 7, 5, 3, 1}};
+
+struct GebrdBlocks {
+  GebrdBlock const* first;
+  int count;
+};
+constexpr GebrdBlocks gebrd_blocks(int element_bytes, bool complex) {
+  auto const all = [](auto const& blocks) { return GebrdBlocks{blocks, static_cast<int>(std::size(blocks))}; };
+  if (complex) return element_bytes == 16 ? all(gebrd_blocks_double_complex) : all(gebrd_blocks_single_complex);
+  return element_bytes == 8 ? all(gebrd_blocks_double) : all(gebrd_blocks_single);
+}
+/// The number of the kernel for m-by-n matrices, as many as there are kernels where none holds them.
+constexpr int gebrd_block_plan(GebrdBlocks const& blocks, int element_bytes, std::int64_t m, std::int64_t n, std::int64_t shared_bytes) {
+  for (int k = 0; k < blocks.count; ++k)
+    if (blocks.first[k].holds(m < n ? n : m, m < n ? m : n) && blocks.first[k].shared_bytes(element_bytes) <= shared_bytes) return k;
+  return blocks.count;
+}
+
+/// The kernel that reads columns of so many rows: twice 8 columns are in registers.
+constexpr GebrdRows gebrd_stream_plan(int element_bytes, std::int64_t rows) {
+  int const most = 16 / element_bytes, height = rows <= gebrd_threads || most == 1 ? 1 : rows <= 2 * gebrd_threads || most == 2 ? 2 : 4;
+  int const bytes = element_bytes * height;
+  return {height, bytes <= 4 ? 5 : bytes <= 8 ? 3 : 2};
+}
+
+}  // namespace myriad
