@@ -1,5 +1,5 @@
 #pragma once
-/// Scaling by powers of two for numbers near overflow and underflow.
+/// Scaling by powers of two for numbers near overflow and underflow, and squares.
 
 #include "simt/types.hpp"
 
@@ -57,6 +57,14 @@ SIMT_INLINE T times_power(T x, int exponent) {
   exponent = smaller(larger(exponent, 10 - 2 * step), 2 * step - 10);
   int const first = smaller(larger(exponent, -step), step);
   return power<R>(exponent - first) * (power<R>(first) * x);
+}
+
+/// |x|^2 + sum
+template <typename T>
+SIMT_INLINE Real<T> add_square(T x, Real<T> sum) {
+  sum = multiply_add(real_part(x), real_part(x), sum);
+  if constexpr (is_complex<T>) sum = multiply_add(x.im, x.im, sum);
+  return sum;
 }
 
 }  // namespace myriad::simt

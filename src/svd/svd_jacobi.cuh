@@ -29,13 +29,6 @@ SIMT_INLINE Real<T> square_of(T x) {
   else
     return x * x;
 }
-/// |x|^2 + sum
-template <typename T>
-SIMT_INLINE Real<T> add_square(T x, Real<T> sum) {
-  sum = multiply_add(real_part(x), real_part(x), sum);
-  if constexpr (is_complex<T>) sum = multiply_add(x.im, x.im, sum);
-  return sum;
-}
 /// The square root of x >= 0, which is zero or far from the ends of the range, to half a unit in the last place, or hardly more.
 template <typename R>
 SIMT_INLINE R square_root(R x) {

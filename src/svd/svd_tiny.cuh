@@ -141,7 +141,7 @@ SIMT_KERNEL void SIMT_BOUNDS(32, C.blocks_per_sm) svd_tiny(SvdTinyArguments<T> c
           T const x = conjugate_if(conjugated, mine(i, j));
           most = larger(most, leading_bits_of_parts(x));
           largest = larger(largest, magnitude(real_part(x)));
-          if constexpr (is_complex<T>) largest = larger(largest, magnitude(x.im));
+          if constexpr (simt::is_complex<T>) largest = larger(largest, magnitude(x.im));
           svd.a[j][i] = x;
         }
       }

@@ -1,5 +1,6 @@
 #pragma once
-/// The eigenproblem of D + rho z z^T, D diagonal and ascending: secular equation and elements of the vectors.
+/// The eigenproblem of D + rho z z^T, D diagonal and ascending: secular equation and elements of the vectors. Poles may also be squares,
+/// as for singular values.
 ///
 /// Four consecutive lanes of a warp, or `lanes`, share a root or a pole. Each takes every fourth term of its sums, so the bits depend only
 /// on the number of poles.
@@ -31,12 +32,24 @@ SIMT_INLINE R root_of_quadratic(R a, R b, R c, bool plus) {
   return over * reciprocal(under);
 }
 
+/// Poles that are squares; differences have full relative accuracy.
+template <typename R>
+struct SquaredPole {
+  R root;
+  SIMT_INLINE friend R operator-(SquaredPole x, SquaredPole y) { return (x.root - y.root) * (x.root + y.root); }
+};
+template <typename R>
+struct SquaredPoles {
+  R const* roots;
+  SIMT_INLINE SquaredPole<R> operator[](int i) const { return {roots[i]}; }
+};
+
 /// D + rho z z^T with `count` poles D, strictly ascending, no element of z zero, rho > 0. Root j is between poles j and j + 1, the last one
 /// behind the last pole. It is represented by its distance from the nearer pole: `offset` > 0 from pole j, < 0 from pole j + 1. So its
 /// distance from every pole has full relative accuracy.
-template <typename R, int lanes = lanes_of_root>
+template <typename R, int lanes = lanes_of_root, typename Poles = R const*>
 struct SecularEquation {
-  R const* poles;
+  Poles poles;
   R const* z;
   int count;
   R rho;
@@ -74,7 +87,7 @@ struct SecularEquation {
     R low = last ? (value <= R(0) ? middle : R(0)) : from_right ? -middle : R(0);
     R high = last ? (value <= R(0) ? reach : middle) : from_right ? R(0) : middle;
     if (!(offset > low && offset < high)) offset = multiply_add(R(0.5), high - low, low);
-    R const origin_pole = poles[from_right ? right : left];
+    auto const origin_pole = poles[from_right ? right : left];
     R const pole_left = poles[left] - origin_pole, pole_right = poles[right] - origin_pole;
 
     bool done = !is || count == 1;
@@ -138,7 +151,7 @@ struct SecularEquation {
 
   /// The factor that scales the vector of root j, elements z_i / (D_i - root), to length one. All lanes of a warp call this.
   SIMT_INLINE R scale_of_vector(int j, R offset, bool is, int part) const {
-    R const origin_pole = poles[is ? origin(j, offset) : 0];
+    auto const origin_pole = poles[is ? origin(j, offset) : 0];
     R squares = R(0);
     SIMT_UNROLL_BY(2)
     for (int i = part; is && i < count; i += lanes) {
@@ -154,7 +167,8 @@ struct SecularEquation {
     R sizes;                    ///< sum of their moduli
     R slope_left, slope_right;  ///< sums of their derivatives, up to pole `left` and beyond
   };
-  SIMT_INLINE Sums sums(int left, R origin_pole, R offset, bool is, int part) const {
+  template <typename Pole>
+  SIMT_INLINE Sums sums(int left, Pole origin_pole, R offset, bool is, int part) const {
     R terms_left = R(0), terms_right = R(0), slope_left = R(0), slope_right = R(0);
     SIMT_UNROLL_BY(4)
     for (int i = part; is && i < count; i += lanes) {

@@ -13,12 +13,6 @@ SIMT_INLINE T sum_over_warp(T x) {
   for (int mask = warp_size / 2; mask > 0; mask /= 2) x = x + shuffle_xor(x, mask);
   return x;
 }
-template <typename T>
-SIMT_INLINE Real<T> add_square(T x, Real<T> sum) {
-  sum = multiply_add(real_part(x), real_part(x), sum);
-  if constexpr (is_complex<T>) sum = multiply_add(x.im, x.im, sum);
-  return sum;
-}
 /// The sum over the block, in all threads; `of_warps` may be used again after the next barrier.
 template <typename R>
 SIMT_INLINE R sum_over_block(R x, R* of_warps) {

@@ -1,0 +1,242 @@
+#pragma once
+/// gesvd by bidiagonalization, for matrices of any size: see blocked/machine.hpp.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "blocked/copy_matrices.hpp"
+#include "blocked/machine.hpp"
+#include "core/dtype.hpp"
+#include "qr/blocked/qr_blocked.hpp"
+#include "reflectors/reflectors_by_panels.hpp"
+#include "runtime/views.hpp"
+#include "svd/bdsdc/bdsdc_by_levels.hpp"
+#include "svd/bidiagonal/gebrd_blocked.hpp"
+#include "svd/gesvd_plan.hpp"
+#include "svd/svd.hpp"
+#include "svd/svd_tiny_arguments.hpp"
+#include "svd/svd_tiny_plan.hpp"
+
+namespace myriad {
+
+inline constexpr gpu::KernelName gesvd_sizes_kernel{"svd/gesvd_kernels", "gesvd_sizes"};
+inline constexpr gpu::KernelName gesvd_largest_kernel{"svd/gesvd_kernels", "gesvd_largest"};
+inline constexpr gpu::KernelName gesvd_bring_kernel{"svd/gesvd_kernels", "gesvd_bring"};
+inline constexpr gpu::KernelName gesvd_small_kernel{"svd/svd_tiny"};
+inline constexpr gpu::KernelName gesvd_scale_values_kernel{"svd/gesvd_kernels", "gesvd_scale_values"};
+inline constexpr gpu::KernelName gesvd_place_kernel{"svd/gesvd_kernels", "gesvd_place"};
+inline constexpr gpu::KernelName gesvd_write_kernel{"svd/gesvd_kernels", "gesvd_write"};
+
+/// The matrices of a part of the batch: copied to the workspace, scaled; much taller ones than wide reduced to R; reduced to bidiagonal
+/// form, whose vectors are multiplied by the reflectors. Wide matrices are conjugate transposed on the way in and out.
+template <typename T, Machine<T> M>
+class GesvdByBidiagonalization {
+  using D = gpu::DeviceElement<T>;
+  using R = Real<T>;
+
+ public:
+  GesvdByBidiagonalization(M& machine, GesvdTask<T> const& task, GesvdPlan const& plan, int parts, void* memory)
+      : machine_(machine), task_(task), plan_(plan), work_(placed<GesvdWorkspace<T>>(memory, plan, task.a.count, parts)) {
+    std::int64_t const count = task.a.count, l = plan.l, k = plan.k;
+    auto const of_device = [](T* x) { return reinterpret_cast<D*>(x); };
+    auto const sizes = [&](int which) { return plan.ragged ? work_.sizes + which * count : nullptr; };
+    auto const of_kernel = [&](int which) { return reinterpret_cast<simt::Index*>(sizes(which)); };
+    qr_ = workspace(work_.qr, l, k, sizes(0), sizes(1));
+    reduced_ = workspace(work_.reduced, plan.rows, k, sizes(2), sizes(3));
+    long_side_ = workspace(work_.long_side, l, plan.long_columns(), sizes(4), sizes(5));
+    short_side_ = workspace(work_.short_side, k, k, sizes(3), sizes(3));
+    // The rows and columns of the long vectors that the reflectors of the bidiagonal form change
+    long_reduced_ = long_side_;
+    long_reduced_.rows = plan.rows;
+    long_reduced_.cols = !plan.ragged && plan.some_by_qr ? k : plan.long_columns();
+    long_reduced_.row_sizes = sizes(2);
+    long_reduced_.col_sizes = sizes(6);
+    BdsdcWork<R> const& vectors = work_.bidiagonal.vectors;
+    kernels_ = {.a = gpu::matrices_of(Batch<T const>(task.a)),
+                .u = gpu::matrices_of(task.u),
+                .vt = gpu::matrices_of(task.vt),
+                .s = gpu::matrices_of(task.s),
+                .info = task.info,
+                .columns = plan.full ? GesvdColumns::full : GesvdColumns::thin,
+                .side = 0,
+                .sizes = {.qr_rows = of_kernel(0),
+                          .qr_columns = of_kernel(1),
+                          .rows = of_kernel(2),
+                          .columns = of_kernel(3),
+                          .long_rows = of_kernel(4),
+                          .long_columns = of_kernel(5),
+                          .long_reduced = of_kernel(6),
+                          .small = of_kernel(7)},
+                .largest = work_.largest,
+                .parts = parts,
+                .scales = work_.bidiagonal.scales,
+                .qr = of_device(work_.qr),
+                .reduced = of_device(work_.reduced),
+                .long_side = of_device(work_.long_side),
+                .short_side = of_device(work_.short_side),
+                .qr_ld = qr_.col_stride,
+                .qr_stride = qr_.batch_stride,
+                .reduced_ld = reduced_.col_stride,
+                .reduced_stride = reduced_.batch_stride,
+                .long_ld = long_side_.col_stride,
+                .long_stride = long_side_.batch_stride,
+                .long_columns = plan.long_columns(),
+                .short_ld = short_side_.col_stride,
+                .short_stride = short_side_.batch_stride,
+                .q = vectors.q,
+                .order = vectors.order,
+                .q_ld = vectors.ld,
+                .q_stride = vectors.stride,
+                .q_line = vectors.line};
+  }
+
+  void run() {
+    std::int64_t const count = task_.a.count;
+    if (plan_.ragged) launch(gesvd_sizes_kernel, (count + gesvd_threads - 1) / gesvd_threads, 0);
+    launch(gesvd_largest_kernel, kernels_.parts * count, gesvd_search_bytes);
+    launch(gesvd_bring_kernel, tiles(task_.a), gesvd_tile_bytes(sizeof(T)) + gesvd_search_bytes);
+    if (plan_.some_by_qr) reduce_to_r();
+    // For matrices without elements in a ragged batch
+    if (task_.info) machine_.clear(task_.info, count);
+    if (plan_.some_small) decompose_small();
+    Batch<T> const tauq = taus(work_.tauq), taup = taus(work_.taup);
+    if (plan_.some_large) {
+      gebrd_on<T>(machine_, {.a = reduced_,
+                             .d = vectors(work_.bidiagonal.d, plan_.k, count),
+                             .e = vectors(work_.bidiagonal.e, plan_.k - 1, count, plan_.k),
+                             .tauq = tauq,
+                             .taup = taup});
+      auto const given = [&](auto& bidiagonal) {
+        bidiagonal.s = kernels_.s;
+        bidiagonal.info = task_.info;
+        bidiagonal.sizes = kernels_.sizes.columns;
+      };
+      given(work_.bidiagonal.vectors);
+      given(work_.bidiagonal.values);
+      plan_.vectors() ? bdsdc_by_levels<R>(machine_, work_.bidiagonal.vectors) : bdsdc_values<R>(machine_, work_.bidiagonal.values);
+    }
+    if (!plan_.vectors()) return;
+    if (plan_.long_side) {
+      launch_side(gesvd_place_kernel, 0, columns_of_place(plan_.long_columns()), 0);
+      if (plan_.some_large)
+        ormbr_on<T>(
+            machine_,
+            {.vect = Vect::q, .adjoint = false, .k = {plan_.k, reduced_.col_sizes}, .a = reduced_, .tau = tauq, .c = long_reduced_});
+      if (plan_.some_by_qr)
+        reflectors_by_panels<T>(
+            machine_,
+            {.lower = true, .adjoint = false, .job = ReflectorsJob::apply, .a = qr_, .tau = taus(work_.tau), .c = long_side_, .shift = 0},
+            0);
+    }
+    if (plan_.short_side && plan_.some_large) {
+      launch_side(gesvd_place_kernel, 1, columns_of_place(plan_.k), 0);
+      ormbr_on<T>(machine_, {.vect = Vect::p,
+                             .adjoint = false,
+                             .k = {plan_.rows, reduced_.row_sizes},
+                             .a = conjugate_transposed(reduced_),
+                             .tau = taup,
+                             .c = short_side_});
+    }
+    if (wants_u()) launch_side(gesvd_write_kernel, 0, tiles(task_.u), gesvd_tile_bytes(sizeof(T)));
+    if (wants_vt()) launch_side(gesvd_write_kernel, 1, tiles(task_.vt), gesvd_tile_bytes(sizeof(T)));
+  }
+
+ private:
+  [[nodiscard]] bool wants_u() const { return task_.job != SvdJob::right; }
+  [[nodiscard]] bool wants_vt() const { return task_.job != SvdJob::left; }
+
+  [[nodiscard]] Batch<T> workspace(T* data, std::int64_t rows, std::int64_t columns, std::int64_t const* row_sizes,
+                                   std::int64_t const* col_sizes) const {
+    Batch<T> out = batch(data, rows, columns, {.count = task_.a.count});
+    out.row_sizes = row_sizes;
+    out.col_sizes = col_sizes;
+    return out;
+  }
+  [[nodiscard]] Batch<T> taus(T* data) const { return vectors(data, plan_.k, task_.a.count); }
+  template <typename E>
+  [[nodiscard]] static std::int64_t tiles(Batch<E> const& x) {
+    return (x.rows + gesvd_side - 1) / gesvd_side * ((x.cols + gesvd_side - 1) / gesvd_side) * x.count;
+  }
+  [[nodiscard]] std::int64_t columns_of_place(std::int64_t columns) const {
+    return (columns + gesvd_threads / 32 - 1) / (gesvd_threads / 32) * task_.a.count;
+  }
+  void launch(gpu::KernelName const& kernel, std::int64_t blocks, std::int64_t shared_bytes) {
+    machine_.run(kernel, {.blocks = blocks, .threads = gesvd_threads, .shared_bytes = shared_bytes}, kernels_, dtype_of<T>);
+  }
+  void launch_side(gpu::KernelName const& kernel, int side, std::int64_t blocks, std::int64_t shared_bytes) {
+    kernels_.side = side;
+    launch(kernel, blocks, shared_bytes);
+  }
+
+  /// QR of the matrices that are reduced to R, and R as the matrix that is reduced to bidiagonal form.
+  void reduce_to_r() {
+    geqrf_large<T>(machine_, {.a = qr_, .tau = taus(work_.tau)});
+    Batch<T> r = rows(qr_, 0, std::min(plan_.k, plan_.rows)), to = rows(reduced_, 0, r.rows);
+    if (plan_.ragged) r.row_sizes = to.row_sizes = to.col_sizes = qr_.col_sizes;
+    copy_matrices<T>(machine_, transposed(Batch<T const>(r)), transposed(to), Copied::lower_with_zeros);
+  }
+
+  /// Small R: their vectors are written to those of the whole matrices.
+  void decompose_small() {
+    std::int64_t const count = task_.a.count, k = std::min<std::int64_t>(plan_.k, gesvd_small);
+    auto const of_r = [&](Batch<T> x) {
+      x.rows = x.cols = k;
+      x.row_sizes = x.col_sizes = plan_.ragged ? work_.sizes + 7 * count : nullptr;
+      return x;
+    };
+    SvdJob const job = !plan_.vectors()    ? SvdJob::values
+                       : !plan_.short_side ? SvdJob::left
+                       : !plan_.long_side  ? SvdJob::right
+                                           : SvdJob::thin;
+    GesvdTask<T> const task{.job = job,
+                            .a = of_r(reduced_),
+                            .s = task_.s,
+                            .u = of_r(long_side_),
+                            .vt = conjugate_transposed(of_r(short_side_)),
+                            .info = task_.info};
+    std::int64_t const order = std::max<std::int64_t>(k, gesvd_least_small);
+    SvdTiny const c = svd_tiny_plan(job, sizeof(T), order, order);
+    machine_.run(
+        gesvd_small_kernel,
+        {.blocks = (count + c.of_warp() - 1) / c.of_warp(), .threads = 32, .shared_bytes = SvdTinyMemory(sizeof(T), sizeof(R), c).bytes},
+        svd_tiny_arguments(task, c), dtype_of<T>, c);
+    launch(gesvd_scale_values_kernel, (count * gesvd_small + gesvd_threads - 1) / gesvd_threads, 0);
+  }
+
+  M& machine_;
+  GesvdTask<T> task_;
+  GesvdPlan plan_;
+  GesvdWorkspace<T> work_;
+  Batch<T> qr_, reduced_, long_side_, long_reduced_, short_side_;
+  Gesvd<D> kernels_{};
+};
+
+/// gesvd, for as many matrices at a time as `workspace` bytes hold.
+template <typename T, Machine<T> M>
+void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64_t workspace = gesvd_workspace) {
+  std::int64_t const all = task.a.count;
+  if (all == 0) return;
+  GesvdPlan const plan(task.job, task.a.rows, task.a.cols, task.a.ragged());
+  if (plan.k == 0) {
+    if (task.info) machine.clear(task.info, all);
+    if (!plan.full) return;
+    for (Batch<T> const* const vectors : {&task.u, &task.vt}) copy_matrices<T>(machine, *vectors, *vectors, Copied::identity);
+    return;
+  }
+  std::int64_t const some = most_at_once(all, workspace, bytes_of<GesvdWorkspace<T>>(plan, std::int64_t{1}, 1));
+  int const parts = gesvd_parts(some, machine.device().multiprocessors);
+  auto memory = machine.memory(bytes_of<GesvdWorkspace<T>>(plan, some, parts));
+  for (std::int64_t b = 0; b < all; b += some) {
+    std::int64_t const count = std::min(some, all - b);
+    auto const part = [&](auto const& x) { return x.data || x.pointers ? matrices(x, b, count) : x; };
+    GesvdTask<T> const here{.job = task.job,
+                            .a = part(task.a),
+                            .s = part(task.s),
+                            .u = part(task.u),
+                            .vt = part(task.vt),
+                            .info = task.info ? task.info + b : nullptr};
+    GesvdByBidiagonalization<T, M>(machine, here, plan, parts, memory.data()).run();
+  }
+}
+
+}  // namespace myriad

@@ -1,0 +1,71 @@
+#pragma once
+/// Singular value decompositions by bidiagonalization: declarations shared by host and kernels.
+
+#include "simt/matrices.hpp"
+
+namespace myriad {
+
+/// Maximum order of an R that goes to svd_tiny, and the least that the kernel is for: kernels for fewer columns have other bits, which a
+/// ragged batch would not have.
+inline constexpr int gesvd_small = 32, gesvd_least_small = 5;
+
+/// How a matrix is decomposed: as itself or, where it is wide, as its conjugate transpose, so that it has l >= k rows and columns. Narrow
+/// and much taller ones are reduced to their R first; a small R is then decomposed by svd_tiny, without bidiagonal form.
+struct GesvdShape {
+  int m, n;
+
+  SIMT_INLINE constexpr bool is_wide() const { return m < n; }
+  SIMT_INLINE constexpr int l() const { return m < n ? n : m; }
+  SIMT_INLINE constexpr int k() const { return m < n ? m : n; }
+  SIMT_INLINE constexpr bool is_small() const { return k() <= gesvd_small; }
+  SIMT_INLINE constexpr bool by_qr() const { return k() > 0 && (is_small() || simt::Index(5) * l() >= simt::Index(8) * k()); }
+  /// Rows of the matrix that is reduced further
+  SIMT_INLINE constexpr int reduced_rows() const { return by_qr() ? k() : l(); }
+};
+
+/// Columns of the vectors of the longer side: l of them or k.
+enum class GesvdColumns : int { thin, full };
+
+/// The sizes of each matrix of a ragged batch, one array each.
+struct GesvdSizes {
+  simt::Index *qr_rows, *qr_columns;  ///< of matrices that are reduced to R; else zero
+  simt::Index *rows, *columns;        ///< of the matrices that are reduced to bidiagonal form; else zero
+  simt::Index* long_rows;             ///< of the vectors of the longer side
+  simt::Index* long_columns;
+  simt::Index* long_reduced;  ///< of their columns, the number that the reflectors of the bidiagonal form change
+  simt::Index* small;         ///< rows and columns of a small R; else zero
+};
+
+/// Arguments of all kernels. Matrices in the workspace are column-major.
+template <typename T>
+struct Gesvd {
+  simt::Matrices<T const> a;
+  simt::Matrices<T> u, vt;
+  simt::Matrices<simt::Real<T>> s;
+  int* info;  ///< or null
+  GesvdColumns columns;
+  int side;          ///< of vectors that a launch works on
+  GesvdSizes sizes;  ///< ragged only
+
+  simt::Real<T>* largest;  ///< largest element that each of `parts` blocks found, per matrix
+  int parts;
+  simt::Real<T>* scales;  ///< inverse factors of the matrices; NaN for those with NaN or infinity
+
+  T *qr, *reduced, *long_side, *short_side;
+  simt::Index qr_ld, qr_stride, reduced_ld, reduced_stride, long_ld, long_stride, long_columns, short_ld, short_stride;
+
+  // Vectors of the bidiagonal matrix, in columns
+  simt::Real<T> const* q;
+  int const* order;
+  simt::Index q_ld, q_stride, q_line;
+
+  SIMT_INLINE GesvdShape shape(simt::Index b) const { return {a.rows_of(b), a.cols_of(b)}; }
+  SIMT_INLINE GesvdShape most() const { return {static_cast<int>(a.rows), static_cast<int>(a.cols)}; }
+};
+
+inline constexpr int gesvd_threads = 256;
+inline constexpr int gesvd_side = 32;
+SIMT_INLINE constexpr int gesvd_tile_bytes(int element_bytes) { return gesvd_side * (gesvd_side + 1) * element_bytes; }
+inline constexpr int gesvd_search_bytes = 256;
+
+}  // namespace myriad
