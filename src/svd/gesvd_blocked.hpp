@@ -195,7 +195,7 @@ class GesvdByBidiagonalization {
                             .vt = conjugate_transposed(of_r(short_side_)),
                             .info = task_.info};
     std::int64_t const order = std::max<std::int64_t>(k, gesvd_least_small);
-    SvdTiny const c = svd_tiny_plan(job, sizeof(T), order, order);
+    SvdTiny const c = svd_tiny_plan(job, dtype_of<T>, order, order);
     machine_.run(
         gesvd_small_kernel,
         {.blocks = (count + c.of_warp() - 1) / c.of_warp(), .threads = 32, .shared_bytes = SvdTinyMemory(sizeof(T), sizeof(R), c).bytes},

@@ -8,6 +8,7 @@
 #include "core/dtype.hpp"
 #include "runtime/backend.hpp"
 #include "svd/svd_cpu.hpp"
+#include "svd/svd_gpu.hpp"
 
 namespace myriad {
 namespace {
@@ -51,9 +52,9 @@ void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, B
     check.disjoint(vt, a, {9, "vt"}, "a").disjoint(vt, s, {9, "vt"}, "s");
     if (wants_u(job)) check.disjoint(vt, u, {9, "vt"}, "u");
   }
-  if (gpu::on_gpu(queue)) throw Unavailable("gesvd: no GPU kernel yet; a queue with Backend::cpu computes it");
   Batch<T> const none{.count = a.count};
-  cpu::gesvd(queue, GesvdTask<T>{.job = job, .a = a, .s = s, .u = wants_u(job) ? u : none, .vt = wants_vt(job) ? vt : none, .info = info});
+  GesvdTask<T> const task{.job = job, .a = a, .s = s, .u = wants_u(job) ? u : none, .vt = wants_vt(job) ? vt : none, .info = info};
+  gpu::on_gpu(queue) ? gpu::gesvd(queue, task) : cpu::gesvd(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gesvd<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*);

@@ -99,6 +99,13 @@ std::vector<Call> calls(int* info) {
         }
         Batch<Real<T>> others = at<Real<T>>(0x70, n, 1, count);
         others.row_sizes = a.row_sizes;
+        Batch<Real<T>> off_diagonal = less_one(others);
+        add(sizes + "gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, a, values, b, c, info); });
+        add(sizes + "gesvd, values", [=](Queue& q) { gesvd<T>(q, SvdJob::values, a, values, {}, {}, info); });
+        add(sizes + "gebrd", [=](Queue& q) { gebrd<T>(q, a, values, off_diagonal, x, y); });
+        Extent const order(n, a.col_sizes);
+        add(sizes + "ungbr", [=](Queue& q) { ungbr<T>(q, Vect::p, order, a, x); });
+        add(sizes + "unmbr", [=](Queue& q) { unmbr<T>(q, Vect::q, Side::left, Op::none, order, a, x, c); });
         add(sizes + "geequ", [=](Queue& q) { geequ<T>(q, a, values, others, nullptr, nullptr, nullptr, info); });
         add(sizes + "backward_error", [=](Queue& q) { backward_error<T>(q, a, b, c, values); });
         auto const pivots = [=] {

@@ -5,6 +5,7 @@
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "runtime/backend.hpp"
+#include "svd/bidiagonal/bidiagonal_gpu.hpp"
 
 namespace myriad {
 namespace {
@@ -67,8 +68,8 @@ void gebrd(Queue& queue, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T
       .disjoint(taup, d, {8, "taup"}, "d")
       .disjoint(taup, e, {8, "taup"}, "e")
       .disjoint(taup, tauq, {8, "taup"}, "tauq");
-  if (gpu::on_gpu(queue)) throw Unavailable("gebrd: no GPU kernel yet; a queue with Backend::cpu computes it");
-  cpu::gebrd(queue, GebrdTask<T>{.a = a, .d = d, .e = e, .tauq = tauq, .taup = taup});
+  GebrdTask<T> const task{.a = a, .d = d, .e = e, .tauq = tauq, .taup = taup};
+  gpu::on_gpu(queue) ? gpu::gebrd(queue, task) : cpu::gebrd(queue, task);
 }
 
 template <Element T>
@@ -90,8 +91,8 @@ void orgbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau) {
     check_tau(check, tau, b, order, of_k, {7, "tau"});
   });
   check.disjoint(a, tau, {5, "a"}, "tau");
-  if (gpu::on_gpu(queue)) throw Unavailable("orgbr: no GPU kernel yet; a queue with Backend::cpu computes it");
-  cpu::orgbr(queue, OrgbrTask<T>{.vect = vect, .k = k, .a = columns, .tau = tau});
+  OrgbrTask<T> const task{.vect = vect, .k = k, .a = columns, .tau = tau};
+  gpu::on_gpu(queue) ? gpu::orgbr(queue, task) : cpu::orgbr(queue, task);
 }
 
 template <Element T>
@@ -118,10 +119,10 @@ void ormbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> t
     check_tau(check, tau, b, order, extent, {9, "tau"});
   });
   check.disjoint(c, a, {10, "c"}, "a").disjoint(c, tau, {10, "c"}, "tau");
-  if (gpu::on_gpu(queue)) throw Unavailable("ormbr: no GPU kernel yet; a queue with Backend::cpu computes it");
   // C op(Q) = (op(Q)^H C^H)^H
   Batch<T> const from_the_left = left ? c : conjugate_transposed(c);
-  cpu::ormbr(queue, OrmbrTask<T>{.vect = vect, .adjoint = (op != Op::none) == left, .k = k, .a = columns, .tau = tau, .c = from_the_left});
+  OrmbrTask<T> const task{.vect = vect, .adjoint = (op != Op::none) == left, .k = k, .a = columns, .tau = tau, .c = from_the_left};
+  gpu::on_gpu(queue) ? gpu::ormbr(queue, task) : cpu::ormbr(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                                   \

@@ -11,10 +11,16 @@
 namespace myriad::gpu {
 namespace {
 
+/// The reflectors of all matrices, if none is ragged; else those of the bounds of sizes.
+template <typename Task>
+BidiagonalReflectors of_bounds(Task const& task) {
+  return {task.vect, task.a.rows, task.k.bound};
+}
+
 /// The shift of the reflectors of all matrices, or -1 where it may differ. Those with shift 1 are as those of sytrd, of square matrices.
 template <typename Task>
 std::int64_t common_shift(Task const& task) {
-  return task.k.sizes || task.a.ragged() ? -1 : BidiagonalReflectors{task.vect, task.a.rows, task.k.bound}.shift();
+  return task.k.sizes || task.a.ragged() ? -1 : of_bounds(task).shift();
 }
 
 }  // namespace
@@ -28,7 +34,7 @@ void gebrd(Queue& queue, GebrdTask<T> const& task) {
 template <typename T>
 void orgbr(Queue& queue, OrgbrTask<T> const& task) {
   if (task.a.empty()) return;
-  std::int64_t const shift = common_shift(task), reflectors = task.reflectors(0).count();
+  std::int64_t const shift = common_shift(task), reflectors = of_bounds(task).count();
   if (shift == 0) return orgqr<T>(queue, {.a = task.a, .tau = rows(task.tau, 0, reflectors)});
   if (shift == 1) return orgtr<T>(queue, {.uplo = Uplo::lower, .a = task.a, .tau = rows(task.tau, 0, reflectors)});
   run_blocked(queue, [&](QueueMachine& machine) { orgbr_on<T>(machine, task); });
@@ -37,7 +43,7 @@ void orgbr(Queue& queue, OrgbrTask<T> const& task) {
 template <typename T>
 void ormbr(Queue& queue, OrmbrTask<T> const& task) {
   if (task.c.empty()) return;
-  std::int64_t const shift = task.c.ragged() ? -1 : common_shift(task), reflectors = task.reflectors(0).count();
+  std::int64_t const shift = task.c.ragged() ? -1 : common_shift(task), reflectors = of_bounds(task).count();
   Batch<T const> const tau = rows(task.tau, 0, reflectors);
   if (shift == 0) return ormqr<T>(queue, {.adjoint = task.adjoint, .a = columns(task.a, 0, reflectors), .tau = tau, .c = task.c});
   if (shift == 1) return ormtr<T>(queue, {.uplo = Uplo::lower, .adjoint = task.adjoint, .a = task.a, .tau = tau, .c = task.c});
