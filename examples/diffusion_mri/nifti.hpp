@@ -9,10 +9,10 @@
 namespace diffusion {
 
 struct Volume {
-  std::array<std::int64_t, 3> shape{};            ///< voxels along x, y, z
-  std::vector<double> b_values;                   ///< one per measurement, in s/mm^2
-  std::vector<std::array<double, 3>> directions;  ///< one per measurement; zero where b = 0
-  std::vector<double> signal;                     ///< one volume per measurement, x fastest
+  std::array<std::int64_t, 3> shape{};              ///< voxels along x, y, z
+  std::vector<double> b_values{};                   ///< one per measurement, in s/mm^2
+  std::vector<std::array<double, 3>> directions{};  ///< one per measurement; zero where b = 0
+  std::vector<double> signal{};                     ///< one volume per measurement, x fastest
 
   [[nodiscard]] std::int64_t voxels() const { return shape[0] * shape[1] * shape[2]; }
   [[nodiscard]] std::int64_t measurements() const { return static_cast<std::int64_t>(b_values.size()); }

@@ -39,6 +39,7 @@ Phantom make_phantom(std::int64_t extent, std::int64_t thickness, double noise, 
   constexpr std::int64_t directions = 64;
   constexpr double without_gradient = 1000;
   Phantom out;
+  out.noise = noise * without_gradient;
   Volume& volume = out.volume;
   volume.shape = {extent, extent, thickness};
   volume.b_values.assign(directions + 1, 1000);
@@ -65,7 +66,7 @@ Phantom make_phantom(std::int64_t extent, std::int64_t thickness, double noise, 
   }
 
   std::mt19937_64 random(seed);
-  std::normal_distribution<double> channel(0, noise > 0 ? noise * without_gradient : 1);
+  std::normal_distribution<double> channel(0, noise > 0 ? out.noise : 1);
   for (std::int64_t m = 0; m < volume.measurements(); ++m) {
     auto const [x, y, z] = volume.directions[m];
     for (std::int64_t v = 0; v < voxels; ++v) {

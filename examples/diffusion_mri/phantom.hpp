@@ -10,6 +10,7 @@ struct Phantom {
   Fit truth;                      ///< the tensors that generated the signals
   std::vector<bool> has_fibres;   ///< per voxel
   std::vector<double> direction;  ///< of its fibres; as an interleaved batch of vectors
+  double noise = 0;               ///< standard deviation of a channel, in the signal's units
 };
 
 /// A slab of `extent` x `extent` x `thickness` voxels: a ring of fibres that run along it, a beam of fibres through its middle, water

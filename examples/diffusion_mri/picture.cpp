@@ -68,4 +68,23 @@ void draw_anisotropy(std::filesystem::path const& path, std::array<std::int64_t,
   canvas.write(path);
 }
 
+void draw_denoising(std::filesystem::path const& path, Volume const& before, std::vector<double> const& after, double noise,
+                    std::int64_t slice, std::int64_t measurement, int pixels) {
+  auto const [x, y, z] = before.shape;
+  std::int64_t const first = (measurement * z + slice) * x * y;
+  double const brightest = *std::max_element(before.signal.begin() + first, before.signal.begin() + first + x * y);
+  Canvas canvas(3 * (x + 1) - 1, y, pixels);
+  for (std::int64_t v = 0; v < x * y; ++v) {
+    double const removed = before.signal[first + v] - after[first + v];
+    auto const paint = [&](std::int64_t panel, double brightness) {
+      png_byte const gray = shade(brightness);
+      canvas.paint(panel * (x + 1) + v % x, y - 1 - v / x, {gray, gray, gray});
+    };
+    paint(0, brightest > 0 ? before.signal[first + v] / brightest : 0);
+    paint(1, brightest > 0 ? after[first + v] / brightest : 0);
+    paint(2, noise > 0 ? 0.5 + removed / (6 * noise) : 0.5);
+  }
+  canvas.write(path);
+}
+
 }  // namespace diffusion

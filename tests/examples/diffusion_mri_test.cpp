@@ -9,10 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <numbers>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "diffusion_mri/denoise.hpp"
 #include "diffusion_mri/nifti.hpp"
 #include "diffusion_mri/phantom.hpp"
 #include "diffusion_mri/picture.hpp"
@@ -157,34 +161,213 @@ TEST(Phantoms, AreTheSameForTheSameSeed) {
   EXPECT_THROW((void)make_phantom(4, 1, -1, 1), std::invalid_argument);
 }
 
+/// Signals of rank two with Gaussian noise.
+Volume two_components(std::array<std::int64_t, 3> const& shape, std::int64_t measurements, double noise) {
+  Volume volume;
+  volume.shape = shape;
+  volume.b_values.assign(measurements, 1000);
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (std::int64_t m = 0; m < measurements; ++m)
+    for (std::int64_t v = 0; v < volume.voxels(); ++v) {
+      double const place = static_cast<double>(v), angle = static_cast<double>(m);
+      volume.signal.push_back(300 + 100 * std::sin(place) * std::cos(angle) + noise * normal(random));
+    }
+  return volume;
+}
+
+TEST(Neighbourhoods, EveryVoxelBelongsToTheNearest) {
+  std::array<std::int64_t, 3> const shape{7, 5, 6};
+  Volume places{.shape = shape, .b_values = {0, 0}};
+  for (std::int64_t v = 0; v < 2 * places.voxels(); ++v) places.signal.push_back(static_cast<double>(v));
+  for (std::int64_t const patch : {3, 5}) {
+    Neighbourhoods const neighbourhoods(shape, patch);
+    EXPECT_EQ(neighbourhoods.count(), (8 - patch) * (6 - patch) * (7 - patch));
+    std::vector<double> matrix(2 * neighbourhoods.rows());
+    std::vector<int> visits(places.voxels());
+    for (std::int64_t i = 0; i < neighbourhoods.count(); ++i) {
+      neighbourhoods.gather(places, i, matrix.data());
+      auto const column = matrix.begin() + neighbourhoods.rows();
+      auto const middle = static_cast<std::int64_t>(matrix[neighbourhoods.rows() / 2]);
+      auto const position = [&](std::int64_t v) { return std::array{v % shape[0], v / shape[0] % shape[1], v / (shape[0] * shape[1])}; };
+      neighbourhoods.for_each_voxel(i, [&](std::int64_t v) {
+        ++visits[v];
+        EXPECT_EQ(std::count(matrix.begin(), column, static_cast<double>(v)), 1);
+        EXPECT_EQ(std::count(column, matrix.end(), static_cast<double>(v + places.voxels())), 1);
+        for (std::size_t d = 0; d < 3; ++d)
+          EXPECT_EQ(position(middle)[d], std::clamp(position(v)[d], patch / 2, shape[d] - 1 - patch / 2)) << v;
+      });
+    }
+    EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), places.voxels());
+  }
+}
+
+TEST(SeparateNoise, FindsTheEdge) {
+  // Nothing but signal, zeros, and squares spread evenly over a width that noise may have
+  EXPECT_EQ(separate_noise(std::vector<double>{5, 2, 0, 0}, 4, 9).components, 2);
+  EXPECT_EQ(separate_noise(std::vector<double>{5, 2, 0, 0}, 4, 9).noise, 0);
+  EXPECT_EQ(separate_noise(std::vector<double>{0, 0, 0}, 3, 3).components, 0);
+  std::vector<double> values{100};
+  for (double const square : {13.0, 10.0, 7.0}) values.push_back(std::sqrt(square));
+  Spectrum const spectrum = separate_noise(values, 9, 4);
+  EXPECT_EQ(spectrum.components, 1);
+  EXPECT_DOUBLE_EQ(spectrum.noise, std::sqrt(30.0 / (3 * 8)));
+}
+
+TEST(Denoising, FindsComponentsAndNoise) {
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
+  for (auto const& [patch, measurements] : {std::pair<std::int64_t, std::int64_t>{5, 40}, {3, 40}, {3, 20}}) {
+    Volume const volume = two_components({7, 8, 6}, measurements, 10), clean = two_components({7, 8, 6}, measurements, 0);
+    Denoised const denoised = denoise(queue, volume, {.patch = patch});
+    EXPECT_EQ(denoised.unsolved, 0);
+    double noise = 0, before = 0, after = 0;
+    std::int64_t right = 0;
+    for (Spectrum const& spectrum : denoised.of_voxels) {
+      noise += spectrum.noise / static_cast<double>(volume.voxels());
+      right += spectrum.components == 2;
+    }
+    for (std::size_t e = 0; e < volume.signal.size(); ++e) {
+      before += std::pow(volume.signal[e] - clean.signal[e], 2);
+      after += std::pow(denoised.signal[e] - clean.signal[e], 2);
+    }
+    EXPECT_NEAR(noise, 10, patch == 5 ? 0.2 : 0.3) << patch << ", " << measurements;
+    EXPECT_GT(right, volume.voxels() * 3 / 4) << patch << ", " << measurements;
+    EXPECT_LT(after, (patch == 5 ? 0.12 : 0.3) * before) << patch << ", " << measurements;
+  }
+}
+
+TEST(Denoising, FindsTheNoiseOfAPhantom) {
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
+  Volume const clean = make_phantom(16, 5, 0, 1).volume;
+  for (double const level : {0.01, 0.03}) {
+    Phantom const phantom = make_phantom(16, 5, level, 1);
+    EXPECT_EQ(phantom.noise, 1000 * level);
+    Denoised const denoised = denoise(queue, phantom.volume, {});
+    std::vector<double> noise;
+    for (Spectrum const& spectrum : denoised.of_voxels) noise.push_back(spectrum.noise);
+    std::nth_element(noise.begin(), noise.begin() + clean.voxels() / 2, noise.end());
+    EXPECT_NEAR(noise[clean.voxels() / 2] / phantom.noise, 1, 0.03);
+    double before = 0, after = 0;
+    for (std::size_t e = 0; e < clean.signal.size(); ++e) {
+      before += std::pow(phantom.volume.signal[e] - clean.signal[e], 2);
+      after += std::pow(denoised.signal[e] - clean.signal[e], 2);
+    }
+    EXPECT_LT(after, 0.2 * before);
+  }
+}
+
+TEST(Denoising, DoesNotDependOnBatches) {
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
+  Volume const volume = two_components({6, 5, 4}, 12, 10);
+  Denoised const whole = denoise(queue, volume, {.patch = 3});
+  for (std::int64_t const memory : {std::int64_t{1}, std::int64_t{8} * 5 * (27 * 12 + 12 + 12 * 12)}) {  // one matrix, and five
+    std::vector<std::int64_t> progress;
+    Denoised const parts = denoise(queue, volume, {.patch = 3, .memory = memory, .progress = [&](std::int64_t done, std::int64_t total) {
+                                                     EXPECT_EQ(total, 24);
+                                                     progress.push_back(done);
+                                                   }});
+    EXPECT_EQ(parts.signal, whole.signal);
+    EXPECT_EQ(progress.size(), memory == 1 ? 24U : 5U);
+    EXPECT_EQ(progress.back(), 24);
+  }
+}
+
+TEST(Denoising, KeepsSignalsAroundNaN) {
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
+  Volume volume = two_components({9, 3, 3}, 12, 10);
+  Denoised const good = denoise(queue, volume, {.patch = 3});
+  volume.signal[0] = std::numeric_limits<double>::quiet_NaN();  // in the neighbourhood of x = 0 and 1 only
+  Denoised const denoised = denoise(queue, volume, {.patch = 3});
+  EXPECT_EQ(denoised.unsolved, 2 * 9);
+  for (std::int64_t v = 0; v < volume.voxels(); ++v) {
+    bool const spoiled = v % 9 < 2;
+    EXPECT_EQ(std::isnan(denoised.of_voxels[v].noise), spoiled) << v;
+    for (std::int64_t m = 0; m < 12; ++m) {
+      if (v == 0 && m == 0) continue;  // the NaN itself
+      std::int64_t const e = m * volume.voxels() + v;
+      EXPECT_EQ(denoised.signal[e], spoiled ? volume.signal[e] : good.signal[e]) << v;
+    }
+  }
+}
+
+TEST(Denoising, NamesBadInput) {
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
+  auto const message = [&](Volume const& volume, DenoiseOptions const& options) -> std::string {
+    try {
+      (void)denoise(queue, volume, options);
+    } catch (std::invalid_argument const& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  Volume const volume = two_components({6, 5, 4}, 3, 1);
+  for (std::int64_t const patch : {-3, 0, 1, 4}) EXPECT_NE(message(volume, {.patch = patch}).find("odd number"), std::string::npos);
+  EXPECT_NE(message(volume, {.patch = 5}).find("does not fit a volume of 6 x 5 x 4"), std::string::npos);
+  EXPECT_NE(message(volume, {.patch = 3, .memory = 0}).find("memory"), std::string::npos);
+  EXPECT_NE(message(two_components({6, 5, 4}, 1, 1), {.patch = 3}).find("at least two measurements"), std::string::npos);
+}
+
+using Colour = std::array<int, 3>;
+
+/// The pixels of a PNG file, which is removed.
+struct Pixels {
+  int width = 0, height = 0;
+  std::vector<png_byte> rgb;
+
+  explicit Pixels(fs::path const& path) {
+    png_image image{};
+    image.version = PNG_IMAGE_VERSION;
+    EXPECT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0) << image.message;
+    image.format = PNG_FORMAT_RGB;
+    rgb.resize(PNG_IMAGE_SIZE(image));
+    EXPECT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0) << image.message;
+    width = static_cast<int>(image.width);
+    height = static_cast<int>(image.height);
+    fs::remove(path);
+  }
+  [[nodiscard]] Colour operator()(int line, int column) const {
+    auto const* const at = &rgb[static_cast<std::size_t>(3 * (line * width + column))];
+    return {at[0], at[1], at[2]};
+  }
+};
+
+fs::path picture_path() { return fs::temp_directory_path() / ("myriad-picture-" + std::to_string(::getpid()) + ".png"); }
+
 TEST(Picture, HasTheColoursOfTheDirections) {
   // Along z: a sphere, a line along x and a line along y
   Fit fit{.voxels = 3, .unknowns = std::vector<double>(unknowns * 3), .info = {0, 0, 0}};
   for (int j : {1, 2, 3}) fit.unknowns[j * 3] = 1;
   fit.unknowns[1 * 3 + 1] = fit.unknowns[2 * 3 + 2] = 2;
   myriad::Queue queue({.backend = myriad::Backend::cpu});
-  fs::path const path = fs::temp_directory_path() / ("myriad-picture-" + std::to_string(::getpid()) + ".png");
+  fs::path const path = picture_path();
   draw_anisotropy(path, {1, 1, 3}, TensorShapes(queue, fit), 2);
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  ASSERT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0) << image.message;
-  ASSERT_EQ(image.width, 10U);
-  ASSERT_EQ(image.height, 6U);
-  image.format = PNG_FORMAT_RGB;
-  std::vector<png_byte> rgb(PNG_IMAGE_SIZE(image));
-  ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0) << image.message;
-  fs::remove(path);
-  auto const pixel = [&](int line, int column) {
-    auto const* const at = &rgb[static_cast<std::size_t>(3 * (line * 10 + column))];
-    return std::array<int, 3>{at[0], at[1], at[2]};
-  };
-  using Colour = std::array<int, 3>;
-  EXPECT_EQ(pixel(0, 0), (Colour{0, 0, 0}));
-  EXPECT_EQ(pixel(1, 4), (Colour{255, 255, 255}));
-  EXPECT_EQ(pixel(4, 5), (Colour{255, 0, 0}));
-  EXPECT_EQ(pixel(5, 9), (Colour{0, 255, 0}));
-  EXPECT_EQ(pixel(0, 2), (Colour{255, 255, 255}));  // between slices
+  Pixels const picture(path);
+  ASSERT_EQ(picture.width, 10);
+  ASSERT_EQ(picture.height, 6);
+  EXPECT_EQ(picture(0, 0), (Colour{0, 0, 0}));
+  EXPECT_EQ(picture(1, 4), (Colour{255, 255, 255}));
+  EXPECT_EQ(picture(4, 5), (Colour{255, 0, 0}));
+  EXPECT_EQ(picture(5, 9), (Colour{0, 255, 0}));
+  EXPECT_EQ(picture(0, 2), (Colour{255, 255, 255}));  // between slices
   EXPECT_THROW(draw_anisotropy("/dev/null/picture.png", {1, 1, 3}, TensorShapes(queue, fit), 1), std::runtime_error);
+}
+
+TEST(Picture, HasTheSliceBeforeAndAfterAndTheDifference) {
+  // Two slices of 2 x 1 voxels and two measurements; the last slice of the last measurement is drawn
+  Volume const before{.shape = {2, 1, 2}, .b_values = {0, 1000}, .signal = {9, 9, 9, 9, 9, 9, 2, 4}};
+  std::vector<double> const after{0, 0, 0, 0, 0, 0, 4, 1};
+  fs::path const path = picture_path();
+  draw_denoising(path, before, after, 1, 1, 1, 2);
+  Pixels const picture(path);
+  ASSERT_EQ(picture.width, 2 * (3 * 2 + 2));
+  ASSERT_EQ(picture.height, 2);
+  auto const gray = [](int x) { return Colour{x, x, x}; };
+  EXPECT_EQ(picture(0, 0), gray(128));
+  EXPECT_EQ(picture(1, 2), gray(255));
+  EXPECT_EQ(picture(0, 6), gray(255));
+  EXPECT_EQ(picture(0, 8), gray(64));
+  EXPECT_EQ(picture(1, 12), gray(43));  // two noise levels were added
+  EXPECT_EQ(picture(1, 14), gray(255));
 }
 
 TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
@@ -210,6 +393,25 @@ TEST(ScannedVolume, BothMethodsAgreeAndTheValuesArePlausible) {
   std::nth_element(mean.begin(), mean.begin() + 500, mean.end());
   EXPECT_GT(mean[500], 0.6);  // brain tissue: around 0.8e-3 mm^2/s
   EXPECT_LT(mean[500], 1.1);
+}
+
+TEST(ScannedVolume, LosesNoiseOnly) {
+  fs::path const folder = fs::path(MYRIAD_SHARED_DATA) / "dmri";
+  if (!fs::exists(folder)) GTEST_SKIP() << "needs " << folder << ", which is not here";
+  Volume const volume = read_volume(folder / "small_64D.nii", folder / "small_64D.bval", folder / "small_64D.bvec");
+  myriad::Queue queue({.backend = myriad::Backend::cpu});
+  Denoised const denoised = denoise(queue, volume, {});
+  EXPECT_EQ(denoised.neighbourhoods, 6 * 6 * 6);
+  double variance = 0, removed = 0;
+  for (Spectrum const& spectrum : denoised.of_voxels) {
+    variance += spectrum.noise * spectrum.noise / 1000;
+    EXPECT_GT(spectrum.components, 0);
+    EXPECT_LT(spectrum.components, 20);
+  }
+  for (std::size_t e = 0; e < volume.signal.size(); ++e) removed += std::pow(volume.signal[e] - denoised.signal[e], 2) / 65000;
+  // The part of the noise in the components that are kept, some 9 of 65 by measurements and of 125 by voxels, stays.
+  EXPECT_GT(removed / variance, 0.7);
+  EXPECT_LT(removed / variance, 0.9);
 }
 
 /// A folder for each test, removed at the end.
