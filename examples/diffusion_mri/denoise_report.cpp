@@ -120,6 +120,10 @@ int report_denoising(Volume const& volume, std::optional<KnownNoise> const& know
                    static_cast<int>(std::max<std::int64_t>(400 / x, 1)));
     fmt::print("wrote {}\n", request.picture.string());
   }
+  if (!request.volume.empty()) {
+    write_signal(request.volume, volume, denoised.signal);
+    fmt::print("wrote {}\n", request.volume.string());
+  }
   return denoised.unsolved == 0 ? 0 : 1;
 }
 

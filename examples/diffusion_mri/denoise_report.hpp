@@ -18,6 +18,7 @@ struct DenoiseRequest {
   myriad::Backend backend = myriad::Backend::automatic;
   DenoiseOptions options{};         ///< `progress` is set by the report
   std::filesystem::path picture{};  ///< none if empty
+  std::filesystem::path volume{};   ///< file for the denoised volume; none if empty
 };
 
 /// Denoises the volume, with a progress bar on a terminal, and prints voxels per second, the time beside a loop over LAPACK, noise levels

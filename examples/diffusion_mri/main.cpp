@@ -19,14 +19,15 @@
 using namespace diffusion;
 
 int main(int argc, char** argv) {
-  std::filesystem::path image, b_values, directions, picture;
+  std::filesystem::path image, b_values, directions, picture, output_volume;
   std::int64_t extent = 0;
   double noise = 0.03;
   DenoiseOptions denoising;
   std::int64_t mebibytes = denoising.memory >> 20;
   bool wants_denoising = false;
   CLI::App app{"Diffusion tensors of all voxels of a volume, or denoising"};
-  CLI::Option const* const image_option = app.add_option("image", image, "NIfTI-1 file (.nii), four dimensions, 16-bit integers");
+  CLI::Option const* const image_option =
+      app.add_option("image", image, "NIfTI-1 file (.nii), four dimensions, 16-bit integers or 32-bit floats");
   app.add_option("--bval", b_values, "b-values, in s/mm^2 [the image's name with .bval]")->needs("image");
   app.add_option("--bvec", directions, "gradient directions [the image's name with .bvec]")->needs("image");
   CLI::Option* const phantom_option =
@@ -53,6 +54,7 @@ int main(int argc, char** argv) {
       ->needs(denoise_option);
   app.add_option("-o,--output", picture,
                  "PNG file for a picture: fractional anisotropy and directions; --denoise: before, after, difference");
+  app.add_option("--output-volume", output_volume, "NIfTI-1 file for the denoised volume, 32-bit floats")->needs(denoise_option);
   CLI11_PARSE(app, argc, argv);
   if (!*image_option && !*phantom_option) {
     fmt::print(stderr, "diffusion_mri: give an image or --phantom\n");
@@ -63,7 +65,7 @@ int main(int argc, char** argv) {
   denoising.memory = mebibytes << 20;
   try {
     if (wants_denoising) {
-      DenoiseRequest const request{.backend = backend, .options = denoising, .picture = picture};
+      DenoiseRequest const request{.backend = backend, .options = denoising, .picture = picture, .volume = output_volume};
       if (!*phantom_option) return report_denoising(read_volume(image, b_values, directions), std::nullopt, request);
       std::int64_t const thickness = std::clamp<std::int64_t>(denoising.patch, 1, extent);  // for one layer of neighbourhoods
       auto const slab = [&](double with) { return make_phantom(extent, thickness, with, 1); };

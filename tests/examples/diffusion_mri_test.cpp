@@ -461,6 +461,35 @@ TEST_F(VolumeFiles, AreRead) {
   EXPECT_EQ(v.directions[2], (std::array<double, 3>{0, 1, 0}));
 }
 
+TEST_F(VolumeFiles, AreWritten) {
+  std::string original = read("v.nii");
+  float const slope = 2, intercept = 5;  // of the file that was read, not of the one that is written
+  std::memcpy(&original[112], &slope, sizeof slope);
+  std::memcpy(&original[116], &intercept, sizeof intercept);
+  original.replace(148, 4, "text");  // part of the header that is kept
+  original.insert(352, 16, 'e');     // an extension
+  float const offset = 368;
+  std::memcpy(&original[108], &offset, sizeof offset);
+  write("v.nii", original);
+  Volume const source = volume();
+  EXPECT_EQ(source.signal[1], 25);
+  std::vector<double> const signal{0.5, -1, 1e-3F, 3e4, 1e10F, 7};
+  write_signal(folder_ / "v.nii", source, signal);
+  EXPECT_EQ(volume().signal, signal);
+  std::string const written = read("v.nii");
+  EXPECT_EQ(written.size(), 368U + 6 * 4);
+  EXPECT_EQ(written.substr(148, 4), "text");
+  EXPECT_EQ(written.substr(352, 16), std::string(16, 'e'));
+
+  Volume without_file = source;
+  without_file.header.clear();
+  write_signal(folder_ / "v.nii", without_file, signal);
+  EXPECT_EQ(volume().signal, signal);
+  EXPECT_EQ(volume().shape, source.shape);
+  EXPECT_EQ(read("v.nii").size(), 352U + 6 * 4);
+  EXPECT_THROW(write_signal(folder_ / "missing" / "v.nii", source, signal), std::runtime_error);
+}
+
 TEST_F(VolumeFiles, WrongOnesAreNamed) {
   std::string const good = read("v.nii");
   write("v.nii", good.substr(0, good.size() - 1));
@@ -470,6 +499,10 @@ TEST_F(VolumeFiles, WrongOnesAreNamed) {
   std::string floats = good;
   floats[70] = 16;
   write("v.nii", floats);
+  EXPECT_NE(message().find("v.nii: ends before"), std::string::npos) << message();
+  std::string doubles = good;
+  doubles[70] = 64;
+  write("v.nii", doubles);
   EXPECT_NE(message().find("data type"), std::string::npos) << message();
   write("v.nii", good);
   write("v.bval", "0 1000\n");
