@@ -2,8 +2,8 @@
 /// Denoising by random-matrix PCA: noise in all measurements of a neighbourhood has the singular values of a random matrix, so larger ones
 /// are signal.
 ///
-/// Sources: J. Veraart, D. S. Novikov et al., NeuroImage 142 (2016) 394 (the rule, with the denoised signal of the central voxel);
-/// L. Cordero-Grande et al., NeuroImage 200 (2019) 391 (the size of the noise matrix once the signal is taken out).
+/// Sources: J. Veraart, D. S. Novikov et al., NeuroImage 142 (2016) 394 (the rule); L. Cordero-Grande et al., NeuroImage 200 (2019) 391
+/// (the size of the noise matrix once the signal is taken out).
 
 #include <array>
 #include <cstdint>
