@@ -76,8 +76,8 @@ T conjugate_if(bool conjugated, T x) {
 }
 
 /// Whether a matrix is used in place if its layout allows. Some LAPACK routines write into inputs and restore them, which fails if other
-/// threads read them or memory is read-only. gelqf, potri, sytrd and syevd always get a copy: their complex kernels in OpenBLAS 0.3.21 walk
-/// along rows and read one column too far, and the last bits of their real kernels depend on the alignment.
+/// threads read them or memory is read-only. gelqf, potri, sytrd, syevd, gebrd and gesdd always get a copy: complex kernels of the first
+/// four in OpenBLAS 0.3.21 walk along rows and read one column too far, and the last bits of real kernels depend on the alignment.
 enum class Place { own_if_possible, copy };
 
 /// Whether the bytes that BLAS may read behind the last element of an m-by-n matrix are in the page of that element, and so readable.

@@ -48,7 +48,7 @@ HWY_INLINE R power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// The powers of two by which lanes are scaled, as two factors.
+/// The powers of two by which lanes are scaled, as two factors. Results of matrices of zeros are scaled back to zero.
 template <typename T>
 struct LaneScales {
   using R = typename Pack<T>::R;
@@ -60,7 +60,7 @@ struct LaneScales {
       int const shift = largest[lane] > 0 ? SvdRange<R>::top - std::ilogb(largest[lane]) : 0, half = shift / 2;
       first[lane] = power_of_two<R>(half);
       second[lane] = power_of_two<R>(shift - half);
-      back_first[lane] = power_of_two<R>(-half);
+      back_first[lane] = largest[lane] > 0 ? power_of_two<R>(-half) : R(0);
       back_second[lane] = power_of_two<R>(half - shift);
     }
   }
@@ -322,10 +322,13 @@ void gesvd_lanes(GesvdLanesTask<T> const& task, std::int64_t begin, std::int64_t
       }
     HWY_ALIGN R of_lanes[P::lanes];
     hn::Store(hn::IfThenElse(finite, largest, hn::Zero(d)), d, of_lanes);
+    // Matrices of zeros, and those with NaN or infinity, give way to the unit matrix. The values of the first are scaled back to zero.
+    auto const replaced = hn::Eq(hn::Load(d, of_lanes), hn::Zero(d));
     LaneScales<T> const scales(of_lanes);
     auto const up = hn::Load(d, scales.first), more = hn::Load(d, scales.second);
     for (int c = 0; c < n; ++c)
-      for (int i = 0; i < m; ++i) a.store(i, c, select<T>(finite, scale<T>(scale<T>(a.load(i, c), up), more), P::zero()));
+      for (int i = 0; i < m; ++i)
+        a.store(i, c, select<T>(replaced, i == c ? P::set(T(1)) : P::zero(), scale<T>(scale<T>(a.load(i, c), up), more)));
 
     LaneOrder<T, svd_lane_rows> rows;
     LaneOrder<T, 32> pivots, order;
