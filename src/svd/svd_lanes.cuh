@@ -366,9 +366,9 @@ class SvdAcrossLanes {
   SIMT_INLINE int part() const { return lane / pairs; }
 
  private:
-  static constexpr int pairs = N <= 2 ? 1 : N <= 4 ? 2 : N <= 8 ? 4 : N <= 16 ? 8 : 16;  ///< a power of two
-  static constexpr int levels = N <= 2 ? 0 : N <= 4 ? 1 : N <= 8 ? 2 : N <= 16 ? 3 : 4;
-  static_assert(lanes == pairs || lanes == 2 * pairs);
+  static constexpr int pairs = N > lanes ? lanes : lanes / 2;                                           ///< places for two columns each
+  static constexpr int levels = pairs == 1 ? 0 : pairs == 2 ? 1 : pairs == 4 ? 2 : pairs == 8 ? 3 : 4;  ///< 2^levels = pairs
+  static_assert(2 * pairs >= N);
   static constexpr int parts = lanes / pairs;      ///< lanes that share two columns
   static constexpr int rows = ceil_div(N, parts);  ///< of a lane
   static constexpr int per_chunk = 16 / sizeof(T);

@@ -27,6 +27,10 @@ constexpr SvdTiny svd_tiny_plan(SvdJob job, Dtype dtype, std::int64_t rows, std:
   if (m > 4) {
     c.lanes = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))), 2);
     if (n > 4 && n <= 8 && m <= 8 && !complex) c.lanes = 4;
+    // Many small matrices with all of U would not fit.
+    constexpr int most_bytes = 48 * 1024;
+    int const bytes = element_bytes(dtype);
+    while (c.lanes < 32 && SvdTinyMemory(bytes, complex ? bytes / 2 : bytes, c).bytes > most_bytes) c.lanes *= 2;
   }
   auto const& blocks = svd_tiny_blocks[dtype == Dtype::f32 ? 0 : dtype == Dtype::f64 ? 1 : dtype == Dtype::c32 ? 2 : 3];
   c.blocks_per_sm = blocks[m <= 4 ? 0 : (m + 7) / 8];

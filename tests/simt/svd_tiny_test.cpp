@@ -289,7 +289,7 @@ TEST(SvdTiny, ComplexSingle) {
 TEST(SvdTiny, ComplexDouble) {
   check_size<std::complex<double>, 1, 1, SvdJob::full>(20);
   check_size<std::complex<double>, 4, 4, SvdJob::values>(21);
-  check_size<std::complex<double>, 6, 2, SvdJob::full>(22);
+  check_size<std::complex<double>, 32, 2, SvdJob::full>(22);
   check_size<std::complex<double>, 25, 18, SvdJob::thin>(23);
   check_size<std::complex<double>, 32, 32, SvdJob::full>(24);
 }
@@ -305,6 +305,18 @@ struct Square {
     problem.run(config, svd_tiny<gpu::DeviceElement<T>, config>);
   }
 };
+
+/// Blocks of every size fit on every GPU.
+TEST(SvdTiny, SharedMemory) {
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    for (SvdJob const job : {SvdJob::values, SvdJob::thin, SvdJob::full})
+      for (int m = 1; m <= 32; ++m)
+        for (int n = 1; n <= m; ++n) {
+          int const bytes = element_bytes(dtype);
+          bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
+          ASSERT_LE(SvdTinyMemory(bytes, complex ? bytes / 2 : bytes, svd_tiny_plan(job, dtype, m, n)).bytes, 48 << 10) << m << " " << n;
+        }
+}
 
 /// A power of two as factor gives the same U and V, and values times it; also where squares overflow or underflow.
 template <typename T, int n>
