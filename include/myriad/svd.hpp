@@ -41,14 +41,17 @@ struct Extent {
 /// of singular vectors is unique up to a common factor of modulus one; those of equal or nearly equal values are unique up to a rotation.
 ///
 /// Results are those of a matrix A + E with norm(E) of the order of max(m, n) u norm(A), so small singular values of a graded matrix may
-/// have no relative accuracy; those of small matrices on the CPU have (docs/accuracy.md). Matrices are scaled by a power of two, so that
+/// have no relative accuracy; those of small matrices have (docs/accuracy.md). Matrices are scaled by a power of two, so that
 /// neither overflow nor underflow matters.
 ///
 /// info: null or one per matrix: 0, or i > 0. If A has NaN or infinity, info = k, and s, u and vt are NaN. Otherwise i > 0 means that the
 /// iteration did not converge, which has not been observed, and the matrix's results are unspecified.
+/// On a GPU one launch decomposes matrices of up to 32 rows and columns. Larger ones are copied to the workspace, as many at a time as a
+/// gigabyte holds, but at least one, and reduced by gebrd; much taller or wider ones by QR first.
 /// Errors: BadArgument, positions of LAPACK gesdd (jobz 1, m 2, n 3, a 4, lda 5, s 6, u 7, ldu 8, vt 9, ldvt 10).
 /// Cost for m >= n: 4 n^2 (m - n / 3) flops for values, about 4 m n^2 + 8 n^3 more with thin vectors (complex: four times that). Source:
-/// LAPACK gesdd; small matrices one-sided Jacobi with column pivoting (Demmel and Veselic 1992, Drmac and Veselic 2008).
+/// LAPACK gesdd; small matrices one-sided Jacobi with column pivoting (Demmel and Veselic 1992, Drmac and Veselic 2008); on a GPU divide
+/// and conquer for bidiagonal matrices (Gu and Eisenstat 1995).
 template <Element T>
 MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info);
 
@@ -60,9 +63,11 @@ MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Ba
 /// conjugate, is in row i beyond the superdiagonal; taup(n) = 0. For m < n v(i + 1) = 1 and the rest of v is below the subdiagonal of
 /// column i; w(i) = 1 and the rest of w, or its conjugate, is in row i beyond the diagonal; tauq(m) = 0. If a matrix has NaN or infinity,
 /// its results hold at least one NaN or infinity.
-/// Errors: BadArgument (m 1, n 2, a 3, lda 4, d 5, e 6, tauq 7, taup 8).
-/// Cost for m >= n: 4 n^2 (m - n / 3) flops (complex: four times that); reads m n, writes m n + 4 k elements per matrix. Source: LAPACK
-/// gebrd; Dongarra, Sorensen, Hammarling 1989.
+///
+/// On a GPU a block reduces a matrix of up to 240, 160, 160 and 112 rows and columns in s, d, c and z. Larger matrices are reduced by
+/// panels in the workspace, which a block finishes. All results of a matrix with NaN or infinity are NaN there. Errors: BadArgument (m 1, n
+/// 2, a 3, lda 4, d 5, e 6, tauq 7, taup 8). Cost for m >= n: 4 n^2 (m - n / 3) flops (complex: four times that); reads m n, writes m n + 4
+/// k elements per matrix. Source: LAPACK gebrd; Dongarra, Sorensen, Hammarling 1989.
 template <Element T>
 MYRIAD_API void gebrd(Queue& queue, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T> tauq, Batch<T> taup);
 
