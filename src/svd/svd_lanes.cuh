@@ -387,10 +387,12 @@ class SvdAcrossLanes {
   /// Reflector k: the elements from row k on, after zeros; while Jacobi runs after those of R
   SIMT_INLINE T* vector(int k) const { return reinterpret_cast<T*>(memory_ + memory.vectors) + (vectors ? k * memory.vector_line : 0); }
 
-  static constexpr int chains = is_complex<T> ? 2 : 4;  ///< sums that a lane forms side by side
+  static constexpr int chains = !is_complex<T> ? 4 : sizeof(T) == 8 ? 2 : 1;  ///< sums that a lane forms side by side
   template <typename X>
   SIMT_INLINE static X sum_of(X const (&x)[chains]) {
-    if constexpr (chains == 2)
+    if constexpr (chains == 1)
+      return x[0];
+    else if constexpr (chains == 2)
       return x[0] + x[1];
     else
       return (x[0] + x[1]) + (x[2] + x[3]);
@@ -424,23 +426,23 @@ class SvdAcrossLanes {
     for (int k = 0; k < N; ++k) {
       T const r = diagonal()[k], mine = tile(pivots()[k], c);
       substitutes = substitutes && modulus(r) > value;
-      T even = from_real<T>(0), odd = from_real<T>(0);  // as the next function's chains
+      T sums[chains]{};  // as the next function's
       auto const x = [&](int l) { return tile(pivots()[l], c); };
       T result;
       if (substitutes) {
         SIMT_UNROLL_BY(2)
         for (int l = 0; l < k; l += 2) {
-          even = conjugate_multiply_add(vector(k)[l], x(l), even);
-          if (l + 1 < k) odd = conjugate_multiply_add(vector(k)[l + 1], x(l + 1), odd);
+          sums[0] = conjugate_multiply_add(vector(k)[l], x(l), sums[0]);
+          if (l + 1 < k) sums[chains - 1] = conjugate_multiply_add(vector(k)[l + 1], x(l + 1), sums[chains - 1]);
         }
-        result = reciprocal(square_of(r)) * (r * (value * mine - (even + odd)));
+        result = reciprocal(square_of(r)) * (r * (value * mine - sum_of(sums)));
       } else {
         SIMT_UNROLL_BY(2)
         for (int l = k / 2 * 2; l < N; l += 2) {
-          if (l > k) even = multiply_add(vector(l)[k], x(l), even);
-          if (l + 1 > k && l + 1 < N) odd = multiply_add(vector(l + 1)[k], x(l + 1), odd);
+          if (l > k) sums[0] = multiply_add(vector(l)[k], x(l), sums[0]);
+          if (l + 1 > k && l + 1 < N) sums[chains - 1] = multiply_add(vector(l + 1)[k], x(l + 1), sums[chains - 1]);
         }
-        result = inverse * multiply_add(r, mine, even + odd);
+        result = inverse * multiply_add(r, mine, sum_of(sums));
       }
       tile(pivots()[k], c) = result;
     }

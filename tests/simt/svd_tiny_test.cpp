@@ -266,6 +266,7 @@ TEST(SvdTiny, Double) {
   check_size<double, 3, 3, SvdJob::thin>(2);
   check_size<double, 4, 3, SvdJob::full>(3);
   check_size<double, 5, 5, SvdJob::left>(4);
+  check_size<double, 6, 0, SvdJob::full>(5);
   check_size<double, 8, 8, SvdJob::full>(5);
   check_size<double, 13, 11, SvdJob::full>(6);
   check_size<double, 17, 16, SvdJob::right>(7);
@@ -305,6 +306,24 @@ struct Square {
     problem.run(config, svd_tiny<gpu::DeviceElement<T>, config>);
   }
 };
+
+template <int m, int n>
+void check_one(std::vector<double> const& by_rows) {
+  constexpr SvdTiny c = svd_tiny_plan(SvdJob::full, Dtype::f64, m, n);
+  Problem<double> problem(SvdJob::full, m, n, 2, Stored::columns);
+  problem.fill([&](std::int64_t, std::int64_t i, std::int64_t j) { return by_rows[static_cast<std::size_t>(i * n + j)]; });
+  problem.run(c, svd_tiny<double, c>);
+  problem.check(0);
+  problem.check(1);
+}
+/// Matrices on which other programs hung or gave no orthonormal vectors: a row and a column of zeros; columns of equal length; rank two.
+TEST(SvdTiny, SmallAndSingular) {
+  check_one<3, 3>({0, 0, 0, 0, 3.6, 0.4, 0, 0.4, 2.8});
+  check_one<3, 2>({1, 0, 0, 1, 0, 0});
+  check_one<3, 2>({1, -1, 1, 1, 0, 0});
+  check_one<3, 6>({2.4e-3, -3.3e-3, 2.4e-3, -3.3e-3, 2.4e-3, -3.3e-3, -2.4e-3, 3.3e-3, -2.4e-3, 3.3e-3, -2.4e-3, 3.3e-3, 3.3e-3, 2.4e-3,
+                   -3.3e-3, -2.4e-3, 3.3e-3, 2.4e-3});
+}
 
 /// Blocks of every size fit on every GPU.
 TEST(SvdTiny, SharedMemory) {
