@@ -261,6 +261,7 @@ TYPED_TEST(Bidiagonal, InLargestBlock) {
 TYPED_TEST(Bidiagonal, ByPanelsThenInABlock) {
   using T = TypeParam;
   for (auto const [m, n] : {Size{17, 17}, {20, 40}, {49, 33}, {32, 32}, {60, 10}}) {
+    if (sanitized && m > 20) continue;
     Problem<T> problem(m, n, 2, m % 2 == 0 ? Layout::dense_rows : Layout::columns);
     if (m == 49) problem.a.view.conjugated = true;
     problem.run(m == 49 ? 2 : 1);
@@ -310,7 +311,7 @@ TYPED_TEST(Bidiagonal, RaggedInEveryLayout) {
   for (Layout const layout : layouts) {
     if (layout == Layout::interleaved) continue;
     for (auto const [m, n, blocks] : {std::array{40, 37, 1}, {47, 48, -1}, {20, 45, 0}}) {
-      if (++turn % (sanitized ? 5 : 4) != 0) continue;
+      if (++turn % (sanitized ? 6 : 4) != 0) continue;
       SCOPED_TRACE(testing::Message() << m << " by " << n << ", layout " << static_cast<int>(layout));
       Problem<T> problem(m, n, 9, ragged_layout(layout), true);
       problem.run(blocks);
@@ -323,6 +324,7 @@ TYPED_TEST(Bidiagonal, SameBitsInEveryLayout) {
   using T = TypeParam;
   for (int const blocks : {-1, 0})
     for (Layout const layout : {Layout::interleaved, Layout::dense_rows, Layout::columns}) {
+      if (sanitized && layout != Layout::interleaved) continue;
       Problem<T> problem(19, 18, 2, layout);
       problem.run(blocks);
       for (std::int64_t b = 0; b < 2; ++b) compare_alone(problem, b, blocks);
@@ -343,6 +345,7 @@ TYPED_TEST(Bidiagonal, NotANumber) {
   for (int const blocks : {-1, 0, 1})
     for (auto const [m, n] : {Size{9, 7}, {7, 18}})
       for (Real<T> const bad : {nan_of<T>, std::numeric_limits<Real<T>>::infinity()}) {
+        if (sanitized && (m == 9) == std::isnan(bad)) continue;
         Problem<T> problem(m, n, 3, Layout::packed_columns);
         *problem.a.view.at(1, m - 2, n - 3) = T(bad);
         problem.before = problem.a.memory;
