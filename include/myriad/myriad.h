@@ -562,6 +562,13 @@ MYRIAD_API myriad_status myriad_unmtr(myriad_queue* queue, myriad_side side, myr
 MYRIAD_API myriad_status myriad_gesvd(myriad_queue* queue, myriad_svd_job job, myriad_batch const* a, myriad_batch const* s,
                                       myriad_batch const* u, myriad_batch const* vt, int* info);
 
+/// The pseudoinverse of every matrix: X = V diag(1 / s(i) where s(i) > rcond s(1), else 0) U^H.
+///
+/// a: m-by-n, only read; x: n-by-m. rcond < 0 stands for max(m, n) eps. rank: NULL or one per matrix, the number of singular values above
+/// rcond s(1). info: that of myriad_gesvd.
+/// Positions: m 1, n 2, a 3, lda 4, rcond 5, x 6, ldx 7, rank 8. Cost: that of myriad_gesvd, and 2 m n min(m, n) flops.
+MYRIAD_API myriad_status myriad_pinv(myriad_queue* queue, myriad_batch const* a, double rcond, myriad_batch const* x, int* rank, int* info);
+
 /// The reduction of every matrix to a real bidiagonal one, upper for m >= n and lower for m < n: A = Q B P^H.
 ///
 /// a: m-by-n, overwritten by B and LAPACK's reflectors. d: k-by-1, e: (k - 1)-by-1, of a's real type, k = min(m, n); tauq, taup: k-by-1.

@@ -55,6 +55,18 @@ struct Extent {
 template <Element T>
 MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info);
 
+/// The pseudoinverse (Moore-Penrose) of every matrix: X = V diag(1 / s(i) where s(i) > rcond s(1), else 0) U^H with the singular value
+/// decomposition A = U diag(s) V^H.
+///
+/// a: m-by-n, only read; x: n-by-m, in any layout. rcond < 0 stands for max(m, n) eps, with eps twice the unit roundoff. rank: null or one
+/// per matrix, the number of singular values above rcond s(1). info: null or one per matrix: that of gesvd. If A has NaN or infinity, X is
+/// NaN and the rank 0.
+/// Errors: BadArgument (m 1, n 2, a 3, lda 4, rcond 5, x 6, ldx 7, rank 8).
+/// Cost: that of gesvd with thin vectors, and 2 m n min(m, n) flops. Workspace on the CPU: 32 MiB or one matrix with its factors. Source:
+/// Golub and Van Loan, Matrix Computations, 5.5.2.
+template <Element T>
+MYRIAD_API void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank, int* info);
+
 /// The reduction of every matrix to a real bidiagonal one: A = Q B P^H, B upper bidiagonal for m >= n and lower for m < n.
 ///
 /// a: m-by-n, overwritten by B and the reflectors; d: k-by-1, the diagonal of B, k = min(m, n); e: (k - 1)-by-1, its off-diagonal; tauq,

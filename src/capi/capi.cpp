@@ -928,6 +928,11 @@ myriad_status myriad_gesvd(myriad_queue* queue, myriad_svd_job job, myriad_batch
               });
 }
 
+myriad_status myriad_pinv(myriad_queue* queue, myriad_batch const* a, double rcond, myriad_batch const* x, int* rank, int* info) {
+  return call(queue, "pinv", {{a, {3, "a"}}, {x, {6, "x"}}},
+              [&]<typename T>(Queue& q) { myriad::pinv<T>(q, as<T>(a), static_cast<myriad::Real<T>>(rcond), as<T>(x), rank, info); });
+}
+
 myriad_status myriad_gebrd(myriad_queue* queue, myriad_batch const* a, myriad_batch const* d, myriad_batch const* e,
                            myriad_batch const* tauq, myriad_batch const* taup) {
   return call(queue, "gebrd", {{a, {3, "a"}}, real(d, {5, "d"}), real(e, {6, "e"}), {tauq, {7, "tauq"}}, {taup, {8, "taup"}}},

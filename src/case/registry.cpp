@@ -73,6 +73,7 @@ constexpr std::array cases{
     Case{"orgtr", "eigen", "u", "ma", square, make<OrgtrCase>},
     Case{"ormtr", "eigen", "ousr", "ma", nullptr, make<OrmtrCase>},
     Case{"gesvd", "svd", "jr", "ma", nullptr, make<GesvdCase>},
+    Case{"pinv", "svd", "r", "", nullptr, make<PinvCase>},
     Case{"gebrd", "svd", "r", "ma", nullptr, make<GebrdCase>},
     Case{"orgbr", "svd", "fr", "ma", nullptr, make<OrgbrCase>},
     Case{"ormbr", "svd", "oskfri", "ma", nullptr, make<OrmbrCase>},

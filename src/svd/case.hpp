@@ -170,4 +170,75 @@ struct GesvdCase final : CaseRun {
   static std::int64_t none(Shape) { return 0; }
 };
 
+/// Checks X A X = X, A X A = A up to the cutoff, and the rank. Random matrices get a dominant diagonal, so that X is not much larger than
+/// its error.
+template <typename T>
+struct PinvCase final : CaseRun {
+  Array<T> a, x;
+  Array<int> rank, info;
+
+  explicit PinvCase(Problem const& p)
+      : CaseRun(p),
+        a(p, size_m, size_n),
+        x(p, size_n, size_m),
+        rank(p, Layout::column_major, size_one, size_one),
+        info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) {
+      Input const input = p.input_of(b);
+      std::int64_t const m = a.rows(b), n = a.cols(b);
+      a.assign(b, input == Input::random ? general(p, Input::dominant, b, 1, m, n) : with_singular_values(p, b, 1, m, n));
+    }
+    hold({&x}, Role::output);
+    hold({&a}, Role::input);
+    hold({&rank}, Role::output);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { pinv<T>(queue, a.view(), Real<T>(-1), x.view(), rank.data(), info.data()); }
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    using W = Wide<T>;
+    auto const before = a.before_wide(b), now = x.now_wide(b);
+    std::int64_t const m = before.rows(), n = before.cols(), k = std::min(m, n);
+    if (!all_finite(before)) {
+      found.equal("info", info.get(b, 0, 0), k);
+      found.equal("rank", rank.get(b, 0, 0), 0);
+      for (auto const& element : now.elements())
+        found.require(real_part(element) != real_part(element), "an element of X of a matrix that is not finite is not NaN");
+      return;
+    }
+    found.equal("info", info.get(b, 0, 0), 0);
+    double const unit = unit_roundoff<T>, size = static_cast<double>(std::max<std::int64_t>({m, n, 1}));
+    if (k == 0) return found.equal("rank", rank.get(b, 0, 0), 0);
+    if (norm1(before) == 0) {
+      found.equal("rank", rank.get(b, 0, 0), 0);
+      return found.require(norm1(now) == 0, "X of a matrix of zeros is not zero");
+    }
+    Dense<W> const product = before * now;
+    auto const of_a = norm1(before), of_x = norm1(now);
+    double const scale = size * unit * (1 + static_cast<double>(of_a * of_x));
+    found.at_most("norm1(A X A - A) / (max(m, n) norm1(A) (1 + norm1(A) norm1(X)) u)",
+                  quotient(norm1(product * before - before), of_a) / scale, 30);
+    found.at_most("norm1(X A X - X) / (max(m, n) norm1(X) (1 + norm1(A) norm1(X)) u)", quotient(norm1(now * product - now), of_x) / scale,
+                  30);
+    found.at_most("norm1(A X - (A X)^H) / (max(m, n) (1 + norm1(A) norm1(X)) u)",
+                  static_cast<double>(norm1(product - adjoint(product))) / scale, 30);
+    if (found.of_a_part()) return;
+    // Values near the cutoff may fall on either side.
+    auto const values = singular_values<T>(before);
+    std::int64_t least = 0, most = 0;
+    for (auto const value : values) {
+      double const relative = static_cast<double>(value / values[0]) / (2 * size * unit);
+      least += relative > 40;
+      most += relative > 1.0 / 40;
+    }
+    found.require(rank.get(b, 0, 0) >= least && rank.get(b, 0, 0) <= most,
+                  "rank is " + std::to_string(rank.get(b, 0, 0)) + ", expected " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  double real_flops(Shape s) const override {
+    double const m = static_cast<double>(size_max(s)), n = static_cast<double>(size_min(s));
+    return 4 * n * n * (m - n / 3) + 4 * m * n * n + 8 * n * n * n + 2 * m * n * n;
+  }
+};
+
 }  // namespace myriad::cases

@@ -57,7 +57,25 @@ void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, B
   gpu::on_gpu(queue) ? gpu::gesvd(queue, task) : cpu::gesvd(queue, task);
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gesvd<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*);
+template <Element T>
+void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank, int* info) {
+  Check("pinv", queue)
+      .info(info, 9)
+      .optional(rank, {8, "rank"})
+      .require(rcond == rcond, {5, "rcond"}, "is NaN")
+      .matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, Access::read)
+      .matrix(x, {2, "n"}, {1, "m"}, {6, "x"}, {7, "ldx"}, Access::write)
+      .same_count(a, x, {6, "x"})
+      .same(rows(a), cols(x), {1, "m"})
+      .same(cols(a), rows(x), {2, "n"})
+      .disjoint(x, a, {6, "x"}, "a");
+  if (gpu::on_gpu(queue)) throw Unavailable("pinv: no GPU kernel yet; a queue with Backend::cpu computes it");
+  cpu::pinv(queue, PinvTask<T>{.a = a, .rcond = rcond, .x = x, .rank = rank, .info = info});
+}
+
+#define MYRIAD_INSTANTIATE(T)                                                                 \
+  template void gesvd<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*); \
+  template void pinv<T>(Queue&, In<T>, Real<T>, Batch<T>, int*, int*);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -9,4 +9,7 @@ namespace myriad::cpu {
 template <Element T>
 void gesvd(Queue& queue, GesvdTask<T> const& task);
 
+template <Element T>
+void pinv(Queue& queue, PinvTask<T> const& task);
+
 }  // namespace myriad::cpu

@@ -282,6 +282,20 @@ TYPED_TEST(EveryRoutine, SingularValues) {
   }
 }
 
+TYPED_TEST(EveryRoutine, Pseudoinverse) {
+  using T = TypeParam;
+  auto const a = random_matrices<T>(m, n, 1);
+  Matrices<T> x1(n, m), x2 = x1;
+  auto const ac = a.c(), xc = x2.c();
+  std::vector<int> rank1(count, -1), rank2 = rank1, info1 = rank1, info2 = rank1;
+  myriad::pinv<T>(this->cpp_queue, Matrices<T>(a).cpp(), Real<T>(0.5), x1.cpp(), rank1.data(), info1.data());
+  this->good(myriad_pinv(this->c_queue.get(), &ac, 0.5, &xc, rank2.data(), info2.data()));
+  EXPECT_TRUE(same_bits(x1.data, x2.data));
+  EXPECT_EQ(rank1, rank2);
+  EXPECT_EQ(info1, info2);
+  EXPECT_GT(rank1[0], 0);
+}
+
 TYPED_TEST(EveryRoutine, Bidiagonalization) {
   using T = TypeParam;
   constexpr std::int64_t k = std::min(m, n);
@@ -761,6 +775,7 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"gesvd", 6, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_VALUES, &ac, &sc, nullptr, nullptr, nullptr); }},
       {"gesvd", 7, "u", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_LEFT, &ac, &xc, nullptr, nullptr, nullptr); }},
       {"gesvd", 9, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_RIGHT, &ac, &xc, nullptr, &sc, nullptr); }},
+      {"pinv", 6, "f32", [&](auto* q) { return myriad_pinv(q, &ac, -1, &sc, nullptr, nullptr); }},
       {"gebrd", 5, "f32", [&](auto* q) { return myriad_gebrd(q, &ac, &sc, &ec, &tc, &tc); }},
       {"gebrd", 8, "null", [&](auto* q) { return myriad_gebrd(q, &ac, &dc, &ec, &xc, nullptr); }},
       {"orgbr", 1, "vect", [&](auto* q) { return myriad_orgbr(q, bad_vect, n, nullptr, &ac, &xc); }},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "myriad/myriad.hpp"
@@ -567,6 +568,24 @@ TEST_F(Arguments, SingularValues) {
     gesvd(queue, thin, batch(at, size, size), vectors(at + all, size, 1), batch(at + 2 * all, size, size), batch(at + 4 * all, size, size),
           info.data());
   });
+}
+
+TEST_F(Arguments, Pseudoinverse) {
+  auto const call = [&](Batch<double> z, Batch<double> to, double rcond = -1) {
+    return [=, this] { pinv<double>(queue, z, rcond, to, nullptr, info.data()); };
+  };
+  Batch<double> const y = batch(memory_b.data(), 4, n, {.count = count}), wide = columns(a, 0, 4);
+  bad("pinv", 1, "m", call(negative_rows(a), x));
+  bad("pinv", 1, "m", call(wide, columns(y, 0, 4)));
+  bad("pinv", 2, "n", call(negative_cols(a), x));
+  bad("pinv", 2, "n", call(a, rows(x, 0, 4)));
+  bad("pinv", 3, "a", call(null(a), x));
+  bad("pinv", 4, "lda", call(short_ld(a), x));
+  bad("pinv", 5, "rcond", call(a, x, std::numeric_limits<double>::quiet_NaN()));
+  bad("pinv", 6, "x", call(wide, null(y)));
+  bad("pinv", 6, "x", call(wide, fewer(y)));
+  bad("pinv", 6, "x", call(a, a));
+  bad("pinv", 7, "ldx", call(a, short_ld(x)));
 }
 
 TEST_F(Arguments, Bidiagonalization) {
