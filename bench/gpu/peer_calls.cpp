@@ -9,6 +9,7 @@
 #include "gemm/case.hpp"
 #include "lu/case.hpp"
 #include "qr/case.hpp"
+#include "svd/case.hpp"
 #include "symm/case.hpp"
 #include "symv/case.hpp"
 #include "syrk/case.hpp"
@@ -322,6 +323,22 @@ void measure(Timer const& timer, SyevdCase<T>& c) {
     });
 }
 
+/// gesvdjBatched returns V where gesvd returns V^H.
+template <typename T>
+void measure(Timer const& timer, GesvdCase<T>& c) {
+  if (!timer.peers.has_cusolver() || c.problem().svd_job != SvdJob::thin) return;
+  Batch<T> const& a = c.a.view();
+  int const n = order(a), count = number(a);
+  if (n > 32 || a.cols != n) return;
+  timer.attempt("cuSOLVER gesvdjBatched", [&] {
+    int const elements = timer.peers.gesvdj_elements(dtype_of<T>, n, a.data, c.s.data(), c.u.data(), c.vt.data(), count);
+    DeviceArray<T> const work(timer.queue, elements);
+    timer.measure("cuSOLVER gesvdjBatched", [&] {
+      timer.peers.gesvdj(dtype_of<T>, n, a.data, c.s.data(), c.u.data(), c.vt.data(), work.data(), elements, c.info.data(), count);
+    });
+  });
+}
+
 /// Times a routine of cuSOLVER for one matrix: call(workspace, its elements, info).
 template <typename T, typename Call>
 void measure_one(Timer const& timer, char const* name, int elements, Call const& call) {
@@ -371,7 +388,7 @@ void measure_peers(PeerTimer const& timer, CaseRun& run) {
     else
       for_case_of<T, GemmCase, SymmCase, SyrkCase, TrmmCase, GemvCase, GerCase, SymvCase, HemvCase, TrmvCase, TrsvCase, TrsmCase, GetrfCase,
                   DetCase, GetrsCase, GesvCase, SolveCase, InverseCase, GeqrfCase, GelsCase, PotrfCase, PotrsCase, PosvCase,
-                  SolvePositiveDefiniteCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase>(run, call);
+                  SolvePositiveDefiniteCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GesvdCase>(run, call);
   });
 }
 

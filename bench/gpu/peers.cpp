@@ -113,12 +113,14 @@ void Peers::open_cusolver(void* stream) {
   check(symbol<int(void*, void*)>(solver_, "cusolverDnSetStream")(solver_handle_, stream), "cusolverDnSetStream");
   symbol<int(int*)>(solver_, "cusolverGetVersion")(&cusolver_version_);
   check(symbol<int(void**)>(solver_, "cusolverDnCreateSyevjInfo")(&jacobi_), "cusolverDnCreateSyevjInfo");
+  check(symbol<int(void**)>(solver_, "cusolverDnCreateGesvdjInfo")(&singular_jacobi_), "cusolverDnCreateGesvdjInfo");
   check(symbol<int(void**)>(solver_, "cusolverDnCreateParams")(&parameters_), "cusolverDnCreateParams");
 }
 
 Peers::~Peers() {
   if (blas_handle_) symbol<int(void*)>(blas_, "cublasDestroy_v2")(blas_handle_);
   if (jacobi_) symbol<int(void*)>(solver_, "cusolverDnDestroySyevjInfo")(jacobi_);
+  if (singular_jacobi_) symbol<int(void*)>(solver_, "cusolverDnDestroyGesvdjInfo")(singular_jacobi_);
   if (parameters_) symbol<int(void*)>(solver_, "cusolverDnDestroyParams")(parameters_);
   if (solver_handle_) symbol<int(void*)>(solver_, "cusolverDnDestroy")(solver_handle_);
 }
@@ -260,6 +262,20 @@ void Peers::syevj(Dtype dtype, int n, void* a, void* w, void* work, std::int64_t
   check(function<int(void*, int, int, int, void*, int, void*, void*, int, int*, void*, int)>(solver_, "cusolverDn", name.c_str(), dtype)(
             solver_handle_, with_vectors, lower, n, a, n, w, work, static_cast<int>(bytes / bytes_of(dtype)), info, jacobi_, count),
         name.c_str());
+}
+int Peers::gesvdj_elements(Dtype dtype, int n, void const* a, void const* s, void const* u, void const* v, int count) {
+  int elements = 0;
+  check(function<int(void*, int, int, int, void const*, int, void const*, void const*, int, void const*, int, int*, void*, int)>(
+            solver_, "cusolverDn", "gesvdjBatched_bufferSize", dtype)(solver_handle_, with_vectors, n, n, a, n, s, u, n, v, n, &elements,
+                                                                      singular_jacobi_, count),
+        "gesvdjBatched_bufferSize");
+  return elements;
+}
+void Peers::gesvdj(Dtype dtype, int n, void* a, void* s, void* u, void* v, void* work, int elements, int* info, int count) {
+  check(function<int(void*, int, int, int, void*, int, void*, void*, int, void*, int, void*, int, int*, void*, int)>(
+            solver_, "cusolverDn", "gesvdjBatched", dtype)(solver_handle_, with_vectors, n, n, a, n, s, u, n, v, n, work, elements, info,
+                                                           singular_jacobi_, count),
+        "gesvdjBatched");
 }
 int Peers::sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau) {
   int elements = 0;

@@ -76,6 +76,9 @@ class Peers {
   /// The same for one matrix.
   [[nodiscard]] SyevBytes syevd_bytes(Dtype dtype, int n, void const* a, void const* w);
   void syevd(Dtype dtype, int n, void* a, void* w, void* work, void* host_work, SyevBytes bytes, int* info);
+  /// Values and vectors of square matrices of up to 32 rows by Jacobi's method; the workspace query is in elements.
+  [[nodiscard]] int gesvdj_elements(Dtype dtype, int n, void const* a, void const* s, void const* u, void const* v, int count);
+  void gesvdj(Dtype dtype, int n, void* a, void* s, void* u, void* v, void* work, int elements, int* info, int count);
   /// For one matrix, from its lower triangle; the workspace query is in elements.
   [[nodiscard]] int sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau);
   void sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void* work, int elements, int* info);
@@ -93,7 +96,8 @@ class Peers {
   void* blas_handle_ = nullptr;
   void* solver_ = nullptr;
   void* solver_handle_ = nullptr;
-  void* jacobi_ = nullptr;  ///< syevjInfo_t
+  void* jacobi_ = nullptr;           ///< syevjInfo_t
+  void* singular_jacobi_ = nullptr;  ///< gesvdjInfo_t
   void* parameters_ = nullptr;
   int cublas_version_ = 0, cusolver_version_ = 0;
   std::string problem_;

@@ -24,6 +24,7 @@ set(expected_7
     "posv: cuSOLVER potrfBatched, potrsBatched"
     "solve_positive_definite: cuSOLVER potrfBatched, potrsBatched"
     "trtri: "
+    "gesvd: cuSOLVER gesvdjBatched"
 )
 set(expected_1
     "symv: cuBLAS gemvStridedBatched, all of A, cuBLAS symv"
