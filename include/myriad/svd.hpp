@@ -23,12 +23,12 @@ enum class SvdJob : char {
 enum class Vect : char { q = 'Q', p = 'P' };
 
 /// A size that is the same for all matrices or, in ragged batches, differs from matrix to matrix.
-struct Extent {
+struct RaggedSize {
   std::int64_t bound = 0;               ///< the size of every matrix; ragged: an upper bound
   std::int64_t const* sizes = nullptr;  ///< ragged: the size of each matrix, or null
 
-  Extent() = default;
-  Extent(std::int64_t size, std::int64_t const* each = nullptr) : bound(size), sizes(each) {}
+  RaggedSize() = default;
+  RaggedSize(std::int64_t size, std::int64_t const* each = nullptr) : bound(size), sizes(each) {}
   /// The size of matrix b.
   [[nodiscard]] std::int64_t of(std::int64_t b) const noexcept { return sizes ? std::clamp<std::int64_t>(sizes[b], 0, bound) : bound; }
 };
@@ -92,11 +92,11 @@ MYRIAD_API void gebrd(Queue& queue, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>>
 /// Errors: BadArgument (vect 1, m 2, n 3, k 4, a 5, lda 6, tau 7).
 /// Cost: that of orgqr. Source: LAPACK orgbr, ungbr.
 template <Element T>
-MYRIAD_API void orgbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau);
+MYRIAD_API void orgbr(Queue& queue, Vect vect, RaggedSize k, Batch<T> a, In<T> tau);
 
 /// The complex name of orgbr.
 template <Element T>
-void ungbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau) {
+void ungbr(Queue& queue, Vect vect, RaggedSize k, Batch<T> a, In<T> tau) {
   orgbr<T>(queue, vect, k, a, tau);
 }
 
@@ -108,11 +108,11 @@ void ungbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau) {
 /// Errors: BadArgument (vect 1, side 2, trans 3, m 4, n 5, k 6, a 7, lda 8, tau 9, c 10, ldc 11).
 /// Cost: that of ormqr. Source: LAPACK ormbr, unmbr.
 template <Element T>
-MYRIAD_API void ormbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> tau, Batch<T> c);
+MYRIAD_API void ormbr(Queue& queue, Vect vect, Side side, Op op, RaggedSize k, In<T> a, In<T> tau, Batch<T> c);
 
 /// The complex name of ormbr.
 template <Element T>
-void unmbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> tau, Batch<T> c) {
+void unmbr(Queue& queue, Vect vect, Side side, Op op, RaggedSize k, In<T> a, In<T> tau, Batch<T> c) {
   ormbr<T>(queue, vect, side, op, k, a, tau, c);
 }
 

@@ -609,7 +609,7 @@ TEST_F(Arguments, Bidiagonalization) {
   bad("gebrd", 8, "taup", call(a, d, e, tq, rows(tp, 0, n - 1)));
   bad("gebrd", 8, "taup", call(a, d, e, tq, tq));
 
-  auto const form = [&](Vect vect, Extent k, Batch<double> z, Batch<double> tau_) {
+  auto const form = [&](Vect vect, RaggedSize k, Batch<double> z, Batch<double> tau_) {
     return [=, this] { orgbr<double>(queue, vect, k, z, tau_); };
   };
   Vect const q = Vect::q, p = Vect::p;
@@ -629,7 +629,7 @@ TEST_F(Arguments, Bidiagonalization) {
   bad("orgbr", 7, "tau", form(p, n, a, rows(tq, 0, n - 1)));
   bad("orgbr", 7, "tau", form(q, n, a, fewer(tq)));
 
-  auto const apply = [&](Vect vect, Extent k, Batch<double> z, Batch<double> tau_, Batch<double> to, Side side = Side::left,
+  auto const apply = [&](Vect vect, RaggedSize k, Batch<double> z, Batch<double> tau_, Batch<double> to, Side side = Side::left,
                          Op op = Op::none) { return [=, this] { ormbr<double>(queue, vect, side, op, k, z, tau_, to); }; };
   bad("ormbr", 1, "vect", apply(static_cast<Vect>('X'), n, a, tau, c));
   bad("ormbr", 2, "side", apply(q, n, a, tau, c, static_cast<Side>('X')));

@@ -103,7 +103,7 @@ std::vector<Call> calls(int* info) {
         add(sizes + "gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, a, values, b, c, info); });
         add(sizes + "gesvd, values", [=](Queue& q) { gesvd<T>(q, SvdJob::values, a, values, {}, {}, info); });
         add(sizes + "gebrd", [=](Queue& q) { gebrd<T>(q, a, values, off_diagonal, x, y); });
-        Extent const order(n, a.col_sizes);
+        RaggedSize const order(n, a.col_sizes);
         add(sizes + "ungbr", [=](Queue& q) { ungbr<T>(q, Vect::p, order, a, x); });
         add(sizes + "unmbr", [=](Queue& q) { unmbr<T>(q, Vect::q, Side::left, Op::none, order, a, x, c); });
         add(sizes + "geequ", [=](Queue& q) { geequ<T>(q, a, values, others, nullptr, nullptr, nullptr, info); });

@@ -424,7 +424,9 @@ TYPED_TEST(Bidiagonal, FormsAndAppliesFactors) {
         auto const order = [&](std::int64_t b) { return p ? problem.a.view.cols_of(b) : problem.a.view.rows_of(b); };
         int const most = p ? n : m;
         Batch<T> const tau = vectors(p ? problem.taup.data() : problem.tauq.data(), std::min(m, n), 3, problem.line);
-        Extent const k = p ? (ragged ? Extent(m, problem.rows.data()) : Extent(m)) : ragged ? Extent(n, problem.cols.data()) : Extent(n);
+        RaggedSize const k = p        ? (ragged ? RaggedSize(m, problem.rows.data()) : RaggedSize(m))
+                             : ragged ? RaggedSize(n, problem.cols.data())
+                                      : RaggedSize(n);
         Batch<T> const reflectors = p ? conjugate_transposed(problem.a.view) : problem.a.view;
         Vect const vect = p ? Vect::p : Vect::q;
         // All columns of the factor, in a square that begins with the reflectors.

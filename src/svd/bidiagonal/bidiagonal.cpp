@@ -20,7 +20,7 @@ Batch<T> without_first(Batch<T> const& a) {
 }
 
 void check_vect(Check const& check, Vect vect) { check.require(vect == Vect::q || vect == Vect::p, {1, "vect"}, "must be q or p"); }
-void check_extent(Check const& check, Extent k, Argument argument) {
+void check_ragged_size(Check const& check, RaggedSize k, Argument argument) {
   if (k.bound < 0) check.require(false, argument, fmt::format("is {}, negative", k.bound));
   check.optional(k.sizes, argument);
 }
@@ -73,11 +73,11 @@ void gebrd(Queue& queue, Batch<T> a, Batch<Real<T>> d, Batch<Real<T>> e, Batch<T
 }
 
 template <Element T>
-void orgbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau) {
+void orgbr(Queue& queue, Vect vect, RaggedSize k, Batch<T> a, In<T> tau) {
   Check check("orgbr", queue);
   check_vect(check, vect);
   check.matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes);
-  check_extent(check, k, {4, "k"});
+  check_ragged_size(check, k, {4, "k"});
   check.vector(tau, {7, "tau"}, {7, "tau"}, reads).same_count(a, tau, {7, "tau"});
   bool const q = vect == Vect::q;
   Batch<T> const columns = q ? a : conjugate_transposed(a);
@@ -96,7 +96,7 @@ void orgbr(Queue& queue, Vect vect, Extent k, Batch<T> a, In<T> tau) {
 }
 
 template <Element T>
-void ormbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> tau, Batch<T> c) {
+void ormbr(Queue& queue, Vect vect, Side side, Op op, RaggedSize k, In<T> a, In<T> tau, Batch<T> c) {
   bool const left = side == Side::left, q = vect == Vect::q;
   Argument const size = left ? Argument{4, "m"} : Argument{5, "n"}, of_k{6, "k"};
   Check check("ormbr", queue);
@@ -107,7 +107,7 @@ void ormbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> t
           is_complex<T> ? "must be none or conjugate_transpose for complex elements" : "must be none, transpose or conjugate_transpose")
       .matrix(c, {4, "m"}, {5, "n"}, {10, "c"}, {11, "ldc"}, writes)
       .matrix(a, q ? size : of_k, q ? of_k : size, {7, "a"}, {8, "lda"}, reads);
-  check_extent(check, k, of_k);
+  check_ragged_size(check, k, of_k);
   check.vector(tau, {9, "tau"}, {9, "tau"}, reads).same_count(c, a, {7, "a"}).same_count(c, tau, {9, "tau"});
   Batch<T const> const columns = q ? a : conjugate_transposed(a);
   check.same(rows(columns), left ? rows(c) : cols(c), size);
@@ -127,8 +127,8 @@ void ormbr(Queue& queue, Vect vect, Side side, Op op, Extent k, In<T> a, In<T> t
 
 #define MYRIAD_INSTANTIATE(T)                                                                   \
   template void gebrd<T>(Queue&, Batch<T>, Batch<Real<T>>, Batch<Real<T>>, Batch<T>, Batch<T>); \
-  template void orgbr<T>(Queue&, Vect, Extent, Batch<T>, In<T>);                                \
-  template void ormbr<T>(Queue&, Vect, Side, Op, Extent, In<T>, In<T>, Batch<T>);
+  template void orgbr<T>(Queue&, Vect, RaggedSize, Batch<T>, In<T>);                            \
+  template void ormbr<T>(Queue&, Vect, Side, Op, RaggedSize, In<T>, In<T>, Batch<T>);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

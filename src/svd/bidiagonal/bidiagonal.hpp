@@ -31,7 +31,7 @@ struct BidiagonalReflectors {
 template <typename T>
 struct OrgbrTask {
   Vect vect;
-  Extent k;
+  RaggedSize k;
   Batch<T> a;
   Batch<T const> tau;
 
@@ -43,7 +43,7 @@ template <typename T>
 struct OrmbrTask {
   Vect vect;
   bool adjoint;
-  Extent k;
+  RaggedSize k;
   Batch<T const> a, tau;
   Batch<T> c;
 

@@ -185,7 +185,7 @@ namespace detail {
 
 /// The shifts of reflectors that are made as BidiagonalReflectors says.
 template <typename T>
-void set_shift(ReflectorsTask<T>& reflectors, Vect vect, Extent const& k) {
+void set_shift(ReflectorsTask<T>& reflectors, Vect vect, RaggedSize const& k) {
   if (k.sizes || reflectors.a.row_sizes) {
     reflectors.shift = ReflectorsArguments<T>::by_limit;
     reflectors.limit = k.bound;
