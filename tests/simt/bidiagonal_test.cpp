@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "myriad/myriad.hpp"
@@ -410,6 +411,47 @@ TYPED_TEST(Bidiagonal, HardCases) {
         // Elements below the smallest normal number have few digits; ones have a norm far above their largest element.
         problem.check(kind == 6 ? 1e3 : kind == 1 ? 40 : 10);
       }
+}
+
+/// Matrices of small integers, most of them of lower rank: columns, rows and products of columns become zero or rounding errors while other
+/// elements stay large.
+TYPED_TEST(Bidiagonal, SmallIntegers) {
+  using T = TypeParam;
+  std::mt19937 random(11);
+  auto const below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  auto const unit = [&] {
+    int const turns = is_complex<T> ? below(4) : 2 * below(2);
+    return of_complex<T>(turns % 2 == 0 ? Complex(1 - turns, 0) : Complex(0, 2 - turns));
+  };
+  int turn = 0;
+  for (int const blocks : {-1, 0, 1})
+    for (auto const [m, n] : {Size{2, 2}, {3, 3}, {5, 5}, {4, 7}, {8, 5}, {5, 8}, {12, 12}, {9, 3}, {33, 33}, {33, 12}, {10, 33}}) {
+      bool const large = m > 16 || n > 16;
+      if (large ? ++turn % (sanitized ? 9 : 3) != 0 : blocks == 1) continue;
+      Layout const layout = (m + n) % 3 == 0 ? Layout::packed_columns : Layout::interleaved;
+      SCOPED_TRACE(testing::Message() << m << " by " << n << ", blocks " << blocks);
+      Problem<T> problem(m, n, large || sanitized ? 4 : blocks == 0 ? 8 : 40, layout);
+      for (std::int64_t b = 0; b < problem.count; ++b) {
+        // Units in an interval of each row; all rows but few are multiples of others, or of the first; or a product of rank two.
+        auto const kind = b % 4;
+        Dense x(m, n);
+        std::vector<T> of_columns(static_cast<std::size_t>(n));
+        for (T& factor : of_columns) factor = unit();
+        for (int i = 0; i < m; ++i) {
+          int const from = below(n), to = from + below(n - from), second = below(3) - 1;
+          int const other = kind == 1 && i > 1 + b % 3 ? below(i) : kind == 2 && i > 0 ? 0 : -1;
+          Complex const of_row = unit();
+          for (int j = 0; j < n; ++j) {
+            Complex const own = of_row * Complex(of_columns[static_cast<std::size_t>(j)]);
+            x(i, j) = other >= 0 ? of_row * x(other, j) : kind == 3 ? own + (j % 3 == 0 ? second : 0.0) : j >= from && j <= to ? own : 0;
+            *problem.a.view.at(b, i, j) = of_complex<T>(x(i, j));
+          }
+        }
+      }
+      problem.before = problem.a.memory;
+      problem.run(blocks);
+      problem.check(40);
+    }
 }
 
 /// Q and P are formed and applied, for tall and wide matrices in one ragged batch.

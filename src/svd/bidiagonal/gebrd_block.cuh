@@ -230,6 +230,11 @@ struct GebrdInRegisters {
     T const alpha = heads()[k];
     Reflector<T> const left = GebrdReflector<T>::of(alpha, real_part(dots()[k]));
     bool const changes = !(left.reciprocal_of_beta == R(0)), goes_on = k + 1 < n;
+    // Row k after it, in proportion to the weights below. Head and gain have another sum where both cancel: the reflector of such a row of
+    // rounding errors would not be the one that the sums are for.
+    auto const of_row_k = [&](T head, T dot) {
+      return changes ? left.reciprocal_of_beta * conjugate_multiply_add(alpha, head, dot) : head;
+    };
     T sum[live_rows];
     {
       T factor[live], weight[live];
@@ -266,9 +271,9 @@ struct GebrdInRegisters {
     for (int q = 0; q < turns; ++q) {
       int const j = lane_index() + (first + q) * warp_size;
       bool const is = j > k && j < C.columns();
-      T const head = is ? heads()[j] : from_real<T>(0), gain = is ? left.gain(head, dots()[j]) : from_real<T>(0);
-      T const value = conjugate(head + gain);
-      crossed = multiply_add(gain, value, crossed);
+      T const head = is ? heads()[j] : from_real<T>(0), now = is ? of_row_k(head, dots()[j]) : from_real<T>(0);
+      T const value = conjugate(now);
+      crossed = multiply_add(now - head, value, crossed);
       of_row[q] = j > k + 1 ? value : from_real<T>(0);
       tail = multiply_add(real_part(of_row[q]), real_part(of_row[q]), tail);
       if constexpr (is_complex<T>) tail = multiply_add(of_row[q].im, of_row[q].im, tail);
@@ -279,8 +284,7 @@ struct GebrdInRegisters {
       crossed = crossed + shuffle_xor(crossed, mask);
     }
     int const after = goes_on ? k + 1 : k;
-    T const head = heads()[after];
-    Reflector<T> const right = goes_on ? GebrdReflector<T>::of(conjugate(head + left.gain(head, dots()[after])), tail)
+    Reflector<T> const right = goes_on ? GebrdReflector<T>::of(conjugate(of_row_k(heads()[after], dots()[after])), tail)
                                        : Reflector<T>(from_real<T>(0), R(Reflector<T>::identity));
     SIMT_UNROLL
     for (int q = 0; q < turns; ++q) {
