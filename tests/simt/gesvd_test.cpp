@@ -16,7 +16,7 @@
 #include "blocked/copy_matrices.cuh"
 #include "myriad/myriad.hpp"
 #include "qr/blocked/block_reflector.cuh"
-#include "qr/blocked/qr_scale.cuh"
+#include "qr/blocked/qr_passes.cuh"
 #include "qr/blocked/qr_step.cuh"
 #include "reflectors/reflectors_panels.cuh"
 #include "runtime/views.hpp"
@@ -65,8 +65,8 @@ HostMachine machine_of_gesvd() {
   add(gesvd_scale_values_kernel, gesvd_scale_values<D>);
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     auto const add_small = [&]<SvdTiny c>() { machine.add(gpu::source_of(gesvd_small_kernel, dtype, c), svd_tiny<D, c>); };
-    (add_small.template operator()<svd_tiny_plan(SvdJob::thin, sizeof(T), small_orders[k], small_orders[k])>(), ...);
-    add_small.template operator()<svd_tiny_plan(SvdJob::values, sizeof(T), 32, 32)>();
+    (add_small.template operator()<svd_tiny_plan(SvdJob::thin, dtype, small_orders[k], small_orders[k])>(), ...);
+    add_small.template operator()<svd_tiny_plan(SvdJob::values, dtype, 32, 32)>();
   }
   (std::make_index_sequence<std::size(small_orders)>());
   add(gebrd_measure_kernel, gebrd_measure<D>);
@@ -79,8 +79,7 @@ HostMachine machine_of_gesvd() {
   add(reflectors_factor_kernel, reflectors_factor<D>);
   add(block_reflector_kernel, block_reflector<D>);
   add(qr_step_kernel, qr_step<D>);
-  add(qr_measure_kernel, qr_measure<D>);
-  add(qr_scale_kernel, qr_scale<D>);
+  add(qr_passes_kernel, qr_passes<D>);
   add(copy_matrices_kernel, copy_matrices<D>);
   using Kernel = void (*)(BdsdcWork<R>);
   constexpr Kernel kernels[bdsdc_steps] = {bdsdc_bring<R>,  bdsdc_leaves<R>, bdsdc_sort<R>, bdsdc_deflate<R>, bdsdc_rotate<R>,
