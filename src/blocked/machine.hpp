@@ -10,10 +10,12 @@
 /// | run(kernel, grid, arguments, template arguments...) | one launch |
 /// | gemm(task, structure, written) | products by the kernel planned for their exact size |
 /// | gemm_shared(task, written) | products by one of few kernels, which all sizes share |
-/// | trsm(task, columns) | triangular solves of any size, by the kernels planned for it and `columns` right-hand sides (0: those of the
-/// task) | | trsm_shared(task) | the same by a few kernels, which all sizes share | | trtri(task) | inverses of triangles of any size | |
-/// getrs(task) | solves with LU factors | | clear(numbers, count) | zeros | | memory(bytes).data() | workspace as long as the result of
-/// memory() lives, 256-byte aligned and never null |
+/// | trsm(task, columns) | triangular solves by the kernels planned for their size and `columns` right-hand sides (0: those given) |
+/// | trsm_shared(task) | the same by a few kernels, which all sizes share |
+/// | trtri(task) | inverses of triangles of any size |
+/// | getrs(task) | solves with LU factors |
+/// | clear(numbers, count) | zeros |
+/// | memory(bytes).data() | workspace as long as the result of memory() lives, 256-byte aligned and never null |
 ///
 /// Operands are batches in the machine's memory. An algorithm must not read their elements, and addresses may decide only by alignment what
 /// is launched: a GPU queue that is prepared runs the algorithm without memory and launches nothing.

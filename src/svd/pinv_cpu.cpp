@@ -48,6 +48,7 @@ template <Element T>
 void pinv(Queue& queue, PinvTask<T> const& task) {
   using R = Real<T>;
   std::int64_t const m = task.a.rows, n = task.a.cols, k = std::min(m, n);
+  if (task.a.count > 0) check_svd_workspace<T>("pinv", {2, "n"}, SvdJob::thin, m, n);  // before memory is taken
   bool const ragged = task.a.ragged() || task.x.ragged();
   constexpr std::int64_t workspace = std::int64_t{32} << 20;
   std::int64_t const bytes = (2 * m * n + (m + n) * k + k) * static_cast<std::int64_t>(sizeof(T));

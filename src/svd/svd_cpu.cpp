@@ -53,17 +53,6 @@ struct Power {
   }
 };
 
-/// Throws if sizes of LAPACK's workspaces do not fit its integers.
-template <typename T>
-void check_work_size(SvdJob job, std::int64_t m, std::int64_t n) {
-  double const k = static_cast<double>(std::min(m, n)), most = static_cast<double>(std::max(m, n));
-  double const elements = (job == SvdJob::values ? 0 : 4 * k * k + (is_complex<T> ? 2 * k * most : 0)) + 71 * (most + k);
-  if (elements > static_cast<double>(std::numeric_limits<Int>::max()))
-    throw BadArgument(
-        "gesvd", 3, "n",
-        fmt::format("is {} with m = {}; LAPACK's workspace would have {:.0f} elements, more than its integers hold", n, m, elements));
-}
-
 /// A matrix of singular vectors for LAPACK, with spare columns on either side (see Place::copy).
 template <typename T>
 struct Vectors {
@@ -155,8 +144,18 @@ Int gesvd_of(GesvdTask<T> const& task, std::int64_t b, GesvdScratch<T>& scratch)
 }  // namespace
 
 template <Element T>
+void check_svd_workspace(char const* routine, Argument argument, SvdJob job, std::int64_t m, std::int64_t n) {
+  double const k = static_cast<double>(std::min(m, n)), most = static_cast<double>(std::max(m, n));
+  double const elements = (job == SvdJob::values ? 0 : 4 * k * k + (is_complex<T> ? 2 * k * most : 0)) + 71 * (most + k);
+  if (elements > static_cast<double>(std::numeric_limits<Int>::max()))
+    throw BadArgument(
+        routine, argument.position, argument.name,
+        fmt::format("is {} with m = {}; LAPACK's workspace would have {:.0f} elements, more than its integers hold", n, m, elements));
+}
+
+template <Element T>
 void gesvd(Queue& queue, GesvdTask<T> const& task) {
-  if (task.a.count > 0) check_work_size<T>(task.job, task.a.rows, task.a.cols);  // throws before anything is written
+  if (task.a.count > 0) check_svd_workspace<T>("gesvd", {3, "n"}, task.job, task.a.rows, task.a.cols);  // before anything is written
   auto const by_lapack = [&](std::int64_t b, GesvdScratch<T>& scratch) {
     Int const info = gesvd_of(task, b, scratch);
     if (task.info) task.info[b] = static_cast<int>(info);
@@ -176,7 +175,9 @@ void gesvd(Queue& queue, GesvdTask<T> const& task) {
       });
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gesvd<T>(Queue&, GesvdTask<T> const&);
+#define MYRIAD_INSTANTIATE(T)                                                                      \
+  template void check_svd_workspace<T>(char const*, Argument, SvdJob, std::int64_t, std::int64_t); \
+  template void gesvd<T>(Queue&, GesvdTask<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -69,7 +69,7 @@ template <typename T>
 void solve_columns(Queue& queue, TrsmTask<T> const& task, std::int64_t rows, std::int64_t columns, bool inverse, bool small, int* info) {
   TrsmColumns c = tuning::planned(queue, TrsmColumnsSpace{{dtype_of<T>, rows, columns}, inverse});
   c.inverse = inverse;
-  c.ragged = task.a.row_sizes || task.b.ragged();
+  c.ragged = task.a.row_sizes || task.b.ragged() || rows != task.b.rows;
   c.moved = trsm_columns_moved(matrices_of(task.b), inverse);
   launch_columns(queue, task, c, small, info);
 }
@@ -196,7 +196,7 @@ constexpr TrsmPanels shared_panels(int real_bytes, bool complex, std::int64_t ro
 template <typename T>
 void trsm_shared(Queue& queue, TrsmTask<T> const& task) {
   if (task.b.empty()) return;
-  if (task.b.cols == 1 && task.b.rows > trsm_by_rows) return trsv(queue, task);
+  if (task.b.cols == 1 && task.b.rows > trsm_by_rows && task.alpha == T(1)) return trsv(queue, task);
   auto const solve = [&](TrsmTask<T> const& part) {
     launch_panels(queue, part, shared_panels(sizeof(Real<T>), is_complex<T>, part.b.rows));
   };

@@ -63,8 +63,10 @@ TEST_P(Routines, LargeMatrices) {
   std::vector<Problem> problems;
   unsigned i = 0;
   for (Layout const layout : {Layout::column_major, Layout::row_major, Layout::interleaved})
-    for (std::int64_t const n : quickly ? std::vector<std::int64_t>{70} : std::vector<std::int64_t>{96, 97, 100, 128, 129, 300}) {
-      // Beyond 129 rows only symv has different kernels.
+    for (std::int64_t const n : on_gpu()  ? std::vector<std::int64_t>{70, 200, 257}
+                                : quickly ? std::vector<std::int64_t>{70}
+                                          : std::vector<std::int64_t>{96, 97, 100, 128, 129, 300}) {
+      // Beyond 129 rows only symv has different algorithms on the CPU.
       if (n == 300 && routine().routine != "symv" && routine().routine != "hemv") continue;
       Problem p = problem(n, 1, layout);
       vary(routine(), p, i++);

@@ -98,6 +98,7 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
     out.push_back({"syevd", [=](Queue& q) { syevd<T>(q, Job::values, uplo, a, r, info); }});
     out.push_back({"trsv", [=](Queue& q) { trsv<T>(q, uplo, Diag::non_unit, a, x); }});
     out.push_back({"trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::non_unit, a, info); }});
+    if (n > 32) out.push_back({"trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::unit, a, info); }});
     out.push_back({"symv", [=](Queue& q) { symv<T>(q, uplo, T(2), a, x, T(1), y); }});
   }
   return out;

@@ -7,9 +7,8 @@ namespace myriad {
 
 /// Arguments of the kernels: the batch, the current level and the workspace.
 ///
-/// B of order n is extended by a zero column, and each problem of the tree is an interval [begin, end) of columns, as long as rows =
-/// columns
-/// - 1 rows of B, which begin at `begin`. Its vectors are two orthogonal matrices of that size: U, in which the last row and column are
+/// B of order n is extended by a zero column. Each problem of the tree is an interval [begin, end) of columns, and has one row less than
+/// columns; its rows of B begin at `begin`. Its vectors are two orthogonal matrices of that size: U, in which the last row and column are
 /// those of a unit matrix, and V, whose last column is the null vector of the problem. The row of B between two problems, with elements in
 /// the last column of the upper one and the first of the lower one, belongs to their merge: it is the last row of the upper problem's U.
 ///
