@@ -30,7 +30,7 @@
 namespace myriad::cli {
 namespace {
 
-struct Options {
+struct TuneOptions {
   std::string routine;
   std::vector<std::string> sizes{"2-32"};
   std::vector<std::string> dtypes{"f8"};
@@ -130,7 +130,7 @@ void draw(std::string const& path, std::string const& of, std::vector<TunedConfi
 }
 
 /// Prints a table.
-int show(Options const& options) {
+int show(TuneOptions const& options) {
   std::string path = options.table;
   if (path.empty()) path = tuned_path(Queue({.backend = Backend::gpu, .device = options.device}).device().name);
   if (path.empty()) throw UsageError("there is no folder for tables: MYRIAD_TUNED_DIR is off, or HOME is not set");
@@ -144,7 +144,7 @@ int show(Options const& options) {
   return exit_good;
 }
 
-int tune_all(Options const& options) {
+int tune_all(TuneOptions const& options) {
   if (options.show) return show(options);
   if (!options.table.empty()) throw UsageError("--table goes with --show");
   cases::Case const& routine = routine_named(options.routine);
@@ -243,7 +243,7 @@ int tune_all(Options const& options) {
 }  // namespace
 
 void add_tune(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   CLI::App& command = *app.add_subcommand("tune", "Find the fastest configs of GPU kernels on this machine and keep them");
   command.add_option("routine", options->routine, "Routine, such as gemm; with --show the beginning of kernel names");
   command.add_option("--n", options->sizes, "Sizes and ranges of sizes, like 2-32,48,64 (2-32)")->delimiter(',');
