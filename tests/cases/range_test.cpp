@@ -277,6 +277,13 @@ std::vector<Line<T>> const& lines() {
     if (results) r.result("d", d, rows_), r.result("e", e, rows_), r.result("tau", tau, same);
     return tau;
   };
+  static auto const bidiagonal = [](R& r, auto& a, bool results) {
+    auto tauq = r.output(r.n), taup = r.output(r.n);
+    auto d = r.template output<Real<T>>(r.n), e = r.template output<Real<T>>(r.n - 1);
+    gebrd<T>(queue(), a, d, e, tauq, taup);
+    if (results) r.result("d", d, rows_), r.result("e", e, rows_), r.result("tauq", tauq, same), r.result("taup", taup, same);
+    return tauq;
+  };
   // Products that compute a triangle of C
   static auto const product = [](R& r, bool two, bool hermitian_one) {
     auto a = r.general(r.n, r.n, rows_), b = r.general(r.n, r.n, {.f = 1, .row = 1});
@@ -551,6 +558,40 @@ std::vector<Line<T>> const& lines() {
          auto a = r.hermitian(same), c = r.dense(r.n, r.n, columns_);
          auto tau = reduced(r, a, false);
          ormtr<T>(queue(), left, lower, Op::none, a, tau, c);
+         r.result("C", c, columns_);
+       }},
+      {"gesvd", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto s = r.template output<Real<T>>(r.n);
+         auto u = r.output(r.n + 2, r.n), vt = r.output(r.n, r.n);
+         gesvd<T>(queue(), SvdJob::thin, a, s, u, vt, r.info.data());
+         r.infos(), r.result("s", s, rows_), r.result("U", u, same), r.result("V^H", vt, same);
+       }},
+      {"pinv", inverted, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto x = r.output(r.n, r.n + 2);
+         pinv<T>(queue(), a, Real<T>(-1), x, nullptr, r.info.data());
+         r.infos(), r.result("X", x, {.row = -1});
+       }},
+      {"gebrd", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         bidiagonal(r, a, true);
+       }},
+      {"orgbr", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto tau = bidiagonal(r, a, false);
+         orgbr<T>(queue(), Vect::q, r.n, a, tau);
+         r.result("Q", a, same);
+       }},
+      {"ormbr", plain, "um",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, same), c = r.dense(r.n + 2, r.n, columns_);
+         auto tau = bidiagonal(r, a, false);
+         ormbr<T>(queue(), Vect::q, left, Op::none, r.n, a, tau, c);
          r.result("C", c, columns_);
        }},
       {"geequ", plain, "u",
