@@ -335,7 +335,7 @@ bool gesdd(char const* name, char const* jobz, Int const* m, Int const* n, T* a,
     myriad::gesvd<T>(queue, what, o.matrix(from, *m, *n, from_ld), o.vector(s, k), left, right, o.number(info));
     queue.wait();  // before the copy goes
   });
-  if (served && *info > 0 && *s != *s) *info = -4;  // of a matrix with NaN
+  if (served && *info > 0 && *s != *s) *info = -4;  // as LAPACK for NaN; for infinity, too, where LAPACK may not return
   return served;
 }
 template <Element T>

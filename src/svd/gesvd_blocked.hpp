@@ -22,7 +22,6 @@ namespace myriad {
 inline constexpr gpu::KernelName gesvd_sizes_kernel{"svd/gesvd_kernels", "gesvd_sizes"};
 inline constexpr gpu::KernelName gesvd_largest_kernel{"svd/gesvd_kernels", "gesvd_largest"};
 inline constexpr gpu::KernelName gesvd_bring_kernel{"svd/gesvd_kernels", "gesvd_bring"};
-inline constexpr gpu::KernelName gesvd_small_kernel{"svd/svd_tiny"};
 inline constexpr gpu::KernelName gesvd_scale_values_kernel{"svd/gesvd_kernels", "gesvd_scale_values"};
 inline constexpr gpu::KernelName gesvd_place_kernel{"svd/gesvd_kernels", "gesvd_place"};
 inline constexpr gpu::KernelName gesvd_write_kernel{"svd/gesvd_kernels", "gesvd_write"};
@@ -197,7 +196,7 @@ class GesvdByBidiagonalization {
     std::int64_t const order = std::max<std::int64_t>(k, gesvd_least_small);
     SvdTiny const c = svd_tiny_plan(job, dtype_of<T>, order, order);
     machine_.run(
-        gesvd_small_kernel,
+        svd_tiny_kernel,
         {.blocks = (count + c.of_warp() - 1) / c.of_warp(), .threads = 32, .shared_bytes = SvdTinyMemory(sizeof(T), sizeof(R), c).bytes},
         svd_tiny_arguments(task, c), dtype_of<T>, c);
     launch(gesvd_scale_values_kernel, (count * gesvd_small + gesvd_threads - 1) / gesvd_threads, 0);

@@ -301,7 +301,7 @@ void gesvd_lanes(GesvdLanesTask<T> const& task, std::int64_t begin, std::int64_t
       for (int lane = 0; lane < group.active; ++lane) unsolved(lane) = 1;
       return;
     }
-    // Of a wide A = (U S V^H)^H the factors change places.
+    // A wide matrix is decomposed as its conjugate transpose, so U and V change places.
     Batch<T> const u_batch = tall ? task.call.u : conjugate_transposed(task.call.vt);
     Batch<T> const v_batch = tall ? conjugate_transposed(task.call.vt) : task.call.u;
     bool const has_u = tall ? wants_u(job) : wants_vt(job), has_v = tall ? wants_vt(job) : wants_u(job);

@@ -8,11 +8,6 @@
 #include "svd/svd_tiny_plan.hpp"
 
 namespace myriad::gpu {
-namespace {
-
-constexpr KernelName svd_tiny_kernel{"svd/svd_tiny"};
-
-}  // namespace
 
 template <typename T>
 void gesvd_tiny(Queue& queue, GesvdTask<T> const& task) {

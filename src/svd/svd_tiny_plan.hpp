@@ -7,10 +7,13 @@
 
 #include "core/dtype.hpp"
 #include "myriad/svd.hpp"
+#include "runtime/kernel_name.hpp"
 #include "runtime/tiny.hpp"
 #include "svd/svd_tiny_config.cuh"
 
 namespace myriad {
+
+inline constexpr gpu::KernelName svd_tiny_kernel{"svd/svd_tiny"};
 
 /// Blocks per multiprocessor without spills, by type; for up to 4, 8, 16, 24 and 32 rows.
 inline constexpr int svd_tiny_blocks[4][5]{{24, 28, 28, 24, 20}, {16, 20, 20, 16, 12}, {16, 20, 12, 12, 12}, {8, 16, 10, 8, 6}};

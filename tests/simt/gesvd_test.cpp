@@ -64,7 +64,7 @@ HostMachine machine_of_gesvd() {
   add(gesvd_write_kernel, gesvd_write<D>);
   add(gesvd_scale_values_kernel, gesvd_scale_values<D>);
   [&]<std::size_t... k>(std::index_sequence<k...>) {
-    auto const add_small = [&]<SvdTiny c>() { machine.add(gpu::source_of(gesvd_small_kernel, dtype, c), svd_tiny<D, c>); };
+    auto const add_small = [&]<SvdTiny c>() { machine.add(gpu::source_of(svd_tiny_kernel, dtype, c), svd_tiny<D, c>); };
     (add_small.template operator()<svd_tiny_plan(SvdJob::thin, dtype, small_orders[k], small_orders[k])>(), ...);
     add_small.template operator()<svd_tiny_plan(SvdJob::values, dtype, 32, 32)>();
   }

@@ -34,7 +34,7 @@ constexpr QrPanel qr_panel_plan(int element_bytes, std::int64_t rows, std::int64
   return {QrPanelIn::global_memory, element_bytes == 16 ? 16 : 32};
 }
 
-/// Matrices that a block holds. Returns whether V^H V is at `gram`, which is null where nobody wants it.
+/// Matrices that a block holds. Returns whether V^H V is at `gram`, which may be null.
 template <typename T, Machine<T> M>
 bool qr_in_block(M& machine, Batch<T> const& a, Batch<T> const& tau, bool scales, T* gram) {
   using D = gpu::DeviceElement<T>;
