@@ -19,7 +19,7 @@ enum class SvdJob : char {
   right = 'V',   ///< the first k rows of V^H only
 };
 
-/// Which factor of gebrd: Q from the left (A = Q B P^H) or P from the right.
+/// A factor of gebrd: Q from the left (A = Q B P^H) or P from the right.
 enum class Vect : char { q = 'Q', p = 'P' };
 
 /// A size that is the same for all matrices or, in ragged batches, differs from matrix to matrix.

@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Which elements consecutive lanes move: those of a column, of a row, or the same element of consecutive matrices.
+/// The elements that consecutive lanes move: those of a column, of a row, or the same element of consecutive matrices.
 enum class SvdOrder : int { columns, rows, matrices };
 
 /// One side of the result: U or V^H.

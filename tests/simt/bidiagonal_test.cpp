@@ -127,7 +127,7 @@ struct Problem {
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype_of<T>), reflectors_identity<D>);
     return machine;
   }
-  /// With so many kernels of blocks, or as planned.
+  /// Uses so many kernels of blocks, or as many as planned.
   void run(int blocks = -1) {
     HostMachine twin = machine();
     if (blocks >= 0)

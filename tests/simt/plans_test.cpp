@@ -57,7 +57,7 @@ Batch<double> rows_with_gaps(std::int64_t n, std::int64_t count) {
   return {.data = nullptr, .rows = n, .cols = n, .row_stride = 2, .col_stride = 2 * n, .batch_stride = 2 * n * n, .count = count};
 }
 
-/// Where blocked algorithms write a triangle of a user's matrix, whose elements need not be contiguous.
+/// Blocked algorithms write a triangle of a user's matrix, whose elements need not be contiguous.
 TEST(Plans, TrianglesOfProductsHaveSquareTiles) {
   Device device;
   device.multiprocessors = 132;

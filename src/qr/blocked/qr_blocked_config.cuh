@@ -15,7 +15,7 @@ inline constexpr int qr_step_columns = 32;
 
 SIMT_INLINE constexpr int qr_chunks(simt::Index rows) { return static_cast<int>((rows + qr_rows_of_block - 1) / qr_rows_of_block); }
 
-/// What qr_passes does, a launch each.
+/// The passes of qr_passes, a launch each.
 enum class QrPass : int {
   measure,            ///< the largest part of each column
   columns,            ///< Multiplies columns whose largest part is far from one by a power of two that brings it near one: sums of squares

@@ -51,8 +51,8 @@ struct GebrdSmaller {
 
 inline constexpr int gebrd_width = 16;  ///< columns of a panel
 
-/// Where a block finds what panels have left of a matrix: elements from (first, first) on. Panels stop as soon as the kernel for matrices
-/// of `rows` by `columns` holds it; zeros: never.
+/// The place of the part of a matrix that panels leave to a block: elements from (first, first) on. Panels stop as soon as the kernel for
+/// matrices of `rows` by `columns` holds it; zeros: never.
 template <typename T>
 struct GebrdRest {
   int rows, columns;
@@ -113,7 +113,7 @@ struct GebrdMatrix {
     if (args.others.hold(m, n)) m = n = 0;
     steps = args.rest.steps(m, n);
   }
-  /// What panels have left, if it is to be reduced now, or nothing.
+  /// The part that panels have left, if it is to be reduced now, or nothing.
   SIMT_INLINE GebrdMatrix rest(int step) const {
     GebrdMatrix out = *this;
     bool const is = steps == step && step < n;
