@@ -79,6 +79,68 @@ struct StedcPart {
   }
 };
 
+/// Moves the columns that are left of `candidates` to the front and lists them by the halves in which they have elements, those of the
+/// upper half padded to a multiple of four. `halves_of(origin)`: these halves. All threads call this.
+template <typename Part, typename HalvesOf>
+SIMT_INLINE StedcMerge stedc_group(Part const& part, StedcPlaces& places, int candidates, int out, int rotated, HalvesOf const& halves_of) {
+  int const thread = thread_index();
+  int count = 0;
+  int of_kind[3] = {0, 0, 0};  // upper half, both, lower half
+  int* const rows = part.work.rows + part.work.at_more(part.of);
+  unsigned* const sources = part.work.sources + part.work.at_more(part.of);
+  auto const is_kind = [](unsigned halves, int kind) { return halves == (kind == 0 ? 1u : kind == 1 ? 3u : 2u); };
+  SIMT_LOOP
+  for (int first = 0; first < candidates; first += stedc_threads) {
+    int const i = first + thread;
+    bool const is = i < candidates;
+    auto const pole = part.poles[is ? i : 0], element = part.z[is ? i : 0];
+    unsigned const origin = is ? part.origins[i] : stedc_nothing, halves = halves_of(origin);
+    places.find(origin != stedc_nothing);
+    if (origin != stedc_nothing) {
+      int const to = count + places.before;
+      part.poles[to] = pole;
+      part.z[to] = element;
+      part.origins[to] = origin;
+    }
+    count += places.all;
+    SIMT_UNROLL
+    for (int kind = 0; kind < 3; ++kind) {
+      places.find(is_kind(halves, kind));
+      of_kind[kind] += places.all;
+    }
+  }
+  StedcMerge merge{};
+  merge.count = count;
+  merge.both = 4 * ceil_div(of_kind[0], 4);
+  merge.lower = merge.both + of_kind[1];
+  merge.terms = merge.lower + of_kind[2];
+  merge.columns = merge.terms + out;
+  merge.rotations = rotated;
+  sync_block();
+
+  int firsts[3] = {0, merge.both, merge.lower};
+  SIMT_LOOP
+  for (int first = 0; first < count; first += stedc_threads) {
+    int const i = first + thread;
+    unsigned const origin = i < count ? part.origins[i] : stedc_nothing, halves = halves_of(origin);
+    SIMT_UNROLL
+    for (int kind = 0; kind < 3; ++kind) {
+      bool const is = is_kind(halves, kind);
+      places.find(is);
+      if (is) {
+        rows[firsts[kind] + places.before] = i;
+        sources[firsts[kind] + places.before] = origin;
+      }
+      firsts[kind] += places.all;
+    }
+  }
+  if (thread < merge.both - of_kind[0]) {
+    rows[of_kind[0] + thread] = -1;
+    sources[of_kind[0] + thread] = stedc_nothing;
+  }
+  return merge;
+}
+
 }  // namespace simt
 
 /// Sorts the values of both halves as poles, ascending. z is the last row of the upper vectors and the first row of the lower ones,
@@ -208,60 +270,9 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_deflate(StedcWork<R> const 
     int const rotated = rotations;
     out += rotated;
 
-    // The remaining columns move to the front; counts the columns of each kind, and the rank of this one in its kind.
-    int count = 0;
-    int of_kind[3] = {0, 0, 0};  // upper half, both, lower half
-    int* const rows = work.rows + work.at_more(part.of);
+    StedcMerge const merge = stedc_group(part, places, candidates, out, rotated, [](unsigned origin) { return stedc_halves(origin); });
+    int const count = merge.count;
     unsigned* const sources = work.sources + work.at_more(part.of);
-    SIMT_LOOP
-    for (int first = 0; first < candidates; first += stedc_threads) {
-      int const i = first + thread;
-      bool const is = i < candidates;
-      R const pole = part.poles[is ? i : 0], element = part.z[is ? i : 0];
-      unsigned const origin = is ? part.origins[i] : stedc_nothing, halves = stedc_halves(origin);
-      places.find(origin != stedc_nothing);
-      if (origin != stedc_nothing) {
-        int const to = count + places.before;
-        part.poles[to] = pole;
-        part.z[to] = element;
-        part.origins[to] = origin;
-      }
-      count += places.all;
-      SIMT_UNROLL
-      for (int kind = 0; kind < 3; ++kind) {
-        places.find(halves == (kind == 0 ? 1u : kind == 1 ? 3u : 2u));
-        of_kind[kind] += places.all;
-      }
-    }
-    StedcMerge merge{};
-    merge.count = count;
-    merge.both = 4 * ceil_div(of_kind[0], 4);
-    merge.lower = merge.both + of_kind[1];
-    merge.terms = merge.lower + of_kind[2];
-    merge.columns = merge.terms + out;
-    merge.rotations = rotated;
-    sync_block();
-
-    int firsts[3] = {0, merge.both, merge.lower};
-    SIMT_LOOP
-    for (int first = 0; first < count; first += stedc_threads) {
-      int const i = first + thread;
-      unsigned const origin = i < count ? part.origins[i] : stedc_nothing, halves = stedc_halves(origin);
-      SIMT_UNROLL
-      for (int kind = 0; kind < 3; ++kind) {
-        bool const is = halves == (kind == 0 ? 1u : kind == 1 ? 3u : 2u);
-        places.find(is);
-        if (is) {
-          rows[firsts[kind] + places.before] = i;
-          sources[firsts[kind] + places.before] = origin;
-        }
-        firsts[kind] += places.all;
-      }
-    }
-    if (thread < merge.both - of_kind[0]) {
-      rows[of_kind[0] + thread] = -1;
-      sources[of_kind[0] + thread] = stedc_nothing;
-    }
     R* const values = work.values + work.at(part.of);
     for (int k = thread; k < out; k += stedc_threads) {
       sources[merge.terms + k] = out_origins[k];

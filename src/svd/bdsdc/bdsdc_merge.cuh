@@ -25,7 +25,7 @@ struct BdsdcOrigin {
   SIMT_INLINE static int column(unsigned origin) { return static_cast<int>(origin & (right_only - 1)); }
   SIMT_INLINE static unsigned halves(int side, unsigned origin) { return origin >> (side == 0 ? 28 : 30) & 3u; }
   SIMT_INLINE static unsigned all_halves(unsigned origin) { return origin & 0xf0000000u; }
-  static constexpr unsigned nothing = 0;
+  static constexpr unsigned nothing = stedc_nothing;
 };
 
 /// A problem's merge and its parts of the arrays.
@@ -222,60 +222,9 @@ SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) bdsdc_deflate(BdsdcWork<R> const 
     int const rotated = size == 0 ? 0 : rotations;
     out += rotated;  // with the null vector of the merge
 
-    // The remaining columns move to the front; counts the columns of each kind.
-    int count = 0;
-    int of_kind[3] = {0, 0, 0};  // upper half, both, lower half
-    int* const rows = work.rows + work.at_more(part.of);
+    StedcMerge const merge = stedc_group(part, places, candidates, out, rotated, [](unsigned origin) { return Origin::halves(1, origin); });
+    int const count = merge.count;
     unsigned* const sources = work.sources + work.at_more(part.of);
-    SIMT_LOOP
-    for (int first = 0; first < candidates; first += stedc_threads) {
-      int const i = first + thread;
-      bool const is = i < candidates;
-      R const pole = part.poles[is ? i : 0], element = part.z[is ? i : 0];
-      unsigned const origin = is ? part.origins[i] : Origin::nothing, halves = Origin::halves(1, origin);
-      places.find(origin != Origin::nothing);
-      if (origin != Origin::nothing) {
-        int const to = count + places.before;
-        part.poles[to] = pole;
-        part.z[to] = element;
-        part.origins[to] = origin;
-      }
-      count += places.all;
-      SIMT_UNROLL
-      for (int kind = 0; kind < 3; ++kind) {
-        places.find(halves == (kind == 0 ? 1u : kind == 1 ? 3u : 2u));
-        of_kind[kind] += places.all;
-      }
-    }
-    StedcMerge merge{};
-    merge.count = count;
-    merge.both = 4 * ceil_div(of_kind[0], 4);
-    merge.lower = merge.both + of_kind[1];
-    merge.terms = merge.lower + of_kind[2];
-    merge.columns = merge.terms + out;
-    merge.rotations = rotated;
-    sync_block();
-
-    int firsts[3] = {0, merge.both, merge.lower};
-    SIMT_LOOP
-    for (int first = 0; first < count; first += stedc_threads) {
-      int const i = first + thread;
-      unsigned const origin = i < count ? part.origins[i] : Origin::nothing, halves = Origin::halves(1, origin);
-      SIMT_UNROLL
-      for (int kind = 0; kind < 3; ++kind) {
-        bool const is = halves == (kind == 0 ? 1u : kind == 1 ? 3u : 2u);
-        places.find(is);
-        if (is) {
-          rows[firsts[kind] + places.before] = i;
-          sources[firsts[kind] + places.before] = origin;
-        }
-        firsts[kind] += places.all;
-      }
-    }
-    if (thread < merge.both - of_kind[0]) {
-      rows[of_kind[0] + thread] = -1;
-      sources[of_kind[0] + thread] = Origin::nothing;
-    }
     R* const values = work.values + work.at(part.of);
     for (int k = thread; k < out; k += stedc_threads) {
       bool const is_null = k == out - 1;
