@@ -586,6 +586,11 @@ TEST_F(Arguments, Pseudoinverse) {
   bad("pinv", 6, "x", call(wide, fewer(y)));
   bad("pinv", 6, "x", call(a, a));
   bad("pinv", 7, "ldx", call(a, short_ld(x)));
+  bad("pinv", 2, "n", [&] {  // as for gesvd, before memory is taken
+    auto* const at = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
+    std::int64_t const size = 40000;
+    pinv<double>(queue, batch(at, size, size), -1.0, batch(at + size * size, size, size), nullptr, info.data());
+  });
 }
 
 TEST_F(Arguments, Bidiagonalization) {
