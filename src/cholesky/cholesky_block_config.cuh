@@ -13,7 +13,7 @@ inline constexpr int cholesky_panel = 8;
 struct CholeskyBlock {
   int warps;
   int blocks_per_sm;    ///< for which registers have to suffice
-  Lines lines;          ///< whether neighbouring threads bring and write neighbours of a column or of a row
+  Lines lines;          ///< whether neighbouring threads load and store neighbours of a column or of a row
   int regularized = 0;  ///< whether it takes shifts of the diagonal and floors of pivots
   constexpr bool operator==(CholeskyBlock const&) const = default;
 

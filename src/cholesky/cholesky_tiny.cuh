@@ -3,7 +3,7 @@
 ///
 /// Memory moves sectors of 32 bytes. A column-major triangle of n elements of e bytes a line takes those of each column from the diagonal
 /// on: at n = 32 in double 144 of the 256 that the square has, at n = 16 40 of 64, at n = 8 12 of 16, at n = 4 all. So the other triangle
-/// is not brought where that saves sectors (CholeskyTiny::load), and never written: what stands there is not even touched.
+/// is not loaded where that saves sectors (CholeskyTiny::load), and never written: what stands there is not even touched.
 
 #include "cholesky/cholesky_rows.cuh"
 #include "cholesky/cholesky_solve.cuh"

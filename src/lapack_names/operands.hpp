@@ -38,7 +38,7 @@ class Operands {
     return matrix(x, 1, 1, 1).data;
   }
 
-  /// Brings results to the caller.
+  /// Copies results to the caller.
   void finish();
 
  private:

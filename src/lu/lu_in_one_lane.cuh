@@ -54,7 +54,7 @@ struct LuInOneLane {
   SIMT_INLINE void factor(int rows, int real_steps, Note note) {
     SIMT_UNROLL
     for (int k = 0; k < smaller(M, N); ++k) {
-      if constexpr (pivoting) note(k, bring_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
+      if constexpr (pivoting) note(k, exchange_pivot(k, bound_of(k, rows, real_steps), keep_lower ? 0 : k));
       by_pivot<!pivoting>(k, k + 1, k < real_steps);
       SIMT_UNROLL
       for (int i = 0; i < M; ++i) {
@@ -92,7 +92,7 @@ struct LuInOneLane {
     T diagonal[M];
     SIMT_UNROLL
     for (int k = 0; k < M; ++k) {
-      bring_pivot_by_key(k);
+      exchange_pivot_by_key(k);
       note(k, origin[k]);
       by_pivot<false>(k, 0, true);
       diagonal[k] = a[k][k];
@@ -132,7 +132,7 @@ struct LuInOneLane {
 
   /// Interchanges row k with that of the pivot as Gauss-Jordan chooses it. Of a ragged batch what is beyond the matrix is the identity,
   /// whose rows are zero where the matrix has columns.
-  SIMT_INLINE void bring_pivot_by_key(int k) {
+  SIMT_INLINE void exchange_pivot_by_key(int k) {
     unsigned most = 0;
     SIMT_UNROLL
     for (int i = 0; i < M; ++i)
@@ -155,7 +155,7 @@ struct LuInOneLane {
   }
 
   /// Interchanges columns [from, width) of row k with those of the pivot's row; returns which row that is.
-  SIMT_INLINE int bring_pivot(int k, int bound, int from) {
+  SIMT_INLINE int exchange_pivot(int k, int bound, int from) {
     int const p = find_pivot_in_one_lane<M>(k, bound, [&](int i) { return a[i][k]; });
     SIMT_UNROLL
     for (int i = 0; i < M; ++i) {

@@ -17,7 +17,7 @@ struct MatrixInTile {
   SIMT_INLINE T& operator()(int i, int j) const { return first[i * Tile::row_step + j * Tile::column_step]; }
 };
 
-/// Left-looking LU of an M-by-N matrix with right-hand sides: what earlier panels do to a panel is done when it is brought into registers.
+/// Left-looking LU of an M-by-N matrix with right-hand sides: what earlier panels do to a panel is done when it is loaded into registers.
 /// Lane l of `lanes` then has the rows at positions l, l + lanes, ... of the order that the interchanges so far have made, so that rows of
 /// earlier pivots are in known registers and go to the other lanes by shuffles without a choice. Within a panel rows stay where they are.
 /// A finished panel goes back into the tile in the order of positions that it leaves behind, so that the next panel, and whoever reads U,
@@ -30,7 +30,7 @@ class LuByPanels {
   static constexpr int panels = ceil_div(N, panel);
   static_assert(M <= 32 && lanes <= 32 && panels <= lu_most_panels);
 
-  T b[held][larger(nrhs, 1)];  ///< right-hand sides, as they are brought and, after `factor`, L^-1 P times these
+  T b[held][larger(nrhs, 1)];  ///< right-hand sides, as they are loaded and, after `factor`, L^-1 P times these
   int info = 0;                ///< as LAPACK's
 
   /// `right`: where the right-hand sides were in shared memory; they go through it when rows change places. `order`: room for M words.
@@ -56,10 +56,10 @@ class LuByPanels {
       T a[held][panel];
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) {
-        int const brought = row_of_panel(r, -1);
+        int const loaded = row_of_panel(r, -1);
         SIMT_UNROLL
         for (int j = 0; j < panel; ++j)
-          a[r][j] = in_matrix(first, j) ? conjugate_if(conjugated, tile_(brought, first + j)) : from_real<T>(0);
+          a[r][j] = in_matrix(first, j) ? conjugate_if(conjugated, tile_(loaded, first + j)) : from_real<T>(0);
       }
       if (p > 0) apply(a, p);
       int place[held];
@@ -125,7 +125,7 @@ class LuByPanels {
     }
   }
 
-  /// Brings the rows of the tile into the order of positions.
+  /// Permutes the rows of the tile into the order of positions.
   SIMT_INLINE void sort_rows(bool conjugated) const {
     SIMT_UNROLL
     for (int p = 0; p < panels; ++p) {
@@ -266,7 +266,7 @@ class LuByPanels {
   Matrix tile_;
   RightSides right_;
   unsigned* order_;       ///< what a row's lane hands to the lane of its new position
-  unsigned where_[held];  ///< five bits each: the row as it was brought, and its row in panels 0, 1, ...
+  unsigned where_[held];  ///< five bits each: the row as it was loaded, and its row in panels 0, 1, ...
 };
 
 }  // namespace myriad::simt

@@ -65,7 +65,7 @@ struct ReflectorsWorkspace {
 };
 
 /// The kernels of reflectors_panels.cuh, in launch order
-inline constexpr gpu::KernelName reflectors_bring_kernel{"reflectors/reflectors_panels", "reflectors_bring"};
+inline constexpr gpu::KernelName reflectors_load_kernel{"reflectors/reflectors_panels", "reflectors_load"};
 inline constexpr gpu::KernelName reflectors_factor_kernel{"reflectors/reflectors_panels", "reflectors_factor"};
 inline constexpr gpu::KernelName reflectors_identity_kernel{"reflectors/reflectors_panels", "reflectors_identity"};
 
@@ -133,7 +133,7 @@ class ReflectorsByPanels {
     c_columns_ = w.c_columns;
     columns_ = w.columns;
     Batch<T> const factors = batch(w.factors, width_, width_, {.count = number});
-    machine_.run(reflectors_bring_kernel,
+    machine_.run(reflectors_load_kernel,
                  {.blocks = work.ld / 32 * number, .threads = reflectors_copy_threads, .shared_bytes = 32 * 33 * sizeof(T)}, work,
                  dtype_of<T>);
     multiply(T(1), conjugate_transposed(v_), v_, T(0), factors, Written::lower);

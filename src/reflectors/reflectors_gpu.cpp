@@ -78,7 +78,7 @@ std::vector<KernelSource> reflectors_kernels(KernelFilter const& filter) {
     }
     bool const large = filter.wants_size_above(reflectors_small_largest + 1) && (forms || applies);
     if (!large && !(filter.wants_size_above(tiny_largest) && (forms_qr || applies_qr))) continue;
-    for (KernelName const& name : {reflectors_bring_kernel, reflectors_factor_kernel, reflectors_identity_kernel})
+    for (KernelName const& name : {reflectors_load_kernel, reflectors_factor_kernel, reflectors_identity_kernel})
       kernels.push_back(source_of(name, dtype));
     auto const add = [&](Lines a, Lines b, Lines c, Written written = Written::whole) {
       auto const some = blocked_product_kernels(dtype, bytes, a, b, c, written);

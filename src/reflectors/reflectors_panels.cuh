@@ -9,7 +9,7 @@ namespace myriad {
 ///
 /// Launch: any number of blocks of reflectors_copy_threads threads with 32 * 33 elements of dynamic shared memory.
 template <typename T>
-SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_bring(ReflectorsPanels<T> const work) {
+SIMT_KERNEL void SIMT_BOUNDS(reflectors_copy_threads, 4) reflectors_load(ReflectorsPanels<T> const work) {
   using namespace simt;
   ReflectorsArguments<T> const& args = work.batch;
   T* const tile = reinterpret_cast<T*>(shared_memory());

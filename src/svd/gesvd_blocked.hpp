@@ -21,7 +21,7 @@ namespace myriad {
 
 inline constexpr gpu::KernelName gesvd_sizes_kernel{"svd/gesvd_kernels", "gesvd_sizes"};
 inline constexpr gpu::KernelName gesvd_largest_kernel{"svd/gesvd_kernels", "gesvd_largest"};
-inline constexpr gpu::KernelName gesvd_bring_kernel{"svd/gesvd_kernels", "gesvd_bring"};
+inline constexpr gpu::KernelName gesvd_load_kernel{"svd/gesvd_kernels", "gesvd_load"};
 inline constexpr gpu::KernelName gesvd_scale_values_kernel{"svd/gesvd_kernels", "gesvd_scale_values"};
 inline constexpr gpu::KernelName gesvd_place_kernel{"svd/gesvd_kernels", "gesvd_place"};
 inline constexpr gpu::KernelName gesvd_write_kernel{"svd/gesvd_kernels", "gesvd_write"};
@@ -93,7 +93,7 @@ class GesvdByBidiagonalization {
     std::int64_t const count = task_.a.count;
     if (plan_.ragged) launch(gesvd_sizes_kernel, (count + gesvd_threads - 1) / gesvd_threads, 0);
     launch(gesvd_largest_kernel, kernels_.parts * count, gesvd_search_bytes);
-    launch(gesvd_bring_kernel, tiles(task_.a), gesvd_tile_bytes(sizeof(T)) + gesvd_search_bytes);
+    launch(gesvd_load_kernel, tiles(task_.a), gesvd_tile_bytes(sizeof(T)) + gesvd_search_bytes);
     if (plan_.some_by_qr) reduce_to_r();
     // For matrices without elements in a ragged batch
     if (task_.info) machine_.clear(task_.info, count);

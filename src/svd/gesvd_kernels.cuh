@@ -101,7 +101,7 @@ SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_largest(Gesvd<T> const work
 ///
 /// Launch: any number of blocks of gesvd_threads threads with gesvd_search_bytes + gesvd_tile_bytes(sizeof(T)) of dynamic shared memory.
 template <typename T>
-SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_bring(Gesvd<T> const work) {
+SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_load(Gesvd<T> const work) {
   using namespace simt;
   using R = simt::Real<T>;
   constexpr R most = power_of_two<R, 500, 60>, least = power_of_two<R, -500, -60>;

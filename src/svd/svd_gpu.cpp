@@ -20,7 +20,7 @@ std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gesvd") || !filter.wants_size_above(tiny_largest)) continue;
-    for (KernelName const& name : {gesvd_largest_kernel, gesvd_bring_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
+    for (KernelName const& name : {gesvd_largest_kernel, gesvd_load_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
       kernels.push_back(source_of(name, dtype));
     bool const is_single = dtype == Dtype::f32 || dtype == Dtype::c32;
     add(bdsdc_kernels(is_single ? Dtype::f32 : Dtype::f64, is_single ? 4 : 8));

@@ -41,7 +41,7 @@ class TrmvOfBlock {
   SIMT_INLINE T* result(int i) const { return args_.x.at(b_, i, 0); }
 
   /// Loads x from `begin` to `end`, as far as it is in chunk `chunk`.
-  SIMT_INLINE void bring(int chunk, int begin, int end) {
+  SIMT_INLINE void load(int chunk, int begin, int end) {
     if (chunk == chunk_) return;  // these elements of the chunk are loaded already
     chunk_ = chunk;
     int const first = chunk * args_.terms;
@@ -64,7 +64,7 @@ class TrmvOfBlock {
     int const tiles_of_chunk = args_.terms / tile;
     SIMT_LOOP
     for (int chunk = begin / tiles_of_chunk; chunk * tiles_of_chunk < end; ++chunk) {
-      bring(chunk, lower ? 0 : i0, lower ? smaller(i0 + C.rows, n_) : n_);
+      load(chunk, lower ? 0 : i0, lower ? smaller(i0 + C.rows, n_) : n_);
       int const last = smaller(end, (chunk + 1) * tiles_of_chunk);
       SIMT_LOOP
       for (int t = larger(begin, chunk * tiles_of_chunk); t < last; t += C.tiles) {
@@ -151,7 +151,7 @@ class TrmvOfBlock {
   /// Sums in the order of the columns, with zeros for the other triangle: the same bits as the kernels for small matrices.
   SIMT_INLINE void small() {
     using namespace simt;
-    bring(0, 0, n_);
+    load(0, 0, n_);
     int const i = thread_index();
     if (i >= n_) return;
     T sum = from_real<T>(0);

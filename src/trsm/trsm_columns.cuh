@@ -41,13 +41,13 @@ class TrsmTriangle {
   SIMT_INLINE T inverse(int p, int i, int k) const { return beside_[(p * panel + k) * memory.inverse_pitch + i]; }
 
   /// Starts loading the triangle of matrix b, which has `rows` rows.
-  SIMT_INLINE void bring(simt::Matrices<T const> const& a, simt::Index b, int rows) {
+  SIMT_INLINE void load(simt::Matrices<T const> const& a, simt::Index b, int rows) {
     using namespace simt;
     constexpr int of_chunk = 16 / sizeof(T);
     int const all = ceil_div(rows, panel) * panel, warp = thread_index() / 32, lane = lane_index();
     Index const row_stride = a.row_stride_of(b), column_stride = a.col_stride_of(b);
     T const* const from = a.at(b, 0, 0);
-    auto const bring_element = [&](int i, int k) {
+    auto const load_element = [&](int i, int k) {
       T* const to = a_ + memory.column(k) + i;
       if (i < rows && k < rows)
         copy_async<T>(to, from + i * row_stride + k * column_stride);
@@ -68,7 +68,7 @@ class TrsmTriangle {
             copy_async_16(to + i, column + i);
           } else {
             SIMT_UNROLL
-            for (int e = 0; e < of_chunk; ++e) bring_element(i + e, k);
+            for (int e = 0; e < of_chunk; ++e) load_element(i + e, k);
           }
         }
       }
@@ -76,7 +76,7 @@ class TrsmTriangle {
       SIMT_LOOP
       for (int i = warp; i < all; i += C.warps) {
         SIMT_LOOP
-        for (int k = (C.lower ? 0 : i) + lane; k < (C.lower ? i + 1 : all); k += 32) bring_element(i, k);
+        for (int k = (C.lower ? 0 : i) + lane; k < (C.lower ? i + 1 : all); k += 32) load_element(i, k);
       }
     }
   }
@@ -407,7 +407,7 @@ SIMT_INLINE void trsm_of_block(TrsmColumnsArguments<T> const& args, simt::Index 
   if (identity && rows == 0 && args.info && thread_index() == 0) args.info[b] = 0;
   if (rows == 0 || columns <= begin) return;  // ragged batch
 
-  if (reads_a) triangle.bring(args.a, b, rows);
+  if (reads_a) triangle.load(args.a, b, rows);
   int info = 0;
   // The shuffle tells the compiler that the value is uniform in a warp.
   int first = static_cast<int>(begin) + shuffle(thread_index() / 32, 0) * C.columns_of_warp();

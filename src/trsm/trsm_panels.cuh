@@ -20,7 +20,7 @@ class TrsmPanelsRightSides {
       : x_(reinterpret_cast<T*>(shared + memory.right) + simt::thread_index() / 32 * (all * memory.pitch)) {}
 
   /// Starts loading columns from `first` on of a matrix.
-  SIMT_INLINE void bring(simt::Matrices<T> const& b, simt::Index number, int first, int rows, int columns) {
+  SIMT_INLINE void load(simt::Matrices<T> const& b, simt::Index number, int first, int rows, int columns) {
     move(
         b, number, first, rows, columns, [](T* shared, T* global) { simt::copy_async<T>(shared, global); },
         [](T* shared, T* global) { simt::copy_async_16(shared, global); });
@@ -146,11 +146,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) trsm_panels(TrsmColum
     int const rows = args.b.rows_of(b);
     int const columns = static_cast<int>(smaller<Index>(args.b.cols_of(b), begin + args.columns_of_block));
     if (rows == 0 || columns <= begin) continue;  // of a ragged batch
-    if (reads_a) triangle.bring(args.a, b, rows);
+    if (reads_a) triangle.load(args.a, b, rows);
     int first = static_cast<int>(begin) + shuffle(thread_index() / 32, 0) * C.columns_of_warp();
     SIMT_LOOP
     for (bool prepared = false;; first += C.warps * C.columns_of_warp()) {
-      if (reads_a && first < columns) x.bring(args.b, b, first, rows, columns);
+      if (reads_a && first < columns) x.load(args.b, b, first, rows, columns);
       wait_copies();
       sync_warp();
       if (!prepared && reads_a) {

@@ -48,7 +48,7 @@ class TrsvOfBlock {
   SIMT_INLINE T conjugated(T x) const { return simt::conjugate_if(args_.a.conjugated, x); }
 
   /// Starts loading the warp's rows of the strip, up to the diagonal; `first` is its first row. Does not wait.
-  SIMT_INLINE void bring(int first) const {
+  SIMT_INLINE void load(int first) const {
     using namespace simt;
     bool const by_rows = down_ != 1 && down_ != -1;
     SIMT_LOOP
@@ -68,7 +68,7 @@ class TrsvOfBlock {
     int const first = s * strip + 32 * warp_, i = first + lane_;
     bool const exists = i < n_;
     sync_block();  // all threads have read the previous strip
-    bring(first);
+    load(first);
     T x = exists ? from_real<T>(1) * x_[i * step_] : from_real<T>(0);  // alpha = 1, as in trsm
 
     // Products with previous strips: columns are prefetched.

@@ -122,8 +122,8 @@ TEST(KernelNames, ComeFromTheMembersOfAConfig) {
                   static_cast<int>(c.job), static_cast<int>(c.method), static_cast<int>(c.b), fmt::arg("layout", "myriad::simt::Layout")));
   EXPECT_FALSE(source.arch_specific);
   KernelSource const other =
-      source_of(KernelName("eigen/divide_and_conquer/stedc_leaves", "stedc_bring").for_one_architecture(), Dtype::f32, true, 17);
-  EXPECT_EQ(other.name, "myriad::stedc_bring<float, true, 17>");
+      source_of(KernelName("eigen/divide_and_conquer/stedc_leaves", "stedc_load").for_one_architecture(), Dtype::f32, true, 17);
+  EXPECT_EQ(other.name, "myriad::stedc_load<float, true, 17>");
   EXPECT_EQ(other.header, "eigen/divide_and_conquer/stedc_leaves.cuh");
   EXPECT_TRUE(other.arch_specific);
   EXPECT_EQ((tuning::Members<&LuTiny::lanes, &LuTiny::blocks_per_sm>::names), (std::array<std::string_view, 2>{"lanes", "blocks_per_sm"}));

@@ -30,7 +30,7 @@ template <typename R>
 HostMachine machine_of_bdsdc() {
   HostMachine machine(7);
   using Kernel = void (*)(BdsdcWork<R>);
-  constexpr Kernel kernels[bdsdc_steps] = {bdsdc_bring<R>,  bdsdc_leaves<R>, bdsdc_sort<R>, bdsdc_deflate<R>, bdsdc_rotate<R>,
+  constexpr Kernel kernels[bdsdc_steps] = {bdsdc_load<R>,   bdsdc_leaves<R>, bdsdc_sort<R>, bdsdc_deflate<R>, bdsdc_rotate<R>,
                                            bdsdc_gather<R>, bdsdc_roots<R>,  bdsdc_fit<R>,  bdsdc_vectors<R>, bdsdc_order<R>};
   for (int step = 0; step < bdsdc_steps; ++step)
     machine.add(gpu::source_of(bdsdc_kernel(static_cast<BdsdcStep>(step)), dtype_of<R>), kernels[step]);

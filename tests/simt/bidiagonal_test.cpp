@@ -122,7 +122,7 @@ struct Problem {
     add_stream<1>(machine);
     add_stream<2>(machine);
     add_stream<4>(machine);
-    machine.add(gpu::source_of(reflectors_bring_kernel, dtype_of<T>), reflectors_bring<D>);
+    machine.add(gpu::source_of(reflectors_load_kernel, dtype_of<T>), reflectors_load<D>);
     machine.add(gpu::source_of(reflectors_factor_kernel, dtype_of<T>), reflectors_factor<D>);
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype_of<T>), reflectors_identity<D>);
     return machine;

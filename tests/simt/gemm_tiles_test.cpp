@@ -175,7 +175,7 @@ TEST(GemmTiles, InPlace) {
 
 // For a product with a vector a block loads whole 16-byte chunks of A, no more rows or terms than exist, and so little that four blocks
 // fit.
-TEST(GemmTiles, OneColumnIsBroughtInWholeChunks) {
+TEST(GemmTiles, OneColumnIsLoadedInWholeChunks) {
   for (int const bytes : {4, 8, 16})
     for (std::int64_t m = 1; m <= 300; m += m < 36 ? 1 : 7)
       for (std::int64_t const k : {std::int64_t{1}, std::int64_t{7}, m, std::int64_t{256}}) {

@@ -59,7 +59,7 @@ HostMachine machine_of_gesvd() {
   };
   add(gesvd_sizes_kernel, gesvd_sizes<D>);
   add(gesvd_largest_kernel, gesvd_largest<D>);
-  add(gesvd_bring_kernel, gesvd_bring<D>);
+  add(gesvd_load_kernel, gesvd_load<D>);
   add(gesvd_place_kernel, gesvd_place<D>);
   add(gesvd_write_kernel, gesvd_write<D>);
   add(gesvd_scale_values_kernel, gesvd_scale_values<D>);
@@ -75,14 +75,14 @@ HostMachine machine_of_gesvd() {
   add(gebrd_step_kernel, gebrd_step<D>);
   static constexpr GebrdRows stream = gebrd_stream_plan(sizeof(T), 60);
   machine.add(gpu::source_of(gebrd_stream_kernel, dtype, stream), gebrd_stream<D, stream>);
-  add(reflectors_bring_kernel, reflectors_bring<D>);
+  add(reflectors_load_kernel, reflectors_load<D>);
   add(reflectors_factor_kernel, reflectors_factor<D>);
   add(block_reflector_kernel, block_reflector<D>);
   add(qr_step_kernel, qr_step<D>);
   add(qr_passes_kernel, qr_passes<D>);
   add(copy_matrices_kernel, copy_matrices<D>);
   using Kernel = void (*)(BdsdcWork<R>);
-  constexpr Kernel kernels[bdsdc_steps] = {bdsdc_bring<R>,  bdsdc_leaves<R>, bdsdc_sort<R>, bdsdc_deflate<R>, bdsdc_rotate<R>,
+  constexpr Kernel kernels[bdsdc_steps] = {bdsdc_load<R>,   bdsdc_leaves<R>, bdsdc_sort<R>, bdsdc_deflate<R>, bdsdc_rotate<R>,
                                            bdsdc_gather<R>, bdsdc_roots<R>,  bdsdc_fit<R>,  bdsdc_vectors<R>, bdsdc_order<R>};
   for (int step = 0; step < bdsdc_steps; ++step) add_real(kernels[step])(bdsdc_kernel(static_cast<BdsdcStep>(step)), dtype_of<R>);
   add_real(bdsdc_square<R>)(bdsdc_square_kernel, dtype_of<R>);

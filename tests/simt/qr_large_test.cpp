@@ -128,7 +128,7 @@ struct Problem {
     machine.add(gpu::source_of(block_reflector_kernel, dtype), block_reflector<D>);
     machine.add(gpu::source_of(qr_step_kernel, dtype), qr_step<D>);
     machine.add(gpu::source_of(qr_passes_kernel, dtype), qr_passes<D>);
-    machine.add(gpu::source_of(reflectors_bring_kernel, dtype), reflectors_bring<D>);
+    machine.add(gpu::source_of(reflectors_load_kernel, dtype), reflectors_load<D>);
     machine.add(gpu::source_of(reflectors_factor_kernel, dtype), reflectors_factor<D>);
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype), reflectors_identity<D>);
     return machine;

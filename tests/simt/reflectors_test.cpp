@@ -161,7 +161,7 @@ struct Problem {
   static HostMachine machine() {
     using D = gpu::DeviceElement<T>;
     HostMachine machine;
-    machine.add(gpu::source_of(reflectors_bring_kernel, dtype_of<T>), reflectors_bring<D>);
+    machine.add(gpu::source_of(reflectors_load_kernel, dtype_of<T>), reflectors_load<D>);
     machine.add(gpu::source_of(reflectors_factor_kernel, dtype_of<T>), reflectors_factor<D>);
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype_of<T>), reflectors_identity<D>);
     return machine;

@@ -38,10 +38,9 @@ template <typename R>
 HostMachine machine_of_stedc() {
   HostMachine machine(7);
   using Kernel = void (*)(StedcWork<R>);
-  constexpr Kernel kernels[stedc_steps] = {stedc_bring<R, false>, stedc_bring<R, true>, stedc_leaves<R, leaf>, stedc_sort<R>,
-                                           stedc_deflate<R>,      stedc_rotate<R>,      stedc_gather<R>,       stedc_roots<R>,
-                                           stedc_fit<R>,          stedc_vectors<R>,     stedc_order<R>,        stedc_points<R>,
-                                           stedc_bisect<R>};
+  constexpr Kernel kernels[stedc_steps] = {
+      stedc_load<R, false>, stedc_load<R, true>, stedc_leaves<R, leaf>, stedc_sort<R>,  stedc_deflate<R>, stedc_rotate<R>, stedc_gather<R>,
+      stedc_roots<R>,       stedc_fit<R>,        stedc_vectors<R>,      stedc_order<R>, stedc_points<R>,  stedc_bisect<R>};
   for (int step = 0; step < stedc_steps; ++step)
     with_stedc_kernel(static_cast<StedcStep>(step), dtype_of<R>, leaf,
                       [&](auto const&... kernel) { machine.add(gpu::source_of(kernel...), kernels[step]); });
@@ -265,7 +264,7 @@ using Types = testing::Types<float, double, std::complex<float>, std::complex<do
 TYPED_TEST_SUITE(EigenLargeMatrices, Types);
 
 /// Triangles near overflow and underflow are scaled to size one; others, and other memory, stay. Vectors are written to A in order.
-TYPED_TEST(EigenLargeMatrices, BringAndWrite) {
+TYPED_TEST(EigenLargeMatrices, LoadAndStore) {
   using T = TypeParam;
   using R = Real<T>;
   using D = gpu::DeviceElement<T>;

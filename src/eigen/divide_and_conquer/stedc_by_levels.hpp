@@ -13,20 +13,20 @@
 namespace myriad {
 
 /// The kernels of stedc_leaves.cuh, stedc_merge.cuh and stedc_values.cuh.
-enum class StedcStep : int { bring_whole, bring_torn, leaves, sort, deflate, rotate, gather, roots, fit, vectors, order, points, bisect };
+enum class StedcStep : int { load_whole, load_torn, leaves, sort, deflate, rotate, gather, roots, fit, vectors, order, points, bisect };
 inline constexpr int stedc_steps = 13;
 
 /// Calls use(kernel, template arguments...) for a step.
 template <typename Use>
 decltype(auto) with_stedc_kernel(StedcStep step, Dtype dtype, int leaf, Use const& use) {
-  constexpr std::array<char const*, stedc_steps> names{"stedc_bring",  "stedc_bring",  "stedc_leaves", "stedc_sort", "stedc_deflate",
+  constexpr std::array<char const*, stedc_steps> names{"stedc_load",   "stedc_load",   "stedc_leaves", "stedc_sort", "stedc_deflate",
                                                        "stedc_rotate", "stedc_gather", "stedc_roots",  "stedc_fit",  "stedc_vectors",
                                                        "stedc_order",  "stedc_points", "stedc_bisect"};
   char const* const name = names[static_cast<std::size_t>(step)];
   switch (step) {
-    case StedcStep::bring_whole:
-    case StedcStep::bring_torn:
-      return use(gpu::KernelName("eigen/divide_and_conquer/stedc_leaves", name), dtype, step == StedcStep::bring_torn);
+    case StedcStep::load_whole:
+    case StedcStep::load_torn:
+      return use(gpu::KernelName("eigen/divide_and_conquer/stedc_leaves", name), dtype, step == StedcStep::load_torn);
     case StedcStep::leaves:
       return use(gpu::KernelName("eigen/divide_and_conquer/stedc_leaves", name), dtype, leaf);
     case StedcStep::points:
@@ -56,7 +56,7 @@ void stedc_by_levels(M& machine, StedcWork<R> work) {
   auto const chunks = [](std::int64_t elements, std::int64_t of_block) { return (elements + of_block - 1) / of_block; };
   work.level = 0;
   work.problems = tree.problems(0);
-  run(StedcStep::bring_torn, work.count, work);
+  run(StedcStep::load_torn, work.count, work);
   run(StedcStep::leaves, work.all_problems(), work);
   for (int level = 1; level <= tree.levels; ++level) {
     work.level = level;
@@ -91,7 +91,7 @@ template <typename R, Machine<R> M>
 void stedc_values(M& machine, StedcWork<R> work) {
   auto const run = [&](StedcStep step, std::int64_t blocks, StedcWork<R> const& of) { run_stedc(machine, step, blocks, of); };
   auto const chunks = [](std::int64_t elements, std::int64_t of_block) { return (elements + of_block - 1) / of_block; };
-  run(StedcStep::bring_whole, work.count, work);
+  run(StedcStep::load_whole, work.count, work);
   run(StedcStep::points, work.count * (points_of_bisection / stedc_threads), work);
   run(StedcStep::bisect, work.count * chunks(work.n, stedc_threads / lanes_of_value), work);
   work.values = work.offsets;

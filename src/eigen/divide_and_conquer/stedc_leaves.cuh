@@ -12,7 +12,7 @@ namespace myriad {
 ///
 /// Launch: any number of blocks of stedc_threads threads with stedc_shared_bytes of dynamic shared memory.
 template <typename R, bool tears>
-SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_bring(StedcWork<R> const work) {
+SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) stedc_load(StedcWork<R> const work) {
   using namespace simt;
   constexpr R u = power_of_two<R, -53, -24>;
   R* const of_warps = reinterpret_cast<R*>(shared_memory());

@@ -231,7 +231,7 @@ struct ReflectorsByBlock {
     int const last = n - columns_without_reflector<T> - 1;
     // Reflectors are loaded two at a time, double-buffered: number m, counted from the last one, is in slot m % 4.
     T* const stage = reinterpret_cast<T*>(memory);
-    auto const bring = [&](int first) {
+    auto const load_reflectors = [&](int first) {
       int const m = first + thread / N, k = last - m, i = thread % N;
       if (m < first + 2 && k >= 0 && i >= k && i < n) copy_async(stage + m % 4 * n + i, v + i * row_stride + k * col_stride);
     };
@@ -243,14 +243,14 @@ struct ReflectorsByBlock {
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) x[r] = is && row(r) < n ? from_real<T>(from(row(r), j)) : from_real<T>(0);
       sync_block();
-      bring(0);
+      load_reflectors(0);
       SIMT_LOOP
       for (int k = last; k >= 0; --k) {
         int const m = last - k;
         if (m % 2 == 0) {
           wait_copies();
           sync_block();
-          bring(m + 2);
+          load_reflectors(m + 2);
         }
         T const* const of_column = stage + m % 4 * n;
         auto const load = [&](int first, T(&of_v)[at_once]) {

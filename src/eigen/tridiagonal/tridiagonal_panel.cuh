@@ -50,7 +50,7 @@ class TridiagonalColumns {
       multiply(k);
       arrive();
       find_reflector(k);
-      T const in_panel = bring_up_to_date(k);
+      T const in_panel = update_next_column(k);
       wait();
       bool const last = k + 1 == columns;
       combine(k, in_panel, last);
@@ -194,7 +194,7 @@ class TridiagonalColumns {
   }
 
   /// This warp's part of the update of column k + 1 by the panel's columns before k.
-  SIMT_INLINE T bring_up_to_date(int k) const {
+  SIMT_INLINE T update_next_column(int k) const {
     int const t = thread_index(), column = t % width;
     if (t < 2 * width) row_of_v()[t] = column < k ? conjugate((t < width ? v_ : w_)[k + 1 + column * ld_]) : from_real<T>(0);
     sync_block();

@@ -71,7 +71,7 @@ class TridiagonalProduct {
     clear_columns();
     SIMT_LOOP
     while (at_.tile < at_.end) {
-      bring_x(at_);
+      load_x(at_);
       use_tile(at_);
       Place const done = at_;
       advance();
@@ -81,7 +81,7 @@ class TridiagonalProduct {
       if (last_in_panel) end_columns(done);
     }
     for_each_held([&](Place place, T const* from) {
-      bring_x(place);
+      load_x(place);
       SIMT_UNROLL
       for (int c = 0; c < C.columns; ++c) {
         Chunked<T> const chunk(load_chunk(from + c * rows_of_tile));
@@ -182,7 +182,7 @@ class TridiagonalProduct {
     }
   }
   /// Loads the elements of x of this warp's columns to shared memory, and of the lane's rows to registers.
-  SIMT_INLINE void bring_x(Place const& place) {
+  SIMT_INLINE void load_x(Place const& place) {
     sync_warp();  // other lanes may still read those of the last tile
     if (lane_index() < C.columns) x_of_columns()[lane_index()] = x_[first_column(place) + lane_index()];
     Chunked<T> const chunk(load_chunk(x_ + place.row * rows_of_tile + row(0)));

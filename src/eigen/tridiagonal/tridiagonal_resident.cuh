@@ -35,7 +35,7 @@ class TridiagonalAcrossBlocks {
         told_(columns_ + C.told_at(size_, blocks_)) {}
 
   SIMT_INLINE void reduce() {
-    bring();
+    load();
     sync_blocks(m_.others, static_cast<unsigned>(blocks_));                // before reflectors overwrite columns that other blocks load
     int const last = size_ - 1 - (size_ - 1 - here_ + blocks_) % blocks_;  // of this block's columns; negative if there is none
     end_ = last / blocks_ + 1;
@@ -55,7 +55,7 @@ class TridiagonalAcrossBlocks {
  private:
   SIMT_INLINE T* column(int j) const { return columns_ + j / blocks_ * size_; }
 
-  SIMT_INLINE void bring() {
+  SIMT_INLINE void load() {
     SIMT_LOOP
     for (int j = here_; j < size_; j += blocks_) {
       SIMT_UNROLL_BY(4)

@@ -16,8 +16,8 @@ struct GemmLines {
   /// Starts to copy the first `count` elements of the first `line_count` lines, and everything between `begin` and `end` in their 16-byte
   /// chunks; aligned: lines begin at multiples of 16 bytes.
   template <bool aligned>
-  SIMT_INLINE static void bring(T* to, T const* from, simt::Index stride, int count, int line_count, T const* begin, T const* end,
-                                int thread = simt::thread_index()) {
+  SIMT_INLINE static void load(T* to, T const* from, simt::Index stride, int count, int line_count, T const* begin, T const* end,
+                               int thread = simt::thread_index()) {
     T const* const last = from + (line_count - 1) * stride;
     bool const is_there =
         aligned ? count % of_chunk == 0 : from - gemm_phase(from) >= begin && last + count + (of_chunk - 1) <= end && stride >= 0;
@@ -115,7 +115,7 @@ class GemmBlock {
     if (reads_c) {
       Output const* const begin = args_.c.at(b_, 0, 0);
       Output const* const end = args_.c.at(b_, args_.c.rows_of(b_) - 1, args_.c.cols_of(b_) - 1) + 1;
-      LinesOfC::template bring<false>(tile, static_cast<Output const*>(to), c_stride, count, line_count, begin, end);
+      LinesOfC::template load<false>(tile, static_cast<Output const*>(to), c_stride, count, line_count, begin, end);
     }
     Operand const a = depth_ > 0 ? operand(args_.a, C.a, i0_, 0) : Operand{};
     Operand const b = depth_ > 0 ? operand(args_.b, C.b, 0, j0_) : Operand{};
@@ -129,7 +129,7 @@ class GemmBlock {
         simt::sync_block();  // all threads have their copies, and have used the stage that is loaded next
       }
       int const next = first + (C.stages - 1) * C.k;
-      if (next < depth_) bring(a, b, next, next_part);
+      if (next < depth_) load(a, b, next, next_part);
       simt::end_copy_group();
       next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
       if (first < 0) continue;
@@ -184,13 +184,13 @@ class GemmBlock {
   }
 
   /// Starts the copies of the terms from `next` on.
-  SIMT_INLINE void bring(Operand const& a, Operand const& b, int next, int part) const {
+  SIMT_INLINE void load(Operand const& a, Operand const& b, int next, int part) const {
     int const terms = simt::smaller(depth_ - next, C.k);
     char* const to = simt::shared_memory() + part * memory.stage;
-    LinesOfA::template bring<aligned>(reinterpret_cast<T*>(to), a.first + (a_by_terms ? next * a.stride : next), a.stride,
-                                      a_by_terms ? rows_ : terms, a_by_terms ? terms : rows_, a.begin, a.end);
-    LinesOfB::template bring<aligned>(reinterpret_cast<T*>(to + memory.b), b.first + (b_by_terms ? next * b.stride : next), b.stride,
-                                      b_by_terms ? columns_ : terms, b_by_terms ? terms : columns_, b.begin, b.end);
+    LinesOfA::template load<aligned>(reinterpret_cast<T*>(to), a.first + (a_by_terms ? next * a.stride : next), a.stride,
+                                     a_by_terms ? rows_ : terms, a_by_terms ? terms : rows_, a.begin, a.end);
+    LinesOfB::template load<aligned>(reinterpret_cast<T*>(to + memory.b), b.first + (b_by_terms ? next * b.stride : next), b.stride,
+                                     b_by_terms ? columns_ : terms, b_by_terms ? terms : columns_, b.begin, b.end);
   }
 
   /// Mask of the two terms of a word that exist; the first one is `low`.

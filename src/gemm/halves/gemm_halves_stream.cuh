@@ -24,7 +24,7 @@ struct GemmSpan {
   static constexpr int of_chunk = 16 / sizeof(T);
 
   /// Starts to copy `count` elements from `first` on, as whole 16-byte chunks if the rest of the first and last one `is_there`.
-  SIMT_INLINE static void bring(T* to, T const* first, int count, bool is_there) {
+  SIMT_INLINE static void load(T* to, T const* first, int count, bool is_there) {
     int const phase = gemm_phase(first), chunks = simt::ceil_div(phase + count, of_chunk);
     T const* const from = first - phase;
     if (is_there) {
@@ -81,7 +81,7 @@ struct GemmSpan {
 template <typename T, int length, int lines, int pitch, int unit, int threads>
 struct GemmUnits {
   /// Starts to copy the first `count` elements of the first `line_count` lines.
-  SIMT_INLINE static void bring(T* to, T const* from, simt::Index line_stride, int count, int line_count) {
+  SIMT_INLINE static void load(T* to, T const* from, simt::Index line_stride, int count, int line_count) {
     for_each(to, from, line_stride, count, line_count, []<int size>(T* place, T const* at) {
       using Piece = GemmPiece<T, size>;
       if constexpr (sizeof(Piece) == 16)
@@ -169,11 +169,11 @@ class GemmStream {
 
   SIMT_INLINE void run() {
     SIMT_LOOP
-    for (int s = 0; s < C.stages - 1; ++s) bring_next();
+    for (int s = 0; s < C.stages - 1; ++s) load_next();
     int part = 0;
     SIMT_LOOP
     for (simt::Index product = simt::block_index(); product < args_.c.count; product += simt::block_count()) {
-      if constexpr (whole) bring_next();
+      if constexpr (whole) load_next();
       T const* const a = whole ? next_a_ : has_terms_ && C.a_unit == 0 ? matrix(args_.a, product) : nullptr;
       T const* const b = whole ? next_b_ : has_terms_ && C.b_unit == 0 ? matrix(args_.b, product) : nullptr;
       Output* const c = whole ? next_c_ : matrix(args_.c, product);
@@ -187,7 +187,7 @@ class GemmStream {
           read_a(left, a_ + (C.a_unit == 0 ? gemm_phase(a) : 0), is_odd(b));
           if constexpr (C.stages - 1 == chunks) simt::sync_block();
         }
-        if constexpr (!whole) bring_next();
+        if constexpr (!whole) load_next();
         int const j0 = chunk * C.columns, columns = simt::smaller(C.n - j0, C.columns);
         char* const stage = simt::shared_memory() + memory.a.bytes + part * memory.stage;
         T const* const right =
@@ -260,7 +260,7 @@ class GemmStream {
   }
 
   /// Starts to load the next columns of B and C to the next stage, and A with the first columns of a product.
-  SIMT_INLINE void bring_next() {
+  SIMT_INLINE void load_next() {
     if (next_ < args_.c.count) {
       bool const within = next_ > 0 && next_ < args_.c.count - 1;  // in a contiguous batch it then has neighbours, see fills_chunk
       char* const stage = simt::shared_memory() + memory.a.bytes + next_part_ * memory.stage;
@@ -270,31 +270,30 @@ class GemmStream {
           next_b_ = matrix(args_.b, next_);
           next_a_ = matrix(args_.a, next_);
           if constexpr (C.a_unit == 0)
-            GemmSpan<T, C.m * C.k, C.threads()>::bring(a_, next_a_, C.m * C.k, within && a_in_one_piece_ && fills_chunk<T>(C.m * C.k));
+            GemmSpan<T, C.m * C.k, C.threads()>::load(a_, next_a_, C.m * C.k, within && a_in_one_piece_ && fills_chunk<T>(C.m * C.k));
           else
-            AUnits::bring(a_, next_a_, a_by_terms ? args_.a.col_stride : args_.a.row_stride, a_by_terms ? C.m : C.k,
-                          a_by_terms ? C.k : C.m);
+            AUnits::load(a_, next_a_, a_by_terms ? args_.a.col_stride : args_.a.row_stride, a_by_terms ? C.m : C.k, a_by_terms ? C.k : C.m);
         }
         next_c_ = matrix(args_.c, next_);
       }
       if (has_terms_) {
         T* const to = reinterpret_cast<T*>(stage);
         if constexpr (C.b_unit == 0) {
-          GemmSpan<T, most_columns * C.k, C.threads()>::bring(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k,
-                                                              within && b_in_one_piece_ && fills_chunk<T>(C.n * C.k));
+          GemmSpan<T, most_columns * C.k, C.threads()>::load(to, next_b_ + (b_by_terms ? 0 : j0 * C.k), columns * C.k,
+                                                             within && b_in_one_piece_ && fills_chunk<T>(C.n * C.k));
         } else {
           simt::Index const stride = b_by_terms ? args_.b.row_stride : args_.b.col_stride;
-          BUnits::bring(to, next_b_ + j0 * (b_by_terms ? 1 : stride), stride, b_by_terms ? columns : C.k, b_by_terms ? C.k : columns);
+          BUnits::load(to, next_b_ + j0 * (b_by_terms ? 1 : stride), stride, b_by_terms ? columns : C.k, b_by_terms ? C.k : columns);
         }
       }
       if (reads_c_) {
         Output* const to = reinterpret_cast<Output*>(stage + memory.b.bytes);
         if constexpr (C.c_unit == 0) {
-          GemmSpan<Output, most_columns * C.m, C.threads()>::bring(to, next_c_ + j0 * C.m, columns * C.m,
-                                                                   within && c_in_one_piece_ && fills_chunk<Output>(C.m * C.n));
+          GemmSpan<Output, most_columns * C.m, C.threads()>::load(to, next_c_ + j0 * C.m, columns * C.m,
+                                                                  within && c_in_one_piece_ && fills_chunk<Output>(C.m * C.n));
         } else {
           simt::Index const stride = args_.c.col_stride;
-          CUnits::bring(to, next_c_ + j0 * stride, stride, C.m, columns);
+          CUnits::load(to, next_c_ + j0 * stride, stride, C.m, columns);
         }
       }
       if (++next_chunk_ == chunks) {

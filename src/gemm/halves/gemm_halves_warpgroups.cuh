@@ -36,8 +36,8 @@ class GemmWarpgroups {
     simt::sync_block();
     if (simt::thread_index() >= C.summing()) {
       if constexpr (C.warpgroups > 1) simt::give_registers<C.registers_to_copy()>();
-      if (simt::thread_index() == C.summing()) bring_all();
-      if (simt::thread_index() == C.summing() + 32) bring_and_store_c();
+      if (simt::thread_index() == C.summing()) load_all();
+      if (simt::thread_index() == C.summing() + 32) load_and_store_c();
     } else {
       if constexpr (C.warpgroups > 1) simt::take_registers<C.registers()>();
       multiply_all();
@@ -86,7 +86,7 @@ class GemmWarpgroups {
   }
 
   /// Loads A and B for all tiles of this block by TMA, as far ahead as there are stages.
-  SIMT_INLINE void bring_all() const {
+  SIMT_INLINE void load_all() const {
     Turn turn;
     SIMT_LOOP
     for (Place now = first_place(); is_there(now); advance(now)) {
@@ -100,14 +100,14 @@ class GemmWarpgroups {
         simt::Mbarrier* const arrived = full(turn.place);
         simt::wait_for_phase(used(turn.place), turn.round - 1);
         simt::arrive_and_expect(arrived, memory.part);
-        bring<C.a_by_terms()>(args_.a, a, i0, term, a_matrix, memory.a, arrived);
-        bring<C.b_by_terms()>(args_.b, b, j0, term, b_matrix, memory.b, arrived);
+        load<C.a_by_terms()>(args_.a, a, i0, term, a_matrix, memory.a, arrived);
+        load<C.b_by_terms()>(args_.b, b, j0, term, b_matrix, memory.b, arrived);
         turn.advance(C.stages);
       }
     }
   }
   template <bool by_terms>
-  SIMT_INLINE static void bring(simt::TensorMap const& from, char* to, int line, int term, int matrix, int bytes, simt::Mbarrier* arrived) {
+  SIMT_INLINE static void load(simt::TensorMap const& from, char* to, int line, int term, int matrix, int bytes, simt::Mbarrier* arrived) {
     if constexpr (by_terms) {
       constexpr int of_box = 128 * C.terms;
       SIMT_UNROLL
@@ -118,7 +118,7 @@ class GemmWarpgroups {
   }
 
   /// Loads C of each tile before it is needed, and stores it when all warps have finished with it.
-  SIMT_INLINE void bring_and_store_c() const {
+  SIMT_INLINE void load_and_store_c() const {
     bool const reads_c = !(args_.product.beta == 0);
     Turn turn;
     Place next = first_place(), last = next;

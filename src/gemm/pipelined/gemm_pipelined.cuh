@@ -196,7 +196,7 @@ struct GemmSumsOfLane {
     Line<Rows> left(a, row_lane);
     Line<Columns> right(b, column_lane);
     Operands x[2];
-    auto const bring = [&](Operands& to, int terms_on) {
+    auto const load_operands = [&](Operands& to, int terms_on) {
       left.template read<row_lanes>(to.left, terms_on * memory.a_pitch);
       right.template read<column_lanes>(to.right, terms_on * memory.b_pitch);
       if constexpr (conjugates) {
@@ -210,7 +210,7 @@ struct GemmSumsOfLane {
       left.advance(by * memory.a_pitch);
       right.advance(by * memory.b_pitch);
     };
-    bring(x[0], 0);
+    load_operands(x[0], 0);
     int p = 0;
     SIMT_LOOP
     for (; p + at_once <= terms; p += at_once) {
@@ -218,7 +218,7 @@ struct GemmSumsOfLane {
       for (int t = 0; t < at_once; ++t) {
         // There may be nothing behind the last term.
         if (t + 1 == at_once) advance(simt::smaller(at_once, terms - 1 - p));
-        bring(x[(t + 1) % 2], t + 1 < at_once ? t + 1 : 0);
+        load_operands(x[(t + 1) % 2], t + 1 < at_once ? t + 1 : 0);
         multiply(x[t % 2]);
       }
     }
@@ -226,7 +226,7 @@ struct GemmSumsOfLane {
     for (; p < terms; ++p) {
       multiply(x[0]);
       advance(simt::smaller(1, terms - 1 - p));
-      bring(x[0], 0);
+      load_operands(x[0], 0);
     }
   }
 };
@@ -486,7 +486,7 @@ class GemmCopies {
         chunks_(!transposed && of_chunk > 1 && gemm_lines_of_chunks(from, line_stride | part_stride)) {}
 
   /// Starts the copies of the first `count` elements of the first `line_count` lines of the next stage.
-  SIMT_INLINE void bring(T* to, int count, int line_count) {
+  SIMT_INLINE void copy(T* to, int count, int line_count) {
     bool const all = count == length && line_count == lines;
     if (!transposed && chunks_ && count % of_chunk == 0) {
       if (all)
@@ -552,7 +552,7 @@ class GemmCopiesOfTriangle {
   SIMT_INLINE GemmCopiesOfTriangle(T const* from, simt::Index row_stride, simt::Index column_stride, int i0)
       : from_(from), row_stride_(row_stride), column_stride_(column_stride), i0_(i0) {}
 
-  SIMT_INLINE void bring(T* to, int count, int line_count) {
+  SIMT_INLINE void copy(T* to, int count, int line_count) {
     for_each(to, count, line_count, next_, [&](T* to_element, int i, int p) {
       bool const stored = is_stored(C.structure, i, p);
       if (stored || !is_triangular(C.structure))
@@ -657,7 +657,7 @@ SIMT_INLINE bool gemm_pipelined_is_written(int below, int x, int y) {
 
 /// Starts the copies of lines [line, end) of a tile of C to shared memory, `size` elements at a time.
 template <int size, typename T, GemmPipelined C>
-SIMT_INLINE void gemm_pipelined_bring_c(T* tile, T const* from, simt::Index line_stride, int count, int line, int end, int below) {
+SIMT_INLINE void gemm_pipelined_load_c(T* tile, T const* from, simt::Index line_stride, int count, int line, int end, int below) {
   using namespace simt;
   constexpr bool by_columns = C.c == Lines::columns;
   constexpr int pitch = gemm_pipelined_memory<T>(C).c_pitch;
@@ -841,27 +841,27 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
     constexpr int together = 16 / static_cast<int>(sizeof(T));
     bool const by_chunks = together > 1 && C.written == Written::whole && count % together == 0 && gemm_lines_of_chunks(to, line_stride);
     bool const reads_c = !(args.beta == from_real<T>(0));
-    auto const bring_c = [&](int line, int end) {
+    auto const load_c = [&](int line, int end) {
       if constexpr (C.c_beside == 1) {
         if (by_chunks)
-          gemm_pipelined_bring_c<together, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
+          gemm_pipelined_load_c<together, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
         else
-          gemm_pipelined_bring_c<1, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
+          gemm_pipelined_load_c<1, T, C>(tile, to, line_stride, count, line, end, i0 - j0);
       }
     };
     // Lines of C that are copied with each stage
     int const lines_of_part = depth > 0 ? ceil_div(line_count, ceil_div(depth, C.k)) : 0;
-    if (C.c_beside == 1 && reads_c && depth == 0) bring_c(0, line_count);
+    if (C.c_beside == 1 && reads_c && depth == 0) load_c(0, line_count);
 
     // Starts the copies of terms [first, first + C.k) to a stage.
-    auto const bring = [&](int first, T* part) {
+    auto const load_stage = [&](int first, T* part) {
       int const terms = smaller(depth - first, C.k);
       if (C.c_beside == 1 && reads_c) {
         int const line = first / C.k * lines_of_part;
-        bring_c(line, smaller(line + lines_of_part, line_count));
+        load_c(line, smaller(line + lines_of_part, line_count));
       }
-      copies_of_a.bring(part, C.a == Lines::columns ? rows : terms, C.a == Lines::columns ? terms : rows);
-      copies_of_b.bring(part + memory.b, C.b == Lines::columns ? terms : columns, C.b == Lines::columns ? columns : terms);
+      copies_of_a.copy(part, C.a == Lines::columns ? rows : terms, C.a == Lines::columns ? terms : rows);
+      copies_of_b.copy(part + memory.b, C.b == Lines::columns ? terms : columns, C.b == Lines::columns ? columns : terms);
       // Zeros for the terms that are multiplied together with the last ones
       SIMT_LOOP
       for (int p = terms; p % sums.terms_at_once != 0; ++p) {
@@ -879,7 +879,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
       // With one stage, copies start only after its terms have been used.
       if (C.stages == 1) {
         sync_block();
-        bring(first, shared);
+        load_stage(first, shared);
         end_copy_group();
       }
       if (first >= 0) {
@@ -893,7 +893,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) gemm_pipelined(GemmAr
       }
       if (C.stages > 1) {
         int const next = first + (C.stages - 1) * C.k;
-        if (next < depth) bring(next, shared + next_part * memory.stage);
+        if (next < depth) load_stage(next, shared + next_part * memory.stage);
         end_copy_group();
         next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
         if (first < 0) continue;

@@ -18,7 +18,7 @@ class GemvCopies {
   }
 
   /// Starts the copies of the next stage, which has `terms` terms.
-  SIMT_INLINE void bring(T* to, int terms) {
+  SIMT_INLINE void load(T* to, int terms) {
     int const count = by_columns ? rows_ : terms, lines = by_columns ? terms : rows_;
     // Memory behind the end of a line, in its last 16 bytes, may not belong to the matrix.
     if (chunks_ && count % of_chunk == 0)
@@ -116,7 +116,7 @@ SIMT_INLINE void gemv_of_group(GemmArguments<T> const& args, GemvPlace const& pl
       sync_warp();  // all lanes have their copies, and have used the stage that is loaded next
     }
     int const next = first + (C.stages - 1) * C.k;
-    if (next < depth) copies.bring(ring + next_part * memory.stage, smaller(depth - next, C.k));
+    if (next < depth) copies.load(ring + next_part * memory.stage, smaller(depth - next, C.k));
     end_copy_group();
     next_part = next_part + 1 < C.stages ? next_part + 1 : 0;
     if (first < 0) continue;

@@ -14,7 +14,7 @@ class GemvWholeCopies {
  public:
   /// Starts the copies of `rows` rows of `terms` elements (by columns in one piece: of all of the matrix), and returns the address of the
   /// first one in shared memory. Everything between `begin` and `end` in their 16-byte chunks may be read, too.
-  SIMT_INLINE static T const* bring(T* to, T const* first, simt::Index row_stride, int rows, int terms, T const* begin, T const* end) {
+  SIMT_INLINE static T const* load(T* to, T const* first, simt::Index row_stride, int rows, int terms, T const* begin, T const* end) {
     using namespace simt;
     int const lane = lane_index();
     auto const address = reinterpret_cast<unsigned long long>(first);
@@ -39,16 +39,16 @@ class GemvWholeCopies {
       return to + phase;
     } else {
       if (of_chunk > 1 && terms % of_chunk == 0 && (address | static_cast<unsigned long long>(row_stride) * sizeof(T)) % 16 == 0)
-        bring_lines<of_chunk>(to, first, row_stride, rows, terms);
+        load_lines<of_chunk>(to, first, row_stride, rows, terms);
       else
-        bring_lines<1>(to, first, row_stride, rows, terms);
+        load_lines<1>(to, first, row_stride, rows, terms);
       return to;
     }
   }
 
  private:
   template <int size>
-  SIMT_INLINE static void bring_lines(T* to, T const* from, simt::Index row_stride, int rows, int terms) {
+  SIMT_INLINE static void load_lines(T* to, T const* from, simt::Index row_stride, int rows, int terms) {
     constexpr int of_line = simt::ceil_div(C.k, size);
     SIMT_UNROLL_BY(8)
     for (int e = simt::lane_index(); e < of_line * C.rows; e += lane_count) {
@@ -82,7 +82,7 @@ SIMT_INLINE void gemv_of_warp(GemmArguments<T> const& args, GemvPlace const& pla
   if (depth > 0) {
     T const* const matrix = args.a.at(b, 0, 0);
     Index const row_stride = by_columns ? 0 : args.a.row_stride_of(b);
-    a = GemvWholeCopies<T, C>::bring(shared, matrix + i0 * row_stride, row_stride, rows, depth, matrix, matrix + args.c.rows * C.k);
+    a = GemvWholeCopies<T, C>::load(shared, matrix + i0 * row_stride, row_stride, rows, depth, matrix, matrix + args.c.rows * C.k);
     T const* const from = args.b.at(b, 0, 0);
     Index const x_stride = args.b.row_stride_of(b);
     SIMT_UNROLL

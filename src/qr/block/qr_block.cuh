@@ -98,8 +98,8 @@ struct QrByBlock {
     int const warp = thread_index() / warp_size, here = lane_index();
     Index const row_stride = a.row_stride_of(b), col_stride = a.col_stride_of(b);
     T const* const from = a.at(b, 0, 0);
-    auto const bring = [&](int i, int j) { copy_async(column(j) + i, from + i * row_stride + j * col_stride); };
-    for_each_element(col_stride < row_stride, bring);
+    auto const load_element = [&](int i, int j) { copy_async(column(j) + i, from + i * row_stride + j * col_stride); };
+    for_each_element(col_stride < row_stride, load_element);
     int const padding = (m + lanes - 1) / lanes * lanes - m;
     for (int at = thread_index(); at < padding * n; at += threads) column(at / padding)[m + at % padding] = from_real<T>(0);
     wait_copies();

@@ -56,12 +56,12 @@ struct BlockReflector {
   SIMT_INLINE int rows_of_block() const { return args.parts * Shape::rows; }
   SIMT_INLINE int padded_width() const { return (width + at_once - 1) / at_once * at_once; }
 
-  /// Starts to bring rows [first, first + rows_of_block()) of V.
-  SIMT_INLINE void bring_v(int first) const {
+  /// Starts to load rows [first, first + rows_of_block()) of V.
+  SIMT_INLINE void load_v(int first) const {
     Index const row_stride = args.a.row_stride_of(b), col_stride = args.a.col_stride_of(b);
     T const* const from = args.a.at(b, place + first, place);
     int const columns = padded_width(), rows = rows_of_block();
-    auto const bring = [&](int i, int k) {
+    auto const load_element = [&](int i, int k) {
       int const below = first + i - k;
       if (below > 0 && first + i < m && k < width)
         copy_async(v(i) + k, from + i * row_stride + k * col_stride);
@@ -71,12 +71,12 @@ struct BlockReflector {
     if (col_stride < row_stride) {
       SIMT_UNROLL_BY(4)
       for (int i = warp(); i < rows; i += warps())
-        if (lane_index() < columns) bring(i, lane_index());
+        if (lane_index() < columns) load_element(i, lane_index());
     } else {
       SIMT_LOOP
       for (int k = warp(); k < columns; k += warps()) {
         int i = lane_index();
-        bring(i, k);
+        load_element(i, k);
         // Only the first rows have a diagonal.
         T const* place = from + i * row_stride + k * col_stride;
         T* to = v(i) + k;
@@ -96,7 +96,7 @@ struct BlockReflector {
     }
   }
   /// The same of V^H V, and of tau to the diagonal. By one warp.
-  SIMT_INLINE void bring_gram() const {
+  SIMT_INLINE void load_gram() const {
     int const j = lane_index();
     T const* from = args.gram + number * args.line * args.line + j;
     SIMT_UNROLL_BY(4)
@@ -109,7 +109,7 @@ struct BlockReflector {
     }
   }
   /// The same of T, or of its transpose unless `adjoint`.
-  SIMT_INLINE void bring_factor() const {
+  SIMT_INLINE void load_factor() const {
     int const j = lane_index(), down = args.adjoint ? pitch : 1, across = args.adjoint ? 1 : pitch;
     T const* const from = args.gram + number * args.line * args.line + j;
     SIMT_UNROLL_BY(4)
@@ -393,7 +393,7 @@ struct BlockReflector {
       }
     }
   }
-  SIMT_INLINE void give_gram() const {
+  SIMT_INLINE void store_gram() const {
     int const j = lane_index(), columns = smaller(args.groups * columns_of_warp, n);
     SIMT_LOOP
     for (int i = warp(); i < width; i += warps())
@@ -402,7 +402,7 @@ struct BlockReflector {
   }
 
   SIMT_INLINE void run_factor() const {
-    bring_gram();
+    load_gram();
     wait_copies();
     sync_warp();
     form_factor();
@@ -422,9 +422,9 @@ struct BlockReflector {
     for (int turn = width > 0 ? 0 : chunks - 1; turn < (gram ? chunks : 2 * chunks - 1); ++turn) {
       int const first = (turn < chunks ? turn : 2 * chunks - 2 - turn) * all;
       if (turn > 0) sync_block();
-      bring_v(first);
+      load_v(first);
       if (!gram) {
-        if (turn == 0) bring_factor();
+        if (turn == 0) load_factor();
         load(first);
       }
       wait_copies();
@@ -435,7 +435,7 @@ struct BlockReflector {
       if (turn == chunks - 1) {
         sync_block();
         add_parts();
-        if (gram) return give_gram();
+        if (gram) return store_gram();
         if (width > 0) multiply_by_factor();
         sync_block();
       }

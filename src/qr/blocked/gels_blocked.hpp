@@ -65,7 +65,7 @@ void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
     run(QrPass::measure, x, qr_parts_grid(x));
     run(QrPass::matrices, x, qr_parts_grid(x), of_right);
   };
-  run(QrPass::bring, f, qr_parts_grid(right));
+  run(QrPass::load, f, qr_parts_grid(right));
   scale(f, false);
   scale(right, true);
   if (q > 0) {
@@ -95,7 +95,7 @@ void gels_of_shape(M& machine, GelsTask<T> task, bool wide, void* memory) {
   }
   auto grid = qr_parts_grid(right);
   if (columns == 0) grid.blocks = count * qr_chunks(p);
-  run(QrPass::give, f, grid);
+  run(QrPass::store, f, grid);
 }
 
 /// gels of matrices of any size, as many at a time as the workspace holds.

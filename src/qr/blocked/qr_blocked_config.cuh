@@ -24,8 +24,8 @@ enum class QrPass : int {
   matrices,           ///< Multiplies matrices whose largest part is near the ends of the range by a power of two.
   // Least squares:
   sizes,  ///< those of a ragged batch: see GelsSizes
-  bring,  ///< B to the workspace; zeros where F has more rows than A
-  give    ///< info, and what has become of the right-hand sides to B, unless R has a zero on its diagonal
+  load,   ///< B to the workspace; zeros where F has more rows than A
+  store   ///< info, and the right-hand sides after the passes to B, unless R has a zero on its diagonal
 };
 
 /// Sizes of the matrices of a ragged batch that are tall and square, or wide, and have columns to factor; with the offsets of F.

@@ -172,7 +172,7 @@ SIMT_INLINE void find_gels_sizes(QrPassesArguments<T> const& args) {
   }
 }
 template <typename T>
-SIMT_INLINE void bring_gels_right(QrPassesArguments<T> const& args) {
+SIMT_INLINE void load_gels_right(QrPassesArguments<T> const& args) {
   using namespace simt;
   for_each_qr_part(args.w, [&](Index b, int i0, int j0) {
     int const given = args.wide ? args.a.cols_of(b) : args.a.rows_of(b);
@@ -183,7 +183,7 @@ SIMT_INLINE void bring_gels_right(QrPassesArguments<T> const& args) {
   });
 }
 template <typename T>
-SIMT_INLINE void give_gels_right(QrPassesArguments<T> const& args) {
+SIMT_INLINE void store_gels_right(QrPassesArguments<T> const& args) {
   using namespace simt;
   using R = simt::Real<T>;
   // Without right-hand sides there is info still.
@@ -223,10 +223,10 @@ SIMT_KERNEL void SIMT_BOUNDS(qr_blocked_threads, 4) qr_passes(QrPassesArguments<
       return scale_qr_matrices(args);
     case QrPass::sizes:
       return find_gels_sizes(args);
-    case QrPass::bring:
-      return bring_gels_right(args);
-    case QrPass::give:
-      return give_gels_right(args);
+    case QrPass::load:
+      return load_gels_right(args);
+    case QrPass::store:
+      return store_gels_right(args);
   }
 }
 

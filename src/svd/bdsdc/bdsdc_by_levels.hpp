@@ -13,7 +13,7 @@
 namespace myriad {
 
 /// The kernels of bdsdc_leaves.cuh and bdsdc_merge.cuh.
-enum class BdsdcStep : int { bring, leaves, sort, deflate, rotate, gather, roots, fit, vectors, order };
+enum class BdsdcStep : int { load, leaves, sort, deflate, rotate, gather, roots, fit, vectors, order };
 inline constexpr int bdsdc_steps = 10;
 
 /// The kernels of bdsdc_values.cuh, in launch order.
@@ -23,7 +23,7 @@ inline constexpr gpu::KernelName bdsdc_bisect_kernel{"svd/bdsdc/bdsdc_values", "
 inline constexpr gpu::KernelName bdsdc_order_values_kernel{"svd/bdsdc/bdsdc_values", "bdsdc_order_values"};
 
 constexpr gpu::KernelName bdsdc_kernel(BdsdcStep step) {
-  constexpr std::array<char const*, bdsdc_steps> names{"bdsdc_bring",  "bdsdc_leaves", "bdsdc_sort", "bdsdc_deflate", "bdsdc_rotate",
+  constexpr std::array<char const*, bdsdc_steps> names{"bdsdc_load",   "bdsdc_leaves", "bdsdc_sort", "bdsdc_deflate", "bdsdc_rotate",
                                                        "bdsdc_gather", "bdsdc_roots",  "bdsdc_fit",  "bdsdc_vectors", "bdsdc_order"};
   return {step <= BdsdcStep::leaves ? "svd/bdsdc/bdsdc_leaves" : "svd/bdsdc/bdsdc_merge", names[static_cast<std::size_t>(step)]};
 }
@@ -47,7 +47,7 @@ void bdsdc_by_levels(M& machine, BdsdcWork<R> work) {
   work.level = 0;
   work.problems = tree.problems(0);
   work.most = work.sizes ? most_of_ragged(0) : tree.largest(0);
-  run(BdsdcStep::bring, work.count);
+  run(BdsdcStep::load, work.count);
   run(BdsdcStep::leaves, chunks(work.all_problems(), bdsdc_leaf_warps));
   for (int level = 1; level <= tree.levels; ++level) {
     work.level = level;

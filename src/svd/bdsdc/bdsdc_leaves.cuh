@@ -205,7 +205,7 @@ struct BidiagonalQr {
 ///
 /// Launch: any number of blocks of stedc_threads threads with stedc_shared_bytes of dynamic shared memory.
 template <typename R>
-SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) bdsdc_bring(BdsdcWork<R> const work) {
+SIMT_KERNEL void SIMT_BOUNDS(stedc_threads, 1) bdsdc_load(BdsdcWork<R> const work) {
   using namespace simt;
   constexpr R u = power_of_two<R, -53, -24>;
   for (Index b = block_index(); b < work.count; b += block_count()) {

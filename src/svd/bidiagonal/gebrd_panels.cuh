@@ -139,7 +139,7 @@ struct GebrdStep {
     return below;
   }
   /// Column k of a matrix without pending changes.
-  SIMT_INLINE R bring() {
+  SIMT_INLINE R load_column() {
     R below = R(0);
     SIMT_LOOP
     for (int r = k + thread_index(); r < m; r += gebrd_threads) {
@@ -263,7 +263,7 @@ SIMT_KERNEL void SIMT_BOUNDS(gebrd_threads, sizeof(T) == 16 ? 3 : 4) gebrd_step(
     GebrdMatrix<T> const matrix(work.batch, b);
     if (work.first >= matrix.steps || work.k >= matrix.n) continue;
     GebrdStep<T> step(work, b, matrix.m, matrix.n);
-    simt::Real<T> const below = work.k > work.first ? step.end_former() : step.bring();
+    simt::Real<T> const below = work.k > work.first ? step.end_former() : step.load_column();
     if (work.begins) step.begin(below);
     sync_block();
   }
