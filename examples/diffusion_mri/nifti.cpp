@@ -1,6 +1,7 @@
 #include "nifti.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -95,10 +96,13 @@ Volume read_volume(fs::path const& image, fs::path const& b_values, fs::path con
   auto const type = field<std::int16_t>(bytes, data_type);
   if (type != type_int16 && type != type_float32) throw problem(image, "holds another data type than 16-bit integers and 32-bit floats");
   if (field<std::int16_t>(bytes, dimensions) != 4) throw problem(image, "does not have four dimensions");
+  std::array<std::int64_t, 4> extents{};
+  for (std::size_t d = 0; d < 4; ++d) extents[d] = field<std::int16_t>(bytes, dimensions + 2 * (d + 1));
+  if (std::ranges::any_of(extents, [](std::int64_t extent) { return extent <= 0; }))
+    throw problem(image, "has a dimension that is empty or negative");
   Volume volume;
-  for (std::size_t d = 0; d < 3; ++d) volume.shape[d] = field<std::int16_t>(bytes, dimensions + 2 * (d + 1));
-  std::int64_t const measurements = field<std::int16_t>(bytes, dimensions + 8);
-  if (volume.voxels() <= 0 || measurements <= 0) throw problem(image, "has an empty dimension");
+  std::copy_n(extents.begin(), 3, volume.shape.begin());
+  std::int64_t const measurements = extents[3];
 
   auto const offset = static_cast<std::int64_t>(field<float>(bytes, data_offset));
   std::int64_t const elements = volume.voxels() * measurements, size = type == type_int16 ? 2 : 4;

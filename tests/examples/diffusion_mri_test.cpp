@@ -504,6 +504,13 @@ TEST_F(VolumeFiles, WrongOnesAreNamed) {
   doubles[70] = 64;
   write("v.nii", doubles);
   EXPECT_NE(message().find("data type"), std::string::npos) << message();
+  std::string negative = good;  // two dimensions whose product is right
+  for (std::size_t const d : {1, 2}) {
+    auto const extent = static_cast<std::int16_t>(-d);
+    std::memcpy(&negative[40 + 2 * d], &extent, sizeof extent);
+  }
+  write("v.nii", negative);
+  EXPECT_NE(message().find("v.nii: has a dimension that is empty or negative"), std::string::npos) << message();
   write("v.nii", good);
   write("v.bval", "0 1000\n");
   EXPECT_NE(message().find("v.bval: has 2 b-values for 3"), std::string::npos) << message();
