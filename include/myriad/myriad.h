@@ -104,12 +104,39 @@ typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU 
 /// Different threads may use different queues at the same time; one queue must be used by one thread at a time.
 MYRIAD_API myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, int threads);
 /// Makes a queue on a GPU. `device`: its number, from 0, as the CUDA driver counts. `stream`: a stream of that GPU (CUstream or
-/// cudaStream_t), which must outlive the queue, or MYRIAD_LEGACY_STREAM or MYRIAD_PER_THREAD_STREAM; NULL: the queue makes its own.
+/// cudaStream_t), which must outlive the queue, or MYRIAD_LEGACY_STREAM or MYRIAD_PER_THREAD_STREAM; NULL: the queue makes its own, which
+/// does not synchronize with the legacy default stream.
 /// `threads`: as above. If no GPU can be used, returns MYRIAD_UNAVAILABLE, and the text says what was looked for.
 MYRIAD_API myriad_status myriad_queue_create_on(myriad_queue** queue, int device, void* stream, int threads);
-/// CUDA's default streams. PyTorch and CuPy give the legacy default stream as 0, which here would make a stream owned by the queue.
+/// CUDA's default streams. PyTorch and CuPy give the legacy default stream as 0: to myriad_queue_set_stream that is the same, but
+/// myriad_queue_create_on makes a stream owned by the queue.
 #define MYRIAD_LEGACY_STREAM ((void*)(uintptr_t)1)
-#define MYRIAD_PER_THREAD_STREAM ((void*)(uintptr_t)2)  ///< CUDA's per-thread stream
+#define MYRIAD_PER_THREAD_STREAM ((void*)(uintptr_t)2)  ///< of the calling thread, which must then make all calls on the queue
+/// Continues on another stream of the same GPU, as cublasSetStream does. `stream`: MYRIAD_LEGACY_STREAM or NULL, the legacy default stream;
+/// MYRIAD_PER_THREAD_STREAM; or any other stream (CUstream or cudaStream_t), which must exist until the queue continues elsewhere or is
+/// destroyed. Returns at once if it is the current stream.
+///
+/// Work given to the queue later waits for its earlier work, by an event; the host does not wait. For streams that are to run at the same
+/// time use a queue for each. No such order is made while one of the two streams is being captured: only the queue's own memory stays safe,
+/// and a stream that was left during its capture must exist until the queue is next used after it.
+/// Positions: stream 1. A queue on the CPU takes no stream.
+MYRIAD_API myriad_status myriad_queue_set_stream(myriad_queue* queue, void* stream);
+/// The current stream of a queue on a GPU, which may be one that the queue owns; NULL on the CPU and for NULL.
+MYRIAD_API void* myriad_queue_stream(myriad_queue const* queue);
+/// Number of the GPU of a queue; -1 on the CPU and for NULL.
+MYRIAD_API int myriad_queue_device(myriad_queue const* queue);
+/// Takes all workspace of routines from the caller's allocator, such as that of PyTorch or XLA, instead of the queue's pool.
+///
+/// `allocate` returns `bytes` bytes of the queue's GPU at an address that is a multiple of 256, for work that is enqueued on `stream` from
+/// now on, or NULL if there is no memory. `release` takes memory back in stream order: work that was enqueued on `stream` before may still
+/// use it; NULL: the caller frees the memory after the call. Both get `user`, must not throw, and are called by the thread that calls the
+/// routine, with the GPU's primary context current, also while the stream is captured. Both NULL: back to the pool.
+///
+/// A routine allocates before it launches anything that changes an argument: if `allocate` returns NULL it returns MYRIAD_OUT_OF_MEMORY,
+/// and nothing is written. myriad_allocate and myriad_stream keep to the pools of queues. Without effect on the CPU.
+/// Positions: allocate 1, release 2.
+MYRIAD_API myriad_status myriad_queue_set_allocator(myriad_queue* queue, void* (*allocate)(int64_t bytes, void* stream, void* user),
+                                                    void (*release)(void* memory, int64_t bytes, void* stream, void* user), void* user);
 /// Waits for the work of the queue, unless the stream is the caller's, and frees the queue. NULL is allowed.
 MYRIAD_API void myriad_queue_destroy(myriad_queue* queue);
 /// Blocks until all work given to the queue is done. A call on the CPU returns when its work is done, a call on a GPU when its work is
@@ -119,7 +146,7 @@ MYRIAD_API myriad_status myriad_queue_wait(myriad_queue* queue);
 /// nothing to load, and `calls` is not run. Returns the status of `calls`.
 MYRIAD_API myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user);
 /// Workspace query. As myriad_prepare, and sets `bytes` to the peak number of bytes that the routines called in `calls` allocate from the
-/// queue's pool, beside their arguments. 0 on the CPU and on failure.
+/// queue's pool or the caller's allocator, beside their arguments. 0 on the CPU and on failure.
 MYRIAD_API myriad_status myriad_workspace(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user,
                                           int64_t* bytes);
 /// CPU threads of the queue; 0 for NULL.

@@ -68,12 +68,11 @@ class QueueMachine {
   Queue& queue_;
 };
 
-/// Runs algorithm(machine) on a queue, after loading its kernels: where one is missing, nothing is written.
+/// Runs algorithm(machine) on a queue by run_at_once.
 template <typename Algorithm>
 void run_blocked(Queue& queue, Algorithm const& algorithm) {
   QueueMachine machine(queue);
-  queue.prepare([&] { algorithm(machine); });
-  algorithm(machine);
+  run_at_once(queue, [&] { algorithm(machine); });
 }
 
 }  // namespace myriad::gpu

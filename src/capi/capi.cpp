@@ -407,6 +407,26 @@ myriad_status myriad_queue_create_on(myriad_queue** queue, int device, void* str
   });
 }
 void myriad_queue_destroy(myriad_queue* queue) { delete queue; }
+myriad_status myriad_queue_set_stream(myriad_queue* queue, void* stream) {
+  return guard(queue, [&] {
+    if (!queue) refuse("set_stream", {0, "queue"}, "is a null pointer");
+    queue->queue.set_stream(stream);
+  });
+}
+void* myriad_queue_stream(myriad_queue const* queue) { return queue ? queue->queue.stream() : nullptr; }
+int myriad_queue_device(myriad_queue const* queue) {
+  return queue && queue->queue.backend() == myriad::Backend::gpu ? queue->queue.device().ordinal : -1;
+}
+myriad_status myriad_queue_set_allocator(myriad_queue* queue, void* (*allocate)(int64_t, void*, void*),
+                                         void (*release)(void*, int64_t, void*, void*), void* user) {
+  return guard(queue, [&] {
+    if (!queue) refuse("set_allocator", {0, "queue"}, "is a null pointer");
+    myriad::WorkspaceAllocator of_caller;
+    if (allocate) of_caller.allocate = [=](std::int64_t bytes, void* stream) { return allocate(bytes, stream, user); };
+    if (release) of_caller.release = [=](void* memory, std::int64_t bytes, void* stream) { release(memory, bytes, stream, user); };
+    queue->queue.set_allocator(std::move(of_caller));
+  });
+}
 myriad_status myriad_queue_wait(myriad_queue* queue) {
   return guard(queue, [&] {
     if (!queue) refuse("queue_wait", {1, "queue"}, "is a null pointer");

@@ -75,6 +75,7 @@ enum class TensorFill : int { zeros = 0 };
 
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable = 1;
+inline constexpr unsigned event_disable_timing = 2;
 
 /// The only launch attribute used: a cooperative launch.
 struct alignas(8) LaunchAttribute {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "myriad/error.hpp"
+#include "runtime/messages.hpp"
 #include "runtime/queue_state.hpp"
 
 namespace myriad::gpu {
@@ -60,31 +61,86 @@ void clear(Queue& queue, int* data, std::int64_t count, ClearTo to) {
 Workspace::Workspace(Queue& queue, std::int64_t bytes) : queue_(queue) {
   QueueAccess::State& state = QueueAccess::state(queue);
   if (bytes <= 0) return;
+  bytes_ = (bytes + 255) / 256 * 256;
   if (state.preparing > 0) {
-    counted_ = bytes;
-    state.wanted += bytes;
+    from_ = From::counted;
+    state.wanted += bytes_;
     state.most_wanted = std::max(state.most_wanted, state.wanted);
-    return;
+  } else if (state.reserved.used + bytes_ <= state.reserved.bytes) {
+    from_ = From::reserved;
+    address_ = state.reserved.address + static_cast<driver::Address>(state.reserved.used);
+    state.reserved.used += bytes_;
+  } else if (state.allocator.allocate) {
+    driver::CurrentContext const current(state.context->handle());
+    void* const memory = state.allocator.allocate(bytes_, state.stream);
+    if (!memory) throw OutOfMemory(fmt::format("{} bytes of workspace: the queue's allocator has no memory", bytes_));
+    from_ = From::allocator;
+    address_ = reinterpret_cast<std::uintptr_t>(memory);
+    if (address_ % 256 == 0) return;
+    give_back();
+    throw Error(fmt::format("{} bytes of workspace: the queue's allocator returned {}, which is no multiple of 256", bytes_, memory));
+  } else {
+    from_ = state.capturing() ? From::graph : From::pool;
+    address_ = state.allocate(bytes_);
   }
-  of_graph_ = state.capturing();
-  address_ = state.allocate(bytes);
 }
-Workspace::~Workspace() {
+Workspace::~Workspace() { give_back(); }
+
+void Workspace::give_back() noexcept {
   QueueAccess::State& state = QueueAccess::state(queue_);
-  state.wanted -= counted_;
-  state.free(address_, of_graph_);
+  switch (from_) {
+    case From::nowhere:
+      break;
+    case From::counted:
+      state.wanted -= bytes_;
+      break;
+    case From::reserved:
+      // Workspace that is not freed in reverse order is left to Reserved.
+      if (address_ + static_cast<driver::Address>(bytes_) == state.reserved.address + static_cast<driver::Address>(state.reserved.used))
+        state.reserved.used -= bytes_;
+      break;
+    case From::allocator:
+      if (!state.allocator.release) break;
+      try {
+        driver::CurrentContext const current(state.context->handle());
+        state.allocator.release(as<void>(), bytes_, state.stream);
+      } catch (std::exception const& error) {
+        message(error.what());
+      }
+      break;
+    case From::pool:
+    case From::graph:
+      state.free(address_, from_ == From::graph);
+      break;
+  }
 }
 
-GridCounts::GridCounts(Queue& queue)
-    : of_graph_(queue, QueueAccess::state(queue).preparing > 0 || QueueAccess::state(queue).capturing()
-                           ? count * static_cast<std::int64_t>(sizeof(unsigned))
-                           : 0) {
+namespace {
+bool reserves(Queue& queue) {
+  QueueAccess::State const& state = QueueAccess::state(queue);
+  return state.preparing == 0 && state.reserved.bytes == 0;
+}
+}  // namespace
+
+Reserved::Reserved(Queue& queue, std::int64_t bytes) : queue_(queue), first_(reserves(queue)), workspace_(queue, first_ ? bytes : 0) {
+  if (first_ && workspace_.as<void>()) QueueAccess::state(queue).reserved = {workspace_.address_, bytes, 0};
+}
+Reserved::~Reserved() {
+  if (first_) QueueAccess::state(queue_).reserved = {};
+}
+
+GridCounts::GridCounts(Queue& queue) : of_call_(queue, of_queue(queue) ? 0 : count * static_cast<std::int64_t>(sizeof(unsigned))) {
   QueueAccess::State& state = QueueAccess::state(queue);
   if (state.preparing > 0) return;
-  if (of_graph_.as<int>())
-    clear(queue, of_graph_.as<int>(), count);
+  if (of_call_.as<int>())
+    clear(queue, of_call_.as<int>(), count);
   else
     of_queue_ = reinterpret_cast<unsigned*>(state.grid_counts(count * static_cast<std::int64_t>(sizeof(unsigned))));
+}
+
+bool GridCounts::of_queue(Queue& queue) {
+  QueueAccess::State& state = QueueAccess::state(queue);
+  return state.preparing == 0 && !state.allocator.allocate && state.settle();
 }
 
 }  // namespace myriad::gpu

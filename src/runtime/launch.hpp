@@ -58,8 +58,9 @@ enum class ClearTo { zero, minus_one };
 /// Enqueues setting `count` numbers to zero or -1, for outputs that no kernel writes; does nothing if `data` is null.
 void clear(Queue& queue, int* data, std::int64_t count, ClearTo to = ClearTo::zero);
 
-/// Workspace of one call from the queue's pool, allocated and freed in stream order: the destructor may run before the work that uses it.
-/// Null for 0 bytes, and while the queue is prepared, when the bytes are only counted.
+/// Workspace of one call, allocated and freed in stream order: the destructor may run before the work that uses it. It comes from memory
+/// that is Reserved, else from the caller's allocator, else from the queue's pool. Null for 0 bytes, and while the queue is prepared, when
+/// the bytes are only counted.
 class Workspace {
  public:
   Workspace(Queue& queue, std::int64_t bytes);
@@ -74,22 +75,52 @@ class Workspace {
 
  private:
   Queue& queue_;
+  friend class Reserved;
+  enum class From : char { nowhere, counted, reserved, allocator, pool, graph };
+
   driver::Address address_ = 0;
-  std::int64_t counted_ = 0;  ///< bytes, while the queue is prepared
-  bool of_graph_ = false;     ///< allocated while the stream is captured
+  std::int64_t bytes_ = 0;  ///< a multiple of 256
+  From from_ = From::nowhere;
+
+  void give_back() noexcept;
 };
 
+/// Workspace for all calls during its lifetime, in one piece, so that a lack of memory shows before the first launch. Does nothing while
+/// the queue is prepared, and within another one.
+class Reserved {
+ public:
+  Reserved(Queue& queue, std::int64_t bytes);
+  ~Reserved();
+  Reserved(Reserved const&) = delete;
+  Reserved& operator=(Reserved const&) = delete;
+
+ private:
+  Queue& queue_;
+  bool const first_;
+  Workspace workspace_;
+};
+
+/// Runs `calls()` after loading its kernels and reserving its workspace: where a kernel or memory is missing, nothing is written.
+template <typename F>
+void run_at_once(Queue& queue, F const& calls) {
+  Reserved const reserved(queue, queue.workspace(calls));
+  calls();
+}
+
 /// The counters of simt::sync_grid_once. They belong to the queue, whose launches are in order, so they need no clearing. A captured graph
-/// may run concurrently with later work of the queue, so it has its own counters, which it clears first. Null while the queue is prepared.
+/// may run concurrently with later work of the queue, so it has its own counters, which it clears first; with an allocator of the caller so
+/// has every call. Null while the queue is prepared.
 class GridCounts {
  public:
   explicit GridCounts(Queue& queue);
 
-  [[nodiscard]] unsigned* data() const noexcept { return of_queue_ ? of_queue_ : of_graph_.as<unsigned>(); }
+  [[nodiscard]] unsigned* data() const noexcept { return of_queue_ ? of_queue_ : of_call_.as<unsigned>(); }
 
  private:
   static constexpr int count = 64;
-  Workspace of_graph_;
+  static bool of_queue(Queue& queue);
+
+  Workspace of_call_;
   unsigned* of_queue_ = nullptr;
 };
 

@@ -55,6 +55,16 @@ std::string problem_of(int device, bool automatic) {
 
 bool is_default_stream(void* stream) { return stream == legacy_stream() || stream == per_thread_stream(); }
 
+/// Throws unless the stream is of the primary context. Needs that context to be current.
+void check_stream(char const* routine, int position, void* stream, gpu::Context const& context) {
+  driver::ContextHandle owner = nullptr;
+  // A stream whose context cannot be queried may belong to a green context, which shares the primary context's memory and kernels.
+  if (!is_default_stream(stream) &&
+      driver::api().cuStreamGetCtx(static_cast<driver::StreamHandle>(stream), &owner) == driver::Result::success &&
+      owner != context.handle())
+    throw BadArgument(routine, position, "stream", fmt::format("is not of the primary context of device {}", context.device().ordinal));
+}
+
 /// Queue states kept by Queue::State::end. Never destroyed: at process exit the driver may be unloaded first.
 struct Kept {
   std::mutex mutex;
@@ -74,11 +84,16 @@ Queue::State::~State() {
     driver::Api const& cu = driver::api();
     driver::CurrentContext const current(context->handle());
     driver::OutsideCapture const outside_capture;
+    (void)settle();
     if (grid_counts_) postponed_.push_back(grid_counts_);
     free_postponed();
-    if ((owns_stream || !postponed_pinned_.empty()) && !capturing()) cu.cuStreamSynchronize(stream);
+    if ((own_stream == stream || !postponed_pinned_.empty()) && !capturing()) cu.cuStreamSynchronize(stream);
+    if (own_stream && own_stream != stream && !capturing(own_stream)) cu.cuStreamSynchronize(own_stream);
     free_postponed_pinned();
-    if (owns_stream) cu.cuStreamDestroy_v2(stream);
+    for (Left const& left : left_)
+      if (left.event) cu.cuEventDestroy_v2(left.event);
+    if (spare_event_) cu.cuEventDestroy_v2(spare_event_);
+    if (own_stream) cu.cuStreamDestroy_v2(own_stream);
     if (pool) cu.cuMemPoolDestroy(pool);
   } catch (std::exception const& error) {
     // At process exit the driver may already be unloaded.
@@ -90,8 +105,9 @@ void Queue::State::end(State* state) noexcept {
   std::unique_ptr<State> owned(state);
   if (!owned->context) return;
   try {
-    bool const has_something = owned->owns_stream || owned->grid_counts_ || !owned->postponed_.empty() || !owned->postponed_pinned_.empty();
-    if (has_something && owned->capturing()) {
+    bool const has_something = owned->own_stream || owned->grid_counts_ || !owned->left_.empty() || !owned->postponed_.empty() ||
+                               !owned->postponed_pinned_.empty();
+    if (has_something && owned->held_by_a_capture()) {
       Kept& kept = Kept::instance();
       std::scoped_lock const lock(kept.mutex);
       kept.states.push_back(std::move(owned));
@@ -109,18 +125,70 @@ void Queue::State::end_kept() noexcept {
     Kept& kept = Kept::instance();
     std::scoped_lock const lock(kept.mutex);
     for (std::unique_ptr<State>& state : kept.states)
-      if (state && !state->capturing()) state.reset();
+      if (state && !state->held_by_a_capture()) state.reset();
     std::erase(kept.states, nullptr);
   } catch (std::exception const& error) {
     gpu::message(error.what());
   }
 }
 
-bool Queue::State::capturing() const {
+bool Queue::State::capturing(driver::StreamHandle of) const {
   driver::CurrentContext const current(context->handle());  // the default streams are those of the current context
   auto status = driver::CaptureStatus::none;
   // If the query fails, as for the legacy stream while another is captured, the stream counts as capturing: waiting would end that capture.
-  return driver::api().cuStreamIsCapturing(stream, &status) != driver::Result::success || status != driver::CaptureStatus::none;
+  return driver::api().cuStreamIsCapturing(of, &status) != driver::Result::success || status != driver::CaptureStatus::none;
+}
+
+bool Queue::State::held_by_a_capture() const {
+  return capturing() || (own_stream && own_stream != stream && capturing(own_stream)) ||
+         std::any_of(left_.begin(), left_.end(), [&](Left const& left) { return !left.event && capturing(left.stream); });
+}
+
+driver::EventHandle Queue::State::record(driver::StreamHandle after) {
+  driver::Api const& cu = driver::api();
+  driver::EventHandle event = std::exchange(spare_event_, nullptr);
+  if (!event) driver::check(cu.cuEventCreate(&event, driver::event_disable_timing), "cuEventCreate");
+  driver::Result const result = cu.cuEventRecord(event, after);
+  if (result != driver::Result::success) {
+    spare_event_ = event;
+    driver::check(result, "cuEventRecord");
+  }
+  return event;
+}
+
+void Queue::State::continue_on(driver::StreamHandle next) {
+  driver::CurrentContext const current(context->handle());
+  bool const captured = capturing();
+  if (!left_.empty()) (void)settle();
+  left_.reserve(left_.size() + 1);
+  left_.push_back({stream, captured ? nullptr : record(stream)});
+  stream = next;
+  (void)settle();
+}
+
+bool Queue::State::settle() {
+  if (left_.empty()) return !capturing();
+  driver::CurrentContext const current(context->handle());
+  if (capturing()) return false;
+  driver::Api const& cu = driver::api();
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < left_.size(); ++k) {
+    Left left = left_[k];
+    if (!left.event && capturing(left.stream)) {
+      left_[kept++] = left;
+      continue;
+    }
+    if (left.stream == stream && !left.event) continue;
+    if (!left.event) left_[k].event = left.event = record(left.stream);
+    if (left.stream != stream) driver::check(cu.cuStreamWaitEvent(stream, left.event, 0), "cuStreamWaitEvent");
+    if (!spare_event_)
+      spare_event_ = left.event;
+    else
+      cu.cuEventDestroy_v2(left.event);
+    left_[k].event = nullptr;
+  }
+  left_.resize(kept);
+  return left_.empty();
 }
 
 driver::Address Queue::State::allocate(std::int64_t bytes) {
@@ -150,7 +218,7 @@ void Queue::State::free(driver::Address address, bool of_graph) noexcept {
   if (!address) return;
   try {
     driver::CurrentContext const current(context->handle());
-    if (!of_graph && capturing()) {
+    if (!of_graph && !settle()) {
       postponed_.push_back(address);
       return;
     }
@@ -166,7 +234,7 @@ void Queue::State::free_pinned(void* memory) noexcept {
     driver::CurrentContext const current(context->handle());
     driver::OutsideCapture const outside_capture;
     postponed_pinned_.push_back(memory);
-    if (capturing()) return;
+    if (!settle()) return;
     driver::api().cuStreamSynchronize(stream);  // copies may still be in flight
     free_postponed_pinned();
   } catch (std::exception const& error) {
@@ -177,7 +245,7 @@ void Queue::State::free_pinned(void* memory) noexcept {
 /// Each is tried once: memory that the driver refuses to free is lost, and the queue stays usable.
 void Queue::State::free_postponed() noexcept {
   try {
-    if (postponed_.empty() || capturing()) return;
+    if (postponed_.empty() || !settle()) return;
     for (driver::Address const address : std::exchange(postponed_, {}))
       if (auto const result = driver::api().cuMemFreeAsync(address, stream); result != driver::Result::success)
         gpu::message(fmt::format("cuMemFreeAsync: {}", driver::describe(result)));
@@ -201,9 +269,10 @@ void Queue::State::wait() {
   driver::CurrentContext const current(context->handle());
   // The driver would end the capture with an error.
   if (capturing()) throw Error("Queue: wait() while the stream is being captured");
+  bool const settled = settle();
   free_postponed();
   driver::check(driver::api().cuStreamSynchronize(stream), "cuStreamSynchronize", "work on the queue");
-  free_postponed_pinned();
+  if (settled) free_postponed_pinned();
 }
 
 Queue::Queue(QueueOptions options) {
@@ -231,15 +300,11 @@ Queue::Queue(QueueOptions options) {
   driver::CurrentContext const current(state.context->handle());
   driver::OutsideCapture const outside_capture;
   if (options.stream) {
+    check_stream("Queue", 3, options.stream, *state.context);
     state.stream = static_cast<driver::StreamHandle>(options.stream);
-    driver::ContextHandle owner = nullptr;
-    // A stream whose context cannot be queried may belong to a green context, which shares the primary context's memory and kernels.
-    if (!is_default_stream(options.stream) && cu.cuStreamGetCtx(state.stream, &owner) == driver::Result::success &&
-        owner != state.context->handle())
-      throw BadArgument("Queue", 3, "stream", fmt::format("is not of the primary context of device {}", options.device));
   } else {
-    driver::check(cu.cuStreamCreate(&state.stream, driver::stream_non_blocking), "cuStreamCreate");
-    state.owns_stream = true;
+    driver::check(cu.cuStreamCreate(&state.own_stream, driver::stream_non_blocking), "cuStreamCreate");
+    state.stream = state.own_stream;
   }
   driver::PoolProperties properties{};
   properties.location.id = options.device;
@@ -251,6 +316,21 @@ Queue::Queue(QueueOptions options) {
 Queue::~Queue() = default;
 Queue::Queue(Queue&&) noexcept = default;
 Queue& Queue::operator=(Queue&&) noexcept = default;
+
+void Queue::set_stream(void* stream) {
+  State& state = *state_;
+  if (state.backend == Backend::cpu) throw BadArgument("set_stream", 1, "stream", "is given for a queue on the CPU");
+  if (!stream) stream = legacy_stream();
+  if (stream == state.stream) return;
+  driver::CurrentContext const current(state.context->handle());
+  check_stream("set_stream", 1, stream, *state.context);
+  state.continue_on(static_cast<driver::StreamHandle>(stream));
+}
+
+void Queue::set_allocator(WorkspaceAllocator allocator) {
+  if (!allocator.allocate && allocator.release) throw BadArgument("set_allocator", 1, "allocate", "is empty, but release is given");
+  state_->allocator = std::move(allocator);
+}
 
 void Queue::wait() {
   if (state_->backend == Backend::gpu) state_->wait();

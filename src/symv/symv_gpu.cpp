@@ -104,13 +104,14 @@ void multiply_by_runs(Queue& queue, SymvTask<T> const& all, SymvRuns const& c, K
   std::int64_t const elements = shares.elements(), at_a_time = symv_matrices_at_a_time(sizeof(T), elements);
   std::int64_t const together = std::int64_t{c.blocks_per_sm} * queue.device().multiprocessors;
   GridCounts const counts(queue);
+  // One workspace for all, taken before the first launch
+  Workspace const sums(queue, reads_a ? std::min(at_a_time, all.y.count) * elements * static_cast<std::int64_t>(sizeof(T)) : 0);
   for (std::int64_t b = 0; b < all.y.count; b += at_a_time) {
     std::int64_t const some = std::min(at_a_time, all.y.count - b);
     SymvTask<T> task = all;
     task.a = matrices(all.a, b, some);
     task.x = matrices(all.x, b, some);
     task.y = matrices(all.y, b, some);
-    Workspace const sums(queue, reads_a ? some * elements * static_cast<std::int64_t>(sizeof(T)) : 0);
     auto args = arguments_of(task);
     args.sums = sums.as<DeviceElement<T>>();
     args.apart = elements;

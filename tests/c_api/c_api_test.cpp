@@ -905,6 +905,32 @@ TEST(CApi, Queues) {
   EXPECT_EQ(myriad_last_error_position(nullptr), 2);
 }
 
+TEST(CApi, StreamsAndAllocatorsOfAQueueOnTheCpu) {
+  auto const queue = make_queue();
+  myriad_queue* const q = queue.get();
+  EXPECT_EQ(myriad_queue_stream(q), nullptr);
+  EXPECT_EQ(myriad_queue_stream(nullptr), nullptr);
+  EXPECT_EQ(myriad_queue_device(q), -1);
+  EXPECT_EQ(myriad_queue_device(nullptr), -1);
+  EXPECT_EQ(myriad_queue_set_stream(q, MYRIAD_LEGACY_STREAM), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(q), 1);
+  EXPECT_STREQ(myriad_last_error(q), "set_stream: argument 1 (stream) is given for a queue on the CPU");
+  EXPECT_EQ(myriad_queue_set_stream(nullptr, nullptr), MYRIAD_BAD_ARGUMENT);
+  auto const allocate = [](int64_t, void*, void*) -> void* {
+    ADD_FAILURE() << "no workspace comes from the caller on the CPU";
+    return nullptr;
+  };
+  auto const release = [](void*, int64_t, void*, void*) {};
+  EXPECT_EQ(myriad_queue_set_allocator(q, allocate, release, nullptr), MYRIAD_OK);
+  Matrices<double> a(n, n);
+  auto const ac = a.c();
+  EXPECT_EQ(myriad_inverse(q, &ac, &ac, nullptr), MYRIAD_OK) << myriad_last_error(q);
+  EXPECT_EQ(myriad_queue_set_allocator(q, nullptr, release, nullptr), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(q), 1);
+  EXPECT_EQ(myriad_queue_set_allocator(q, nullptr, nullptr, nullptr), MYRIAD_OK);
+  EXPECT_EQ(myriad_queue_set_allocator(nullptr, nullptr, nullptr, nullptr), MYRIAD_BAD_ARGUMENT);
+}
+
 TEST(CApi, AutomaticIsTheGpuOrSaysWhyNot) {
   myriad_queue* queue = nullptr;
   ASSERT_EQ(myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0), MYRIAD_OK) << myriad_last_error(nullptr);

@@ -139,7 +139,8 @@ static_assert(equal(driver::JitOption::max_registers, CU_JIT_MAX_REGISTERS) &&
               equal(driver::MemoryType::host, CU_MEMORYTYPE_HOST) && equal(driver::MemoryType::device, CU_MEMORYTYPE_DEVICE) &&
               equal(driver::MemoryType::unified, CU_MEMORYTYPE_UNIFIED));
 
-static_assert(equal(driver::stream_non_blocking, CU_STREAM_NON_BLOCKING) && equal(driver::host_alloc_portable, CU_MEMHOSTALLOC_PORTABLE));
+static_assert(equal(driver::stream_non_blocking, CU_STREAM_NON_BLOCKING) && equal(driver::host_alloc_portable, CU_MEMHOSTALLOC_PORTABLE) &&
+              equal(driver::event_disable_timing, CU_EVENT_DISABLE_TIMING));
 
 static_assert(std::is_same_v<driver::DeviceHandle, CUdevice> && std::is_same_v<driver::Address, CUdeviceptr>);
 static_assert(sizeof(driver::Uuid) == sizeof(CUuuid) && sizeof(driver::MemoryLocation) == sizeof(CUmemLocation));

@@ -38,6 +38,7 @@ struct PoolObject {
 };
 struct EventObject {
   bool recorded = false;
+  bool in_capture = false;
   StreamHandle stream = nullptr;
   long long given = 0;  ///< number of the stream's operations when the event was recorded
 };
@@ -70,6 +71,7 @@ struct Allocation {
   std::size_t bytes;
   MemoryType type;
   int device;
+  bool of_graph = false;
 };
 std::map<std::uintptr_t, Allocation> allocations;
 std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
@@ -85,6 +87,7 @@ Result misuse(Result result) {
   return result;
 }
 bool current() { return !contexts.empty() && contexts.back() != nullptr; }
+bool in_capture(StreamHandle stream) { return stream && stream == fake.captured; }
 Result take(std::atomic<int>& failure) { return static_cast<Result>(failure.exchange(0)); }
 
 std::atomic<long long>& bytes_of(MemoryType type) { return type == MemoryType::host ? fake.pinned_bytes : fake.device_bytes; }
@@ -266,21 +269,21 @@ FAKE Result cuStreamDestroy_v2(StreamHandle stream) {
 }
 FAKE Result cuStreamSynchronize(StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
-  if (fake.capturing) return misuse(capture_unsupported);
+  if (fake.capturing || in_capture(stream)) return misuse(capture_unsupported);
   run_all(stream);
   ++fake.waits;
   return take(fake.fail_wait);
 }
 FAKE Result cuStreamQuery(StreamHandle) { return Result::success; }
 FAKE Result cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
-  if (!current() || !event->recorded) return misuse(Result::invalid_value);
+  if (!current() || !event->recorded || event->in_capture != in_capture(stream)) return misuse(Result::invalid_value);
   enqueue(stream, [earlier = event->stream, given = event->given] { run_until(earlier, given); });
   ++fake.held;
   return Result::success;
 }
-FAKE Result cuStreamIsCapturing(StreamHandle, CaptureStatus* status) {
+FAKE Result cuStreamIsCapturing(StreamHandle stream, CaptureStatus* status) {
   if (!current()) return misuse(invalid_context);
-  *status = fake.capturing ? CaptureStatus::active : CaptureStatus::none;
+  *status = fake.capturing || in_capture(stream) ? CaptureStatus::active : CaptureStatus::none;
   return Result::success;
 }
 FAKE Result cuStreamGetCtx(StreamHandle stream, ContextHandle* handle) {
@@ -295,7 +298,7 @@ FAKE Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
   return Result::success;
 }
 FAKE Result cuEventCreate(EventHandle* event, unsigned flags) {
-  if (!current() || flags != 0) return misuse(invalid_context);
+  if (!current() || (flags != 0 && flags != event_disable_timing)) return misuse(invalid_context);
   *event = new EventObject;
   ++fake.live_events;
   return Result::success;
@@ -309,6 +312,7 @@ FAKE Result cuEventRecord(EventHandle event, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
   std::scoped_lock const lock(streams_mutex);
   event->recorded = true;
+  event->in_capture = in_capture(stream);
   event->stream = stream;
   event->given = streams.contains(stream) ? stream->given : 0;
   return Result::success;
@@ -370,7 +374,7 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
     unsigned const x = 7919 * config->grid[0] + 104729 * config->block[0] + 31 * config->shared_bytes;
     fake.milliseconds = 1 + static_cast<float>(x % 1009) / 1009;
   }
-  if (fake.capturing || !kernel->scales) return Result::success;
+  if (fake.capturing || in_capture(config->stream) || !kernel->scales) return Result::success;
   enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
     if (params.call) params.call(params);
     for (long long i = 0; i < params.count; ++i) params.data[i] *= params.factor;
@@ -411,12 +415,16 @@ FAKE Result cuMemPoolSetAttribute(PoolHandle, PoolAttribute attribute, void* val
 }
 FAKE Result cuMemPoolGetAttribute(PoolHandle, PoolAttribute, void*) { return Result::success; }
 FAKE Result cuMemPoolTrimTo(PoolHandle, std::size_t) { return Result::success; }
-FAKE Result cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, PoolHandle pool, StreamHandle) {
+FAKE Result cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, PoolHandle pool, StreamHandle stream) {
   if (!current() || !pool || bytes == 0) return misuse(Result::invalid_value);
   if (Result const result = take(fake.fail_allocation); result != Result::success) return result;
   void* memory = nullptr;
   Result const result = allocate(&memory, bytes, MemoryType::device, pool->device);
-  if (result == Result::success) ++fake.live_allocations;
+  if (result == Result::success) {
+    ++fake.live_allocations;
+    std::scoped_lock const lock(mutex);
+    allocations[reinterpret_cast<std::uintptr_t>(memory)].of_graph = in_capture(stream);
+  }
   *address = reinterpret_cast<std::uintptr_t>(memory);
   return result;
 }
@@ -424,7 +432,8 @@ FAKE Result cuMemFreeAsync(Address address, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
   {
     std::scoped_lock const lock(mutex);
-    if (!allocations.contains(address)) return misuse(Result::invalid_value);
+    auto const at = allocations.find(address);
+    if (at == allocations.end() || (in_capture(stream) && !at->second.of_graph)) return misuse(Result::invalid_value);
   }
   if (Result const result = take(fake.fail_free); result != Result::success) return result;
   --fake.live_allocations;
@@ -463,6 +472,7 @@ FAKE Result cuMemcpyPeerAsync(Address to, ContextHandle context_of_to, Address f
 }
 FAKE Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, StreamHandle stream) {
   if (!current()) return misuse(invalid_context);
+  if (in_capture(stream)) return Result::success;
   enqueue(stream, [to, value, bytes] { std::memset(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), value, bytes); });
   return Result::success;
 }

@@ -1,8 +1,8 @@
 #pragma once
 /// A fake driver: a libcuda.so.1 with two GPUs in host memory. It counts calls, fails on request, and is as strict as the real one. Errors
-/// are a call without a current context, a wait during a capture, a double free, and a copy between the pools of two GPUs that does not
-/// name them. If `lazy`, it runs enqueued work (copies, kernels, frees) as late as the real one may: when somebody waits for it. So reading
-/// results, or reusing memory, without waiting gives wrong data.
+/// are a call without a current context, a wait during a capture, an event between a capture and other work, a double free, and a copy
+/// between the pools of two GPUs that does not name them. If `lazy`, it runs enqueued work (copies, kernels, frees) as late as the real one
+/// may: when somebody waits for it. So reading results, or reusing memory, without waiting gives wrong data.
 ///
 /// It runs one kernel; all others do nothing. tools/gpu-check uses it to fill a cache of kernels for a named GPU (FAKE_CUDA_NAME: an H200
 /// and an H100 have tuned kernels; FAKE_CUDA_VERSION: 12000 is CUDA 12.0; FAKE_CUDA_STATIC_BYTES: static shared memory). With
@@ -27,8 +27,9 @@ struct FakeCuda {
   std::atomic<int> peer_copies{0};  ///< copies from one GPU to the other
   std::atomic<int> waits{0};
   std::atomic<int> pushes{0};
-  std::atomic<int> misuses{0};         ///< calls that the real driver would refuse or crash on
-  std::atomic<bool> capturing{false};  ///< every stream is being captured
+  std::atomic<int> misuses{0};           ///< calls that the real driver would refuse or crash on
+  std::atomic<bool> capturing{false};    ///< every stream is being captured
+  std::atomic<void*> captured{nullptr};  ///< this stream is being captured
   std::atomic<bool> lazy{false};
   std::atomic<bool> reaches_host_memory{true};   ///< read when the first queue of a GPU is made
   std::atomic<float> milliseconds{1.5F};         ///< between any two events

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "myriad/memory.hpp"
+#include "myriad/myriad.h"
 #include "myriad/myriad.hpp"
 #include "on_fake.hpp"
 #include "runtime/launch.hpp"
@@ -136,21 +137,22 @@ TEST_F(OnFake, TellsWhatWorkspaceIsTaken) {
     EXPECT_EQ(take(100), nullptr);
     Workspace const held(*queue, 30);
     EXPECT_EQ(take(50), nullptr);
+    take(300);
   }),
-            100);
+            768);  // in multiples of 256
   EXPECT_EQ(queue->workspace([&] {
     Workspace const held(*queue, 30);
     queue->prepare([&] { take(40); });  // like routines before their first launch
-    EXPECT_EQ(queue->workspace([&] { take(5); }), 35);
+    EXPECT_EQ(queue->workspace([&] { take(5); }), 512);
     take(60);
   }),
-            90);
+            512);
   EXPECT_THROW((void)queue->workspace([&] {
     Workspace const held(*queue, 1000);
     throw Error("out of it");
   }),
                Error);
-  EXPECT_EQ(queue->workspace([&] { take(7); }), 7);
+  EXPECT_EQ(queue->workspace([&] { take(7); }), 256);
 }
 
 TEST_F(OnFake, StaysUsableAfterWhatFailed) {
@@ -333,14 +335,261 @@ TEST_F(OnFake, TakesTheCallersStream) {
   EXPECT_THROW(Queue({.backend = Backend::gpu, .device = -1}), BadArgument);
 }
 
+/// A kernel on the queue's current stream that doubles `a`.
+void enqueue_doubling(Queue& queue, Kernel const& kernel, DeviceArray<double> const& a) {
+  launch(queue, kernel, {.blocks = 1, .threads = 1}, FakeScaleParams{.data = a.data(), .count = a.size(), .factor = 2});
+}
+
+TEST_F(OnFake, ContinuesOnAnotherStreamBehindItsEarlierWork) {
+  Queue other({.backend = Backend::gpu}), third({.backend = Backend::gpu});
+  void* const own = queue->stream();
+  DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
+  DeviceArray<double> b(*queue, 3);
+  queue->wait();
+  fake->lazy = true;
+  enqueue_doubling(*queue, kernel(), a);
+  int const held = fake->held, waits = fake->waits;
+  queue->set_stream(other.stream());
+  EXPECT_EQ(queue->stream(), other.stream());
+  EXPECT_EQ(fake->held, held + 1);
+  queue->set_stream(other.stream());  // nothing changes
+  EXPECT_EQ(fake->held, held + 1);
+  EXPECT_EQ(fake->waits, waits);
+  EXPECT_EQ(fake->live_events, 1);  // which later changes reuse
+  copy(*queue, a.data(), 3, b.data());
+  a = {};  // freed on the other stream, and not before the kernel has run
+  other.wait();
+  EXPECT_EQ(std::vector<double>(b.data(), b.data() + 3), (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(fake->live_allocations, 1);
+  // There and back, and the default streams
+  enqueue_doubling(*queue, kernel(), b);
+  queue->set_stream(own);
+  enqueue_doubling(*queue, kernel(), b);
+  queue->set_stream(third.stream());
+  EXPECT_EQ(to_host(*queue, b), (std::vector<double>{8, 16, 24}));
+  EXPECT_EQ(fake->live_events, 1);
+  queue->set_stream(nullptr);
+  EXPECT_EQ(queue->stream(), legacy_stream());
+  queue->set_stream(per_thread_stream());
+  EXPECT_EQ(queue->stream(), per_thread_stream());
+  EXPECT_EQ(fake->live_events, 1);
+  fake->lazy = false;
+  EXPECT_THROW(queue->set_stream(reinterpret_cast<void*>(0x40)), BadArgument);  // a stream of another context
+  EXPECT_EQ(queue->stream(), per_thread_stream());
+  Queue cpu({.backend = Backend::cpu});
+  EXPECT_THROW(cpu.set_stream(legacy_stream()), BadArgument);
+}
+
+TEST_F(OnFake, DestroysItsOwnStreamFromAnotherOne) {
+  Queue other({.backend = Backend::gpu});
+  {
+    Queue leaving({.backend = Backend::gpu});
+    PinnedArray<double> const pinned(leaving, 3);
+    DeviceArray<double> const a = to_device(leaving, std::vector<double>{1, 2, 3});
+    fake->lazy = true;
+    copy(leaving, a.data(), 3, pinned.data());
+    leaving.set_stream(other.stream());
+  }
+  EXPECT_EQ(fake->live_pinned, 0);
+  EXPECT_EQ(fake->live_streams, 2);
+  fake->lazy = false;
+}
+
+// Events may not pass between a capture and other work; the fake driver counts that as misuse.
+TEST_F(OnFake, ContinuesOnACapturedStreamAndBack) {
+  Queue other({.backend = Backend::gpu}), third({.backend = Backend::gpu});
+  DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
+  DeviceArray<double> b = to_device(*queue, std::vector<double>{1, 2, 3});
+  unsigned* const of_queue = GridCounts(*queue).data();
+  queue->wait();
+  fake->lazy = true;
+  enqueue_doubling(*queue, kernel(), a);
+  fake->captured = other.stream();
+  int const held = fake->held, live = fake->live_allocations;
+  queue->set_stream(other.stream());
+  EXPECT_EQ(fake->held, held);
+  {
+    Workspace const work(*queue, 100);
+    EXPECT_EQ(fake->live_allocations, live + 1);
+    EXPECT_NE(GridCounts(*queue).data(), of_queue);
+  }
+  a = {};  // not in the graph
+  EXPECT_EQ(fake->live_allocations, live);
+  fake->captured = nullptr;
+  // The work before the capture has an event, so that the work after it waits.
+  enqueue_doubling(*queue, kernel(), b);
+  queue->set_stream(third.stream());
+  EXPECT_GT(fake->held, held + 1);
+  { Workspace const work(*queue, 100); }
+  EXPECT_EQ(GridCounts(*queue).data(), of_queue);
+  third.wait();
+  EXPECT_EQ(fake->pending, 0);
+  EXPECT_EQ(std::vector<double>(b.data(), b.data() + 3), (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(fake->live_allocations, live - 1);
+  fake->lazy = false;
+}
+
+TEST_F(OnFake, LeavesAStreamDuringItsCapture) {
+  Queue other({.backend = Backend::gpu}), third({.backend = Backend::gpu});
+  DeviceArray<double> a = to_device(*queue, std::vector<double>{1, 2, 3});
+  queue->set_stream(other.stream());
+  unsigned* const of_queue = GridCounts(*queue).data();
+  queue->wait();
+  fake->lazy = true;
+  enqueue_doubling(*queue, kernel(), a);  // before the capture
+  fake->captured = other.stream();
+  int const live = fake->live_allocations;
+  queue->set_stream(third.stream());
+  // The earlier kernel may still run: its memory is kept, and its counters are not used.
+  a = {};
+  EXPECT_EQ(fake->live_allocations, live);
+  EXPECT_NE(GridCounts(*queue).data(), of_queue);
+  queue->wait();
+  EXPECT_GT(fake->pending, 0);
+  fake->captured = nullptr;
+  EXPECT_EQ(GridCounts(*queue).data(), of_queue);
+  queue->wait();
+  EXPECT_EQ(fake->live_allocations, live - 1);
+  EXPECT_EQ(fake->pending, 0);
+  fake->lazy = false;
+}
+
+TEST_F(OnFake, KeepsAQueueThatLeftAStreamDuringItsCapture) {
+  Queue other({.backend = Backend::gpu});
+  int const pools = fake->live_pools;
+  {
+    Queue leaving({.backend = Backend::gpu});
+    fake->captured = leaving.stream();
+    leaving.set_stream(other.stream());
+  }
+  EXPECT_EQ(fake->live_pools, pools + 1);
+  fake->captured = nullptr;
+  { Queue const after({.stream = legacy_stream()}); }
+  EXPECT_EQ(fake->live_pools, pools);
+}
+
+TEST_F(OnFake, TakesWorkspaceFromTheCaller) {
+  struct Caller {
+    std::vector<std::pair<std::int64_t, void*>> asked, released;
+    bool full = false;
+    alignas(256) char memory[2048];
+    std::size_t at = 0;
+  } caller;
+  queue->set_allocator({.allocate = [&](std::int64_t bytes, void* stream) -> void* {
+                          gpu::driver::ContextHandle context = nullptr;
+                          gpu::driver::api().cuCtxGetCurrent(&context);
+                          EXPECT_EQ(context, context_of(*queue).handle());
+                          caller.asked.emplace_back(bytes, stream);
+                          return caller.full ? nullptr : caller.memory + caller.at;
+                        },
+                        .release =
+                            [&](void* memory, std::int64_t bytes, void* stream) {
+                              EXPECT_EQ(memory, caller.memory + caller.at);
+                              caller.released.emplace_back(bytes, stream);
+                            }});
+  int const live = fake->live_allocations;
+  auto const use = [&] {
+    Workspace const one(*queue, 100);
+    EXPECT_EQ(one.as<char>(), caller.memory);
+    EXPECT_EQ(GridCounts(*queue).data(), reinterpret_cast<unsigned*>(caller.memory));
+    for (int k = 0; k < 64; ++k) EXPECT_EQ(reinterpret_cast<unsigned*>(caller.memory)[k], 0);
+  };
+  std::fill(std::begin(caller.memory), std::end(caller.memory), char{1});
+  use();
+  EXPECT_EQ(caller.asked, (std::vector<std::pair<std::int64_t, void*>>{{256, queue->stream()}, {256, queue->stream()}}));
+  EXPECT_EQ(caller.released, caller.asked);
+  {
+    Workspace const nothing(*queue, 0);
+    queue->prepare([&] { Workspace const counted(*queue, 100); });
+    EXPECT_EQ(caller.asked.size(), 2U);
+  }
+  // In one piece for the workspace of several calls
+  {
+    Reserved const all(*queue, 1024);
+    EXPECT_EQ(caller.asked.back().first, 1024);
+    Reserved const nested(*queue, 512);
+    char* first = nullptr;
+    {
+      Workspace const one(*queue, 10), two(*queue, 300);
+      first = one.as<char>();
+      EXPECT_EQ(first, caller.memory);
+      EXPECT_EQ(two.as<char>(), first + 256);
+    }
+    Workspace const three(*queue, 1024);
+    EXPECT_EQ(three.as<char>(), first);
+    EXPECT_EQ(caller.asked.size(), 3U);
+    EXPECT_EQ(caller.released.size(), 2U);
+  }
+  EXPECT_EQ(caller.released, caller.asked);
+  // Failures
+  auto const error_of = [&] {
+    try {
+      Workspace const one(*queue, 100);
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  caller.full = true;
+  EXPECT_THROW(Workspace(*queue, 100), OutOfMemory);
+  EXPECT_EQ(error_of(), "256 bytes of workspace: the queue's allocator has no memory");
+  EXPECT_EQ(caller.released.size(), 3U);
+  caller.full = false;
+  caller.at = 8;
+  EXPECT_NE(error_of().find("which is no multiple of 256"), std::string::npos);
+  EXPECT_EQ(caller.released.size(), 4U);
+  caller.at = 0;
+  // The caller may free the memory itself.
+  queue->set_allocator({.allocate = [&](std::int64_t, void*) -> void* { return caller.memory; }, .release = {}});
+  { EXPECT_EQ(Workspace(*queue, 100).as<char>(), caller.memory); }
+  EXPECT_EQ(caller.released.size(), 4U);
+  EXPECT_THROW(queue->set_allocator({.allocate = {}, .release = [](void*, std::int64_t, void*) {}}), BadArgument);
+  EXPECT_EQ(fake->live_allocations, live);
+  queue->set_allocator({});
+  Workspace const of_pool(*queue, 100);
+  EXPECT_EQ(fake->live_allocations, live + 1);
+}
+
+TEST_F(OnFake, StreamsAndAllocatorsInC) {
+  myriad_queue* q = nullptr;
+  ASSERT_EQ(myriad_queue_create_on(&q, 0, nullptr, 1), MYRIAD_OK);
+  EXPECT_EQ(myriad_queue_device(q), 0);
+  void* const own = myriad_queue_stream(q);
+  EXPECT_NE(own, nullptr);
+  EXPECT_EQ(myriad_queue_set_stream(q, nullptr), MYRIAD_OK);
+  EXPECT_EQ(myriad_queue_stream(q), MYRIAD_LEGACY_STREAM);
+  EXPECT_EQ(myriad_queue_set_stream(q, MYRIAD_PER_THREAD_STREAM), MYRIAD_OK);
+  EXPECT_EQ(myriad_queue_set_stream(q, own), MYRIAD_OK);
+  EXPECT_EQ(myriad_queue_stream(q), own);
+  EXPECT_EQ(myriad_queue_set_stream(q, reinterpret_cast<void*>(0x40)), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(q), 1);
+  struct User {
+    int allocations = 0, releases = 0;
+  } user;
+  auto const allocate = [](std::int64_t bytes, void* stream, void* of_user) -> void* {
+    ++static_cast<User*>(of_user)->allocations;
+    EXPECT_EQ(bytes % 256, 0);
+    EXPECT_NE(stream, nullptr);
+    return nullptr;
+  };
+  auto const release = [](void*, std::int64_t, void*, void* of_user) { ++static_cast<User*>(of_user)->releases; };
+  EXPECT_EQ(myriad_queue_set_allocator(q, allocate, release, &user), MYRIAD_OK);
+  myriad_memory* memory = nullptr;
+  EXPECT_EQ(myriad_allocate(q, 100, &memory), MYRIAD_OK);  // of the queue's pool
+  EXPECT_EQ(user.allocations, 0);
+  myriad_free(memory);
+  myriad_queue_destroy(q);
+}
+
 TEST_F(OnFake, OrdersQueuesByEvents) {
   Queue other({.backend = Backend::gpu});
   Queue cpu({.backend = Backend::cpu});
   Event start(*queue);
   EXPECT_THROW(start.hold(other), Error);  // not recorded
   start.record();
+  int const held = fake->held;
   start.hold(other);
-  EXPECT_EQ(fake->held, 1);
+  EXPECT_EQ(fake->held, held + 1);
   EXPECT_THROW(start.hold(cpu), BadArgument);
   Event end(*queue);
   end.record();

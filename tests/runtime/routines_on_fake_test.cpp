@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
@@ -175,6 +177,70 @@ TEST_F(RoutinesOnFake, WorkspaceIsAsAnnounced) {
       some += announced > 0 ? 1 : 0;
     }
   EXPECT_GT(some, 100);
+}
+
+/// Memory of the caller, which may refuse one of the next allocations.
+struct CallersMemory {
+  std::int64_t now = 0, peak = 0;
+  int allocations = 0, refused = -1;
+
+  WorkspaceAllocator allocator() {
+    return {.allocate = [this](std::int64_t bytes, void*) -> void* {
+              if (allocations++ == refused) return nullptr;
+              now += bytes;
+              peak = std::max(peak, now);
+              return std::aligned_alloc(256, static_cast<std::size_t>(bytes));
+            },
+            .release =
+                [this](void* memory, std::int64_t bytes, void*) {
+                  now -= bytes;
+                  std::free(memory);
+                }};
+  }
+};
+
+TEST_F(RoutinesOnFake, WorkspaceOfTheCallerIsAllThereIs) {
+  std::vector<int> info(1000);
+  for (bool const captured : {true, false})
+    for (Call const& call : calls<double>(info.data())) {
+      std::int64_t const announced = queue->workspace([&] { call.run(*queue); });
+      CallersMemory memory;
+      queue->set_allocator(memory.allocator());
+      fake->capturing = captured;
+      fake->peak_device_bytes = 0;
+      int const live = fake->live_allocations;
+      call.run(*queue);
+      fake->capturing = true;
+      EXPECT_EQ(memory.peak, announced) << call.name;
+      EXPECT_EQ(memory.now, 0) << call.name;
+      EXPECT_EQ(fake->peak_device_bytes, 0) << call.name;
+      EXPECT_EQ(fake->live_allocations, live) << call.name;
+      queue->set_allocator({});
+    }
+}
+
+/// Refuses one allocation after the other: nothing is launched before all workspace is there.
+TEST_F(RoutinesOnFake, NothingIsWrittenWhereMemoryCannotBeHad) {
+  std::vector<int> info(1000);
+  int several = 0;
+  for (auto const& all : {calls<double>(info.data()), calls<Z>(info.data())})
+    for (Call const& call : all)
+      for (int k = 0;; ++k) {
+        CallersMemory memory{.refused = k};
+        queue->set_allocator(memory.allocator());
+        int const launches = fake->launches;
+        try {
+          call.run(*queue);
+          EXPECT_EQ(memory.allocations, k) << call.name;
+          several += k > 0 ? 1 : 0;
+          break;
+        } catch (OutOfMemory const&) {
+          EXPECT_EQ(fake->launches, launches) << call.name << ", allocation " << k;
+          EXPECT_EQ(memory.now, 0) << call.name;
+        }
+      }
+  queue->set_allocator({});
+  EXPECT_GT(several, 50);
 }
 
 /// A grid has up to 2^31 - 1 blocks.

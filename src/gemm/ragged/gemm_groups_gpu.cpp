@@ -264,14 +264,12 @@ void gemm_grouped(Queue& queue, std::vector<GemmTask<T, Output>> const& tasks) {
     turns.back() = std::span(parts).subspan(first, p + 1 - first);
   }
   auto const all = [&] {
-    // One workspace for all turns, which follow each other. It is taken before any launch, so that a lack of memory leaves every C as it
-    // was.
+    // One workspace for all turns, which follow each other.
     Workspace const memory(queue, arrays * most * static_cast<std::int64_t>(sizeof(simt::Index)));
     for (auto const& turn : turns) multiply_together<T, Output>(queue, memory, turn);
     for (GemmTask<T, Output> const* const task : alone) gemm<T>(queue, *task);
   };
-  queue.prepare(all);  // so that no group is computed where a later one has no kernel
-  all();
+  run_at_once(queue, all);
 }
 
 #define MYRIAD_INSTANTIATE(T) template void gemm_grouped(Queue&, std::vector<GemmTask<T, T>> const&);
