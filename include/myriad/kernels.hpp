@@ -47,6 +47,11 @@ struct GpuReport {
 /// Looks for the driver, NVRTC, the cache and packs. Creates no folder.
 MYRIAD_API GpuReport gpu_report();
 
+/// Adds a folder in which NVRTC is looked for before all other places, unless MYRIAD_NVRTC is set: one that holds libnvrtc.so, a CUDA
+/// toolkit, or the folder with Python's packages (site-packages). Folders are searched in the order in which they were added. NVRTC is
+/// looked for once per process, when the first GPU queue is made or gpu_report is called; after that this throws Error.
+MYRIAD_API void search_nvrtc(std::string const& folder);
+
 /// A kernel in the user's cache.
 struct CachedKernel {
   std::string file;        ///< path

@@ -149,6 +149,11 @@ MYRIAD_API myriad_status myriad_prepare(myriad_queue* queue, myriad_status (*cal
 /// queue's pool or the caller's allocator, beside their arguments. 0 on the CPU and on failure.
 MYRIAD_API myriad_status myriad_workspace(myriad_queue* queue, myriad_status (*calls)(myriad_queue* queue, void* user), void* user,
                                           int64_t* bytes);
+/// Adds a folder in which NVRTC, the compiler of GPU kernels, is looked for before all other places, unless MYRIAD_NVRTC is set: one that
+/// holds libnvrtc.so, a CUDA toolkit, or the folder with Python's packages (site-packages). Folders are searched in the order in which they
+/// were added. NVRTC is looked for once per process, when the first queue on a GPU is made; after that this returns MYRIAD_FAILED.
+/// Positions: folder 1. The error text is that of a call without a queue.
+MYRIAD_API myriad_status myriad_search_nvrtc(char const* folder);
 /// CPU threads of the queue; 0 for NULL.
 MYRIAD_API int myriad_queue_threads(myriad_queue const* queue);
 /// Why a queue made with MYRIAD_AUTOMATIC is on the CPU. Empty on a GPU, if the CPU was requested, and for NULL.

@@ -567,6 +567,12 @@ myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_que
   });
   return own == MYRIAD_OK ? status : own;
 }
+myriad_status myriad_search_nvrtc(char const* folder) {
+  return guard(nullptr, [&] {
+    if (!folder) refuse("search_nvrtc", {1, "folder"}, "is a null pointer");
+    myriad::search_nvrtc(folder);
+  });
+}
 int myriad_queue_threads(myriad_queue const* queue) { return queue ? queue->queue.threads() : 0; }
 char const* myriad_queue_gpu_problem(myriad_queue const* queue) { return queue ? queue->queue.gpu_problem().c_str() : ""; }
 myriad_backend myriad_queue_backend(myriad_queue const* queue) {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <sstream>
 
 #include "myriad/error.hpp"
+#include "myriad/kernels.hpp"
 #include "runtime/messages.hpp"
 
 namespace myriad::gpu {
@@ -49,15 +51,37 @@ std::vector<fs::path> library_folders(fs::path const& root) {
   return out;
 }
 
-/// Library folders of NVIDIA's packages in the Python environment at `root`.
+/// Library folders of NVIDIA's packages among Python's packages.
+void add_packages(std::vector<fs::path>& out, fs::path const& packages) {
+  for (fs::path const& package : entries(packages / "nvidia", "")) out.push_back(package / "lib");
+}
+/// The same in the Python environment at `root`.
 std::vector<fs::path> python_folders(fs::path const& root) {
   std::vector<fs::path> out;
   for (char const* const lib : {"lib", "lib64"})
     for (fs::path const& python : entries(root / lib, "python3"))
-      for (char const* const packages : {"site-packages", "dist-packages"})
-        for (fs::path const& package : entries(python / packages / "nvidia", "")) out.push_back(package / "lib");
+      for (char const* const packages : {"site-packages", "dist-packages"}) add_packages(out, python / packages);
   return out;
 }
+/// Library folders of a folder that search_nvrtc takes.
+std::vector<fs::path> folders_of(fs::path const& given) {
+  std::vector<fs::path> out = library_folders(given);
+  out.insert(out.begin(), given);
+  add_packages(out, given);
+  return out;
+}
+
+/// The folders of search_nvrtc. Never destroyed: at process exit static queues may still use the library.
+struct FirstFolders {
+  std::mutex mutex;
+  std::vector<std::string> folders;
+  bool searched = false;
+
+  static FirstFolders& instance() {
+    static auto* const first = new FirstFolders;
+    return *first;
+  }
+};
 
 /// The environments that `python3` on PATH may belong to, found without running it.
 std::vector<fs::path> python_roots() {
@@ -156,7 +180,7 @@ bool Nvrtc::try_library(std::string const& path) {
   return true;
 }
 
-Nvrtc Nvrtc::find() {
+Nvrtc Nvrtc::find(std::vector<std::string> const& first) {
   Nvrtc out;
   if (char const* const path = environment("MYRIAD_NVRTC")) {
     out.try_library(path);
@@ -174,6 +198,8 @@ Nvrtc Nvrtc::find() {
     return false;
   };
 
+  for (std::string const& folder : first)
+    if (in_folders(folder, folders_of(folder))) return out;
   for (char const* const name : {"CUDA_HOME", "CUDA_PATH"}) {
     if (char const* const root = environment(name)) {
       if (in_folders(fmt::format("{}={}", name, root), library_folders(root))) return out;
@@ -196,7 +222,12 @@ Nvrtc Nvrtc::find() {
 }
 
 Nvrtc const& Nvrtc::instance() {
-  static Nvrtc const found = find();
+  static Nvrtc const found = [] {
+    FirstFolders& first = FirstFolders::instance();
+    std::scoped_lock const lock(first.mutex);
+    first.searched = true;
+    return find(first.folders);
+  }();
   return found;
 }
 
@@ -276,3 +307,15 @@ Compiled Nvrtc::compile(CompileJob const& job) const {
 }
 
 }  // namespace myriad::gpu
+
+namespace myriad {
+
+void search_nvrtc(std::string const& folder) {
+  if (folder.empty()) throw BadArgument("search_nvrtc", 1, "folder", "is empty");
+  gpu::FirstFolders& first = gpu::FirstFolders::instance();
+  std::scoped_lock const lock(first.mutex);
+  if (first.searched) throw Error(fmt::format("search_nvrtc: NVRTC has been looked for before {} was added", folder));
+  first.folders.push_back(folder);
+}
+
+}  // namespace myriad

@@ -60,11 +60,11 @@ struct Compiled {
 /// NVRTC, if it was found.
 class Nvrtc {
  public:
-  /// Looks for NVRTC according to the environment: only MYRIAD_NVRTC if that is set; else CUDA toolkits, the loader's path, and NVIDIA's
-  /// packages of Python environments.
-  static Nvrtc find();
+  /// Looks for NVRTC: only at MYRIAD_NVRTC if that is set; else in `first`, which are folders as search_nvrtc takes them, CUDA toolkits,
+  /// the loader's path, and NVIDIA's packages of Python environments.
+  static Nvrtc find(std::vector<std::string> const& first = {});
 
-  /// The process-wide instance, looked for once.
+  /// The process-wide instance, looked for once, in the folders of search_nvrtc first.
   static Nvrtc const& instance();
 
   [[nodiscard]] bool available() const noexcept { return static_cast<bool>(api_); }

@@ -931,6 +931,13 @@ TEST(CApi, StreamsAndAllocatorsOfAQueueOnTheCpu) {
   EXPECT_EQ(myriad_queue_set_allocator(nullptr, nullptr, nullptr, nullptr), MYRIAD_BAD_ARGUMENT);
 }
 
+TEST(CApi, AFolderForNvrtcIsAPath) {
+  EXPECT_EQ(myriad_search_nvrtc(nullptr), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(nullptr), 1);
+  EXPECT_EQ(myriad_search_nvrtc(""), MYRIAD_BAD_ARGUMENT);
+  EXPECT_STREQ(myriad_last_error(nullptr), "search_nvrtc: argument 1 (folder) is empty");
+}
+
 TEST(CApi, AutomaticIsTheGpuOrSaysWhyNot) {
   myriad_queue* queue = nullptr;
   ASSERT_EQ(myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0), MYRIAD_OK) << myriad_last_error(nullptr);

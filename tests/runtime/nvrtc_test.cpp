@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "myriad/error.hpp"
+#include "myriad/kernels.hpp"
 #include "test_kernel.hpp"
 
 namespace myriad::gpu {
@@ -110,6 +111,23 @@ TEST(Nvrtc, IsFoundInToolkitsAndPythonPackages) {
     EXPECT_TRUE(nvrtc.tried().front().starts_with("CUDA_HOME=")) << nvrtc.tried().front();
     EXPECT_TRUE(nvrtc.available());
   }
+  {
+    // Folders of the caller come first, and all layouts are known: with the library itself, Python's packages, a toolkit.
+    test::Environment const set("CUDA_HOME", (folder.path() / "toolkit").c_str());
+    for (char const* const at : {"plain/libnvrtc.so.13", "site-packages/nvidia/cu13/lib/libnvrtc.so.13", "other/lib/libnvrtc.so.13"}) {
+      link(folder.path() / at);
+      std::string const given = (folder.path() / *fs::path(at).begin()).string();
+      Nvrtc const nvrtc = Nvrtc::find({(folder.path() / "empty").string(), given});
+      EXPECT_EQ(nvrtc.path(), (folder.path() / at).string());
+      EXPECT_EQ(nvrtc.tried().front(), (folder.path() / "empty").string() + ": no libnvrtc.so");
+    }
+    fs::path const packages = folder.path() / "site-packages";
+    EXPECT_EQ(Nvrtc::find({(folder.path() / "empty").string()}).path(), (folder.path() / "toolkit/lib64/libnvrtc.so.13").string());
+    test::Environment const only("MYRIAD_NVRTC", real.c_str());
+    EXPECT_EQ(Nvrtc::find({packages.string()}).path(), real.string());
+  }
+  // NVRTC has been looked for.
+  EXPECT_THROW(search_nvrtc(folder.path().string()), Error);
 }
 
 }  // namespace
