@@ -9,11 +9,13 @@
 #include "core/dtype.hpp"
 #include "qr/blocked/qr_blocked.hpp"
 #include "reflectors/reflectors_by_panels.hpp"
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "svd/bdsdc/bdsdc_by_levels.hpp"
 #include "svd/bidiagonal/gebrd_blocked.hpp"
 #include "svd/gesvd_plan.hpp"
 #include "svd/svd.hpp"
+#include "svd/svd_block.hpp"
 #include "svd/svd_tiny_arguments.hpp"
 #include "svd/svd_tiny_plan.hpp"
 
@@ -26,6 +28,17 @@ inline constexpr gpu::KernelName gesvd_scale_values_kernel{"svd/gesvd_kernels", 
 inline constexpr gpu::KernelName gesvd_place_kernel{"svd/gesvd_kernels", "gesvd_place"};
 inline constexpr gpu::KernelName gesvd_write_kernel{"svd/gesvd_kernels", "gesvd_write"};
 
+/// gesvd of matrices of up to `order` rows and columns; larger ones of a ragged batch are passed over.
+template <typename T, Machine<T> M>
+void svd_by_lanes(M& machine, GesvdTask<T> const& task, std::int64_t order) {
+  SvdTiny const c = svd_tiny_plan(task.job, dtype_of<T>, order, order);
+  machine.run(svd_tiny_kernel,
+              {.blocks = (task.a.count + c.of_warp() - 1) / c.of_warp(),
+               .threads = 32,
+               .shared_bytes = SvdTinyMemory(sizeof(T), sizeof(Real<T>), c).bytes},
+              svd_tiny_arguments(task, c), dtype_of<T>, c);
+}
+
 /// The matrices of a part of the batch: copied to the workspace, scaled; much taller ones than wide reduced to R; reduced to bidiagonal
 /// form, whose vectors are multiplied by the reflectors. Wide matrices are conjugate transposed on the way in and out.
 template <typename T, Machine<T> M>
@@ -34,7 +47,7 @@ class GesvdByBidiagonalization {
   using R = Real<T>;
 
  public:
-  GesvdByBidiagonalization(M& machine, GesvdTask<T> const& task, GesvdPlan const& plan, int parts, void* memory)
+  GesvdByBidiagonalization(M& machine, GesvdTask<T> const& task, GesvdPlan const& plan, std::int64_t above, int parts, void* memory)
       : machine_(machine), task_(task), plan_(plan), work_(placed<GesvdWorkspace<T>>(memory, plan, task.a.count, parts)) {
     std::int64_t const count = task.a.count, l = plan.l, k = plan.k;
     auto const of_device = [](T* x) { return reinterpret_cast<D*>(x); };
@@ -57,6 +70,8 @@ class GesvdByBidiagonalization {
                 .s = gpu::matrices_of(task.s),
                 .info = task.info,
                 .columns = plan.full ? GesvdColumns::full : GesvdColumns::thin,
+                .small = plan.small,
+                .above = static_cast<int>(above),
                 .side = 0,
                 .sizes = {.qr_rows = of_kernel(0),
                           .qr_columns = of_kernel(1),
@@ -177,7 +192,7 @@ class GesvdByBidiagonalization {
 
   /// Small R: their vectors are written to those of the whole matrices.
   void decompose_small() {
-    std::int64_t const count = task_.a.count, k = std::min<std::int64_t>(plan_.k, gesvd_small);
+    std::int64_t const count = task_.a.count, k = std::min<std::int64_t>(plan_.k, plan_.small);
     auto const of_r = [&](Batch<T> x) {
       x.rows = x.cols = k;
       x.row_sizes = x.col_sizes = plan_.ragged ? work_.sizes + 7 * count : nullptr;
@@ -193,13 +208,10 @@ class GesvdByBidiagonalization {
                             .u = of_r(long_side_),
                             .vt = conjugate_transposed(of_r(short_side_)),
                             .info = task_.info};
-    std::int64_t const order = std::max<std::int64_t>(k, gesvd_least_small);
-    SvdTiny const c = svd_tiny_plan(job, dtype_of<T>, order, order);
-    machine_.run(
-        svd_tiny_kernel,
-        {.blocks = (count + c.of_warp() - 1) / c.of_warp(), .threads = 32, .shared_bytes = SvdTinyMemory(sizeof(T), sizeof(R), c).bytes},
-        svd_tiny_arguments(task, c), dtype_of<T>, c);
-    launch(gesvd_scale_values_kernel, (count * gesvd_small + gesvd_threads - 1) / gesvd_threads, 0);
+    if (plan_.ragged || k <= gesvd_tiny_most)
+      svd_by_lanes<T>(machine_, task, std::clamp<std::int64_t>(k, gesvd_tiny_least, gesvd_tiny_most));
+    if (k > gesvd_tiny_most) svd_by_block<T>(machine_, task, gesvd_tiny_most, k);
+    launch(gesvd_scale_values_kernel, (count * plan_.small + gesvd_threads - 1) / gesvd_threads, 0);
   }
 
   M& machine_;
@@ -210,12 +222,14 @@ class GesvdByBidiagonalization {
   Gesvd<D> kernels_{};
 };
 
-/// gesvd, for as many matrices at a time as `workspace` bytes hold.
+/// gesvd, for as many matrices at a time as `workspace` bytes hold. Matrices of a ragged batch with up to `above` rows and columns are
+/// passed over, but for their info.
 template <typename T, Machine<T> M>
-void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64_t workspace = gesvd_workspace) {
+void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64_t workspace = gesvd_workspace, std::int64_t above = 0) {
   std::int64_t const all = task.a.count;
   if (all == 0) return;
-  GesvdPlan const plan(task.job, task.a.rows, task.a.cols, task.a.ragged());
+  std::int64_t const small = std::max<std::int64_t>(svd_block_limit<T>(task.job, machine.device()), gesvd_tiny_most);
+  GesvdPlan const plan(task.job, task.a.rows, task.a.cols, task.a.ragged(), small);
   if (plan.k == 0) {
     if (task.info) machine.clear(task.info, all);
     if (!plan.full) return;
@@ -234,8 +248,19 @@ void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64
                             .u = part(task.u),
                             .vt = part(task.vt),
                             .info = task.info ? task.info + b : nullptr};
-    GesvdByBidiagonalization<T, M>(machine, here, plan, parts, memory.data()).run();
+    GesvdByBidiagonalization<T, M>(machine, here, plan, above, parts, memory.data()).run();
   }
+}
+
+/// gesvd where some matrices may have more than gpu::tiny_largest rows or columns. A ragged batch goes by classes of sizes, so that a
+/// matrix gets the bits that it has alone.
+template <typename T, Machine<T> M>
+void gesvd_by_sizes(M& machine, GesvdTask<T> const& task, std::int64_t workspace = gesvd_workspace) {
+  std::int64_t const most = std::max(task.a.rows, task.a.cols), limit = svd_block_limit<T>(task.job, machine.device());
+  bool const ragged = task.a.ragged();
+  if (most > limit) gesvd_by_bidiagonalization<T>(machine, task, workspace, ragged ? std::max<std::int64_t>(limit, gpu::tiny_largest) : 0);
+  if (limit > 0 && (ragged || most <= limit)) svd_by_block<T>(machine, task, ragged ? gpu::tiny_largest : -1, std::min(most, limit));
+  if (ragged) svd_by_lanes<T>(machine, task, gpu::tiny_largest);
 }
 
 }  // namespace myriad

@@ -7,17 +7,18 @@ namespace myriad {
 
 /// Maximum order of an R that goes to svd_tiny, and the least that the kernel is for: kernels for fewer columns have other bits, which a
 /// ragged batch would not have.
-inline constexpr int gesvd_small = 32, gesvd_least_small = 5;
+inline constexpr int gesvd_tiny_most = 32, gesvd_tiny_least = 5;
 
 /// How a matrix is decomposed: as itself or, where it is wide, as its conjugate transpose, so that it has l >= k rows and columns. Narrow
-/// and much taller ones are reduced to their R first; a small R is then decomposed by svd_tiny, without bidiagonal form.
+/// and much taller ones are reduced to their R first; an R of up to `small` rows is then decomposed by svd_tiny or svd_block, without
+/// bidiagonal form.
 struct GesvdShape {
-  int m, n;
+  int m, n, small;
 
   SIMT_INLINE constexpr bool is_wide() const { return m < n; }
   SIMT_INLINE constexpr int l() const { return m < n ? n : m; }
   SIMT_INLINE constexpr int k() const { return m < n ? m : n; }
-  SIMT_INLINE constexpr bool is_small() const { return k() <= gesvd_small; }
+  SIMT_INLINE constexpr bool is_small() const { return k() <= small; }
   SIMT_INLINE constexpr bool by_qr() const { return k() > 0 && (is_small() || simt::Index(5) * l() >= simt::Index(8) * k()); }
   /// Rows of the matrix that is reduced further
   SIMT_INLINE constexpr int reduced_rows() const { return by_qr() ? k() : l(); }
@@ -44,6 +45,8 @@ struct Gesvd {
   simt::Matrices<simt::Real<T>> s;
   int* info;  ///< or null
   GesvdColumns columns;
+  int small;         ///< see GesvdShape
+  int above;         ///< matrices of up to so many rows and columns are passed over
   int side;          ///< of vectors that a launch works on
   GesvdSizes sizes;  ///< ragged only
 
@@ -59,8 +62,11 @@ struct Gesvd {
   int const* order;
   simt::Index q_ld, q_stride, q_line;
 
-  SIMT_INLINE GesvdShape shape(simt::Index b) const { return {a.rows_of(b), a.cols_of(b)}; }
-  SIMT_INLINE GesvdShape most() const { return {static_cast<int>(a.rows), static_cast<int>(a.cols)}; }
+  SIMT_INLINE GesvdShape shape(simt::Index b) const {
+    int const m = a.rows_of(b), n = a.cols_of(b);
+    return m > above || n > above ? GesvdShape{m, n, small} : GesvdShape{0, 0, small};
+  }
+  SIMT_INLINE GesvdShape most() const { return {static_cast<int>(a.rows), static_cast<int>(a.cols), small}; }
 };
 
 inline constexpr int gesvd_threads = 256;

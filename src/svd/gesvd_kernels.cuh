@@ -170,11 +170,11 @@ template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_scale_values(Gesvd<T> const work) {
   using namespace simt;
   using R = simt::Real<T>;
-  Index const all = work.a.count * gesvd_small;
+  Index const all = work.a.count * work.small;
   for (Index at = block_index() * gesvd_threads + thread_index(); at < all; at += block_count() * gesvd_threads) {
-    Index const b = at / gesvd_small;
-    int const i = static_cast<int>(at % gesvd_small), k = work.shape(b).k();
-    if (k > gesvd_small || i >= k) continue;
+    Index const b = at / work.small;
+    int const i = static_cast<int>(at % work.small), k = work.shape(b).k();
+    if (k > work.small || i >= k) continue;
     R const scale = work.scales[b];
     R* const value = work.s.at(b, i, 0);
     store_global(value, scale * *value);

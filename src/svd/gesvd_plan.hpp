@@ -21,6 +21,7 @@ constexpr int gesvd_parts(std::int64_t count, int multiprocessors) { return stat
 struct GesvdPlan {
   std::int64_t l, k;  ///< rows and columns of a matrix that is not wide
   bool ragged;
+  int small;          ///< most rows of a small R
   bool some_by_qr;    ///< whether there may be matrices that are reduced to R
   bool some_small;    ///< whether there may be small R
   bool some_large;    ///< whether there may be matrices that are reduced to bidiagonal form
@@ -28,13 +29,14 @@ struct GesvdPlan {
   bool is_wide;       ///< of a uniform batch
   bool full, long_side, short_side;
 
-  GesvdPlan(SvdJob job, std::int64_t m, std::int64_t n, bool of_ragged)
+  GesvdPlan(SvdJob job, std::int64_t m, std::int64_t n, bool of_ragged, std::int64_t most_of_small)
       : l(std::max(m, n)),
         k(std::min(m, n)),
         ragged(of_ragged),
+        small(static_cast<int>(most_of_small)),
         some_by_qr(ragged || shape(m, n).by_qr()),
-        some_small(ragged || k <= gesvd_small),
-        some_large(k > gesvd_small),
+        some_small(ragged || k <= small),
+        some_large(k > small),
         rows(ragged ? std::min(l, (8 * k + 4) / 5) : shape(m, n).reduced_rows()),
         is_wide(m < n),
         full(job == SvdJob::full) {
@@ -42,7 +44,7 @@ struct GesvdPlan {
     long_side = both || job == (is_wide ? SvdJob::right : SvdJob::left);
     short_side = both || job == (is_wide ? SvdJob::left : SvdJob::right);
   }
-  static GesvdShape shape(std::int64_t m, std::int64_t n) { return {static_cast<int>(m), static_cast<int>(n)}; }
+  [[nodiscard]] GesvdShape shape(std::int64_t m, std::int64_t n) const { return {static_cast<int>(m), static_cast<int>(n), small}; }
   [[nodiscard]] bool vectors() const { return long_side || short_side; }
   [[nodiscard]] std::int64_t long_columns() const { return full ? l : k; }
 };

@@ -87,11 +87,12 @@ SIMT_KERNEL void SIMT_BOUNDS(32, C.blocks_per_sm) svd_tiny(SvdTinyArguments<T> c
 
   for (Index first = block_index() * matrices; first < args.a.count; first += block_count() * matrices) {
     Index const b = first + q;
-    bool const exists = b < args.a.count;
+    bool exists = b < args.a.count;
     SvdShape shape{0, 0, 0, 0};
     if (exists) {
       int const rows = args.a.rows_of(b), cols = args.a.cols_of(b);
-      shape = {larger(rows, cols), smaller(rows, cols), rows < cols ? 1 : 0, 0};
+      exists = larger(rows, cols) <= args.most;
+      if (exists) shape = {larger(rows, cols), smaller(rows, cols), rows < cols ? 1 : 0, 0};
     }
     if (lane == 0) shape_of(q) = shape;
     sync_warp();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "svd/svd.hpp"
 #include "svd/svd_tiny_config.cuh"
@@ -44,7 +45,8 @@ SvdTinyArguments<gpu::DeviceElement<T>> svd_tiny_arguments(GesvdTask<T> const& t
                            .full = task.job == SvdJob::full,
                            .out = {output(left ? task.u : Batch<T>{}), output(right ? task.vt : Batch<T>{})},
                            .s = gpu::matrices_of(task.s),
-                           .info = task.info};
+                           .info = task.info,
+                           .most = gpu::tiny_largest};
   args.order = svd_order(args.a);
   args.packed = std::max(args.a.rows, args.a.cols) == c.m && std::min(args.a.rows, args.a.cols) == c.n && svd_is_packed(args.a, args.order);
   return args;

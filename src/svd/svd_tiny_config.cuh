@@ -75,6 +75,7 @@ struct SvdTinyArguments {
   SvdOutput<T> out[2];  ///< U and V^H
   simt::Matrices<simt::Real<T>> s;
   int* info;  ///< or null
+  int most;   ///< rows and columns; larger matrices of a ragged batch are passed over
 };
 
 }  // namespace myriad

@@ -1,0 +1,46 @@
+#pragma once
+/// gesvd of matrices that a block holds: see blocked/machine.hpp.
+
+#include <cstdint>
+
+#include "blocked/machine.hpp"
+#include "core/dtype.hpp"
+#include "runtime/views.hpp"
+#include "svd/svd.hpp"
+#include "svd/svd_block_plan.hpp"
+
+namespace myriad {
+
+/// `above` and `upto`: see SvdBlockArguments.
+template <typename T>
+SvdBlockArguments<gpu::DeviceElement<T>> svd_block_arguments(GesvdTask<T> const& task, std::int64_t above, std::int64_t upto) {
+  return {.a = gpu::matrices_of(task.a),
+          .out = {gpu::matrices_of(wants_u(task.job) ? task.u : Batch<T>{}), gpu::matrices_of(wants_vt(task.job) ? task.vt : Batch<T>{})},
+          .s = gpu::matrices_of(task.s),
+          .info = task.info,
+          .full = task.job == SvdJob::full,
+          .above = static_cast<int>(above),
+          .upto = static_cast<int>(upto)};
+}
+
+/// The most rows and columns that a block holds, or 0.
+template <typename T>
+std::int64_t svd_block_limit(SvdJob job, Device const& device) {
+  std::int64_t limit = 0;
+  for (int k = 0; k < svd_block_count(dtype_of<T>); ++k) {
+    SvdBlock const c = svd_block_of(job, dtype_of<T>, k);
+    if (svd_block_memory(dtype_of<T>, c).bytes <= device.shared_memory_per_block) limit = c.size;
+  }
+  return limit;
+}
+
+/// gesvd of matrices with more than `above` and up to `upto` rows or columns, whichever are more. The singular values and U and V have high
+/// relative accuracy: see docs/kernels/factorizations.md. info as gesvd_tiny.
+template <typename T, Machine<T> M>
+void svd_by_block(M& machine, GesvdTask<T> const& task, std::int64_t above, std::int64_t upto) {
+  SvdBlock const c = svd_block_plan(task.job, dtype_of<T>, upto);
+  machine.run(svd_block_kernel, {.blocks = task.a.count, .threads = c.threads(), .shared_bytes = svd_block_memory(dtype_of<T>, c).bytes},
+              svd_block_arguments(task, above, upto), dtype_of<T>, c);
+}
+
+}  // namespace myriad
