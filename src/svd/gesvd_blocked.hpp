@@ -9,7 +9,6 @@
 #include "core/dtype.hpp"
 #include "qr/blocked/qr_blocked.hpp"
 #include "reflectors/reflectors_by_panels.hpp"
-#include "runtime/tiny.hpp"
 #include "runtime/views.hpp"
 #include "svd/bdsdc/bdsdc_by_levels.hpp"
 #include "svd/bidiagonal/gebrd_blocked.hpp"
@@ -222,13 +221,13 @@ class GesvdByBidiagonalization {
   Gesvd<D> kernels_{};
 };
 
-/// gesvd, for as many matrices at a time as `workspace` bytes hold. Matrices of a ragged batch with up to `above` rows and columns are
-/// passed over, but for their info.
+/// gesvd, for as many matrices at a time as `workspace` bytes hold. `small`: rows of R up to which svd_tiny and svd_block decompose it.
+/// Matrices of a ragged batch with up to `above` rows and columns are passed over, but for their info.
 template <typename T, Machine<T> M>
-void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64_t workspace = gesvd_workspace, std::int64_t above = 0) {
+void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64_t small = gesvd_tiny_most, std::int64_t above = 0,
+                                std::int64_t workspace = gesvd_workspace) {
   std::int64_t const all = task.a.count;
   if (all == 0) return;
-  std::int64_t const small = std::max<std::int64_t>(svd_block_limit<T>(task.job, machine.device()), gesvd_tiny_most);
   GesvdPlan const plan(task.job, task.a.rows, task.a.cols, task.a.ragged(), small);
   if (plan.k == 0) {
     if (task.info) machine.clear(task.info, all);
@@ -252,15 +251,15 @@ void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64
   }
 }
 
-/// gesvd where some matrices may have more than gpu::tiny_largest rows or columns. A ragged batch goes by classes of sizes, so that a
-/// matrix gets the bits that it has alone.
+/// gesvd where some matrices may have more than gesvd_tiny_most rows or columns; up to `limit` of them svd_block decomposes. A ragged batch
+/// goes by classes of sizes, so that a matrix gets the bits that it has alone.
 template <typename T, Machine<T> M>
-void gesvd_by_sizes(M& machine, GesvdTask<T> const& task, std::int64_t workspace = gesvd_workspace) {
-  std::int64_t const most = std::max(task.a.rows, task.a.cols), limit = svd_block_limit<T>(task.job, machine.device());
+void gesvd_by_sizes(M& machine, GesvdTask<T> const& task, std::int64_t limit) {
+  std::int64_t const most = std::max(task.a.rows, task.a.cols), small = std::max<std::int64_t>(limit, gesvd_tiny_most);
   bool const ragged = task.a.ragged();
-  if (most > limit) gesvd_by_bidiagonalization<T>(machine, task, workspace, ragged ? std::max<std::int64_t>(limit, gpu::tiny_largest) : 0);
-  if (limit > 0 && (ragged || most <= limit)) svd_by_block<T>(machine, task, ragged ? gpu::tiny_largest : -1, std::min(most, limit));
-  if (ragged) svd_by_lanes<T>(machine, task, gpu::tiny_largest);
+  if (most > limit) gesvd_by_bidiagonalization<T>(machine, task, small, ragged ? small : 0);
+  if (limit > 0 && (ragged || most <= limit)) svd_by_block<T>(machine, task, ragged ? gesvd_tiny_most : -1, std::min(most, limit));
+  if (ragged) svd_by_lanes<T>(machine, task, gesvd_tiny_most);
 }
 
 }  // namespace myriad

@@ -14,7 +14,6 @@ class SvdInBlock {
   using R = Real<T>;
   static constexpr SvdBlockMemory memory{sizeof(T), sizeof(R), C};
   static constexpr int size = C.size, warps = C.warps();
-  static constexpr bool vectors = C.vectors != 0;
   static constexpr int per_chunk = 16 / sizeof(T);
   static constexpr int levels = 5;  ///< of groups of columns after the first: see SvdAcrossLanes
 
@@ -191,12 +190,10 @@ class SvdInBlock {
         if (j < size) home(k)[j] = conjugate(r_of_column);
         if (is_pivot) {
           pivots()[k] = j;
-          if constexpr (vectors) {
-            of<T>(memory.diagonal)[k] = r_of_column;
-            of<T>(memory.heads)[k] = reflects ? head - beta : head;
-            of<R>(memory.factors)[k] = factor;
-            column_places()[j] = k;
-          }
+          column_places()[j] = k;
+          of<T>(memory.diagonal)[k] = r_of_column;
+          of<T>(memory.heads)[k] = reflects ? head - beta : head;
+          of<R>(memory.factors)[k] = factor;
         }
       }
       norm -= square_of(r_of_column);
@@ -212,13 +209,11 @@ class SvdInBlock {
       }
     }
     sync_block();
-    if constexpr (vectors) {  // R, and zeros where for_chunks_from goes beyond
+    SIMT_LOOP
+    for (int k = warp(); k < (n + 7) / 8 * 8; k += warps) {  // R, and zeros where for_chunks_from goes beyond
       SIMT_LOOP
-      for (int k = warp(); k < (n + 7) / 8 * 8; k += warps) {
-        SIMT_LOOP
-        for (int l = lane_index(); l < (k < n ? k + 1 : size); l += 32)
-          vector(k)[l] = k >= n ? from_real<T>(0) : l == k ? of<T>(memory.heads)[k] : conjugate(home(l)[pivots()[k]]);
-      }
+      for (int l = lane_index(); l < (k < n ? k + 1 : size); l += 32)
+        vector(k)[l] = k >= n ? from_real<T>(0) : l == k ? of<T>(memory.heads)[k] : conjugate(home(l)[pivots()[k]]);
     }
   }
 
@@ -327,11 +322,9 @@ class SvdInBlock {
     for (int x = 0; x < 2; ++x) {
       if (2 * pair() + x >= n) continue;
       if (part() == 0) value(mine[x]) = length[x];
-      if constexpr (vectors) {
-        R const inverse = length[x] >= svd_least<R> ? reciprocal(length[x]) : R(0);
-        SIMT_UNROLL
-        for (int r = 0; r < rows; ++r) tile(row_of_pair(r), mine[x]) = inverse * w_[x][r] + from_real<T>(0);  // no -0, see apply_if
-      }
+      R const inverse = length[x] >= svd_least<R> ? reciprocal(length[x]) : R(0);
+      SIMT_UNROLL
+      for (int r = 0; r < rows; ++r) tile(row_of_pair(r), mine[x]) = inverse * w_[x][r] + from_real<T>(0);  // no -0, see apply_if
     }
     sync_block();
     return rank;
@@ -427,7 +420,7 @@ class SvdInBlock {
   SIMT_INLINE static T* elements() { return of<T>(0); }
   SIMT_INLINE static int* row_order() { return of<int>(memory.row_order); }
   SIMT_INLINE static int* pivots() { return of<int>(memory.pivots); }
-  SIMT_INLINE static T* vector(int k) { return of<T>(memory.vectors) + (vectors ? k * size : 0); }
+  SIMT_INLINE static T* vector(int k) { return of<T>(memory.vectors) + k * size; }
   /// A column of R^H between the rotations; the columns that move are in the same memory.
   SIMT_INLINE static T* home(int c) { return elements() + c * memory.slot_line; }
 
@@ -656,28 +649,26 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) svd_block(SvdBlockArg
     SIMT_LOOP
     for (int j = thread_index(); j < n; j += C.threads())
       store_global(args.s.at(b, j, 0), finite ? svd.scale.back(svd.value(j)) : R(quiet_nan()));
-    if constexpr (C.vectors != 0) {
-      // `left`: the tile has U of the matrix that is decomposed.
-      auto const store = [&](bool left) {
-        bool const is_u = left != wide;
-        Matrices<T> const& out = args.out[is_u ? 0 : 1];
-        if (!out.given()) return;
-        bool const adjoint = !is_u, conjugates = adjoint != out.conjugated;
-        Index const row_stride = out.row_stride_of(b), col_stride = out.col_stride_of(b);
-        Index const down = adjoint ? col_stride : row_stride, right = adjoint ? row_stride : col_stride;
-        T* const to = out.at(b, 0, 0);
-        int const* const places = left ? svd.row_places() : svd.column_places();
-        svd.for_elements(left ? m : n, left && args.full ? m : n, lies_by_rows(out) != adjoint, [&](int i, int j) {
-          store_global(to + i * down + j * right, finite ? conjugate_if(conjugates, svd.tile(places[i], j)) : not_a_number<T>());
-        });
-      };
-      svd.complete(n, rank, rank, n);
-      store(false);
-      if (args.out[wide ? 1 : 0].given()) {
-        sync_block();
-        svd.form_u(n, args.full ? m : n, rank);
-        store(true);
-      }
+    // `left`: the tile has U of the matrix that is decomposed.
+    auto const store = [&](bool left) {
+      bool const is_u = left != wide;
+      Matrices<T> const& out = args.out[is_u ? 0 : 1];
+      if (!out.given()) return;
+      bool const adjoint = !is_u, conjugates = adjoint != out.conjugated;
+      Index const row_stride = out.row_stride_of(b), col_stride = out.col_stride_of(b);
+      Index const down = adjoint ? col_stride : row_stride, right = adjoint ? row_stride : col_stride;
+      T* const to = out.at(b, 0, 0);
+      int const* const places = left ? svd.row_places() : svd.column_places();
+      svd.for_elements(left ? m : n, left && args.full ? m : n, lies_by_rows(out) != adjoint, [&](int i, int j) {
+        store_global(to + i * down + j * right, finite ? conjugate_if(conjugates, svd.tile(places[i], j)) : not_a_number<T>());
+      });
+    };
+    svd.complete(n, rank, rank, n);
+    store(false);
+    if (args.out[wide ? 1 : 0].given()) {
+      sync_block();
+      svd.form_u(n, args.full ? m : n, rank);
+      store(true);
     }
     if (args.info && thread_index() == 0) args.info[b] = finite && converged ? 0 : n;
     sync_block();

@@ -23,22 +23,24 @@ SvdBlockArguments<gpu::DeviceElement<T>> svd_block_arguments(GesvdTask<T> const&
           .upto = static_cast<int>(upto)};
 }
 
-/// The most rows and columns that a block holds, or 0.
+/// The most rows and columns for which a block takes less time than bidiagonalization; 0 for values alone, which need no reflectors and no
+/// divide and conquer.
 template <typename T>
 std::int64_t svd_block_limit(SvdJob job, Device const& device) {
   std::int64_t limit = 0;
+  if (job == SvdJob::values) return limit;
   for (int k = 0; k < svd_block_count(dtype_of<T>); ++k) {
-    SvdBlock const c = svd_block_of(job, dtype_of<T>, k);
+    SvdBlock const c = svd_block_of(dtype_of<T>, k);
     if (svd_block_memory(dtype_of<T>, c).bytes <= device.shared_memory_per_block) limit = c.size;
   }
   return limit;
 }
 
-/// gesvd of matrices with more than `above` and up to `upto` rows or columns, whichever are more. The singular values and U and V have high
-/// relative accuracy: see docs/kernels/factorizations.md. info as gesvd_tiny.
+/// gesvd with vectors of matrices with more than `above` and up to `upto` rows or columns, whichever are more. The singular values and U
+/// and V have high relative accuracy: see docs/kernels/factorizations.md. info as gesvd_tiny.
 template <typename T, Machine<T> M>
 void svd_by_block(M& machine, GesvdTask<T> const& task, std::int64_t above, std::int64_t upto) {
-  SvdBlock const c = svd_block_plan(task.job, dtype_of<T>, upto);
+  SvdBlock const c = svd_block_plan(dtype_of<T>, upto);
   machine.run(svd_block_kernel, {.blocks = task.a.count, .threads = c.threads(), .shared_bytes = svd_block_memory(dtype_of<T>, c).bytes},
               svd_block_arguments(task, above, upto), dtype_of<T>, c);
 }

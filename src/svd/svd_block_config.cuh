@@ -8,9 +8,8 @@ namespace myriad {
 /// One compiled kernel, for matrices of up to `size` rows and columns in every layout. Sizes are known at run time. A matrix with fewer
 /// rows than columns is decomposed as its conjugate transpose, so that here m >= n; U and V mean those of that matrix.
 struct SvdBlock {
-  int size;     ///< most rows and columns, a multiple of 8
-  int parts;    ///< threads that share two columns while these are rotated: 2, 4 or 8
-  int vectors;  ///< 1: U and V are computed; 0: values alone
+  int size;   ///< most rows and columns, a multiple of 8
+  int parts;  ///< threads that share two columns while these are rotated: 2, 4 or 8
   int blocks_per_sm;
   constexpr bool operator==(SvdBlock const&) const = default;
 
@@ -66,7 +65,7 @@ struct SvdBlockMemory {
       at += count * each;
       return begin;
     };
-    vectors = take((c.vectors != 0 ? c.size : 1) * c.size, element_bytes);
+    vectors = take(c.size * c.size, element_bytes);
     diagonal = take(c.size, element_bytes);
     heads = take(c.size, element_bytes);
     scratch = take(c.size, element_bytes);

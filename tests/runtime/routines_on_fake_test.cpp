@@ -243,6 +243,32 @@ TEST_F(RoutinesOnFake, NothingIsWrittenWhereMemoryCannotBeHad) {
   EXPECT_GT(several, 50);
 }
 
+/// Grids have one dimension, since others end at 65535.
+TEST_F(RoutinesOnFake, MoreMatricesThanAGridIsHigh) {
+  std::int64_t const count = 70'000;
+  for (std::int64_t const n : {33, 65, 300}) {
+    auto const a = at<double>(0x100, n, n, count), u = at<double>(0x200, n, n, count), vt = at<double>(0x300, n, n, count);
+    auto const s = at<double>(0x400, n, 1, count), e = at<double>(0x410, n - 1, 1, count), tau = at<double>(0x420, n, 1, count);
+    auto const tau_p = at<double>(0x430, n, 1, count);
+    std::function<void()> const calls[] = {[&] { gesvd<double>(*queue, SvdJob::thin, a, s, u, vt, nullptr); },
+                                           [&] { gesvd<double>(*queue, SvdJob::values, a, s, {}, {}, nullptr); },
+                                           [&] { gebrd<double>(*queue, a, s, e, tau, tau_p); }};
+    for (auto const& call : calls) {
+      int const before = fake->launches;
+      call();
+      EXPECT_GT(fake->launches, before);
+      EXPECT_EQ(fake->grid[1], 1U);
+      EXPECT_EQ(fake->grid[2], 1U);
+    }
+    int const before = fake->launches;
+    calls[0]();
+    if (n == 33) {  // a block for each matrix
+      EXPECT_EQ(fake->launches, before + 1);
+      EXPECT_EQ(fake->grid[0], static_cast<unsigned>(count));
+    }
+  }
+}
+
 /// A grid has up to 2^31 - 1 blocks.
 TEST_F(RoutinesOnFake, GridsThatThereAre) {
   std::int64_t const most = std::numeric_limits<std::int32_t>::max();

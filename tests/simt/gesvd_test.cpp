@@ -29,6 +29,7 @@
 #include "svd/bidiagonal/gebrd_panels.cuh"
 #include "svd/gesvd_blocked.hpp"
 #include "svd/gesvd_kernels.cuh"
+#include "svd/svd_block.cuh"
 #include "svd/svd_tiny.cuh"
 
 namespace myriad {
@@ -69,6 +70,8 @@ HostMachine machine_of_gesvd() {
     add_small.template operator()<svd_tiny_plan(SvdJob::values, dtype, 32, 32)>();
   }
   (std::make_index_sequence<std::size(small_orders)>());
+  static constexpr SvdBlock block = svd_block_of(dtype, 0);
+  machine.add(gpu::source_of(svd_block_kernel, dtype, block), svd_block<D, block>);
   add(gebrd_measure_kernel, gebrd_measure<D>);
   add(gebrd_load_kernel, gebrd_load<D>);
   add(gebrd_store_kernel, gebrd_store<D>);
@@ -141,19 +144,25 @@ struct Problem {
   }
   Problem(Problem const&) = delete;
 
+  [[nodiscard]] GesvdTask<T> task() {
+    return {.job = wanted.job,
+            .a = a.view,
+            .s = s.view,
+            .u = wants_u(wanted.job) ? u.view : Batch<T>{},
+            .vt = wants_vt(wanted.job) ? vt.view : Batch<T>{},
+            .info = info.data()};
+  }
   /// `workspace`: bytes that limit the number of matrices at a time.
   void run(std::int64_t workspace = gesvd_workspace) {
     before = a.memory;
     HostMachine machine = machine_of_gesvd<T>();
-    bool const values = wanted.job == SvdJob::values;
-    gesvd_by_bidiagonalization<T>(machine,
-                                  {.job = wanted.job,
-                                   .a = a.view,
-                                   .s = s.view,
-                                   .u = values || wanted.job == SvdJob::right ? Batch<T>{} : u.view,
-                                   .vt = values || wanted.job == SvdJob::left ? Batch<T>{} : vt.view,
-                                   .info = info.data()},
-                                  workspace);
+    gesvd_by_bidiagonalization<T>(machine, task(), gesvd_tiny_most, 0, workspace);
+  }
+  /// With the kernels of matrices that a block holds
+  void run_by_sizes() {
+    before = a.memory;
+    HostMachine machine = machine_of_gesvd<T>();
+    gesvd_by_sizes<T>(machine, task(), svd_block_of(dtype_of<T>, 0).size);
   }
   [[nodiscard]] R value(std::int64_t b, std::int64_t i) const { return *s.view.at(b, i, 0); }
   [[nodiscard]] Complex input(std::int64_t b, std::int64_t i, std::int64_t j) const {
@@ -263,6 +272,37 @@ TYPED_TEST(Gesvd, Ragged) {
     EXPECT_EQ(values.info[static_cast<std::size_t>(b)], 0);
     for (std::int64_t i = 0; i < std::min(thin.rows[static_cast<std::size_t>(b)], thin.cols[static_cast<std::size_t>(b)]); ++i)
       ASSERT_NEAR(values.value(b, i), thin.value(b, i), 100 * std::numeric_limits<R>::epsilon() * thin.value(b, 0));
+  }
+}
+
+/// Matrices for a lane kernel and for a block, and tall ones whose R is for one of these, in one batch; each has the bits that it has
+/// alone.
+TYPED_TEST(Gesvd, RaggedBySizes) {
+  using T = TypeParam;
+  Problem<T> problem({.m = 60, .n = 36, .count = 6, .ragged = true});
+  problem.rows = {60, 39, 0, 20, 55, 7};
+  problem.cols = {36, 36, 9, 25, 10, 34};
+  for (std::size_t b = 0; b < 6; ++b) problem.u_cols[b] = problem.vt_rows[b] = std::min(problem.rows[b], problem.cols[b]);
+  problem.run_by_sizes();
+  problem.check();
+  for (std::int64_t const b : {0, 1, 3, 4, 5}) {
+    SCOPED_TRACE(b);
+    std::int64_t const m = problem.rows[static_cast<std::size_t>(b)], n = problem.cols[static_cast<std::size_t>(b)];
+    Problem<T> alone({.m = static_cast<int>(m), .n = static_cast<int>(n)});
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i)
+        *alone.a.view.at(0, i, j) = problem.before[static_cast<std::size_t>(problem.a.view.at(b, i, j) - problem.a.memory.data())];
+    if (std::max(m, n) <= gesvd_tiny_most) {
+      HostMachine machine = machine_of_gesvd<T>();
+      svd_by_lanes<T>(machine, alone.task(), gesvd_tiny_most);
+    } else {
+      alone.run_by_sizes();
+    }
+    for (std::int64_t i = 0; i < std::min(m, n); ++i) ASSERT_EQ(alone.value(0, i), problem.value(b, i));
+    for (std::int64_t j = 0; j < alone.u.view.cols; ++j)
+      for (std::int64_t i = 0; i < m; ++i) ASSERT_EQ(*alone.u.view.at(0, i, j), *problem.u.view.at(b, i, j));
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < alone.vt.view.rows; ++i) ASSERT_EQ(*alone.vt.view.at(0, i, j), *problem.vt.view.at(b, i, j));
   }
 }
 

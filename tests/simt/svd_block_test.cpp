@@ -17,23 +17,17 @@ namespace {
 
 using namespace svd_test;
 
-template <typename T, int n, SvdJob job>
+template <typename T, int n>
 void run_block(Problem<T>& problem, bool conjugated, int above = -1, int upto = n) {
-  constexpr SvdBlock c = svd_block_plan(job, dtype_of<T>, n);
+  constexpr SvdBlock c = svd_block_plan(dtype_of<T>, n);
   simt::run(2, c.threads(), svd_block_memory(dtype_of<T>, c).bytes, svd_block<gpu::DeviceElement<T>, c>,
             svd_block_arguments(problem.task(conjugated), above, upto));
 }
-/// The kernel for matrices of up to n rows and columns, with vectors.
+/// The kernel for matrices of up to n rows and columns
 struct Block {
   template <typename T, int n>
   static void run(Problem<T>& problem, bool conjugated = false) {
-    run_block<T, n, SvdJob::thin>(problem, conjugated);
-  }
-};
-struct BlockOfValues {
-  template <typename T, int n>
-  static void run(Problem<T>& problem, bool conjugated = false) {
-    run_block<T, n, SvdJob::values>(problem, conjugated);
+    run_block<T, n>(problem, conjugated);
   }
 };
 
@@ -44,7 +38,6 @@ TEST(SvdBlock, Double) {
   check<Block, double, 40>(SvdJob::right, 40, 34, 8, 3, true);
   check<Block, double, 40>(SvdJob::full, 37, 1, 3, 4, false);
   check<Block, double, 40>(SvdJob::full, 36, 0, 2, 4, false);
-  check<BlockOfValues, double, 64>(SvdJob::values, 64, 64, 2, 5, false);
   if constexpr (!sanitized) check<Block, double, 64>(SvdJob::full, 61, 64, 8, 6, true);
 }
 TEST(SvdBlock, Single) {
@@ -90,7 +83,7 @@ TEST(SvdBlock, Limits) {
   problem.vt.make_ragged(least, cols);
   Random<double> random(3);
   problem.fill([&](std::int64_t, std::int64_t, std::int64_t) { return random(); });
-  run_block<double, 40, SvdJob::thin>(problem, false, 32, 39);
+  run_block<double, 40>(problem, false, 32, 39);
   EXPECT_EQ(problem.info, (std::vector<int>{-7, -7, 0, -7}));
   problem.check(2);
   EXPECT_EQ(problem.u.written(), 33 * 12);
