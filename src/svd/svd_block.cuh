@@ -538,15 +538,15 @@ class SvdInBlock {
 
   /// Replaces a column of V by that of J, see SvdAcrossLanes; returns its squared length. Row k of R serves both: for a product with V if
   /// J(k) is found so, and else for what J(k) contributes to the sums of later substitutions.
-  SIMT_INLINE static R find_column_of_j(int n, int column_of_v) {
-    int const c = larger(smaller(column_of_v, n - 1), 0);  // all lanes take part in the sums
+  SIMT_INLINE static R find_column_of_j(int n, int c) {
+    bool const exists = c < n;  // all lanes take part in the sums
     R const s = value(c), inverse = s >= svd_least<R> ? reciprocal(s) : R(0);
     T v[held][per_chunk], substituted[held][per_chunk];  // V from row k on, after zeros; sums for the rows from k on
     SIMT_UNROLL
     for (int r = 0; r < held; ++r) {
       SIMT_UNROLL
       for (int e = 0; e < per_chunk; ++e) {
-        v[r][e] = tile(row(r, e), c);
+        v[r][e] = exists ? tile(row(r, e), c) : from_real<T>(0);
         substituted[r][e] = from_real<T>(0);
       }
     }
@@ -578,7 +578,7 @@ class SvdInBlock {
       }
       substitutes = substitutes && modulus(r_kk) > s;
       T result = reciprocal(square_of(r_kk)) * (r_kk * (s * mine - sum));
-      if (svd_any(!substitutes)) {
+      if (svd_any(exists && !substitutes)) {
         T products[classes][halves];
         SIMT_UNROLL
         for (int q = 0; q < classes; ++q) {
@@ -592,9 +592,9 @@ class SvdInBlock {
         T const by_product = inverse * multiply_add(r_kk, mine, sum_of_classes(products));
         if (!substitutes) result = by_product;
       }
-      if (svd_any(substitutes))
+      if (svd_any(exists && substitutes))
         for_rows_of_r(k, n, [&](int r, int e, T x) { substituted[r][e] = conjugate_multiply_add(x, result, substituted[r][e]); });
-      if (part_of_column() == 0 && column_of_v < n) tile(k, c) = result;
+      if (part_of_column() == 0 && exists) tile(k, c) = result;
       square = add_square(result, square);
     }
     return square;

@@ -32,7 +32,7 @@ struct Block {
 };
 
 TEST(SvdBlock, Double) {
-  check<Block, double, 64>(SvdJob::thin, 33, 33, 8, 0, false);
+  check<Block, double, 64>(SvdJob::thin, 33, 33, sanitized ? 5 : 8, 0, false);
   check<Block, double, 64>(SvdJob::full, 64, 40, 4, 1, false);
   check<Block, double, 64>(SvdJob::left, 35, 64, 3, 2, true);
   check<Block, double, 40>(SvdJob::right, 40, 34, 8, 3, true);
@@ -56,7 +56,7 @@ TEST(SvdBlock, ComplexDouble) {
 /// Kernels of all sizes give the same bits, which depend on neither the layout nor other matrices.
 TEST(SvdBlock, SameBits) {
   check_same_bits<Block, double, 33, 64>();
-  check_same_bits<Block, std::complex<float>, 34, 64>();
+  if constexpr (!sanitized) check_same_bits<Block, std::complex<float>, 34, 64>();
 }
 
 TEST(SvdBlock, Scales) {
