@@ -106,6 +106,20 @@ TEST_P(Routines, EigenproblemsByTheWholeGpu) {
     }
 }
 
+TEST_P(Routines, FactorizationsByPanelsOnAGpu) {
+  static constexpr std::array families{"lu", "cholesky", "qr"};
+  if (!on_gpu() || std::find(families.begin(), families.end(), routine().family) == families.end()) GTEST_SKIP() << "has no such kernels";
+  unsigned i = 0;
+  // More rows than a block factors, by blocks that share a matrix.
+  for (Layout const layout : {Layout::column_major, Layout::row_major})
+    for (bool const ragged : {false, true}) {
+      Problem p = problem(600, ragged ? 3 : 1, layout);
+      p.ragged = ragged;
+      vary(routine(), p, i++);
+      if (!right(p)) return;
+    }
+}
+
 TEST_P(Routines, FromKernelsForSingleMatricesToLapack) {
   static constexpr std::array of_lu{"getrf", "getri", "inverse", "gesv"};
   if (quickly || std::find(of_lu.begin(), of_lu.end(), routine().routine) == of_lu.end()) GTEST_SKIP() << "changes nothing at this size";
