@@ -33,6 +33,9 @@
 
 namespace myriad {
 
+/// Whether blocks of a cluster reach each other's shared memory: see gpu::Grid.
+inline bool has_clusters(Device const& device) { return device.major >= 9; }
+
 template <typename M, typename T>
 concept Machine = requires(M machine, gpu::KernelName const& kernel, gpu::Grid const& grid, GemmTask<T> const& product,
                            TrsmTask<T> const& triangles, TrtriTask<T> const& inverses, GetrsTask<T> const& factored, int* numbers,

@@ -79,10 +79,10 @@ inline constexpr unsigned event_disable_timing = 2;
 
 /// The only launch attribute used: a cooperative launch.
 struct alignas(8) LaunchAttribute {
-  static constexpr int cooperative = 2;
+  static constexpr int cooperative = 2, cluster_dimension = 4;
   int id = cooperative;
-  alignas(8) int value = 1;
-  char reserved[60] = {};
+  alignas(8) unsigned value[3] = {1, 1, 1};  ///< cooperative: the first number, 1
+  char reserved[52] = {};
 };
 
 struct LaunchConfig {

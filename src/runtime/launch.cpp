@@ -22,8 +22,9 @@ bool takes_large_parameters() { return driver::load().version >= 12010; }
 void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* params, std::size_t params_bytes) {
   QueueAccess::State const& state = QueueAccess::state(queue);
   // Checked here since the driver's "invalid argument" does not name the argument.
-  if (grid.blocks < 0 || grid.threads < 1 || grid.threads_y < 1 || std::int64_t{grid.threads} * grid.threads_y > kernel.max_threads ||
-      grid.shared_bytes < 0 || grid.shared_bytes > kernel.max_dynamic_shared_bytes)
+  if (grid.blocks < 0 || grid.cluster < 1 || grid.blocks % grid.cluster != 0 || grid.threads < 1 || grid.threads_y < 1 ||
+      std::int64_t{grid.threads} * grid.threads_y > kernel.max_threads || grid.shared_bytes < 0 ||
+      grid.shared_bytes > kernel.max_dynamic_shared_bytes)
     throw GpuError(
         fmt::format("{}: a launch of {} blocks of {} x {} threads with {} bytes of shared memory; it has {} registers a thread, so that "
                     "{} threads and {} bytes are the limit",
@@ -36,14 +37,20 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
                     params_bytes, driver::load().version / 1000, driver::load().version % 1000 / 10));
   if (grid.blocks == 0 || state.preparing > 0) return;
   driver::CurrentContext const current(state.context->handle());
-  auto const blocks = static_cast<unsigned>(std::min<std::int64_t>(grid.blocks, std::numeric_limits<std::int32_t>::max()));
-  driver::LaunchAttribute cooperative{.id = driver::LaunchAttribute::cooperative};
+  std::int64_t const most = std::numeric_limits<std::int32_t>::max() / grid.cluster * grid.cluster;
+  auto const blocks = static_cast<unsigned>(std::min<std::int64_t>(grid.blocks, most));
+  driver::LaunchAttribute attributes[2];
+  unsigned attribute_count = 0;
+  if (grid.together) attributes[attribute_count++].id = driver::LaunchAttribute::cooperative;
+  if (grid.cluster > 1)
+    attributes[attribute_count++] = {.id = driver::LaunchAttribute::cluster_dimension,
+                                     .value = {static_cast<unsigned>(grid.cluster), 1, 1}};
   driver::LaunchConfig const config{.grid = {blocks, 1, 1},
                                     .block = {static_cast<unsigned>(grid.threads), static_cast<unsigned>(grid.threads_y), 1},
                                     .shared_bytes = static_cast<unsigned>(grid.shared_bytes),
                                     .stream = state.stream,
-                                    .attributes = grid.together ? &cooperative : nullptr,
-                                    .attribute_count = grid.together ? 1U : 0U};
+                                    .attributes = attribute_count > 0 ? attributes : nullptr,
+                                    .attribute_count = attribute_count};
   void* parameters[] = {const_cast<void*>(params)};
   driver::Result const result = driver::api().cuLaunchKernelEx(&config, kernel.function, parameters, nullptr);
   if (result != driver::Result::success) driver::check(result, "cuLaunchKernelEx", kernel.name.c_str());

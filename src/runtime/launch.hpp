@@ -41,6 +41,9 @@ struct Grid {
   /// Cooperative launch: all blocks are resident, so that simt::sync_grid may be called. The driver refuses more blocks than fit on the
   /// GPU.
   bool together = false;
+  /// Blocks of a cluster, at most 8, from compute capability 9.0 on: they run at the same time and reach each other's shared memory (see
+  /// simt::in_block_of_cluster). `blocks` is a multiple of it.
+  int cluster = 1;
 };
 
 /// Enqueues a kernel with one parameter, by value. Does not wait, allocates nothing; allowed while the stream is captured. Throws GpuError

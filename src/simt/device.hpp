@@ -58,6 +58,40 @@ __device__ __forceinline__ void sync_grid(unsigned* arrived, unsigned round) {
   wait_for_grid(arrived, round);
 }
 
+/// Clusters of neighbouring blocks (see Grid). Before compute capability 9.0, and in launches without clusters, each block is one.
+__device__ __forceinline__ int cluster_blocks() {
+  unsigned blocks = 1;
+#if __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+#endif
+  return static_cast<int>(blocks);
+}
+__device__ __forceinline__ int block_in_cluster() {
+  unsigned rank = 0;
+#if __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return static_cast<int>(rank);
+}
+/// Barrier of the cluster; makes writes to shared memory and global memory visible to all of its threads.
+__device__ __forceinline__ void sync_cluster() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\n barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
+/// The address at which another block of the cluster has what this one has at `mine`, which is in shared memory. Blocks must not end before
+/// the others' accesses.
+template <typename T>
+__device__ __forceinline__ T* in_block_of_cluster(T* mine, int rank) {
+  T* other = mine;
+#if __CUDA_ARCH__ >= 900
+  asm("mapa.u64 %0, %1, %2;" : "=l"(other) : "l"(mine), "r"(rank));
+#endif
+  return other;
+}
+
 /// The only grid barrier of a launch. It resets its counters: counts[0] and counts[32] must be zero before the launch and are zero after
 /// it.
 __device__ __forceinline__ void sync_grid_once(unsigned* counts) {

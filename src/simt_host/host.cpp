@@ -215,13 +215,14 @@ struct Block {
   std::unique_ptr<char, Free> shared;
 };
 
-/// Blocks that run concurrently: one, or all.
+/// Blocks that run concurrently: those of a cluster, or all.
 struct Launch {
   long long blocks = 0;
   int threads = 0;
   void (*kernel)(void const*) = nullptr;
   void const* argument = nullptr;
   bool together = false;
+  int cluster = 1;
   std::vector<Block> running;
   std::span<std::unique_ptr<Fiber>> fibers;
   Barrier barrier;
@@ -362,6 +363,14 @@ int lane_index() { return current->index % warp_size; }
 long long block_index() { return current->block->index; }
 long long block_count() { return launch->blocks; }
 char* shared_memory() { return current->block->shared.get(); }
+
+int cluster_blocks() { return launch->cluster; }
+int block_in_cluster() { return static_cast<int>(current->block->index % launch->cluster); }
+void sync_cluster() { sync(launch->barrier); }
+char* host::shared_memory_of(int rank) {
+  if (rank < 0 || rank >= launch->cluster) throw std::logic_error("simt: there is no such block in a cluster");
+  return launch->running[static_cast<std::size_t>(rank)].shared.get();
+}
 
 void sync_block() { sync(current->block->barrier); }
 void sync_warp() { sync(my_warp().barrier); }
@@ -686,8 +695,10 @@ Copy next_copy() {
   return next_copy(0);
 }
 
-void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument) {
-  long long const at_once = together ? blocks : std::min(blocks, 1LL);
+void run(long long blocks, bool together, int cluster, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument) {
+  if (cluster < 1 || blocks % cluster != 0 || (together && cluster > 1))
+    throw std::logic_error("simt: the blocks of a launch are no clusters of so many");
+  long long const at_once = together ? blocks : std::min<long long>(blocks, cluster);
   auto const fibers = static_cast<std::size_t>(at_once * threads);
   Launch mine;
   mine.blocks = blocks;
@@ -695,6 +706,7 @@ void run(long long blocks, bool together, int threads, int shared_bytes, void (*
   mine.kernel = kernel;
   mine.argument = argument;
   mine.together = together;
+  mine.cluster = cluster;
   while (kept_fibers.size() < fibers) kept_fibers.push_back(std::make_unique<Fiber>());
   mine.fibers = std::span(kept_fibers).first(fibers);
   mine.barrier.size = static_cast<int>(fibers);

@@ -45,6 +45,9 @@ void wait_for_grid(unsigned* arrived, unsigned round);
 void sync_blocks(unsigned* arrived, unsigned blocks);
 void sync_grid(unsigned* arrived, unsigned round);
 void sync_grid_once(unsigned* counts);
+int cluster_blocks();
+int block_in_cluster();
+void sync_cluster();
 char* shared_memory();
 void send_pair(float* to, float x, float y, unsigned round);
 void send_pair(double* to, double x, double y, unsigned round);
@@ -70,24 +73,32 @@ Copy next_copy();
 Copy next_copy(int pending);
 /// Waits for a number of 4 or 8 bytes whose lowest bit is `round`; returns it without that bit.
 unsigned long long receive(void const* from, int bytes, unsigned round);
-void run(long long blocks, bool together, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
+void run(long long blocks, bool together, int cluster, int threads, int shared_bytes, void (*kernel)(void const*), void const* argument);
+/// The shared memory of a block of this cluster.
+char* shared_memory_of(int rank);
 }  // namespace host
 
-/// Runs `kernel(argument)` in every thread of `blocks` blocks: one block after the other, or all `together`, as sync_grid needs. Throws
-/// std::logic_error on a deadlock.
+/// Runs `kernel(argument)` in every thread of `blocks` blocks: one cluster of blocks after the other, or all blocks `together`, as
+/// sync_grid needs. Throws std::logic_error on a deadlock.
 template <typename Argument>
-void run(long long blocks, int threads, int shared_bytes, void (*kernel)(Argument), Argument const& argument, bool together = false) {
+void run(long long blocks, int threads, int shared_bytes, void (*kernel)(Argument), Argument const& argument, bool together = false,
+         int cluster = 1) {
   struct Call {
     void (*kernel)(Argument);
     Argument const* argument;
   } const call{kernel, &argument};
   host::run(
-      blocks, together, threads, shared_bytes,
+      blocks, together, cluster, threads, shared_bytes,
       [](void const* c) {
         auto const* const my = static_cast<Call const*>(c);
         my->kernel(*my->argument);
       },
       &call);
+}
+
+template <typename T>
+T* in_block_of_cluster(T* mine, int rank) {
+  return reinterpret_cast<T*>(host::shared_memory_of(rank) + (reinterpret_cast<char*>(mine) - shared_memory()));
 }
 
 template <typename T>

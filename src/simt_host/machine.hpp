@@ -56,8 +56,9 @@ class HostMachine {
     if (!function) throw std::logic_error("other arguments than those of " + name);
     if (grid.blocks <= 0) return;
     ++launches_[name];
-    simt::run(grid.together ? grid.blocks : std::min(grid.blocks, most_blocks_), grid.threads, static_cast<int>(grid.shared_bytes),
-              *function, arguments, grid.together);
+    std::int64_t const most = std::max<std::int64_t>(most_blocks_ / grid.cluster, 1) * grid.cluster;
+    simt::run(grid.together ? grid.blocks : std::min(grid.blocks, most), grid.threads, static_cast<int>(grid.shared_bytes), *function,
+              arguments, grid.together, grid.cluster);
   }
   template <Element T>
   void gemm(GemmTask<T> const& task, Structure structure = Structure::general, Written written = Written::whole) {

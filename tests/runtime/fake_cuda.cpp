@@ -366,7 +366,7 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
   if (!current() || extra) return misuse(invalid_context);
   if (Result const result = take(fake.fail_launch); result != Result::success) return result;
   ++fake.launches;
-  fake.together = config->attribute_count == 1 && config->attributes->id == 2 && config->attributes->value == 1;
+  fake.together = config->attribute_count == 1 && config->attributes->id == 2 && config->attributes->value[0] == 1;
   std::memcpy(fake.grid, config->grid, sizeof(config->grid));
   std::memcpy(fake.block, config->block, sizeof(config->block));
   fake.shared = config->shared_bytes;

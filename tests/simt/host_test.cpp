@@ -49,6 +49,25 @@ TEST(SimtHost, BlocksAndThreadsAreNumbered) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], 5 + i % 40);
 }
 
+TEST(SimtHost, BlocksOfAClusterReachEachOthersSharedMemory) {
+  std::vector<int> values(6 * 40);
+  run(
+      6, 40, 40 * 4,
+      +[](Output out) {
+        int* const mine = reinterpret_cast<int*>(shared_memory()) + thread_index();
+        *in_block_of_cluster(mine, (block_in_cluster() + 1) % cluster_blocks()) = static_cast<int>(block_index());
+        sync_cluster();
+        out.values[block_index() * 40 + thread_index()] = *mine;
+      },
+      Output{values.data()}, false, 3);
+  for (int i = 0; i < 240; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], i / 120 * 3 + (i / 40 + 2) % 3);
+  auto const nothing = +[](Output) {};
+  EXPECT_THROW(run(4, 32, 0, nothing, Output{}, false, 3), std::logic_error);
+  EXPECT_THROW(run(
+                   2, 32, 4, +[](Output) { in_block_of_cluster(shared_memory(), 2); }, Output{}, false, 2),
+               std::logic_error);
+}
+
 template <typename Narrow, typename Reference>
 void check_conversions() {
   auto const same = [](auto x, auto y) {
