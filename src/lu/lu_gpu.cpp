@@ -205,6 +205,7 @@ void add_large(std::vector<KernelSource>& kernels, KernelFilter const& filter, D
       kernels.push_back(source_of(lu_block_kernel, dtype, lu_block_plan(bytes, complex, rows, 32)));
     for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));
     kernels.push_back(source_of(lu_tall_kernel, dtype, lu_tall_plan(bytes)));
+    kernels.push_back(source_of(lu_cluster_kernel, dtype, lu_cluster_plan(bytes, complex)));
   }
   if (!factors && !solves) return;
   for (KernelName const& name : {lu_swap_rows_kernel, copy_matrices_kernel, diagonal_sizes_kernel})

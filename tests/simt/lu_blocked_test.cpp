@@ -597,7 +597,7 @@ TEST(LuBlockedWide, Factors) {
 TYPED_TEST(LuBlocked, LimitsOfEveryGpu) {
   using D = gpu::DeviceElement<TypeParam>;
   for (std::int64_t const shared : {99 << 10, 163 << 10, 227 << 10}) {
-    auto const limits = lu_limits<D>(shared);
+    auto const limits = lu_limits<D>(shared, false);
     EXPECT_GE(limits[0], 192);
     EXPECT_LE(lu_rows_bytes<D>(limits[0], 100000), shared);
     std::int64_t before = 0;

@@ -1,9 +1,10 @@
 #pragma once
 /// LU of matrices of more than 32 rows and columns, and what is made of it, on a machine (blocked/machine.hpp).
 ///
-/// A block factors up to lu_rows_limit rows. Larger matrices go by panels: of the columns that are subtracted from the trailing matrix at
-/// once the left part is factored, its interchanges and its triangle are applied to the right part, its product is subtracted from that,
-/// and the right part is factored; and so on down to panels that one kernel factors. Panels begin at multiples of their width.
+/// A block factors up to lu_rows_limit rows. Larger matrices go by panels, of as many columns as are subtracted from the trailing matrix at
+/// once. A cluster of blocks factors panels of up to lu_cluster_most rows. Beyond, and on GPUs without clusters, the left part of these
+/// columns is factored, its interchanges and its triangle are applied to the right part, its product is subtracted from that, and the right
+/// part is factored; and so on down to panels that one kernel factors. Panels begin at multiples of their width.
 ///
 /// The conjugate of a matrix has the conjugate factors and the same pivots: factors of a conjugated view are those of what is stored.
 
@@ -38,6 +39,7 @@ bool is_same_view(Batch<T> const& x, Batch<T const> const& y) {
 
 inline constexpr gpu::KernelName lu_block_kernel{"lu/block/lu_block"};
 inline constexpr gpu::KernelName lu_rows_kernel{"lu/block/lu_rows"};
+inline constexpr gpu::KernelName lu_cluster_kernel{"lu/blocked/lu_cluster"};
 inline constexpr gpu::KernelName lu_tall_kernel{"lu/blocked/lu_tall"};
 inline constexpr gpu::KernelName lu_swap_rows_kernel{"lu/blocked/lu_swap_rows"};
 inline constexpr gpu::KernelName lu_determinant_kernel{"lu/blocked/lu_determinant"};
@@ -270,7 +272,7 @@ class LuOnMachine {
   void factor(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, bool pivoting) {
     bool const in_place = is_same_view(to, a);
     if (!is_ragged(a)) return factor_alike(a, to, in_place, pivots, info, pivoting);
-    by_sizes<T>(machine_, a, to, lu_limits<D>(shared_bytes()), info,
+    by_sizes<T>(machine_, a, to, lu_limits<D>(shared_bytes(), has_clusters(machine_.device())), info,
                 [&](SizeClass const& some) { factor_alike(some.of_any(a), some.of_b(to), in_place, pivots, some.info, pivoting); });
   }
   /// The same of matrices that are factored in one way.
@@ -287,6 +289,20 @@ class LuOnMachine {
                   [&](Factored const& f) { update(f, 0, a.rows, lu_rows_columns, a.cols - lu_rows_columns); });
   }
 
+  void run_cluster(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, std::int64_t before, bool pivoting) {
+    constexpr LuCluster c = lu_cluster_plan(bytes, is_complex<T>);
+    auto const [blocks, warps] = lu_cluster_grid(a.rows, a.count, machine_.device().multiprocessors);
+    LuClusterMemory<D, c.width> const memory(static_cast<int>(std::min(a.rows, a.cols)), warps);
+    machine_.run(lu_cluster_kernel, {.blocks = a.count * blocks, .threads = 32 * warps, .shared_bytes = memory.bytes, .cluster = blocks},
+                 LuClusterArguments<D>{.a = gpu::matrices_of(a),
+                                       .result = gpu::matrices_of(to),
+                                       .pivots = gpu::matrices_of(pivots),
+                                       .info = info,
+                                       .before = static_cast<int>(before),
+                                       .pivoting = pivoting,
+                                       .warps = warps},
+                 dtype_of<T>, c);
+  }
   void run_rows(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, std::int64_t before, bool pivoting) {
     LuRows const c = lu_rows_plan(bytes, is_complex<T>, a.rows);
     int const warps = lu_rows_warps(a.rows);
@@ -356,7 +372,8 @@ class LuOnMachine {
     Batch<int> pivots;
     int* info;
     bool pivoting;
-    std::int64_t panel;                                                        ///< columns
+    std::int64_t panel;  ///< columns
+    bool in_cluster = false;
     std::int64_t const *diagonal_rows = nullptr, *diagonal_columns = nullptr;  ///< of a ragged batch: the smaller side of each matrix
 
     [[nodiscard]] std::int64_t steps() const { return std::min(a.rows, a.cols); }
@@ -393,15 +410,17 @@ class LuOnMachine {
     use(f);
   }
   void factor_by_panels(Batch<T> const& a, Batch<int> const& pivots, int* info, bool pivoting) {
+    bool const in_cluster = has_clusters(machine_.device()) && a.rows <= lu_cluster_most;
     with_diagonal({.a = a,
                    .pivots = pivots,
                    .info = info,
                    .pivoting = pivoting,
-                   .panel = lu_panel_columns(bytes, is_complex<T>, a.rows, shared_bytes())},
+                   .panel = in_cluster ? lu_outer_columns(is_complex<T>) : lu_panel_columns(bytes, is_complex<T>, a.rows, shared_bytes()),
+                   .in_cluster = in_cluster},
                   [&](Factored const& f) { factor_by_panels(f); });
   }
   void factor_by_panels(Factored const& f) {
-    auto const& [a, pivots, info, pivoting, panel, diagonal_rows, diagonal_columns] = f;
+    auto const& [a, pivots, info, pivoting, panel, in_cluster, diagonal_rows, diagonal_columns] = f;
     // Columns to the right of a wide matrix are divided like those of a square one, of which it may be the upper part in a ragged batch.
     std::int64_t const width = lu_outer_columns(is_complex<T>);
     for (std::int64_t j = 0; j < f.steps(); j += width) {
@@ -442,7 +461,10 @@ class LuOnMachine {
   void factor_panel(Factored const& f, std::int64_t j, std::int64_t w) {
     Batch<T> const a = block(f.a, j, j, f.a.rows - j, w);
     Batch<int> const pivots = f.pivoting ? rows(f.pivots, j, std::min(w, f.steps() - j)) : f.pivots;
-    if (a.rows <= lu_rows_limit<D>(shared_bytes())) return run_rows(a, a, pivots, f.info, j, f.pivoting);
+    bool const in_block = a.rows <= lu_rows_limit<D>(shared_bytes());
+    if (f.in_cluster && (!in_block || lu_cluster_is_faster(a.rows, a.count, machine_.device().multiprocessors)))
+      return run_cluster(a, a, pivots, f.info, j, f.pivoting);
+    if (in_block) return run_rows(a, a, pivots, f.info, j, f.pivoting);
     if (!lu_panel_is_tall(bytes, is_complex<T>, a.rows, w, shared_bytes())) return run_block(a, a, pivots, f.info, j, f.pivoting);
     LuTall const c = lu_tall_plan(bytes);
     machine_.run(lu_tall_kernel, {.blocks = a.count, .threads = c.threads, .shared_bytes = c.bytes(bytes)},
