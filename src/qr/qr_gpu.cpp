@@ -165,6 +165,7 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
     if (factors) {
       for (QrRegisters const& c : qr_registers_configs(bytes)) add(qr_registers_kernel, c);
       add(qr_block_kernel, qr_block_plan(bytes));
+      add(qr_cluster_kernel);
       add(qr_step_kernel);
       add(qr_passes_kernel);
     }

@@ -45,6 +45,14 @@ constexpr BlockReflectorPlan block_reflector_plan(int element_bytes, std::int64_
   return {.parts = parts, .groups = static_cast<int>((all + strips - 1) / strips)};
 }
 
+/// The same for few matrices: fewer columns to a block where multiprocessors would be idle. The bits do not depend on it.
+constexpr BlockReflectorPlan block_reflector_plan_of_few(BlockReflectorPlan plan, int element_bytes, std::int64_t columns,
+                                                         std::int64_t count, int multiprocessors) {
+  std::int64_t const across = BlockReflectorShape::columns(element_bytes), all = std::max<std::int64_t>((columns + across - 1) / across, 1);
+  while (plan.groups > 1 && count * ((all + plan.groups - 1) / plan.groups) < multiprocessors) --plan.groups;
+  return plan;
+}
+
 /// The columns of C that are changed, from `begin` on. Rows and columns before `first_loaded` are those of a unit matrix.
 struct BlockReflectorColumns {
   std::int64_t begin, end, first_loaded = 0;
@@ -112,7 +120,8 @@ template <typename T, Machine<T> M>
 void apply_block_reflector(M& machine, Batch<T const> const& v, Batch<T const> const& tau, Batch<T> const& c, bool adjoint, T* factors,
                            BlockReflectorColumns const& columns) {
   std::int64_t const number = columns.end - columns.begin;
-  auto const plan = block_reflector_plan(sizeof(T), v.rows, number, machine.device().shared_memory_per_block, columns.together);
+  auto plan = block_reflector_plan(sizeof(T), v.rows, number, machine.device().shared_memory_per_block, columns.together);
+  if (!columns.together) plan = block_reflector_plan_of_few(plan, sizeof(T), number, v.count, machine.device().multiprocessors);
   auto args = block_reflector_arguments<T>(v, tau, c, factors, plan);
   args.begin = static_cast<int>(columns.begin);
   args.end = static_cast<int>(columns.end);

@@ -10,6 +10,7 @@
 #include "qr/block/qr_block_plan.hpp"
 #include "qr/blocked/block_reflector.hpp"
 #include "qr/blocked/qr_blocked_config.cuh"
+#include "qr/blocked/qr_cluster_config.cuh"
 #include "qr/qr.hpp"
 #include "runtime/views.hpp"
 
@@ -17,16 +18,23 @@ namespace myriad {
 
 inline constexpr gpu::KernelName qr_registers_kernel{"qr/block/qr_registers"};
 inline constexpr gpu::KernelName qr_block_kernel{"qr/block/qr_block"};
+inline constexpr gpu::KernelName qr_cluster_kernel{"qr/blocked/qr_cluster"};
 inline constexpr gpu::KernelName qr_step_kernel{"qr/blocked/qr_step"};
 inline constexpr gpu::KernelName qr_passes_kernel{"qr/blocked/qr_passes"};
 
 /// How a panel of so many rows is factored, and its columns at most.
-enum class QrPanelIn { registers, shared_memory, global_memory };
+enum class QrPanelIn { registers, cluster, shared_memory, global_memory };
 struct QrPanel {
   QrPanelIn in;
   int width;
 };
-constexpr QrPanel qr_panel_plan(int element_bytes, std::int64_t rows, std::int64_t shared_bytes) {
+/// The most rows of a panel that a cluster factors
+inline constexpr std::int64_t qr_cluster_most = 32 * qr_cluster_most_warps * qr_cluster_blocks;
+/// `clusters`: whether a cluster factors panels for which registers of a block have room for fewer columns.
+constexpr QrPanel qr_panel_plan(int element_bytes, std::int64_t rows, std::int64_t shared_bytes, bool clusters = false) {
+  int const all = qr_cluster_columns(element_bytes);
+  if (clusters && rows <= qr_cluster_most && qr_registers_plan(element_bytes, rows, all, shared_bytes) < 0)
+    return {QrPanelIn::cluster, all};
   for (int const width : {element_bytes == 16 ? 16 : 32, 16, 8})
     if (qr_registers_plan(element_bytes, rows, width, shared_bytes) >= 0) return {QrPanelIn::registers, width};
   for (int const width : {element_bytes == 16 ? 16 : 32, 16, 8})
@@ -76,11 +84,11 @@ struct QrWorkspace {
   T *factors, *products, *heads;
   unsigned* largest;
 
-  QrWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, bool in_global_memory, bool keeps_factors)
+  QrWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, bool in_global_memory, bool scales, bool keeps_factors)
       : factors(arena.take<T>(keeps_factors ? 0 : count * block_reflector_square<T>)),
         products(arena.take<T>(in_global_memory ? 2 * count * qr_chunks(m) * qr_step_columns : 0)),
         heads(arena.take<T>(in_global_memory ? 2 * count * qr_step_columns : 0)),
-        largest(arena.take<unsigned>(in_global_memory ? count * qr_chunks(m) * n : 0)) {}
+        largest(arena.take<unsigned>(scales ? count * qr_chunks(m) * n : 0)) {}
 };
 
 /// A becomes R and the reflectors. As many columns as a block reflector has are halved until they are a panel, which a kernel factors; what
@@ -94,33 +102,45 @@ class QrByPanels {
   QrByPanels(M& machine, GeqrfTask<T> const& task, T* factors, void* memory)
       : machine_(machine),
         task_(task),
-        in_global_memory_(in_global_memory(machine, task)),
+        scales_(scales(machine, task)),
         keeps_factors_(factors != nullptr),
-        work_(placed<QrWorkspace<T>>(memory, task.a.rows, task.a.cols, task.a.count, in_global_memory_, keeps_factors_)) {
+        work_(placed<QrWorkspace<T>>(memory, task.a.rows, task.a.cols, task.a.count, in_global_memory(machine, task), scales_,
+                                     keeps_factors_)) {
     if (factors) work_.factors = factors;
   }
 
   static std::int64_t bytes(M const& machine, GeqrfTask<T> const& task, std::int64_t count, bool keeps_factors) {
-    return bytes_of<QrWorkspace<T>>(task.a.rows, task.a.cols, count, in_global_memory(machine, task), keeps_factors);
+    return bytes_of<QrWorkspace<T>>(task.a.rows, task.a.cols, count, in_global_memory(machine, task), scales(machine, task), keeps_factors);
   }
 
   void run() {
     std::int64_t const m = task_.a.rows, n = task_.a.cols, steps = std::min(m, n), width = block_reflector_width<T>;
-    if (in_global_memory_) scale(false);
+    if (scales_) scale(false);
     for (std::int64_t j = 0; j < steps; j += width) {
       std::int64_t const some = std::min(width, steps - j);
       apply(j, some, n - j - some, factor(j, some));
       if (keeps_factors_) work_.factors += task_.a.count * block_reflector_square<T>;
     }
-    if (in_global_memory_) scale(true);
+    if (scales_) scale(true);
   }
 
  private:
-  static QrPanel panel(M const& machine, std::int64_t rows) {
-    return qr_panel_plan(sizeof(T), rows, machine.device().shared_memory_per_block);
+  /// Few columns, of many matrices mostly, go by the panels of one block.
+  static bool uses_clusters(M const& machine, GeqrfTask<T> const& task) {
+    return has_clusters(machine.device()) && std::min(task.a.rows, task.a.cols) > 2 * block_reflector_width<T>;
+  }
+  static QrPanel panel(M const& machine, GeqrfTask<T> const& task, std::int64_t rows) {
+    return qr_panel_plan(sizeof(T), rows, machine.device().shared_memory_per_block, uses_clusters(machine, task));
   }
   static bool in_global_memory(M const& machine, GeqrfTask<T> const& task) {
-    return panel(machine, task.a.rows).in == QrPanelIn::global_memory;
+    return panel(machine, task, task.a.rows).in == QrPanelIn::global_memory;
+  }
+  /// Whether columns are brought near one: where sums of squares may be of any size.
+  static bool scales(M const& machine, GeqrfTask<T> const& task) {
+    std::int64_t const m = task.a.rows, last = std::max<std::int64_t>(m - task.a.cols, 0);
+    bool const by_clusters = uses_clusters(machine, task) && last < qr_cluster_most &&
+                             panel(machine, task, std::min(m, qr_cluster_most)).in == QrPanelIn::cluster;
+    return by_clusters || in_global_memory(machine, task);
   }
 
   void scale(bool back) {
@@ -135,7 +155,7 @@ class QrByPanels {
   /// Columns [j, j + width) from row j on. Returns whether V^H V of these is in the workspace.
   bool factor(std::int64_t j, std::int64_t width) {
     std::int64_t const rows = task_.a.rows - j;
-    QrPanel const plan = panel(machine_, rows);
+    QrPanel const plan = panel(machine_, task_, rows);
     if (width > plan.width) {
       std::int64_t half = plan.width;
       while (2 * half < width) half *= 2;
@@ -144,10 +164,23 @@ class QrByPanels {
       return false;
     }
     Batch<T> const a = block(task_.a, j, j, rows, width), tau = myriad::rows(task_.tau, j, width);
-    if (plan.in != QrPanelIn::global_memory) {
-      bool const wanted = keeps_factors_ || j + width < task_.a.cols;
-      return qr_in_block<T>(machine_, a, tau, false, wanted ? work_.factors : nullptr);
+    T* const gram = keeps_factors_ || j + width < task_.a.cols ? work_.factors : nullptr;
+    if (plan.in == QrPanelIn::cluster) {
+      int const warps = qr_cluster_warps(rows);
+      machine_.run(qr_cluster_kernel,
+                   {.blocks = a.count * qr_cluster_blocks,
+                    .threads = 32 * warps,
+                    .shared_bytes = QrClusterMemory(sizeof(T), warps).elements * static_cast<std::int64_t>(sizeof(T)),
+                    .cluster = qr_cluster_blocks},
+                   QrClusterArguments<D>{.a = gpu::matrices_of(a),
+                                         .tau = gpu::matrices_of(tau),
+                                         .gram = reinterpret_cast<D*>(gram),
+                                         .line = block_reflector_width<T>,
+                                         .warps = warps},
+                   dtype_of<T>);
+      return gram != nullptr;
     }
+    if (plan.in != QrPanelIn::global_memory) return qr_in_block<T>(machine_, a, tau, false, gram);
     for (int k = -1; k < width; ++k)
       machine_.run(qr_step_kernel,
                    {.blocks = a.count * qr_chunks(rows), .threads = qr_blocked_threads, .shared_bytes = qr_step_bytes(sizeof(T))},
@@ -172,7 +205,7 @@ class QrByPanels {
 
   M& machine_;
   GeqrfTask<T> task_;
-  bool in_global_memory_, keeps_factors_;
+  bool scales_, keeps_factors_;
   QrWorkspace<T> work_;
 };
 
