@@ -83,7 +83,7 @@ struct CholeskyUpdate {
   CholeskyBlockMemory const& memory;
   T* const tile;
   int const panel, panels;  ///< the first column of the first panel, and how many there are
-  int const end;
+  int const end, row_end;
 
   /// 8 `octets` rows and 16 columns from there on, as far as they exist.
   template <int octets>
@@ -95,7 +95,7 @@ struct CholeskyUpdate {
   }
 
  private:
-  SIMT_INLINE bool exists(int i, int j) const { return i < memory.rows && j < end && i >= j / cholesky_panel * cholesky_panel; }
+  SIMT_INLINE bool exists(int i, int j) const { return i < row_end && j < end && i >= j / cholesky_panel * cholesky_panel; }
   SIMT_INLINE T* row(int i) const { return tile + memory.place(smaller(i, memory.rows - 1), panel); }
   /// The distance from a row of one panel to the same row of the next.
   SIMT_INLINE int next_panel() const { return memory.place(0, panel + cholesky_panel) - memory.place(0, panel); }
@@ -212,6 +212,58 @@ struct CholeskyUpdate {
   }
 };
 
+/// Diagonal blocks that are factored ahead, in shared memory: the next one while that of a panel is in use.
+template <typename T>
+struct CholeskyAhead {
+  static constexpr int width = cholesky_panel, per_chunk = 16 / sizeof(T);
+  T* const factors;
+
+  /// That of the panel that begins at column `panel`: rows, and then the reciprocals of the diagonal.
+  SIMT_INLINE T* of(int panel) const { return factors + panel / width % 2 * (width * (width + 1)); }
+  SIMT_INLINE T element(int panel, int i, int j) const { return of(panel)[i * width + j]; }
+  SIMT_INLINE void put(int panel, CholeskyDiagonal<T> const& diagonal) const {
+    T* const to = of(panel);
+    SIMT_UNROLL
+    for (int i = 0; i < width; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j <= i; ++j) to[i * width + j] = i == j ? from_real<T>(diagonal.diagonal[i]) : diagonal.below[i][j];
+      to[width * width + i] = from_real<T>(diagonal.inverse[i]);
+    }
+  }
+  /// As CholeskyDiagonal::solve, for a row of the panel.
+  SIMT_INLINE void solve(int panel, T* row) const {
+    T const* const from = of(panel);
+    T x[width], inverse[width];
+    read(x, row);
+    read(inverse, from + width * width);
+    SIMT_UNROLL
+    for (int j = 0; j < width; ++j) {
+      T below[width];
+      read(below, from + j * width);
+      SIMT_UNROLL
+      for (int k = 0; k < j; ++k) x[j] = multiply_add(-x[k], conjugate(below[k]), x[j]);
+      x[j] = real_part(inverse[j]) * x[j];
+    }
+    SIMT_UNROLL
+    for (int j = 0; j < width; j += per_chunk) {
+      Chunked<T> chunk;
+      SIMT_UNROLL
+      for (int e = 0; e < per_chunk; ++e) chunk.x[e] = x[j + e];
+      store_chunk(row + j, chunk.chunk);
+    }
+  }
+
+ private:
+  SIMT_INLINE static void read(T (&to)[width], T const* from) {
+    SIMT_UNROLL
+    for (int j = 0; j < width; j += per_chunk) {
+      Chunked<T> const chunk(load_chunk(from + j));
+      SIMT_UNROLL
+      for (int e = 0; e < per_chunk; ++e) to[j + e] = chunk.x[e];
+    }
+  }
+};
+
 /// Right-hand sides from (L^-1 B)^H to X^H, each by a warp: 32 columns at a time, a column to a lane, and what these take from the columns
 /// before. Other warps may call it for others; each needs a barrier before.
 template <typename T>
@@ -259,13 +311,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
   constexpr int width = cholesky_panel, per_chunk = 16 / sizeof(T);
   int* const failed = reinterpret_cast<int*>(shared_memory());
   T* const factor = reinterpret_cast<T*>(shared_memory() + 16);  // of a diagonal block
-  T* const tile = factor + CholeskyBlockMemory(sizeof(T), 0, 0, C.warps).factor;
+  T* const tile = factor + CholeskyBlockMemory(sizeof(T), 0, 0, C.warps, C.ahead != 0).factor;
   int const thread = thread_index(), lane = lane_index(), warp = thread / warp_size;
 
   for (Index b = block_index(); b < args.a.count; b += block_count()) {
     int const n = args.a.rows_of(b), right = n > 0 && args.x.given() ? args.x.cols_of(b) : 0;
     if (args.first > 0 && (n == 0 || (args.info && args.info[b] != 0))) continue;
-    CholeskyBlockMemory const memory(sizeof(T), n, right, C.warps);  // of the tile
+    CholeskyBlockMemory const memory(sizeof(T), n, right, C.warps, C.ahead != 0);  // of the tile
     /// Calls move(i, j, address) for the lower triangle, neighbouring threads for neighbours in the memory of A.
     auto const for_all = [&](auto const& matrices, auto move) {
       Index const down = matrices.row_stride_of(b), right = matrices.col_stride_of(b);
@@ -356,14 +408,69 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
           if (e / width >= e % width) tile[memory.place(panel + e / width, panel) + e % width] = factor[e];
       return true;
     };
+    if constexpr (C.ahead != 0) {
+      static_assert(C.regularized == 0);
+      CholeskyAhead<T> const ahead{factor};
+      // The first warp factors the diagonal block of a panel.
+      auto const factor_diagonal = [&](int panel) {
+        CholeskyDiagonal<T> diagonal;
+        diagonal.take([&](int i) { return tile + memory.place(panel + i, panel); });
+        diagonal.template factor<false>(least, n - panel);
+        if (lane == 0) {
+          if (diagonal.failed != 0) *failed = panel + diagonal.failed;
+          ahead.put(panel, diagonal);
+        }
+      };
+      if (warp == 0) factor_diagonal(0);
+      sync_block();
+      SIMT_LOOP
+      for (int panel = 0; panel < n && *failed == 0; panel += width) {
+        int const rest = panel + width;
+        SIMT_LOOP
+        for (int i = rest + thread; i < memory.rows; i += C.threads()) ahead.solve(panel, tile + memory.place(i, panel));
+        if (warp == C.warps - 1)
+          for (int e = lane; e < width * width; e += warp_size)
+            if (e / width >= e % width)
+              tile[memory.place(panel + e / width, panel) + e % width] = ahead.element(panel, e / width, e % width);
+        sync_block();
+        if (warp == 0) {
+          if (rest < n) {
+            CholeskyUpdate<T>{memory, tile, panel, 1, rest + width, rest + width}.template run<2>(rest, rest);
+            sync_warp();
+            factor_diagonal(rest);
+          }
+        } else {
+          CholeskyUpdate<T> const update{memory, tile, panel, 1, memory.columns, memory.rows};
+          int turn = 1;
+          SIMT_LOOP
+          for (int column = rest; column < memory.columns; column += update.columns) {
+            SIMT_LOOP
+            for (int row = larger(column, rest + width); row < memory.rows; row += 32) {
+              if (turn == warp) {
+                if (memory.rows - row > 16)
+                  update.template run<4>(row, column);
+                else
+                  update.template run<2>(row, column);
+              }
+              turn = turn + 1 < C.warps ? turn + 1 : 1;
+            }
+          }
+        }
+        sync_block();
+      }
+    }
     SIMT_LOOP
-    for (int panel = 0, panels = 0; panel < n; panel += width) {
+    for (int panel = 0, panels = 0; C.ahead == 0 && panel < n; panel += width) {
       if (!factor_panel(panel)) break;
       // Every other panel updates the next one alone, and what is beyond together with that.
       int const rest = panel + width;
       panels = panels % 2 + 1;
-      CholeskyUpdate<T> const update{memory, tile, panels == 1 ? panel : panel - width, panels,
-                                     panels == 1 ? smaller(rest + width, memory.columns) : memory.columns};
+      CholeskyUpdate<T> const update{memory,
+                                     tile,
+                                     panels == 1 ? panel : panel - width,
+                                     panels,
+                                     panels == 1 ? smaller(rest + width, memory.columns) : memory.columns,
+                                     memory.rows};
       int turn = 0;
       SIMT_LOOP
       for (int column = rest; column < update.end; column += update.columns) {

@@ -15,12 +15,14 @@ struct CholeskyBlock {
   int blocks_per_sm;    ///< for which registers have to suffice
   Lines lines;          ///< whether neighbouring threads load and store neighbours of a column or of a row
   int regularized = 0;  ///< whether it takes shifts of the diagonal and floors of pivots
+  int ahead = 0;        ///< whether a warp factors the next diagonal block while the others update the rest: for lone blocks
   constexpr bool operator==(CholeskyBlock const&) const = default;
 
   SIMT_INLINE constexpr int threads() const { return 32 * warps; }
 };
 
-/// The dynamic shared memory of a block: what failed, the factor of a diagonal block where there are several warps, and the lower triangle
+/// The dynamic shared memory of a block: what failed, the factor of a diagonal block where there are several warps, or two and reciprocals
+/// of their diagonals where one is factored ahead, and the lower triangle
 /// of a matrix whose rows are filled up to whole panels, with right-hand sides as further rows.
 ///
 /// Panels are one after the other, each from its diagonal on and row by row. A row has 16 bytes more than its elements, so that the same 16
@@ -29,14 +31,16 @@ struct CholeskyBlockMemory {
   int columns;  ///< of the matrix with what it is filled up by
   int rows;     ///< and right-hand sides
   int row;      ///< elements from one row of a panel to the next
-  int factor;   ///< elements for the factor of a diagonal block
+  int factor;   ///< elements for factors of diagonal blocks
   int bytes;
 
-  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n, int right, int warps)
+  SIMT_INLINE constexpr CholeskyBlockMemory(int element_bytes, int n, int right, int warps, bool ahead = false)
       : columns(simt::ceil_div(n, cholesky_panel) * cholesky_panel),
         rows(columns + right),
         row(cholesky_panel + 16 / element_bytes),
-        factor(warps == 1 ? 0 : cholesky_panel * cholesky_panel),
+        factor(ahead        ? 2 * cholesky_panel * (cholesky_panel + 1)
+               : warps == 1 ? 0
+                            : cholesky_panel * cholesky_panel),
         bytes(16 + element_bytes * (factor + row * (columns / cholesky_panel) * (columns / 2 + cholesky_panel / 2 + right))) {}
   /// The place of element (i, j), not above the diagonal block of its panel.
   SIMT_INLINE constexpr int place(int i, int j) const {

@@ -53,11 +53,15 @@ void cholesky_in_block(M& machine, PosvTask<T> const& task, std::int64_t first =
                                        .floor = task.regularization.floor,
                                        .replaced = task.regularization.replaced};
   Lines const lines = a.col_stride < a.row_stride ? Lines::rows : Lines::columns;
-  CholeskyBlock const c = cholesky_block_plan(sizeof(T), a.rows, lines, task.regularization.given());
+  bool const regularized = task.regularization.given();
+  CholeskyBlock const c = !regularized && cholesky_block_is_lone(a.count, machine.device().multiprocessors)
+                              ? cholesky_block_ahead(lines)
+                              : cholesky_block_plan(sizeof(T), a.rows, lines, regularized);
   machine.run(cholesky_block_kernel,
               {.blocks = a.count,
                .threads = c.threads(),
-               .shared_bytes = CholeskyBlockMemory(sizeof(T), static_cast<int>(a.rows), static_cast<int>(task.x.cols), c.warps).bytes},
+               .shared_bytes =
+                   CholeskyBlockMemory(sizeof(T), static_cast<int>(a.rows), static_cast<int>(task.x.cols), c.warps, c.ahead != 0).bytes},
               args, dtype_of<T>, c);
 }
 

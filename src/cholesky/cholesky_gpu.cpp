@@ -190,14 +190,18 @@ void add_larger_kernels(std::vector<KernelSource>& kernels, KernelFilter const& 
   };
   bool const inverts = wants({"potri"}), solves = wants({"posv", "solve_positive_definite", "posv_regularized"});
   bool const plain = wants({"potrf", "posv", "solve_positive_definite"}), regularized = wants({"potrf_regularized", "posv_regularized"});
+  auto const add_block = [&](CholeskyBlock const& c) { kernels.push_back(source_of(cholesky_block_kernel, dtype, c)); };
   auto const add_blocks = [&](std::int64_t n, Lines lines) {
-    if (plain) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines)));
-    if (regularized) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines, true)));
+    if (plain) {
+      add_block(cholesky_block_plan(bytes, n, lines));
+      add_block(cholesky_block_ahead(lines));
+    }
+    if (regularized) add_block(cholesky_block_plan(bytes, n, lines, true));
   };
   if (regularized)
     for (Lines const lines : {Lines::columns, Lines::rows})
       for (int n = 1; n <= tiny_largest; ++n)
-        if (filter.wants_size(n)) kernels.push_back(source_of(cholesky_block_kernel, dtype, cholesky_block_plan(bytes, n, lines, true)));
+        if (filter.wants_size(n)) add_block(cholesky_block_plan(bytes, n, lines, true));
   if (!filter.wants_size_above(tiny_largest) || (!inverts && !plain && !regularized)) return;
   if (inverts || solves) kernels.push_back(source_of(copy_matrices_kernel, dtype));
   for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));

@@ -37,6 +37,7 @@ HostMachine machine_with_kernels(int shared_kib = 227) {
   using D = gpu::DeviceElement<T>;
   HostMachine machine;
   machine.device().shared_memory_per_block = shared_kib << 10;
+  machine.device().multiprocessors = 1;  // no block is lone: see cholesky_ahead_test.cpp
   auto const add = [&]<CholeskyBlock c> { machine.add(gpu::source_of(cholesky_block_kernel, dtype_of<T>, c), cholesky_block<D, c>); };
   add.template operator()<cholesky_block_plan(sizeof(T), 33, Lines::columns)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 33, Lines::rows)>();

@@ -31,7 +31,7 @@ template <typename T>
 HostMachine machine_with_kernels() {
   using D = gpu::DeviceElement<T>;
   HostMachine machine;
-  machine.device().shared_memory_per_block = CholeskyBlockMemory(sizeof(T), 72, cholesky_block_right, 8).bytes;
+  machine.device().shared_memory_per_block = CholeskyBlockMemory(sizeof(T), 72, cholesky_block_right, 8, true).bytes;
   auto const add = [&]<CholeskyBlock c> { machine.add(gpu::source_of(cholesky_block_kernel, dtype_of<T>, c), cholesky_block<D, c>); };
   add.template operator()<cholesky_block_plan(sizeof(T), 8, Lines::columns, true)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 8, Lines::rows, true)>();
