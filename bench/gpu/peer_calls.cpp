@@ -54,6 +54,26 @@ int number(Batch<T> const& a) {
   return static_cast<int>(a.count);
 }
 
+/// Whether a loop over routines for one matrix may be faster than a batched one.
+template <typename T>
+bool is_few(Batch<T> const& a) {
+  return a.count <= 64 && a.rows >= 128;
+}
+/// Times a routine of cuSOLVER for one matrix: call(workspace, its elements, info).
+template <typename T, typename Call>
+void measure_one(Timer const& timer, char const* name, int elements, Call const& call) {
+  DeviceArray<T> const work(timer.queue, elements);
+  DeviceArray<int> const info(timer.queue, 1);
+  timer.measure(name, [&] { call(work.data(), elements, info.data()); });
+}
+/// The same one matrix after the other: call(number of the matrix, workspace, its elements, info).
+template <typename T, typename Call>
+void measure_each(Timer const& timer, char const* name, int elements, Batch<T> const& a, Call const& call) {
+  measure_one<T>(timer, name, elements, [&](T* work, int of_work, int* info) {
+    for (std::int64_t b = 0; b < a.count; ++b) call(b, work, of_work, info);
+  });
+}
+
 /// C += A B by all forms. There are no other products for batches.
 template <typename T>
 void measure_products(Timer const& timer, T const* a, T const* b, Batch<T> const& c) {
@@ -204,7 +224,14 @@ void measure_lu(Timer const& timer, Batch<T> const& a) {
 }
 template <typename T>
 void measure(Timer const& timer, GetrfCase<T>& c) {
-  measure_lu(timer, c.a.view());
+  Batch<T> const& a = c.a.view();
+  measure_lu(timer, a);
+  if (!timer.peers.has_cusolver() || !is_few(a)) return;
+  int const n = order(a);
+  DeviceArray<int> const pivots(timer.queue, n);
+  measure_each<T>(
+      timer, "cuSOLVER getrf", timer.peers.getrf_elements(dtype_of<T>, n, a.data), a,
+      [&](std::int64_t b, T* work, int, int* info) { timer.peers.getrf(dtype_of<T>, n, a.matrix(b), pivots.data(), work, info); });
 }
 template <typename T>
 void measure(Timer const& timer, DetCase<T>& c) {
@@ -254,6 +281,13 @@ void measure(Timer const& timer, GeqrfCase<T>& c) {
   if (!timer.peers.has_cublas()) return;
   Pointers<T> const pa(timer, c.a.view()), pt(timer, c.tau.view());
   timer.measure("cuBLAS geqrfBatched", [&] { timer.peers.geqrf(dtype_of<T>, order(c.a.view()), pa, pt, number(c.a.view())); });
+  Batch<T> const& a = c.a.view();
+  if (!timer.peers.has_cusolver() || !is_few(a)) return;
+  int const n = order(a);
+  measure_each<T>(timer, "cuSOLVER geqrf", timer.peers.geqrf_elements(dtype_of<T>, n, a.data), a,
+                  [&](std::int64_t b, T* work, int elements, int* info) {
+                    timer.peers.geqrf(dtype_of<T>, n, a.matrix(b), c.tau.view().matrix(b), work, elements, info);
+                  });
 }
 template <typename T>
 void measure(Timer const& timer, GelsCase<T>& c) {
@@ -267,6 +301,12 @@ void measure(Timer const& timer, PotrfCase<T>& c) {
   if (!timer.peers.has_cusolver()) return;
   Pointers<T> const pa(timer, c.a.view());
   timer.measure("cuSOLVER potrfBatched", [&] { timer.peers.potrf(dtype_of<T>, order(c.a.view()), pa, c.info.data(), number(c.a.view())); });
+  Batch<T> const& a = c.a.view();
+  if (!is_few(a)) return;
+  int const n = order(a);
+  measure_each<T>(
+      timer, "cuSOLVER potrf", timer.peers.potrf_elements(dtype_of<T>, n, a.data), a,
+      [&](std::int64_t b, T* work, int elements, int* info) { timer.peers.potrf(dtype_of<T>, n, a.matrix(b), work, elements, info); });
 }
 template <typename T>
 void measure_cholesky_solution(Timer const& timer, Batch<T> const& a, Batch<T> const& b, int* info) {
@@ -339,13 +379,6 @@ void measure(Timer const& timer, GesvdCase<T>& c) {
   });
 }
 
-/// Times a routine of cuSOLVER for one matrix: call(workspace, its elements, info).
-template <typename T, typename Call>
-void measure_one(Timer const& timer, char const* name, int elements, Call const& call) {
-  DeviceArray<T> const work(timer.queue, elements);
-  DeviceArray<int> const info(timer.queue, 1);
-  timer.measure(name, [&] { call(work.data(), elements, info.data()); });
-}
 template <typename T>
 void measure(Timer const& timer, SytrdCase<T>& c) {
   Batch<T> const& a = c.a.view();

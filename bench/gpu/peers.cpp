@@ -249,6 +249,43 @@ void Peers::potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info,
         "potrsBatched");
 }
 
+int Peers::getrf_elements(Dtype dtype, int n, void const* a) {
+  int elements = 0;
+  check(function<int(void*, int, int, void const*, int, int*)>(solver_, "cusolverDn", "getrf_bufferSize", dtype)(solver_handle_, n, n, a, n,
+                                                                                                                 &elements),
+        "getrf_bufferSize");
+  return elements;
+}
+void Peers::getrf(Dtype dtype, int n, void* a, int* pivots, void* work, int* info) {
+  check(function<int(void*, int, int, void*, int, void*, int*, int*)>(solver_, "cusolverDn", "getrf", dtype)(solver_handle_, n, n, a, n,
+                                                                                                             work, pivots, info),
+        "getrf");
+}
+int Peers::potrf_elements(Dtype dtype, int n, void const* a) {
+  int elements = 0;
+  check(function<int(void*, int, int, void const*, int, int*)>(solver_, "cusolverDn", "potrf_bufferSize", dtype)(solver_handle_, lower, n,
+                                                                                                                 a, n, &elements),
+        "potrf_bufferSize");
+  return elements;
+}
+void Peers::potrf(Dtype dtype, int n, void* a, void* work, int elements, int* info) {
+  check(function<int(void*, int, int, void*, int, void*, int, int*)>(solver_, "cusolverDn", "potrf", dtype)(solver_handle_, lower, n, a, n,
+                                                                                                            work, elements, info),
+        "potrf");
+}
+int Peers::geqrf_elements(Dtype dtype, int n, void const* a) {
+  int elements = 0;
+  check(function<int(void*, int, int, void const*, int, int*)>(solver_, "cusolverDn", "geqrf_bufferSize", dtype)(solver_handle_, n, n, a, n,
+                                                                                                                 &elements),
+        "geqrf_bufferSize");
+  return elements;
+}
+void Peers::geqrf(Dtype dtype, int n, void* a, void* tau, void* work, int elements, int* info) {
+  check(function<int(void*, int, int, void*, int, void*, void*, int, int*)>(solver_, "cusolverDn", "geqrf", dtype)(
+            solver_handle_, n, n, a, n, tau, work, elements, info),
+        "geqrf");
+}
+
 std::int64_t Peers::syevj_bytes(Dtype dtype, int n, void const* a, void const* w, int count) {
   int elements = 0;
   std::string const name = syevj_name(dtype, "_bufferSize");

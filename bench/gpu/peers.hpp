@@ -63,6 +63,13 @@ class Peers {
   void trsm(Dtype dtype, int n, int columns, void const* alpha, void* const* a, void* const* b, int count);  ///< lower, not unit
   void potrf(Dtype dtype, int n, void* const* a, int* info, int count);                  ///< lower; cuSOLVER, like potrs
   void potrs(Dtype dtype, int n, void* const* a, void* const* b, int* info, int count);  ///< one right-hand side
+  /// Factorizations of one matrix, by cuSOLVER; the workspace query of each is in elements.
+  [[nodiscard]] int getrf_elements(Dtype dtype, int n, void const* a);
+  void getrf(Dtype dtype, int n, void* a, int* pivots, void* work, int* info);
+  [[nodiscard]] int potrf_elements(Dtype dtype, int n, void const* a);
+  void potrf(Dtype dtype, int n, void* a, void* work, int elements, int* info);  ///< lower
+  [[nodiscard]] int geqrf_elements(Dtype dtype, int n, void const* a);
+  void geqrf(Dtype dtype, int n, void* a, void* tau, void* work, int elements, int* info);
   /// Values and vectors from lower triangles of packed batches: syevj by Jacobi's method, syev by a method that cuSOLVER chooses. Each has
   /// a workspace query.
   [[nodiscard]] std::int64_t syevj_bytes(Dtype dtype, int n, void const* a, void const* w, int count);
