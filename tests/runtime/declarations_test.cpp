@@ -155,7 +155,8 @@ static_assert(sizeof(Launch) == sizeof(CUlaunchConfig) && offsetof(Launch, grid)
               offsetof(Launch, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) && offsetof(LaunchAttribute, id) == offsetof(CUlaunchAttribute, id) &&
               offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value) &&
-              equal(LaunchAttribute::cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+              equal(LaunchAttribute::cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE) &&
+              equal(LaunchAttribute::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
 
 using Pool = driver::PoolProperties;
 static_assert(sizeof(Pool) == sizeof(CUmemPoolProps) && offsetof(Pool, allocation_type) == offsetof(CUmemPoolProps, allocType) &&
