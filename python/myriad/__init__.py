@@ -1,0 +1,22 @@
+"""Dense linear algebra for a myriad of small matrices.
+
+myriad.linalg    the functions of the Python array API standard, for stacks of matrices
+myriad.lapack    LAPACK's routines by name, in place where wanted
+myriad.batched   matrices of different sizes, mixed precision, regularized factorizations, grouped products
+myriad.numpy     lets numpy.linalg compute by Myriad
+
+Arrays of NumPy, torch and any library with __dlpack__ go in without copies; results are arrays of the same library.
+"""
+from . import _myriad
+from ._errors import LinAlgError
+from ._myriad import Error, Queue, Unavailable
+from . import batched, lapack, linalg
+
+__version__ = _myriad.__version__
+__all__ = ['Error', 'LinAlgError', 'Queue', 'Unavailable', 'batched', 'info', 'lapack', 'linalg']
+
+
+def info() -> dict:
+    """Version, CPU threads, and whether a GPU can be used, with the reason if not."""
+    cpu, automatic = Queue('cpu'), Queue('automatic')
+    return {'version': __version__, 'threads': cpu.threads, 'gpu': automatic.backend == 'gpu', 'gpu_problem': automatic.gpu_problem}

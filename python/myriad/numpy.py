@@ -1,0 +1,299 @@
+"""Lets numpy.linalg compute by Myriad: install() and uninstall().
+
+    import myriad.numpy
+    myriad.numpy.install()
+    numpy.linalg.solve(a, b)     # now by Myriad
+    myriad.numpy.report()        # {'solve': 1}
+
+numpy.linalg keeps its own checks, types, errors and results. Only the functions that compute are replaced, in the module
+numpy.linalg._linalg: they are private to NumPy, and install() raises RuntimeError for a NumPy that has others. eig and eigvals stay NumPy's.
+"""
+import collections
+import contextlib
+import warnings
+
+import numpy
+import numpy.linalg
+
+from . import _myriad, _queues
+
+__all__ = ['install', 'report', 'uninstall', 'using']
+
+_INT = numpy.dtype(numpy.int32)
+_calls = collections.Counter()
+
+
+def _report_invalid():
+    """Does for failed matrices what a ufunc does for the floating-point error 'invalid value', as numpy.errstate says."""
+    mode = numpy.geterr()['invalid']
+    if mode == 'call':
+        numpy.geterrcall()('invalid value', 8)
+    elif mode == 'raise':
+        raise FloatingPointError('invalid value encountered')
+    elif mode == 'warn':
+        warnings.warn('invalid value encountered', RuntimeWarning, stacklevel=4)
+    elif mode == 'print':
+        print('Warning: invalid value encountered')
+    elif mode == 'log':
+        numpy.geterrcall().write('Warning: invalid value encountered\n')
+
+
+def _finish(info, *results):
+    """Results of failed matrices become NaN, as NumPy's functions leave them."""
+    if _myriad.failures(info)[0]:
+        failed = info != 0
+        for x in results:
+            x[failed] = numpy.nan
+        _report_invalid()
+
+
+def _readable(x):
+    """x as an array whose elements can be used in place."""
+    if x.flags.aligned and all(s >= 0 or d <= 1 for s, d in zip(x.strides[-2:], x.shape[-2:])) and all(s % x.itemsize == 0 for s in x.strides):
+        return x
+    return x.copy()
+
+
+def _broadcast(a, b):
+    return a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+
+
+# Each function takes arrays of the types that the signature names, and returns arrays or a tuple, as the gufunc does. It returns
+# NotImplemented for shapes that it leaves to NumPy: those that NumPy refuses, and those that it treats in a way of its own.
+
+
+def _solve(queue, a, b):
+    n, m = a.shape[-2:]
+    if n != m or b.shape[-2] != n:
+        return NotImplemented
+    batch = _broadcast(a, b)
+    x, info = numpy.empty((*batch, n, b.shape[-1]), a.dtype), numpy.empty(batch, _INT)
+    _myriad.solve(queue, a, b, x, info)
+    _finish(info, x)
+    return x
+
+
+def _solve1(queue, a, b):
+    x = _solve(queue, a, b[..., None])
+    return x if x is NotImplemented else x[..., 0]
+
+
+def _inv(queue, a):
+    if a.shape[-1] != a.shape[-2]:
+        return NotImplemented
+    x, info = numpy.empty(a.shape, a.dtype), numpy.empty(a.shape[:-2], _INT)
+    _myriad.inverse(queue, a, x, info)
+    _finish(info, x)
+    return x
+
+
+def _det(queue, a):
+    if a.shape[-1] != a.shape[-2]:
+        return NotImplemented
+    det = numpy.empty(a.shape[:-2], a.dtype)
+    _myriad.det(queue, a, det)
+    return det[()]
+
+
+def _slogdet(queue, a):
+    if a.shape[-1] != a.shape[-2]:
+        return NotImplemented
+    sign, logabs = numpy.empty(a.shape[:-2], a.dtype), numpy.empty(a.shape[:-2], a.real.dtype)
+    _myriad.logdet(queue, a, sign, logabs)
+    return sign[()], logabs[()]
+
+
+def _cholesky(uplo):
+    def cholesky(queue, a):
+        if a.shape[-1] != a.shape[-2]:
+            return NotImplemented
+        factor, info = numpy.empty(a.shape, a.dtype), numpy.empty(a.shape[:-2], _INT)
+        _myriad.copy_triangle(queue, uplo, a, factor)
+        _myriad.potrf(queue, uplo, factor, info)
+        _finish(info, factor)
+        return factor
+
+    return cholesky
+
+
+def _eigh(job, uplo):
+    def eigh(queue, a):
+        if a.shape[-1] != a.shape[-2]:
+            return NotImplemented
+        v, info = numpy.array(a, order='C'), numpy.empty(a.shape[:-2], _INT)
+        w = numpy.empty(a.shape[:-1], a.real.dtype)
+        _myriad.syevd(queue, job, uplo, v, w, info)
+        _finish(info, w, v)
+        return (w, v) if job == 'V' else w
+
+    return eigh
+
+
+def _qr_r_raw(queue, a):
+    tau = numpy.empty((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
+    if not a.flags.writeable:
+        return NotImplemented
+    _myriad.geqrf(queue, a, tau)  # numpy.linalg reads the factors from a, its own copy
+    return tau
+
+
+def _form_q(complete):
+    def form_q(queue, a, tau):
+        m, n = a.shape[-2:]
+        k = tau.shape[-1]
+        columns = m if complete else k
+        if a.shape[:-2] != tau.shape[:-1] or k > min(m, n):
+            return NotImplemented
+        q = numpy.empty((*a.shape[:-1], columns), a.dtype)
+        q[..., :k] = a[..., :k]
+        _myriad.orgqr(queue, q, tau)
+        return q
+
+    return form_q
+
+
+def _svd(job):
+    def svd(queue, a):
+        batch, (m, n) = a.shape[:-2], a.shape[-2:]
+        k = min(m, n)
+        s, info = numpy.empty((*batch, k), a.real.dtype), numpy.empty(batch, _INT)
+        work = numpy.array(a, order='C')
+        if job == 'N':
+            _myriad.gesvd(queue, job, work, s, None, None, info)
+            _finish(info, s)
+            return s
+        u = numpy.empty((*batch, m, m if job == 'A' else k), a.dtype)
+        vt = numpy.empty((*batch, n if job == 'A' else k, n), a.dtype)
+        _myriad.gesvd(queue, job, work, s, u, vt, info)
+        _finish(info, u, s, vt)
+        return u, s, vt
+
+    return svd
+
+
+def _lstsq(queue, a, b, rcond):
+    """Least squares of smallest norm by singular values, those up to rcond times the largest taken as zero."""
+    m, n = a.shape[-2:]
+    if not m or not n or b.shape[-2] != m or a.shape[:-2] != b.shape[:-2] or rcond.ndim:
+        return NotImplemented
+    if rcond < 0:  # every singular value counts that rounding does not leave at zero, which depends on the rounding of LAPACK
+        return NotImplemented
+    batch, k = a.shape[:-2], min(m, n)
+    s, info = numpy.empty((*batch, k), a.real.dtype), numpy.empty(batch, _INT)
+    u, vt = numpy.empty((*batch, m, k), a.dtype), numpy.empty((*batch, k, n), a.dtype)
+    _myriad.gesvd(queue, 'S', numpy.array(a, order='C'), s, u, vt, info)
+    used = s > rcond * s[..., :1]
+    inverse = numpy.divide(1, s, out=numpy.zeros_like(s), where=used)
+    rank = numpy.count_nonzero(used, axis=-1).astype(_INT)
+    y = numpy.empty((*batch, k, b.shape[-1]), a.dtype)
+    _myriad.gemm(queue, 1.0, u.conj().swapaxes(-1, -2), b, 0.0, y)
+    y *= inverse[..., None]
+    x = numpy.empty((*batch, n, b.shape[-1]), a.dtype)
+    _myriad.gemm(queue, 1.0, vt.conj().swapaxes(-1, -2), y, 0.0, x)
+    residual = numpy.array(b, order='C')
+    _myriad.gemm(queue, -1.0, a, x, 1.0, residual)
+    squares = (residual.real**2 + residual.imag**2).sum(-2)
+    _finish(info, x, squares, s)
+    return x, squares, rank[()], s
+
+
+_FUNCTIONS = {
+    'solve': _solve,
+    'solve1': _solve1,
+    'inv': _inv,
+    'det': _det,
+    'slogdet': _slogdet,
+    'cholesky_lo': _cholesky('L'),
+    'cholesky_up': _cholesky('U'),
+    'eigh_lo': _eigh('V', 'L'),
+    'eigh_up': _eigh('V', 'U'),
+    'eigvalsh_lo': _eigh('N', 'L'),
+    'eigvalsh_up': _eigh('N', 'U'),
+    'qr_r_raw': _qr_r_raw,
+    'qr_reduced': _form_q(False),
+    'qr_complete': _form_q(True),
+    'svd': _svd('N'),
+    'svd_s': _svd('S'),
+    'svd_f': _svd('A'),
+    'lstsq': _lstsq,
+}
+
+
+class _Gufunc:
+    """Stands for a gufunc of NumPy, whose other attributes it has."""
+
+    def __init__(self, name, base, function, max_n):
+        self._name = name
+        self._base = base
+        self._function = function
+        self._max_n = max_n
+
+    def __call__(self, *arrays, signature=None, **options):
+        # numpy.linalg names the types of every call; other calls are none of its own.
+        if signature is not None and not options:
+            types = signature.partition('->')[0]
+            given = [numpy.asarray(x) for x in arrays]
+            if len(types) == len(given) and all(numpy.can_cast(x.dtype, t, 'same_kind') for x, t in zip(given, types)):
+                given = [x.astype(t, copy=False) for x, t in zip(given, types)]
+                if given[0].ndim >= 2 and (self._max_n is None or max(given[0].shape[-2:]) <= self._max_n):
+                    if self._name != 'qr_r_raw':
+                        given = [_readable(x) for x in given]
+                    if self._name != 'qr_r_raw' or given[0] is arrays[0]:
+                        result = self._function(_queues.on_cpu(), *given)
+                        if result is not NotImplemented:
+                            _calls[self._name] += 1
+                            return result
+        return self._base(*arrays, signature=signature, **options)
+
+    def __getattr__(self, name):
+        return getattr(self._base, name)
+
+    def __repr__(self):
+        return f'<gufunc {self._name!r} of myriad.numpy>'
+
+
+class _Module:
+    """Stands for numpy.linalg._umath_linalg."""
+
+    def __init__(self, base, max_n):
+        self._base = base
+        for name, function in _FUNCTIONS.items():
+            setattr(self, name, _Gufunc(name, getattr(base, name), function, max_n))
+
+    def __getattr__(self, name):
+        return getattr(self._base, name)
+
+
+def install(*, max_n=None):
+    """numpy.linalg computes by Myriad from now on, in all threads. max_n: larger matrices are left to NumPy."""
+    module = getattr(numpy.linalg, '_linalg', None)
+    base = getattr(module, '_umath_linalg', None)
+    if isinstance(base, _Module):
+        base = base._base
+    missing = [name for name in _FUNCTIONS if not hasattr(base, name)]
+    if missing:
+        raise RuntimeError(f'NumPy {numpy.__version__} is not supported: numpy.linalg._linalg._umath_linalg has no {", ".join(missing)}')
+    module._umath_linalg = _Module(base, max_n)
+
+
+def uninstall():
+    """numpy.linalg computes by itself again."""
+    module = numpy.linalg._linalg
+    if isinstance(module._umath_linalg, _Module):
+        module._umath_linalg = module._umath_linalg._base
+
+
+@contextlib.contextmanager
+def using(*, max_n=None):
+    """install() for the body of a with statement."""
+    before = numpy.linalg._linalg._umath_linalg
+    install(max_n=max_n)
+    try:
+        yield
+    finally:
+        numpy.linalg._linalg._umath_linalg = before
+
+
+def report() -> dict:
+    """The number of calls that Myriad has computed, by the name of NumPy's internal function."""
+    return dict(_calls)

@@ -1,0 +1,55 @@
+#pragma once
+/// Arrays of Python libraries as the C interface sees them: an address, sizes, strides, an element type and a device.
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+
+#include "myriad/myriad.h"
+
+namespace myriad::python {
+
+namespace nb = nanobind;
+
+/// Where an array lies. The numbers of DLPack.
+enum class Device : int { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
+
+/// An array that was passed from Python, read without a copy. It keeps the memory alive during its lifetime; destroy it with the GIL held.
+///
+/// Sources, in this order: the buffer protocol (NumPy), data_ptr() and stride() (torch), __dlpack__ (everything else).
+class Array {
+ public:
+  static constexpr int max_dims = 64;
+
+  Array() = default;
+  ~Array();
+  Array(Array const&) = delete;
+  Array& operator=(Array const&) = delete;
+
+  /// Reads `x`. `what` begins the text of errors. `stream`: the stream on which a CUDA array will be used, in DLPack's numbering, which is
+  /// passed to __dlpack__; -1 if it is unknown.
+  void read(nb::handle x, std::string const& what, std::intptr_t stream);
+
+  char* data = nullptr;
+  int dims = 0;
+  std::int64_t shape[max_dims];
+  std::int64_t strides[max_dims];  ///< in elements
+  myriad_dtype dtype = MYRIAD_F64;
+  std::int64_t element_size = 0;
+  bool read_only = false;
+  bool conjugated = false;  ///< the array is the conjugate of what is stored
+  Device device = Device::cpu;
+  int device_id = 0;
+
+ private:
+  void read_buffer(nb::handle x, std::string const& what);
+  void read_torch(nb::handle x, std::string const& what);
+  void read_dlpack(nb::handle x, std::string const& what, std::intptr_t stream);
+
+  Py_buffer buffer_{};
+  bool has_buffer_ = false;
+  nb::object owner_;
+};
+
+}  // namespace myriad::python

@@ -1,0 +1,261 @@
+/// The extension module _myriad: one function for each routine of the C interface. Arguments are those of include/myriad/myriad.h in their
+/// order; arrays of any library stand for batches, None for NULL, one-letter strings for enumerations.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "call.hpp"
+#include "queue.hpp"
+#include "ragged.hpp"
+
+namespace myriad::python {
+namespace {
+
+/// The parameters of a routine. `text` has one word for each: the letter of its kind, a colon, the name, and ? if it may be None.
+std::vector<Parameter> parameters_of(char const* text) {
+  static std::deque<std::string> names;  // never freed: functions keep pointers to them
+  std::vector<Parameter> parameters;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::size_t const end = std::min(rest.find(' '), rest.size());
+    std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    bool const optional = word.back() == '?';
+    if (optional) word.remove_suffix(1);
+    names.emplace_back(word.substr(2));
+    parameters.push_back({static_cast<Kind>(word[0]), optional, names.back().c_str()});
+  }
+  return parameters;
+}
+
+/// The C++ type by which Python passes a parameter of type P of the C interface.
+template <typename P>
+using Given = std::conditional_t<
+    std::is_pointer_v<P>, nb::handle,
+    std::conditional_t<std::is_same_v<P, double>, double,
+                       std::conditional_t<std::is_same_v<P, std::int64_t> || std::is_same_v<P, myriad_arithmetic>, std::int64_t, char>>>;
+
+template <typename P>
+auto argument(char const* name) {
+  if constexpr (std::is_pointer_v<P>)
+    return nb::arg(name).none();
+  else
+    return nb::arg(name);
+}
+
+/// A routine of the C interface and its parameters.
+template <typename... P>
+struct Routine {
+  char const* name;
+  myriad_status (*function)(myriad_queue*, P...);
+  std::vector<Parameter> parameters;
+
+  void operator()(Queue& queue, Given<P>... given) const { call(queue, std::index_sequence_for<P...>(), given...); }
+
+ private:
+  template <std::size_t... I>
+  void call(Queue& queue, std::index_sequence<I...>, Given<P>... given) const {
+    Call arguments(name, queue);
+    (arguments.take(static_cast<int>(I), parameters[I], given), ...);
+    arguments.arrange();
+    nb::gil_scoped_release const release;
+    queue.run([&](myriad_queue* handle) { return function(handle, arguments.template get<P>(static_cast<int>(I))...); });
+  }
+};
+
+template <typename... P>
+void define(nb::module_& module, char const* name, myriad_status (*function)(myriad_queue*, P...), char const* text) {
+  // Lives as long as the process, as the module does.
+  auto const* const routine = new Routine<P...>{name, function, parameters_of(text)};
+  if (routine->parameters.size() != sizeof...(P))
+    throw std::logic_error(std::string(name) + ": the table has another number of parameters");
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    module.def(
+        name, [routine](Queue& queue, Given<P>... given) { (*routine)(queue, given...); }, nb::arg("queue"),
+        argument<P>(routine->parameters[I].name)...);
+  }
+  (std::index_sequence_for<P...>());
+}
+
+/// gemm_grouped: a list of tuples (alpha, a, b, beta, c).
+void gemm_grouped(Queue& queue, nb::list list) {
+  static std::vector<Parameter> const parameters = parameters_of("s:alpha m:a m:b s:beta M:c");
+  std::vector<std::unique_ptr<Call>> calls;
+  std::vector<myriad_gemm_group> groups;
+  for (nb::handle const item : list) {
+    auto const group = nb::cast<nb::tuple>(item);
+    if (nb::len(group) != parameters.size()) throw nb::value_error("gemm_grouped: a group is a tuple (alpha, a, b, beta, c)");
+    Call& call = *calls.emplace_back(std::make_unique<Call>("gemm_grouped", queue));
+    for (std::size_t i = 0; i < parameters.size(); ++i) call.take(static_cast<int>(i), parameters[i], nb::object(group[i]));
+    call.arrange();
+    groups.push_back({call.get<void const*>(0), call.get<myriad_batch const*>(1), call.get<myriad_batch const*>(2),
+                      call.get<void const*>(3), call.get<myriad_batch const*>(4)});
+  }
+  nb::gil_scoped_release const release;
+  queue.run([&](myriad_queue* handle) { return myriad_gemm_grouped(handle, groups.data(), static_cast<std::int64_t>(groups.size())); });
+}
+
+/// The number of entries of `info` that are not zero, and the index of the first.
+std::pair<std::int64_t, std::int64_t> failures(nb::handle info) {
+  Array array;
+  array.read(info, "failures: info", -1);
+  if (array.dtype != MYRIAD_INT || array.device == Device::cuda) throw nb::type_error("failures: info must be int32 in host memory");
+  std::int64_t size = 1;
+  for (int k = array.dims - 1; k >= 0; --k) {
+    if (array.shape[k] > 1 && array.strides[k] != size) throw nb::value_error("failures: info must be contiguous");
+    size *= array.shape[k];
+  }
+  auto const* const entries = reinterpret_cast<int const*>(array.data);
+  std::int64_t count = 0;
+  std::int64_t first = 0;
+  for (std::int64_t b = 0; b < size; ++b)
+    if (entries[b] != 0 && count++ == 0) first = b;
+  return {count, first};
+}
+
+/// Copies a triangle of every matrix, with zeros outside it.
+void copy_triangle(Queue& queue, char uplo, nb::handle a, nb::handle out) {
+  static std::vector<Parameter> const parameters = parameters_of("m:a M:out");
+  Call call("copy_triangle", queue);
+  call.take(0, parameters[0], a);
+  call.take(1, parameters[1], out);
+  call.arrange();
+  nb::gil_scoped_release const release;
+  call.copy_triangle(uplo);
+}
+
+void define_routines(nb::module_& m) {
+#define ROUTINE(name, text) define(m, #name, &myriad_##name, text)
+  ROUTINE(gemm, "s:alpha m:a m:b s:beta M:c");
+  ROUTINE(gemm_by, "s:alpha m:a m:b s:beta M:c i:arithmetic");
+  ROUTINE(gemv, "s:alpha m:a v:x s:beta V:y");
+  ROUTINE(ger, "s:alpha v:x v:y M:a");
+  ROUTINE(symv, "l:uplo s:alpha m:a v:x s:beta V:y");
+  ROUTINE(hemv, "l:uplo s:alpha m:a v:x s:beta V:y");
+  ROUTINE(symm, "l:side l:uplo s:alpha m:a m:b s:beta M:c");
+  ROUTINE(hemm, "l:side l:uplo s:alpha m:a m:b s:beta M:c");
+  ROUTINE(syrk, "l:uplo s:alpha m:a s:beta M:c");
+  ROUTINE(herk, "l:uplo S:alpha m:a S:beta M:c");
+  ROUTINE(syr2k, "l:uplo s:alpha m:a m:b s:beta M:c");
+  ROUTINE(her2k, "l:uplo s:alpha m:a m:b S:beta M:c");
+  ROUTINE(trsm, "l:side l:uplo l:diag s:alpha m:a M:b");
+  ROUTINE(trmm, "l:side l:uplo l:diag s:alpha m:a M:b");
+  ROUTINE(trmv, "l:uplo l:diag m:a V:x");
+  ROUTINE(trsv, "l:uplo l:diag m:a V:x");
+  ROUTINE(trtri, "l:uplo l:diag M:a I:info?");
+  ROUTINE(getrf, "M:a V:ipiv I:info?");
+  ROUTINE(getrf_nopiv, "M:a I:info?");
+  ROUTINE(getrs, "l:trans m:a v:ipiv? M:b");
+  ROUTINE(gesv, "M:a V:ipiv? M:b I:info?");
+  ROUTINE(solve, "m:a m:b M:x I:info?");
+  ROUTINE(getri, "M:a v:ipiv? I:info?");
+  ROUTINE(inverse, "m:a M:x I:info?");
+  ROUTINE(det, "m:a E:det");
+  ROUTINE(logdet, "m:a E:sign R:logabs");
+  ROUTINE(potrf, "l:uplo M:a I:info?");
+  ROUTINE(potrs, "l:uplo m:a M:b");
+  ROUTINE(posv, "l:uplo M:a M:b I:info?");
+  ROUTINE(solve_positive_definite, "l:uplo m:a m:b M:x I:info?");
+  ROUTINE(potri, "l:uplo M:a I:info?");
+  ROUTINE(potrf_regularized, "l:uplo M:a r:jitter? r:floor? I:replaced? I:info?");
+  ROUTINE(posv_regularized, "l:uplo M:a M:b r:jitter? r:floor? I:replaced? I:info?");
+  ROUTINE(gesv_mixed, "M:a V:ipiv? m:b M:x I:iter? I:info?");
+  ROUTINE(posv_mixed, "l:uplo M:a m:b M:x I:iter? I:info?");
+  ROUTINE(geqrf, "M:a V:tau");
+  ROUTINE(ormqr, "l:side l:trans m:a v:tau M:c");
+  ROUTINE(unmqr, "l:side l:trans m:a v:tau M:c");
+  ROUTINE(orgqr, "M:a v:tau");
+  ROUTINE(ungqr, "M:a v:tau");
+  ROUTINE(gels, "M:a M:b I:info?");
+  ROUTINE(syevd, "l:jobz l:uplo M:a V:w I:info?");
+  ROUTINE(heevd, "l:jobz l:uplo M:a V:w I:info?");
+  ROUTINE(sytrd, "l:uplo M:a V:d V:e V:tau");
+  ROUTINE(hetrd, "l:uplo M:a V:d V:e V:tau");
+  ROUTINE(orgtr, "l:uplo M:a v:tau");
+  ROUTINE(ungtr, "l:uplo M:a v:tau");
+  ROUTINE(ormtr, "l:side l:uplo l:trans m:a v:tau M:c");
+  ROUTINE(unmtr, "l:side l:uplo l:trans m:a v:tau M:c");
+  ROUTINE(gesvd, "l:jobz M:a V:s M:u? M:vt? I:info?");
+  ROUTINE(pinv, "m:a d:rcond M:x I:rank? I:info?");
+  ROUTINE(gebrd, "M:a V:d V:e V:tauq V:taup");
+  ROUTINE(orgbr, "l:vect i:k z:k_sizes M:a v:tau");
+  ROUTINE(ungbr, "l:vect i:k z:k_sizes M:a v:tau");
+  ROUTINE(ormbr, "l:vect l:side l:trans i:k z:k_sizes m:a v:tau M:c");
+  ROUTINE(unmbr, "l:vect l:side l:trans i:k z:k_sizes m:a v:tau M:c");
+  ROUTINE(geequ, "m:a V:r V:c R:rowcnd? R:colcnd? R:amax? I:info?");
+  ROUTINE(laqge, "M:a v:r? v:c?");
+  ROUTINE(gerfs, "l:trans m:a m:af v:ipiv? m:b M:x V:ferr? V:berr?");
+  ROUTINE(backward_error, "m:a m:x m:b V:berr");
+#undef ROUTINE
+}
+
+}  // namespace
+}  // namespace myriad::python
+
+NB_MODULE(_myriad, m) {
+  using namespace myriad::python;
+  m.doc() = "The C interface of Myriad; use the modules myriad.lapack, myriad.linalg and myriad.batched.";
+  m.attr("__version__") = myriad_version();
+
+  auto const error = nb::exception<Failed>(m, "Error", PyExc_RuntimeError);
+  nb::exception<Unavailable>(m, "Unavailable", error);
+
+  nb::class_<Queue>(m, "Queue", "A queue runs calls in order, on the CPU or a GPU. Calls of several threads on one queue take turns.")
+      .def(
+          "__init__",
+          [](Queue* self, std::string const& backend, std::optional<int> device, std::optional<std::uintptr_t> stream, int threads) {
+            if (device || stream) {
+              if (backend != "gpu") throw nb::value_error("Queue: device and stream are for backend 'gpu'");
+              if (!stream) throw nb::value_error("Queue: a device needs a stream; 1 is CUDA's legacy default stream");
+              if (*stream == 0) throw nb::value_error("Queue: stream 0 is ambiguous; CUDA's legacy default stream is 1");
+              new (self) Queue(device.value_or(0), *stream, threads);
+              return;
+            }
+            if (backend == "cpu")
+              new (self) Queue(MYRIAD_CPU, threads);
+            else if (backend == "gpu")
+              new (self) Queue(MYRIAD_GPU, threads);
+            else if (backend == "automatic")
+              new (self) Queue(MYRIAD_AUTOMATIC, threads);
+            else
+              throw nb::value_error(("Queue: backend is '" + backend + "'; must be 'automatic', 'cpu' or 'gpu'").c_str());
+          },
+          nb::arg("backend") = "automatic", nb::kw_only(), nb::arg("device") = nb::none(), nb::arg("stream") = nb::none(),
+          nb::arg("threads") = 0,
+          "backend: 'cpu', 'gpu', or 'automatic' for a GPU where one can be used. stream: with 'gpu', the CUDA stream as an int.\n"
+          "threads: CPU threads; 0: the environment variable MYRIAD_NUM_THREADS, else all cores.")
+      .def(
+          "wait", [](Queue& queue) { queue.wait(); }, nb::call_guard<nb::gil_scoped_release>(),
+          "Blocks until the work of the queue is done.")
+      .def_prop_ro("backend", [](Queue const& queue) { return queue.on_gpu() ? "gpu" : "cpu"; })
+      .def_prop_ro("threads", &Queue::threads, "CPU threads of the queue.")
+      .def_prop_ro("device", &Queue::device, "The GPU, if the caller named one.")
+      .def_prop_ro("stream", &Queue::stream, "The CUDA stream, if the caller named one.")
+      .def_prop_ro("gpu_problem", &Queue::gpu_problem, "Why an 'automatic' queue is on the CPU.");
+
+  nb::class_<Ragged>(m, "Ragged", "A batch of matrices or vectors that differ in size; made by myriad.batched.ragged.")
+      .def(nb::init<nb::list>(), nb::arg("arrays"))
+      .def("__len__", &Ragged::count)
+      .def("__getitem__", [](Ragged const& batch, nb::object b) { return batch.arrays().attr("__getitem__")(b); })
+      .def_prop_ro(
+          "dtype", [](Ragged const& batch) { return batch.count() ? nb::object(batch.arrays()[0].attr("dtype")) : nb::none(); },
+          "The element type; None for no matrices.")
+      .def_prop_ro("arrays", &Ragged::arrays, "The arrays, in a list.");
+
+  define_routines(m);
+  m.def("copy_triangle", &copy_triangle, nb::arg("queue"), nb::arg("uplo"), nb::arg("a"), nb::arg("out"));
+  m.def("failures", &failures, nb::arg("info"));
+  m.def("gemm_grouped", &gemm_grouped, nb::arg("queue"), nb::arg("groups"));
+}

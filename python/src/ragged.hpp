@@ -1,0 +1,42 @@
+#pragma once
+/// Batches of matrices that differ in size: one array for each matrix.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "array.hpp"
+
+namespace myriad::python {
+
+/// The descriptor of a list of arrays, all of one type, in host memory. It keeps the arrays alive.
+///
+/// Arrays with two axes are matrices. Arrays with one axis are vectors, and columns for a routine that takes matrices.
+class Ragged {
+ public:
+  explicit Ragged(nb::list arrays);
+  Ragged(Ragged const&) = delete;
+  Ragged& operator=(Ragged const&) = delete;
+
+  /// The batch as matrices. `vectors`: the arrays must have one axis.
+  [[nodiscard]] myriad_batch batch() const;
+
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(pointers_.size()); }
+  [[nodiscard]] int dims() const { return dims_; }
+  [[nodiscard]] bool read_only() const { return read_only_; }
+  [[nodiscard]] std::int64_t element_size() const { return element_size_; }
+  [[nodiscard]] nb::list arrays() const { return arrays_; }
+
+ private:
+  nb::list arrays_;
+  std::vector<std::unique_ptr<Array>> read_;
+  std::vector<void*> pointers_;
+  std::vector<std::int64_t> rows_, cols_, row_strides_, col_strides_;
+  int dims_ = 2;
+  myriad_dtype dtype_ = MYRIAD_F64;
+  std::int64_t element_size_ = 8;
+  bool read_only_ = false;
+  bool conjugated_ = false;
+};
+
+}  // namespace myriad::python
