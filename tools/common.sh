@@ -95,3 +95,27 @@ configure_and_build() {
   step "Building build/$preset with $jobs jobs"
   (cd "$repository" && cmake --build --preset "$preset" -j "$jobs" "${targets[@]}") || fail "building build/$preset failed; the reason is above"
 }
+
+# Makes the virtual environment build/python-venv with the packages of python/requirements.txt, and sets `python` to its interpreter.
+# MYRIAD_PYTHON: the interpreter to make it from.
+prepare_python() {
+  step 'Preparing build/python-venv'
+  local venv=$repository/build/python-venv requirements=$repository/python/requirements.txt
+  python=$venv/bin/python
+  if cmp -s "$requirements" "$venv/requirements.txt"; then return; fi
+  [[ $install == yes ]] || fail "build/python-venv is missing or older than python/requirements.txt; run tools/python-test without --no-install"
+  "${MYRIAD_PYTHON:-python3}" -m venv "$venv" || fail 'no virtual environment; tools/install-dependencies --group python'
+  "$python" -m pip install -q -r "$requirements" || fail 'pip failed, see above. Is the package index within reach?'
+  cp "$requirements" "$venv/requirements.txt"
+}
+
+# Builds the extension module of the Python package against the static library of build/release.
+build_python() {
+  step 'Building the extension module'
+  local release=$repository/build/release
+  [[ -f $release/build.ninja ]] || (cd "$repository" && cmake --preset release)
+  cmake --build "$release" -j "$jobs" --target myriad_static
+  cmake -S "$repository/python" -B "$repository/build/python" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DMYRIAD_BUILD=$release" \
+    "-DPython_EXECUTABLE=$python" >/dev/null
+  cmake --build "$repository/build/python" -j "$jobs"
+}

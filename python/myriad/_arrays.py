@@ -279,20 +279,22 @@ class _RaggedNumPy:
 
     @staticmethod
     def copy(x):
-        return Ragged([numpy.array(a, order='C') for a in x.arrays])
+        return Ragged([numpy.array(a, order='C') for a in x.arrays], x.rows, x.cols)
 
     @staticmethod
     def assign(out, x):
         for to, a in zip(out.arrays, x.arrays, strict=True):
             to[...] = a
 
+    # The library wants bounds that are in the same relation as the sizes, such as min(m, n).
+
     @staticmethod
     def matrices(like, shape, dtype=None):
-        return Ragged([numpy.empty(shape(*a.shape), dtype or a.dtype) for a in like.arrays])
+        return Ragged([numpy.empty(shape(*a.shape), dtype or a.dtype) for a in like.arrays], *shape(like.rows, like.cols))
 
     @staticmethod
     def vectors(like, length, dtype=None):
-        return Ragged([numpy.empty(length(*a.shape), dtype or a.dtype) for a in like.arrays])
+        return Ragged([numpy.empty(length(*a.shape), dtype or a.dtype) for a in like.arrays], length(like.rows, like.cols), 1)
 
     @staticmethod
     def numbers(like, dtype=None):

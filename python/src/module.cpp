@@ -246,7 +246,9 @@ NB_MODULE(_myriad, m) {
       .def_prop_ro("gpu_problem", &Queue::gpu_problem, "Why an 'automatic' queue is on the CPU.");
 
   nb::class_<Ragged>(m, "Ragged", "A batch of matrices or vectors that differ in size; made by myriad.batched.ragged.")
-      .def(nb::init<nb::list>(), nb::arg("arrays"))
+      .def(nb::init<nb::list, std::int64_t, std::int64_t>(), nb::arg("arrays"), nb::arg("rows") = 0, nb::arg("cols") = 0)
+      .def_prop_ro("rows", &Ragged::rows, "A bound of the rows.")
+      .def_prop_ro("cols", &Ragged::cols, "A bound of the columns.")
       .def("__len__", &Ragged::count)
       .def("__getitem__", [](Ragged const& batch, nb::object b) { return batch.arrays().attr("__getitem__")(b); })
       .def_prop_ro(

@@ -5,7 +5,7 @@
 
 namespace myriad::python {
 
-Ragged::Ragged(nb::list arrays) : arrays_(std::move(arrays)) {
+Ragged::Ragged(nb::list arrays, std::int64_t rows, std::int64_t cols) : arrays_(std::move(arrays)), rows_bound_(rows), cols_bound_(cols) {
   std::size_t const count = nb::len(arrays_);
   for (std::size_t b = 0; b < count; ++b) {
     std::string const what = "ragged: array " + std::to_string(b);
@@ -32,6 +32,8 @@ Ragged::Ragged(nb::list arrays) : arrays_(std::move(arrays)) {
     if (n <= 1) cs = std::max<std::int64_t>(1, m * std::max<std::int64_t>(rs, 1));
     if (m <= 1) rs = std::max<std::int64_t>(1, n <= 1 ? 1 : n * cs);
     pointers_.push_back(array->data);
+    rows_bound_ = std::max(rows_bound_, m);
+    cols_bound_ = std::max(cols_bound_, n);
     rows_.push_back(m);
     cols_.push_back(n);
     row_strides_.push_back(rs);
@@ -43,8 +45,8 @@ Ragged::Ragged(nb::list arrays) : arrays_(std::move(arrays)) {
 myriad_batch Ragged::batch() const {
   myriad_batch batch{};
   batch.pointers = pointers_.data();
-  batch.rows = rows_.empty() ? 0 : *std::max_element(rows_.begin(), rows_.end());
-  batch.cols = cols_.empty() ? 0 : *std::max_element(cols_.begin(), cols_.end());
+  batch.rows = rows_bound_;
+  batch.cols = cols_bound_;
   batch.row_stride = 1;
   batch.col_stride = std::max<std::int64_t>(batch.rows, 1);
   batch.count = count();

@@ -14,7 +14,8 @@ namespace myriad::python {
 /// Arrays with two axes are matrices. Arrays with one axis are vectors, and columns for a routine that takes matrices.
 class Ragged {
  public:
-  explicit Ragged(nb::list arrays);
+  /// rows, cols: bounds of the sizes; those of the arrays where they are larger.
+  Ragged(nb::list arrays, std::int64_t rows, std::int64_t cols);
   Ragged(Ragged const&) = delete;
   Ragged& operator=(Ragged const&) = delete;
 
@@ -22,6 +23,8 @@ class Ragged {
   [[nodiscard]] myriad_batch batch() const;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(pointers_.size()); }
+  [[nodiscard]] std::int64_t rows() const { return rows_bound_; }
+  [[nodiscard]] std::int64_t cols() const { return cols_bound_; }
   [[nodiscard]] int dims() const { return dims_; }
   [[nodiscard]] bool read_only() const { return read_only_; }
   [[nodiscard]] std::int64_t element_size() const { return element_size_; }
@@ -32,6 +35,8 @@ class Ragged {
   std::vector<std::unique_ptr<Array>> read_;
   std::vector<void*> pointers_;
   std::vector<std::int64_t> rows_, cols_, row_strides_, col_strides_;
+  std::int64_t rows_bound_;
+  std::int64_t cols_bound_;
   int dims_ = 2;
   myriad_dtype dtype_ = MYRIAD_F64;
   std::int64_t element_size_ = 8;

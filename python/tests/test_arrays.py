@@ -1,0 +1,235 @@
+"""Arrays go in and out in place, whatever their strides, or are refused with the reason."""
+import threading
+
+import numpy as np
+import pytest
+
+import myriad
+from common import TYPES, close, matrices, random
+from myriad import _myriad, _queues, lapack, linalg
+
+
+def layouts(a):
+    """Views with the values of a (p, q, n, n): packed, transposed, strided, interleaved, with permuted and reversed leading axes."""
+    p, q, n, _ = a.shape
+
+    def filled(view):
+        view[...] = a
+        return view
+
+    dtype = a.dtype
+    yield 'rows', filled(np.empty((p, q, n, n), dtype))
+    yield 'columns', filled(np.empty((p, q, n, n), dtype).swapaxes(-1, -2))
+    yield 'block', filled(np.empty((p, q, n + 3, n + 2), dtype)[..., 1:-2, 2:])
+    yield 'steps', filled(np.empty((p, q, 3 * n, 2 * n), dtype)[..., ::3, ::2])
+    yield 'interleaved', filled(np.moveaxis(np.empty((n, n, p, q), dtype), (0, 1), (2, 3)))
+    yield 'permuted', filled(np.empty((q, p, n, n), dtype).swapaxes(0, 1))
+    yield 'padded', filled(np.empty((p, q + 2, n, n), dtype)[:, 1:-1])
+    yield 'reversed', filled(np.empty((p, q, n, n), dtype)[::-1, ::-1])
+    yield 'between', filled(np.moveaxis(np.empty((p, n, q, n), dtype), 2, 1))
+
+
+@pytest.mark.parametrize('dtype', TYPES)
+def test_layouts(dtype):
+    a = matrices((3, 4), 5, dtype)
+    b = random((3, 4, 5, 2), dtype)
+    want, inverse = linalg.solve(a, b), linalg.inv(a)
+    for name, x in layouts(a):
+        before = x.copy()
+        assert np.array_equal(linalg.solve(x, b), want), name  # the same bits
+        assert np.array_equal(linalg.inv(x), inverse), name
+        assert np.array_equal(x, before), name
+        if name == 'between':  # the library takes rows of another matrix between two of its own for an overlap behind pointers
+            with pytest.raises(ValueError, match='overlap'):
+                lapack.getrf(x, out=x)
+            continue
+        lu, ipiv, info = lapack.getrf(x, out=x)  # in place
+        assert lu is x and not info.any()
+        assert np.array_equal(x, lapack.getrf(a).lu), name
+
+
+def test_in_place_touches_only_the_matrices():
+    whole = random((4, 9, 9))
+    before = whole.copy()
+    part = whole[::2, 2:7, 1:6]
+    lapack.getrf(part, out=part)
+    mask = np.ones(whole.shape, bool)
+    mask[::2, 2:7, 1:6] = False
+    assert np.array_equal(whole[mask], before[mask]) and not np.array_equal(part, before[::2, 2:7, 1:6])
+
+
+def test_copied_where_needed():
+    a = matrices((3,), 4, 'f8')
+    for x in (a[:, ::-1, ::-1][:, ::-1, ::-1], a[:, ::-1][:, :, ::-1][:, ::-1, ::-1], a.astype('>f8'), unaligned(a)):
+        close(linalg.inv(x), linalg.inv(a))
+    flipped = a[:, ::-1]
+    close(linalg.inv(flipped), linalg.inv(flipped.copy()))
+    lu = lapack.getrf(flipped).lu
+    close(lu, lapack.getrf(flipped.copy()).lu)
+
+
+def unaligned(a):
+    x = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
+    x[...] = a
+    return x
+
+
+def test_refused_in_place():
+    a = matrices((3,), 4, 'f8')
+    info = np.empty(3, 'i4')
+    with pytest.raises(ValueError, match='getrf: argument 4 .*negative'):
+        lapack.getrf(a, out=a[:, ::-1])
+    with pytest.raises(TypeError, match='getrf: a has elements in the other byte order .*newbyteorder'):
+        lapack.getrf(a, out=a.astype('>f8'))
+    with pytest.raises(ValueError, match='getrf: a is not aligned'):
+        lapack.getrf(a, out=unaligned(a))
+    frozen = a.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match='potrf: a is read-only'):
+        lapack.potrf(frozen, out=frozen)
+    shared = np.broadcast_to(a[0].copy(), (3, 4, 4))
+    with pytest.raises(ValueError, match='read-only'):
+        lapack.potrf(shared, out=shared)
+    queue = _queues.on_cpu()
+    writable = np.lib.stride_tricks.as_strided(a, a.shape, (0, *a.strides[1:]))
+    with pytest.raises(ValueError, match='potrf: argument 3 .*overlap'):
+        _myriad.potrf(queue, 'L', writable, info)
+    with pytest.raises(ValueError, match=r'potrf: info has leading axes \(4,\), which do not fit \(3,\) of a'):
+        _myriad.potrf(queue, 'L', a, np.empty(4, 'i4'))
+    with pytest.raises(ValueError, match='info must be contiguous'):
+        _myriad.potrf(queue, 'L', a, np.empty(6, 'i4')[::2])
+    with pytest.raises(ValueError, match='info has elements of type float32; needs int32'):
+        _myriad.potrf(queue, 'L', a, np.empty(3, 'f4'))
+    with pytest.raises(ValueError, match='potrf: a has 1 axes; needs at least 2'):
+        _myriad.potrf(queue, 'L', a[0, 0], None)
+    with pytest.raises(TypeError, match='potrf: a has elements of type B; supported are float32'):
+        _myriad.potrf(queue, 'L', np.ones((2, 2), 'u1'), None)
+    with pytest.raises(TypeError, match='potrf: a is not an array: its type, list'):
+        _myriad.potrf(queue, 'L', [[1.0]], None)
+    with pytest.raises(ValueError, match='potrf: argument 1 .uplo.'):
+        _myriad.potrf(queue, 'X', a, None)
+    with pytest.raises(ValueError, match='needs|must'):
+        lapack.getrs(lapack.getrf(a).lu, np.zeros((3, 2), 'i4'), a)
+
+
+def test_broadcast():
+    a, b = matrices((3, 1), 4, 'f8'), random((5, 4, 2))
+    x = linalg.solve(a, b)
+    assert x.shape == (3, 5, 4, 2)
+    for i in range(3):
+        for j in range(5):
+            assert np.array_equal(x[i, j], linalg.solve(a[i, 0], b[j]))
+    lu, ipiv, info = lapack.getrf(a)
+    assert np.array_equal(lapack.getrs(lu, ipiv, b), x)
+
+
+class Exporter:
+    """An array of a library that has __dlpack__ only."""
+
+    def __init__(self, x, versioned=True):
+        self.x, self.versioned = x, versioned
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        if not self.versioned and 'max_version' in options:
+            raise TypeError('max_version')
+        return self.x.__dlpack__(**options)
+
+
+@pytest.mark.parametrize('versioned', [True, False])
+def test_dlpack(versioned):
+    a = matrices((3, 2), 4, 'c16')
+    inverse = np.empty((3, 2, 8, 4), 'c16')[:, :, ::2]
+    _myriad.inverse(_queues.on_cpu(), Exporter(a.swapaxes(-1, -2), versioned), Exporter(inverse, versioned), None)
+    assert np.array_equal(inverse, linalg.inv(a.swapaxes(-1, -2)))
+    a.flags.writeable = False
+    with pytest.raises((ValueError, BufferError), match='read-only|readonly'):
+        _myriad.getrf(_queues.on_cpu(), Exporter(a, versioned), np.empty((3, 2, 4), 'i4'), None)
+
+
+def test_threads():
+    """Queues are per thread, and one that is shared is used in turns."""
+    a = matrices((200,), 6, 'f8')
+    want = linalg.inv(a)
+    queue, results = myriad.Queue('cpu'), []
+
+    def work():
+        for _ in range(20):
+            out = np.empty_like(a)
+            _myriad.inverse(queue, a, out, None)
+            results.append(np.array_equal(out, want) and np.array_equal(linalg.inv(a), want))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 80 and all(results)
+
+
+def test_queue():
+    assert myriad.Queue('cpu', threads=3).threads == 3
+    assert myriad.Queue('cpu').backend == 'cpu'
+    with pytest.raises(ValueError, match="backend is 'tpu'"):
+        myriad.Queue('tpu')
+    with pytest.raises(ValueError, match='stream 0 is ambiguous'):
+        myriad.Queue('gpu', stream=0)
+    with pytest.raises(ValueError, match="for backend 'gpu'"):
+        myriad.Queue('cpu', device=0, stream=1)
+    if not myriad.info()['gpu']:
+        with pytest.raises(myriad.Unavailable):
+            myriad.Queue('gpu')
+        with pytest.raises(myriad.Unavailable):
+            _queues.on_gpu(0, 0)
+    with pytest.raises(ValueError, match='stream is for arrays in GPU memory'):
+        lapack.getrf(np.eye(2), stream=1)
+
+
+class TestTorch:
+    torch = None
+
+    @pytest.fixture(autouse=True)
+    def import_torch(self):
+        type(self).torch = pytest.importorskip('torch')
+
+    def test_values(self):
+        torch = self.torch
+        for dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128):
+            a = torch.randn(5, 2, 4, 4, dtype=dtype) + 4 * torch.eye(4, dtype=dtype)
+            b = torch.randn(5, 2, 4, 3, dtype=dtype)
+            for x in (a, a.mT, a.transpose(0, 1).contiguous().transpose(0, 1), a.conj(), a.mH, a[:, 1:], a.expand(5, 2, 4, 4)):
+                rhs = b[:, 1:] if x.shape[1] == 1 else b
+                torch.testing.assert_close(linalg.solve(x, rhs), torch.linalg.solve(x, rhs))
+                torch.testing.assert_close(linalg.inv(x), torch.linalg.inv(x))
+                torch.testing.assert_close(linalg.det(x), torch.linalg.det(x))
+                torch.testing.assert_close(linalg.svdvals(x), torch.linalg.svdvals(x))
+                torch.testing.assert_close(linalg.matmul(x, rhs), x @ rhs)
+                torch.testing.assert_close(linalg.pinv(x), torch.linalg.pinv(x), rtol=1e-3, atol=1e-4)
+                p = x @ x.mH + torch.eye(4, dtype=dtype)
+                torch.testing.assert_close(linalg.cholesky(p), torch.linalg.cholesky(p))
+                torch.testing.assert_close(linalg.eigh(p).eigenvalues, torch.linalg.eigvalsh(p))
+                q, r = linalg.qr(x)
+                torch.testing.assert_close(q @ r, x.resolve_conj())
+                assert linalg.matrix_rank(x).tolist() == [[4] * x.shape[1]] * 5
+                torch.testing.assert_close(linalg.matrix_power(x, 3), torch.linalg.matrix_power(x, 3))
+                torch.testing.assert_close(linalg.matrix_norm(x, ord='nuc'), torch.linalg.matrix_norm(x, ord='nuc'))
+            lu, ipiv, info = lapack.getrf(a)
+            assert isinstance(lu, torch.Tensor) and ipiv.dtype == torch.int32 and not info.any()
+            torch.testing.assert_close(lapack.getrs(lu, ipiv, b), torch.linalg.solve(a, b))
+            assert lapack.potrf(p, out=p).factor is p
+
+    def test_refused(self):
+        torch = self.torch
+        with pytest.raises(RuntimeError, match='requires grad'):
+            linalg.inv(torch.eye(3, requires_grad=True))
+        with pytest.raises(TypeError, match='tensor type torch.int64'):
+            linalg.inv(torch.eye(3, dtype=torch.int64))
+        with pytest.raises(ValueError, match='device meta'):
+            linalg.inv(torch.eye(3, device='meta'))
+        with pytest.raises(myriad.LinAlgError, match='matrix 1 of 2') as error:
+            linalg.inv(torch.stack([torch.eye(3), torch.zeros(3, 3)]))
+        assert error.value.info.tolist() == [0, 1]
+        x = linalg.cholesky(torch.stack([torch.eye(3), -torch.eye(3)]), check=False)
+        assert x[1].isnan().all() and x[0].isfinite().all()
