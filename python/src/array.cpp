@@ -1,5 +1,7 @@
 #include "array.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <cstring>
 #include <string_view>
 
@@ -170,17 +172,19 @@ void Array::read_torch(nb::handle x, std::string const& what) {
     strides[i] = nb::cast<std::int64_t>(stride[i]);
   }
   data = reinterpret_cast<char*>(nb::cast<std::uintptr_t>(x.attr("data_ptr")()));
-  auto const [type, bytes] = element_of_name(nb::str(x.attr("dtype")).c_str(), what);
+  nb::object const type_object = x.attr("dtype");
+  nb::str const type_name{nb::handle(type_object)};
+  auto const [type, bytes] = element_of_name(type_name.c_str(), what);
   dtype = type;
   element_size = bytes;
   conjugated = nb::cast<bool>(x.attr("is_conj")());
   nb::object const where = x.attr("device");
-  nb::str const kind(where.attr("type"));
-  if (std::string_view(kind.c_str()) == "cuda") {
+  auto const kind = nb::cast<std::string>(where.attr("type"));
+  if (kind == "cuda") {
     device = Device::cuda;
     device_id = nb::cast<int>(where.attr("index"));
-  } else if (std::string_view(kind.c_str()) != "cpu") {
-    throw nb::value_error((what + " is on device " + kind.c_str() + "; supported are cpu and cuda").c_str());
+  } else if (kind != "cpu") {
+    throw nb::value_error((what + " is on device " + kind + "; supported are cpu and cuda").c_str());
   }
 }
 
