@@ -176,13 +176,13 @@ def _lstsq(queue, a, b, rcond):
     m, n = a.shape[-2:]
     if not m or not n or b.shape[-2] != m or a.shape[:-2] != b.shape[:-2] or rcond.ndim:
         return NotImplemented
-    if rcond < 0:  # every singular value counts that rounding does not leave at zero, which depends on the rounding of LAPACK
-        return NotImplemented
     batch, k = a.shape[:-2], min(m, n)
     s, info = numpy.empty((*batch, k), a.real.dtype), numpy.empty(batch, _INT)
     u, vt = numpy.empty((*batch, m, k), a.dtype), numpy.empty((*batch, k, n), a.dtype)
     _myriad.gesvd(queue, 'S', numpy.array(a, order='C'), s, u, vt, info)
-    used = s > rcond * s[..., :1]
+    used = s > (rcond if rcond >= 0 else numpy.finfo(s.dtype).epsneg) * s[..., :1]  # LAPACK's eps is half of NumPy's
+    if rcond < 0 and not used.all():
+        return NotImplemented  # with this threshold LAPACK's own rounding decides about the rank
     inverse = numpy.divide(1, s, out=numpy.zeros_like(s), where=used)
     rank = numpy.count_nonzero(used, axis=-1).astype(_INT)
     y = numpy.empty((*batch, k, b.shape[-1]), a.dtype)

@@ -72,15 +72,23 @@ void Call::copy_triangle(char uplo) const {
 }
 
 std::array<double, 2> scalar_of(nb::handle value, myriad_dtype dtype, std::string const& what) {
-  Py_complex const z = PyComplex_AsCComplex(value.ptr());
-  if (z.real == -1.0 && PyErr_Occurred()) throw nb::python_error();
-  if (!is_complex(dtype) && z.imag != 0) throw nb::type_error((what + " is complex; the matrices are real").c_str());
+  double real = 0;
+  double imaginary = 0;
+  if (PyFloat_Check(value.ptr())) {
+    real = PyFloat_AsDouble(value.ptr());
+  } else {
+    nb::object const z = nb::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyComplex_Type), value.ptr(), nullptr));
+    if (!z.is_valid()) throw nb::python_error();
+    real = PyComplex_RealAsDouble(z.ptr());
+    imaginary = PyComplex_ImagAsDouble(z.ptr());
+  }
+  if (!is_complex(dtype) && imaginary != 0) throw nb::type_error((what + " is complex; the matrices are real").c_str());
   std::array<double, 2> bytes{};
   if (is_single(dtype)) {
-    float const parts[2] = {static_cast<float>(z.real), static_cast<float>(z.imag)};
+    float const parts[2] = {static_cast<float>(real), static_cast<float>(imaginary)};
     std::memcpy(bytes.data(), parts, sizeof parts);
   } else {
-    bytes = {z.real, z.imag};
+    bytes = {real, imaginary};
   }
   return bytes;
 }

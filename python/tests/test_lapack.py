@@ -66,6 +66,11 @@ def test_cholesky(dtype, uplo):
     t = triangle(factor)
     close(t @ triangle(lapack.trtri(factor, uplo=uplo).inverse), identity(a, 5))
     close(t @ lapack.trsm(factor, b, uplo=uplo), b)
+    if np.dtype(dtype).kind == 'c':
+        close(t @ lapack.trsm(factor, b, uplo=uplo, alpha=np.complex64(2 - 1j)), b * np.asarray(2 - 1j, dtype))
+    else:
+        with pytest.raises(TypeError, match='alpha is complex; the matrices are real'):
+            lapack.trsm(factor, b, uplo=uplo, alpha=1j)
     close(adjoint(b) * 2, lapack.trsm(factor, adjoint(b), side='R', uplo=uplo, alpha=2) @ t)
 
 
