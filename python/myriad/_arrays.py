@@ -122,6 +122,13 @@ class Torch(_Library):
         self.int32 = torch.int32
 
     def inputs(self, arrays, halves=False):
+        common = getattr(arrays[0], 'dtype', None)
+        if common in self.types:
+            for x in arrays:
+                if type(x) is not self.torch.Tensor or x.dtype is not common or not x.is_cpu or x.requires_grad or x.is_neg():
+                    break
+            else:
+                return arrays
         first = next(x for x in arrays if isinstance(x, self.torch.Tensor))
         arrays = [x if isinstance(x, self.torch.Tensor) else self.torch.as_tensor(x, device=first.device) for x in arrays]
         common = arrays[0].dtype
@@ -145,7 +152,7 @@ class Torch(_Library):
         return self.types[dtype]
 
     def empty(self, like, shape, dtype=None):
-        return self.torch.empty(shape, dtype=dtype or like.dtype, device=like.device)
+        return like.new_empty(shape, dtype=dtype)
 
     def copy(self, x):
         return self.torch.empty(x.shape, dtype=x.dtype, device=x.device).copy_(x)

@@ -130,7 +130,8 @@ def _shape(library, *arrays):
     for x in arrays:
         if x.ndim < 2:
             raise ValueError(f'an array with {x.ndim} axes was given; matrices need at least 2, vectors of right-hand sides a last axis of size 1')
-    return tuple(numpy.broadcast_shapes(*(tuple(x.shape[:-2]) for x in arrays)))
+    shapes = [tuple(x.shape[:-2]) for x in arrays]
+    return shapes[0] if all(s == shapes[0] for s in shapes) else numpy.broadcast_shapes(*shapes)
 
 
 def _overwritten(library, x, out, batch):
