@@ -288,6 +288,35 @@ def trsm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
     return x
 
 
+@_routine
+def trmm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
+    """alpha A B (side 'L') or alpha B A ('R') with a triangular A. a: (..., n, n). Cost: n^2 k flops."""
+    library = library_of(a, b)
+    a, b = library.inputs([a, b])
+    product = _overwritten(library, b, out, _shape(library, a, b))
+    _myriad.trmm(library.queue(product), side, uplo, diag, alpha, a, product)
+    return product
+
+
+@_routine
+def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
+    """alpha A B + beta C. a: (..., m, k), b: (..., k, n), c: (..., m, n). Without c beta is not used. Also of 16-bit types.
+
+    out: the result; out=c works in place. Cost: 2 m n k flops.
+    """
+    library = library_of(a, b)
+    if library is RaggedNumPy and out is None and c is None:
+        raise NotImplementedError('gemm of ragged batches without c or out')
+    a, b = library.inputs([a, b], halves=True)
+    batch = _shape(library, a, b)
+    if c is not None:
+        result = _overwritten(library, c, out, batch)
+    else:
+        beta, result = 0.0, library.empty(a, (*batch, a.shape[-2], b.shape[-1])) if out is None else out
+    _myriad.gemm(library.queue(result), alpha, a, b, beta, result)
+    return result
+
+
 # ---- QR and least squares -----------------------------------------------------------------------
 
 
@@ -509,3 +538,20 @@ def gerfs(a, lu, ipiv, b, x, *, trans='N', out=None) -> Gerfs:
     ferr, berr = library.vectors(x, _n, real), library.vectors(x, _n, real)
     _myriad.gerfs(library.queue(x), trans, a, lu, ipiv, b, x, ferr, berr)
     return Gerfs(x, ferr, berr)
+
+
+@_routine
+def backward_error(a, x, b) -> Array:
+    """The componentwise backward errors (..., k) of x as a solution of A X = B, with residuals in twice the precision.
+
+    a: (..., m, n), x: (..., n, k), b: (..., m, k). Cost: 4 m n k flops.
+    """
+    library = library_of(a, x, b)
+    a, x, b = library.inputs([a, x, b])
+    batch = _shape(library, a, x, b)
+    if library is RaggedNumPy:
+        error = library.vectors(x, _n, library.real(x.dtype))
+    else:
+        error = library.empty(x, (*batch, x.shape[-1]), library.real(x.dtype))
+    _myriad.backward_error(library.queue(error), a, x, b, error)
+    return error

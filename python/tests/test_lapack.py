@@ -66,6 +66,7 @@ def test_cholesky(dtype, uplo):
     t = triangle(factor)
     close(t @ triangle(lapack.trtri(factor, uplo=uplo).inverse), identity(a, 5))
     close(t @ lapack.trsm(factor, b, uplo=uplo), b)
+    close(lapack.trmm(factor, b, uplo=uplo, alpha=3), 3 * (t @ b))
     if np.dtype(dtype).kind == 'c':
         close(t @ lapack.trsm(factor, b, uplo=uplo, alpha=np.complex64(2 - 1j)), b * np.asarray(2 - 1j, dtype))
     else:
@@ -133,6 +134,23 @@ def test_singular_values(dtype, m, n):
     c = random((3, m, 2), dtype)
     if m >= n:
         close(lapack.ormbr(b, tauq, c, vect='Q', k=n, trans='C')[:, :k], adjoint(q) @ c)
+
+
+@every
+def test_products(dtype):
+    a, b, c = random((3, 4, 5), dtype), random((2, 3, 5, 6), dtype), random((2, 3, 4, 6), dtype)
+    close(lapack.gemm(a, b), a @ b)
+    close(lapack.gemm(a, b, c, alpha=2, beta=-1), 2 * (a @ b) - c)
+    want = a @ b + c
+    assert lapack.gemm(a, b, c, beta=1, out=c) is c
+    close(c, want)
+    squares, xs = [matrices((), n, dtype) for n in (2, 0, 5)], [random((n, 2), dtype) for n in (2, 0, 5)]
+    sides = [a @ x for a, x in zip(squares, xs)]
+    xs[2][1, 1] *= 2
+    errors = lapack.backward_error(ragged(squares), ragged(xs), ragged(sides)).arrays
+    assert (errors[0] < 1e-5).all() and errors[1].shape == (2,) and errors[2][0] < 1e-5 < errors[2][1]
+    error = lapack.backward_error(squares[2], xs[2], sides[2])
+    assert np.array_equal(error, errors[2]) and error.dtype == xs[2].real.dtype
 
 
 def test_outputs():
