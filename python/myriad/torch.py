@@ -1,0 +1,788 @@
+"""PyTorch: aten's linear algebra on Myriad, and operators of its own.
+
+    import myriad.torch
+    myriad.torch.enable()            # unchanged programs: torch.linalg.* of batches run on Myriad
+    ...
+    print(myriad.torch.report())     # what was taken, and why other calls were not
+    myriad.torch.disable()
+
+    with myriad.torch.enabled(ops=['linalg_qr'], max_n=64): ...
+
+    x = myriad.torch.solve(a, b)     # also inv, cholesky, eigh, svd
+
+`enable` overrides the kernels of aten's operators for CPU and CUDA tensors; autograd, vmap and torch.compile reach them as before. A call
+that does not fit goes to the kernel that was there. Nothing waits for the GPU beyond what torch itself waits for.
+
+The operators myriad::* have autograd, vmap and fake tensors, so that torch.compile traces them. They never wait for a GPU and raise no
+error for a singular or indefinite matrix, whose result is NaN.
+"""
+
+import collections
+import contextlib
+import threading
+import warnings
+
+import torch
+
+from . import _myriad
+
+__all__ = ['OPERATORS', 'cholesky', 'disable', 'eigh', 'enable', 'enabled', 'inv', 'report', 'solve', 'svd']
+
+_DTYPES = frozenset((torch.float32, torch.float64, torch.complex64, torch.complex128))
+_PRODUCT_DTYPES = _DTYPES | frozenset((torch.float16, torch.bfloat16))
+
+
+class _Declined(Exception):
+    """A call that goes to torch's kernel; the argument says why."""
+
+
+# ---- Queues -------------------------------------------------------------------------------------
+
+_local = threading.local()
+
+
+def _queue(x):
+    """This thread's queue for a tensor: on the CPU with torch's number of threads, or on the current stream of its GPU."""
+    queues = _local.__dict__.setdefault('queues', collections.OrderedDict())
+    if x.device.type == 'cpu':
+        key = torch.get_num_threads()
+    else:
+        # torch's 0 is CUDA's legacy default stream, which Myriad calls 1.
+        key = (x.device.index, torch.cuda.current_stream(x.device).cuda_stream or 1)
+    queue = queues.get(key)
+    if queue is None:
+        if isinstance(key, int):
+            queue = _myriad.Queue('cpu', threads=key)
+        else:
+            queue = _myriad.Queue('gpu', device=key[0], stream=key[1])
+        queues[key] = queue
+        if len(queues) > 16:
+            queues.popitem(last=False)
+    else:
+        queues.move_to_end(key)
+    return queue
+
+
+# ---- Which calls fit ----------------------------------------------------------------------------
+
+_limits = {'max_n': None, 'min_batch': {'cpu': 1, 'cuda': 1}}
+
+
+def _check(*tensors, dtypes=_DTYPES):
+    """Declines unless Myriad takes these matrices."""
+    first = tensors[0]
+    for x in tensors:
+        if x.layout is not torch.strided:
+            raise _Declined('not strided')
+        if x.dtype not in dtypes:
+            raise _Declined(f'dtype {x.dtype}')
+        if x.dtype is not first.dtype or x.device != first.device:
+            raise _Declined('dtypes or devices differ')
+        if x.is_neg():
+            raise _Declined('negated view')
+        if x.ndim < 2:
+            raise _Declined('not matrices')
+        if x.numel() == 0:
+            raise _Declined('empty')
+        if x.device.type == 'cuda' and x.ndim > 3 and not _collapses(x):
+            raise _Declined('leading axes without one stride')
+    max_n = _limits['max_n']
+    if max_n is not None and max(first.shape[-2:]) > max_n:
+        raise _Declined(f'more than {max_n} rows or columns')
+    min_batch = _limits['min_batch'][first.device.type]
+    if first.numel() < min_batch * first.shape[-2] * first.shape[-1]:
+        raise _Declined(f'fewer than {min_batch} matrices')
+
+
+def _collapses(x):
+    """Whether one stride leads from each matrix to the next."""
+    expected = None
+    for size, stride in zip(reversed(x.shape[:-2]), reversed(x.stride()[:-2])):
+        if size == 1:
+            continue
+        if expected is not None and stride != expected:
+            return False
+        expected = size * stride
+    return True
+
+
+def _range(x):
+    """The addresses of a tensor's elements, from the first to behind the last."""
+    first = last = 0
+    for size, stride in zip(x.shape, x.stride()):
+        if size == 0:
+            return (0, 0)
+        if stride < 0:
+            first += (size - 1) * stride
+        else:
+            last += (size - 1) * stride
+    at, size = x.data_ptr(), x.element_size()
+    return (at + first * size, at + (last + 1) * size)
+
+
+class _Results:
+    """Tensors for the results of a call: those of an out= call, else new ones."""
+
+    def __init__(self, given, inputs):
+        self._given = given
+        self._copies = []
+        if given is None:
+            return
+        ranges = [_range(x) for x in inputs]
+        for out in given:
+            if out.is_conj() or out.is_neg() or out.layout is not torch.strided:
+                raise _Declined('out= is a view that cannot be written')
+            if any(stride == 0 and size > 1 for size, stride in zip(out.shape, out.stride())):
+                raise _Declined('elements of out= overlap')
+            begin, end = _range(out)
+            if any(begin < other_end and other_begin < end for other_begin, other_end in ranges):
+                raise _Declined('out= overlaps an input')
+            ranges.append((begin, end))
+
+    def _take(self, i, like, shape, dtype, by_columns=False):
+        out = self._given[i]
+        if out.dtype is not dtype or out.device != like.device:
+            raise _Declined('out= has another dtype or device')
+        if out.shape != shape:
+            if out.numel() > 0:
+                raise _Declined('out= has another shape')
+            if by_columns:
+                out.resize_((*shape[:-2], shape[-1], shape[-2])).transpose_(-2, -1)
+            else:
+                out.resize_(shape)
+        return out
+
+    def matrix(self, i, like, batch, m, n, dtype=None, by_rows=False):
+        """Result i, an m-by-n matrix of each batch; new ones are column-major as torch's are, unless by_rows."""
+        dtype = dtype or like.dtype
+        if self._given is not None:
+            out = self._take(i, like, torch.Size((*batch, m, n)), dtype, not by_rows)
+            if out.is_contiguous() or out.mT.is_contiguous():
+                return out
+            copy = torch.empty_like(out, memory_format=torch.contiguous_format)
+            self._copies.append((out, copy))
+            return copy
+        if by_rows:
+            return torch.empty((*batch, m, n), dtype=dtype, device=like.device)
+        return torch.empty((*batch, n, m), dtype=dtype, device=like.device).mT
+
+    def array(self, i, like, shape, dtype):
+        """Result i, contiguous if it is new."""
+        if self._given is not None:
+            out = self._take(i, like, torch.Size(shape), dtype)
+            if out.is_contiguous():
+                return out
+            copy = torch.empty_like(out, memory_format=torch.contiguous_format)
+            self._copies.append((out, copy))
+            return copy
+        return torch.empty(shape, dtype=dtype, device=like.device)
+
+    def finish(self):
+        """Copies results to tensors of an out= call in whose memory order Myriad did not compute."""
+        for out, copy in self._copies:
+            out.copy_(copy)
+
+
+def _declines_on_cpu(failed, why):
+    """torch's kernels raise an error for such matrices on the CPU, and do so again."""
+    if failed.device.type == 'cpu' and bool(failed.any()):
+        raise _Declined(why)
+
+
+def _raises(info, check_errors, why='error to raise'):
+    if check_errors and bool(info.any()):
+        raise _Declined(why)
+
+
+def _letter(upper):
+    return 'U' if upper else 'L'
+
+
+def _broadcast(*tensors):
+    return torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
+
+
+def _work(like, batch, m, n):
+    """A column-major matrix for each batch, for intermediate results."""
+    return torch.empty((*batch, n, m), dtype=like.dtype, device=like.device).mT
+
+
+# ---- The operators ------------------------------------------------------------------------------
+#
+# Each takes a _Results and the arguments of aten's operator. It declines before it writes, except for results of a call with errors, which
+# torch's kernel then writes again.
+
+
+def _cholesky_ex(results, A, *, upper=False, check_errors=False):
+    _check(A)
+    n = A.shape[-1]
+    L = results.matrix(0, A, A.shape[:-2], n, n)
+    info = results.array(1, A, A.shape[:-2], torch.int32)
+    L.copy_(A)
+    _myriad.potrf(_queue(A), _letter(upper), L, info)
+    _raises(info, check_errors)
+    if upper:
+        L.triu_()
+    else:
+        L.tril_()
+    return L, info
+
+
+def _lu_factor_ex(results, A, *, pivot=True, check_errors=False):
+    _check(A)
+    if not pivot and A.device.type == 'cpu':
+        raise _Declined('pivot=False on the CPU')
+    m, n = A.shape[-2:]
+    batch = A.shape[:-2]
+    LU = results.matrix(0, A, batch, m, n)
+    pivots = results.array(1, A, (*batch, min(m, n)), torch.int32)
+    info = results.array(2, A, batch, torch.int32)
+    LU.copy_(A)
+    if pivot:
+        _myriad.getrf(_queue(A), LU, pivots, info)
+    else:
+        _myriad.getrf_nopiv(_queue(A), LU, info)
+        pivots.copy_(torch.arange(1, min(m, n) + 1, dtype=torch.int32, device=A.device))
+    _raises(info, check_errors)
+    return LU, pivots, info
+
+
+def _lu_solve(results, LU, pivots, B, *, left=True, adjoint=False):
+    _check(LU, B)
+    if pivots.numel() == 0 or pivots.dtype is not torch.int32:
+        raise _Declined('pivots')
+    X = results.matrix(0, B, _broadcast(LU, B), *B.shape[-2:], by_rows=not left)
+    X.copy_(B)
+    if left:
+        _myriad.getrs(_queue(B), 'C' if adjoint else 'N', LU, pivots, X)
+    elif adjoint:
+        # X A^H = B: conj(A) X^T = B^T, and so A conj(X)^T = conj(B)^T
+        _myriad.getrs(_queue(B), 'N', LU, pivots, X.mH)
+    else:
+        _myriad.getrs(_queue(B), 'T', LU, pivots, X.mT)
+    return X
+
+
+def _inv_ex(results, A, *, check_errors=False):
+    _check(A)
+    n = A.shape[-1]
+    X = results.matrix(0, A, A.shape[:-2], n, n)
+    info = results.array(1, A, A.shape[:-2], torch.int32)
+    _myriad.inverse(_queue(A), A, X, info)
+    _raises(info, check_errors)
+    return X, info
+
+
+def _qr(results, A, mode='reduced'):
+    _check(A)
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    batch = A.shape[:-2]
+    if mode not in ('reduced', 'complete', 'r'):
+        raise _Declined('mode')
+    columns = m if mode == 'complete' else k
+    if mode == 'r':
+        Q = results.array(0, A, (0,), A.dtype)
+    else:
+        Q = results.matrix(0, A, batch, m, columns)
+    R = results.matrix(1, A, batch, columns, n)
+    F = _work(A, batch, m, n)
+    tau = torch.empty((*batch, k), dtype=A.dtype, device=A.device)
+    F.copy_(A)
+    queue = _queue(A)
+    _myriad.geqrf(queue, F, tau)
+    torch.triu(F[..., :columns, :], out=R) if R.is_contiguous() else R.copy_(F[..., :columns, :]).triu_()
+    if mode != 'r':
+        Q[..., :k].copy_(F[..., :k])
+        _myriad.orgqr(queue, Q, tau)
+    return Q, R
+
+
+def _eigh(results, A, UPLO='L', compute_v=True):
+    _check(A)
+    n = A.shape[-1]
+    batch = A.shape[:-2]
+    w = results.array(0, A, (*batch, n), A.dtype.to_real())
+    if compute_v:
+        V = results.matrix(1, A, batch, n, n)
+        work = V
+    else:
+        V = results.array(1, A, (0,), A.dtype)
+        work = _work(A, batch, n, n)
+    work.copy_(A)
+    _myriad.syevd(_queue(A), 'V' if compute_v else 'N', _letter(UPLO.upper() == 'U'), work, w, None)
+    _declines_on_cpu(~w.isfinite(), 'not finite')
+    return w, V
+
+
+def _svd(results, A, full_matrices=False, compute_uv=True, *, driver=None):
+    _check(A)
+    if driver is not None:
+        raise _Declined('driver')
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    batch = A.shape[:-2]
+    S = results.array(1, A, (*batch, k), A.dtype.to_real())
+    F = _work(A, batch, m, n)
+    F.copy_(A)
+    if compute_uv:
+        U = results.matrix(0, A, batch, m, m if full_matrices else k)
+        Vh = results.matrix(2, A, batch, n if full_matrices else k, n, by_rows=A.device.type == 'cuda')
+        _myriad.gesvd(_queue(A), 'A' if full_matrices else 'S', F, S, U, Vh, None)
+    else:
+        U = results.array(0, A, (0,), A.dtype)
+        Vh = results.array(2, A, (0,), A.dtype)
+        _myriad.gesvd(_queue(A), 'N', F, S, None, None, None)
+    _declines_on_cpu(~S.isfinite(), 'not finite')
+    return U, S, Vh
+
+
+def _solve_triangular(results, A, B, *, upper, left=True, unitriangular=False):
+    _check(A, B)
+    X = results.matrix(0, B, _broadcast(A, B), *B.shape[-2:])
+    X.copy_(B)
+    _myriad.trsm(_queue(B), 'L' if left else 'R', _letter(upper), 'U' if unitriangular else 'N', 1.0, A, X)
+    return X
+
+
+def _cholesky_inverse(results, L, upper=False):
+    _check(L)
+    n = L.shape[-1]
+    X = results.matrix(0, L, L.shape[:-2], n, n)
+    X.copy_(L)
+    _myriad.potri(_queue(L), _letter(upper), X, None)
+    if upper:
+        X.triu_().add_(X.triu(1).mH)
+    else:
+        X.tril_().add_(X.tril(-1).mH)
+    return X
+
+
+def _cholesky_solve_helper(results, B, L, upper):
+    _check(L, B)
+    X = results.matrix(0, B, B.shape[:-2], *B.shape[-2:])
+    X.copy_(B)
+    _myriad.potrs(_queue(B), _letter(upper), L, X)
+    return X
+
+
+def _geqrf(results, A):
+    _check(A)
+    m, n = A.shape[-2:]
+    F = results.matrix(0, A, A.shape[:-2], m, n)
+    tau = results.array(1, A, (*A.shape[:-2], min(m, n)), A.dtype)
+    F.copy_(A)
+    _myriad.geqrf(_queue(A), F, tau)
+    return F, tau
+
+
+def _householder_product(results, A, tau):
+    _check(A)
+    if tau.dtype is not A.dtype or tau.numel() == 0:
+        raise _Declined('tau')
+    Q = results.matrix(0, A, A.shape[:-2], *A.shape[-2:])
+    Q.copy_(A)
+    _myriad.orgqr(_queue(A), Q, tau)
+    return Q
+
+
+def _ormqr(results, A, tau, C, left=True, transpose=False):
+    _check(A, C)
+    if tau.dtype is not A.dtype or tau.numel() == 0:
+        raise _Declined('tau')
+    X = results.matrix(0, C, C.shape[:-2], *C.shape[-2:])
+    X.copy_(C)
+    # The k reflectors are in the first columns.
+    _myriad.ormqr(_queue(C), 'L' if left else 'R', ('C' if C.is_complex() else 'T') if transpose else 'N', A[..., : tau.shape[-1]], tau, X)
+    return X
+
+
+def _bmm(results, A, B):
+    _check(A, B, dtypes=_PRODUCT_DTYPES)
+    if A.dtype is torch.float32 and A.device.type == 'cuda' and torch.get_float32_matmul_precision() != 'highest':
+        raise _Declined('TF32 is allowed')
+    C = results.matrix(0, A, A.shape[:-2], A.shape[-2], B.shape[-1], by_rows=True)
+    _myriad.gemm(_queue(A), 1.0, A, B, 0.0, C)
+    return C
+
+
+def _baddbmm(results, C, A, B, *, beta=1, alpha=1):
+    _check(A, B, C.expand(A.shape[0], A.shape[1], B.shape[2]), dtypes=_PRODUCT_DTYPES)
+    if A.dtype is torch.float32 and A.device.type == 'cuda' and torch.get_float32_matmul_precision() != 'highest':
+        raise _Declined('TF32 is allowed')
+    X = results.matrix(0, A, A.shape[:-2], A.shape[-2], B.shape[-1], by_rows=True)
+    if beta != 0:
+        X.copy_(C)
+    _myriad.gemm(_queue(A), complex(alpha) if A.is_complex() else float(alpha), A, B, complex(beta) if A.is_complex() else float(beta), X)
+    return X
+
+
+#: Operators of aten that enable() knows: the name, our function, the overload with out=, and the names of its results there.
+_OPERATORS = {
+    'linalg_cholesky_ex': (_cholesky_ex, 'L', ('L', 'info')),
+    'linalg_lu_factor_ex': (_lu_factor_ex, 'out', ('LU', 'pivots', 'info')),
+    'linalg_lu_solve': (_lu_solve, 'out', ('out',)),
+    'linalg_inv_ex': (_inv_ex, 'inverse', ('inverse', 'info')),
+    'linalg_qr': (_qr, 'out', ('Q', 'R')),
+    '_linalg_eigh': (_eigh, 'eigenvalues', ('eigenvalues', 'eigenvectors')),
+    '_linalg_svd': (_svd, 'U', ('U', 'S', 'Vh')),
+    'linalg_solve_triangular': (_solve_triangular, 'out', ('out',)),
+    'cholesky_inverse': (_cholesky_inverse, 'out', ('out',)),
+    '_cholesky_solve_helper': (_cholesky_solve_helper, None, ()),
+    'geqrf': (_geqrf, 'a', ('a', 'tau')),
+    'linalg_householder_product': (_householder_product, 'out', ('out',)),
+    'ormqr': (_ormqr, 'out', ('out',)),
+    'bmm': (_bmm, 'out', ('out',)),
+    'baddbmm': (_baddbmm, 'out', ('out',)),
+}
+OPERATORS = tuple(_OPERATORS)
+#: Operators that enable() takes unless it is told others. Measured on one CPU thread, where the others are slower than torch for some
+#: sizes; not yet measured on GPUs.
+_DEFAULT = {
+    'cpu': tuple(name for name in OPERATORS if name not in ('_linalg_eigh', 'linalg_solve_triangular', 'ormqr', 'bmm', 'baddbmm')),
+    'cuda': tuple(name for name in OPERATORS if name not in ('bmm', 'baddbmm')),
+}
+#: Least number of matrices unless enable() is told another. A call through Python costs about as much as 100 small matrices.
+_DEFAULT_MIN_BATCH = {'cpu': 100, 'cuda': 2}
+
+# ---- Routing ------------------------------------------------------------------------------------
+
+_lock = threading.Lock()
+_libraries = []
+_taken = collections.Counter()
+_declined = collections.Counter()
+
+
+def _router(name, overload, key):
+    ours, _, names = _OPERATORS[name]
+    base = torch.library.get_kernel(f'aten::{name}.{overload}' if overload else f'aten::{name}', key)
+
+    def route(keys, *args, **kwargs):
+        try:
+            tensors = [x for x in args if isinstance(x, torch.Tensor)]
+            if overload:
+                rest = {word: value for word, value in kwargs.items() if word not in names}
+                given = tuple(kwargs[word] for word in names)
+                results = _Results(given, tensors)
+                ours(results, *args, **rest)
+                results.finish()
+                out = given if len(given) > 1 else given[0]
+            else:
+                out = ours(_Results(None, tensors), *args, **kwargs)
+        except _Declined as reason:
+            _declined[name, str(reason)] += 1
+        else:
+            _taken[name] += 1
+            return out
+        return base.call_boxed(keys, *args, **kwargs)
+
+    return route
+
+
+def enable(ops=None, max_n=None, min_batch=None, devices=('cpu', 'cuda')):
+    """Routes operators of aten to Myriad, until disable().
+
+    ops: names out of OPERATORS; None: those that were faster than torch's on a CPU, on GPUs all but products. max_n: the most rows or
+    columns; None: any. min_batch: the least number of matrices; None: 100 on the CPU, 2 on a GPU. Calls that do not fit go to torch. An
+    earlier enable() ends.
+    """
+    for name in () if ops is None else ops:
+        if name not in _OPERATORS:
+            raise ValueError(f'myriad.torch.enable: {name!r} is not one of {", ".join(OPERATORS)}')
+    for device in devices:
+        if device not in _DEFAULT:
+            raise ValueError(f'myriad.torch.enable: device {device!r} is not cpu or cuda')
+    if (max_n is not None and max_n < 1) or (min_batch is not None and min_batch < 1):
+        raise ValueError('myriad.torch.enable: max_n and min_batch must be positive')
+    disable()
+    with _lock:
+        _limits['max_n'] = max_n
+        _limits['min_batch'] = dict(_DEFAULT_MIN_BATCH) if min_batch is None else dict.fromkeys(_DEFAULT_MIN_BATCH, min_batch)
+        try:
+            for device in devices:
+                if device == 'cuda' and not torch.cuda.is_available():
+                    continue
+                key = device.upper()
+                library = torch.library.Library('aten', 'IMPL', key)
+                _libraries.append(library)
+                with warnings.catch_warnings():
+                    warnings.simplefilter('ignore')  # torch warns of every override
+                    for name in _DEFAULT[device] if ops is None else ops:
+                        for overload in ('', _OPERATORS[name][1]):
+                            if overload is not None:
+                                route = _router(name, overload, key)
+                                library.impl(f'{name}.{overload}' if overload else name, route, key, with_keyset=True, allow_override=True)
+        except BaseException:
+            _destroy()
+            raise
+
+
+def _destroy():
+    while _libraries:
+        _libraries.pop()._destroy()
+
+
+def disable():
+    """Takes enable() back."""
+    with _lock:
+        _destroy()
+
+
+@contextlib.contextmanager
+def enabled(*args, **kwargs):
+    """enable() for a block; afterwards everything is torch's."""
+    enable(*args, **kwargs)
+    try:
+        yield
+    finally:
+        disable()
+
+
+class Report(dict):
+    """Calls since the start of the program or the last reset: {operator: {'taken': number, 'declined': {reason: number}}}."""
+
+    def __str__(self):
+        lines = [f"{'operator':<28}{'taken':>10}{'declined':>10}  why"]
+        for name, entry in sorted(self.items()):
+            why = ', '.join(f'{reason}: {number}' for reason, number in sorted(entry['declined'].items(), key=lambda x: -x[1]))
+            lines.append(f"{name:<28}{entry['taken']:>10}{sum(entry['declined'].values()):>10}  {why}".rstrip())
+        return '\n'.join(lines)
+
+
+def report(reset=False):
+    """How many calls were taken and declined, and why."""
+    out = Report()
+    for name, number in _taken.items():
+        out.setdefault(name, {'taken': 0, 'declined': {}})['taken'] = number
+    for (name, reason), number in _declined.items():
+        out.setdefault(name, {'taken': 0, 'declined': {}})['declined'][reason] = number
+    if reset:
+        _taken.clear()
+        _declined.clear()
+    return out
+
+
+# ---- Operators of our own -----------------------------------------------------------------------
+
+_own = torch.library.Library('myriad', 'DEF')
+_own.define('solve(Tensor a, Tensor b) -> Tensor', tags=(torch.Tag.pt2_compliant_tag,))
+_own.define('inv(Tensor a) -> Tensor', tags=(torch.Tag.pt2_compliant_tag,))
+_own.define('cholesky(Tensor a) -> Tensor', tags=(torch.Tag.pt2_compliant_tag,))
+_own.define('eigh(Tensor a) -> (Tensor, Tensor)', tags=(torch.Tag.pt2_compliant_tag,))
+_own.define('svd(Tensor a) -> (Tensor, Tensor, Tensor)', tags=(torch.Tag.pt2_compliant_tag,))
+
+
+def solve(a, b):
+    """X with A X = B, for a (..., n, n) and b (..., n, k); the leading axes are broadcast. A singular A gives NaN."""
+    return torch.ops.myriad.solve(a, b)
+
+
+def inv(a):
+    """The inverses of a (..., n, n); NaN for a singular matrix."""
+    return torch.ops.myriad.inv(a)
+
+
+def cholesky(a):
+    """The lower triangular L with A = L L^H, of the lower triangles of a (..., n, n); NaN for a matrix that is not positive definite."""
+    return torch.ops.myriad.cholesky(a)
+
+
+def eigh(a):
+    """Eigenvalues, ascending, and eigenvectors of the Hermitian matrices a (..., n, n), of which the lower triangles are read."""
+    return torch.ops.myriad.eigh(a)
+
+
+def svd(a):
+    """U, S, Vh with A = U diag(S) Vh, for a (..., m, n): the first min(m, n) columns of U and rows of Vh."""
+    return torch.ops.myriad.svd(a)
+
+
+def _require(*tensors, square=True):
+    for x in tensors:
+        if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
+            raise ValueError(f'needs {"square " if square else ""}matrices, got an array of shape {tuple(x.shape)}')
+        if x.dtype not in _DTYPES:
+            raise TypeError(f'needs float32, float64, complex64 or complex128, got {x.dtype}')
+        if x.dtype is not tensors[0].dtype or x.device != tensors[0].device:
+            raise TypeError('needs tensors of one dtype and device')
+
+
+def _readable(x):
+    """The tensor as Myriad reads it: without negated views, and on a GPU with one stride between matrices."""
+    x = x.resolve_neg()
+    return x if x.device.type == 'cpu' or x.ndim <= 3 or _collapses(x) else x.contiguous()
+
+
+def _solution_shape(a, b):
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f'myriad.solve: a has {a.shape[-1]} columns, b has {b.shape[-2]} rows')
+    return _broadcast(a, b)
+
+
+def _solve_impl(a, b):
+    _require(a)
+    _require(a, b, square=False)
+    batch = _solution_shape(a, b)
+    x = _work(b, batch, *b.shape[-2:])
+    if x.numel() > 0:
+        _myriad.solve(_queue(a), _readable(a.expand(*batch, *a.shape[-2:])), _readable(b.expand(*batch, *b.shape[-2:])), x, None)
+    return x
+
+
+def _inv_impl(a):
+    _require(a)
+    x = _work(a, a.shape[:-2], *a.shape[-2:])
+    if x.numel() > 0:
+        _myriad.inverse(_queue(a), _readable(a), x, None)
+    return x
+
+
+def _cholesky_impl(a):
+    _require(a)
+    batch = a.shape[:-2]
+    x = _work(a, batch, *a.shape[-2:])
+    info = torch.empty(batch, dtype=torch.int32, device=a.device)
+    x.copy_(a)
+    if x.numel() == 0:
+        return x
+    _myriad.potrf(_queue(a), 'L', x, info)
+    return x.tril_().masked_fill_((info > 0)[..., None, None], float('nan'))
+
+
+def _eigh_impl(a):
+    _require(a)
+    v = _work(a, a.shape[:-2], *a.shape[-2:])
+    w = torch.empty(a.shape[:-1], dtype=a.dtype.to_real(), device=a.device)
+    v.copy_(a)
+    if v.numel() > 0:
+        _myriad.syevd(_queue(a), 'V', 'L', v, w, None)
+    return w, v
+
+
+def _svd_impl(a):
+    _require(a, square=False)
+    m, n = a.shape[-2:]
+    k, batch = min(m, n), a.shape[:-2]
+    u, s, vh = _work(a, batch, m, k), torch.empty((*batch, k), dtype=a.dtype.to_real(), device=a.device), _work(a, batch, k, n)
+    if a.numel() > 0:
+        f = _work(a, batch, m, n)
+        f.copy_(a)
+        _myriad.gesvd(_queue(a), 'S', f, s, u, vh, None)
+    return u, s, vh
+
+
+def _solve_fake(a, b):
+    return _work(b, _solution_shape(a, b), *b.shape[-2:])
+
+
+def _square_fake(a):
+    return _work(a, a.shape[:-2], *a.shape[-2:])
+
+
+def _eigh_fake(a):
+    return a.new_empty(a.shape[:-1], dtype=a.dtype.to_real()), _square_fake(a)
+
+
+def _svd_fake(a):
+    m, n = a.shape[-2:]
+    k, batch = min(m, n), a.shape[:-2]
+    return _work(a, batch, m, k), a.new_empty((*batch, k), dtype=a.dtype.to_real()), _work(a, batch, k, n)
+
+
+# Gradients, in terms of the same operators, so that they have gradients, too.
+
+
+def _solve_setup(ctx, inputs, output):
+    a, b = inputs
+    ctx.save_for_backward(a, output)
+    ctx.b_shape = b.shape
+
+
+def _solve_backward(ctx, g):
+    a, x = ctx.saved_tensors
+    gb = solve(a.mH, g)
+    ga = -gb @ x.mH if ctx.needs_input_grad[0] else None
+    return ga if ga is None else ga.sum_to_size(a.shape), gb.sum_to_size(ctx.b_shape)
+
+
+def _save_output(ctx, inputs, output):
+    ctx.save_for_backward(*(output if isinstance(output, tuple) else (output,)))
+
+
+def _inv_backward(ctx, g):
+    (x,) = ctx.saved_tensors
+    return -x.mH @ g @ x.mH
+
+
+def _cholesky_backward(ctx, g):
+    (l,) = ctx.saved_tensors
+    middle = (l.mH @ g).tril()
+    middle = 0.5 * (middle + middle.tril(-1).mH)
+    middle = torch.linalg.solve_triangular(l.mH, middle, upper=True)
+    return torch.linalg.solve_triangular(l, middle, upper=False, left=False)
+
+
+def _differences(x):
+    """x_j - x_i at (i, j), and 1 on the diagonal."""
+    out = x.unsqueeze(-2) - x.unsqueeze(-1)
+    return out + torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+
+
+def _eigh_backward(ctx, gw, gv):
+    w, v = ctx.saved_tensors
+    middle = (v.mH @ gv) / _differences(w)
+    return v @ (middle - torch.diag_embed(middle.diagonal(dim1=-2, dim2=-1)) + torch.diag_embed(gw)) @ v.mH
+
+
+def _svd_backward(ctx, gu, gs, gvh):
+    u, s, vh = ctx.saved_tensors
+    m, n, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+    of_u, of_v = u.mH @ gu, vh @ gvh.mH
+    of_u, of_v = of_u - of_u.mH, of_v - of_v.mH
+    middle = (of_u * s.unsqueeze(-2) + s.unsqueeze(-1) * of_v) / _differences(s * s)
+    middle = middle - torch.diag_embed(middle.diagonal(dim1=-2, dim2=-1)) + torch.diag_embed(gs)
+    if u.is_complex():
+        middle = middle + torch.diag_embed(of_u.diagonal(dim1=-2, dim2=-1) / (2 * s))
+    out = u @ middle @ vh
+    if m > k:
+        outside = gu / s.unsqueeze(-2)
+        out = out + (outside - u @ (u.mH @ outside)) @ vh
+    if n > k:
+        outside = gvh / s.unsqueeze(-1)
+        out = out + u @ (outside - (outside @ vh.mH) @ vh)
+    return out
+
+
+def _vmap_one(operator):
+    def of_batch(info, dims, a):
+        out = operator(a.movedim(dims[0], 0))
+        return out, (0,) * len(out) if isinstance(out, tuple) else 0
+
+    return of_batch
+
+
+def _vmap_solve(info, dims, a, b):
+    # The mapped axis becomes the first of all; the others are broadcast between it and the matrix.
+    rank = max(x.ndim - (d is not None) for x, d in zip((a, b), dims))
+
+    def ready(x, d):
+        if d is None:
+            return x
+        x = x.movedim(d, 0)
+        return x.reshape(x.shape[0], *(1,) * (rank + 1 - x.ndim), *x.shape[1:])
+
+    return solve(ready(a, dims[0]), ready(b, dims[1])), 0
+
+
+for _name, _impl, _fake, _setup, _backward, _vmap in (
+    ('solve', _solve_impl, _solve_fake, _solve_setup, _solve_backward, _vmap_solve),
+    ('inv', _inv_impl, _square_fake, _save_output, _inv_backward, _vmap_one(inv)),
+    ('cholesky', _cholesky_impl, _square_fake, _save_output, _cholesky_backward, _vmap_one(cholesky)),
+    ('eigh', _eigh_impl, _eigh_fake, _save_output, _eigh_backward, _vmap_one(eigh)),
+    ('svd', _svd_impl, _svd_fake, _save_output, _svd_backward, _vmap_one(svd)),
+):
+    for _key in ('CPU', 'CUDA'):
+        _own.impl(_name, _impl, _key)
+    torch.library.register_fake(f'myriad::{_name}', _fake, lib=_own)
+    torch.library.register_autograd(f'myriad::{_name}', _backward, setup_context=_setup, lib=_own)
+    torch.library.register_vmap(f'myriad::{_name}', _vmap, lib=_own)

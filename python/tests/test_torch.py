@@ -1,0 +1,205 @@
+"""myriad.torch: routing of aten's operators, and the operators myriad::*. The samples of torch itself are in judges/torch_judge.py."""
+import pytest
+
+torch = pytest.importorskip('torch')
+
+import myriad.torch as mt  # noqa: E402
+
+DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_enabled():
+    torch.manual_seed(0)
+    mt.report(reset=True)
+    yield
+    mt.disable()
+
+
+def well_conditioned(*shape, dtype=torch.float64):
+    return torch.randn(*shape, dtype=dtype) + 2 * shape[-1] * torch.eye(shape[-1], dtype=dtype)
+
+
+def hermitian(x):
+    return (x + x.mH) / 2
+
+
+# ---- Routing ------------------------------------------------------------------------------------
+
+
+def test_takes_calls_and_returns_them():
+    a = well_conditioned(200, 5, 5)
+    expected = torch.linalg.inv(a)
+    mt.enable()
+    torch.testing.assert_close(torch.linalg.inv(a), expected)
+    assert mt.report()['linalg_inv_ex'] == {'taken': 1, 'declined': {}}
+    assert 'linalg_inv_ex' in str(mt.report())
+    mt.disable()
+    torch.linalg.inv(a)
+    assert mt.report(reset=True)['linalg_inv_ex']['taken'] == 1
+    assert mt.report() == {}
+
+
+def test_declines_what_does_not_fit():
+    mt.enable(['linalg_inv_ex', 'linalg_qr'], max_n=6, min_batch=10)
+    torch.linalg.inv(well_conditioned(9, 5, 5))
+    torch.linalg.inv(well_conditioned(10, 7, 7))
+    torch.linalg.inv(torch.empty(10, 0, 0))
+    torch.linalg.inv(well_conditioned(10, 6, 6))
+    torch.linalg.cholesky(torch.eye(3).repeat(10, 1, 1))
+    assert mt.report() == {
+        'linalg_inv_ex': {'taken': 1, 'declined': {'fewer than 10 matrices': 1, 'more than 6 rows or columns': 1, 'empty': 1}}
+    }
+
+
+def test_the_default_is_what_is_faster_on_the_cpu():
+    a = well_conditioned(100, 4, 4)
+    mt.enable()
+    torch.linalg.qr(a)
+    torch.linalg.qr(a[:99])
+    a @ a
+    assert mt.report() == {'linalg_qr': {'taken': 1, 'declined': {'fewer than 100 matrices': 1}}}
+
+
+def test_arguments_of_enable_are_checked():
+    for wrong in ({'ops': ['linalg_nothing']}, {'max_n': 0}, {'min_batch': 0}, {'devices': ['tpu']}):
+        with pytest.raises(ValueError):
+            mt.enable(**wrong)
+    mt.enable(['linalg_inv_ex'], min_batch=1)
+    mt.enable(['linalg_qr'], min_batch=1)  # the earlier one ends
+    torch.linalg.inv(well_conditioned(2, 3, 3))
+    assert mt.report() == {}
+
+
+@pytest.mark.parametrize('dtype', DTYPES)
+def test_results_go_to_out(dtype):
+    a = well_conditioned(4, 3, 5, 5, dtype=dtype)
+    q, r = torch.linalg.qr(a)
+    rows, columns = torch.empty_like(a), torch.empty_like(a).mT
+    apart = torch.empty(4, 3, 10, 10, dtype=dtype)[..., ::2, ::2]
+    with mt.enabled(mt.OPERATORS, min_batch=1):
+        for out in (rows, columns, apart):
+            x = torch.empty_like(out)
+            assert torch.linalg.qr(a, out=(out, x))[0] is out
+            torch.testing.assert_close(out, q)
+            torch.testing.assert_close(x, r)
+        resized = torch.empty(0, dtype=dtype)
+        torch.linalg.inv(a, out=resized)
+        torch.testing.assert_close(resized @ a, torch.eye(5, dtype=dtype).expand_as(a))
+        assert mt.report()['linalg_qr'] == {'taken': 3, 'declined': {}}
+
+
+def test_an_out_that_overlaps_goes_to_torch():
+    a = well_conditioned(20, 4, 4)
+    expected = torch.linalg.inv(a)
+    with mt.enabled(min_batch=1):
+        torch.linalg.inv(a, out=a)
+    torch.testing.assert_close(a, expected)
+    assert not mt.report().get('linalg_inv_ex', {'taken': 0})['taken']
+
+
+def test_errors_are_those_of_torch():
+    singular = torch.zeros(3, 2, 2)
+    singular[0] = torch.eye(2)
+    with mt.enabled(mt.OPERATORS, min_batch=1):
+        for call in (torch.linalg.inv, torch.linalg.cholesky, lambda a: torch.linalg.solve(a, torch.ones(3, 2, 1))):
+            with pytest.raises(torch.linalg.LinAlgError, match='Batch element 1'):
+                call(singular)
+        with pytest.raises(torch.linalg.LinAlgError):
+            torch.linalg.svd(torch.full((3, 2, 2), float('nan')))
+        assert torch.linalg.cholesky_ex(singular).info.tolist() == [0, 1, 1]
+
+
+def test_autograd_vmap_and_compile_reach_myriad():
+    a = well_conditioned(3, 4, 4).requires_grad_()
+    with mt.enabled(mt.OPERATORS, min_batch=1):
+        assert torch.autograd.gradcheck(torch.linalg.inv, (a,))
+        assert torch.autograd.gradcheck(lambda x: torch.linalg.eigh(hermitian(x))[0], (a,))
+        before = mt.report()['linalg_inv_ex']['taken']
+        torch.func.vmap(torch.linalg.inv)(a.detach())
+        compiled = torch.compile(lambda x: torch.linalg.inv(x) * 2, backend='aot_eager', fullgraph=True)
+        torch.testing.assert_close(compiled(a.detach()), 2 * torch.linalg.inv(a.detach()))
+        assert mt.report()['linalg_inv_ex']['taken'] == before + 3
+
+
+# ---- Operators of our own -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('dtype', DTYPES)
+def test_operators_compute(dtype):
+    a, b = well_conditioned(7, 5, 5, dtype=dtype), torch.randn(7, 5, 2, dtype=dtype)
+    eye = torch.eye(5, dtype=dtype).expand_as(a)
+    torch.testing.assert_close(a @ mt.solve(a, b), b)
+    torch.testing.assert_close(a @ mt.solve(a, b[0]), b[0].expand_as(b))  # broadcast
+    torch.testing.assert_close(a.mH.conj() @ mt.inv(a.mT), eye)
+    spd = a @ a.mH / 100
+    factor = mt.cholesky(spd)
+    torch.testing.assert_close(factor @ factor.mH, spd)
+    assert torch.equal(factor, factor.tril())
+    w, v = mt.eigh(spd)
+    torch.testing.assert_close(v * w.to(dtype).unsqueeze(-2) @ v.mH, spd)
+    for x in (a, a[:, :3], a[..., :2]):
+        u, s, vh = mt.svd(x)
+        torch.testing.assert_close(u * s.to(dtype).unsqueeze(-2) @ vh, x)
+
+
+def test_bad_matrices_give_nan_and_harm_no_other():
+    a = torch.stack([torch.zeros(2, 2), torch.eye(2)])
+    for x in (mt.inv(a), mt.solve(a, torch.eye(2)), mt.cholesky(a)):
+        assert x[0].isnan().all() and torch.equal(x[1].abs(), torch.eye(2))
+
+
+def test_empty_batches_and_matrices():
+    assert mt.inv(torch.empty(0, 3, 3)).shape == (0, 3, 3)
+    assert mt.solve(torch.empty(2, 0, 0), torch.empty(2, 0, 4)).shape == (2, 0, 4)
+    assert [x.shape for x in mt.svd(torch.empty(2, 0, 3))] == [(2, 0, 0), (2, 0), (2, 0, 3)]
+
+
+def test_wrong_arguments_are_refused():
+    for call in (lambda: mt.inv(torch.ones(2, 3)), lambda: mt.inv(torch.ones(3)), lambda: mt.solve(torch.eye(3), torch.ones(4, 1))):
+        with pytest.raises(ValueError):
+            call()
+    for call in (lambda: mt.inv(torch.eye(3).to(torch.int32)), lambda: mt.solve(torch.eye(3), torch.eye(3).double())):
+        with pytest.raises(TypeError):
+            call()
+
+
+def cases(dtype):
+    a = well_conditioned(2, 3, 3, dtype=dtype)
+    yield torch.ops.myriad.solve, (a, torch.randn(1, 3, 2, dtype=dtype)), lambda a, b: mt.solve(a, b)
+    yield torch.ops.myriad.inv, (a,), mt.inv
+    yield torch.ops.myriad.cholesky, (a @ a.mH,), lambda x: mt.cholesky(hermitian(x))
+    # Invariants, since vectors have any sign or phase
+    yield torch.ops.myriad.eigh, (hermitian(a),), lambda x: (lambda w, v: (w, v.abs()))(*mt.eigh(hermitian(x)))
+    for shape in ((3, 3), (4, 3), (3, 4)):
+        x = torch.randn(2, *shape, dtype=dtype)
+        yield torch.ops.myriad.svd, (x,), lambda x: (lambda u, s, vh: (u.abs(), s, vh.abs(), u @ vh))(*mt.svd(x))
+
+
+@pytest.mark.parametrize('dtype', [torch.float64, torch.complex128])
+def test_gradients_and_fake_tensors(dtype):
+    for operator, arguments, function in cases(dtype):
+        arguments = tuple(x.detach().clone().requires_grad_() for x in arguments)
+        assert torch.autograd.gradcheck(function, arguments)
+        assert torch.autograd.gradgradcheck(function, arguments, fast_mode=True)
+        if dtype is torch.float64:
+            assert set(torch.library.opcheck(operator, arguments).values()) == {'SUCCESS'}
+
+
+def test_vmap():
+    a, b = well_conditioned(4, 2, 3, 3), torch.randn(4, 3, 5, dtype=torch.float64)
+    torch.testing.assert_close(torch.func.vmap(mt.inv, in_dims=1)(a), mt.inv(a).transpose(0, 1))
+    torch.testing.assert_close(torch.func.vmap(mt.eigh)(hermitian(a))[0], mt.eigh(hermitian(a))[0])
+    torch.testing.assert_close(a @ torch.func.vmap(mt.solve)(a, b), b.unsqueeze(1).expand(4, 2, 3, 5))
+    torch.testing.assert_close(a[0] @ torch.func.vmap(mt.solve, in_dims=(None, 0))(a[0], b), b.unsqueeze(1).expand(4, 2, 3, 5))
+
+
+def test_compiles_without_graph_breaks():
+    a, b = well_conditioned(4, 3, 3).requires_grad_(), torch.randn(4, 3, 2, dtype=torch.float64)
+
+    def f(a, b):
+        return mt.solve(a, b).sum() + mt.eigh(hermitian(a))[0].max()
+
+    compiled = torch.compile(f, backend='aot_eager', fullgraph=True)
+    torch.testing.assert_close(compiled(a, b), f(a, b))
+    torch.testing.assert_close(torch.autograd.grad(compiled(a, b), a), torch.autograd.grad(f(a, b), a))
