@@ -8,12 +8,20 @@ myriad.torch     lets torch compute by Myriad, and operators with gradients; imp
 
 Arrays of NumPy, torch and any library with __dlpack__ go in without copies; results are arrays of the same library.
 """
+import os as _os
+import sys as _sys
+
 from . import _myriad
 from ._errors import LinAlgError
 from ._myriad import Error, Queue, Unavailable
 from . import batched, lapack, linalg
 
 __version__ = _myriad.__version__
+
+# NVRTC, the compiler of GPU kernels, comes with torch, JAX and the extra [cuda13], into the folders of this interpreter.
+for _folder in _sys.path:
+    if _os.path.isdir(_os.path.join(_folder, 'nvidia')):
+        _myriad.search_nvrtc(_folder)
 __all__ = ['Error', 'LinAlgError', 'Queue', 'Unavailable', 'batched', 'info', 'lapack', 'linalg']
 
 

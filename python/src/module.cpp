@@ -256,6 +256,9 @@ NB_MODULE(_myriad, m) {
           "The element type; None for no matrices.")
       .def_prop_ro("arrays", &Ragged::arrays, "The arrays, in a list.");
 
+  m.def(
+      "search_nvrtc", [](std::string const& folder) { check(myriad_search_nvrtc(folder.c_str()), nullptr); }, nb::arg("folder"),
+      "Looks for NVRTC, the compiler of GPU kernels, in this folder first. Raises Error once a GPU queue has been made.");
   define_routines(m);
   m.def("copy_triangle", &copy_triangle, nb::arg("queue"), nb::arg("uplo"), nb::arg("a"), nb::arg("out"));
   m.def("failures", &failures, nb::arg("info"));
