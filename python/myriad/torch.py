@@ -65,7 +65,33 @@ def _queue(x):
 
 # ---- Which calls fit ----------------------------------------------------------------------------
 
-_limits = {'max_n': None, 'min_batch': {'cpu': 1, 'cuda': 1}}
+
+class _Limits:
+    """What enable() was told for one kind of device, with the reasons to decline."""
+
+    def __init__(self, max_n=None, min_batch=1):
+        self.max_n = max_n
+        self.min_batch = min_batch
+        self.too_large = f'more than {max_n} rows or columns'
+        self.too_few = f'fewer than {min_batch} matrices'
+
+
+_limits = {'cpu': _Limits(), 'cuda': _Limits()}
+
+
+def _reason(x, limits):
+    """Why these matrices do not go to Myriad, or None; the quick part of the checks, since torch's own calls are quick, too."""
+    shape = x.shape
+    if len(shape) < 2:
+        return 'not matrices'
+    m, n, size = shape[-2], shape[-1], x.numel()
+    if size == 0:
+        return 'empty'
+    if size < limits.min_batch * m * n:
+        return limits.too_few
+    if limits.max_n is not None and (m > limits.max_n or n > limits.max_n):
+        return limits.too_large
+    return None
 
 
 def _check(*tensors, dtypes=_DTYPES):
@@ -86,12 +112,6 @@ def _check(*tensors, dtypes=_DTYPES):
             raise _Declined('empty')
         if x.device.type == 'cuda' and x.ndim > 3 and not _collapses(x):
             raise _Declined('leading axes without one stride')
-    max_n = _limits['max_n']
-    if max_n is not None and max(first.shape[-2:]) > max_n:
-        raise _Declined(f'more than {max_n} rows or columns')
-    min_batch = _limits['min_batch'][first.device.type]
-    if first.numel() < min_batch * first.shape[-2] * first.shape[-1]:
-        raise _Declined(f'fewer than {min_batch} matrices')
 
 
 def _collapses(x):
@@ -457,23 +477,27 @@ def _router(name, overload, key):
     ours, _, names = _OPERATORS[name]
     base = torch.library.get_kernel(f'aten::{name}.{overload}' if overload else f'aten::{name}', key)
 
+    limits = _limits[key.lower()]
+    matrices = 1 if name == 'baddbmm' else 0  # the first argument of baddbmm may be broadcast
+
     def route(keys, *args, **kwargs):
-        try:
-            tensors = [x for x in args if isinstance(x, torch.Tensor)]
-            if overload:
-                rest = {word: value for word, value in kwargs.items() if word not in names}
-                given = tuple(kwargs[word] for word in names)
-                results = _Results(given, tensors)
-                ours(results, *args, **rest)
-                results.finish()
-                out = given if len(given) > 1 else given[0]
-            else:
-                out = ours(_Results(None, tensors), *args, **kwargs)
-        except _Declined as reason:
-            _declined[name, str(reason)] += 1
-        else:
-            _taken[name] += 1
-            return out
+        reason = _reason(args[matrices], limits)
+        if reason is None:
+            try:
+                if overload:
+                    rest = {word: value for word, value in kwargs.items() if word not in names}
+                    given = tuple(kwargs[word] for word in names)
+                    results = _Results(given, [x for x in args if isinstance(x, torch.Tensor)])
+                    ours(results, *args, **rest)
+                    results.finish()
+                    out = given if len(given) > 1 else given[0]
+                else:
+                    out = ours(_Results(None, ()), *args, **kwargs)
+                _taken[name] += 1
+                return out
+            except _Declined as declined:
+                reason = str(declined)
+        _declined[name, reason] += 1
         return base.call_boxed(keys, *args, **kwargs)
 
     return route
@@ -496,8 +520,8 @@ def enable(ops=None, max_n=None, min_batch=None, devices=('cpu', 'cuda')):
         raise ValueError('myriad.torch.enable: max_n and min_batch must be positive')
     disable()
     with _lock:
-        _limits['max_n'] = max_n
-        _limits['min_batch'] = dict(_DEFAULT_MIN_BATCH) if min_batch is None else dict.fromkeys(_DEFAULT_MIN_BATCH, min_batch)
+        for device, least in _DEFAULT_MIN_BATCH.items():
+            _limits[device] = _Limits(max_n, least if min_batch is None else min_batch)
         try:
             for device in devices:
                 if device == 'cuda' and not torch.cuda.is_available():
