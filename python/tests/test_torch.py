@@ -1,4 +1,6 @@
 """myriad.torch: routing of aten's operators, and the operators myriad::*. The samples of torch itself are in judges/torch_judge.py."""
+import pathlib
+
 import pytest
 
 torch = pytest.importorskip('torch')
@@ -203,3 +205,10 @@ def test_compiles_without_graph_breaks():
     compiled = torch.compile(f, backend='aot_eager', fullgraph=True)
     torch.testing.assert_close(compiled(a, b), f(a, b))
     torch.testing.assert_close(torch.autograd.grad(compiled(a, b), a), torch.autograd.grad(f(a, b), a))
+
+
+def test_documents_name_everything():
+    page = pathlib.Path(__file__).parents[2] / 'docs' / 'python.md'
+    text = page.read_text()
+    for name in (*mt.OPERATORS, *mt.__all__):
+        assert f'`{name}`' in text or f'`{name}(' in text, name
