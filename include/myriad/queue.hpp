@@ -70,7 +70,7 @@ class MYRIAD_API Queue {
   /// Continues on another stream of the same GPU, as cublasSetStream does: legacy_stream() or nullptr, the legacy default stream;
   /// per_thread_stream(), the default stream of the calling thread, which must then make all calls on this queue; or any other stream
   /// (CUstream, cudaStream_t), which must exist until the queue continues elsewhere or is destroyed. Returns at once if it is the current
-  /// stream; `set_stream(queue.stream())` later returns to a stream that the queue owns.
+  /// stream. To return later to the stream that the queue owns, keep what `stream()` says now.
   ///
   /// Work given to the queue later waits for its earlier work, by an event; the host does not wait. For streams that are to run at the same
   /// time use a queue for each. No such order is made while one of the two streams is being captured: only the queue's own memory stays

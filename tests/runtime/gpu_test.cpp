@@ -152,6 +152,67 @@ TEST_F(Gpu, RunsOnTheCallersStream) {
   driver::check(cu.cuStreamDestroy_v2(stream), "cuStreamDestroy");
 }
 
+TEST_F(Gpu, ContinuesOnOtherStreams) {
+  Queue other({.backend = Backend::gpu}), third({.backend = Backend::gpu});
+  void* const own = queue->stream();
+  std::vector<double> const x = iota(1'000'000);
+  DeviceArray<double> a = to_device(*queue, x);
+  for (int k = 0; k < 3; ++k)
+    for (void* const stream : {other.stream(), legacy_stream(), third.stream(), per_thread_stream(), own}) {
+      scale(*queue, a.data(), a.size(), 2.0);
+      DeviceArray<double> next(*queue, a.size());  // freed on another stream than it was allocated on
+      copy(*queue, a.data(), a.size(), next.data());
+      queue->set_stream(stream);
+      std::swap(a, next);
+    }
+  EXPECT_EQ(to_host(*queue, a), times(x, 32768));
+  // A capture of another stream, and back
+  scale(*queue, a.data(), a.size(), 0.5);
+  queue->wait();
+  test::Graph graph(other, [&] {
+    queue->set_stream(other.stream());
+    scale(*queue, a.data(), a.size(), 2.0);
+    queue->set_stream(own);
+  });
+  EXPECT_EQ(to_host(*queue, a), times(x, 16384));
+  graph.launch();
+  other.wait();
+  EXPECT_EQ(to_host(*queue, a), times(x, 32768));
+}
+
+TEST_F(Gpu, TakesWorkspaceFromTheCaller) {
+  Queue memory({.backend = Backend::gpu});
+  std::vector<std::pair<void*, DeviceArray<char>>> kept;
+  std::int64_t most = 0;
+  WorkspaceAllocator const caller{.allocate = [&](std::int64_t bytes, void*) -> void* {
+                                    most = std::max(most, bytes);
+                                    DeviceArray<char> array(memory, bytes);
+                                    memory.wait();
+                                    void* const address = array.data();
+                                    kept.emplace_back(address, std::move(array));
+                                    return address;
+                                  },
+                                  .release = {}};
+  std::int64_t const n = 100, count = 5;
+  std::vector<double> x(static_cast<std::size_t>(n * n * count));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(k * 7919 % 1009) / 1009 + (k % 101 == 0 ? 50 : 0);
+  DeviceArray<double> const a = to_device(*queue, x);
+  DeviceArray<double> of_pool(*queue, a.size()), of_caller(*queue, a.size());
+  auto const invert = [&](DeviceArray<double> const& out) {
+    inverse<double>(*queue, batch(a.data(), n, n, {.count = count}), batch(out.data(), n, n, {.count = count}), nullptr);
+  };
+  invert(of_pool);
+  std::int64_t const announced = queue->workspace([&] { invert(of_caller); });
+  queue->set_allocator(caller);
+  invert(of_caller);
+  EXPECT_GT(announced, 0);
+  EXPECT_EQ(most, announced);
+  EXPECT_EQ(kept.size(), 1U);
+  EXPECT_EQ(to_host(*queue, of_caller), to_host(*queue, of_pool));
+  queue->set_allocator({.allocate = [](std::int64_t, void*) -> void* { return nullptr; }, .release = {}});
+  EXPECT_THROW(invert(of_caller), OutOfMemory);
+}
+
 TEST_F(Gpu, LeavesTheCallersContextCurrent) {
   auto const& cu = driver::api();
   std::thread([&] {
