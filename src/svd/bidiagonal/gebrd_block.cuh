@@ -109,11 +109,13 @@ struct GebrdInRegisters {
   /// Products of the columns with x, and row k
   SIMT_INLINE T* dots() const { return shared + C.dots_at(); }
   SIMT_INLINE T* heads() const { return shared + C.heads_at(); }
-  /// u of the step at hand or before, as each warp has it
-  SIMT_INLINE T* of_u() const { return shared + C.u_at() + warp * C.columns(); }
+  /// u of the step at hand or before
+  SIMT_INLINE T* of_u() const { return shared + C.u_at(); }
   SIMT_INLINE T* parts(int of_warp) const { return shared + C.parts_at() + of_warp * C.rows(); }
   SIMT_INLINE T* left_tau() const { return shared + C.taus_at(); }
   SIMT_INLINE T* right_tau() const { return left_tau() + C.columns(); }
+  /// Factors of the sums, of the column at hand and of the next one in tau A u
+  SIMT_INLINE T* of_product() const { return shared + C.of_product_at(); }
   SIMT_INLINE Index* places() const { return reinterpret_cast<Index*>(shared + C.places_at(sizeof(T))); }
   SIMT_INLINE R* diagonal() const { return reinterpret_cast<R*>(right_tau() + C.columns()); }
   SIMT_INLINE R* off_diagonal() const { return diagonal() + C.columns(); }
@@ -187,6 +189,36 @@ struct GebrdInRegisters {
   }
   SIMT_INLINE T* place(int i, int j) const { return reinterpret_cast<T*>(places()[0]) + i * places()[1] + j * places()[2]; }
 
+  /// The first pass over columns `first` to `last` of a thread. Row k is in register `row_at`.
+  template <int first, int last, int begin, int end>
+  SIMT_INLINE void subtract_and_multiply(int row_at, bool has_row) {
+    constexpr int count = last - first;
+    T factor[count], sum[count];
+    SIMT_UNROLL
+    for (int c = 0; c < count; ++c) {
+      factor[c] = -conjugate(of_u()[column(first + c)]);
+      sum[c] = from_real<T>(0);
+    }
+    SIMT_UNROLL
+    for (int r = begin; r < height; ++r) {
+      T const of_x = x()[row(r)], product = products()[row(r)];
+      SIMT_UNROLL
+      for (int c = 0; c < count; ++c) {
+        T const value = multiply_add(factor[c], product, element(first + c, r));
+        set(first + c, r, value);
+        sum[c] = conjugate_multiply_add(of_x, value, sum[c]);
+      }
+    }
+    SIMT_UNROLL
+    for (int r = begin; r < end; ++r) {
+      if (r != row_at) continue;
+      if (has_row) {
+        SIMT_UNROLL
+        for (int c = 0; c < count; ++c) heads()[column(first + c)] = element(first + c, r);
+      }
+    }
+    sum_over_lanes<count, log_of(lanes), 1>(sum, lane, [&](int c, T value) { dots()[column(first + c)] = value; });
+  }
   /// Step k, whose column is in registers `s` to s + phase.
   template <int s>
   SIMT_INLINE void step(int k, R back) {
@@ -196,33 +228,9 @@ struct GebrdInRegisters {
     // Register and owner of row k and column k + 1: branches on registers are the same for all threads.
     int const row_at = k / lanes, next_at = (k + 1) / groups;
     bool const has_row = lane == k % lanes, has_next = group == (k + 1) % groups;
-    {
-      T factor[live], sum[live];
-      SIMT_UNROLL
-      for (int c = 0; c < live; ++c) {
-        factor[c] = -conjugate(of_u()[column(s + c)]);
-        sum[c] = from_real<T>(0);
-      }
-      SIMT_UNROLL
-      for (int r = begin; r < height; ++r) {
-        T const of_x = x()[row(r)], product = products()[row(r)];
-        SIMT_UNROLL
-        for (int c = 0; c < live; ++c) {
-          T const value = multiply_add(factor[c], product, element(s + c, r));
-          set(s + c, r, value);
-          sum[c] = conjugate_multiply_add(of_x, value, sum[c]);
-        }
-      }
-      SIMT_UNROLL
-      for (int r = begin; r < end; ++r) {
-        if (r != row_at) continue;
-        if (has_row) {
-          SIMT_UNROLL
-          for (int c = 0; c < live; ++c) heads()[column(s + c)] = element(s + c, r);
-        }
-      }
-      sum_over_lanes<live, log_of(lanes), 1>(sum, lane, [&](int c, T value) { dots()[column(s + c)] = value; });
-    }
+    constexpr int half = live > 8 ? (live + 1) / 2 : live;  // fewer sums at a time
+    subtract_and_multiply<s, s + half, begin, end>(row_at, has_row);
+    if constexpr (half < live) subtract_and_multiply<s + half, width, begin, end>(row_at, has_row);
     sync_threads();
 
     // Products of column k with the others, over the norm of column k, are row k after the left reflector. So the columns are multiplied
@@ -236,67 +244,81 @@ struct GebrdInRegisters {
       return changes ? left.reciprocal_of_beta * conjugate_multiply_add(alpha, head, dot) : head;
     };
     T sum[live_rows];
-    {
-      T factor[live], weight[live];
+    auto const factors_of = [&](int c, T& weight, T& factor) {
+      T const head = heads()[column(s + c)], dot = dots()[column(s + c)];
+      bool const is = s + c >= next || column(s + c) > k;
+      weight = !is ? from_real<T>(0) : changes ? conjugate_multiply_add(alpha, head, dot) : head;
+      factor = is ? left.gain(head, dot) * left.v_scale : from_real<T>(0);
+    };
+    auto const multiply_and_change = [&](int c, int r, T weight, T factor, T of_x) {
+      T const value = element(s + c, r);
+      sum[r - begin] = conjugate_multiply_add(weight, value, sum[r - begin]);
+      set(s + c, r, multiply_add(factor, of_x, value));
+    };
+    SIMT_UNROLL
+    for (int r = 0; r < live_rows; ++r) sum[r] = from_real<T>(0);
+    if constexpr (kept > 0) {  // fewer registers
+      T of_x[live_rows];
+      SIMT_UNROLL
+      for (int r = begin; r < height; ++r) of_x[r - begin] = x()[row(r)];
       SIMT_UNROLL
       for (int c = 0; c < live; ++c) {
-        T const head = heads()[column(s + c)], dot = dots()[column(s + c)];
-        bool const is = s + c >= next || column(s + c) > k;
-        weight[c] = !is ? from_real<T>(0) : changes ? conjugate_multiply_add(alpha, head, dot) : head;
-        factor[c] = is ? left.gain(head, dot) * left.v_scale : from_real<T>(0);
-      }
-      constexpr int before = larger(kept - s, 0);  // columns in shared memory, which are loaded once
-      SIMT_UNROLL
-      for (int r = begin; r < height; ++r) {
-        T total = from_real<T>(0);
+        T weight, factor;
+        factors_of(c, weight, factor);
         SIMT_UNROLL
-        for (int c = before; c < live; ++c) total = conjugate_multiply_add(weight[c], element(s + c, r), total);
-        sum[r - begin] = total;
+        for (int r = begin; r < height; ++r) multiply_and_change(c, r, weight, factor, of_x[r - begin]);
       }
+    } else {
+      T weight[live], factor[live];
+      SIMT_UNROLL
+      for (int c = 0; c < live; ++c) factors_of(c, weight[c], factor[c]);
       SIMT_UNROLL
       for (int r = begin; r < height; ++r) {
         T const of_x = x()[row(r)];
         SIMT_UNROLL
-        for (int c = 0; c < live; ++c) {
-          T const value = element(s + c, r);
-          if (c < before) sum[r - begin] = conjugate_multiply_add(weight[c], value, sum[r - begin]);
-          set(s + c, r, multiply_add(factor[c], of_x, value));
-        }
+        for (int c = 0; c < live; ++c) multiply_and_change(c, r, weight[c], factor[c], of_x);
       }
     }
-    constexpr int first = s * groups / warp_size, turns = ceil_div(C.columns(), warp_size) - first;
-    T of_row[turns], crossed = from_real<T>(0);
-    R tail = R(0);
-    SIMT_UNROLL
-    for (int q = 0; q < turns; ++q) {
-      int const j = lane_index() + (first + q) * warp_size;
-      bool const is = j > k && j < C.columns();
-      T const head = is ? heads()[j] : from_real<T>(0), now = is ? of_row_k(head, dots()[j]) : from_real<T>(0);
-      T const value = conjugate(now);
-      crossed = multiply_add(now - head, value, crossed);
-      of_row[q] = j > k + 1 ? value : from_real<T>(0);
-      tail = multiply_add(real_part(of_row[q]), real_part(of_row[q]), tail);
-      if constexpr (is_complex<T>) tail = multiply_add(of_row[q].im, of_row[q].im, tail);
-    }
-    SIMT_UNROLL
-    for (int mask = warp_size / 2; mask > 0; mask /= 2) {
-      tail = tail + shuffle_xor(tail, mask);
-      crossed = crossed + shuffle_xor(crossed, mask);
-    }
-    int const after = goes_on ? k + 1 : k;
-    Reflector<T> const right = goes_on ? GebrdReflector<T>::of(conjugate(of_row_k(heads()[after], dots()[after])), tail)
-                                       : Reflector<T>(from_real<T>(0), R(Reflector<T>::identity));
-    SIMT_UNROLL
-    for (int q = 0; q < turns; ++q) {
-      int const j = lane_index() + (first + q) * warp_size;
-      if (j < C.columns()) of_u()[j] = j == k + 1 ? from_real<T>(1) : right.v_scale * of_row[q];
-    }
-    T const tau = right.tau();
-    if (thread_index() == 0) {
-      diagonal()[k] = back * left.beta;
-      off_diagonal()[k] = back * right.beta;
-      left_tau()[k] = left.tau();
-      right_tau()[k] = tau;
+    // One warp makes the right reflector: each in turn, so that all schedulers get as much of it.
+    if (C.warps() == 1 || warp == k % C.warps()) {
+      constexpr int first = s * groups / warp_size, turns = ceil_div(C.columns(), warp_size) - first;
+      T of_row[turns], crossed = from_real<T>(0);
+      R tail = R(0);
+      SIMT_UNROLL
+      for (int q = 0; q < turns; ++q) {
+        int const j = lane_index() + (first + q) * warp_size;
+        bool const is = j > k && j < C.columns();
+        T const head = is ? heads()[j] : from_real<T>(0), now = is ? of_row_k(head, dots()[j]) : from_real<T>(0);
+        T const value = conjugate(now);
+        crossed = multiply_add(now - head, value, crossed);
+        of_row[q] = j > k + 1 ? value : from_real<T>(0);
+        tail = multiply_add(real_part(of_row[q]), real_part(of_row[q]), tail);
+        if constexpr (is_complex<T>) tail = multiply_add(of_row[q].im, of_row[q].im, tail);
+      }
+      SIMT_UNROLL
+      for (int mask = warp_size / 2; mask > 0; mask /= 2) {
+        tail = tail + shuffle_xor(tail, mask);
+        crossed = crossed + shuffle_xor(crossed, mask);
+      }
+      int const after = goes_on ? k + 1 : k;
+      Reflector<T> const right = goes_on ? GebrdReflector<T>::of(conjugate(of_row_k(heads()[after], dots()[after])), tail)
+                                         : Reflector<T>(from_real<T>(0), R(Reflector<T>::identity));
+      SIMT_UNROLL
+      for (int q = 0; q < turns; ++q) {
+        int const j = lane_index() + (first + q) * warp_size;
+        if (j < C.columns()) of_u()[j] = j == k + 1 ? from_real<T>(1) : right.v_scale * of_row[q];
+      }
+      if (lane_index() == 0) {
+        T const tau = right.tau(), scale = tau * right.v_scale;
+        diagonal()[k] = back * left.beta;
+        off_diagonal()[k] = back * right.beta;
+        left_tau()[k] = left.tau();
+        right_tau()[k] = tau;
+        // tau A u, from the sums and what the left reflector has changed in them
+        of_product()[0] = (changes ? left.reciprocal_of_beta : R(1)) * scale;
+        of_product()[1] = scale * (left.v_scale * crossed);
+        of_product()[2] = right.beta * scale;
+      }
     }
     if (goes_on) {
       SIMT_UNROLL
@@ -316,9 +338,7 @@ struct GebrdInRegisters {
       for (int i = k + 1 + thread_index(); i < m; i += threads) store_global(place(i, k), left.v_scale * x()[i]);
       return;
     }
-    // tau A u, from the sums and what the left reflector has changed in them
-    T const scale = tau * right.v_scale, of_sum = (changes ? left.reciprocal_of_beta : R(1)) * scale,
-            of_x = scale * (left.v_scale * crossed), of_next = right.beta * scale;
+    T const of_sum = of_product()[0], of_x = of_product()[1], of_next = of_product()[2];
     T* const to = place(0, k);
     Index const row_stride = places()[1];
     SIMT_LOOP
@@ -353,7 +373,7 @@ struct GebrdInRegisters {
   /// The matrix becomes its reflectors and the bidiagonal matrix, which `back` scales.
   SIMT_INLINE void reduce(R back) {
     for (int i = thread_index(); i < C.rows(); i += threads) products()[i] = from_real<T>(0);
-    for (int j = lane_index(); j < C.columns(); j += warp_size) of_u()[j] = from_real<T>(0);
+    for (int j = thread_index(); j < C.columns(); j += threads) of_u()[j] = from_real<T>(0);
     if (group == 0) {
       SIMT_UNROLL
       for (int r = 0; r < height; ++r) x()[row(r)] = row(r) > 0 ? element(0, r) : from_real<T>(0);

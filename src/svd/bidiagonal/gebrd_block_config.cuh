@@ -18,16 +18,17 @@ struct GebrdBlock {
   SIMT_INLINE constexpr int columns() const { return groups * width; }
   /// Whether it is for matrices of m by n, m >= n.
   SIMT_INLINE constexpr bool holds(simt::Index m, simt::Index n) const { return m <= rows() && n <= columns(); }
-  // Dynamic shared memory, in elements: the next column, the products A u, a column that is passed on, products of columns, row k, u of
-  // each warp, each warp's part of A u, factors of reflectors, d and e, numbers of each warp, where the matrix is, and columns of threads.
+  // Dynamic shared memory, in elements: the next column, the products A u, a column that is passed on, products of columns, row k, u, each
+  // warp's part of A u, factors of reflectors, d and e, of A u, numbers of each warp, where the matrix is, and columns of threads.
   SIMT_INLINE constexpr int products_at() const { return rows(); }
   SIMT_INLINE constexpr int passed_at() const { return 2 * rows(); }
   SIMT_INLINE constexpr int dots_at() const { return 3 * rows(); }
   SIMT_INLINE constexpr int heads_at() const { return dots_at() + columns(); }
   SIMT_INLINE constexpr int u_at() const { return heads_at() + columns(); }
-  SIMT_INLINE constexpr int parts_at() const { return u_at() + warps() * columns(); }
+  SIMT_INLINE constexpr int parts_at() const { return u_at() + columns(); }
   SIMT_INLINE constexpr int taus_at() const { return parts_at() + warps() * rows(); }
-  SIMT_INLINE constexpr int words_at() const { return taus_at() + 4 * columns(); }
+  SIMT_INLINE constexpr int of_product_at() const { return taus_at() + 4 * columns(); }
+  SIMT_INLINE constexpr int words_at() const { return of_product_at() + 3; }
   /// A multiple of 8 bytes
   SIMT_INLINE constexpr int places_at(int element_bytes) const {
     return element_bytes == 4 ? (words_at() + warps() + 1) / 2 * 2 : words_at() + warps();

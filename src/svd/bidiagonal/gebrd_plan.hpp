@@ -9,19 +9,19 @@
 
 namespace myriad {
 
-/// Kernels for matrices that a block has in registers and shared memory, by size: those without many spills and with the smallest phases
-/// that compile within about a second. An earlier version took 15% (double, 128 rows) and 26% (160 rows) less time with phases of two
-/// columns than with four or five, and 10% less with one warp than with two at 48 rows.
+/// Kernels for matrices that a block has in registers and shared memory, by size: those with the smallest phases that compile within about
+/// a second. More blocks at a time, with a part of the columns in shared memory, are worth some spills: 2 in place of 1 took 16% less time
+/// (double, 128 rows), 4 in place of 2 took 21% less (80 rows). Phases of two columns took less time than those of four, 15% (128 rows).
 inline constexpr GebrdBlock gebrd_blocks_single[]{{8, 4, 2, 4, 0, 4, 32},    {8, 4, 3, 6, 0, 2, 20},  {8, 4, 4, 8, 0, 2, 16},
                                                   {8, 4, 6, 12, 0, 3, 12},   {8, 8, 8, 8, 0, 2, 7},   {8, 16, 10, 5, 0, 2, 4},
-                                                  {8, 16, 12, 6, 0, 2, 3},   {16, 16, 8, 8, 0, 2, 2}, {16, 16, 10, 10, 0, 3, 1},
-                                                  {16, 16, 12, 12, 0, 4, 1}, {16, 32, 15, 8, 5, 3, 1}};
-inline constexpr GebrdBlock gebrd_blocks_double[]{{8, 4, 2, 4, 0, 4, 24},  {8, 4, 3, 6, 0, 2, 14},  {8, 4, 4, 8, 0, 2, 12},
-                                                  {8, 4, 6, 12, 0, 3, 8},  {8, 8, 8, 8, 0, 2, 4},   {8, 16, 10, 5, 0, 1, 2},
-                                                  {8, 16, 12, 6, 0, 2, 2}, {16, 16, 8, 8, 0, 2, 1}, {16, 16, 10, 10, 5, 3, 1}};
+                                                  {8, 16, 12, 6, 0, 2, 3},   {16, 16, 8, 8, 0, 2, 2}, {16, 16, 10, 10, 4, 3, 2},
+                                                  {16, 16, 12, 12, 6, 4, 2}, {16, 32, 15, 8, 5, 3, 1}};
+inline constexpr GebrdBlock gebrd_blocks_double[]{{8, 4, 2, 4, 0, 4, 24},  {8, 4, 3, 6, 0, 2, 14},  {8, 4, 4, 8, 2, 2, 14},
+                                                  {8, 4, 6, 12, 0, 3, 8},  {8, 8, 8, 8, 2, 2, 5},   {8, 16, 10, 5, 2, 1, 4},
+                                                  {8, 16, 12, 6, 2, 2, 3}, {16, 16, 8, 8, 4, 2, 2}, {16, 16, 10, 10, 5, 3, 1}};
 inline constexpr GebrdBlock gebrd_blocks_single_complex[]{{8, 4, 2, 4, 0, 4, 20},  {8, 4, 3, 6, 0, 2, 12},  {8, 4, 4, 8, 0, 2, 12},
                                                           {8, 8, 6, 6, 0, 2, 6},   {8, 8, 8, 8, 0, 3, 4},   {8, 16, 10, 5, 0, 2, 2},
-                                                          {8, 16, 12, 6, 0, 3, 2}, {16, 16, 8, 8, 0, 3, 1}, {16, 16, 10, 10, 5, 5, 1}};
+                                                          {8, 16, 12, 6, 0, 3, 2}, {16, 16, 8, 8, 4, 3, 2}, {16, 16, 10, 10, 5, 5, 1}};
 inline constexpr GebrdBlock gebrd_blocks_double_complex[]{{8, 4, 2, 4, 0, 4, 12}, {8, 4, 3, 6, 0, 3, 10}, {8, 8, 4, 4, 0, 2, 6},
                                                           {8, 16, 6, 3, 0, 1, 3}, {8, 16, 8, 4, 0, 2, 2}, {16, 16, 6, 6, 3, 2, 1},
                                                           {16, 16, 7, 7, 5, 3, 1}};
