@@ -106,7 +106,7 @@ struct Problem {
   }
   template <int height>
   static void add_stream(HostMachine& machine) {
-    static constexpr GebrdRows c = gebrd_stream_plan(sizeof(T), height * gebrd_threads);
+    static constexpr GebrdRows c = gebrd_stream_plan(sizeof(T), height * 32);
     if constexpr (c.height == height) machine.add(gpu::source_of(gebrd_stream_kernel, dtype_of<T>, c), gebrd_stream<D, c>);
   }
   static HostMachine machine() {
@@ -119,9 +119,9 @@ struct Problem {
     machine.add(gpu::source_of(gebrd_load_kernel, dtype_of<T>), gebrd_load<D>);
     machine.add(gpu::source_of(gebrd_store_kernel, dtype_of<T>), gebrd_store<D>);
     machine.add(gpu::source_of(gebrd_step_kernel, dtype_of<T>), gebrd_step<D>);
-    add_stream<1>(machine);
-    add_stream<2>(machine);
-    add_stream<4>(machine);
+    add_stream<8>(machine);
+    add_stream<16>(machine);
+    add_stream<32>(machine);
     machine.add(gpu::source_of(reflectors_load_kernel, dtype_of<T>), reflectors_load<D>);
     machine.add(gpu::source_of(reflectors_factor_kernel, dtype_of<T>), reflectors_factor<D>);
     machine.add(gpu::source_of(reflectors_identity_kernel, dtype_of<T>), reflectors_identity<D>);
@@ -320,6 +320,14 @@ TYPED_TEST(Bidiagonal, RaggedInEveryLayout) {
       for (std::int64_t const b : {0, 5}) compare_alone(problem, b, blocks);
     }
   }
+}
+/// The kernel for columns of more rows makes the same sums.
+TYPED_TEST(Bidiagonal, SameBitsBesideMoreRows) {
+  using T = TypeParam;
+  Problem<T> problem(270, 9, 6, Layout::ragged_columns, true);
+  problem.run(0);
+  problem.check();
+  compare_alone(problem, 5, 0);
 }
 TYPED_TEST(Bidiagonal, SameBitsInEveryLayout) {
   using T = TypeParam;

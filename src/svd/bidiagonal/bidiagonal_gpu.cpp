@@ -73,8 +73,8 @@ std::vector<KernelSource> bidiagonal_kernels(KernelFilter const& filter) {
       if (!filter.wants_size_above(below)) continue;
       for (KernelName const& name : {gebrd_measure_kernel, gebrd_load_kernel, gebrd_store_kernel, gebrd_step_kernel})
         kernels.push_back(source_of(name, dtype));
-      for (int height = 1; height == 1 || height * bytes <= 16; height *= 2)
-        kernels.push_back(source_of(gebrd_stream_kernel, dtype, gebrd_stream_plan(bytes, height * gebrd_threads)));
+      for (int rows = 256; rows == 256 || gebrd_stream_plan(bytes, rows) != gebrd_stream_plan(bytes, rows / 2); rows *= 2)
+        kernels.push_back(source_of(gebrd_stream_kernel, dtype, gebrd_stream_plan(bytes, rows)));
       auto const products = blocked_product_kernels(dtype, bytes, Lines::columns, Lines::columns, Lines::columns);
       kernels.insert(kernels.end(), products.begin(), products.end());
     }

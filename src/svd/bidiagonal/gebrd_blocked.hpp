@@ -26,7 +26,7 @@ inline constexpr gpu::KernelName gebrd_stream_kernel{"svd/bidiagonal/gebrd_panel
 template <typename T>
 struct GebrdWorkspace {
   std::int64_t ld;
-  T *a, *left, *right, *parts, *row, *factors, *tauq, *taup;
+  T *a, *left, *right, *parts, *row, *left_sums, *right_sums, *tauq, *taup;
   Real<T>*d, *e, *largest;
 
   GebrdWorkspace(Arena& arena, std::int64_t m, std::int64_t n, std::int64_t count, std::int64_t blocks)
@@ -36,7 +36,8 @@ struct GebrdWorkspace {
         right(arena.take<T>(n * 2 * gebrd_width * count)),
         parts(arena.take<T>((n + gebrd_chunk - 1) / gebrd_chunk * ld * count)),
         row(arena.take<T>(n * count)),
-        factors(arena.take<T>((4 * gebrd_width + 1) * count)),
+        left_sums(arena.take<T>(2 * ((m + gebrd_slab - 1) / gebrd_slab) * 2 * gebrd_width * count)),
+        right_sums(arena.take<T>((n + gebrd_chunk - 1) / gebrd_chunk * 2 * gebrd_width * count)),
         tauq(arena.take<T>(n * count)),
         taup(arena.take<T>(n * count)),
         d(arena.take<Real<T>>(n * count)),
@@ -87,7 +88,8 @@ void gebrd_by_panels(M& machine, GebrdTask<T> const& task, int in_blocks) {
   auto const blocks_of = [&](std::int64_t count) {
     return std::max<std::int64_t>(1, std::min<std::int64_t>(4 * machine.device().multiprocessors / count, (n + 7) / 8));
   };
-  std::int64_t const some = most_at_once(task.a.count, reflectors_workspace, bytes_of<Workspace>(m, n, std::int64_t{1}, std::int64_t{1}));
+  std::int64_t const most = most_at_once(task.a.count, reflectors_workspace, bytes_of<Workspace>(m, n, std::int64_t{1}, std::int64_t{1}));
+  std::int64_t const parts = (task.a.count + most - 1) / most, some = (task.a.count + parts - 1) / parts;
   auto memory = machine.memory(bytes_of<Workspace>(m, n, some, blocks_of(1)));
   for (std::int64_t b = 0; b < task.a.count; b += some) {
     std::int64_t const count = std::min(some, task.a.count - b), blocks = blocks_of(count);
@@ -96,12 +98,14 @@ void gebrd_by_panels(M& machine, GebrdTask<T> const& task, int in_blocks) {
     GebrdPanels<D> work{.batch = detail::gebrd_arguments(detail::gebrd_part(task, b, count), ragged ? in_blocks : 0),
                         .a = of_device(space.a),
                         .ld = space.ld,
+                        .rows = static_cast<int>(m),
                         .cols = static_cast<int>(n),
                         .left = of_device(space.left),
                         .right = of_device(space.right),
                         .parts = of_device(space.parts),
                         .row = of_device(space.row),
-                        .factors = of_device(space.factors),
+                        .left_sums = of_device(space.left_sums),
+                        .right_sums = of_device(space.right_sums),
                         .tauq = of_device(space.tauq),
                         .taup = of_device(space.taup),
                         .d = space.d,
@@ -139,17 +143,17 @@ void gebrd_by_panels(M& machine, GebrdTask<T> const& task, int in_blocks) {
       std::int64_t const end = std::min<std::int64_t>(work.first + gebrd_width, n);
       for (work.k = work.first; work.k < end; ++work.k) {
         work.begins = true;
-        run(gebrd_step_kernel, 1, gebrd_step_bytes(sizeof(T)));
-        if (work.k + 1 < n)
-          machine.run(gebrd_stream_kernel,
-                      {.blocks = count * (work.chunks() - (work.k + 1) / gebrd_chunk),
-                       .threads = gebrd_threads,
-                       .shared_bytes = gebrd_stream_bytes(sizeof(T))},
-                      work, dtype, gebrd_stream_plan(sizeof(T), m - work.k));
+        run(gebrd_step_kernel, work.slabs_of_step(), gebrd_step_bytes(sizeof(T)));
+        if (work.k + 1 < n) {
+          GebrdRows const c = gebrd_stream_plan(sizeof(T), m - work.k);
+          std::int64_t const chunks = work.chunks() - (work.k + 1) / gebrd_chunk;
+          machine.run(gebrd_stream_kernel, {.blocks = count * chunks, .threads = gebrd_threads, .shared_bytes = c.shared_bytes(sizeof(T))},
+                      work, dtype, c);
+        }
       }
-      if (end == n) break;
       work.begins = false;
-      run(gebrd_step_kernel, 1, gebrd_step_bytes(sizeof(T)));
+      run(gebrd_step_kernel, work.slabs_of_step(), gebrd_step_bytes(sizeof(T)));
+      if (end == n) break;
       machine.gemm_shared(GemmTask<T>{.alpha = T(-1),
                                       .a = block(left, end, 0, m - end, pairs),
                                       .b = conjugate_transposed(rows(right, end, n - end)),
