@@ -201,6 +201,7 @@ void add_large(std::vector<KernelSource>& kernels, KernelFilter const& filter, D
   if (factors) {
     for (std::int64_t const rows : {64, 128, 256, 512})
       kernels.push_back(source_of(lu_rows_kernel, dtype, lu_rows_plan(bytes, complex, rows)));
+    for (LuWarps const& c : lu_warps_kernels(bytes, complex)) kernels.push_back(source_of(lu_warps_kernel, dtype, c));
     for (std::int64_t const rows : {64, 1024, 2048})
       kernels.push_back(source_of(lu_block_kernel, dtype, lu_block_plan(bytes, complex, rows, 32)));
     for (KernelName const& name : {select_sizes_kernel, select_info_kernel}) kernels.push_back(source_of(name, dtype));

@@ -447,16 +447,17 @@ __device__ __forceinline__ void wait_copy_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// An mbarrier in shared memory for threads and bulk copies, from compute capability 9.0 on: 8 bytes, aligned to 8. A phase (the first is
+/// An mbarrier in shared memory for threads and, from compute capability 9.0 on, bulk copies: 8 bytes, aligned to 8. A phase (the first is
 /// number 0) completes when `arrivals` threads have arrived and all expected bytes have been copied. After wait_for_phase a thread sees the
 /// copied data, and writes to shared memory that other threads made before they arrived.
 using Mbarrier = unsigned long long;
 /// Called by one thread; sync_block must follow before any use.
 __device__ __forceinline__ void begin_mbarrier(Mbarrier* barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n fence.mbarrier_init.release.cluster;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
-               "r"(arrivals)
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))), "r"(arrivals)
                : "memory");
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
 }
 __device__ __forceinline__ void arrive_at_mbarrier(Mbarrier* barrier) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
@@ -474,10 +475,17 @@ __device__ __forceinline__ void wait_for_phase(Mbarrier* barrier, int phase) {
   unsigned const at = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
   unsigned ended;
   do {
+#if __CUDA_ARCH__ >= 900
     asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p;\n}"
                  : "=r"(ended)
                  : "r"(at), "r"(phase & 1)
                  : "memory");
+#else
+    asm volatile("{\n .reg .pred p;\n mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(ended)
+                 : "r"(at), "r"(phase & 1)
+                 : "memory");
+#endif
   } while (ended == 0);
 }
 

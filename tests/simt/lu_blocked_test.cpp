@@ -10,6 +10,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "blocked/by_sizes.cuh"
@@ -17,6 +18,7 @@
 #include "blocked/diagonal_sizes.cuh"
 #include "lu/block/lu_block.cuh"
 #include "lu/block/lu_rows.cuh"
+#include "lu/block/lu_warps.cuh"
 #include "lu/blocked/lu_determinant.cuh"
 #include "lu/blocked/lu_swap_rows.cuh"
 #include "lu/blocked/lu_tall.cuh"
@@ -45,6 +47,11 @@ void add_rows(HostMachine& machine) {
   constexpr LuRows c = lu_rows_plan(sizeof(T), is_complex<T>, n);
   machine.add(gpu::source_of(lu_rows_kernel, dtype_of<T>, c), lu_rows<gpu::DeviceElement<T>, c>);
 }
+template <typename T, std::size_t... q>
+void add_warps(HostMachine& machine, std::index_sequence<q...>) {
+  [[maybe_unused]] constexpr LuWarpsKernels kernels = lu_warps_kernels(sizeof(T), is_complex<T>);
+  (machine.add(gpu::source_of(lu_warps_kernel, dtype_of<T>, kernels.all[q]), lu_warps<gpu::DeviceElement<T>, kernels.all[q]>), ...);
+}
 /// A twin whose blocks have `shared_bytes` of shared memory.
 template <typename T>
 HostMachine machine_with(std::int64_t shared_bytes) {
@@ -57,6 +64,7 @@ HostMachine machine_with(std::int64_t shared_bytes) {
   add_rows<T, 128>(machine);
   add_rows<T, 256>(machine);
   add_rows<T, 512>(machine);
+  add_warps<T>(machine, std::make_index_sequence<lu_warps_kernels(sizeof(T), is_complex<T>).count>());
   constexpr LuTall tall = lu_tall_plan(sizeof(T));
   machine.add(gpu::source_of(lu_tall_kernel, dtype_of<T>, tall), lu_tall<D, tall>);
   machine.add(gpu::source_of(lu_swap_rows_kernel, dtype_of<T>), lu_swap_rows<D>);
@@ -586,6 +594,43 @@ TYPED_TEST(LuBlocked, AsTiny) {
   check_as_tiny<TypeParam, 20, 20>();
   check_as_tiny<TypeParam, 31, 27>();
 }
+
+/// lu_warps factors to the bits of lu_rows.
+template <typename T>
+void check_warps_as_rows() {
+  using D = gpu::DeviceElement<T>;
+  for (LuWarps const& c : lu_warps_kernels(sizeof(T), is_complex<T>))
+    for (auto const& [m, n] : {std::pair{c.rows, c.rows}, {c.rows - 9, c.rows - 1}, {c.rows - 2, c.left - 3}, {c.rows / 2 + 1, c.rows}}) {
+      if (m * n > (sanitized || sizeof(T) == 4 ? 7000 : 11000) || (m * n > 7000 && n != c.rows - 1)) continue;
+      Wanted const w{.m = m, .n = n, .layout = m % 2 == 0 ? Layout::packed_columns : Layout::packed_rows};
+      SCOPED_TRACE(testing::Message() << w);
+      std::int64_t const steps = std::min(m, n), count = matrices_of_test;
+      std::vector<int> of_warps(static_cast<std::size_t>((steps + 1) * count), -7), of_rows = of_warps;
+      Kept<T> by_warps = matrices_for<T>(w), by_rows = matrices_for<T>(w);
+      HostMachine machine = machine_with<T>(all_shared);
+      machine.run(lu_warps_kernel, {.blocks = 2, .threads = 32 * c.warps, .shared_bytes = LuWarpsMemory<D>(c).bytes},
+                  LuWarpsArguments<D>{.a = gpu::matrices_of(Batch<T const>(by_warps.view)),
+                                      .result = gpu::matrices_of(by_warps.view),
+                                      .pivots = gpu::matrices_of(vectors(of_warps.data(), steps, count)),
+                                      .info = of_warps.data() + steps * count},
+                  dtype_of<T>, c);
+      int const warps = lu_rows_warps(m);
+      machine.run(lu_rows_kernel, {.blocks = 2, .threads = 32 * warps, .shared_bytes = lu_rows_bytes<D>(m, n)},
+                  LuRowsArguments<D>{.a = gpu::matrices_of(Batch<T const>(by_rows.view)),
+                                     .result = gpu::matrices_of(by_rows.view),
+                                     .pivots = gpu::matrices_of(vectors(of_rows.data(), steps, count)),
+                                     .info = of_rows.data() + steps * count,
+                                     .before = 0,
+                                     .pivoting = true,
+                                     .warps = warps},
+                  dtype_of<T>, lu_rows_plan(sizeof(D), is_complex<T>, m));
+      ASSERT_EQ(of_warps, of_rows);
+      // The sign of a NaN is the compiler's choice.
+      auto const is_same = [](T x, T y) { return std::memcmp(&x, &y, sizeof(T)) == 0 || (x != x && y != y); };
+      ASSERT_TRUE(std::equal(by_warps.stored.memory.begin(), by_warps.stored.memory.end(), by_rows.stored.memory.begin(), is_same));
+    }
+}
+TYPED_TEST(LuBlocked, WarpsAsRows) { check_warps_as_rows<TypeParam>(); }
 
 /// Columns that are solved for by other kernels.
 TEST(LuBlockedWide, Factors) {

@@ -40,6 +40,7 @@ bool is_same_view(Batch<T> const& x, Batch<T const> const& y) {
 inline constexpr gpu::KernelName lu_block_kernel{"lu/block/lu_block"};
 inline constexpr gpu::KernelName lu_rows_kernel{"lu/block/lu_rows"};
 inline constexpr gpu::KernelName lu_cluster_kernel{"lu/blocked/lu_cluster"};
+inline constexpr gpu::KernelName lu_warps_kernel{"lu/block/lu_warps"};
 inline constexpr gpu::KernelName lu_tall_kernel{"lu/blocked/lu_tall"};
 inline constexpr gpu::KernelName lu_swap_rows_kernel{"lu/blocked/lu_swap_rows"};
 inline constexpr gpu::KernelName lu_determinant_kernel{"lu/blocked/lu_determinant"};
@@ -279,6 +280,8 @@ class LuOnMachine {
   void factor_alike(Batch<T const> a, Batch<T> to, bool in_place, Batch<int> const& pivots, int* info, bool pivoting) {
     if (a.empty()) return machine_.clear(info, a.count);
     a.conjugated = to.conjugated = false;
+    if (LuWarps const c = lu_warps_plan<D>(a.rows, a.cols, shared_bytes()); pivoting && c.rows > 0)
+      return run_warps(c, a, to, pivots, info);
     bool const in_block = a.rows <= lu_rows_limit<D>(shared_bytes());
     if (in_block && a.cols <= lu_rows_columns) return run_rows(a, to, pivots, info, 0, pivoting);
     if (!in_place) copy_matrices<T>(machine_, a, to);
@@ -302,6 +305,12 @@ class LuOnMachine {
                                        .pivoting = pivoting,
                                        .warps = warps},
                  dtype_of<T>, c);
+  }
+  void run_warps(LuWarps const& c, Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info) {
+    machine_.run(
+        lu_warps_kernel, {.blocks = a.count, .threads = 32 * c.warps, .shared_bytes = LuWarpsMemory<D>(c).bytes},
+        LuWarpsArguments<D>{.a = gpu::matrices_of(a), .result = gpu::matrices_of(to), .pivots = gpu::matrices_of(pivots), .info = info},
+        dtype_of<T>, c);
   }
   void run_rows(Batch<T const> const& a, Batch<T> const& to, Batch<int> const& pivots, int* info, std::int64_t before, bool pivoting) {
     LuRows const c = lu_rows_plan(bytes, is_complex<T>, a.rows);

@@ -8,6 +8,7 @@
 #include "blocked/by_sizes_config.cuh"
 #include "lu/block/lu_block_plan.hpp"
 #include "lu/block/lu_rows_plan.hpp"
+#include "lu/block/lu_warps_plan.hpp"
 #include "lu/blocked/lu_cluster_config.cuh"
 #include "lu/blocked/lu_tall_config.cuh"
 
