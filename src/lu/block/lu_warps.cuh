@@ -45,6 +45,8 @@ struct LuWarpsShared {
   SIMT_INLINE short* order() const { return reinterpret_cast<short*>(shared + memory.order); }
   SIMT_INLINE short* interchanges() const { return reinterpret_cast<short*>(shared + memory.interchanges); }
   SIMT_INLINE int& info() const { return *reinterpret_cast<int*>(shared + memory.info); }
+  /// Where the factors are stored. Registers for it would be spilled.
+  SIMT_INLINE LuWarpsResult<T>& result() const { return *reinterpret_cast<LuWarpsResult<T>*>(shared + memory.result); }
 };
 
 /// Eight numbers, aligned to 16 bytes.
@@ -387,16 +389,13 @@ class LuByWarps {
   static constexpr int left_stride = Shared::memory.left_stride, right_stride = Shared::memory.right_stride;
 
  public:
-  SIMT_INLINE LuByWarps(Shared const& shared, int m, int n, T* factors, simt::Index row, simt::Index column, int phase)
+  SIMT_INLINE LuByWarps(Shared const& shared, int m, int n, int phase)
       : shared_(shared),
         m_(m),
         n_(n),
         steps_(simt::smaller(m, n)),
         warp_(C.warps == 1 ? 0 : simt::shuffle(simt::thread_index() / 32, 0)),
-        phase_(phase),
-        factors_(factors),
-        row_(row),
-        column_(column) {}
+        phase_(phase) {}
 
   SIMT_INLINE void factor(T const* from, simt::Index row, simt::Index column) {
     using namespace simt;
@@ -582,17 +581,18 @@ class LuByWarps {
   SIMT_INLINE void store_rows(int k0, int some, int first, T const* u) const {
     using namespace simt;
     int const lane = lane_index(), count = smaller(step, steps_ - k0);
-    bool const by_rows = column_ == 1;
+    auto const [factors, row_stride, column_stride] = shared_.result();
+    bool const by_rows = column_stride == 1;
     int const i = by_rows ? lane / 8 : lane % 8, c0 = by_rows ? lane % 8 : lane / 8;
     SIMT_LOOP
     for (int v = 0; v < some; ++v) {
       int const j0 = first + v * C.warps * step;
-      T* const to = factors_ + (k0 + i) * row_ + (j0 + c0) * column_;
+      T* const to = factors + (k0 + i) * row_stride + (j0 + c0) * column_stride;
       SIMT_UNROLL
       for (int half = 0; half < 2; ++half) {
         int const at_i = by_rows ? i + 4 * half : i, at_c = by_rows ? c0 : c0 + 4 * half;
         if (at_i < count && j0 + at_c < n_)
-          store_global(to + half * 4 * (by_rows ? row_ : column_), u[v * Shared::u_distance + at_c * Shared::u_stride + at_i]);
+          store_global(to + half * 4 * (by_rows ? row_stride : column_stride), u[v * Shared::u_distance + at_c * Shared::u_stride + at_i]);
       }
     }
   }
@@ -620,17 +620,17 @@ class LuByWarps {
       best = larger(best, key);
     }
     unsigned const most = largest_of_warp(best);
-    T x[step];
+    auto const of_slot = [&](int c) {
+      T x = panel.a[0][c];
+      SIMT_UNROLL
+      for (int r = 1; r < held; ++r) x = slot == r ? panel.a[r][c] : x;
+      return x;
+    };
+    T const candidate = of_slot(0);
     int x_at = panel.at[0];
     SIMT_UNROLL
-    for (int c = 0; c < left; ++c) x[c] = panel.a[0][c];
-    SIMT_UNROLL
-    for (int r = 1; r < held; ++r) {
-      x_at = slot == r ? panel.at[r] : x_at;
-      SIMT_UNROLL
-      for (int c = 0; c < left; ++c) x[c] = slot == r ? panel.a[r][c] : x[c];
-    }
-    T const inverse_of_lane = reciprocal(x[0]);
+    for (int r = 1; r < held; ++r) x_at = slot == r ? panel.at[r] : x_at;
+    T const inverse_of_lane = reciprocal(candidate);
     unsigned const lanes = ballot(best == most);
     int const source = lowest_bit(lanes);
     // The position of the pivot, and whether the lane has another row like it.
@@ -640,7 +640,7 @@ class LuByWarps {
     if ((lanes & (lanes - 1)) != 0 || p >= twice || !has_usual_reciprocal<simt::Real<T>>(most & ~sign)) return false;
     int const row = lane_index() + 32 * slot;
     if (lane_index() == source) {
-      column[row] = x[0];
+      column[row] = candidate;
       shared_.order()[k] = static_cast<short>(row);
       shared_.interchanges()[k] = static_cast<short>(p);
       marks[row] = static_cast<signed char>(k % step);
@@ -654,7 +654,7 @@ class LuByWarps {
     }
     SIMT_UNROLL
     for (int c = 1; c < left; ++c) {
-      T const u = shuffle(x[c], source);
+      T const u = shuffle(of_slot(c), source);
       if (lane_index() == source) column[c * stride + row] = u;
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) panel.a[r][c - 1] = subtract_product(panel.a[r][c], l[r], u);
@@ -786,19 +786,20 @@ class LuByWarps {
   SIMT_INLINE void store(T const* columns, int stride, int first, int end, int const (&from)[held]) const {
     using namespace simt;
     int const lane = lane_index(), last = smaller(end, n_);
+    auto const [factors, row_stride, column_stride] = shared_.result();
     SIMT_LOOP
     for (int c0 = first + warp_ * step; c0 < last; c0 += C.warps * step) {
       bool stores[held];
       SIMT_UNROLL
       for (int r = 0; r < held; ++r) stores[r] = lane + 32 * r >= c0 && lane + 32 * r < m_;
       T const* column = columns + (c0 - first) * stride;
-      T* to = factors_ + lane * row_ + c0 * column_;
+      T* to = factors + lane * row_stride + c0 * column_stride;
       SIMT_UNROLL
-      for (int c = 0; c < step; ++c, column += stride, to += column_) {
+      for (int c = 0; c < step; ++c, column += stride, to += column_stride) {
         if (c0 + c >= last) break;
         SIMT_UNROLL
         for (int r = 0; r < held; ++r)
-          if (stores[r]) store_global(to + 32 * r * row_, column[from[r]]);
+          if (stores[r]) store_global(to + 32 * r * row_stride, column[from[r]]);
       }
     }
   }
@@ -806,8 +807,6 @@ class LuByWarps {
   Shared const& shared_;
   int m_, n_, steps_, warp_;
   int phase_;  ///< of the mbarriers: matrices before this one
-  T* factors_;
-  simt::Index row_, column_;
 };
 
 /// Launch: any number of blocks of 32 * C.warps threads, with the bytes of LuWarpsMemory.
@@ -827,7 +826,8 @@ SIMT_KERNEL void SIMT_BOUNDS(32 * C.warps, C.blocks_per_sm) lu_warps(LuWarpsArgu
       if (args.info && t == 0) args.info[b] = 0;
       continue;
     }
-    LuByWarps<T, C> lu(shared, m, n, args.result.at(b, 0, 0), args.result.row_stride_of(b), args.result.col_stride_of(b), phase);
+    if (t == 0) shared.result() = {args.result.at(b, 0, 0), args.result.row_stride_of(b), args.result.col_stride_of(b)};
+    LuByWarps<T, C> lu(shared, m, n, phase);
     ++phase;
     lu.factor(args.a.at(b, 0, 0), args.a.row_stride_of(b), args.a.col_stride_of(b));
     if (args.pivots.given())

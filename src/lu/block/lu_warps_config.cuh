@@ -23,6 +23,12 @@ struct LuWarps {
 /// Columns that are factored before they are subtracted from those to the right
 inline constexpr int lu_warps_step = 8;
 
+template <typename T>
+struct LuWarpsResult {
+  T* factors;
+  simt::Index row_stride, column_stride;
+};
+
 /// The dynamic shared memory of a block.
 template <typename T>
 struct LuWarpsMemory {
@@ -32,7 +38,7 @@ struct LuWarpsMemory {
   int diagonals;  ///< the triangles of some steps
   int marks, positions, positions_of_right, rows_of_right;
   int order, interchanges;  ///< the row of every pivot, and the position from which it came
-  int rows_at, factored, info;
+  int rows_at, factored, result, info;
   int bytes;
 
   /// From a column of rows of U to the next.
@@ -51,8 +57,9 @@ struct LuWarpsMemory {
         interchanges(order + 2 * c.rows),
         rows_at(diagonals),  // at the end
         factored(interchanges + 2 * c.rows),
-        info(factored + (c.warps == 1 ? 0 : c.rows)),
-        bytes(info + 16) {}
+        result(factored + (c.warps == 1 ? 0 : c.rows)),
+        info(result + 24),
+        bytes(info + 8) {}
 
  private:
   static constexpr int element = static_cast<int>(sizeof(T));
