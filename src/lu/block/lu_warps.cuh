@@ -1,5 +1,5 @@
 #pragma once
-/// LU of matrices that one to eight warps hold.
+/// LU of matrices that one, two or four warps hold.
 ///
 /// The first columns of a matrix are in shared memory, the others in registers: groups of eight are dealt to the warps. The warp that owns
 /// eight columns factors them alone, with its rows over the lanes, while the others subtract the eight before from theirs. Rows do not
