@@ -517,6 +517,13 @@ MYRIAD_API myriad_status myriad_posv_mixed(myriad_queue* queue, myriad_uplo uplo
 /// Positions: m 1, n 2, a 3, lda 4, tau 5. Cost: 2 n^2 (m - n / 3) flops for m >= n. Source: LAPACK geqrf.
 MYRIAD_API myriad_status myriad_geqrf(myriad_queue* queue, myriad_batch const* a, myriad_batch const* tau);
 
+/// A P = Q R with column pivoting, in place as geqrf. a: m-by-n; jpvt: vectors of int with n entries, read and written; tau: vectors with
+/// min(m, n) entries. A column j with jpvt(j) != 0 goes to the front and is not pivoted: set jpvt to zero to pivot all. On return jpvt(k)
+/// is the number, from one, of the column of A that is column k of A P.
+///
+/// Positions: m 1, n 2, a 3, lda 4, jpvt 5, tau 6. Cost: that of geqrf and 4 m n flops. Source: LAPACK geqp3.
+MYRIAD_API myriad_status myriad_geqp3(myriad_queue* queue, myriad_batch const* a, myriad_batch const* jpvt, myriad_batch const* tau);
+
 /// C = op(Q) C (MYRIAD_LEFT) or C op(Q) (MYRIAD_RIGHT) with the reflectors of geqrf in the first k columns of a; tau has k rows.
 ///
 /// c: m-by-n; a has m or n rows. MYRIAD_TRANSPOSE is for real types.
@@ -540,6 +547,14 @@ MYRIAD_API myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a
 /// info: 0, or i > 0 if element (i, i) of the triangular factor is exactly zero; that X is not computed.
 /// Positions: m 2, n 3, nrhs 4, a 5, lda 6, b 7, ldb 8. Cost: 2 n^2 (m - n / 3) + 4 m n nrhs flops. Source: LAPACK gels (op is a view).
 MYRIAD_API myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, int* info);
+
+/// Least squares for A of any rank: the X of least norm, from myriad_geqp3 and a complete orthogonal factorization, which replaces A. a, b:
+/// as for myriad_gels. jpvt: as for myriad_geqp3, zero to pivot all columns. rank: NULL or one per matrix, the order of the largest leading
+/// triangle of R whose estimated condition number is at most 1 / rcond. If A has NaN or infinity, its rank is 0 and its X NaN.
+///
+/// Positions: m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, jpvt 8, rcond 9, rank 10. Source: LAPACK gelsy.
+MYRIAD_API myriad_status myriad_gelsy(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* jpvt,
+                                      double rcond, int* rank);
 
 // ---- Eigenvalues --------------------------------------------------------------------------------
 

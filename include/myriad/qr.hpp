@@ -53,4 +53,35 @@ void ungqr(Queue& queue, Batch<T> a, In<T> tau) {
 template <Element T>
 MYRIAD_API void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info);
 
+/// QR with column pivoting, A P = Q R: at every step the remaining column with the largest norm is next, so that the modulus of R's
+/// diagonal falls, and a small R(k, k) shows that A is near a matrix of rank k - 1.
+///
+/// a: m-by-n, overwritten by R and the reflectors as in geqrf; tau: min(m, n) entries per matrix. jpvt: n entries per matrix, read and
+/// written: a column j with jpvt(j) != 0 is moved to the front and not pivoted, so set jpvt to zero before a call to pivot all columns. On
+/// return jpvt(k) is the number, counted from one, of the column of A that is column k of A P.
+///
+/// Among columns of equal norm the first is taken; rounding of norms may decide. Norms are updated from step to step, and computed anew
+/// where too few digits are left, as in LAPACK. A matrix whose largest element is near overflow or underflow is scaled by a power of two,
+/// and R scaled back. Factors of a matrix with NaN or infinity hold NaN or infinity; its jpvt is a permutation.
+/// On a GPU a block factors a matrix: in shared memory what fits (about 160 rows and columns in double), else in global memory; there
+/// matrices that are not stored by columns are copied to the workspace, of half a gigabyte or one matrix. Sums are in the same order
+/// everywhere. Errors: BadArgument (m 1, n 2, a 3, lda 4, jpvt 5, tau 6). Cost: that of geqrf and 4 m n flops for norms. Source: LAPACK
+/// geqp3; Drmac and Bujanovic 2008 (norms).
+template <Element T>
+MYRIAD_API void geqp3(Queue& queue, Batch<T> a, Batch<int> jpvt, Batch<T> tau);
+
+/// Least squares for A of any rank: the X of least norm among those with the least |B - A X|, by geqp3 and a complete orthogonal
+/// factorization A P = Q [T 0; 0 0] Z.
+///
+/// a: m-by-n, overwritten: T, of the size of the rank, on and above the diagonal, and the reflectors of Q and Z, as in LAPACK. b, on input
+/// and on return: as for gels; where the rank is n, the squares of rows n to m - 1 sum up to that of the residual. jpvt: as for geqp3; set
+/// it to zero. rank: null or one per matrix, the order of the largest leading triangle of R whose estimated condition number is at most 1 /
+/// rcond; so it may differ from matrix_rank's. Singular values below rcond |A| then count as zero, as far as R shows them. For a matrix of
+/// zeros and an empty one rank and X are zero. If A has NaN or infinity, its rank is 0 and its X NaN. On a GPU a block solves for a matrix;
+/// A and B are copied to the workspace where they are not stored by columns, as many matrices at a time as half a gigabyte holds, but at
+/// least one. Errors: BadArgument (m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, jpvt 8, rcond 9, rank 10). Cost: that of geqp3, and 2 r^2 (n -
+/// r) + 2 (2 m k + 2 n r) nrhs flops with rank r and k = min(m, n). Source: LAPACK gelsy; Bischof 1990 (incremental condition estimation).
+template <Element T>
+MYRIAD_API void gelsy(Queue& queue, Batch<T> a, Batch<T> b, Batch<int> jpvt, Real<T> rcond, int* rank);
+
 }  // namespace myriad

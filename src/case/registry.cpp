@@ -67,6 +67,8 @@ constexpr std::array cases{
     Case{"geqrf", "qr", "r", "mat", nullptr, make<GeqrfCase>},
     Case{"ormqr", "qr", "oskri", "ma", nullptr, make<OrmqrCase>},
     Case{"orgqr", "qr", "kri", "ma", tall, make<OrgqrCase>},
+    Case{"geqp3", "qr", "r", "ma", nullptr, make<Geqp3Case>},
+    Case{"gelsy", "qr", "kr", "ma", nullptr, make<GelsyCase>},
     Case{"gels", "qr", "krx", "ma", nullptr, make<GelsCase>},
     Case{"syevd", "eigen", "uv", "mat", square, make<SyevdCase>},
     Case{"sytrd", "eigen", "u", "ma", square, make<SytrdCase>},

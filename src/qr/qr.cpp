@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/check.hpp"
 #include "core/dtype.hpp"
 #include "qr/qr_cpu.hpp"
@@ -25,6 +27,28 @@ void check_reflectors(Check const& check, UntypedBatch const& a, UntypedBatch co
     if (tau.shape.rows_of(b) > here)
       check.require(false, k, fmt::format("of matrix {} is {}, more than {}", b, tau.shape.rows_of(b), here));
   }
+}
+
+/// Right-hand sides and solutions of least squares have max(m, n) rows.
+void check_right_sides(Check const& check, UntypedBatch const& of_b, UntypedBatch const& of_a, Argument argument) {
+  auto const &a = of_a.shape, &b = of_b.shape;
+  if (b.rows != std::max(a.rows, a.cols))
+    check.require(false, argument, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
+  for (std::int64_t k = 0; check.arrays_readable() && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
+    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
+    if (b.rows_of(k) != needed)
+      check.require(false, argument, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
+  }
+}
+
+/// jpvt needs a number for each column.
+void check_column_numbers(Check const& check, UntypedBatch const& jpvt, UntypedBatch const& a, Argument argument) {
+  auto const check_one = [&](std::int64_t has, std::int64_t columns) {
+    if (has < columns) check.require(false, argument, fmt::format("has {} entries, fewer than the {} columns", has, columns));
+  };
+  check_one(jpvt.shape.rows, a.shape.cols);
+  for (std::int64_t b = 0; check.arrays_readable() && (jpvt.shape.row_sizes || a.shape.col_sizes) && b < a.shape.count; ++b)
+    check_one(jpvt.shape.rows_of(b), a.shape.cols_of(b));
 }
 
 }  // namespace
@@ -86,23 +110,49 @@ void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info) {
       .matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes)
       .matrix(b, {7, "b"}, {4, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
       .same_count(a, b, {7, "b"});
-  if (b.rows != std::max(a.rows, a.cols))
-    check.require(false, {7, "b"}, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
-  for (std::int64_t k = 0; check.arrays_readable() && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
-    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
-    if (b.rows_of(k) != needed)
-      check.require(false, {7, "b"}, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
-  }
+  check_right_sides(check, b, a, {7, "b"});
   check.disjoint(b, a, {7, "b"}, "a");
   GelsTask<T> const task{.a = a, .b = b, .info = info};
   gpu::on_gpu(queue) ? gpu::gels(queue, task) : cpu::gels(queue, task);
+}
+
+template <Element T>
+void geqp3(Queue& queue, Batch<T> a, Batch<int> jpvt, Batch<T> tau) {
+  Check check("geqp3", queue);
+  check.matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, writes)
+      .vector(jpvt, {5, "jpvt"}, {5, "jpvt"}, writes)
+      .same_count(a, jpvt, {5, "jpvt"})
+      .vector(tau, {6, "tau"}, {6, "tau"}, writes)
+      .same_count(a, tau, {6, "tau"})
+      .diagonal_length(tau, a, {6, "tau"});
+  check_column_numbers(check, jpvt, a, {5, "jpvt"});
+  check.disjoint(jpvt, a, {5, "jpvt"}, "a").disjoint(tau, a, {6, "tau"}, "a").disjoint(tau, jpvt, {6, "tau"}, "jpvt");
+  Geqp3Task<T> const task{.a = a, .jpvt = jpvt, .tau = tau};
+  gpu::on_gpu(queue) ? gpu::geqp3(queue, task) : cpu::geqp3(queue, task);
+}
+
+template <Element T>
+void gelsy(Queue& queue, Batch<T> a, Batch<T> b, Batch<int> jpvt, Real<T> rcond, int* rank) {
+  Check check("gelsy", queue);
+  check.matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, writes)
+      .matrix(b, {6, "b"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
+      .same_count(a, b, {6, "b"});
+  check_right_sides(check, b, a, {6, "b"});
+  check.vector(jpvt, {8, "jpvt"}, {8, "jpvt"}, writes).same_count(a, jpvt, {8, "jpvt"});
+  check_column_numbers(check, jpvt, a, {8, "jpvt"});
+  check.require(!std::isnan(rcond), {9, "rcond"}, "is NaN").optional(rank, {10, "rank"});
+  check.disjoint(b, a, {6, "b"}, "a").disjoint(jpvt, a, {8, "jpvt"}, "a").disjoint(jpvt, b, {8, "jpvt"}, "b");
+  GelsyTask<T> const task{.a = a, .b = b, .jpvt = jpvt, .rcond = rcond, .rank = rank};
+  gpu::on_gpu(queue) ? gpu::gelsy(queue, task) : cpu::gelsy(queue, task);
 }
 
 #define MYRIAD_INSTANTIATE(T)                                       \
   template void geqrf<T>(Queue&, Batch<T>, Batch<T>);               \
   template void ormqr<T>(Queue&, Side, Op, In<T>, In<T>, Batch<T>); \
   template void orgqr<T>(Queue&, Batch<T>, In<T>);                  \
-  template void gels<T>(Queue&, Batch<T>, Batch<T>, int*);
+  template void gels<T>(Queue&, Batch<T>, Batch<T>, int*);          \
+  template void geqp3<T>(Queue&, Batch<T>, Batch<int>, Batch<T>);   \
+  template void gelsy<T>(Queue&, Batch<T>, Batch<T>, Batch<int>, Real<T>, int*);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

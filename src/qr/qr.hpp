@@ -91,6 +91,24 @@ struct OrgqrTask {
 };
 MYRIAD_LANES_DECLARE(orgqr_lanes, OrgqrTask);
 
+/// geqp3
+template <typename T>
+struct Geqp3Task {
+  Batch<T> a;
+  Batch<int> jpvt;
+  Batch<T> tau;
+};
+
+/// gelsy
+template <typename T>
+struct GelsyTask {
+  Batch<T> a;
+  Batch<T> b;
+  Batch<int> jpvt;
+  Real<T> rcond;
+  int* rank;
+};
+
 /// gels. A is factored where a matrix is tall or square, else A^H.
 template <typename T>
 struct GelsTask {

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
+#include "core/parallel.hpp"
 #include "core/substitution.hpp"
+#include "qr/pivoted/lapack_geqp3.hpp"
 
 namespace myriad::cpu {
 namespace {
@@ -32,6 +35,16 @@ Real<T> range_scale(std::int64_t m, std::int64_t n, T const* a, std::int64_t lda
 template <typename T>
 void scale_by(Real<T> factor, std::int64_t m, std::int64_t n, T* a, std::int64_t lda) {
   if (factor != 1) for_part(Part::all, m, n, [&](auto i, auto j) { a[i + j * lda] *= factor; });
+}
+
+/// The n rows of X, and what is left of B below them, without the scales of A and B.
+template <typename T>
+void scale_back(Real<T> a_scale, Real<T> b_scale, Int m, Int n, LocalMatrix<T> const& b) {
+  if (a_scale != b_scale) {  // equal scales cancel; applied one after the other they could overflow between
+    scale_by(a_scale, n, b.cols(), b.data(), b.ld());
+    scale_by(1 / b_scale, n, b.cols(), b.data(), b.ld());
+  }
+  scale_by(1 / b_scale, std::max<Int>(m - n, 0), b.cols(), b.data() + n, b.ld());
 }
 
 /// Least squares (m >= n) or minimum norm (m < n) of one matrix. Returns info; B is then as it was.
@@ -59,15 +72,141 @@ Int gels(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Scratch<T>& scratch_t
     for (Int j = 0; j < nrhs; ++j) std::fill_n(b.data() + m + static_cast<std::int64_t>(j) * b.ld(), n - m, T(0));
     lapack::ormlq<T>(Side::left, Op::conjugate_transpose, n, nrhs, m, a.data(), a.ld(), tau, b.data(), b.ld(), work, size);
   }
-  if (a_scale != b_scale) {  // equal scales cancel; applied one after the other they could overflow between
-    scale_by(a_scale, n, nrhs, b.data(), b.ld());
-    scale_by(1 / b_scale, n, nrhs, b.data(), b.ld());
-  }
-  scale_by(1 / b_scale, std::max<Int>(m - n, 0), nrhs, b.data() + n, b.ld());  // what is left of B below X
+  scale_back(a_scale, b_scale, m, n, b);
   return 0;
 }
 
+/// Matrices of a piece of a parallel loop with about a million operations each.
+std::int64_t grain_of(std::int64_t m, std::int64_t n) {
+  return std::max<std::int64_t>(1, (1 << 20) / std::max<std::int64_t>(m * n * std::min(m, n), 1));
+}
+
+/// Moves the columns with places[j] != 0 to the front, in their order; places become the numbers of the columns.
+template <typename T>
+void move_fixed_columns(LocalMatrix<T> const& a, Int* places) {
+  Int fixed = 0;
+  for (Int j = 0; j < a.cols(); ++j) {
+    bool const is_fixed = places[j] != 0;
+    places[j] = j + 1;
+    if (!is_fixed) continue;
+    if (j != fixed) std::swap(places[j], places[fixed]);
+    if (j != fixed && a.rows() > 0) {
+      auto const column = [&](Int l) { return a.data() + static_cast<std::int64_t>(l) * a.ld(); };
+      std::swap_ranges(column(j), column(j) + a.rows(), column(fixed));
+    }
+    ++fixed;
+  }
+}
+
+/// QR with column pivoting of a finite matrix, not scaled back; of others QR, since norms that are NaN lead LAPACK's search astray.
+template <typename T>
+void geqp3(LocalMatrix<T> const& a, Int* places, T* tau, bool finite, Scratch<T>& scratch_work, Scratch<Real<T>>& scratch_real) {
+  Int const m = a.rows(), n = a.cols(), size = work_size(n);
+  if (m == 0 || !finite) move_fixed_columns(a, places);
+  if (m == 0) return;
+  T* const work = scratch_work.reserve(size);
+  if (finite)
+    lapack::geqp3<T>(m, n, a.data(), a.ld(), places, tau, work, size, scratch_real.reserve(2 * n));
+  else
+    lapack::geqrf<T>(m, n, a.data(), a.ld(), tau, work, size);
+}
+
+template <typename T>
+bool is_finite(LocalMatrix<T> const& a) {
+  bool finite = true;
+  for_part(Part::all, a.rows(), a.cols(), [&](auto i, auto j) {
+    T const x = a.data()[i + j * a.ld()];
+    finite = finite && std::isfinite(std::real(x)) && std::isfinite(std::imag(x));
+  });
+  return finite;
+}
+
+/// X and the rank of one matrix.
+template <typename T>
+Int gelsy(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Int* places, Real<T> rcond, Scratch<T>& scratch_work,
+          Scratch<Real<T>>& scratch_real) {
+  Int const m = a.rows(), n = a.cols(), nrhs = b.cols(), least = std::min(m, n);
+  auto const set_right = [&](T value, std::int64_t rows) {
+    for_part(Part::all, rows, nrhs, [&](auto i, auto j) { b.data()[i + j * b.ld()] = value; });
+  };
+  bool const finite = is_finite(a);
+  Real<T> const a_scale = range_scale(m, n, a.data(), a.ld());
+  bool zero = true;
+  for_part(Part::all, m, n, [&](auto i, auto j) { zero = zero && a.data()[i + j * a.ld()] == T(0); });
+  if (zero || !finite) {
+    move_fixed_columns(a, places);
+    T value{};
+    if (!finite) {
+      value = T(std::numeric_limits<Real<T>>::quiet_NaN());
+      if constexpr (is_complex<T>) value.imag(value.real());
+    }
+    set_right(value, finite && least > 0 ? b.rows() : n);
+    return 0;
+  }
+  scale_by(a_scale, m, n, a.data(), a.ld());
+  Real<T> const b_scale = range_scale(m, nrhs, b.data(), b.ld());
+  scale_by(b_scale, m, nrhs, b.data(), b.ld());
+  std::int64_t const wanted = least + 2 * std::int64_t{n} + 65 * (std::max<std::int64_t>(n, nrhs) + 1) + 2 * least;
+  Int const size = static_cast<Int>(std::min<std::int64_t>(wanted, std::numeric_limits<Int>::max()));
+  Int rank = 0;
+  if (nrhs > 0) {
+    lapack::gelsy<T>(m, n, nrhs, a.data(), a.ld(), b.data(), b.ld(), places, rcond, &rank, scratch_work.reserve(size), size,
+                     scratch_real.reserve(2 * std::int64_t{n}));
+  } else {  // LAPACK does nothing without right-hand sides
+    std::vector<T> right(static_cast<std::size_t>(std::max(m, n)));
+    lapack::gelsy<T>(m, n, 1, a.data(), a.ld(), right.data(), std::max(m, n), places, rcond, &rank, scratch_work.reserve(size), size,
+                     scratch_real.reserve(2 * std::int64_t{n}));
+  }
+  if (a_scale != 1) for_part(Part::upper, rank, rank, [&](auto i, auto j) { a.data()[i + j * a.ld()] *= 1 / a_scale; });
+  if (nrhs == 0) return rank;
+  scale_back(a_scale, b_scale, m, n, b);
+  return rank;
+}
+
 }  // namespace
+
+template <Element T>
+void geqp3(Queue& queue, Geqp3Task<T> const& task) {
+  parallel_for(queue.threads(), task.a.count, grain_of(task.a.rows, task.a.cols), [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch, scratch_tau, work;
+    Scratch<Real<T>> real_work;
+    Scratch<Int> scratch_places;
+    for (std::int64_t b = begin; b < end; ++b) {
+      LocalMatrix<T> const a(task.a, b, scratch, Part::all, Place::copy);
+      Int const m = a.rows(), n = a.cols();
+      if (n == 0) continue;
+      Int* const places = scratch_places.reserve(n);
+      for (Int j = 0; j < n; ++j) places[j] = *task.jpvt.at(b, j, 0);
+      T* const tau = scratch_tau.reserve(std::min(m, n));
+      Real<T> const scale = range_scale(m, n, a.data(), a.ld());
+      scale_by(scale, m, n, a.data(), a.ld());
+      geqp3<T>(a, places, tau, is_finite(a), work, real_work);
+      if (scale != 1) for_part(Part::upper, m, n, [&](auto i, auto j) { a.data()[i + j * a.ld()] *= 1 / scale; });
+      a.store();
+      for (Int k = 0; k < std::min(m, n); ++k) *task.tau.at(b, k, 0) = conjugate_if(task.tau.conjugated, tau[k]);
+      for (Int j = 0; j < n; ++j) *task.jpvt.at(b, j, 0) = places[j];
+    }
+  });
+}
+
+template <Element T>
+void gelsy(Queue& queue, GelsyTask<T> const& task) {
+  parallel_for(queue.threads(), task.a.count, grain_of(task.a.rows, task.a.cols), [&](std::int64_t begin, std::int64_t end) {
+    Scratch<T> scratch_a, scratch_b, work;
+    Scratch<Real<T>> real_work;
+    Scratch<Int> scratch_places;
+    for (std::int64_t k = begin; k < end; ++k) {
+      LocalMatrix<T> const a(task.a, k, scratch_a, Part::all, Place::copy), b(task.b, k, scratch_b, Part::all, Place::copy);
+      Int* const places = scratch_places.reserve(a.cols());
+      for (Int j = 0; j < a.cols(); ++j) places[j] = *task.jpvt.at(k, j, 0);
+      Int const rank = gelsy<T>(a, b, places, task.rcond, work, real_work);
+      a.store();
+      b.store();
+      for (Int j = 0; j < a.cols(); ++j) *task.jpvt.at(k, j, 0) = places[j];
+      if (task.rank) task.rank[k] = static_cast<int>(rank);
+    }
+  });
+}
 
 template <Element T>
 void geqrf(Queue& queue, GeqrfTask<T> const& task) {
@@ -158,7 +297,9 @@ void gels(Queue& queue, GelsTask<T> const& task) {
   template void geqrf<T>(Queue&, GeqrfTask<T> const&); \
   template void ormqr<T>(Queue&, OrmqrTask<T> const&); \
   template void orgqr<T>(Queue&, OrgqrTask<T> const&); \
-  template void gels<T>(Queue&, GelsTask<T> const&);
+  template void gels<T>(Queue&, GelsTask<T> const&);   \
+  template void geqp3<T>(Queue&, Geqp3Task<T> const&); \
+  template void gelsy<T>(Queue&, GelsyTask<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -13,5 +13,9 @@ template <Element T>
 void orgqr(Queue& queue, OrgqrTask<T> const& task);
 template <Element T>
 void gels(Queue& queue, GelsTask<T> const& task);
+template <Element T>
+void geqp3(Queue& queue, Geqp3Task<T> const& task);
+template <Element T>
+void gelsy(Queue& queue, GelsyTask<T> const& task);
 
 }  // namespace myriad::cpu

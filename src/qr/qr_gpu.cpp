@@ -9,6 +9,7 @@
 #include "qr/blocked/gels_blocked.hpp"
 #include "qr/blocked/q_blocked.hpp"
 #include "qr/blocked/qr_blocked.hpp"
+#include "qr/pivoted/gelsy_large.hpp"
 #include "qr/qr_tiny_space.hpp"
 #include "runtime/kernel_name.hpp"
 #include "runtime/launch.hpp"
@@ -133,6 +134,16 @@ void gels(Queue& queue, GelsTask<T> const& task) {
   }
 }
 
+template <typename T>
+void geqp3(Queue& queue, Geqp3Task<T> const& task) {
+  run_blocked(queue, [&](QueueMachine& machine) { geqp3_large<T>(machine, task); });
+}
+
+template <typename T>
+void gelsy(Queue& queue, GelsyTask<T> const& task) {
+  run_blocked(queue, [&](QueueMachine& machine) { gelsy_large<T>(machine, task); });
+}
+
 std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
@@ -150,6 +161,15 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
       }
       add("orgqr", QrJob::generate, 0);
       add("gels", QrJob::least_squares, 1);
+    }
+  bool const solves = filter.wants_routine("gelsy");
+  if (solves || filter.wants_routine("geqp3"))
+    for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+      if (!filter.wants_dtype(dtype)) continue;
+      for (Geqp3In const in : {Geqp3In::shared_memory, Geqp3In::global_memory})
+        kernels.push_back(source_of(geqp3_kernel, dtype, geqp3_plan(in)));
+      kernels.push_back(source_of(copy_matrices_kernel, dtype));
+      if (solves) kernels.push_back(source_of(gelsy_kernel, dtype));
     }
   if (!filter.wants_size_above(tiny_largest)) return kernels;
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
@@ -183,7 +203,9 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
   template void geqrf<T>(Queue&, GeqrfTask<T> const&); \
   template void ormqr<T>(Queue&, OrmqrTask<T> const&); \
   template void orgqr<T>(Queue&, OrgqrTask<T> const&); \
-  template void gels<T>(Queue&, GelsTask<T> const&);
+  template void gels<T>(Queue&, GelsTask<T> const&);   \
+  template void geqp3<T>(Queue&, Geqp3Task<T> const&); \
+  template void gelsy<T>(Queue&, GelsyTask<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -764,6 +764,31 @@ TEST_F(Arguments, Qr) {
   bad("geqrf", 5, "tau", [&] { geqrf(queue, a, null(tau)); });
   bad("geqrf", 5, "tau", [&] { geqrf(queue, a, vectors(memory_r.data(), n - 1, count)); });
   bad("geqrf", 5, "tau", [&] { geqrf(queue, a, vectors(memory_a.data(), n, count, n * n)); });
+  bad("geqp3", 1, "m", [&] { geqp3(queue, negative_rows(a), pivots, tau); });
+  bad("geqp3", 2, "n", [&] { geqp3(queue, negative_cols(a), pivots, tau); });
+  bad("geqp3", 3, "a", [&] { geqp3(queue, null(a), pivots, tau); });
+  bad("geqp3", 4, "lda", [&] { geqp3(queue, short_ld(a), pivots, tau); });
+  bad("geqp3", 5, "jpvt", [&] { geqp3(queue, a, fewer(pivots), tau); });
+  bad("geqp3", 5, "jpvt", [&] { geqp3(queue, a, vectors(memory_p.data(), n - 1, count), tau); });
+  bad("geqp3", 6, "tau", [&] { geqp3(queue, a, pivots, null(tau)); });
+  bad("geqp3", 6, "tau", [&] { geqp3(queue, a, pivots, vectors(memory_r.data(), n - 1, count)); });
+  bad("geqp3", 6, "tau", [&] { geqp3(queue, a, pivots, vectors(memory_a.data(), n, count, n * n)); });
+  auto const lsy = [&](Batch<double> p, Batch<double> y, Batch<int> numbers, double rcond = 0) {
+    return [=, this] { gelsy<double>(queue, p, y, numbers, rcond, info.data()); };
+  };
+  bad("gelsy", 1, "m", lsy(negative_rows(a), b, pivots));
+  bad("gelsy", 2, "n", lsy(negative_cols(a), b, pivots));
+  bad("gelsy", 3, "nrhs", lsy(a, negative_cols(b), pivots));
+  bad("gelsy", 4, "a", lsy(null(a), b, pivots));
+  bad("gelsy", 5, "lda", lsy(short_ld(a), b, pivots));
+  bad("gelsy", 6, "b", lsy(a, null(b), pivots));
+  bad("gelsy", 6, "b", lsy(a, fewer(b), pivots));
+  bad("gelsy", 6, "b", lsy(a, columns(a, 0, nrhs), pivots));
+  bad("gelsy", 6, "b", lsy(rows(a, 0, n - 1), rows(b, 0, n - 1), pivots));
+  bad("gelsy", 7, "ldb", lsy(a, short_ld(b), pivots));
+  bad("gelsy", 8, "jpvt", lsy(a, b, fewer(pivots)));
+  bad("gelsy", 8, "jpvt", lsy(a, b, vectors(memory_p.data(), n - 1, count)));
+  bad("gelsy", 9, "rcond", lsy(a, b, pivots, std::numeric_limits<double>::quiet_NaN()));
   auto const mqr = [&](Side side, Op op, In<double> p, In<double> t, Batch<double> z) {
     return [=, this] { ormqr<double>(queue, side, op, p, t, z); };
   };

@@ -502,6 +502,16 @@ std::vector<Line<T>> const& lines() {
          auto tau = reflectors(r, a);
          r.result("tau", tau, same), r.result("QR", a, columns_, Part::factors);
        }},
+      {"geqp3", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto tau = r.output(r.n);
+         auto jpvt = r.template output<int>(r.n);
+         for (std::int64_t q = 0; q < jpvt.count; ++q)
+           for (std::int64_t j = 0; j < r.n; ++j) jpvt(q, j, 0) = 0;
+         geqp3<T>(queue(), a, jpvt, tau);
+         r.result("jpvt", jpvt, same), r.result("tau", tau, same), r.result("QR", a, columns_, Part::factors);
+       }},
       {"ormqr", plain, "um",
        [](R& r) {
          auto a = r.general(r.n + 2, r.n, same), c = r.dense(r.n + 2, r.n, columns_);
@@ -528,6 +538,22 @@ std::vector<Line<T>> const& lines() {
          auto wide = r.general(r.n, r.n + 2, rows_), c = r.dense(r.n + 2, r.k, rows_);
          gels<T>(queue(), wide, c, r.info.data());
          r.infos(), r.result("X, wide", c, same);
+       }},
+      {"gelsy", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_), b = r.dense(r.n + 2, r.k, f_);
+         auto jpvt = r.template output<int>(r.n);
+         for (std::int64_t q = 0; q < jpvt.count; ++q)
+           for (std::int64_t j = 0; j < r.n; ++j) jpvt(q, j, 0) = 0;
+         std::vector<int> rank(static_cast<std::size_t>(a.count));
+         gelsy<T>(queue(), a, b, jpvt, unit_roundoff<T>, rank.data());
+         Matrices<T> x(r.n, r.k, r.s);
+         for (std::int64_t q = 0; q < x.count; ++q) {
+           r.add("rank", q, 0, 0, rank[static_cast<std::size_t>(q)]);
+           for (std::int64_t j = 0; j < r.k; ++j)
+             for (std::int64_t i = 0; i < r.n; ++i) x(q, i, j) = b(q, i, j);
+         }
+         r.result("jpvt", jpvt, same), r.result("X", x, sol_);
        }},
       {"syevd", plain, "u",
        [](R& r) {
