@@ -897,6 +897,11 @@ myriad_status myriad_geqrf(myriad_queue* queue, myriad_batch const* a, myriad_ba
   return call(queue, "geqrf", {{a, {3, "a"}}, {tau, {5, "tau"}}}, [&]<typename T>(Queue& q) { myriad::geqrf<T>(q, as<T>(a), as<T>(tau)); });
 }
 
+myriad_status myriad_geqp3(myriad_queue* queue, myriad_batch const* a, myriad_batch const* jpvt, myriad_batch const* tau) {
+  return call(queue, "geqp3", {{a, {3, "a"}}, {jpvt, {5, "jpvt"}, Elements::pivots}, {tau, {6, "tau"}}},
+              [&]<typename T>(Queue& q) { myriad::geqp3<T>(q, as<T>(a), as<int>(jpvt), as<T>(tau)); });
+}
+
 myriad_status myriad_ormqr(myriad_queue* queue, myriad_side side, myriad_op trans, myriad_batch const* a, myriad_batch const* tau,
                            myriad_batch const* c) {
   return apply_q("ormqr", queue, side, trans, a, tau, c);
@@ -911,6 +916,13 @@ myriad_status myriad_ungqr(myriad_queue* queue, myriad_batch const* a, myriad_ba
 
 myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, int* info) {
   return call(queue, "gels", {{a, {5, "a"}}, {b, {7, "b"}}}, [&]<typename T>(Queue& q) { myriad::gels<T>(q, as<T>(a), as<T>(b), info); });
+}
+
+myriad_status myriad_gelsy(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* jpvt, double rcond,
+                           int* rank) {
+  return call(queue, "gelsy", {{a, {4, "a"}}, {b, {6, "b"}}, {jpvt, {8, "jpvt"}, Elements::pivots}}, [&]<typename T>(Queue& q) {
+    myriad::gelsy<T>(q, as<T>(a), as<T>(b), as<int>(jpvt), static_cast<myriad::Real<T>>(rcond), rank);
+  });
 }
 
 myriad_status myriad_syevd(myriad_queue* queue, myriad_job job, myriad_uplo uplo, myriad_batch const* a, myriad_batch const* w, int* info) {

@@ -2,6 +2,7 @@
 /// arguments behind the others.
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -119,6 +120,22 @@ bool geqrf(char const* name, Int const* m, Int const* n, T* a, Int const* lda, T
 }
 
 template <Element T>
+bool geqp3(char const* name, Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, Int* info) {
+  Call call(name, info);
+  std::int64_t const least = min(*m, *n) <= 0 ? 1 : is_complex<T> ? std::int64_t{*n} + 1 : 3 * std::int64_t{*n} + 1;
+  call.size(*m, 1).size(*n, 2).leading(*lda, *m, 4).workspace(work, *lwork, least, 8);
+  if (!call.begins()) return true;
+  return call.run([&](Queue& queue, Operands& o) {
+    myriad::geqp3<T>(queue, o.matrix(a, *m, *n, *lda), o.vector(jpvt, *n), o.vector(tau, min(*m, *n)));
+  });
+}
+template <Element T>
+bool geqp3_complex(char const* name, Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork,
+                   Real<T>*, Int* info) {
+  return geqp3<T>(name, m, n, a, lda, jpvt, tau, work, lwork, info);
+}
+
+template <Element T>
 bool orgqr(char const* name, Int const* m, Int const* n, Int const* k, T* a, Int const* lda, T const* tau, T* work, Int const* lwork,
            Int* info) {
   Call call(name, info);
@@ -169,6 +186,31 @@ bool gels(char const* name, char const* trans, Int const* m, Int const* n, Int c
     Batch<T> const matrix = o.matrix(a, *m, *n, *lda);
     myriad::gels<T>(queue, op == Op::none ? matrix : conjugate_transposed(matrix), o.matrix(b, most, *nrhs, *ldb), o.number(info));
   });
+}
+
+template <Element T>
+bool gelsy(char const* name, Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt,
+           Real<T> const* rcond, Int* rank, T* work, Int const* lwork, Int* info) {
+  Call call(name, info);
+  std::int64_t const least = min(*m, *n);
+  Int const most = max(*m, *n);
+  call.size(*m, 1).size(*n, 2).size(*nrhs, 3).leading(*lda, *m, 5).leading(*ldb, most, 7);
+  std::int64_t const beside = max({2 * least, std::int64_t{*n} + 1, least + *nrhs});
+  bool const nothing = least <= 0 || *nrhs <= 0;  // for which real routines need no workspace
+  if (!call.workspace(work, *lwork, nothing && !is_complex<T> ? 1 : least + beside, 12).begins()) return true;
+  if (least == 0 || *nrhs == 0) {
+    *rank = 0;
+    return true;
+  }
+  if (std::isnan(*rcond)) return false;
+  return call.run([&](Queue& queue, Operands& o) {
+    myriad::gelsy<T>(queue, o.matrix(a, *m, *n, *lda), o.matrix(b, most, *nrhs, *ldb), o.vector(jpvt, *n), *rcond, o.number(rank));
+  });
+}
+template <Element T>
+bool gelsy_complex(char const* name, Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt,
+                   Real<T> const* rcond, Int* rank, T* work, Int const* lwork, Real<T>*, Int* info) {
+  return gelsy<T>(name, m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, info);
 }
 
 // Symmetric eigenproblems
@@ -507,6 +549,13 @@ namespace names = myriad::lapack_names;
       (trans, n, nrhs, a, lda, af, ldaf, ipiv, b, ldb, x, ldx, ferr, berr, work, more, info, l1))
 
 #define MYRIAD_REAL_NAMES(T, t)                                                                                                        \
+  MYRIAD_NAME(t##gelsy, names::gelsy<T>,                                                                                               \
+              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt, T const* rcond,     \
+               Int* rank, T* work, Int const* lwork, Int* info),                                                                       \
+              (m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, info))                                                      \
+  MYRIAD_NAME(t##geqp3, names::geqp3<T>,                                                                                               \
+              (Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, Int* info),             \
+              (m, n, a, lda, jpvt, tau, work, lwork, info))                                                                            \
   MYRIAD_NAME(t##gesdd, names::gesdd_real<T>,                                                                                          \
               (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, T* s, T* u, Int const* ldu, T* vt, Int const* ldvt, \
                T* work, Int const* lwork, Int* iwork, Int* info, Length l1),                                                           \
@@ -518,6 +567,13 @@ namespace names = myriad::lapack_names;
               (jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info, l1, l2))
 
 #define MYRIAD_COMPLEX_NAMES(T, R, t)                                                                                                  \
+  MYRIAD_NAME(t##gelsy, names::gelsy_complex<T>,                                                                                       \
+              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt, R const* rcond,     \
+               Int* rank, T* work, Int const* lwork, R* rwork, Int* info),                                                             \
+              (m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, rwork, info))                                               \
+  MYRIAD_NAME(t##geqp3, names::geqp3_complex<T>,                                                                                       \
+              (Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, R* rwork, Int* info),   \
+              (m, n, a, lda, jpvt, tau, work, lwork, rwork, info))                                                                     \
   MYRIAD_NAME(t##gesdd, names::gesdd_complex<T>,                                                                                       \
               (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, R* s, T* u, Int const* ldu, T* vt, Int const* ldvt, \
                T* work, Int const* lwork, R* rwork, Int* iwork, Int* info, Length l1),                                                 \

@@ -551,6 +551,16 @@ TYPED_TEST(EveryRoutine, QrAndLeastSquares) {
   this->good(myriad_geqrf(c, &f, &t));
   EXPECT_TRUE(same_bits(f1.data, f2.data) && same_bits(t1.data, t2.data));
 
+  {
+    auto p1 = a, p2 = a;
+    Matrices<T> s1(n, 1), s2(n, 1);
+    Matrices<int> j1(n, 1), j2(n, 1);
+    auto const pc = p2.c(), jc = j2.c(), sc = s2.c();
+    myriad::geqp3(q, p1.cpp(), j1.cpp(), s1.cpp());
+    this->good(myriad_geqp3(c, &pc, &jc, &sc));
+    EXPECT_TRUE(same_bits(p1.data, p2.data) && same_bits(j1.data, j2.data) && same_bits(s1.data, s2.data));
+    EXPECT_FALSE(same_bits(p1.data, f1.data));
+  }
   for (auto const apply : {myriad_ormqr, myriad_unmqr}) {
     auto x1 = b, x2 = b;
     auto const x = x2.c();
@@ -565,6 +575,15 @@ TYPED_TEST(EveryRoutine, QrAndLeastSquares) {
     myriad::orgqr<T>(q, q1.cpp(), t1.cpp());
     this->good(form(c, &qc, &t));
     EXPECT_TRUE(same_bits(q1.data, q2.data));
+  }
+  {
+    auto p1 = a, p2 = a, y1 = b, y2 = b;
+    Matrices<int> j1(n, 1), j2(n, 1);
+    auto const pc = p2.c(), yc = y2.c(), jc = j2.c();
+    myriad::gelsy<T>(q, p1.cpp(), y1.cpp(), j1.cpp(), Real<T>(0.5), info1.data());
+    this->good(myriad_gelsy(c, &pc, &yc, &jc, 0.5, info2.data()));
+    EXPECT_TRUE(same_bits(p1.data, p2.data) && same_bits(y1.data, y2.data) && same_bits(j1.data, j2.data) && same_bits(info1, info2));
+    EXPECT_GT(info1[0], 0);
   }
   auto a1 = a, a2 = a, x1 = b, x2 = b;
   auto const ac = a2.c(), x = x2.c();

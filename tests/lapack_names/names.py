@@ -84,7 +84,9 @@ def queries(ours, system):
     """The sizes that a query tells are enough for both, and nothing else is touched."""
     for name, arguments, sizes in [
         ('dgeqrf', lambda w: (5, 3, None, 5, None, w[0], -1), ['work']),
+        ('dgeqp3', lambda w: (5, 3, None, 5, None, None, w[0], -1), ['work']),
         ('dgels', lambda w: ('N', 5, 3, 2, None, 5, None, 5, w[0], -1), ['work']),
+        ('dgelsy', lambda w: (5, 3, 2, None, 5, None, 5, None, None, None, w[0], -1), ['work']),
         ('dsyevd', lambda w: ('V', 'L', 7, None, 7, None, w[0], -1, w[1], 1), ['work', 'integers']),
         ('zheevd', lambda w: ('V', 'L', 7, None, 7, None, w[0], 1, w[1], 1, w[2], -1), ['work', 'work', 'integers']),
         ('dgebrd', lambda w: (5, 3, None, 5, None, None, None, None, w[0], -1), ['work']),

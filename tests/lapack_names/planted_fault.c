@@ -45,9 +45,11 @@ static void call(char const* name, char const* symbol, int output, A* a) {
   PLANT(t##potri, 2)               \
   PLANT(t##trtri, 3)               \
   PLANT(t##geqrf, 2)               \
+  PLANT(t##geqp3, 2)               \
   PLANT(t##org##qr, 3)             \
   PLANT(t##orm##qr, 8)             \
   PLANT(t##gels, 6)                \
+  PLANT(t##gelsy, 5)               \
   PLANT(t##sy##evd, 5)             \
   PLANT(t##sy##trd, 4)             \
   PLANT(t##org##tr, 2)             \

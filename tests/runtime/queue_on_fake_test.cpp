@@ -704,6 +704,8 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { gesv_mixed<double>(q, a, pivots, b, c, info, info); });
   has_kernel([&] { posv_mixed<double>(q, Uplo::lower, a, b, c, info, info); });
   has_kernel([&] { geqrf<double>(q, a, tau); });
+  has_kernel([&] { geqp3<double>(q, a, pivots, tau); });
+  has_kernel([&] { gelsy<double>(q, a, b, pivots, 0, info); });
   has_kernel([&] { ormqr<double>(q, Side::left, Op::none, a, tau, c); });
   has_kernel([&] { orgqr<double>(q, a, tau); });
   has_kernel([&] { gels<double>(q, a, b, info); });
@@ -815,6 +817,7 @@ TEST_F(OnFake, RefusesComplexMatricesThatLieAtHalfAnElement) {
   refused("5 (b)", [&] { solve<Z>(q, a, moved_by<Z>(8, 0x20000, 1), x, info); });
   refused("7 (x)", [&] { solve<Z>(q, a, moved_by<Z>(0, 0x20000, 1), moved_by<Z>(8, 0x30000, 1), info); });
   refused("3 (a)", [&] { potrf<Z>(q, Uplo::lower, moved_by<Z>(8, 0x10000), info); });
+  refused("6 (tau)", [&] { geqp3<Z>(q, a, pivots, moved_by<Z>(8, 0x30000, 1)); });
   refused("5 (tau)", [&] { geqrf<Z>(q, a, moved_by<Z>(8, 0x30000, 1)); });
   refused("4 (det)", [&] { det<Z>(q, a, reinterpret_cast<Z*>(0x30008)); });
   refused("4 (sign)", [&] { logdet<Z>(q, a, reinterpret_cast<Z*>(0x30008), reinterpret_cast<double*>(0x40008)); });

@@ -117,6 +117,8 @@ std::vector<Call> calls(int* info) {
         }();
         auto const determinants = reinterpret_cast<T*>(0x9000000000), signs = reinterpret_cast<T*>(0xa000000000);
         auto const logarithms = reinterpret_cast<Real<T>*>(0xb000000000);
+        add(sizes + "geqp3", [=](Queue& q) { geqp3<T>(q, a, pivots, x); });
+        add(sizes + "gelsy", [=](Queue& q) { gelsy<T>(q, a, transposed(b), pivots, 0, info); });
         add(sizes + "getrf", [=](Queue& q) { getrf<T>(q, a, pivots, info); });
         add(sizes + "getrf_nopiv", [=](Queue& q) { getrf_nopiv<T>(q, a, info); });
         add(sizes + "getrs", [=](Queue& q) { getrs<T>(q, Op::none, a, pivots, b); });
