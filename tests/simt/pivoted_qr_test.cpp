@@ -182,6 +182,7 @@ TYPED_TEST_SUITE(QrPivoted, Types);
 TYPED_TEST(QrPivoted, EveryLayout) {
   using T = TypeParam;
   for (auto const& [m, n] : {std::pair{33, 33}, {1, 9}, {9, 1}, {65, 30}, {20, 45}, {5, 5}, {300, 3}}) {
+    if (sanitized && m * n > 1500) continue;
     SCOPED_TRACE(testing::Message() << m << " by " << n);
     Problem<T> plain(m, n, 2, Layout::packed_columns);
     plain.run();
@@ -355,6 +356,7 @@ TYPED_TEST(QrPivoted, LeastSquaresOfAnyRank) {
   using T = TypeParam;
   using R = Real<T>;
   for (auto const& [m, n] : {std::pair{33, 20}, {12, 40}, {24, 24}, {1, 5}, {5, 1}}) {
+    if (sanitized && m == n) continue;
     SCOPED_TRACE(testing::Message() << m << " by " << n);
     R const rcond = 100 * epsilon<T>;
     Problem<T> plain(m, n, 3, Layout::packed_columns);

@@ -260,7 +260,7 @@ struct PivotedQr {
     for (int c = 0; c < at_once; ++c) {
       int const place = smaller(j + c, n - 1);
       own[c] = column(place);
-      gain[c] = k > 0 ? minus_tau * of.products[place == other ? k : place] : from_real<T>(0);
+      gain[c] = k > 0 && j + c < n ? minus_tau * of.products[place == other ? k : place] : from_real<T>(0);
       sum[c] = from_real<T>(0);
     }
     SIMT_UNROLL_BY(2)
@@ -282,10 +282,11 @@ struct PivotedQr {
       for (int c = 0; c < at_once; ++c) sum[c] = conjugate_multiply_add(x, value[c], sum[c]);
     }
     SIMT_UNROLL
-    for (int c = 0; c < at_once; ++c) {
-      sum[c] = sum_of_warp(sum[c]);
+    for (int c = 0; c < at_once; ++c) sum[c] = sum_of_warp(sum[c]);
+    sync_warp();  // all lanes have read the former products
+    SIMT_UNROLL
+    for (int c = 0; c < at_once; ++c)
       if (lane == 0 && j + c < n) of.products[j + c] = sum[c];
-    }
   }
 
   /// Columns from `fixed` on are chosen. `note(k, tau)` is called in one thread.
