@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -408,6 +409,29 @@ TYPED_TEST(QrPivoted, LeastSquaresOfSpecialMatrices) {
     EXPECT_EQ(on_twin.rank[2], 0);
     EXPECT_EQ(on_twin.rank[7], 1);
     for (int i = 0; i < n; ++i) EXPECT_TRUE(std::isnan(std::abs(*on_twin.b.view.at(1, i, 0))));
+  }
+}
+
+/// Matrices without rows, or without columns, and no right-hand sides.
+TYPED_TEST(QrPivoted, Empty) {
+  using T = TypeParam;
+  for (auto const& [m, n, columns] : {std::array{0, 4, 2}, {4, 0, 2}, {4, 3, 0}}) {
+    SCOPED_TRACE(testing::Message() << m << " by " << n);
+    Problem<T> problem(m, n, 2, Layout::packed_columns);
+    if (n > 2) *problem.jpvt.view.at(1, 2, 0) = 1;
+    problem.keep();
+    HostMachine machine = solving_machine<T>(all_of_it);
+    Solved<T> const on_cpu(problem, columns, Layout::packed_columns, 0, nullptr),
+        on_twin(problem, columns, Layout::packed_columns, 0, &machine);
+    EXPECT_EQ(on_twin.rank, on_cpu.rank);
+    EXPECT_EQ(on_twin.rank[0], std::min(m, n));
+    EXPECT_EQ(on_twin.jpvt, on_cpu.jpvt);
+    EXPECT_EQ(on_twin.b.memory, on_cpu.b.memory);
+    if (m == 0 && columns > 0) {
+      EXPECT_EQ(*on_twin.b.view.at(1, n - 1, 1), T(0));
+    }
+    problem.run();
+    problem.check();
   }
 }
 
