@@ -616,6 +616,31 @@ MYRIAD_API myriad_status myriad_gesvd(myriad_queue* queue, myriad_svd_job job, m
 /// Positions: m 1, n 2, a 3, lda 4, rcond 5, x 6, ldx 7, rank 8. Cost: that of myriad_gesvd, and 2 m n min(m, n) flops.
 MYRIAD_API myriad_status myriad_pinv(myriad_queue* queue, myriad_batch const* a, double rcond, myriad_batch const* x, int* rank, int* info);
 
+/// Least squares for A of any rank: X of the smallest norm among those that minimize |B - A X|. Singular values up to rcond s(1) count as
+/// zero; rcond < 0 stands for the unit roundoff.
+///
+/// a: m-by-n, unspecified afterwards. b: max(m, n)-by-nrhs; its first m rows hold B, on return its first n rows hold X, and for m > n > 0
+/// the sum of squares of the rest of a column is its squared residual norm. s: the singular values, min(m, n)-by-1 of a's real type, or
+/// NULL. rank: NULL or one per matrix. info: that of myriad_gesvd.
+/// Positions: m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, s 8, rcond 9, rank 10. Cost: that of myriad_gesvd with thin vectors, and 2 (m + n)
+/// min(m, n) nrhs flops. Source: LAPACK gelsd.
+MYRIAD_API myriad_status myriad_gelsd(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* s,
+                                      double rcond, int* rank, int* info);
+
+/// The rank of every matrix: the number of singular values above atol and rtol s(1). rtol < 0 stands for max(m, n) eps, or for 0 if atol >
+/// 0. rank: one per matrix, 0 for a matrix with NaN or infinity. info: that of myriad_gesvd. Positions: m 1, n 2, a 3, lda 4, atol 5, rtol
+/// 6, rank 7. Cost: that of myriad_gesvd with values. Like numpy.linalg.matrix_rank.
+MYRIAD_API myriad_status myriad_matrix_rank(myriad_queue* queue, myriad_batch const* a, double atol, double rtol, int* rank, int* info);
+
+/// The condition number of every matrix in the 2-norm. condition: one real per matrix (float for MYRIAD_F32 and MYRIAD_C32); infinity if A
+/// has not full rank, 0 if it has no elements, NaN if it has NaN or infinity. info: that of myriad_gesvd.
+/// Positions: m 1, n 2, a 3, lda 4, cond 5. Cost: that of myriad_gesvd with values. Like numpy.linalg.cond.
+MYRIAD_API myriad_status myriad_cond(myriad_queue* queue, myriad_batch const* a, void* condition, int* info);
+
+/// The 2-norm of every matrix, its largest singular value. norm: one real per matrix, as for myriad_cond. info: that of myriad_gesvd.
+/// Positions: m 1, n 2, a 3, lda 4, norm 5. Cost: that of myriad_gesvd with values.
+MYRIAD_API myriad_status myriad_norm2(myriad_queue* queue, myriad_batch const* a, void* norm, int* info);
+
 /// The reduction of every matrix to a real bidiagonal one, upper for m >= n and lower for m < n: A = Q B P^H.
 ///
 /// a: m-by-n, overwritten by B and LAPACK's reflectors. d: k-by-1, e: (k - 1)-by-1, of a's real type, k = min(m, n); tauq, taup: k-by-1.

@@ -1,5 +1,6 @@
 #pragma once
-/// Reduction to bidiagonal form and the singular value decomposition.
+/// The singular value decomposition, what is computed with it (pseudoinverse, least squares of any rank, rank, condition number, norm), and
+/// reduction to bidiagonal form.
 
 #include <algorithm>
 #include <cstdint>
@@ -61,12 +62,63 @@ MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Ba
 ///
 /// a: m-by-n, only read; x: n-by-m, in any layout. rcond < 0 stands for max(m, n) eps, with eps twice the unit roundoff. rank: null or one
 /// per matrix, the number of singular values above rcond s(1). info: null or one per matrix: that of gesvd. If A has NaN or infinity, X is
-/// NaN and the rank 0.
+/// NaN and the rank 0. Matrices are scaled by a power of two, so overflow and underflow matter for X alone.
+///
+/// Workspace: some matrices at a time with their factors, as many as 32 MiB hold on the CPU and a gigabyte on a GPU, but at least one; on a
+/// GPU also that of gesvd. The same holds for gelsd.
 /// Errors: BadArgument (m 1, n 2, a 3, lda 4, rcond 5, x 6, ldx 7, rank 8).
-/// Cost: that of gesvd with thin vectors, and 2 m n min(m, n) flops. Workspace on the CPU: 32 MiB or one matrix with its factors. Source:
-/// Golub and Van Loan, Matrix Computations, 5.5.2.
+/// Cost: that of gesvd with thin vectors, and 2 m n min(m, n) flops. Source: Golub and Van Loan, Matrix Computations, 5.5.2; as
+/// numpy.linalg.pinv and torch.linalg.pinv, with torch's default of rcond.
 template <Element T>
 MYRIAD_API void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank, int* info);
+
+/// Least squares for A of any rank: X of the smallest norm among those that minimize |B - A X|, by the singular value decomposition.
+/// Singular values s(i) <= rcond s(1) count as zero.
+///
+/// a: m-by-n; its content is unspecified afterwards. b: max(m, n)-by-nrhs, as for gels: the first m rows hold B. On return the first n rows
+/// hold X, and for m > n > 0 the sum of squares of rows n to m - 1 of a column is its squared residual norm, whatever the rank. s: the
+/// singular values, min(m, n)-by-1, real, descending, in any layout, or `{}`. rank: null or one per matrix, the number of singular values
+/// above rcond s(1). info: null or one per matrix: that of gesvd.
+///
+/// rcond < 0 stands for the unit roundoff, LAPACK's machine epsilon. Then singular values may count that are rounding errors: NumPy's
+/// default is max(m, n) eps, as for pinv. rcond = 0 lets all count but exact zeros.
+///
+/// If A has NaN or infinity, X and s are NaN and the rank is 0. For m = 0 X is zero, for n = 0 B keeps its content. A and B are scaled by
+/// powers of two, so overflow and underflow matter for X and s alone.
+///
+/// Errors: BadArgument (m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, s 8, rcond 9, rank 10). Cost: that of gesvd with thin vectors, and
+/// 2 (m + n) min(m, n) nrhs flops, for m > n 2 m n nrhs more. Source: LAPACK gelsd.
+template <Element T>
+MYRIAD_API void gelsd(Queue& queue, Batch<T> a, Batch<T> b, Batch<Real<T>> s, Real<T> rcond, int* rank, int* info);
+
+/// The rank of every matrix: the number of singular values above both atol and rtol s(1).
+///
+/// a: m-by-n, only read. rtol < 0 stands for max(m, n) eps, with eps twice the unit roundoff, or for 0 if atol > 0. rank: one per matrix; 0
+/// if A has NaN or infinity. info: null or one per matrix: that of gesvd.
+///
+/// Workspace: copies of some matrices, as for pinv. The same holds for cond and norm2.
+/// Errors: BadArgument (m 1, n 2, a 3, lda 4, atol 5, rtol 6, rank 7). Cost: that of gesvd with values. Source: as
+/// numpy.linalg.matrix_rank and torch.linalg.matrix_rank.
+template <Element T>
+MYRIAD_API void matrix_rank(Queue& queue, In<T> a, Real<T> atol, Real<T> rtol, int* rank, int* info);
+
+/// The condition number of every matrix in the 2-norm: s(1) / s(k) with k = min(m, n); infinity if s(k) is zero.
+///
+/// a: m-by-n, only read. condition: one per matrix; NaN if A has NaN or infinity, 0 if A has no elements. info: null or one per matrix:
+/// that of gesvd. A condition number above about 1 / (max(m, n) eps) is that of a matrix nearby: see gesvd.
+///
+/// Errors: BadArgument (m 1, n 2, a 3, lda 4, cond 5). Cost: that of gesvd with values. Source: as numpy.linalg.cond.
+template <Element T>
+MYRIAD_API void cond(Queue& queue, In<T> a, Real<T>* condition, int* info);
+
+/// The 2-norm of every matrix: its largest singular value.
+///
+/// a: m-by-n, only read. norm: one per matrix; NaN if A has NaN or infinity, 0 if A has no elements. info: null or one per matrix: that of
+/// gesvd.
+///
+/// Errors: BadArgument (m 1, n 2, a 3, lda 4, norm 5). Cost: that of gesvd with values. Source: as numpy.linalg.norm(A, 2).
+template <Element T>
+MYRIAD_API void norm2(Queue& queue, In<T> a, Real<T>* norm, int* info);
 
 /// The reduction of every matrix to a real bidiagonal one: A = Q B P^H, B upper bidiagonal for m >= n and lower for m < n.
 ///

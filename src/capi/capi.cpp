@@ -971,6 +971,31 @@ myriad_status myriad_pinv(myriad_queue* queue, myriad_batch const* a, double rco
               [&]<typename T>(Queue& q) { myriad::pinv<T>(q, as<T>(a), static_cast<myriad::Real<T>>(rcond), as<T>(x), rank, info); });
 }
 
+myriad_status myriad_gelsd(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* s, double rcond,
+                           int* rank, int* info) {
+  return call(queue, "gelsd", {{a, {4, "a"}}, {b, {6, "b"}}, optional_real(s, {8, "s"})}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::gelsd<T>(q, as<T>(a), as<T>(b), as<R>(s), static_cast<R>(rcond), rank, info);
+  });
+}
+
+myriad_status myriad_matrix_rank(myriad_queue* queue, myriad_batch const* a, double atol, double rtol, int* rank, int* info) {
+  return call(queue, "matrix_rank", {{a, {3, "a"}}}, [&]<typename T>(Queue& q) {
+    using R = myriad::Real<T>;
+    myriad::matrix_rank<T>(q, as<T>(a), static_cast<R>(atol), static_cast<R>(rtol), rank, info);
+  });
+}
+
+myriad_status myriad_cond(myriad_queue* queue, myriad_batch const* a, void* condition, int* info) {
+  return call(queue, "cond", {{a, {3, "a"}}},
+              [&]<typename T>(Queue& q) { myriad::cond<T>(q, as<T>(a), static_cast<myriad::Real<T>*>(condition), info); });
+}
+
+myriad_status myriad_norm2(myriad_queue* queue, myriad_batch const* a, void* norm, int* info) {
+  return call(queue, "norm2", {{a, {3, "a"}}},
+              [&]<typename T>(Queue& q) { myriad::norm2<T>(q, as<T>(a), static_cast<myriad::Real<T>*>(norm), info); });
+}
+
 myriad_status myriad_gebrd(myriad_queue* queue, myriad_batch const* a, myriad_batch const* d, myriad_batch const* e,
                            myriad_batch const* tauq, myriad_batch const* taup) {
   return call(queue, "gebrd", {{a, {3, "a"}}, real(d, {5, "d"}), real(e, {6, "e"}), {tauq, {7, "tauq"}}, {taup, {8, "taup"}}},

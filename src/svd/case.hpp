@@ -5,12 +5,11 @@
 
 namespace myriad::cases {
 
-/// The singular values of a matrix, descending, by rotations of its columns (one-sided Jacobi). Values of a matrix whose columns differ in
-/// size by a diagonal factor have relative accuracy.
+/// Rotates the columns of a matrix that is not wide until they are orthogonal (one-sided Jacobi), and those of V, if it is given. Their
+/// lengths are the singular values, with relative accuracy where the columns differ in size by a diagonal factor.
 template <typename T, typename W>
-std::vector<RealPartOf<W>> singular_values(Dense<W> a) {
+void orthogonalize(Dense<W>& a, Dense<W>* v) {
   using R = RealPartOf<W>;
-  if (a.rows() < a.cols()) a = adjoint(a);
   std::int64_t const m = a.rows(), n = a.cols();
   R const limit = static_cast<R>(unit_roundoff<T>) / 1000;
   bool rotates = true;
@@ -32,15 +31,23 @@ std::vector<RealPartOf<W>> singular_values(Dense<W> a) {
         R const t = (cotangent < 0 ? R(-1) : R(1)) / (std::abs(cotangent) + std::sqrt(1 + cotangent * cotangent));
         R const c = 1 / std::sqrt(1 + t * t);
         W const turn = dot / W(size) * W(t);
-        for (std::int64_t i = 0; i < m; ++i) {
-          W const x = a(i, p), y = a(i, q);
-          a(i, p) = W(c) * (x - conjugate(turn) * y);
-          a(i, q) = W(c) * (y + turn * x);
-        }
+        for (Dense<W>* const x : {&a, v})
+          for (std::int64_t i = 0; x && i < x->rows(); ++i) {
+            W const of_i = (*x)(i, p), of_j = (*x)(i, q);
+            (*x)(i, p) = W(c) * (of_i - conjugate(turn) * of_j);
+            (*x)(i, q) = W(c) * (of_j + turn * of_i);
+          }
       }
   }
-  std::vector<R> values;
-  for (std::int64_t j = 0; j < n; ++j) values.push_back(column_norm2(a, j));
+}
+
+/// The singular values of a matrix, descending.
+template <typename T, typename W>
+std::vector<RealPartOf<W>> singular_values(Dense<W> a) {
+  if (a.rows() < a.cols()) a = adjoint(a);
+  orthogonalize<T>(a, static_cast<Dense<W>*>(nullptr));
+  std::vector<RealPartOf<W>> values;
+  for (std::int64_t j = 0; j < a.cols(); ++j) values.push_back(column_norm2(a, j));
   std::sort(values.begin(), values.end(), std::greater<>());
   return values;
 }
@@ -170,6 +177,20 @@ struct GesvdCase final : CaseRun {
   static std::int64_t none(Shape) { return 0; }
 };
 
+/// Checks the number of values above `relative` times the largest one. Values near the cutoff may fall on either side.
+template <typename T, typename R>
+void verify_rank(int rank, std::vector<R> const& values, double relative, double size, Findings& found) {
+  std::int64_t least = 0, most = 0;
+  double const slack = 80 * size * unit_roundoff<T>;
+  for (auto const value : values) {
+    double const here = values[0] > 0 ? static_cast<double>(value / values[0]) : 0;
+    least += here > relative + slack;
+    most += here > 0 && here > std::min(relative / 40, relative - slack);
+  }
+  found.require(rank >= least && rank <= most,
+                "rank is " + std::to_string(rank) + ", expected " + std::to_string(least) + " to " + std::to_string(most));
+}
+
 /// Checks X A X = X, A X A = A up to the cutoff, and the rank. Random matrices get a dominant diagonal, so that X is not much larger than
 /// its error.
 template <typename T>
@@ -224,20 +245,217 @@ struct PinvCase final : CaseRun {
     found.at_most("norm1(A X - (A X)^H) / (max(m, n) (1 + norm1(A) norm1(X)) u)",
                   static_cast<double>(norm1(product - adjoint(product))) / scale, 30);
     if (found.of_a_part()) return;
-    // Values near the cutoff may fall on either side.
-    auto const values = singular_values<T>(before);
-    std::int64_t least = 0, most = 0;
-    for (auto const value : values) {
-      double const relative = static_cast<double>(value / values[0]) / (2 * size * unit);
-      least += relative > 40;
-      most += relative > 1.0 / 40;
-    }
-    found.require(rank.get(b, 0, 0) >= least && rank.get(b, 0, 0) <= most,
-                  "rank is " + std::to_string(rank.get(b, 0, 0)) + ", expected " + std::to_string(least) + " to " + std::to_string(most));
+    verify_rank<T>(rank.get(b, 0, 0), singular_values<T>(before), 2 * size * unit, size, found);
   }
   double real_flops(Shape s) const override {
     double const m = static_cast<double>(size_max(s)), n = static_cast<double>(size_min(s));
     return 4 * n * n * (m - n / 3) + 4 * m * n * n + 8 * n * n * n + 2 * m * n * n;
+  }
+};
+
+/// Checks singular values, rank, that X is the truncated solution of least norm, and the residuals. The cutoff is 1/100, so that truncated
+/// problems are well conditioned.
+template <typename T>
+struct GelsdCase final : CaseRun {
+  static constexpr double rcond = 0.01;
+  Array<T> a, b;
+  Array<Real<T>> s;
+  Array<int> rank, info;
+
+  explicit GelsdCase(Problem const& p)
+      : CaseRun(p),
+        a(p, size_m, size_n),
+        b(p, size_max, size_k),
+        s(p, p.layout_beside(), size_min, size_one),
+        rank(p, Layout::column_major, size_one, size_one),
+        info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t q = 0; q < p.count; ++q) {
+      a.assign(q, with_singular_values(p, q, 1, a.rows(q), a.cols(q)));
+      b.assign(q, general(p, Input::random, q, 2, b.rows(q), b.cols(q)));
+    }
+    hold({&b}, Role::in_place);
+    hold({&a}, Role::destroyed);
+    hold({&s, &rank}, Role::output);
+    hold_info(info);
+  }
+  void run(Queue& queue) override { gelsd<T>(queue, a.view(), b.view(), s.view(), Real<T>(rcond), rank.data(), info.data()); }
+
+ protected:
+  void verify(std::int64_t q, Findings& found) const override {
+    using W = Wide<T>;
+    using R = RealPartOf<W>;
+    auto const before = a.before_wide(q), b0 = b.before_wide(q), b1 = b.now_wide(q);
+    std::int64_t const m = before.rows(), n = before.cols(), k = std::min(m, n), columns = b1.cols();
+    auto const values = wide_vector_of(s, q);
+    int const r = rank.get(q, 0, 0);
+    auto const part = [&](Dense<W> const& x, std::int64_t first, std::int64_t rows) {
+      Dense<W> out(rows, columns);
+      for (std::int64_t j = 0; j < columns; ++j)
+        for (std::int64_t i = 0; i < rows; ++i) out(i, j) = x(first + i, j);
+      return out;
+    };
+    auto const x = part(b1, 0, n), right = part(b0, 0, m);
+    if (!all_finite(before)) {
+      found.equal("info", info.get(q, 0, 0), k);
+      found.equal("rank", r, 0);
+      for (auto const& value : values) found.require(value != value, "a value of a matrix that is not finite is not NaN");
+      for (auto const& element : x.elements())
+        found.require(real_part(element) != real_part(element), "an element of X of a matrix that is not finite is not NaN");
+      return;
+    }
+    found.equal("info", info.get(q, 0, 0), 0);
+    if (k == 0) {
+      found.equal("rank", r, 0);
+      found.require(norm1(x) == 0, "X of an empty system is not zero");
+      found.require(n > 0 || norm1(b1 - b0) == 0, "B of a matrix without columns has changed");
+      return;
+    }
+    double const u = unit_roundoff<T>, size = static_cast<double>(std::max(m, n));
+    auto const residual = right - before * x;
+    if (m > n)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        R expected = 0, got = 0;
+        R const scale = column_norm1(right, j) + norm1(before) * column_norm1(x, j);
+        for (std::int64_t i = 0; i < m; ++i) expected += modulus(residual(i, j)) * modulus(residual(i, j));
+        for (std::int64_t i = n; i < m; ++i) got += modulus(b1(i, j)) * modulus(b1(i, j));
+        found.at_most("abs(sum of squares below X - norm(b - A x)^2) / (m (norm1(b) + norm1(A) norm1(x))^2 u)",
+                      quotient(modulus(got - expected), scale * scale) / (size * u), 30);
+      }
+    if (found.of_a_part()) return;
+    // A V = G, or A^H V = G for a wide matrix, and columns of G are orthogonal.
+    auto g = m < n ? adjoint(before) : before;
+    auto v = identity<W>(k);
+    orthogonalize<T>(g, &v);
+    std::vector<std::int64_t> order;
+    std::vector<R> expected;
+    for (std::int64_t j = 0; j < k; ++j) {
+      order.push_back(j);
+      expected.push_back(column_norm2(g, j));
+    }
+    std::sort(order.begin(), order.end(),
+              [&](auto i, auto j) { return expected[static_cast<std::size_t>(i)] > expected[static_cast<std::size_t>(j)]; });
+    std::sort(expected.begin(), expected.end(), std::greater<>());
+    R const largest = expected[0];
+    R worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::abs(values[i] - expected[i]));
+    found.at_most("abs(s - s_ref) / (max(m, n) norm2(A) u)", quotient(worst, largest) / (size * u), 30);
+    verify_rank<T>(r, expected, rcond, size, found);
+    if (r < 0 || r > k) return;
+    if (r == 0) return found.require(norm1(x) == 0, "X of a matrix of zeros is not zero");
+    // X = V S^-1 U^H B of the first r values
+    Dense<W> solution(n, columns);
+    auto const& of_left = m < n ? v : g;
+    auto const& of_right = m < n ? g : v;
+    for (std::int64_t c = 0; c < r; ++c) {
+      std::int64_t const from = order[static_cast<std::size_t>(c)];
+      R const value = expected[static_cast<std::size_t>(c)];
+      for (std::int64_t j = 0; j < columns; ++j) {
+        W sum = 0;
+        for (std::int64_t i = 0; i < m; ++i) sum += conjugate(of_left(i, from)) * right(i, j);
+        sum = sum / W(value) / W(value);
+        for (std::int64_t i = 0; i < n; ++i) solution(i, j) += of_right(i, from) * sum;
+      }
+    }
+    auto const at = static_cast<std::size_t>(r);
+    R const least = expected[at - 1], next = r < k ? expected[at] : R(0);
+    double const condition = static_cast<double>(largest / least), gap = static_cast<double>((least - next) / least);
+    if (gap < 1e-3) return;  // X depends on which of two values is cut off
+    for (std::int64_t j = 0; j < columns; ++j) {
+      R error = 0;
+      for (std::int64_t i = 0; i < n; ++i) error += modulus(x(i, j) - solution(i, j));
+      R const scale = column_norm1(solution, j) + column_norm1(right, j) / least;
+      found.at_most("norm1(x - x_ref) gap / (max(m, n) cond (norm1(x) + norm1(b) / s_r) u)",
+                    quotient(error, scale) * gap / (size * condition * u), 30);
+    }
+  }
+  double real_flops(Shape shape) const override {
+    double const m = static_cast<double>(size_max(shape)), n = static_cast<double>(size_min(shape)), k = static_cast<double>(shape.k);
+    return 4 * n * n * (m - n / 3) + 4 * m * n * n + 8 * n * n * n + 2 * (m + n) * n * k;
+  }
+};
+
+/// Numbers that the singular values give, one per matrix.
+template <typename T, typename Number>
+struct OfValuesCase : CaseRun {
+  Array<T> a;
+  Array<Number> number;
+  Array<int> info;
+
+  explicit OfValuesCase(Problem const& p)
+      : CaseRun(p),
+        a(p, size_m, size_n),
+        number(p, Layout::column_major, size_one, size_one),
+        info(p, Layout::column_major, size_one, size_one) {
+    for (std::int64_t b = 0; b < p.count; ++b) a.assign(b, with_singular_values(p, b, 1, a.rows(b), a.cols(b)));
+    hold({&number}, Role::output);
+    hold({&a}, Role::input);
+    hold_info(info);
+  }
+
+ protected:
+  /// `values` are null for a matrix with NaN or infinity.
+  virtual void verify_number(Number got, std::vector<RealPartOf<Wide<T>>> const* values, double size, Findings& found) const = 0;
+
+  void verify(std::int64_t b, Findings& found) const override {
+    auto const before = a.before_wide(b);
+    std::int64_t const m = before.rows(), n = before.cols();
+    bool const finite = all_finite(before);
+    found.equal("info", info.get(b, 0, 0), finite ? 0 : std::min(m, n));
+    Number const got = number.get(b, 0, 0);
+    if (!finite) return verify_number(got, nullptr, 0, found);
+    if (std::min(m, n) == 0) return found.require(got == Number(0), "the number of a matrix without elements is not zero");
+    if (found.of_a_part()) return;
+    auto const values = singular_values<T>(before);
+    verify_number(got, &values, static_cast<double>(std::max(m, n)), found);
+  }
+  double real_flops(Shape s) const override {
+    double const m = static_cast<double>(size_max(s)), n = static_cast<double>(size_min(s));
+    return 4 * n * n * (m - n / 3);
+  }
+};
+
+template <typename T>
+struct MatrixRankCase final : OfValuesCase<T, int> {
+  using OfValuesCase<T, int>::OfValuesCase;
+  void run(Queue& queue) override { matrix_rank<T>(queue, this->a.view(), 0, -1, this->number.data(), this->info.data()); }
+
+ protected:
+  void verify_number(int got, std::vector<RealPartOf<Wide<T>>> const* values, double size, Findings& found) const override {
+    if (!values) return found.equal("rank", got, 0);
+    verify_rank<T>(got, *values, 2 * size * unit_roundoff<T>, size, found);
+  }
+};
+
+template <typename T>
+struct CondCase final : OfValuesCase<T, Real<T>> {
+  using OfValuesCase<T, Real<T>>::OfValuesCase;
+  void run(Queue& queue) override { cond<T>(queue, this->a.view(), this->number.data(), this->info.data()); }
+
+ protected:
+  void verify_number(Real<T> got, std::vector<RealPartOf<Wide<T>>> const* values, double size, Findings& found) const override {
+    if (!values) return found.require(got != got, "the condition number of a matrix that is not finite is not NaN");
+    auto const largest = values->front(), least = values->back();
+    double const unit = size * unit_roundoff<T>;
+    if (largest == 0) return found.require(std::isinf(got), "the condition number of a matrix of zeros is not infinity");
+    if (static_cast<double>(least / largest) < 100 * unit)  // then it depends on rounding errors
+      return found.require(static_cast<double>(got) > 1 / (200 * unit), "the condition number of a nearly singular matrix is not large");
+    double const expected = static_cast<double>(largest / least);
+    found.at_most("abs(cond - cond_ref) / (max(m, n) cond^2 u)",
+                  std::abs(static_cast<double>(got) - expected) / (expected * expected * unit), 30);
+  }
+};
+
+template <typename T>
+struct Norm2Case final : OfValuesCase<T, Real<T>> {
+  using OfValuesCase<T, Real<T>>::OfValuesCase;
+  void run(Queue& queue) override { norm2<T>(queue, this->a.view(), this->number.data(), this->info.data()); }
+
+ protected:
+  void verify_number(Real<T> got, std::vector<RealPartOf<Wide<T>>> const* values, double size, Findings& found) const override {
+    using R = RealPartOf<Wide<T>>;
+    if (!values) return found.require(got != got, "the norm of a matrix that is not finite is not NaN");
+    found.at_most("abs(norm - norm_ref) / (max(m, n) norm u)",
+                  quotient(std::abs(R(got) - values->front()), values->front()) / (size * unit_roundoff<T>), 30);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/check.hpp"
 #include "core/dtype.hpp"
@@ -57,8 +58,29 @@ void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, B
   gpu::on_gpu(queue) ? gpu::gesvd(queue, task) : cpu::gesvd(queue, task);
 }
 
+namespace {
+
+template <typename R>
+constexpr R eps = std::numeric_limits<R>::epsilon();
+
+template <typename T>
+void by_svd(Queue& queue, BySvdTask<T> const& task) {
+  gpu::on_gpu(queue) ? gpu::by_svd(queue, task) : cpu::by_svd(queue, task);
+}
+
+/// A routine of the singular values alone: positions are m 1, n 2, a 3, lda 4.
+template <typename T>
+Check check_values(char const* routine, Queue const& queue, Batch<T const> const& a, int const* info, int info_position) {
+  Check check(routine, queue);
+  check.info(info, info_position).matrix(a, {1, "m"}, {2, "n"}, {3, "a"}, {4, "lda"}, Access::read);
+  return check;
+}
+
+}  // namespace
+
 template <Element T>
 void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank, int* info) {
+  using R = Real<T>;
   Check("pinv", queue)
       .info(info, 9)
       .optional(rank, {8, "rank"})
@@ -69,13 +91,77 @@ void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank, int* info
       .same(rows(a), cols(x), {1, "m"})
       .same(cols(a), rows(x), {2, "n"})
       .disjoint(x, a, {6, "x"}, "a");
-  if (gpu::on_gpu(queue)) throw Unavailable("pinv: no GPU kernel yet; a queue with Backend::cpu computes it");
-  cpu::pinv(queue, PinvTask<T>{.a = a, .rcond = rcond, .x = x, .rank = rank, .info = info});
+  SvdCutoff<R> const cutoff{.absolute = 0, .relative = std::max(rcond, R(0)), .per_size = rcond < 0 ? eps<R> : R(0)};
+  by_svd<T>(queue, {.routine = "pinv", .n_position = 2, .a = a, .x = x, .cutoff = cutoff, .rank = rank, .info = info});
+}
+
+template <Element T>
+void gelsd(Queue& queue, Batch<T> a, Batch<T> b, Batch<Real<T>> s, Real<T> rcond, int* rank, int* info) {
+  using R = Real<T>;
+  Check check("gelsd", queue);
+  check.info(info, 14)
+      .optional(rank, {10, "rank"})
+      .require(rcond == rcond, {9, "rcond"}, "is NaN")
+      .matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, Access::write)
+      .matrix(b, {6, "b"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, Access::write)
+      .same_count(a, b, {6, "b"});
+  if (b.rows != std::max(a.rows, a.cols))
+    check.require(false, {6, "b"}, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
+  for (std::int64_t k = 0; check.arrays_readable() && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
+    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
+    if (b.rows_of(k) != needed)
+      check.require(false, {6, "b"}, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
+  }
+  check.disjoint(b, a, {6, "b"}, "a");
+  if (s.data || s.pointers)
+    check.vector(s, {8, "s"}, {8, "s"}, Access::write)
+        .same_count(a, s, {8, "s"})
+        .diagonal_length(s, a, {8, "s"})
+        .disjoint(s, a, {8, "s"}, "a")
+        .disjoint(s, b, {8, "s"}, "b");
+  SvdCutoff<R> const cutoff{.absolute = 0, .relative = rcond < 0 ? eps<R> / 2 : rcond, .per_size = 0};
+  by_svd<T>(queue, {.routine = "gelsd",
+                    .n_position = 2,
+                    .a = a,
+                    .b = b,
+                    .x = b,
+                    .s = s,
+                    .cutoff = cutoff,
+                    .rank = rank,
+                    .residuals = true,
+                    .info = info});
+}
+
+template <Element T>
+void matrix_rank(Queue& queue, In<T> a, Real<T> atol, Real<T> rtol, int* rank, int* info) {
+  using R = Real<T>;
+  check_values("matrix_rank", queue, a, info, 8)
+      .require(atol >= 0, {5, "atol"}, "must not be negative or NaN")
+      .require(rtol == rtol, {6, "rtol"}, "is NaN")
+      .numbers(rank, a.count, {7, "rank"});
+  SvdCutoff<R> const cutoff{.absolute = atol, .relative = std::max(rtol, R(0)), .per_size = rtol < 0 && atol == 0 ? eps<R> : R(0)};
+  by_svd<T>(queue, {.routine = "matrix_rank", .n_position = 2, .a = a, .cutoff = cutoff, .rank = rank, .info = info});
+}
+
+template <Element T>
+void cond(Queue& queue, In<T> a, Real<T>* condition, int* info) {
+  check_values("cond", queue, a, info, 6).numbers(condition, a.count, {5, "cond"});
+  by_svd<T>(queue, {.routine = "cond", .n_position = 2, .a = a, .cond = condition, .info = info});
+}
+
+template <Element T>
+void norm2(Queue& queue, In<T> a, Real<T>* norm, int* info) {
+  check_values("norm2", queue, a, info, 6).numbers(norm, a.count, {5, "norm"});
+  by_svd<T>(queue, {.routine = "norm2", .n_position = 2, .a = a, .norm2 = norm, .info = info});
 }
 
 #define MYRIAD_INSTANTIATE(T)                                                                 \
   template void gesvd<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*); \
-  template void pinv<T>(Queue&, In<T>, Real<T>, Batch<T>, int*, int*);
+  template void pinv<T>(Queue&, In<T>, Real<T>, Batch<T>, int*, int*);                        \
+  template void gelsd<T>(Queue&, Batch<T>, Batch<T>, Batch<Real<T>>, Real<T>, int*, int*);    \
+  template void matrix_rank<T>(Queue&, In<T>, Real<T>, Real<T>, int*, int*);                  \
+  template void cond<T>(Queue&, In<T>, Real<T>*, int*);                                       \
+  template void norm2<T>(Queue&, In<T>, Real<T>*, int*);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -24,15 +24,6 @@ struct GesvdTask {
   int* info;
 };
 
-/// X = pinv(A)
-template <typename T>
-struct PinvTask {
-  Batch<T const> a;
-  Real<T> rcond;
-  Batch<T> x;
-  int *rank, *info;
-};
-
 /// Rows that the lane kernel keeps the order of.
 inline constexpr std::int64_t svd_lane_rows = 256;
 

@@ -1,10 +1,11 @@
 #pragma once
-/// The CPU path of gesvd.
+/// The CPU paths of gesvd and of the routines that use it.
 
 #include <cstdint>
 
 #include "core/check.hpp"
 #include "myriad/queue.hpp"
+#include "svd/by_svd_task.hpp"
 #include "svd/svd.hpp"
 
 namespace myriad::cpu {
@@ -17,6 +18,6 @@ template <Element T>
 void gesvd(Queue& queue, GesvdTask<T> const& task);
 
 template <Element T>
-void pinv(Queue& queue, PinvTask<T> const& task);
+void by_svd(Queue& queue, BySvdTask<T> const& task);
 
 }  // namespace myriad::cpu

@@ -1,9 +1,14 @@
 #include "svd/svd_gpu.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "blocked/queue_machine.hpp"
 #include "core/dtype.hpp"
 #include "qr/qr_gpu.hpp"
 #include "svd/bdsdc/bdsdc_gpu.hpp"
+#include "svd/bidiagonal/bidiagonal_gpu.hpp"
+#include "svd/by_svd.hpp"
 #include "svd/gesvd_blocked.hpp"
 #include "svd/svd_tiny_gpu.hpp"
 
@@ -15,9 +20,54 @@ void gesvd(Queue& queue, GesvdTask<T> const& task) {
   run_blocked(queue, [&](QueueMachine& machine) { gesvd_by_sizes<T>(machine, task, svd_block_limit<T>(task.job, machine.device())); });
 }
 
+template <typename T>
+void by_svd(Queue& queue, BySvdTask<T> const& task) {
+  run_blocked(queue, [&](QueueMachine& machine) {
+    myriad::by_svd<T>(
+        machine, [&](GesvdTask<T> const& decomposed) { gesvd<T>(queue, decomposed); }, task);
+  });
+}
+
+namespace {
+
+/// Kernels of pinv, gelsd, matrix_rank, cond and norm2, except those of gesvd.
+std::vector<KernelSource> by_svd_kernels(KernelFilter const& filter) {
+  std::vector<KernelSource> kernels;
+  auto const wants = [&](std::initializer_list<char const*> routines) {
+    return std::any_of(routines.begin(), routines.end(), [&](char const* routine) { return filter.wants_routine(routine); });
+  };
+  bool const solves = wants({"pinv", "gelsd"});
+  if (!solves && !wants({"matrix_rank", "cond", "norm2"})) return kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
+    if (!filter.wants_dtype(dtype)) continue;
+    for (KernelName const& name : {by_svd_largest_kernel, by_svd_scales_kernel, by_svd_load_kernel, by_svd_numbers_kernel})
+      kernels.push_back(source_of(name, dtype));
+    if (!solves) continue;
+    for (KernelName const& name : {by_svd_divide_kernel, by_svd_write_kernel}) kernels.push_back(source_of(name, dtype));
+    int const bytes = static_cast<int>(element_bytes(dtype));
+    auto const add = [&](Lines a, Lines b) {
+      auto const some = blocked_product_kernels(dtype, bytes, a, b, Lines::columns);
+      kernels.insert(kernels.end(), some.begin(), some.end());
+    };
+    add(Lines::columns, Lines::columns);
+    if (filter.wants_routine("gelsd")) add(Lines::rows, Lines::columns);  // residuals
+  }
+  return kernels;
+}
+
+}  // namespace
+
 std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
-  std::vector<KernelSource> kernels = svd_tiny_kernels(filter);
+  std::vector<KernelSource> kernels = by_svd_kernels(filter);
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
+  if (!kernels.empty() && !filter.wants_routine("gesvd")) {
+    KernelFilter of_gesvd = filter;
+    of_gesvd.routines = {"gesvd"};
+    add(svd_kernels(of_gesvd));
+    add(bidiagonal_kernels(of_gesvd));
+    return kernels;
+  }
+  add(svd_tiny_kernels(filter));
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gesvd") || !filter.wants_size_above(tiny_largest)) continue;
     for (KernelName const& name : {gesvd_largest_kernel, gesvd_load_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
@@ -33,7 +83,9 @@ std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(T) template void gesvd<T>(Queue&, GesvdTask<T> const&);
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void gesvd<T>(Queue&, GesvdTask<T> const&); \
+  template void by_svd<T>(Queue&, BySvdTask<T> const&);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -282,6 +282,45 @@ TYPED_TEST(EveryRoutine, SingularValues) {
   }
 }
 
+TYPED_TEST(EveryRoutine, RankCondAndNorm) {
+  using T = TypeParam;
+  using R = Real<T>;
+  auto const a = random_matrices<T>(m, n, 1);
+  auto const ac = a.c();
+  auto& q = this->cpp_queue;
+  auto* const c = this->c_queue.get();
+  std::vector<int> rank1(count, -1), rank2 = rank1, info1 = rank1, info2 = rank1;
+  std::vector<R> cond1(count, R(-1)), cond2 = cond1, norm1 = cond1, norm2 = cond1;
+  myriad::matrix_rank<T>(q, Matrices<T>(a).cpp(), R(0.25), R(0.5), rank1.data(), info1.data());
+  this->good(myriad_matrix_rank(c, &ac, 0.25, 0.5, rank2.data(), info2.data()));
+  EXPECT_EQ(rank1, rank2);
+  EXPECT_EQ(info1, info2);
+  myriad::cond<T>(q, Matrices<T>(a).cpp(), cond1.data(), info1.data());
+  this->good(myriad_cond(c, &ac, cond2.data(), info2.data()));
+  myriad::norm2<T>(q, Matrices<T>(a).cpp(), norm1.data(), info1.data());
+  this->good(myriad_norm2(c, &ac, norm2.data(), info2.data()));
+  EXPECT_TRUE(same_bits(cond1, cond2) && same_bits(norm1, norm2));
+  EXPECT_EQ(info1, info2);
+  EXPECT_GT(rank1[0], 0);
+  EXPECT_GE(cond1[0], R(1));
+  EXPECT_GT(norm1[0], R(0));
+}
+
+TYPED_TEST(EveryRoutine, LeastSquaresOfAnyRank) {
+  using T = TypeParam;
+  using R = Real<T>;
+  auto a1 = random_matrices<T>(m, n, 1), a2 = a1, b1 = random_matrices<T>(std::max(m, n), 2, 2), b2 = b1;
+  Matrices<R> s1(std::min(m, n), 1), s2 = s1;
+  auto const ac = a2.c(), bc = b2.c(), sc = s2.c();
+  std::vector<int> rank1(count, -1), rank2 = rank1, info1 = rank1, info2 = rank1;
+  myriad::gelsd<T>(this->cpp_queue, a1.cpp(), b1.cpp(), s1.cpp(), R(0.5), rank1.data(), info1.data());
+  this->good(myriad_gelsd(this->c_queue.get(), &ac, &bc, &sc, 0.5, rank2.data(), info2.data()));
+  EXPECT_TRUE(same_bits(b1.data, b2.data) && same_bits(s1.data, s2.data));
+  EXPECT_EQ(rank1, rank2);
+  EXPECT_EQ(info1, info2);
+  EXPECT_GT(rank1[0], 0);
+}
+
 TYPED_TEST(EveryRoutine, Pseudoinverse) {
   using T = TypeParam;
   auto const a = random_matrices<T>(m, n, 1);
@@ -794,6 +833,10 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"gesvd", 6, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_VALUES, &ac, &sc, nullptr, nullptr, nullptr); }},
       {"gesvd", 7, "u", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_LEFT, &ac, &xc, nullptr, nullptr, nullptr); }},
       {"gesvd", 9, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_RIGHT, &ac, &xc, nullptr, &sc, nullptr); }},
+      {"gelsd", 8, "f32", [&](auto* q) { return myriad_gelsd(q, &ac, &xc, &sc, -1, nullptr, nullptr); }},
+      {"matrix_rank", 7, "null", [&](auto* q) { return myriad_matrix_rank(q, &ac, 0, -1, nullptr, nullptr); }},
+      {"cond", 5, "null", [&](auto* q) { return myriad_cond(q, &ac, nullptr, nullptr); }},
+      {"norm2", 5, "null", [&](auto* q) { return myriad_norm2(q, &ac, nullptr, nullptr); }},
       {"pinv", 6, "f32", [&](auto* q) { return myriad_pinv(q, &ac, -1, &sc, nullptr, nullptr); }},
       {"gebrd", 5, "f32", [&](auto* q) { return myriad_gebrd(q, &ac, &sc, &ec, &tc, &tc); }},
       {"gebrd", 8, "null", [&](auto* q) { return myriad_gebrd(q, &ac, &dc, &ec, &xc, nullptr); }},

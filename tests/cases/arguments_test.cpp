@@ -593,6 +593,45 @@ TEST_F(Arguments, Pseudoinverse) {
   });
 }
 
+TEST_F(Arguments, LeastSquaresOfAnyRank) {
+  auto const call = [&](Batch<double> z, Batch<double> sides, Batch<double> values, double rcond = -1) {
+    return [=, this] { gelsd<double>(queue, z, sides, values, rcond, nullptr, info.data()); };
+  };
+  bad("gelsd", 1, "m", call(negative_rows(a), b, r));
+  bad("gelsd", 2, "n", call(negative_cols(a), b, r));
+  bad("gelsd", 3, "nrhs", call(a, negative_cols(b), r));
+  bad("gelsd", 4, "a", call(null(a), b, r));
+  bad("gelsd", 5, "lda", call(short_ld(a), b, r));
+  bad("gelsd", 6, "b", call(a, null(b), r));
+  bad("gelsd", 6, "b", call(a, fewer(b), r));
+  bad("gelsd", 6, "b", call(a, rows(b, 0, n - 1), r));
+  bad("gelsd", 6, "b", call(a, columns(a, 0, nrhs), r));
+  bad("gelsd", 7, "ldb", call(a, short_ld(b), r));
+  bad("gelsd", 8, "s", call(a, b, fewer(r)));
+  bad("gelsd", 8, "s", call(a, b, rows(r, 0, n - 1)));
+  bad("gelsd", 8, "s", call(a, b, rows(columns(b, 0, 1), 0, n)));
+  bad("gelsd", 9, "rcond", call(a, b, r, std::numeric_limits<double>::quiet_NaN()));
+}
+
+TEST_F(Arguments, NumbersOfSingularValues) {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  auto const rank_of = [&](Batch<double> z, double atol, double rtol, int* to) {
+    return [=, this] { matrix_rank<double>(queue, z, atol, rtol, to, info.data()); };
+  };
+  bad("matrix_rank", 1, "m", rank_of(negative_rows(a), 0, -1, info.data()));
+  bad("matrix_rank", 2, "n", rank_of(negative_cols(a), 0, -1, info.data()));
+  bad("matrix_rank", 3, "a", rank_of(null(a), 0, -1, info.data()));
+  bad("matrix_rank", 4, "lda", rank_of(short_ld(a), 0, -1, info.data()));
+  bad("matrix_rank", 5, "atol", rank_of(a, -1, -1, info.data()));
+  bad("matrix_rank", 5, "atol", rank_of(a, nan, -1, info.data()));
+  bad("matrix_rank", 6, "rtol", rank_of(a, 0, nan, info.data()));
+  bad("matrix_rank", 7, "rank", rank_of(a, 0, -1, nullptr));
+  bad("cond", 3, "a", [&] { cond<double>(queue, null(a), memory_r.data(), info.data()); });
+  bad("cond", 5, "cond", [&] { cond<double>(queue, a, nullptr, info.data()); });
+  bad("norm2", 4, "lda", [&] { norm2<double>(queue, short_ld(a), memory_r.data(), info.data()); });
+  bad("norm2", 5, "norm", [&] { norm2<double>(queue, a, nullptr, info.data()); });
+}
+
 TEST_F(Arguments, Bidiagonalization) {
   Batch<double> const d = r, e = rows(s, 0, n - 1), tq = vectors(memory_b.data(), n, count), tp = vectors(memory_c.data(), n, count);
   auto const call = [&](Batch<double> z, Batch<double> diagonal, Batch<double> beside, Batch<double> tauq, Batch<double> taup) {

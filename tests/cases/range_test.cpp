@@ -601,6 +601,39 @@ std::vector<Line<T>> const& lines() {
          pinv<T>(queue(), a, Real<T>(-1), x, nullptr, r.info.data());
          r.infos(), r.result("X", x, {.row = -1});
        }},
+      {"gelsd", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_), b = r.dense(r.n + 2, r.k, f_);
+         auto s = r.template output<Real<T>>(r.n);
+         gelsd<T>(queue(), a, b, s, Real<T>(-1), nullptr, r.info.data());
+         Matrices<T> x(r.n, r.k, r.s), below(2, r.k, r.s);
+         for (std::int64_t q = 0; q < x.count; ++q)
+           for (std::int64_t j = 0; j < r.k; ++j)
+             for (std::int64_t i = 0; i < r.n + 2; ++i) (i < r.n ? x(q, i, j) : below(q, i - r.n, j)) = b(q, i, j);
+         r.infos(), r.result("s", s, rows_), r.result("X", x, sol_), r.result("residuals", below, f_);
+       }},
+      {"matrix_rank", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto rank = r.template output<int>(1);
+         matrix_rank<T>(queue(), a, 0, -1, rank.data.data(), r.info.data());
+         r.infos();
+         for (std::int64_t q = 0; q < a.count; ++q) r.add("rank", q, 0, 0, rank(q, 0, 0));
+       }},
+      {"cond", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto condition = r.template output<Real<T>>(1);
+         cond<T>(queue(), a, condition.data.data(), r.info.data());
+         r.infos(), r.result("cond", condition, same);
+       }},
+      {"norm2", plain, "u",
+       [](R& r) {
+         auto a = r.general(r.n + 2, r.n, columns_);
+         auto norm = r.template output<Real<T>>(1);
+         norm2<T>(queue(), a, norm.data.data(), r.info.data());
+         r.infos(), r.result("norm", norm, rows_);
+       }},
       {"gebrd", plain, "u",
        [](R& r) {
          auto a = r.general(r.n + 2, r.n, columns_);
