@@ -380,6 +380,61 @@ bool gesdd(char const* name, char const* jobz, Int const* m, Int const* n, T* a,
   if (served && *info > 0 && *s != *s) *info = -4;  // as LAPACK for NaN; for infinity, too, where LAPACK may not return
   return served;
 }
+
+/// LAPACK's least sizes, since a call that Myriad does not serve needs them.
+struct GelsdSizes {
+  static constexpr std::int64_t leaf = 25;  // rows of its smallest subproblems
+  std::int64_t k, rows, sides, levels;
+
+  GelsdSizes(Int m, Int n, Int nrhs) : k(min(m, n)), rows(max(m, n)), sides(nrhs) {
+    if (m >= n && m >= static_cast<Int>(1.6F * static_cast<float>(k))) rows = n;  // by QR first
+    levels = k > 0 ? std::max<std::int64_t>(static_cast<std::int64_t>(std::log2(static_cast<double>(k) / (leaf + 1))) + 1, 0) : 0;
+  }
+  [[nodiscard]] std::int64_t of_real() const {
+    return k == 0 ? 1 : 3 * k + 9 * k + 2 * k * leaf + 8 * k * levels + k * sides + (leaf + 1) * (leaf + 1);
+  }
+  [[nodiscard]] std::int64_t of_complex() const { return k == 0 ? 1 : 2 * k + std::max(rows, k * sides); }
+  [[nodiscard]] std::int64_t reals() const {
+    return 10 * k + 2 * k * leaf + 8 * k * levels + 3 * leaf * sides + std::max((leaf + 1) * (leaf + 1), k * (1 + sides) + 2 * sides);
+  }
+  [[nodiscard]] std::int64_t integers() const { return std::max<std::int64_t>(3 * k * levels + 11 * k, 1); }
+};
+
+template <Element T>
+bool gelsd(char const* name, Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Real<T>* s,
+           Real<T> const* rcond, Int* rank, T* work, Int const* lwork, Real<T>* reals, Int* integers, Int* info) {
+  Call call(name, info);
+  Int const k = min(*m, *n), most = max(*m, *n);
+  call.size(*m, 1).size(*n, 2).size(*nrhs, 3).leading(*lda, *m, 5).leading(*ldb, most, 7);
+  bool const legal = *m >= 0 && *n >= 0 && *nrhs >= 0;
+  GelsdSizes const sizes(legal ? *m : 0, legal ? *n : 0, legal ? *nrhs : 0);
+  call.workspace(work, *lwork, is_complex<T> ? sizes.of_complex() : sizes.of_real(), 12);
+  if (*lwork == -1 && legal) {
+    *integers = static_cast<Int>(sizes.integers());
+    if (reals) *reals = static_cast<Real<T>>(sizes.reals());
+  }
+  if (!call.begins()) return true;
+  if (k == 0) {
+    *rank = 0;
+    return true;
+  }
+  return call.run([&](Queue& queue, Operands& o) {
+    Real<T> const cutoff = *rcond > 0 && *rcond < 1 ? *rcond : Real<T>(-1);  // as LAPACK, which documents it for negative ones only
+    myriad::gelsd<T>(queue, o.matrix(a, *m, *n, *lda), o.matrix(b, most, *nrhs, *ldb), o.vector(s, k), cutoff, o.number(rank),
+                     o.number(info));
+  });
+}
+template <Element T>
+bool gelsd_real(char const* name, Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, T* s,
+                T const* rcond, Int* rank, T* work, Int const* lwork, Int* integers, Int* info) {
+  return gelsd<T>(name, m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, static_cast<T*>(nullptr), integers, info);
+}
+template <Element T>
+bool gelsd_complex(char const* name, Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Real<T>* s,
+                   Real<T> const* rcond, Int* rank, T* work, Int const* lwork, Real<T>* reals, Int* integers, Int* info) {
+  return gelsd<T>(name, m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, reals, integers, info);
+}
+
 template <Element T>
 bool gesdd_real(char const* name, char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, T* s, T* u, Int const* ldu, T* vt,
                 Int const* ldvt, T* work, Int const* lwork, Int*, Int* info, Length) {
@@ -548,44 +603,52 @@ namespace names = myriad::lapack_names;
        T const* b, Int const* ldb, T* x, Int const* ldx, R* ferr, R* berr, T* work, Work* more, Int* info, Length l1),                     \
       (trans, n, nrhs, a, lda, af, ldaf, ipiv, b, ldb, x, ldx, ferr, berr, work, more, info, l1))
 
-#define MYRIAD_REAL_NAMES(T, t)                                                                                                        \
-  MYRIAD_NAME(t##gelsy, names::gelsy<T>,                                                                                               \
-              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt, T const* rcond,     \
-               Int* rank, T* work, Int const* lwork, Int* info),                                                                       \
-              (m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, info))                                                      \
-  MYRIAD_NAME(t##geqp3, names::geqp3<T>,                                                                                               \
-              (Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, Int* info),             \
-              (m, n, a, lda, jpvt, tau, work, lwork, info))                                                                            \
-  MYRIAD_NAME(t##gesdd, names::gesdd_real<T>,                                                                                          \
-              (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, T* s, T* u, Int const* ldu, T* vt, Int const* ldvt, \
-               T* work, Int const* lwork, Int* iwork, Int* info, Length l1),                                                           \
-              (jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, iwork, info, l1))                                                 \
-  MYRIAD_NAMES(T, T, t, org, orm, sy, Int)                                                                                             \
-  MYRIAD_NAME(t##syevd, names::syevd<T>,                                                                                               \
-              (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, T* w, T* work, Int const* lwork, Int* iwork,    \
-               Int const* liwork, Int* info, Length l1, Length l2),                                                                    \
+#define MYRIAD_REAL_NAMES(T, t)                                                                                                          \
+  MYRIAD_NAME(t##gelsd, names::gelsd_real<T>,                                                                                            \
+              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, T* s, T const* rcond, Int* rank, \
+               T* work, Int const* lwork, Int* iwork, Int* info),                                                                        \
+              (m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, iwork, info))                                                    \
+  MYRIAD_NAME(t##gelsy, names::gelsy<T>,                                                                                                 \
+              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt, T const* rcond,       \
+               Int* rank, T* work, Int const* lwork, Int* info),                                                                         \
+              (m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, info))                                                        \
+  MYRIAD_NAME(t##geqp3, names::geqp3<T>,                                                                                                 \
+              (Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, Int* info),               \
+              (m, n, a, lda, jpvt, tau, work, lwork, info))                                                                              \
+  MYRIAD_NAME(t##gesdd, names::gesdd_real<T>,                                                                                            \
+              (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, T* s, T* u, Int const* ldu, T* vt, Int const* ldvt,   \
+               T* work, Int const* lwork, Int* iwork, Int* info, Length l1),                                                             \
+              (jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, iwork, info, l1))                                                   \
+  MYRIAD_NAMES(T, T, t, org, orm, sy, Int)                                                                                               \
+  MYRIAD_NAME(t##syevd, names::syevd<T>,                                                                                                 \
+              (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, T* w, T* work, Int const* lwork, Int* iwork,      \
+               Int const* liwork, Int* info, Length l1, Length l2),                                                                      \
               (jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info, l1, l2))
 
-#define MYRIAD_COMPLEX_NAMES(T, R, t)                                                                                                  \
-  MYRIAD_NAME(t##gelsy, names::gelsy_complex<T>,                                                                                       \
-              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt, R const* rcond,     \
-               Int* rank, T* work, Int const* lwork, R* rwork, Int* info),                                                             \
-              (m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, rwork, info))                                               \
-  MYRIAD_NAME(t##geqp3, names::geqp3_complex<T>,                                                                                       \
-              (Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, R* rwork, Int* info),   \
-              (m, n, a, lda, jpvt, tau, work, lwork, rwork, info))                                                                     \
-  MYRIAD_NAME(t##gesdd, names::gesdd_complex<T>,                                                                                       \
-              (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, R* s, T* u, Int const* ldu, T* vt, Int const* ldvt, \
-               T* work, Int const* lwork, R* rwork, Int* iwork, Int* info, Length l1),                                                 \
-              (jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork, iwork, info, l1))                                          \
-  MYRIAD_NAMES(T, R, t, ung, unm, he, R)                                                                                               \
-  MYRIAD_NAME(t##heevd, names::heevd<T>,                                                                                               \
-              (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, R* w, T* work, Int const* lwork, R* rwork,      \
-               Int const* lrwork, Int* iwork, Int const* liwork, Int* info, Length l1, Length l2),                                     \
-              (jobz, uplo, n, a, lda, w, work, lwork, rwork, lrwork, iwork, liwork, info, l1, l2))                                     \
-  MYRIAD_NAME(t##symv, names::symv<T>,                                                                                                 \
-              (char const* uplo, Int const* n, T const* alpha, T const* a, Int const* lda, T const* x, Int const* incx, T const* beta, \
-               T* y, Int const* incy, Length l1),                                                                                      \
+#define MYRIAD_COMPLEX_NAMES(T, R, t)                                                                                                    \
+  MYRIAD_NAME(t##gelsd, names::gelsd_complex<T>,                                                                                         \
+              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, R* s, R const* rcond, Int* rank, \
+               T* work, Int const* lwork, R* rwork, Int* iwork, Int* info),                                                              \
+              (m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, rwork, iwork, info))                                             \
+  MYRIAD_NAME(t##gelsy, names::gelsy_complex<T>,                                                                                         \
+              (Int const* m, Int const* n, Int const* nrhs, T* a, Int const* lda, T* b, Int const* ldb, Int* jpvt, R const* rcond,       \
+               Int* rank, T* work, Int const* lwork, R* rwork, Int* info),                                                               \
+              (m, n, nrhs, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, rwork, info))                                                 \
+  MYRIAD_NAME(t##geqp3, names::geqp3_complex<T>,                                                                                         \
+              (Int const* m, Int const* n, T* a, Int const* lda, Int* jpvt, T* tau, T* work, Int const* lwork, R* rwork, Int* info),     \
+              (m, n, a, lda, jpvt, tau, work, lwork, rwork, info))                                                                       \
+  MYRIAD_NAME(t##gesdd, names::gesdd_complex<T>,                                                                                         \
+              (char const* jobz, Int const* m, Int const* n, T* a, Int const* lda, R* s, T* u, Int const* ldu, T* vt, Int const* ldvt,   \
+               T* work, Int const* lwork, R* rwork, Int* iwork, Int* info, Length l1),                                                   \
+              (jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork, iwork, info, l1))                                            \
+  MYRIAD_NAMES(T, R, t, ung, unm, he, R)                                                                                                 \
+  MYRIAD_NAME(t##heevd, names::heevd<T>,                                                                                                 \
+              (char const* jobz, char const* uplo, Int const* n, T* a, Int const* lda, R* w, T* work, Int const* lwork, R* rwork,        \
+               Int const* lrwork, Int* iwork, Int const* liwork, Int* info, Length l1, Length l2),                                       \
+              (jobz, uplo, n, a, lda, w, work, lwork, rwork, lrwork, iwork, liwork, info, l1, l2))                                       \
+  MYRIAD_NAME(t##symv, names::symv<T>,                                                                                                   \
+              (char const* uplo, Int const* n, T const* alpha, T const* a, Int const* lda, T const* x, Int const* incx, T const* beta,   \
+               T* y, Int const* incy, Length l1),                                                                                        \
               (uplo, n, alpha, a, lda, x, incx, beta, y, incy, l1))
 
 MYRIAD_REAL_NAMES(float, s)

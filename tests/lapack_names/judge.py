@@ -22,7 +22,8 @@ EIGEN_INPUTS = ['sep', 'svd', 'gqr', 'glm', 'lse']
 # The sections of xlintst that show the fault of a routine; only these are run
 PATHS_OF = {
     'getrf': 'GE', 'getrs': 'GE', 'gesv': 'GE', 'getri': 'GE', 'laqge': 'GE', 'gerfs': 'GE', 'potrf': 'PO', 'potrs': 'PO', 'posv': 'PO',
-    'potri': 'PO', 'trtri': 'TR', 'geqrf': 'QR', 'geqp3': 'QP', 'orgqr': 'QR', 'ungqr': 'QR', 'ormqr': 'QR', 'unmqr': 'QR', 'gels': 'LS', 'gelsy': 'LS'
+    'potri': 'PO', 'trtri': 'TR', 'geqrf': 'QR', 'geqp3': 'QP', 'orgqr': 'QR', 'ungqr': 'QR', 'ormqr': 'QR', 'unmqr': 'QR', 'gels': 'LS',
+    'gelsd': 'LS', 'gelsy': 'LS'
 }  # yapf: disable
 OF_SVD = ['gebrd', 'orgbr', 'ungbr', 'ormbr', 'unmbr', 'gesdd']  # whose faults xeigtst shows with svd.in, those of others with sep.in
 UNTESTED = ['geequb']  # LAPACK's programs call it nowhere; names.py tests it, and symv, whose faults iterative refinement hides

@@ -50,6 +50,7 @@ static void call(char const* name, char const* symbol, int output, A* a) {
   PLANT(t##orm##qr, 8)             \
   PLANT(t##gels, 6)                \
   PLANT(t##gelsy, 5)               \
+  PLANT(t##gelsd, 5)               \
   PLANT(t##sy##evd, 5)             \
   PLANT(t##sy##trd, 4)             \
   PLANT(t##org##tr, 2)             \
