@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "job.hpp"
 #include "matrices.hpp"
 #include "myriad/myriad.hpp"
@@ -112,6 +113,14 @@ using Wide = std::conditional_t<is_complex<T>, std::complex<std::conditional_t<s
 template <typename T>
 [[nodiscard]] double rounding_bound(std::int64_t terms) {
   return 30 * static_cast<double>(std::max<std::int64_t>(terms, 1)) * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()) / 2;
+}
+
+template <typename T>
+[[nodiscard]] T conjugate(T x) {
+  if constexpr (is_complex<T>)
+    return std::conj(x);
+  else
+    return x;
 }
 
 /// Element (i, j) of matrix b, with the conjugation of the view.

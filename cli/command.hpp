@@ -35,6 +35,8 @@ void add_cholesky(CLI::App& app, Action& action);
 void add_qr(CLI::App& app, Action& action);
 void add_eigh(CLI::App& app, Action& action);
 void add_svd(CLI::App& app, Action& action);
+void add_pinv(CLI::App& app, Action& action);
+void add_rank(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);

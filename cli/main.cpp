@@ -48,6 +48,8 @@ int run(int argc, char** argv) {
   add_qr(app, action);
   add_eigh(app, action);
   add_svd(app, action);
+  add_pinv(app, action);
+  add_rank(app, action);
   add_convert(app, action);
   add_info(app, action);
   add_cache(app, action);

@@ -26,14 +26,6 @@ struct EighOptions : Options {
   }
 };
 
-template <typename T>
-T conjugate(T x) {
-  if constexpr (is_complex<T>)
-    return std::conj(x);
-  else
-    return x;
-}
-
 /// The larger of norm1(A - V diag(w) V^H) / norm1(A), with A completed from its triangle, and norm1(I - V^H V).
 template <typename T>
 Verified eigen_error(Batch<T const> const& a, Uplo uplo, Matrices<T> const& vectors, Matrices<Real<T>> const& values, std::int64_t b) {

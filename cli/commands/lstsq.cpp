@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "check_results.hpp"
+#include "check_svd.hpp"
 #include "command.hpp"
 #include "commands/operands.hpp"
 #include "core/dtype.hpp"
@@ -17,6 +19,8 @@ namespace {
 
 struct LstsqOptions : Options {
   std::string a, b;
+  bool rank_deficient = false;  ///< by singular values
+  double rcond = -1;            ///< negative: max(m, n) eps of the largest matrix
 };
 
 std::string deficient(int info) {
@@ -24,9 +28,10 @@ std::string deficient(int info) {
 }
 
 /// Error of column j of X, with r = b - A x. With at least as many rows as columns it is norm2(A^H r) / (normF(A) (normF(A) norm2(x) +
-/// norm2(b))), which stays near u for large r too; else norm2(r) / (normF(A) norm2(x) + norm2(b)).
+/// norm2(b))), which stays near u for large r too; else norm2(r) / (normF(A) norm2(x) + norm2(b)). `of_gradient`: the first for any shape.
 template <typename T>
-double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<T const> const& b, std::int64_t m, std::int64_t j) {
+double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<T const> const& b, std::int64_t m, std::int64_t j,
+                           bool of_gradient) {
   using W = Wide<T>;
   using R = Real<W>;
   std::int64_t const rows = a.rows_of(m), cols = a.cols_of(m), k = x.sizes().cols_of(m);
@@ -57,8 +62,29 @@ double least_squares_error(Batch<T const> const& a, Matrices<T> const& x, Batch<
     x_norm += std::norm(W(solution[l * k]));
   }
   R const scale = std::sqrt(a_norm) * std::sqrt(x_norm) + std::sqrt(b_norm);
-  R const wrong = rows >= cols ? std::sqrt(gradient) : std::sqrt(r_norm), whole = rows >= cols ? std::sqrt(a_norm) * scale : scale;
+  R const wrong = of_gradient ? std::sqrt(gradient) : std::sqrt(r_norm), whole = of_gradient ? std::sqrt(a_norm) * scale : scale;
   return wrong == 0 ? 0.0 : static_cast<double>(wrong / whole);
+}
+
+/// The part of column j of X that A^+ A does not keep, in which the solution of least norm has nothing: norm2(x - A^+ A x) / (norm2(x) (1 +
+/// normF(A) normF(A^+))).
+template <typename T>
+double excess(Batch<T const> const& a, Matrices<T> const& inverses, Matrices<T> const& x, std::int64_t m, std::int64_t j) {
+  using W = Wide<T>;
+  std::int64_t const rows = a.rows_of(m), cols = a.cols_of(m), k = x.sizes().cols_of(m);
+  auto const of_x = [&](std::int64_t i, std::int64_t) { return W(x.matrix(m)[i * k + j]); };
+  auto const of_inverse = [&](std::int64_t i, std::int64_t l) { return W(inverses.matrix(m)[i * rows + l]); };
+  std::vector<W> ax(static_cast<std::size_t>(rows), W(0));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t l = 0; l < cols; ++l) ax[static_cast<std::size_t>(i)] += W(element(a, m, i, l)) * of_x(l, 0);
+  auto const error = frobenius_norm<T>(cols, 1, [&](std::int64_t i, std::int64_t) {
+    W sum = of_x(i, 0);
+    for (std::int64_t l = 0; l < rows; ++l) sum -= of_inverse(i, l) * ax[static_cast<std::size_t>(l)];
+    return sum;
+  });
+  auto const of_a = frobenius_norm<T>(rows, cols, [&](std::int64_t i, std::int64_t l) { return element(a, m, i, l); });
+  auto const whole = frobenius_norm<T>(cols, 1, of_x) * (1 + of_a * frobenius_norm<T>(cols, rows, of_inverse));
+  return error == 0 ? 0.0 : static_cast<double>(error / whole);
 }
 
 template <typename T>
@@ -70,10 +96,17 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
                         {.count = o.count, .single = o.single, .ragged = o.ragged()});
   InfoFile info_file(options, o.count, o.single);
 
+  double rcond = options.rcond;
+  if (rcond < 0) {
+    std::int64_t size = 1;
+    for (std::int64_t m = 0; m < (o.a_input.broadcast ? std::min<std::int64_t>(o.count, 1) : o.count); ++m)
+      size = std::max(size, longer(m));
+    rcond = static_cast<double>(size) * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
+  }
   // gels overwrites A with its factors and B with X, so B has as many rows as the longer of both.
   o.a_input.view = options.verify;
   o.a_input.work = true;
-  Matrices<T> b_and_x, x;
+  Matrices<T> b_and_x, x, inverses;
   std::vector<int> info;
   auto const bytes = [&](std::int64_t m) { return (longer(m) + n(m)) * k(m) * static_cast<std::int64_t>(sizeof(T)); };
   std::array<Input, 2> const inputs{o.a_input, o.b_input};
@@ -94,17 +127,36 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
       std::fill_n(target + rows * cols, b_and_x.elements_of(m) - rows * cols, T(0));
     });
     job.compute(in_out(a.work.batch()), in_out(b_and_x.batch()), out(info.data()),
-                [](Queue& q, auto matrices, auto sides, int* i) { gels<T>(q, matrices, sides, i); });
+                [&options, rcond](Queue& q, auto matrices, auto sides, int* i) {
+                  if (options.rank_deficient)
+                    gelsd<T>(q, matrices, sides, {}, static_cast<Real<T>>(rcond), nullptr, i);
+                  else
+                    gels<T>(q, matrices, sides, i);
+                });
     for_each_matrix(job.queue(), count, [&](std::int64_t m) { std::copy_n(b_and_x.matrix(m), x.elements_of(m), x.matrix(m)); });
     spoil_failed(x, count, info.data());
     Matrices<T> const* const result = &x;
-    judge<T>(job, first, count, info.data(), {&result, 1}, inputs, deficient,
-             "the result is not finite: overflow, or nearly rank deficient");
+    if (options.rank_deficient)
+      judge<T>(
+          job, first, count, info.data(), {&result, 1}, inputs, [](int) { return std::string("the iteration did not converge"); },
+          "the result is not finite: overflow");
+    else
+      judge<T>(job, first, count, info.data(), {&result, 1}, inputs, deficient,
+               "the result is not finite: overflow, or nearly rank deficient; --rank-deficient solves such problems");
     if (options.verify) {
       auto const& left = a.view;
+      if (options.rank_deficient) {
+        inverses.resize(sizes_like(
+            like, [&](std::int64_t m) { return n(first + m); }, [&](std::int64_t m) { return o.a_rows(first + m); }));
+        pinv<T>(job.queue(), left, static_cast<Real<T>>(rcond), inverses.batch(), nullptr, nullptr);
+      }
       verify_each(job, first, count, info.data(), [&](std::int64_t m) {
-        Verified found{.bound = rounding_bound<T>(std::max(left.rows_of(m), left.cols_of(m)))};
-        for (std::int64_t j = 0; j < x.sizes().cols_of(m); ++j) keep_larger(found.error, least_squares_error<T>(left, x, right, m, j));
+        std::int64_t const rows = left.rows_of(m), cols = left.cols_of(m);
+        Verified found{.bound = rounding_bound<T>(std::max(rows, cols)) + (options.rank_deficient ? rcond : 0)};
+        for (std::int64_t j = 0; j < x.sizes().cols_of(m); ++j) {
+          keep_larger(found.error, least_squares_error<T>(left, x, right, m, j, options.rank_deficient || rows >= cols));
+          if (options.rank_deficient) keep_larger(found.error, excess<T>(left, inverses, x, m, j));
+        }
         return found;
       });
     }
@@ -122,15 +174,27 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
 void add_lstsq(CLI::App& app, Action& action) {
   auto options = std::make_shared<LstsqOptions>();
   CLI::App& command = *app.add_subcommand(
-      "lstsq", "Least squares by QR: min |B - A X|, or min |X| with A X = B where A has fewer rows than columns. A has full rank");
+      "lstsq",
+      "Least squares: min |B - A X|, or min |X| with A X = B where A has fewer rows than columns. By QR for A of full rank; with "
+      "--rank-deficient by singular values for any rank");
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_option("B", options->b, wrapped(right_hand_sides_help))->required()->type_name("FILE");
+  command.add_flag("--rank-deficient", options->rank_deficient,
+                   wrapped("Find the X of least norm among those that minimize |B - A X|, by singular values, for A of any rank"));
+  command
+      .add_option("--rcond", options->rcond,
+                  wrapped("With --rank-deficient: singular values up to R times the largest one count as zero. Default: max(rows, columns) "
+                          "of the largest matrix times the machine epsilon, as numpy.linalg.lstsq"))
+      ->type_name("R")
+      ->check(non_negative_number().description(""));
   add_options(command, *options,
               {.verify_help = "Report the largest normwise backward error and its matrix. With r = B - A X it is |A^H r| / (|A| (|A| |X| + "
-                              "|B|)), or |r| / (|A| |X| + |B|) where A has fewer rows than columns",
+                              "|B|)), or |r| / (|A| |X| + |B|) where A has fewer rows than columns. With --rank-deficient: the first, or "
+                              "|X - A^+ A X| / (|X| (1 + |A| |A^+|)); up to rcond is no failure",
                .output_help = "File for X: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.callback([options, &action] {
     action = [options] {
+      if (options->rcond >= 0 && !options->rank_deficient) throw UsageError("--rcond needs --rank-deficient");
       Job job("lstsq", "solved", *options);
       Operands o = open_operands(options->a, options->b, Match::rows, *options);
       job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "least-squares problem", "least-squares problems", *o.a),

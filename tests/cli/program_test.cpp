@@ -321,6 +321,43 @@ TEST_F(Myriad, SingularValuesAndVectors) {
   expect_refusal({"svd", "/h.npy", "-o", "/f.npz", "--values", "--full"}, "--full asks for the vectors");
 }
 
+TEST_F(Myriad, AnyRank) {
+  // Of rank 1, 2 and 0
+  save<double>("a.npy", {3, 3, 2}, {1, 2, 2, 4, 2, 4, 3, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0});
+  save<double>("b.npy", {3, 3, 1}, {1, 2, 2, 3, 8, 5, 1, 1, 1});
+  Outcome const ranks = run({"rank", "/a.npy", "-o", "/r.npy", "--verify"});
+  expect_good(ranks);
+  EXPECT_EQ(ranks.out.rfind("computed ranks of 3 matrices of 3 x 2", 0), 0U) << ranks.out;
+  EXPECT_NE(ranks.out.find("worst backward error"), std::string::npos);
+  EXPECT_EQ(load("r.npy").values, (std::vector<std::complex<double>>{1, 2, 0}));
+  EXPECT_EQ(load("r.npy").descr, "<i4");
+  expect_good(run({"rank", "/a.npy", "-o", "/r.npy", "--verify", "--atol", "3.5"}));
+  EXPECT_EQ(load("r.npy").values, (std::vector<std::complex<double>>{1, 1, 0}));
+  expect_good(run({"rank", "/a.npy", "-o", "/r.npy", "--verify", "--rtol", "0.8", "--atol", "0.1"}));
+  EXPECT_EQ(load("r.npy").values, (std::vector<std::complex<double>>{1, 1, 0}));
+
+  expect_good(run({"pinv", "/a.npy", "-o", "/x.npy", "--verify", "--tolerance", "1e-14"}));
+  EXPECT_EQ(load("x.npy").shape, (Shape{3, 2, 3}));
+  EXPECT_NEAR(load("x.npy")[0], 1.0 / 45, 1e-15);
+  EXPECT_NEAR(load("x.npy")[6], 1.0 / 3, 1e-15);
+  EXPECT_EQ(load("x.npy")[12], 0);
+  expect_good(run({"pinv", "/a.npy", "-o", "/x.npy", "--verify", "--rcond", "0.8"}));
+  EXPECT_NEAR(load("x.npy")[6], 0, 1e-15);  // the value 3 is left out beside 4
+  EXPECT_NEAR(load("x.npy")[10], 0.25, 1e-15);
+
+  expect_good(run({"lstsq", "/a.npy", "/b.npy", "--rank-deficient", "-o", "/x.npy", "--verify"}));
+  EXPECT_EQ(load("x.npy").shape, (Shape{3, 2, 1}));
+  std::array const expected{0.2, 0.4, 1.0, 2.0, 0.0, 0.0};
+  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(load("x.npy")[k], expected[k], 1e-14) << k;
+  expect_good(run({"lstsq", "/a.npy", "/b.npy", "--rank-deficient", "--rcond", "0.8", "-o", "/x.npy", "--verify"}));
+  EXPECT_NEAR(load("x.npy")[2], 0, 1e-14);
+  EXPECT_NEAR(load("x.npy")[3], 2, 1e-14);
+
+  expect_refusal({"lstsq", "/a.npy", "/b.npy", "--rcond", "0.8", "-o", "/x.npy"}, "--rcond needs --rank-deficient");
+  expect_refusal({"pinv", "/a.npy", "-o", "/x.npy", "--rcond", "-1"}, "--rcond");
+  expect_refusal({"rank", "/a.npy", "-o", "/x.npy", "--atol", "none"}, "--atol");
+}
+
 TEST_F(Myriad, BatchesOfNothingAreFine) {
   save<double>("a.npy", {0, 3, 3}, {});
   save<double>("b.npy", {0, 3}, {});
@@ -817,7 +854,7 @@ TEST_F(Myriad, SingularMatricesAndNanAreReported) {
 TEST_F(Myriad, NoCommandPassesNanInSilence) {
   save<double>("a.npy", {2, 2, 2}, {4, 1, 1, 3, 4, nan, nan, 3});
   save<double>("b.npy", {2, 2}, {1, 1, 1, 1});
-  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky", "eigh", "svd"}) {
+  for (std::string const command : {"inverse", "det", "lu", "qr", "cholesky", "eigh", "svd", "pinv", "rank"}) {
     Outcome const outcome = run({command, "/a.npy", "-o", "/o.npz", "--info", "/info.npy"});
     EXPECT_EQ(outcome.status, 1) << command;
     EXPECT_NE(outcome.err.find("matrix 1: " + folder.path("a.npy") + " holds NaN at"), std::string::npos) << command << outcome.err;
@@ -916,6 +953,10 @@ TEST_F(Myriad, VerifyAcceptsWhatBackwardStableRoutinesGive) {
                                                  {"inverse", at + "a.npy"},
                                                  {"lstsq", at + "t.npy", at + "b2.npy"},
                                                  {"lstsq", at + "w.npy", at + "b.npy"},
+                                                 {"lstsq", at + "t.npy", at + "b2.npy", "--rank-deficient"},
+                                                 {"lstsq", at + "w.npy", at + "b.npy", "--rank-deficient"},
+                                                 {"pinv", at + "w.npy"},
+                                                 {"rank", at + "t.npy"},
                                                  {"lu", at + "g.npy"},
                                                  {"qr", at + "t.npy"},
                                                  {"cholesky", at + "p.npy"},
@@ -1076,7 +1117,7 @@ TEST_F(Myriad, RefusesWrongUsage) {
   EXPECT_EQ(run({"--help"}).status, 0);
   EXPECT_EQ(run({"--version"}).status, 0);
   for (std::string const command :
-       {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "svd", "convert", "info"}) {
+       {"solve", "multiply", "symv", "inverse", "lstsq", "det", "lu", "cholesky", "qr", "eigh", "svd", "pinv", "rank", "convert", "info"}) {
     Outcome const help = run({command, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_NE(help.out.find("Usage: myriad " + command), std::string::npos) << help.out;

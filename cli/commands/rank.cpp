@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "check_results.hpp"
+#include "check_svd.hpp"
+#include "command.hpp"
+#include "commands/operands.hpp"
+#include "core/dtype.hpp"
+#include "myriad/myriad.hpp"
+#include "stream.hpp"
+
+namespace myriad::cli {
+namespace {
+
+struct RankOptions : Options {
+  std::string a;
+  double atol = 0, rtol = -1;  ///< a negative rtol is that of matrix_rank
+};
+
+/// The error of a singular value decomposition of the matrix, or the change, relative to the largest singular value, of the values nearest
+/// to the tolerance that would give the matrix this rank, if that is larger.
+template <typename T>
+Verified rank_error(Batch<T const> const& a, Matrices<T> const& u, Matrices<Real<T>> const& s, Matrices<T> const& vt, std::int64_t b,
+                    int rank, RankOptions const& options) {
+  Verified found = svd_error(a, u, s, vt, b);
+  std::int64_t const m = a.rows_of(b), n = a.cols_of(b), k = std::min(m, n);
+  Real<T> const* const values = s.matrix(b);
+  if (k == 0 || values[0] == 0) {
+    if (rank != 0) found.error = std::numeric_limits<double>::infinity();
+    return found;
+  }
+  double const eps = std::numeric_limits<Real<T>>::epsilon(), largest = static_cast<double>(values[0]);
+  double const rtol = options.rtol >= 0 ? options.rtol : options.atol > 0 ? 0 : static_cast<double>(std::max(m, n)) * eps;
+  double const tolerance = std::max(options.atol, rtol * largest);
+  if (rank > 0) keep_larger(found.error, (tolerance - static_cast<double>(values[rank - 1])) / largest);
+  if (rank < k) keep_larger(found.error, (static_cast<double>(values[rank]) - tolerance) / largest);
+  return found;
+}
+
+template <typename T>
+int run(RankOptions const& options, Job& job, io::Source const& source) {
+  using R = Real<T>;
+  std::int64_t const total = source.count();
+  auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
+  auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
+  auto const values = [&](std::int64_t m) { return std::min(rows(m), cols(m)); };
+  auto const one = [](std::int64_t) { return std::int64_t{1}; };
+  io::ResultFile output(options.output, {{"rank", "<i4", sizeof(int), [](std::int64_t) { return io::Shape{}; }}},
+                        {.count = total, .single = source.single()});
+  InfoFile info_file(options, total, source.single());
+  Matrices<T> u, vt;
+  Matrices<R> s;
+  std::vector<int> rank, info;
+  std::array<Input, 1> const inputs{Input{.source = &source, .view = true, .work = options.verify}};
+  auto const bytes = [&](std::int64_t m) {
+    return options.verify ? (rows(m) + cols(m)) * values(m) * static_cast<std::int64_t>(sizeof(T)) : std::int64_t{8};
+  };
+  auto const atol = static_cast<R>(options.atol), rtol = static_cast<R>(options.rtol);
+  stream<T>(job, total, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    auto& [a] = operands;
+    info.assign(static_cast<std::size_t>(count), 0);
+    rank.assign(static_cast<std::size_t>(count), 0);
+    job.compute(in(a.view), out(rank.data()), out(info.data()),
+                [atol, rtol](Queue& q, auto matrices, int* r, int* i) { matrix_rank<T>(q, matrices, atol, rtol, r, i); });
+    judge<T>(job, first, count, info.data(), {}, inputs, [](int) { return std::string("the iteration did not converge"); });
+    for (std::int64_t m = 0; m < count; ++m)
+      if (info[static_cast<std::size_t>(m)] != 0) rank[static_cast<std::size_t>(m)] = -1;
+    if (options.verify) {
+      auto const sized = [&](auto const& height, auto const& width) {
+        return sizes_like(
+            a.work.sizes(), [&](std::int64_t m) { return height(first + m); }, [&](std::int64_t m) { return width(first + m); });
+      };
+      s.resize(sized(values, one));
+      u.resize(sized(rows, values));
+      vt.resize(sized(values, cols));
+      gesvd<T>(job.queue(), SvdJob::thin, a.work.batch(), s.batch(), u.batch(), vt.batch(), nullptr);
+      verify_each(job, first, count, info.data(),
+                  [&](std::int64_t m) { return rank_error<T>(a.view, u, s, vt, m, rank[static_cast<std::size_t>(m)], options); });
+    }
+    void const* const data = rank.data();
+    output.write(first, count, {&data, 1});
+    info_file.write(first, count, info.data());
+  });
+  output.commit();
+  info_file.commit();
+  return job.finish();
+}
+
+}  // namespace
+
+void add_rank(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RankOptions>();
+  CLI::App& command = *app.add_subcommand("rank", "Ranks: the number of singular values above a tolerance");
+  command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
+  command
+      .add_option("--rtol", options->rtol,
+                  wrapped("Tolerance relative to the largest singular value. Default: max(rows, columns) times the machine epsilon, as "
+                          "numpy.linalg.matrix_rank, or 0 with --atol"))
+      ->type_name("R")
+      ->check(non_negative_number().description(""));
+  command.add_option("--atol", options->atol, wrapped("Absolute tolerance; the larger of both counts. Default: 0"))
+      ->type_name("R")
+      ->check(non_negative_number().description(""));
+  add_options(
+      command, *options,
+      {.verify_help = "Report the largest error and its matrix: that of a singular value decomposition, as for svd, or the relative "
+                      "change of singular values that would give the matrix this rank",
+       .output_help = "File for the ranks: .npy of int32 and shape (batch), or () for a single matrix. Failed ones are -1"});
+  command.callback([options, &action] {
+    action = [options] {
+      Job job("rank", "computed ranks of", *options);
+      auto const source = open_matrices(options->a, false, *options);
+      job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
+                   source->dtype());
+      return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
+    };
+  });
+}
+
+}  // namespace myriad::cli
