@@ -709,6 +709,11 @@ TEST_F(OnFake, ChecksArgumentsWithoutReadingArraysOfTheGpu) {
   has_kernel([&] { ormqr<double>(q, Side::left, Op::none, a, tau, c); });
   has_kernel([&] { orgqr<double>(q, a, tau); });
   has_kernel([&] { gels<double>(q, a, b, info); });
+  has_kernel([&] { pinv<double>(q, a, -1.0, c, info, info + 0x100); });
+  has_kernel([&] { gelsd<double>(q, a, b, x, -1.0, info, info + 0x100); });
+  has_kernel([&] { matrix_rank<double>(q, a, 0, -1, info, info + 0x100); });
+  has_kernel([&] { cond<double>(q, a, numbers, info); });
+  has_kernel([&] { norm2<double>(q, a, numbers, info); });
   has_kernel([&] { syevd<double>(q, Job::vectors, Uplo::lower, a, x, info); });
   has_kernel([&] { heevd<double>(q, Job::values, Uplo::upper, a, x, info); });
   has_kernel([&] { sytrd<double>(q, Uplo::lower, a, x, rows(y, 0, 3), rows(unreadable<double>(4, 1, 0x9000), 0, 3)); });

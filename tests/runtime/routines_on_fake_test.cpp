@@ -104,6 +104,10 @@ std::vector<Call> calls(int* info) {
         Batch<Real<T>> off_diagonal = less_one(others);
         add(sizes + "gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, a, values, b, c, info); });
         add(sizes + "gesvd, values", [=](Queue& q) { gesvd<T>(q, SvdJob::values, a, values, {}, {}, info); });
+        add(sizes + "pinv", [=](Queue& q) { pinv<T>(q, a, Real<T>(-1), b, nullptr, info); });
+        add(sizes + "gelsd", [=](Queue& q) { gelsd<T>(q, a, b, values, Real<T>(-1), nullptr, info); });
+        if (!ragged) add("tall gelsd", [=](Queue& q) { gelsd<T>(q, columns(a, 0, n - 7), b, {}, Real<T>(-1), nullptr, info); });
+        add(sizes + "matrix_rank", [=](Queue& q) { matrix_rank<T>(q, a, 0, -1, info, nullptr); });
         add(sizes + "gebrd", [=](Queue& q) { gebrd<T>(q, a, values, off_diagonal, x, y); });
         RaggedSize const order(n, a.col_sizes);
         add(sizes + "ungbr", [=](Queue& q) { ungbr<T>(q, Vect::p, order, a, x); });

@@ -77,6 +77,9 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
       {"gels", [=](Queue& q) { gels<T>(q, a, x, info); }},
       {"gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, a, r, at<T>(2, n, n, count), c, info); }},
       {"gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::values, a, r, {}, {}, info); }},
+      {"pinv", [=](Queue& q) { pinv<T>(q, a, Real<T>(-1), c, info, info + count); }},
+      {"gelsd", [=](Queue& q) { gelsd<T>(q, a, x, r, Real<T>(-1), info, info + count); }},
+      {"cond", [=](Queue& q) { cond<T>(q, a, reals, info); }},
       {"gebrd", [=](Queue& q) { gebrd<T>(q, a, r, rows(s, 0, n - 1), x, y); }},
       {"orgbr", [=](Queue& q) { orgbr<T>(q, Vect::q, n, a, x); }},
       {"orgbr", [=](Queue& q) { orgbr<T>(q, Vect::p, n, a, x); }},
@@ -88,6 +91,7 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
       {"gesv_mixed", [=](Queue& q) { gesv_mixed<T>(q, a, p, x, y, nullptr, info); }},
       {"gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); }},
   };
+  if (n > 33) out.push_back({"gelsd", [=](Queue& q) { gelsd<T>(q, columns(a, 0, n - 1), x, {}, Real<T>(-1), info, info + count); }});
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     out.push_back({"potrf", [=](Queue& q) { potrf<T>(q, uplo, a, info); }});
     out.push_back({"potrs", [=](Queue& q) { potrs<T>(q, uplo, a, x); }});
