@@ -596,6 +596,47 @@ std::function<void()> work(GesvdCase<T>& c, int threads) {
 }
 
 template <typename T>
+std::function<void()> work(GelsdCase<T>& c, int threads) {
+  return [&c, threads] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), b(c.b.view(), i);
+      std::int64_t const k = std::min(a.m, a.n), most = std::max(a.m, a.n);
+      Int const sides = std::max<Int>(b.n, 1);
+      int& rank = c.rank.data()[i];
+      c.info.data()[i] = rank = 0;
+      if (k == 0) {  // LAPACK then leaves B
+        for (Int j = 0; j < b.n; ++j) std::fill_n(b.data + std::int64_t{j} * b.ld, a.n, T(0));
+        return;
+      }
+      // LAPACK needs a right-hand side.
+      T* const right = b.n > 0 ? b.data : std::fill_n(workspace<T, 2>(most), most, T(0)) - most;
+      Int const ld = b.n > 0 ? b.ld : as_int(most);
+      constexpr std::int64_t leaf = 25, levels = 32;
+      Int const size =
+          as_int(3 * k + std::max(most, k * sides) + (9 + 2 * leaf + 8 * levels + block) * (k + most) + (leaf + 1) * (leaf + 1));
+      Int* const integers = workspace<Int>(3 * k * levels + 11 * k);
+      auto const rcond = static_cast<Real<T>>(GelsdCase<T>::rcond);
+      Real<T>* const s = c.s.view().matrix(i);
+      if constexpr (is_complex<T>) {
+        Real<T>* const reals = workspace<Real<T>, 1>((10 + 2 * leaf + 8 * levels) * k + 3 * leaf * sides + (leaf + 1) * (leaf + 1) +
+                                                     k * (1 + sides) + 2 * sides);
+        if constexpr (sizeof(T) == 8)
+          c.info.data()[i] = LAPACKE_cgelsd_work(LAPACK_COL_MAJOR, a.m, a.n, sides, a.data, a.ld, right, ld, s, rcond, &rank,
+                                                 workspace<T>(size), size, reals, integers);
+        else
+          c.info.data()[i] = LAPACKE_zgelsd_work(LAPACK_COL_MAJOR, a.m, a.n, sides, a.data, a.ld, right, ld, s, rcond, &rank,
+                                                 workspace<T>(size), size, reals, integers);
+      } else if constexpr (sizeof(T) == 4)
+        c.info.data()[i] = LAPACKE_sgelsd_work(LAPACK_COL_MAJOR, a.m, a.n, sides, a.data, a.ld, right, ld, s, rcond, &rank,
+                                               workspace<T>(size), size, integers);
+      else
+        c.info.data()[i] = LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, a.m, a.n, sides, a.data, a.ld, right, ld, s, rcond, &rank,
+                                               workspace<T>(size), size, integers);
+    });
+  };
+}
+
+template <typename T>
 std::function<void()> work(GebrdCase<T>& c, int threads) {
   return [&c, threads] {
     for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
@@ -644,7 +685,7 @@ class LapackPeer final : public Peer {
       for_case_of<T, GemmCase, GemvCase, GerCase, SymvCase, HemvCase, SymmCase, HemmCase, SyrkCase, HerkCase, Syr2kCase, Her2kCase,
                   TrsmCase, TrmmCase, TrsvCase, TrmvCase, TrtriCase, GetrfCase, GetrsCase, GesvCase, SolveCase, GetriCase, InverseCase,
                   DetCase, LogdetCase, PotrfCase, PotrsCase, PosvCase, SolvePositiveDefiniteCase, PotriCase, GeqrfCase, OrmqrCase,
-                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GesvdCase, GebrdCase, GerfsCase>(
+                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GesvdCase, GelsdCase, GebrdCase, GerfsCase>(
           run, [&](auto& c) { found = work(c, threads); });
       return found;
     });

@@ -38,15 +38,20 @@ struct OwnMatrices {
   }
 };
 
-/// x 2^exponent, rounded once
+/// Multiplies by 2^exponent and rounds once, also where the power itself leaves the range.
 template <typename R>
-R times_power(R x, int exponent) {
-  return std::ldexp(x, exponent);
-}
-template <typename R>
-std::complex<R> times_power(std::complex<R> x, int exponent) {
-  return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
-}
+class PowerOfTwo {
+ public:
+  explicit PowerOfTwo(int exponent) : exponent_(exponent), power_(std::ldexp(R(1), exponent)), usual_(std::isnormal(power_)) {}
+
+  R operator*(R x) const { return usual_ ? x * power_ : std::ldexp(x, exponent_); }
+  std::complex<R> operator*(std::complex<R> x) const { return {*this * x.real(), *this * x.imag()}; }
+
+ private:
+  int exponent_;
+  R power_;
+  bool usual_;
+};
 
 /// Copies the first rows of matrix q of `from` to matrix `p` of `to`, divided by the power of two that leaves a largest part between 1 and
 /// 2. Returns its exponent: zero for a matrix of zeros, or with NaN or infinity.
@@ -64,7 +69,8 @@ int load_scaled(Batch<T const> const& from, std::int64_t q, Batch<T> const& to, 
   });
   if (largest == 0 || sum != 0) return 0;
   int const exponent = std::ilogb(largest);
-  if (exponent != 0) for_part(Part::all, m, n, [&](auto i, auto j) { *to.at(p, i, j) = times_power(*to.at(p, i, j), -exponent); });
+  PowerOfTwo<R> const scale(-exponent);
+  if (exponent != 0) for_part(Part::all, m, n, [&](auto i, auto j) { *to.at(p, i, j) = scale * *to.at(p, i, j); });
   return exponent;
 }
 
@@ -121,9 +127,9 @@ void write(BySvdTask<T> const& task, std::int64_t q, BySvdMemory<T>& memory, std
   std::int64_t const m = task.a.rows_of(q), n = task.a.cols_of(q), columns = memory.x.view.cols_of(p);
   if (n == 0) return;
   int const of_b = task.has_b() ? memory.of_b[static_cast<std::size_t>(p)] : 0;
-  int const exponent = of_b - memory.of_a[static_cast<std::size_t>(p)];
+  PowerOfTwo<R> const scale(of_b - memory.of_a[static_cast<std::size_t>(p)]);
   for_part(Part::all, n, columns, [&](auto i, auto j) {
-    *task.x.at(q, i, j) = conjugate_if(task.x.conjugated, m > 0 ? times_power(*memory.x.view.at(p, i, j), exponent) : T(0));
+    *task.x.at(q, i, j) = conjugate_if(task.x.conjugated, m > 0 ? scale * *memory.x.view.at(p, i, j) : T(0));
   });
   if (!task.residuals || m <= n) return;
   for (std::int64_t j = 0; j < columns; ++j) {

@@ -253,8 +253,8 @@ struct PinvCase final : CaseRun {
   }
 };
 
-/// Checks singular values, rank, that X is the truncated solution of least norm, and the residuals. The cutoff is 1/100, so that truncated
-/// problems are well conditioned.
+/// Checks singular values, rank, that X is the truncated solution of least norm, and the residuals. The cutoff is 1/100 and random matrices
+/// get a dominant diagonal, so that X is not much larger than its error.
 template <typename T>
 struct GelsdCase final : CaseRun {
   static constexpr double rcond = 0.01;
@@ -270,7 +270,9 @@ struct GelsdCase final : CaseRun {
         rank(p, Layout::column_major, size_one, size_one),
         info(p, Layout::column_major, size_one, size_one) {
     for (std::int64_t q = 0; q < p.count; ++q) {
-      a.assign(q, with_singular_values(p, q, 1, a.rows(q), a.cols(q)));
+      Input const input = p.input_of(q);
+      a.assign(q, input == Input::random ? general(p, Input::dominant, q, 1, a.rows(q), a.cols(q))
+                                         : with_singular_values(p, q, 1, a.rows(q), a.cols(q)));
       b.assign(q, general(p, Input::random, q, 2, b.rows(q), b.cols(q)));
     }
     hold({&b}, Role::in_place);
@@ -312,7 +314,7 @@ struct GelsdCase final : CaseRun {
     }
     double const u = unit_roundoff<T>, size = static_cast<double>(std::max(m, n));
     auto const residual = right - before * x;
-    if (m > n)
+    if (m > n && r == n)  // LAPACK promises it for full rank only; tests of hard cases check more
       for (std::int64_t j = 0; j < columns; ++j) {
         R expected = 0, got = 0;
         R const scale = column_norm1(right, j) + norm1(before) * column_norm1(x, j);
@@ -360,11 +362,12 @@ struct GelsdCase final : CaseRun {
     R const least = expected[at - 1], next = r < k ? expected[at] : R(0);
     double const condition = static_cast<double>(largest / least), gap = static_cast<double>((least - next) / least);
     if (gap < 1e-3) return;  // X depends on which of two values is cut off
+    auto const left_over = right - before * solution;
     for (std::int64_t j = 0; j < columns; ++j) {
       R error = 0;
       for (std::int64_t i = 0; i < n; ++i) error += modulus(x(i, j) - solution(i, j));
-      R const scale = column_norm1(solution, j) + column_norm1(right, j) / least;
-      found.at_most("norm1(x - x_ref) gap / (max(m, n) cond (norm1(x) + norm1(b) / s_r) u)",
+      R const scale = column_norm1(solution, j) + column_norm1(left_over, j) / least;
+      found.at_most("norm1(x - x_ref) gap / (max(m, n) cond (norm1(x) + norm1(b - A x) / s_r) u)",
                     quotient(error, scale) * gap / (size * condition * u), 30);
     }
   }
