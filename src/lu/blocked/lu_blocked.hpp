@@ -352,8 +352,7 @@ class LuOnMachine {
     std::int64_t left_first = 0, left_end = 0, right_first = 0, right_end = 0;  ///< columns
     bool of_factors = true, backward = false;
   };
-  // Pivots come by value: compiled at -O3 by GCC 12.2, a reference to converted ones dangled in the recursion of factor_columns.
-  void swap_rows(Batch<T> const& x, Batch<int const> pivots, Swap swap) {
+  void swap_rows(Batch<T> const& x, Batch<int const> const& pivots, Swap const& swap) {
     LuSwapRowsArguments<D> args{.x = gpu::matrices_of(x),
                                 .pivots = gpu::matrices_of(pivots),
                                 .first = static_cast<int>(swap.first),
