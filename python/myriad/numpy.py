@@ -15,11 +15,10 @@ import warnings
 import numpy
 import numpy.linalg
 
-from . import _myriad, _queues
+from . import _host, _myriad, _queues
 
 __all__ = ['install', 'report', 'uninstall', 'using']
 
-_INT = numpy.dtype(numpy.int32)
 _calls = collections.Counter()
 
 
@@ -47,13 +46,6 @@ def _finish(info, *results):
         _report_invalid()
 
 
-def _readable(x):
-    """x as an array whose elements can be used in place."""
-    if x.flags.aligned and all(s >= 0 or d <= 1 for s, d in zip(x.strides[-2:], x.shape[-2:])) and all(s % x.itemsize == 0 for s in x.strides):
-        return x
-    return x.copy()
-
-
 def _broadcast(a, b):
     return a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
 
@@ -67,7 +59,7 @@ def _solve(queue, a, b):
     if n != m or b.shape[-2] != n:
         return NotImplemented
     batch = _broadcast(a, b)
-    x, info = numpy.empty((*batch, n, b.shape[-1]), a.dtype), numpy.empty(batch, _INT)
+    x, info = numpy.empty((*batch, n, b.shape[-1]), a.dtype), numpy.empty(batch, _host.INT)
     _myriad.solve(queue, a, b, x, info)
     _finish(info, x)
     return x
@@ -81,7 +73,7 @@ def _solve1(queue, a, b):
 def _inv(queue, a):
     if a.shape[-1] != a.shape[-2]:
         return NotImplemented
-    x, info = numpy.empty(a.shape, a.dtype), numpy.empty(a.shape[:-2], _INT)
+    x, info = numpy.empty(a.shape, a.dtype), numpy.empty(a.shape[:-2], _host.INT)
     _myriad.inverse(queue, a, x, info)
     _finish(info, x)
     return x
@@ -107,9 +99,7 @@ def _cholesky(uplo):
     def cholesky(queue, a):
         if a.shape[-1] != a.shape[-2]:
             return NotImplemented
-        factor, info = numpy.empty(a.shape, a.dtype), numpy.empty(a.shape[:-2], _INT)
-        _myriad.copy_triangle(queue, uplo, a, factor)
-        _myriad.potrf(queue, uplo, factor, info)
+        factor, info = _host.cholesky(queue, uplo, a)
         _finish(info, factor)
         return factor
 
@@ -120,7 +110,7 @@ def _eigh(job, uplo):
     def eigh(queue, a):
         if a.shape[-1] != a.shape[-2]:
             return NotImplemented
-        v, info = numpy.array(a, order='C'), numpy.empty(a.shape[:-2], _INT)
+        v, info = numpy.array(a, order='C'), numpy.empty(a.shape[:-2], _host.INT)
         w = numpy.empty(a.shape[:-1], a.real.dtype)
         _myriad.syevd(queue, job, uplo, v, w, info)
         _finish(info, w, v)
@@ -141,30 +131,19 @@ def _form_q(complete):
     def form_q(queue, a, tau):
         m, n = a.shape[-2:]
         k = tau.shape[-1]
-        columns = m if complete else k
         if a.shape[:-2] != tau.shape[:-1] or k > min(m, n):
             return NotImplemented
-        q = numpy.empty((*a.shape[:-1], columns), a.dtype)
-        q[..., :k] = a[..., :k]
-        _myriad.orgqr(queue, q, tau)
-        return q
+        return _host.form_q(queue, a, tau, m if complete else k)
 
     return form_q
 
 
 def _svd(job):
     def svd(queue, a):
-        batch, (m, n) = a.shape[:-2], a.shape[-2:]
-        k = min(m, n)
-        s, info = numpy.empty((*batch, k), a.real.dtype), numpy.empty(batch, _INT)
-        work = numpy.array(a, order='C')
+        u, s, vt, info = _host.svd(queue, job, a)
         if job == 'N':
-            _myriad.gesvd(queue, job, work, s, None, None, info)
             _finish(info, s)
             return s
-        u = numpy.empty((*batch, m, m if job == 'A' else k), a.dtype)
-        vt = numpy.empty((*batch, n if job == 'A' else k, n), a.dtype)
-        _myriad.gesvd(queue, job, work, s, u, vt, info)
         _finish(info, u, s, vt)
         return u, s, vt
 
@@ -172,29 +151,15 @@ def _svd(job):
 
 
 def _lstsq(queue, a, b, rcond):
-    """Least squares of smallest norm by singular values, those up to rcond times the largest taken as zero."""
     m, n = a.shape[-2:]
     if not m or not n or b.shape[-2] != m or a.shape[:-2] != b.shape[:-2] or rcond.ndim:
         return NotImplemented
-    batch, k = a.shape[:-2], min(m, n)
-    s, info = numpy.empty((*batch, k), a.real.dtype), numpy.empty(batch, _INT)
-    u, vt = numpy.empty((*batch, m, k), a.dtype), numpy.empty((*batch, k, n), a.dtype)
-    _myriad.gesvd(queue, 'S', numpy.array(a, order='C'), s, u, vt, info)
-    used = s > (rcond if rcond >= 0 else numpy.finfo(s.dtype).epsneg) * s[..., :1]  # LAPACK's eps is half of NumPy's
-    if rcond < 0 and not used.all():
-        return NotImplemented  # with this threshold LAPACK's own rounding decides about the rank
-    inverse = numpy.divide(1, s, out=numpy.zeros_like(s), where=used)
-    rank = numpy.count_nonzero(used, axis=-1).astype(_INT)
-    y = numpy.empty((*batch, k, b.shape[-1]), a.dtype)
-    _myriad.gemm(queue, 1.0, u.conj().swapaxes(-1, -2), b, 0.0, y)
-    y *= inverse[..., None]
-    x = numpy.empty((*batch, n, b.shape[-1]), a.dtype)
-    _myriad.gemm(queue, 1.0, vt.conj().swapaxes(-1, -2), y, 0.0, x)
-    residual = numpy.array(b, order='C')
-    _myriad.gemm(queue, -1.0, a, x, 1.0, residual)
-    squares = (residual.real**2 + residual.imag**2).sum(-2)
+    result = _host.lstsq(queue, a, b, rcond)
+    if result is None:
+        return NotImplemented
+    x, squares, rank, s, info = result
     _finish(info, x, squares, s)
-    return x, squares, rank[()], s
+    return x, squares, numpy.asarray(rank, _host.INT)[()], s
 
 
 _FUNCTIONS = {
@@ -237,7 +202,7 @@ class _Gufunc:
                 given = [x.astype(t, copy=False) for x, t in zip(given, types)]
                 if given[0].ndim >= 2 and (self._max_n is None or max(given[0].shape[-2:]) <= self._max_n):
                     if self._name != 'qr_r_raw':
-                        given = [_readable(x) for x in given]
+                        given = [_host.readable(x) for x in given]
                     if self._name != 'qr_r_raw' or given[0] is arrays[0]:
                         result = self._function(_queues.on_cpu(), *given)
                         if result is not NotImplemented:

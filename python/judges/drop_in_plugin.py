@@ -1,21 +1,24 @@
-"""A pytest plugin: NumPy's own tests with numpy.linalg over myriad.numpy. tools/python-judges runs it.
+"""A pytest plugin: tests of another library with its linear algebra over Myriad. tools/python-judges runs it.
 
+MYRIAD_DROP_IN=myriad.numpy or myriad.scipy is the module that is installed.
 MYRIAD_PLANTED_ERROR=1e-6 scales the last column of every result by 1 + 1e-6, to show that the tests judge.
 MYRIAD_CALLS=FILE gets the number of calls that reached Myriad, as JSON.
 """
+import importlib
 import json
 import os
 
 import numpy
 
-import myriad.numpy as drop_in
-
 PLANTED = float(os.environ.get('MYRIAD_PLANTED_ERROR', '0'))
+drop_in = importlib.import_module(os.environ['MYRIAD_DROP_IN'])
 
 
 def _damaged(result):
+    """The result with an error in its first array of numbers that are not integers."""
     if isinstance(result, tuple):
-        return (_damaged(result[0]), *result[1:])
+        first = next((i for i, x in enumerate(result) if getattr(x, 'dtype', numpy.dtype(int)).kind in 'fc'), None)
+        return result if first is None else (*result[:first], _damaged(result[first]), *result[first + 1 :])
     result = numpy.array(result)
     if result.size and result.dtype.kind in 'fc':
         result[..., -1:] *= 1 + PLANTED
