@@ -4,6 +4,7 @@ myriad.linalg    the functions of the Python array API standard, for stacks of m
 myriad.lapack    LAPACK's routines by name, in place where wanted
 myriad.batched   matrices of different sizes, mixed precision, regularized factorizations, grouped products
 myriad.numpy     lets numpy.linalg compute by Myriad
+myriad.scipy     lets scipy.linalg compute by Myriad
 myriad.torch     lets torch compute by Myriad, and operators with gradients; imported by itself, since it needs torch
 
 Arrays of NumPy, torch and any library with __dlpack__ go in without copies; results are arrays of the same library.

@@ -16,10 +16,34 @@ def readable(x):
     return x.copy()
 
 
+def writable(x, overwrite):
+    """x as an array to write to, None if it must not be overwritten. numpy.broadcast_to, which SciPy calls, makes views read-only."""
+    if not overwrite or x.flags.writeable:
+        return x if overwrite else None
+    view = x.view()
+    try:
+        view.flags.writeable = True
+    except ValueError:  # the memory is read-only
+        return None
+    return view
+
+
+def taken(x, overwrite):
+    """x if it may be overwritten, else a copy in row-major order."""
+    own = writable(x, overwrite)
+    return numpy.array(x, order='C') if own is None else own
+
+
+def triangle(queue, uplo, a):
+    """A triangle of every matrix, with zeros outside it."""
+    result = numpy.empty(a.shape, a.dtype)
+    _myriad.copy_triangle(queue, uplo, a, result)
+    return result
+
+
 def cholesky(queue, uplo, a):
     """factor, info."""
-    factor, info = numpy.empty(a.shape, a.dtype), numpy.empty(a.shape[:-2], INT)
-    _myriad.copy_triangle(queue, uplo, a, factor)
+    factor, info = triangle(queue, uplo, a), numpy.empty(a.shape[:-2], INT)
     _myriad.potrf(queue, uplo, factor, info)
     return factor, info
 
@@ -61,9 +85,10 @@ def lstsq(queue, a, b, rcond):
     rank = numpy.count_nonzero(used, axis=-1)
     y = numpy.empty((*batch, k, b.shape[-1]), a.dtype)
     _myriad.gemm(queue, 1.0, u.conj().swapaxes(-1, -2), b, 0.0, y)
+    y *= used[..., None]
+    residual = numpy.array(b, order='C')
+    _myriad.gemm(queue, -1.0, u, y, 1.0, residual)
     y *= inverse[..., None]
     x = numpy.empty((*batch, n, b.shape[-1]), a.dtype)
     _myriad.gemm(queue, 1.0, vt.conj().swapaxes(-1, -2), y, 0.0, x)
-    residual = numpy.array(b, order='C')
-    _myriad.gemm(queue, -1.0, a, x, 1.0, residual)
     return x, (residual.real**2 + residual.imag**2).sum(-2), rank, s, info

@@ -51,27 +51,21 @@ def _failures(info):
 
 def _norm(a):
     """The 1-norm of every matrix."""
-    return abs(a).sum(-2).max(-1)
+    with numpy.errstate(all='ignore'):
+        return abs(a).sum(-2).max(-1)
 
 
-def _conditions(structure, info, a, inverse):
+def _conditions(structure, info, norm, inverse):
     """The list for solve and inv: singular matrices, and those whose reciprocal condition number in the 1-norm is below eps.
 
-    SciPy estimates the norm of the inverse; here it is computed from the inverse.
+    norm: of the matrices. SciPy estimates the norm of the inverse; here it is computed from the inverse.
     """
     with numpy.errstate(all='ignore'):
-        rcond = numpy.ravel(1 / (_norm(a) * _norm(inverse)))
+        rcond = numpy.ravel(1 / (norm * _norm(inverse)))
     info = numpy.ravel(info)
     singular = info != 0
     poor = ~singular & ~(rcond >= numpy.finfo(rcond.dtype).eps)  # NaN, too
     return [_error(i, structure, info[i], singular[i], poor[i], 0 if singular[i] else rcond[i]) for i in numpy.flatnonzero(singular | poor)]
-
-
-def _triangle(queue, uplo, a):
-    """A triangle of every matrix, with zeros outside it."""
-    triangle = numpy.empty(a.shape, a.dtype)
-    _myriad.copy_triangle(queue, uplo, a, triangle)
-    return triangle
 
 
 def _whole(uplo, a):
@@ -92,56 +86,69 @@ def _check_structure(a, structure):
         raise _Left('large matrices with zeros')
 
 
-# Each function takes the arguments of SciPy's function after the queue, and returns what it returns. What may be overwritten is not.
+def _check_overwriting(a, overwrite):
+    """For functions that do not overwrite: SciPy's tests want a single matrix to be overwritten where the caller allows it."""
+    if a.ndim == 2 and overwrite:
+        raise _Left('overwrite_a')
+
+
+# Each function takes the arguments of SciPy's function after the queue, and returns what it returns. SciPy asks to overwrite single matrices
+# in column-major order only, and its tests want the results where its own functions leave them.
 
 
 def _solve(queue, a, b, structure, lower, transposed, overwrite_a, overwrite_b):
     _check_structure(a, structure)
-    x, info = numpy.array(b, order='C'), numpy.empty(a.shape[:-2], _host.INT)
+    x, info = _host.taken(b, overwrite_b), numpy.empty(a.shape[:-2], _host.INT)
     if structure in (_UPPER, _LOWER):
         uplo = 'U' if structure == _UPPER else 'L'
-        a = _triangle(queue, uplo, a)
+        a = _host.triangle(queue, uplo, a)
         if transposed:
             a, uplo = a.swapaxes(-1, -2), 'L' if uplo == 'U' else 'U'
-        inverse = numpy.array(a, order='C')
-        _myriad.trtri(queue, uplo, 'N', inverse, info)
+        norm = _norm(a)
         _myriad.trsm(queue, 'L', uplo, 'N', 1.0, a, x)
+        inverse = a
+        _myriad.trtri(queue, uplo, 'N', inverse, info)
     elif structure == _POSITIVE:
         uplo = 'L' if lower else 'U'
+        norm = _norm(_whole(uplo, a))
         factor, info = _host.cholesky(queue, uplo, a)
         _myriad.potrs(queue, uplo, factor, x)
         _myriad.potri(queue, uplo, factor, numpy.empty_like(info))
-        a, inverse = _whole(uplo, a), _whole(uplo, factor)
+        inverse = _whole(uplo, factor)
     else:
-        structure = _GENERAL
-        inverse, ipiv = numpy.array(a, order='C'), numpy.empty(a.shape[:-1], _host.INT)
+        structure, norm = _GENERAL, _norm(a)
+        inverse, ipiv = _host.taken(a, overwrite_a), numpy.empty(a.shape[:-1], _host.INT)
         _myriad.getrf(queue, inverse, ipiv, info)
         _myriad.getrs(queue, 'T' if transposed else 'N', inverse, ipiv, x)
         _myriad.getri(queue, inverse, ipiv, numpy.empty_like(info))
-    return x, _conditions(structure, info, a, inverse)
+    return x, _conditions(structure, info, norm, inverse)
 
 
 def _inv(queue, a, structure, overwrite_a, lower):
     _check_structure(a, structure)
     info = numpy.empty(a.shape[:-2], _host.INT)
+    result = _host.writable(a, overwrite_a)
+    if result is None:
+        result = numpy.empty(a.shape, a.dtype)
     if structure in (_UPPER, _LOWER):
         uplo = 'U' if structure == _UPPER else 'L'
-        a = _triangle(queue, uplo, a)
-        inverse = a.copy()
-        _myriad.trtri(queue, uplo, 'N', inverse, info)
+        result[...] = _host.triangle(queue, uplo, a)
+        norm = _norm(result)
+        _myriad.trtri(queue, uplo, 'N', result, info)
     elif structure == _POSITIVE:
         uplo = 'L' if lower else 'U'
+        norm = _norm(_whole(uplo, a))
         factor, info = _host.cholesky(queue, uplo, a)
         _myriad.potri(queue, uplo, factor, numpy.empty_like(info))
-        a, inverse = _whole(uplo, a), _whole(uplo, factor)
+        result[...] = _whole(uplo, factor)
     else:
-        structure = _GENERAL
-        inverse = numpy.empty(a.shape, a.dtype)
-        _myriad.inverse(queue, a, inverse, info)
-    return inverse, _conditions(structure, info, a, inverse)
+        structure, norm = _GENERAL, _norm(a)
+        _myriad.inverse(queue, a, result, info)
+    return result, _conditions(structure, info, norm, result)
 
 
 def _det(queue, a, overwrite_a):
+    _check_overwriting(a, overwrite_a)
     det = numpy.empty(a.shape[:-2], a.dtype)
     _myriad.det(queue, a, det)
     return det
@@ -169,6 +176,10 @@ def _lu(queue, a, permute_l, overwrite_a):
 
 def _cholesky(queue, a, lower, overwrite_a, clean):
     factor, info = _host.cholesky(queue, 'L' if lower else 'U', a)
+    own = _host.writable(a, overwrite_a)
+    if own is not None:
+        own[...] = factor
+        factor = own
     return factor, _failures(info)
 
 
@@ -177,38 +188,49 @@ def _qr(queue, a, overwrite_a, mode, pivoting):
         raise _Left('pivoting')
     m, n = a.shape[-2:]
     k = min(m, n)
-    qr = numpy.empty((*a.shape[:-2], n, m), a.dtype).swapaxes(-1, -2) if mode == _RAW else numpy.empty(a.shape, a.dtype)
-    qr[...] = a
+    qr = _host.taken(a, overwrite_a)
+    in_place = numpy.may_share_memory(qr, a)
+    if mode == _RAW and not in_place:
+        qr = numpy.array(qr.swapaxes(-1, -2), order='C').swapaxes(-1, -2)  # SciPy's callers pass it to LAPACK
     tau = numpy.empty((*a.shape[:-2], k), a.dtype)
     _myriad.geqrf(queue, qr, tau)
     r = numpy.triu(qr if mode in (_FULL, _R) else qr[..., :k, :])
-    if mode == _RAW:
-        return qr, r, tau, None, []
-    q = None if mode == _R else _host.form_q(queue, qr, tau, m if mode == _FULL else k)
-    return q, r, None, None, []
+    if mode == _ECONOMIC and (in_place or m >= n):
+        q = qr[..., :k]
+        _myriad.orgqr(queue, q, tau)
+    else:
+        q = qr if mode == _RAW else None if mode == _R else _host.form_q(queue, qr, tau, m if mode == _FULL else k)
+    if in_place and mode in (_FULL, _R):
+        qr[...] = r
+        r = qr
+    return q, r, tau if mode == _RAW else None, None, []
 
 
 def _lstsq(queue, a, b, cond, driver, overwrite_a, overwrite_b):
     if driver == 'gelsy':
         raise _Left('driver gelsy')
+    _check_overwriting(a, overwrite_a)
     result = _host.lstsq(queue, a, b, cond)
     if result is None:
         raise _Left('negative cond')
     solution, squares, rank, s, info = result
     m, n = a.shape[-2:]
-    x = numpy.zeros((*a.shape[:-2], max(m, n), b.shape[-1]), a.dtype)
+    x = _host.writable(b, overwrite_b and m >= n)
+    if x is None:
+        x = numpy.empty((*a.shape[:-2], max(m, n), b.shape[-1]), a.dtype)
     x[..., :n, :] = solution
+    x[..., n:, :] = 0
     if m > n:
         x[..., n, :] = numpy.sqrt(squares)  # SciPy adds the squares of these rows
     return x, rank, s, _failures(info)
 
 
 def _svd(queue, a, driver, compute_uv, full_matrices, overwrite_a):
+    _check_overwriting(a, overwrite_a)
     u, s, vt, info = _host.svd(queue, ('A' if full_matrices else 'S') if compute_uv else 'N', a)
+    if driver == 'gesdd' and _myriad.failures(info)[0]:
+        info[(info != 0) & numpy.isnan(a).any((-2, -1))] = -4  # as LAPACK's gesdd reports NaN
     failed = _failures(info)
-    for entry in failed:
-        if driver == 'gesdd' and numpy.isnan(a.reshape(-1, *a.shape[-2:])[entry['num']]).any():
-            entry['lapack_info'] = -4  # as LAPACK's gesdd reports NaN
     return (u, s, vt, failed) if compute_uv else (s, failed)
 
 

@@ -83,6 +83,8 @@ def test_scipy_computes_what_does_not_fit():
         '_inv by SciPy: diagonal matrices': lambda: linalg.inv(a, assume_a='diagonal'),
         '_solve by SciPy: large matrices with zeros': lambda: linalg.solve(big, big[0]),
         '_qr by SciPy: pivoting': lambda: linalg.qr(a, pivoting=True),
+        '_svd by SciPy: overwrite_a': lambda: linalg.svdvals(big.copy('F'), overwrite_a=True),
+        '_det by SciPy: overwrite_a': lambda: linalg.det(a[0].copy('F'), overwrite_a=True),
         '_lstsq by SciPy: driver gelsy': lambda: linalg.lstsq(a, a, lapack_driver='gelsy')[0],
     }.items():
         result, before = f(), drop_in.report()
@@ -95,6 +97,28 @@ def test_scipy_computes_what_does_not_fit():
     with drop_in.using(max_n=4):
         linalg.inv(a)
     assert counted(before) == {'_inv by SciPy: max_n': 1}
+
+
+def test_overwriting():
+    a, p, b, t = (np.asfortranarray(x) for x in (matrices((), 5, 'f8'), positive((), 5, 'f8'), random((5, 2)), random((7, 4))))
+    with drop_in.using():
+        for f in (lambda a, b: linalg.solve(a, b, overwrite_a=True, overwrite_b=True),
+                  lambda a, b: linalg.solve(a, b, assume_a='pos', overwrite_b=True),
+                  lambda a, b: linalg.lstsq(a, b, overwrite_b=True)[0]):
+            x, matrix = b.copy('F'), p.copy('F')
+            result = f(matrix, x)
+            assert np.shares_memory(result, x)
+            close(p @ result, b)
+        for x, f in ((a, linalg.inv), (p, linalg.cholesky), (p, lambda x, **k: linalg.inv(x, assume_a='pos', **k))):
+            matrix = x.copy('F')
+            result = f(matrix, overwrite_a=True)
+            assert np.shares_memory(result, matrix)
+            close(result, f(x))
+        for mode in ('full', 'economic', 'raw'):
+            same(linalg.qr(t.copy('F'), mode=mode, overwrite_a=True), linalg.qr(t, mode=mode))
+        frozen = b.copy('F')
+        frozen.flags.writeable = False
+        close(a @ linalg.solve(a, frozen, overwrite_b=True), frozen)
 
 
 def test_errors_and_warnings_are_those_of_scipy():
