@@ -162,13 +162,15 @@ def _lu(queue, a, permute_l, overwrite_a):
     l, u = numpy.tril(lu[..., :k], -1), numpy.triu(lu[..., :k, :])
     diagonal = numpy.arange(k)
     l[..., diagonal, diagonal] = 1
-    order = numpy.broadcast_to(numpy.arange(m, dtype=numpy.intc), (*batch, m)).copy()  # rows of A as the interchanges leave them
-    for i in range(k):
-        other = ipiv[..., i : i + 1] - 1
-        row = numpy.take_along_axis(order, other, -1)
-        numpy.put_along_axis(order, other, order[..., i : i + 1], -1)
-        order[..., i : i + 1] = row
-    p = numpy.argsort(order, axis=-1).astype(numpy.intc)  # the inverse: row i of A is row p[i] of L U
+    pivots = ipiv.reshape(-1, k).T - 1
+    matrix, row = numpy.arange(pivots.shape[1]), numpy.arange(m, dtype=numpy.intc)[:, None]
+    order = numpy.repeat(row, pivots.shape[1], 1)  # rows of A as the interchanges leave them; a column for each matrix
+    for i, other in enumerate(pivots):
+        moved = order[other, matrix]
+        order[other, matrix] = order[i]
+        order[i] = moved
+    p = numpy.empty((*batch, m), numpy.intc)
+    p.reshape(-1, m)[matrix, order] = row  # the inverse: row i of A is row p[i] of L U
     if permute_l:
         return numpy.empty(0, numpy.intc), numpy.take_along_axis(l, p[..., None], -2), u
     return p, l, u
