@@ -288,17 +288,15 @@ class _Function:
 
 def _originals():
     """SciPy's own functions by place."""
-    if not hasattr(scipy.linalg, '_batched_linalg'):
-        raise RuntimeError(f'SciPy {scipy.__version__} is not supported: it has no scipy.linalg._batched_linalg, which is in SciPy 1.18 and newer')
     originals, missing = {}, []
     for name, places in _PLACES.items():
         for place in places:
             function = getattr(getattr(scipy.linalg, place[0], None), place[1], None)
             if function is None:
-                missing.append('.'.join(place))
+                missing.append('.'.join(('scipy.linalg', *place)))
             originals[name, *place] = function.base if isinstance(function, _Function) else function
     if missing:
-        raise RuntimeError(f'SciPy {scipy.__version__} is not supported: scipy.linalg has no {", ".join(missing)}')
+        raise RuntimeError(f'myriad.scipy needs SciPy 1.18 or newer; this is {scipy.__version__}, and it has no {", ".join(missing)}')
     return originals
 
 
