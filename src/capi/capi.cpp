@@ -256,7 +256,8 @@ template <typename To>
 To letter(char const* routine, int value, Argument argument, std::string_view letters) {
   for (char const allowed : letters)
     if (value == allowed) return static_cast<To>(allowed);
-  refuse(routine, argument, fmt::format("is {}; it is one of the letters of {}", value, letters));
+  std::string const given = value > ' ' && value <= '~' ? fmt::format("'{}'", static_cast<char>(value)) : fmt::format("{}", value);
+  refuse(routine, argument, fmt::format("is {}; it must be one of the letters of {}", given, letters));
 }
 myriad::Uplo uplo_of(char const* routine, myriad_uplo uplo, int position) {
   return letter<myriad::Uplo>(routine, uplo, {position, "uplo"}, "UL");

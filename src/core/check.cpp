@@ -228,16 +228,16 @@ Check const& Check::matrix(UntypedBatch const& a, Argument rows, Argument cols, 
     // work.
     for (std::int64_t b = 0; arrays_readable_ && access == Access::write && b + 1 < s.count; ++b)
       if (a.pointers[b] <= a.pointers[b + 1] && interval_of(a, b).meets(interval_of(a, b + 1)))
-        fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));
+        fail(data, fmt::format("has matrices {} and {} that overlap", b, b + 1));
   } else {
     if (s.batch_stride < 0) fail(data, fmt::format("has a negative stride between matrices: {}", s.batch_stride));
     if (!s.row_strides && !s.col_strides) {
       if (!nested(std::array{Extent{s.row_stride, s.rows}, Extent{s.col_stride, s.cols}, Extent{s.batch_stride, s.count}}, access))
-        fail(data, fmt::format("has matrices overlap: stride {} between {}-by-{} matrices with row stride {} and column stride {}",
+        fail(data, fmt::format("has matrices that overlap: stride {} between {}-by-{} matrices with row stride {} and column stride {}",
                                s.batch_stride, s.rows, s.cols, s.row_stride, s.col_stride));
     } else {
       for (std::int64_t b = 0; arrays_readable_ && access == Access::write && b + 1 < s.count; ++b)
-        if (interval_of(a, b).meets(interval_of(a, b + 1))) fail(data, fmt::format("has matrices {} and {} overlap", b, b + 1));
+        if (interval_of(a, b).meets(interval_of(a, b + 1))) fail(data, fmt::format("has matrices {} and {} that overlap", b, b + 1));
     }
   }
   return *this;

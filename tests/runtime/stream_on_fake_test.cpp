@@ -418,7 +418,7 @@ TEST_F(Streams, SaysWhichArgumentIsWrong) {
           [&] { stream(*queue, {}, in(matrices(da, 0, 9)), out(matrices(da, 1, 9)), nothing); });
   Batch<double> same = da;
   same.batch_stride = 0;
-  refused("3 (operand 1) has matrices overlap: stride 0 between 3-by-3 matrices with row stride 1 and column stride 3",
+  refused("3 (operand 1) has matrices that overlap: stride 0 between 3-by-3 matrices with row stride 1 and column stride 3",
           [&] { stream(*queue, {}, out(same), nothing); });
   DeviceArray<double> device(*queue, 90);
   refused("4 (operand 2) is in memory of a GPU; what streams is in host memory",
