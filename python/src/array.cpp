@@ -41,6 +41,7 @@ struct DlVersioned {
   DlTensor tensor;
 };
 constexpr std::uint64_t dl_read_only = 1;
+constexpr std::uint64_t dl_is_copied = 2;
 
 bool has(nb::handle x, char const* name) {
   // PyObject_HasAttrString hides other exceptions, which none of these attributes raises on its type.
@@ -157,7 +158,7 @@ Array::~Array() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
 }
 
-void Array::read(nb::handle x, std::string const& what, std::intptr_t stream) {
+void Array::read(nb::handle x, std::string const& what, std::intptr_t stream, bool written) {
   if (PyObject_CheckBuffer(x.ptr()))
     read_buffer(x, what);
   else if (read_exchange(x, what))
@@ -165,7 +166,7 @@ void Array::read(nb::handle x, std::string const& what, std::intptr_t stream) {
   else if (has(x, "data_ptr") && has(x, "stride"))
     read_torch(x, what);
   else if (has(x, "__dlpack__"))
-    read_dlpack(x, what, stream);
+    read_dlpack(x, what, stream, written);
   else
     throw nb::type_error((what + " is not an array: its type, " + nb::type_name(x.type()).c_str() +
                           ", has neither the buffer protocol nor data_ptr() nor __dlpack__")
@@ -259,7 +260,7 @@ void Array::read_torch(nb::handle x, std::string const& what) {
   }
 }
 
-void Array::read_dlpack(nb::handle x, std::string const& what, std::intptr_t stream) {
+void Array::read_dlpack(nb::handle x, std::string const& what, std::intptr_t stream, bool written) {
   auto const where = nb::cast<nb::tuple>(x.attr("__dlpack_device__")());
   device = static_cast<Device>(nb::cast<int>(nb::object(where[0])));
   device_id = nb::cast<int>(nb::object(where[1]));
@@ -277,6 +278,7 @@ void Array::read_dlpack(nb::handle x, std::string const& what, std::intptr_t str
   nb::object capsule;
   try {
     keywords["max_version"] = nb::make_tuple(1, 1);
+    if (written) keywords["copy"] = false;
     capsule = export_(**keywords);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
@@ -291,6 +293,8 @@ void Array::read_dlpack(nb::handle x, std::string const& what, std::intptr_t str
     if (managed->major != 1)
       throw nb::value_error((what + " has DLPack version " + std::to_string(managed->major) + "; supported is 1").c_str());
     read_only = (managed->flags & dl_read_only) != 0;
+    if (written && (managed->flags & dl_is_copied) != 0)
+      throw nb::value_error((what + " would be written to, and its __dlpack__ returned a copy").c_str());
     tensor = &managed->tensor;
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     tensor = &static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"))->tensor;

@@ -29,8 +29,8 @@ class Array {
   Array& operator=(Array const&) = delete;
 
   /// Reads `x`. `what` begins the text of errors. `stream`: the stream on which a CUDA array will be used, in DLPack's numbering, which is
-  /// passed to __dlpack__; -1 if it is unknown.
-  void read(nb::handle x, std::string const& what, std::intptr_t stream);
+  /// passed to __dlpack__; -1 if it is unknown. `written`: the array will be written to, so that a copy of it is refused.
+  void read(nb::handle x, std::string const& what, std::intptr_t stream, bool written);
 
   char* data = nullptr;
   int dims = 0;
@@ -49,7 +49,7 @@ class Array {
   void read_torch(nb::handle x, std::string const& what);
   template <typename Tensor>
   void take(Tensor const& tensor, std::string const& what);
-  void read_dlpack(nb::handle x, std::string const& what, std::intptr_t stream);
+  void read_dlpack(nb::handle x, std::string const& what, std::intptr_t stream, bool written);
 
   Py_buffer buffer_{};
   bool has_buffer_ = false;

@@ -125,13 +125,14 @@ void Call::take(int i, Parameter const& parameter, nb::handle value) {
   if (nb::try_cast<Ragged const*>(value, x.ragged) && x.ragged) {
     ragged_ = true;
     if (x.core_dims() == 0) refuse(x, "is a ragged batch; needs one number per matrix");
-    if (x.core_dims() == 1 && x.ragged->dims() != 1) refuse(x, "is a ragged batch of matrices; needs vectors");
+    if (x.core_dims() == 1 && x.ragged->dims() != 1 && x.ragged->count() > 0) refuse(x, "is a ragged batch of matrices; needs vectors");
     if (queue_.on_gpu()) refuse(x, "is a ragged batch in host memory; the queue is on a GPU");
     if (is_written(parameter.kind) && x.ragged->read_only()) refuse(x, "is read-only and would be written to");
     return;
   }
   x.ragged = nullptr;
-  x.array.read(value, name(x), queue_.stream() ? static_cast<std::intptr_t>(*queue_.stream()) : std::intptr_t{-1});
+  x.array.read(value, name(x), queue_.stream() ? static_cast<std::intptr_t>(*queue_.stream()) : std::intptr_t{-1},
+               is_written(parameter.kind));
   check_place(x);
   if (x.array.dims < x.core_dims())
     refuse(x, "has " + std::to_string(x.array.dims) + " axes; needs at least " + std::to_string(x.core_dims()));

@@ -56,6 +56,9 @@ class Call {
 
   void arrange();
 
+  /// Whether the batches are ragged and have no matrices. Such a batch has no element type, and there is nothing to do.
+  [[nodiscard]] bool empty_ragged() const { return ragged_ && matrices_ == 0; }
+
   /// Copies the triangle `uplo` of matrices (argument 0) to others (argument 1) on the CPU, with zeros outside it.
   void copy_triangle(char uplo) const;
 

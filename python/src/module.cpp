@@ -70,6 +70,7 @@ struct Routine {
     Call arguments(name, queue);
     (arguments.take(static_cast<int>(I), parameters[I], given), ...);
     arguments.arrange();
+    if (arguments.empty_ragged()) return;
     nb::gil_scoped_release const release;
     queue.run([&](myriad_queue* handle) { return function(handle, arguments.template get<P>(static_cast<int>(I))...); });
   }
@@ -110,7 +111,7 @@ void gemm_grouped(Queue& queue, nb::list list) {
 /// The number of entries of `info` that are not zero, and the index of the first.
 std::pair<std::int64_t, std::int64_t> failures(nb::handle info) {
   Array array;
-  array.read(info, "failures: info", -1);
+  array.read(info, "failures: info", -1, false);
   if (array.dtype != MYRIAD_INT || array.device == Device::cuda) throw nb::type_error("failures: info must be int32 in host memory");
   std::int64_t size = 1;
   for (int k = array.dims - 1; k >= 0; --k) {
@@ -246,7 +247,7 @@ NB_MODULE(_myriad, m) {
       .def_prop_ro("gpu_problem", &Queue::gpu_problem, "Why an 'automatic' queue is on the CPU.");
 
   nb::class_<Ragged>(m, "Ragged", "A batch of matrices or vectors that differ in size; made by myriad.batched.ragged.")
-      .def(nb::init<nb::list, std::int64_t, std::int64_t>(), nb::arg("arrays"), nb::arg("rows") = 0, nb::arg("cols") = 0)
+      .def(nb::init<nb::list const&, std::int64_t, std::int64_t>(), nb::arg("arrays"), nb::arg("rows") = 0, nb::arg("cols") = 0)
       .def_prop_ro("rows", &Ragged::rows, "A bound of the rows.")
       .def_prop_ro("cols", &Ragged::cols, "A bound of the columns.")
       .def("__len__", &Ragged::count)
@@ -254,7 +255,7 @@ NB_MODULE(_myriad, m) {
       .def_prop_ro(
           "dtype", [](Ragged const& batch) { return batch.count() ? nb::object(batch.arrays()[0].attr("dtype")) : nb::none(); },
           "The element type; None for no matrices.")
-      .def_prop_ro("arrays", &Ragged::arrays, "The arrays, in a list.");
+      .def_prop_ro("arrays", &Ragged::arrays, "The arrays, in a tuple.");
 
   m.def(
       "search_nvrtc", [](std::string const& folder) { check(myriad_search_nvrtc(folder.c_str()), nullptr); }, nb::arg("folder"),

@@ -5,12 +5,12 @@
 
 namespace myriad::python {
 
-Ragged::Ragged(nb::list arrays, std::int64_t rows, std::int64_t cols) : arrays_(std::move(arrays)), rows_bound_(rows), cols_bound_(cols) {
+Ragged::Ragged(nb::list const& arrays, std::int64_t rows, std::int64_t cols) : arrays_(arrays), rows_bound_(rows), cols_bound_(cols) {
   std::size_t const count = nb::len(arrays_);
   for (std::size_t b = 0; b < count; ++b) {
     std::string const what = "ragged: array " + std::to_string(b);
     auto array = std::make_unique<Array>();
-    array->read(arrays_[b], what, -1);
+    array->read(arrays_[b], what, -1, false);
     if (array->device != Device::cpu)
       throw nb::value_error((what + " is not in host memory; ragged batches on a GPU are not supported").c_str());
     if (array->dims != 1 && array->dims != 2)

@@ -15,7 +15,7 @@ namespace myriad::python {
 class Ragged {
  public:
   /// rows, cols: bounds of the sizes; those of the arrays where they are larger.
-  Ragged(nb::list arrays, std::int64_t rows, std::int64_t cols);
+  Ragged(nb::list const& arrays, std::int64_t rows, std::int64_t cols);
   Ragged(Ragged const&) = delete;
   Ragged& operator=(Ragged const&) = delete;
 
@@ -28,10 +28,10 @@ class Ragged {
   [[nodiscard]] int dims() const { return dims_; }
   [[nodiscard]] bool read_only() const { return read_only_; }
   [[nodiscard]] std::int64_t element_size() const { return element_size_; }
-  [[nodiscard]] nb::list arrays() const { return arrays_; }
+  [[nodiscard]] nb::tuple arrays() const { return arrays_; }
 
  private:
-  nb::list arrays_;
+  nb::tuple arrays_;  // not a list, which a caller could change: the pointers would still be those of the arrays before
   std::vector<std::unique_ptr<Array>> read_;
   std::vector<void*> pointers_;
   std::vector<std::int64_t> rows_, cols_, row_strides_, col_strides_;

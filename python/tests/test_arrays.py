@@ -138,12 +138,25 @@ class Exporter:
         return self.x.__dlpack__(**options)
 
 
+class Copying(Exporter):
+    """One that returns copies, even of those who ask for none."""
+
+    def __dlpack__(self, **options):
+        return self.x.__dlpack__(**{**options, 'copy': True})
+
+
 @pytest.mark.parametrize('versioned', [True, False])
 def test_dlpack(versioned):
     a = matrices((3, 2), 4, 'c16')
     inverse = np.empty((3, 2, 8, 4), 'c16')[:, :, ::2]
     _myriad.inverse(_queues.on_cpu(), Exporter(a.swapaxes(-1, -2), versioned), Exporter(inverse, versioned), None)
     assert np.array_equal(inverse, linalg.inv(a.swapaxes(-1, -2)))
+    if versioned:
+        with pytest.raises(ValueError, match='getrf: a would be written to, and its __dlpack__ returned a copy'):
+            _myriad.getrf(_queues.on_cpu(), Copying(a), np.empty((3, 2, 4), 'i4'), None)
+        copied = np.empty((3, 2, 4, 4), 'c16')
+        _myriad.inverse(_queues.on_cpu(), Copying(a), copied, None)  # as an input a copy is right
+        assert np.array_equal(copied, linalg.inv(a))
     a.flags.writeable = False
     with pytest.raises((ValueError, BufferError), match='read-only|readonly'):
         _myriad.getrf(_queues.on_cpu(), Exporter(a, versioned), np.empty((3, 2, 4), 'i4'), None)

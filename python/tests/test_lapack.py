@@ -189,6 +189,7 @@ def test_ragged(dtype):
     assert lapack.getrf(batch, out=batch).lu is batch
     for a, b in zip(tall, before):
         assert np.array_equal(a, lapack.getrf(b).lu)
+    assert isinstance(batch.arrays, tuple)  # with a list a caller could put in arrays that the batch does not point at
     with pytest.raises(ValueError, match='array 1 differs from array 0'):
         ragged([np.eye(2), np.eye(2, dtype='f4')])
     with pytest.raises(ValueError, match='has 3 axes; needs 1 or 2'):
