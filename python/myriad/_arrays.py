@@ -1,4 +1,5 @@
 """Array libraries: promotion of types, new arrays, streams. Results are made by the library of the caller's arrays."""
+import math
 import sys
 
 import numpy
@@ -25,6 +26,7 @@ class _NumPy(_Library):
     """numpy.ndarray, and anything that numpy.asarray takes."""
 
     name = 'numpy'
+    noun = 'a NumPy array'
     types = {numpy.dtype(t): numpy.dtype(r) for t, r in (('f4', 'f4'), ('f8', 'f8'), ('c8', 'f4'), ('c16', 'f8'))}
     half = frozenset([numpy.dtype('f2')])
     int32 = numpy.dtype(numpy.int32)
@@ -40,24 +42,67 @@ class _NumPy(_Library):
                 return arrays
         arrays = [numpy.asarray(x) for x in arrays]
         types = [x.dtype for x in arrays]
-        if not (halves and types[0] in self.half and all(t == types[0] for t in types)):
+        if halves:
+            # Products: float32 by int8 is float32, as in numpy.matmul.
+            common = numpy.result_type(*types).newbyteorder('=')
+            if common.kind in 'biu':
+                common = numpy.dtype('f8')
+            elif common not in self.types and common not in self.half:
+                raise TypeError(f'array type {common.name} is unsupported in products')
+        else:
             for k, t in enumerate(types):
                 if t.kind in 'biu':
                     types[k] = numpy.dtype('f8')
                 elif t.newbyteorder('=') not in self.types:
                     raise TypeError(f'array type {t.name} is unsupported in linalg')
-        common = numpy.result_type(*types).newbyteorder('=')
+            common = numpy.result_type(*types).newbyteorder('=')
         return [self.readable(x.astype(common, copy=False)) for x in arrays]
 
     @staticmethod
     def readable(x):
-        """x, or a copy where its elements are not aligned or strides within a matrix are negative or no multiples of an element."""
-        if x.flags.c_contiguous and x.flags.aligned:
-            return x
-        size = x.itemsize
-        if x.flags.aligned and all(s % size == 0 for s in x.strides) and all(s >= 0 or d <= 1 for s, d in zip(x.strides[-2:], x.shape[-2:])):
-            return x
-        return x.copy()
+        """x, or a copy where the library would refuse x."""
+        return x if NumPy.problem(x) is None else x.copy()
+
+    @staticmethod
+    def problem(x):
+        """Why the library would refuse x, or None."""
+        if not x.flags.aligned:
+            return 'is not aligned to its elements'
+        if x.flags.c_contiguous or x.ndim > 1 and x.mT.flags.c_contiguous:
+            return None
+        size, strides = x.itemsize, x.strides
+        if any(s % size for s in strides):
+            return f'has strides {strides} that are no multiples of the {size} bytes of an element'
+        if any(s < 0 and d > 1 for s, d in zip(strides[-2:], x.shape[-2:])):
+            return f'has negative strides within a matrix: {strides} bytes'
+        if overlapping(x.shape, strides, size):
+            return f'has elements that overlap: strides {strides} bytes'
+        return None
+
+    @staticmethod
+    def owns(x):
+        return isinstance(x, numpy.ndarray)
+
+    @staticmethod
+    def check_written(name, x, like):
+        """Refuses an array that must not be written to, as a result for matrices `like`."""
+        if not x.flags.writeable:
+            raise ValueError(f'{name} is read-only')
+        if (problem := NumPy.problem(x)) is not None:
+            raise ValueError(f'{name} {problem}')
+
+    @staticmethod
+    def contiguous(x):
+        return x.flags.c_contiguous
+
+    @staticmethod
+    def on_cpu(x):
+        return True
+
+    @staticmethod
+    def range_of(x):
+        """The least and the largest element."""
+        return int(x.min()), int(x.max())
 
     def real(self, dtype):
         return self.types[dtype]
@@ -114,6 +159,7 @@ class Torch(_Library):
     """torch.Tensor, on the CPU and on CUDA devices."""
 
     name = 'torch'
+    noun = 'a tensor of torch'
 
     def __init__(self, torch):
         self.torch = torch
@@ -126,6 +172,8 @@ class Torch(_Library):
         if common in self.types:
             for x in arrays:
                 if type(x) is not self.torch.Tensor or x.dtype is not common or not x.is_cpu or x.requires_grad or x.is_neg():
+                    break
+                if not x.is_contiguous() and (x.ndim < 2 or not x.mT.is_contiguous()):
                     break
             else:
                 return arrays
@@ -144,9 +192,33 @@ class Torch(_Library):
 
     def readable(self, x):
         x = x.resolve_neg()
-        if x.device.type == 'cpu' or x.is_contiguous() or collapses(tuple(x.shape[:-2]), x.stride()[:-2]):
+        if x.is_contiguous() or x.device.type == 'cpu' and x.ndim > 1 and x.mT.is_contiguous():
+            return x
+        shape, strides = tuple(x.shape), x.stride()
+        if (x.device.type == 'cpu' or collapses(shape[:-2], strides[:-2])) and not overlapping(shape, strides, 1):
             return x
         return x.contiguous()
+
+    def owns(self, x):
+        return isinstance(x, self.torch.Tensor)
+
+    def check_written(self, name, x, like):
+        if x.requires_grad and self.torch.is_grad_enabled():
+            raise RuntimeError(f'{name} requires grad, and these functions have no derivatives; pass x.detach(), or use torch.no_grad()')
+        if x.device != like.device:
+            raise ValueError(f'{name} is on device {x.device}; needs {like.device}')
+
+    @staticmethod
+    def contiguous(x):
+        return x.is_contiguous()
+
+    @staticmethod
+    def on_cpu(x):
+        return x.is_cpu
+
+    @staticmethod
+    def range_of(x):
+        return int(x.min()), int(x.max())
 
     def real(self, dtype):
         return self.types[dtype]
@@ -202,6 +274,7 @@ class Standard(_Library):
 
     def __init__(self, xp):
         self.name = xp.__name__.split('.')[0]
+        self.noun = f'an array of {self.name}'
         self.xp = xp
         self.types = {xp.float32: xp.float32, xp.float64: xp.float64, xp.complex64: xp.float32, xp.complex128: xp.float64}
         self.int32 = xp.int32
@@ -218,6 +291,25 @@ class Standard(_Library):
             if x.device != first.device:
                 raise ValueError(f'arrays are on different devices: {first.device} and {x.device}')
         return [self.xp.astype(x, common, copy=False) for x in arrays]
+
+    def owns(self, x):
+        return hasattr(x, '__array_namespace__') and x.__array_namespace__() is self.xp
+
+    @staticmethod
+    def check_written(name, x, like):
+        if x.device != like.device:
+            raise ValueError(f'{name} is on device {x.device}; needs {like.device}')
+
+    @staticmethod
+    def contiguous(x):
+        return True  # the standard does not tell; the library looks at it
+
+    @staticmethod
+    def on_cpu(x):
+        return int(x.__dlpack_device__()[0]) == 1
+
+    def range_of(self, x):
+        return int(self.xp.min(x)), int(self.xp.max(x))
 
     def real(self, dtype):
         return next(r for t, r in self.types.items() if t == dtype)
@@ -274,6 +366,7 @@ class _RaggedNumPy:
     """Ragged batches of NumPy arrays."""
 
     name = 'ragged'
+    noun = 'a ragged batch (myriad.batched.ragged)'
     int32 = NumPy.int32
 
     @staticmethod
@@ -281,8 +374,12 @@ class _RaggedNumPy:
         return list(arrays)
 
     @staticmethod
+    def owns(x):
+        return type(x) is Ragged
+
+    @staticmethod
     def real(dtype):
-        return NumPy.real(dtype)
+        return None if dtype is None else NumPy.real(dtype)  # no matrices have no type
 
     @staticmethod
     def copy(x):
@@ -325,15 +422,16 @@ _standard = {}
 def library_of(*arrays):
     """The library that the arrays belong to."""
     for x in arrays:
-        if type(x) is numpy.ndarray:
+        if isinstance(x, numpy.ndarray):
             continue
         if type(x) is Ragged:
             return RaggedNumPy
-        root = type(x).__module__.partition('.')[0]
-        if root == 'torch':
+        torch = sys.modules.get('torch')
+        if torch is not None and isinstance(x, getattr(torch, 'Tensor', ())):
             global _torch
-            _torch = _torch or Torch(sys.modules['torch'])
+            _torch = _torch or Torch(torch)
             return _torch
+        root = type(x).__module__.partition('.')[0]
         if root in ('jax', 'jaxlib'):
             raise NotImplementedError('arrays of JAX are not supported: they cannot be written to; pass numpy.asarray(x)')
         if root != 'numpy' and hasattr(x, '__array_namespace__'):
@@ -343,6 +441,32 @@ def library_of(*arrays):
                 library = _standard[xp] = Standard(xp)
             return library
     return NumPy
+
+
+def library_of_stacks(*arrays):
+    """The library that the arrays belong to, for functions that do not take ragged batches."""
+    library = library_of(*arrays)
+    if library is RaggedNumPy:
+        raise TypeError('a ragged batch was given; only the functions of myriad.lapack take ragged batches')
+    return library
+
+
+def overlapping(shape, strides, size):
+    """Whether matrices share elements otherwise than by strides of zero, such as those of sliding windows. `size`: that of an element.
+
+    The library refuses such matrices within each other, and in one batch with one stride between the matrices.
+    """
+    axes = list(zip(strides[-2:], shape[-2:]))
+    leading = [(s, d) for s, d in zip(strides[:-2], shape[:-2]) if d != 1]
+    if leading and collapses([d for _, d in leading], [s for s, _ in leading]):
+        axes.append((leading[-1][0], math.prod(d for _, d in leading)))
+    span = size
+    for s, d in sorted(axes):
+        if d > 1 and s != 0:
+            if s < span:
+                return True
+            span += s * (d - 1)
+    return False
 
 
 def collapses(shape, strides):

@@ -4,6 +4,9 @@ Arrays have the shape (..., m, n), vectors (..., length); leading axes are the b
 are copied first: with out=a (or another array of the result's shape) it works in place, without a copy. Results that are asked for by name
 (info=, ipiv=, tau=, ...) are written to arrays of the caller, and made otherwise.
 
+Arrays of the caller for results have exactly the type and shape of the result, and all are checked before anything is written. Pivots of
+arrays on the CPU are checked, too; on a GPU pivots outside of 1, ..., n make the routines read and write outside of the matrices.
+
 Nothing is checked after the call, and nothing waits for a GPU: look at `info`, LAPACK's error code of every matrix, an int32 array.
 stream= is the CUDA stream for arrays in GPU memory: an int or an object with __cuda_stream__; by default the current stream of the arrays'
 library. A ragged batch (myriad.batched.ragged) may stand for any array of matrices on the CPU.
@@ -15,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _myriad
-from ._arrays import RaggedNumPy, library_of
+from ._arrays import NumPy, Ragged, RaggedNumPy, library_of
 
 Array = Any
 
@@ -115,7 +118,8 @@ def _routine(f):
     def routine(*arrays, stream=None, **options):
         if stream is None:
             return f(*arrays, **options)
-        with library_of(*arrays).using(arrays[0], stream):
+        given = list(signature.bind(*arrays, **options).arguments.values())
+        with library_of(*given).using(given[0], stream):
             return f(*arrays, **options)
 
     routine.__signature__ = signature.replace(parameters=[*signature.parameters.values(), stream_parameter])
@@ -123,27 +127,176 @@ def _routine(f):
     return routine
 
 
-def _shape(library, *arrays):
-    """The common leading axes of arrays of matrices; None for ragged batches."""
+def _type(x):
+    return type(x).__name__
+
+
+def _take(routine, vectors=0, halves=False, /, **arrays):
+    """The arrays' library, their common leading axes (None for ragged batches), and the arrays, with one element type.
+
+    The last `vectors` arrays have one axis for each matrix, the others two.
+    """
+    library = library_of(*arrays.values())
     if library is RaggedNumPy:
+        first = next(x for x in arrays.values() if type(x) is Ragged)
+        for name, x in arrays.items():
+            if type(x) is not Ragged:
+                raise TypeError(f'{routine}: {name} is a {_type(x)}; where one array is a ragged batch, all are')
+            if len(x) != len(first):
+                raise ValueError(f'{routine}: {name} has {len(x)} matrices; the first ragged batch has {len(first)}')
+        return library, None, *arrays.values()
+    given = library.inputs(list(arrays.values()), halves)
+    shapes = []
+    last = len(given) - vectors
+    for k, x in enumerate(given):
+        core = 2 if k < last else 1
+        if x.ndim < core:
+            hint = '; a single right-hand side has the shape (n, 1)' if x.ndim == 1 and k > 0 else ''
+            raise ValueError(f'{routine}: {list(arrays)[k]} has {x.ndim} axes; needs at least {core}{hint}')
+        shapes.append(tuple(x.shape[:-core]))
+    batch = shapes[0]
+    for k, shape in enumerate(shapes):
+        if shape != batch:
+            try:
+                batch = numpy.broadcast_shapes(batch, shape)
+            except ValueError:
+                raise ValueError(f'{routine}: {list(arrays)[k]} has leading axes {shape}, which do not fit {batch}') from None
+    return library, batch, *given
+
+
+def _given(library, name, x, like, shape, dtype):
+    """Refuses an array of the caller that cannot take a result of this shape and type."""
+    if not library.owns(x):
+        raise TypeError(f'{name} is a {_type(x)}; needs {library.noun}')
+    if x.dtype != dtype:
+        raise TypeError(f'{name} has elements of type {x.dtype}; needs {dtype}')
+    if tuple(x.shape) != tuple(shape):
+        raise ValueError(f'{name} has the shape {tuple(x.shape)}; needs {tuple(shape)}')
+    library.check_written(name, x, like)
+
+
+def _given_ragged(name, x, shapes, dtype):
+    if type(x) is not Ragged:
+        raise TypeError(f'{name} is a {_type(x)}; needs {RaggedNumPy.noun}')
+    if x.dtype != dtype and len(x):
+        raise TypeError(f'{name} has elements of type {x.dtype}; needs {dtype}')
+    if len(x) != len(shapes):
+        raise ValueError(f'{name} has {len(x)} matrices; needs {len(shapes)}')
+    for b, (a, shape) in enumerate(zip(x.arrays, shapes)):
+        if a.shape != shape:
+            raise ValueError(f'{name} has the shape {a.shape} in matrix {b}; needs {shape}')
+
+
+def _result(library, name, x, like, batch, shape, dtype):
+    """The caller's array for a result, checked."""
+    dtype = like.dtype if dtype is None else dtype
+    if library is RaggedNumPy:
+        _given_ragged(name, x, [shape(*a.shape) for a in like.arrays], dtype)
+    else:
+        _given(library, name, x, like, (*batch, *shape(*like.shape[-2:])), dtype)
+    return x
+
+
+def _vectors(library, name, x, like, batch, length, dtype=None):
+    """x, or where that is None new vectors, whose length follows from the sizes of `like`."""
+    if x is not None:
+        return _result(library, name, x, like, batch, lambda m, n: (length(m, n),), dtype)
+    if library is RaggedNumPy:
+        return library.vectors(like, length, dtype)
+    return library.empty(like, (*batch, length(*like.shape[-2:])), dtype)
+
+
+def _matrices(library, name, x, like, batch, shape):
+    if x is not None:
+        return _result(library, name, x, like, batch, shape, None)
+    return library.matrices(like, shape)
+
+
+def _info(library, routine, info, like, batch):
+    if library is RaggedNumPy:
+        library, batch = NumPy, (len(like),)
+    if info is None:
+        return library.empty(like, batch, library.int32)
+    _given(library, f'{routine}: info', info, like, batch, library.int32)
+    if not library.contiguous(info):
+        raise ValueError(f'{routine}: info must be contiguous')
+    return info
+
+
+def _overwritten(library, batch, *triples):
+    """Arrays that the routine overwrites, one for each (name, x, out): `out` with the content of x, or a copy. All are checked before."""
+    inputs = []
+    for name, x, out in triples:
+        if library is RaggedNumPy:
+            if out is not None and out is not x:
+                _given_ragged(name, out, [a.shape for a in x.arrays], x.dtype)
+        else:
+            shape = (*batch, *x.shape[-2:])
+            if out is not None:
+                _given(library, name, out, x, shape, x.dtype)
+            if tuple(x.shape) != shape:
+                x = library.broadcast(x, shape)
+        inputs.append(x)
+    results = []
+    for (_, _, out), x in zip(triples, inputs):
+        if out is None:
+            out = library.copy(x)
+        elif out is not x:
+            library.assign(out, x)
+        results.append(out)
+    return results
+
+
+def _pivots(library, name, ipiv, lu):
+    """ipiv. Row numbers outside the matrices are refused, since the library would follow them; arrays on a GPU are not looked at."""
+    if library is RaggedNumPy:
+        _given_ragged(name, ipiv, [(a.shape[1],) for a in lu.arrays], library.int32)
+        if len(lu):
+            rows = numpy.concatenate(ipiv.arrays)
+            wrong = numpy.flatnonzero((rows < 1) | (rows > numpy.repeat([a.shape[0] for a in lu.arrays], [len(p) for p in ipiv.arrays])))
+            if wrong.size:
+                raise ValueError(f'{name} has a row number {rows[wrong[0]]}, which is outside of its matrix')
+        return ipiv
+    if not library.owns(ipiv):
+        raise TypeError(f'{name} is a {_type(ipiv)}; needs {library.noun}')
+    if ipiv.dtype != library.int32:
+        raise TypeError(f'{name} has elements of type {ipiv.dtype}; needs {library.int32}')
+    n = lu.shape[-1]
+    if ipiv.ndim < 1 or ipiv.shape[-1] != n:
+        raise ValueError(f'{name} has the shape {tuple(ipiv.shape)}; needs (..., {n})')
+    if 0 not in ipiv.shape and library.on_cpu(ipiv):
+        low, high = library.range_of(ipiv)
+        if low < 1 or high > n:
+            raise ValueError(f'{name} has row numbers from {low} to {high}; those of {n} rows are from 1')
+    return ipiv
+
+
+def _reals(library, name, x, a):
+    """x, real vectors for matrices a, or None."""
+    if x is None:
         return None
-    for x in arrays:
-        if x.ndim < 2:
-            raise ValueError(f'an array with {x.ndim} axes was given; matrices need at least 2, vectors of right-hand sides a last axis of size 1')
-    shapes = [tuple(x.shape[:-2]) for x in arrays]
-    return shapes[0] if all(s == shapes[0] for s in shapes) else numpy.broadcast_shapes(*shapes)
+    if not library.owns(x):
+        raise TypeError(f'{name} is a {_type(x)}; needs {library.noun}')
+    if x.dtype != library.real(a.dtype):
+        raise TypeError(f'{name} has elements of type {x.dtype}; needs {library.real(a.dtype)}')
+    return library.inputs([x])[0]
 
 
-def _overwritten(library, x, out, batch):
-    """The array that the routine overwrites: `out` with the content of x, or a copy."""
-    if library is not RaggedNumPy:
-        x = library.broadcast(x, (*batch, *x.shape[-2:]))
-    if out is None:
-        return library.copy(x)
-    if out is not x:
-        library.assign(out, x)
-    return out
+def _letter(name, x, letters):
+    if not isinstance(x, str) or len(x) != 1 or x not in letters:
+        raise ValueError(f'{name} is {x!r}; must be one of {", ".join(map(repr, letters))}')
+    return x
 
+
+def _scalar(name, x):
+    """x, a number."""
+    if isinstance(x, (float, int)):
+        return float(x)
+    if getattr(x, 'requires_grad', False):
+        raise RuntimeError(f'{name} requires grad, and these functions have no derivatives; pass x.item()')
+    if isinstance(x, str) or getattr(x, 'ndim', 0) > 0 or not any(hasattr(x, f) for f in ('__complex__', '__float__', '__index__')):
+        raise TypeError(f'{name} is a {_type(x)}; needs a number')
+    return complex(x)
 
 
 def _k(m, n):
@@ -167,11 +320,10 @@ def getrf(a, *, out=None, ipiv=None, info=None) -> Getrf:
 
     info i > 0: U(i, i) is zero. Cost: 2/3 n^3 flops.
     """
-    library = library_of(a)
-    a, = library.inputs([a])
-    lu = _overwritten(library, a, out, _shape(library, a))
-    ipiv = library.vectors(lu, _k, library.int32) if ipiv is None else ipiv
-    info = library.numbers(lu, library.int32) if info is None else info
+    library, batch, a = _take('getrf', a=a)
+    ipiv = _vectors(library, 'getrf: ipiv', ipiv, a, batch, _k, library.int32)
+    info = _info(library, 'getrf', info, a, batch)
+    lu, = _overwritten(library, batch, ('getrf: out', a, out))
     _myriad.getrf(library.queue(lu), lu, ipiv, info)
     return Getrf(lu, ipiv, info)
 
@@ -179,8 +331,10 @@ def getrf(a, *, out=None, ipiv=None, info=None) -> Getrf:
 @_routine
 def getrs(lu, ipiv, b, *, trans='N', out=None) -> Array:
     """X with op(A) X = B from the factors of getrf. b: (..., n, k). trans: 'N', 'T' or 'C'. Cost: 2 n^2 k flops."""
-    library = library_of(lu, b)
-    x = _overwritten(library, b, out, _shape(library, lu, b))
+    library, batch, lu, b = _take('getrs', lu=lu, b=b)
+    trans = _letter('getrs: trans', trans, 'NTC')
+    ipiv = _pivots(library, 'getrs: ipiv', ipiv, lu)
+    x, = _overwritten(library, batch, ('getrs: out', b, out))
     _myriad.getrs(library.queue(x), trans, lu, ipiv, x)
     return x
 
@@ -188,9 +342,10 @@ def getrs(lu, ipiv, b, *, trans='N', out=None) -> Array:
 @_routine
 def getri(lu, ipiv, *, out=None, info=None) -> Inverse:
     """The inverse from the factors of getrf. info i > 0: U(i, i) is zero. Cost: 4/3 n^3 flops."""
-    library = library_of(lu)
-    inverse = _overwritten(library, lu, out, _shape(library, lu))
-    info = library.numbers(inverse, library.int32) if info is None else info
+    library, batch, lu = _take('getri', lu=lu)
+    ipiv = _pivots(library, 'getri: ipiv', ipiv, lu)
+    info = _info(library, 'getri', info, lu, batch)
+    inverse, = _overwritten(library, batch, ('getri: out', lu, out))
     _myriad.getri(library.queue(inverse), inverse, ipiv, info)
     return Inverse(inverse, info)
 
@@ -201,13 +356,10 @@ def gesv(a, b, *, out=None, lu=None, ipiv=None, info=None) -> Gesv:
 
     Cost: 2/3 n^3 + 2 n^2 k flops.
     """
-    library = library_of(a, b)
-    a, b = library.inputs([a, b])
-    batch = _shape(library, a, b)
-    lu = _overwritten(library, a, lu, batch)
-    x = _overwritten(library, b, out, batch)
-    ipiv = library.vectors(lu, _k, library.int32) if ipiv is None else ipiv
-    info = library.numbers(lu, library.int32) if info is None else info
+    library, batch, a, b = _take('gesv', a=a, b=b)
+    ipiv = _vectors(library, 'gesv: ipiv', ipiv, a, batch, _k, library.int32)
+    info = _info(library, 'gesv', info, a, batch)
+    lu, x = _overwritten(library, batch, ('gesv: lu', a, lu), ('gesv: out', b, out))
     _myriad.gesv(library.queue(x), lu, ipiv, x, info)
     return Gesv(lu, ipiv, x, info)
 
@@ -221,10 +373,10 @@ def potrf(a, *, uplo='L', out=None, info=None) -> Factor:
 
     info i > 0: the leading minor of order i is not positive definite. Cost: n^3 / 3 flops.
     """
-    library = library_of(a)
-    a, = library.inputs([a])
-    factor = _overwritten(library, a, out, _shape(library, a))
-    info = library.numbers(factor, library.int32) if info is None else info
+    library, batch, a = _take('potrf', a=a)
+    uplo = _letter('potrf: uplo', uplo, 'LU')
+    info = _info(library, 'potrf', info, a, batch)
+    factor, = _overwritten(library, batch, ('potrf: out', a, out))
     _myriad.potrf(library.queue(factor), uplo, factor, info)
     return Factor(factor, info)
 
@@ -232,8 +384,9 @@ def potrf(a, *, uplo='L', out=None, info=None) -> Factor:
 @_routine
 def potrs(factor, b, *, uplo='L', out=None) -> Array:
     """X with A X = B from the factor of potrf. b: (..., n, k). Cost: 2 n^2 k flops."""
-    library = library_of(factor, b)
-    x = _overwritten(library, b, out, _shape(library, factor, b))
+    library, batch, factor, b = _take('potrs', factor=factor, b=b)
+    uplo = _letter('potrs: uplo', uplo, 'LU')
+    x, = _overwritten(library, batch, ('potrs: out', b, out))
     _myriad.potrs(library.queue(x), uplo, factor, x)
     return x
 
@@ -244,12 +397,10 @@ def posv(a, b, *, uplo='L', out=None, factor=None, info=None) -> Posv:
 
     Cost: n^3 / 3 + 2 n^2 k flops.
     """
-    library = library_of(a, b)
-    a, b = library.inputs([a, b])
-    batch = _shape(library, a, b)
-    factor = _overwritten(library, a, factor, batch)
-    x = _overwritten(library, b, out, batch)
-    info = library.numbers(factor, library.int32) if info is None else info
+    library, batch, a, b = _take('posv', a=a, b=b)
+    uplo = _letter('posv: uplo', uplo, 'LU')
+    info = _info(library, 'posv', info, a, batch)
+    factor, x = _overwritten(library, batch, ('posv: factor', a, factor), ('posv: out', b, out))
     _myriad.posv(library.queue(x), uplo, factor, x, info)
     return Posv(factor, x, info)
 
@@ -257,9 +408,10 @@ def posv(a, b, *, uplo='L', out=None, factor=None, info=None) -> Posv:
 @_routine
 def potri(factor, *, uplo='L', out=None, info=None) -> Inverse:
     """The triangle `uplo` of the inverse from the factor of potrf. Cost: 2/3 n^3 flops."""
-    library = library_of(factor)
-    inverse = _overwritten(library, factor, out, _shape(library, factor))
-    info = library.numbers(inverse, library.int32) if info is None else info
+    library, batch, factor = _take('potri', factor=factor)
+    uplo = _letter('potri: uplo', uplo, 'LU')
+    info = _info(library, 'potri', info, factor, batch)
+    inverse, = _overwritten(library, batch, ('potri: out', factor, out))
     _myriad.potri(library.queue(inverse), uplo, inverse, info)
     return Inverse(inverse, info)
 
@@ -267,10 +419,10 @@ def potri(factor, *, uplo='L', out=None, info=None) -> Inverse:
 @_routine
 def trtri(a, *, uplo='L', diag='N', out=None, info=None) -> Inverse:
     """The inverse of a triangular matrix. info i > 0: element (i, i) is zero and the matrix is kept. Cost: n^3 / 3 flops."""
-    library = library_of(a)
-    a, = library.inputs([a])
-    inverse = _overwritten(library, a, out, _shape(library, a))
-    info = library.numbers(inverse, library.int32) if info is None else info
+    library, batch, a = _take('trtri', a=a)
+    uplo, diag = _letter('trtri: uplo', uplo, 'LU'), _letter('trtri: diag', diag, 'NU')
+    info = _info(library, 'trtri', info, a, batch)
+    inverse, = _overwritten(library, batch, ('trtri: out', a, out))
     _myriad.trtri(library.queue(inverse), uplo, diag, inverse, info)
     return Inverse(inverse, info)
 
@@ -281,9 +433,10 @@ def trsm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
 
     Cost: n^2 k flops.
     """
-    library = library_of(a, b)
-    a, b = library.inputs([a, b])
-    x = _overwritten(library, b, out, _shape(library, a, b))
+    library, batch, a, b = _take('trsm', a=a, b=b)
+    side, uplo, diag = _letter('trsm: side', side, 'LR'), _letter('trsm: uplo', uplo, 'LU'), _letter('trsm: diag', diag, 'NU')
+    alpha = _scalar('trsm: alpha', alpha)
+    x, = _overwritten(library, batch, ('trsm: out', b, out))
     _myriad.trsm(library.queue(x), side, uplo, diag, alpha, a, x)
     return x
 
@@ -291,9 +444,10 @@ def trsm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
 @_routine
 def trmm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
     """alpha A B (side 'L') or alpha B A ('R') with a triangular A. a: (..., n, n). Cost: n^2 k flops."""
-    library = library_of(a, b)
-    a, b = library.inputs([a, b])
-    product = _overwritten(library, b, out, _shape(library, a, b))
+    library, batch, a, b = _take('trmm', a=a, b=b)
+    side, uplo, diag = _letter('trmm: side', side, 'LR'), _letter('trmm: uplo', uplo, 'LU'), _letter('trmm: diag', diag, 'NU')
+    alpha = _scalar('trmm: alpha', alpha)
+    product, = _overwritten(library, batch, ('trmm: out', b, out))
     _myriad.trmm(library.queue(product), side, uplo, diag, alpha, a, product)
     return product
 
@@ -304,15 +458,23 @@ def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
 
     out: the result; out=c works in place. Cost: 2 m n k flops.
     """
-    library = library_of(a, b)
-    if library is RaggedNumPy and out is None and c is None:
-        raise NotImplementedError('gemm of ragged batches without c or out')
-    a, b = library.inputs([a, b], halves=True)
-    batch = _shape(library, a, b)
+    alpha, beta = _scalar('gemm: alpha', alpha), _scalar('gemm: beta', beta)
     if c is not None:
-        result = _overwritten(library, c, out, batch)
+        library, batch, a, b, c = _take('gemm', 0, True, a=a, b=b, c=c)
+        result, = _overwritten(library, batch, ('gemm: out', c, out))
     else:
-        beta, result = 0.0, library.empty(a, (*batch, a.shape[-2], b.shape[-1])) if out is None else out
+        library, batch, a, b = _take('gemm', 0, True, a=a, b=b)
+        beta = 0.0
+        if library is RaggedNumPy:
+            if out is None:
+                raise NotImplementedError('gemm of ragged batches without c or out')
+            _given_ragged('gemm: out', out, [(x.shape[0], y.shape[1]) for x, y in zip(a.arrays, b.arrays)], a.dtype)
+            result = out
+        else:
+            shape = (*batch, a.shape[-2], b.shape[-1])
+            if out is not None:
+                _given(library, 'gemm: out', out, a, shape, a.dtype)
+            result = library.empty(a, shape) if out is None else out
     _myriad.gemm(library.queue(result), alpha, a, b, beta, result)
     return result
 
@@ -323,10 +485,9 @@ def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
 @_routine
 def geqrf(a, *, out=None, tau=None) -> Geqrf:
     """A = Q R: R above, Householder vectors below the diagonal. a: (..., m, n); tau: (..., min(m, n)). Cost: 2 n^2 (m - n / 3) flops."""
-    library = library_of(a)
-    a, = library.inputs([a])
-    qr = _overwritten(library, a, out, _shape(library, a))
-    tau = library.vectors(qr, _k) if tau is None else tau
+    library, batch, a = _take('geqrf', a=a)
+    tau = _vectors(library, 'geqrf: tau', tau, a, batch, _k)
+    qr, = _overwritten(library, batch, ('geqrf: out', a, out))
     _myriad.geqrf(library.queue(qr), qr, tau)
     return Geqrf(qr, tau)
 
@@ -337,8 +498,8 @@ def orgqr(qr, tau, *, out=None) -> Array:
 
     Cost: 4 m n k - 2 (m + n) k^2 + 4/3 k^3 flops.
     """
-    library = library_of(qr)
-    q = _overwritten(library, qr, out, _shape(library, qr))
+    library, batch, qr, tau = _take('orgqr', 1, qr=qr, tau=tau)
+    q, = _overwritten(library, batch, ('orgqr: out', qr, out))
     _myriad.orgqr(library.queue(q), q, tau)
     return q
 
@@ -349,8 +510,9 @@ def ormqr(qr, tau, c, *, side='L', trans='N', out=None) -> Array:
 
     Cost: 4 m n k - 2 n k^2 flops.
     """
-    library = library_of(qr, c)
-    result = _overwritten(library, c, out, _shape(library, qr, c))
+    library, batch, qr, c, tau = _take('ormqr', 1, qr=qr, c=c, tau=tau)
+    side, trans = _letter('ormqr: side', side, 'LR'), _letter('ormqr: trans', trans, 'NTC')
+    result, = _overwritten(library, batch, ('ormqr: out', c, out))
     _myriad.ormqr(library.queue(result), side, trans, qr, tau, result)
     return result
 
@@ -365,20 +527,21 @@ def gels(a, b, *, out=None, qr=None, info=None) -> Gels:
     out: for B and X, (..., max(m, n), k), whose first n rows are x. info i > 0: element (i, i) of the triangular factor is zero.
     Cost: 2 n^2 (m - n / 3) + 4 m n k flops.
     """
-    library = library_of(a, b)
+    library, batch, a, b = _take('gels', a=a, b=b)
     if library is RaggedNumPy:
         raise NotImplementedError('gels of ragged batches')
-    a, b = library.inputs([a, b])
-    batch = _shape(library, a, b)
     m, n = a.shape[-2:]
     if b.shape[-2] != m:
         raise ValueError(f'gels: b has {b.shape[-2]} rows; a needs {m}')
+    info = _info(library, 'gels', info, a, batch)
+    shape = (*batch, max(m, n), b.shape[-1])
+    if out is not None:
+        _given(library, 'gels: out', out, a, shape, a.dtype)
+    qr, = _overwritten(library, batch, ('gels: qr', a, qr))
     if out is None:
-        out = library.empty(a, (*batch, max(m, n), b.shape[-1]))
+        out = library.empty(a, shape)
         out[..., m:, :] = 0
     library.assign(out[..., :m, :], b)
-    qr = _overwritten(library, a, qr, batch)
-    info = library.numbers(qr, library.int32) if info is None else info
     _myriad.gels(library.queue(qr), qr, out, info)
     return Gels(qr, out[..., :n, :], info)
 
@@ -392,11 +555,11 @@ def syevd(a, *, jobz='V', uplo='L', out=None, w=None, info=None) -> Syevd:
 
     With jobz 'N' v is not defined. info n: NaN or infinity; 0 < i: not converged. Cost: 4/3 n^3, with vectors about 9 n^3 flops.
     """
-    library = library_of(a)
-    a, = library.inputs([a])
-    v = _overwritten(library, a, out, _shape(library, a))
-    w = library.vectors(v, _n, library.real(v.dtype)) if w is None else w
-    info = library.numbers(v, library.int32) if info is None else info
+    library, batch, a = _take('syevd', a=a)
+    jobz, uplo = _letter('syevd: jobz', jobz, 'NV'), _letter('syevd: uplo', uplo, 'LU')
+    w = _vectors(library, 'syevd: w', w, a, batch, _n, library.real(a.dtype))
+    info = _info(library, 'syevd', info, a, batch)
+    v, = _overwritten(library, batch, ('syevd: out', a, out))
     _myriad.syevd(library.queue(v), jobz, uplo, v, w, info)
     return Syevd(w, v, info)
 
@@ -404,13 +567,13 @@ def syevd(a, *, jobz='V', uplo='L', out=None, w=None, info=None) -> Syevd:
 @_routine
 def sytrd(a, *, uplo='L', out=None, d=None, e=None, tau=None) -> Sytrd:
     """A = Q T Q^H with a real tridiagonal T: diagonal d (..., n), off-diagonal e (..., n - 1); tau: (..., n - 1). Cost: 4/3 n^3 flops."""
-    library = library_of(a)
-    a, = library.inputs([a])
-    a = _overwritten(library, a, out, _shape(library, a))
+    library, batch, a = _take('sytrd', a=a)
+    uplo = _letter('sytrd: uplo', uplo, 'LU')
     real = library.real(a.dtype)
-    d = library.vectors(a, _n, real) if d is None else d
-    e = library.vectors(a, _less_one, real) if e is None else e
-    tau = library.vectors(a, _less_one) if tau is None else tau
+    d = _vectors(library, 'sytrd: d', d, a, batch, _n, real)
+    e = _vectors(library, 'sytrd: e', e, a, batch, _less_one, real)
+    tau = _vectors(library, 'sytrd: tau', tau, a, batch, _less_one)
+    a, = _overwritten(library, batch, ('sytrd: out', a, out))
     _myriad.sytrd(library.queue(a), uplo, a, d, e, tau)
     return Sytrd(a, d, e, tau)
 
@@ -418,8 +581,9 @@ def sytrd(a, *, uplo='L', out=None, d=None, e=None, tau=None) -> Sytrd:
 @_routine
 def orgtr(a, tau, *, uplo='L', out=None) -> Array:
     """The Q of sytrd. Cost: 4/3 n^3 flops."""
-    library = library_of(a)
-    q = _overwritten(library, a, out, _shape(library, a))
+    library, batch, a, tau = _take('orgtr', 1, a=a, tau=tau)
+    uplo = _letter('orgtr: uplo', uplo, 'LU')
+    q, = _overwritten(library, batch, ('orgtr: out', a, out))
     _myriad.orgtr(library.queue(q), uplo, q, tau)
     return q
 
@@ -427,8 +591,9 @@ def orgtr(a, tau, *, uplo='L', out=None) -> Array:
 @_routine
 def ormtr(a, tau, c, *, side='L', uplo='L', trans='N', out=None) -> Array:
     """op(Q) C (side 'L') or C op(Q) ('R') with the Q of sytrd. trans: 'N', 'C', for real types 'T'. Cost: 2 m^2 n flops."""
-    library = library_of(a, c)
-    result = _overwritten(library, c, out, _shape(library, a, c))
+    library, batch, a, c, tau = _take('ormtr', 1, a=a, c=c, tau=tau)
+    side, uplo, trans = _letter('ormtr: side', side, 'LR'), _letter('ormtr: uplo', uplo, 'LU'), _letter('ormtr: trans', trans, 'NTC')
+    result, = _overwritten(library, batch, ('ormtr: out', c, out))
     _myriad.ormtr(library.queue(result), side, uplo, trans, a, tau, result)
     return result
 
@@ -444,15 +609,15 @@ def gesvd(a, *, jobz='S', out=None, s=None, u=None, vt=None, info=None) -> Gesvd
     a: (..., m, n), destroyed where out=a; s: (..., k), descending. info k: NaN or infinity; 0 < i: not converged. Cost for m >= n:
     4 n^2 (m - n / 3) flops, and about 4 m n^2 + 8 n^3 with thin vectors.
     """
-    library = library_of(a)
-    a, = library.inputs([a])
-    a = _overwritten(library, a, out, _shape(library, a))
-    s = library.vectors(a, _k, library.real(a.dtype)) if s is None else s
-    if jobz in 'SAU' and u is None:
-        u = library.matrices(a, (lambda m, n: (m, m)) if jobz == 'A' else lambda m, n: (m, min(m, n)))
-    if jobz in 'SAV' and vt is None:
-        vt = library.matrices(a, (lambda m, n: (n, n)) if jobz == 'A' else lambda m, n: (min(m, n), n))
-    info = library.numbers(a, library.int32) if info is None else info
+    library, batch, a = _take('gesvd', a=a)
+    jobz = _letter('gesvd: jobz', jobz, 'NSAUV')
+    s = _vectors(library, 'gesvd: s', s, a, batch, _k, library.real(a.dtype))
+    if jobz in 'SAU' or u is not None:
+        u = _matrices(library, 'gesvd: u', u, a, batch, (lambda m, n: (m, m)) if jobz == 'A' else lambda m, n: (m, min(m, n)))
+    if jobz in 'SAV' or vt is not None:
+        vt = _matrices(library, 'gesvd: vt', vt, a, batch, (lambda m, n: (n, n)) if jobz == 'A' else lambda m, n: (min(m, n), n))
+    info = _info(library, 'gesvd', info, a, batch)
+    a, = _overwritten(library, batch, ('gesvd: out', a, out))
     _myriad.gesvd(library.queue(a), jobz, a, s, u, vt, info)
     return Gesvd(s, u, vt, info)
 
@@ -463,14 +628,13 @@ def gebrd(a, *, out=None, d=None, e=None, tauq=None, taup=None) -> Gebrd:
 
     Cost for m >= n: 4 n^2 (m - n / 3) flops.
     """
-    library = library_of(a)
-    a, = library.inputs([a])
-    a = _overwritten(library, a, out, _shape(library, a))
+    library, batch, a = _take('gebrd', a=a)
     real = library.real(a.dtype)
-    d = library.vectors(a, _k, real) if d is None else d
-    e = library.vectors(a, lambda m, n: max(min(m, n) - 1, 0), real) if e is None else e
-    tauq = library.vectors(a, _k) if tauq is None else tauq
-    taup = library.vectors(a, _k) if taup is None else taup
+    d = _vectors(library, 'gebrd: d', d, a, batch, _k, real)
+    e = _vectors(library, 'gebrd: e', e, a, batch, lambda m, n: max(min(m, n) - 1, 0), real)
+    tauq = _vectors(library, 'gebrd: tauq', tauq, a, batch, _k)
+    taup = _vectors(library, 'gebrd: taup', taup, a, batch, _k)
+    a, = _overwritten(library, batch, ('gebrd: out', a, out))
     _myriad.gebrd(library.queue(a), a, d, e, tauq, taup)
     return Gebrd(a, d, e, tauq, taup)
 
@@ -478,8 +642,9 @@ def gebrd(a, *, out=None, d=None, e=None, tauq=None, taup=None) -> Gebrd:
 @_routine
 def orgbr(a, tau, *, vect, k, out=None) -> Array:
     """Q (vect 'Q') or P^H ('P') of gebrd. k: the columns ('Q') or rows ('P') of the matrix that was reduced. Cost: that of orgqr."""
-    library = library_of(a)
-    q = _overwritten(library, a, out, _shape(library, a))
+    library, batch, a, tau = _take('orgbr', 1, a=a, tau=tau)
+    vect = _letter('orgbr: vect', vect, 'QP')
+    q, = _overwritten(library, batch, ('orgbr: out', a, out))
     _myriad.orgbr(library.queue(q), vect, k, None, q, tau)
     return q
 
@@ -487,8 +652,9 @@ def orgbr(a, tau, *, vect, k, out=None) -> Array:
 @_routine
 def ormbr(a, tau, c, *, vect, k, side='L', trans='N', out=None) -> Array:
     """op(Q) C, op(P) C (side 'L') or C op(Q), C op(P) ('R') with the Q or P of gebrd. Cost: that of ormqr."""
-    library = library_of(a, c)
-    result = _overwritten(library, c, out, _shape(library, a, c))
+    library, batch, a, c, tau = _take('ormbr', 1, a=a, c=c, tau=tau)
+    vect, side, trans = _letter('ormbr: vect', vect, 'QP'), _letter('ormbr: side', side, 'LR'), _letter('ormbr: trans', trans, 'NTC')
+    result, = _overwritten(library, batch, ('ormbr: out', c, out))
     _myriad.ormbr(library.queue(result), vect, side, trans, k, None, a, tau, result)
     return result
 
@@ -505,13 +671,11 @@ def geequ(a, *, info=None) -> Geequ:
 
     rowcnd, colcnd: smallest divided by largest scaling; amax: the largest absolute element. Cost: m n elements read.
     """
-    library = library_of(a)
-    a, = library.inputs([a])
-    _shape(library, a)
+    library, batch, a = _take('geequ', a=a)
+    info = _info(library, 'geequ', info, a, batch)
     real = library.real(a.dtype)
     r, c = library.vectors(a, lambda m, n: m, real), library.vectors(a, _n, real)
     rowcnd, colcnd, amax = (library.numbers(a, real) for _ in range(3))
-    info = library.numbers(a, library.int32) if info is None else info
     _myriad.geequ(library.queue(a), a, r, c, rowcnd, colcnd, amax, info)
     return Geequ(r, c, rowcnd, colcnd, amax, info)
 
@@ -519,9 +683,9 @@ def geequ(a, *, info=None) -> Geequ:
 @_routine
 def laqge(a, r=None, c=None, *, out=None) -> Array:
     """diag(r) A diag(c); None stands for ones."""
-    library = library_of(a)
-    a, = library.inputs([a])
-    scaled = _overwritten(library, a, out, _shape(library, a))
+    library, batch, a = _take('laqge', a=a)
+    r, c = _reals(library, 'laqge: r', r, a), _reals(library, 'laqge: c', c, a)
+    scaled, = _overwritten(library, batch, ('laqge: out', a, out))
     _myriad.laqge(library.queue(scaled), scaled, r, c)
     return scaled
 
@@ -532,8 +696,10 @@ def gerfs(a, lu, ipiv, b, x, *, trans='N', out=None) -> Gerfs:
 
     Cost: 6 n^2 k flops a sweep, usually one or two.
     """
-    library = library_of(a, lu, b, x)
-    x = _overwritten(library, x, out, _shape(library, a, b, x))
+    library, batch, a, lu, b, x = _take('gerfs', a=a, lu=lu, b=b, x=x)
+    trans = _letter('gerfs: trans', trans, 'NTC')
+    ipiv = _pivots(library, 'gerfs: ipiv', ipiv, lu)
+    x, = _overwritten(library, batch, ('gerfs: out', x, out))
     real = library.real(x.dtype)
     ferr, berr = library.vectors(x, _n, real), library.vectors(x, _n, real)
     _myriad.gerfs(library.queue(x), trans, a, lu, ipiv, b, x, ferr, berr)
@@ -546,12 +712,7 @@ def backward_error(a, x, b) -> Array:
 
     a: (..., m, n), x: (..., n, k), b: (..., m, k). Cost: 4 m n k flops.
     """
-    library = library_of(a, x, b)
-    a, x, b = library.inputs([a, x, b])
-    batch = _shape(library, a, x, b)
-    if library is RaggedNumPy:
-        error = library.vectors(x, _n, library.real(x.dtype))
-    else:
-        error = library.empty(x, (*batch, x.shape[-1]), library.real(x.dtype))
+    library, batch, a, x, b = _take('backward_error', a=a, x=x, b=b)
+    error = _vectors(library, 'backward_error', None, x, batch, _n, library.real(x.dtype))
     _myriad.backward_error(library.queue(error), a, x, b, error)
     return error

@@ -1,4 +1,5 @@
 """Arrays go in and out in place, whatever their strides, or are refused with the reason."""
+import inspect
 import threading
 
 import numpy as np
@@ -68,6 +69,23 @@ def test_copied_where_needed():
     close(lu, lapack.getrf(flipped.copy()).lu)
 
 
+def test_overlapping_inputs():
+    signal, windows = random(40), np.lib.stride_tricks.sliding_window_view
+    hankel = windows(signal, 6)[:6]
+    images = windows(random((9, 9)), (4, 4))
+    assert not hankel.flags.owndata
+    for x in (hankel, images, images[0], windows(random((5, 12)), 6, axis=1)[:, :6], np.broadcast_to(hankel, (3, 6, 6))):
+        b = random((*x.shape[:-1], 2))
+        close(linalg.inv(x), linalg.inv(x.copy()))
+        close(linalg.solve(x, b), linalg.solve(x.copy(), b))
+        close(linalg.det(x), linalg.det(x.copy()))
+        close(linalg.pinv(x), linalg.pinv(x.copy()))
+        close(linalg.matmul(x, x), linalg.matmul(x.copy(), x.copy()))
+        close(lapack.getrf(x).lu, lapack.getrf(x.copy()).lu)
+    with pytest.raises(ValueError, match='getrf: out has elements that overlap'):
+        lapack.getrf(hankel.copy(), out=windows(signal, 6, writeable=True)[:6])
+
+
 def unaligned(a):
     x = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
     x[...] = a
@@ -77,20 +95,22 @@ def unaligned(a):
 def test_refused_in_place():
     a = matrices((3,), 4, 'f8')
     info = np.empty(3, 'i4')
-    with pytest.raises(ValueError, match='getrf: argument 4 .*negative'):
+    with pytest.raises(ValueError, match='getrf: out has negative strides'):
         lapack.getrf(a, out=a[:, ::-1])
-    with pytest.raises(TypeError, match='getrf: a has elements in the other byte order .*newbyteorder'):
+    with pytest.raises(TypeError, match='getrf: out has elements of type >f8; needs float64'):
         lapack.getrf(a, out=a.astype('>f8'))
-    with pytest.raises(ValueError, match='getrf: a is not aligned'):
+    with pytest.raises(ValueError, match='getrf: out is not aligned'):
         lapack.getrf(a, out=unaligned(a))
     frozen = a.copy()
     frozen.flags.writeable = False
-    with pytest.raises(ValueError, match='potrf: a is read-only'):
+    with pytest.raises(ValueError, match='potrf: out is read-only'):
         lapack.potrf(frozen, out=frozen)
     shared = np.broadcast_to(a[0].copy(), (3, 4, 4))
     with pytest.raises(ValueError, match='read-only'):
         lapack.potrf(shared, out=shared)
     queue = _queues.on_cpu()
+    with pytest.raises(TypeError, match='potrf: a has elements in the other byte order .*newbyteorder'):
+        _myriad.potrf(queue, 'L', a.astype('>f8'), info)
     writable = np.lib.stride_tricks.as_strided(a, a.shape, (0, *a.strides[1:]))
     with pytest.raises(ValueError, match='potrf: argument 3 .*overlap'):
         _myriad.potrf(queue, 'L', writable, info)
@@ -232,11 +252,57 @@ class TestTorch:
             assert isinstance(lu, torch.Tensor) and ipiv.dtype == torch.int32 and not info.any()
             torch.testing.assert_close(lapack.getrs(lu, ipiv, b), torch.linalg.solve(a, b))
             assert lapack.potrf(p, out=p).factor is p
+            hankel = torch.randn(40, dtype=dtype).unfold(0, 6, 1)[:6]
+            torch.testing.assert_close(linalg.matmul(hankel, hankel), hankel @ hankel)
+            torch.testing.assert_close(linalg.inv(hankel.expand(2, 6, 6)), torch.linalg.inv(hankel).expand(2, 6, 6), rtol=1e-2, atol=1e-2)
+
+    def test_subclass(self):
+        torch = self.torch
+
+        class Mine(torch.Tensor):
+            pass
+
+        x = linalg.inv((2 * torch.eye(3)).as_subclass(Mine))
+        assert isinstance(x, Mine) and x[1, 1] == 0.5
+
+        class Ours(np.ndarray):
+            pass
+
+        assert isinstance(linalg.inv((2 * np.eye(3)).view(Ours)), np.ndarray)
 
     def test_refused(self):
         torch = self.torch
         with pytest.raises(RuntimeError, match='requires grad'):
             linalg.inv(torch.eye(3, requires_grad=True))
+        a, b, grad = torch.eye(3).repeat(2, 1, 1), torch.ones(2, 3, 1), torch.ones(2, 3, 3, requires_grad=True)
+        lu, ipiv, info = lapack.getrf(a)
+        qr, tau = lapack.geqrf(a)
+        for name in lapack.__all__:  # every routine looks at every array
+            vectors = {'ipiv': ipiv, 'tau': tau[:, :2] if 'tr' in name else tau, 'r': torch.ones(2, 3), 'c': torch.ones(2, 3)} if name != 'gemm' else {}
+            parameters = inspect.signature(getattr(lapack, name)).parameters
+            needed = [p for p in parameters if parameters[p].default is inspect.Parameter.empty or name == 'gemm' and p == 'c']
+            options = {p: 'Q' if p == 'vect' else 3 for p in needed if p in ('vect', 'k')}
+            given = {p: vectors[p] if p in vectors and not (p == 'c' and 'tau' in parameters) else a for p in needed if p not in options}
+            getattr(lapack, name)(**given, **options)
+            for p in given:
+                if given[p].dtype.is_floating_point:
+                    with pytest.raises(RuntimeError, match='requires grad'):
+                        getattr(lapack, name)(**{**given, p: given[p].clone().requires_grad_()}, **options)
+            if 'out' in parameters:
+                with pytest.raises(RuntimeError, match=f'{name}: out requires grad'):
+                    getattr(lapack, name)(**given, **options, out=grad * 1)
+        with pytest.raises(RuntimeError, match='laqge: r requires grad|a tensor requires grad'):
+            lapack.laqge(a, torch.ones(2, 3, requires_grad=True))
+        with pytest.raises(RuntimeError, match='trsm: alpha requires grad'):
+            lapack.trsm(a, b, alpha=torch.tensor(1.0, requires_grad=True))
+        with torch.no_grad():
+            assert lapack.getrf(grad).lu.shape == (2, 3, 3)
+        with pytest.raises(TypeError, match='getrf: out is a ndarray; needs a tensor of torch'):
+            lapack.getrf(a, out=np.empty((2, 3, 3), 'f4'))
+        with pytest.raises(TypeError, match='getrf: out is a Tensor; needs a NumPy array'):
+            lapack.getrf(np.eye(3), out=torch.eye(3, dtype=torch.float64))
+        with pytest.raises(ValueError, match='getrs: ipiv has row numbers from 2147483647 to 2147483647'):
+            lapack.getrs(lu, torch.full((2, 3), 2**31 - 1, dtype=torch.int32), b)
         with pytest.raises(TypeError, match='tensor type torch.int64'):
             linalg.inv(torch.eye(3, dtype=torch.int64))
         with pytest.raises(ValueError, match='device meta'):

@@ -163,8 +163,72 @@ def test_outputs():
         assert np.array_equal(g, w)
     got = lapack.gesv(a, b, out=b, lu=a)
     assert got.x is b and np.array_equal(b, want.x) and np.array_equal(a, want.lu)
-    with pytest.raises(ValueError, match='matrices need at least 2'):
+    with pytest.raises(ValueError, match=r'gesv: b has 1 axes; needs at least 2; .*\(n, 1\)'):
         lapack.gesv(a, b[0, :, 0])
+
+
+def test_refused():
+    a, b = matrices((4,), 5, 'f8'), random((4, 5, 2))
+    lu, ipiv, info = lapack.getrf(a)
+    qr, tau = lapack.geqrf(a)
+    out = np.full(a.shape, 7.0)
+    many = ragged([np.eye(2)])
+    for error, match, call in [
+        # Nothing is cast to the type of an output, which would lose precision or the imaginary part.
+        (TypeError, 'getrf: out has elements of type float64; needs complex128', lambda: lapack.getrf(a + 1j, out=out)),
+        (TypeError, 'gesv: lu has elements of type float32; needs float64', lambda: lapack.gesv(a, b, lu=a.astype('f4'))),
+        (TypeError, 'gemm: out has elements of type float32; needs float64', lambda: lapack.gemm(a, b, out=b.astype('f4'))),
+        (ValueError, r'getrf: out has the shape \(5, 5\); needs \(4, 5, 5\)', lambda: lapack.getrf(a, out=out[0])),
+        (ValueError, r'getrf: ipiv has the shape \(4, 4\); needs \(4, 5\)', lambda: lapack.getrf(a, out=out, ipiv=ipiv[:, 1:])),
+        (TypeError, 'getrf: info is a int; needs a NumPy array', lambda: lapack.getrf(a, out=out, info=3)),
+        (ValueError, 'getrf: info must be contiguous', lambda: lapack.getrf(a, out=out, info=np.zeros(8, 'i4')[::2])),
+        (ValueError, r'geequ: info has the shape \(3,\); needs \(4,\)', lambda: lapack.geequ(a, info=info[:3])),
+        (TypeError, 'geequ: info has elements of type int64', lambda: lapack.geequ(a, info=np.zeros(4, 'i8'))),
+        (TypeError, 'syevd: w has elements of type complex128; needs float64', lambda: lapack.syevd(a + 0j, out=out + 0j, w=b[:, :, 0] + 0j)),
+        (ValueError, 'getrf: a has 1 axes; needs at least 2$', lambda: lapack.getrf(a[0, 0])),
+        (ValueError, r'gesv: b has leading axes \(3,\), which do not fit \(4,\)', lambda: lapack.gesv(a, b[:3])),
+        (TypeError, 'gesv: b is a ndarray; where one array is a ragged batch, all are', lambda: lapack.gesv(many, b)),
+        (TypeError, 'potrf: out is a ndarray; needs a ragged batch', lambda: lapack.potrf(many, out=out)),
+        (TypeError, 'trsm: alpha is a ndarray; needs a number', lambda: lapack.trsm(a, b, alpha=np.ones(4))),
+        (TypeError, 'gemm: beta is a str; needs a number', lambda: lapack.gemm(a, b, beta='1')),
+        (ValueError, "getrs: trans is 'NN'; must be one of 'N', 'T', 'C'", lambda: lapack.getrs(lu, ipiv, b, trans='NN')),
+        (ValueError, 'getrs: trans is None; must be one of', lambda: lapack.getrs(lu, ipiv, b, trans=None)),
+        (ValueError, "getrs: trans is 'n'; must be one of", lambda: lapack.getrs(lu, ipiv, b, trans='n')),
+        (ValueError, "gesvd: jobz is ''; must be one of", lambda: lapack.gesvd(a, jobz='')),
+        (TypeError, 'laqge: r is a list; needs a NumPy array', lambda: lapack.laqge(a, [1.0] * 5)),
+        (TypeError, 'laqge: c has elements of type float32; needs float64', lambda: lapack.laqge(a, None, np.ones((4, 5), 'f4'))),
+        (ValueError, 'stream is for arrays in GPU memory', lambda: lapack.getrf(a=a, stream=1)),
+        (TypeError, "missing a required argument: 'b'", lambda: lapack.gesv(a=a, stream=1)),
+    ]:
+        with pytest.raises(error, match=match):
+            call()
+    assert (out == 7).all()  # nothing was written
+    close(lapack.getrs(lu.tolist(), ipiv, b.tolist()), lapack.getrs(lu, ipiv, b))
+    flipped = a[:, ::-1, ::-1]
+    close(lapack.potri(flipped).inverse, lapack.potri(flipped.copy()).inverse)
+    close(lapack.getrs(lu, ipiv, b.astype('>f8')), lapack.getrs(lu, ipiv, b))
+
+
+def test_pivots_outside_the_matrices():
+    a, b = matrices((4,), 5, 'f8'), random((4, 5, 2))
+    lu, ipiv, info = lapack.getrf(a)
+    for bad in (2**31 - 1, 6, 0, -1):
+        p = ipiv.copy()
+        p[2, 3] = bad
+        for call in (lambda: lapack.getrs(lu, p, b), lambda: lapack.getri(lu, p), lambda: lapack.gerfs(a, lu, p, b, b)):
+            with pytest.raises(ValueError, match='ge(trs|tri|rfs): ipiv has row numbers from .*; those of 5 rows are from 1'):
+                call()
+        with pytest.raises(ValueError, match='getrs: ipiv has a row number'):
+            lapack.getrs(ragged(lu), ragged(p), ragged(b))
+    with pytest.raises(ValueError, match=r'getrs: ipiv has the shape \(4, 4\); needs \(..., 5\)'):
+        lapack.getrs(lu, ipiv[:, 1:], b)
+    with pytest.raises(ValueError, match=r'getrs: ipiv has the shape \(4,\) in matrix 1; needs \(5,\)'):
+        lapack.getrs(ragged(lu), ragged([ipiv[0], ipiv[1, 1:], *ipiv[2:]]), ragged(b))
+    with pytest.raises(TypeError, match='getri: ipiv has elements of type int64; needs int32'):
+        lapack.getri(lu, ipiv.astype('i8'))
+    for x, y in zip(lapack.getrs(ragged(lu), ragged(ipiv), ragged(b)).arrays, lapack.getrs(lu, ipiv, b)):
+        assert np.array_equal(x, y)
+    assert lapack.getrs(lu[:0], ipiv[:0], b[:0]).shape == (0, 5, 2)
 
 
 @every
@@ -190,6 +254,8 @@ def test_ragged(dtype):
     for a, b in zip(tall, before):
         assert np.array_equal(a, lapack.getrf(b).lu)
     assert isinstance(batch.arrays, tuple)  # with a list a caller could put in arrays that the batch does not point at
+    empty = ragged([])
+    assert len(lapack.getrf(empty).lu) == len(lapack.gesvd(empty).s) == len(lapack.geequ(empty).r) == 0
     with pytest.raises(ValueError, match='array 1 differs from array 0'):
         ragged([np.eye(2), np.eye(2, dtype='f4')])
     with pytest.raises(ValueError, match='has 3 axes; needs 1 or 2'):
