@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _myriad
-from ._arrays import NumPy, Ragged, RaggedNumPy, library_of
+from ._arrays import Ragged
+from ._arrays import library_of_stacks as library_of
 from ._errors import LinAlgError
+from .lapack import _given, _scalar, _take
 from .linalg import _check, _square
 
 __all__ = ['JitterResult', 'Ragged', 'RefinedResult', 'cholesky_jitter', 'gemm_grouped', 'ragged', 'solve_refined']
@@ -27,7 +29,7 @@ def ragged(arrays) -> Ragged:
     """A batch of matrices that differ in size, without a copy: one NumPy array for each, all of one type.
 
     Arrays with two axes are matrices of any strides; arrays with one axis are vectors, and columns where a routine takes matrices. The
-    functions of myriad.lapack take ragged batches and return them; the attribute `arrays` is the list of arrays.
+    functions of myriad.lapack take ragged batches and return them; the attribute `arrays` is a tuple of the arrays.
     """
     arrays = list(arrays)
     for b, x in enumerate(arrays):
@@ -76,6 +78,8 @@ def cholesky_jitter(a: Array, /, *, jitter: Any = None, floor: Any = None, upper
     def numbers(value):
         if value is None:
             return None
+        if getattr(value, 'requires_grad', False):
+            value, = library.inputs([value])  # refuses it where gradients are recorded
         out = library.numbers(a, real)
         out[...] = value
         return out
@@ -99,20 +103,22 @@ def gemm_grouped(groups, /) -> list:
     if not groups:
         return []
     library = library_of(*(x for g in groups for x in g[:3]))
-    if library is RaggedNumPy:
-        raise NotImplementedError('gemm_grouped of ragged batches; a ragged batch is a group already')
     given, results = [], []
     for g, group in enumerate(groups):
         if len(group) not in (2, 3, 5):
             raise ValueError(f'gemm_grouped: group {g} has {len(group)} members; needs 2, 3 or 5')
-        a, b = library.inputs(list(group[:2]), halves=True)
+        name = f'gemm_grouped: group {g}'
+        _, batch, a, b = _take(name, 0, True, a=group[0], b=group[1])
         c = group[2] if len(group) > 2 else None
         alpha, beta = group[3:] if len(group) == 5 else (1.0, 0.0)
+        alpha, beta = _scalar(f'{name}: alpha', alpha), _scalar(f'{name}: beta', beta)
+        shape = (*batch, a.shape[-2], b.shape[-1])
         if c is None:
             if beta != 0:
                 raise ValueError(f'gemm_grouped: group {g} has beta {beta} and no c')
-            batch = numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
-            c = library.empty(a, (*batch, a.shape[-2], b.shape[-1]))
+            c = library.empty(a, shape)
+        else:
+            _given(library, f'{name}: c', c, a, shape, a.dtype)
         given.append((alpha, a, b, beta, c))
         results.append(c)
     _myriad.gemm_grouped(library.queue(results[0]), given)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _myriad
-from ._arrays import NumPy, library_of
+from ._arrays import NumPy
+from ._arrays import library_of_stacks as library_of
 from ._errors import LinAlgError
 
 __all__ = [
@@ -297,13 +298,14 @@ def svdvals(x: Array, /, *, check: bool = True) -> Array:
 def pinv(x: Array, /, *, rtol: Any = None, check: bool = True) -> Array:
     """The pseudoinverses (..., n, m). x: (..., m, n). Singular values up to rtol times the largest count as zero.
 
-    rtol: a number, or an array of shape (...); None: max(m, n) eps. Cost: that of svd with thin vectors, and 2 m n min(m, n) flops.
+    rtol: a number, or an array or list of shape (...); None: max(m, n) eps. Cost: that of svd with thin vectors, and 2 m n min(m, n) flops.
     """
     library = library_of(x)
     a, = library.inputs([x])
     _stacked(a)
     m, n = a.shape[-2:]
-    if rtol is not None and getattr(rtol, 'ndim', 0) > 0:
+    rtol = _tolerances(library, rtol, a)
+    if getattr(rtol, 'ndim', 0) > 0:
         u, s, vh = svd(a, full_matrices=False, check=check)
         largest = s[..., :1] if min(m, n) else s
         keep = s > rtol[..., None] * largest
@@ -320,11 +322,12 @@ def pinv(x: Array, /, *, rtol: Any = None, check: bool = True) -> Array:
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
     """The number of singular values above rtol times the largest, of shape (...). x: (..., m, n).
 
-    rtol: a number, or an array of shape (...); None: max(m, n) eps. Cost: that of svdvals.
+    rtol: a number, or an array or list of shape (...); None: max(m, n) eps. Cost: that of svdvals.
     """
     library = library_of(x)
     a, = library.inputs([x])
     _stacked(a)
+    rtol = _tolerances(library, rtol, a)
     s = svdvals(a)
     if rtol is None:
         rtol = max(a.shape[-2:]) * _eps(s)
@@ -362,6 +365,17 @@ def _adjoint(library, x):
     return (x.conj() if hasattr(x, 'conj') else library.xp.conj(x)).swapaxes(-1, -2) if hasattr(x, 'swapaxes') else library.xp.conj(x).mT
 
 
+def _tolerances(library, rtol, a):
+    """rtol, as an array of the library of a where it is a sequence of numbers."""
+    if not isinstance(rtol, (list, tuple)):
+        return rtol
+    if library is NumPy:
+        return numpy.asarray(rtol, library.real(a.dtype))
+    if library.name == 'torch':
+        return library.torch.as_tensor(rtol, dtype=library.real(a.dtype), device=a.device)
+    return library.xp.asarray(rtol, dtype=library.real(a.dtype), device=a.device)
+
+
 def _eps(x):
     return 2.0 ** -23 if '32' in str(x.dtype) else 2.0 ** -52
 
@@ -379,7 +393,7 @@ def _product(library, a, b):
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Products. x1: (..., m, k) or (k,), x2: (..., k, n) or (k,); leading axes are broadcast. Also of 16-bit types.
 
-    Products of integers are computed by the array's own library. Cost: 2 m n k flops.
+    Types are promoted as in numpy.matmul. Products of integers are computed by the array's own library. Cost: 2 m n k flops.
     """
     library = library_of(x1, x2)
     if library is NumPy:

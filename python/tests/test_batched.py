@@ -51,5 +51,15 @@ def test_gemm_grouped(dtype):
     assert batched.gemm_grouped([]) == []
     with pytest.raises(ValueError, match='group 0 has beta 1.0 and no c'):
         batched.gemm_grouped([(*groups[0], None, 1.0, 1.0)])
+    with pytest.raises(ValueError, match='gemm_grouped: group 1: b has 1 axes; needs at least 2'):
+        batched.gemm_grouped([groups[0], (groups[0][0], np.ones(5, dtype))])
+    with pytest.raises(ValueError, match=r'gemm_grouped: group 0: b has leading axes \(4,\), which do not fit \(3,\)'):
+        batched.gemm_grouped([(groups[0][0], random((4, 4, 5), dtype))])
+    with pytest.raises(TypeError, match='gemm_grouped: group 0: c has elements of type float16'):
+        batched.gemm_grouped([(*groups[0], c.real.astype('f2'))])
+    with pytest.raises(TypeError, match='gemm_grouped: group 0: alpha is a ndarray; needs a number'):
+        batched.gemm_grouped([(*groups[0], c, np.ones(3), 0.0)])
+    with pytest.raises(TypeError, match='only the functions of myriad.lapack take ragged batches'):
+        batched.solve_refined(a, batched.ragged([a[0]]))
     with pytest.raises(ValueError, match='gemm_grouped: .*k'):
         batched.gemm_grouped([(groups[0][0], groups[1][1])])

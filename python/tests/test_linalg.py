@@ -7,6 +7,7 @@ import pytest
 import myriad
 from common import BATCHES, TYPES, close, hermitian, matrices, positive, random
 from myriad import linalg
+from myriad.batched import ragged
 
 every = pytest.mark.parametrize('dtype', TYPES)
 every_batch = pytest.mark.parametrize('batch', BATCHES)
@@ -81,6 +82,10 @@ def test_low_rank():
     assert linalg.matrix_rank(a[0]) == 4
     close(linalg.pinv(a), np.linalg.pinv(a))
     assert np.array_equal(linalg.matrix_rank(a, rtol=np.full(6, 2.0)), np.zeros(6))
+    steps = np.broadcast_to(np.diag([1, 1e-3]), (2, 2, 2))
+    for rtol in ([1e-2, 1e-6], (1e-2, 1e-6), np.array([1e-2, 1e-6])):
+        assert linalg.matrix_rank(steps, rtol=rtol).tolist() == [1, 2]
+        close(linalg.pinv(steps, rtol=rtol), np.linalg.pinv(steps, rtol=np.array([1e-2, 1e-6])))
 
 
 def test_passed_on():
@@ -108,6 +113,17 @@ def test_promotion():
     assert linalg.solve(a.astype('f4'), a).dtype == np.float64
     assert linalg.solve(a.astype('f4'), a.astype('c8')).dtype == np.complex64
     assert linalg.matmul(a, a).dtype == a.dtype
+    types = ['?', 'i1', 'i2', 'i4', 'u8', 'f2', 'f4', 'f8', 'c8', 'c16', '>f4', '>i4']
+    for s in types:
+        for t in types:
+            x, y = a.astype(s), a.astype(t)
+            want = np.matmul(x, y)
+            got = linalg.matmul(x, y)
+            assert got.dtype == want.dtype and np.array_equal(got, want), (s, t)
+    with pytest.raises(TypeError, match='unsupported in products'):
+        linalg.matmul(a, a.astype('g'))
+    with pytest.raises(TypeError, match='only the functions of myriad.lapack take ragged batches'):
+        linalg.inv(ragged([a * 1.0]))
     assert linalg.matrix_power(a, 3).dtype == a.dtype
     close(linalg.solve([[4.0, 1], [2, 3]], [1.0, 2]), np.linalg.solve(a, [1.0, 2]))
     for bad in ('f2', 'O', 'g', 'M8[s]'):
