@@ -68,12 +68,18 @@ class Call {
     query_ = query_ || asked;
     return *this;
   }
-  /// A workspace of `given` elements; `work` is told how many it needs. Myriad has its own, so that these are never used.
+  /// Writes the size of a workspace to its first element, unless an argument before it is illegal.
   template <typename T>
-  Call& workspace(T* work, Int given, std::int64_t least, Int position) {
+  Call& tell(T* work, std::int64_t size) {
+    if (position_ == 0) *work = static_cast<T>(rounded_up<Real<T>>(size < 1 ? 1 : size));
+    return *this;
+  }
+  /// A workspace of `given` elements, of which `least` are required; the caller is told the larger of `least` and `safe`. Myriad has its
+  /// own, so that these are never used.
+  template <typename T>
+  Call& workspace(T* work, Int given, std::int64_t least, Int position, std::int64_t safe = 0) {
     least = least < 1 ? 1 : least;
-    query(given == -1);
-    if (position_ == 0) *work = static_cast<T>(rounded_up<Real<T>>(least));
+    query(given == -1).tell(work, safe > least ? safe : least);
     return require(query_ || given >= least, position);
   }
 

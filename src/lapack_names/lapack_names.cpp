@@ -384,18 +384,25 @@ bool gesdd(char const* name, char const* jobz, Int const* m, Int const* n, T* a,
 /// LAPACK's least sizes, since a call that Myriad does not serve needs them.
 struct GelsdSizes {
   static constexpr std::int64_t leaf = 25;  // rows of its smallest subproblems
-  std::int64_t k, rows, sides, levels;
+  std::int64_t k, cols, longer, sides, levels;
+  bool by_lq = false;  // many more columns than rows
 
-  GelsdSizes(Int m, Int n, Int nrhs) : k(min(m, n)), rows(max(m, n)), sides(nrhs) {
-    if (m >= n && m >= static_cast<Int>(1.6F * static_cast<float>(k))) rows = n;  // by QR first
+  GelsdSizes(Int m, Int n, Int nrhs) : k(min(m, n)), cols(n), longer(max(m, n)), sides(nrhs) {
+    if (longer >= static_cast<std::int64_t>(1.6F * static_cast<float>(k))) {
+      by_lq = m < n;
+      if (!by_lq) longer = n;  // by QR first
+    }
     levels = k > 0 ? std::max<std::int64_t>(static_cast<std::int64_t>(std::log2(static_cast<double>(k) / (leaf + 1))) + 1, 0) : 0;
   }
   [[nodiscard]] std::int64_t of_real() const {
     return k == 0 ? 1 : 3 * k + 9 * k + 2 * k * leaf + 8 * k * levels + k * sides + (leaf + 1) * (leaf + 1);
   }
-  [[nodiscard]] std::int64_t of_complex() const { return k == 0 ? 1 : 2 * k + std::max(rows, k * sides); }
+  [[nodiscard]] std::int64_t of_complex() const { return k == 0 ? 1 : 2 * k + std::max(longer, k * sides); }
+  /// The complex elements that LAPACK uses: by LQ more than it demands.
+  [[nodiscard]] std::int64_t used() const { return by_lq ? k * k + 4 * k + k * sides : 0; }
   [[nodiscard]] std::int64_t reals() const {
-    return 10 * k + 2 * k * leaf + 8 * k * levels + 3 * leaf * sides + std::max((leaf + 1) * (leaf + 1), k * (1 + sides) + 2 * sides);
+    if (k == 0) return 1;
+    return 10 * k + 2 * k * leaf + 8 * k * levels + 3 * leaf * sides + std::max((leaf + 1) * (leaf + 1), cols * (1 + sides) + 2 * sides);
   }
   [[nodiscard]] std::int64_t integers() const { return std::max<std::int64_t>(3 * k * levels + 11 * k, 1); }
 };
@@ -408,11 +415,11 @@ bool gelsd(char const* name, Int const* m, Int const* n, Int const* nrhs, T* a, 
   call.size(*m, 1).size(*n, 2).size(*nrhs, 3).leading(*lda, *m, 5).leading(*ldb, most, 7);
   bool const legal = *m >= 0 && *n >= 0 && *nrhs >= 0;
   GelsdSizes const sizes(legal ? *m : 0, legal ? *n : 0, legal ? *nrhs : 0);
-  call.workspace(work, *lwork, is_complex<T> ? sizes.of_complex() : sizes.of_real(), 12);
-  if (*lwork == -1 && legal) {
-    *integers = static_cast<Int>(sizes.integers());
-    if (reals) *reals = static_cast<Real<T>>(sizes.reals());
-  }
+  call.tell(integers, sizes.integers());
+  if constexpr (is_complex<T>)
+    call.tell(reals, sizes.reals()).workspace(work, *lwork, sizes.of_complex(), 12, sizes.used());
+  else
+    call.workspace(work, *lwork, sizes.of_real(), 12);
   if (!call.begins()) return true;
   if (k == 0) {
     *rank = 0;

@@ -93,6 +93,10 @@ def queries(ours, system):
         ('dormbr', lambda w: ('P', 'L', 'T', 5, 4, 3, None, 3, None, None, 5, w[0], -1), ['work']),
         ('dgesdd', lambda w: ('S', 7, 5, None, 7, None, None, 7, None, 5, w[0], -1, None), ['work']),
         ('dormqr', lambda w: ('L', 'T', 5, 4, 3, None, 5, None, None, 5, w[0], -1), ['work']),
+    ] + [
+        (letter + 'gelsd', lambda w, m=m, n=n, k=k: (m, n, k, None, max(m, 1), None, max(m, n), None, None, None, w[0], -1, *w[1:]), kinds)
+        for letter, kinds in (('d', ['work', 'integers']), ('z', ['work', 'work', 'integers']))
+        for m, n, k in ((5, 3, 2), (52, 26, 40), (1, 26, 40), (26, 40, 40), (26, 52, 40), (60, 200, 400), (0, 3, 2))
     ]:
         told = []
         for library in (ours, system):
@@ -103,6 +107,42 @@ def queries(ours, system):
             check(info.value == 0, f'{name}: a query has info = {info.value}')
             told.append([int(w[0]) for w in workspaces])
         check(all(0 < p <= q for p, q in zip(*told)), f'{name}: a query tells {told[0]}; the system says {told[1]}')
+        if name.endswith('gelsd') and told[0][-1] > 1:  # of a matrix with elements; integers and reals have no better sizes than the least ones
+            check(told[0][1:] == told[1][1:], f'{name}: a query tells {told[0]}; the system says {told[1]}')
+
+
+def gelsd(ours, system, draw):
+    """The least workspace that LAPACK documents is enough, and the sizes of the others are written on return. What a query tells a wide
+    problem is enough for LAPACK."""
+    m, n, k = 26, 52, 40
+    for letter in 'dz':
+        a, b = numbers(letter, m * n, draw), numbers(letter, n * k, draw)
+        parts = 2 if letter == 'z' else 1
+        solutions = []
+        told = 0
+        for library in (ours, system):
+            work = (ctypes.c_double * 60000)(*([3.0] * 60000))
+            reals, integers, rank, info = (ctypes.c_double * 20000)(), (INT * 2000)(), INT(7), INT(7)
+            x = copy(b)
+
+            def solve(lwork):
+                beside = [reals] * (letter == 'z') + [integers]
+                call(library, letter + 'gelsd', m, n, k, copy(a), m, x, n, (ctypes.c_double * m)(), (ctypes.c_double * 1)(-1), ctypes.byref(rank), work,
+                     lwork, *beside, ctypes.byref(info))
+                check(info.value == 0, f'{letter}gelsd: info = {info.value}')
+
+            if library is ours:
+                solve(-1)
+                told = int(work[0])
+                integers[0], reals[0] = 0, 0
+                solve(2 * m + m * k if letter == 'z' else told)
+            else:
+                solve(told)
+                check(all(w == 3 for w in work[told * parts:]), f'{letter}gelsd: the system uses more than {told} elements')
+            solutions.append((rank.value, integers[0], reals[0], list(x)))
+        check(solutions[0][:3] == solutions[1][:3], f'{letter}gelsd: rank and sizes are {solutions[0][:3]}, system: {solutions[1][:3]}')
+        worst = max(abs(p - q) for p, q in zip(solutions[0][3], solutions[1][3]))
+        check(worst < 1e-11, f'{letter}gelsd: differs by {worst}')
 
 
 def main():
@@ -138,6 +178,7 @@ def main():
                 symv(ours, system, letter, uplo, 19, incx, incy, draw)
     queries(ours, system)
     gels_without_right_sides(ours, system)
+    gelsd(ours, system, draw)
 
 
 main()
