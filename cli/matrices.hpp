@@ -50,6 +50,23 @@ template <typename Rows, typename Cols>
   return Sizes::from(like.count, true, rows, cols, most_rows, most_cols);
 }
 
+/// Sizes of the factors of m-by-n matrices, with k = min(m, n): a vector of k elements, m-by-k and k-by-n, or if `full` m-by-m and n-by-n.
+/// The bounds of a ragged batch follow from those of `a`, as the routines want them: with tall and wide matrices k may be less everywhere.
+struct FactorSizes {
+  Sizes vector, left, right;
+
+  explicit FactorSizes(Sizes const& a, bool full = false) {
+    auto const rows = [&](std::int64_t b) { return a.rows_of(b); };
+    auto const cols = [&](std::int64_t b) { return a.cols_of(b); };
+    auto const k = [&](std::int64_t b) { return std::min(rows(b), cols(b)); };
+    auto const one = [](std::int64_t) { return std::int64_t{1}; };
+    std::int64_t const most = std::min(a.rows, a.cols);
+    vector = Sizes::from(a.count, a.ragged(), k, one, most, 1);
+    left = full ? Sizes::from(a.count, a.ragged(), rows, rows, a.rows, a.rows) : Sizes::from(a.count, a.ragged(), rows, k, a.rows, most);
+    right = full ? Sizes::from(a.count, a.ragged(), cols, cols, a.cols, a.cols) : Sizes::from(a.count, a.ragged(), k, cols, most, a.cols);
+  }
+};
+
 template <typename T>
 [[nodiscard]] Sizes sizes_of(Batch<T> const& a) {
   return Sizes::from(

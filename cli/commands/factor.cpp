@@ -23,8 +23,6 @@ struct FactorOptions : Options {
 
 io::Layout layout_of(io::Source const& source) { return {.count = source.count(), .single = source.single(), .ragged = source.ragged()}; }
 
-std::int64_t constexpr one(std::int64_t) { return 1; }
-
 template <typename T>
 struct Lu {
   static constexpr bool square = false;
@@ -46,8 +44,7 @@ struct Lu {
       auto& [a] = operands;
       Matrices<T>& lu = a.work;
       info.assign(static_cast<std::size_t>(count), 0);
-      pivots.resize(sizes_like(
-          lu.sizes(), [&](std::int64_t m) { return steps(first + m); }, one));
+      pivots.resize(FactorSizes(lu.sizes()).vector);
       job.compute(in_out(lu.batch()), out(pivots.batch()), out(info.data()),
                   [](Queue& q, auto matrices, auto ipiv, int* i) { getrf<T>(q, matrices, ipiv, i); });
       Matrices<T> const* const result = &lu;
@@ -156,10 +153,10 @@ struct Qr {
       Queue& queue = job.queue();
       info.assign(static_cast<std::size_t>(count), 0);
       auto const k = [&](std::int64_t m) { return steps(first + m); };
-      tau.resize(sizes_like(factors.sizes(), k, one));
-      q.resize(sizes_like(
-          factors.sizes(), [&](std::int64_t m) { return rows(first + m); }, k));
-      r.resize(sizes_like(factors.sizes(), k, [&](std::int64_t m) { return cols(first + m); }));
+      FactorSizes const sizes(factors.sizes());
+      tau.resize(sizes.vector);
+      q.resize(sizes.left);
+      r.resize(sizes.right);
       job.compute(in_out(factors.batch()), out(tau.batch()), [](Queue& q, auto matrices, auto t) { geqrf<T>(q, matrices, t); });
       for_each_matrix(queue, count, [&](std::int64_t b) {
         std::int64_t const m = rows(first + b), n = cols(first + b), s = k(b);

@@ -49,7 +49,6 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
   auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
   auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
   auto const values = [&](std::int64_t m) { return std::min(rows(m), cols(m)); };
-  auto const one = [](std::int64_t) { return std::int64_t{1}; };
   io::ResultFile output(options.output, {{"rank", "<i4", sizeof(int), [](std::int64_t) { return io::Shape{}; }}},
                         {.count = total, .single = source.single()});
   InfoFile info_file(options, total, source.single());
@@ -71,13 +70,10 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
     for (std::int64_t m = 0; m < count; ++m)
       if (info[static_cast<std::size_t>(m)] != 0) rank[static_cast<std::size_t>(m)] = -1;
     if (options.verify) {
-      auto const sized = [&](auto const& height, auto const& width) {
-        return sizes_like(
-            a.work.sizes(), [&](std::int64_t m) { return height(first + m); }, [&](std::int64_t m) { return width(first + m); });
-      };
-      s.resize(sized(values, one));
-      u.resize(sized(rows, values));
-      vt.resize(sized(values, cols));
+      FactorSizes const sizes(a.work.sizes());
+      s.resize(sizes.vector);
+      u.resize(sizes.left);
+      vt.resize(sizes.right);
       gesvd<T>(job.queue(), SvdJob::thin, a.work.batch(), s.batch(), u.batch(), vt.batch(), nullptr);
       verify_each(job, first, count, info.data(),
                   [&](std::int64_t m) { return rank_error<T>(a.view, u, s, vt, m, rank[static_cast<std::size_t>(m)], options); });

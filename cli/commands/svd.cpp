@@ -51,20 +51,16 @@ int run(SvdOptions const& options, Job& job, io::Source const& source) {
   };
   stream<T>(job, source.count(), inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
-    Sizes const& sizes = a.work.sizes();
+    FactorSizes const sizes(a.work.sizes(), options.full);
     info.assign(static_cast<std::size_t>(count), 0);
-    auto const sized = [&](auto const& height, auto const& width) {
-      return sizes_like(
-          sizes, [&](std::int64_t m) { return height(first + m); }, [&](std::int64_t m) { return width(first + m); });
-    };
-    s.resize(sized(values, one));
+    s.resize(sizes.vector);
     StreamOperand<Batch<T>> const matrices_in{a.work.batch(), StreamUse::in};  // overwritten, but not copied back from a GPU
     if (options.values) {
       job.compute(matrices_in, out(s.batch()), out(info.data()),
                   [](Queue& q, auto matrices, auto of_s, int* i) { gesvd<T>(q, SvdJob::values, matrices, of_s, {}, {}, i); });
     } else {
-      u.resize(sized(rows, of_u));
-      vt.resize(sized(of_vt, cols));
+      u.resize(sizes.left);
+      vt.resize(sizes.right);
       job.compute(
           matrices_in, out(s.batch()), out(u.batch()), out(vt.batch()), out(info.data()),
           [=](Queue& q, auto matrices, auto of_s, auto left, auto right, int* i) { gesvd<T>(q, what, matrices, of_s, left, right, i); });

@@ -358,6 +358,29 @@ TEST_F(Myriad, AnyRank) {
   expect_refusal({"rank", "/a.npy", "-o", "/x.npy", "--atol", "none"}, "--atol");
 }
 
+// The bound of min(m, n) is 3, above that of any matrix.
+TEST_F(Myriad, TallAndWideMatricesInOneFile) {
+  auto const write = [&](std::string const& name, int m, int n) {
+    std::string text = "%%MatrixMarket matrix array real general\n" + std::to_string(m) + " " + std::to_string(n) + "\n";
+    for (int k = 0; k < m * n; ++k) text += std::to_string(k * k % 7 + 1) + "\n";
+    folder.write(name, text);
+  };
+  write("A1.mtx", 2, 5);
+  write("A2.mtx", 3, 1);
+  write("A3.mtx", 1, 1);
+  write("B1.mtx", 2, 5);
+  write("B2.mtx", 3, 1);
+  folder.write("B3.mtx", "%%MatrixMarket matrix array real general\n0 3\n");
+  for (std::string const files : {"/A*.mtx", "/B*.mtx"}) {
+    for (std::string const command : {"svd", "lu", "qr"})
+      expect_good(run({command, files, "-o", "/f.npz", "--verify", "--tolerance", "1e-14"}));
+    expect_good(run({"svd", files, "-o", "/f.npz", "--full", "--verify", "--tolerance", "1e-14"}));
+    expect_good(run({"svd", files, "-o", "/s.npz", "--values"}));
+    expect_good(run({"rank", files, "-o", "/r.npy", "--verify", "--tolerance", "1e-14"}));
+    EXPECT_EQ(load("r.npy").values, (std::vector<std::complex<double>>{2, 1, files == "/A*.mtx" ? 1.0 : 0.0}));
+  }
+}
+
 TEST_F(Myriad, BatchesOfNothingAreFine) {
   save<double>("a.npy", {0, 3, 3}, {});
   save<double>("b.npy", {0, 3}, {});
