@@ -2,6 +2,7 @@
 /// Checks of singular value decompositions.
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 
@@ -22,12 +23,22 @@ double orthonormality_error(Matrices<T> const& x, std::int64_t b, bool of_rows) 
       [&](std::int64_t i, std::int64_t k) { return conjugate(at(i, k)); }, [&](std::int64_t k, std::int64_t j) { return at(j, k); });
 }
 
-/// The largest of norm1(A - U diag(s) V^H) / norm1(A), norm1(I - U^H U) and norm1(I - V^H V).
+/// x 2^exponent
 template <typename T>
-Verified svd_error(Batch<T const> const& a, Matrices<T> const& u, Matrices<Real<T>> const& s, Matrices<T> const& vt, std::int64_t b) {
+[[nodiscard]] T scaled(T x, int exponent) {
+  if constexpr (is_complex<T>)
+    return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
+  else
+    return std::ldexp(x, exponent);
+}
+
+/// The largest of norm1(A - U diag(s) V^H) / norm1(A), norm1(I - U^H U) and norm1(I - V^H V), where A is matrix b of `a` times 2^exponent.
+template <typename T>
+Verified svd_error(Batch<T const> const& a, Matrices<T> const& u, Matrices<Real<T>> const& s, Matrices<T> const& vt, std::int64_t b,
+                   int exponent = 0) {
   std::int64_t const m = a.rows_of(b), n = a.cols_of(b), k = std::min(m, n), ldu = u.sizes().cols_of(b);
   double worst = product_error<T>(
-      m, n, k, [&](std::int64_t i, std::int64_t j) { return element(a, b, i, j); },
+      m, n, k, [&](std::int64_t i, std::int64_t j) { return scaled(Wide<T>(element(a, b, i, j)), exponent); },
       [&](std::int64_t i, std::int64_t l) { return Wide<T>(u.matrix(b)[i * ldu + l]) * Wide<T>(s.matrix(b)[l]); },
       [&](std::int64_t l, std::int64_t j) { return vt.matrix(b)[l * n + j]; });
   keep_larger(worst, orthonormality_error(u, b, false));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -23,11 +24,11 @@ struct RankOptions : Options {
 };
 
 /// The error of a singular value decomposition of the matrix, or the change, relative to the largest singular value, of the values nearest
-/// to the tolerance that would give the matrix this rank, if that is larger.
+/// to the tolerance that would give the matrix this rank, if that is larger. The decomposition is that of the matrix times 2^exponent.
 template <typename T>
 Verified rank_error(Batch<T const> const& a, Matrices<T> const& u, Matrices<Real<T>> const& s, Matrices<T> const& vt, std::int64_t b,
-                    int rank, RankOptions const& options) {
-  Verified found = svd_error(a, u, s, vt, b);
+                    int exponent, int rank, RankOptions const& options) {
+  Verified found = svd_error(a, u, s, vt, b, exponent);
   std::int64_t const m = a.rows_of(b), n = a.cols_of(b), k = std::min(m, n);
   Real<T> const* const values = s.matrix(b);
   if (k == 0 || values[0] == 0) {
@@ -36,10 +37,28 @@ Verified rank_error(Batch<T const> const& a, Matrices<T> const& u, Matrices<Real
   }
   double const eps = std::numeric_limits<Real<T>>::epsilon(), largest = static_cast<double>(values[0]);
   double const rtol = options.rtol >= 0 ? options.rtol : options.atol > 0 ? 0 : static_cast<double>(std::max(m, n)) * eps;
-  double const tolerance = std::max(options.atol, rtol * largest);
+  double const tolerance = std::max(std::ldexp(options.atol, exponent), rtol * largest);
   if (rank > 0) keep_larger(found.error, (tolerance - static_cast<double>(values[rank - 1])) / largest);
   if (rank < k) keep_larger(found.error, (static_cast<double>(values[rank]) - tolerance) / largest);
   return found;
+}
+
+/// Multiplies a matrix by the power of two that makes its largest element about 1, so that its singular values do not overflow. Returns the
+/// exponent.
+template <typename T>
+int scale_to_one(T* data, std::int64_t elements) {
+  Real<T> largest = 0;
+  for (std::int64_t k = 0; k < elements; ++k) {
+    if constexpr (is_complex<T>)
+      largest = std::max({largest, std::abs(data[k].real()), std::abs(data[k].imag())});
+    else
+      largest = std::max(largest, std::abs(data[k]));
+  }
+  if (!std::isfinite(largest)) return 0;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  for (std::int64_t k = 0; k < elements; ++k) data[k] = scaled(data[k], -exponent);
+  return -exponent;
 }
 
 template <typename T>
@@ -54,12 +73,13 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
   InfoFile info_file(options, total, source.single());
   Matrices<T> u, vt;
   Matrices<R> s;
-  std::vector<int> rank, info;
+  std::vector<int> rank, info, exponents;
   std::array<Input, 1> const inputs{Input{.source = &source, .view = true, .work = options.verify}};
   auto const bytes = [&](std::int64_t m) {
     return options.verify ? (rows(m) + cols(m)) * values(m) * static_cast<std::int64_t>(sizeof(T)) : std::int64_t{8};
   };
-  auto const atol = static_cast<R>(options.atol), rtol = static_cast<R>(options.rtol);
+  // The default of rtol is decided here, since a tiny atol is 0 as float.
+  auto const atol = static_cast<R>(options.atol), rtol = options.atol > 0 && options.rtol < 0 ? R(0) : static_cast<R>(options.rtol);
   stream<T>(job, total, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
@@ -74,9 +94,15 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
       s.resize(sizes.vector);
       u.resize(sizes.left);
       vt.resize(sizes.right);
+      exponents.resize(static_cast<std::size_t>(count));
+      for_each_matrix(job.queue(), count, [&](std::int64_t b) {
+        exponents[static_cast<std::size_t>(b)] = scale_to_one(a.work.matrix(b), a.work.elements_of(b));
+      });
       gesvd<T>(job.queue(), SvdJob::thin, a.work.batch(), s.batch(), u.batch(), vt.batch(), nullptr);
-      verify_each(job, first, count, info.data(),
-                  [&](std::int64_t m) { return rank_error<T>(a.view, u, s, vt, m, rank[static_cast<std::size_t>(m)], options); });
+      verify_each(job, first, count, info.data(), [&](std::int64_t b) {
+        auto const k = static_cast<std::size_t>(b);
+        return rank_error<T>(a.view, u, s, vt, b, exponents[k], rank[k], options);
+      });
     }
     void const* const data = rank.data();
     output.write(first, count, {&data, 1});

@@ -358,6 +358,29 @@ TEST_F(Myriad, AnyRank) {
   expect_refusal({"rank", "/a.npy", "-o", "/x.npy", "--atol", "none"}, "--atol");
 }
 
+TEST_F(Myriad, RanksOfHugeAndTinyMatrices) {
+  // As float, 1e-50 is 0: the relative tolerance must not come back.
+  save<float>("d.npy", {2, 2}, {1, 0, 0, 1e-8F});
+  expect_good(run({"rank", "/d.npy", "-o", "/r.npy", "--verify"}));
+  EXPECT_EQ(load("r.npy")[0], 1);
+  expect_good(run({"rank", "/d.npy", "-o", "/r.npy", "--verify", "--atol", "1e-50"}));
+  EXPECT_EQ(load("r.npy")[0], 2);
+  // Singular values that overflow, and small ones
+  save<double>("h.npy", {2, 4, 4}, std::vector<double>(32, 1e308));
+  save<float>("f.npy", {1, 4, 4}, std::vector<float>(16, 3e38F));
+  save<std::complex<double>>("t.npy", {2, 2}, {{1e-310, 0}, {0, 2e-310}, {0, 0}, {4e-310, 0}});
+  for (std::string const file : {"/h.npy", "/f.npy"}) {
+    expect_good(run({"rank", file, "-o", "/r.npy", "--verify", "--tolerance", "1e-6"}));
+    EXPECT_EQ(load("r.npy")[0], 1);
+  }
+  expect_good(run({"rank", "/t.npy", "-o", "/r.npy", "--verify", "--tolerance", "1e-14"}));
+  EXPECT_EQ(load("r.npy")[0], 2);
+  expect_good(run({"rank", "/t.npy", "-o", "/r.npy", "--verify", "--tolerance", "1e-14", "--atol", "2e-310"}));
+  EXPECT_EQ(load("r.npy")[0], 1);
+  expect_good(run({"rank", "/t.npy", "-o", "/r.npy", "--verify", "--tolerance", "1e-14", "--atol", "1"}));
+  EXPECT_EQ(load("r.npy")[0], 0);
+}
+
 // The bound of min(m, n) is 3, above that of any matrix.
 TEST_F(Myriad, TallAndWideMatricesInOneFile) {
   auto const write = [&](std::string const& name, int m, int n) {
