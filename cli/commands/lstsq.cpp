@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -20,7 +21,7 @@ namespace {
 struct LstsqOptions : Options {
   std::string a, b;
   bool rank_deficient = false;  ///< by singular values
-  double rcond = -1;            ///< negative: max(m, n) eps of the largest matrix
+  double rcond = -1;            ///< negative: max(m, n) eps
 };
 
 std::string deficient(int info) {
@@ -87,6 +88,54 @@ double excess(Batch<T const> const& a, Matrices<T> const& inverses, Matrices<T> 
   return error == 0 ? 0.0 : static_cast<double>(error / whole);
 }
 
+/// Some matrices of a ragged batch.
+template <typename T>
+class ChosenMatrices {
+ public:
+  ChosenMatrices(Matrices<T> const& all, std::vector<std::int64_t> const& chosen) : sizes_(all.sizes()) {
+    sizes_.count = static_cast<std::int64_t>(chosen.size());
+    sizes_.row_sizes.clear();
+    sizes_.col_sizes.clear();
+    for (std::int64_t const b : chosen) {
+      pointers_.push_back(all.matrix(b));
+      sizes_.row_sizes.push_back(all.sizes().rows_of(b));
+      sizes_.col_sizes.push_back(all.sizes().cols_of(b));
+      row_strides_.push_back(std::max<std::int64_t>(sizes_.col_sizes.back(), 1));
+    }
+  }
+  [[nodiscard]] Batch<T> batch() const {
+    Batch<T> b = row_major<T>(pointers_.data(), sizes_.rows, sizes_.cols, {.count = sizes_.count});
+    b.row_sizes = sizes_.row_sizes.data();
+    b.col_sizes = sizes_.col_sizes.data();
+    b.row_strides = row_strides_.data();
+    return b;
+  }
+
+ private:
+  Sizes sizes_;
+  std::vector<T*> pointers_;
+  std::vector<std::int64_t> row_strides_;
+};
+
+/// gelsd where singular values up to cutoff(b) times the largest one count as zero: a call for all matrices with the same cutoff.
+template <typename T, typename Cutoff>
+void solve_by_singular_values(Job& job, Matrices<T> const& a, Matrices<T> const& b, Cutoff&& cutoff, std::vector<int>& info) {
+  auto const call = [&](Batch<T> matrices, Batch<T> sides, double rcond, int* numbers) {
+    job.compute(in_out(matrices), in_out(sides), out(numbers), [rcond](Queue& q, auto left, auto right, int* i) {
+      gelsd<T>(q, left, right, {}, static_cast<Real<T>>(rcond), nullptr, i);
+    });
+  };
+  if (!a.sizes().ragged()) return call(a.batch(), b.batch(), cutoff(0), info.data());
+  std::map<double, std::vector<std::int64_t>> groups;
+  for (std::int64_t k = 0; k < a.sizes().count; ++k) groups[cutoff(k)].push_back(k);
+  for (auto const& [rcond, chosen] : groups) {
+    ChosenMatrices<T> const left(a, chosen), right(b, chosen);
+    std::vector<int> found(chosen.size());
+    call(left.batch(), right.batch(), rcond, found.data());
+    for (std::size_t k = 0; k < chosen.size(); ++k) info[static_cast<std::size_t>(chosen[k])] = found[k];
+  }
+}
+
 template <typename T>
 int run(LstsqOptions const& options, Job& job, Operands& o) {
   auto const n = [&](std::int64_t m) { return o.a_cols(m); };
@@ -96,13 +145,6 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
                         {.count = o.count, .single = o.single, .ragged = o.ragged()});
   InfoFile info_file(options, o.count, o.single);
 
-  double rcond = options.rcond;
-  if (rcond < 0) {
-    std::int64_t size = 1;
-    for (std::int64_t m = 0; m < (o.a_input.broadcast ? std::min<std::int64_t>(o.count, 1) : o.count); ++m)
-      size = std::max(size, longer(m));
-    rcond = static_cast<double>(size) * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
-  }
   // gels overwrites A with its factors and B with X, so B has as many rows as the longer of both.
   o.a_input.view = options.verify;
   o.a_input.work = true;
@@ -126,13 +168,15 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
         for (std::int64_t j = 0; j < cols; ++j) target[i * cols + j] = *right.at(m, i, j);
       std::fill_n(target + rows * cols, b_and_x.elements_of(m) - rows * cols, T(0));
     });
-    job.compute(in_out(a.work.batch()), in_out(b_and_x.batch()), out(info.data()),
-                [&options, rcond](Queue& q, auto matrices, auto sides, int* i) {
-                  if (options.rank_deficient)
-                    gelsd<T>(q, matrices, sides, {}, static_cast<Real<T>>(rcond), nullptr, i);
-                  else
-                    gels<T>(q, matrices, sides, i);
-                });
+    auto const cutoff = [&](std::int64_t m) {
+      std::int64_t const size = std::max(a.work.sizes().rows_of(m), a.work.sizes().cols_of(m));
+      return options.rcond >= 0 ? options.rcond : static_cast<double>(size) * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
+    };
+    if (options.rank_deficient)
+      solve_by_singular_values(job, a.work, b_and_x, cutoff, info);
+    else
+      job.compute(in_out(a.work.batch()), in_out(b_and_x.batch()), out(info.data()),
+                  [](Queue& q, auto matrices, auto sides, int* i) { gels<T>(q, matrices, sides, i); });
     for_each_matrix(job.queue(), count, [&](std::int64_t m) { std::copy_n(b_and_x.matrix(m), x.elements_of(m), x.matrix(m)); });
     spoil_failed(x, count, info.data());
     Matrices<T> const* const result = &x;
@@ -148,11 +192,11 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
       if (options.rank_deficient) {
         inverses.resize(sizes_like(
             like, [&](std::int64_t m) { return n(first + m); }, [&](std::int64_t m) { return o.a_rows(first + m); }));
-        pinv<T>(job.queue(), left, static_cast<Real<T>>(rcond), inverses.batch(), nullptr, nullptr);
+        pinv<T>(job.queue(), left, static_cast<Real<T>>(options.rcond), inverses.batch(), nullptr, nullptr);
       }
       verify_each(job, first, count, info.data(), [&](std::int64_t m) {
         std::int64_t const rows = left.rows_of(m), cols = left.cols_of(m);
-        Verified found{.bound = rounding_bound<T>(std::max(rows, cols)) + (options.rank_deficient ? rcond : 0)};
+        Verified found{.bound = rounding_bound<T>(std::max(rows, cols)) + (options.rank_deficient ? cutoff(m) : 0)};
         for (std::int64_t j = 0; j < x.sizes().cols_of(m); ++j) {
           keep_larger(found.error, least_squares_error<T>(left, x, right, m, j, options.rank_deficient || rows >= cols));
           if (options.rank_deficient) keep_larger(found.error, excess<T>(left, inverses, x, m, j));
@@ -184,7 +228,7 @@ void add_lstsq(CLI::App& app, Action& action) {
   command
       .add_option("--rcond", options->rcond,
                   wrapped("With --rank-deficient: singular values up to R times the largest one count as zero. Default: max(rows, columns) "
-                          "of the largest matrix times the machine epsilon, as numpy.linalg.lstsq"))
+                          "of the matrix times the machine epsilon; numpy.linalg.lstsq takes that of double for every type"))
       ->type_name("R")
       ->check(non_negative_number().description(""));
   add_options(command, *options,

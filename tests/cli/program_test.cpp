@@ -381,6 +381,24 @@ TEST_F(Myriad, RanksOfHugeAndTinyMatrices) {
   EXPECT_EQ(load("r.npy")[0], 0);
 }
 
+// The default cutoff is that of the matrix, not that of a longer neighbour.
+TEST_F(Myriad, NeighboursDoNotDecideTheRank) {
+  std::string const header = "%%MatrixMarket matrix array real general\n";
+  for (std::string const k : {"1", "3"}) {
+    folder.write("A" + k + ".mtx", header + "2 2\n1\n0\n0\n3e-15\n");
+    folder.write("b" + k + ".mtx", header + "2 1\n1\n3e-15\n");
+  }
+  std::string ones;
+  for (int k = 0; k < 40; ++k) ones += "1\n";
+  folder.write("A2.mtx", header + "40 1\n" + ones);
+  folder.write("b2.mtx", header + "40 1\n" + ones);
+  expect_good(run({"lstsq", "/A*.mtx", "/b*.mtx", "--rank-deficient", "--verify", "-o", "/x.npz"}));
+  for (std::string const k : {"0", "1", "2"}) {
+    expect_good(run({"convert", "/x.npz:x_" + k, "-o", "/x.npy"}));
+    for (auto const& x : load("x.npy").values) EXPECT_NEAR(std::real(x), 1, 1e-14) << k;
+  }
+}
+
 // The bound of min(m, n) is 3, above that of any matrix.
 TEST_F(Myriad, TallAndWideMatricesInOneFile) {
   auto const write = [&](std::string const& name, int m, int n) {
