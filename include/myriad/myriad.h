@@ -632,8 +632,8 @@ MYRIAD_API myriad_status myriad_gelsd(myriad_queue* queue, myriad_batch const* a
 /// 6, rank 7. Cost: that of myriad_gesvd with values. Like numpy.linalg.matrix_rank.
 MYRIAD_API myriad_status myriad_matrix_rank(myriad_queue* queue, myriad_batch const* a, double atol, double rtol, int* rank, int* info);
 
-/// The condition number of every matrix in the 2-norm. condition: one real per matrix (float for MYRIAD_F32 and MYRIAD_C32); infinity if A
-/// has not full rank, 0 if it has no elements, NaN if it has NaN or infinity. info: that of myriad_gesvd.
+/// The condition number of every matrix in the 2-norm. condition: one real per matrix (float for MYRIAD_F32 and MYRIAD_C32); infinity if
+/// the smallest singular value is computed as zero, 0 if A has no elements, NaN if it has NaN or infinity. info: that of myriad_gesvd.
 /// Positions: m 1, n 2, a 3, lda 4, cond 5. Cost: that of myriad_gesvd with values. Like numpy.linalg.cond.
 MYRIAD_API myriad_status myriad_cond(myriad_queue* queue, myriad_batch const* a, void* condition, int* info);
 
