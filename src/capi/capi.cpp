@@ -983,7 +983,9 @@ myriad_status myriad_gelsd(myriad_queue* queue, myriad_batch const* a, myriad_ba
 myriad_status myriad_matrix_rank(myriad_queue* queue, myriad_batch const* a, double atol, double rtol, int* rank, int* info) {
   return call(queue, "matrix_rank", {{a, {3, "a"}}}, [&]<typename T>(Queue& q) {
     using R = myriad::Real<T>;
-    myriad::matrix_rank<T>(q, as<T>(a), static_cast<R>(atol), static_cast<R>(rtol), rank, info);
+    // Decided here, since a tiny atol is 0 as float.
+    auto const relative = rtol < 0 && atol > 0 ? R(0) : static_cast<R>(rtol);
+    myriad::matrix_rank<T>(q, as<T>(a), static_cast<R>(atol), relative, rank, info);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <cstring>
 #include <functional>
@@ -295,6 +296,13 @@ TYPED_TEST(EveryRoutine, RankCondAndNorm) {
   this->good(myriad_matrix_rank(c, &ac, 0.25, 0.5, rank2.data(), info2.data()));
   EXPECT_EQ(rank1, rank2);
   EXPECT_EQ(info1, info2);
+  // An atol that is 0 as float leaves rtol at 0.
+  std::array<T, 4> diagonal{T(1), T(0), T(0), T(std::numeric_limits<R>::epsilon() / 16)};
+  myriad_batch const small = myriad_strided(dtype_of<T>, 2, 2, diagonal.data(), 0, 0, 1);
+  this->good(myriad_matrix_rank(c, &small, 1e-50, -1, rank2.data(), info2.data()));
+  EXPECT_EQ(rank2[0], 2);
+  this->good(myriad_matrix_rank(c, &small, 0, -1, rank2.data(), info2.data()));
+  EXPECT_EQ(rank2[0], 1);
   myriad::cond<T>(q, Matrices<T>(a).cpp(), cond1.data(), info1.data());
   this->good(myriad_cond(c, &ac, cond2.data(), info2.data()));
   myriad::norm2<T>(q, Matrices<T>(a).cpp(), norm1.data(), info1.data());
