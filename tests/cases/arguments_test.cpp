@@ -827,6 +827,8 @@ TEST_F(Arguments, Qr) {
   bad("gelsy", 7, "ldb", lsy(a, short_ld(b), pivots));
   bad("gelsy", 8, "jpvt", lsy(a, b, fewer(pivots)));
   bad("gelsy", 8, "jpvt", lsy(a, b, vectors(memory_p.data(), n - 1, count)));
+  bad("gelsy", 8, "jpvt", lsy(a, b, vectors(reinterpret_cast<int*>(memory_b.data()), n, count)));
+  bad("gelsy", 8, "jpvt", lsy(a, b, vectors(reinterpret_cast<int*>(memory_a.data()), n, count)));
   bad("gelsy", 9, "rcond", lsy(a, b, pivots, std::numeric_limits<double>::quiet_NaN()));
   auto const mqr = [&](Side side, Op op, In<double> p, In<double> t, Batch<double> z) {
     return [=, this] { ormqr<double>(queue, side, op, p, t, z); };

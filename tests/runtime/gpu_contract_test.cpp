@@ -255,6 +255,40 @@ TEST_F(GpuContract, ProductsAndTrianglesAreCapturedAndReplayed) {
   of_type(std::complex<float>());
   of_type(half());
 }
+TEST_F(GpuContract, RanksAndSingularValuesAreCapturedAndReplayed) {
+  Queue& q = *queue;
+  auto const of_type = [&]<typename T>(T) {
+    // One lane per matrix, one block, and several launches
+    for (auto const& [n, count] : {std::pair<std::int64_t, std::int64_t>{8, 50}, {40, 20}, {150, 2}}) {
+      using R = Real<T>;
+      auto const view = [n = n, count = count](T* x) { return batch(x, n, n, {.count = count}); };
+      auto const column = [n = n, count = count](T* x) { return batch(x, n, 1, {.stride = n * n, .count = count}); };
+      auto const columns_chosen = [n = n, count = count](T* x) { return batch(reinterpret_cast<int*>(x), n, 1, {.count = count}); };
+      auto const values = [n = n, count = count](T* x) { return batch(reinterpret_cast<R*>(x), n, 1, {.count = count}); };
+      auto const check = [&](char const* name, std::function<void(T*, T*, T*)> const& call) {
+        expect_same_in_a_graph<T>(q, name, count * n * n, call);
+      };
+      check("gesvd", [&](T* a, T* b, T* c) { gesvd<T>(q, SvdJob::left, view(a), values(b), view(c), {}, nullptr); });
+      check("pinv", [&](T* a, T* b, T* c) { pinv<T>(q, view(a), R(-1), view(b), reinterpret_cast<int*>(c), nullptr); });
+      check("gelsd", [&](T* a, T* b, T* c) { gelsd<T>(q, view(a), view(b), values(c), R(-1), nullptr, nullptr); });
+      check("matrix_rank", [&](T* a, T* b, T*) { matrix_rank<T>(q, view(a), R(1), R(-1), reinterpret_cast<int*>(b), nullptr); });
+      check("cond", [&](T* a, T* b, T*) { cond<T>(q, view(a), reinterpret_cast<R*>(b), nullptr); });
+      check("norm2", [&](T* a, T* b, T*) { norm2<T>(q, view(a), reinterpret_cast<R*>(b), nullptr); });
+      check("geqp3", [&](T* a, T* b, T* c) {
+        matrix_rank<T>(q, batch(a, 1, 1, {.count = n * count}), R(100), R(0), reinterpret_cast<int*>(b),
+                       nullptr);  // zeros: no column fixed
+        geqp3<T>(q, view(a), columns_chosen(b), column(c));
+      });
+      check("gelsy", [&](T* a, T* b, T* c) {
+        matrix_rank<T>(q, batch(a, 1, 1, {.count = n * count}), R(100), R(0), reinterpret_cast<int*>(c), nullptr);
+        gelsy<T>(q, view(a), view(b), columns_chosen(c), R(0), nullptr);
+      });
+    }
+  };
+  of_type(double());
+  of_type(std::complex<float>());
+}
+
 /// Kernels with grid barriers on all multiprocessors.
 TEST_F(GpuContract, OneLargeMatrixIsCapturedAndReplayed) {
   Queue& q = *queue;

@@ -242,6 +242,43 @@ TYPED_TEST(GpuRange, Eigenvalues) {
   }
 }
 
+TYPED_TEST(GpuRange, SingularValuesAndRanks) {
+  using T = TypeParam;
+  using R = Real<T>;
+  Queue& queue = *this->queue;
+  for (int const n : {1, 3, 25}) {
+    std::mt19937 random(static_cast<unsigned>(n));
+    auto const original = dominant<T>(n, random, true);
+    Pinned<T> const a = scaled(queue, original, n, n), for_gelsd = scaled(queue, original, n, n), for_gelsy = scaled(queue, original, n, n);
+    Pinned<T> const b = right_sides<T>(queue, n, n, 2, random), c(queue, n, 2), inverses(queue, n, n);
+    std::copy(b.memory.begin(), b.memory.end(), c.memory.begin());
+    int const count = a.count;
+    PinnedArray<R> const s(queue, std::int64_t{n} * count), condition(queue, count), norm(queue, count);
+    PinnedArray<int> const columns_chosen(queue, std::int64_t{n} * count), info(queue, std::int64_t{5} * count),
+        rank(queue, std::int64_t{4} * count);
+    std::fill(columns_chosen.begin(), columns_chosen.end(), 0);
+    std::fill(info.begin(), info.end(), -7);
+    pinv<T>(queue, a.batch(), R(-1), inverses.batch(), rank.data(), info.data());
+    matrix_rank<T>(queue, a.batch(), R(0), R(-1), rank.data() + count, info.data() + count);
+    cond<T>(queue, a.batch(), condition.data(), info.data() + 2 * count);
+    norm2<T>(queue, a.batch(), norm.data(), info.data() + 3 * count);
+    gelsd<T>(queue, for_gelsd.batch(), b.batch(), vectors(s.data(), n, count), R(-1), rank.data() + 2 * count, info.data() + 4 * count);
+    gelsy<T>(queue, for_gelsy.batch(), c.batch(), vectors(columns_chosen.data(), n, count), R(0), rank.data() + 3 * count);
+    queue.wait();
+    EXPECT_TRUE(std::all_of(info.begin(), info.end(), [](int i) { return i == 0; }));
+    EXPECT_TRUE(std::all_of(rank.begin(), rank.end(), [&](int r) { return r == n; }));
+    expect_solutions(for_gelsd, b, n, "gelsd");
+    expect_solutions(for_gelsy, c, n, "gelsy");
+    for (int q = 0; q < count; ++q) {
+      int const e = a.scale(q);
+      expect_scaled(&s[q * n], &s[0], n, e, e, n, "singular values");
+      expect_scaled(&norm[q], &norm[0], 1, e, e, n, "norm2");
+      expect_scaled(&condition[q], &condition[0], 1, 0, e, 8 * n, "cond");
+      expect_scaled(inverses.at(q, 0, 0), inverses.at(0, 0, 0), n * n, -e, e, 8 * n, "pinv");
+    }
+  }
+}
+
 /// r c a wherever it is finite, and a column of the smallest numbers in rows of the largest.
 TYPED_TEST(GpuRange, Scalings) {
   using T = TypeParam;
