@@ -421,7 +421,7 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) cholesky_block(Choles
           ahead.put(panel, diagonal);
         }
       };
-      if (warp == 0) factor_diagonal(0);
+      if (warp == 0 && n > 0) factor_diagonal(0);
       sync_block();
       SIMT_LOOP
       for (int panel = 0; panel < n && *failed == 0; panel += width) {

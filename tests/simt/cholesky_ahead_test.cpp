@@ -33,11 +33,11 @@ void check_bits(Wanted const& w) {
   SCOPED_TRACE(testing::Message() << w.n << " rows, " << w.right << " right-hand sides, layout " << static_cast<int>(w.layout)
                                   << (w.ragged ? ", ragged" : ""));
   using D = gpu::DeviceElement<T>;
-  constexpr std::int64_t count = 3, not_definite = 1;
+  constexpr std::int64_t count = 4, not_definite = 1;
   Stored<T> a(w.n, w.n, count, w.layout), b(w.n, std::max(w.right, 1), count, w.layout);
   fill(a.memory, static_cast<unsigned>(w.n));
   fill(b.memory, 3);
-  std::vector<std::int64_t> sizes{w.n, w.n - 3, w.n / 2};
+  std::vector<std::int64_t> sizes{0, w.n - 3, w.n / 2, w.n};  // the first meets shared memory that nothing has been written to
   if (w.ragged) a.view.row_sizes = a.view.col_sizes = b.view.row_sizes = sizes.data();
   for (std::int64_t q = 0; q < count; ++q)
     for (std::int64_t i = 0; i < w.n; ++i) *a.view.at(q, i, i) = T(q == not_definite && i == w.n - 5 ? -1 : 3 * w.n);
