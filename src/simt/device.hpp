@@ -81,8 +81,8 @@ __device__ __forceinline__ void sync_cluster() {
   __syncthreads();
 #endif
 }
-/// The address at which another block of the cluster has what this one has at `mine`, which is in shared memory. Blocks must not end before
-/// the others' accesses.
+/// The address at which another block of the cluster has what this one has at `mine`, which is in shared memory. Blocks must have started
+/// before the others' accesses, and must not end before them: a kernel calls sync_cluster() before the first and after the last.
 template <typename T>
 __device__ __forceinline__ T* in_block_of_cluster(T* mine, int rank) {
   T* other = mine;

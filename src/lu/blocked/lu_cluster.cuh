@@ -284,6 +284,7 @@ template <typename T, LuCluster C>
 SIMT_KERNEL void SIMT_BOUNDS(C.threads, 1) lu_cluster(LuClusterArguments<T> const args) {
   using namespace simt;
   bool const first = thread_index() == 0 && block_in_cluster() == 0;
+  sync_cluster();  // all blocks have started: see in_block_of_cluster
   for (Index b = block_index() / cluster_blocks(); b < args.a.count; b += block_count() / cluster_blocks()) {
     int const m = args.a.rows_of(b), n = args.a.cols_of(b);
     if (m == 0 || n == 0) {  // of a ragged batch

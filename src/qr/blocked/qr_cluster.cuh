@@ -182,6 +182,7 @@ class QrOfCluster {
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(32 * qr_cluster_most_warps, 1) qr_cluster(QrClusterArguments<T> const args) {
   using namespace simt;
+  sync_cluster();  // all blocks have started: see in_block_of_cluster
   for (Index b = block_index() / qr_cluster_blocks; b < args.a.count; b += block_count() / qr_cluster_blocks) {
     int const m = args.a.rows_of(b), n = args.a.cols_of(b);
     if (m == 0 || n == 0) continue;
