@@ -605,7 +605,27 @@ __device__ __forceinline__ T load_global_if(bool wanted, T const* from) {
   memcpy(&x, words, sizeof(T));
   return x;
 }
-/// The same, but issued before the next barrier. The compiler may move loads of constant memory past a barrier to their uses, to save
+/// The same from memory that this kernel writes later, as in a factorization in place. See store_global.
+template <typename T>
+__device__ __forceinline__ T load_changing_if(bool wanted, T const* from) {
+  unsigned words[sizeof(T) / 4] = {};
+  auto const address = __cvta_generic_to_global(from);
+  unsigned const here = wanted;
+  if constexpr (sizeof(T) == 4)
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.u32 %0, [%1];\n}" : "+r"(words[0]) : "l"(address), "r"(here));
+  else if constexpr (sizeof(T) == 8)
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.v2.u32 {%0, %1}, [%2];\n}"
+                 : "+r"(words[0]), "+r"(words[1])
+                 : "l"(address), "r"(here));
+  else
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(address), "r"(here));
+  T x;
+  memcpy(&x, words, sizeof(T));
+  return x;
+}
+/// load_global, but issued before the next barrier. The compiler may move loads of constant memory past a barrier to their uses, to save
 /// registers; they then stall a few at a time.
 template <typename T>
 __device__ __forceinline__ T load_global_before_barrier(T const* from) {

@@ -234,6 +234,10 @@ T load_global_if(bool wanted, T const* from) {
   return wanted ? load_global(from) : T{};
 }
 template <typename T>
+T load_changing_if(bool wanted, T const* from) {
+  return load_global_if(wanted, from);
+}
+template <typename T>
 T load_global_before_barrier(T const* from) {
   return load_global(from);
 }

@@ -88,7 +88,7 @@ class LuPiecesByRows {
       for (int c = 0; c < step; ++c, of_column += column) {
         SIMT_UNROLL
         for (int r = 0; r < held; ++r)
-          x_[r][v * step + c] = simt::load_global_if(row(r) < m && v * distance + c < columns, of_column + 32 * r * row_stride);
+          x_[r][v * step + c] = simt::load_changing_if(row(r) < m && v * distance + c < columns, of_column + 32 * r * row_stride);
       }
     }
   }
@@ -227,7 +227,7 @@ class LuPiecesByTensorCores {
         for (int u = 0; u < tiles; ++u) {
           SIMT_UNROLL
           for (int h = 0; h < 2; ++h, of_column += 8 * row_stride)
-            x_[u][v][2 * h + half] = simt::load_global_if(is_in && row(u, h) < m, of_column);
+            x_[u][v][2 * h + half] = simt::load_changing_if(is_in && row(u, h) < m, of_column);
         }
       }
     }
