@@ -20,6 +20,8 @@ struct LuWarpsShared {
   static_assert(C.rows % 16 == 0 && C.left % 16 == 0 && C.right() % (lu_warps_step * C.warps) == 0);
   static constexpr int step = lu_warps_step;
   static constexpr LuWarpsMemory<T> memory{C};
+  static_assert(C.pieces() * step <= 32, "a lane has a column of the rows of U of a warp");
+  static_assert(memory.rows_at + 2 * C.rows * static_cast<int>(sizeof(short)) <= memory.marks, "rows_at fits where diagonals were");
   static constexpr int u_stride = LuWarpsMemory<T>::u_stride;
   char* shared;
 
