@@ -77,11 +77,11 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable = 1;
 inline constexpr unsigned event_disable_timing = 2;
 
-/// The only launch attribute used: a cooperative launch.
+/// The launch attributes used: a cooperative launch, and the blocks of a cluster.
 struct alignas(8) LaunchAttribute {
   static constexpr int cooperative = 2, cluster_dimension = 4;
   int id = cooperative;
-  alignas(8) unsigned value[3] = {1, 1, 1};  ///< cooperative: the first number, 1
+  alignas(8) unsigned value[3] = {1, 1, 1};  ///< cooperative: the first number, 1; clusters: their extents
   char reserved[52] = {};
 };
 

@@ -26,10 +26,10 @@ void launch(Queue& queue, Kernel const& kernel, Grid const& grid, void const* pa
       std::int64_t{grid.threads} * grid.threads_y > kernel.max_threads || grid.shared_bytes < 0 ||
       grid.shared_bytes > kernel.max_dynamic_shared_bytes)
     throw GpuError(
-        fmt::format("{}: a launch of {} blocks of {} x {} threads with {} bytes of shared memory; it has {} registers a thread, so that "
-                    "{} threads and {} bytes are the limit",
-                    kernel.name, grid.blocks, grid.threads, grid.threads_y, grid.shared_bytes, kernel.registers, kernel.max_threads,
-                    kernel.max_dynamic_shared_bytes),
+        fmt::format("{}: a launch of {} blocks of {} x {} threads in clusters of {} blocks, with {} bytes of shared memory; it has {} "
+                    "registers a thread, so that {} threads and {} bytes are the limit, and a cluster must divide the blocks",
+                    kernel.name, grid.blocks, grid.threads, grid.threads_y, grid.cluster, grid.shared_bytes, kernel.registers,
+                    kernel.max_threads, kernel.max_dynamic_shared_bytes),
         static_cast<int>(driver::Result::invalid_value));
   if (params_bytes > 4096 && !takes_large_parameters())
     throw Unavailable(
