@@ -27,6 +27,7 @@ namespace myriad {
 class HostMachine {
  public:
   explicit HostMachine(std::int64_t most_blocks = 3) : most_blocks_(most_blocks) {
+    // Kernels are chosen by this: up to 2 matrices are lone blocks of Cholesky, and clusters of LU have more blocks where matrices are few.
     device_.multiprocessors = 4;
     device_.shared_memory_per_block = 227 << 10;
     device_.shared_memory_per_multiprocessor = 228 << 10;
