@@ -83,8 +83,9 @@ MYRIAD_API void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank
 /// rcond < 0 stands for the unit roundoff, LAPACK's machine epsilon. Then singular values may count that are rounding errors: NumPy's
 /// default is max(m, n) eps, as for pinv, but with the eps of double for every type. rcond = 0 lets all count but exact zeros.
 ///
-/// If A has NaN or infinity, X and s are NaN and the rank is 0. For m = 0 X is zero, for n = 0 B keeps its content. A and B are scaled by
-/// powers of two, so overflow and underflow matter for X and s alone.
+/// If A has NaN or infinity, X and s are NaN and the rank is 0. For m = 0 X is zero, for n = 0 B keeps its content. A and every column of
+/// B are scaled by powers of two, so overflow and underflow matter for X, residual norms and s alone, and a column of B with NaN or
+/// infinity matters for its own X alone.
 ///
 /// Errors: BadArgument (m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, s 8, rcond 9, rank 10). Cost: that of gesvd with thin vectors, and
 /// 2 (m + n) min(m, n) nrhs flops, for m > n 2 m n nrhs more. Source: LAPACK gelsd.

@@ -29,6 +29,28 @@ struct BySvdLines {
         apart(by_rows ? x.row_stride_of(b) : x.col_stride_of(b)) {}
 };
 
+/// The larger of `top` and the magnitudes of the parts of a value, as bits: those of NaN are the largest.
+template <typename T, typename Bits>
+SIMT_INLINE Bits by_svd_larger(Bits top, T value) {
+  top = larger(top, ordered_bits(magnitude(real_part(value))));
+  if constexpr (is_complex<T>) top = larger(top, ordered_bits(magnitude(value.im)));
+  return top;
+}
+
+/// The largest of a warp's bits, as a number.
+template <typename R, typename Bits>
+SIMT_INLINE R by_svd_largest_of_warp(Bits top) {
+  SIMT_UNROLL
+  for (int mask = warp_size / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
+  return number_of(top);
+}
+
+/// The factor for elements with this largest part: one for zeros, `otherwise` for NaN and infinity.
+template <typename R>
+SIMT_INLINE R by_svd_scale(R size, R otherwise) {
+  return !(size < R(infinity())) ? otherwise : size > R(0) ? reciprocal_power(size) : R(1);
+}
+
 template <typename T>
 SIMT_INLINE void by_svd_largest_of(Matrices<T const> const& x, Index b, int m, int part, int parts, Real<T>* to) {
   using R = Real<T>;
@@ -38,19 +60,14 @@ SIMT_INLINE void by_svd_largest_of(Matrices<T const> const& x, Index b, int m, i
   auto top = ordered_bits(R(0));
   SIMT_LOOP
   for (int line = part; line < count; line += parts) SIMT_UNROLL_BY(4)
-  for (int i = lane_index(); i < elements; i += warp_size) {
-    T const value = first[line * lines.apart + i * lines.along];
-    top = larger(top, ordered_bits(magnitude(real_part(value))));
-    if constexpr (is_complex<T>) top = larger(top, ordered_bits(magnitude(value.im)));
-  }
-  SIMT_UNROLL
-  for (int mask = warp_size / 2; mask > 0; mask /= 2) top = larger(top, shuffle_xor(top, mask));
-  if (lane_index() == 0) store_global(to, number_of(top));
+  for (int i = lane_index(); i < elements; i += warp_size) top = by_svd_larger(top, first[line * lines.apart + i * lines.along]);
+  R const largest = by_svd_largest_of_warp<R>(top);
+  if (lane_index() == 0) store_global(to, largest);
 }
 
-/// Writes scale * x to the column-major matrix `to`; line `line` of x.
-template <typename T>
-SIMT_INLINE void by_svd_load_line(Matrices<T const> const& x, Index b, int line, int m, Real<T> scale, Matrices<T> const& to) {
+/// Writes x, with column j times scale_of(j), to the column-major matrix `to`; line `line` of x.
+template <typename T, typename ScaleOf>
+SIMT_INLINE void by_svd_load_line(Matrices<T const> const& x, Index b, int line, int m, ScaleOf scale_of, Matrices<T> const& to) {
   BySvdLines<T const> const lines(x, b);
   int const n = x.cols_of(b), count = lines.by_rows ? m : n, elements = lines.by_rows ? n : m;
   if (line >= count || elements == 0) return;
@@ -59,38 +76,43 @@ SIMT_INLINE void by_svd_load_line(Matrices<T const> const& x, Index b, int line,
   T* const first = to.at(b, 0, 0) + (lines.by_rows ? line : line * to.col_stride);
   SIMT_UNROLL_BY(4)
   for (int i = lane_index(); i < elements; i += warp_size)
-    store_global(first + i * along, conjugate_if(x.conjugated, scale * from[i * lines.along]));
+    store_global(first + i * along, conjugate_if(x.conjugated, scale_of(lines.by_rows ? i : line) * from[i * lines.along]));
 }
 
 }  // namespace simt
 
-/// The largest element of each matrix A and of its right-hand sides.
+/// The largest element of each matrix A, and the scales of the columns of B.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_largest(BySvd<T> const work) {
   using namespace simt;
-  Index const count = work.a.count;
-  by_svd_for_lines(work.b.given() ? 2 * count : count, work.parts, [&](Index at, int part) {
-    Index const b = at < count ? at : at - count;
-    by_svd_largest_of<T>(at < count ? work.a : work.b, b, work.a.rows_of(b), part, work.parts, work.largest + at * work.parts + part);
+  using R = simt::Real<T>;
+  by_svd_for_lines(work.a.count, work.parts, [&](Index b, int part) {
+    by_svd_largest_of<T>(work.a, b, work.a.rows_of(b), part, work.parts, work.largest + b * work.parts + part);
+  });
+  if (!work.b.given()) return;
+  by_svd_for_lines(work.a.count, work.b.cols, [&](Index b, int j) {
+    int const m = work.a.rows_of(b);
+    if (j >= work.columns_of(b)) return;
+    T const* const column = work.b.at(b, 0, j);
+    Index const row_stride = work.b.row_stride_of(b);
+    auto top = ordered_bits(R(0));
+    SIMT_UNROLL_BY(4)
+    for (int i = lane_index(); i < m; i += warp_size) top = by_svd_larger(top, column[i * row_stride]);
+    R const largest = by_svd_largest_of_warp<R>(top);
+    if (lane_index() == 0) store_global(work.column_scale(b, j), by_svd_scale(largest, R(1)));
   });
 }
 
-/// The scales, and the sizes of a ragged batch. A thread has a matrix.
+/// The scales of the matrices A, and the sizes of a ragged batch. A thread has a matrix.
 template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_scales(BySvd<T> const work) {
   using namespace simt;
   using R = simt::Real<T>;
   Index const count = work.a.count;
   for (Index b = block_index() * by_svd_threads + thread_index(); b < count; b += block_count() * by_svd_threads) {
-    for (int of_b = 0; of_b < (work.b.given() ? 2 : 1); ++of_b) {
-      Index const at = of_b * count + b;
-      auto top = ordered_bits(R(0));
-      for (int part = 0; part < work.parts; ++part) top = larger(top, ordered_bits(work.largest[at * work.parts + part]));
-      R const size = number_of(top);
-      bool const finite = size < R(infinity());
-      R const otherwise = of_b == 1 || finite ? R(1) : R(quiet_nan());
-      store_global(work.scales + at, finite && size > R(0) ? reciprocal_power(size) : otherwise);
-    }
+    auto top = ordered_bits(R(0));
+    for (int part = 0; part < work.parts; ++part) top = larger(top, ordered_bits(work.largest[b * work.parts + part]));
+    store_global(work.scales + b, by_svd_scale(R(number_of(top)), R(quiet_nan())));
     if (!work.sizes) continue;
     int const m = work.a.rows_of(b), n = work.a.cols_of(b);
     work.sizes[b] = m;
@@ -107,12 +129,14 @@ SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_load(BySvd<T> const work)
   using R = simt::Real<T>;
   Index const count = work.a.count, lines_of_a = larger(work.a.rows, work.a.cols);
   by_svd_for_lines(count, lines_of_a, [&](Index b, int line) {
-    R const scale = work.scales[b];
-    by_svd_load_line<T>(work.a, b, line, work.a.rows_of(b), scale == scale ? scale : R(1), work.scaled_a);
+    R const scale = work.scales[b], factor = scale == scale ? scale : R(1);
+    by_svd_load_line<T>(
+        work.a, b, line, work.a.rows_of(b), [=](int) { return factor; }, work.scaled_a);
   });
   if (!work.b.given()) return;
   by_svd_for_lines(count, larger(work.a.rows, work.b.cols), [&](Index b, int line) {
-    by_svd_load_line<T>(work.b, b, line, work.a.rows_of(b), work.scales[count + b], work.scaled_b);
+    by_svd_load_line<T>(
+        work.b, b, line, work.a.rows_of(b), [&](int j) { return *work.column_scale(b, j); }, work.scaled_b);
   });
 }
 
@@ -172,11 +196,10 @@ template <typename T>
 SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_write(BySvd<T> const work) {
   using namespace simt;
   using R = simt::Real<T>;
-  Index const count = work.a.count;
-  by_svd_for_lines(count, work.x.cols, [&](Index b, int j) {
+  by_svd_for_lines(work.a.count, work.x.cols, [&](Index b, int j) {
     int const m = work.a.rows_of(b), n = work.a.cols_of(b), lane = lane_index();
     if (n == 0 || j >= work.columns_of(b)) return;
-    R const of_a = work.scales[b], of_b = work.b.given() ? reciprocal_power(work.scales[count + b]) : R(1), both = of_a * of_b;
+    R const of_a = work.scales[b], of_b = work.b.given() ? reciprocal_power(*work.column_scale(b, j)) : R(1), both = of_a * of_b;
     bool const finite = of_a == of_a, at_once = both > R(0) && both < R(infinity());
     Index const row_stride = work.x.row_stride_of(b);
     T const* const from = m > 0 ? work.solutions.at(b, 0, j) : nullptr;
@@ -188,11 +211,15 @@ SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_write(BySvd<T> const work
     }
     if (!work.residuals || m <= n) return;
     T const* const residual = work.scaled_b.at(b, 0, j);
+    auto top = ordered_bits(R(0));
+    for (int i = lane; i < m; i += warp_size) top = by_svd_larger(top, residual[i]);
+    R const scale = by_svd_scale(by_svd_largest_of_warp<R>(top), R(1)), back = reciprocal_power(scale), norm_scale = of_b * back;
     R sum = 0;
-    for (int i = lane; i < m; i += warp_size) sum += square_of(residual[i]);
+    for (int i = lane; i < m; i += warp_size) sum += square_of(scale * residual[i]);  // scaled, since squares could underflow
     SIMT_UNROLL
     for (int mask = warp_size / 2; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
-    R const norm = !finite ? R(quiet_nan()) : sum < R(infinity()) ? of_b * square_root(sum) : sum;
+    R const root = square_root(sum), scaled_back = norm_scale > R(0) ? norm_scale * root : of_b * (back * root);
+    R const norm = !finite ? R(quiet_nan()) : sum < R(infinity()) ? scaled_back : sum;
     for (int i = n + lane; i < m; i += warp_size) store_global(to + i * row_stride, from_real<T>(i == n ? norm : R(0)));
   });
 }

@@ -46,7 +46,7 @@ struct BySvdPlan {
         solves(task.solves()),
         has_b(task.has_b()),
         residuals(task.residuals && (ragged || m > n)),
-        parts(by_svd_parts(m, std::max(n, columns))) {}
+        parts(by_svd_parts(m, n)) {}
 };
 
 template <typename T>
@@ -57,8 +57,8 @@ struct BySvdWorkspace {
 
   BySvdWorkspace(Arena& arena, BySvdPlan const& p, std::int64_t count)
       : sizes(arena.take<std::int64_t>(p.ragged ? 4 * count : 0)),
-        largest(arena.take<Real<T>>((p.has_b ? 2 : 1) * p.parts * count)),
-        scales(arena.take<Real<T>>((p.has_b ? 2 : 1) * count)),
+        largest(arena.take<Real<T>>(p.parts * count)),
+        scales(arena.take<Real<T>>((p.has_b ? 1 + p.columns : 1) * count)),
         values(arena.take<Real<T>>(p.k * count)),
         a(arena.take<T>(p.m * p.n * count)),
         b(arena.take<T>(p.has_b ? p.m * p.columns * count : 0)),
@@ -116,7 +116,7 @@ void by_svd_part(M& machine, Decompose const& decompose, BySvdTask<T> const& tas
     constexpr std::int64_t per_block = by_svd_threads / 32;
     machine.run(kernel, {.blocks = (warps + per_block - 1) / per_block, .threads = by_svd_threads}, args, dtype_of<T>);
   };
-  launch(by_svd_largest_kernel, (plan.has_b ? 2 : 1) * count * plan.parts);
+  launch(by_svd_largest_kernel, count * std::max<std::int64_t>(plan.parts, plan.has_b ? plan.columns : 0));
   launch(by_svd_scales_kernel, (count + 31) / 32);
   if (plan.k > 0) {
     launch(by_svd_load_kernel, count * std::max({plan.m, plan.n, plan.columns}));

@@ -17,7 +17,8 @@ struct SvdCutoff {
   }
 };
 
-/// Arguments of all kernels. Matrices A and right-hand sides B are scaled by powers of two; those of the workspace are column-major.
+/// Arguments of all kernels. Matrices A and columns of right-hand sides B are scaled by powers of two; matrices of the workspace are
+/// column-major.
 template <typename T>
 struct BySvd {
   using R = simt::Real<T>;
@@ -32,8 +33,8 @@ struct BySvd {
 
   // Workspace
   int parts;           ///< warps per matrix that search for its largest element
-  R* largest;          ///< what they find; first those of A, then those of B
-  R* scales;           ///< the factors of A, NaN for a matrix with NaN or infinity; then those of B
+  R* largest;          ///< what they find
+  R* scales;           ///< the factors of A, NaN for a matrix with NaN or infinity; then those of the columns of B
   simt::Index* sizes;  ///< ragged: m, n, min(m, n) and the number of right-hand sides, one array each; else null
   simt::Matrices<T> scaled_a, scaled_b;
   simt::Matrices<R> values;
@@ -43,6 +44,7 @@ struct BySvd {
 
   /// The number of right-hand sides
   SIMT_INLINE int columns_of(simt::Index q) const { return b.given() ? b.cols_of(q) : a.rows_of(q); }
+  SIMT_INLINE R* column_scale(simt::Index q, int j) const { return scales + a.count + q * b.cols + j; }
 };
 
 inline constexpr int by_svd_threads = 256;

@@ -53,16 +53,17 @@ class PowerOfTwo {
   bool usual_;
 };
 
-/// Copies the first rows of matrix q of `from` to matrix `p` of `to`, divided by the power of two that leaves a largest part between 1 and
-/// 2. Returns its exponent: zero for a matrix of zeros, or with NaN or infinity.
+/// Divides the elements of matrix p of `x` from row `row` on, in columns j to j + columns - 1, by the power of two that leaves a largest
+/// part between 1 and 2. Returns its exponent: zero if all are zeros, or with NaN or infinity.
 template <typename T>
-int load_scaled(Batch<T const> const& from, std::int64_t q, Batch<T> const& to, std::int64_t p) {
+int scale_to_one(Batch<T> const& x, std::int64_t p, std::int64_t j, std::int64_t columns) {
   using R = Real<T>;
   R largest = 0, sum = 0;
-  std::int64_t const m = to.rows_of(p), n = to.cols_of(p);
-  for_part(Part::all, m, n, [&](auto i, auto j) {
-    T const x = *to.at(p, i, j) = conjugate_if(from.conjugated, *from.at(q, i, j));
-    for (R const part : {std::abs(std::real(x)), std::abs(std::imag(x))}) {
+  auto const for_all = [&](auto const& use) {
+    for_part(Part::all, x.rows_of(p), columns, [&](auto i, auto l) { use(*x.at(p, i, j + l)); });
+  };
+  for_all([&](T const& element) {
+    for (R const part : {std::abs(std::real(element)), std::abs(std::imag(element))}) {
       largest = std::max(largest, part);
       sum += part * 0;
     }
@@ -70,8 +71,15 @@ int load_scaled(Batch<T const> const& from, std::int64_t q, Batch<T> const& to, 
   if (largest == 0 || sum != 0) return 0;
   int const exponent = std::ilogb(largest);
   PowerOfTwo<R> const scale(-exponent);
-  if (exponent != 0) for_part(Part::all, m, n, [&](auto i, auto j) { *to.at(p, i, j) = scale * *to.at(p, i, j); });
+  if (exponent != 0) for_all([&](T& element) { element = scale * element; });
   return exponent;
+}
+
+/// Copies the first rows of matrix q of `from` to matrix `p` of `to`.
+template <typename T>
+void load(Batch<T const> const& from, std::int64_t q, Batch<T> const& to, std::int64_t p) {
+  for_part(Part::all, to.rows_of(p), to.cols_of(p),
+           [&](auto i, auto j) { *to.at(p, i, j) = conjugate_if(from.conjugated, *from.at(q, i, j)); });
 }
 
 /// Workspace for some matrices at a time.
@@ -79,7 +87,7 @@ template <typename T>
 struct BySvdMemory {
   OwnMatrices<T> a, b, u, vt, products, quotients, x;
   OwnMatrices<Real<T>> s;
-  std::vector<int> of_a, of_b, info;  ///< exponents of the scales; info of gesvd
+  std::vector<int> of_a, of_b, info;  ///< exponents of the scales, of B one per column; info of gesvd
 };
 
 /// Singular values, rank, condition number and norm of matrix q of the task, which is matrix p in `memory`.
@@ -126,16 +134,16 @@ void write(BySvdTask<T> const& task, std::int64_t q, BySvdMemory<T>& memory, std
   using R = Real<T>;
   std::int64_t const m = task.a.rows_of(q), n = task.a.cols_of(q), columns = memory.x.view.cols_of(p);
   if (n == 0) return;
-  int const of_b = task.has_b() ? memory.of_b[static_cast<std::size_t>(p)] : 0;
-  PowerOfTwo<R> const scale(of_b - memory.of_a[static_cast<std::size_t>(p)]);
-  for_part(Part::all, n, columns, [&](auto i, auto j) {
-    *task.x.at(q, i, j) = conjugate_if(task.x.conjugated, m > 0 ? scale * *memory.x.view.at(p, i, j) : T(0));
-  });
-  if (!task.residuals || m <= n) return;
   for (std::int64_t j = 0; j < columns; ++j) {
+    int const of_b = task.has_b() ? memory.of_b[static_cast<std::size_t>(p * memory.x.view.cols + j)] : 0;
+    PowerOfTwo<R> const scale(of_b - memory.of_a[static_cast<std::size_t>(p)]);
+    for (std::int64_t i = 0; i < n; ++i)
+      *task.x.at(q, i, j) = conjugate_if(task.x.conjugated, m > 0 ? scale * *memory.x.view.at(p, i, j) : T(0));
+    if (!task.residuals || m <= n) continue;
+    int const of_residual = scale_to_one(memory.b.view, p, j, 1);  // squares could underflow
     R sum = 0;
     for (std::int64_t i = 0; i < m; ++i) sum += std::norm(*memory.b.view.at(p, i, j));
-    for (std::int64_t i = n; i < m; ++i) *task.x.at(q, i, j) = T(i == n ? std::ldexp(std::sqrt(sum), of_b) : R(0));
+    for (std::int64_t i = n; i < m; ++i) *task.x.at(q, i, j) = T(i == n ? std::ldexp(std::sqrt(sum), of_b + of_residual) : R(0));
   }
 }
 
@@ -173,14 +181,18 @@ void by_svd(Queue& queue, BySvdTask<T> const& task) {
       memory.x.resize(count, ragged, n, columns, cols, sides);
     }
     if (task.has_b()) {
-      memory.of_b.assign(static_cast<std::size_t>(count), 0);
+      memory.of_b.assign(static_cast<std::size_t>(count * columns), 0);
       memory.b.resize(count, ragged, m, columns, rows, sides);
       memory.products.resize(count, ragged, k, columns, values, sides);
       memory.quotients.resize(count, ragged, k, columns, values, sides);
     }
     for_each([&](std::int64_t p) {
-      memory.of_a[static_cast<std::size_t>(p)] = load_scaled<T>(task.a, first + p, memory.a.view, p);
-      if (task.has_b()) memory.of_b[static_cast<std::size_t>(p)] = load_scaled<T>(task.b, first + p, memory.b.view, p);
+      load<T>(task.a, first + p, memory.a.view, p);
+      memory.of_a[static_cast<std::size_t>(p)] = scale_to_one(memory.a.view, p, 0, cols(p));
+      if (!task.has_b()) return;
+      load<T>(task.b, first + p, memory.b.view, p);
+      for (std::int64_t j = 0; j < sides(p); ++j)
+        memory.of_b[static_cast<std::size_t>(p * columns + j)] = scale_to_one(memory.b.view, p, j, 1);
     });
     GesvdTask<T> decomposed{.job = job, .a = memory.a.view, .s = memory.s.view, .u = {}, .vt = {}, .info = memory.info.data()};
     decomposed.u.count = decomposed.vt.count = count;

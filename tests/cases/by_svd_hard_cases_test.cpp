@@ -213,6 +213,46 @@ TYPED_TEST(BySvdHardCases, BadNeighbours) {
   }
 }
 
+/// A column of B times a power of two has X and a residual norm times that power, whatever the other columns are; residuals far below the
+/// solution are exact.
+TYPED_TEST(BySvdHardCases, ColumnsOfDifferentSizes) {
+  using T = TypeParam;
+  using R = Real<T>;
+  constexpr int most = std::numeric_limits<R>::max_exponent;
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN(), infinity = std::numeric_limits<R>::infinity();
+  std::array const factors{R(1), std::ldexp(R(1), -most * 3 / 5), nan, std::ldexp(R(1), most - 9), infinity, std::ldexp(R(1), 12 - most)};
+  constexpr std::int64_t columns = factors.size();
+  constexpr std::int64_t m = 7, n = 4;
+  Case<T> plain(m, n, columns), scaled(m, n, columns);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) plain.at(i, j) = scaled.at(i, j) = T(static_cast<R>((i * 3 + j * j * 5 + 1) % 11));
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      plain.side(i, j) = T(static_cast<R>((i * 5 + j * 3) % 13) - 6);
+      scaled.side(i, j) = plain.side(i, j) * factors[static_cast<std::size_t>(j)];
+    }
+  plain.solve(), scaled.solve();
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      SCOPED_TRACE(testing::Message() << i << ", " << j);
+      R const factor = factors[static_cast<std::size_t>(j)];
+      if (std::isfinite(factor)) {
+        EXPECT_EQ(scaled.side(i, j), plain.side(i, j) * factor);
+      } else if (i <= n) {
+        EXPECT_FALSE(std::isfinite(std::abs(scaled.side(i, j))));
+      }
+    }
+  Case<T> c(3, 2, 2);
+  R const small = factors[1];
+  c.at(0, 0) = c.at(1, 1) = 1;
+  c.side(0, 0) = 2, c.side(1, 0) = 3, c.side(2, 0) = T(3 * small);
+  c.side(2, 1) = T(5 * small);
+  c.solve();
+  EXPECT_EQ(c.side(0, 0), T(2));
+  EXPECT_EQ(c.side(2, 0), T(3 * small));
+  EXPECT_EQ(c.side(2, 1), T(5 * small));
+}
+
 /// With full rank gelsd has the results of gels, and outputs that may be left out change nothing.
 TYPED_TEST(BySvdHardCases, FullRankAndMissingOutputs) {
   using T = TypeParam;

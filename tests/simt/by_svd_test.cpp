@@ -72,7 +72,7 @@ struct Problem {
         norm2(count, R(-7)) {
     fill(a.memory, 1);
     fill(b.memory, 2);
-    for (auto* const memory : {&x.memory}) std::fill(memory->begin(), memory->end(), T(7));
+    std::fill(x.memory.begin(), x.memory.end(), T(7));
     std::fill(s.memory.begin(), s.memory.end(), R(7));
     for (std::int64_t q = 0; q < count; ++q) {
       rows.push_back(q == 0 ? w.m : q == 3 ? std::min(w.m, 1) : w.m - std::min<std::int64_t>(q % 5, w.m));
@@ -235,6 +235,38 @@ TYPED_TEST(BySvdOnTwin, Ragged) {
 TYPED_TEST(BySvdOnTwin, Empty) {
   using T = TypeParam;
   for (auto const [m, n] : {std::array{0, 3}, {3, 0}, {0, 0}}) check<T>({.m = m, .n = n, .columns = 2});
+}
+
+/// A column of B times a power of two has X and a residual norm times that power, whatever the other columns are.
+TYPED_TEST(BySvdOnTwin, ColumnsOfDifferentSizes) {
+  using T = TypeParam;
+  using R = Real<T>;
+  constexpr int most = std::numeric_limits<R>::max_exponent, m = 9, n = 4;
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN(), infinity = std::numeric_limits<R>::infinity();
+  std::array const factors{R(1), std::ldexp(R(1), -most * 3 / 5), nan, std::ldexp(R(1), most - 12), infinity, std::ldexp(R(1), 40 - most)};
+  constexpr int columns = factors.size();
+  for (Layout const layout : {Layout::columns, Layout::packed_rows, Layout::ragged_rows}) {
+    SCOPED_TRACE(static_cast<int>(layout));
+    Wanted const wanted{.m = m, .n = n, .columns = columns, .layout = layout, .ragged = layout == Layout::ragged_rows};
+    Problem<T> plain(wanted), scaled(wanted);
+    auto const for_first = [&](auto const& use) {
+      for (int j = 0; j < columns; ++j)
+        for (int i = 0; i < m; ++i) use(i, *plain.b.view.at(0, i, j), *scaled.b.view.at(0, i, j), factors[static_cast<std::size_t>(j)]);
+    };
+    for_first([](int, T&, T& x, R factor) { x *= factor; });
+    for (auto* const problem : {&plain, &scaled})
+      on_twin<T>(
+          {.routine = "gelsd", .n_position = 2, .a = problem->a.view, .b = problem->b.view, .x = problem->b.view, .residuals = true});
+    for_first([](int i, T expected, T x, R factor) {
+      SCOPED_TRACE(testing::Message() << "row " << i << ", factor " << factor);
+      if (std::isfinite(factor)) {
+        EXPECT_EQ(x, expected * factor);
+      } else if (i <= n) {
+        EXPECT_FALSE(std::isfinite(std::abs(x)));
+      }
+    });
+    EXPECT_NE(*plain.b.view.at(0, n, 0), T(0)) << "no residual";
+  }
 }
 
 /// Three matrices at a time have the bits of all at once.
