@@ -112,38 +112,48 @@ void geqp3(LocalMatrix<T> const& a, Int* places, T* tau, bool finite, Scratch<T>
 }
 
 template <typename T>
-bool is_finite(LocalMatrix<T> const& a) {
+bool is_finite(std::int64_t m, std::int64_t n, T const* a, std::int64_t lda) {
   bool finite = true;
-  for_part(Part::all, a.rows(), a.cols(), [&](auto i, auto j) {
-    T const x = a.data()[i + j * a.ld()];
+  for_part(Part::all, m, n, [&](auto i, auto j) {
+    T const x = a[i + j * lda];
     finite = finite && std::isfinite(std::real(x)) && std::isfinite(std::imag(x));
   });
   return finite;
 }
 
+template <typename T>
+T not_a_number() {
+  T value(std::numeric_limits<Real<T>>::quiet_NaN());
+  if constexpr (is_complex<T>) value.imag(value.real());
+  return value;
+}
+
 /// X and the rank of one matrix.
 template <typename T>
 Int gelsy(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Int* places, Real<T> rcond, Scratch<T>& scratch_work,
-          Scratch<Real<T>>& scratch_real) {
+          Scratch<Real<T>>& scratch_real, std::vector<Int>& not_finite) {
   Int const m = a.rows(), n = a.cols(), nrhs = b.cols(), least = std::min(m, n);
   auto const set_right = [&](T value, std::int64_t rows) {
     for_part(Part::all, rows, nrhs, [&](auto i, auto j) { b.data()[i + j * b.ld()] = value; });
   };
-  bool const finite = is_finite(a);
+  bool const finite = is_finite(m, n, a.data(), a.ld());
   Real<T> const a_scale = range_scale(m, n, a.data(), a.ld());
   bool zero = true;
   for_part(Part::all, m, n, [&](auto i, auto j) { zero = zero && a.data()[i + j * a.ld()] == T(0); });
   if (zero || !finite) {
     move_fixed_columns(a, places);
-    T value{};
-    if (!finite) {
-      value = T(std::numeric_limits<Real<T>>::quiet_NaN());
-      if constexpr (is_complex<T>) value.imag(value.real());
-    }
-    set_right(value, finite && least > 0 ? b.rows() : n);
+    set_right(finite ? T(0) : not_a_number<T>(), finite && least > 0 ? b.rows() : n);
     return 0;
   }
   scale_by(a_scale, m, n, a.data(), a.ld());
+  // LAPACK scales all columns by the largest element, so infinity in one of them would reach the others.
+  auto const set_column = [&](Int j, T value, std::int64_t rows) { std::fill_n(b.data() + std::int64_t{j} * b.ld(), rows, value); };
+  not_finite.clear();
+  for (Int j = 0; j < nrhs; ++j)
+    if (!is_finite(m, 1, b.data() + std::int64_t{j} * b.ld(), b.ld())) {
+      not_finite.push_back(j);
+      set_column(j, T(0), m);
+    }
   Real<T> const b_scale = range_scale(m, nrhs, b.data(), b.ld());
   scale_by(b_scale, m, nrhs, b.data(), b.ld());
   std::int64_t const wanted = least + 2 * std::int64_t{n} + 65 * (std::max<std::int64_t>(n, nrhs) + 1) + 2 * least;
@@ -160,6 +170,7 @@ Int gelsy(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Int* places, Real<T>
   if (a_scale != 1) for_part(Part::upper, rank, rank, [&](auto i, auto j) { a.data()[i + j * a.ld()] *= 1 / a_scale; });
   if (nrhs == 0) return rank;
   scale_back(a_scale, b_scale, m, n, b);
+  for (Int const j : not_finite) set_column(j, not_a_number<T>(), std::max(m, n));
   return rank;
 }
 
@@ -180,7 +191,7 @@ void geqp3(Queue& queue, Geqp3Task<T> const& task) {
       T* const tau = scratch_tau.reserve(std::min(m, n));
       Real<T> const scale = range_scale(m, n, a.data(), a.ld());
       scale_by(scale, m, n, a.data(), a.ld());
-      geqp3<T>(a, places, tau, is_finite(a), work, real_work);
+      geqp3<T>(a, places, tau, is_finite(m, n, a.data(), a.ld()), work, real_work);
       if (scale != 1) for_part(Part::upper, m, n, [&](auto i, auto j) { a.data()[i + j * a.ld()] *= 1 / scale; });
       a.store();
       for (Int k = 0; k < std::min(m, n); ++k) *task.tau.at(b, k, 0) = conjugate_if(task.tau.conjugated, tau[k]);
@@ -195,11 +206,12 @@ void gelsy(Queue& queue, GelsyTask<T> const& task) {
     Scratch<T> scratch_a, scratch_b, work;
     Scratch<Real<T>> real_work;
     Scratch<Int> scratch_places;
+    std::vector<Int> not_finite;
     for (std::int64_t k = begin; k < end; ++k) {
       LocalMatrix<T> const a(task.a, k, scratch_a, Part::all, Place::copy), b(task.b, k, scratch_b, Part::all, Place::copy);
       Int* const places = scratch_places.reserve(a.cols());
       for (Int j = 0; j < a.cols(); ++j) places[j] = *task.jpvt.at(k, j, 0);
-      Int const rank = gelsy<T>(a, b, places, task.rcond, work, real_work);
+      Int const rank = gelsy<T>(a, b, places, task.rcond, work, real_work, not_finite);
       a.store();
       b.store();
       for (Int j = 0; j < a.cols(); ++j) *task.jpvt.at(k, j, 0) = places[j];

@@ -412,6 +412,47 @@ TYPED_TEST(QrPivoted, LeastSquaresOfSpecialMatrices) {
   }
 }
 
+/// A column of B with NaN or infinity has no X, and changes nothing in the others, on the twin and on the CPU.
+TYPED_TEST(QrPivoted, LeastSquaresWithInfinityOnTheRight) {
+  using T = TypeParam;
+  using R = Real<T>;
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN(), infinity = std::numeric_limits<R>::infinity();
+  constexpr R large = std::numeric_limits<R>::max() / 16;
+  for (int const m : {2, 3})
+    for (bool const on_twin : {false, true})
+      for (R const bad : {nan, infinity, -infinity}) {
+        SCOPED_TRACE(testing::Message() << m << " rows, " << bad << (on_twin ? ", on the twin" : ", on the CPU"));
+        std::vector<T> a(static_cast<std::size_t>(m * 2)), b(static_cast<std::size_t>(m * 3));
+        a[0] = a[static_cast<std::size_t>(m + 1)] = T(1);
+        auto const right = [&](int i, int j) -> T& { return b[static_cast<std::size_t>(i + j * m)]; };
+        right(0, 0) = T(bad), right(1, 0) = T(2);
+        right(0, 1) = T(large), right(1, 1) = T(4);
+        right(1, 2) = T(3), right(m - 1, 2) = T(5);
+        std::vector<int> jpvt(2), rank(1);
+        GelsyTask<T> const task{.a = batch(a.data(), m, 2, {.count = 1}),
+                                .b = batch(b.data(), m, 3, {.count = 1}),
+                                .jpvt = vectors(jpvt.data(), 2, 1),
+                                .rcond = epsilon<T>,
+                                .rank = rank.data()};
+        if (on_twin) {
+          HostMachine machine = solving_machine<T>(all_of_it);
+          gelsy_large<T>(machine, task);
+        } else {
+          Queue cpu({.backend = Backend::cpu, .threads = 1});
+          gelsy<T>(cpu, task.a, task.b, task.jpvt, task.rcond, task.rank);
+        }
+        EXPECT_EQ(rank[0], 2);
+        EXPECT_FALSE(std::isfinite(std::abs(right(0, 0))));
+        if (m == 3) {
+          EXPECT_EQ(right(2, 1), T(0));
+          EXPECT_EQ(std::abs(right(2, 2)), R(5));
+          EXPECT_EQ(right(1, 2), T(3));
+        }
+        EXPECT_EQ(right(0, 1), T(large));
+        EXPECT_EQ(right(1, 1), T(4));
+      }
+}
+
 /// Matrices without rows, or without columns, and no right-hand sides.
 TYPED_TEST(QrPivoted, Empty) {
   using T = TypeParam;
