@@ -551,6 +551,7 @@ MYRIAD_API myriad_status myriad_gels(myriad_queue* queue, myriad_batch const* a,
 /// Least squares for A of any rank: the X of least norm, from myriad_geqp3 and a complete orthogonal factorization, which replaces A. a, b:
 /// as for myriad_gels. jpvt: as for myriad_geqp3, zero to pivot all columns. rank: NULL or one per matrix, the order of the largest leading
 /// triangle of R whose estimated condition number is at most 1 / rcond. If A has NaN or infinity, its rank is 0 and its X NaN.
+/// rcond is taken as it is: no negative number stands for a default as in gelsd.
 ///
 /// Positions: m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, jpvt 8, rcond 9, rank 10. Source: LAPACK gelsy.
 MYRIAD_API myriad_status myriad_gelsy(myriad_queue* queue, myriad_batch const* a, myriad_batch const* b, myriad_batch const* jpvt,

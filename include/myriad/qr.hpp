@@ -76,8 +76,10 @@ MYRIAD_API void geqp3(Queue& queue, Batch<T> a, Batch<int> jpvt, Batch<T> tau);
 /// a: m-by-n, overwritten: T, of the size of the rank, on and above the diagonal, and the reflectors of Q and Z, as in LAPACK. b, on input
 /// and on return: as for gels; where the rank is n, the squares of rows n to m - 1 sum up to that of the residual. jpvt: as for geqp3; set
 /// it to zero. rank: null or one per matrix, the order of the largest leading triangle of R whose estimated condition number is at most 1 /
-/// rcond; so it may differ from matrix_rank's. Singular values below rcond |A| then count as zero, as far as R shows them. For a matrix of
-/// zeros and an empty one rank and X are zero. If A has NaN or infinity, its rank is 0 and its X NaN. On a GPU a block solves for a matrix;
+/// rcond; so it may differ from matrix_rank's. Singular values below rcond |A| then count as zero, as far as R shows them. rcond is taken
+/// as it is, as in LAPACK: no negative number stands for a default as in gelsd, and with rcond <= 0 rounding errors count, so that X of a
+/// singular A is large and meaningless. For a matrix of zeros and an empty one rank and X are zero. If A has NaN or infinity, its rank is 0
+/// and its X NaN; NaN or infinity in a column of B matters for its own X alone. On a GPU a block solves for a matrix;
 /// A and B are copied to the workspace where they are not stored by columns, as many matrices at a time as half a gigabyte holds, but at
 /// least one. Errors: BadArgument (m 1, n 2, nrhs 3, a 4, lda 5, b 6, ldb 7, jpvt 8, rcond 9, rank 10). Cost: that of geqp3, and 2 r^2 (n -
 /// r) + 2 (2 m k + 2 n r) nrhs flops with rank r and k = min(m, n). Source: LAPACK gelsy; Bischof 1990 (incremental condition estimation).
