@@ -81,7 +81,8 @@ MYRIAD_API void pinv(Queue& queue, In<T> a, Real<T> rcond, Batch<T> x, int* rank
 /// above rcond s(1). info: null or one per matrix: that of gesvd.
 ///
 /// rcond < 0 stands for the unit roundoff, LAPACK's machine epsilon. Then singular values may count that are rounding errors: NumPy's
-/// default is max(m, n) eps, as for pinv, but with the eps of double for every type. rcond = 0 lets all count but exact zeros.
+/// default is max(m, n) eps, as for pinv, but with the eps of double for every type. rcond = 0 lets all count but exact zeros. With
+/// rcond >= 1 none counts: rank and X are zero, where LAPACK takes the unit roundoff instead.
 ///
 /// If A has NaN or infinity, X and s are NaN and the rank is 0. For m = 0 X is zero, for n = 0 B keeps its content. A and every column of
 /// B are scaled by powers of two, so overflow and underflow matter for X, residual norms and s alone, and a column of B with NaN or

@@ -178,6 +178,7 @@ SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_divide(BySvd<T> const wor
     if (k == 0 || j >= work.columns_of(b) || scale != scale) return;
     R const* const values = work.values.at(b, 0, 0);
     R const largest = values[0], back = reciprocal_power(scale), relative = work.cutoff.relative_of(m, n);
+    R const divisor_scale = SvdCutoff<R>::divisor_scale(relative);
     T* const to = work.quotients.at(b, 0, j);
     T* const products = work.b.given() ? work.products.at(b, 0, j) : to;
     for (int i = lane_index(); i < k; i += warp_size) {
@@ -185,7 +186,7 @@ SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_divide(BySvd<T> const wor
       bool const counts = SvdCutoff<R>::counts(value, largest, back, relative, work.cutoff.absolute);
       T const product = products[i], zero = product - product;
       if (work.residuals && !counts) store_global(products + i, zero);
-      store_global(to + i, counts ? RealDivisor<R>(value).divide(product) : zero);
+      store_global(to + i, counts ? RealDivisor<R>(divisor_scale * value).divide(product) : zero);
     }
   });
 }
@@ -199,14 +200,15 @@ SIMT_KERNEL void SIMT_BOUNDS(by_svd_threads, 1) by_svd_write(BySvd<T> const work
   by_svd_for_lines(work.a.count, work.x.cols, [&](Index b, int j) {
     int const m = work.a.rows_of(b), n = work.a.cols_of(b), lane = lane_index();
     if (n == 0 || j >= work.columns_of(b)) return;
-    R const of_a = work.scales[b], of_b = work.b.given() ? reciprocal_power(*work.column_scale(b, j)) : R(1), both = of_a * of_b;
-    bool const finite = of_a == of_a, at_once = both > R(0) && both < R(infinity());
+    R const of_a = work.scales[b], of_b = work.b.given() ? reciprocal_power(*work.column_scale(b, j)) : R(1);
+    R const of_divisor = SvdCutoff<R>::divisor_scale(work.cutoff.relative_of(m, n)), all = of_a * of_b * of_divisor;
+    bool const finite = of_a == of_a, at_once = all > R(0) && all < R(infinity());
     Index const row_stride = work.x.row_stride_of(b);
     T const* const from = m > 0 ? work.solutions.at(b, 0, j) : nullptr;
     T* const to = work.x.at(b, 0, j);
     for (int i = lane; i < n; i += warp_size) {
       T const value = m > 0 ? from[i] : from_real<T>(R(0));
-      T const scaled = at_once ? both * value : of_b * (of_a * value);
+      T const scaled = at_once ? all * value : of_b * (of_divisor * (of_a * value));
       store_global(to + i * row_stride, finite ? conjugate_if(work.x.conjugated, scaled) : not_a_number<T>());
     }
     if (!work.residuals || m <= n) return;

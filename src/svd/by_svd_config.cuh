@@ -11,6 +11,13 @@ struct SvdCutoff {
   R absolute, relative, per_size;
 
   SIMT_INLINE R relative_of(int m, int n) const { return relative + per_size * static_cast<R>(m < n ? n : m); }
+  /// Quotients are computed times 1 / divisor_scale, so that they do not overflow where the smallest numbers of the type count as singular
+  /// values; X may be far smaller, or B. One wherever the cutoff excludes such singular values.
+  SIMT_INLINE static R divisor_scale(R relative) {
+    constexpr bool single = sizeof(R) == 4;
+    constexpr R least = single ? R(0x1p-80f) : R(0x1p-900), scale = single ? R(0x1p48f) : R(0x1p80);
+    return relative < least ? scale : R(1);
+  }
   /// For value = scale scaled, and `largest` scaled likewise. False for NaN.
   SIMT_INLINE static bool counts(R scaled, R largest, R scale, R relative, R absolute) {
     return scaled > relative * largest && (absolute == R(0) || scaled * scale > absolute);

@@ -117,12 +117,12 @@ void divide(BySvdTask<T> const& task, std::int64_t q, BySvdMemory<T>& memory, st
   using R = Real<T>;
   std::int64_t const m = task.a.rows_of(q), n = task.a.cols_of(q);
   R const relative = task.cutoff.relative_of(static_cast<int>(m), static_cast<int>(n));
-  R const back = std::ldexp(R(1), memory.of_a[static_cast<std::size_t>(p)]);
+  R const back = std::ldexp(R(1), memory.of_a[static_cast<std::size_t>(p)]), divisor_scale = SvdCutoff<R>::divisor_scale(relative);
   for_part(Part::all, products.rows_of(p), products.cols_of(p), [&](auto i, auto j) {
     R const value = *memory.s.view.at(p, i, 0), largest = *memory.s.view.at(p, 0, 0);
     T &product = *products.at(p, i, j), &to = *quotients.at(p, i, j);
     if (SvdCutoff<R>::counts(value, largest, back, relative, task.cutoff.absolute))
-      to = product / value;
+      to = product / (divisor_scale * value);
     else
       to = product = product - product;  // NaN stays NaN
   });
@@ -134,9 +134,11 @@ void write(BySvdTask<T> const& task, std::int64_t q, BySvdMemory<T>& memory, std
   using R = Real<T>;
   std::int64_t const m = task.a.rows_of(q), n = task.a.cols_of(q), columns = memory.x.view.cols_of(p);
   if (n == 0) return;
+  R const relative = task.cutoff.relative_of(static_cast<int>(m), static_cast<int>(n));
+  int const of_a = std::ilogb(SvdCutoff<R>::divisor_scale(relative)) - memory.of_a[static_cast<std::size_t>(p)];
   for (std::int64_t j = 0; j < columns; ++j) {
     int const of_b = task.has_b() ? memory.of_b[static_cast<std::size_t>(p * memory.x.view.cols + j)] : 0;
-    PowerOfTwo<R> const scale(of_b - memory.of_a[static_cast<std::size_t>(p)]);
+    PowerOfTwo<R> const scale(of_b + of_a);
     for (std::int64_t i = 0; i < n; ++i)
       *task.x.at(q, i, j) = conjugate_if(task.x.conjugated, m > 0 ? scale * *memory.x.view.at(p, i, j) : T(0));
     if (!task.residuals || m <= n) continue;

@@ -253,6 +253,29 @@ TYPED_TEST(BySvdHardCases, ColumnsOfDifferentSizes) {
   EXPECT_EQ(c.side(2, 1), T(5 * small));
 }
 
+/// Where all singular values count, solutions and inverses are right even if 1 / s(n) overflows.
+TYPED_TEST(BySvdHardCases, QuotientsBeyondTheRange) {
+  using T = TypeParam;
+  using R = Real<T>;
+  constexpr int tiny = sizeof(R) == 4 ? -140 : -1030;
+  Case<T> c(3, 2, 3);
+  c.at(0, 0) = 1, c.at(1, 1) = T(std::ldexp(R(1), tiny));
+  c.side(1, 0) = T(std::ldexp(R(3), tiny + 20));
+  c.side(0, 1) = 5, c.side(1, 1) = c.at(1, 1);
+  c.side(0, 2) = T(std::ldexp(R(1), 100));
+  c.solve(0);
+  EXPECT_EQ(c.rank[0], 2);
+  EXPECT_EQ(c.side(0, 0), T(0));
+  EXPECT_EQ(c.side(1, 0), T(std::ldexp(R(3), 20)));
+  EXPECT_EQ(c.side(0, 1), T(5));
+  EXPECT_EQ(c.side(1, 1), T(1));
+  EXPECT_EQ(c.side(0, 2), T(std::ldexp(R(1), 100)));
+  c.at(0, 0) = T(std::ldexp(R(1), 40)), c.at(1, 1) = T(std::ldexp(R(1), tiny + 40));
+  c.invert(0);
+  EXPECT_EQ(c.inverse(0, 0), T(std::ldexp(R(1), -40)));
+  EXPECT_EQ(c.inverse(1, 1), T(std::ldexp(R(1), -tiny - 40)));
+}
+
 /// With full rank gelsd has the results of gels, and outputs that may be left out change nothing.
 TYPED_TEST(BySvdHardCases, FullRankAndMissingOutputs) {
   using T = TypeParam;

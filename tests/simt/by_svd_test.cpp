@@ -269,6 +269,17 @@ TYPED_TEST(BySvdOnTwin, ColumnsOfDifferentSizes) {
   }
 }
 
+/// 1 / s(n) overflows, but X does not.
+TYPED_TEST(BySvdOnTwin, QuotientsBeyondTheRange) {
+  using T = TypeParam;
+  using R = Real<T>;
+  constexpr int tiny = sizeof(R) == 4 ? -140 : -1030;
+  std::vector<T> a{T(1), T(0), T(0), T(std::ldexp(R(1), tiny))}, b{T(0), T(std::ldexp(R(3), tiny + 20)), T(5), a[3]};
+  Batch<T> const sides = batch(b.data(), 2, 2, {.count = 1});
+  on_twin<T>({.routine = "gelsd", .n_position = 2, .a = batch(a.data(), 2, 2, {.count = 1}), .b = sides, .x = sides, .residuals = true});
+  EXPECT_EQ(b, (std::vector<T>{T(0), T(std::ldexp(R(3), 20)), T(5), T(1)}));
+}
+
 /// Three matrices at a time have the bits of all at once.
 TYPED_TEST(BySvdOnTwin, InParts) {
   using T = TypeParam;
