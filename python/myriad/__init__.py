@@ -9,6 +9,7 @@ myriad.torch     lets torch compute by Myriad, and operators with gradients; imp
 
 Arrays of NumPy, torch and any library with __dlpack__ go in without copies; results are arrays of the same library.
 """
+import ctypes as _ctypes
 import os as _os
 import sys as _sys
 
@@ -21,8 +22,31 @@ __version__ = _myriad.__version__
 
 # NVRTC, the compiler of GPU kernels, comes with torch, JAX and the extra [cuda13], into the folders of this interpreter.
 for _folder in _sys.path:
-    if _os.path.isdir(_os.path.join(_folder, 'nvidia')):
-        _myriad.search_nvrtc(_folder)
+    try:
+        _folder = _os.path.abspath(_os.fsdecode(_folder))
+        if _os.path.isdir(_os.path.join(_folder, 'nvidia')):
+            _myriad.search_nvrtc(_folder)
+    except (OSError, TypeError, ValueError):
+        pass  # sys.path may hold anything; import ignores such entries, too
+
+
+def _end_threads_before_fork():
+    """Ends OpenMP's threads before os.fork(): the child has none of them, and would wait for them forever. The next call starts new ones."""
+    hard = 2  # omp_pause_hard
+    for pause in _pauses:
+        pause(hard)
+
+
+# The extension's own OpenMP, or that of a library which was loaded for the whole process, as torch loads one.
+_pauses = []
+for _name in (_myriad.__file__, None):
+    try:
+        _pauses.append(_ctypes.CDLL(_name).omp_pause_resource_all)
+    except (AttributeError, OSError):
+        pass  # an OpenMP older than 5.0, or none
+if hasattr(_os, 'register_at_fork'):
+    _os.register_at_fork(before=_end_threads_before_fork)
+
 __all__ = ['Error', 'LinAlgError', 'Queue', 'Unavailable', 'batched', 'info', 'lapack', 'linalg']
 
 
