@@ -114,6 +114,27 @@ def _check(*tensors, dtypes=_DTYPES):
             raise _Declined('leading axes without one stride')
 
 
+def _check_square(*tensors):
+    for x in tensors:
+        if x.shape[-1] != x.shape[-2]:
+            raise _Declined('not square')
+
+
+def _check_system(A, B, left):
+    """Declines unless A is square and B has as many rows, or columns."""
+    _check_square(A)
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        raise _Declined('shapes do not match')
+
+
+def _check_reflectors(A, tau):
+    """Declines unless the matrices of A have the factors tau, one for each column or fewer, of the same batch."""
+    if tau.dtype is not A.dtype or tau.device != A.device or tau.layout is not torch.strided or tau.is_conj() or tau.is_neg():
+        raise _Declined('tau')
+    if tau.numel() == 0 or tau.ndim != A.ndim - 1 or tau.shape[:-1] != A.shape[:-2] or tau.shape[-1] > A.shape[-1]:
+        raise _Declined('shape of tau')
+
+
 def _collapses(x):
     """Whether one stride leads from each matrix to the next."""
     expected = None
@@ -222,6 +243,14 @@ def _broadcast(*tensors):
     return torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
 
 
+def _batch(*tensors):
+    """The leading axes of tensors that are broadcast; declines where they do not match."""
+    try:
+        return _broadcast(*tensors)
+    except RuntimeError:
+        raise _Declined('leading axes do not match') from None
+
+
 def _work(like, batch, m, n):
     """A column-major matrix for each batch, for intermediate results."""
     return torch.empty((*batch, n, m), dtype=like.dtype, device=like.device).mT
@@ -235,6 +264,7 @@ def _work(like, batch, m, n):
 
 def _cholesky_ex(results, A, *, upper=False, check_errors=False):
     _check(A)
+    _check_square(A)
     n = A.shape[-1]
     L = results.matrix(0, A, A.shape[:-2], n, n)
     info = results.array(1, A, A.shape[:-2], torch.int32)
@@ -269,9 +299,15 @@ def _lu_factor_ex(results, A, *, pivot=True, check_errors=False):
 
 def _lu_solve(results, LU, pivots, B, *, left=True, adjoint=False):
     _check(LU, B)
-    if pivots.numel() == 0 or pivots.dtype is not torch.int32:
+    _check_system(LU, B, left)
+    if pivots.dtype is not torch.int32 or pivots.device != LU.device or pivots.layout is not torch.strided or pivots.shape != LU.shape[:-1]:
         raise _Declined('pivots')
-    X = results.matrix(0, B, _broadcast(LU, B), *B.shape[-2:], by_rows=not left)
+    # getrf interchanges row i with itself or a later one. On a GPU torch does not look at the values either: it would have to wait for them.
+    if pivots.device.type == 'cpu':
+        n = LU.shape[-1]
+        if int(pivots.max()) > n or bool((pivots < torch.arange(1, n + 1, dtype=torch.int32)).any()):
+            raise _Declined('values of pivots')
+    X = results.matrix(0, B, _batch(LU, B), *B.shape[-2:], by_rows=not left)
     X.copy_(B)
     if left:
         _myriad.getrs(_queue(B), 'C' if adjoint else 'N', LU, pivots, X)
@@ -285,6 +321,7 @@ def _lu_solve(results, LU, pivots, B, *, left=True, adjoint=False):
 
 def _inv_ex(results, A, *, check_errors=False):
     _check(A)
+    _check_square(A)
     n = A.shape[-1]
     X = results.matrix(0, A, A.shape[:-2], n, n)
     info = results.array(1, A, A.shape[:-2], torch.int32)
@@ -320,6 +357,9 @@ def _qr(results, A, mode='reduced'):
 
 def _eigh(results, A, UPLO='L', compute_v=True):
     _check(A)
+    _check_square(A)
+    if UPLO not in ('L', 'U', 'l', 'u'):
+        raise _Declined('UPLO')
     n = A.shape[-1]
     batch = A.shape[:-2]
     w = results.array(0, A, (*batch, n), A.dtype.to_real())
@@ -359,7 +399,8 @@ def _svd(results, A, full_matrices=False, compute_uv=True, *, driver=None):
 
 def _solve_triangular(results, A, B, *, upper, left=True, unitriangular=False):
     _check(A, B)
-    X = results.matrix(0, B, _broadcast(A, B), *B.shape[-2:])
+    _check_system(A, B, left)
+    X = results.matrix(0, B, _batch(A, B), *B.shape[-2:])
     X.copy_(B)
     _myriad.trsm(_queue(B), 'L' if left else 'R', _letter(upper), 'U' if unitriangular else 'N', 1.0, A, X)
     return X
@@ -367,6 +408,7 @@ def _solve_triangular(results, A, B, *, upper, left=True, unitriangular=False):
 
 def _cholesky_inverse(results, L, upper=False):
     _check(L)
+    _check_square(L)
     n = L.shape[-1]
     X = results.matrix(0, L, L.shape[:-2], n, n)
     X.copy_(L)
@@ -380,6 +422,9 @@ def _cholesky_inverse(results, L, upper=False):
 
 def _cholesky_solve_helper(results, B, L, upper):
     _check(L, B)
+    _check_system(L, B, True)
+    if L.shape[:-2] != B.shape[:-2]:
+        raise _Declined('leading axes do not match')
     X = results.matrix(0, B, B.shape[:-2], *B.shape[-2:])
     X.copy_(B)
     _myriad.potrs(_queue(B), _letter(upper), L, X)
@@ -398,8 +443,9 @@ def _geqrf(results, A):
 
 def _householder_product(results, A, tau):
     _check(A)
-    if tau.dtype is not A.dtype or tau.numel() == 0:
-        raise _Declined('tau')
+    _check_reflectors(A, tau)
+    if A.shape[-2] < A.shape[-1]:
+        raise _Declined('more columns than rows')
     Q = results.matrix(0, A, A.shape[:-2], *A.shape[-2:])
     Q.copy_(A)
     _myriad.orgqr(_queue(A), Q, tau)
@@ -408,8 +454,9 @@ def _householder_product(results, A, tau):
 
 def _ormqr(results, A, tau, C, left=True, transpose=False):
     _check(A, C)
-    if tau.dtype is not A.dtype or tau.numel() == 0:
-        raise _Declined('tau')
+    _check_reflectors(A, tau)
+    if C.shape[:-2] != A.shape[:-2] or C.shape[-2 if left else -1] != A.shape[-2] or tau.shape[-1] > A.shape[-2]:
+        raise _Declined('shapes do not match')
     X = results.matrix(0, C, C.shape[:-2], *C.shape[-2:])
     X.copy_(C)
     # The k reflectors are in the first columns.
@@ -417,8 +464,14 @@ def _ormqr(results, A, tau, C, left=True, transpose=False):
     return X
 
 
+def _check_product(A, B):
+    if A.ndim != 3 or B.ndim != 3 or A.shape[0] != B.shape[0] or A.shape[2] != B.shape[1]:
+        raise _Declined('shapes do not match')
+
+
 def _bmm(results, A, B):
     _check(A, B, dtypes=_PRODUCT_DTYPES)
+    _check_product(A, B)
     if A.dtype is torch.float32 and A.device.type == 'cuda' and torch.get_float32_matmul_precision() != 'highest':
         raise _Declined('TF32 is allowed')
     C = results.matrix(0, A, A.shape[:-2], A.shape[-2], B.shape[-1], by_rows=True)
@@ -427,7 +480,13 @@ def _bmm(results, A, B):
 
 
 def _baddbmm(results, C, A, B, *, beta=1, alpha=1):
-    _check(A, B, C.expand(A.shape[0], A.shape[1], B.shape[2]), dtypes=_PRODUCT_DTYPES)
+    _check(A, B, dtypes=_PRODUCT_DTYPES)
+    _check_product(A, B)
+    try:
+        C = C.expand(A.shape[0], A.shape[1], B.shape[2])
+    except RuntimeError:
+        raise _Declined('shapes do not match') from None
+    _check(A, C, dtypes=_PRODUCT_DTYPES)
     if A.dtype is torch.float32 and A.device.type == 'cuda' and torch.get_float32_matmul_precision() != 'highest':
         raise _Declined('TF32 is allowed')
     X = results.matrix(0, A, A.shape[:-2], A.shape[-2], B.shape[-1], by_rows=True)
@@ -497,6 +556,8 @@ def _router(name, overload, key):
                 return out
             except _Declined as declined:
                 reason = str(declined)
+            except (TypeError, ValueError) as refused:  # such as windows that overlap
+                reason = f'refused: {refused}'
         _declined[name, reason] += 1
         return base.call_boxed(keys, *args, **kwargs)
 

@@ -112,6 +112,103 @@ def test_errors_are_those_of_torch():
         assert torch.linalg.cholesky_ex(singular).info.tolist() == [0, 1, 1]
 
 
+def outcome(call):
+    """What a call returns, or the error that it raises."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error), str(error).splitlines()[0]
+
+
+def same_as_torch(call):
+    """Compares a call with torch's; returns the names of the operators that Myriad took."""
+    expected = outcome(call)
+    mt.report(reset=True)
+    with mt.enabled(mt.OPERATORS, min_batch=1):
+        found = outcome(call)
+    if isinstance(expected, tuple) and isinstance(expected[0], type):
+        assert found == expected
+    else:
+        torch.testing.assert_close(found, expected)
+    return [name for name, entry in mt.report().items() if entry['taken']]
+
+
+def test_arguments_that_torch_refuses_are_refused():
+    def x(*shape):
+        return torch.ones(shape, dtype=torch.float64)
+
+    a, pivots = well_conditioned(100, 3, 3), torch.arange(1, 4, dtype=torch.int32).expand(100, 3)
+    la, aten = torch.linalg, torch.ops.aten
+    for call in (
+        *(lambda f=f: f(x(100, 1, 3)) for f in (la.cholesky_ex, la.inv_ex, la.eigh, la.eigvalsh, torch.cholesky_inverse)),
+        lambda: la.eigh(a, UPLO='X'),
+        lambda: la.eigh(a, UPLO='LU'),
+        lambda: torch.bmm(x(100, 2, 3), x(1, 3, 5)),
+        lambda: torch.bmm(x(100, 2, 3), x(100, 2, 5)),
+        lambda: torch.bmm(x(2, 3), x(3, 5)),
+        lambda: torch.bmm(x(5, 2, 2, 3), x(5, 2, 3, 5)),
+        lambda: torch.baddbmm(x(1, 2, 5), x(100, 2, 3), x(1, 3, 5)),
+        lambda: torch.baddbmm(x(100, 2, 4), x(100, 2, 3), x(100, 3, 5)),
+        lambda: torch.baddbmm(x(2, 5), x(2, 3), x(3, 5)),
+        lambda: torch.ormqr(x(100, 4, 3), x(1, 3), x(100, 4, 2)),
+        lambda: torch.ormqr(x(100, 4, 3), x(3), x(100, 4, 2)),
+        lambda: torch.ormqr(x(100, 4, 3), x(100, 4), x(100, 4, 2)),
+        lambda: torch.ormqr(x(100, 4, 3), x(100, 3), x(1, 4, 2)),
+        lambda: torch.ormqr(x(100, 4, 3), x(100, 3), x(100, 5, 2)),
+        lambda: la.householder_product(x(100, 4, 3), x(1, 3)),
+        lambda: la.householder_product(x(100, 4, 3), x(3)),
+        lambda: la.householder_product(x(100, 4, 3), x(100, 4)),
+        lambda: la.householder_product(x(100, 3, 4), x(100, 3)),
+        lambda: la.lu_solve(a, pivots[:1], x(100, 3, 2)),
+        lambda: la.lu_solve(a, pivots[0], x(100, 3, 2)),
+        lambda: la.lu_solve(a, pivots, x(99, 3, 2)),
+        lambda: la.lu_solve(a, pivots, x(100, 4, 2)),
+        lambda: la.lu_solve(a[:, :2], pivots[:, :2], x(100, 3, 2)),
+        lambda: la.lu_solve(a, pivots - 1, x(100, 3, 2)),
+        lambda: la.lu_solve(a, pivots + 1, x(100, 3, 2)),
+        lambda: la.lu_solve(a, pivots * 1000000, x(100, 3, 2)),
+        lambda: la.solve_triangular(a, x(100, 4, 2), upper=True),
+        lambda: la.solve_triangular(a, x(99, 3, 2), upper=True),
+        lambda: la.solve_triangular(x(100, 1, 3), x(100, 3, 2), upper=True),
+        lambda: torch.cholesky_solve(x(100, 4, 2), a),
+        lambda: torch.cholesky_solve(x(100, 3, 2), x(100, 1, 3)),
+        lambda: aten.linalg_inv_ex.inverse(a, inverse=x(0).int(), info=torch.empty(0, dtype=torch.int32)),
+    ):
+        assert isinstance(outcome(call)[0], type)
+        assert same_as_torch(call) == []
+
+
+def test_broadcast_arguments_are_as_in_torch():
+    a, b = well_conditioned(100, 3, 3), torch.randn(1, 3, 2, dtype=torch.float64)
+    lu, pivots = torch.linalg.lu_factor(a)
+    assert same_as_torch(lambda: torch.linalg.lu_solve(lu, pivots, b))
+    assert same_as_torch(lambda: torch.linalg.lu_solve(lu, pivots, b.mT, left=False))
+    assert same_as_torch(lambda: torch.linalg.solve_triangular(a, b, upper=True))
+    assert same_as_torch(lambda: torch.baddbmm(b[0, 0], a, b.expand(100, 3, 2)))
+    assert same_as_torch(lambda: torch.cholesky_solve(b, a))
+    # Interchanges with earlier rows do not come from getrf
+    assert same_as_torch(lambda: torch.linalg.lu_solve(lu, torch.ones_like(pivots), a)) == []
+
+
+def test_overlapping_windows_go_to_torch():
+    windows = torch.randn(800, dtype=torch.float64).as_strided((100, 4, 4), (7, 1, 1))
+    a, tau = well_conditioned(100, 4, 4), torch.ones(100, 2, dtype=torch.float64)
+    pivots = torch.arange(1, 5, dtype=torch.int32).expand(100, 4).contiguous()
+    for call in (
+        lambda: torch.bmm(windows, a),
+        lambda: torch.baddbmm(a, a, windows),
+        lambda: torch.linalg.inv_ex(windows).info,
+        lambda: torch.linalg.solve_triangular(windows, a, upper=True),
+        lambda: torch.linalg.lu_solve(windows, pivots, a),
+        lambda: torch.cholesky_solve(a, windows),
+        lambda: torch.ormqr(windows, tau, a),
+    ):
+        assert set(same_as_torch(call)) <= {'linalg_lu_factor_ex'}  # which is part of torch's inv
+        assert any(reason.startswith('refused: ') for entry in mt.report().values() for reason in entry['declined'])
+    same_as_torch(lambda: torch.linalg.inv(windows[:, :2, :2]))
+    same_as_torch(lambda: torch.linalg.qr(windows))
+
+
 def test_autograd_vmap_and_compile_reach_myriad():
     a = well_conditioned(3, 4, 4).requires_grad_()
     with mt.enabled(mt.OPERATORS, min_batch=1):
