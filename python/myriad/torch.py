@@ -13,8 +13,8 @@
 `enable` overrides the kernels of aten's operators for CPU and CUDA tensors; autograd, vmap and torch.compile reach them as before. A call
 that does not fit goes to the kernel that was there. Nothing waits for the GPU beyond what torch itself waits for.
 
-The operators myriad::* have autograd, vmap and fake tensors, so that torch.compile traces them. They never wait for a GPU and raise no
-error for a singular or indefinite matrix, whose result is NaN.
+The operators myriad::* have autograd, vmap and fake tensors, so that torch.compile traces them; the functions have forward derivatives and
+the transforms of torch.func, too. They never wait for a GPU and raise no error for a singular or indefinite matrix, whose result is NaN.
 """
 
 import collections
@@ -23,6 +23,9 @@ import threading
 import warnings
 
 import torch
+from torch._C._functorch import TransformType
+from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
+from torch.autograd import forward_ad
 
 from . import _myriad
 
@@ -252,8 +255,12 @@ def _batch(*tensors):
 
 
 def _work(like, batch, m, n):
-    """A column-major matrix for each batch, for intermediate results."""
-    return torch.empty((*batch, n, m), dtype=like.dtype, device=like.device).mT
+    """A column-major matrix for each batch. No view, since forward derivatives of views have rules of their own."""
+    strides, step = [1, max(m, 1)], max(m, 1) * max(n, 1)
+    for size in reversed(batch):
+        strides.insert(0, step)
+        step = step * max(size, 1)
+    return torch.empty_strided((*batch, m, n), strides, dtype=like.dtype, device=like.device)
 
 
 # ---- The operators ------------------------------------------------------------------------------
@@ -659,27 +666,39 @@ _own.define('svd(Tensor a) -> (Tensor, Tensor, Tensor)', tags=(torch.Tag.pt2_com
 
 def solve(a, b):
     """X with A X = B, for a (..., n, n) and b (..., n, k); the leading axes are broadcast. A singular A gives NaN."""
-    return torch.ops.myriad.solve(a, b)
+    return _call('solve', a, b)
 
 
 def inv(a):
     """The inverses of a (..., n, n); NaN for a singular matrix."""
-    return torch.ops.myriad.inv(a)
+    return _call('inv', a)
 
 
 def cholesky(a):
     """The lower triangular L with A = L L^H, of the lower triangles of a (..., n, n); NaN for a matrix that is not positive definite."""
-    return torch.ops.myriad.cholesky(a)
+    return _call('cholesky', a)
 
 
 def eigh(a):
     """Eigenvalues, ascending, and eigenvectors of the Hermitian matrices a (..., n, n), of which the lower triangles are read."""
-    return torch.ops.myriad.eigh(a)
+    return _call('eigh', a)
 
 
 def svd(a):
     """U, S, Vh with A = U diag(S) Vh, for a (..., m, n): the first min(m, n) columns of U and rows of Vh."""
-    return torch.ops.myriad.svd(a)
+    return _call('svd', a)
+
+
+def _call(name, *tensors):
+    # The operators have backward derivatives only, which torch.func does not know. autograd.Function has all, but is slower and not traced as
+    # one operator.
+    if not torch._C._are_functorch_transforms_active() and (torch.compiler.is_compiling() or forward_ad._current_level < 0):
+        return getattr(torch.ops.myriad, name)(*tensors)
+    if torch.compiler.is_compiling():
+        raise NotImplementedError(f'myriad.torch.{name}: torch.compile of transforms of torch.func is not supported')
+    if sum(level.key() == TransformType.Jvp for level in retrieve_all_functorch_interpreters()) > 1:
+        raise NotImplementedError(f'myriad.torch.{name}: torch.func takes a forward derivative of a forward one for zero; use hessian or jacrev')
+    return _functions[name].apply(*tensors)
 
 
 def _require(*tensors, square=True):
@@ -780,6 +799,7 @@ def _svd_fake(a):
 def _solve_setup(ctx, inputs, output):
     a, b = inputs
     ctx.save_for_backward(a, output)
+    ctx.save_for_forward(a, output)
     ctx.b_shape = b.shape
 
 
@@ -791,7 +811,9 @@ def _solve_backward(ctx, g):
 
 
 def _save_output(ctx, inputs, output):
-    ctx.save_for_backward(*(output if isinstance(output, tuple) else (output,)))
+    output = output if isinstance(output, tuple) else (output,)
+    ctx.save_for_backward(*output)
+    ctx.save_for_forward(*output)
 
 
 def _inv_backward(ctx, g):
@@ -838,6 +860,59 @@ def _svd_backward(ctx, gu, gs, gvh):
     return out
 
 
+# Forward derivatives; da and db are tangents.
+
+
+def _solve_jvp(ctx, da, db):
+    a, x = ctx.saved_tensors
+    right = 0 if db is None else db
+    if da is not None:
+        right = right - da @ x
+    return solve(a, right)
+
+
+def _inv_jvp(ctx, da):
+    (x,) = ctx.saved_tensors
+    return -x @ da @ x
+
+
+def _cholesky_jvp(ctx, da):
+    (l,) = ctx.saved_tensors
+    middle = torch.linalg.solve_triangular(l, (da + da.mH) / 2, upper=False)
+    middle = torch.linalg.solve_triangular(l.mH, middle, upper=True, left=False)
+    middle = middle.tril()
+    return l @ (middle - torch.diag_embed(middle.diagonal(dim1=-2, dim2=-1)) / 2)
+
+
+def _eigh_jvp(ctx, da):
+    w, v = ctx.saved_tensors
+    middle = v.mH @ da @ v
+    diagonal = middle.diagonal(dim1=-2, dim2=-1)
+    return diagonal.real if diagonal.is_complex() else diagonal.clone(), v @ ((middle - torch.diag_embed(diagonal)) / _differences(w))
+
+
+def _svd_jvp(ctx, da):
+    u, s, vh = ctx.saved_tensors
+    m, n, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+    middle = u.mH @ da @ vh.mH
+    diagonal = middle.diagonal(dim1=-2, dim2=-1)
+    of_u, of_v = middle * s.unsqueeze(-2), s.unsqueeze(-1) * middle
+    differences = _differences(s * s)
+    of_u, of_v = (of_u + of_u.mH) / differences, (of_v + of_v.mH) / differences
+    of_u = of_u - torch.diag_embed(of_u.diagonal(dim1=-2, dim2=-1))
+    of_v = of_v - torch.diag_embed(of_v.diagonal(dim1=-2, dim2=-1))
+    if u.is_complex():
+        of_u = of_u + torch.diag_embed(1j * diagonal.imag / s)
+    du, dvh = u @ of_u, of_v.mH @ vh
+    if m > k:
+        outside = da @ vh.mH
+        du = du + (outside - u @ (u.mH @ outside)) / s.unsqueeze(-2)
+    if n > k:
+        outside = u.mH @ da
+        dvh = dvh + (outside - (outside @ vh.mH) @ vh) / s.unsqueeze(-1)
+    return du, diagonal.real if diagonal.is_complex() else diagonal.clone(), dvh
+
+
 def _vmap_one(operator):
     def of_batch(info, dims, a):
         out = operator(a.movedim(dims[0], 0))
@@ -856,18 +931,28 @@ def _vmap_solve(info, dims, a, b):
         x = x.movedim(d, 0)
         return x.reshape(x.shape[0], *(1,) * (rank + 1 - x.ndim), *x.shape[1:])
 
-    return solve(ready(a, dims[0]), ready(b, dims[1])), 0
+    return torch.ops.myriad.solve(ready(a, dims[0]), ready(b, dims[1])), 0
 
 
-for _name, _impl, _fake, _setup, _backward, _vmap in (
-    ('solve', _solve_impl, _solve_fake, _solve_setup, _solve_backward, _vmap_solve),
-    ('inv', _inv_impl, _square_fake, _save_output, _inv_backward, _vmap_one(inv)),
-    ('cholesky', _cholesky_impl, _square_fake, _save_output, _cholesky_backward, _vmap_one(cholesky)),
-    ('eigh', _eigh_impl, _eigh_fake, _save_output, _eigh_backward, _vmap_one(eigh)),
-    ('svd', _svd_impl, _svd_fake, _save_output, _svd_backward, _vmap_one(svd)),
+def _function(name, setup, backward, jvp):
+    """The autograd.Function of an operator, for torch.func and forward derivatives."""
+    operator = getattr(torch.ops.myriad, name)
+    members = {'forward': operator.default, 'setup_context': setup, 'backward': backward, 'jvp': jvp}
+    members = {word: staticmethod(member) for word, member in members.items()}
+    return type(f'_{name}', (torch.autograd.Function,), {'generate_vmap_rule': True, '__module__': __name__, **members})
+
+
+_functions = {}
+for _name, _impl, _fake, _setup, _backward, _jvp, _vmap in (
+    ('solve', _solve_impl, _solve_fake, _solve_setup, _solve_backward, _solve_jvp, _vmap_solve),
+    ('inv', _inv_impl, _square_fake, _save_output, _inv_backward, _inv_jvp, _vmap_one(torch.ops.myriad.inv)),
+    ('cholesky', _cholesky_impl, _square_fake, _save_output, _cholesky_backward, _cholesky_jvp, _vmap_one(torch.ops.myriad.cholesky)),
+    ('eigh', _eigh_impl, _eigh_fake, _save_output, _eigh_backward, _eigh_jvp, _vmap_one(torch.ops.myriad.eigh)),
+    ('svd', _svd_impl, _svd_fake, _save_output, _svd_backward, _svd_jvp, _vmap_one(torch.ops.myriad.svd)),
 ):
     for _key in ('CPU', 'CUDA'):
         _own.impl(_name, _impl, _key)
     torch.library.register_fake(f'myriad::{_name}', _fake, lib=_own)
     torch.library.register_autograd(f'myriad::{_name}', _backward, setup_context=_setup, lib=_own)
     torch.library.register_vmap(f'myriad::{_name}', _vmap, lib=_own)
+    _functions[_name] = _function(_name, _setup, _backward, _jvp)

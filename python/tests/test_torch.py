@@ -293,6 +293,38 @@ def test_vmap():
     torch.testing.assert_close(a[0] @ torch.func.vmap(mt.solve, in_dims=(None, 0))(a[0], b), b.unsqueeze(1).expand(4, 2, 3, 5))
 
 
+@pytest.mark.parametrize('dtype', [torch.float64, torch.complex128])
+def test_forward_derivatives(dtype):
+    for _, arguments, function in cases(dtype):
+        arguments = tuple(x.detach().clone().requires_grad_() for x in arguments)
+        assert torch.autograd.gradcheck(function, arguments, check_forward_ad=True, check_backward_ad=False)
+
+
+def test_transforms_of_torch_func():
+    from torch.func import grad, hessian, jacfwd, jacrev, vmap
+
+    a = well_conditioned(3, 3)
+    for f in (
+        lambda x: (mt.inv(x) ** 2).sum(),
+        lambda x: (mt.solve(x, torch.ones(3, 2, dtype=x.dtype)) ** 2).sum(),
+        lambda x: (mt.cholesky(x @ x.mH) ** 3).sum(),
+        lambda x: (mt.eigh(hermitian(x))[0] ** 3).sum(),
+        lambda x: (mt.svd(x)[0].abs() * mt.svd(x)[1]).sum(),
+    ):
+        x = a.clone().requires_grad_()
+        first, second = torch.autograd.grad(f(x), x)[0], torch.autograd.functional.hessian(f, a)
+        for transform in (grad, jacfwd, jacrev):
+            torch.testing.assert_close(transform(f)(a), first)
+            torch.testing.assert_close(vmap(transform(f))(torch.stack([a, 2 * a]))[0], first)
+        for transform in (hessian, lambda f: jacrev(jacrev(f)), lambda f: jacrev(jacfwd(f))):
+            torch.testing.assert_close(transform(f)(a), second)
+        # These would be zero
+        with pytest.raises(NotImplementedError, match='hessian'):
+            jacfwd(jacfwd(f))(a)
+        with pytest.raises(Exception, match='not supported'):
+            torch.compile(jacfwd(f), backend='aot_eager', fullgraph=True)(a)
+
+
 def test_compiles_without_graph_breaks():
     a, b = well_conditioned(4, 3, 3).requires_grad_(), torch.randn(4, 3, 2, dtype=torch.float64)
 
