@@ -5,7 +5,7 @@ import threading
 from . import _myriad
 
 LEGACY_STREAM = 1  # CUDA's legacy default stream, which torch and CuPy call 0
-_KEPT = 16  # GPU queues that a thread keeps
+_KEPT = 16  # GPU queues that a thread keeps; their streams, which are the caller's, must exist as long
 
 
 class _Queues(threading.local):

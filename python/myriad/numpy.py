@@ -46,6 +46,14 @@ def _finish(info, *results):
         _report_invalid()
 
 
+def _again(name, failed, a, *results):
+    """Lets NumPy compute failed matrices: with its results for NaN and infinity, and its errors."""
+    if failed.any():
+        theirs = getattr(numpy.linalg._umath_linalg, name)(a[failed])
+        for x, theirs in zip(results, theirs if isinstance(theirs, tuple) else (theirs,)):
+            x[failed] = theirs
+
+
 def _broadcast(a, b):
     return a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
 
@@ -84,6 +92,7 @@ def _det(queue, a):
         return NotImplemented
     det = numpy.empty(a.shape[:-2], a.dtype)
     _myriad.det(queue, a, det)
+    _again('det', ~numpy.isfinite(det), a, det)
     return det[()]
 
 
@@ -92,6 +101,7 @@ def _slogdet(queue, a):
         return NotImplemented
     sign, logabs = numpy.empty(a.shape[:-2], a.dtype), numpy.empty(a.shape[:-2], a.real.dtype)
     _myriad.logdet(queue, a, sign, logabs)
+    _again('slogdet', numpy.isnan(sign), a, sign, logabs)
     return sign[()], logabs[()]
 
 
@@ -100,7 +110,7 @@ def _cholesky(uplo):
         if a.shape[-1] != a.shape[-2]:
             return NotImplemented
         factor, info = _host.cholesky(queue, uplo, a)
-        _finish(info, factor)
+        _again('cholesky_lo' if uplo == 'L' else 'cholesky_up', info != 0, a, factor)
         return factor
 
     return cholesky
@@ -113,7 +123,8 @@ def _eigh(job, uplo):
         v, info = numpy.array(a, order='C'), numpy.empty(a.shape[:-2], _host.INT)
         w = numpy.empty(a.shape[:-1], a.real.dtype)
         _myriad.syevd(queue, job, uplo, v, w, info)
-        _finish(info, w, v)
+        name = ('eigh' if job == 'V' else 'eigvalsh') + ('_lo' if uplo == 'L' else '_up')
+        _again(name, info != 0, a, w, v)
         return (w, v) if job == 'V' else w
 
     return eigh
@@ -142,9 +153,9 @@ def _svd(job):
     def svd(queue, a):
         u, s, vt, info = _host.svd(queue, job, a)
         if job == 'N':
-            _finish(info, s)
+            _again('svd', info != 0, a, s)
             return s
-        _finish(info, u, s, vt)
+        _again('svd_f' if job == 'A' else 'svd_s', info != 0, a, u, s, vt)
         return u, s, vt
 
     return svd
@@ -211,6 +222,8 @@ class _Gufunc:
         return self._base(*arrays, signature=signature, **options)
 
     def __getattr__(self, name):
+        if name == '_base':
+            raise AttributeError(name)  # of a copy that is being made
         return getattr(self._base, name)
 
     def __repr__(self):
@@ -226,6 +239,8 @@ class _Module:
             setattr(self, name, _Gufunc(name, getattr(base, name), function, max_n))
 
     def __getattr__(self, name):
+        if name == '_base':
+            raise AttributeError(name)  # of a copy that is being made
         return getattr(self._base, name)
 
 
