@@ -33,11 +33,11 @@ Queue& cpu_queue() {
 }
 
 template <typename T>
-HostMachine machine_with_kernels(int shared_kib = 227) {
+HostMachine machine_with_kernels(int shared_kib = 227, int multiprocessors = 1) {
   using D = gpu::DeviceElement<T>;
   HostMachine machine;
   machine.device().shared_memory_per_block = shared_kib << 10;
-  machine.device().multiprocessors = 1;  // no block is lone: see cholesky_ahead_test.cpp
+  machine.device().multiprocessors = multiprocessors;  // with one no block is lone
   auto const add = [&]<CholeskyBlock c> { machine.add(gpu::source_of(cholesky_block_kernel, dtype_of<T>, c), cholesky_block<D, c>); };
   add.template operator()<cholesky_block_plan(sizeof(T), 33, Lines::columns)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 33, Lines::rows)>();
@@ -47,6 +47,8 @@ HostMachine machine_with_kernels(int shared_kib = 227) {
   add.template operator()<cholesky_block_plan(sizeof(T), 128, Lines::rows)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 129, Lines::columns)>();
   add.template operator()<cholesky_block_plan(sizeof(T), 129, Lines::rows)>();
+  add.template operator()<cholesky_block_ahead(Lines::columns)>();
+  add.template operator()<cholesky_block_ahead(Lines::rows)>();
   machine.add(gpu::source_of(copy_matrices_kernel, dtype_of<T>), copy_matrices<D>);
   machine.add(gpu::source_of(select_sizes_kernel, dtype_of<T>), select_sizes<D>);
   machine.add(gpu::source_of(select_info_kernel, dtype_of<T>), select_info<D>);
@@ -221,18 +223,27 @@ class CholeskyBlockTest : public testing::Test {};
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(CholeskyBlockTest, Types);
 
+/// Whether the kernel of lone blocks was launched.
+template <typename T>
+bool has_lone_blocks(HostMachine const& machine) {
+  return std::ranges::any_of(std::array{Lines::columns, Lines::rows}, [&](Lines lines) {
+    return machine.launches().contains(gpu::source_of(cholesky_block_kernel, dtype_of<T>, cholesky_block_ahead(lines)).name);
+  });
+}
+
 /// Layouts and triangles take turns.
 template <typename T>
-void check(Routine routine, Wanted w, int turn, int shared_kib = 227) {
+void check(Routine routine, Wanted w, int turn, int shared_kib = 227, int multiprocessors = 1) {
   w.layout = layouts[static_cast<std::size_t>(turn) % layouts.size()];
   if (w.ragged) w.layout = ragged_layout(w.layout == Layout::interleaved ? Layout::columns : w.layout);
   w.upper = turn % 2 == 1;
   w.conjugated = is_complex<T> && turn % 3 == 1;
   SCOPED_TRACE(testing::Message() << w << ", routine " << static_cast<int>(routine));
-  HostMachine machine = machine_with_kernels<T>(shared_kib);
+  HostMachine machine = machine_with_kernels<T>(shared_kib, multiprocessors);
   Problem<T> problem(w, routine);
   problem.run(machine, routine);
   problem.expect(routine);
+  EXPECT_EQ(has_lone_blocks<T>(machine), multiprocessors > 1);
 }
 
 constexpr std::array routines{Routine::potrf, Routine::potrs, Routine::posv, Routine::solve, Routine::potri};
@@ -267,6 +278,18 @@ TYPED_TEST(CholeskyBlockTest, Ragged) {
       check<TypeParam>(
           routine, {.n = 50, .nrhs = 4, .count = 6, .layout = {}, .ragged = true, .upper = {}, .conjugated = {}, .some_fail = repeat == 1},
           ++turn);
+}
+/// Few matrices, in lone blocks (see cholesky_ahead_test.cpp): a posv, a potrf of more rows than a block holds, a ragged batch.
+TYPED_TEST(CholeskyBlockTest, LoneBlocks) {
+  constexpr int multiprocessors = 4;
+  Wanted const w{.n = 70, .nrhs = 3, .count = 2, .layout = {}, .ragged = false, .upper = {}, .conjugated = {}, .some_fail = true};
+  check<TypeParam>(Routine::posv, w, 1, 227, multiprocessors);
+  Wanted by_panels = w;
+  by_panels.n = 140;
+  check<TypeParam>(Routine::potrf, by_panels, 2, sizeof(TypeParam) == 4 ? 56 : 88, multiprocessors);
+  Wanted ragged = w;
+  ragged.n = 37, ragged.ragged = true;  // and none
+  check<TypeParam>(Routine::solve, ragged, 3, 227, multiprocessors);
 }
 /// More rows than a block holds: one to three diagonal blocks, and part of one.
 TYPED_TEST(CholeskyBlockTest, ByBlocks) {
