@@ -281,6 +281,16 @@ Check const& Check::diagonal_length(UntypedBatch const& x, UntypedBatch const& a
   return *this;
 }
 
+Check const& Check::right_sides(UntypedBatch const& of_b, UntypedBatch const& of_a, Argument data) const {
+  auto const &a = of_a.shape, &b = of_b.shape;
+  if (b.rows != std::max(a.rows, a.cols)) fail(data, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
+  for (std::int64_t k = 0; arrays_readable_ && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
+    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
+    if (b.rows_of(k) != needed) fail(data, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
+  }
+  return *this;
+}
+
 bool Check::meet(UntypedBatch const& a, UntypedBatch const& b) const {
   return arrays_readable_ || (uniform(a) && uniform(b)) ? overlap(a, b) : overlap_in_any_case(a, b);
 }

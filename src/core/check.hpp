@@ -90,6 +90,9 @@ class Check {
   /// `x` must have at least min(m, n) rows per matrix of the m-by-n batch `a` (pivots, tau).
   Check const& diagonal_length(UntypedBatch const& x, UntypedBatch const& a, Argument data) const;
 
+  /// Right-hand sides and solutions `b` of least squares must have max(m, n) rows per matrix of the m-by-n batch `a`.
+  Check const& right_sides(UntypedBatch const& b, UntypedBatch const& a, Argument data) const;
+
   /// The output must share no element with `input`.
   Check const& disjoint(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const;
 

@@ -29,18 +29,6 @@ void check_reflectors(Check const& check, UntypedBatch const& a, UntypedBatch co
   }
 }
 
-/// Right-hand sides and solutions of least squares have max(m, n) rows.
-void check_right_sides(Check const& check, UntypedBatch const& of_b, UntypedBatch const& of_a, Argument argument) {
-  auto const &a = of_a.shape, &b = of_b.shape;
-  if (b.rows != std::max(a.rows, a.cols))
-    check.require(false, argument, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
-  for (std::int64_t k = 0; check.arrays_readable() && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
-    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
-    if (b.rows_of(k) != needed)
-      check.require(false, argument, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
-  }
-}
-
 /// jpvt needs a number for each column.
 void check_column_numbers(Check const& check, UntypedBatch const& jpvt, UntypedBatch const& a, Argument argument) {
   auto const check_one = [&](std::int64_t has, std::int64_t columns) {
@@ -110,7 +98,7 @@ void gels(Queue& queue, Batch<T> a, Batch<T> b, int* info) {
       .matrix(a, {2, "m"}, {3, "n"}, {5, "a"}, {6, "lda"}, writes)
       .matrix(b, {7, "b"}, {4, "nrhs"}, {7, "b"}, {8, "ldb"}, writes)
       .same_count(a, b, {7, "b"});
-  check_right_sides(check, b, a, {7, "b"});
+  check.right_sides(b, a, {7, "b"});
   check.disjoint(b, a, {7, "b"}, "a");
   GelsTask<T> const task{.a = a, .b = b, .info = info};
   gpu::on_gpu(queue) ? gpu::gels(queue, task) : cpu::gels(queue, task);
@@ -137,7 +125,7 @@ void gelsy(Queue& queue, Batch<T> a, Batch<T> b, Batch<int> jpvt, Real<T> rcond,
   check.matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, writes)
       .matrix(b, {6, "b"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, writes)
       .same_count(a, b, {6, "b"});
-  check_right_sides(check, b, a, {6, "b"});
+  check.right_sides(b, a, {6, "b"});
   check.vector(jpvt, {8, "jpvt"}, {8, "jpvt"}, writes).same_count(a, jpvt, {8, "jpvt"});
   check_column_numbers(check, jpvt, a, {8, "jpvt"});
   check.require(!std::isnan(rcond), {9, "rcond"}, "is NaN").optional(rank, {10, "rank"});

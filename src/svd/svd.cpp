@@ -105,14 +105,7 @@ void gelsd(Queue& queue, Batch<T> a, Batch<T> b, Batch<Real<T>> s, Real<T> rcond
       .matrix(a, {1, "m"}, {2, "n"}, {4, "a"}, {5, "lda"}, Access::write)
       .matrix(b, {6, "b"}, {3, "nrhs"}, {6, "b"}, {7, "ldb"}, Access::write)
       .same_count(a, b, {6, "b"});
-  if (b.rows != std::max(a.rows, a.cols))
-    check.require(false, {6, "b"}, fmt::format("has {} rows; it needs max(m, n) = {}", b.rows, std::max(a.rows, a.cols)));
-  for (std::int64_t k = 0; check.arrays_readable() && (a.ragged() || b.row_sizes) && k < a.count; ++k) {
-    std::int64_t const needed = std::max(a.rows_of(k), a.cols_of(k));
-    if (b.rows_of(k) != needed)
-      check.require(false, {6, "b"}, fmt::format("has {} rows in matrix {}; it needs max(m, n) = {}", b.rows_of(k), k, needed));
-  }
-  check.disjoint(b, a, {6, "b"}, "a");
+  check.right_sides(b, a, {6, "b"}).disjoint(b, a, {6, "b"}, "a");
   if (s.data || s.pointers)
     check.vector(s, {8, "s"}, {8, "s"}, Access::write)
         .same_count(a, s, {8, "s"})
