@@ -10,7 +10,7 @@
 #include "core/local_matrix.hpp"
 #include "core/parallel.hpp"
 #include "core/substitution.hpp"
-#include "qr/pivoted/lapack_geqp3.hpp"
+#include "qr/pivoted/lapack_pivoted.hpp"
 
 namespace myriad::cpu {
 namespace {
