@@ -695,7 +695,7 @@ def _call(name, *tensors):
     if not torch._C._are_functorch_transforms_active() and (torch.compiler.is_compiling() or forward_ad._current_level < 0):
         return getattr(torch.ops.myriad, name)(*tensors)
     if torch.compiler.is_compiling():
-        raise NotImplementedError(f'myriad.torch.{name}: torch.compile of transforms of torch.func is not supported')
+        raise NotImplementedError(f'myriad.torch.{name}: torch.compile of transforms of torch.func is not supported without graph breaks')
     if sum(level.key() == TransformType.Jvp for level in retrieve_all_functorch_interpreters()) > 1:
         raise NotImplementedError(f'myriad.torch.{name}: torch.func takes a forward derivative of a forward one for zero; use hessian or jacrev')
     return _functions[name].apply(*tensors)
