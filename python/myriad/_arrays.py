@@ -10,7 +10,7 @@ Ragged = _myriad.Ragged
 
 
 class _Library:
-    """What all libraries have. `like` is an array of matrices (..., m, n), functions give sizes of results from m and n."""
+    """The functions that every array library provides. `like` is an array of matrices (..., m, n), functions give sizes of results from m and n."""
 
     def matrices(self, like, shape, dtype=None):
         return self.empty(like, (*like.shape[:-2], *shape(*like.shape[-2:])), dtype)

@@ -5,7 +5,7 @@ same device. Types are float32, float64, complex64 and complex128; integers are 
 refuse them.
 
 Functions that can fail raise LinAlgError with the number of the first matrix that failed; its attribute `info` has the code of every matrix.
-With check=False they do not look: results of failed matrices are NaN. On a GPU that leaves out the wait for the result.
+check=False skips this check, and on a GPU the wait for the results: results of failed matrices are NaN.
 """
 from typing import Any, NamedTuple
 

@@ -246,7 +246,7 @@ _FUNCTIONS = {
     '_lstsq': _lstsq,
     '_svd': _svd,
 }
-# Where scipy.linalg takes the functions from: modules and names.
+# The modules and names from which scipy.linalg takes the functions.
 _PLACES = {name: [('_batched_linalg', name)] for name in _FUNCTIONS}
 _PLACES['_det'].append(('_basic', '_linalg_det'))
 _PLACES['_lu'].append(('_decomp_lu', '_linalg_lu'))

@@ -70,7 +70,7 @@ def _queue(x):
 
 
 class _Limits:
-    """What enable() was told for one kind of device, with the reasons to decline."""
+    """The arguments of enable() for one kind of device, with the reasons to decline."""
 
     def __init__(self, max_n=None, min_batch=1):
         self.max_n = max_n

@@ -12,7 +12,7 @@ namespace myriad::python {
 
 namespace nb = nanobind;
 
-/// Where an array lies. The numbers of DLPack.
+/// Device types, with DLPack's numbers.
 enum class Device : int { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
 
 /// An array that was passed from Python, read without a copy. It keeps the memory alive during its lifetime; destroy it with the GIL held.

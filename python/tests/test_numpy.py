@@ -61,7 +61,7 @@ def test_errors_are_those_of_numpy():
 
 
 def outcome(call):
-    """What a call returns, or the error that it raises."""
+    """The result of a call, or the error that it raises."""
     try:
         return call()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Where the package looks for NVRTC. tests/runtime/nvrtc_test.cpp has the layouts of folders."""
+"""The folders in which the package looks for NVRTC. tests/runtime/nvrtc_test.cpp has the layouts of folders."""
 import pytest
 
 from myriad import _myriad

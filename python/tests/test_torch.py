@@ -113,7 +113,7 @@ def test_errors_are_those_of_torch():
 
 
 def outcome(call):
-    """What a call returns, or the error that it raises."""
+    """The result of a call, or the error that it raises."""
     try:
         return call()
     except Exception as error:
@@ -318,7 +318,7 @@ def test_transforms_of_torch_func():
             torch.testing.assert_close(vmap(transform(f))(torch.stack([a, 2 * a]))[0], first)
         for transform in (hessian, lambda f: jacrev(jacrev(f)), lambda f: jacrev(jacfwd(f))):
             torch.testing.assert_close(transform(f)(a), second)
-        # These would be zero
+        # Forward derivatives of forward derivatives would be zero, and are refused.
         with pytest.raises(NotImplementedError, match='hessian'):
             jacfwd(jacfwd(f))(a)
         with pytest.raises(Exception, match='not supported'):

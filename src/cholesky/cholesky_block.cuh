@@ -218,7 +218,7 @@ struct CholeskyAhead {
   static constexpr int width = cholesky_panel, per_chunk = 16 / sizeof(T);
   T* const factors;
 
-  /// That of the panel that begins at column `panel`: rows, and then the reciprocals of the diagonal.
+  /// The diagonal block of the panel that begins at column `panel`: rows, and then the reciprocals of the diagonal.
   SIMT_INLINE T* of(int panel) const { return factors + panel / width % 2 * (width * (width + 1)); }
   SIMT_INLINE T element(int panel, int i, int j) const { return of(panel)[i * width + j]; }
   SIMT_INLINE void put(int panel, CholeskyDiagonal<T> const& diagonal) const {

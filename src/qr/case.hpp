@@ -389,7 +389,7 @@ struct GelsyCase final : CaseRun {
       found.require(got >= 1 && got <= k, "the rank is " + std::to_string(got));
     if (x.cols() == 0) return;
     double const size = static_cast<double>(std::max(m, n)), u = unit_roundoff<T>;
-    // What is left out of a matrix of lower rank is of the size of rcond.
+    // A matrix of lower rank loses a part of norm rcond, which the bound must allow.
     double const of_rank = got < k ? 16 * static_cast<double>(size_max(problem().bounds())) : 1;
     auto const norm = norm1(before);
     found.at_most("norm1(A^H (B - A X)) / (max(m, n) norm1(A) (norm1(B) + norm1(A) norm1(X)) u)",

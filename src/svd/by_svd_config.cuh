@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Which singular values count: those above relative s(1), and above absolute. `per_size` is added to `relative`, times max(m, n).
+/// Cutoff of singular values: s(i) counts if it is above relative s(1) and above absolute. per_size times max(m, n) is added to relative.
 template <typename R>
 struct SvdCutoff {
   R absolute, relative, per_size;

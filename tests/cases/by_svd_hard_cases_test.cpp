@@ -253,7 +253,7 @@ TYPED_TEST(BySvdHardCases, ColumnsOfDifferentSizes) {
   EXPECT_EQ(c.side(2, 1), T(5 * small));
 }
 
-/// Where all singular values count, solutions and inverses are right even if 1 / s(n) overflows.
+/// Solutions and inverses in which all singular values count are right even if 1 / s(n) overflows.
 TYPED_TEST(BySvdHardCases, QuotientsBeyondTheRange) {
   using T = TypeParam;
   using R = Real<T>;
@@ -276,7 +276,7 @@ TYPED_TEST(BySvdHardCases, QuotientsBeyondTheRange) {
   EXPECT_EQ(c.inverse(1, 1), T(std::ldexp(R(1), -tiny - 40)));
 }
 
-/// With full rank gelsd has the results of gels, and outputs that may be left out change nothing.
+/// gelsd of a matrix of full rank has the results of gels. Optional outputs change nothing.
 TYPED_TEST(BySvdHardCases, FullRankAndMissingOutputs) {
   using T = TypeParam;
   using R = Real<T>;

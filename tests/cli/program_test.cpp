@@ -322,7 +322,7 @@ TEST_F(Myriad, SingularValuesAndVectors) {
 }
 
 TEST_F(Myriad, AnyRank) {
-  // Of rank 1, 2 and 0
+  // The matrices have ranks 1, 2 and 0.
   save<double>("a.npy", {3, 3, 2}, {1, 2, 2, 4, 2, 4, 3, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0});
   save<double>("b.npy", {3, 3, 1}, {1, 2, 2, 3, 8, 5, 1, 1, 1});
   Outcome const ranks = run({"rank", "/a.npy", "-o", "/r.npy", "--verify"});

@@ -158,7 +158,7 @@ struct Problem {
     HostMachine machine = machine_of_gesvd<T>();
     gesvd_by_bidiagonalization<T>(machine, task(), gesvd_tiny_most, 0, workspace);
   }
-  /// With the kernels of matrices that a block holds
+  /// Runs gesvd by the size of each matrix: svd_tiny, svd_block, or bidiagonalization
   void run_by_sizes() {
     before = a.memory;
     HostMachine machine = machine_of_gesvd<T>();

@@ -47,7 +47,7 @@ struct LuWarpsShared {
   SIMT_INLINE short* order() const { return reinterpret_cast<short*>(shared + memory.order); }
   SIMT_INLINE short* interchanges() const { return reinterpret_cast<short*>(shared + memory.interchanges); }
   SIMT_INLINE int& info() const { return *reinterpret_cast<int*>(shared + memory.info); }
-  /// Where the factors are stored. Registers for it would be spilled.
+  /// The pointers and strides of the result, which would be spilled from registers.
   SIMT_INLINE LuWarpsResult<T>& result() const { return *reinterpret_cast<LuWarpsResult<T>*>(shared + memory.result); }
 };
 

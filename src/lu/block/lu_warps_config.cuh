@@ -32,7 +32,7 @@ struct LuWarpsResult {
 /// The dynamic shared memory of a block.
 template <typename T>
 struct LuWarpsMemory {
-  /// From a column to the next, in elements. Tensor cores read four columns of four rows at a time, other types a row of many columns.
+  /// Leading dimensions, in elements. Tensor cores read four columns of four rows at a time, other types a row of many columns.
   int left_stride, right_stride;
   int right;      ///< the columns of registers as they are factored, without the rows of earlier pivots; at zero are the others
   int diagonals;  ///< the triangles of some steps
@@ -41,7 +41,7 @@ struct LuWarpsMemory {
   int rows_at, factored, result, info;
   int bytes;
 
-  /// From a column of rows of U to the next.
+  /// Leading dimension of the rows of U.
   static constexpr int u_stride = lu_warps_step + 4;
 
   SIMT_INLINE constexpr explicit LuWarpsMemory(LuWarps const& c)

@@ -183,7 +183,8 @@ class LuOfCluster {
     int const count = smaller(step, smaller(columns, steps_ - k0));
     SIMT_LOOP
     for (int j = 0; j < count; ++j) factor_column<left>(k0, j, pivoting);
-    // What was found is stored now: a barrier of the cluster waits for stores. Triangles are read after the next one.
+    // Global stores come after the cluster barriers of these columns, since a cluster barrier waits for stores. Triangles are read after
+    // the next cluster barrier.
     sync_block();
     int const rows = 32 * warps_, lane = lane_index();
     if (int const t = thread_index(); rank_ == 0 && t < count) note(k0 + t, interchanges()[t]);

@@ -413,8 +413,8 @@ struct BlockReflector {
       store_global(args.gram + (number * args.line + i) * args.line + j, square(i)[j]);
   }
   SIMT_INLINE void run() {
-    // Where shared memory does not hold all rows, two passes load them in chunks. The second goes backwards: its first chunk is still
-    // there.
+    // Two passes load the rows in chunks if shared memory does not hold all of them. The second pass goes backwards: its first chunk is
+    // still there.
     int const all = rows_of_block(), chunks = (m + all - 1) / all;
     bool const gram = args.job == BlockReflectorJob::gram;
     // Without reflectors C is a part of a unit matrix.

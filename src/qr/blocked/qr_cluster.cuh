@@ -149,7 +149,7 @@ class QrOfCluster {
     T const v_scale = nothing ? from_real<T>(0) : reflector.v_scale;
     T const gain = reflector.gain(first, total);
     T const factor = gain * v_scale;
-    // These wait in shared memory: a barrier of the cluster waits for stores.
+    // Products and tau stay in shared memory until the end of the panel, since a cluster barrier waits for global stores.
     if (rank_ == 0 && warp_ == warps_ - 1) {
       if (lane < k) products(k)[lane] = conjugate_multiply_add(v_scale, total, first);
       if (lane == k) products(k)[lane] = reflector.tau();

@@ -25,7 +25,7 @@ struct GelsyWorkspace {
 template <typename T, Machine<T> M>
 void gelsy_large(M& machine, GelsyTask<T> task) {
   using D = gpu::DeviceElement<T>;
-  // With conjugate right-hand sides the problem of the conjugate has the conjugate solution.
+  // conj(A) X = B is A conj(X) = conj(B).
   task.b.conjugated = task.b.conjugated != task.a.conjugated;
   task.a.conjugated = false;
   std::int64_t const m = task.a.rows, n = task.a.cols, columns = task.b.cols, count = task.a.count;

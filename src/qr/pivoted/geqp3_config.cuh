@@ -5,7 +5,7 @@
 
 namespace myriad {
 
-/// Where a matrix is while it is factored; in global memory it is stored by columns.
+/// The memory in which a matrix is factored; a matrix in global memory is column-major.
 enum class Geqp3In : int { shared_memory, global_memory };
 
 /// One compiled kernel. Sizes are known at run time, and so is the number of threads: 32, 64, 128 or 256.
