@@ -66,7 +66,7 @@ draw_seed() {
 }
 test_sizes() {
   draw_seed
-  printf -- '-DMYRIAD_TEST_SIZES=%s' "$([[ ${MYRIAD_TEST_THOROUGH:-} == 1 ]] && echo all || echo $((10#$MYRIAD_TEST_SEED % 3)))"
+  printf -- '-DMYRIAD_TEST_SIZES=%s' "$([[ ${MYRIAD_TEST_THOROUGH:-} == 1 ]] && echo all || echo $((10#$MYRIAD_TEST_SEED % 18)))"
 }
 
 # Runs the tests of a build: run_tests PRESET [CTEST-ARGUMENT...]. Prints their seed.

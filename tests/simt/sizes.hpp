@@ -1,6 +1,6 @@
 #pragma once
 /// Sizes of kernels that the tests instantiate. Compiling instances takes most of the time of these tests, so each build has a third of
-/// them: MYRIAD_TEST_SIZES is 0, 1 or 2 (tests/simt/CMakeLists.txt draws it), or `all`. Builds of one number with the address sanitizer,
+/// them: MYRIAD_TEST_SIZES is 0, 1 or 2 (tests/simt/CMakeLists.txt sets it), or `all`. Builds of one number with the address sanitizer,
 /// the thread sanitizer and neither have different thirds.
 
 #include <array>
