@@ -37,10 +37,14 @@ class Call {
     auto const below = [&](unsigned limit) { return static_cast<int>(random() % limit); };
     bool const squares = uses == Uses::squared || uses == Uses::both;
     for (std::int64_t b = 0; b < s.count; ++b) {
-      // far: 900 to 960, single 80 to 90; a third of that where squares or products of three are formed
-      auto const far = [&] { return (single ? 80 + below(11) : 900 + below(61)) / (squares ? 3 : 1); };
+      // Powers far from zero: 900 to 960, single 80 to 90, and less downwards so that differences of numbers that nearly cancel are no
+      // subnormal numbers; a third of that where squares or products of three are formed.
+      auto const far = [&](bool up) {
+        int const power = single ? (up ? 80 : 60) + below(11) : (up ? 900 : 840) + below(61);
+        return (up ? power : -power) / (squares ? 3 : 1);
+      };
       std::vector<int> e(static_cast<std::size_t>(n + 2));
-      int const whole = (below(2) == 0 ? 1 : -1) * far();
+      int const whole = far(below(2) == 0);
       int const kind = below(3);  // order of columns scaled up: before those scaled down, behind them, or mixed
       for (std::int64_t j = 0; j < n; ++j) {
         auto& x = e[static_cast<std::size_t>(j)];
@@ -53,7 +57,7 @@ class Call {
         else if (uses == Uses::summed && j >= twin)
           x = j == twin ? 0 : -e[static_cast<std::size_t>(twin)];
         else if (s.mode == Mode::mixed)
-          x = (up ? 1 : -1) * far();
+          x = far(up);
         else
           x = up ? high - below(3) : low + below(3);
       }
