@@ -229,13 +229,15 @@ TEST(RangeEnds, EquilibrationOfAllFiniteNumbers) {
           largest_of_row[static_cast<std::size_t>(i)] = std::max(largest_of_row[static_cast<std::size_t>(i)], size);
           largest_of_column[static_cast<std::size_t>(j)] = std::max(largest_of_column[static_cast<std::size_t>(j)], size);
         }
-      // The size of a complex number is the sum of its parts. Scalings are normal numbers: one that would overflow is the largest power of
-      // two, and beside the smallest one a scaling of the other kind is 1/8 for numbers whose parts are both near the largest number.
+      // The size of a complex number is the sum of its parts. Scalings are normal numbers. One that would overflow is the largest power of
+      // two. Beside one that would be subnormal a row can be eight times too large, and columns that are scaled down for it make others
+      // smaller.
+      bool limited = false;
+      for (std::int64_t i = 0; i < m; ++i) limited = limited || r(b, i, 0) <= std::numeric_limits<R>::min();
       auto const count_far = [&](std::vector<double> const& sizes, Matrices<R>& scalings) {
         for (std::size_t i = 0; i < sizes.size(); ++i) {
-          R const scaling = scalings(b, static_cast<std::int64_t>(i), 0);
-          double const smallest = scaling >= std::ldexp(R(1), high - 1) ? 0 : scaling <= std::numeric_limits<R>::min() ? 0.0625 : 0.25;
-          far += !(sizes[i] >= smallest && sizes[i] <= 2);
+          bool const would_overflow = scalings(b, static_cast<std::int64_t>(i), 0) >= std::ldexp(R(1), high - 1);
+          far += !((sizes[i] >= (limited ? 0.03125 : 0.25) || would_overflow) && sizes[i] <= 2);
         }
       };
       count_far(largest_of_row, r), count_far(largest_of_column, c);
