@@ -27,7 +27,8 @@ MYRIAD_API void getrf_nopiv(Queue& queue, Batch<T> a, int* info);
 
 /// Solves op(A) X = B with the factors of getrf; X replaces B. Empty `pivots` (null data): factors of getrf_nopiv.
 ///
-/// a: n-by-n, b: n-by-nrhs.
+/// a: n-by-n, b: n-by-nrhs. pivots: n per matrix; row i was interchanged with row pivots(i), i ascending. That may be any row, also one
+/// above i, as in LAPACK's laswp.
 /// Errors: BadArgument (trans 1, n 2, nrhs 3, a 4, lda 5, ipiv 6, b 7, ldb 8). Like LAPACK, it does not check for zeros on the diagonal of
 /// U: they give Inf or NaN.
 /// Cost: 2 n^2 nrhs flops. Source: LAPACK getrs.

@@ -181,7 +181,8 @@ Int invert(InverseTask<T> const& task, std::int64_t b, Int* pivots, LuScratch<T>
   if (info == 0) info = zero_on_diagonal(n, a, n);
   if (info != 0) return info;
   T* inverse = a;
-  if (has_ordinary_diagonal(n, a, n)) {
+  // LAPACK's getri takes the last pivot to be n.
+  if (has_ordinary_diagonal(n, a, n) && (n == 0 || pivots[n - 1] == n)) {
     lapack::getri<T>(n, a, n, pivots, scratch.x.reserve(64 * std::int64_t{n}), 64 * n);
   } else {
     inverse = scratch.x.reserve(static_cast<std::int64_t>(n) * n);

@@ -24,7 +24,8 @@ template <typename T>
 struct Pivots {
   using R = typename Pack<T>::R;
   HWY_ALIGN R rows[64 * Pack<T>::lanes];  ///< pack k: each lane's pivot row of step k
-  std::uint64_t picked[64];               ///< the rows below k that some lane picked in step k
+  std::uint64_t picked[64];               ///< the rows other than k that some lane picked in step k
+  bool any_row = false;                   ///< a pivot may be above its step: pivots are the caller's, not those of a factorization
 
   HWY_INLINE R const* of_step(int k) const { return rows + k * Pack<T>::lanes; }
   HWY_INLINE R* of_step(int k) { return rows + k * Pack<T>::lanes; }
@@ -37,9 +38,9 @@ struct Pivots {
   }
 };
 
-/// In N columns, interchanges row k with each lane's pivot row. Where there are more rows below k than lanes, only the rows that some lane
-/// picked are touched. (One lane at a time with a fixed number of steps, to spare the mispredicted end of that loop, was slower at
-/// n = 32, since lanes that pick the same row wait for one another's store.)
+/// In N columns, interchanges row k with each lane's pivot row. Where there are more rows below k than lanes, or pivots may be above k,
+/// only the rows that some lane picked are touched. (One lane at a time with a fixed number of steps, to spare the mispredicted end of that
+/// loop, was slower at n = 32, since lanes that pick the same row wait for one another's store.)
 template <typename T, int N>
 HWY_INLINE void swap_row(PackMatrix<T> a, int k, int m, Pivots<T> const& pivots) {
   using R = typename Pack<T>::R;
@@ -54,7 +55,7 @@ HWY_INLINE void swap_row(PackMatrix<T> a, int k, int m, Pivots<T> const& pivots)
     }
   };
   auto const pivot = hn::Load(d, pivots.of_step(k));
-  if (m - k - 1 <= Pack<T>::lanes) {
+  if (m - k - 1 <= Pack<T>::lanes && !pivots.any_row) {
     for (int i = k + 1; i < m; ++i) exchange(i, hn::Eq(pivot, hn::Set(d, static_cast<R>(i))));
   } else {
     for (std::uint64_t rows = pivots.picked[k]; rows; rows &= rows - 1) {

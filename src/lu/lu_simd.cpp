@@ -41,13 +41,17 @@ HWY_NOINLINE void store_pivots(Batch<int> const& batch, Group const& group, int 
 /// Reads the pivots of `steps` steps; without pivots every row stays in its place.
 template <typename T>
 void load_pivots(Batch<int const> const& batch, Group const& group, int steps, Pivots<T>& pivots) {
+  pivots.any_row = false;
   for (int lane = 0; lane < Pack<T>::lanes; ++lane) {
     std::int64_t const b = group.index[static_cast<std::size_t>(lane)];
     int const* const p = batch.data || batch.pointers ? batch.matrix(b) : nullptr;
     std::int64_t const step = p ? batch.row_stride_of(b) : 0;
     for (int k = 0; k < steps; ++k) pivots.of_step(k)[lane] = static_cast<typename Pack<T>::R>(p ? p[k * step] - 1 : k);
   }
-  for (int k = 0; k < steps; ++k) pivots.note_picked(k);
+  for (int k = 0; k < steps; ++k) {
+    pivots.note_picked(k);
+    pivots.any_row |= (pivots.picked[k] & ((std::uint64_t{1} << k) - 1)) != 0;
+  }
 }
 
 /// store_pivots for N steps of neighbours.

@@ -968,5 +968,48 @@ TEST(Pivots, OfEqualsTheLowestRowWinsAtEverySize) {
   }
 }
 
+/// Factors that are the identity: solutions and inverses are interchanged rows, exactly.
+TEST(Pivots, MayBeAboveTheirStep) {
+  std::mt19937 random(7);
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      for (int const n : {2, 5, 9, 24, 40, 70, 257}) {
+        constexpr std::int64_t count = 3;
+        auto const size = static_cast<std::size_t>(n);
+        std::vector<T> factors(size * size * count, T(0));
+        std::vector<int> pivots(size * count), info(count, -1);
+        for (std::size_t i = 0; i < size * count; ++i) {
+          factors[i * size + i % size] = T(1);
+          pivots[i] = 1 + static_cast<int>(random() % size);
+        }
+        auto const interchange = [&](std::vector<T>& x, std::size_t columns, bool backwards) {
+          for (std::size_t b = 0; b < count; ++b)
+            for (std::size_t step = 0; step < size; ++step) {
+              std::size_t const k = backwards ? size - 1 - step : step, p = static_cast<std::size_t>(pivots[b * size + k]) - 1;
+              for (std::size_t j = b * columns; j < (b + 1) * columns; ++j) std::swap(x[j * size + k], x[j * size + p]);
+            }
+        };
+        auto const view = [&](std::vector<T>& x, std::size_t columns) {
+          return batch(x.data(), n, static_cast<std::int64_t>(columns), {.count = count});
+        };
+        Batch<int> const steps = vectors(pivots.data(), n, count);
+        for (std::size_t const columns : {1, 5})
+          for (Op const op : {Op::none, Op::conjugate_transpose}) {
+            std::vector<T> x(size * columns * count);
+            for (T& element : x) element = T(static_cast<Real<T>>(random() % 1000));
+            auto expected = x;
+            interchange(expected, columns, op != Op::none);
+            getrs<T>(queue(), op, view(factors, size), steps, view(x, columns));
+            EXPECT_EQ(x, expected) << dtype_name(dtype) << ", n = " << n << ", " << columns << " right-hand sides";
+          }
+        auto expected = factors;
+        interchange(expected, size, false);
+        getri<T>(queue(), view(factors, size), steps, info.data());
+        EXPECT_EQ(factors, expected) << dtype_name(dtype) << ", n = " << n;
+        EXPECT_EQ(info, std::vector<int>(count, 0));
+      }
+    });
+}
+
 }  // namespace
 }  // namespace myriad::cases

@@ -10,6 +10,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -417,6 +418,33 @@ TYPED_TEST(LuBlocked, Solutions) {
                                           : 11);
       }
     }
+}
+
+/// Factors that are the identity, with pivots above and below their step, within and beyond the pivots that a block applies at a time.
+TYPED_TEST(LuBlocked, InterchangesByAnyPivots) {
+  using T = TypeParam;
+  constexpr std::size_t n = 75, columns = 3;
+  std::vector<T> factors(n * n, T(0)), x(n * columns);
+  std::vector<int> pivots(n);
+  std::mt19937 random(11);
+  for (std::size_t k = 0; k < n; ++k) {
+    factors[k * n + k] = T(1);
+    pivots[k] = 1 + static_cast<int>(random() % n);
+  }
+  for (T& element : x) element = T(static_cast<Real<T>>(random() % 1000));
+  for (bool const backwards : {false, true}) {
+    auto expected = x;
+    for (std::size_t step = 0; step < n; ++step) {
+      std::size_t const k = backwards ? n - 1 - step : step, p = static_cast<std::size_t>(pivots[k]) - 1;
+      for (std::size_t j = 0; j < columns; ++j) std::swap(expected[j * n + k], expected[j * n + p]);
+    }
+    HostMachine machine = machine_with<T>(all_shared);
+    LuOnMachine<T, HostMachine>(machine).getrs({.op = backwards ? Op::transpose : Op::none,
+                                                .a = batch<T const>(factors.data(), n, n),
+                                                .pivots = vectors<int const>(pivots.data(), n, 1),
+                                                .b = batch(x.data(), n, columns)});
+    EXPECT_EQ(x, expected) << (backwards ? "backwards" : "forwards");
+  }
 }
 
 /// X next to B in one array, and X the conjugate view of B: both begin at one address, but B is not X.

@@ -86,8 +86,10 @@ void check(TrsmTiny const& c, TrsmKernel<T> kernel, Routine routine, int width, 
   std::vector<int> pivots(static_cast<std::size_t>(n * count), 1 << 20);  // values beyond a matrix are not rows
   for (std::int64_t q = 0; q < count; ++q) {
     int const size = static_cast<int>(a.view.rows_of(q));
-    for (int k = 0; k < size; ++k)
-      pivots[static_cast<std::size_t>(q * n + k)] = k + 1 + static_cast<int>(random() % static_cast<unsigned>(size - k));
+    for (int k = 0; k < size; ++k) {
+      int const above = q % 2 == 0 ? 0 : k;  // some pivots are above their step, as those of getrf never are
+      pivots[static_cast<std::size_t>(q * n + k)] = k + 1 - above + static_cast<int>(random() % static_cast<unsigned>(size - k + above));
+    }
   }
   std::vector<int> info(static_cast<std::size_t>(count), -7), expected_info(info.size());
   T const alpha = uses_factors(routine) || inverts(routine) ? T(1) : T(-0.75);

@@ -33,7 +33,7 @@ SIMT_KERNEL void SIMT_BOUNDS(lu_swap_threads, 3) lu_swap_rows(LuSwapRowsArgument
         int const i = t % some;
         int place = i >= number ? -1 : t < some ? k + i : pivots[i];
         if (t >= some && place >= 0) {
-          if (place < k + number) place = -1;  // among the others
+          if (place >= k && place < k + number) place = -1;  // among the others
           SIMT_LOOP
           for (int other = 0; other < i; ++other)
             if (pivots[other] == place) place = -1;
