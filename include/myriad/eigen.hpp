@@ -18,6 +18,10 @@ namespace myriad {
 /// Results are those of a matrix A + E with norm(E) of the order of n u norm(A), so small eigenvalues of a graded matrix may have no
 /// relative accuracy. Matrices near overflow or underflow are scaled.
 ///
+/// On the CPU matrices of up to 32 rows (complex types with vectors: 27) are computed side by side in SIMD lanes, larger ones by LAPACK.
+/// The small ones are always scaled by a power of two: multiplying A by a power of two multiplies w by it, and keeps the bits of the
+/// vectors.
+///
 /// info: null or one per matrix: 0, or i > 0. If the triangle has NaN or infinity, info = n, and w and, with Job::vectors, all of A are
 /// NaN. Otherwise i > 0 means that the iteration did not converge, which has not been observed, and the matrix's results are unspecified.
 /// On the CPU i is LAPACK's; on a GPU it is the number of off-diagonal elements that did not become zero.
@@ -29,9 +33,9 @@ namespace myriad {
 /// reduction.
 /// Errors: BadArgument, positions of LAPACK syevd (jobz 1, uplo 2, n 3, a 4, lda 5, w 6).
 /// Cost: 4/3 n^3 flops for values, about 9 n^3 with vectors (complex: four times that); reads n(n + 1)/2 elements (GPU: all elements of
-/// small matrices), writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on a GPU Householder reduction and implicit QL (Wilkinson
-/// and Reinsch, Handbook for Automatic Computation II, 1971; Golub and Van Loan, Matrix Computations, 8.3), from 33 rows on divide and
-/// conquer (Cuppen 1981, Gu and Eisenstat 1995).
+/// small matrices), writes n, with vectors n^2 + n. Source: LAPACK syevd, heevd; on a GPU, and for small matrices on the CPU, Householder
+/// reduction and implicit QL (Wilkinson and Reinsch, Handbook for Automatic Computation II, 1971; Golub and Van Loan, Matrix Computations,
+/// 8.3), on a GPU from 33 rows on divide and conquer (Cuppen 1981, Gu and Eisenstat 1995).
 template <Element T>
 MYRIAD_API void syevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* info);
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/lapack.hpp"
 #include "core/local_matrix.hpp"
-#include "core/parallel.hpp"
 #include "myriad/error.hpp"
 
 namespace myriad::cpu {
@@ -128,15 +128,23 @@ Int eigen_of(SyevdTask<T> const& task, std::int64_t b, SyevdScratch<T>& scratch)
 template <Element T>
 void syevd(Queue& queue, SyevdTask<T> const& task) {
   if (task.a.count > 0) (void)work_sizes<T>(task.job, task.a.rows);  // throws before anything is written
-  double const n = static_cast<double>(task.a.rows);
-  auto const grain = static_cast<std::int64_t>(std::max(65536 / (n * n * n + 1), 1.0));  // enough work to hide scheduling
-  parallel_for(queue.threads(), task.a.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    SyevdScratch<T> scratch;
-    for (std::int64_t b = begin; b < end; ++b) {
-      Int const info = eigen_of(task, b, scratch);
-      if (task.info) task.info[b] = static_cast<int>(info);
-    }
-  });
+  auto const by_lapack = [&](std::int64_t b, SyevdScratch<T>& scratch) {
+    Int const info = eigen_of(task, b, scratch);
+    if (task.info) task.info[b] = static_cast<int>(info);
+  };
+  run_by_size(
+      queue, shapes(task.a), [&](auto const& shape) { return syevd_fits_lanes<T>(task.job, shape); },
+      [&](std::int64_t begin, std::int64_t end) {
+        std::vector<unsigned char> unsolved(static_cast<std::size_t>(end - begin), 0);
+        syevd_lanes(SyevdLanesTask<T>{.call = task, .first = begin, .unsolved = unsolved.data()}, begin, end);
+        SyevdScratch<T> scratch;
+        for (std::int64_t b = begin; b < end; ++b)
+          if (unsolved[static_cast<std::size_t>(b - begin)] != 0) by_lapack(b, scratch);
+      },
+      [&](std::int64_t begin, std::int64_t end) {
+        SyevdScratch<T> scratch;
+        for (std::int64_t b = begin; b < end; ++b) by_lapack(b, scratch);
+      });
 }
 
 #define MYRIAD_INSTANTIATE(T) template void syevd<T>(Queue&, SyevdTask<T> const&);

@@ -748,6 +748,42 @@ TEST(Syevd, ValuesNearTheEndsOfTheRange) {
   }
 }
 
+/// Matrices of integers, multiplied by powers of two down to subnormal numbers and up to the ends of the range.
+TEST(Syevd, PowersOfTwoMultiplyValuesAndKeepVectors) {
+  for (Dtype const dtype : all_dtypes)
+    with_dtype(dtype, [&]<typename T>() {
+      using R = Real<T>;
+      std::mt19937 random(3);
+      for (std::int64_t const n : {1, 2, 3, 8, 19, is_complex<T> ? 27 : 32}) {
+        constexpr std::int64_t count = 5;
+        auto const whole = [&] { return static_cast<R>(static_cast<int>(random() % 17) - 8); };
+        std::vector<T> a(static_cast<std::size_t>(n * n * count));
+        for (T& x : a)
+          if constexpr (is_complex<T>)
+            x = T(whole(), whole());
+          else
+            x = whole();
+        auto const run = [&](int exponent, std::vector<R>& w) {
+          auto q = a;
+          for (T& x : q)
+            if constexpr (is_complex<T>)
+              x = T(std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent));
+            else
+              x = std::ldexp(x, exponent);
+          w.assign(static_cast<std::size_t>(n * count), R(-1));
+          syevd<T>(queue(), Job::vectors, Uplo::lower, batch(q.data(), n, n, {.count = count}), vectors(w.data(), n, count), nullptr);
+          return q;
+        };
+        std::vector<R> w, scaled;
+        auto const q = run(0, w);
+        for (int const exponent : sizeof(R) == 4 ? std::array{-149, -126, -70, 115} : std::array{-1074, -1022, -600, 1010}) {
+          EXPECT_EQ(run(exponent, scaled), q) << dtype_name(dtype) << ", n = " << n << ", 2^" << exponent;
+          for (std::size_t i = 0; i < w.size(); ++i) EXPECT_EQ(scaled[i], std::ldexp(w[i], exponent)) << dtype_name(dtype) << ", n = " << n;
+        }
+      }
+    });
+}
+
 /// Elements in memory that is read-only after `protect`.
 class ReadOnlyMemory {
  public:
