@@ -735,6 +735,29 @@ MYRIAD_API myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes,
                                        myriad_status (*work)(myriad_queue* queue, myriad_batch const* arguments, void* user), void* user,
                                        myriad_stream_report* report);
 
+/// How a stream on several GPUs goes on after an error of one of them: it fails, or the GPU's unfinished chunks go to the others.
+typedef enum myriad_on_gpu_failure MYRIAD_ENUM_TYPE { MYRIAD_STOP = 0, MYRIAD_MOVE_TO_OTHERS = 1 } myriad_on_gpu_failure;
+
+/// The part of one GPU in a stream.
+typedef struct myriad_stream_share {
+  int device;        ///< number of the GPU; -1: the CPU
+  int64_t matrices;  ///< computed on it
+  int failed;        ///< 1: an error took it out of the stream; myriad_last_error of its queue says which
+} myriad_stream_share;
+
+/// Streams through several GPUs, one queue each: a chunk goes to the GPU that has the fewest in flight. `work` is called by the calling
+/// thread alone. An error of a GPU, also one that a routine gives to `work` and `work` returns, is handled as `on_gpu_failure` says;
+/// the error text, which names the GPU, is that of queues[0]. All else is as in myriad_stream.
+///
+/// report: NULL, or gets the statistics. shares: NULL, or queue_count entries. complete: NULL, or one entry per matrix: 1 where all results
+/// are in host memory, else 0, also if the stream fails.
+/// Positions: queues 1, chunk_bytes and on_gpu_failure 2, operand k, counted from 1, k + 2. See myriad/stream.hpp.
+MYRIAD_API myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count, int64_t chunk_bytes,
+                                               myriad_on_gpu_failure on_gpu_failure, myriad_operand const* operands, int operand_count,
+                                               myriad_status (*work)(myriad_queue* queue, myriad_batch const* arguments, void* user),
+                                               void* user, myriad_stream_report* report, myriad_stream_share* shares,
+                                               unsigned char* complete);
+
 // ---- Tuning -------------------------------------------------------------------------------------
 
 /// The fastest config for a kernel, type and sizes. Valid during the callback that gets it.

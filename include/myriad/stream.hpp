@@ -1,6 +1,6 @@
 #pragma once
-/// Streams batches in host memory through a GPU in chunks. Copies to the GPU, computation and copies back overlap, and a batch may be
-/// larger than the GPU's memory.
+/// Streams batches in host memory through one or several GPUs in chunks. Copies to a GPU, computation and copies back overlap, and a batch
+/// may be larger than the GPUs' memory.
 ///
 ///     StreamReport const report = stream(queue, {}, in(a), in(b), out(x), out(info),
 ///                                        [](Queue& q, auto a, auto b, auto x, int* info) { solve<double>(q, a, b, x, info); });
@@ -8,6 +8,14 @@
 /// a, b, x and info are in host memory. For every chunk the callable gets a queue and the chunk's part of each operand, in GPU memory, and
 /// calls routines as on any queue. On a CPU queue it is called once, with the operands themselves, so that the same program runs on both.
 /// The bits of a result do not depend on the chunks.
+///
+/// With several queues, one on each GPU, a chunk goes to the GPU that has the fewest in flight:
+///
+///     std::vector<Queue> queues;
+///     for (Device const& gpu : devices()) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = gpu.ordinal});
+///     stream(queues, {}, in(a), in(b), out(x), out(info), solve_chunk);
+///
+/// On GPUs of one model the bits of a result do not depend on the number of GPUs.
 
 #include <concepts>
 #include <cstddef>
@@ -15,9 +23,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
@@ -62,10 +72,21 @@ requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> out(T* values) noe
 template <typename T>
 requires(!std::is_const_v<T>) [[nodiscard]] StreamOperand<T*> in_out(T* values) noexcept { return {values, StreamUse::in_out}; }
 
+/// How a run on several GPUs goes on after GpuError or OutOfMemory of one of them. All other exceptions end it.
+enum class OnGpuFailure {
+  stop,           ///< the run throws the error; its text names the GPU
+  move_to_others  ///< the GPU's unfinished chunks are computed by the others; the run throws if no GPU is left
+};
+
 struct StreamOptions {
-  /// Maximum bytes of a chunk on the GPU, over all operands; a larger matrix is a chunk by itself. 0: a sixteenth of the batch, between 4
-  /// and 32 MiB, and at most an eighth of the GPU's free memory. At most three chunks are on the GPU at a time.
+  /// Maximum bytes of a chunk on the GPU, over all operands; a larger matrix is a chunk by itself. 0: a sixteenth of a GPU's share of the
+  /// batch, between 4 and 32 MiB, and at most an eighth of the GPU's free memory. At most three chunks are on a GPU at a time.
   std::int64_t chunk_bytes = 0;
+  /// move_to_others stages operands that are overwritten by results, also in pinned memory, so that a chunk can be computed again.
+  OnGpuFailure on_gpu_failure = OnGpuFailure::stop;
+  /// One entry per matrix, or nullptr. A run sets it to 1 where all results of the matrix are in host memory, else to 0, and also does so
+  /// if it throws after it has checked the operands: outputs of the others are then undefined.
+  std::uint8_t* complete = nullptr;
 };
 
 /// Measured rates of the link between host and GPU in bytes per second, with copies from and to pinned memory.
@@ -87,13 +108,21 @@ struct HostLink {
 /// Unavailable on the CPU.
 MYRIAD_API HostLink host_link(Queue& queue);
 
+/// The part of one GPU in a run.
+struct StreamShare {
+  int device = 0;             ///< number of the GPU
+  std::int64_t matrices = 0;  ///< computed on it
+  std::string failure;        ///< text of the error that took the GPU out of the run; empty: none
+};
+
 struct StreamReport {
   std::int64_t matrices = 0;
   std::int64_t chunks = 0;
-  std::int64_t bytes_in = 0;      ///< copied to the GPU
-  std::int64_t bytes_out = 0;     ///< copied from it
-  std::int64_t bytes_staged = 0;  ///< of these, bytes that went through the streamer's pinned staging buffers
-  double seconds = 0;             ///< from call to return
+  std::int64_t bytes_in = 0;          ///< copied to the GPU
+  std::int64_t bytes_out = 0;         ///< copied from it
+  std::int64_t bytes_staged = 0;      ///< of these, bytes that went through the streamer's pinned staging buffers
+  double seconds = 0;                 ///< from call to return
+  std::vector<StreamShare> shares{};  ///< one per queue; empty on the CPU, and if there was nothing to compute
 
   /// Bytes per second, both directions together.
   [[nodiscard]] double rate() const noexcept { return seconds > 0 ? static_cast<double>(bytes_in + bytes_out) / seconds : 0; }
@@ -166,27 +195,31 @@ struct StreamArgumentOf<StreamOperand<Argument>> {
 
 }  // namespace detail
 
-/// Streams batches through a GPU and reuses its buffers between runs: three chunks on the GPU, and pinned staging buffers for operands that
-/// are not pinned. Use it from one thread at a time. The queue must outlive it and must not be moved.
+/// Streams batches through GPUs and reuses their buffers between runs: three chunks on each GPU, and pinned staging buffers for operands
+/// that are not pinned. Use it from one thread at a time. The queues must outlive it and must not be moved.
 class MYRIAD_API Streamer {
  public:
   /// Allocates nothing yet. Throws BadArgument for a negative chunk size.
   explicit Streamer(Queue& queue, StreamOptions options = {});
+  /// On several GPUs, one queue each. Throws BadArgument also if there is no queue, a null pointer, or a queue on the CPU beside others.
+  explicit Streamer(std::span<Queue> queues, StreamOptions options = {});
+  explicit Streamer(std::span<Queue* const> queues, StreamOptions options = {});
   ~Streamer();
   Streamer(Streamer&&) noexcept;             ///< a moved-from streamer may only be assigned to or destroyed
   Streamer& operator=(Streamer&&) noexcept;  ///< as the move constructor
 
   /// run(operands..., work) calls work(q, arguments...) for every chunk, in this thread, with the arguments on the GPU, and returns when
-  /// all results are in host memory. `work` only enqueues; it need not wait. `q` is one of the streamer's own queues on the same GPU, not
-  /// always the same one. The first chunk starts after all work that the streamer's queue was given before.
+  /// all results are in host memory. `work` only enqueues; it need not wait. `q` is one of the streamer's own queues on the chunk's GPU,
+  /// not always the same one. The first chunk of a GPU starts after all work that the streamer's queue there was given before.
   ///
   /// Operands may be strided, interleaved, arrays of pointers, or ragged. On the GPU they are packed without gaps: column-major, row-major
   /// or interleaved as in host memory. Contiguous matrices in pinned memory (PinnedArray, cudaHostRegister) are copied directly. All others
   /// are packed into pinned staging buffers by the queue's CPU threads, while the GPU works.
   ///
   /// Throws BadArgument (operand k, counted from 1, has position k + 2), OutOfMemory, GpuError, and anything that `work` throws. After an
-  /// exception no copy is in flight, the queue is usable and the outputs are undefined. Within Queue::prepare() it calls `work` once to
-  /// load kernels, and copies nothing.
+  /// exception no copy is in flight, the queues are usable unless their GPU is not, and the outputs are undefined (but see
+  /// StreamOptions::complete). Within Queue::prepare() of one of the queues it calls `work` once to load kernels there, and computes
+  /// nothing.
   template <typename... Arguments>
   StreamReport run(Arguments&&... operands_and_work) {
     static_assert(sizeof...(Arguments) >= 2, "run(operands..., work): operands by in(), out(), in_out(), then a callable");
@@ -223,6 +256,11 @@ class MYRIAD_API Streamer {
 template <typename... Arguments>
 StreamReport stream(Queue& queue, StreamOptions options, Arguments&&... operands_and_work) {
   return Streamer(queue, options).run(std::forward<Arguments>(operands_and_work)...);
+}
+/// The same on several GPUs, one queue each.
+template <typename... Arguments>
+StreamReport stream(std::span<Queue> queues, StreamOptions options, Arguments&&... operands_and_work) {
+  return Streamer(queues, options).run(std::forward<Arguments>(operands_and_work)...);
 }
 
 }  // namespace myriad

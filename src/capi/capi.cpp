@@ -107,6 +107,8 @@ static_assert(MYRIAD_F16 == static_cast<int>(myriad::Dtype::f16) && MYRIAD_BF16 
 static_assert(MYRIAD_AUTOMATIC == static_cast<int>(myriad::Backend::automatic) && MYRIAD_CPU == static_cast<int>(myriad::Backend::cpu) &&
               MYRIAD_GPU == static_cast<int>(myriad::Backend::gpu));
 
+static_assert(MYRIAD_STOP == static_cast<int>(myriad::OnGpuFailure::stop) &&
+              MYRIAD_MOVE_TO_OTHERS == static_cast<int>(myriad::OnGpuFailure::move_to_others));
 static_assert(MYRIAD_IN == static_cast<int>(myriad::StreamUse::in) && MYRIAD_OUT == static_cast<int>(myriad::StreamUse::out) &&
               MYRIAD_IN_OUT == static_cast<int>(myriad::StreamUse::in_out));
 
@@ -379,6 +381,41 @@ myriad_status allocate(char const* routine, myriad_queue* queue, myriad::detail:
   });
 }
 
+/// The operands of a stream; throws BadArgument for wrong ones.
+std::vector<myriad::detail::UntypedOperand> stream_operands(myriad_operand const* operands, int operand_count) {
+  if (!operands) refuse("stream", {3, "operands"}, "is a null pointer");
+  if (operand_count < 1) refuse("stream", {4, "operand_count"}, fmt::format("is {}", operand_count));
+  std::vector<myriad::detail::UntypedOperand> untyped;
+  for (int k = 0; k < operand_count; ++k) {
+    auto const& [batch, use] = operands[k];
+    std::string const name = fmt::format("operand {}", k + 1);
+    Argument const argument{k + 3, name.c_str()};
+    if (use != MYRIAD_IN && use != MYRIAD_OUT && use != MYRIAD_IN_OUT)
+      refuse("stream", argument, fmt::format("has use {}; it is 0 (in), 1 (out) or 2 (in_out)", static_cast<int>(use)));
+    if (batch.dtype != MYRIAD_INT && !is_element(batch.dtype) && !is_half(batch.dtype))
+      refuse("stream", argument, fmt::format("has elements of type {}", name_of(batch.dtype)));
+    std::int64_t const bytes = batch.dtype == MYRIAD_INT
+                                   ? static_cast<std::int64_t>(sizeof(int))
+                                   : myriad::with_any_dtype(static_cast<myriad::Dtype>(batch.dtype),
+                                                            []<typename T>() { return static_cast<std::int64_t>(sizeof(T)); });
+    untyped.push_back({static_cast<myriad::StreamUse>(use), false, bytes, as<char>(&batch)});
+  }
+  return untyped;
+}
+/// Calls work(arguments of the chunk).
+template <typename Work>
+myriad::StreamReport run_stream(myriad::Streamer&& streamer, myriad_operand const* operands, int operand_count, Work&& work) {
+  auto const untyped = stream_operands(operands, operand_count);
+  std::vector<myriad_batch> arguments(untyped.size());
+  return streamer.run_untyped(untyped, [&](Queue& q, std::span<Batch<char> const> chunk) {
+    for (std::size_t k = 0; k < arguments.size(); ++k) arguments[k] = from(chunk[k], operands[k].batch.dtype);
+    work(q, arguments.data());
+  });
+}
+myriad_stream_report as_c(myriad::StreamReport const& done) {
+  return {done.chunks, done.bytes_in, done.bytes_out, done.bytes_staged, done.seconds};
+}
+
 }  // namespace
 
 extern "C" {
@@ -463,47 +500,71 @@ myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_ope
   Failure failure;
   myriad_status const own = guard(queue, [&] {
     if (!queue) refuse("stream", {1, "queue"}, "is a null pointer");
-    if (!operands) refuse("stream", {3, "operands"}, "is a null pointer");
-    if (operand_count < 1) refuse("stream", {4, "operand_count"}, fmt::format("is {}", operand_count));
     if (!work) refuse("stream", {5, "work"}, "is a null pointer");
-    auto const count = static_cast<std::size_t>(operand_count);
-    std::vector<myriad::detail::UntypedOperand> untyped;
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const& [batch, use] = operands[k];
-      std::string const name = fmt::format("operand {}", k + 1);
-      Argument const argument{static_cast<int>(k) + 3, name.c_str()};
-      if (use != MYRIAD_IN && use != MYRIAD_OUT && use != MYRIAD_IN_OUT)
-        refuse("stream", argument, fmt::format("has use {}; it is 0 (in), 1 (out) or 2 (in_out)", static_cast<int>(use)));
-      if (batch.dtype != MYRIAD_INT && !is_element(batch.dtype) && !is_half(batch.dtype))
-        refuse("stream", argument, fmt::format("has elements of type {}", name_of(batch.dtype)));
-      std::int64_t const bytes = batch.dtype == MYRIAD_INT
-                                     ? static_cast<std::int64_t>(sizeof(int))
-                                     : myriad::with_any_dtype(static_cast<myriad::Dtype>(batch.dtype),
-                                                              []<typename T>() { return static_cast<std::int64_t>(sizeof(T)); });
-      untyped.push_back({static_cast<myriad::StreamUse>(use), false, bytes, as<char>(&batch)});
-    }
-    std::vector<myriad_batch> arguments(count);
-    auto const call_work = [&](myriad_queue* where) {
-      status = work(where, arguments.data(), user);
+    auto const call_work = [&](myriad_queue* where, myriad_batch const* arguments) {
+      status = work(where, arguments, user);
       if (status == MYRIAD_OK) return;
       failure = where->failure;
       throw WorkFailed();
     };
     try {
-      myriad::StreamReport const done = myriad::Streamer(queue->queue, {.chunk_bytes = chunk_bytes})
-                                            .run_untyped(untyped, [&](Queue& q, std::span<Batch<char> const> chunk) {
-                                              for (std::size_t k = 0; k < count; ++k)
-                                                arguments[k] = from(chunk[k], operands[k].batch.dtype);
-                                              if (&q == &queue->queue) {
-                                                call_work(queue);
-                                                return;
-                                              }
-                                              Lent lent(q);
-                                              call_work(&lent.queue);
-                                            });
-      if (report) *report = {done.chunks, done.bytes_in, done.bytes_out, done.bytes_staged, done.seconds};
+      myriad::StreamReport const done = run_stream(myriad::Streamer(queue->queue, {.chunk_bytes = chunk_bytes}), operands, operand_count,
+                                                   [&](Queue& q, myriad_batch const* arguments) {
+                                                     if (&q == &queue->queue) return call_work(queue, arguments);
+                                                     Lent lent(q);
+                                                     call_work(&lent.queue, arguments);
+                                                   });
+      if (report) *report = as_c(done);
     } catch (WorkFailed const&) {
       queue->failure = failure;
+    }
+  });
+  return own == MYRIAD_OK ? status : own;
+}
+myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count, int64_t chunk_bytes, myriad_on_gpu_failure on_gpu_failure,
+                                    myriad_operand const* operands, int operand_count,
+                                    myriad_status (*work)(myriad_queue*, myriad_batch const*, void*), void* user,
+                                    myriad_stream_report* report, myriad_stream_share* shares, unsigned char* complete) {
+  if (report) *report = {};
+  struct WorkFailed {};  // no routine of the library failed
+  myriad_status status = MYRIAD_OK;
+  Failure failure;
+  myriad_queue* const first = queues && queue_count > 0 ? queues[0] : nullptr;
+  myriad_status const own = guard(first, [&] {
+    if (!queues) refuse("stream", {1, "queues"}, "is a null pointer");
+    if (on_gpu_failure != MYRIAD_STOP && on_gpu_failure != MYRIAD_MOVE_TO_OTHERS)
+      refuse("stream", {2, "on_gpu_failure"}, fmt::format("is {}; it is 0 (stop) or 1 (move to others)", static_cast<int>(on_gpu_failure)));
+    if (!work) refuse("stream", {5, "work"}, "is a null pointer");
+    std::vector<Queue*> wrapped;
+    for (int k = 0; k < queue_count; ++k) wrapped.push_back(queues[k] ? &queues[k]->queue : nullptr);
+    auto const call_work = [&](myriad_queue* where, myriad_batch const* arguments) {
+      where->failure.exception = nullptr;
+      status = work(where, arguments, user);
+      if (status == MYRIAD_OK) return;
+      if (where->failure.exception) std::rethrow_exception(where->failure.exception);  // perhaps of the GPU
+      failure = where->failure;
+      throw WorkFailed();
+    };
+    myriad::StreamOptions const options{
+        .chunk_bytes = chunk_bytes, .on_gpu_failure = static_cast<myriad::OnGpuFailure>(on_gpu_failure), .complete = complete};
+    try {
+      myriad::StreamReport const done =
+          run_stream(myriad::Streamer(wrapped, options), operands, operand_count, [&](Queue& q, myriad_batch const* arguments) {
+            for (int k = 0; k < queue_count; ++k)
+              if (&q == wrapped[static_cast<std::size_t>(k)]) return call_work(queues[k], arguments);
+            Lent lent(q);
+            call_work(&lent.queue, arguments);
+          });
+      status = MYRIAD_OK;  // also if work failed on a GPU and was done again on another
+      if (report) *report = as_c(done);
+      for (std::size_t k = 0; shares && k < static_cast<std::size_t>(queue_count); ++k) {
+        bool const on_cpu = done.shares.empty();
+        shares[k] = on_cpu ? myriad_stream_share{-1, done.matrices, 0}
+                           : myriad_stream_share{done.shares[k].device, done.shares[k].matrices, !done.shares[k].failure.empty()};
+        if (!on_cpu && !done.shares[k].failure.empty()) queues[k]->failure.keep(done.shares[k].failure.c_str(), 0);
+      }
+    } catch (WorkFailed const&) {
+      first->failure = failure;
     }
   });
   return own == MYRIAD_OK ? status : own;

@@ -6,10 +6,13 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -44,42 +47,51 @@ struct Placed {
   bool pinned = false;             ///< pinned by the caller: copied directly
   std::int64_t device_offset = 0;  ///< in a lane's memory; for a shared operand in the memory of shared operands
   std::int64_t stage_offset = 0;   ///< in a stage
-  Batch<char> shared{};            ///< on the GPU, if one matrix is shared by all
 
   [[nodiscard]] bool is_packed() const { return !pinned && (packing.reads() || packing.ragged()); }
   [[nodiscard]] bool is_unpacked() const { return !pinned && packing.writes(); }
   [[nodiscard]] bool staged() const { return is_packed() || is_unpacked(); }
 };
 
-/// A thread that calls finish(k) for chunk after chunk, as soon as chunk k is enqueued.
+/// A thread that calls finish(k) for chunk after chunk of one GPU, as soon as chunk k is enqueued. Finishers of several GPUs have a monitor
+/// in common, so that one thread can wait for any of them.
 class Finisher {
  public:
+  struct Monitor {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+  };
+
   template <typename F>
-  explicit Finisher(F finish) : thread_([this, finish](std::stop_token const& stop) { work(stop, finish); }) {}
+  Finisher(Monitor& monitor, F finish) : monitor_(&monitor), thread_([this, finish](std::stop_token const& stop) { work(stop, finish); }) {}
 
-  /// Reports that chunks 0 to count - 1 are enqueued.
-  void under_way(std::int64_t count) {
+  /// Reports that another chunk is enqueued.
+  void add() {
     {
-      std::scoped_lock const lock(mutex_);
-      under_way_ = count;
+      std::scoped_lock const lock(monitor_->mutex);
+      ++enqueued_;
     }
-    changed_.notify_all();
+    monitor_->changed.notify_all();
+  }
+  /// Waits for the chunk in hand, and takes no other one.
+  void stop() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
   }
 
-  /// Waits until chunks 0 to count - 1 are finished; rethrows their errors.
-  void wait_for(std::int64_t count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return finished_ >= count || error_; });
-    if (error_) std::rethrow_exception(error_);
-  }
+  // With the monitor's mutex, or after stop():
+  [[nodiscard]] std::int64_t in_flight() const { return enqueued_ - finished_; }
+  [[nodiscard]] std::int64_t enqueued() const { return enqueued_; }
+  [[nodiscard]] std::int64_t finished() const { return finished_; }  ///< without error
+  [[nodiscard]] std::exception_ptr const& error() const { return error_; }
 
  private:
   template <typename F>
   void work(std::stop_token const& stop, F const& finish) {
     for (std::int64_t k = 0;; ++k) {
       {
-        std::unique_lock lock(mutex_);
-        if (!changed_.wait(lock, stop, [&] { return under_way_ > k; }) || stop.stop_requested()) return;
+        std::unique_lock lock(monitor_->mutex);
+        if (!monitor_->changed.wait(lock, stop, [&] { return enqueued_ > k; }) || stop.stop_requested()) return;
       }
       std::exception_ptr error;
       try {
@@ -88,19 +100,17 @@ class Finisher {
         error = std::current_exception();
       }
       {
-        std::scoped_lock const lock(mutex_);
-        finished_ = k + 1;
+        std::scoped_lock const lock(monitor_->mutex);
         error_ = error;
+        finished_ += !error;
       }
-      changed_.notify_all();
+      monitor_->changed.notify_all();
       if (error) return;
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::int64_t under_way_ = 0;
-  std::int64_t finished_ = 0;
+  Monitor* monitor_;
+  std::int64_t enqueued_ = 0, finished_ = 0;
   std::exception_ptr error_;
   std::jthread thread_;  // last member: it uses the others
 };
@@ -205,45 +215,47 @@ void refuse_memory_of_a_gpu(std::size_t k, void const* address) {
 
 }  // namespace
 
-struct Streamer::State {
-  /// Memory for a chunk on the GPU, with its stream, which orders all work on one chunk behind that on the chunk before.
-  struct Lane {
-    Queue queue;
-    DeviceArray<char> memory;
-  };
-  /// Pinned memory for a chunk. It is reused when the Finisher has finished the chunk, and so not before the event.
-  struct Stage {
-    PinnedArray<char> memory;
-    Event done;
-  };
+namespace {
 
+/// Memory for a chunk on the GPU, with its stream, which orders all work on one chunk behind that on the chunk before.
+struct Lane {
+  Queue queue;
+  DeviceArray<char> memory;
+};
+/// Pinned memory for a chunk. It is reused when the Finisher has finished the chunk, and so not before the event.
+struct Stage {
+  PinnedArray<char> memory;
+  Event done;
+};
+
+/// One of the GPUs, with its buffers.
+struct Gpu {
   Queue* queue;
-  std::int64_t chunk_bytes;
-  std::vector<Lane> lanes;
-  std::vector<Stage> stages;
-  DeviceArray<char> shared;
+  std::vector<Lane> lanes{};
+  std::vector<Stage> stages{};
+  DeviceArray<char> shared_memory{};
+  std::vector<Batch<char>> shared{};  ///< operands of which one matrix is used by all, else empty
 
-  State(Queue& of, std::int64_t bytes) : queue(&of), chunk_bytes(bytes) {}
+  [[nodiscard]] Lane& lane_of(std::int64_t k) { return lanes[static_cast<std::size_t>(k % lane_count)]; }
+  [[nodiscard]] Stage& stage_of(std::int64_t k) { return stages[static_cast<std::size_t>(k % stage_count)]; }
 
   /// Waits for all work, ignoring errors: no copy may outlive a call.
   void drain() noexcept {
     for (Lane& lane : lanes) try {
         lane.queue.wait();
       } catch (std::exception const&) {
-        // the first error is already being thrown to the caller
+        // the first error is already being reported
       }
   }
 
-  [[nodiscard]] std::int64_t chosen_chunk(std::int64_t total) const {
-    if (chunk_bytes > 0) return chunk_bytes;
+  /// Bytes for each of up to `lane_count` chunks and as much again for other uses. Memory that the lanes have already counts as free.
+  [[nodiscard]] std::int64_t room_for_chunk() const {
     driver::CurrentContext const current(QueueAccess::state(*queue).context->handle());
     std::size_t free = 0, all = 0;
     driver::check(driver::api().cuMemGetInfo_v2(&free, &all), "cuMemGetInfo");
-    // Memory that the lanes have already counts as free.
     std::int64_t own = 0;
     for (Lane const& lane : lanes) own += lane.memory.size();
-    std::int64_t const room = (static_cast<std::int64_t>(free) + own) / 8;
-    return std::max<std::int64_t>(std::min({std::max(total / chunks_wanted, smallest_chunk), largest_chunk, room}), 1);
+    return (static_cast<std::int64_t>(free) + own) / 8;
   }
 
   void take_lanes(std::int64_t number, std::int64_t bytes) {
@@ -267,113 +279,338 @@ struct Streamer::State {
     }
   }
 
-  [[nodiscard]] std::vector<Placed> place(std::span<UntypedOperand const> operands) const;
-  void copy_shared(std::vector<Placed>& operands, std::int64_t count, StreamReport& report);
-  void pipeline(std::vector<Placed>& operands, std::vector<Chunk> const& chunks, Work const& work, StreamReport& report);
+  /// Orders the lanes behind the work that the queue was given before.
+  void begin(bool packs) {
+    Event before(*queue);
+    before.record();
+    for (Lane& lane : lanes) before.hold(lane.queue);
+    // The CPU packs operands itself, so it must wait.
+    if (packs) queue->wait();
+  }
+  void copy_shared(std::vector<Placed> const& operands, std::int64_t count, StreamReport& report);
 };
 
-std::vector<Placed> Streamer::State::place(std::span<UntypedOperand const> operands) const {
-  driver::CurrentContext const current(QueueAccess::state(*queue).context->handle());
-  std::vector<Placed> out;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    UntypedOperand const& o = operands[k];
-    Placed& placed = out.emplace_back(Placed{.packing = Packing(o)});
-    if (o.batch.empty()) continue;
-    refuse_memory_of_a_gpu(k, placed.packing.host(0));
-    placed.pinned = placed.packing.contiguous() &&
-                    is_pinned(placed.packing.host(0), (placed.packing.shared() ? 1 : o.batch.count) * placed.packing.bytes_of(0));
-  }
-  return out;
-}
-
 /// Copies shared operands to the GPU, and waits for the copies.
-void Streamer::State::copy_shared(std::vector<Placed>& operands, std::int64_t count, StreamReport& report) {
+void Gpu::copy_shared(std::vector<Placed> const& operands, std::int64_t count, StreamReport& report) {
+  shared.assign(operands.size(), {});
   std::int64_t bytes = 0;
-  for (Placed& o : operands)
-    if (o.packing.shared()) {
-      o.device_offset = bytes;
-      bytes += aligned(o.packing.bytes(0, 1));
-    }
+  for (Placed const& o : operands)
+    if (o.packing.shared()) bytes = o.device_offset + aligned(o.packing.bytes(0, 1));
   if (bytes == 0) return;
   Queue& first = lanes[0].queue;
-  if (shared.size() < bytes) {
-    shared = {};
-    shared = DeviceArray<char>(first, bytes);
+  if (shared_memory.size() < bytes) {
+    shared_memory = {};
+    shared_memory = DeviceArray<char>(first, bytes);
   }
   PinnedArray<char> const staging(first, bytes);
-  for (Placed& o : operands)
-    if (o.packing.shared()) {
-      char* const at = shared.data() + o.device_offset;
-      char* const from = staging.data() + o.device_offset;
-      std::int64_t const size = o.packing.bytes(0, 1);
-      o.packing.pack(queue->threads(), 0, 1, from, at);
-      copy<char>(first, from, size, at);
-      o.shared = o.packing.packed(count, at);
-      report.bytes_in += size;
-      report.bytes_staged += size;
-    }
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    Placed const& o = operands[k];
+    if (!o.packing.shared()) continue;
+    char* const at = shared_memory.data() + o.device_offset;
+    char* const from = staging.data() + o.device_offset;
+    std::int64_t const size = o.packing.bytes(0, 1);
+    o.packing.pack(queue->threads(), 0, 1, from, at);
+    copy<char>(first, from, size, at);
+    shared[k] = o.packing.packed(count, at);
+    report.bytes_in += size;
+    report.bytes_staged += size;
+  }
   first.wait();  // so that lanes need no ordering among each other
 }
 
-void Streamer::State::pipeline(std::vector<Placed>& operands, std::vector<Chunk> const& chunks, Work const& work, StreamReport& report) {
-  // One thread packs while another unpacks; they divide the queue's threads.
-  bool const packs = std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_packed() && !o.packing.shared(); });
-  bool const unpacks = std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_unpacked(); });
-  int const threads = packs && unpacks ? std::max(queue->threads() / 2, 1) : queue->threads();
+/// Where operands are in pinned memory and on GPUs. `restartable`: a chunk that was begun can be computed again, so its input in host
+/// memory is not overwritten before it is complete.
+struct Plan {
+  std::vector<Placed> operands;
+  std::vector<Chunk> chunks;
+  std::int64_t count = 0, device_bytes = 0, stage_bytes = 0;
 
-  auto const stage_of = [&](std::int64_t k) -> Stage& { return stages[static_cast<std::size_t>(k % stage_count)]; };
-  Finisher finisher([&, threads](std::int64_t k) {
-    Stage const& stage = stage_of(k);
-    auto const [first, count] = chunks[static_cast<std::size_t>(k)];
-    stage.done.wait();
-    for (Placed const& o : operands)
-      if (o.is_unpacked()) o.packing.unpack(threads, first, count, stage.memory.data() + o.stage_offset);
-  });
-
-  std::vector<Batch<char>> arguments(operands.size());
-  for (std::int64_t k = 0; k < static_cast<std::int64_t>(chunks.size()); ++k) {
-    auto const [first, count] = chunks[static_cast<std::size_t>(k)];
-    Lane& lane = lanes[static_cast<std::size_t>(k % lane_count)];
-    Stage& stage = stage_of(k);
-
-    // On the host: the stage is free once chunk k - stage_count, which used it, is finished.
-    finisher.wait_for(k + 1 - stage_count);
-    for (Placed const& o : operands)
-      if (!o.packing.shared() && o.is_packed())
-        o.packing.pack(threads, first, count, stage.memory.data() + o.stage_offset, lane.memory.data() + o.device_offset);
-
-    // In the lane's stream, behind all work on chunk k - lane_count: copy in, compute, copy out.
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      Placed const& o = operands[i];
+  Plan(std::span<UntypedOperand const> given, std::int64_t matrices, bool restartable) : count(matrices) {
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      UntypedOperand const& o = given[k];
+      Placed& placed = operands.emplace_back(Placed{.packing = Packing(o)});
+      if (o.batch.empty()) continue;
+      refuse_memory_of_a_gpu(k, placed.packing.host(0));
+      placed.pinned = placed.packing.contiguous() &&
+                      is_pinned(placed.packing.host(0), (placed.packing.shared() ? 1 : o.batch.count) * placed.packing.bytes_of(0));
+      if (!restartable) continue;
+      // Where an output coincides with an input, it is the same matrices, so the first has the same address.
+      for (Placed& other : operands) {
+        bool const reads = placed.packing.reads() || other.packing.reads();
+        if (!reads || other.packing.host(0) != placed.packing.host(0)) continue;
+        for (Placed* const o : {&placed, &other}) o->pinned = o->pinned && !o->packing.writes();
+      }
+    }
+  }
+  [[nodiscard]] std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (Placed const& o : operands) sum += o.packing.shared() ? 0 : o.packing.bytes(0, count);
+    return sum;
+  }
+  void divide_into(std::int64_t chunk_bytes) {
+    chunks = divide(operands, count, chunk_bytes);
+    std::int64_t shared_bytes = 0;
+    for (Placed& o : operands) {
       if (o.packing.shared()) {
-        arguments[i] = matrices(o.shared, 0, count);
+        o.device_offset = shared_bytes;
+        shared_bytes += aligned(o.packing.bytes(0, 1));
+        continue;
+      }
+      std::int64_t most = 0;
+      for (Chunk const& chunk : chunks) most = std::max(most, o.packing.bytes(chunk.first, chunk.count));
+      o.device_offset = device_bytes;
+      device_bytes += aligned(most);
+      if (!o.staged()) continue;
+      o.stage_offset = stage_bytes;
+      stage_bytes += aligned(most);
+    }
+  }
+  [[nodiscard]] bool packs() const {
+    return std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_packed() && !o.packing.shared(); });
+  }
+  [[nodiscard]] bool unpacks() const {
+    return std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_unpacked(); });
+  }
+  [[nodiscard]] bool shares() const {
+    return std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.packing.shared(); });
+  }
+};
+
+std::vector<Queue*> pointers_to(std::span<Queue> queues) {
+  std::vector<Queue*> out;
+  for (Queue& queue : queues) out.push_back(&queue);
+  return out;
+}
+
+/// Throws the error again, with the name of the GPU in front of its text if it is one of a GPU.
+[[noreturn]] void rethrow_from(Device const& device, std::exception_ptr const& error) {
+  std::string const name = fmt::format("GPU {} ({}): ", device.ordinal, device.name);
+  try {
+    std::rethrow_exception(error);
+  } catch (OutOfMemory const& e) {
+    throw OutOfMemory(name + e.what());
+  } catch (GpuError const& e) {
+    throw GpuError(name + e.what(), e.code());
+  }
+}
+/// The text of an error of a GPU; nothing for other errors.
+std::optional<std::string> text_of_gpu_error(std::exception_ptr const& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (OutOfMemory const& e) {
+    return e.what();
+  } catch (GpuError const& e) {
+    return e.what();
+  } catch (...) {
+    return {};
+  }
+}
+
+/// One run: chunks go to the GPU that has the fewest of them in flight.
+class Run {
+ public:
+  Run(std::vector<Gpu>& gpus, StreamOptions const& options, Plan const& plan, Streamer::Work const& work, StreamReport& report)
+      : options_(options), plan_(plan), work_(work), report_(report), arguments_(plan.operands.size()) {
+    report_.shares.resize(gpus.size());
+    for (std::size_t k = 0; k < gpus.size(); ++k) {
+      report_.shares[k].device = gpus[k].queue->device().ordinal;
+      workers_.push_back({&gpus[k], &report_.shares[k]});
+    }
+    for (std::int64_t k = 0; k < static_cast<std::int64_t>(plan.chunks.size()); ++k) waiting_.push_back(k);
+    // One thread packs while others unpack; they divide the queue's threads.
+    int const threads = gpus.front().queue->threads(), finishers = static_cast<int>(gpus.size());
+    packing_threads_ = plan.packs() && plan.unpacks() ? std::max(threads / 2, 1) : threads;
+    unpacking_threads_ = std::max((plan.packs() ? packing_threads_ : threads) / finishers, 1);
+  }
+  Run(Run const&) = delete;
+  Run& operator=(Run const&) = delete;
+  /// No work is in flight afterwards, also after an exception.
+  ~Run() {
+    for (Worker& worker : workers_) end(worker);
+  }
+
+  void operator()() {
+    for (Worker& worker : workers_) guard(worker, [&] { start(worker); });
+    for (;;) {
+      Worker *failed = nullptr, *free = nullptr;
+      {
+        std::unique_lock lock(monitor_.mutex);
+        monitor_.changed.wait(lock, [&] {
+          failed = failed_worker();
+          free = waiting_.empty() ? nullptr : free_worker();
+          return failed || free || (waiting_.empty() && !in_flight());
+        });
+      }
+      if (failed)
+        fail(*failed, std::exception_ptr(failed->finisher->error()));
+      else if (free)
+        guard(*free, [&] { enqueue(*free); });
+      else
+        break;
+    }
+    for (Worker& worker : workers_)
+      if (worker.finisher)
+        guard(worker, [&] {
+          for (Lane& lane : worker.gpu->lanes) lane.queue.wait();  // throws errors not reported yet
+        });
+  }
+
+ private:
+  struct Worker {
+    Gpu* gpu;
+    StreamShare* share;
+    std::vector<std::int64_t> given{};     ///< chunks, in the order in which it got them
+    std::unique_ptr<Finisher> finisher{};  ///< none before the start and after a failure
+    bool failed = false;
+  };
+
+  /// Errors of the GPU end the run or take the GPU out of it.
+  template <typename F>
+  void guard(Worker& worker, F&& f) {
+    try {
+      f();
+    } catch (...) {
+      fail(worker, std::current_exception());
+    }
+  }
+
+  void start(Worker& worker) {
+    Gpu& gpu = *worker.gpu;
+    auto const number = static_cast<std::int64_t>(plan_.chunks.size());
+    worker.given.reserve(plan_.chunks.size());  // the finisher reads it while it grows
+    gpu.take_lanes(std::min<std::int64_t>(number, lane_count), plan_.device_bytes);
+    gpu.take_stages(std::min<std::int64_t>(number, stage_count), plan_.stage_bytes);
+    gpu.begin(plan_.packs() || plan_.shares());
+    gpu.copy_shared(plan_.operands, plan_.count, report_);
+    worker.finisher = std::make_unique<Finisher>(monitor_, [this, &worker](std::int64_t k) {
+      Stage const& stage = worker.gpu->stage_of(k);
+      auto const [first, count] = chunk_of(worker, k);
+      stage.done.wait();
+      for (Placed const& o : plan_.operands)
+        if (o.is_unpacked()) o.packing.unpack(unpacking_threads_, first, count, stage.memory.data() + o.stage_offset);
+      if (options_.complete) std::fill_n(options_.complete + first, count, std::uint8_t{1});
+      worker.share->matrices += count;
+    });
+  }
+
+  /// Gives the next chunk to a GPU: packs it, and enqueues its copy in, its work and its copy out.
+  void enqueue(Worker& worker) {
+    auto const local = static_cast<std::int64_t>(worker.given.size());
+    worker.given.push_back(waiting_.front());
+    waiting_.pop_front();
+    auto const [first, count] = chunk_of(worker, local);
+    Lane& lane = worker.gpu->lane_of(local);
+    Stage& stage = worker.gpu->stage_of(local);  // free, because chunk `local` - stage_count is finished
+    for (Placed const& o : plan_.operands)
+      if (!o.packing.shared() && o.is_packed())
+        o.packing.pack(packing_threads_, first, count, stage.memory.data() + o.stage_offset, lane.memory.data() + o.device_offset);
+
+    // In the lane's stream, behind all work on chunk `local` - lane_count
+    for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
+      Placed const& o = plan_.operands[i];
+      if (o.packing.shared()) {
+        arguments_[i] = matrices(worker.gpu->shared[i], 0, count);
         continue;
       }
       char* const device = lane.memory.data() + o.device_offset;
-      arguments[i] = o.packing.packed(count, device);
+      arguments_[i] = o.packing.packed(count, device);
       std::int64_t const bytes = o.packing.reads() ? o.packing.bytes(first, count) : o.packing.array_bytes(count);
       copy<char>(lane.queue, o.pinned ? o.packing.host(first) : stage.memory.data() + o.stage_offset, bytes, device);
-      report.bytes_in += bytes;
-      report.bytes_staged += o.pinned ? 0 : bytes;
+      report_.bytes_in += bytes;
+      report_.bytes_staged += o.pinned ? 0 : bytes;
     }
-    work(lane.queue, arguments);
-    for (Placed const& o : operands) {
+    work_(lane.queue, arguments_);
+    for (Placed const& o : plan_.operands) {
       if (!o.packing.writes()) continue;
       std::int64_t const arrays = o.packing.array_bytes(count), bytes = o.packing.bytes(first, count) - arrays;
       copy<char>(lane.queue, lane.memory.data() + o.device_offset + arrays, bytes,
                  o.pinned ? o.packing.host(first) : stage.memory.data() + o.stage_offset + arrays);
-      report.bytes_out += bytes;
-      report.bytes_staged += o.pinned ? 0 : bytes;
+      report_.bytes_out += bytes;
+      report_.bytes_staged += o.pinned ? 0 : bytes;
     }
     stage.done.record();
-    finisher.under_way(k + 1);
+    worker.finisher->add();
   }
-  finisher.wait_for(static_cast<std::int64_t>(chunks.size()));
-}
 
-Streamer::Streamer(Queue& queue, StreamOptions options) : state_(std::make_unique<State>(queue, options.chunk_bytes)) {
+  /// Takes the GPU out of the run and its unfinished chunks back, or throws.
+  void fail(Worker& worker, std::exception_ptr const& error) {
+    std::optional<std::string> const text = text_of_gpu_error(error);
+    bool const alone = workers_.size() == 1;
+    worker.failed = true;
+    bool const others = std::any_of(workers_.begin(), workers_.end(), [](Worker const& w) { return !w.failed; });
+    if (!text || alone) std::rethrow_exception(error);
+    if (!others || options_.on_gpu_failure == OnGpuFailure::stop) rethrow_from(worker.gpu->queue->device(), error);
+    end(worker);
+    auto const finished = worker.finisher ? worker.finisher->finished() : 0;
+    waiting_.insert(waiting_.begin(), worker.given.begin() + finished, worker.given.end());
+    worker.share->failure = *text;
+    worker.finisher.reset();
+  }
+  static void end(Worker& worker) {
+    if (worker.finisher) worker.finisher->stop();
+    worker.gpu->drain();
+  }
+
+  [[nodiscard]] Chunk const& chunk_of(Worker const& worker, std::int64_t local) const {
+    return plan_.chunks[static_cast<std::size_t>(worker.given[static_cast<std::size_t>(local)])];
+  }
+  /// The working GPU with the fewest chunks in flight, if there is a stage for another; of equal ones that which was given fewer. With the
+  /// monitor's mutex.
+  [[nodiscard]] Worker* free_worker() {
+    Worker* best = nullptr;
+    auto const order = [](Worker const& w) { return std::pair(w.finisher->in_flight(), w.given.size()); };
+    for (Worker& w : workers_)
+      if (w.finisher && !w.finisher->error() && w.finisher->in_flight() < stage_count && (!best || order(w) < order(*best))) best = &w;
+    return best;
+  }
+  [[nodiscard]] Worker* failed_worker() {
+    auto const at = std::find_if(workers_.begin(), workers_.end(), [](Worker const& w) { return w.finisher && w.finisher->error(); });
+    return at == workers_.end() ? nullptr : &*at;
+  }
+  [[nodiscard]] bool in_flight() const {
+    return std::any_of(workers_.begin(), workers_.end(), [](Worker const& w) { return w.finisher && w.finisher->in_flight() > 0; });
+  }
+
+  StreamOptions const& options_;
+  Plan const& plan_;
+  Streamer::Work const& work_;
+  StreamReport& report_;
+  std::vector<Batch<char>> arguments_;
+  int packing_threads_ = 1, unpacking_threads_ = 1;
+  std::deque<std::int64_t> waiting_;  ///< chunks that no GPU has
+  Finisher::Monitor monitor_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace
+
+struct Streamer::State {
+  std::vector<Gpu> gpus;
+  StreamOptions options;
+
+  [[nodiscard]] std::int64_t chunk_bytes(std::int64_t total) const {
+    if (options.chunk_bytes > 0) return options.chunk_bytes;
+    auto const number = chunks_wanted * static_cast<std::int64_t>(gpus.size());
+    std::int64_t chosen = std::min(std::max(total / number, smallest_chunk), largest_chunk);
+    for (Gpu const& gpu : gpus) chosen = std::min(chosen, gpu.room_for_chunk());
+    return std::max<std::int64_t>(chosen, 1);
+  }
+};
+
+Streamer::Streamer(std::span<Queue* const> queues, StreamOptions options) : state_(std::make_unique<State>()) {
+  auto const refuse = [](std::string const& problem) { throw BadArgument("stream", 1, "queues", problem); };
+  if (queues.empty()) refuse("is empty; needs at least one queue");
+  for (Queue* const queue : queues) {
+    if (!queue) refuse("has a null pointer");
+    if (queues.size() > 1 && queue->backend() == Backend::cpu)
+      refuse("has a queue on the CPU among several; several queues must be on GPUs");
+    state_->gpus.push_back({queue});
+  }
   if (options.chunk_bytes < 0) throw BadArgument("stream", 2, "chunk_bytes", fmt::format("is negative: {}", options.chunk_bytes));
+  state_->options = options;
 }
+Streamer::Streamer(std::span<Queue> queues, StreamOptions options) : Streamer(pointers_to(queues), options) {}
+Streamer::Streamer(Queue& queue, StreamOptions options) : Streamer(std::span<Queue>(&queue, 1), options) {}
 Streamer::~Streamer() = default;
 Streamer::Streamer(Streamer&&) noexcept = default;
 Streamer& Streamer::operator=(Streamer&&) noexcept = default;
@@ -382,9 +619,11 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
   auto const start = std::chrono::steady_clock::now();
   std::vector<UntypedOperand> untyped(given.begin(), given.end());
   State& state = *state_;
-  Queue& queue = *state.queue;
-  if (queue.backend() == Backend::gpu) {
-    driver::CurrentContext const current(QueueAccess::state(queue).context->handle());
+  Queue& queue = *state.gpus.front().queue;
+  bool const on_gpu = queue.backend() == Backend::gpu;
+  std::optional<driver::CurrentContext> current;
+  if (on_gpu) {
+    current.emplace(QueueAccess::state(queue).context->handle());
     for (std::size_t k = 0; k < untyped.size(); ++k) {
       Batch<char> const& a = untyped[k].batch;
       for (void const* const array :
@@ -394,62 +633,43 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
   }
   std::int64_t const count = check(untyped);
   StreamReport report{.matrices = count};
+  auto const done = [&] {
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return report;
+  };
+  if (state.options.complete) std::fill_n(state.options.complete, count, std::uint8_t{0});
   std::vector<Batch<char>> arguments;
-  if (queue.backend() == Backend::cpu || count == 0) {
+  if (!on_gpu || count == 0) {
     for (UntypedOperand const& o : untyped) arguments.push_back(o.batch);
     work(queue, arguments);
     report.chunks = count > 0 ? 1 : 0;
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return report;
+    if (state.options.complete) std::fill_n(state.options.complete, count, std::uint8_t{1});
+    return done();
   }
-  QueueAccess::State const& of_queue = QueueAccess::state(queue);
-  if (of_queue.preparing > 0) {
+  bool prepares = false;
+  for (Gpu const& gpu : state.gpus) {
+    if (QueueAccess::state(*gpu.queue).preparing == 0) continue;
+    prepares = true;
     // The addresses are invalid but never dereferenced.
     std::uintptr_t at = 4096;
+    arguments.clear();
     for (UntypedOperand const& o : untyped) {
       Packing const packing(o);
       arguments.push_back(packing.packed(count, reinterpret_cast<char*>(at)));
       at += static_cast<std::uintptr_t>(aligned(packing.shared() ? packing.bytes(0, 1) : packing.bytes(0, count)));
     }
-    work(queue, arguments);
-    return report;
+    work(*gpu.queue, arguments);
   }
-  if (of_queue.capturing()) throw Error("stream: the queue's stream is being captured, and streaming waits for the GPU");
+  if (prepares) return report;
+  for (Gpu const& gpu : state.gpus)
+    if (QueueAccess::state(*gpu.queue).capturing())
+      throw Error("stream: the queue's stream is being captured, and streaming waits for the GPU");
 
-  std::vector<Placed> operands = state.place(untyped);
-  std::int64_t total = 0;
-  for (Placed const& o : operands) total += o.packing.shared() ? 0 : o.packing.bytes(0, count);
-  std::vector<Chunk> const chunks = divide(operands, count, state.chosen_chunk(total));
-  std::int64_t device_bytes = 0, stage_bytes = 0;
-  for (Placed& o : operands) {
-    if (o.packing.shared()) continue;
-    std::int64_t most = 0;
-    for (Chunk const& chunk : chunks) most = std::max(most, o.packing.bytes(chunk.first, chunk.count));
-    o.device_offset = device_bytes;
-    device_bytes += aligned(most);
-    if (!o.staged()) continue;
-    o.stage_offset = stage_bytes;
-    stage_bytes += aligned(most);
-  }
-  auto const number = static_cast<std::int64_t>(chunks.size());
-  state.take_lanes(std::min<std::int64_t>(number, lane_count), device_bytes);
-  state.take_stages(std::min<std::int64_t>(number, stage_count), stage_bytes);
-
-  struct Drain {
-    State& state;
-    ~Drain() { state.drain(); }
-  } const drain{state};  // no work is in flight afterwards, also after an exception
-  Event before(queue);
-  before.record();
-  for (State::Lane& lane : state.lanes) before.hold(lane.queue);
-  // The CPU packs operands itself, so it must wait for the queue's earlier work.
-  if (std::any_of(operands.begin(), operands.end(), [](Placed const& o) { return o.is_packed() || o.packing.shared(); })) queue.wait();
-  state.copy_shared(operands, count, report);
-  state.pipeline(operands, chunks, work, report);
-  for (State::Lane& lane : state.lanes) lane.queue.wait();  // throws errors not reported yet
-  report.chunks = number;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return report;
+  Plan plan(untyped, count, state.gpus.size() > 1 && state.options.on_gpu_failure == OnGpuFailure::move_to_others);
+  plan.divide_into(state.chunk_bytes(plan.bytes()));
+  Run(state.gpus, state.options, plan, work, report)();
+  report.chunks = static_cast<std::int64_t>(plan.chunks.size());
+  return done();
 }
 
 }  // namespace myriad

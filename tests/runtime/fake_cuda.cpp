@@ -88,7 +88,11 @@ Result misuse(Result result) {
 }
 bool current() { return !contexts.empty() && contexts.back() != nullptr; }
 bool in_capture(StreamHandle stream) { return stream && stream == fake.captured; }
-Result take(std::atomic<int>& failure) { return static_cast<Result>(failure.exchange(0)); }
+bool is_broken(int device) { return device == fake.broken_gpu; }
+/// The result of a call on the current GPU
+Result take(std::atomic<int>& failure) {
+  return static_cast<Result>(current() && is_broken(contexts.back()->device) ? 719 : failure.exchange(0));
+}
 
 std::atomic<long long>& bytes_of(MemoryType type) { return type == MemoryType::host ? fake.pinned_bytes : fake.device_bytes; }
 
@@ -154,7 +158,8 @@ void enqueue(StreamHandle stream, std::function<void()> operation) {
 Result enqueue_copy(Address to, Address from, std::size_t bytes, StreamHandle stream) {
   if (Result const result = take(fake.fail_copy); result != Result::success) return result;
   ++fake.copies;
-  enqueue(stream, [to, from, bytes] {
+  enqueue(stream, [to, from, bytes, device = contexts.back()->device] {
+    if (is_broken(device)) return;
     std::memmove(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)), reinterpret_cast<void const*>(static_cast<std::uintptr_t>(from)),
                  bytes);
   });
@@ -375,7 +380,8 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
     fake.milliseconds = 1 + static_cast<float>(x % 1009) / 1009;
   }
   if (fake.capturing || in_capture(config->stream) || !kernel->scales) return Result::success;
-  enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0])] {
+  enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0]), device = contexts.back()->device] {
+    if (is_broken(device)) return;
     if (params.call) params.call(params);
     for (long long i = 0; i < params.count; ++i) params.data[i] *= params.factor;
   });
@@ -435,7 +441,7 @@ FAKE Result cuMemFreeAsync(Address address, StreamHandle stream) {
     auto const at = allocations.find(address);
     if (at == allocations.end() || (in_capture(stream) && !at->second.of_graph)) return misuse(Result::invalid_value);
   }
-  if (Result const result = take(fake.fail_free); result != Result::success) return result;
+  if (auto const result = static_cast<Result>(fake.fail_free.exchange(0)); result != Result::success) return result;
   --fake.live_allocations;
   enqueue(stream, [address] { give_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address))); });
   return Result::success;

@@ -48,6 +48,9 @@ struct FakeCuda {
   std::atomic<int> fail_copy{0};
   std::atomic<int> fail_pinned{0};
   std::atomic<int> fail_tensor_map{0};
+  /// Every launch, copy, allocation and wait on this GPU fails from now on, with 719, and copies and kernels that are pending there are
+  /// lost; memory can still be freed. -1: none
+  std::atomic<int> broken_gpu{-1};
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
   bool together = false;

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "myriad/memory.hpp"
@@ -526,6 +527,255 @@ TEST_F(Streams, InC) {
   user = {c, 0, -1};
   EXPECT_EQ(myriad_stream(c, 640, operands, 2, work, &user, nullptr), MYRIAD_OK);
   myriad_queue_destroy(c);
+}
+
+/// Streams on both GPUs of the fake driver.
+class StreamsOnTwoGpus : public Streams {
+ protected:
+  static constexpr std::int64_t many = 1000;
+  using Bytes = std::vector<std::uint8_t>;
+
+  void SetUp() override {
+    Streams::SetUp();
+    if (IsSkipped()) return;
+    for (int device : {0, 1}) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = device});
+    for (Queue& q : queues) (void)gpu::kernel_for(q, gpu::kernel_key(gpu::kernel_id("scale")), test::source);
+  }
+  void TearDown() override {
+    if (fake) fake->broken_gpu = -1;
+    queues.clear();
+    Streams::TearDown();
+  }
+  static int gpu_of(Queue const& q) { return q.device().ordinal; }
+
+  /// Calls `event` in chunk `chunk` of GPU 1. How many chunks it gets depends on the threads, but it gets one.
+  struct Chunks {
+    int chunk;
+    std::function<void()> event;
+    bool happened = false;
+
+    void operator()(Queue const& q) {
+      if (gpu_of(q) != 1 || chunk-- != 0) return;
+      happened = true;
+      event();
+    }
+  };
+
+  std::vector<Queue> queues;
+};
+
+TEST_F(StreamsOnTwoGpus, GiveWhatOneGives) {
+  std::vector<double> const b{1, 2, 3};
+  Batch<double const> for_all = batch(b.data(), 3, 1, {.stride = 3, .count = count});
+  for_all.batch_stride = 0;
+  std::vector<Layout> layouts = even_layouts();
+  for (Layout const& layout : ragged_layouts()) layouts.push_back(layout);
+  for (Layout const& layout : layouts) {
+    Host a = layout(), one = layout(), two = layout();
+    SCOPED_TRACE(a.name);
+    a.fill(1);
+    std::vector<int> info_of_one(count, -1), info_of_two(count, -1);
+    Bytes complete(count, 7);
+    auto const work = [&](Queue& q, auto da, auto db, auto dx, int* info) { enqueue(q, da, db, dx, info); };
+    stream(*queue, {.chunk_bytes = 1000}, in(a.batch), in(for_all), out(one.batch), out(info_of_one.data()), work);
+    StreamReport const report = stream(queues, {.chunk_bytes = 1000, .complete = complete.data()}, in(a.batch), in(for_all), out(two.batch),
+                                       out(info_of_two.data()), work);
+    EXPECT_EQ(two.memory, one.memory);
+    EXPECT_EQ(info_of_two, info_of_one);
+    EXPECT_EQ(complete, Bytes(count, 1));
+    ASSERT_EQ(report.shares.size(), 2U);
+    for (int k : {0, 1}) {
+      StreamShare const& share = report.shares[static_cast<std::size_t>(k)];
+      EXPECT_EQ(share.device, k);
+      EXPECT_GT(share.matrices, 0);
+      EXPECT_EQ(share.failure, "");
+    }
+    EXPECT_EQ(report.shares[0].matrices + report.shares[1].matrices, count);
+  }
+}
+
+TEST_F(StreamsOnTwoGpus, AFailureNamesTheGpuAndLeavesWhatIsComplete) {
+  for (int const chunk : {0, 2, 9})
+    for (bool const at_wait : {false, true}) {
+      std::vector<double> a(many, 1), x(many, -1);
+      Bytes complete(many, 7);
+      Chunks chunks{chunk, [&] { fake->broken_gpu = 1; }};
+      try {
+        stream(queues, {.chunk_bytes = 512, .complete = complete.data()}, in(vectors(a.data(), 1, many)), out(vectors(x.data(), 1, many)),
+               [&](Queue& q, auto from, auto to) {
+                 if (!at_wait) chunks(q);
+                 enqueue(q, from, {}, to, nullptr);
+                 if (at_wait) chunks(q);  // the launch was accepted
+               });
+        EXPECT_FALSE(chunks.happened);
+      } catch (GpuError const& error) {
+        EXPECT_EQ(std::string(error.what()).rfind("GPU 1 (Fake GPU): ", 0), 0U) << error.what();
+        EXPECT_EQ(error.code(), 719);
+      }
+      EXPECT_TRUE(chunks.happened || chunk > 0);
+      EXPECT_EQ(fake->pending, 0);
+      std::int64_t done = 0;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        done += complete[k];
+        ASSERT_EQ(x[k] == 2 || complete[k] == 0, true) << k;
+      }
+      EXPECT_EQ(done < many, chunks.happened);
+      EXPECT_TRUE(chunk < 9 || done > 0);
+      fake->broken_gpu = -1;
+    }
+}
+
+TEST_F(StreamsOnTwoGpus, ChunksOfAFailedGpuMoveToTheOther) {
+  PinnedArray<double> in_place(*queue, many), overwritten(*queue, many), pinned(*queue, many);
+  std::vector<double> a(many), x(many);
+  Streamer streamer(queues, {.chunk_bytes = 1024, .on_gpu_failure = OnGpuFailure::move_to_others});
+  // The last two are found at a wait; the last one by either GPU, after the chunk's results are in host memory.
+  std::function<void()> const breaks = [&] { fake->broken_gpu = 1; };
+  std::function<void()> const events[] = {breaks, [&] { fake->fail_copy = 700; }, [&] { fake->fail_launch = 719; }, breaks,
+                                          [&] { fake->fail_wait = 700; }};
+  for (std::size_t event = 0; event < 5; ++event)
+    for (int const chunk : {0, 1, 5, 9}) {
+      SCOPED_TRACE(testing::Message() << "event " << event << ", chunk " << chunk);
+      std::iota(a.begin(), a.end(), 0);
+      std::fill(x.begin(), x.end(), -1);
+      std::fill(pinned.begin(), pinned.end(), -1);
+      std::iota(in_place.begin(), in_place.end(), 1000);
+      std::iota(overwritten.begin(), overwritten.end(), 2000);
+      Chunks chunks{chunk, events[event]};
+      StreamReport const report =
+          streamer.run(in(vectors(a.data(), 1, many)), in_out(vectors(in_place.data(), 1, many)), in(vectors(overwritten.data(), 1, many)),
+                       out(vectors(overwritten.data(), 1, many)), out(vectors(x.data(), 1, many)), out(vectors(pinned.data(), 1, many)),
+                       [&](Queue& q, auto from, Batch<double> place, auto old, auto over, auto to, auto also) {
+                         if (event < 3) chunks(q);
+                         enqueue(q, from, {}, to, nullptr);
+                         enqueue(q, from, {}, also, nullptr);
+                         enqueue(q, old, {}, over, nullptr);
+                         enqueue(q, place, {}, place, nullptr);
+                         if (event >= 3) chunks(q);
+                       });
+      EXPECT_EQ(report.shares[0].failure.empty() && report.shares[1].failure.empty(), !chunks.happened);
+      EXPECT_TRUE(chunks.happened || chunk > 0);
+      EXPECT_TRUE(event == 4 || report.shares[0].failure.empty());
+      EXPECT_EQ(report.shares[0].matrices + report.shares[1].matrices, many);
+      EXPECT_EQ(fake->pending, 0);
+      for (std::int64_t k = 0; k < many; ++k) {
+        ASSERT_EQ(x[static_cast<std::size_t>(k)], 2.0 * static_cast<double>(k));
+        ASSERT_EQ(pinned[k], 2.0 * static_cast<double>(k));
+        ASSERT_EQ(in_place[k], 2.0 * static_cast<double>(k + 1000));
+        ASSERT_EQ(overwritten[k], 2.0 * static_cast<double>(k + 2000));
+      }
+      fake->broken_gpu = -1;
+      fake->fail_copy = 0, fake->fail_launch = 0;
+    }
+}
+
+TEST_F(StreamsOnTwoGpus, AGpuWithoutMemoryTakesNoPart) {
+  std::vector<double> a(many, 1), x(many, -1);
+  auto const run = [&](OnGpuFailure on_failure) {
+    return stream(queues, {.chunk_bytes = 1024, .on_gpu_failure = on_failure}, in(vectors(a.data(), 1, many)),
+                  out(vectors(x.data(), 1, many)), [&](Queue& q, auto from, auto to) { enqueue(q, from, {}, to, nullptr); });
+  };
+  fake->fail_allocation = 2;
+  EXPECT_THROW(run(OnGpuFailure::stop), OutOfMemory);
+  fake->fail_allocation = 2;
+  StreamReport const report = run(OnGpuFailure::move_to_others);
+  EXPECT_EQ(x, std::vector<double>(many, 2));
+  EXPECT_EQ(report.shares[0].matrices, 0);
+  EXPECT_NE(report.shares[0].failure, "");
+  EXPECT_EQ(report.shares[1].matrices, many);
+}
+
+TEST_F(StreamsOnTwoGpus, OtherErrorsEndTheRun) {
+  std::vector<double> a(many, 1), x(many);
+  StreamOptions const options{.chunk_bytes = 512, .on_gpu_failure = OnGpuFailure::move_to_others};
+  auto const run = [&](std::function<void(Queue&)> const& event) {
+    stream(queues, options, in(vectors(a.data(), 1, many)), out(vectors(x.data(), 1, many)), [&](Queue& q, auto from, auto to) {
+      event(q);
+      enqueue(q, from, {}, to, nullptr);
+    });
+  };
+  EXPECT_THROW(run([](Queue&) { throw std::domain_error("of the caller"); }), std::domain_error);
+  EXPECT_EQ(fake->pending, 0);
+  try {  // no GPU is left
+    run([&](Queue&) { fake->fail_launch = 719; });
+    ADD_FAILURE() << "no error";
+  } catch (GpuError const& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("GPU ", 0), 0U) << error.what();
+  }
+  EXPECT_EQ(fake->pending, 0);
+}
+
+TEST_F(StreamsOnTwoGpus, RefuseWrongQueues) {
+  std::vector<double> a(4);
+  auto const refused = [&](std::string const& text, auto&& call) {
+    try {
+      call();
+      ADD_FAILURE() << text;
+    } catch (BadArgument const& error) {
+      EXPECT_EQ(std::string(error.what()), "stream: argument 1 (queues) " + text);
+    }
+  };
+  refused("is empty; needs at least one queue", [] { Streamer(std::span<Queue>()); });
+  Queue* const nothing[] = {queue.operator->(), nullptr};
+  refused("has a null pointer", [&] { Streamer{std::span<Queue* const>(nothing)}; });
+  Queue cpu({.backend = Backend::cpu});
+  Queue* const mixed[] = {queue.operator->(), &cpu};
+  refused("has a queue on the CPU among several; several queues must be on GPUs", [&] { Streamer{std::span<Queue* const>(mixed)}; });
+}
+
+TEST_F(StreamsOnTwoGpus, PrepareEachQueueThatPrepares) {
+  std::vector<double> a(many), x(many);
+  std::vector<int> prepared;
+  queues[1].prepare([&] {
+    stream(queues, {}, in(vectors(a.data(), 1, many)), out(vectors(x.data(), 1, many)),
+           [&](Queue& q, auto, auto) { prepared.push_back(gpu_of(q)); });
+  });
+  EXPECT_EQ(prepared, std::vector<int>{1});
+}
+
+TEST_F(StreamsOnTwoGpus, InC) {
+  myriad_queue* c[2] = {};
+  for (int k : {0, 1}) ASSERT_EQ(myriad_queue_create_on(&c[k], k, nullptr, 2), MYRIAD_OK);
+  std::vector<double> a(4 * count), x(4 * count);
+  std::iota(a.begin(), a.end(), 0);
+  myriad_operand const operands[] = {{myriad_strided(MYRIAD_F64, 2, 2, a.data(), 2, 4, count), MYRIAD_IN},
+                                     {myriad_strided(MYRIAD_F64, 2, 2, x.data(), 2, 4, count), MYRIAD_OUT}};
+  struct User {
+    int calls = 0, bad_call = -1;
+    test::FakeCuda* fake;
+  } user{.fake = fake};
+  auto const work = [](myriad_queue* q, myriad_batch const* arguments, void* of_user) {
+    auto& u = *static_cast<User*>(of_user);
+    if (u.calls++ == u.bad_call) u.fake->fail_copy = 700;
+    return myriad_copy(q, arguments[0].data, arguments[0].count * 32, arguments[1].data);
+  };
+  myriad_stream_report report;
+  myriad_stream_share shares[2];
+  Bytes complete(count, 7);
+  auto const run = [&](myriad_on_gpu_failure on_failure) {
+    std::fill(x.begin(), x.end(), 0);
+    user.calls = 0;
+    return myriad_stream_on_gpus(c, 2, 640, on_failure, operands, 2, work, &user, &report, shares, complete.data());
+  };
+  EXPECT_EQ(run(MYRIAD_STOP), MYRIAD_OK);
+  EXPECT_EQ(x, a);
+  EXPECT_EQ(user.calls, 11);
+  EXPECT_EQ(report.chunks, 11);
+  EXPECT_EQ(shares[1].device, 1);
+  EXPECT_EQ(shares[0].matrices + shares[1].matrices, count);
+  EXPECT_EQ(complete, Bytes(count, 1));
+  user.bad_call = 4;
+  EXPECT_EQ(run(MYRIAD_MOVE_TO_OTHERS), MYRIAD_OK);
+  EXPECT_EQ(x, a);
+  EXPECT_EQ(shares[0].failed + shares[1].failed, 1);
+  EXPECT_EQ(run(MYRIAD_STOP), MYRIAD_FAILED);
+  EXPECT_EQ(std::string(myriad_last_error(c[0])).rfind("GPU ", 0), 0U) << myriad_last_error(c[0]);
+  EXPECT_LT(std::accumulate(complete.begin(), complete.end(), 0), count);
+  myriad_queue* const second = std::exchange(c[1], nullptr);
+  EXPECT_EQ(run(MYRIAD_STOP), MYRIAD_BAD_ARGUMENT);
+  c[1] = second;
+  EXPECT_STREQ(myriad_last_error(c[0]), "stream: argument 1 (queues) has a null pointer");
+  for (myriad_queue* q : c) myriad_queue_destroy(q);
 }
 
 TEST_F(Streams, MeasuresTheLinkOnce) {
