@@ -91,12 +91,19 @@ void add_pack(CLI::App& app, Action& action) {
   command.require_subcommand(1);
   auto options = std::make_shared<BuildOptions>();
   CLI::App& build_command = *command.add_subcommand("build", "Compile kernels into a file; no GPU is needed");
-  build_command.add_option("--arch", options->pack.archs, "Architectures, like sm_80,sm_90,sm_100")->required()->delimiter(',');
+  build_command.add_option("--arch", options->pack.archs, "Architectures, like sm_80,sm_90,sm_100; compute_90: PTX for newer GPUs")
+      ->required()
+      ->delimiter(',');
   build_command.add_option("-o,--output", options->output, "File for the pack; programs find it by MYRIAD_PACK")->required();
   build_command.add_option("--routines", options->pack.routines, "Only these, like getrf,gesv (default: all)")->delimiter(',');
   build_command.add_option("--n", options->pack.sizes, "Only these sizes, like 4,8,16 (default: all that are tuned)")->delimiter(',');
   build_command.add_option("--dtype", options->dtypes, "Only these types: f4,f8,c8,c16,half,bfloat16,complex_half (default: all)")
       ->delimiter(',');
+  build_command
+      .add_option("--list", options->pack.lists,
+                  "Kernels that programs used: files written with the environment variable MYRIAD_KERNEL_LIST")
+      ->delimiter(',')
+      ->excludes("--routines", "--n", "--dtype");
   build_command.add_option("--threads", options->pack.threads, "Compilations at a time (default: one per core)")
       ->check(non_negative_number());
   build_command.callback([options, &action] { action = [options] { return build(*options); }; });

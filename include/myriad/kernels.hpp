@@ -52,6 +52,11 @@ MYRIAD_API GpuReport gpu_report();
 /// looked for once per process, when the first GPU queue is made or gpu_report is called; after that this throws Error.
 MYRIAD_API void search_nvrtc(std::string const& folder);
 
+/// Adds a folder whose *.pack files are searched for kernels after those of MYRIAD_PACK. Folders are searched in the order in which they
+/// were added; one that does not exist has no packs. Packs are opened once per process, when the first GPU queue is made or gpu_report is
+/// called; after that this throws Error.
+MYRIAD_API void search_packs(std::string const& folder);
+
 /// A kernel in the user's cache.
 struct CachedKernel {
   std::string file;        ///< path
@@ -63,17 +68,20 @@ MYRIAD_API std::vector<CachedKernel> cached_kernels();  ///< the kernels in the 
 /// Removes the kernels in the user's cache and returns their number. Other files in the folder are kept.
 MYRIAD_API std::int64_t clear_kernel_cache();
 
-/// Selects the kernels of a pack. An empty list selects all.
+/// Selects the kernels of a pack. An empty list of routines, sizes or types selects all.
 struct PackOptions {
-  std::vector<std::string> archs;     ///< "sm_90"; at least one
+  std::vector<std::string> archs;     ///< "sm_90"; "compute_90": PTX for GPUs newer than the pack; at least one
   std::vector<std::string> routines;  ///< "gesv"
   std::vector<int> sizes;             ///< n
   std::vector<Dtype> dtypes;          ///< element types
-  int threads = 0;                    ///< concurrent compilations; 0: number of cores
+  /// Files that programs wrote with MYRIAD_KERNEL_LIST: the pack has the kernels that these programs used, whatever their layouts and
+  /// sizes. Routines, sizes and types must then be empty.
+  std::vector<std::string> lists;
+  int threads = 0;  ///< concurrent compilations; 0: number of cores
 };
 /// Compiles the kernels that `options` selects and writes them to `path`; needs no GPU. Returns their number; if no kernel matches, writes
-/// nothing and returns 0. Throws BadArgument for an invalid architecture (sm_90a is not accepted: see docs/gpu.md), Unavailable without
-/// NVRTC, CompileError, and Error if the file cannot be written.
+/// nothing and returns 0. Throws BadArgument for an invalid architecture (sm_90a is not accepted: see docs/gpu.md) and for lists beside
+/// routines, sizes or types, Unavailable without NVRTC, CompileError, and Error if a list cannot be read or the file cannot be written.
 MYRIAD_API std::int64_t build_pack(PackOptions const& options, std::string const& path);
 
 }  // namespace myriad

@@ -154,6 +154,16 @@ MYRIAD_API myriad_status myriad_workspace(myriad_queue* queue, myriad_status (*c
 /// were added. NVRTC is looked for once per process, when the first queue on a GPU is made; after that this returns MYRIAD_FAILED.
 /// Positions: folder 1. The error text is that of a call without a queue.
 MYRIAD_API myriad_status myriad_search_nvrtc(char const* folder);
+/// Adds a folder whose *.pack files are searched for compiled kernels after those of MYRIAD_PACK. Folders are searched in the order in
+/// which they were added; one that does not exist has no packs. Packs are opened once per process, when the first queue on a GPU is made;
+/// after that this returns MYRIAD_FAILED. Positions: folder 1. The error text is that of a call without a queue.
+MYRIAD_API myriad_status myriad_search_packs(char const* folder);
+/// Compiles the kernels that programs used into the pack `path`; needs no GPU, but NVRTC. `archs`: architectures, separated by commas:
+/// sm_80, sm_90, ..., and compute_90 for PTX, which drivers compile for newer GPUs. `list`: a file that programs wrote with the environment
+/// variable MYRIAD_KERNEL_LIST. `threads`: concurrent compilations; 0: number of cores. Sets `kernels`, which may be NULL, to the number of
+/// compiled kernels; if it is 0, nothing is written. A kernel takes 0.1 to 2 s on one core. MYRIAD_UNAVAILABLE without NVRTC.
+/// Positions: archs 1, list 2, threads 3, path 4. The error text is that of a call without a queue.
+MYRIAD_API myriad_status myriad_build_pack(char const* archs, char const* list, int threads, char const* path, int64_t* kernels);
 /// CPU threads of the queue; 0 for NULL.
 MYRIAD_API int myriad_queue_threads(myriad_queue const* queue);
 /// Why a queue made with MYRIAD_AUTOMATIC is on the CPU. Empty on a GPU, if the CPU was requested, and for NULL.

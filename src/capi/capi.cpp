@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <new>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -633,6 +634,26 @@ myriad_status myriad_search_nvrtc(char const* folder) {
   return guard(nullptr, [&] {
     if (!folder) refuse("search_nvrtc", {1, "folder"}, "is a null pointer");
     myriad::search_nvrtc(folder);
+  });
+}
+myriad_status myriad_search_packs(char const* folder) {
+  return guard(nullptr, [&] {
+    if (!folder) refuse("search_packs", {1, "folder"}, "is a null pointer");
+    myriad::search_packs(folder);
+  });
+}
+myriad_status myriad_build_pack(char const* archs, char const* list, int threads, char const* path, int64_t* kernels) {
+  if (kernels) *kernels = 0;
+  return guard(nullptr, [&] {
+    if (!archs) refuse("build_pack", {1, "archs"}, "is a null pointer");
+    if (!list) refuse("build_pack", {2, "list"}, "is a null pointer");
+    if (threads < 0) refuse("build_pack", {3, "threads"}, fmt::format("is negative: {}", threads));
+    if (!path) refuse("build_pack", {4, "path"}, "is a null pointer");
+    myriad::PackOptions options{.archs = {}, .routines = {}, .sizes = {}, .dtypes = {}, .lists = {list}, .threads = threads};
+    std::istringstream names(archs);
+    for (std::string arch; std::getline(names, arch, ',');) options.archs.push_back(arch);
+    std::int64_t const number = myriad::build_pack(options, path);
+    if (kernels) *kernels = number;
   });
 }
 int myriad_queue_threads(myriad_queue const* queue) { return queue ? queue->queue.threads() : 0; }

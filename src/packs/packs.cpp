@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,12 +15,28 @@
 #include "myriad/kernels.hpp"
 #include "packs/shipped.hpp"
 #include "runtime/driver.hpp"
+#include "runtime/kernel_list.hpp"
 
 namespace myriad {
 
 using gpu::KernelRecord;
 using gpu::KernelSource;
 using gpu::KernelStore;
+
+namespace {
+
+/// The kernels of the lists, each once, or those of the routines, sizes and types.
+std::vector<KernelSource> selected(PackOptions const& options) {
+  if (options.lists.empty()) return gpu::shipped_kernels({.routines = options.routines, .sizes = options.sizes, .dtypes = options.dtypes});
+  std::vector<KernelSource> out;
+  std::set<std::pair<std::string, std::vector<std::string>>> seen;
+  for (std::string const& list : options.lists)
+    for (KernelSource& source : gpu::read_kernel_list(list))
+      if (seen.emplace(source.header + " " + source.name, source.options).second) out.push_back(std::move(source));
+  return out;
+}
+
+}  // namespace
 
 GpuReport gpu_report() {
   GpuReport out;
@@ -67,10 +85,13 @@ std::int64_t build_pack(PackOptions const& options, std::string const& path) {
   if (options.archs.empty()) throw BadArgument("build_pack", 1, "archs", "names no architecture");
   // sm_90a is refused: kernels that need it are compiled for it anyway (compiled_for), and others are never looked up under it.
   for (std::string const& arch : options.archs)
-    if (!arch.starts_with("sm_") || arch.size() == 3 || arch.find_first_not_of("0123456789", 3) != std::string::npos)
-      throw BadArgument("build_pack", 1, "archs", fmt::format("has '{}', which is not the name of an architecture, like sm_90", arch));
-  std::vector<KernelSource> const sources =
-      gpu::shipped_kernels({.routines = options.routines, .sizes = options.sizes, .dtypes = options.dtypes});
+    if (arch != gpu::virtual_arch &&
+        (!arch.starts_with("sm_") || arch.size() == 3 || arch.find_first_not_of("0123456789", 3) != std::string::npos))
+      throw BadArgument("build_pack", 1, "archs",
+                        fmt::format("has '{}', which is not the name of an architecture, like sm_90, nor {}", arch, gpu::virtual_arch));
+  if (!options.lists.empty() && !(options.routines.empty() && options.sizes.empty() && options.dtypes.empty()))
+    throw BadArgument("build_pack", 1, "lists", "are given beside routines, sizes or types; needs only one of these");
+  std::vector<KernelSource> const sources = selected(options);
   if (sources.empty()) return 0;
   std::vector<std::pair<KernelSource const*, std::string>> wanted;
   for (KernelSource const& source : sources)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
@@ -169,23 +168,31 @@ Kernel const* Context::load_if_there(KernelKey const& key, KernelSource const& s
 }
 
 std::unique_ptr<Kernel> Context::load_module(KernelSource const& source) {
-  KernelRecord const record = KernelStore::instance().obtain(source, device_.major, device_.minor);
   driver::Api const& cu = driver::api();
+  int const driver_version = driver::load().version;
+  auto const obtain = [&](bool ptx) {
+    return KernelStore::instance().obtain(source, device_.major, device_.minor, {.version = driver_version, .compiles_ptx = ptx});
+  };
+  KernelRecord record = obtain(true);
   driver::CurrentContext const current(handle_);
   driver::OutsideCapture const outside_capture;
+  driver::ModuleHandle module = nullptr;
+  if (record.is_ptx()) {
+    driver::Result const result = cu.cuModuleLoadDataEx(&module, record.cubin.data(), 0, nullptr, nullptr);
+    if (result != driver::Result::success) {  // such as in a container without the driver's own compiler
+      message(fmt::format("{}: the driver does not compile PTX: {}", record.name, driver::describe(result)));
+      record = obtain(false);
+    }
+  }
   auto kernel = std::make_unique<Kernel>();
   kernel->name = fmt::format("{} for {}", record.name, record.arch);
   kernel->log = record.log;
   // A driver older than the compiler may not support its machine code.
-  int major = 0;
-  int minor = 0;
-  int const driver_version = driver::load().version;
-  bool const newer = std::sscanf(record.compiler.c_str(), "NVRTC %d.%d", &major, &minor) == 2 && major > driver_version / 1000;
+  bool const newer = !DriverLimits{.version = driver_version}.take(record.compiler, false);
   std::string const what =
       fmt::format("{} ({}, driver {}.{}{})", kernel->name, record.compiler, driver_version / 1000, driver_version % 1000 / 10,
                   newer ? ": the driver is older than the compiler; MYRIAD_NVRTC can name one that goes with it" : "");
-  driver::ModuleHandle module = nullptr;
-  check(cu.cuModuleLoadDataEx(&module, record.cubin.data(), 0, nullptr, nullptr), "cuModuleLoadDataEx", what.c_str());
+  if (!module) check(cu.cuModuleLoadDataEx(&module, record.cubin.data(), 0, nullptr, nullptr), "cuModuleLoadDataEx", what.c_str());
   try {
     check(cu.cuModuleGetFunction(&kernel->function, module, record.lowered_name.c_str()), "cuModuleGetFunction", what.c_str());
     auto const function_attribute = [&](driver::FunctionAttribute which) {

@@ -16,11 +16,13 @@ namespace myriad::gpu {
 struct KernelRecord {
   Hash key{};                ///< of sources, options, architecture and compiler: KernelStore::key
   std::string name;          ///< name expression: "myriad::lu_tiny<double, ...>"
-  std::string arch;          ///< "sm_90"
+  std::string arch;          ///< "sm_90"; "compute_90" for PTX
   std::string compiler;      ///< "NVRTC 13.0"
   std::string lowered_name;  ///< symbol in the cubin
   std::string log;           ///< compiler output
-  std::string cubin;
+  std::string cubin;         ///< machine code; for compute_90 PTX
+
+  [[nodiscard]] bool is_ptx() const { return arch.starts_with("compute_"); }
 };
 
 /// Serializes a record: magic number, format version, checksum, then key and fields.

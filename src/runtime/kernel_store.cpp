@@ -10,13 +10,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <thread>
 
 #include "myriad/error.hpp"
+#include "myriad/kernels.hpp"
+#include "runtime/kernel_list.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/search_folders.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -43,7 +47,38 @@ std::string folder_problem(std::string const& folder) {
   return {};
 }
 
+/// The folders of search_packs. Never destroyed: at process exit static queues may still use the library.
+SearchFolders& pack_folders() {
+  static auto* const folders = new SearchFolders("search_packs", "packs have been");
+  return *folders;
+}
+
+/// The part of keys that depends on the kernel only. Reading all sources takes longer than the rest.
+Sha256 hash_of(KernelSource const& source) {
+  Sha256 hash;
+  hash.add_field("myriad kernel 1").add_field(source.header).add_field(source.name);
+  for (std::string const& option : common_compile_options()) hash.add_field(option);
+  for (std::string const& option : source.options) hash.add_field(option);
+  for (SourceFile const& file : sources_of(source)) hash.add_field("file").add_field(file.name).add_field(file.text);
+  return hash;
+}
+Hash key_of(Sha256 kernel, std::string_view arch, std::string const& compiler) {
+  return kernel.add_field("for").add_field(arch).add_field(compiler).finish();
+}
+
+/// 13000 for "NVRTC 13.0"; 0 if it is unknown.
+int version_of(std::string const& compiler) {
+  int major = 0;
+  int minor = 0;
+  return std::sscanf(compiler.c_str(), "NVRTC %d.%d", &major, &minor) == 2 ? major * 1000 + minor * 10 : 0;
+}
+
 }  // namespace
+
+bool DriverLimits::take(std::string const& compiler, bool ptx) const {
+  int const of_compiler = version_of(compiler);
+  return ptx ? compiles_ptx && of_compiler <= version : of_compiler / 1000 <= version / 1000;
+}
 
 std::vector<std::string> usable_archs(int major, int minor, bool arch_specific) {
   if (arch_specific) return {fmt::format("sm_{}{}a", major, minor)};
@@ -124,7 +159,7 @@ std::vector<std::string> DiskCache::files() const {
   return out;
 }
 
-Packs Packs::find() {
+Packs Packs::find(std::vector<std::string> const& folders) {
   Packs out;
   auto const add = [&](fs::path const& path, bool asked_for) {
     Place place{.path = path.string(), .pack = nullptr, .problem = {}, .asked_for = asked_for};
@@ -155,6 +190,7 @@ Packs Packs::find() {
         add(path, true);
     }
   }
+  for (std::string const& folder : folders) add_folder(folder, false);
   Dl_info library{};
   if (::dladdr(reinterpret_cast<void*>(&usable_archs), &library) && library.dli_fname) {
     fs::path const file = fs::canonical(library.dli_fname, error);
@@ -170,19 +206,18 @@ Packs Packs::find() {
 
 KernelStore& KernelStore::instance() {
   static auto* const store = [] {
-    char const* const dump = environment("MYRIAD_DUMP");
-    return new KernelStore(Nvrtc::instance(), DiskCache::from_environment(), Packs::find(), dump ? dump : "");
+    auto const path = [](char const* name) {
+      char const* const value = environment(name);
+      return std::string(value ? value : "");
+    };
+    return new KernelStore(Nvrtc::instance(), DiskCache::from_environment(), Packs::find(pack_folders().take()), path("MYRIAD_DUMP"),
+                           path("MYRIAD_KERNEL_LIST"));
   }();  // not destroyed: queues may outlive main
   return *store;
 }
 
 Hash KernelStore::key(KernelSource const& source, std::string const& arch, std::string const& compiler) {
-  Sha256 hash;
-  hash.add_field("myriad kernel 1").add_field(source.header).add_field(source.name);
-  for (std::string const& option : common_compile_options()) hash.add_field(option);
-  for (std::string const& option : source.options) hash.add_field(option);
-  for (SourceFile const& file : sources_of(source)) hash.add_field("file").add_field(file.name).add_field(file.text);
-  return hash.add_field("for").add_field(arch).add_field(compiler).finish();
+  return key_of(hash_of(source), arch, compiler);
 }
 
 std::string KernelStore::problem() const {
@@ -210,21 +245,41 @@ KernelRecord KernelStore::compile(KernelSource const& source, std::string const&
           .compiler = nvrtc_.name(),
           .lowered_name = std::move(compiled.lowered_name),
           .log = std::move(compiled.log),
-          .cubin = std::move(compiled.cubin)};
+          .cubin = std::move(arch == virtual_arch ? compiled.ptx : compiled.cubin)};
 }
 
-KernelRecord KernelStore::obtain(KernelSource const& source, int major, int minor) {
+std::optional<KernelRecord> KernelStore::find_in_packs(KernelSource const& source, std::vector<std::string> const& archs, int major,
+                                                       DriverLimits const& driver) const {
+  for (Packs::Place const& place : packs_.places)
+    if (!place.pack && place.asked_for) throw Error(fmt::format("MYRIAD_PACK: {}", place.problem));
+  if (packs_.places.empty()) return std::nullopt;
+  Sha256 const kernel = hash_of(source);
+  auto const find = [&](std::string_view arch, bool ptx) -> std::optional<KernelRecord> {
+    for (Packs::Place const& place : packs_.places)
+      if (place.pack && driver.take(place.pack->compiler(), ptx))
+        if (auto record = place.pack->find(key_of(kernel, arch, place.pack->compiler()))) return record;
+    return std::nullopt;
+  };
+  for (std::string const& arch : archs)
+    if (auto record = find(arch, false)) return record;
+  return major >= 9 && !source.arch_specific ? find(virtual_arch, true) : std::nullopt;
+}
+
+KernelRecord KernelStore::obtain(KernelSource const& source, int major, int minor, DriverLimits driver) {
+  if (!list_.empty())
+    if (std::string const problem = append_to_kernel_list(list_, source); !problem.empty())
+      throw Error(fmt::format("MYRIAD_KERNEL_LIST: {}", problem));
   std::vector<std::string> const archs = usable_archs(major, minor, source.arch_specific);
-  if (dump_.empty()) {
-    for (Packs::Place const& place : packs_.places) {
-      if (!place.pack && place.asked_for) throw Error(fmt::format("MYRIAD_PACK: {}", place.problem));
-      for (std::size_t i = 0; place.pack && i < archs.size(); ++i)
-        if (auto record = place.pack->find(key(source, archs[i], place.pack->compiler()))) return *std::move(record);
-    }
-  }
+  if (dump_.empty())
+    if (auto record = find_in_packs(source, archs, major, driver)) return *std::move(record);
   if (!nvrtc_.available()) {
     std::vector<std::string> paths;
-    for (Packs::Place const& place : packs_.places) paths.push_back(place.problem.empty() ? place.path : place.problem);
+    for (Packs::Place const& place : packs_.places) {
+      paths.push_back(place.problem.empty() ? place.path : place.problem);
+      if (place.pack && !driver.take(place.pack->compiler(), false))
+        paths.back() +=
+            fmt::format(": {} is newer than the driver, {}.{}", place.pack->compiler(), driver.version / 1000, driver.version % 1000 / 10);
+    }
     throw Unavailable(fmt::format("the kernel {} for {} is in no pack ({}) and cannot be compiled: {}", source.name, archs.front(),
                                   paths.empty() ? "there is none" : fmt::format("{}", fmt::join(paths, ", ")), nvrtc_.problem()));
   }
@@ -280,3 +335,9 @@ void KernelStore::dump(KernelSource const& source, std::vector<SourceFile> const
 }
 
 }  // namespace myriad::gpu
+
+namespace myriad {
+
+void search_packs(std::string const& folder) { gpu::pack_folders().add(folder); }
+
+}  // namespace myriad

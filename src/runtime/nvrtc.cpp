@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <sstream>
 
 #include "myriad/error.hpp"
 #include "myriad/kernels.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/search_folders.hpp"
 
 namespace myriad::gpu {
 namespace {
@@ -72,16 +72,10 @@ std::vector<fs::path> folders_of(fs::path const& given) {
 }
 
 /// The folders of search_nvrtc. Never destroyed: at process exit static queues may still use the library.
-struct FirstFolders {
-  std::mutex mutex;
-  std::vector<std::string> folders;
-  bool searched = false;
-
-  static FirstFolders& instance() {
-    static auto* const first = new FirstFolders;
-    return *first;
-  }
-};
+SearchFolders& first_folders() {
+  static auto* const folders = new SearchFolders("search_nvrtc", "NVRTC has been");
+  return *folders;
+}
 
 /// The environments that `python3` on PATH may belong to, found without running it.
 std::vector<fs::path> python_roots() {
@@ -222,12 +216,7 @@ Nvrtc Nvrtc::find(std::vector<std::string> const& first) {
 }
 
 Nvrtc const& Nvrtc::instance() {
-  static Nvrtc const found = [] {
-    FirstFolders& first = FirstFolders::instance();
-    std::scoped_lock const lock(first.mutex);
-    first.searched = true;
-    return find(first.folders);
-  }();
+  static Nvrtc const found = find(first_folders().take());
   return found;
 }
 
@@ -292,17 +281,20 @@ Compiled Nvrtc::compile(CompileJob const& job) const {
   check(rtc.nvrtcGetLoweredName(program, job.name.c_str(), &lowered), "nvrtcGetLoweredName");
   out.lowered_name = lowered;
   std::size_t size = 0;
-  check(rtc.nvrtcGetCUBINSize(program, &size), "nvrtcGetCUBINSize");
-  if (size == 0)
-    throw CompileError(fmt::format("{}: '{}' is not an architecture that machine code is made for (sm_90 is)", job.name, job.arch),
-                       out.log);
-  out.cubin.resize(size);
-  check(rtc.nvrtcGetCUBIN(program, out.cubin.data()), "nvrtcGetCUBIN");
-  if (job.want_ptx && rtc.nvrtcGetPTXSize(program, &size) == nvrtc::Result::success && size > 0) {
+  if (!job.is_virtual()) {
+    check(rtc.nvrtcGetCUBINSize(program, &size), "nvrtcGetCUBINSize");
+    if (size == 0)
+      throw CompileError(fmt::format("{}: '{}' is not an architecture that machine code is made for (sm_90 is)", job.name, job.arch),
+                         out.log);
+    out.cubin.resize(size);
+    check(rtc.nvrtcGetCUBIN(program, out.cubin.data()), "nvrtcGetCUBIN");
+  }
+  if ((job.want_ptx || job.is_virtual()) && rtc.nvrtcGetPTXSize(program, &size) == nvrtc::Result::success && size > 0) {
     out.ptx.resize(size);
     check(rtc.nvrtcGetPTX(program, out.ptx.data()), "nvrtcGetPTX");
     out.ptx.resize(size - 1);
   }
+  if (job.is_virtual() && out.ptx.empty()) throw CompileError(fmt::format("{} for {}: there is no PTX", job.name, job.arch), out.log);
   return out;
 }
 
@@ -310,12 +302,6 @@ Compiled Nvrtc::compile(CompileJob const& job) const {
 
 namespace myriad {
 
-void search_nvrtc(std::string const& folder) {
-  if (folder.empty()) throw BadArgument("search_nvrtc", 1, "folder", "is empty");
-  gpu::FirstFolders& first = gpu::FirstFolders::instance();
-  std::scoped_lock const lock(first.mutex);
-  if (first.searched) throw Error(fmt::format("search_nvrtc: NVRTC has been looked for before {} was added", folder));
-  first.folders.push_back(folder);
-}
+void search_nvrtc(std::string const& folder) { gpu::first_folders().add(folder); }
 
 }  // namespace myriad

@@ -45,16 +45,18 @@ struct CompileJob {
   std::string source;                ///< text of the translation unit
   std::string name;                  ///< name expression of the kernel: "myriad::lu_tiny<double, ...>"
   std::vector<SourceFile> headers;   ///< included headers, under the names in #include
-  std::string arch;                  ///< "sm_90", "sm_90a"
+  std::string arch;                  ///< "sm_90", "sm_90a"; "compute_90": PTX only
   std::vector<std::string> options;  ///< beyond common_compile_options
   bool want_ptx = false;
+
+  [[nodiscard]] bool is_virtual() const { return arch.starts_with("compute_"); }
 };
 
 struct Compiled {
-  std::string cubin;
+  std::string cubin;  ///< empty for a virtual architecture
   std::string lowered_name;
   std::string log;  ///< with ptxas's report of registers, shared memory and spills
-  std::string ptx;  ///< empty unless requested
+  std::string ptx;  ///< empty unless requested or for a virtual architecture
 };
 
 /// NVRTC, if it was found.

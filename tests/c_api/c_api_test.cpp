@@ -1008,6 +1008,27 @@ TEST(CApi, AFolderForNvrtcIsAPath) {
   EXPECT_STREQ(myriad_last_error(nullptr), "search_nvrtc: argument 1 (folder) is empty");
 }
 
+TEST(CApi, PacksAreBuiltFromLists) {
+  EXPECT_EQ(myriad_search_packs(nullptr), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(nullptr), 1);
+  EXPECT_EQ(myriad_search_packs(""), MYRIAD_BAD_ARGUMENT);
+  EXPECT_STREQ(myriad_last_error(nullptr), "search_packs: argument 1 (folder) is empty");
+  std::int64_t kernels = 7;
+  EXPECT_EQ(myriad_build_pack("sm_90", "/nonexistent", -1, "/x", &kernels), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(nullptr), 3);
+  EXPECT_EQ(kernels, 0);
+  EXPECT_EQ(myriad_build_pack("sm_90,sm_90a", "/nonexistent", 0, "/x", nullptr), MYRIAD_BAD_ARGUMENT);
+  EXPECT_STREQ(myriad_last_error(nullptr),
+               "build_pack: argument 1 (archs) has 'sm_90a', which is not the name of an architecture, like sm_90, nor compute_90");
+  EXPECT_EQ(myriad_build_pack("sm_90,compute_90", "/nonexistent", 0, "/x", nullptr), MYRIAD_FAILED);
+  EXPECT_NE(std::string(myriad_last_error(nullptr)).find("the list of kernels /nonexistent cannot be read"), std::string::npos);
+  for (int missing : {1, 2, 4}) {
+    EXPECT_EQ(myriad_build_pack(missing == 1 ? nullptr : "sm_90", missing == 2 ? nullptr : "/x", 0, missing == 4 ? nullptr : "/x", nullptr),
+              MYRIAD_BAD_ARGUMENT);
+    EXPECT_EQ(myriad_last_error_position(nullptr), missing);
+  }
+}
+
 TEST(CApi, AutomaticIsTheGpuOrSaysWhyNot) {
   myriad_queue* queue = nullptr;
   ASSERT_EQ(myriad_queue_create(&queue, MYRIAD_AUTOMATIC, 0), MYRIAD_OK) << myriad_last_error(nullptr);

@@ -716,10 +716,11 @@ TEST_F(Myriad, TellsOfGpuKernels) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("kernels/mine.txt")));
   EXPECT_EQ(run({"cache", "clear"}).out, "0 kernels removed\n");
   expect_refusal({"pack", "build", "--arch", "sm_90", "--routines", "no_such_routine", "-o", "/x.pack"}, "there are no kernels");
-  for (std::string const arch : {"90", "sm_", "sm_90a", "compute_90"})
+  for (std::string const arch : {"90", "sm_", "sm_90a", "compute_80"})
     expect_refusal({"pack", "build", "--arch", "sm_80," + arch, "-o", "/x.pack"},
                    "'" + arch + "', which is not the name of an architecture");
   expect_refusal({"pack", "build", "--arch", "sm_90", "--dtype", "f3", "-o", "/x.pack"}, "--dtype 'f3' is not known");
+  expect_refusal({"pack", "build", "--arch", "sm_90", "--list", "/x.list", "--n", "4", "-o", "/x.pack"}, "--n excludes --list");
   ::unsetenv("MYRIAD_CACHE_DIR");
   ::unsetenv("MYRIAD_NVRTC");
 }

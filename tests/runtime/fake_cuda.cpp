@@ -86,6 +86,11 @@ Result misuse(Result result) {
   ++fake.misuses;
   return result;
 }
+/// A number in the environment.
+int number_of(char const* name, int otherwise) {
+  char const* const given = std::getenv(name);
+  return given ? std::atoi(given) : otherwise;
+}
 bool current() { return !contexts.empty() && contexts.back() != nullptr; }
 bool in_capture(StreamHandle stream) { return stream && stream == fake.captured; }
 bool is_broken(int device) { return device == fake.broken_gpu; }
@@ -187,8 +192,7 @@ FAKE Result cuGetExportTable(void const** table, Uuid const*) {
   return Result::invalid_value;
 }
 FAKE Result cuDriverGetVersion(int* version) {
-  char const* const other = std::getenv("FAKE_CUDA_VERSION");
-  *version = other ? std::atoi(other) : 13000;
+  *version = number_of("FAKE_CUDA_VERSION", 13000);
   return Result::success;
 }
 FAKE Result cuDeviceGetCount(int* count) {
@@ -212,18 +216,21 @@ FAKE Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
   *bytes = std::size_t{1} << 40;
   return Result::success;
 }
-/// Attributes of an H200, so that routines choose the same kernels as there.
+/// Shared memory of a multiprocessor in bytes; a block may have 1 KiB less.
+int shared_bytes() { return number_of("FAKE_CUDA_SHARED_KIB", 228) << 10; }
+/// Attributes of an H200, so that routines choose the same kernels as there, or of the GPU that the environment describes.
 FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
-  static std::map<DeviceAttribute, int> const values{{DeviceAttribute::compute_capability_major, 9},
-                                                     {DeviceAttribute::compute_capability_minor, 0},
-                                                     {DeviceAttribute::multiprocessor_count, 132},
+  static int const capability = number_of("FAKE_CUDA_CAPABILITY", 90);
+  static std::map<DeviceAttribute, int> const values{{DeviceAttribute::compute_capability_major, capability / 10},
+                                                     {DeviceAttribute::compute_capability_minor, capability % 10},
+                                                     {DeviceAttribute::multiprocessor_count, number_of("FAKE_CUDA_MULTIPROCESSORS", 132)},
                                                      {DeviceAttribute::max_threads_per_block, 1024},
                                                      {DeviceAttribute::max_threads_per_multiprocessor, 2048},
                                                      {DeviceAttribute::max_blocks_per_multiprocessor, 32},
                                                      {DeviceAttribute::max_registers_per_block, 65536},
                                                      {DeviceAttribute::max_registers_per_multiprocessor, 65536},
-                                                     {DeviceAttribute::max_shared_memory_per_multiprocessor, 233472},
-                                                     {DeviceAttribute::max_shared_memory_per_block_optin, 232448},
+                                                     {DeviceAttribute::max_shared_memory_per_multiprocessor, shared_bytes()},
+                                                     {DeviceAttribute::max_shared_memory_per_block_optin, shared_bytes() - 1024},
                                                      {DeviceAttribute::reserved_shared_memory_per_block, 1024},
                                                      {DeviceAttribute::l2_cache_size, 62914560},
                                                      {DeviceAttribute::memory_pools_supported, 1}};
@@ -353,10 +360,7 @@ FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const
   return Result::success;
 }
 /// Static shared memory of a kernel; Myriad's kernels have none.
-int static_bytes() {
-  char const* const given = std::getenv("FAKE_CUDA_STATIC_BYTES");
-  return given ? std::atoi(given) : 48;
-}
+int static_bytes() { return number_of("FAKE_CUDA_STATIC_BYTES", 48); }
 FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle) {
   *value = attribute == FunctionAttribute::max_threads_per_block ? 1024
            : attribute == FunctionAttribute::shared_size_bytes   ? static_bytes()
@@ -364,7 +368,8 @@ FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function
   return Result::success;
 }
 FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int value) {
-  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == 232448 - static_bytes()) return Result::success;
+  if (attribute == FunctionAttribute::max_dynamic_shared_size_bytes && value == shared_bytes() - 1024 - static_bytes())
+    return Result::success;
   return misuse(Result::invalid_value);
 }
 FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, void** parameters, void** extra) {

@@ -1,5 +1,7 @@
 #include "fake_nvrtc.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -15,6 +17,7 @@ using namespace myriad::gpu::nvrtc;
 
 namespace {
 myriad::test::FakeNvrtc fake;
+constexpr std::array archs{80, 90, 100, 120, 130};  // 13.0 is a GPU that no pack has machine code for
 }  // namespace
 
 #define FAKE extern "C" __attribute__((visibility("default")))
@@ -28,11 +31,11 @@ FAKE Result nvrtcVersion(int* major, int* minor) {
   return Result::success;
 }
 FAKE Result nvrtcGetNumSupportedArchs(int* number) {
-  *number = 1;
+  *number = static_cast<int>(archs.size());
   return Result::success;
 }
-FAKE Result nvrtcGetSupportedArchs(int* archs) {
-  *archs = 90;
+FAKE Result nvrtcGetSupportedArchs(int* to) {
+  std::copy(archs.begin(), archs.end(), to);
   return Result::success;
 }
 FAKE Result nvrtcCreateProgram(Program* to, char const*, char const*, int, char const* const*, char const* const*) {
@@ -67,10 +70,13 @@ FAKE Result nvrtcGetProgramLog(Program, char* log) {
   return Result::success;
 }
 FAKE Result nvrtcGetPTXSize(Program, std::size_t* size) {
-  *size = 0;
+  *size = 4;
   return Result::success;
 }
-FAKE Result nvrtcGetPTX(Program, char*) { return Result::success; }
+FAKE Result nvrtcGetPTX(Program, char* text) {
+  std::memcpy(text, "PTX", 4);
+  return Result::success;
+}
 FAKE Result nvrtcGetCUBINSize(Program, std::size_t* size) {
   *size = 6;
   return Result::success;

@@ -21,6 +21,13 @@ inline gpu::KernelSource source() {
   return out;
 }
 
+/// The same under a name for which the pack has PTX only.
+inline gpu::KernelSource source_of_ptx() {
+  gpu::KernelSource out = source();
+  out.name = "scale_of_ptx";
+  return out;
+}
+
 /// Kernels for a test of whole routines; they do nothing, and take different invented times (FAKE_CUDA_TIMES).
 inline std::vector<gpu::KernelSource> other_kernels;
 
@@ -31,16 +38,17 @@ class OnFake : public testing::Test {
     folder = new TemporaryFolder;
     std::string const pack = (folder->path() / "fake.pack").string();
     std::vector<gpu::KernelRecord> records;
-    auto const add = [&](gpu::KernelSource const& kernel, char const* lowered_name) {
-      records.push_back({.key = gpu::KernelStore::key(kernel, "sm_90", "NVRTC 13.0"),
+    auto const add = [&](gpu::KernelSource const& kernel, char const* lowered_name, char const* arch = "sm_90") {
+      records.push_back({.key = gpu::KernelStore::key(kernel, arch, "NVRTC 12.0"),
                          .name = kernel.name,
-                         .arch = "sm_90",
-                         .compiler = "NVRTC 13.0",
+                         .arch = arch,
+                         .compiler = "NVRTC 12.0",
                          .lowered_name = lowered_name,
                          .log = "",
                          .cubin = "image"});
     };
     add(source(), "scale");
+    add(source_of_ptx(), "scale", "compute_90");
     for (gpu::KernelSource const& kernel : other_kernels) add(kernel, "another");
     gpu::Pack::write(pack, records);
     ::setenv("MYRIAD_PACK", pack.c_str(), 1);

@@ -21,6 +21,7 @@ namespace {
 using test::FakeScaleParams;
 using test::OnFake;
 using test::source;
+using test::source_of_ptx;
 
 TEST_F(OnFake, CopiesLaunchesWaits) {
   EXPECT_EQ(queue->device().name, "Fake GPU");
@@ -106,6 +107,18 @@ TEST_F(OnFake, LoadsAKernelOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(fake->modules, modules + 50);
+}
+
+TEST_F(OnFake, TakesPtxWhereTheDriverCompilesIt) {
+  auto const key = kernel_key(kernel_id("scale_of_ptx"));
+  fake->fail_module = 221;  // the driver's compiler is missing
+  try {
+    (void)kernel_for(*queue, key, source_of_ptx);
+    ADD_FAILURE() << "no error";
+  } catch (Unavailable const& error) {
+    EXPECT_NE(std::string(error.what()).find("scale_of_ptx for sm_90 is in no pack"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(kernel_for(*queue, key, source_of_ptx).name, "scale_of_ptx for compute_90");
 }
 
 TEST_F(OnFake, PreparesWithoutRunning) {

@@ -11,6 +11,7 @@
 
 #include "myriad/error.hpp"
 #include "myriad/kernels.hpp"
+#include "runtime/kernel_list.hpp"
 #include "runtime/kernel_store.hpp"
 #include "test_kernel.hpp"
 
@@ -435,6 +436,107 @@ TEST(KernelStore, NeedsNoCompilerWithAPack) {
   test::Environment const missing("MYRIAD_PACK", "/nonexistent.pack");
   KernelStore with_missing(Nvrtc::instance(), DiskCache("", "none"), Packs::find());
   EXPECT_NE(error_of([&] { (void)with_missing.obtain(scale_source("double", 2), 9, 0); }).find("/nonexistent.pack"), std::string::npos);
+}
+
+/// A kernel as a pack holds it, uncompiled.
+KernelRecord packed(char const* arch, char const* compiler = "NVRTC 13.0") {
+  KernelSource const source = scale_source("double", 2);
+  return {.key = KernelStore::key(source, arch, compiler),
+          .name = source.name,
+          .arch = arch,
+          .compiler = compiler,
+          .lowered_name = "scale",
+          .log = "",
+          .cubin = "image"};
+}
+
+TEST(KernelStore, TakesThePtxOfAPackForNewerGpus) {
+  test::TemporaryFolder const folder;
+  Pack::write((folder.path() / "some.pack").string(), {packed("sm_80"), packed("sm_90"), packed("compute_90")});
+  KernelStore store(no_nvrtc(), DiskCache("", "none"), Packs::find({folder.path().string()}));
+  KernelSource const source = scale_source("double", 2);
+  auto const arch = [&](int major, int minor, DriverLimits driver = {}) { return store.obtain(source, major, minor, driver).arch; };
+  EXPECT_EQ(arch(8, 6), "sm_80");
+  EXPECT_EQ(arch(9, 0), "sm_90");
+  EXPECT_EQ(arch(10, 3), "compute_90");
+  EXPECT_EQ(arch(13, 0, {.version = 13000}), "compute_90");
+  // The driver's own compiler may be missing, and reads PTX up to the driver's version only.
+  auto const error = [&](DriverLimits driver) { return error_of([&] { (void)store.obtain(source, 13, 0, driver); }); };
+  EXPECT_NE(error({.compiles_ptx = false}).find("is in no pack"), std::string::npos) << error({.compiles_ptx = false});
+  EXPECT_NE(error({.version = 12090}).find("some.pack: NVRTC 13.0 is newer than the driver, 12.9"), std::string::npos);
+  // Only the PTX of its own major version.
+  Pack::write((folder.path() / "some.pack").string(), {packed("sm_90", "NVRTC 13.2"), packed("compute_90", "NVRTC 13.2")});
+  KernelStore newer(no_nvrtc(), DiskCache("", "none"), Packs::find({folder.path().string()}));
+  EXPECT_EQ(newer.obtain(source, 9, 0, {.version = 13000}).arch, "sm_90");
+  EXPECT_THROW((void)newer.obtain(source, 13, 0, {.version = 13000}), Unavailable);
+  EXPECT_EQ(newer.obtain(source, 13, 0, {.version = 13020}).arch, "compute_90");
+  // Code that uses features of one architecture runs on no other.
+  KernelSource specific = source;
+  specific.arch_specific = true;
+  EXPECT_THROW((void)newer.obtain(specific, 13, 0), Unavailable);
+}
+
+TEST(KernelStore, PassesOverPacksThatAreTooNewForTheDriver) {
+  SKIP_WITHOUT_NVRTC();
+  test::TemporaryFolder const folder;
+  Pack::write((folder.path() / "some.pack").string(), {packed("sm_90", "NVRTC 99.0")});
+  KernelStore store(Nvrtc::instance(), DiskCache("", "none"), Packs::find({folder.path().string()}));
+  KernelSource const source = scale_source("double", 2);
+  EXPECT_EQ(store.obtain(source, 9, 0).compiler, "NVRTC 99.0");
+  EXPECT_EQ(store.obtain(source, 9, 0, {.version = 13000}).compiler, Nvrtc::instance().name());
+}
+
+TEST(KernelStore, CompilesPtxForAPack) {
+  SKIP_WITHOUT_NVRTC();
+  KernelStore store(Nvrtc::instance(), DiskCache("", "none"), {});
+  KernelRecord const record = store.compile(scale_source("double", 2), "compute_90");
+  EXPECT_TRUE(record.is_ptx());
+  EXPECT_NE(record.cubin.find(".target sm_90"), std::string::npos) << record.cubin;
+  EXPECT_NE(record.cubin.find(".entry " + record.lowered_name), std::string::npos) << record.cubin;
+}
+
+TEST(Packs, AreSearchedInOrder) {
+  test::TemporaryFolder const folder;
+  for (char const* const name : {"a", "b", "named"}) {
+    fs::create_directory(folder.path() / name);
+    Pack::write((folder.path() / name / "some.pack").string(), {packed("sm_90")});
+  }
+  auto const path = [&](char const* name) { return (folder.path() / name).string(); };
+  test::Environment const named("MYRIAD_PACK", path("named").c_str());
+  std::vector<std::string> found;
+  for (Packs::Place const& place : Packs::find({path("b"), path("missing"), path("a")}).places) found.push_back(place.path);
+  EXPECT_EQ(found, (std::vector<std::string>{path("named/some.pack"), path("b/some.pack"), path("a/some.pack")}));
+
+  (void)KernelStore::instance();  // opens packs
+  EXPECT_NE(error_of([&] { search_packs(path("a")); }).find("search_packs: packs have been looked for before"), std::string::npos);
+}
+
+TEST(KernelList, HoldsEachKernelOnce) {
+  test::TemporaryFolder const folder;
+  std::string const path = (folder.path() / "kernels.list").string();
+  Pack::write((folder.path() / "some.pack").string(), {packed("sm_90")});
+  KernelStore store(no_nvrtc(), DiskCache("", "none"), Packs::find({folder.path().string()}), {}, path);
+  (void)store.obtain(scale_source("double", 2), 9, 0);
+  KernelSource other = scale_source("float", 3);
+  other.options = {"--fmad=false", "-default-device"};
+  other.arch_specific = true;
+  EXPECT_THROW((void)store.obtain(other, 9, 0), Unavailable);  // listed nevertheless
+  (void)store.obtain(scale_source("double", 2), 9, 0);
+
+  std::vector<KernelSource> const kernels = read_kernel_list(path);
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].header, "scale.cuh");
+  EXPECT_EQ(kernels[0].name, "myriad::test::scale<double, 2>");
+  EXPECT_TRUE(kernels[0].options.empty() && !kernels[0].arch_specific);
+  EXPECT_EQ(kernels[1].name, other.name);
+  EXPECT_EQ(kernels[1].options, other.options);
+  EXPECT_TRUE(kernels[1].arch_specific);
+
+  std::ofstream(path, std::ios::app) << "nonsense\n";
+  EXPECT_NE(error_of([&] { (void)read_kernel_list(path); }).find("kernels.list: line 4 is not a header"), std::string::npos);
+  EXPECT_NE(error_of([&] { (void)read_kernel_list(path + "x"); }).find("cannot be read"), std::string::npos);
+  KernelStore unwritable(no_nvrtc(), DiskCache("", "none"), {}, {}, path + "/list");
+  EXPECT_NE(error_of([&] { (void)unwritable.obtain(other, 9, 0); }).find("MYRIAD_KERNEL_LIST: "), std::string::npos);
 }
 
 TEST(KernelStore, DumpsWhatItCompiles) {
