@@ -12,6 +12,7 @@ Arrays of NumPy, torch and any library with __dlpack__ go in without copies; res
 import ctypes as _ctypes
 import os as _os
 import sys as _sys
+import warnings as _warnings
 
 from . import _myriad
 from ._errors import LinAlgError
@@ -28,6 +29,18 @@ for _folder in _sys.path:
             _myriad.search_nvrtc(_folder)
     except (OSError, TypeError, ValueError):
         pass  # sys.path may hold anything; import ignores such entries, too
+
+
+# Compiled GPU kernels, where the package myriad-linalg-kernels is installed.
+try:
+    import myriad_linalg_kernels as _kernels
+except ImportError:
+    _kernels = None
+else:
+    _myriad.search_packs(_kernels.FOLDER)
+    if _kernels.__version__ != __version__:
+        _warnings.warn(f'myriad-linalg-kernels {_kernels.__version__} has kernels of another version than myriad-linalg {__version__}, which '
+                       'compiles its own; install the same versions', stacklevel=2)
 
 
 def _end_threads_before_fork():
@@ -51,6 +64,9 @@ __all__ = ['Error', 'LinAlgError', 'Queue', 'Unavailable', 'batched', 'info', 'l
 
 
 def info() -> dict:
-    """Version, CPU threads, and whether a GPU can be used, with the reason if not."""
+    """Version, CPU threads, whether a GPU can be used, with the reason if not, and the version of the compiled kernels, None without them."""
     cpu, automatic = Queue('cpu'), Queue('automatic')
-    return {'version': __version__, 'threads': cpu.threads, 'gpu': automatic.backend == 'gpu', 'gpu_problem': automatic.gpu_problem}
+    return {
+        'version': __version__, 'threads': cpu.threads, 'gpu': automatic.backend == 'gpu', 'gpu_problem': automatic.gpu_problem,
+        'kernels': _kernels.__version__ if _kernels else None,
+    }

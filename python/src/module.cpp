@@ -260,6 +260,21 @@ NB_MODULE(_myriad, m) {
   m.def(
       "search_nvrtc", [](std::string const& folder) { check(myriad_search_nvrtc(folder.c_str()), nullptr); }, nb::arg("folder"),
       "Looks for NVRTC, the compiler of GPU kernels, in this folder first. Raises Error once a GPU queue has been made.");
+  m.def(
+      "search_packs", [](std::string const& folder) { check(myriad_search_packs(folder.c_str()), nullptr); }, nb::arg("folder"),
+      "Searches the *.pack files of this folder for compiled GPU kernels. Raises Error once a GPU queue has been made.");
+  m.def(
+      "build_pack",
+      [](std::string const& archs, std::string const& list, std::string const& path, int threads) {
+        std::int64_t kernels = 0;
+        nb::gil_scoped_release const release;
+        check(myriad_build_pack(archs.c_str(), list.c_str(), threads, path.c_str(), &kernels), nullptr);
+        return kernels;
+      },
+      nb::arg("archs"), nb::arg("list"), nb::arg("path"), nb::arg("threads") = 0,
+      "Compiles the kernels in a list that was written with MYRIAD_KERNEL_LIST, and returns their number. archs: such as "
+      "'sm_80,compute_90'.\n"
+      "threads: concurrent compilations; 0: all cores.");
   define_routines(m);
   m.def("copy_triangle", &copy_triangle, nb::arg("queue"), nb::arg("uplo"), nb::arg("a"), nb::arg("out"));
   m.def("failures", &failures, nb::arg("info"));
