@@ -26,7 +26,9 @@ struct ModuleObject {
   std::string image;
 };
 struct FunctionObject {
-  bool scales = false;  ///< whether it is the one kernel that the fake driver runs
+  bool scales = false;                 ///< whether it is the kernel that the fake driver runs itself
+  myriad::test::FakeKernel on_host{};  ///< a kernel of fake_cuda_add_kernel
+  std::string name{};
 };
 struct StreamObject {
   ContextHandle context = nullptr;
@@ -51,7 +53,8 @@ namespace {
 
 myriad::test::FakeCuda fake;
 std::array<ContextObject, 2> gpus{{{.device = 0}, {.device = 1}}};
-FunctionObject scale{.scales = true}, idle;
+FunctionObject scale{.scales = true};
+std::map<std::string, std::unique_ptr<FunctionObject>> kernels;  ///< all others, by name
 /// A thread's contexts, the current one last. Without a destructor, since static queues use it at the end of the program, after the
 /// thread's variables are destroyed.
 class Contexts {
@@ -160,6 +163,13 @@ void enqueue(StreamHandle stream, std::function<void()> operation) {
   if (!fake.lazy) run_all(stream);
 }
 
+/// The kernel, which does nothing unless fake_cuda_add_kernel says what. Call it with the mutex.
+FunctionObject* kernel_of_name(char const* name) {
+  auto& kernel = kernels[name];
+  if (!kernel) kernel = std::make_unique<FunctionObject>(FunctionObject{.name = name});
+  return kernel.get();
+}
+
 Result enqueue_copy(Address to, Address from, std::size_t bytes, StreamHandle stream) {
   if (Result const result = take(fake.fail_copy); result != Result::success) return result;
   ++fake.copies;
@@ -176,6 +186,32 @@ Result enqueue_copy(Address to, Address from, std::size_t bytes, StreamHandle st
 #define FAKE extern "C" __attribute__((visibility("default")))
 
 FAKE myriad::test::FakeCuda* fake_cuda() { return &fake; }
+FAKE void fake_cuda_add_kernel(char const* name, myriad::test::FakeKernel kernel) {
+  std::scoped_lock const lock(mutex);
+  kernel_of_name(name)->on_host = kernel;
+}
+
+// For tests in Python.
+FAKE long long fake_cuda_count(char const* name) {
+  std::map<std::string, long long> const counts{
+      {"launches", fake.launches}, {"copies", fake.copies},   {"waits", fake.waits},           {"held", fake.held},
+      {"misuses", fake.misuses},   {"pending", fake.pending}, {"live_pools", fake.live_pools}, {"live_allocations", fake.live_allocations}};
+  auto const found = counts.find(name);
+  return found == counts.end() ? -1 : found->second;
+}
+FAKE void fake_cuda_be_lazy(int lazy) { fake.lazy = lazy != 0; }
+FAKE void fake_cuda_capture(void* stream) { fake.captured = stream; }
+FAKE void* fake_cuda_stream() { return fake.stream; }
+FAKE char const* fake_cuda_kernel() { return fake.kernel; }
+FAKE void* fake_cuda_allocate(long long bytes, int device) {
+  void* memory = nullptr;
+  return allocate(&memory, static_cast<std::size_t>(bytes), MemoryType::device, device) == Result::success ? memory : nullptr;
+}
+FAKE void fake_cuda_free(void* memory, StreamHandle stream) {
+  enqueue(stream, [memory] { give_back(memory); });
+}
+/// Runs the work on a stream, as the GPU would in time; nobody waits for it.
+FAKE void fake_cuda_run(StreamHandle stream) { run_all(stream); }
 
 FAKE Result cuGetErrorName(Result error, char const** text) {
   *text = error == Result::out_of_memory ? "FAKE_OUT_OF_MEMORY" : "FAKE_ERROR";
@@ -356,7 +392,8 @@ FAKE Result cuModuleUnload(ModuleHandle module) {
   return Result::success;
 }
 FAKE Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle, char const* name) {
-  *handle = std::strcmp(name, "scale") == 0 ? &scale : &idle;
+  std::scoped_lock const lock(mutex);
+  *handle = std::strcmp(name, "scale") == 0 ? &scale : kernel_of_name(name);
   return Result::success;
 }
 /// Static shared memory of a kernel; Myriad's kernels have none.
@@ -384,7 +421,19 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
     unsigned const x = 7919 * config->grid[0] + 104729 * config->block[0] + 31 * config->shared_bytes;
     fake.milliseconds = 1 + static_cast<float>(x % 1009) / 1009;
   }
-  if (fake.capturing || in_capture(config->stream) || !kernel->scales) return Result::success;
+  fake.stream = config->stream;
+  fake.kernel = kernel->name.c_str();
+  if (fake.capturing || in_capture(config->stream)) return Result::success;
+  if (kernel->on_host.run) {
+    auto const* const argument = static_cast<char const*>(parameters[0]);
+    enqueue(config->stream, [run = kernel->on_host.run, copied = std::vector<char>(argument, argument + kernel->on_host.argument_bytes),
+                             blocks = config->grid[0], threads = config->block[0] * config->block[1], shared = config->shared_bytes,
+                             device = contexts.back()->device] {
+      if (is_broken(device)) return;
+      run(static_cast<int>(blocks), static_cast<int>(threads), static_cast<int>(shared), copied.data());
+    });
+  }
+  if (!kernel->scales) return Result::success;
   enqueue(config->stream, [params = *static_cast<myriad::test::FakeScaleParams const*>(parameters[0]), device = contexts.back()->device] {
     if (is_broken(device)) return;
     if (params.call) params.call(params);

@@ -4,13 +4,14 @@
 /// between the pools of two GPUs that does not name them. If `lazy`, it runs enqueued work (copies, kernels, frees) as late as the real one
 /// may: when somebody waits for it. So reading results, or reusing memory, without waiting gives wrong data.
 ///
-/// It runs one kernel; all others do nothing. tools/gpu-check uses it to fill a cache of kernels for a named GPU, tools/kernels-wheel to
-/// list the kernels of one. The environment describes the GPU, otherwise an H200: FAKE_CUDA_NAME (an H200 and an H100 have tuned kernels),
-/// FAKE_CUDA_CAPABILITY (90 is 9.0), FAKE_CUDA_MULTIPROCESSORS, FAKE_CUDA_SHARED_KIB (shared memory of a multiprocessor),
-/// FAKE_CUDA_STATIC_BYTES (static shared memory of kernels), FAKE_CUDA_VERSION (12000 is CUDA 12.0). With FAKE_CUDA_TIMES the other kernels
-/// take an invented time that depends on their launch.
+/// It runs one kernel, and those of fake_cuda_add_kernel (fake_kernels.cpp); all others do nothing. tools/gpu-check uses it to fill a cache
+/// of kernels for a named GPU, tools/kernels-wheel to list the kernels of one. The environment describes the GPU, otherwise an H200:
+/// FAKE_CUDA_NAME (an H200 and an H100 have tuned kernels), FAKE_CUDA_CAPABILITY (90 is 9.0), FAKE_CUDA_MULTIPROCESSORS,
+/// FAKE_CUDA_SHARED_KIB (shared memory of a multiprocessor), FAKE_CUDA_STATIC_BYTES (static shared memory of kernels), FAKE_CUDA_VERSION
+/// (12000 is CUDA 12.0). With FAKE_CUDA_TIMES the other kernels take an invented time that depends on their launch.
 
 #include <atomic>
+#include <cstddef>
 
 #include "myriad/batch.hpp"
 
@@ -56,6 +57,14 @@ struct FakeCuda {
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
   bool together = false;
+  std::atomic<void*> stream{nullptr};
+  std::atomic<char const*> kernel{""};
+};
+
+/// A kernel on the host twin.
+struct FakeKernel {
+  void (*run)(int blocks, int threads, int shared_bytes, void const* argument) = nullptr;
+  std::size_t argument_bytes = 0;
 };
 
 /// Parameters of the kernel that it runs: first `call`, if set, then data[i] *= factor.
