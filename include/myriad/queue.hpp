@@ -30,8 +30,9 @@ struct QueueOptions {
   int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else OpenMP's default (OMP_NUM_THREADS, the number of cores)
   int device = 0;   ///< number of the GPU, as the CUDA driver counts
   /// A stream of that GPU (CUstream, cudaStream_t). It must outlive the queue and all memory and events of the queue (docs/gpu.md says how
-  /// long, if the last of these is destroyed while the stream is captured). nullptr: the queue makes a non-blocking stream, which does not
-  /// synchronize with the legacy default stream.
+  /// long, if the last of these is destroyed while the stream is captured), unless all workspace comes from the caller's allocator and
+  /// nothing else was allocated: then destroying the queue does not touch the stream. nullptr: the queue makes a non-blocking stream, which
+  /// does not synchronize with the legacy default stream.
   void* stream = nullptr;
 };
 

@@ -84,8 +84,9 @@ Queue::State::~State() {
     driver::Api const& cu = driver::api();
     driver::CurrentContext const current(context->handle());
     driver::OutsideCapture const outside_capture;
-    (void)settle();
     if (grid_counts_) postponed_.push_back(grid_counts_);
+    // With nothing to free a caller's stream, which may be destroyed by now, is not touched.
+    if (!left_.empty()) (void)settle();
     free_postponed();
     if ((own_stream == stream || !postponed_pinned_.empty()) && !capturing()) cu.cuStreamSynchronize(stream);
     if (own_stream && own_stream != stream && !capturing(own_stream)) cu.cuStreamSynchronize(own_stream);

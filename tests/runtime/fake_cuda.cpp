@@ -80,7 +80,7 @@ std::map<std::uintptr_t, Allocation> allocations;
 std::map<ModuleHandle, std::unique_ptr<ModuleObject>> modules;
 std::recursive_mutex
     streams_mutex;  // guards pending operations; recursive, since an operation that waits for an event runs those of another stream
-std::set<StreamHandle> streams;
+std::set<StreamHandle> streams, destroyed;
 
 constexpr auto invalid_context = static_cast<Result>(201);
 constexpr auto capture_unsupported = static_cast<Result>(900);
@@ -150,9 +150,14 @@ void run_until(StreamHandle stream, long long given) {
     --fake.pending;
   }
 }
+bool is_destroyed(StreamHandle stream) {
+  std::scoped_lock const lock(streams_mutex);
+  return destroyed.contains(stream);
+}
 void run_all(StreamHandle stream) { run_until(stream, INT64_MAX); }
 void enqueue(StreamHandle stream, std::function<void()> operation) {
   std::scoped_lock const lock(streams_mutex);
+  if (is_destroyed(stream)) ++fake.uses_of_destroyed;
   if (!streams.contains(stream)) {
     operation();
     return;
@@ -194,8 +199,9 @@ FAKE void fake_cuda_add_kernel(char const* name, myriad::test::FakeKernel kernel
 // For tests in Python.
 FAKE long long fake_cuda_count(char const* name) {
   std::map<std::string, long long> const counts{
-      {"launches", fake.launches}, {"copies", fake.copies},   {"waits", fake.waits},           {"held", fake.held},
-      {"misuses", fake.misuses},   {"pending", fake.pending}, {"live_pools", fake.live_pools}, {"live_allocations", fake.live_allocations}};
+      {"launches", fake.launches}, {"copies", fake.copies},         {"waits", fake.waits},
+      {"held", fake.held},         {"misuses", fake.misuses},       {"uses_of_destroyed", fake.uses_of_destroyed},
+      {"pending", fake.pending},   {"live_pools", fake.live_pools}, {"live_allocations", fake.live_allocations}};
   auto const found = counts.find(name);
   return found == counts.end() ? -1 : found->second;
 }
@@ -207,7 +213,12 @@ FAKE void* fake_cuda_allocate(long long bytes, int device) {
   void* memory = nullptr;
   return allocate(&memory, static_cast<std::size_t>(bytes), MemoryType::device, device) == Result::success ? memory : nullptr;
 }
+/// In the order of a stream, which may be destroyed by now, as pools of Python's libraries allow.
 FAKE void fake_cuda_free(void* memory, StreamHandle stream) {
+  if (is_destroyed(stream)) {
+    give_back(memory);
+    return;
+  }
   enqueue(stream, [memory] { give_back(memory); });
 }
 /// Runs the work on a stream, as the GPU would in time; nobody waits for it.
@@ -302,6 +313,7 @@ FAKE Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   *stream = new StreamObject{.context = contexts.back(), .pending = {}};
   std::scoped_lock const lock(streams_mutex);
   streams.insert(*stream);
+  destroyed.erase(*stream);  // an address of before
   ++fake.live_streams;
   return Result::success;
 }
@@ -310,6 +322,7 @@ FAKE Result cuStreamDestroy_v2(StreamHandle stream) {
   {
     std::scoped_lock const lock(streams_mutex);
     streams.erase(stream);
+    destroyed.insert(stream);
   }
   delete stream;
   --fake.live_streams;
@@ -331,6 +344,7 @@ FAKE Result cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) 
 }
 FAKE Result cuStreamIsCapturing(StreamHandle stream, CaptureStatus* status) {
   if (!current()) return misuse(invalid_context);
+  if (is_destroyed(stream)) ++fake.uses_of_destroyed;
   *status = fake.capturing || in_capture(stream) ? CaptureStatus::active : CaptureStatus::none;
   return Result::success;
 }

@@ -30,9 +30,10 @@ struct FakeCuda {
   std::atomic<int> peer_copies{0};  ///< copies from one GPU to the other
   std::atomic<int> waits{0};
   std::atomic<int> pushes{0};
-  std::atomic<int> misuses{0};           ///< calls that the real driver would refuse or crash on
-  std::atomic<bool> capturing{false};    ///< every stream is being captured
-  std::atomic<void*> captured{nullptr};  ///< this stream is being captured
+  std::atomic<int> misuses{0};            ///< calls that the real driver would refuse or crash on
+  std::atomic<int> uses_of_destroyed{0};  ///< calls on streams that are destroyed
+  std::atomic<bool> capturing{false};     ///< every stream is being captured
+  std::atomic<void*> captured{nullptr};   ///< this stream is being captured
   std::atomic<bool> lazy{false};
   std::atomic<bool> reaches_host_memory{true};   ///< read when the first queue of a GPU is made
   std::atomic<float> milliseconds{1.5F};         ///< between any two events

@@ -1,5 +1,6 @@
-/// Kernels that the fake driver runs, on the host twin: those of solve, potrf and gemm for row-major matrices of 3 rows in double, and of
-/// potrf for ragged batches of up to 3 rows. Tests of the Python package compare their results (python/tests/on_fake_gpu).
+/// Kernels that the fake driver runs, on the host twin: those of solve, potrf and gemm for row-major matrices of 3 rows in double, solve
+/// also with a column-major X, and potrf for ragged batches of up to 3 rows. Tests of the Python package compare their results
+/// (python/tests/on_fake_gpu).
 
 #include "cholesky/cholesky_tiny.cuh"
 #include "cholesky/cholesky_tiny_plan.hpp"
@@ -17,11 +18,12 @@ namespace {
 using namespace myriad;
 using simt::Layout;
 
-constexpr LuTiny solve = [] {
+constexpr LuTiny solve(Layout x) {
   LuTiny c = lu_tiny_plan(LuJob::solve, Dtype::f64, 3, 3, 2);
-  c.a = c.b = c.x = Layout::packed_rows;
+  c.a = c.b = Layout::packed_rows;
+  c.x = x;
   return c;
-}();
+}
 constexpr CholeskyTiny potrf(Layout layout) {
   CholeskyTiny c = cholesky_tiny_plan(CholeskyJob::factor, Dtype::f64, 3, 0);
   c.a = layout;
@@ -52,7 +54,9 @@ void add(gpu::KernelName const& name, Config const& config) {
 
 [[maybe_unused]] bool const added = [] {
   gpu::KernelName const cholesky_tiny_name("cholesky/cholesky_tiny");
-  add<lu_tiny<double, solve>>(gpu::KernelName("lu/lu_tiny"), solve);
+  gpu::KernelName const lu_tiny_name("lu/lu_tiny");
+  add<lu_tiny<double, solve(Layout::packed_rows)>>(lu_tiny_name, solve(Layout::packed_rows));
+  add<lu_tiny<double, solve(Layout::packed_columns)>>(lu_tiny_name, solve(Layout::packed_columns));
   add<cholesky_tiny<double, potrf(Layout::packed_rows)>>(cholesky_tiny_name, potrf(Layout::packed_rows));
   add<cholesky_tiny<double, potrf(Layout::ragged_columns)>>(cholesky_tiny_name, potrf(Layout::ragged_columns));
   add<gemm_tiles<double, gemm>>(gpu::KernelName("gemm/tiles/gemm_tiles"), gemm);

@@ -481,6 +481,20 @@ TEST_F(OnFake, KeepsAQueueThatLeftAStreamDuringItsCapture) {
   EXPECT_EQ(fake->live_pools, pools);
 }
 
+TEST_F(OnFake, LeavesADestroyedStreamAloneWithoutMemoryOfItsOwn) {
+  char memory[512];
+  int const uses = fake->uses_of_destroyed;
+  {
+    std::optional<Queue> owner(QueueOptions{.backend = Backend::gpu});
+    Queue other({.stream = owner->stream()});
+    other.set_allocator(
+        {.allocate = [&](std::int64_t, void*) { return memory + 256 - reinterpret_cast<std::uintptr_t>(memory) % 256; }, .release = {}});
+    { Workspace const work(other, 100); }
+    owner.reset();
+  }
+  EXPECT_EQ(fake->uses_of_destroyed, uses);
+}
+
 TEST_F(OnFake, TakesWorkspaceFromTheCaller) {
   struct Caller {
     std::vector<std::pair<std::int64_t, void*>> asked, released;
