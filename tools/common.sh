@@ -109,12 +109,12 @@ prepare_python() {
   cp "$requirements" "$venv/requirements.txt"
 }
 
-# Builds the extension module of the Python package against the static library of build/release, and the fake driver and compiler there.
+# Builds the extension module of the Python package against the static library of build/release, and further targets: build_python [TARGET...]
 build_python() {
   step 'Building the extension module'
   local release=$repository/build/release
   [[ -f $release/build.ninja ]] || (cd "$repository" && cmake --preset release)
-  cmake --build "$release" -j "$jobs" --target myriad_static fake_cuda fake_nvrtc
+  cmake --build "$release" -j "$jobs" --target myriad_static "$@"
   cmake -S "$repository/python" -B "$repository/build/python" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DMYRIAD_BUILD=$release" \
     "-DPython_EXECUTABLE=$python" >/dev/null
   cmake --build "$repository/build/python" -j "$jobs"

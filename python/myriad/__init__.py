@@ -7,7 +7,7 @@ myriad.numpy     lets numpy.linalg compute by Myriad
 myriad.scipy     lets scipy.linalg compute by Myriad
 myriad.torch     lets torch compute by Myriad, and operators with gradients; imported by itself, since it needs torch
 
-Arrays of NumPy, torch and any library with __dlpack__ go in without copies; results are arrays of the same library.
+Arrays of NumPy, torch, CuPy and other libraries with __dlpack__ go in without copies; results are arrays of the same library.
 """
 import ctypes as _ctypes
 import os as _os
@@ -17,6 +17,7 @@ import warnings as _warnings
 from . import _myriad
 from ._errors import LinAlgError
 from ._myriad import Error, Queue, Unavailable
+from ._queues import using
 from . import batched, lapack, linalg
 
 __version__ = _myriad.__version__
@@ -60,7 +61,7 @@ for _name in (_myriad.__file__, None):
 if hasattr(_os, 'register_at_fork'):
     _os.register_at_fork(before=_end_threads_before_fork)
 
-__all__ = ['Error', 'LinAlgError', 'Queue', 'Unavailable', 'batched', 'info', 'lapack', 'linalg']
+__all__ = ['Error', 'LinAlgError', 'Queue', 'Unavailable', 'batched', 'info', 'lapack', 'linalg', 'using']
 
 
 def info() -> dict:

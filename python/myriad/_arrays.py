@@ -1,6 +1,9 @@
 """Array libraries: promotion of types, new arrays, streams. Results are made by the library of the caller's arrays."""
+import contextlib
+import functools
 import math
 import sys
+import threading
 
 import numpy
 
@@ -9,7 +12,7 @@ from . import _myriad, _queues
 Ragged = _myriad.Ragged
 
 
-class _Library:
+class Library:
     """The functions that every array library provides. `like` is an array of matrices (..., m, n), functions give sizes of results from m and n."""
 
     def matrices(self, like, shape, dtype=None):
@@ -21,8 +24,30 @@ class _Library:
     def numbers(self, like, dtype=None):
         return self.empty(like, like.shape[:-2], dtype)
 
+    def stretched(self, x, batch):
+        """The matrices x for a call on arrays with these leading axes, copied only where the library would refuse them broadcast."""
+        if tuple(x.shape[:-2]) == tuple(batch) or self.on_cpu(x):
+            return x
+        return self.readable(self.broadcast(x, (*batch, *x.shape[-2:])))
 
-class _NumPy(_Library):
+    def pieces(self, like, shapes, dtype):
+        """New arrays of these shapes, for a ragged batch."""
+        return [self.empty(like, shape, dtype) for shape in shapes]
+
+    def assign_all(self, outs, arrays):
+        for out, x in zip(outs, arrays, strict=True):
+            self.assign(out, x)
+
+    def upload(self, like):
+        """A function that copies numbers, given as bytes, to an int32 array beside `like`; None for arrays in host memory."""
+        return None
+
+    def allocator(self, device):
+        """Functions for Queue.set_allocator that take workspace from this library's memory; None: the queue's pool."""
+        return None
+
+
+class _NumPy(Library):
     """numpy.ndarray, and anything that numpy.asarray takes."""
 
     name = 'numpy'
@@ -155,7 +180,7 @@ class _NumPy(_Library):
 NumPy = _NumPy()
 
 
-class Torch(_Library):
+class Torch(Library):
     """torch.Tensor, on the CPU and on CUDA devices."""
 
     name = 'torch'
@@ -178,6 +203,9 @@ class Torch(_Library):
             else:
                 return arrays
         first = next(x for x in arrays if isinstance(x, self.torch.Tensor))
+        for x in arrays:
+            if not isinstance(x, self.torch.Tensor) and hasattr(x, '__dlpack_device__') and not (first.is_cpu and x.__dlpack_device__()[0] == 1):
+                raise TypeError(f'a tensor on {first.device} and a {type(x).__module__}.{type(x).__name__} were given; convert one of them')
         arrays = [x if isinstance(x, self.torch.Tensor) else self.torch.as_tensor(x, device=first.device) for x in arrays]
         common = arrays[0].dtype
         for x in arrays:
@@ -260,17 +288,54 @@ class Torch(_Library):
             return _queues.on_cpu()
         if x.device.type != 'cuda':
             raise ValueError(f'tensors on device {x.device.type} are not supported; cpu and cuda are')
-        return _queues.on_gpu(x.device.index, self.torch.cuda.current_stream(x.device).cuda_stream)
+        return _queues.on_gpu(self, x.device.index, self.torch.cuda.current_stream(x.device).cuda_stream)
 
     def using(self, x, stream):
         """A context in which `stream` is the current one."""
         if x.device.type == 'cpu':
             return NumPy.using(x, stream)
-        return self.torch.cuda.stream(self.torch.cuda.ExternalStream(_queues.handle_of(stream) or _queues.LEGACY_STREAM, x.device))
+        cuda, handle = self.torch.cuda, _queues.handle_of(stream)
+        # torch keeps the memory of the legacy stream under the handle 0.
+        return cuda.stream(cuda.default_stream(x.device) if handle == _queues.LEGACY_STREAM else cuda.ExternalStream(handle, x.device))
+
+    def pieces(self, like, shapes, dtype):
+        """New arrays of these shapes, in one piece of memory."""
+        sizes = [math.prod(shape) for shape in shapes]
+        memory = like.new_empty(sum(sizes), dtype=dtype)
+        return [x.view(shape) for x, shape in zip(memory.split(sizes), shapes)]
+
+    def assign_all(self, outs, arrays):
+        self.torch._foreach_copy_(outs, arrays)  # few launches
+
+    def upload(self, like):
+        if like.is_cpu:
+            return None
+
+        def upload(numbers):
+            if self.torch.cuda.is_current_stream_capturing():
+                raise RuntimeError(_queues.UPLOAD_IN_CAPTURE)
+            return self.torch.frombuffer(bytearray(numbers), dtype=self.torch.int32).pin_memory().to(like.device, non_blocking=True)
+
+        return upload
+
+    def allocator(self, device):
+        """Workspace from torch's caching allocator."""
+        cuda = self.torch.cuda
+
+        def allocate(size, stream):
+            return cuda.caching_allocator_alloc(size, device, 0 if stream == _queues.LEGACY_STREAM else stream)
+
+        def release(address, size, stream):
+            cuda.caching_allocator_delete(address)
+
+        return allocate, release
 
 
-class Standard(_Library):
-    """A library with an array API namespace (__array_namespace__) and __dlpack__, such as CuPy."""
+class Standard(Library):
+    """A library with an array API namespace (__array_namespace__) and __dlpack__.
+
+    Its current stream on a GPU is unknown, so arrays in GPU memory need the name of a stream (using), for which __dlpack__ is then asked.
+    """
 
     def __init__(self, xp):
         self.name = xp.__name__.split('.')[0]
@@ -278,6 +343,7 @@ class Standard(_Library):
         self.xp = xp
         self.types = {xp.float32: xp.float32, xp.float64: xp.float64, xp.complex64: xp.float32, xp.complex128: xp.float64}
         self.int32 = xp.int32
+        self.named = threading.local()
 
     def inputs(self, arrays, halves=False):
         first = next(x for x in arrays if hasattr(x, '__array_namespace__'))
@@ -291,6 +357,10 @@ class Standard(_Library):
             if x.device != first.device:
                 raise ValueError(f'arrays are on different devices: {first.device} and {x.device}')
         return [self.xp.astype(x, common, copy=False) for x in arrays]
+
+    @staticmethod
+    def readable(x):
+        return x  # the standard does not tell strides
 
     def owns(self, x):
         return hasattr(x, '__array_namespace__') and x.__array_namespace__() is self.xp
@@ -306,7 +376,7 @@ class Standard(_Library):
 
     @staticmethod
     def on_cpu(x):
-        return int(x.__dlpack_device__()[0]) == 1
+        return int(x.__dlpack_device__()[0]) in (1, 3)  # 3: pinned
 
     def range_of(self, x):
         return int(self.xp.min(x)), int(self.xp.max(x))
@@ -346,77 +416,97 @@ class Standard(_Library):
         return self.xp.broadcast_to(x, shape)
 
     def queue(self, x):
-        kind, device = x.__dlpack_device__()
-        if int(kind) == 1:
+        if self.on_cpu(x):
             return _queues.on_cpu()
-        if self.name == 'cupy':
-            return _queues.on_gpu(device, sys.modules['cupy'].cuda.get_current_stream().ptr)
-        raise NotImplementedError(f'arrays of {self.name} in GPU memory are not supported, since its current stream is unknown')
+        stream = getattr(self.named, 'stream', None)
+        if stream is None:
+            raise NotImplementedError(f"arrays of {self.name} in GPU memory need stream=, since the library's current stream is unknown")
+        return _queues.on_gpu(self, x.__dlpack_device__()[1], stream)
 
+    @contextlib.contextmanager
     def using(self, x, stream):
-        """A context in which `stream` is the current one."""
-        if int(x.__dlpack_device__()[0]) == 1:
-            return NumPy.using(x, stream)
-        if self.name == 'cupy':
-            return sys.modules['cupy'].cuda.ExternalStream(_queues.handle_of(stream))
-        raise NotImplementedError(f'arrays of {self.name} in GPU memory are not supported, since its current stream is unknown')
+        """A context in which calls run on `stream`."""
+        if self.on_cpu(x):
+            NumPy.using(x, stream)
+        before, self.named.stream = getattr(self.named, 'stream', None), _queues.handle_of(stream)
+        try:
+            yield
+        finally:
+            self.named.stream = before
 
 
-class _RaggedNumPy:
-    """Ragged batches of NumPy arrays."""
+class RaggedOf:
+    """Ragged batches of arrays of a library. `like` is a batch; functions give sizes of results from the rows and columns of a matrix."""
 
     name = 'ragged'
     noun = 'a ragged batch (myriad.batched.ragged)'
-    int32 = NumPy.int32
 
-    @staticmethod
-    def inputs(arrays, halves=False):
+    def __init__(self, of):
+        self.of = of
+        self.int32 = of.int32
+
+    def inputs(self, arrays, halves=False):
         return list(arrays)
 
     @staticmethod
     def owns(x):
         return type(x) is Ragged
 
-    @staticmethod
-    def real(dtype):
-        return None if dtype is None else NumPy.real(dtype)  # no matrices have no type
+    def real(self, dtype):
+        return None if dtype is None else self.of.real(dtype)  # no matrices have no type
 
-    @staticmethod
-    def copy(x):
-        return Ragged([numpy.array(a, order='C') for a in x.arrays], x.rows, x.cols)
-
-    @staticmethod
-    def assign(out, x):
-        for to, a in zip(out.arrays, x.arrays, strict=True):
-            to[...] = a
+    def batch(self, arrays, rows=0, cols=0):
+        return Ragged(arrays, rows, cols, self.of.upload(arrays[0]) if arrays else None)
 
     # The library wants bounds that are in the same relation as the sizes, such as min(m, n).
 
-    @staticmethod
-    def matrices(like, shape, dtype=None):
-        return Ragged([numpy.empty(shape(*a.shape), dtype or a.dtype) for a in like.arrays], *shape(like.rows, like.cols))
+    def _new(self, like, shape, bounds, dtype):
+        shapes = [shape(*a.shape) for a in like.arrays]
+        return self.batch(self.of.pieces(like.arrays[0], shapes, dtype or like.dtype) if shapes else [], *bounds)
 
-    @staticmethod
-    def vectors(like, length, dtype=None):
-        return Ragged([numpy.empty(length(*a.shape), dtype or a.dtype) for a in like.arrays], length(like.rows, like.cols), 1)
+    def matrices(self, like, shape, dtype=None):
+        return self._new(like, shape, shape(like.rows, like.cols), dtype)
 
-    @staticmethod
-    def numbers(like, dtype=None):
-        return numpy.empty(len(like), dtype or like.dtype)
+    def vectors(self, like, length, dtype=None):
+        return self._new(like, lambda m, n: (length(m, n),), (length(like.rows, like.cols), 1), dtype)
 
-    @staticmethod
-    def queue(x):
-        return _queues.on_cpu()
+    def copy(self, x):
+        out = self._new(x, lambda *shape: shape, (x.rows, x.cols), None)
+        self.assign(out, x)
+        return out
 
-    @staticmethod
-    def using(x, stream):
-        return NumPy.using(x, stream)
+    def assign(self, out, x):
+        self.of.assign_all(out.arrays, x.arrays)
+
+    def numbers(self, like, dtype=None):
+        return self.of.empty(like.arrays[0], (len(like),), dtype) if len(like) else numpy.empty(0, dtype)
+
+    def on_cpu(self, x):
+        return not len(x) or self.of.on_cpu(x.arrays[0])
+
+    def queue(self, x):
+        return self.of.queue(x.arrays[0]) if len(x) else _queues.on_cpu()
+
+    def using(self, x, stream):
+        return self.of.using(x.arrays[0], stream) if len(x) else contextlib.nullcontext()
 
 
-RaggedNumPy = _RaggedNumPy()
+_ragged = {}
+
+
+def ragged_of(library):
+    """Ragged batches of this library's arrays."""
+    return _ragged.setdefault(library, RaggedOf(library))
+
 
 _torch = None
 _standard = {}
+
+
+@functools.cache
+def _cupy(cupy):
+    from ._cupy import CuPy  # it needs this module
+    return CuPy(cupy)
 
 
 def library_of(*arrays):
@@ -425,13 +515,15 @@ def library_of(*arrays):
         if isinstance(x, numpy.ndarray):
             continue
         if type(x) is Ragged:
-            return RaggedNumPy
+            return ragged_of(library_of(*x.arrays[:1]))
         torch = sys.modules.get('torch')
         if torch is not None and isinstance(x, getattr(torch, 'Tensor', ())):
             global _torch
             _torch = _torch or Torch(torch)
             return _torch
         root = type(x).__module__.partition('.')[0]
+        if root == 'cupy':
+            return _cupy(sys.modules['cupy'])
         if root in ('jax', 'jaxlib'):
             raise NotImplementedError('arrays of JAX are not supported: they cannot be written to; pass numpy.asarray(x)')
         if root != 'numpy' and hasattr(x, '__array_namespace__'):
@@ -446,7 +538,7 @@ def library_of(*arrays):
 def library_of_stacks(*arrays):
     """The library that the arrays belong to, for functions that do not take ragged batches."""
     library = library_of(*arrays)
-    if library is RaggedNumPy:
+    if type(library) is RaggedOf:
         raise TypeError('a ragged batch was given; only the functions of myriad.lapack take ragged batches')
     return library
 

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _myriad
-from ._arrays import Ragged
+from ._arrays import NumPy, Ragged, Torch, ragged_of
 from ._arrays import library_of_stacks as library_of
+from ._cupy import CuPy
 from ._errors import LinAlgError
 from .lapack import _given, _scalar, _take
 from .linalg import _check, _square
@@ -26,16 +27,23 @@ class JitterResult(NamedTuple):
 
 
 def ragged(arrays) -> Ragged:
-    """A batch of matrices that differ in size, without a copy: one NumPy array for each, all of one type.
+    """A batch of matrices that differ in size, without a copy: one array for each, all of one library, type and device.
 
-    Arrays with two axes are matrices of any strides; arrays with one axis are vectors, and columns where a routine takes matrices. The
-    functions of myriad.lapack take ragged batches and return them; the attribute `arrays` is a tuple of the arrays.
+    The library is NumPy, torch (CPU and CUDA) or CuPy. Arrays with two axes are matrices of any strides; arrays with one axis are vectors, and
+    columns where a routine takes matrices. The functions of myriad.lapack take ragged batches and return them; the attribute `arrays` is a
+    tuple of the arrays. On a GPU results lie in one piece of memory, and pointers and sizes are copied to the GPU by the first call on a
+    stream: about 40 bytes a matrix.
     """
     arrays = list(arrays)
+    if not arrays:
+        return Ragged([])
+    library = library_of(*arrays)
     for b, x in enumerate(arrays):
-        if type(x) is not numpy.ndarray:
-            raise NotImplementedError(f'ragged: array {b} is a {type(x).__name__}; ragged batches are made of NumPy arrays')
-    return Ragged(arrays)
+        if not isinstance(library, (type(NumPy), Torch, CuPy)) or not library.owns(x) or library is NumPy and type(x) is not numpy.ndarray:
+            raise NotImplementedError(f'ragged: array {b} is a {type(x).__name__}; ragged batches are made of arrays of NumPy, torch or CuPy')
+        if getattr(x, 'requires_grad', False):
+            library.inputs([x])  # refuses it where gradients are recorded
+    return ragged_of(library).batch(arrays)
 
 
 def solve_refined(a: Array, b: Array, /, *, check: bool = True) -> RefinedResult:

@@ -9,7 +9,7 @@ arrays on the CPU are checked, too; on a GPU pivots outside of 1, ..., n make th
 
 Nothing is checked after the call, and nothing waits for a GPU: look at `info`, LAPACK's error code of every matrix, an int32 array.
 stream= is the CUDA stream for arrays in GPU memory: an int or an object with __cuda_stream__; by default the current stream of the arrays'
-library. A ragged batch (myriad.batched.ragged) may stand for any array of matrices on the CPU.
+library. Results are allocated and copied on it, too. A ragged batch (myriad.batched.ragged) may stand for any array of matrices.
 """
 import functools
 import inspect
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _myriad
-from ._arrays import NumPy, Ragged, RaggedNumPy, library_of
+from ._arrays import Ragged, RaggedOf, library_of
 
 Array = Any
 
@@ -137,15 +137,17 @@ def _take(routine, vectors=0, halves=False, /, **arrays):
     The last `vectors` arrays have one axis for each matrix, the others two.
     """
     library = library_of(*arrays.values())
-    if library is RaggedNumPy:
+    if type(library) is RaggedOf:
         first = next(x for x in arrays.values() if type(x) is Ragged)
         for name, x in arrays.items():
             if type(x) is not Ragged:
                 raise TypeError(f'{routine}: {name} is a {_type(x)}; where one array is a ragged batch, all are')
+            if (of := library_of(x)) is not library and len(x):
+                raise TypeError(f'{routine}: {name} is a ragged batch of {of.of.name} arrays; the first one is of {library.of.name} arrays')
             if len(x) != len(first):
                 raise ValueError(f'{routine}: {name} has {len(x)} matrices; the first ragged batch has {len(first)}')
         return library, None, *arrays.values()
-    given = library.inputs(list(arrays.values()), halves)
+    given = list(library.inputs(list(arrays.values()), halves))
     shapes = []
     last = len(given) - vectors
     for k, x in enumerate(given):
@@ -161,6 +163,10 @@ def _take(routine, vectors=0, halves=False, /, **arrays):
                 batch = numpy.broadcast_shapes(batch, shape)
             except ValueError:
                 raise ValueError(f'{routine}: {list(arrays)[k]} has leading axes {shape}, which do not fit {batch}') from None
+    # The arrays that are not overwritten; those that are, are broadcast by _overwritten.
+    for k in range(last):
+        if shapes[k] != batch:
+            given[k] = library.stretched(given[k], batch)
     return library, batch, *given
 
 
@@ -175,9 +181,11 @@ def _given(library, name, x, like, shape, dtype):
     library.check_written(name, x, like)
 
 
-def _given_ragged(name, x, shapes, dtype):
+def _given_ragged(library, name, x, shapes, dtype):
     if type(x) is not Ragged:
-        raise TypeError(f'{name} is a {_type(x)}; needs {RaggedNumPy.noun}')
+        raise TypeError(f'{name} is a {_type(x)}; needs {RaggedOf.noun}')
+    if (of := library_of(x)) is not library and len(x):
+        raise TypeError(f'{name} is a ragged batch of {of.of.name} arrays; needs {library.of.name} arrays')
     if x.dtype != dtype and len(x):
         raise TypeError(f'{name} has elements of type {x.dtype}; needs {dtype}')
     if len(x) != len(shapes):
@@ -190,8 +198,8 @@ def _given_ragged(name, x, shapes, dtype):
 def _result(library, name, x, like, batch, shape, dtype):
     """The caller's array for a result, checked."""
     dtype = like.dtype if dtype is None else dtype
-    if library is RaggedNumPy:
-        _given_ragged(name, x, [shape(*a.shape) for a in like.arrays], dtype)
+    if type(library) is RaggedOf:
+        _given_ragged(library, name, x, [shape(*a.shape) for a in like.arrays], dtype)
     else:
         _given(library, name, x, like, (*batch, *shape(*like.shape[-2:])), dtype)
     return x
@@ -201,7 +209,7 @@ def _vectors(library, name, x, like, batch, length, dtype=None):
     """x, or where that is None new vectors, whose length follows from the sizes of `like`."""
     if x is not None:
         return _result(library, name, x, like, batch, lambda m, n: (length(m, n),), dtype)
-    if library is RaggedNumPy:
+    if type(library) is RaggedOf:
         return library.vectors(like, length, dtype)
     return library.empty(like, (*batch, length(*like.shape[-2:])), dtype)
 
@@ -213,8 +221,10 @@ def _matrices(library, name, x, like, batch, shape):
 
 
 def _info(library, routine, info, like, batch):
-    if library is RaggedNumPy:
-        library, batch = NumPy, (len(like),)
+    if type(library) is RaggedOf:
+        if info is None:
+            return library.numbers(like, library.int32)
+        library, batch, like = library.of, (len(like),), like.arrays[0] if len(like) else None
     if info is None:
         return library.empty(like, batch, library.int32)
     _given(library, f'{routine}: info', info, like, batch, library.int32)
@@ -227,9 +237,9 @@ def _overwritten(library, batch, *triples):
     """Arrays that the routine overwrites, one for each (name, x, out): `out` with the content of x, or a copy. All are checked before."""
     inputs = []
     for name, x, out in triples:
-        if library is RaggedNumPy:
+        if type(library) is RaggedOf:
             if out is not None and out is not x:
-                _given_ragged(name, out, [a.shape for a in x.arrays], x.dtype)
+                _given_ragged(library, name, out, [a.shape for a in x.arrays], x.dtype)
         else:
             shape = (*batch, *x.shape[-2:])
             if out is not None:
@@ -249,9 +259,9 @@ def _overwritten(library, batch, *triples):
 
 def _pivots(library, name, ipiv, lu):
     """ipiv. Row numbers outside the matrices are refused, since the library would follow them; arrays on a GPU are not looked at."""
-    if library is RaggedNumPy:
-        _given_ragged(name, ipiv, [(a.shape[1],) for a in lu.arrays], library.int32)
-        if len(lu):
+    if type(library) is RaggedOf:
+        _given_ragged(library, name, ipiv, [(a.shape[1],) for a in lu.arrays], library.int32)
+        if len(lu) and library.on_cpu(lu):
             rows = numpy.concatenate(ipiv.arrays)
             wrong = numpy.flatnonzero((rows < 1) | (rows > numpy.repeat([a.shape[0] for a in lu.arrays], [len(p) for p in ipiv.arrays])))
             if wrong.size:
@@ -465,10 +475,10 @@ def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
     else:
         library, batch, a, b = _take('gemm', 0, True, a=a, b=b)
         beta = 0.0
-        if library is RaggedNumPy:
+        if type(library) is RaggedOf:
             if out is None:
                 raise NotImplementedError('gemm of ragged batches without c or out')
-            _given_ragged('gemm: out', out, [(x.shape[0], y.shape[1]) for x, y in zip(a.arrays, b.arrays)], a.dtype)
+            _given_ragged(library, 'gemm: out', out, [(x.shape[0], y.shape[1]) for x, y in zip(a.arrays, b.arrays)], a.dtype)
             result = out
         else:
             shape = (*batch, a.shape[-2], b.shape[-1])
@@ -528,7 +538,7 @@ def gels(a, b, *, out=None, qr=None, info=None) -> Gels:
     Cost: 2 n^2 (m - n / 3) + 4 m n k flops.
     """
     library, batch, a, b = _take('gels', a=a, b=b)
-    if library is RaggedNumPy:
+    if type(library) is RaggedOf:
         raise NotImplementedError('gels of ragged batches')
     m, n = a.shape[-2:]
     if b.shape[-2] != m:

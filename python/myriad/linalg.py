@@ -1,6 +1,6 @@
 """Linear algebra of the Python array API standard, version 2025.12, for stacks of matrices.
 
-All functions take arrays of shape (..., m, n) of NumPy, torch or any library with __dlpack__, and return arrays of the same library on the
+All functions take arrays of shape (..., m, n) of NumPy, torch, CuPy or another library with __dlpack__, and return arrays of the same library on the
 same device. Types are float32, float64, complex64 and complex128; integers are converted to float64, except for torch, whose functions
 refuse them.
 
@@ -104,7 +104,10 @@ def solve(x1: Array, x2: Array, /, *, check: bool = True) -> Array:
     n, k = b.shape[-2:]
     if n != a.shape[-1]:
         raise ValueError(f'solve: x2 has {n} rows; x1 needs {a.shape[-1]}')
-    batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] or vector else numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    batch = a.shape[:-2]
+    if b.shape[:-2] != batch and not vector:
+        batch = numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+        a, b = library.stretched(a, batch), library.stretched(b, batch)
     x = library.empty(a, (*batch, n, k))
     info = _info(library, a, batch)
     _myriad.solve(library.queue(a), a, b, x, info)
@@ -384,7 +387,10 @@ def _eps(x):
 
 
 def _product(library, a, b):
-    batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    batch = a.shape[:-2]
+    if b.shape[:-2] != batch:
+        batch = numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+        a, b = library.stretched(a, batch), library.stretched(b, batch)
     out = library.empty(a, (*batch, a.shape[-2], b.shape[-1]))
     _myriad.gemm(library.queue(a), 1.0, a, b, 0.0, out)
     return out

@@ -27,7 +27,8 @@ from torch._C._functorch import TransformType
 from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
 from torch.autograd import forward_ad
 
-from . import _myriad
+from . import _myriad, _queues
+from ._arrays import Torch
 
 __all__ = ['OPERATORS', 'cholesky', 'disable', 'eigh', 'enable', 'enabled', 'inv', 'report', 'solve', 'svd']
 
@@ -41,29 +42,12 @@ class _Declined(Exception):
 
 # ---- Queues -------------------------------------------------------------------------------------
 
-_local = threading.local()
+_tensors = Torch(torch)
 
 
 def _queue(x):
     """This thread's queue for a tensor: on the CPU with torch's number of threads, or on the current stream of its GPU."""
-    queues = _local.__dict__.setdefault('queues', collections.OrderedDict())
-    if x.device.type == 'cpu':
-        key = torch.get_num_threads()
-    else:
-        # torch's 0 is CUDA's legacy default stream, which Myriad calls 1.
-        key = (x.device.index, torch.cuda.current_stream(x.device).cuda_stream or 1)
-    queue = queues.get(key)
-    if queue is None:
-        if isinstance(key, int):
-            queue = _myriad.Queue('cpu', threads=key)
-        else:
-            queue = _myriad.Queue('gpu', device=key[0], stream=key[1])
-        queues[key] = queue
-        if len(queues) > 16:
-            queues.popitem(last=False)
-    else:
-        queues.move_to_end(key)
-    return queue
+    return _queues.on_cpu(torch.get_num_threads()) if x.is_cpu else _tensors.queue(x)
 
 
 # ---- Which calls fit ----------------------------------------------------------------------------

@@ -269,8 +269,6 @@ void Array::read_dlpack(nb::handle x, std::string const& what, std::intptr_t str
     throw nb::value_error(
         (what + " is on a device with DLPack number " + std::to_string(static_cast<int>(device)) + "; supported are CPUs and CUDA")
             .c_str());
-  if (on_gpu && stream < 0)
-    throw nb::value_error((what + " is a CUDA array, which needs a queue on a stream that the caller has named").c_str());
 
   nb::dict keywords;
   if (on_gpu) keywords["stream"] = stream;

@@ -29,7 +29,8 @@ class Array {
   Array& operator=(Array const&) = delete;
 
   /// Reads `x`. `what` begins the text of errors. `stream`: the stream on which a CUDA array will be used, in DLPack's numbering, which is
-  /// passed to __dlpack__; -1 if it is unknown. `written`: the array will be written to, so that a copy of it is refused.
+  /// passed to __dlpack__; -1: it makes no stream wait for the array. `written`: the array will be written to, so that a copy of it is
+  /// refused.
   void read(nb::handle x, std::string const& what, std::intptr_t stream, bool written);
 
   char* data = nullptr;

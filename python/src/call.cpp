@@ -122,18 +122,18 @@ void Call::take(int i, Parameter const& parameter, nb::handle value) {
     return;
   }
   x.is_array = true;
-  if (nb::try_cast<Ragged const*>(value, x.ragged) && x.ragged) {
+  if (nb::try_cast<Ragged*>(value, x.ragged) && x.ragged) {
     ragged_ = true;
     if (x.core_dims() == 0) refuse(x, "is a ragged batch; needs one number per matrix");
     if (x.core_dims() == 1 && x.ragged->dims() != 1 && x.ragged->count() > 0) refuse(x, "is a ragged batch of matrices; needs vectors");
-    if (queue_.on_gpu()) refuse(x, "is a ragged batch in host memory; the queue is on a GPU");
+    check_place(x, x.ragged->on_gpu() ? Device::cuda : Device::cpu, x.ragged->device_id());
     if (is_written(parameter.kind) && x.ragged->read_only()) refuse(x, "is read-only and would be written to");
     return;
   }
   x.ragged = nullptr;
-  x.array.read(value, name(x), queue_.stream() ? static_cast<std::intptr_t>(*queue_.stream()) : std::intptr_t{-1},
-               is_written(parameter.kind));
-  check_place(x);
+  x.array.read(value, name(x), queue_.stream(), is_written(parameter.kind));
+  if (is_written(parameter.kind) && x.array.read_only) refuse(x, "is read-only and would be written to");
+  check_place(x, x.array.device, x.array.device_id);
   if (x.array.dims < x.core_dims())
     refuse(x, "has " + std::to_string(x.array.dims) + " axes; needs at least " + std::to_string(x.core_dims()));
 }
@@ -153,13 +153,11 @@ void Call::take(int i, Parameter const& parameter, std::int64_t value) {
 void Call::take(int i, Parameter const& parameter, char value) { take(i, parameter, static_cast<std::int64_t>(value)); }
 
 /// The processor of the queue must reach the array.
-void Call::check_place(Argument const& x) const {
-  Array const& a = x.array;
-  if (is_written(x.parameter.kind) && a.read_only) refuse(x, "is read-only and would be written to");
-  if (!queue_.on_gpu() && a.device == Device::cuda) refuse(x, "is in GPU memory; the queue is on the CPU");
-  if (queue_.on_gpu() && a.device == Device::cpu) refuse(x, "is in host memory; the queue is on a GPU");
-  if (queue_.on_gpu() && a.device == Device::cuda && queue_.device() && *queue_.device() != a.device_id)
-    refuse(x, "is on GPU " + std::to_string(a.device_id) + "; the queue is on GPU " + std::to_string(*queue_.device()));
+void Call::check_place(Argument const& x, Device device, int device_id) const {
+  if (!queue_.on_gpu() && device == Device::cuda) refuse(x, "is in GPU memory; the queue is on the CPU");
+  if (queue_.on_gpu() && device == Device::cpu) refuse(x, "is in host memory; the queue is on a GPU");
+  if (queue_.on_gpu() && device == Device::cuda && queue_.device() != device_id)
+    refuse(x, "is on GPU " + std::to_string(device_id) + "; the queue is on GPU " + std::to_string(queue_.device()));
 }
 
 void Call::arrange() {
@@ -167,7 +165,7 @@ void Call::arrange() {
   for (int i = 0; i < count_; ++i) {
     Argument& x = arguments_[static_cast<std::size_t>(i)];
     if (!x.is_array || x.core_dims() == 0) continue;
-    if (first) dtype_ = x.ragged ? x.ragged->batch().dtype : x.array.dtype;
+    if (first) dtype_ = x.ragged ? x.ragged->dtype() : x.array.dtype;
     first = false;
   }
   broadcast();
@@ -221,7 +219,7 @@ void Call::broadcast() {
 /// Makes the descriptor of an array.
 void Call::describe(Argument& x) {
   if (x.ragged) {
-    x.batch = x.ragged->batch();
+    x.batch = x.ragged->batch(queue_.stream(), x.ragged_memory);
     if (ragged_ && x.batch.count != matrices_)
       refuse(x, "has " + std::to_string(x.batch.count) + " matrices; needs " + std::to_string(matrices_));
     return;

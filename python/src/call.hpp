@@ -70,7 +70,8 @@ class Call {
   struct Argument {
     Parameter parameter{};
     Array array;
-    Ragged const* ragged = nullptr;
+    Ragged* ragged = nullptr;
+    nb::object ragged_memory;  ///< pointers, sizes and strides of a ragged batch on a GPU
     bool given = false;
     bool is_array = false;
     nb::object value;                ///< a scalar
@@ -86,7 +87,7 @@ class Call {
 
   [[nodiscard]] std::string name(Argument const& x) const { return std::string(routine_) + ": " + x.parameter.name; }
   [[noreturn]] void refuse(Argument const& x, std::string const& problem) const;
-  void check_place(Argument const& x) const;
+  void check_place(Argument const& x, Device device, int device_id) const;
   void broadcast();
   void describe(Argument& x);
   void describe_numbers(Argument& x);

@@ -137,6 +137,40 @@ void copy_triangle(Queue& queue, char uplo, nb::handle a, nb::handle out) {
   call.copy_triangle(uplo);
 }
 
+/// The CUDA stream that `stream` stands for, an int or an object with __cuda_stream__; 1 for the legacy default stream, also if given as 0.
+std::uintptr_t stream_of(nb::handle stream, char const* name) {
+  nb::object handle = nb::borrow(stream);
+  if (!PyLong_Check(stream.ptr())) {
+    nb::object const protocol = nb::getattr(stream, "__cuda_stream__", nb::none());
+    if (protocol.is_none())
+      throw nb::type_error(
+          (std::string(name) + " must be an int or have __cuda_stream__, is a " + nb::type_name(stream.type()).c_str()).c_str());
+    auto const [version, given] = nb::cast<std::pair<int, nb::object>>(protocol());
+    if (version != 0)
+      throw nb::value_error(
+          (std::string(name) + " has __cuda_stream__ of version " + std::to_string(version) + "; supported is 0").c_str());
+    handle = given;
+  }
+  auto const number = nb::cast<std::uintptr_t>(handle);
+  return number == 0 ? 1 : number;
+}
+
+int traverse_queue(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  auto* const queue = nb::inst_ptr<Queue>(self);
+  Py_VISIT(queue->allocate().ptr());
+  Py_VISIT(queue->release().ptr());
+  return 0;
+}
+int clear_queue(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Queue>(self)->set_allocator(nb::none(), nb::none());
+  return 0;
+}
+/// Functions of an allocator may refer to their queue.
+PyType_Slot queue_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_queue)}, {Py_tp_clear, reinterpret_cast<void*>(clear_queue)}, {0, nullptr}};
+
 void define_routines(nb::module_& m) {
 #define ROUTINE(name, text) define(m, #name, &myriad_##name, text)
   ROUTINE(gemm, "s:alpha m:a m:b s:beta M:c");
@@ -209,19 +243,21 @@ NB_MODULE(_myriad, m) {
   using namespace myriad::python;
   m.doc() = "The C interface of Myriad; use the modules myriad.lapack, myriad.linalg and myriad.batched.";
   m.attr("__version__") = myriad_version();
+  // A thread that outlives the interpreter, such as those of torch's autograd, keeps its queues.
+  nb::set_leak_warnings(false);
 
   auto const error = nb::exception<Failed>(m, "Error", PyExc_RuntimeError);
   nb::exception<Unavailable>(m, "Unavailable", error);
 
-  nb::class_<Queue>(m, "Queue", "A queue runs calls in order, on the CPU or a GPU. Calls of several threads on one queue take turns.")
+  nb::class_<Queue>(m, "Queue", nb::type_slots(queue_slots),
+                    "A queue runs calls in order, on the CPU or a GPU. Calls of several threads on one queue take turns.")
       .def(
           "__init__",
-          [](Queue* self, std::string const& backend, std::optional<int> device, std::optional<std::uintptr_t> stream, int threads) {
-            if (device || stream) {
+          [](Queue* self, std::string const& backend, std::optional<int> device, nb::object stream, int threads) {
+            if (device || !stream.is_none()) {
               if (backend != "gpu") throw nb::value_error("Queue: device and stream are for backend 'gpu'");
-              if (!stream) throw nb::value_error("Queue: a device needs a stream; 1 is CUDA's legacy default stream");
-              if (*stream == 0) throw nb::value_error("Queue: stream 0 is ambiguous; CUDA's legacy default stream is 1");
-              new (self) Queue(device.value_or(0), *stream, threads);
+              if (stream.is_none()) throw nb::value_error("Queue: a device needs a stream; 1 is CUDA's legacy default stream");
+              new (self) Queue(device.value_or(0), stream_of(nb::handle(stream), "Queue: stream"), threads);
               return;
             }
             if (backend == "cpu")
@@ -235,19 +271,36 @@ NB_MODULE(_myriad, m) {
           },
           nb::arg("backend") = "automatic", nb::kw_only(), nb::arg("device") = nb::none(), nb::arg("stream") = nb::none(),
           nb::arg("threads") = 0,
-          "backend: 'cpu', 'gpu', or 'automatic' for a GPU where one can be used. stream: with 'gpu', the CUDA stream as an int.\n"
+          "backend: 'cpu', 'gpu', or 'automatic' for a GPU where one can be used. device, stream: with 'gpu', the number of the GPU and a\n"
+          "CUDA stream of it, an int or an object with __cuda_stream__; without them the first GPU and a stream of the queue's own.\n"
           "threads: CPU threads; 0: the environment variable MYRIAD_NUM_THREADS, else all cores.")
+      .def(
+          "set_stream", [](Queue& queue, nb::handle stream) { queue.set_stream(stream_of(stream, "set_stream: stream")); },
+          nb::arg("stream"),
+          "Continues on another CUDA stream of the same GPU, an int or an object with __cuda_stream__; 0 and 1 are the legacy default\n"
+          "stream, 2 is the one of the calling thread. Later work waits for the queue's earlier work, on the GPU.")
+      .def("set_allocator", &Queue::set_allocator, nb::arg("allocate").none(), nb::arg("release").none() = nb::none(),
+           "Takes the workspace of calls from functions of the caller; None: from the queue's own pool.\n\n"
+           "allocate(bytes, stream) returns the address of memory of the queue's GPU, a multiple of 256, for work that is given to the\n"
+           "stream from now on, or None if there is none. release(address, bytes, stream) takes it back in stream order: earlier work on\n"
+           "the stream may still use it; None: the caller frees it. stream is an int, 1 for the legacy default stream. An exception of\n"
+           "allocate is raised by the call that needed memory, which then has written nothing. Without effect on the CPU.")
       .def(
           "wait", [](Queue& queue) { queue.wait(); }, nb::call_guard<nb::gil_scoped_release>(),
           "Blocks until the work of the queue is done.")
       .def_prop_ro("backend", [](Queue const& queue) { return queue.on_gpu() ? "gpu" : "cpu"; })
       .def_prop_ro("threads", &Queue::threads, "CPU threads of the queue.")
-      .def_prop_ro("device", &Queue::device, "The GPU, if the caller named one.")
-      .def_prop_ro("stream", &Queue::stream, "The CUDA stream, if the caller named one.")
+      .def_prop_ro(
+          "device", [](Queue const& queue) { return queue.on_gpu() ? std::optional(queue.device()) : std::nullopt; },
+          "Number of the GPU; None on the CPU.")
+      .def_prop_ro(
+          "stream", [](Queue const& queue) { return queue.on_gpu() ? std::optional(queue.stream()) : std::nullopt; },
+          "The current CUDA stream as an int, 1 for the legacy default stream; None on the CPU.")
       .def_prop_ro("gpu_problem", &Queue::gpu_problem, "Why an 'automatic' queue is on the CPU.");
 
   nb::class_<Ragged>(m, "Ragged", "A batch of matrices or vectors that differ in size; made by myriad.batched.ragged.")
-      .def(nb::init<nb::list const&, std::int64_t, std::int64_t>(), nb::arg("arrays"), nb::arg("rows") = 0, nb::arg("cols") = 0)
+      .def(nb::init<nb::list const&, std::int64_t, std::int64_t, nb::object>(), nb::arg("arrays"), nb::arg("rows") = 0, nb::arg("cols") = 0,
+           nb::arg("upload") = nb::none())
       .def_prop_ro("rows", &Ragged::rows, "A bound of the rows.")
       .def_prop_ro("cols", &Ragged::cols, "A bound of the columns.")
       .def("__len__", &Ragged::count)

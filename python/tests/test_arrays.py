@@ -7,7 +7,7 @@ import pytest
 
 import myriad
 from common import TYPES, close, matrices, random
-from myriad import _myriad, _queues, lapack, linalg
+from myriad import _arrays, _myriad, _queues, batched, lapack, linalg
 
 
 def layouts(a):
@@ -207,17 +207,22 @@ def test_queue():
     assert myriad.Queue('cpu').backend == 'cpu'
     with pytest.raises(ValueError, match="backend is 'tpu'"):
         myriad.Queue('tpu')
-    with pytest.raises(ValueError, match='stream 0 is ambiguous'):
-        myriad.Queue('gpu', stream=0)
+    with pytest.raises(ValueError, match='a device needs a stream'):
+        myriad.Queue('gpu', device=0)
     with pytest.raises(ValueError, match="for backend 'gpu'"):
         myriad.Queue('cpu', device=0, stream=1)
     if not myriad.info()['gpu']:
         with pytest.raises(myriad.Unavailable):
             myriad.Queue('gpu')
         with pytest.raises(myriad.Unavailable):
-            _queues.on_gpu(0, 0)
+            _queues.on_gpu(_arrays.NumPy, 0, 0)
     with pytest.raises(ValueError, match='stream is for arrays in GPU memory'):
         lapack.getrf(np.eye(2), stream=1)
+    queue = myriad.Queue('cpu', threads=3)
+    assert queue.device is None and queue.stream is None
+    with myriad.using(queue) as used:
+        assert used is queue is _queues.on_cpu()
+    assert _queues.on_cpu() is not queue
 
 
 class TestTorch:
@@ -226,6 +231,18 @@ class TestTorch:
     @pytest.fixture(autouse=True)
     def import_torch(self):
         type(self).torch = pytest.importorskip('torch')
+
+    def test_ragged(self):
+        torch = self.torch
+        many = [torch.eye(n, dtype=torch.complex64) * 4 for n in (3, 1, 2)]
+        factor, info = lapack.potrf(batched.ragged(many))
+        for x, f in zip(many, factor.arrays, strict=True):
+            torch.testing.assert_close(f, x / 2)
+        assert isinstance(info, torch.Tensor) and info.dtype == torch.int32 and not info.any()
+        with pytest.raises(TypeError, match='getrs: ipiv is a ragged batch of numpy arrays; needs torch arrays'):
+            lapack.getrs(batched.ragged(many), batched.ragged([np.ones(len(x), 'i4') for x in many]), batched.ragged(many))
+        with pytest.raises(RuntimeError, match='requires grad'):
+            batched.ragged([x.clone().requires_grad_() for x in many])
 
     def test_values(self):
         torch = self.torch
