@@ -3,6 +3,7 @@
     python torch_judge.py              all operators, on the CPU
     python torch_judge.py --plant      the same with a planted error of 1e-6, and must fail
     python torch_judge.py linalg.qr    some operators
+    python torch_judge.py --device cuda
 
 For every sample: the same values, shapes, dtypes, strides and gradients as from torch's kernels, up to rounding, and the same errors for
 wrong arguments. Prints the number of calls that reached Myriad for each operator of aten. Exits with 1 after a difference, or if an
@@ -42,6 +43,9 @@ def tensors_of(x):
     return [t for t in tree_flatten(x)[0] if isinstance(t, torch.Tensor)]
 
 
+device = 'cpu'
+
+
 def run(op, sample, gradients):
     """Results and gradients of one sample, or the error."""
     args = (sample.input, *sample.args)
@@ -55,7 +59,7 @@ def run(op, sample, gradients):
             ends = [t for t in out if t.requires_grad]
             if leaves and ends:
                 generator = torch.Generator().manual_seed(1)
-                weights = [torch.randn(t.shape, generator=generator, dtype=t.dtype) for t in ends]
+                weights = [torch.randn(t.shape, generator=generator, dtype=t.dtype).to(t.device) for t in ends]
                 grads = torch.autograd.grad(ends, leaves, weights, allow_unused=True)
         return layout, [t.detach() for t in out], [None if g is None else g.detach() for g in grads], None
     except Exception as error:  # torch's own error, which must be the same
@@ -88,7 +92,7 @@ def judge(op, dtype, totals):
             continue
         torch.manual_seed(0)
         try:
-            samples = list(op.sample_inputs('cpu', dtype, requires_grad=gradients))
+            samples = list(op.sample_inputs(device, dtype, requires_grad=gradients))
         except Exception as error:
             failures.append(f'{op.name} {dtype}: no samples: {error}')
             continue
@@ -125,7 +129,7 @@ def judge_errors(op, totals):
     failures = []
     if op.error_inputs_func is None:
         return failures
-    for number, wrong in enumerate(op.error_inputs('cpu')):
+    for number, wrong in enumerate(op.error_inputs(device)):
         totals['samples'] += 1
         expected = run(op, wrong.sample_input, False)[3]
         with myriad.torch.enabled(myriad.torch.OPERATORS, min_batch=1):
@@ -153,16 +157,20 @@ def plant():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--plant', action='store_true')
+    parser.add_argument('--device', choices=('cpu', 'cuda'), default='cpu')
     parser.add_argument('--all', action='store_true', help='print every failure')
     parser.add_argument('names', nargs='*')
     options = parser.parse_args()
+    global device
+    device = options.device
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision('highest')  # products by TF32 are torch's
     if options.plant:
         plant()
     totals = collections.Counter()
     failures = []
     for op in operators(options.names):
-        of_op = [f for dtype in DTYPES if dtype in op.dtypes for f in judge(op, dtype, totals)] + judge_errors(op, totals)
+        of_op = [f for dtype in DTYPES if dtype in op.supported_dtypes(device) for f in judge(op, dtype, totals)] + judge_errors(op, totals)
         totals['operators'] += 1
         for text in of_op if options.all else of_op[:3]:
             print(text)
