@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/dtype.hpp"
@@ -24,12 +26,17 @@ namespace myriad::cli {
 /// The reason of a failed matrix whose U(info, info) is zero.
 inline std::string singular(int info) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero", info); }
 
-/// Runs f(b) for b = 0 ... count - 1 on the threads of the queue.
+/// Runs f(b) for b = 0 ... count - 1 on the threads of the queue, each of which has an equal share of consecutive matrices.
 template <typename F>
 void for_each_matrix(Queue const& queue, std::int64_t count, F&& f) {
-  [[maybe_unused]] int const threads = queue.threads();
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (std::int64_t b = 0; b < count; ++b) f(b);
+  std::int64_t const threads = std::clamp<std::int64_t>(count, 1, queue.threads());
+  auto const share = [&](std::int64_t thread) {
+    for (std::int64_t b = count * thread / threads; b < count * (thread + 1) / threads; ++b) f(b);
+  };
+  std::vector<std::thread> others;
+  for (std::int64_t thread = 1; thread < threads; ++thread) others.emplace_back(share, thread);
+  share(0);
+  for (std::thread& other : others) other.join();
 }
 
 /// Whether every element is finite. Tests the bits, so that the compiler can vectorize.

@@ -54,8 +54,10 @@ int run(int argc, char** argv) {
   add_info(app, action);
   add_cache(app, action);
   add_pack(app, action);
+#ifdef MYRIAD_HAVE_BENCH
   add_bench(app, action);
   add_tune(app, action);
+#endif
 
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* sub) { return sub->check_name(argv[1]); }).empty())
     return refuse("", fmt::format("'{}' is not a command (see myriad --help)", argv[1]));

@@ -4,7 +4,6 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include <cblas.h>
 #include <fmt/format.h>
 #include <hwy/targets.h>
 #include <sys/utsname.h>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "core/lapack.hpp"
 #include "myriad/myriad.hpp"
 #include "terminal.hpp"
 
@@ -128,7 +128,7 @@ int run(bool as_json) {
   std::vector<std::pair<char const*, std::string>> const versions{
       {"myriad", MYRIAD_VERSION},
       {"compiler", __VERSION__},
-      {"openblas", openblas_get_config()},
+      {"openblas", MYRIAD_LAPACK_NAME(openblas_get_config)()},
       {"highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
       {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},

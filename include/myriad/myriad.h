@@ -98,8 +98,8 @@ typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU 
 
 /// Makes a queue on the CPU (MYRIAD_CPU), on the first GPU (MYRIAD_GPU), or on the first GPU if it can be used and else on the CPU
 /// (MYRIAD_AUTOMATIC; myriad_queue_gpu_problem says why). Batches of a GPU queue must be in memory that the GPU can access:
-/// myriad_allocate, myriad_copy. `threads`: CPU threads; 0: MYRIAD_NUM_THREADS, else OpenMP's default. On failure *queue is NULL and the
-/// text is in myriad_last_error(NULL).
+/// myriad_allocate, myriad_copy. `threads`: CPU threads; 0: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores. On failure *queue is NULL and
+/// the text is in myriad_last_error(NULL).
 ///
 /// Different threads may use different queues at the same time; one queue must be used by one thread at a time.
 MYRIAD_API myriad_status myriad_queue_create(myriad_queue** queue, myriad_backend backend, int threads);

@@ -27,7 +27,7 @@ inline void* per_thread_stream() noexcept { return reinterpret_cast<void*>(std::
 struct QueueOptions {
   /// automatic: GPU number `device`, else the CPU if that cannot be used (Queue::gpu_problem says why). With a stream: gpu.
   Backend backend = Backend::automatic;
-  int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else OpenMP's default (OMP_NUM_THREADS, the number of cores)
+  int threads = 0;  ///< CPU threads; 0: MYRIAD_NUM_THREADS, else OMP_NUM_THREADS, else the number of cores
   int device = 0;   ///< number of the GPU, as the CUDA driver counts
   /// A stream of that GPU (CUstream, cudaStream_t). It must outlive the queue and all memory and events of the queue (docs/gpu.md says how
   /// long, if the last of these is destroyed while the stream is captured), unless all workspace comes from the caller's allocator and

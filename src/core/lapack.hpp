@@ -16,14 +16,23 @@
 
 #include "myriad/types.hpp"
 
+// The names of LAPACK begin with a prefix in scipy-openblas32 (CMake's MYRIAD_LAPACK), and with nothing in the system's OpenBLAS.
+#ifndef MYRIAD_LAPACK_PREFIX
+#define MYRIAD_LAPACK_PREFIX
+#endif
+#define MYRIAD_LAPACK_JOIN(prefix, name) prefix##name
+#define MYRIAD_LAPACK_EXPAND(prefix, name) MYRIAD_LAPACK_JOIN(prefix, name)
+/// The function `name` of LAPACKE, CBLAS, LAPACK or OpenBLAS
+#define MYRIAD_LAPACK_NAME(name) MYRIAD_LAPACK_EXPAND(MYRIAD_LAPACK_PREFIX, name)
+
 // LAPACK has these, but neither LAPACKE nor CBLAS. The last argument is the length of `uplo`, as Fortran passes it.
 extern "C" {
-void csymv_(char const* uplo, lapack_int const* n, std::complex<float> const* alpha, std::complex<float> const* a, lapack_int const* lda,
-            std::complex<float> const* x, lapack_int const* incx, std::complex<float> const* beta, std::complex<float>* y,
-            lapack_int const* incy, std::size_t uplo_length);
-void zsymv_(char const* uplo, lapack_int const* n, std::complex<double> const* alpha, std::complex<double> const* a, lapack_int const* lda,
-            std::complex<double> const* x, lapack_int const* incx, std::complex<double> const* beta, std::complex<double>* y,
-            lapack_int const* incy, std::size_t uplo_length);
+void MYRIAD_LAPACK_NAME(csymv_)(char const* uplo, lapack_int const* n, std::complex<float> const* alpha, std::complex<float> const* a,
+                                lapack_int const* lda, std::complex<float> const* x, lapack_int const* incx,
+                                std::complex<float> const* beta, std::complex<float>* y, lapack_int const* incy, std::size_t uplo_length);
+void MYRIAD_LAPACK_NAME(zsymv_)(char const* uplo, lapack_int const* n, std::complex<double> const* alpha, std::complex<double> const* a,
+                                lapack_int const* lda, std::complex<double> const* x, lapack_int const* incx,
+                                std::complex<double> const* beta, std::complex<double>* y, lapack_int const* incy, std::size_t uplo_length);
 }
 
 namespace myriad::lapack {
@@ -35,13 +44,13 @@ using Int = lapack_int;
 #define MYRIAD_LAPACK(T, s, d, c, z, ...)                      \
   [&] {                                                        \
     if constexpr (std::is_same_v<T, float>)                    \
-      return s(__VA_ARGS__);                                   \
+      return MYRIAD_LAPACK_NAME(s)(__VA_ARGS__);               \
     else if constexpr (std::is_same_v<T, double>)              \
-      return d(__VA_ARGS__);                                   \
+      return MYRIAD_LAPACK_NAME(d)(__VA_ARGS__);               \
     else if constexpr (std::is_same_v<T, std::complex<float>>) \
-      return c(__VA_ARGS__);                                   \
+      return MYRIAD_LAPACK_NAME(c)(__VA_ARGS__);               \
     else                                                       \
-      return z(__VA_ARGS__);                                   \
+      return MYRIAD_LAPACK_NAME(z)(__VA_ARGS__);               \
   }()
 
 template <Element T>
@@ -141,9 +150,9 @@ Int sytrd(Uplo uplo, Int n, T* a, Int lda, Real<T>* d, Real<T>* e, T* tau, T* wo
 template <typename R>
 Int steqr(Int n, R* d, R* e) {
   if constexpr (sizeof(R) == 4)
-    return LAPACKE_ssteqr_work(LAPACK_COL_MAJOR, 'N', n, d, e, nullptr, 1, nullptr);
+    return MYRIAD_LAPACK_NAME(LAPACKE_ssteqr_work)(LAPACK_COL_MAJOR, 'N', n, d, e, nullptr, 1, nullptr);
   else
-    return LAPACKE_dsteqr_work(LAPACK_COL_MAJOR, 'N', n, d, e, nullptr, 1, nullptr);
+    return MYRIAD_LAPACK_NAME(LAPACKE_dsteqr_work)(LAPACK_COL_MAJOR, 'N', n, d, e, nullptr, 1, nullptr);
 }
 
 /// orgtr, ungtr
@@ -217,13 +226,13 @@ template <Element T>
 void lacn2(Int n, T* v, T* x, Int* signs, Real<T>& estimate, Int& kase, Int* state) {
   if constexpr (is_complex<T>) {
     if constexpr (sizeof(T) == 8)
-      LAPACKE_clacn2_work(n, v, x, &estimate, &kase, state);
+      MYRIAD_LAPACK_NAME(LAPACKE_clacn2_work)(n, v, x, &estimate, &kase, state);
     else
-      LAPACKE_zlacn2_work(n, v, x, &estimate, &kase, state);
+      MYRIAD_LAPACK_NAME(LAPACKE_zlacn2_work)(n, v, x, &estimate, &kase, state);
   } else if constexpr (sizeof(T) == 4) {
-    LAPACKE_slacn2_work(n, v, x, signs, &estimate, &kase, state);
+    MYRIAD_LAPACK_NAME(LAPACKE_slacn2_work)(n, v, x, signs, &estimate, &kase, state);
   } else {
-    LAPACKE_dlacn2_work(n, v, x, signs, &estimate, &kase, state);
+    MYRIAD_LAPACK_NAME(LAPACKE_dlacn2_work)(n, v, x, signs, &estimate, &kase, state);
   }
 }
 
@@ -271,22 +280,22 @@ void symv(Uplo uplo, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T*
   Int const one = 1;
   char const letter = static_cast<char>(uplo);
   if constexpr (std::is_same_v<T, std::complex<float>>)
-    csymv_(&letter, &n, &alpha, a, &lda, x, &one, &beta, y, &one, 1);
+    MYRIAD_LAPACK_NAME(csymv_)(&letter, &n, &alpha, a, &lda, x, &one, &beta, y, &one, 1);
   else if constexpr (std::is_same_v<T, std::complex<double>>)
-    zsymv_(&letter, &n, &alpha, a, &lda, x, &one, &beta, y, &one, 1);
+    MYRIAD_LAPACK_NAME(zsymv_)(&letter, &n, &alpha, a, &lda, x, &one, &beta, y, &one, 1);
   else if constexpr (std::is_same_v<T, float>)
-    cblas_ssymv(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
+    MYRIAD_LAPACK_NAME(cblas_ssymv)(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
   else
-    cblas_dsymv(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
+    MYRIAD_LAPACK_NAME(cblas_dsymv)(CblasColMajor, cblas(uplo), n, alpha, a, lda, x, 1, beta, y, 1);
 }
 
 /// The same with a Hermitian A; symv for real types.
 template <Element T>
 void hemv(Uplo uplo, Int n, T alpha, T const* a, Int lda, T const* x, T beta, T* y) {
   if constexpr (std::is_same_v<T, std::complex<float>>)
-    cblas_chemv(CblasColMajor, cblas(uplo), n, &alpha, a, lda, x, 1, &beta, y, 1);
+    MYRIAD_LAPACK_NAME(cblas_chemv)(CblasColMajor, cblas(uplo), n, &alpha, a, lda, x, 1, &beta, y, 1);
   else if constexpr (std::is_same_v<T, std::complex<double>>)
-    cblas_zhemv(CblasColMajor, cblas(uplo), n, &alpha, a, lda, x, 1, &beta, y, 1);
+    MYRIAD_LAPACK_NAME(cblas_zhemv)(CblasColMajor, cblas(uplo), n, &alpha, a, lda, x, 1, &beta, y, 1);
   else
     symv<T>(uplo, n, alpha, a, lda, x, beta, y);
 }

@@ -1,6 +1,6 @@
 #include "core/parallel.hpp"
 
-#include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,36 +8,49 @@
 #include <mutex>
 
 #include "core/lapack.hpp"
-
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
+#include "core/team.hpp"
 
 namespace myriad {
 namespace {
 
+#ifdef MYRIAD_LAPACK_IS_PRIVATE
+/// Makes OpenBLAS run every call in the calling thread: nobody else uses this copy of it.
+struct OneBlasThread {
+  OneBlasThread() { [[maybe_unused]] static bool const done = (MYRIAD_LAPACK_NAME(openblas_set_num_threads)(1), true); }
+};
+#else
 /// While any of these exists, OpenBLAS runs every call in the calling thread; the last destructor restores the caller's setting.
 class OneBlasThread {
  public:
   OneBlasThread() {
     std::scoped_lock const lock(mutex_);
     if (users_++ == 0) {
-      before_ = openblas_get_num_threads();
-      if (before_ != 1) openblas_set_num_threads(1);
+      before_ = MYRIAD_LAPACK_NAME(openblas_get_num_threads)();
+      if (before_ != 1) MYRIAD_LAPACK_NAME(openblas_set_num_threads)(1);
     }
   }
   ~OneBlasThread() {
     std::scoped_lock const lock(mutex_);
-    if (--users_ == 0 && before_ != 1) openblas_set_num_threads(before_);
+    if (--users_ == 0 && before_ != 1) MYRIAD_LAPACK_NAME(openblas_set_num_threads)(before_);
   }
   OneBlasThread(OneBlasThread const&) = delete;
   OneBlasThread& operator=(OneBlasThread const&) = delete;
+
+  // Another thread may hold the mutex at a fork, and does not exist in the child.
+  static void before_fork() { mutex_.lock(); }
+  static void after_fork() { mutex_.unlock(); }
+  static void in_child() {
+    users_ = 0;
+    mutex_.unlock();
+  }
 
  private:
   static inline std::mutex mutex_;
   static inline int users_ = 0;
   static inline int before_ = 1;
 };
+[[maybe_unused]] int const at_fork = pthread_atfork(OneBlasThread::before_fork, OneBlasThread::after_fork, OneBlasThread::in_child);
+#endif
 
 /// State that the threads of one parallel_for share.
 struct Loop {
@@ -63,28 +76,6 @@ struct Loop {
   }
 };
 
-#if defined(__SANITIZE_THREAD__)
-// libgomp is not instrumented, so the thread sanitizer does not see fork and join of a parallel region; these annotate them.
-void after_fork(Loop& loop) { __tsan_acquire(&loop); }
-void before_join(Loop& loop) { __tsan_release(&loop); }
-#define MYRIAD_NO_THREAD_SANITIZER __attribute__((no_sanitize("thread")))
-#else
-void after_fork(Loop&) {}
-void before_join(Loop&) {}
-#define MYRIAD_NO_THREAD_SANITIZER
-#endif
-
-__attribute__((noinline)) void work_in_region(Loop& loop) {
-  after_fork(loop);
-  loop.work();
-  before_join(loop);
-}
-
-MYRIAD_NO_THREAD_SANITIZER void fork_and_join(Loop* loop, int threads) {
-#pragma omp parallel num_threads(threads)
-  work_in_region(*loop);
-}
-
 }  // namespace
 
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body) {
@@ -92,13 +83,12 @@ void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody
   OneBlasThread const one_blas_thread;
   Loop loop{.body = body, .count = count, .grain = grain};
   std::int64_t const pieces = (count + grain - 1) / grain;
-  int const team = static_cast<int>(std::min<std::int64_t>(threads, pieces));
-  if (team <= 1 || omp_in_parallel()) {
+  int const size = static_cast<int>(std::min<std::int64_t>(threads, pieces));
+  if (size <= 1 || team::inside()) {
     loop.work();
   } else {
-    before_join(loop);  // this thread's writes are visible to the team
-    fork_and_join(&loop, team);
-    after_fork(loop);
+    auto const work = [&loop]() noexcept { loop.work(); };
+    team::run(size, team::Work(work));
   }
   if (loop.error) std::rethrow_exception(loop.error);
 }

@@ -24,7 +24,7 @@ class RangeBody {
 };
 
 /// Calls `body(begin, end)` for consecutive pieces of [0, count) of at most `grain` items (the last may be shorter), each piece once, on up
-/// to `threads` OpenMP threads. Pieces are scheduled dynamically, so that uneven work stays balanced. Meanwhile OpenBLAS uses one thread
+/// to `threads` threads. Pieces are scheduled dynamically, so that uneven work stays balanced. Meanwhile OpenBLAS uses one thread
 /// per call. The first exception of a piece stops the loop and is rethrown here.
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, RangeBody body);
 

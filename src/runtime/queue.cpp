@@ -1,7 +1,6 @@
 #include "myriad/queue.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/team.hpp"
 #include "myriad/error.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/queue_state.hpp"
@@ -26,7 +26,7 @@ namespace driver = gpu::driver;
 
 int threads_from_environment() {
   char const* const text = std::getenv("MYRIAD_NUM_THREADS");
-  if (!text || !*text) return omp_get_max_threads();
+  if (!text || !*text) return team::default_size();
   int threads = 0;
   auto const [end, error] = std::from_chars(text, text + std::strlen(text), threads);
   if (error != std::errc{} || *end != '\0' || threads < 1)
