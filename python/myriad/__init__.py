@@ -57,7 +57,7 @@ for _name in (_myriad.__file__, None):
     try:
         _pauses.append(_ctypes.CDLL(_name).omp_pause_resource_all)
     except (AttributeError, OSError):
-        pass  # an OpenMP older than 5.0, or none
+        break  # an OpenMP older than 5.0, or none: the pool of a wheel needs nothing, and torch's OpenMP is left alone
 if hasattr(_os, 'register_at_fork'):
     _os.register_at_fork(before=_end_threads_before_fork)
 
