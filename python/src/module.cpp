@@ -19,6 +19,7 @@
 #include "call.hpp"
 #include "queue.hpp"
 #include "ragged.hpp"
+#include "xla.hpp"
 
 namespace myriad::python {
 namespace {
@@ -329,6 +330,7 @@ NB_MODULE(_myriad, m) {
       "'sm_80,compute_90'.\n"
       "threads: concurrent compilations; 0: all cores.");
   define_routines(m);
+  define_xla(m);
   m.def("copy_triangle", &copy_triangle, nb::arg("queue"), nb::arg("uplo"), nb::arg("a"), nb::arg("out"));
   m.def("failures", &failures, nb::arg("info"));
   m.def("gemm_grouped", &gemm_grouped, nb::arg("queue"), nb::arg("groups"));
