@@ -106,7 +106,7 @@ void by_svd_part(M& machine, Decompose const& decompose, BySvdTask<T> const& tas
                       .scales = work.scales,
                       .sizes = reinterpret_cast<simt::Index*>(sizes(m)),
                       .scaled_a = gpu::matrices_of(a),
-                      .scaled_b = gpu::matrices_of(b),
+                      .scaled_b = gpu::matrices_of(plan.has_b ? b : Batch<T>{}),
                       .values = gpu::matrices_of(values),
                       .products = gpu::matrices_of(products),
                       .quotients = gpu::matrices_of(quotients),

@@ -53,7 +53,7 @@ namespace {
 
 myriad::test::FakeCuda fake;
 std::array<ContextObject, 2> gpus{{{.device = 0}, {.device = 1}}};
-FunctionObject scale{.scales = true};
+FunctionObject scale{.scales = true, .name = "scale"};
 std::map<std::string, std::unique_ptr<FunctionObject>> kernels;  ///< all others, by name
 /// A thread's contexts, the current one last. Without a destructor, since static queues use it at the end of the program, after the
 /// thread's variables are destroyed.
@@ -190,7 +190,13 @@ Result enqueue_copy(Address to, Address from, std::size_t bytes, StreamHandle st
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
-FAKE myriad::test::FakeCuda* fake_cuda() { return &fake; }
+FAKE myriad::test::FakeCuda* fake_cuda() {
+  fake.memory_at = [](std::uintptr_t address) {
+    auto const known = allocation_of(address);
+    return known ? myriad::test::FakeMemory{known->first, known->second.bytes} : myriad::test::FakeMemory{};
+  };
+  return &fake;
+}
 FAKE void fake_cuda_add_kernel(char const* name, myriad::test::FakeKernel kernel) {
   std::scoped_lock const lock(mutex);
   kernel_of_name(name)->on_host = kernel;
@@ -431,6 +437,12 @@ FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, 
   std::memcpy(fake.grid, config->grid, sizeof(config->grid));
   std::memcpy(fake.block, config->block, sizeof(config->block));
   fake.shared = config->shared_bytes;
+  if (fake.at_launch)
+    fake.at_launch({.kernel = kernel->name.c_str(),
+                    .arguments = parameters[0],
+                    .blocks = config->grid[0],
+                    .threads = config->block[0] * config->block[1],
+                    .shared_bytes = config->shared_bytes});
   if (!kernel->scales && std::getenv("FAKE_CUDA_TIMES")) {
     unsigned const x = 7919 * config->grid[0] + 104729 * config->block[0] + 31 * config->shared_bytes;
     fake.milliseconds = 1 + static_cast<float>(x % 1009) / 1009;

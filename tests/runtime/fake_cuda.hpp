@@ -12,10 +12,24 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 
 #include "myriad/batch.hpp"
 
 namespace myriad::test {
+
+/// A launch as the driver sees it.
+struct FakeLaunch {
+  char const* kernel;  ///< its lowered name; the fake compiler gives the name expression
+  void const* arguments;
+  unsigned blocks, threads, shared_bytes;
+};
+/// Memory of the fake driver.
+struct FakeMemory {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
 
 struct FakeCuda {
   std::atomic<int> launches{0};
@@ -58,7 +72,10 @@ struct FakeCuda {
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
   bool together = false;
-  std::atomic<void*> stream{nullptr};
+  std::atomic<void*> stream {
+    nullptr std::function<void(FakeLaunch const&)> at_launch;  ///< called at each launch
+    FakeMemory (*memory_at)(std::uintptr_t address);           ///< the allocation that contains an address; none: no bytes
+  };
   std::atomic<char const*> kernel{""};
 };
 
