@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kernel_suffix = ".kernel";
+
+/// Processor time of this thread, in which NVRTC compiles.
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 std::string translation_unit(KernelSource const& source) { return fmt::format("#include \"{}\"\n", source.header); }
 
@@ -229,6 +237,7 @@ std::string KernelStore::problem() const {
 
 KernelRecord KernelStore::compile(KernelSource const& source, std::string const& arch) {
   auto const start = std::chrono::steady_clock::now();
+  double const processor_start = processor_seconds();
   std::vector<SourceFile> const files = sources_of(source);
   Compiled compiled = nvrtc_.compile({.source = translation_unit(source),
                                       .name = source.name,
@@ -237,7 +246,8 @@ KernelRecord KernelStore::compile(KernelSource const& source, std::string const&
                                       .options = source.options,
                                       .want_ptx = !dump_.empty()});
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  message(fmt::format("compiled {} for {} in {:.2f} s", source.name, arch, seconds));
+  message(fmt::format("compiled {} for {} in {:.2f} s, {:.2f} s of processor time", source.name, arch, seconds,
+                      processor_seconds() - processor_start));
   if (!dump_.empty()) dump(source, files, arch, compiled);
   return {.key = key(source, arch, nvrtc_.name()),
           .name = source.name,
