@@ -69,7 +69,7 @@ def _check(library, info, problem):
         for d in info.shape:
             total *= d
         where = '' if total == 1 else f' (matrix {first} of {total})' if count == 1 else f' ({count} of {total} matrices, the first is {first})'
-        raise LinAlgError(problem + where, info)
+        raise LinAlgError(problem + where, library.own_info(info))
 
 
 def _finish(library, info, check, problem, *results):
@@ -78,11 +78,7 @@ def _finish(library, info, check, problem, *results):
         _check(library, info, problem)
     else:
         for x in results:
-            library.invalidate(x, info != 0)
-
-
-def _info(library, like, batch):
-    return library.empty(like, batch, library.int32)
+            library.invalidate(x, library.own_info(info) != 0)
 
 
 # ---- Linear systems, inverses, determinants -----------------------------------------------------
@@ -109,7 +105,7 @@ def solve(x1: Array, x2: Array, /, *, check: bool = True) -> Array:
         batch = numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
         a, b = library.stretched(a, batch), library.stretched(b, batch)
     x = library.empty(a, (*batch, n, k))
-    info = _info(library, a, batch)
+    info = library.info_of(a, batch)
     _myriad.solve(library.queue(a), a, b, x, info)
     if check:
         _check(library, info, 'Singular matrix')
@@ -122,7 +118,7 @@ def inv(x: Array, /, *, check: bool = True) -> Array:
     a, = library.inputs([x])
     _square(a)
     out = library.empty(a, a.shape)
-    info = _info(library, a, a.shape[:-2])
+    info = library.info_of(a, a.shape[:-2])
     _myriad.inverse(library.queue(a), a, out, info)
     if check:
         _check(library, info, 'Singular matrix')
@@ -162,7 +158,7 @@ def cholesky(x: Array, /, *, upper: bool = False, check: bool = True) -> Array:
     a, = library.inputs([x])
     _square(a)
     out = library.triangle(a, upper)
-    info = _info(library, a, a.shape[:-2])
+    info = library.info_of(a, a.shape[:-2])
     _myriad.potrf(library.queue(a), 'U' if upper else 'L', out, info)
     _finish(library, info, check, 'Matrix is not positive definite', out)
     return out
@@ -250,7 +246,7 @@ def _eigen(x, job, check, uplo='L'):
     _square(a)
     v = library.copy(a)
     w = library.empty(a, a.shape[:-1], library.real(a.dtype))
-    info = _info(library, a, a.shape[:-2])
+    info = library.info_of(a, a.shape[:-2])
     _myriad.syevd(library.queue(a), job, uplo, v, w, info)
     _finish(library, info, check, 'Eigenvalues did not converge', w)
     return w, v
@@ -280,7 +276,7 @@ def svd(x: Array, /, *, full_matrices: bool = True, check: bool = True) -> SVDRe
     s = library.empty(a, (*batch, k), library.real(a.dtype))
     u = library.empty(a, (*batch, m, m if full_matrices else k))
     vh = library.empty(a, (*batch, n if full_matrices else k, n))
-    info = _info(library, a, batch)
+    info = library.info_of(a, batch)
     _myriad.gesvd(library.queue(a), 'A' if full_matrices else 'S', library.copy(a), s, u, vh, info)
     _finish(library, info, check, 'SVD did not converge', s)
     return SVDResult(u, s, vh)
@@ -292,7 +288,7 @@ def svdvals(x: Array, /, *, check: bool = True) -> Array:
     a, = library.inputs([x])
     _stacked(a)
     s = library.empty(a, (*a.shape[:-2], min(a.shape[-2:])), library.real(a.dtype))
-    info = _info(library, a, a.shape[:-2])
+    info = library.info_of(a, a.shape[:-2])
     _myriad.gesvd(library.queue(a), 'N', library.copy(a), s, None, None, info)
     _finish(library, info, check, 'SVD did not converge', s)
     return s
@@ -316,7 +312,7 @@ def pinv(x: Array, /, *, rtol: Any = None, check: bool = True) -> Array:
         s[~keep] = 0
         return matmul(_adjoint(library, vh) * s[..., None, :], _adjoint(library, u))
     out = library.empty(a, (*a.shape[:-2], n, m))
-    info = _info(library, a, a.shape[:-2])
+    info = library.info_of(a, a.shape[:-2])
     _myriad.pinv(library.queue(a), a, -1.0 if rtol is None else max(float(rtol), 0.0), out, None, info)
     _finish(library, info, check, 'SVD did not converge', out)
     return out

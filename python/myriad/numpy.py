@@ -10,6 +10,7 @@ numpy.linalg._linalg: they are private to NumPy, and install() raises RuntimeErr
 """
 import collections
 import contextlib
+import functools
 import warnings
 
 import numpy
@@ -47,7 +48,7 @@ def _finish(info, *results):
 
 
 def _again(name, failed, a, *results):
-    """Lets NumPy compute failed matrices: with its results for NaN and infinity, and its errors."""
+    """Lets NumPy compute failed matrices, if there are any: with its results for NaN and infinity, and its errors."""
     if failed.any():
         theirs = getattr(numpy.linalg._umath_linalg, name)(a[failed])
         for x, theirs in zip(results, theirs if isinstance(theirs, tuple) else (theirs,)):
@@ -92,7 +93,8 @@ def _det(queue, a):
         return NotImplemented
     det = numpy.empty(a.shape[:-2], a.dtype)
     _myriad.det(queue, a, det)
-    _again('det', ~numpy.isfinite(det), a, det)
+    if not _myriad.all_finite(det):
+        _again('det', ~numpy.isfinite(det), a, det)
     return det[()]
 
 
@@ -101,7 +103,8 @@ def _slogdet(queue, a):
         return NotImplemented
     sign, logabs = numpy.empty(a.shape[:-2], a.dtype), numpy.empty(a.shape[:-2], a.real.dtype)
     _myriad.logdet(queue, a, sign, logabs)
-    _again('slogdet', numpy.isnan(sign), a, sign, logabs)
+    if not _myriad.all_finite(sign):
+        _again('slogdet', numpy.isnan(sign), a, sign, logabs)
     return sign[()], logabs[()]
 
 
@@ -110,7 +113,8 @@ def _cholesky(uplo):
         if a.shape[-1] != a.shape[-2]:
             return NotImplemented
         factor, info = _host.cholesky(queue, uplo, a)
-        _again('cholesky_lo' if uplo == 'L' else 'cholesky_up', info != 0, a, factor)
+        if _myriad.failures(info)[0]:
+            _again('cholesky_lo' if uplo == 'L' else 'cholesky_up', info != 0, a, factor)
         return factor
 
     return cholesky
@@ -123,8 +127,8 @@ def _eigh(job, uplo):
         v, info = numpy.array(a, order='C'), numpy.empty(a.shape[:-2], _host.INT)
         w = numpy.empty(a.shape[:-1], a.real.dtype)
         _myriad.syevd(queue, job, uplo, v, w, info)
-        name = ('eigh' if job == 'V' else 'eigvalsh') + ('_lo' if uplo == 'L' else '_up')
-        _again(name, info != 0, a, w, v)
+        if _myriad.failures(info)[0]:
+            _again(('eigh' if job == 'V' else 'eigvalsh') + ('_lo' if uplo == 'L' else '_up'), info != 0, a, w, v)
         return (w, v) if job == 'V' else w
 
     return eigh
@@ -152,10 +156,13 @@ def _form_q(complete):
 def _svd(job):
     def svd(queue, a):
         u, s, vt, info = _host.svd(queue, job, a)
+        failed = _myriad.failures(info)[0]
         if job == 'N':
-            _again('svd', info != 0, a, s)
+            if failed:
+                _again('svd', info != 0, a, s)
             return s
-        _again('svd_f' if job == 'A' else 'svd_s', info != 0, a, u, s, vt)
+        if failed:
+            _again('svd_f' if job == 'A' else 'svd_s', info != 0, a, u, s, vt)
         return u, s, vt
 
     return svd
@@ -195,6 +202,27 @@ _FUNCTIONS = {
 }
 
 
+@functools.cache
+def _types_of(signature):
+    """The types of a gufunc's arguments, from its signature such as 'dd->d'."""
+    return tuple(numpy.dtype(letter) for letter in signature.partition('->')[0])
+
+
+def _ready(arrays, types):
+    """The arrays with these types, or None where numpy.linalg's own conversion is needed."""
+    if len(arrays) != len(types):
+        return None
+    for x, t in zip(arrays, types):
+        if type(x) is not numpy.ndarray or x.dtype is not t or not x.flags.carray:
+            break
+    else:
+        return arrays
+    given = [numpy.asarray(x) for x in arrays]
+    if all(numpy.can_cast(x.dtype, t, 'same_kind') for x, t in zip(given, types)):
+        return [x.astype(t, copy=False) for x, t in zip(given, types)]
+    return None
+
+
 class _Gufunc:
     """Stands for a gufunc of NumPy, whose other attributes it has."""
 
@@ -207,18 +235,15 @@ class _Gufunc:
     def __call__(self, *arrays, signature=None, **options):
         # numpy.linalg names the types of every call; other calls are none of its own.
         if signature is not None and not options:
-            types = signature.partition('->')[0]
-            given = [numpy.asarray(x) for x in arrays]
-            if len(types) == len(given) and all(numpy.can_cast(x.dtype, t, 'same_kind') for x, t in zip(given, types)):
-                given = [x.astype(t, copy=False) for x, t in zip(given, types)]
-                if given[0].ndim >= 2 and (self._max_n is None or max(given[0].shape[-2:]) <= self._max_n):
-                    if self._name != 'qr_r_raw':
-                        given = [_host.readable(x) for x in given]
-                    if self._name != 'qr_r_raw' or given[0] is arrays[0]:
-                        result = self._function(_queues.on_cpu(), *given)
-                        if result is not NotImplemented:
-                            _calls[self._name] += 1
-                            return result
+            given = _ready(arrays, _types_of(signature))
+            if given is not None and given[0].ndim >= 2 and (self._max_n is None or max(given[0].shape[-2:]) <= self._max_n):
+                if given is not arrays and self._name != 'qr_r_raw':
+                    given = [_host.readable(x) for x in given]
+                if self._name != 'qr_r_raw' or given[0] is arrays[0]:
+                    result = self._function(_queues.on_cpu(), *given)
+                    if result is not NotImplemented:
+                        _calls[self._name] += 1
+                        return result
         return self._base(*arrays, signature=signature, **options)
 
     def __getattr__(self, name):

@@ -19,6 +19,7 @@ the transforms of torch.func, too. They never wait for a GPU and raise no error 
 
 import collections
 import contextlib
+import functools
 import threading
 import warnings
 
@@ -83,6 +84,8 @@ def _reason(x, limits):
 
 def _check(*tensors, dtypes=_DTYPES):
     """Declines unless Myriad takes these matrices."""
+    if _myriad.plain_matrices(tensors, dtypes is _PRODUCT_DTYPES):
+        return
     first = tensors[0]
     for x in tensors:
         if x.layout is not torch.strided:
@@ -148,13 +151,30 @@ def _range(x):
     return (at + first * size, at + (last + 1) * size)
 
 
+class _NewResults:
+    """Tensors for the results of a call. Sizes are positive: _check declines other inputs."""
+
+    @staticmethod
+    def matrix(i, like, batch, m, n, dtype=None, by_rows=False):
+        """Result i, an m-by-n matrix of each batch, column-major as torch's are, unless by_rows."""
+        dtype = dtype or like.dtype
+        if by_rows:
+            return torch.empty((*batch, m, n), dtype=dtype, device=like.device)
+        return torch.empty_strided(*_by_columns(batch, m, n), dtype=dtype, device=like.device)
+
+    @staticmethod
+    def array(i, like, shape, dtype):
+        """Result i, contiguous."""
+        return torch.empty_strided(*_contiguous(shape), dtype=dtype, device=like.device)
+
+
 class _Results:
-    """Tensors for the results of a call: those of an out= call, else new ones."""
+    """The tensors of an out= call for its results."""
 
     def __init__(self, given, inputs):
         self._given = given
         self._copies = []
-        if given is None:
+        if _myriad.apart(given, inputs):
             return
         ranges = [_range(x) for x in inputs]
         for out in given:
@@ -181,29 +201,21 @@ class _Results:
         return out
 
     def matrix(self, i, like, batch, m, n, dtype=None, by_rows=False):
-        """Result i, an m-by-n matrix of each batch; new ones are column-major as torch's are, unless by_rows."""
-        dtype = dtype or like.dtype
-        if self._given is not None:
-            out = self._take(i, like, torch.Size((*batch, m, n)), dtype, not by_rows)
-            if out.is_contiguous() or out.mT.is_contiguous():
-                return out
-            copy = torch.empty_like(out, memory_format=torch.contiguous_format)
-            self._copies.append((out, copy))
-            return copy
-        if by_rows:
-            return torch.empty((*batch, m, n), dtype=dtype, device=like.device)
-        return torch.empty((*batch, n, m), dtype=dtype, device=like.device).mT
+        """Result i, an m-by-n matrix of each batch."""
+        out = self._take(i, like, (*batch, m, n), dtype or like.dtype, not by_rows)
+        if out.is_contiguous() or out.mT.is_contiguous():
+            return out
+        return self._copied(out)
 
     def array(self, i, like, shape, dtype):
-        """Result i, contiguous if it is new."""
-        if self._given is not None:
-            out = self._take(i, like, torch.Size(shape), dtype)
-            if out.is_contiguous():
-                return out
-            copy = torch.empty_like(out, memory_format=torch.contiguous_format)
-            self._copies.append((out, copy))
-            return copy
-        return torch.empty(shape, dtype=dtype, device=like.device)
+        """Result i."""
+        out = self._take(i, like, shape, dtype)
+        return out if out.is_contiguous() else self._copied(out)
+
+    def _copied(self, out):
+        copy = torch.empty_like(out, memory_format=torch.contiguous_format)
+        self._copies.append((out, copy))
+        return copy
 
     def finish(self):
         """Copies results to tensors of an out= call in whose memory order Myriad did not compute."""
@@ -211,45 +223,61 @@ class _Results:
             out.copy_(copy)
 
 
-def _declines_on_cpu(failed, why):
-    """torch's kernels raise an error for such matrices on the CPU, and do so again."""
-    if failed.device.type == 'cpu' and bool(failed.any()):
-        raise _Declined(why)
+def _declines_infinity(x):
+    """torch's kernels raise an error for matrices with such values on the CPU, and do so again."""
+    if x.is_cpu and not (_myriad.all_finite(x) if x.is_contiguous() else bool(x.isfinite().all())):
+        raise _Declined('not finite')
 
 
-def _raises(info, check_errors, why='error to raise'):
+def _raises(info, check_errors):
     if check_errors and bool(info.any()):
-        raise _Declined(why)
+        raise _Declined('error to raise')
 
 
 def _letter(upper):
     return 'U' if upper else 'L'
 
 
-def _broadcast(*tensors):
-    return torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
+def _broadcast(a, b):
+    """The leading axes of both. torch.broadcast_shapes takes 20 us."""
+    shape, other = a.shape[:-2], b.shape[:-2]
+    return shape if shape == other else torch.broadcast_shapes(shape, other)
 
 
-def _batch(*tensors):
+def _batch(a, b):
     """The leading axes of tensors that are broadcast; declines where they do not match."""
     try:
-        return _broadcast(*tensors)
+        return _broadcast(a, b)
     except RuntimeError:
         raise _Declined('leading axes do not match') from None
 
 
+@functools.lru_cache(1024)
+def _contiguous(shape):
+    """shape and strides. torch.empty takes longer for a torch.Size than these and torch.empty_strided together."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(shape), tuple(strides[::-1])
+
+
+@functools.lru_cache(1024)
+def _by_columns(batch, m, n):
+    """Shape and strides of column-major matrices."""
+    shape, strides = _contiguous.__wrapped__((*batch, n, m))
+    return (*shape[:-2], m, n), (*strides[:-2], 1, max(m, 1))
+
+
 def _work(like, batch, m, n):
     """A column-major matrix for each batch. No view, since forward derivatives of views have rules of their own."""
-    strides, step = [1, max(m, 1)], max(m, 1) * max(n, 1)
-    for size in reversed(batch):
-        strides.insert(0, step)
-        step = step * max(size, 1)
-    return torch.empty_strided((*batch, m, n), strides, dtype=like.dtype, device=like.device)
+    layout = _by_columns if all([type(size) is int for size in (*batch, m, n)]) else _by_columns.__wrapped__  # symbols have no hash
+    return torch.empty_strided(*layout(batch, m, n), dtype=like.dtype, device=like.device)
 
 
 # ---- The operators ------------------------------------------------------------------------------
 #
-# Each takes a _Results and the arguments of aten's operator. It declines before it writes, except for results of a call with errors, which
+# Each takes a _NewResults or _Results and the arguments of aten's operator. It declines before it writes, except for results of a call with errors, which
 # torch's kernel then writes again.
 
 
@@ -310,6 +338,71 @@ def _lu_solve(results, LU, pivots, B, *, left=True, adjoint=False):
     return X
 
 
+def _factors_transpose(result):
+    """Whether these LU factors of _ODD are those of its transpose."""
+    return float(result[0, 0]) == 2.0
+
+
+# torch's gradients use the LU factors that these operators return. Depending on its version they are those of A, or of A^T where A is real and
+# contiguous.
+_ODD = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+_SOLVE_TRANSPOSES = _factors_transpose(torch.ops.aten._linalg_solve_ex(_ODD, _ODD)[1])
+_DET_TRANSPOSES = _factors_transpose(torch.ops.aten._linalg_det(_ODD)[1])
+
+
+def _solve_ex(results, A, B, *, left=True, check_errors=False):
+    """The operator behind torch.linalg.solve."""
+    vectors = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if vectors and B.ndim == 1:
+        raise _Declined('one vector')
+    columns = B.unsqueeze(-1) if vectors else B
+    _check(A, columns)
+    _check_system(A, columns, left)
+    n, k = columns.shape[-2:]
+    if vectors and not left:
+        raise _Declined('vectors from the right')
+    batch = _batch(A, columns)
+    transposed = _SOLVE_TRANSPOSES and A.is_contiguous() and not A.is_complex()
+    if vectors:  # torch stores them as the columns of the last two axes
+        X = results.matrix(0, A, batch[:-1], batch[-1], n)
+    else:
+        X = results.matrix(0, A, batch, n, k, by_rows=not left)
+    LU = results.matrix(1, A, A.shape[:-2], A.shape[-1], A.shape[-1])
+    pivots = results.array(2, A, A.shape[:-1], torch.int32)
+    info = results.array(3, A, A.shape[:-2], torch.int32)
+    LU.copy_(A.mT if transposed else A)
+    X.copy_(B)
+    queue = _queue(A)
+    _myriad.getrf(queue, LU, pivots, info)
+    _raises(info, check_errors)
+    # X A = B is A^T X^T = B^T.
+    _myriad.getrs(queue, 'T' if transposed == left else 'N', LU, pivots, (X.unsqueeze(-1) if vectors else X) if left else X.mT)
+    return X, LU, pivots, info
+
+
+def _factors_for_det(results, first, A):
+    """LU factors, their pivots, the diagonal of U, and the signs of the permutations."""
+    _check(A)
+    _check_square(A)
+    n = A.shape[-1]
+    LU = results.matrix(first, A, A.shape[:-2], n, n)
+    pivots = results.array(first + 1, A, A.shape[:-1], torch.int32)
+    LU.copy_(A.mT if _DET_TRANSPOSES and A.is_contiguous() and not A.is_complex() else A)
+    _myriad.getrf(_queue(A), LU, pivots, None)
+    interchanges = (pivots != torch.arange(1, n + 1, dtype=torch.int32, device=A.device)).sum(-1)
+    return LU, pivots, LU.diagonal(dim1=-2, dim2=-1), 1 - 2 * (interchanges & 1)
+
+
+def _det(results, A):
+    LU, pivots, diagonal, sign = _factors_for_det(results, 1, A)
+    return diagonal.prod(-1).mul_(sign), LU, pivots
+
+
+def _slogdet(results, A):
+    LU, pivots, diagonal, sign = _factors_for_det(results, 2, A)
+    return diagonal.sgn().prod(-1).mul_(sign), diagonal.abs().log_().sum(-1), LU, pivots
+
+
 def _inv_ex(results, A, *, check_errors=False):
     _check(A)
     _check_square(A)
@@ -362,7 +455,7 @@ def _eigh(results, A, UPLO='L', compute_v=True):
         work = _work(A, batch, n, n)
     work.copy_(A)
     _myriad.syevd(_queue(A), 'V' if compute_v else 'N', _letter(UPLO.upper() == 'U'), work, w, None)
-    _declines_on_cpu(~w.isfinite(), 'not finite')
+    _declines_infinity(w)
     return w, V
 
 
@@ -384,7 +477,7 @@ def _svd(results, A, full_matrices=False, compute_uv=True, *, driver=None):
         U = results.array(0, A, (0,), A.dtype)
         Vh = results.array(2, A, (0,), A.dtype)
         _myriad.gesvd(_queue(A), 'N', F, S, None, None, None)
-    _declines_on_cpu(~S.isfinite(), 'not finite')
+    _declines_infinity(S)
     return U, S, Vh
 
 
@@ -492,6 +585,9 @@ _OPERATORS = {
     'linalg_cholesky_ex': (_cholesky_ex, 'L', ('L', 'info')),
     'linalg_lu_factor_ex': (_lu_factor_ex, 'out', ('LU', 'pivots', 'info')),
     'linalg_lu_solve': (_lu_solve, 'out', ('out',)),
+    '_linalg_solve_ex': (_solve_ex, None, ()),
+    '_linalg_det': (_det, None, ()),
+    '_linalg_slogdet': (_slogdet, None, ()),
     'linalg_inv_ex': (_inv_ex, 'inverse', ('inverse', 'info')),
     'linalg_qr': (_qr, 'out', ('Q', 'R')),
     '_linalg_eigh': (_eigh, 'eigenvalues', ('eigenvalues', 'eigenvectors')),
@@ -506,6 +602,9 @@ _OPERATORS = {
     'baddbmm': (_baddbmm, 'out', ('out',)),
 }
 OPERATORS = tuple(_OPERATORS)
+#: Operators whose overload with out= stays torch's on the CPU: torch's own solve, inv and det call it, and for few matrices, which are not
+#: taken, a detour through Python would take longer than the rest.
+_INNER = ('linalg_lu_factor_ex', 'linalg_lu_solve')
 #: Operators that enable() takes unless it is told others. Measured on one CPU thread, where the others are slower than torch for some
 #: sizes; not yet measured on GPUs.
 _DEFAULT = {
@@ -530,19 +629,20 @@ def _router(name, overload, key):
     limits = _limits[key.lower()]
     matrices = 1 if name == 'baddbmm' else 0  # the first argument of baddbmm may be broadcast
 
+    def into(*args, **kwargs):
+        given = tuple([kwargs.pop(word) for word in names])
+        results = _Results(given, tuple([x for x in args if isinstance(x, torch.Tensor)]))
+        ours(results, *args, **kwargs)
+        results.finish()
+        return given if len(given) > 1 else given[0]
+
+    compute = into if overload else functools.partial(ours, _NewResults)
+
     def route(keys, *args, **kwargs):
         reason = _reason(args[matrices], limits)
         if reason is None:
             try:
-                if overload:
-                    rest = {word: value for word, value in kwargs.items() if word not in names}
-                    given = tuple(kwargs[word] for word in names)
-                    results = _Results(given, [x for x in args if isinstance(x, torch.Tensor)])
-                    ours(results, *args, **rest)
-                    results.finish()
-                    out = given if len(given) > 1 else given[0]
-                else:
-                    out = ours(_Results(None, ()), *args, **kwargs)
+                out = compute(*args, **kwargs)
                 _taken[name] += 1
                 return out
             except _Declined as declined:
@@ -585,7 +685,7 @@ def enable(ops=None, max_n=None, min_batch=None, devices=('cpu', 'cuda')):
                     warnings.simplefilter('ignore')  # torch warns of every override
                     for name in _DEFAULT[device] if ops is None else ops:
                         for overload in ('', _OPERATORS[name][1]):
-                            if overload is not None:
+                            if overload is not None and not (overload and device == 'cpu' and name in _INNER):
                                 route = _router(name, overload, key)
                                 library.impl(f'{name}.{overload}' if overload else name, route, key, with_keyset=True, allow_override=True)
         except BaseException:
@@ -698,7 +798,7 @@ def _require(*tensors, square=True):
 def _readable(x):
     """The tensor as Myriad reads it: without negated views, and on a GPU with one stride between matrices."""
     x = x.resolve_neg()
-    return x if x.device.type == 'cpu' or x.ndim <= 3 or _collapses(x) else x.contiguous()
+    return x if x.is_cpu or x.ndim <= 3 or _collapses(x) else x.contiguous()
 
 
 def _solution_shape(a, b):
@@ -713,7 +813,8 @@ def _solve_impl(a, b):
     batch = _solution_shape(a, b)
     x = _work(b, batch, *b.shape[-2:])
     if x.numel() > 0:
-        _myriad.solve(_queue(a), _readable(a.expand(*batch, *a.shape[-2:])), _readable(b.expand(*batch, *b.shape[-2:])), x, None)
+        a, b = (_readable(y if y.shape[:-2] == batch else y.expand(*batch, *y.shape[-2:])) for y in (a, b))
+        _myriad.solve(_queue(a), a, b, x, None)
     return x
 
 

@@ -48,6 +48,13 @@ bool has(nb::handle x, char const* name) {
   return PyObject_HasAttrString(x.type().ptr(), name) == 1;
 }
 
+/// The truth of x.method()
+bool says_true(nb::handle x, PyObject* method) {
+  nb::object const result = nb::steal(PyObject_CallMethodObjArgs(x.ptr(), method, nullptr));
+  if (!result.is_valid()) throw nb::python_error();
+  return result.is(Py_True);
+}
+
 // DLPack 1.3: functions of a type of tensors, in the capsule type(x).__dlpack_c_exchange_api__.
 struct DlExchange {
   std::uint32_t major;
@@ -218,19 +225,29 @@ void Array::take(Tensor const& tensor, std::string const& what) {
 bool Array::read_exchange(nb::handle x, std::string const& what) {
   DlExchange const* const api = exchange_of(x);
   if (!api) return false;
-  // DLPack has no flags for these.
-  if (nb::cast<bool>(x.attr("is_neg")())) return false;
-  if (nb::cast<bool>(x.attr("is_conj")())) return false;
   DlTensor tensor;
   if (api->tensor_from_object(x.ptr(), &tensor) != 0) {
     PyErr_Clear();
     return false;
   }
+  // DLPack has no flags for these.
+  static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
+  static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
+  bool const is_complex = tensor.dtype.code == 5;
+  if (says_true(x, is_neg) || (is_complex && says_true(x, is_conj))) return false;
   device = static_cast<Device>(tensor.device.type);
   if (device != Device::cpu && device != Device::cuda) return false;
   device_id = tensor.device.id;
   take(tensor, what);
   return true;
+}
+
+bool Array::read_plain_torch(nb::handle x) {
+  try {
+    return !PyObject_CheckBuffer(x.ptr()) && read_exchange(x, "");
+  } catch (nb::builtin_exception const&) {  // an element type that the library does not have
+    return false;
+  }
 }
 
 void Array::read_torch(nb::handle x, std::string const& what) {

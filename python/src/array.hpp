@@ -33,6 +33,9 @@ class Array {
   /// refused.
   void read(nb::handle x, std::string const& what, std::intptr_t stream, bool written);
 
+  /// Reads a tensor of torch that is neither negated nor conjugated. False: x is something else, or has elements of another type.
+  bool read_plain_torch(nb::handle x);
+
   char* data = nullptr;
   int dims = 0;
   std::int64_t shape[max_dims];

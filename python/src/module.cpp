@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <stdexcept>
@@ -125,6 +126,82 @@ std::pair<std::int64_t, std::int64_t> failures(nb::handle info) {
   for (std::int64_t b = 0; b < size; ++b)
     if (entries[b] != 0 && count++ == 0) first = b;
   return {count, first};
+}
+
+/// Whether all numbers of a contiguous array in host memory are finite
+bool all_finite(nb::handle x) {
+  Array array;
+  array.read(x, "all_finite: x", -1, false);
+  std::int64_t size = 1;
+  for (int k = array.dims - 1; k >= 0; --k) {
+    if (array.shape[k] > 1 && array.strides[k] != size) throw nb::value_error("all_finite: x must be contiguous");
+    size *= array.shape[k];
+  }
+  auto const finite = [&]<typename T>(T const* numbers, std::int64_t count) {
+    T sum = 0;  // of zeros, or NaN
+    for (std::int64_t k = 0; k < count; ++k) sum += numbers[k] * T{0};
+    return sum == 0;
+  };
+  bool const is_complex = array.dtype == MYRIAD_C32 || array.dtype == MYRIAD_C64;
+  std::int64_t const count = is_complex ? 2 * size : size;
+  if (array.device == Device::cuda) throw nb::type_error("all_finite: x must be in host memory");
+  if (array.dtype == MYRIAD_F32 || array.dtype == MYRIAD_C32) return finite(reinterpret_cast<float const*>(array.data), count);
+  if (array.dtype == MYRIAD_F64 || array.dtype == MYRIAD_C64) return finite(reinterpret_cast<double const*>(array.data), count);
+  throw nb::type_error("all_finite: x must have float32, float64, complex64 or complex128 elements");
+}
+
+/// The tensors of torch in a tuple, each plain. False if one is not.
+template <std::size_t N>
+bool read_plain(nb::tuple tensors, std::array<Array, N>& arrays) {
+  if (nb::len(tensors) > N) return false;
+  std::size_t k = 0;
+  for (nb::handle const x : tensors)
+    if (!arrays[k++].read_plain_torch(x)) return false;
+  return true;
+}
+
+/// Whether these are plain matrices of torch, all of one type and on one device, that a routine takes. False: perhaps not. `halves`: the
+/// routine is a product, which takes 16-bit types, too.
+bool plain_matrices(nb::tuple tensors, bool halves) {
+  std::array<Array, 2> arrays;
+  if (!read_plain(tensors, arrays)) return false;
+  std::size_t const count = nb::len(tensors);
+  for (std::size_t k = 0; k < count; ++k) {
+    Array const& a = arrays[k];
+    bool const is_half = a.dtype == MYRIAD_F16 || a.dtype == MYRIAD_BF16;
+    if (a.dtype == MYRIAD_INT || a.dtype == MYRIAD_C16 || (is_half && !halves)) return false;
+    if (a.dtype != arrays[0].dtype || a.device != arrays[0].device || a.device_id != arrays[0].device_id) return false;
+    if (a.dims < 2 || (a.dims > 3 && a.device != Device::cpu)) return false;
+    for (int i = 0; i < a.dims; ++i)
+      if (a.shape[i] == 0) return false;
+  }
+  return true;
+}
+
+/// Whether tensors of torch are plain, `outputs` without elements that share memory, and no output shares memory with another tensor.
+/// False: perhaps not.
+bool apart(nb::tuple outputs, nb::tuple inputs) {
+  std::array<Array, 8> arrays;
+  std::array<std::pair<char const*, char const*>, 8> ranges;
+  std::size_t const outs = nb::len(outputs);
+  std::size_t count = 0;
+  if (outs + nb::len(inputs) > arrays.size()) return false;
+  for (nb::tuple const& tensors : {outputs, inputs})
+    for (nb::handle const x : tensors) {
+      Array& a = arrays[count];
+      if (!a.read_plain_torch(x)) return false;
+      std::int64_t last = 0;
+      for (int i = 0; i < a.dims; ++i) {
+        if (count < outs && a.strides[i] == 0 && a.shape[i] > 1) return false;
+        last += (a.shape[i] - 1) * a.strides[i];  // strides of torch are not negative
+        if (a.shape[i] == 0) return false;
+      }
+      ranges[count] = {a.data, a.data + (last + 1) * a.element_size};
+      for (std::size_t k = 0; k < std::min(count, outs); ++k)
+        if (ranges[count].first < ranges[k].second && ranges[k].first < ranges[count].second) return false;
+      ++count;
+    }
+  return true;
 }
 
 /// Copies a triangle of every matrix, with zeros outside it.
@@ -333,5 +410,8 @@ NB_MODULE(_myriad, m) {
   define_xla(m);
   m.def("copy_triangle", &copy_triangle, nb::arg("queue"), nb::arg("uplo"), nb::arg("a"), nb::arg("out"));
   m.def("failures", &failures, nb::arg("info"));
+  m.def("all_finite", &all_finite, nb::arg("x"));
+  m.def("plain_matrices", &plain_matrices, nb::arg("tensors"), nb::arg("halves"));
+  m.def("apart", &apart, nb::arg("outputs"), nb::arg("inputs"));
   m.def("gemm_grouped", &gemm_grouped, nb::arg("queue"), nb::arg("groups"));
 }

@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip('torch')
 
 import myriad.torch as mt  # noqa: E402
+from myriad import _myriad  # noqa: E402
 
 DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
 
@@ -61,6 +62,50 @@ def test_the_default_is_what_is_faster_on_the_cpu():
     torch.linalg.qr(a[:99])
     a @ a
     assert mt.report() == {'linalg_qr': {'taken': 1, 'declined': {'fewer than 100 matrices': 1}}}
+
+
+@pytest.mark.parametrize('by_columns', [False, True])
+@pytest.mark.parametrize('name', ['solve', 'det', 'slogdet', 'inv'])
+def test_gradients_use_the_factors_of_myriad(name, by_columns):
+    """torch's gradients of solve and det use the LU factors that the operators return."""
+    a = well_conditioned(120, 5, 5)
+    a = a.mT.contiguous().mT if by_columns else a
+    arguments = [a.requires_grad_(), *([torch.randn(120, 5, 2, dtype=a.dtype, requires_grad=True)] if name == 'solve' else [])]
+
+    def gradients():
+        out = getattr(torch.linalg, name)(*arguments)
+        return torch.autograd.grad((out[1] if name == 'slogdet' else out).sin().sum(), arguments)
+
+    expected = gradients()
+    with mt.enabled():
+        found = gradients()
+    operator = {'inv': 'linalg_inv_ex', 'solve': '_linalg_solve_ex'}.get(name, f'_linalg_{name}')
+    assert mt.report()[operator] == {'taken': 1, 'declined': {}}
+    for x, y in zip(found, expected):
+        torch.testing.assert_close(x, y)
+
+
+def test_quick_checks():
+    """They may say no for any arrays, and yes only for those that a routine takes."""
+    a, flat = torch.zeros(4, 3, 3), torch.zeros(72)
+    plain, apart = _myriad.plain_matrices, _myriad.apart
+    assert plain((a,), False) and plain((a, a), False) and plain((a.half(),), True) and plain((a.bfloat16(), a.bfloat16()), True)
+    z = torch.zeros(4, 3, 3, dtype=torch.complex64)
+    for wrong in (a.half(), a.int(), a.long(), a[0, 0], a[:0], a[:, :0], z.conj(), z.conj().imag, a.to_sparse(), a.numpy(), None):
+        assert not plain((wrong,), False)
+    assert not plain((a, a.double()), False) and not plain((a, a, a), False)
+    assert apart((flat[:36], flat[36:]), (a,)) and apart((flat[:9],), (flat[9:],))
+    for outs, ins in (((flat[:36], flat[35:]), ()), ((flat[:36],), (flat[35:40],)), ((a.expand(2, 4, 3, 3),), ()), ((a,), (a.mT,)), ((z.conj(),), ())):
+        assert not apart(outs, ins)
+    assert _myriad.all_finite(a) and _myriad.all_finite(z)
+    for bad in (float('nan'), float('inf'), -float('inf')):
+        for x in (a.clone(), a.double(), z.clone()):
+            x[-1, -1, -1] = bad
+            assert not _myriad.all_finite(x)
+    with pytest.raises(TypeError, match='all_finite: x'):
+        _myriad.all_finite(a.int())
+    with pytest.raises(ValueError, match='all_finite: x must be contiguous'):
+        _myriad.all_finite(a.mT)
 
 
 def test_arguments_of_enable_are_checked():

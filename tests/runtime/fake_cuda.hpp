@@ -72,11 +72,10 @@ struct FakeCuda {
   // The last launch
   unsigned grid[3] = {}, block[3] = {}, shared = 0;
   bool together = false;
-  std::atomic<void*> stream {
-    nullptr std::function<void(FakeLaunch const&)> at_launch;  ///< called at each launch
-    FakeMemory (*memory_at)(std::uintptr_t address);           ///< the allocation that contains an address; none: no bytes
-  };
+  std::atomic<void*> stream{nullptr};
   std::atomic<char const*> kernel{""};
+  std::function<void(FakeLaunch const&)> at_launch;           ///< called at each launch
+  FakeMemory (*memory_at)(std::uintptr_t address) = nullptr;  ///< the allocation that contains an address; none: no bytes
 };
 
 /// A kernel on the host twin.
