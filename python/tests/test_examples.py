@@ -8,7 +8,7 @@ import sys
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / 'examples' / 'python'
-PROGRAMS = ['gaussian_process_blocks', 'kalman_filter_bank', 'stiff_ensemble', 'whitening']
+PROGRAMS = ['diffusion_tensors', 'gaussian_process_blocks', 'kalman_filter_bank', 'stiff_ensemble', 'whitening']
 # One thread: on a busy machine the threads of many short calls wait for each other.
 ENVIRONMENT = {**os.environ, 'MYRIAD_NUM_THREADS': '1', 'PYTHONDONTWRITEBYTECODE': '1'}
 
