@@ -1,6 +1,7 @@
 #pragma once
 /// Subcommands. Each declares its arguments on `app`. CLI11 calls back the one on the command line, which sets `action`. The program runs
-/// the action once the whole command line has been checked, and exits with the status that it returns.
+/// the action once the whole command line has been checked, and exits with the status that it returns. Under mpirun every rank runs the
+/// action of a command that works on a batch (batch() in job.hpp), and rank 0 those of the others.
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -7,15 +7,25 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "io/error.hpp"
+#include "myriad/device.hpp"
 #include "myriad/error.hpp"
+#include "myriad/version.hpp"
 #include "terminal.hpp"
 
 namespace myriad::cli {
 namespace {
 
-constexpr std::size_t listed_failures = 5;  ///< also the limit of listed warnings
+using nlohmann::json;
+
+constexpr std::chrono::seconds between_records{1};  ///< waiting for the disk more often would take time
 
 double seconds_of(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -124,6 +134,10 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
         ->type_name("E")
         ->check(positive_number().description(""));
   }
+  app.add_flag("--resume", options.resume,
+               wrapped("Keep what is finished if the run ends early, and go on from what an earlier one has left (OUTPUT.part, "
+                       "OUTPUT.journal). Under mpirun it is always kept"));
+  options.command = &app;
   app.add_flag("--json", options.json, wrapped("Print the summary as JSON"));
 }
 
@@ -134,7 +148,9 @@ std::optional<Queue> open_gpu(Options const& options, std::string& problem) {
   Backend const backend = parse_backend(options.backend);
   if (backend == Backend::cpu) return std::nullopt;
   try {
-    Queue queue({.backend = backend, .threads = options.threads});
+    Ranks const& ranks = Ranks::all();
+    int const gpus = ranks.several() ? std::max(1, static_cast<int>(devices().size())) : 1;
+    Queue queue({.backend = backend, .threads = options.threads, .device = ranks.local_rank() % gpus});
     problem = queue.gpu_problem();
     return queue.backend() == Backend::gpu ? std::optional(std::move(queue)) : std::nullopt;
   } catch (Unavailable const& reason) {
@@ -144,11 +160,33 @@ std::optional<Queue> open_gpu(Options const& options, std::string& problem) {
 
 }  // namespace
 
+Action batch(std::string command, std::string verb, Options const& options, std::function<int(Job&)> work) {
+  return [=, &options]() -> int {
+    std::unique_ptr<Job> job;
+    try {
+      std::string problem;
+      try {
+        job = std::make_unique<Job>(command, verb, options);
+        return work(*job);
+      } catch (std::bad_alloc const&) {
+        problem = "not enough memory; a smaller --chunk may help";
+      } catch (std::exception const& reason) {
+        problem = reason.what();
+      }
+      if (job) return job->stop(problem);
+      Ranks::all().meet(problem, {});
+      throw UsageError(problem);
+    } catch (Stopped const&) {
+      return job && job->started() ? job->stop("stopped") : exit_bad_input;
+    }
+  };
+}
+
 Job::Job(std::string command, std::string verb, Options const& options)
     : command_(std::move(command)),
       verb_(std::move(verb)),
       options_(options),
-      host_({.backend = Backend::cpu, .threads = options.threads}),
+      host_({.backend = Backend::cpu, .threads = options.threads > 0 ? options.threads : Ranks::all().threads()}),
       gpu_(open_gpu(options, gpu_problem_)),
       streamer_(gpu_ ? *gpu_ : host_) {
   if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
@@ -174,8 +212,10 @@ std::string Job::label(std::int64_t b) const {
 }
 
 void Job::fail(std::int64_t b, int info, std::function<std::string()> const& reason) {
-  ++failed_;
-  if (failures_.size() < listed_failures) failures_.push_back({b, info, reason()});
+  ++chunk_.failed;
+  if (listed_failures_ >= Chunk::listed) return;
+  ++listed_failures_;
+  chunk_.failures.push_back({b, info, reason()});
 }
 
 void Job::verified(std::int64_t b, Verified const& found) {
@@ -198,34 +238,295 @@ void Job::verified(std::int64_t b, Verified const& found) {
                          label(b), description(), found.bound, judged);
     });
   }
-  // This comparison makes NaN the worst, for good.
-  if (!worst_ || (!std::isnan(*worst_) && !(error <= *worst_))) {
-    worst_ = error;
-    worst_matrix_ = b;
-  }
+  chunk_.keep_worse(error, b);
 }
 
 void Job::warn(std::function<std::string()> const& text) {
-  ++warned_;
-  if (warnings_.size() < listed_failures) warnings_.push_back(text());
+  ++chunk_.warned;
+  if (listed_warnings_ >= Chunk::listed) return;
+  ++listed_warnings_;
+  chunk_.warnings.push_back(text());
 }
 
-void Job::progress(std::int64_t done) {
+// Result files, and the other ranks
+
+namespace {
+
+void add(StreamReport& sum, StreamReport const& report) {
+  sum.bytes_in += report.bytes_in;
+  sum.bytes_out += report.bytes_out;
+  sum.seconds += report.seconds;
+}
+
+/// First letters of the messages between rank 0 and another one.
+namespace letter {
+constexpr char chunks = 'c';   ///< they are finished
+constexpr char done = 'd';     ///< the sender has finished its share
+constexpr char problem = 'p';  ///< the sender cannot go on
+constexpr char stop = 's';     ///< the receiver is not to go on
+constexpr char status = 'x';   ///< exit status of all
+}  // namespace letter
+
+json ranges_json(Ranges const& ranges) {
+  json out = json::array();
+  for (auto const& [first, count] : ranges) out.push_back({first, count});
+  return out;
+}
+
+}  // namespace
+
+std::string Job::description() const {
+  json inputs = json::array();
+  for (io::Source const* source : inputs_) {
+    std::uintmax_t bytes = 0;
+    std::int64_t newest = std::numeric_limits<std::int64_t>::min();  // the epoch of file times may lie ahead
+    for (std::string const& file : source->files()) {
+      bytes += std::filesystem::file_size(file);
+      newest = std::max<std::int64_t>(newest, std::filesystem::last_write_time(file).time_since_epoch().count());
+    }
+    inputs.push_back({{"name", io::printable(source->name())}, {"bytes", bytes}, {"modified", newest}});
+  }
+  json given = json::object();
+  for (CLI::Option const* option : options_.command->get_options()) {
+    std::string const name = option->get_name();
+    if (option->count() == 0 || name == "--resume" || name == "--json" || name == "--threads" || name == "--chunk") continue;
+    json values = json::array();
+    for (std::string const& value : option->results()) values.push_back(io::printable(value));
+    given[name] = values;
+  }
+  return json{{"version", MYRIAD_VERSION}, {"command", command_}, {"options", given}, {"inputs", inputs}, {"count", count_}}.dump();
+}
+
+void Job::open_files(std::vector<io::Field> const& fields, io::Layout const& layout, io::Access access) {
+  files_.emplace_back(options_.output, fields, layout, access);
+  if (options_.info.empty()) return;
+  if (std::filesystem::path(options_.info).extension() != ".npy")
+    throw io::Error(fmt::format("{}: the name after --info ends in .npy", options_.info));
+  if (options_.info == options_.output) throw UsageError(fmt::format("--info and -o are the same file, {}", options_.info));
+  files_.emplace_back(
+      options_.info,
+      std::vector{io::Field{"info", io::descr_of<std::int32_t>(), sizeof(std::int32_t), [](std::int64_t) { return io::Shape{}; }}},
+      io::Layout{.count = layout.count, .single = layout.single}, access);
+}
+
+void Job::open_results(std::vector<io::Field> fields, io::Layout layout) {
+  std::error_code ignored;
+  if (ranks_.first()) {
+    bool const journal = std::filesystem::exists(Journal::path_for(options_.output), ignored);
+    if (options_.resume || ranks_.several() || journal)
+      journal_.emplace(command_, options_.output, count_, json::parse(description()), options_.resume);
+    if (journal_ && !options_.resume && !ranks_.several()) {  // an earlier run has left nothing that is finished
+      journal_->remove();
+      journal_.reset();
+    }
+    std::vector<Chunk> const earlier = journal_ ? journal_->chunks() : std::vector<Chunk>{};
+    for (Chunk const& chunk : earlier) resumed_ += chunk.count;
+    done_ = resumed_;
+    open_files(fields, layout, !journal_ ? io::Access::alone : resumed_ > 0 ? io::Access::join : io::Access::create);
+    for (Chunk const& chunk : earlier)
+      for (std::size_t f = 0; f < files_.size(); ++f) files_[f].add(chunk.pieces.at(f));
+    pending_ = missing_from(earlier, layout.count);
+  }
+  std::string const plan = ranks_.meet({}, ranges_json(pending_).dump());
+  opened_ = true;
+  if (!ranks_.first()) {
+    for (json const& range : json::parse(plan)) pending_.emplace_back(range.at(0), range.at(1));
+    open_files(fields, layout, io::Access::join);
+  }
+  if (kept()) report_missing_on_signal(options_.output);
+}
+
+Ranges Job::share(bool ragged, std::function<std::int64_t(std::int64_t)> const& cost) {
+  all_ = std::exchange(chunk_, {});
+  // Rank r takes the matrices that begin in the r-th of size() equal parts of the whole cost.
+  Ranges mine;
+  auto const take = [&](std::int64_t first, std::int64_t end) {
+    if (first >= end) return;
+    if (!mine.empty() && mine.back().first + mine.back().second == first)
+      mine.back().second += end - first;
+    else
+      mine.emplace_back(first, end - first);
+  };
+  double whole = 0;
+  for (auto const& [first, count] : pending_) {
+    if (!ragged) whole += static_cast<double>(count);
+    for (std::int64_t b = first; ragged && b < first + count; ++b) whole += static_cast<double>(cost(b));
+  }
+  double const begin = std::ceil(whole * ranks_.rank() / ranks_.size());
+  double const end = ranks_.rank() + 1 == ranks_.size() ? whole + 1 : std::ceil(whole * (ranks_.rank() + 1) / ranks_.size());
+  double before = 0;
+  for (auto const& [first, count] : pending_) {
+    if (!ragged) {
+      auto const place = [&, offset = first, many = count](double at) {
+        return offset + std::clamp<std::int64_t>(static_cast<std::int64_t>(at - before), 0, many);
+      };
+      take(place(begin), place(end));
+      before += static_cast<double>(count);
+    } else {
+      for (std::int64_t b = first; b < first + count; ++b) {
+        if (before >= begin && before < end) take(b, b + 1);
+        before += static_cast<double>(cost(b));
+      }
+    }
+  }
+  return mine;
+}
+
+void Job::save(std::int64_t first, std::int64_t count, std::span<void const* const> data, int const* info) {
+  static_assert(sizeof(int) == sizeof(std::int32_t));
+  chunk_.pieces.push_back(files_[0].write(first, count, data));
+  void const* const statuses = info;
+  if (files_.size() > 1) chunk_.pieces.push_back(files_[1].write(first, count, {&statuses, 1}));
+}
+
+void Job::finish_chunk(std::int64_t first, std::int64_t count) {
+  chunk_.first = first;
+  chunk_.count = count;
+  finished_.push_back(std::exchange(chunk_, {}));
+  done_ += count;
+  if (!kept() || Clock::now() - recorded_ >= between_records) record();
+  while (auto const message = ranks_.receive()) receive(*message);
+  if (other_problem_) throw UsageError(*other_problem_);
+  show_progress();
+}
+
+/// Waits for the disk, and records the chunks that this process has finished.
+void Job::record() {
+  if (!finished_.empty() && kept())
+    for (io::ResultFile& file : files_) file.sync();
+  if (journal_) {
+    journal_->add(std::exchange(finished_, {}));
+  } else if (kept()) {
+    json chunks = json::array();
+    for (Chunk const& chunk : std::exchange(finished_, {})) chunks.push_back(to_json(chunk));
+    if (!chunks.empty()) ranks_.send(0, letter::chunks + chunks.dump());
+  } else {
+    for (Chunk& chunk : std::exchange(finished_, {})) chunks_.push_back(std::move(chunk));
+  }
+  recorded_ = Clock::now();
+}
+
+void Job::receive(Ranks::Message const& message) {
+  std::string const text = message.text.substr(1);
+  switch (message.text.at(0)) {
+    case letter::chunks: {
+      std::vector<Chunk> chunks;
+      for (json const& entry : json::parse(text)) {
+        Chunk chunk = chunk_of(entry);
+        for (std::size_t f = 0; f < files_.size(); ++f) files_[f].add(chunk.pieces.at(f));
+        done_ += chunk.count;
+        chunks.push_back(std::move(chunk));
+      }
+      journal_->add(std::move(chunks));
+      break;
+    }
+    case letter::done: {
+      json const sums = json::parse(text);
+      double const seconds = sums.at(2);
+      add(others_computed_, {.bytes_in = sums.at(0), .bytes_out = sums.at(1), .seconds = seconds});
+      slowest_ = std::max(slowest_, seconds);
+      ++others_done_;
+      break;
+    }
+    case letter::problem:
+      if (!other_problem_) other_problem_ = problem_of(message.from, text);
+      ++others_done_;
+      break;
+    case letter::stop:
+      throw Stopped();
+    case letter::status:
+      status_ = std::stoi(text);
+      break;
+  }
+}
+
+/// Rank 0: until all others have done their share, or stopped.
+void Job::wait_for_others() {
+  while (others_done_ < ranks_.size() - 1) {
+    receive(ranks_.wait());
+    show_progress();
+    if (other_problem_ && !ending_) throw UsageError(*other_problem_);
+  }
+}
+
+/// The other ranks: until rank 0 has ended the job.
+int Job::wait_for_status() {
+  while (!status_) {
+    Ranks::Message const message = ranks_.wait();
+    if (message.text.at(0) == letter::status) receive(message);
+  }
+  report_nothing_on_signal();
+  return *status_;
+}
+
+/// Leaves no files of a journal without finished chunks.
+void Job::discard_unless_finished() {
+  if (!journal_ || !journal_->chunks().empty()) return;
+  for (io::ResultFile& file : files_) file.remove();
+  journal_->remove();
+}
+
+int Job::stop(std::string const& reason) {
+  if (!opened_) discard_unless_finished();
+  if (!ranks_.met()) ranks_.meet(reason, {});  // throws
+  if (!opened_ || !kept()) throw UsageError(reason);
+  chunk_ = {};
+  if (!ranks_.first()) {
+    try {
+      record();
+    } catch (std::exception const&) {
+      // The reason is told already.
+    }
+    ranks_.send(0, letter::problem + reason);
+    return wait_for_status();
+  }
+  bar_.clear();
+  std::string const told = other_problem_ ? *other_problem_ : reason;
+  ending_ = true;
+  if (others_done_ < ranks_.size() - 1) ranks_.send_to_others(std::string(1, letter::stop));
+  try {
+    wait_for_others();
+    record();
+  } catch (std::exception const&) {
+    // The first reason is told.
+  }
+  report_nothing_on_signal();
+  discard_unless_finished();
+  if (!journal_->chunks().empty()) say(stderr, "myriad {}: {}\n", command_, journal_->missing());
+  ranks_.send_to_others(letter::status + std::to_string(exit_bad_input));
+  throw UsageError(told);
+}
+
+void Job::show_progress() {
   double const seconds = seconds_of(Clock::now() - start_);
-  if (count_ <= 0 || !bar_.due(seconds)) return;
-  bar_.draw({.done = static_cast<double>(done),
+  if (!ranks_.first() || count_ <= 0 || !bar_.due(seconds)) return;
+  bar_.draw({.done = static_cast<double>(done_),
              .total = static_cast<double>(count_),
              .seconds = seconds,
-             .what = fmt::format("{} of {}", done, count_)});
+             .what = fmt::format("{} of {}", done_, count_),
+             .skipped = static_cast<double>(resumed_)});
 }
 
-void Job::count(StreamReport const& report) {
-  computed_.bytes_in += report.bytes_in;
-  computed_.bytes_out += report.bytes_out;
-  computed_.seconds += report.seconds;
-}
+void Job::count(StreamReport const& report) { add(computed_, report); }
 
 int Job::finish() {
+  if (!ranks_.met()) ranks_.meet({}, {});
+  record();
+  if (!ranks_.first()) {
+    ranks_.send(0, letter::done + json{computed_.bytes_in, computed_.bytes_out, computed_.seconds}.dump());
+    return wait_for_status();
+  }
+  wait_for_others();
+  slowest_ = std::max(slowest_, computed_.seconds);
+  add(computed_, others_computed_);
+  std::vector<Chunk> chunks = journal_ ? journal_->chunks() : std::move(chunks_);
+  std::sort(chunks.begin(), chunks.end(), [](Chunk const& a, Chunk const& b) { return a.first < b.first; });
+  if (files_.empty()) all_ = std::exchange(chunk_, {});  // without chunks
+  for (Chunk const& chunk : chunks) all_.add(chunk);
+  for (io::ResultFile& file : files_) file.commit();
+  report_nothing_on_signal();
+  if (journal_) journal_->remove();
+
   double const seconds = seconds_of(Clock::now() - start_);
   bar_.clear();
   if (gpu_ && computed_.bytes_in + computed_.bytes_out > 0) link_ = host_link(*gpu_);
@@ -237,20 +538,24 @@ int Job::finish() {
   auto const say_rest = [](std::int64_t all, std::size_t listed) {
     if (auto const more = all - static_cast<std::int64_t>(listed); more > 0) say(stderr, "  and {} more\n", more);
   };
-  for (std::string const& warning : warnings_) say(stderr, "myriad {}: warning: {}\n", command_, warning);
-  say_rest(warned_, warnings_.size());
-  if (failed_ == 0) return exit_good;
-
-  say(stderr, "myriad {}: {} of {} {} failed\n", command_, failed_, count_, count_ == 1 ? "matrix" : "matrices");
-  for (Failure const& f : failures_) say(stderr, "  {}: {}\n", label(f.matrix), f.reason);
-  say_rest(failed_, failures_.size());
-  return exit_failed_matrices;
+  for (std::string const& warning : all_.warnings) say(stderr, "myriad {}: warning: {}\n", command_, warning);
+  say_rest(all_.warned, all_.warnings.size());
+  if (all_.failed > 0) {
+    say(stderr, "myriad {}: {} of {} {} failed\n", command_, all_.failed, count_, count_ == 1 ? "matrix" : "matrices");
+    for (Chunk::Failure const& f : all_.failures) say(stderr, "  {}: {}\n", label(f.matrix), f.reason);
+    say_rest(all_.failed, all_.failures.size());
+  }
+  int const code = all_.failed == 0 ? exit_good : exit_failed_matrices;
+  ranks_.send_to_others(letter::status + std::to_string(code));
+  return code;
 }
 
 void Job::print_summary(double seconds) const {
   say("{} {}, {}, in {}", verb_, what_, io::name_of(dtype_), duration(seconds));
-  if (double const compute = computed_.seconds; compute > 0 && count_ > 0) {
-    say("; computing took {} ({} a second) on ", duration(compute), rate(static_cast<double>(count_) / compute));
+  if (resumed_ > 0) say(", {} of them in an earlier run", resumed_);
+  if (slowest_ > 0 && count_ > resumed_) {
+    say("; computing took {} ({} a second) on ", duration(slowest_), rate(static_cast<double>(count_ - resumed_) / slowest_));
+    if (ranks_.several()) say("{} ranks{}, each on ", ranks_.size(), ranks_.hosts() > 1 ? fmt::format(" of {} hosts", ranks_.hosts()) : "");
     if (gpu_)
       say("gpu, {}", gpu_->device().name);
     else
@@ -262,18 +567,18 @@ void Job::print_summary(double seconds) const {
     say("{:.3g} GB to the GPU and {:.3g} GB back at {:.3g} GB/s, {:.0f}% of what the link was measured to do\n",
         static_cast<double>(computed_.bytes_in) * 1e-9, static_cast<double>(computed_.bytes_out) * 1e-9, computed_.rate() * 1e-9,
         100 * computed_.share_of(*link_));
-  if (worst_) say("worst backward error {:.2e}, {}\n", *worst_, label(worst_matrix_));
+  if (all_.worst) say("worst backward error {:.2e}, {}\n", *all_.worst, label(all_.worst_matrix));
 }
 
 void Job::print_json(double seconds) const {
   using json = nlohmann::ordered_json;  // keeps the order of insertion
   // JSON has neither NaN nor infinity.
   auto const number = [](double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", io::unsigned_nan(x))); };
-  double const compute = computed_.seconds;
+  double const compute = slowest_;
   json inputs = json::array();
   for (io::Source const* source : inputs_) inputs.push_back(source->name());
   json failures = json::array();
-  for (Failure const& f : failures_) {
+  for (Chunk::Failure const& f : all_.failures) {
     json entry{{"matrix", f.matrix}, {"info", f.info}, {"reason", f.reason}};
     if (std::string const file = file_of(f.matrix); !file.empty()) entry["file"] = file;
     failures.push_back(std::move(entry));
@@ -290,10 +595,15 @@ void Job::print_json(double seconds) const {
                {"threads", host_.threads()},
                {"seconds", seconds},
                {"compute_seconds", compute},
-               {"matrices_per_second", compute > 0 ? number(static_cast<double>(count_) / compute) : json(nullptr)},
-               {"failed", failed_},
+               {"matrices_per_second", compute > 0 ? number(static_cast<double>(count_ - resumed_) / compute) : json(nullptr)},
+               {"failed", all_.failed},
                {"failures", failures},
-               {"warnings", warnings_}};
+               {"warnings", all_.warnings}};
+  if (ranks_.several()) {
+    summary["ranks"] = ranks_.size();
+    summary["hosts"] = ranks_.hosts();
+  }
+  if (resumed_ > 0) summary["resumed"] = resumed_;
   if (gpu_) summary["device"] = gpu_->device().name;
   if (!gpu_problem_.empty()) summary["gpu_problem"] = gpu_problem_;
   if (link_) {
@@ -303,10 +613,10 @@ void Job::print_json(double seconds) const {
     summary["link"] = {{"to_device", number(link_->to_device)}, {"to_host", number(link_->to_host)}, {"both", number(link_->both)}};
     summary["share_of_link"] = number(computed_.share_of(*link_));
   }
-  if (worst_) {
-    summary["worst_backward_error"] = number(*worst_);
-    summary["worst_matrix"] = worst_matrix_;
-    if (std::string const file = file_of(worst_matrix_); !file.empty()) summary["worst_file"] = file;
+  if (all_.worst) {
+    summary["worst_backward_error"] = number(*all_.worst);
+    summary["worst_matrix"] = all_.worst_matrix;
+    if (std::string const file = file_of(all_.worst_matrix); !file.empty()) summary["worst_file"] = file;
   }
   std::fputs(json_text(summary).c_str(), stdout);
 }

@@ -1,23 +1,27 @@
 #pragma once
-/// One run of a subcommand: common options, the queue, failures, time, and the final summary.
+/// One run of a subcommand that works on a batch: common options, the queue, result files, failures, time, and the final summary. Under
+/// mpirun each rank has a share of the matrices.
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "command.hpp"
+#include "io/results.hpp"
 #include "io/source.hpp"
+#include "journal.hpp"
 #include "myriad/error.hpp"
 #include "myriad/queue.hpp"
 #include "myriad/stream.hpp"
 #include "myriad/types.hpp"
 #include "progress.hpp"
+#include "ranks.hpp"
 
 namespace myriad::cli {
 
@@ -32,6 +36,8 @@ struct Options {
   bool verify = false;
   double tolerance = 0;  ///< 0: none
   bool json = false;
+  bool resume = false;
+  CLI::App const* command = nullptr;  ///< the subcommand, which knows what was given
 
   [[nodiscard]] std::optional<Dtype> convert_to() const;
 };
@@ -65,6 +71,12 @@ struct Verified {
   std::string place{};               ///< where `error` is largest, if known
 };
 
+class Job;
+
+/// The action of a subcommand that works on a batch: runs work(job) and returns its status. Under mpirun an error of any rank ends all of
+/// them, and rank 0 throws it.
+[[nodiscard]] Action batch(std::string command, std::string verb, Options const& options, std::function<int(Job&)> work);
+
 class Job {
  public:
   Job(std::string command, std::string verb, Options const& options);
@@ -77,6 +89,16 @@ class Job {
 
   /// Describes the inputs for the summary; the first one names the matrices.
   void describe(std::vector<io::Source const*> inputs, std::int64_t count, std::string what, Dtype dtype);
+
+  /// Opens the result files: that of -o, with these fields, and that of --info. Called once, after the inputs have been checked.
+  void open_results(std::vector<io::Field> fields, io::Layout layout);
+  /// The matrices that this process has to do. `cost(b)`: time that matrix b takes, in any unit; the same for all unless `ragged`.
+  /// What was recorded before concerns the whole batch.
+  [[nodiscard]] Ranges share(bool ragged, std::function<std::int64_t(std::int64_t)> const& cost);
+  /// Saves the results of matrices first to first + count - 1: one pointer per field, and the statuses for --info.
+  void save(std::int64_t first, std::int64_t count, std::span<void const* const> data, int const* info);
+  /// Ends a chunk of matrices whose results were saved. What was recorded since the one before belongs to it.
+  void finish_chunk(std::int64_t first, std::int64_t count);
 
   /// compute(operands..., work) calls work(queue, arguments...) on the queue of --backend, as Streamer::run does, and adds up the time.
   template <typename... Arguments>
@@ -97,45 +119,65 @@ class Job {
   void verified(std::int64_t b, Verified const& found);
   /// Records a warning for the summary; the status does not change. `text` is only called for the few that are listed.
   void warn(std::function<std::string()> const& text);
-  /// Shows progress on a terminal, after the first second.
-  void progress(std::int64_t done);
-  /// Prints the summary and what failed; returns the exit status.
+  /// Completes the result files, prints the summary and what failed; returns the exit status.
   [[nodiscard]] int finish();
+  /// Ends the job of all ranks after an error of this one, and keeps what is finished for --resume. Throws a UsageError with the problem,
+  /// that of another rank if it came first. Ranks other than 0 return the exit status instead.
+  int stop(std::string const& problem);
+  /// Whether the result files are open on all ranks.
+  [[nodiscard]] bool started() const { return opened_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Failure {
-    std::int64_t matrix;
-    int info;
-    std::string reason;
-  };
 
+  [[nodiscard]] bool kept() const { return journal_ || (opened_ && !ranks_.first()); }
+  [[nodiscard]] std::string description() const;
+  void open_files(std::vector<io::Field> const& fields, io::Layout const& layout, io::Access access);
+  void record();
+  void receive(Ranks::Message const& message);
+  void wait_for_others();
+  int wait_for_status();
+  void show_progress();
+  void discard_unless_finished();
   [[nodiscard]] std::string label(std::int64_t b) const;
   [[nodiscard]] std::string file_of(std::int64_t b) const;
   void count(StreamReport const& report);
   void print_summary(double seconds) const;
   void print_json(double seconds) const;
 
+  Ranks& ranks_ = Ranks::all();
   std::string command_, verb_;
   Options options_;
   Queue host_;
   std::string gpu_problem_;  ///< why --backend auto is the CPU
   std::optional<Queue> gpu_;
   Streamer streamer_;
-  StreamReport computed_;         ///< sums over all calls
-  std::optional<HostLink> link_;  ///< if data went over it
+  StreamReport computed_;              ///< sums over all calls, and over all ranks in the end
+  StreamReport others_computed_;       ///< sums over the other ranks
+  double slowest_ = 0;                 ///< seconds of computing by the rank that took longest
+  std::optional<HostLink> link_;       ///< if data went over it
+  std::vector<io::ResultFile> files_;  ///< that of -o, that of --info
+  bool opened_ = false;
+  Ranges pending_;                  ///< matrices that no earlier run has finished
+  std::optional<Journal> journal_;  ///< of rank 0, if others or a later run need it
+  Chunk chunk_;                     ///< the current one
+  std::vector<Chunk> finished_;     ///< chunks of this process that are not recorded
+  std::vector<Chunk> chunks_;       ///< finished chunks of a process that keeps no journal
+  Clock::time_point recorded_ = Clock::now();
+  std::size_t listed_failures_ = 0, listed_warnings_ = 0;  ///< by this process
+  std::int64_t done_ = 0, resumed_ = 0;                    ///< matrices in all; by earlier runs
+  int others_done_ = 0;                                    ///< ranks that have ended their work
+  bool ending_ = false;                                    ///< rank 0 has asked the others to stop
+  std::optional<std::string> other_problem_;               ///< of another rank
+  std::optional<int> status_;                              ///< from rank 0
+
   std::vector<io::Source const*> inputs_;
   std::string what_;
   Dtype dtype_ = Dtype::f64;
   std::int64_t count_ = 0;
-  std::vector<Failure> failures_;  ///< the first few
-  std::int64_t failed_ = 0;
-  std::vector<std::string> warnings_;  ///< the first few
-  std::int64_t warned_ = 0;
-  std::optional<double> worst_;  ///< NaN if any error is NaN
-  std::int64_t worst_matrix_ = -1;
+  Chunk all_;  ///< outcome of the whole batch
   Clock::time_point start_ = Clock::now();
-  ProgressBar bar_;
+  ProgressBar bar_{ranks_.show_progress()};
 };
 
 }  // namespace myriad::cli

@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "io/output_file.hpp"
 #include "myriad/version.hpp"
+#include "ranks.hpp"
 #include "terminal.hpp"
 
 namespace {
@@ -30,13 +31,13 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Dense linear algebra for a myriad of small matrices.\n"
       "Exit status: 0 success; 1 some matrices failed; 2 bad usage or input. Matrices, rows and columns are counted from 0 unless a text "
-      "says otherwise.",
+      "says otherwise. mpirun -n N myriad ... divides a batch among N processes.",
       "myriad");
   app.set_version_flag("--version", MYRIAD_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
 
-  Action action;
+  Action action, alone;  // alone: of a command without a batch
   add_solve(app, action);
   add_multiply(app, action);
   add_symv(app, action);
@@ -51,12 +52,12 @@ int run(int argc, char** argv) {
   add_pinv(app, action);
   add_rank(app, action);
   add_convert(app, action);
-  add_info(app, action);
-  add_cache(app, action);
-  add_pack(app, action);
+  add_info(app, alone);
+  add_cache(app, alone);
+  add_pack(app, alone);
 #ifdef MYRIAD_HAVE_BENCH
-  add_bench(app, action);
-  add_tune(app, action);
+  add_bench(app, alone);
+  add_tune(app, alone);
 #endif
 
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* sub) { return sub->check_name(argv[1]); }).empty())
@@ -69,13 +70,14 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     name_command();
-    return action();
+    if (action) return action();
+    return Ranks::all().first() ? alone() : exit_good;
   } catch (CLI::ParseError const& problem) {
-    if (problem.get_exit_code() == 0) return app.exit(problem);  // --help, --version
+    if (problem.get_exit_code() == 0) return silent ? exit_good : app.exit(problem);  // --help, --version
     name_command();
     return refuse(command, fmt::format("{} (see myriad {}{}--help)", problem.what(), command, command.empty() ? "" : " "));
   } catch (std::bad_alloc const&) {
-    return refuse(command, "not enough memory; a smaller --chunk may help");
+    return refuse(command, "not enough memory");
   } catch (std::exception const& problem) {
     name_command();
     return refuse(command, problem.what());
@@ -86,5 +88,13 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   myriad::io::install_signal_cleanup();
-  return run(argc, argv);
+  int status = exit_bad_input;
+  try {
+    Ranks::all().open();
+    status = run(argc, argv);
+  } catch (UsageError const& problem) {
+    status = refuse("", problem.what());
+  }
+  Ranks::all().close();
+  return status;
 }

@@ -51,10 +51,10 @@ inline std::string progress_line(Progress const& progress, int columns) {
   return line;
 }
 
-/// The progress line on stderr, if that is a terminal. The destructor erases it.
+/// The progress line on stderr, if that is a terminal or goes to one. The destructor erases it.
 class ProgressBar {
  public:
-  ProgressBar() = default;
+  explicit ProgressBar(bool terminal = ::isatty(STDERR_FILENO) != 0) : terminal_(terminal) {}
   ~ProgressBar() { clear(); }
   ProgressBar(ProgressBar const&) = delete;
   ProgressBar& operator=(ProgressBar const&) = delete;
@@ -78,7 +78,7 @@ class ProgressBar {
     return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
 
-  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  bool terminal_;
   double drawn_ = 0;  ///< seconds after the start
   bool shown_ = false;
 };

@@ -10,6 +10,7 @@
 
 #include "io/source.hpp"
 #include "job.hpp"
+#include "journal.hpp"
 #include "matrices.hpp"
 #include "myriad/batch.hpp"
 
@@ -90,35 +91,35 @@ template <typename T>
   return elements * copies * static_cast<std::int64_t>(sizeof(T));
 }
 
-/// First matrix of each chunk, then the total count.
+/// Divides matrices first to first + count - 1 into chunks of at most `limit` bytes, or one matrix.
 template <typename Bytes>
-[[nodiscard]] std::vector<std::int64_t> chunk_starts(std::int64_t count, bool ragged, std::int64_t limit, Bytes&& bytes) {
-  std::vector<std::int64_t> starts{0};
-  if (count == 0) return starts;
+void add_chunks(std::int64_t first, std::int64_t count, bool ragged, std::int64_t limit, Bytes&& bytes, Ranges& chunks) {
+  std::int64_t const end = first + count;
   if (!ragged) {
     std::int64_t const step = std::max<std::int64_t>(limit / std::max<std::int64_t>(bytes(0), 1), 1);
-    for (std::int64_t first = step; first < count; first += step) starts.push_back(first);
-  } else {
-    std::int64_t held = 0;
-    for (std::int64_t b = 0; b < count; ++b) {
-      std::int64_t const more = bytes(b);
-      if (held > 0 && held + more > limit) {
-        starts.push_back(b);
-        held = 0;
-      }
-      held += more;
-    }
+    for (; first < end; first += step) chunks.emplace_back(first, std::min(step, end - first));
+    return;
   }
-  starts.push_back(count);
-  return starts;
+  std::int64_t held = 0;
+  for (std::int64_t b = first; b < end; ++b) {
+    std::int64_t const more = bytes(b);
+    if (held > 0 && held + more > limit) {
+      chunks.emplace_back(first, b - first);
+      first = b;
+      held = 0;
+    }
+    held += more;
+  }
+  if (first < end) chunks.emplace_back(first, end - first);
 }
 
-/// Calls body(first, count, operands) for each chunk of a batch of `count` matrices, in order, while a thread loads the next chunk.
+/// Calls body(first, count, operands) for each chunk of this process's share of a batch of `count` matrices, in order, while a thread loads
+/// the next chunk.
 ///
 /// `result_bytes(b)`: bytes that the body allocates for matrix b. At most two chunks are in memory, each of at most --chunk bytes or one
 /// matrix.
 template <typename T, std::size_t N, typename Bytes, typename Body>
-void stream(Job& job, std::int64_t count, std::array<Input, N> const& inputs, Bytes&& result_bytes, Body&& body) {
+void stream(Job& job, std::array<Input, N> const& inputs, Bytes&& result_bytes, Body&& body) {
   bool ragged = false;
   for (Input const& input : inputs) ragged = ragged || input.source->ragged();
   auto const bytes = [&](std::int64_t b) {
@@ -126,27 +127,36 @@ void stream(Job& job, std::int64_t count, std::array<Input, N> const& inputs, By
     for (Input const& input : inputs) sum += bytes_of<T>(input, b);
     return sum;
   };
+  // An element costs the steps of a factorization of its matrix, and as much as some of them for being moved.
+  Ranges const share = job.share(ragged, [&](std::int64_t b) {
+    std::int64_t const shorter =
+        std::min(inputs[0].source->rows_of(inputs[0].broadcast ? 0 : b), inputs[0].source->cols_of(inputs[0].broadcast ? 0 : b));
+    return bytes(b) * (16 + shorter);
+  });
+  std::int64_t whole = 0;
+  for (auto const& [first, count] : share) whole += count;
   auto const limit = static_cast<std::int64_t>(std::min<std::uint64_t>(job.options().chunk, std::uint64_t{1} << 62));
   // Small batches get smaller chunks, so that reading and computing overlap from the start. 16 MiB take milliseconds of both.
   std::int64_t target = limit;
-  if (!ragged && count > 0)
-    target = std::min(limit, std::max<std::int64_t>(count * std::max<std::int64_t>(bytes(0), 1) / 8, std::int64_t{16} << 20));
-  std::vector<std::int64_t> const starts = chunk_starts(count, ragged, target, bytes);
+  if (!ragged && whole > 0)
+    target = std::min(limit, std::max<std::int64_t>(whole * std::max<std::int64_t>(bytes(0), 1) / 8, std::int64_t{16} << 20));
+  Ranges chunks;
+  for (auto const& [first, count] : share) add_chunks(first, count, ragged, target, bytes, chunks);
 
   std::array<std::array<Operand<T>, N>, 2> slots;
   auto const load_chunk = [&](std::size_t k) {
-    for (std::size_t i = 0; i < N; ++i) load<T>(inputs[i], starts[k], starts[k + 1] - starts[k], slots[k % 2][i]);
+    for (std::size_t i = 0; i < N; ++i) load<T>(inputs[i], chunks[k].first, chunks[k].second, slots[k % 2][i]);
   };
-  if (starts.size() > 1) load_chunk(0);
-  for (std::size_t k = 0; k + 1 < starts.size(); ++k) {
+  if (!chunks.empty()) load_chunk(0);
+  for (std::size_t k = 0; k < chunks.size(); ++k) {
     std::future<void> next;
-    if (k + 2 < starts.size()) next = std::async(std::launch::async, load_chunk, k + 1);
-    std::int64_t const first = starts[k], many = starts[k + 1] - first;
+    if (k + 1 < chunks.size()) next = std::async(std::launch::async, load_chunk, k + 1);
+    auto const& [first, many] = chunks[k];
     body(first, many, slots[k % 2]);
     for (Input const& input : inputs)
       if (!input.broadcast && input.source->direct(dtype_of<T>)) input.source->release(first, many);
     if (next.valid()) next.get();
-    job.progress(first + many);
+    job.finish_chunk(first, many);
   }
 }
 

@@ -12,6 +12,9 @@
 
 namespace myriad::cli {
 
+/// Whether this process says nothing, since another one speaks for it.
+inline bool silent = false;
+
 /// Converts an argument for display: control bytes, line feeds too, as \xNN; NaN without a sign.
 template <typename A>
 [[nodiscard]] auto shown(A const& argument) {
@@ -28,11 +31,11 @@ using Shown = decltype(shown(std::declval<A const&>()));
 /// fmt::print for the terminal: names and other text from outside cannot send it escape sequences.
 template <typename... A>
 void say(std::FILE* stream, fmt::format_string<Shown<A>...> text, A const&... arguments) {
-  fmt::print(stream, text, shown(arguments)...);
+  if (!silent) fmt::print(stream, text, shown(arguments)...);
 }
 template <typename... A>
 void say(fmt::format_string<Shown<A>...> text, A const&... arguments) {
-  fmt::print(stdout, text, shown(arguments)...);
+  if (!silent) fmt::print(stdout, text, shown(arguments)...);
 }
 
 /// JSON in ASCII, so that it holds no control character either; bytes that are not UTF-8 are replaced.

@@ -13,6 +13,9 @@ if(TARGET myriad_lapack)
 endif()
 if(MYRIAD_BUILD_CLI)
   install(TARGETS myriad_cli)
+  if(TARGET myriad_mpi)
+    install(TARGETS myriad_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  endif()
 endif()
 
 configure_package_config_file(cmake/myriadConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/myriadConfig.cmake" INSTALL_DESTINATION "${package_dir}"

@@ -26,9 +26,12 @@ int run(ConvertOptions const& options, Job& job, io::Source const& source) {
   if (path.extension() == ".mtx") {
     if (source.count() != 1)
       throw io::Error(fmt::format("{}: a Matrix Market file holds one matrix, {} holds {}", options.output, source.name(), source.count()));
-    Operand<T> matrix;
-    load<T>({.source = &source, .view = false, .work = true}, 0, 1, matrix);
-    io::save_market(options.output, matrix.work.data(), source.rows_of(0), source.cols_of(0));
+    if (options.resume) throw UsageError("--resume needs an output in .npy or .npz");
+    if (Ranks::all().first()) {
+      Operand<T> matrix;
+      load<T>({.source = &source, .view = false, .work = true}, 0, 1, matrix);
+      io::save_market(options.output, matrix.work.data(), source.rows_of(0), source.cols_of(0));
+    }
     return job.finish();
   }
   if (path.extension() != ".npy" && path.extension() != ".npz")
@@ -36,16 +39,15 @@ int run(ConvertOptions const& options, Job& job, io::Source const& source) {
 
   auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
   auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
-  io::ResultFile output(options.output, {matrix_field("a", source.dtype(), source.vectors(), rows, cols)},
-                        {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
+  job.open_results({matrix_field("a", source.dtype(), source.vectors(), rows, cols)},
+                   {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
   std::array<Input, 1> const inputs{Input{.source = &source, .view = false, .work = true}};
   stream<T>(
-      job, source.count(), inputs, [](std::int64_t) { return std::int64_t{0}; },
+      job, inputs, [](std::int64_t) { return std::int64_t{0}; },
       [&](std::int64_t first, std::int64_t count, auto& operands) {
         void const* const data = operands[0].work.data();
-        output.write(first, count, {&data, 1});
+        job.save(first, count, {&data, 1}, nullptr);
       });
-  output.commit();
   return job.finish();
 }
 
@@ -61,15 +63,14 @@ void add_convert(CLI::App& app, Action& action) {
                .output_help = "Where they go: .npy in C order; .npz with a, or with a_0, a_1, ... where the matrices differ in size; .mtx "
                               "(Matrix Market, one matrix)"});
   command.callback([options, &action] {
-    action = [options] {
-      if (parse_backend(options->backend) == Backend::gpu) throw UsageError("--backend gpu: converting is done by the CPU");
-      options->backend = "cpu";
-      Job job("convert", "converted", *options);
+    if (parse_backend(options->backend) == Backend::gpu) throw UsageError("--backend gpu: converting is done by the CPU");
+    options->backend = "cpu";
+    action = batch("convert", "converted", *options, [options](Job& job) {
       auto const source = io::open_source(options->a, options->convert_to());
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

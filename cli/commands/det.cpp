@@ -44,15 +44,14 @@ int run(DetOptions const& options, Job& job, io::Source const& source) {
     fields = {scalar_field("sign", dtype), scalar_field("logabsdet", stacked ? dtype : dtype_of<Real<T>>)};
   else
     fields = {scalar_field("det", dtype)};
-  io::ResultFile output(options.output, std::move(fields), {.count = total, .single = source.single(), .fields_first = stacked});
-  InfoFile info_file(options, total, source.single());
+  job.open_results(std::move(fields), {.count = total, .single = source.single(), .fields_first = stacked});
 
   std::vector<T> values, logarithms_as_t;
   std::vector<Real<T>> logarithms;
   std::vector<int> info;
   std::array<Input, 1> const inputs{Input{.source = &source}};
   auto const bytes = [](std::int64_t) { return static_cast<std::int64_t>(3 * sizeof(T)); };
-  stream<T>(job, total, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     auto const size = static_cast<std::size_t>(count);
     info.assign(size, 0);
@@ -83,11 +82,8 @@ int run(DetOptions const& options, Job& job, io::Source const& source) {
       logarithms_as_t.assign(logarithms.begin(), logarithms.end());
       data[1] = logarithms_as_t.data();
     }
-    output.write(first, count, {data.data(), options.log ? std::size_t{2} : std::size_t{1}});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {data.data(), options.log ? std::size_t{2} : std::size_t{1}}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -106,13 +102,12 @@ void add_det(CLI::App& app, Action& action) {
   command.add_flag("--log", options->log,
                    wrapped("Sign and log |det|, which do not overflow, as numpy.linalg.slogdet; 0 and -inf where A is singular"));
   command.callback([options, &action] {
-    action = [options] {
-      Job job("det", "computed determinants of", *options);
+    action = batch("det", "computed determinants of", *options, [options](Job& job) {
       auto const source = open_matrices(options->a, true, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

@@ -55,13 +55,12 @@ int run(EighOptions const& options, Job& job, io::Source const& source) {
   auto const one = [](std::int64_t) { return std::int64_t{1}; };
   std::vector<io::Field> fields{matrix_field("w", dtype_of<R>, true, n, one)};
   if (!options.values) fields.push_back(matrix_field("v", dtype_of<T>, false, n, n));
-  io::ResultFile output(options.output, fields, {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
-  InfoFile info_file(options, source.count(), source.single());
+  job.open_results(fields, {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
   Matrices<R> w;
   std::vector<int> info;
   std::array<Input, 1> const inputs{Input{.source = &source, .view = options.verify, .work = true}};
   auto const bytes = [&](std::int64_t m) { return n(m) * static_cast<std::int64_t>(sizeof(R)) + 4; };
-  stream<T>(job, source.count(), inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     Matrices<T>& v = a.work;
     info.assign(static_cast<std::size_t>(count), 0);
@@ -82,11 +81,8 @@ int run(EighOptions const& options, Job& job, io::Source const& source) {
         [](int) { return std::string("the iteration did not converge"); }, "the result is not finite: overflow");
     if (options.verify) verify_each(job, first, count, info.data(), [&](std::int64_t b) { return eigen_error(a.view, uplo, v, w, b); });
     std::array<void const*, 2> const data{w.data(), v.data()};
-    output.write(first, count, {data.data(), fields.size()});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {data.data(), fields.size()}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -104,15 +100,14 @@ void add_eigh(CLI::App& app, Action& action) {
                .output_help = "File for the results: .npz with w (ascending) and v (in columns), or with w_0, v_0, w_1, ... where the "
                               "matrices differ in size; with --values also .npy. Failed ones are NaN"});
   command.callback([options, &action] {
-    action = [options] {
-      (void)options->triangle();
-      if (options->values && options->verify) throw UsageError("--verify needs the vectors, which --values leaves out");
-      Job job("eigh", "solved", *options);
+    (void)options->triangle();
+    if (options->values && options->verify) throw UsageError("--verify needs the vectors, which --values leaves out");
+    action = batch("eigh", "solved", *options, [options](Job& job) {
       auto const source = open_matrices(options->a, true, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "eigenproblem", "eigenproblems", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

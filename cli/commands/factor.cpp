@@ -31,16 +31,14 @@ struct Lu {
     auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
     auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
     auto const steps = [&](std::int64_t m) { return std::min(source.rows_of(m), source.cols_of(m)); };
-    io::ResultFile output(options.output,
-                          {matrix_field("lu", source.dtype(), false, rows, cols),
-                           {"pivots", io::descr_of<std::int32_t>(), sizeof(int), [&](std::int64_t m) { return io::Shape{steps(m)}; }}},
-                          layout_of(source));
-    InfoFile info_file(options, source.count(), source.single());
+    job.open_results({matrix_field("lu", source.dtype(), false, rows, cols),
+                      {"pivots", io::descr_of<std::int32_t>(), sizeof(int), [&](std::int64_t m) { return io::Shape{steps(m)}; }}},
+                     layout_of(source));
     Matrices<int> pivots;
     std::vector<int> info;
     std::array<Input, 1> const inputs{Input{.source = &source, .view = options.verify, .work = true}};
     auto const bytes = [&](std::int64_t m) { return steps(m) * 4; };
-    stream<T>(job, source.count(), inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
       auto& [a] = operands;
       Matrices<T>& lu = a.work;
       info.assign(static_cast<std::size_t>(count), 0);
@@ -52,11 +50,8 @@ struct Lu {
                [](int i) { return fmt::format("singular: U({0}, {0}), counted from 1, is exactly zero; the factors are complete", i); });
       if (options.verify) verify_lu(job, first, count, a.view, lu, pivots, info.data());
       std::array<void const*, 2> const data{lu.data(), pivots.data()};
-      output.write(first, count, data);
-      info_file.write(first, count, info.data());
+      job.save(first, count, data, info.data());
     });
-    output.commit();
-    info_file.commit();
     return job.finish();
   }
 
@@ -84,12 +79,11 @@ struct Cholesky {
 
   static int run(FactorOptions const& options, Job& job, io::Source const& source) {
     auto const n = [&](std::int64_t m) { return source.rows_of(m); };
-    io::ResultFile output(options.output, {matrix_field("l", source.dtype(), false, n, n)}, layout_of(source));
-    InfoFile info_file(options, source.count(), source.single());
+    job.open_results({matrix_field("l", source.dtype(), false, n, n)}, layout_of(source));
     std::vector<int> info;
     std::array<Input, 1> const inputs{Input{.source = &source, .view = options.verify, .work = true}};
     stream<T>(
-        job, source.count(), inputs, [](std::int64_t) { return std::int64_t{4}; },
+        job, inputs, [](std::int64_t) { return std::int64_t{4}; },
         [&](std::int64_t first, std::int64_t count, auto& operands) {
           auto& [a] = operands;
           Matrices<T>& l = a.work;
@@ -122,11 +116,8 @@ struct Cholesky {
             });
           }
           void const* const data = l.data();
-          output.write(first, count, {&data, 1});
-          info_file.write(first, count, info.data());
+          job.save(first, count, {&data, 1}, info.data());
         });
-    output.commit();
-    info_file.commit();
     return job.finish();
   }
 };
@@ -139,15 +130,13 @@ struct Qr {
     auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
     auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
     auto const steps = [&](std::int64_t m) { return std::min(source.rows_of(m), source.cols_of(m)); };
-    io::ResultFile output(options.output,
-                          {matrix_field("q", source.dtype(), false, rows, steps), matrix_field("r", source.dtype(), false, steps, cols)},
-                          layout_of(source));
-    InfoFile info_file(options, source.count(), source.single());
+    job.open_results({matrix_field("q", source.dtype(), false, rows, steps), matrix_field("r", source.dtype(), false, steps, cols)},
+                     layout_of(source));
     Matrices<T> q, r, tau;
     std::vector<int> info;
     std::array<Input, 1> const inputs{Input{.source = &source, .view = options.verify, .work = true}};
     auto const bytes = [&](std::int64_t m) { return steps(m) * (rows(m) + cols(m) + 1) * static_cast<std::int64_t>(sizeof(T)); };
-    stream<T>(job, source.count(), inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+    stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
       auto& [a] = operands;
       Matrices<T>& factors = a.work;
       Queue& queue = job.queue();
@@ -172,11 +161,8 @@ struct Qr {
       judge<T>(job, first, count, info.data(), results, inputs, {}, "the result is not finite: overflow");
       if (options.verify) verify_qr(job, first, count, a.view, q, r, info.data());
       std::array<void const*, 2> const data{q.data(), r.data()};
-      output.write(first, count, data);
-      info_file.write(first, count, info.data());
+      job.save(first, count, data, info.data());
     });
-    output.commit();
-    info_file.commit();
     return job.finish();
   }
 
@@ -209,13 +195,12 @@ void add_factorization(CLI::App& app, Action& action, char const* name, char con
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   add_options(command, *options, offers);
   command.callback([options, &action, name, verb] {
-    action = [options, name, verb] {
-      Job job(name, verb, *options);
+    action = batch(name, verb, *options, [options](Job& job) {
       auto const source = open_matrices(options->a, Factorization<double>::square, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return Factorization<T>::run(*options, job, *source); });
-    };
+    });
   });
 }
 

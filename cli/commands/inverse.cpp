@@ -24,9 +24,8 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
   std::int64_t const total = source.count();
   auto const n = [&](std::int64_t m) { return source.rows_of(m); };
   auto const one = [](std::int64_t) { return std::int64_t{1}; };
-  io::ResultFile output(options.output, {matrix_field("x", source.dtype(), false, n, n)},
-                        {.count = total, .single = source.single(), .ragged = source.ragged()});
-  InfoFile info_file(options, total, source.single());
+  job.open_results({matrix_field("x", source.dtype(), false, n, n)},
+                   {.count = total, .single = source.single(), .ragged = source.ragged()});
 
   Matrices<T> storage, identity;
   Matrices<Real<T>> row_scales, col_scales;
@@ -35,7 +34,7 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
   auto const bytes = [&](std::int64_t m) {
     return n(m) * n(m) * static_cast<std::int64_t>(sizeof(T)) * ((options.equilibrate ? 0 : 1) + (options.verify ? 1 : 0));
   };
-  stream<T>(job, total, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     Queue& queue = job.queue();
     info.assign(static_cast<std::size_t>(count), 0);
@@ -71,11 +70,8 @@ int run(InverseOptions const& options, Job& job, io::Source const& source) {
       verify_solution<T>(job, first, a.view, x->batch(), identity.batch(), info.data(), Promise::whole);
     }
     void const* const data = x->data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -96,13 +92,12 @@ void add_inverse(CLI::App& app, Action& action) {
   command.add_flag("--equilibrate", options->equilibrate,
                    wrapped("Scale rows and columns to size one first (LAPACK geequb), for badly scaled matrices"));
   command.callback([options, &action] {
-    action = [options] {
-      Job job("inverse", "inverted", *options);
+    action = batch("inverse", "inverted", *options, [options](Job& job) {
       auto const source = open_matrices(options->a, true, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

@@ -141,9 +141,7 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
   auto const n = [&](std::int64_t m) { return o.a_cols(m); };
   auto const k = [&](std::int64_t m) { return o.b_cols(m); };
   auto const longer = [&](std::int64_t m) { return std::max(o.a_rows(m), o.a_cols(m)); };
-  io::ResultFile output(options.output, {matrix_field("x", o.dtype, o.b->vectors(), n, k)},
-                        {.count = o.count, .single = o.single, .ragged = o.ragged()});
-  InfoFile info_file(options, o.count, o.single);
+  job.open_results({matrix_field("x", o.dtype, o.b->vectors(), n, k)}, {.count = o.count, .single = o.single, .ragged = o.ragged()});
 
   // gels overwrites A with its factors and B with X, so B has as many rows as the longer of both.
   o.a_input.view = options.verify;
@@ -152,7 +150,7 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
   std::vector<int> info;
   auto const bytes = [&](std::int64_t m) { return (longer(m) + n(m)) * k(m) * static_cast<std::int64_t>(sizeof(T)); };
   std::array<Input, 2> const inputs{o.a_input, o.b_input};
-  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a, b] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     Sizes const like = b.view.ragged() ? sizes_of(b.view) : a.work.sizes();
@@ -205,11 +203,8 @@ int run(LstsqOptions const& options, Job& job, Operands& o) {
       });
     }
     void const* const data = x.data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -237,14 +232,13 @@ void add_lstsq(CLI::App& app, Action& action) {
                               "|X - A^+ A X| / (|X| (1 + |A| |A^+|)); up to rcond is no failure",
                .output_help = "File for X: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.callback([options, &action] {
-    action = [options] {
-      if (options->rcond >= 0 && !options->rank_deficient) throw UsageError("--rcond needs --rank-deficient");
-      Job job("lstsq", "solved", *options);
+    if (options->rcond >= 0 && !options->rank_deficient) throw UsageError("--rcond needs --rank-deficient");
+    action = batch("lstsq", "solved", *options, [options](Job& job) {
       Operands o = open_operands(options->a, options->b, Match::rows, *options);
       job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "least-squares problem", "least-squares problems", *o.a),
                    o.dtype);
       return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
-    };
+    });
   });
 }
 

@@ -20,15 +20,13 @@ template <typename T>
 int run(MultiplyOptions const& options, Job& job, Operands& o) {
   auto const rows = [&](std::int64_t m) { return o.a_rows(m); };
   auto const cols = [&](std::int64_t m) { return o.b_cols(m); };
-  io::ResultFile output(options.output, {matrix_field("c", o.dtype, o.b->vectors(), rows, cols)},
-                        {.count = o.count, .single = o.single, .ragged = o.ragged()});
-  InfoFile info_file(options, o.count, o.single);
+  job.open_results({matrix_field("c", o.dtype, o.b->vectors(), rows, cols)}, {.count = o.count, .single = o.single, .ragged = o.ragged()});
 
   Matrices<T> c;
   std::vector<int> info;
   auto const bytes = [&](std::int64_t m) { return rows(m) * cols(m) * static_cast<std::int64_t>(sizeof(T)); };
   std::array<Input, 2> const inputs{o.a_input, o.b_input};
-  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a, b] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     c.resize(sizes_like(
@@ -40,11 +38,8 @@ int run(MultiplyOptions const& options, Job& job, Operands& o) {
     judge<T>(job, first, count, info.data(), {&result, 1}, inputs, {}, "the product is not finite: overflow");
     if (options.verify) verify_solution<T>(job, first, a.view, b.view, Batch<T const>(c.batch()), info.data(), Promise::rows);
     void const* const data = c.data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -59,12 +54,11 @@ void add_multiply(CLI::App& app, Action& action) {
               {.verify_help = "Report the largest componentwise error max |C - A B| / (|A| |B| + |C|) and its matrix",
                .output_help = "File for C: .npy, or .npz with c_0, c_1, ... where the matrices differ in size"});
   command.callback([options, &action] {
-    action = [options] {
-      Job job("multiply", "multiplied", *options);
+    action = batch("multiply", "multiplied", *options, [options](Job& job) {
       Operands o = open_operands(options->a, options->b, Match::cols, *options);
       job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "pair", "pairs", *o.a) + " by " + o.b->describe(), o.dtype);
       return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
-    };
+    });
   });
 }
 

@@ -105,25 +105,4 @@ std::string how_many(std::int64_t count, bool single, char const* one, char cons
   return fmt::format("{} {} of {}", count, count == 1 ? one : many, size);
 }
 
-InfoFile::InfoFile(Options const& options, std::int64_t count, bool single) {
-  if (options.info.empty()) return;
-  if (std::filesystem::path(options.info).extension() != ".npy")
-    throw io::Error(fmt::format("{}: the name after --info ends in .npy", options.info));
-  if (options.info == options.output) throw UsageError(fmt::format("--info and -o are the same file, {}", options.info));
-  file_.emplace(
-      options.info,
-      std::vector{io::Field{"info", io::descr_of<std::int32_t>(), sizeof(std::int32_t), [](std::int64_t) { return io::Shape{}; }}},
-      io::Layout{.count = count, .single = single});
-}
-
-void InfoFile::write(std::int64_t first, std::int64_t count, int const* info) {
-  static_assert(sizeof(int) == sizeof(std::int32_t));
-  void const* const data = info;
-  if (file_) file_->write(first, count, {&data, 1});
-}
-
-void InfoFile::commit() {
-  if (file_) file_->commit();
-}
-
 }  // namespace myriad::cli

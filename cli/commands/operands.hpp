@@ -45,17 +45,6 @@ template <typename Rows, typename Cols>
           }};
 }
 
-/// The file of --info, if requested.
-class InfoFile {
- public:
-  InfoFile(Options const& options, std::int64_t count, bool single);
-  void write(std::int64_t first, std::int64_t count, int const* info);
-  void commit();
-
- private:
-  std::optional<io::ResultFile> file_;
-};
-
 /// Help text of the arguments A and B.
 extern char const* const matrices_help;
 extern char const* const right_hand_sides_help;

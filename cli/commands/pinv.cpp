@@ -62,15 +62,14 @@ int run(PinvOptions const& options, Job& job, io::Source const& source) {
   std::int64_t const total = source.count();
   auto const m = [&](std::int64_t b) { return source.rows_of(b); };
   auto const n = [&](std::int64_t b) { return source.cols_of(b); };
-  io::ResultFile output(options.output, {matrix_field("x", source.dtype(), false, n, m)},
-                        {.count = total, .single = source.single(), .ragged = source.ragged()});
-  InfoFile info_file(options, total, source.single());
+  job.open_results({matrix_field("x", source.dtype(), false, n, m)},
+                   {.count = total, .single = source.single(), .ragged = source.ragged()});
   Matrices<T> x;
   std::vector<int> info;
   std::array<Input, 1> const inputs{Input{.source = &source}};
   auto const bytes = [&](std::int64_t b) { return m(b) * n(b) * static_cast<std::int64_t>(sizeof(T)); };
   auto const rcond = static_cast<Real<T>>(options.rcond);
-  stream<T>(job, total, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     x.resize(sizes_like(
@@ -85,11 +84,8 @@ int run(PinvOptions const& options, Job& job, io::Source const& source) {
     if (options.verify)
       verify_each(job, first, count, info.data(), [&](std::int64_t b) { return pinv_error(a.view, x, b, options.rcond); });
     void const* const data = x.data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -110,13 +106,12 @@ void add_pinv(CLI::App& app, Action& action) {
                               "beyond the cutoff, |X A X - X| / |X|, |A X - (A X)^H| and |X A - (X A)^H| (Frobenius norms)",
                .output_help = "File for X: .npy, or .npz with x_0, x_1, ... where the matrices differ in size. Failed ones are NaN"});
   command.callback([options, &action] {
-    action = [options] {
-      Job job("pinv", "inverted", *options);
+    action = batch("pinv", "inverted", *options, [options](Job& job) {
       auto const source = open_matrices(options->a, false, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

@@ -68,9 +68,7 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
   auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
   auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
   auto const values = [&](std::int64_t m) { return std::min(rows(m), cols(m)); };
-  io::ResultFile output(options.output, {{"rank", "<i4", sizeof(int), [](std::int64_t) { return io::Shape{}; }}},
-                        {.count = total, .single = source.single()});
-  InfoFile info_file(options, total, source.single());
+  job.open_results({{"rank", "<i4", sizeof(int), [](std::int64_t) { return io::Shape{}; }}}, {.count = total, .single = source.single()});
   Matrices<T> u, vt;
   Matrices<R> s;
   std::vector<int> rank, info, exponents;
@@ -80,7 +78,7 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
   };
   // The default of rtol is decided here, since a tiny atol is 0 as float.
   auto const atol = static_cast<R>(options.atol), rtol = options.atol > 0 && options.rtol < 0 ? R(0) : static_cast<R>(options.rtol);
-  stream<T>(job, total, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     rank.assign(static_cast<std::size_t>(count), 0);
@@ -105,11 +103,8 @@ int run(RankOptions const& options, Job& job, io::Source const& source) {
       });
     }
     void const* const data = rank.data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -134,13 +129,12 @@ void add_rank(CLI::App& app, Action& action) {
                       "change of singular values that would give the matrix this rank",
        .output_help = "File for the ranks: .npy of int32 and shape (batch), or () for a single matrix. Failed ones are -1"});
   command.callback([options, &action] {
-    action = [options] {
-      Job job("rank", "computed ranks of", *options);
+    action = batch("rank", "computed ranks of", *options, [options](Job& job) {
       auto const source = open_matrices(options->a, false, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

@@ -79,12 +79,9 @@ template <typename B>
 template <typename T>
 int run(SolveOptions const& options, Job& job, Operands& o) {
   bool const vectors = o.b->vectors();
-  io::ResultFile output(
-      options.output,
-      {matrix_field(
-          "x", o.dtype, vectors, [&](std::int64_t m) { return o.a_cols(m); }, [&](std::int64_t m) { return o.b_cols(m); })},
-      {.count = o.count, .single = o.single, .ragged = o.ragged()});
-  InfoFile info_file(options, o.count, o.single);
+  job.open_results({matrix_field(
+                       "x", o.dtype, vectors, [&](std::int64_t m) { return o.a_cols(m); }, [&](std::int64_t m) { return o.b_cols(m); })},
+                   {.count = o.count, .single = o.single, .ragged = o.ragged()});
 
   // One A for all right-hand sides is factored once. `direct`: factors are not stored, since nothing is scaled or refined.
   bool const once = o.a_input.broadcast;
@@ -113,7 +110,7 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
     return elements * static_cast<std::int64_t>(sizeof(T)) + 4 * n;
   };
   std::array<Input, 2> const inputs{o.a_input, o.b_input};
-  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a, b] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     Matrices<T>* x = &x_storage;
@@ -179,11 +176,8 @@ int run(SolveOptions const& options, Job& job, Operands& o) {
       verify_solution<T>(job, first, for_all(matrices, once, count), x->batch(), b.view, info.data(), promise);
     }
     void const* const data = x->data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -220,8 +214,7 @@ void add_solve(CLI::App& app, Action& action) {
       ->excludes("--equilibrate")
       ->excludes("--refine");
   command.callback([options, &action] {
-    action = [options] {
-      Job job("solve", "solved", *options);
+    action = batch("solve", "solved", *options, [options](Job& job) {
       Operands o = open_operands(options->a, options->b, Match::rows, *options);
       for (std::int64_t m = 0; m < (o.a->ragged() ? o.a->count() : 1); ++m)
         if (o.a->rows_of(m) != o.a->cols_of(m))
@@ -229,7 +222,7 @@ void add_solve(CLI::App& app, Action& action) {
                                        o.a->file_of(m).empty() ? o.a->name() : o.a->file_of(m), o.a->rows_of(m), o.a->cols_of(m)));
       job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "system", "systems", *o.a), o.dtype);
       return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
-    };
+    });
   });
 }
 

@@ -39,8 +39,7 @@ int run(SvdOptions const& options, Job& job, io::Source const& source) {
     fields.push_back(matrix_field("u", dtype_of<T>, false, rows, of_u));
     fields.push_back(matrix_field("vt", dtype_of<T>, false, of_vt, cols));
   }
-  io::ResultFile output(options.output, fields, {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
-  InfoFile info_file(options, source.count(), source.single());
+  job.open_results(fields, {.count = source.count(), .single = source.single(), .ragged = source.ragged()});
   Matrices<R> s;
   Matrices<T> u, vt;
   std::vector<int> info;
@@ -49,7 +48,7 @@ int run(SvdOptions const& options, Job& job, io::Source const& source) {
     std::int64_t const elements = options.values ? 0 : rows(m) * of_u(m) + of_vt(m) * cols(m);
     return values(m) * static_cast<std::int64_t>(sizeof(R)) + elements * static_cast<std::int64_t>(sizeof(T)) + 4;
   };
-  stream<T>(job, source.count(), inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a] = operands;
     FactorSizes const sizes(a.work.sizes(), options.full);
     info.assign(static_cast<std::size_t>(count), 0);
@@ -78,11 +77,8 @@ int run(SvdOptions const& options, Job& job, io::Source const& source) {
         [](int) { return std::string("the iteration did not converge"); }, "the result is not finite: overflow");
     if (options.verify) verify_each(job, first, count, info.data(), [&](std::int64_t b) { return svd_error(a.view, u, s, vt, b); });
     std::array<void const*, 3> const data{s.data(), u.data(), vt.data()};
-    output.write(first, count, {data.data(), fields.size()});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {data.data(), fields.size()}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -100,15 +96,14 @@ void add_svd(CLI::App& app, Action& action) {
                .output_help = "File for the results: .npz with s (descending), u (vectors in columns) and vt (in rows), or with s_0, u_0, "
                               "vt_0, s_1, ... where the matrices differ in size; with --values also .npy. Failed ones are NaN"});
   command.callback([options, &action] {
-    action = [options] {
-      if (options->values && options->verify) throw UsageError("--verify needs the vectors, which --values leaves out");
-      if (options->values && options->full) throw UsageError("--full asks for the vectors, which --values leaves out");
-      Job job("svd", "decomposed", *options);
+    if (options->values && options->verify) throw UsageError("--verify needs the vectors, which --values leaves out");
+    if (options->values && options->full) throw UsageError("--full asks for the vectors, which --values leaves out");
+    action = batch("svd", "decomposed", *options, [options](Job& job) {
       auto const source = open_matrices(options->a, false, *options);
       job.describe({source.get()}, source->count(), how_many(source->count(), source->single(), "matrix", "matrices", *source),
                    source->dtype());
       return with_dtype(source->dtype(), [&]<typename T>() { return run<T>(*options, job, *source); });
-    };
+    });
   });
 }
 

@@ -39,9 +39,7 @@ template <typename T>
 int run(SymvOptions const& options, Job& job, Operands& o) {
   auto const rows = [&](std::int64_t m) { return o.a_rows(m); };
   auto const one = [](std::int64_t) { return std::int64_t{1}; };
-  io::ResultFile output(options.output, {matrix_field("y", o.dtype, o.b->vectors(), rows, one)},
-                        {.count = o.count, .single = o.single, .ragged = o.ragged()});
-  InfoFile info_file(options, o.count, o.single);
+  job.open_results({matrix_field("y", o.dtype, o.b->vectors(), rows, one)}, {.count = o.count, .single = o.single, .ragged = o.ragged()});
 
   Matrices<T> y, whole;
   std::vector<int> info;
@@ -53,7 +51,7 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
   std::array<Input, 2> inputs{o.a_input, o.b_input};
   inputs[0].uses = options.triangle() == Uplo::lower ? [](std::int64_t i, std::int64_t j) { return i >= j; }
                                                      : [](std::int64_t i, std::int64_t j) { return i <= j; };
-  stream<T>(job, o.count, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
+  stream<T>(job, inputs, bytes, [&](std::int64_t first, std::int64_t count, auto& operands) {
     auto& [a, x] = operands;
     info.assign(static_cast<std::size_t>(count), 0);
     y.resize(sizes_like(
@@ -79,11 +77,8 @@ int run(SymvOptions const& options, Job& job, Operands& o) {
       verify_solution<T>(job, first, matrices, x.view, Batch<T const>(y.batch()), info.data(), Promise::rows);
     }
     void const* const data = y.data();
-    output.write(first, count, {&data, 1});
-    info_file.write(first, count, info.data());
+    job.save(first, count, {&data, 1}, info.data());
   });
-  output.commit();
-  info_file.commit();
   return job.finish();
 }
 
@@ -108,12 +103,11 @@ void add_symv(CLI::App& app, Action& action) {
               {.verify_help = "Report the largest componentwise error max |y - A x| / (|A| |x| + |y|) and its matrix",
                .output_help = "File for y: .npy, or .npz with y_0, y_1, ... where the matrices differ in size"});
   command.callback([options, &action] {
-    action = [options] {
-      Job job("symv", "multiplied", *options);
+    action = batch("symv", "multiplied", *options, [options](Job& job) {
       Operands o = open_operands(options->a, options->x, Match::vectors, *options);
       job.describe({o.a.get(), o.b.get()}, o.count, how_many(o.count, o.single, "pair", "pairs", *o.a) + " by " + o.b->describe(), o.dtype);
       return with_dtype(o.dtype, [&]<typename T>() { return run<T>(*options, job, o); });
-    };
+    });
   });
 }
 

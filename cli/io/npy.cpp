@@ -195,25 +195,21 @@ std::string npy_preamble(std::string_view descr, Shape const& shape) {
   return preamble + text;
 }
 
-NpyWriter::NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size, std::size_t parts)
-    : file_(std::move(path)), written_(parts, 0) {
+NpyWriter::NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size) : file_(std::move(path)) {
   std::string const preamble = npy_preamble(descr, shape);
-  std::uint64_t const size = static_cast<std::uint64_t>(element_count(shape, file_.path())) * item_size;
-  offset_ = preamble.size();
-  part_size_ = size / parts;
-  file_.reserve(offset_ + size);
-  file_.write_at(0, preamble.data(), preamble.size());
+  end_ = preamble.size() + static_cast<std::uint64_t>(element_count(shape, file_.path())) * item_size;
+  file_.reserve(end_);
+  append(preamble.data(), preamble.size());
 }
 
-void NpyWriter::append(void const* data, std::size_t size, std::size_t part) {
-  if (written_.at(part) + size > part_size_) throw Error(fmt::format("{}: more elements than its shape holds", file_.path()));
-  file_.write_at(offset_ + part * part_size_ + written_[part], data, size);
-  written_[part] += size;
+void NpyWriter::append(void const* data, std::size_t size) {
+  if (written_ + size > end_) throw Error(fmt::format("{}: more elements than its shape holds", file_.path()));
+  file_.write_at(written_, data, size);
+  written_ += size;
 }
 
 void NpyWriter::commit() {
-  if (std::any_of(written_.begin(), written_.end(), [this](std::uint64_t w) { return w != part_size_; }))
-    throw Error(fmt::format("{}: fewer elements than its shape holds", file_.path()));
+  if (written_ != end_) throw Error(fmt::format("{}: fewer elements than its shape holds", file_.path()));
   file_.commit();
 }
 

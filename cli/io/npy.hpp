@@ -46,18 +46,16 @@ struct NpyHeader {
 /// Writes one array in C order piece by piece.
 class NpyWriter {
  public:
-  /// `parts` > 1: the array has that many equally long pieces along its first axis, and each piece is appended to separately.
-  NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size, std::size_t parts = 1);
+  NpyWriter(std::string path, std::string_view descr, Shape const& shape, std::size_t item_size);
 
-  void append(void const* data, std::size_t size, std::size_t part = 0);
+  void append(void const* data, std::size_t size);
   /// Renames the file to its final name. Throws Error if elements are missing.
   void commit();
 
  private:
   OutputFile file_;
-  std::uint64_t offset_ = 0;
-  std::uint64_t part_size_ = 0;
-  std::vector<std::uint64_t> written_;
+  std::uint64_t end_ = 0;  ///< bytes of the file
+  std::uint64_t written_ = 0;
 };
 
 /// Saves an array in C order as .npy, through a temporary file. T: an element type of a routine or a fixed-width integer. Throws Error.

@@ -1,5 +1,5 @@
 #pragma once
-/// NumPy's .npz: a zip archive of .npy files of any size (zip64), written without compression and read with or without.
+/// Reads NumPy's .npz: a zip archive of .npy files of any size (zip64), with or without compression. ResultFile writes such archives.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,38 +9,8 @@
 #include <vector>
 
 #include "io/mapped_file.hpp"
-#include "io/npy.hpp"
-#include "io/output_file.hpp"
 
 namespace myriad::io {
-
-/// Writes arrays in C order one after another.
-class NpzWriter {
- public:
-  explicit NpzWriter(std::string path);
-  ~NpzWriter();
-  NpzWriter(NpzWriter const&) = delete;
-  NpzWriter& operator=(NpzWriter const&) = delete;
-
-  [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
-
-  /// Reserves disk space for this many bytes of arrays. Throws Error if there is too little.
-  void reserve(std::uint64_t size) { file_.reserve(size); }
-  /// Starts the array `name` of numpy.load(...). The previous array must be complete.
-  void begin(std::string_view name, std::string_view descr, Shape const& shape, std::size_t item_size);
-  void append(void const* data, std::size_t size);
-  /// Renames the file to its final name. Throws Error if elements are missing.
-  void commit();
-
- private:
-  void end();
-  void check(int status) const;
-
-  OutputFile file_;
-  void* zip_ = nullptr;
-  std::uint64_t left_ = 0;
-  bool open_ = false;
-};
 
 /// Reads arrays, each an .npy file.
 class NpzReader {

@@ -68,12 +68,15 @@ NewFile create(mode_t mode, Name name) {
   return file;
 }
 
+std::atomic<void (*)()> signal_report{nullptr};
+
 /// The handlers that were installed before ours, by signal.
 std::array<struct sigaction, NSIG> former;
 
 extern "C" void remove_unfinished(int number) {
   for (Slot& slot : slots)
     if (slot.used == 2) ::unlink(slot.path.data());
+  if (auto const report = signal_report.exchange(nullptr)) report();
   if (number == SIGBUS) {
     constexpr std::string_view text = "myriad: an input file became shorter while it was read\n";
     static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
@@ -81,11 +84,6 @@ extern "C" void remove_unfinished(int number) {
   }
   ::sigaction(number, &former[static_cast<std::size_t>(number)], nullptr);  // possibly a sanitizer's
   ::raise(number);
-}
-
-std::string folder_of(std::string const& path) {
-  std::string const folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
 }
 
 void write_all(int fd, std::uint64_t offset, void const* data, std::size_t size, std::string const& path) {
@@ -102,7 +100,7 @@ void write_all(int fd, std::uint64_t offset, void const* data, std::size_t size,
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, Access access) : path_(std::move(path)), access_(access) {
   if (path_.empty()) throw Error("the name of the output file is empty");
   struct stat status {};
   if (::stat(path_.c_str(), &status) == 0) {
@@ -115,6 +113,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (std::filesystem::is_symlink(path_, ignored))
     if (auto const target = std::filesystem::weakly_canonical(path_, ignored); !ignored) path_ = target.string();
 
+  if (access_ != Access::alone) {
+    temporary_ = path_ + ".part";
+    fd_ = ::open(temporary_.c_str(), (access_ == Access::create ? O_CREAT | O_TRUNC : 0) | O_RDWR | O_CLOEXEC, 0666);
+    if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", temporary_, std::strerror(errno)));
+    return;
+  }
   // A killed run may have left a file of the same name.
   NewFile file = create(0666, [&](int attempt) { return fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt); });
   if (file.fd < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
@@ -123,15 +127,19 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   slot_ = file.slot;
 }
 
-OutputFile::~OutputFile() { discard(); }
+OutputFile::~OutputFile() {
+  if (access_ == Access::alone) remove();
+  if (fd_ >= 0) ::close(fd_);
+}
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
+      access_(other.access_),
       fd_(std::exchange(other.fd_, -1)),
       slot_(std::exchange(other.slot_, -1)) {}
 
-void OutputFile::discard() noexcept {
+void OutputFile::remove() noexcept {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   temporary_.clear();
@@ -147,42 +155,20 @@ void OutputFile::reserve(std::uint64_t size) {
 
 void OutputFile::write_at(std::uint64_t offset, void const* data, std::size_t size) { write_all(fd_, offset, data, size, path_); }
 
+void OutputFile::sync() {
+  if (::fdatasync(fd_) != 0 && errno != EINVAL) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+}
+
 void OutputFile::commit() {
+  if (access_ != Access::alone) sync();
   int const closed = ::close(std::exchange(fd_, -1));
   if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     std::string const reason = std::strerror(errno);
-    discard();
+    if (access_ == Access::alone) remove();
     throw Error(fmt::format("{}: cannot be written: {}", path_, reason));
   }
   temporary_.clear();
   leave(std::exchange(slot_, -1));
-}
-
-SpoolFile::SpoolFile(std::string const& beside) : name_(beside) {
-  NewFile const file = create(0600, [&](int attempt) { return fmt::format("{}/.myriad-{}-{}", folder_of(beside), ::getpid(), attempt); });
-  fd_ = file.fd;
-  if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", beside, std::strerror(errno)));
-  ::unlink(file.path.c_str());
-  leave(file.slot);
-}
-
-SpoolFile::~SpoolFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-SpoolFile::SpoolFile(SpoolFile&& other) noexcept : name_(std::move(other.name_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
-
-void SpoolFile::append(void const* data, std::size_t size) {
-  write_all(fd_, size_, data, size, name_);
-  size_ += size;
-}
-
-std::size_t SpoolFile::read_at(std::uint64_t offset, void* data, std::size_t size) const {
-  for (;;) {
-    ssize_t const got = ::pread(fd_, data, size, static_cast<off_t>(offset));
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) throw Error(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)));
-  }
 }
 
 void install_signal_cleanup() {
@@ -203,5 +189,7 @@ void install_signal_cleanup() {
   }
   std::signal(SIGXFSZ, SIG_IGN);
 }
+
+void set_signal_report(void (*report)()) noexcept { signal_report = report; }
 
 }  // namespace myriad::io

@@ -5,13 +5,20 @@
 
 namespace myriad::io {
 
+/// Who writes a file.
+enum class Access {
+  alone,   ///< this process, under a temporary name; what it leaves unfinished is removed
+  create,  ///< several processes, or several runs, under the name PATH.part, which this one creates and which stays until it is complete
+  join     ///< the same, where PATH.part is there
+};
+
 /// A file that appears under its name only when complete: it is written under a temporary name beside it and renamed by commit().
 ///
-/// A destructor without commit(), and a signal after install_signal_cleanup(), remove what was written.
+/// With Access::alone a destructor without commit(), and a signal after install_signal_cleanup(), remove what was written.
 class OutputFile {
  public:
-  /// Creates the temporary file, so that an unwritable name is reported before any work is done. Throws Error.
-  explicit OutputFile(std::string path);
+  /// Creates or opens the temporary file, so that an unwritable name is reported before any work is done. Throws Error.
+  explicit OutputFile(std::string path, Access access = Access::alone);
   ~OutputFile();
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -23,35 +30,19 @@ class OutputFile {
   /// Reserves disk space, so that a full disk is reported before any work is done. Throws Error.
   void reserve(std::uint64_t size);
   void write_at(std::uint64_t offset, void const* data, std::size_t size);
+  /// Waits until what was written is on the disk.
+  void sync();
+  /// Deletes the temporary file.
+  void remove() noexcept;
   /// Renames the file to its final name; nothing may be written afterwards.
   void commit();
 
  private:
-  void discard() noexcept;
-
   std::string path_;
   std::string temporary_;
+  Access access_ = Access::alone;
   int fd_ = -1;
   int slot_ = -1;
-};
-
-/// A temporary file without name in the folder of `beside`, deleted with the object. Buffers output that is written later.
-class SpoolFile {
- public:
-  explicit SpoolFile(std::string const& beside);
-  ~SpoolFile();
-  SpoolFile(SpoolFile&& other) noexcept;
-  SpoolFile& operator=(SpoolFile&&) = delete;
-
-  void append(void const* data, std::size_t size);
-  /// Reads up to `size` bytes; returns how many were read.
-  [[nodiscard]] std::size_t read_at(std::uint64_t offset, void* data, std::size_t size) const;
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-
- private:
-  std::string name_;
-  int fd_ = -1;
-  std::uint64_t size_ = 0;
 };
 
 /// Installs handlers that remove unfinished output files before a signal (an interruption or a fault such as SIGSEGV) ends the program.
@@ -61,5 +52,8 @@ class SpoolFile {
 /// SIGKILL, which nothing can catch, and a full stack of a thread other than the caller's leave the temporary file:
 /// NAME.PROCESS-NUMBER.part, which is never a result.
 void install_signal_cleanup();
+
+/// Sets a function that the handlers call as well, which must be async-signal-safe; nullptr: none.
+void set_signal_report(void (*report)()) noexcept;
 
 }  // namespace myriad::io

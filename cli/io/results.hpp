@@ -4,15 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "io/npy.hpp"
-#include "io/npz.hpp"
 #include "io/output_file.hpp"
+#include "io/stored_zip.hpp"
 
 namespace myriad::io {
 
@@ -32,27 +30,48 @@ struct Layout {
   bool fields_first = false;  ///< in an .npy file the fields are stacked along a first axis: [field, matrix, ...]
 };
 
-/// Writes the results of a batch, matrix by matrix, to a file that appears when it is complete.
+/// Matrices of a result that were written, by this process or another one.
+struct Piece {
+  std::int64_t first = 0, count = 0;
+  std::vector<std::uint32_t> checksums;  ///< for .npz: CRC-32 per field; for a ragged batch per matrix and field
+};
+
+/// Writes the results of a batch, in any order, to a file that appears when it is complete.
 ///
 /// name.npy holds one field, or several of one type and shape with `fields_first`. name.npz holds a member per field; for a ragged batch a
-/// member per field and matrix: x_0, x_1, ...
+/// member per field and matrix: x_0, x_1, ... The place of each byte is known from the start, so several processes can write one file.
 class ResultFile {
  public:
   /// Checks that the name is writable and its extension fits the fields. Throws Error.
-  ResultFile(std::string const& path, std::vector<Field> fields, Layout layout);
-  ~ResultFile();
-  ResultFile(ResultFile&&) noexcept;
+  ResultFile(std::string const& path, std::vector<Field> fields, Layout layout, Access access = Access::alone);
 
-  /// Appends matrices first to first + count - 1: one pointer per field, to matrices without gaps.
-  void write(std::int64_t first, std::int64_t count, std::span<void const* const> data);
+  [[nodiscard]] std::string const& temporary_path() const noexcept { return file_.temporary_path(); }
+
+  /// Writes matrices first to first + count - 1: one pointer per field, to matrices without gaps. The piece that is returned lives until
+  /// the next call.
+  Piece const& write(std::int64_t first, std::int64_t count, std::span<void const* const> data);
+  /// Takes account of what another process or an earlier run has written.
+  void add(Piece piece) { pieces_.push_back(std::move(piece)); }
+  /// Waits until what was written is on the disk.
+  void sync() { file_.sync(); }
+  /// Deletes the unfinished file.
+  void remove() noexcept { file_.remove(); }
+  /// Writes what makes a file of the pieces, and gives it its name. Throws Error where pieces are missing.
   void commit();
 
  private:
+  std::uint64_t lay_out(std::string const& path);
+  [[nodiscard]] std::string member_name(std::size_t member) const;
+  [[nodiscard]] Shape shape_of(std::size_t field, std::int64_t b) const;
+  void commit_npz();
+
   std::vector<Field> fields_;
   Layout layout_;
-  std::unique_ptr<NpyWriter> npy_;
-  std::unique_ptr<NpzWriter> npz_;
-  std::vector<SpoolFile> spools_;  ///< for all fields but the first, until the first is complete
+  bool archive_;
+  OutputFile file_;
+  StoredZip zip_;
+  std::string preamble_;  ///< of an .npy file
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace myriad::io

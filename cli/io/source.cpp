@@ -26,7 +26,9 @@ void refuse_dropping_imaginary(std::string const& path, bool complex, std::optio
 
 class NpySource final : public Source {
  public:
-  NpySource(MappedFile file, std::optional<Dtype> convert) : file_(std::move(file)) {
+  /// `archive`: path of the archive that `file` is part of, if any.
+  NpySource(MappedFile file, std::optional<Dtype> convert, std::string archive = {}) : file_(std::move(file)) {
+    files_ = {archive.empty() ? file_.path() : std::move(archive)};
     std::string const& path = file_.path();
     name_ = path;
     header_ = parse_npy_header(file_.bytes(), path);
@@ -178,6 +180,7 @@ class NpzSetSource final : public SetSource {
   NpzSetSource(std::string name, std::string path, std::string prefix, std::int64_t count, std::optional<Dtype> convert)
       : path_(std::move(path)), prefix_(std::move(prefix)), convert_(convert) {
     name_ = std::move(name);
+    files_ = {path_};
     single_ = false;
     NpzReader const archive(path_);
     for (std::int64_t b = 0; b < count; ++b) {
@@ -216,11 +219,12 @@ class MarketSource final : public SetSource {
  public:
   /// `folder_pattern`: see Source. A single path that no pattern or list gave is one matrix without a batch axis.
   MarketSource(std::string name, std::vector<std::string> paths, bool single, std::string folder_pattern, std::optional<Dtype> convert)
-      : paths_(std::move(paths)), folder_pattern_(std::move(folder_pattern)) {
+      : folder_pattern_(std::move(folder_pattern)) {
+    files_ = std::move(paths);
     name_ = std::move(name);
     single_ = single;
     bool complex = false;
-    for (std::string const& path : paths_) {
+    for (std::string const& path : files_) {
       MappedFile const file(path);
       if (looks_like_npy(file.bytes()))
         throw Error(fmt::format("{}: is an .npy file; patterns and lists are of Matrix Market files", path));
@@ -234,7 +238,7 @@ class MarketSource final : public SetSource {
   }
 
   std::string describe() const override { return single_ ? fmt::format("{} x {}", rows_, cols_) : describe_as("files"); }
-  std::string file_of(std::int64_t b) const override { return single_ ? std::string() : paths_[static_cast<std::size_t>(b)]; }
+  std::string file_of(std::int64_t b) const override { return single_ ? std::string() : files_[static_cast<std::size_t>(b)]; }
   std::string folder_pattern() const override { return folder_pattern_; }
 
   void read(std::int64_t first, std::int64_t count, Dtype to, void* out) const override {
@@ -242,7 +246,7 @@ class MarketSource final : public SetSource {
     std::vector<double> real;
     std::vector<std::complex<double>> complex;
     for (std::int64_t b = first; b < first + count; ++b) {
-      std::string const& path = paths_[static_cast<std::size_t>(b)];
+      std::string const& path = files_[static_cast<std::size_t>(b)];
       MappedFile const file(path);
       MarketHeader const header = parse_market_header(file.bytes(), path);
       if (header.rows != rows_of(b) || header.cols != cols_of(b)) throw Error(fmt::format("{}: the file changed while it was read", path));
@@ -261,7 +265,6 @@ class MarketSource final : public SetSource {
   }
 
  private:
-  std::vector<std::string> paths_;
   std::string folder_pattern_;
 };
 
@@ -292,7 +295,7 @@ std::unique_ptr<Source> open_npz(std::string const& name, std::string const& pat
   bool const there = std::find(names.begin(), names.end(), member) != names.end();
   if (std::int64_t const count = there ? 0 : set_size(names, member); count > 0)
     return std::make_unique<NpzSetSource>(name, path, member, count, convert);
-  return std::make_unique<NpySource>(archive.open(member), convert);
+  return std::make_unique<NpySource>(archive.open(member), convert, path);
 }
 
 bool is_list(std::string const& name) {

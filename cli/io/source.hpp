@@ -28,6 +28,8 @@ class Source {
 
   /// The input as the user named it.
   [[nodiscard]] std::string const& name() const { return name_; }
+  /// The files that are read.
+  [[nodiscard]] std::vector<std::string> const& files() const { return files_; }
   /// The element type of the output: that of the file or the one to convert to.
   [[nodiscard]] Dtype dtype() const { return dtype_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -63,6 +65,7 @@ class Source {
 
  protected:
   std::string name_;
+  std::vector<std::string> files_;
   Dtype dtype_ = Dtype::f64;
   std::int64_t count_ = 1, rows_ = 0, cols_ = 0;
   bool ragged_ = false, single_ = true, vectors_ = false;

@@ -713,6 +713,72 @@ TEST_F(Io, StackedFieldsLieOneBehindTheOther) {
   EXPECT_EQ(folder.read("d.npy"), npy_preamble("<f8", {2, 2}) + raw<double>({0, 1, 10, 11}));
 }
 
+TEST_F(Io, ResultsAreWrittenByParts) {
+  auto const shape = [](std::int64_t) { return Shape{2}; };
+  auto const sizes = [](std::int64_t b) { return Shape{b % 2 + 1}; };
+  std::vector<double> const x{1, 2, 3, 4, 5, 6};
+  auto const at = [&](std::size_t k) { return static_cast<void const*>(x.data() + k); };
+  for (bool const ragged : {false, true})
+    for (char const* extension : {".npy", ".npz"}) {
+      if (ragged && extension == std::string(".npy")) continue;
+      std::vector<Field> const fields{{"x", "<f8", 8, ragged ? std::function<Shape(std::int64_t)>(sizes) : shape}};
+      Layout const layout{.count = 3, .ragged = ragged};
+      std::size_t const second = ragged ? 1 : 2, third = ragged ? 3 : 4;  // elements before these matrices
+      std::string const whole = std::string("whole") + extension, parts = std::string("parts") + extension;
+      ResultFile one(folder.path(whole), fields, layout);
+      void const* data = at(0);
+      one.write(0, 3, {&data, 1});
+      one.commit();
+
+      ResultFile first(folder.path(parts), fields, layout, Access::create);
+      data = at(third);
+      first.write(2, 1, {&data, 1});
+      EXPECT_TRUE(contains(error_of([&] { first.commit(); }), "fewer elements"));
+      ResultFile other(folder.path(parts), fields, layout, Access::join);
+      data = at(0);
+      first.add(other.write(0, 1, {&data, 1}));
+      data = at(second);
+      first.add(other.write(1, 1, {&data, 1}));
+      EXPECT_FALSE(std::filesystem::exists(folder.path(parts)));
+      first.commit();
+      EXPECT_EQ(folder.read(parts), folder.read(whole)) << ragged;
+      EXPECT_FALSE(std::filesystem::exists(folder.path(parts + ".part")));
+      std::filesystem::remove(folder.path(parts));
+    }
+}
+
+TEST_F(Io, AnUnfinishedFileOfSeveralRunsStays) {
+  { OutputFile const unfinished(folder.path("x.npy"), Access::create); }
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"x.npy.part"});
+  OutputFile(folder.path("x.npy"), Access::join).remove();
+  EXPECT_TRUE(folder.files().empty());
+  EXPECT_TRUE(contains(error_of([&] { OutputFile(folder.path("x.npy"), Access::join); }), "x.npy.part: cannot be written: No such file"));
+}
+
+TEST_F(Io, LargeArchivesAreZip64) {
+  // minizip 1.1 does not read members this large, so the fields of APPNOTE.TXT 4.5.3 and 4.3.14 are looked for.
+  std::uint64_t const large = std::uint64_t{5} << 30;
+  StoredZip zip;
+  zip.add("large", large);
+  zip.add("small", 3);
+  auto const number = [](std::uint64_t value) { return raw(std::vector<std::uint64_t>{value}); };
+  std::string const sizes = std::string("\1\0\x10\0", 4) + number(large) + number(large);
+  EXPECT_EQ(zip.contents_of(0), 30 + 5 + sizes.size());
+  EXPECT_EQ(zip.header(0, "large", 1).substr(30), "large" + sizes);
+  EXPECT_EQ(zip.header_of(1), zip.contents_of(0) + large);
+  EXPECT_EQ(zip.header(1, "small", 1).substr(30), "small");
+  std::string directory;
+  std::array<std::uint32_t, 2> const checksums{1, 2};
+  zip.write_directory([](std::size_t m) { return m == 0 ? "large" : "small"; }, checksums,
+                      [&](std::uint64_t offset, std::string_view text) {
+                        EXPECT_EQ(offset, zip.directory() + directory.size());
+                        directory += text;
+                      });
+  EXPECT_TRUE(contains(directory, "large" + sizes + "PK\1\2"));
+  EXPECT_TRUE(contains(directory, "small" + std::string("\1\0\x08\0", 4) + number(zip.header_of(1)) + "PK\6\6"));
+  EXPECT_TRUE(contains(directory, number(2) + number(2) + number(directory.find("PK\6\6")) + number(zip.directory()) + "PK\6\7"));
+}
+
 TEST_F(Io, NameOfAResultTellsItsFormat) {
   std::vector<Field> const one{{"x", "<f8", 8, [](std::int64_t) { return Shape{}; }}};
   EXPECT_TRUE(contains(error_of([&] { ResultFile(folder.path("x.txt"), one, {}); }), "ends in .npy or .npz"));

@@ -34,9 +34,11 @@ inline char const* program_path() {
 
 class Program {
  public:
-  /// Starts `myriad arguments...`; its output goes to files in `folder`.
-  Program(TemporaryFolder const& folder, std::vector<std::string> arguments) : folder_(folder) {
+  /// Starts `launcher... myriad arguments...`; its output goes to files in `folder`.
+  Program(TemporaryFolder const& folder, std::vector<std::string> arguments, std::vector<std::string> const& launcher = {})
+      : folder_(folder) {
     arguments.insert(arguments.begin(), program_path());
+    arguments.insert(arguments.begin(), launcher.begin(), launcher.end());
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
@@ -44,9 +46,9 @@ class Program {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.path(".out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, folder.path(".err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    int const problem = ::posix_spawn(&process_, program_path(), &actions, nullptr, pointers.data(), environ);
+    int const problem = ::posix_spawn(&process_, pointers[0], &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (problem != 0) throw std::runtime_error(std::string("cannot start ") + program_path());
+    if (problem != 0) throw std::runtime_error("cannot start " + arguments[0]);
   }
 
   void signal(int number) const { ::kill(process_, number); }

@@ -1,0 +1,133 @@
+#include "ranks.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <initializer_list>
+#include <string>
+#include <thread>
+
+#include "command.hpp"
+#include "terminal.hpp"
+
+namespace myriad::cli {
+namespace {
+
+/// The number that the first of these environment variables holds which is set.
+std::optional<int> number_of(std::initializer_list<char const*> names) {
+  for (char const* name : names)
+    if (char const* const text = std::getenv(name); text && *text) return std::atoi(text);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Ranks& Ranks::all() {
+  static Ranks ranks;
+  return ranks;
+}
+
+void Ranks::open() {
+  if (char const* const wish = std::getenv("MYRIAD_MPI"); wish && std::string_view(wish) == "off") return;
+  // Open MPI; MPICH and what is made of it; launchers with PMIx, such as srun, which give no size
+  auto const size = number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
+  auto const rank = number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"});
+  if (!rank || size.value_or(2) < 2) return;
+  silent = *rank > 0;
+
+  constexpr char const* name = "libmyriad_mpi.so";
+  // Components of Open MPI look for its symbols among the global ones.
+  void* const library = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    throw UsageError(
+        fmt::format("MPI has started this program{}, which needs {}, built where CMake finds MPI: {}. MYRIAD_MPI=off runs "
+                    "each process by itself",
+                    size ? fmt::format(" {} times", *size) : "", name, ::dlerror()));
+  auto* const open_plugin = reinterpret_cast<OpenMpiPlugin*>(::dlsym(library, open_mpi_plugin_name));
+  MpiPlugin const* const plugin = open_plugin ? open_plugin() : nullptr;
+  if (!plugin || plugin->version != MpiPlugin::current_version)
+    throw UsageError(fmt::format("{} is that of another version of Myriad", name));
+  plugin_ = plugin;
+  if (size && *size != plugin_->size)
+    throw UsageError(fmt::format("mpirun has started {} processes, of which MPI finds {}: {} was built for another MPI than that of mpirun",
+                                 *size, plugin_->size, name));
+  silent = plugin_->rank > 0;
+}
+
+void Ranks::close() {
+  if (plugin_ != &alone_) plugin_->close();
+  plugin_ = &alone_;
+}
+
+int Ranks::threads() const {
+  if (!several() || number_of({"MYRIAD_NUM_THREADS", "OMP_NUM_THREADS"})) return 0;
+  return std::max(1, static_cast<int>(plugin_->cores + 0.01));
+}
+
+void Ranks::send_to_others(std::string_view text) const {
+  for (int r = 1; r < size(); ++r) send(r, text);
+}
+
+std::optional<Ranks::Message> Ranks::receive() const {
+  if (!several()) return std::nullopt;
+  std::string text;
+  int const from = plugin_->receive(
+      [](void* context, std::size_t size) -> void* {
+        auto& target = *static_cast<std::string*>(context);
+        target.resize(size);
+        return target.data();
+      },
+      &text);
+  return from < 0 ? std::nullopt : std::optional(Message{from, std::move(text)});
+}
+
+Ranks::Message Ranks::wait() const {
+  for (;;) {
+    if (auto message = receive()) return std::move(*message);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));  // MPI's own waiting would occupy a core
+  }
+}
+
+bool Ranks::show_progress() const {
+  if (silent) return false;
+  if (::isatty(STDERR_FILENO) != 0) return true;
+  if (!several()) return false;
+  std::array<char, 64> target{};
+  static_cast<void>(::readlink(fmt::format("/proc/{}/fd/2", ::getppid()).c_str(), target.data(), target.size() - 1) < 0);
+  std::string_view const name = target.data();
+  return name.starts_with("/dev/pts/") || name.starts_with("/dev/tty");
+}
+
+std::string problem_of(int rank, std::string const& problem) { return rank > 0 ? fmt::format("rank {}: {}", rank, problem) : problem; }
+
+std::string Ranks::meet(std::string const& problem, std::string const& plan) {
+  met_ = true;
+  if (!several()) {
+    if (!problem.empty()) throw UsageError(problem);
+    return plan;
+  }
+  if (!first()) {
+    send(0, problem);
+    Message const answer = wait();
+    if (answer.text.empty()) throw Stopped();
+    return answer.text.substr(1);
+  }
+  std::string found = problem;
+  int finder = 0;
+  for (int r = 1; r < size(); ++r) {
+    Message const message = wait();
+    if (message.text.empty() || (!found.empty() && finder <= message.from)) continue;
+    found = message.text;
+    finder = message.from;
+  }
+  send_to_others(found.empty() ? "+" + plan : std::string());
+  if (!found.empty()) throw UsageError(problem_of(finder, found));
+  return plan;
+}
+
+}  // namespace myriad::cli

@@ -1,0 +1,51 @@
+/* Preloaded by tests: ends a process by SIGKILL when it writes to an unfinished result file.
+
+   PLANTED_DEATH_RANK: rank that dies; any if it is not set. PLANTED_DEATH_AFTER: file; the process first waits until a chunk is recorded
+   there. PLANTED_DEATH_WRITE: number of the write that it dies at, from 1; each one before takes a second. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void sleep_for(long milliseconds) {
+  struct timespec const pause = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  nanosleep(&pause, NULL);
+}
+
+static int has_a_chunk(char const* path) {
+  char line[65536] = {0};
+  FILE* const file = fopen(path, "r");
+  if (!file) return 0;
+  size_t const got = fread(line, 1, sizeof line - 1, file);
+  fclose(file);
+  line[got] = 0;
+  return strstr(line, "\"first\"") != NULL;
+}
+
+static void die_if_planned(int fd) {
+  char const *const rank = getenv("PLANTED_DEATH_RANK"), *const mine = getenv("OMPI_COMM_WORLD_RANK");
+  char const *const after = getenv("PLANTED_DEATH_AFTER"), *const number = getenv("PLANTED_DEATH_WRITE");
+  static int writes = 0;
+  char link[64], name[4096] = {0};
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t const length = readlink(link, name, sizeof name - 1);
+  if (length < 5 || strcmp(name + length - 5, ".part") != 0) return;
+  if (rank && (!mine || strcmp(rank, mine) != 0)) return;
+  if (++writes < (number ? atoi(number) : 1)) {
+    sleep_for(1050);
+    return;
+  }
+  for (int i = 0; after && i < 1000 && !has_a_chunk(after); ++i) sleep_for(10);
+  kill(getpid(), SIGKILL);
+}
+
+ssize_t pwrite(int fd, void const* data, size_t size, off_t offset) {
+  die_if_planned(fd);
+  ssize_t (*original)(int, void const*, size_t, off_t);
+  *(void**)&original = dlsym(RTLD_NEXT, "pwrite");
+  return original(fd, data, size, offset);
+}

@@ -1,0 +1,224 @@
+/// The myriad program under mpirun: the results of any number of ranks, ranks that die or fail, and runs that are resumed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "io/matrix_market.hpp"
+#include "io/npy.hpp"
+#include "program.hpp"
+
+namespace myriad {
+namespace {
+
+using test::Environment;
+using test::Outcome;
+using Names = std::vector<std::string>;
+
+struct Ranks : ::testing::Test {
+  test::TemporaryFolder folder;
+  // In a container, as root and with more ranks than cores
+  Environment const root{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, confirmed{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"};
+  Environment const oversubscribed{"OMPI_MCA_rmaps_base_oversubscribe", "1"}, unbound{"OMPI_MCA_hwloc_base_binding_policy", "none"};
+  Environment const single_copy{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, alone{"OMPI_MCA_plm", "isolated"};
+  Environment const threads{"MYRIAD_NUM_THREADS", "1"};
+
+  /// Runs the program on this many ranks; 0: without mpirun. Arguments that start with / are names in the test's folder.
+  Outcome run(int ranks, Names arguments) {
+    for (std::string& argument : arguments)
+      if (argument.starts_with("/")) argument = folder.path(argument.substr(1));
+    Names const launcher{MYRIAD_MPIRUN, "-q", "-n", std::to_string(ranks)};
+    return test::Program(folder, std::move(arguments), ranks > 0 ? launcher : Names{}).wait();
+  }
+  /// A run of which a process dies; see planted_death.c.
+  Outcome run_with_death(int ranks, Names const& arguments) {
+    Environment const preloaded("LD_PRELOAD", MYRIAD_PLANTED_DEATH);
+    return run(ranks, arguments);
+  }
+
+  std::vector<double> save(std::string const& name, io::Shape const& shape, unsigned seed) {
+    std::mt19937 engine(seed);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<double> values(static_cast<std::size_t>(io::element_count(shape)));
+    for (double& value : values) value = uniform(engine);
+    io::save_npy(folder.path(name), values.data(), shape);
+    return values;
+  }
+  /// Square Matrix Market files of sizes 1 to `count`.
+  void save_ragged(std::int64_t count) {
+    std::mt19937 engine(3);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (std::int64_t n = 1; n <= count; ++n) {
+      std::vector<double> values(static_cast<std::size_t>(n * n));
+      for (double& value : values) value = uniform(engine);
+      io::save_market(folder.path("r" + std::to_string(n) + ".mtx"), values.data(), n, n);
+    }
+  }
+
+  void expect_same_file(std::string const& a, std::string const& b) {
+    EXPECT_FALSE(folder.read(a).empty()) << a;
+    EXPECT_TRUE(folder.read(a) == folder.read(b)) << a << " differs from " << b;
+  }
+  void expect_contains(std::string const& text, std::string const& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\ndoes not contain: " << part;
+  }
+  void expect_once(std::string const& text, std::string const& part) {
+    expect_contains(text, part);
+    EXPECT_EQ(text.find(part), text.rfind(part)) << text << "\ncontains more than once: " << part;
+  }
+};
+
+TEST_F(Ranks, DivideABatchUnevenly) {
+  save("b.npy", {101, 6}, 2);
+  std::vector<double> a = save("a.npy", {101, 6, 6}, 1);
+  for (std::size_t m : {std::size_t{7}, std::size_t{60}})
+    std::fill_n(a.begin() + static_cast<std::ptrdiff_t>(36 * m), 36, 1.0);  // singular
+  io::save_npy(folder.path("a.npy"), a.data(), {101, 6, 6});
+  Names const arguments{"solve", "/a.npy", "/b.npy", "--verify", "--json"};
+  auto const with = [&](Names const& more) {
+    Names all = arguments;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  Outcome const alone_run = run(0, with({"-o", "/x1.npy", "--info", "/i1.npy"}));
+  Outcome const together = run(4, with({"-o", "/x4.npy", "--info", "/i4.npy"}));
+  EXPECT_EQ(alone_run.status, 1);
+  EXPECT_EQ(together.status, 1);
+  EXPECT_EQ(together.err, alone_run.err);
+  expect_contains(together.err, "2 of 101 matrices failed\n  matrix 7: singular");
+  expect_same_file("x1.npy", "x4.npy");
+  expect_same_file("i1.npy", "i4.npy");
+  auto const before = nlohmann::json::parse(alone_run.out), now = nlohmann::json::parse(together.out);
+  EXPECT_EQ(now["ranks"], 4);
+  EXPECT_EQ(now["hosts"], 1);
+  for (char const* key : {"count", "failed", "failures", "worst_backward_error", "worst_matrix", "rows"})
+    EXPECT_EQ(now[key], before[key]) << key;
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "b.npy", "i1.npy", "i4.npy", "x1.npy", "x4.npy"}));
+}
+
+TEST_F(Ranks, WriteOneArchive) {
+  save("a.npy", {3, 5, 4}, 1);
+  ASSERT_EQ(run(0, {"lu", "/a.npy", "-o", "/lu1.npz"}).status, 0);
+  Outcome const outcome = run(4, {"lu", "/a.npy", "-o", "/lu4.npz"});  // one rank has nothing to do
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  expect_contains(outcome.out, "factored 3 matrices of 5 x 4, f8");
+  expect_contains(outcome.out, " on 4 ranks, each on ");
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
+  expect_same_file("lu1.npz", "lu4.npz");
+}
+
+TEST_F(Ranks, DivideARaggedBatch) {
+  save_ragged(9);
+  ASSERT_EQ(run(0, {"svd", "/r*.mtx", "-o", "/s1.npz"}).status, 0);
+  Outcome const outcome = run(2, {"svd", "/r*.mtx", "-o", "/s2.npz"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_same_file("s1.npz", "s2.npz");
+}
+
+TEST_F(Ranks, StackFields) {
+  save("a.npy", {10, 3, 3}, 1);
+  ASSERT_EQ(run(0, {"det", "--log", "/a.npy", "-o", "/d1.npy"}).status, 0);
+  ASSERT_EQ(run(2, {"det", "--log", "/a.npy", "-o", "/d2.npy"}).status, 0);
+  expect_same_file("d1.npy", "d2.npy");
+}
+
+TEST_F(Ranks, RefuseWithOneMessage) {
+  save("a.npy", {4, 3, 2}, 1);
+  Outcome const outcome = run(2, {"inverse", "/a.npy", "-o", "/x.npy"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err, "myriad inverse: " + folder.path("a.npy") + ": the matrices must be square, each is 3 x 2\n");
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(folder.files(), Names{"a.npy"});
+}
+
+TEST_F(Ranks, KeepWhatIsFinishedWhenOneFails) {
+  save_ragged(9);
+  std::string damaged = folder.read("r9.mtx");
+  damaged.replace(damaged.rfind('.'), 1, "x");
+  folder.write("r9.mtx", damaged);
+  Outcome const outcome = run(2, {"inverse", "/r*.mtx", "-o", "/x.npz"});
+  EXPECT_EQ(outcome.status, 2);
+  expect_contains(outcome.err, "myriad inverse: rank 1: " + folder.path("r9.mtx"));
+  expect_contains(outcome.err, "x.npz is not complete: ");
+  expect_contains(outcome.err, " of 9 matrices are done; missing: ");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(folder.path("x.npz")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("x.npz.journal")));
+
+  expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz"}).err, "--resume goes on from there; to start anew, delete");
+  expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz", "--equilibrate", "--resume"}).err, "is of another job: options {");
+  folder.write("r9.mtx", damaged + "\n");
+  expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz", "--resume"}).err, "is of another job: inputs [");
+}
+
+TEST_F(Ranks, ResumeAfterTheDeathOfOne) {
+  save("a.npy", {50, 4, 4}, 1);
+  ASSERT_EQ(run(0, {"svd", "/a.npy", "-o", "/s1.npz", "--info", "/i1.npy", "--verify"}).status, 0);
+  Names arguments{"svd", "/a.npy", "-o", "/s.npz", "--info", "/i.npy", "--verify"};
+  {
+    Environment const rank("PLANTED_DEATH_RANK", "1"), after("PLANTED_DEATH_AFTER", folder.path("s.npz.journal").c_str());
+    Outcome const outcome = run_with_death(2, arguments);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_EQ(outcome.out, "");
+    expect_once(outcome.err, "s.npz is not complete: 25 of 50 matrices are done; missing: 25 to 49; --resume goes on from there\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path("s.npz")));
+  EXPECT_FALSE(folder.read("s.npz.part").starts_with("PK"));  // no archive yet
+
+  arguments.emplace_back("--resume");
+  Outcome const resumed = run(3, arguments);
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  expect_once(resumed.out, "decomposed 50 matrices of 4 x 4, f8, in ");
+  expect_once(resumed.out, ", 25 of them in an earlier run; ");
+  expect_same_file("s.npz", "s1.npz");
+  expect_same_file("i.npy", "i1.npy");
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "i.npy", "i1.npy", "s.npz", "s1.npz"}));
+}
+
+TEST_F(Ranks, TellWhatIsMissingWithoutTheFirst) {
+  save("a.npy", {50, 4, 4}, 1);
+  Environment const rank("PLANTED_DEATH_RANK", "0");
+  Outcome const outcome = run_with_death(2, {"inverse", "/a.npy", "-o", "/x.npy"});
+  EXPECT_NE(outcome.status, 0);
+  expect_once(outcome.err, "x.npy is not complete: 0 of 50 matrices are done; missing: 0 to 49; --resume goes on from there\n");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("x.npy")));
+}
+
+TEST_F(Ranks, ResumeWithoutMpi) {
+  save("a.npy", {40, 4, 4}, 1);
+  Names const arguments{"inverse", "/a.npy", "-o", "/x.npy", "--chunk", "3000", "--resume"};
+  ASSERT_EQ(run(0, {"inverse", "/a.npy", "-o", "/x1.npy"}).status, 0);
+  {
+    Environment const second("PLANTED_DEATH_WRITE", "2");
+    EXPECT_EQ(run_with_death(0, arguments).status, -9);
+  }
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "x.npy.journal", "x.npy.part", "x1.npy"}));
+  EXPECT_FALSE(io::looks_like_npy(folder.read("x.npy.part")));
+  Outcome const resumed = run(0, arguments);
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  expect_contains(resumed.out, " of them in an earlier run");
+  expect_same_file("x.npy", "x1.npy");
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "x.npy", "x1.npy"}));
+}
+
+TEST_F(Ranks, NeedTheirMpirun) {
+  save("a.npy", {2, 2, 2}, 1);
+  Environment const size("OMPI_COMM_WORLD_SIZE", "3"), rank("OMPI_COMM_WORLD_RANK", "0");
+  {
+    Environment const off("MYRIAD_MPI", "off");
+    EXPECT_EQ(run(0, {"inverse", "/a.npy", "-o", "/x.npy"}).status, 0);
+  }
+  Outcome const outcome = run(0, {"inverse", "/a.npy", "-o", "/y.npy"});
+  EXPECT_EQ(outcome.status, 2);
+  expect_contains(outcome.err, "mpirun has started 3 processes, of which MPI finds 1");
+}
+
+}  // namespace
+}  // namespace myriad
