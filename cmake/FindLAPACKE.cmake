@@ -1,6 +1,6 @@
 # LAPACKE and CBLAS on OpenBLAS. Defines the target LAPACKE::LAPACKE.
-# MYRIAD_LAPACK=scipy-openblas32 takes them from the package of this name of the interpreter MYRIAD_LAPACK_PYTHON: an OpenBLAS with the prefix scipy_ on
-# its names, which does not meet another OpenBLAS in a process.
+# MYRIAD_LAPACK=scipy-openblas32 takes them from the package of this name of the interpreter MYRIAD_LAPACK_PYTHON: an OpenBLAS with the
+# prefix scipy_ on its names, which does not meet another OpenBLAS in a process.
 include(FindPackageHandleStandardArgs)
 if(MYRIAD_LAPACK STREQUAL "scipy-openblas32")
   set(MYRIAD_LAPACK_PYTHON "python3" CACHE STRING "Python interpreter that has scipy-openblas32")
