@@ -77,7 +77,7 @@ class Model(type(_arrays.NumPy)):
     def __init__(self, columns):
         self._columns = columns
         self._memory = Memory()
-        self._queue = _queues.on_gpu(0, _queues.LEGACY_STREAM)
+        self._queue = _queues.on_gpu(self, 0, _queues.LEGACY_STREAM)
 
     def clear(self):
         self._memory.clear()

@@ -6,7 +6,7 @@ myriad.batched   matrices of different sizes, mixed precision, regularized facto
 myriad.numpy     lets numpy.linalg compute by Myriad
 myriad.scipy     lets scipy.linalg compute by Myriad
 myriad.torch     lets torch compute by Myriad, and operators with gradients; imported by itself, since it needs torch
-myriad.jax      lets JAX compute by Myriad, and functions with derivatives; imported by itself, since it needs JAX
+myriad.jax       lets JAX compute by Myriad, and functions with derivatives; imported by itself, since it needs JAX
 
 Arrays of NumPy, torch, CuPy and other libraries with __dlpack__ go in without copies; results are arrays of the same library.
 """

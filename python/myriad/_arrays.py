@@ -540,7 +540,7 @@ def library_of(*arrays):
         if root == 'cupy':
             return _cupy(sys.modules['cupy'])
         if root in ('jax', 'jaxlib'):
-            raise NotImplementedError('arrays of JAX are not supported: they cannot be written to; pass numpy.asarray(x)')
+            raise NotImplementedError('arrays of JAX are not supported: they cannot be written to; use myriad.jax, or pass numpy.asarray(x)')
         if root != 'numpy' and hasattr(x, '__array_namespace__'):
             xp = x.__array_namespace__()
             library = _standard.get(xp)

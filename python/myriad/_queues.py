@@ -87,4 +87,6 @@ def handle_of(stream):
             raise TypeError(f'stream must be an int or have __cuda_stream__, is a {type(stream).__name__}') from None
         if version != 0:
             raise ValueError(f'__cuda_stream__ has version {version}; supported is 0')
+    if not isinstance(stream, int) or stream < 0:
+        raise ValueError(f'stream is {stream!r}; needs a CUDA stream, an int that is not negative')
     return stream or LEGACY_STREAM

@@ -843,9 +843,9 @@ class Report(dict):
 def report(reset: bool = False) -> Report:
     """How many calls were taken and declined when programs were compiled, and why; and how often Myriad's routines have run."""
     out = Report()
-    for name, number in _taken.items():
+    for name, number in list(_taken.items()):
         out.setdefault(name, {'taken': 0, 'declined': {}})['taken'] = number
-    for (name, reason), number in _declined.items():
+    for (name, reason), number in list(_declined.items()):
         out.setdefault(name, {'taken': 0, 'declined': {}})['declined'][reason] = number
     out.calls = _myriad.xla_calls(reset)
     if reset:

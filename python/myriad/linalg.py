@@ -458,7 +458,9 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 def matrix_transpose(x: Array, /) -> Array:
     """The transposes, as a view, by the array's own library."""
-    return numpy.matrix_transpose(x) if library_of(x) is NumPy else x.mT
+    if library_of(x) is NumPy:
+        return numpy.matrix_transpose(x)
+    return x.mT if hasattr(x, 'mT') else x.swapaxes(-1, -2)  # CuPy has mT since 14
 
 
 def outer(x1: Array, x2: Array, /) -> Array:

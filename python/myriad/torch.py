@@ -649,6 +649,8 @@ def _router(name, overload, key):
                 reason = str(declined)
             except (TypeError, ValueError) as refused:  # such as windows that overlap
                 reason = f'refused: {refused}'
+            except _myriad.Unavailable as unavailable:  # such as a GPU without kernels
+                reason = f'unavailable: {unavailable}'
         _declined[name, reason] += 1
         return base.call_boxed(keys, *args, **kwargs)
 
@@ -728,9 +730,9 @@ class Report(dict):
 def report(reset=False):
     """How many calls were taken and declined, and why."""
     out = Report()
-    for name, number in _taken.items():
+    for name, number in list(_taken.items()):
         out.setdefault(name, {'taken': 0, 'declined': {}})['taken'] = number
-    for (name, reason), number in _declined.items():
+    for (name, reason), number in list(_declined.items()):
         out.setdefault(name, {'taken': 0, 'declined': {}})['declined'][reason] = number
     if reset:
         _taken.clear()

@@ -235,8 +235,9 @@ bool Array::read_exchange(nb::handle x, std::string const& what) {
   static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
   bool const is_complex = tensor.dtype.code == 5;
   if (says_true(x, is_neg) || (is_complex && says_true(x, is_conj))) return false;
-  device = static_cast<Device>(tensor.device.type);
-  if (device != Device::cpu && device != Device::cuda) return false;
+  auto const where = static_cast<Device>(tensor.device.type);
+  if (where != Device::cpu && where != Device::cuda) return false;
+  device = where;
   device_id = tensor.device.id;
   take(tensor, what);
   return true;

@@ -223,13 +223,16 @@ std::uintptr_t stream_of(nb::handle stream, char const* name) {
     if (protocol.is_none())
       throw nb::type_error(
           (std::string(name) + " must be an int or have __cuda_stream__, is a " + nb::type_name(stream.type()).c_str()).c_str());
-    auto const [version, given] = nb::cast<std::pair<int, nb::object>>(protocol());
-    if (version != 0)
+    std::pair<int, nb::object> given;
+    if (!nb::try_cast(protocol(), given)) throw nb::type_error((std::string(name) + ": __cuda_stream__ must return (0, handle)").c_str());
+    if (given.first != 0)
       throw nb::value_error(
-          (std::string(name) + " has __cuda_stream__ of version " + std::to_string(version) + "; supported is 0").c_str());
-    handle = given;
+          (std::string(name) + " has __cuda_stream__ of version " + std::to_string(given.first) + "; supported is 0").c_str());
+    handle = given.second;
   }
-  auto const number = nb::cast<std::uintptr_t>(handle);
+  std::uintptr_t number = 0;
+  if (!nb::try_cast(handle, number))
+    throw nb::value_error((std::string(name) + " is " + nb::repr(handle).c_str() + "; needs a CUDA stream").c_str());
   return number == 0 ? 1 : number;
 }
 
@@ -242,7 +245,12 @@ int traverse_queue(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 int clear_queue(PyObject* self) {
-  if (nb::inst_ready(self)) nb::inst_ptr<Queue>(self)->set_allocator(nb::none(), nb::none());
+  if (!nb::inst_ready(self)) return 0;
+  try {
+    nb::inst_ptr<Queue>(self)->set_allocator(nb::none(), nb::none());
+  } catch (std::exception const&) {
+    // The collector takes no exception; the cycle stays.
+  }
   return 0;
 }
 /// Functions of an allocator may refer to their queue.

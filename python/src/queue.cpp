@@ -57,8 +57,10 @@ void Queue::set_allocator(nb::object allocate, nb::object release) {
     myriad_status const status =
         myriad_queue_set_allocator(handle, allocates ? allocate_memory : nullptr, releases ? release_memory : nullptr, this);
     nb::gil_scoped_acquire const gil;
-    std::swap(allocate_, allocate);
-    std::swap(release_, release);
+    if (status == MYRIAD_OK) {
+      std::swap(allocate_, allocate);
+      std::swap(release_, release);
+    }
     return status;
   });
 }

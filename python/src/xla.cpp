@@ -72,7 +72,7 @@ class Operands {
   [[nodiscard]] std::int64_t bytes(int i) const;
   /// Matrices begin, ..., end - 1.
   [[nodiscard]] Operands piece(std::int64_t begin, std::int64_t end) const;
-  /// What kernels depend on: types, shapes and letters.
+  /// Types, shapes and letters, on which kernels depend.
   [[nodiscard]] std::vector<std::int64_t> signature() const;
 
  private:

@@ -74,7 +74,7 @@ def test_a_gpu_that_is_not_there_is_an_error_for_xla():
 
 
 def test_gpu_handlers_on_a_fake_driver():
-    """Which calls they make; the fake driver runs no kernels."""
+    """Calls of the driver that they make; no kernels run here, since libfake_kernels is not loaded."""
     if not (FAKE / 'libcuda.so.1').exists() or not (FAKE / 'libfake_nvrtc.so').exists():
         pytest.skip(f'{FAKE} has no fake driver; build the targets fake_cuda and fake_nvrtc')
     environment = {**os.environ, 'LD_LIBRARY_PATH': str(FAKE), 'MYRIAD_NVRTC': str(FAKE / 'libfake_nvrtc.so'), 'MYRIAD_CACHE_DIR': 'off'}

@@ -67,9 +67,11 @@ def capture(stream):
     global captured
     captured = stream
     driver.fake_cuda_capture(ctypes.c_void_p(stream))
-    yield
-    captured = None
-    driver.fake_cuda_capture(None)
+    try:
+        yield
+    finally:
+        captured = None
+        driver.fake_cuda_capture(None)
 
 
 def destroy_stream(stream):
