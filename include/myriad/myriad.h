@@ -760,7 +760,7 @@ typedef struct myriad_stream_share {
 /// the error text, which names the GPU, is that of queues[0]. All else is as in myriad_stream.
 ///
 /// report: NULL, or gets the statistics. shares: NULL, or queue_count entries. complete: NULL, or one entry per matrix: 1 where all results
-/// are in host memory, else 0, also if the stream fails.
+/// are in host memory, else 0, also if the stream fails after the operands were checked.
 /// Positions: queues 1, chunk_bytes and on_gpu_failure 2, operand k, counted from 1, k + 2. See myriad/stream.hpp.
 MYRIAD_API myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count, int64_t chunk_bytes,
                                                myriad_on_gpu_failure on_gpu_failure, myriad_operand const* operands, int operand_count,

@@ -9,7 +9,7 @@
 /// calls routines as on any queue. On a CPU queue it is called once, with the operands themselves, so that the same program runs on both.
 /// The bits of a result do not depend on the chunks.
 ///
-/// With several queues, one on each GPU, a chunk goes to the GPU that has the fewest in flight:
+/// A chunk goes to the GPU that has the fewest in flight, if there are several queues, one on each GPU:
 ///
 ///     std::vector<Queue> queues;
 ///     for (Device const& gpu : devices()) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = gpu.ordinal});

@@ -527,6 +527,7 @@ myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count
                                     myriad_status (*work)(myriad_queue*, myriad_batch const*, void*), void* user,
                                     myriad_stream_report* report, myriad_stream_share* shares, unsigned char* complete) {
   if (report) *report = {};
+  for (int k = 0; shares && k < queue_count; ++k) shares[k] = {-1, 0, 0};
   struct WorkFailed {};  // no routine of the library failed
   myriad_status status = MYRIAD_OK;
   Failure failure;
@@ -542,7 +543,15 @@ myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count
       where->failure.exception = nullptr;
       status = work(where, arguments, user);
       if (status == MYRIAD_OK) return;
-      if (where->failure.exception) std::rethrow_exception(where->failure.exception);  // perhaps of the GPU
+      if (where->failure.exception && (status == MYRIAD_FAILED || status == MYRIAD_OUT_OF_MEMORY)) try {
+          std::rethrow_exception(where->failure.exception);
+        } catch (myriad::GpuError const&) {
+          throw;
+        } catch (myriad::OutOfMemory const&) {
+          throw;
+        } catch (...) {
+          // not an error of the GPU
+        }
       failure = where->failure;
       throw WorkFailed();
     };
@@ -558,11 +567,16 @@ myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count
           });
       status = MYRIAD_OK;  // also if work failed on a GPU and was done again on another
       if (report) *report = as_c(done);
-      for (std::size_t k = 0; shares && k < static_cast<std::size_t>(queue_count); ++k) {
-        bool const on_cpu = done.shares.empty();
-        shares[k] = on_cpu ? myriad_stream_share{-1, done.matrices, 0}
-                           : myriad_stream_share{done.shares[k].device, done.shares[k].matrices, !done.shares[k].failure.empty()};
-        if (!on_cpu && !done.shares[k].failure.empty()) queues[k]->failure.keep(done.shares[k].failure.c_str(), 0);
+      for (std::size_t k = 0; shares && k < wrapped.size(); ++k) {
+        if (wrapped[k]->backend() == myriad::Backend::cpu) {
+          shares[k] = {-1, done.matrices, 0};
+        } else if (done.shares.empty()) {  // nothing was computed
+          shares[k] = {wrapped[k]->device().ordinal, 0, 0};
+        } else {
+          auto const& [device, matrices, problem] = done.shares[k];
+          shares[k] = {device, matrices, !problem.empty()};
+          if (!problem.empty()) queues[k]->failure.keep(problem.c_str(), 0);
+        }
       }
     } catch (WorkFailed const&) {
       first->failure = failure;

@@ -40,8 +40,10 @@ class OneBlasThread {
   static void before_fork() { mutex_.lock(); }
   static void after_fork() { mutex_.unlock(); }
   static void in_child() {
+    bool const lowered = users_ > 0 && before_ != 1;
     users_ = 0;
     mutex_.unlock();
+    if (lowered) MYRIAD_LAPACK_NAME(openblas_set_num_threads)(before_);  // its users are threads of the parent
   }
 
  private:

@@ -32,10 +32,11 @@ struct UnitScales {
     constexpr typename Pack<R>::D d;
     constexpr bool narrow = sizeof(R) == 4;
     constexpr R small = narrow ? R(0x1p-100) : static_cast<R>(0x1p-900), factor = narrow ? R(0x1p60) : static_cast<R>(0x1p200);
+    constexpr R large = narrow ? R(0x1p127) : static_cast<R>(0x1p1023);  // 1 / large is subnormal, which a thread may take for zero
     auto const one = hn::Set(d, R(1));
-    auto const is_small = hn::Lt(largest, hn::Set(d, small));
-    up = hn::IfThenElse(is_small, hn::Set(d, factor), one);
-    back_up = hn::IfThenElse(is_small, hn::Set(d, 1 / factor), one);
+    auto const is_small = hn::Lt(largest, hn::Set(d, small)), is_large = hn::Ge(largest, hn::Set(d, large));
+    up = hn::IfThenElse(is_small, hn::Set(d, factor), hn::IfThenElse(is_large, hn::Set(d, R(0.5)), one));
+    back_up = hn::IfThenElse(is_small, hn::Set(d, 1 / factor), hn::IfThenElse(is_large, hn::Set(d, R(2)), one));
     // Infinity has the bits of an exponent alone.
     auto const power = hn::And(hn::Mul(largest, up), hn::Set(d, std::numeric_limits<R>::infinity()));
     back_down = hn::IfThenElse(hn::Eq(power, hn::Zero(d)), one, power);

@@ -289,6 +289,8 @@ KernelRecord KernelStore::obtain(KernelSource const& source, int major, int mino
       if (place.pack && !driver.take(place.pack->compiler(), false))
         paths.back() +=
             fmt::format(": {} is newer than the driver, {}.{}", place.pack->compiler(), driver.version / 1000, driver.version % 1000 / 10);
+      else if (place.pack && !driver.compiles_ptx)
+        paths.back() += ": its PTX is not used, since the driver does not compile PTX";
     }
     throw Unavailable(fmt::format("the kernel {} for {} is in no pack ({}) and cannot be compiled: {}", source.name, archs.front(),
                                   paths.empty() ? "there is none" : fmt::format("{}", fmt::join(paths, ", ")), nvrtc_.problem()));

@@ -33,7 +33,7 @@ std::vector<std::string> usable_archs(int major, int minor, bool arch_specific);
 /// routines use from 9.0 on; older GPUs run machine code for sm_80.
 inline constexpr std::string_view virtual_arch = "compute_90";
 
-/// What a driver loads.
+/// Kinds of code that a driver loads.
 struct DriverLimits {
   int version = std::numeric_limits<int>::max();  ///< 13000 is CUDA 13.0
   bool compiles_ptx = true;

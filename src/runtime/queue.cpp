@@ -85,7 +85,7 @@ Queue::State::~State() {
     driver::CurrentContext const current(context->handle());
     driver::OutsideCapture const outside_capture;
     if (grid_counts_) postponed_.push_back(grid_counts_);
-    // With nothing to free a caller's stream, which may be destroyed by now, is not touched.
+    // A caller's stream, which may be destroyed by now, is not touched if there is nothing to free.
     if (!left_.empty()) (void)settle();
     free_postponed();
     if ((own_stream == stream || !postponed_pinned_.empty()) && !capturing()) cu.cuStreamSynchronize(stream);

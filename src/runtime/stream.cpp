@@ -79,7 +79,7 @@ class Finisher {
     if (thread_.joinable()) thread_.join();
   }
 
-  // With the monitor's mutex, or after stop():
+  // Valid with the monitor's mutex, or after stop():
   [[nodiscard]] std::int64_t in_flight() const { return enqueued_ - finished_; }
   [[nodiscard]] std::int64_t enqueued() const { return enqueued_; }
   [[nodiscard]] std::int64_t finished() const { return finished_; }  ///< without error
@@ -318,7 +318,7 @@ void Gpu::copy_shared(std::vector<Placed> const& operands, std::int64_t count, S
   first.wait();  // so that lanes need no ordering among each other
 }
 
-/// Where operands are in pinned memory and on GPUs. `restartable`: a chunk that was begun can be computed again, so its input in host
+/// Places of operands in pinned memory and on GPUs. `restartable`: a chunk that was begun can be computed again, so its input in host
 /// memory is not overwritten before it is complete.
 struct Plan {
   std::vector<Placed> operands;
@@ -334,7 +334,7 @@ struct Plan {
       placed.pinned = placed.packing.contiguous() &&
                       is_pinned(placed.packing.host(0), (placed.packing.shared() ? 1 : o.batch.count) * placed.packing.bytes_of(0));
       if (!restartable) continue;
-      // Where an output coincides with an input, it is the same matrices, so the first has the same address.
+      // An output that coincides with an input is the same matrices, so the first has the same address.
       for (Placed& other : operands) {
         bool const reads = placed.packing.reads() || other.packing.reads();
         if (!reads || other.packing.host(0) != placed.packing.host(0)) continue;
@@ -477,14 +477,14 @@ class Run {
   void start(Worker& worker) {
     Gpu& gpu = *worker.gpu;
     auto const number = static_cast<std::int64_t>(plan_.chunks.size());
-    worker.given.reserve(plan_.chunks.size());  // the finisher reads it while it grows
+    worker.given.reserve(plan_.chunks.size());  // the finisher reads its elements while it grows
     gpu.take_lanes(std::min<std::int64_t>(number, lane_count), plan_.device_bytes);
     gpu.take_stages(std::min<std::int64_t>(number, stage_count), plan_.stage_bytes);
     gpu.begin(plan_.packs() || plan_.shares());
     gpu.copy_shared(plan_.operands, plan_.count, report_);
-    worker.finisher = std::make_unique<Finisher>(monitor_, [this, &worker](std::int64_t k) {
+    worker.finisher = std::make_unique<Finisher>(monitor_, [this, &worker, given = std::as_const(worker.given).data()](std::int64_t k) {
       Stage const& stage = worker.gpu->stage_of(k);
-      auto const [first, count] = chunk_of(worker, k);
+      auto const [first, count] = plan_.chunks[static_cast<std::size_t>(given[k])];
       stage.done.wait();
       for (Placed const& o : plan_.operands)
         if (o.is_unpacked()) o.packing.unpack(unpacking_threads_, first, count, stage.memory.data() + o.stage_offset);
@@ -592,7 +592,11 @@ struct Streamer::State {
     if (options.chunk_bytes > 0) return options.chunk_bytes;
     auto const number = chunks_wanted * static_cast<std::int64_t>(gpus.size());
     std::int64_t chosen = std::min(std::max(total / number, smallest_chunk), largest_chunk);
-    for (Gpu const& gpu : gpus) chosen = std::min(chosen, gpu.room_for_chunk());
+    for (Gpu const& gpu : gpus) try {
+        chosen = std::min(chosen, gpu.room_for_chunk());
+      } catch (GpuError const&) {
+        if (gpus.size() == 1) throw;  // else the GPU's start meets the error again, and the run handles it
+      }
     return std::max<std::int64_t>(chosen, 1);
   }
 };
@@ -660,7 +664,10 @@ StreamReport Streamer::run_untyped(std::span<UntypedOperand const> given, Work c
     }
     work(*gpu.queue, arguments);
   }
-  if (prepares) return report;
+  if (prepares) {
+    report.matrices = 0;
+    return report;
+  }
   for (Gpu const& gpu : state.gpus)
     if (QueueAccess::state(*gpu.queue).capturing())
       throw Error("stream: the queue's stream is being captured, and streaming waits for the GPU");

@@ -528,6 +528,7 @@ FAKE Result cuMemFreeAsync(Address address, StreamHandle stream) {
 }
 FAKE Result cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
   if (!current()) return misuse(invalid_context);
+  if (is_broken(contexts.back()->device)) return static_cast<Result>(719);
   *free = static_cast<std::size_t>(fake.free_bytes.load());
   *all = std::size_t{1} << 40;
   return Result::success;

@@ -685,6 +685,17 @@ TEST_F(StreamsOnTwoGpus, AGpuWithoutMemoryTakesNoPart) {
   EXPECT_EQ(report.shares[1].matrices, many);
 }
 
+TEST_F(StreamsOnTwoGpus, AGpuThatIsBrokenBeforeTheRunTakesNoPart) {
+  std::vector<double> a(many, 1), x(many, -1);
+  fake->broken_gpu = 1;
+  StreamReport const report =
+      stream(queues, {.on_gpu_failure = OnGpuFailure::move_to_others}, in(vectors(a.data(), 1, many)), out(vectors(x.data(), 1, many)),
+             [&](Queue& q, auto from, auto to) { enqueue(q, from, {}, to, nullptr); });
+  EXPECT_EQ(x, std::vector<double>(many, 2));
+  EXPECT_EQ(report.shares[0].matrices, many);
+  EXPECT_NE(report.shares[1].failure, "");
+}
+
 TEST_F(StreamsOnTwoGpus, OtherErrorsEndTheRun) {
   std::vector<double> a(many, 1), x(many);
   StreamOptions const options{.chunk_bytes = 512, .on_gpu_failure = OnGpuFailure::move_to_others};

@@ -138,7 +138,7 @@ TEST(Team, IdleThreadsEndBeforeAFork) {
   ASSERT_EQ(sum_of_squares(5, 1000, 1), sum_of_1000);
   auto const before = threads();
   EXPECT_EQ(status_of_child([] { return 0; }), 0);
-  for (int waited = 0; threads() > before - 4 && waited < 1000; ++waited)  // a thread that was joined may still be listed
+  for (int waited = 0; threads() > before - 4 && waited < 20'000; ++waited)  // a thread that was joined may still be listed
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_LE(threads(), before - 4);
 }
