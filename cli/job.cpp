@@ -15,6 +15,8 @@
 
 #include "command.hpp"
 #include "io/error.hpp"
+#include "io/output_file.hpp"
+#include "io/stored_zip.hpp"
 #include "myriad/device.hpp"
 #include "myriad/error.hpp"
 #include "myriad/version.hpp"
@@ -143,14 +145,17 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
 
 namespace {
 
+/// CPU threads of this process; 0: the library's default.
+int threads_of(Options const& options) { return options.threads > 0 ? options.threads : Ranks::all().threads(); }
+
 /// The GPU of --backend, if any. Errors are in terms of the command line. `problem`: why `auto` found no GPU.
-std::optional<Queue> open_gpu(Options const& options, std::string& problem) {
+std::optional<Queue> open_gpu(Options const& options, int threads, std::string& problem) {
   Backend const backend = parse_backend(options.backend);
   if (backend == Backend::cpu) return std::nullopt;
   try {
     Ranks const& ranks = Ranks::all();
     int const gpus = ranks.several() ? std::max(1, static_cast<int>(devices().size())) : 1;
-    Queue queue({.backend = backend, .threads = options.threads, .device = ranks.local_rank() % gpus});
+    Queue queue({.backend = backend, .threads = threads, .device = ranks.local_rank() % gpus});
     problem = queue.gpu_problem();
     return queue.backend() == Backend::gpu ? std::optional(std::move(queue)) : std::nullopt;
   } catch (Unavailable const& reason) {
@@ -186,8 +191,8 @@ Job::Job(std::string command, std::string verb, Options const& options)
     : command_(std::move(command)),
       verb_(std::move(verb)),
       options_(options),
-      host_({.backend = Backend::cpu, .threads = options.threads > 0 ? options.threads : Ranks::all().threads()}),
-      gpu_(open_gpu(options, gpu_problem_)),
+      host_({.backend = Backend::cpu, .threads = threads_of(options)}),
+      gpu_(open_gpu(options, threads_of(options), gpu_problem_)),
       streamer_(gpu_ ? *gpu_ : host_) {
   if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
 }
@@ -280,11 +285,18 @@ std::string Job::description() const {
   for (io::Source const* source : inputs_) {
     std::uintmax_t bytes = 0;
     std::int64_t newest = std::numeric_limits<std::int64_t>::min();  // the epoch of file times may lie ahead
+    std::string each;
     for (std::string const& file : source->files()) {
-      bytes += std::filesystem::file_size(file);
-      newest = std::max<std::int64_t>(newest, std::filesystem::last_write_time(file).time_since_epoch().count());
+      std::uintmax_t const size = std::filesystem::file_size(file);
+      std::int64_t const time = std::filesystem::last_write_time(file).time_since_epoch().count();
+      bytes += size;
+      newest = std::max(newest, time);
+      each += fmt::format("{}\n{} {}\n", std::filesystem::absolute(file).string(), size, time);
     }
-    inputs.push_back({{"name", io::printable(source->name())}, {"bytes", bytes}, {"modified", newest}});
+    inputs.push_back({{"name", io::printable(source->name())},
+                      {"bytes", bytes},
+                      {"modified", newest},
+                      {"files", io::checksum_of(each.data(), each.size())}});
   }
   json given = json::object();
   for (CLI::Option const* option : options_.command->get_options()) {
@@ -302,7 +314,8 @@ void Job::open_files(std::vector<io::Field> const& fields, io::Layout const& lay
   if (options_.info.empty()) return;
   if (std::filesystem::path(options_.info).extension() != ".npy")
     throw io::Error(fmt::format("{}: the name after --info ends in .npy", options_.info));
-  if (options_.info == options_.output) throw UsageError(fmt::format("--info and -o are the same file, {}", options_.info));
+  auto const whole = [](std::string const& name) { return std::filesystem::weakly_canonical(name); };
+  if (whole(options_.info) == whole(options_.output)) throw UsageError(fmt::format("--info and -o are the same file, {}", options_.info));
   files_.emplace_back(
       options_.info,
       std::vector{io::Field{"info", io::descr_of<std::int32_t>(), sizeof(std::int32_t), [](std::int64_t) { return io::Shape{}; }}},
@@ -316,6 +329,8 @@ void Job::open_results(std::vector<io::Field> fields, io::Layout layout) {
     if (options_.resume || ranks_.several() || journal)
       journal_.emplace(command_, options_.output, count_, json::parse(description()), options_.resume);
     if (journal_ && !options_.resume && !ranks_.several()) {  // an earlier run has left nothing that is finished
+      for (std::string const& name : {options_.output, options_.info})
+        if (!name.empty()) std::filesystem::remove(io::unfinished_path(name), ignored);
       journal_->remove();
       journal_.reset();
     }
@@ -392,16 +407,18 @@ void Job::finish_chunk(std::int64_t first, std::int64_t count) {
 
 /// Waits for the disk, and records the chunks that this process has finished.
 void Job::record() {
-  if (!finished_.empty() && kept())
+  // Chunks that do not reach the disk are forgotten: a second sync() would not tell of the error again.
+  std::vector<Chunk> chunks = std::exchange(finished_, {});
+  if (!chunks.empty() && kept())
     for (io::ResultFile& file : files_) file.sync();
   if (journal_) {
-    journal_->add(std::exchange(finished_, {}));
+    journal_->add(std::move(chunks));
   } else if (kept()) {
-    json chunks = json::array();
-    for (Chunk const& chunk : std::exchange(finished_, {})) chunks.push_back(to_json(chunk));
-    if (!chunks.empty()) ranks_.send(0, letter::chunks + chunks.dump());
+    json message = json::array();
+    for (Chunk const& chunk : chunks) message.push_back(to_json(chunk));
+    if (!message.empty()) ranks_.send(0, letter::chunks + message.dump());
   } else {
-    for (Chunk& chunk : std::exchange(finished_, {})) chunks_.push_back(std::move(chunk));
+    for (Chunk& chunk : chunks) chunks_.push_back(std::move(chunk));
   }
   recorded_ = Clock::now();
 }
@@ -492,7 +509,7 @@ int Job::stop(std::string const& reason) {
   }
   report_nothing_on_signal();
   discard_unless_finished();
-  if (!journal_->chunks().empty()) say(stderr, "myriad {}: {}\n", command_, journal_->missing());
+  if (!committed_ && !journal_->chunks().empty()) say(stderr, "myriad {}: {}\n", command_, journal_->missing());
   ranks_.send_to_others(letter::status + std::to_string(exit_bad_input));
   throw UsageError(told);
 }
@@ -524,6 +541,7 @@ int Job::finish() {
   if (files_.empty()) all_ = std::exchange(chunk_, {});  // without chunks
   for (Chunk const& chunk : chunks) all_.add(chunk);
   for (io::ResultFile& file : files_) file.commit();
+  committed_ = true;
   report_nothing_on_signal();
   if (journal_) journal_->remove();
 

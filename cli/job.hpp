@@ -93,7 +93,7 @@ class Job {
   /// Opens the result files: that of -o, with these fields, and that of --info. Called once, after the inputs have been checked.
   void open_results(std::vector<io::Field> fields, io::Layout layout);
   /// The matrices that this process has to do. `cost(b)`: time that matrix b takes, in any unit; the same for all unless `ragged`.
-  /// What was recorded before concerns the whole batch.
+  /// Outcomes recorded before concern the whole batch.
   [[nodiscard]] Ranges share(bool ragged, std::function<std::int64_t(std::int64_t)> const& cost);
   /// Saves the results of matrices first to first + count - 1: one pointer per field, and the statuses for --info.
   void save(std::int64_t first, std::int64_t count, std::span<void const* const> data, int const* info);
@@ -158,6 +158,7 @@ class Job {
   std::optional<HostLink> link_;       ///< if data went over it
   std::vector<io::ResultFile> files_;  ///< that of -o, that of --info
   bool opened_ = false;
+  bool committed_ = false;          ///< the result files have their names
   Ranges pending_;                  ///< matrices that no earlier run has finished
   std::optional<Journal> journal_;  ///< of rank 0, if others or a later run need it
   Chunk chunk_;                     ///< the current one

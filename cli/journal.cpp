@@ -156,9 +156,20 @@ std::string missing_text(std::string const& output, std::vector<Chunk> const& ch
 
 Journal::Journal(std::string const& command, std::string const& output, std::int64_t count, json const& job, bool resume)
     : command_(command), output_(output), path_(path_for(output)), count_(count) {
-  fd_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw io::Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
-  if (!lock(fd_, F_SETLK, 0)) throw UsageError(fmt::format("{}: another process is writing this output", path_));
+  for (;;) {
+    fd_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (fd_ < 0) throw io::Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+    if (!lock(fd_, F_SETLK, 0)) {
+      ::close(fd_);
+      throw UsageError(fmt::format("{}: another process is writing this output", path_));
+    }
+    struct stat locked {
+    }, present{};
+    if (::fstat(fd_, &locked) == 0 && ::stat(path_.c_str(), &present) == 0 && locked.st_dev == present.st_dev &&
+        locked.st_ino == present.st_ino)
+      break;
+    ::close(fd_);  // a process that has ended meanwhile deleted the file
+  }
   std::string text;
   std::array<char, 65536> piece{};
   for (ssize_t got = 0; (got = ::pread(fd_, piece.data(), piece.size(), static_cast<off_t>(text.size()))) > 0;)
@@ -185,7 +196,8 @@ void Journal::read(std::string const& text, json const& job, bool resume) {
     if (end == std::string::npos) return std::nullopt;  // the run ended while it was written
     json line =
         json::parse(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    if (line.is_discarded()) throw UsageError(fmt::format("{}: is damaged; to start anew, delete it", path_));
+    if (line.is_discarded())
+      throw UsageError(fmt::format("{}: is damaged; to start anew, delete it and {}", path_, io::unfinished_path(output_)));
     at = end + 1;
     return line;
   };
@@ -194,19 +206,20 @@ void Journal::read(std::string const& text, json const& job, bool resume) {
   try {
     while (auto const line = next_line()) chunks_.push_back(chunk_of(*line));
   } catch (json::exception const&) {
-    throw UsageError(fmt::format("{}: is damaged; to start anew, delete it", path_));
+    throw UsageError(fmt::format("{}: is damaged; to start anew, delete it and {}", path_, io::unfinished_path(output_)));
   }
   end_ = static_cast<std::int64_t>(at);
   if (chunks_.empty()) return;
   std::int64_t done = 0;
   for (Chunk const& chunk : chunks_) done += chunk.count;
   if (!resume)
-    throw UsageError(fmt::format(
-        "an earlier run has left {} finished matrices of {}; --resume goes on from there; to start anew, delete {}", done, output_, path_));
+    throw UsageError(
+        fmt::format("an earlier run has left {} finished matrices of {}; --resume goes on from there; to start anew, delete {} and {}",
+                    done, output_, path_, io::unfinished_path(output_)));
   for (auto const& [key, value] : job.items())
     if (!former->contains(key) || (*former)[key] != value)
-      throw UsageError(fmt::format("--resume: {} is of another job: {} {}, now {}; to start anew, delete it", path_, key,
-                                   former->contains(key) ? (*former)[key].dump() : "missing", value.dump()));
+      throw UsageError(fmt::format("--resume: {} is of another job: {} {}, now {}; to start anew, delete it and {}", path_, key,
+                                   former->contains(key) ? (*former)[key].dump() : "missing", value.dump(), io::unfinished_path(output_)));
 }
 
 void Journal::start(json const& job) {
@@ -226,14 +239,12 @@ void Journal::write_missing() {
 
 void Journal::add(std::vector<Chunk> chunks) {
   std::string text;
-  for (Chunk& chunk : chunks) {
-    text += to_json(chunk).dump() + "\n";
-    chunks_.push_back(std::move(chunk));
-  }
+  for (Chunk const& chunk : chunks) text += to_json(chunk).dump() + "\n";
   write(text, end_);
   end_ += static_cast<std::int64_t>(text.size());
-  write_missing();
   if (::fdatasync(fd_) != 0 && errno != EINVAL) throw io::Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  for (Chunk& chunk : chunks) chunks_.push_back(std::move(chunk));
+  write_missing();
 }
 
 void Journal::write(std::string_view text, std::int64_t offset) const {

@@ -34,8 +34,8 @@ Ranks& Ranks::all() {
 
 void Ranks::open() {
   if (char const* const wish = std::getenv("MYRIAD_MPI"); wish && std::string_view(wish) == "off") return;
-  // Open MPI; MPICH and what is made of it; launchers with PMIx, such as srun, which give no size
-  auto const size = number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
+  // Open MPI; MPICH and what is made of it; launchers with PMIx, which gives no size: srun gives it itself
+  auto const size = number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
   auto const rank = number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"});
   if (!rank || size.value_or(2) < 2) return;
   silent = *rank > 0;
@@ -43,6 +43,10 @@ void Ranks::open() {
   constexpr char const* name = "libmyriad_mpi.so";
   // Components of Open MPI look for its symbols among the global ones.
   void* const library = ::dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  if (!library && !size) {  // possibly the only process
+    silent = false;
+    return;
+  }
   if (!library)
     throw UsageError(
         fmt::format("MPI has started this program{}, which needs {}, built where CMake finds MPI: {}. MYRIAD_MPI=off runs "

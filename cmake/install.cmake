@@ -1,4 +1,4 @@
-# What `cmake --install` puts in place: the libraries, headers, the program, and what find_package(myriad) and pkg-config read.
+# Files that `cmake --install` puts in place: the libraries, headers, the program, and what find_package(myriad) and pkg-config read.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/myriad")
 

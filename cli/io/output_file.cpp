@@ -86,6 +86,14 @@ extern "C" void remove_unfinished(int number) {
   ::raise(number);
 }
 
+/// The target of a symbolic link, which a rename must replace instead of the link; the path itself otherwise.
+std::string target_of(std::string const& path) {
+  std::error_code problem;
+  if (!std::filesystem::is_symlink(path, problem)) return path;
+  auto const target = std::filesystem::weakly_canonical(path, problem);
+  return problem ? path : target.string();
+}
+
 void write_all(int fd, std::uint64_t offset, void const* data, std::size_t size, std::string const& path) {
   auto const* p = static_cast<char const*>(data);
   while (size > 0) {
@@ -100,6 +108,8 @@ void write_all(int fd, std::uint64_t offset, void const* data, std::size_t size,
 
 }  // namespace
 
+std::string unfinished_path(std::string const& path) { return target_of(path) + ".part"; }
+
 OutputFile::OutputFile(std::string path, Access access) : path_(std::move(path)), access_(access) {
   if (path_.empty()) throw Error("the name of the output file is empty");
   struct stat status {};
@@ -108,14 +118,10 @@ OutputFile::OutputFile(std::string path, Access access) : path_(std::move(path))
     if (!S_ISREG(status.st_mode)) throw Error(fmt::format("{}: cannot be written: it is not a regular file", path_));
     if (::access(path_.c_str(), W_OK) != 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   }
-  // The rename must replace the target of a symbolic link, not the link.
-  std::error_code ignored;
-  if (std::filesystem::is_symlink(path_, ignored))
-    if (auto const target = std::filesystem::weakly_canonical(path_, ignored); !ignored) path_ = target.string();
-
+  path_ = target_of(path_);
   if (access_ != Access::alone) {
-    temporary_ = path_ + ".part";
-    fd_ = ::open(temporary_.c_str(), (access_ == Access::create ? O_CREAT | O_TRUNC : 0) | O_RDWR | O_CLOEXEC, 0666);
+    temporary_ = unfinished_path(path_);
+    fd_ = ::open(temporary_.c_str(), (access_ == Access::create ? O_CREAT | O_TRUNC : 0) | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", temporary_, std::strerror(errno)));
     return;
   }

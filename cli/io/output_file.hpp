@@ -12,9 +12,12 @@ enum class Access {
   join     ///< the same, where PATH.part is there
 };
 
+/// PATH.part, beside the target where PATH is a symbolic link.
+[[nodiscard]] std::string unfinished_path(std::string const& path);
+
 /// A file that appears under its name only when complete: it is written under a temporary name beside it and renamed by commit().
 ///
-/// With Access::alone a destructor without commit(), and a signal after install_signal_cleanup(), remove what was written.
+/// A destructor without commit(), and a signal after install_signal_cleanup(), remove what was written with Access::alone.
 class OutputFile {
  public:
   /// Creates or opens the temporary file, so that an unwritable name is reported before any work is done. Throws Error.

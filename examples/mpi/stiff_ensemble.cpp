@@ -30,7 +30,7 @@ class Share {
  public:
   Share(std::int64_t first, std::int64_t count) : states_(static_cast<std::size_t>(count)), first_(first), next_(first) {}
 
-  // What the integrator asks for
+  // Members that the integrator calls
   bool next(std::int64_t& cell, State& y, Rates& k) {
     if (next_ == first_ + static_cast<std::int64_t>(states_.size())) return false;
     cell = next_++;

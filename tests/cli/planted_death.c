@@ -39,7 +39,8 @@ static void die_if_planned(int fd) {
     sleep_for(1050);
     return;
   }
-  for (int i = 0; after && i < 1000 && !has_a_chunk(after); ++i) sleep_for(10);
+  for (int i = 0; after && i < 12000 && !has_a_chunk(after); ++i) sleep_for(10);
+  if (rank && !after) sleep_for(2000); /* the others have begun by then */
   kill(getpid(), SIGKILL);
 }
 

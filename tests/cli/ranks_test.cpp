@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,7 @@ struct Ranks : ::testing::Test {
   Environment const root{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, confirmed{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"};
   Environment const oversubscribed{"OMPI_MCA_rmaps_base_oversubscribe", "1"}, unbound{"OMPI_MCA_hwloc_base_binding_policy", "none"};
   Environment const single_copy{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, alone{"OMPI_MCA_plm", "isolated"};
+  Environment const crowded{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"};
   Environment const threads{"MYRIAD_NUM_THREADS", "1"};
 
   /// Runs the program on this many ranks; 0: without mpirun. Arguments that start with / are names in the test's folder.
@@ -154,6 +156,10 @@ TEST_F(Ranks, KeepWhatIsFinishedWhenOneFails) {
 
   expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz"}).err, "--resume goes on from there; to start anew, delete");
   expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz", "--equilibrate", "--resume"}).err, "is of another job: options {");
+  auto const time = std::filesystem::last_write_time(folder.path("r1.mtx"));
+  std::filesystem::last_write_time(folder.path("r1.mtx"), time - std::chrono::hours(1));  // neither the newest nor of another size
+  expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz", "--resume"}).err, "is of another job: inputs [");
+  std::filesystem::last_write_time(folder.path("r1.mtx"), time);
   folder.write("r9.mtx", damaged + "\n");
   expect_contains(run(0, {"inverse", "/r*.mtx", "-o", "/x.npz", "--resume"}).err, "is of another job: inputs [");
 }

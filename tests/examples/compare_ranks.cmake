@@ -2,6 +2,7 @@
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
+set(ENV{PRTE_MCA_rmaps_default_mapping_policy} :oversubscribe)
 set(ENV{OMPI_MCA_plm} isolated) # needs no ssh
 set(ENV{OMPI_MCA_btl_vader_single_copy_mechanism} none) # not allowed in containers
 foreach(ranks IN ITEMS 1 2)
