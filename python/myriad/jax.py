@@ -32,6 +32,7 @@ import numpy as np
 from jax.interpreters import batching, mlir
 
 from . import _myriad
+from .linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
 try:
     from jax._src import core as _core
@@ -219,27 +220,6 @@ def _gesvd_values(a):
 
 
 # ---- Functions ----------------------------------------------------------------------------------
-
-
-class EighResult(NamedTuple):
-    eigenvalues: Array
-    eigenvectors: Array
-
-
-class QRResult(NamedTuple):
-    Q: Array
-    R: Array
-
-
-class SlogdetResult(NamedTuple):
-    sign: Array
-    logabsdet: Array
-
-
-class SVDResult(NamedTuple):
-    U: Array
-    S: Array
-    Vh: Array
 
 
 def _matrices(name, *arrays, square=()):
