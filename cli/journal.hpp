@@ -87,7 +87,7 @@ class Journal {
   int fd_ = -1;
 };
 
-/// From now on, one of the processes that a signal ends prints what is missing from the output, as its journal says, on stderr.
+/// Installs a handler by which one of the processes that a signal ends prints on stderr what the output lacks, as its journal says.
 void report_missing_on_signal(std::string const& output);
 void report_nothing_on_signal() noexcept;
 

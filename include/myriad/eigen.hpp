@@ -18,7 +18,7 @@ namespace myriad {
 /// Results are those of a matrix A + E with norm(E) of the order of n u norm(A), so small eigenvalues of a graded matrix may have no
 /// relative accuracy. Matrices near overflow or underflow are scaled.
 ///
-/// On the CPU matrices of up to 32 rows (complex types with vectors: 27) are computed side by side in SIMD lanes, larger ones by LAPACK.
+/// The CPU computes matrices of up to 32 rows (complex types with vectors: 27) side by side in SIMD lanes, larger ones by LAPACK.
 /// The small ones are always scaled by a power of two: multiplying A by a power of two multiplies w by it, and keeps the bits of the
 /// vectors.
 ///

@@ -15,7 +15,7 @@
 ///     for (Device const& gpu : devices()) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = gpu.ordinal});
 ///     stream(queues, {}, in(a), in(b), out(x), out(info), solve_chunk);
 ///
-/// On GPUs of one model the bits of a result do not depend on the number of GPUs.
+/// The bits of a result do not depend on the number of GPUs, if these are of one model.
 
 #include <concepts>
 #include <cstddef>
@@ -201,7 +201,8 @@ class MYRIAD_API Streamer {
  public:
   /// Allocates nothing yet. Throws BadArgument for a negative chunk size.
   explicit Streamer(Queue& queue, StreamOptions options = {});
-  /// On several GPUs, one queue each. Throws BadArgument also if there is no queue, a null pointer, or a queue on the CPU beside others.
+  /// Streams through several GPUs, one queue each. Throws BadArgument also if there is no queue, a null pointer, or a queue on the CPU
+  /// beside others.
   explicit Streamer(std::span<Queue> queues, StreamOptions options = {});
   explicit Streamer(std::span<Queue* const> queues, StreamOptions options = {});
   ~Streamer();

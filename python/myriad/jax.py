@@ -32,6 +32,7 @@ import numpy as np
 from jax.interpreters import batching, mlir
 
 from . import _myriad
+from ._report import Report as _Report
 from .linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
 try:
@@ -803,7 +804,7 @@ def enabled(*args: Any, **kwargs: Any) -> Iterator[None]:
         disable()
 
 
-class Report(dict):
+class Report(_Report):
     """Calls in programs that were compiled since the start or the last reset: {operator: {'taken': number, 'declined': {reason: number}}}.
 
     `calls`: how often Myriad's routines have run, {routine: number}, also those of the functions of this module.
@@ -812,23 +813,12 @@ class Report(dict):
     calls: dict
 
     def __str__(self) -> str:
-        lines = [f"{'operator':<28}{'taken':>10}{'declined':>10}  why"]
-        for name, entry in sorted(self.items()):
-            why = ', '.join(f'{reason}: {number}' for reason, number in sorted(entry['declined'].items(), key=lambda x: -x[1]))
-            lines.append(f"{name:<28}{entry['taken']:>10}{sum(entry['declined'].values()):>10}  {why}".rstrip())
-        lines.append('calls: ' + (', '.join(f'{name} {number}' for name, number in sorted(self.calls.items())) or 'none'))
-        return '\n'.join(lines)
+        calls = ', '.join(f'{name} {number}' for name, number in sorted(self.calls.items())) or 'none'
+        return f'{super().__str__()}\ncalls: {calls}'
 
 
 def report(reset: bool = False) -> Report:
     """How many calls were taken and declined when programs were compiled, and why; and how often Myriad's routines have run."""
-    out = Report()
-    for name, number in list(_taken.items()):
-        out.setdefault(name, {'taken': 0, 'declined': {}})['taken'] = number
-    for (name, reason), number in list(_declined.items()):
-        out.setdefault(name, {'taken': 0, 'declined': {}})['declined'][reason] = number
+    out = Report.of(_taken, _declined, reset)
     out.calls = _myriad.xla_calls(reset)
-    if reset:
-        _taken.clear()
-        _declined.clear()
     return out

@@ -30,6 +30,7 @@ from torch.autograd import forward_ad
 
 from . import _myriad, _queues
 from ._arrays import Torch
+from ._report import Report
 
 __all__ = ['OPERATORS', 'cholesky', 'disable', 'eigh', 'enable', 'enabled', 'inv', 'report', 'solve', 'svd']
 
@@ -716,28 +717,9 @@ def enabled(*args, **kwargs):
         disable()
 
 
-class Report(dict):
-    """Calls since the start of the program or the last reset: {operator: {'taken': number, 'declined': {reason: number}}}."""
-
-    def __str__(self):
-        lines = [f"{'operator':<28}{'taken':>10}{'declined':>10}  why"]
-        for name, entry in sorted(self.items()):
-            why = ', '.join(f'{reason}: {number}' for reason, number in sorted(entry['declined'].items(), key=lambda x: -x[1]))
-            lines.append(f"{name:<28}{entry['taken']:>10}{sum(entry['declined'].values()):>10}  {why}".rstrip())
-        return '\n'.join(lines)
-
-
 def report(reset=False):
-    """How many calls were taken and declined, and why."""
-    out = Report()
-    for name, number in list(_taken.items()):
-        out.setdefault(name, {'taken': 0, 'declined': {}})['taken'] = number
-    for (name, reason), number in list(_declined.items()):
-        out.setdefault(name, {'taken': 0, 'declined': {}})['declined'][reason] = number
-    if reset:
-        _taken.clear()
-        _declined.clear()
-    return out
+    """How many calls were taken and declined, and why, since the start of the program or the last reset."""
+    return Report.of(_taken, _declined, reset)
 
 
 # ---- Operators of our own -----------------------------------------------------------------------

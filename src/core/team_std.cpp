@@ -116,7 +116,7 @@ class Pool {
     for (std::thread& thread : ended) thread.join();
   }
 
-  /// Nobody else joins the job.
+  /// Takes the job off the list of jobs that threads may join.
   void close(Job& job) {
     Job** link = &jobs_;
     while (*link != &job) link = &(*link)->next;

@@ -38,7 +38,7 @@ struct Pivots {
   }
 };
 
-/// In N columns, interchanges row k with each lane's pivot row. Where there are more rows below k than lanes, or pivots may be above k,
+/// Interchanges, in N columns, row k with each lane's pivot row. Where there are more rows below k than lanes, or pivots may be above k,
 /// only the rows that some lane picked are touched. (One lane at a time with a fixed number of steps, to spare the mispredicted end of that
 /// loop, was slower at n = 32, since lanes that pick the same row wait for one another's store.)
 template <typename T, int N>

@@ -505,7 +505,7 @@ class Run {
       if (!o.packing.shared() && o.is_packed())
         o.packing.pack(packing_threads_, first, count, stage.memory.data() + o.stage_offset, lane.memory.data() + o.device_offset);
 
-    // In the lane's stream, behind all work on chunk `local` - lane_count
+    // The lane's stream orders this behind all work on chunk `local` - lane_count.
     for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
       Placed const& o = plan_.operands[i];
       if (o.packing.shared()) {

@@ -24,7 +24,7 @@ using Names = std::vector<std::string>;
 
 struct Ranks : ::testing::Test {
   test::TemporaryFolder folder;
-  // In a container, as root and with more ranks than cores
+  // Open MPI needs these in a container, as root and with more ranks than cores.
   Environment const root{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, confirmed{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"};
   Environment const oversubscribed{"OMPI_MCA_rmaps_base_oversubscribe", "1"}, unbound{"OMPI_MCA_hwloc_base_binding_policy", "none"};
   Environment const single_copy{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, alone{"OMPI_MCA_plm", "isolated"};

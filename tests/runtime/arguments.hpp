@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernel_name.hpp"
 #include "simt/matrices.hpp"
 #include "simt/tile.hpp"
 
@@ -62,14 +63,6 @@ struct Noted {
   }
 };
 
-struct Any {
-  template <typename T>
-  constexpr operator T() const;  // NOLINT: converts to any member
-};
-template <typename T, std::size_t... i>
-constexpr bool takes(std::index_sequence<i...>) {
-  return requires { T{(static_cast<void>(i), Any{})...}; };
-}
 /// The number of initializers of T, at least `least` and fewer than `above`.
 template <typename T, std::size_t least, std::size_t above>
 constexpr std::size_t initializers_between() {
@@ -77,7 +70,7 @@ constexpr std::size_t initializers_between() {
     return least;
   } else {
     constexpr std::size_t middle = above > 2 * least ? 2 * least : (least + above) / 2;
-    if constexpr (takes<T>(std::make_index_sequence<middle>{}))
+    if constexpr (gpu::detail::takes<T>(std::make_index_sequence<middle>{}))
       return initializers_between<T, middle, above>();
     else
       return initializers_between<T, least, middle>();

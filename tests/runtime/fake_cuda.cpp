@@ -202,7 +202,7 @@ FAKE void fake_cuda_add_kernel(char const* name, myriad::test::FakeKernel kernel
   kernel_of_name(name)->on_host = kernel;
 }
 
-// For tests in Python.
+// Tests in Python call these.
 FAKE long long fake_cuda_count(char const* name) {
   std::map<std::string, long long> const counts{
       {"launches", fake.launches}, {"copies", fake.copies},         {"waits", fake.waits},
@@ -219,7 +219,7 @@ FAKE void* fake_cuda_allocate(long long bytes, int device) {
   void* memory = nullptr;
   return allocate(&memory, static_cast<std::size_t>(bytes), MemoryType::device, device) == Result::success ? memory : nullptr;
 }
-/// In the order of a stream, which may be destroyed by now, as pools of Python's libraries allow.
+/// Frees memory in the order of a stream, which may be destroyed by now, as pools of Python's libraries allow.
 FAKE void fake_cuda_free(void* memory, StreamHandle stream) {
   if (is_destroyed(stream)) {
     give_back(memory);

@@ -464,7 +464,7 @@ TEST(KernelStore, TakesThePtxOfAPackForNewerGpus) {
   auto const error = [&](DriverLimits driver) { return error_of([&] { (void)store.obtain(source, 13, 0, driver); }); };
   EXPECT_NE(error({.compiles_ptx = false}).find("is in no pack"), std::string::npos) << error({.compiles_ptx = false});
   EXPECT_NE(error({.version = 12090}).find("some.pack: NVRTC 13.0 is newer than the driver, 12.9"), std::string::npos);
-  // Only the PTX of its own major version.
+  // A driver takes PTX of its own major version only.
   Pack::write((folder.path() / "some.pack").string(), {packed("sm_90", "NVRTC 13.2"), packed("compute_90", "NVRTC 13.2")});
   KernelStore newer(no_nvrtc(), DiskCache("", "none"), Packs::find({folder.path().string()}));
   EXPECT_EQ(newer.obtain(source, 9, 0, {.version = 13000}).arch, "sm_90");
