@@ -213,10 +213,6 @@ void refuse_memory_of_a_gpu(std::size_t k, void const* address) {
     throw BadArgument("stream", static_cast<int>(k) + 3, name_of(k), "is in memory of a GPU; what streams is in host memory");
 }
 
-}  // namespace
-
-namespace {
-
 /// Memory for a chunk on the GPU, with its stream, which orders all work on one chunk behind that on the chunk before.
 struct Lane {
   Queue queue;
@@ -248,7 +244,8 @@ struct Gpu {
       }
   }
 
-  /// Bytes for each of up to `lane_count` chunks and as much again for other uses. Memory that the lanes have already counts as free.
+  /// An eighth of the free memory: `lane_count` chunks fit, and routines have room for workspace. Memory that the lanes have already counts
+  /// as free.
   [[nodiscard]] std::int64_t room_for_chunk() const {
     driver::CurrentContext const current(QueueAccess::state(*queue).context->handle());
     std::size_t free = 0, all = 0;
@@ -554,8 +551,8 @@ class Run {
   [[nodiscard]] Chunk const& chunk_of(Worker const& worker, std::int64_t local) const {
     return plan_.chunks[static_cast<std::size_t>(worker.given[static_cast<std::size_t>(local)])];
   }
-  /// The working GPU with the fewest chunks in flight, if there is a stage for another; of equal ones that which was given fewer. With the
-  /// monitor's mutex.
+  /// The working GPU with the fewest chunks in flight, if there is a stage for another; of equal ones that which was given fewer. The
+  /// caller holds the monitor's mutex.
   [[nodiscard]] Worker* free_worker() {
     Worker* best = nullptr;
     auto const order = [](Worker const& w) { return std::pair(w.finisher->in_flight(), w.given.size()); };
