@@ -161,12 +161,24 @@ void check_dims(std::int64_t dims, std::string const& what) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the elements can be read by the buffer protocol. CuPy's arrays have that protocol, too, but refuse it for GPU memory.
+bool has_host_buffer(nb::handle x) {
+  if (!PyObject_CheckBuffer(x.ptr())) return false;
+  static PyObject* const ndarray = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  PyObject* const type = x.type().ptr();
+  return type == ndarray || PyObject_HasAttrString(type, "__cuda_array_interface__") == 0;
+}
+
+}  // namespace
+
 Array::~Array() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
 }
 
 void Array::read(nb::handle x, std::string const& what, std::intptr_t stream, bool written) {
-  if (PyObject_CheckBuffer(x.ptr()))
+  if (has_host_buffer(x))
     read_buffer(x, what);
   else if (read_exchange(x, what))
     return;

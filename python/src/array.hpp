@@ -17,8 +17,8 @@ enum class Device : int { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
 
 /// An array that was passed from Python, read without a copy. It keeps the memory alive during its lifetime; destroy it with the GIL held.
 ///
-/// Sources, in this order: the buffer protocol (NumPy), DLPack's exchange API or else data_ptr() and stride() (torch), __dlpack__
-/// (everything else).
+/// Sources, in this order: the buffer protocol of arrays in host memory (NumPy), DLPack's exchange API or else data_ptr() and stride()
+/// (torch), __dlpack__ (everything else).
 class Array {
  public:
   static constexpr int max_dims = 64;

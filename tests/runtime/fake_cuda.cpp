@@ -1,5 +1,7 @@
 #include "fake_cuda.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -104,20 +106,29 @@ Result take(std::atomic<int>& failure) {
 
 std::atomic<long long>& bytes_of(MemoryType type) { return type == MemoryType::host ? fake.pinned_bytes : fake.device_bytes; }
 
+/// Large memory is mapped: most of it is never touched, but the address sanitizer would mark all of it.
+constexpr std::size_t largest_on_heap = std::size_t{1} << 20;
+
 Result give_back(void* memory) {
   std::scoped_lock const lock(mutex);
   auto const at = allocations.find(reinterpret_cast<std::uintptr_t>(memory));
   if (at == allocations.end()) return misuse(Result::invalid_value);
-  bytes_of(at->second.type) -= static_cast<long long>(at->second.bytes);
+  std::size_t const bytes = at->second.bytes;
+  bytes_of(at->second.type) -= static_cast<long long>(bytes);
   allocations.erase(at);
-  std::free(memory);
+  if (bytes > largest_on_heap)
+    ::munmap(memory, bytes);
+  else
+    std::free(memory);
   return Result::success;
 }
 Result allocate(void** memory, std::size_t bytes, MemoryType type, int device) {
   if (bytes > std::size_t{1} << 40) return Result::out_of_memory;
   std::scoped_lock const lock(mutex);
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);       // alignment of the real driver
-  std::memset(*memory, 0xcd, std::min(bytes, std::size_t{1} << 20));  // garbage: callers must not rely on zeros
+  *memory = bytes > largest_on_heap ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                    : std::aligned_alloc(256, (bytes + 255) / 256 * 256);  // alignment of the real driver
+  if (!*memory || *memory == MAP_FAILED) return Result::out_of_memory;
+  std::memset(*memory, 0xcd, std::min(bytes, largest_on_heap));  // garbage: callers must not rely on zeros
   allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, type, device};
   std::atomic<long long>& peak = type == MemoryType::host ? fake.peak_pinned_bytes : fake.peak_device_bytes;
   peak = std::max(peak.load(), bytes_of(type) += static_cast<long long>(bytes));

@@ -1,5 +1,6 @@
 """A stand-in for CuPy on the fake GPUs, as strict as CuPy: arrays belong to a GPU, functions want them on the current one, and see only
 work that was given to the current stream."""
+import ctypes
 import sys
 import types
 
@@ -68,8 +69,9 @@ def alloc(size):
     return fake_gpu.Memory(size, Device.current, get_current_stream().ptr)
 
 
-class ndarray:
+class ndarray(ctypes.Structure):  # has the buffer protocol, as CuPy's arrays, but not for the elements
     __module__ = 'cupy'
+    _fields_ = []
 
     def __init__(self, memory, view):
         self.memory, self.view, self.device = memory, view, Device(memory.device)
@@ -88,6 +90,10 @@ class ndarray:
             found = getattr(self.host, name)
             return (lambda *a, **k: self.wrap(found(*a, **k))) if callable(found) else self.wrap(found)
         raise AttributeError(name)
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.view.__array_interface__, 'stream': get_current_stream().ptr, 'version': 3}
 
     def wrap(self, x):
         """x as a view where it lies in this memory, or as a new array."""
