@@ -15,6 +15,8 @@ Ragged = _myriad.Ragged
 class Library:
     """The functions that every array library provides. `like` is an array of matrices (..., m, n), functions give sizes of results from m and n."""
 
+    lazy = False  # whether arrays are computed later, chunk by chunk: those of dask
+
     def matrices(self, like, shape, dtype=None):
         return self.empty(like, (*like.shape[:-2], *shape(*like.shape[-2:])), dtype)
 
@@ -524,6 +526,12 @@ def _cupy(cupy):
     return CuPy(cupy)
 
 
+@functools.cache
+def _dask():
+    from ._dask import Dask  # it needs this module, and dask
+    return Dask()
+
+
 def library_of(*arrays):
     """The library that the arrays belong to."""
     for x in arrays:
@@ -539,6 +547,8 @@ def library_of(*arrays):
         root = type(x).__module__.partition('.')[0]
         if root == 'cupy':
             return _cupy(sys.modules['cupy'])
+        if root == 'dask':
+            return _dask()
         if root in ('jax', 'jaxlib'):
             raise NotImplementedError('arrays of JAX are not supported: they cannot be written to; use myriad.jax, or pass numpy.asarray(x)')
         if root != 'numpy' and hasattr(x, '__array_namespace__'):

@@ -2,7 +2,7 @@
 
 All functions take arrays of shape (..., m, n) of NumPy, torch, CuPy or another library with __dlpack__, and return arrays of the same library on the
 same device. Types are float32, float64, complex64 and complex128; integers are converted to float64, except for torch, whose functions
-refuse them.
+refuse them. Arrays of dask have whole matrices in their chunks; functions are mapped over the chunks, and results are lazy.
 
 Functions that can fail raise LinAlgError with the number of the first matrix that failed; its attribute `info` has the code of every matrix.
 check=False skips this check, and on a GPU the wait for the results: results of failed matrices are NaN.
@@ -90,6 +90,8 @@ def solve(x1: Array, x2: Array, /, *, check: bool = True) -> Array:
     Raises LinAlgError for a singular matrix. Cost: 2/3 n^3 + 2 n^2 k flops.
     """
     library = library_of(x1, x2)
+    if library.lazy:
+        return library.by_chunks(solve, [x1, x2], check=check)
     a, b = library.inputs([x1, x2])
     _square(a)
     vector = b.ndim == 1
@@ -115,6 +117,8 @@ def solve(x1: Array, x2: Array, /, *, check: bool = True) -> Array:
 def inv(x: Array, /, *, check: bool = True) -> Array:
     """The inverses. x: (..., n, n). Raises LinAlgError for a singular matrix. Cost: 2 n^3 flops."""
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(inv, [x], check=check)
     a, = library.inputs([x])
     _square(a)
     out = library.empty(a, a.shape)
@@ -128,6 +132,8 @@ def inv(x: Array, /, *, check: bool = True) -> Array:
 def det(x: Array, /) -> Array:
     """The determinants, of shape (...). x: (..., n, n). Cost: 2/3 n^3 flops."""
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(det, [x])
     a, = library.inputs([x])
     _square(a)
     out = library.empty(a, a.shape[:-2])
@@ -141,6 +147,8 @@ def slogdet(x: Array, /) -> SlogdetResult:
     x: (..., n, n); both results: (...). Cost: 2/3 n^3 flops.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(slogdet, [x])
     a, = library.inputs([x])
     _square(a)
     sign = library.empty(a, a.shape[:-2])
@@ -155,6 +163,8 @@ def cholesky(x: Array, /, *, upper: bool = False, check: bool = True) -> Array:
     Raises LinAlgError for a matrix that is not positive definite. Cost: n^3 / 3 flops.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(cholesky, [x], upper=upper, check=check)
     a, = library.inputs([x])
     _square(a)
     out = library.triangle(a, upper)
@@ -170,6 +180,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
     Cost: 2 m^3 flops for each binary digit of n, twice for digits that are 1; an inverse for n < 0.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(matrix_power, [x], n)
     a, = library.inputs([x])
     _square(a)
     if not isinstance(n, int) and not hasattr(n, '__index__'):
@@ -208,6 +220,8 @@ def qr(x: Array, /, *, mode: str = 'reduced') -> QRResult:
     if mode not in ('reduced', 'complete'):
         raise ValueError(f"qr: mode is {mode!r}; must be 'reduced' or 'complete'")
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(qr, [x], mode=mode)
     a, = library.inputs([x])
     _stacked(a)
     m, n = a.shape[-2:]
@@ -231,17 +245,22 @@ def eigh(x: Array, /, *, check: bool = True) -> EighResult:
 
     x: (..., n, n); the lower triangle is read. Raises LinAlgError for NaN or infinity. Cost: about 9 n^3 flops.
     """
-    w, v = _eigen(x, 'V', check)
+    library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(eigh, [x], check=check)
+    w, v = _eigen(library, x, 'V', check)
     return EighResult(w, v)
 
 
 def eigvalsh(x: Array, /, *, check: bool = True) -> Array:
     """The eigenvalues that eigh returns. Cost: 4/3 n^3 flops."""
-    return _eigen(x, 'N', check)[0]
-
-
-def _eigen(x, job, check, uplo='L'):
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(eigvalsh, [x], check=check)
+    return _eigen(library, x, 'N', check)[0]
+
+
+def _eigen(library, x, job, check, uplo='L'):
     a, = library.inputs([x])
     _square(a)
     v = library.copy(a)
@@ -269,6 +288,8 @@ def svd(x: Array, /, *, full_matrices: bool = True, check: bool = True) -> SVDRe
     4 n^2 (m - n / 3) flops and about 4 m n^2 + 8 n^3 for thin vectors.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(svd, [x], full_matrices=full_matrices, check=check)
     a, = library.inputs([x])
     _stacked(a)
     batch, (m, n) = a.shape[:-2], a.shape[-2:]
@@ -285,6 +306,8 @@ def svd(x: Array, /, *, full_matrices: bool = True, check: bool = True) -> SVDRe
 def svdvals(x: Array, /, *, check: bool = True) -> Array:
     """The singular values (..., min(m, n)), descending. x: (..., m, n). Cost for m >= n: 4 n^2 (m - n / 3) flops."""
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(svdvals, [x], check=check)
     a, = library.inputs([x])
     _stacked(a)
     s = library.empty(a, (*a.shape[:-2], min(a.shape[-2:])), library.real(a.dtype))
@@ -300,6 +323,8 @@ def pinv(x: Array, /, *, rtol: Any = None, check: bool = True) -> Array:
     rtol: a number, or an array or list of shape (...); None: max(m, n) eps. Cost: that of svd with thin vectors, and 2 m n min(m, n) flops.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(pinv, [x], rtol=rtol, check=check)
     a, = library.inputs([x])
     _stacked(a)
     m, n = a.shape[-2:]
@@ -324,6 +349,8 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
     rtol: a number, or an array or list of shape (...); None: max(m, n) eps. Cost: that of svdvals.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(matrix_rank, [x], rtol=rtol)
     a, = library.inputs([x])
     _stacked(a)
     rtol = _tolerances(library, rtol, a)
@@ -344,6 +371,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = 'fro') -> Arr
     computed by the array's own library.
     """
     library = library_of(x)
+    if library.lazy:
+        return library.by_chunks(matrix_norm, [x], keepdims=keepdims, ord=ord)
     if ord in (2, -2, 'nuc'):
         s = svdvals(x)
         if not s.shape[-1] and ord == -2:
@@ -398,6 +427,8 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     Types are promoted as in numpy.matmul. Products of integers are computed by the array's own library. Cost: 2 m n k flops.
     """
     library = library_of(x1, x2)
+    if library.lazy:
+        return library.by_chunks(matmul, [x1, x2])
     if library is NumPy:
         x1, x2 = numpy.asarray(x1), numpy.asarray(x2)
         if x1.dtype.kind in 'biuO' and x2.dtype.kind in 'biuO':
