@@ -107,6 +107,18 @@ struct HostLink {
 /// Measures the link to the queue's GPU, once per process and GPU, by a few copies of 32 MiB. The link should be idle meanwhile. Throws
 /// Unavailable on the CPU.
 MYRIAD_API HostLink host_link(Queue& queue);
+/// The same for the GPUs of all queues at the same time: sums of their rates, which the host's memory and shared switches may bound. Throws
+/// BadArgument if there is no queue.
+MYRIAD_API HostLink host_link(std::span<Queue> queues);
+
+/// Measured rates of the link from one GPU to another in bytes per second.
+struct PeerLink {
+  double copy = 0;    ///< by copy(): the memory of queues is not mapped on other GPUs, so that the driver may pass through host memory
+  double direct = 0;  ///< from and to memory that is mapped on both GPUs; 0: they cannot access each other's memory
+};
+
+/// Measures the link from the GPU of one queue to that of another, at each call, by a few copies of 32 MiB. Throws Unavailable on the CPU.
+MYRIAD_API PeerLink peer_link(Queue& from, Queue& to);
 
 /// The part of one GPU in a run.
 struct StreamShare {

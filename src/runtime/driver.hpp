@@ -98,6 +98,11 @@ struct MemoryLocation {
   int id = 0;
 };
 
+struct MemoryAccess {
+  MemoryLocation location{};
+  int flags = 3;  ///< CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+};
+
 struct PoolProperties {
   int allocation_type = 1;  ///< CU_MEM_ALLOCATION_TYPE_PINNED
   int handle_types = 0;     ///< CU_MEM_HANDLE_TYPE_NONE
@@ -121,6 +126,7 @@ struct PoolProperties {
   X(cuDeviceGetUuid_v2, (Uuid*, DeviceHandle))                                                      \
   X(cuDeviceTotalMem_v2, (std::size_t*, DeviceHandle))                                              \
   X(cuDeviceGetAttribute, (int*, DeviceAttribute, DeviceHandle))                                    \
+  X(cuDeviceCanAccessPeer, (int*, DeviceHandle, DeviceHandle))                                      \
   X(cuDevicePrimaryCtxRetain, (ContextHandle*, DeviceHandle))                                       \
   X(cuCtxGetCurrent, (ContextHandle*))                                                              \
   X(cuCtxPushCurrent_v2, (ContextHandle))                                                           \
@@ -149,6 +155,7 @@ struct PoolProperties {
   X(cuMemPoolDestroy, (PoolHandle))                                                                 \
   X(cuMemPoolSetAttribute, (PoolHandle, PoolAttribute, void*))                                      \
   X(cuMemPoolGetAttribute, (PoolHandle, PoolAttribute, void*))                                      \
+  X(cuMemPoolSetAccess, (PoolHandle, MemoryAccess const*, std::size_t))                             \
   X(cuMemPoolTrimTo, (PoolHandle, std::size_t))                                                     \
   X(cuMemAllocFromPoolAsync, (Address*, std::size_t, PoolHandle, StreamHandle))                     \
   X(cuMemFreeAsync, (Address, StreamHandle))                                                        \

@@ -145,6 +145,10 @@ static_assert(equal(driver::stream_non_blocking, CU_STREAM_NON_BLOCKING) && equa
 static_assert(std::is_same_v<driver::DeviceHandle, CUdevice> && std::is_same_v<driver::Address, CUdeviceptr>);
 static_assert(sizeof(driver::Uuid) == sizeof(CUuuid) && sizeof(driver::MemoryLocation) == sizeof(CUmemLocation));
 
+using Access = driver::MemoryAccess;
+static_assert(sizeof(Access) == sizeof(CUmemAccessDesc) && offsetof(Access, location) == offsetof(CUmemAccessDesc, location) &&
+              offsetof(Access, flags) == offsetof(CUmemAccessDesc, flags) && equal(Access{}.flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+
 using Launch = driver::LaunchConfig;
 using LaunchAttribute = driver::LaunchAttribute;
 static_assert(sizeof(Launch) == sizeof(CUlaunchConfig) && offsetof(Launch, grid) == offsetof(CUlaunchConfig, gridDimX) &&

@@ -39,6 +39,7 @@ struct StreamObject {
 };
 struct PoolObject {
   int device = 0;
+  std::set<int> accessible_from{};  ///< other GPUs
 };
 struct EventObject {
   bool recorded = false;
@@ -99,6 +100,12 @@ int number_of(char const* name, int otherwise) {
 bool current() { return !contexts.empty() && contexts.back() != nullptr; }
 bool in_capture(StreamHandle stream) { return stream && stream == fake.captured; }
 bool is_broken(int device) { return device == fake.broken_gpu; }
+/// Breaks the current GPU if that is its launch at which the environment says so.
+void break_if_told() {
+  static int const gpu = number_of("FAKE_CUDA_BROKEN_GPU", -1);
+  static std::atomic<int> launches_left{number_of("FAKE_CUDA_BREAKS_AT_LAUNCH", 1)};
+  if (contexts.back()->device == gpu && --launches_left == 0) fake.broken_gpu = gpu;
+}
 /// The result of a call on the current GPU
 Result take(std::atomic<int>& failure) {
   return static_cast<Result>(current() && is_broken(contexts.back()->device) ? 719 : failure.exchange(0));
@@ -306,6 +313,10 @@ FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHa
   *value = found == values.end() ? 1 : found->second;
   return Result::success;
 }
+FAKE Result cuDeviceCanAccessPeer(int* can, DeviceHandle device, DeviceHandle peer) {
+  *can = device != peer;
+  return Result::success;
+}
 FAKE Result cuDevicePrimaryCtxRetain(ContextHandle* handle, DeviceHandle device) {
   *handle = &gpus.at(static_cast<std::size_t>(device));
   return Result::success;
@@ -442,6 +453,7 @@ FAKE Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute attribute, int 
 }
 FAKE Result cuLaunchKernelEx(LaunchConfig const* config, FunctionHandle kernel, void** parameters, void** extra) {
   if (!current() || extra) return misuse(invalid_context);
+  break_if_told();
   if (Result const result = take(fake.fail_launch); result != Result::success) return result;
   ++fake.launches;
   fake.together = config->attribute_count == 1 && config->attributes->id == 2 && config->attributes->value[0] == 1;
@@ -511,6 +523,14 @@ FAKE Result cuMemPoolSetAttribute(PoolHandle, PoolAttribute attribute, void* val
   return attribute == PoolAttribute::release_threshold && threshold == ~0ULL ? Result::success : misuse(Result::invalid_value);
 }
 FAKE Result cuMemPoolGetAttribute(PoolHandle, PoolAttribute, void*) { return Result::success; }
+FAKE Result cuMemPoolSetAccess(PoolHandle pool, MemoryAccess const* accesses, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (accesses[k].location.type != 1 || accesses[k].location.id == pool->device || accesses[k].flags != 3)
+      return misuse(Result::invalid_value);
+    pool->accessible_from.insert(accesses[k].location.id);
+  }
+  return Result::success;
+}
 FAKE Result cuMemPoolTrimTo(PoolHandle, std::size_t) { return Result::success; }
 FAKE Result cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, PoolHandle pool, StreamHandle stream) {
   if (!current() || !pool || bytes == 0) return misuse(Result::invalid_value);

@@ -8,7 +8,8 @@
 /// of kernels for a named GPU, tools/kernels-wheel to list the kernels of one. The environment describes the GPU, otherwise an H200:
 /// FAKE_CUDA_NAME (an H200 and an H100 have tuned kernels), FAKE_CUDA_CAPABILITY (90 is 9.0), FAKE_CUDA_MULTIPROCESSORS,
 /// FAKE_CUDA_SHARED_KIB (shared memory of a multiprocessor), FAKE_CUDA_STATIC_BYTES (static shared memory of kernels), FAKE_CUDA_VERSION
-/// (12000 is CUDA 12.0). With FAKE_CUDA_TIMES the other kernels take an invented time that depends on their launch.
+/// (12000 is CUDA 12.0). With FAKE_CUDA_TIMES the other kernels take an invented time that depends on their launch. FAKE_CUDA_BROKEN_GPU is
+/// a GPU that breaks, as by `broken_gpu`, at its launch number FAKE_CUDA_BREAKS_AT_LAUNCH, counted from 1.
 
 #include <atomic>
 #include <cstddef>

@@ -789,6 +789,31 @@ TEST_F(StreamsOnTwoGpus, InC) {
   for (myriad_queue* q : c) myriad_queue_destroy(q);
 }
 
+TEST_F(StreamsOnTwoGpus, MeasureTheirLinks) {
+  HostLink const one = host_link(queues[1]), both = host_link(queues);
+  // Every measurement takes the fake driver's 1.5 ms: one copy of 32 MiB in each direction, or four on each GPU.
+  constexpr double rate = (32 << 20) / 1.5e-3;
+  EXPECT_NEAR(one.to_device, rate, 1e-4 * rate);
+  EXPECT_NEAR(one.both, 2 * rate, 2e-4 * rate);
+  EXPECT_NEAR(both.to_device, 8 * rate, 8e-4 * rate);
+  EXPECT_NEAR(both.to_host, 8 * rate, 8e-4 * rate);
+  EXPECT_NEAR(both.both, 16 * rate, 16e-4 * rate);
+  int const copies = fake->copies;
+  std::swap(queues[0], queues[1]);
+  EXPECT_EQ(host_link(queues).both, both.both);
+  EXPECT_EQ(fake->copies, copies);
+  EXPECT_THROW(host_link(std::span<Queue>()), BadArgument);
+
+  int const peer_copies = fake->peer_copies;
+  PeerLink const link = peer_link(queues[0], queues[1]);
+  EXPECT_NEAR(link.copy, rate, 1e-4 * rate);
+  EXPECT_NEAR(link.direct, rate, 1e-4 * rate);
+  EXPECT_EQ(fake->peer_copies, peer_copies + 10);
+  EXPECT_THROW(peer_link(queues[0], queues[0]), BadArgument);
+  Queue cpu({.backend = Backend::cpu});
+  EXPECT_THROW(peer_link(queues[0], cpu), Unavailable);
+}
+
 TEST_F(Streams, MeasuresTheLinkOnce) {
   HostLink const link = host_link(*queue);
   EXPECT_GT(link.to_device, 0);
