@@ -107,6 +107,14 @@ CLI::Validator non_negative_number() {
   return number([](double value) { return value >= 0; }, "a number of 0 or more", "NONNEGATIVE");
 }
 
+namespace {
+OnGpuFailure parse_on_gpu_failure(std::string const& text) {
+  if (text == "stop") return OnGpuFailure::stop;
+  if (text == "move") return OnGpuFailure::move_to_others;
+  throw UsageError(fmt::format("--on-gpu-failure '{}' is not known; there are stop and move", text));
+}
+}  // namespace
+
 void add_options(CLI::App& app, Options& options, Offers const& offers) {
   app.add_option("-o,--output", options.output, wrapped(offers.output_help))->required()->type_name("FILE");
   if (offers.info)
@@ -117,6 +125,15 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
   app.add_option("--backend", options.backend, wrapped("cpu; gpu: the first GPU; auto: the GPU, or the CPU where none can be used"))
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option(
+         "--device", options.device,
+         wrapped("GPUs: all, or numbers such as 0 or 0,2, which share the matrices; bits of results are the same if they are of one "
+                 "model. Default: the first, under mpirun that with the number of the rank on the host"))
+      ->type_name("LIST");
+  app.add_option_function<std::string>(
+         "--on-gpu-failure", [&options](std::string const& text) { options.on_gpu_failure = parse_on_gpu_failure(text); },
+         wrapped("With several GPUs, when one fails: stop; move: the others compute its matrices. Default stop"))
+      ->type_name("NAME");
   app.add_option("--threads", options.threads, wrapped("CPU threads; default: MYRIAD_NUM_THREADS, OMP_NUM_THREADS or all cores"))
       ->type_name("N")
       ->check(CLI::Range(1, 4096).description(""));
@@ -148,18 +165,64 @@ namespace {
 /// CPU threads of this process; 0: the library's default.
 int threads_of(Options const& options) { return options.threads > 0 ? options.threads : Ranks::all().threads(); }
 
-/// The GPU of --backend, if any. Errors are in terms of the command line. `problem`: why `auto` found no GPU.
-std::optional<Queue> open_gpu(Options const& options, int threads, std::string& problem) {
-  Backend const backend = parse_backend(options.backend);
-  if (backend == Backend::cpu) return std::nullopt;
+/// The GPUs of --device, which names all or some of those `there`: "all" or "0,2".
+std::vector<int> parse_devices(std::string const& text, std::span<Device const> there) {
+  std::vector<int> out;
+  if (text == "all") {
+    for (Device const& device : there) out.push_back(device.ordinal);
+    return out;
+  }
+  char const* at = text.data();
+  char const* const end = at + text.size();
+  for (;;) {
+    int number = -1;
+    auto const [rest, problem] = std::from_chars(at, end, number);
+    if (problem != std::errc() || number < 0 || (rest != end && *rest != ','))
+      throw UsageError(fmt::format("--device '{}' is neither all nor a list of numbers such as 0,2", text));
+    if (std::none_of(there.begin(), there.end(), [&](Device const& device) { return device.ordinal == number; }))
+      throw UsageError(fmt::format("--device {}: there is no GPU {}; the driver has {}, counted from 0", text, number,
+                                   there.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", there.size())));
+    if (std::find(out.begin(), out.end(), number) != out.end())
+      throw UsageError(fmt::format("--device {}: GPU {} is named twice", text, number));
+    out.push_back(number);
+    if (rest == end) return out;
+    at = rest + 1;
+  }
+}
+
+/// The GPU that is used where --device names none.
+int default_device() {
+  Ranks const& ranks = Ranks::all();
+  return ranks.several() ? ranks.local_rank() % std::max(1, static_cast<int>(devices().size())) : 0;
+}
+
+/// The GPUs of --backend and --device, if any. Errors are in terms of the command line. `problem`: why `auto` found no GPU.
+std::vector<Queue> open_gpus(Options const& options, int threads, std::string& problem) {
+  Backend backend = parse_backend(options.backend);
+  bool const named = options.command->count("--device") > 0;
+  if (options.on_gpu_failure != OnGpuFailure::stop && options.device != "all" && options.device.find(',') == std::string::npos)
+    throw UsageError("--on-gpu-failure move needs several GPUs: --device all, or a list such as 0,2");
+  if (named && backend == Backend::cpu) throw UsageError(fmt::format("--device {} names GPUs, and the backend is cpu", options.device));
+  if (named && Ranks::all().several())
+    throw UsageError(
+        "--device is for a program without mpirun, under which each rank uses the GPU with its number on the host; CUDA_VISIBLE_DEVICES "
+        "limits them to some GPUs");
+  std::vector<Queue> queues;
+  if (backend == Backend::cpu) return queues;
+  if (named) backend = Backend::gpu;  // so that `auto` does not go to the CPU
   try {
-    Ranks const& ranks = Ranks::all();
-    int const gpus = ranks.several() ? std::max(1, static_cast<int>(devices().size())) : 1;
-    Queue queue({.backend = backend, .threads = threads, .device = ranks.local_rank() % gpus});
-    problem = queue.gpu_problem();
-    return queue.backend() == Backend::gpu ? std::optional(std::move(queue)) : std::nullopt;
+    std::vector<int> chosen{default_device()};
+    if (named)
+      if (std::vector<Device> const there = devices(); !there.empty()) chosen = parse_devices(options.device, there);
+    for (int const device : chosen) {
+      Queue queue({.backend = backend, .threads = threads, .device = device});
+      problem = queue.gpu_problem();
+      if (queue.backend() == Backend::gpu) queues.push_back(std::move(queue));
+    }
+    return queues;
   } catch (Unavailable const& reason) {
-    throw UsageError(fmt::format("--backend {}: {} (see myriad info)", options.backend, reason.what()));
+    std::string const option = named ? "--device " + options.device : "--backend " + options.backend;
+    throw UsageError(fmt::format("{}: {} (see myriad info)", option, reason.what()));
   }
 }
 
@@ -192,8 +255,8 @@ Job::Job(std::string command, std::string verb, Options const& options)
       verb_(std::move(verb)),
       options_(options),
       host_({.backend = Backend::cpu, .threads = threads_of(options)}),
-      gpu_(open_gpu(options, threads_of(options), gpu_problem_)),
-      streamer_(gpu_ ? *gpu_ : host_) {
+      gpus_(open_gpus(options, threads_of(options), gpu_problem_)),
+      streamer_(gpus_.empty() ? std::span(&host_, 1) : std::span(gpus_), {.on_gpu_failure = options.on_gpu_failure}) {
   if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
 }
 
@@ -261,6 +324,12 @@ void add(StreamReport& sum, StreamReport const& report) {
   sum.bytes_in += report.bytes_in;
   sum.bytes_out += report.bytes_out;
   sum.seconds += report.seconds;
+  if (sum.shares.empty()) sum.shares.resize(report.shares.size());
+  for (std::size_t k = 0; k < report.shares.size(); ++k) {
+    sum.shares[k].device = report.shares[k].device;
+    sum.shares[k].matrices += report.shares[k].matrices;
+    if (sum.shares[k].failure.empty()) sum.shares[k].failure = report.shares[k].failure;
+  }
 }
 
 /// First letters of the messages between rank 0 and another one.
@@ -301,7 +370,8 @@ std::string Job::description() const {
   json given = json::object();
   for (CLI::Option const* option : options_.command->get_options()) {
     std::string const name = option->get_name();
-    if (option->count() == 0 || name == "--resume" || name == "--json" || name == "--threads" || name == "--chunk") continue;
+    constexpr std::array without_effect{"--resume", "--json", "--threads", "--chunk", "--device", "--on-gpu-failure"};
+    if (option->count() == 0 || std::count(without_effect.begin(), without_effect.end(), name) > 0) continue;
     json values = json::array();
     for (std::string const& value : option->results()) values.push_back(io::printable(value));
     given[name] = values;
@@ -526,6 +596,38 @@ void Job::show_progress() {
 
 void Job::count(StreamReport const& report) { add(computed_, report); }
 
+/// The problem, and how much was finished before it, unless the journal tells that.
+std::string Job::with_progress(std::string const& problem) const {
+  if (kept()) return problem;
+  return fmt::format("{}; {} of {} matrices were finished, and are not kept without --resume", problem, done_, count_);
+}
+
+/// "gpu, NAME"; with --device "gpu 0 (51%), gpu 2 (49%), NAME".
+std::string Job::gpus_text() const {
+  if (options_.device.empty()) return "gpu, " + gpus_[0].device().name;
+  std::int64_t all = 0;
+  for (StreamShare const& share : computed_.shares) all += share.matrices;
+  std::vector<std::string> each, names;
+  for (std::size_t k = 0; k < gpus_.size(); ++k) {
+    Device const& device = gpus_[k].device();
+    if (std::find(names.begin(), names.end(), device.name) == names.end()) names.push_back(device.name);
+    bool const known = gpus_.size() > 1 && all > 0;
+    each.push_back(fmt::format("gpu {}{}", device.ordinal,
+                               known ? fmt::format(" ({}%)", (200 * computed_.shares[k].matrices + all) / (2 * all)) : std::string()));
+  }
+  return fmt::format("{}, {}", fmt::join(each, ", "), fmt::join(names, " and "));
+}
+
+void Job::warn_of_failed_gpus() {
+  for (StreamShare const& share : computed_.shares) {
+    if (share.failure.empty()) continue;
+    ++all_.warned;
+    all_.warnings.push_back(
+        fmt::format("GPU {} failed ({}); the other GPUs computed its unfinished matrices, so that all results are complete", share.device,
+                    share.failure));
+  }
+}
+
 int Job::finish() {
   if (!ranks_.met()) ranks_.meet({}, {});
   record();
@@ -547,7 +649,10 @@ int Job::finish() {
 
   double const seconds = seconds_of(Clock::now() - start_);
   bar_.clear();
-  if (gpu_ && computed_.bytes_in + computed_.bytes_out > 0) link_ = host_link(*gpu_);
+  warn_of_failed_gpus();
+  bool const failed =
+      std::any_of(computed_.shares.begin(), computed_.shares.end(), [](StreamShare const& s) { return !s.failure.empty(); });
+  if (!gpus_.empty() && !failed && computed_.bytes_in + computed_.bytes_out > 0) link_ = host_link(gpus_);
   if (options_.json)
     print_json(seconds);
   else
@@ -574,17 +679,17 @@ void Job::print_summary(double seconds) const {
   if (slowest_ > 0 && count_ > resumed_) {
     say("; computing took {} ({} a second) on ", duration(slowest_), rate(static_cast<double>(count_ - resumed_) / slowest_));
     if (ranks_.several()) say("{} ranks{}, each on ", ranks_.size(), ranks_.hosts() > 1 ? fmt::format(" of {} hosts", ranks_.hosts()) : "");
-    if (gpu_)
-      say("gpu, {}", gpu_->device().name);
+    if (!gpus_.empty())
+      say("{}", gpus_text());
     else
       say("cpu with {} thread{}{}", host_.threads(), host_.threads() == 1 ? "" : "s",
           gpu_problem_.empty() ? "" : fmt::format("; no GPU: {}", gpu_problem_));
   }
   say("\n");
   if (link_)
-    say("{:.3g} GB to the GPU and {:.3g} GB back at {:.3g} GB/s, {:.0f}% of what the link was measured to do\n",
-        static_cast<double>(computed_.bytes_in) * 1e-9, static_cast<double>(computed_.bytes_out) * 1e-9, computed_.rate() * 1e-9,
-        100 * computed_.share_of(*link_));
+    say("{:.3g} GB to the GPU{} and {:.3g} GB back at {:.3g} GB/s, {:.0f}% of what the link was measured to do\n",
+        static_cast<double>(computed_.bytes_in) * 1e-9, gpus_.size() > 1 ? "s" : "", static_cast<double>(computed_.bytes_out) * 1e-9,
+        computed_.rate() * 1e-9, 100 * computed_.share_of(*link_));
   if (all_.worst) say("worst backward error {:.2e}, {}\n", *all_.worst, label(all_.worst_matrix));
 }
 
@@ -609,7 +714,7 @@ void Job::print_json(double seconds) const {
                {"rows", inputs_.empty() ? 0 : inputs_[0]->rows()},
                {"cols", inputs_.empty() ? 0 : inputs_[0]->cols()},
                {"ragged", !inputs_.empty() && inputs_[0]->ragged()},
-               {"backend", name_of(gpu_ ? Backend::gpu : Backend::cpu)},
+               {"backend", name_of(gpus_.empty() ? Backend::cpu : Backend::gpu)},
                {"threads", host_.threads()},
                {"seconds", seconds},
                {"compute_seconds", compute},
@@ -622,7 +727,17 @@ void Job::print_json(double seconds) const {
     summary["hosts"] = ranks_.hosts();
   }
   if (resumed_ > 0) summary["resumed"] = resumed_;
-  if (gpu_) summary["device"] = gpu_->device().name;
+  if (!gpus_.empty()) summary["device"] = gpus_[0].device().name;
+  std::int64_t computed = 0;
+  for (StreamShare const& share : computed_.shares) computed += share.matrices;
+  for (StreamShare const& share : ranks_.several() ? std::vector<StreamShare>{} : computed_.shares) {
+    auto const queue = std::find_if(gpus_.begin(), gpus_.end(), [&](Queue const& q) { return q.device().ordinal == share.device; });
+    json entry{{"device", share.device},
+               {"name", queue->device().name},
+               {"share", computed > 0 ? static_cast<double>(share.matrices) / static_cast<double>(computed) : 0}};
+    if (!share.failure.empty()) entry["failure"] = share.failure;
+    summary["gpus"].push_back(std::move(entry));
+  }
   if (!gpu_problem_.empty()) summary["gpu_problem"] = gpu_problem_;
   if (link_) {
     summary["bytes_to_device"] = computed_.bytes_in;

@@ -30,6 +30,8 @@ struct Options {
   std::string output;
   std::string info;
   std::string backend = "auto";
+  std::string device;  ///< empty: the first GPU, under mpirun that of the local rank
+  OnGpuFailure on_gpu_failure = OnGpuFailure::stop;
   int threads = 0;
   std::string dtype;
   std::uint64_t chunk = std::uint64_t{256} << 20;
@@ -100,16 +102,25 @@ class Job {
   /// Ends a chunk of matrices whose results were saved. What was recorded since the one before belongs to it.
   void finish_chunk(std::int64_t first, std::int64_t count);
 
-  /// compute(operands..., work) calls work(queue, arguments...) on the queue of --backend, as Streamer::run does, and adds up the time.
+  /// compute(operands..., work) calls work(queue, arguments...) on the queues of --backend and --device, as Streamer::run does, and adds up
+  /// the time.
   template <typename... Arguments>
   void compute(Arguments&&... operands_and_work) {
     try {
       // Kernels are loaded first, so that the time of computing excludes it.
-      if (gpu_) gpu_->prepare([&] { streamer_.run(operands_and_work...); });
+      for (Queue& gpu : gpus_) try {
+          gpu.prepare([&] { streamer_.run(operands_and_work...); });
+        } catch (GpuError const&) {
+          if (gpus_.size() == 1) throw;  // else the run meets the error again, names the GPU, and does as --on-gpu-failure says
+        }
       count(streamer_.run(operands_and_work...));
     } catch (Unavailable const& reason) {
-      if (gpu_) throw UsageError(std::string("--backend gpu: ") + reason.what());
+      if (!gpus_.empty()) throw UsageError(std::string("--backend gpu: ") + reason.what());
       throw;
+    } catch (GpuError const& reason) {
+      throw UsageError(with_progress(reason.what()));
+    } catch (OutOfMemory const& reason) {
+      throw UsageError(with_progress(reason.what()));
     }
   }
 
@@ -142,6 +153,9 @@ class Job {
   [[nodiscard]] std::string label(std::int64_t b) const;
   [[nodiscard]] std::string file_of(std::int64_t b) const;
   void count(StreamReport const& report);
+  [[nodiscard]] std::string with_progress(std::string const& problem) const;
+  [[nodiscard]] std::string gpus_text() const;
+  void warn_of_failed_gpus();
   void print_summary(double seconds) const;
   void print_json(double seconds) const;
 
@@ -150,9 +164,9 @@ class Job {
   Options options_;
   Queue host_;
   std::string gpu_problem_;  ///< why --backend auto is the CPU
-  std::optional<Queue> gpu_;
+  std::vector<Queue> gpus_;
   Streamer streamer_;
-  StreamReport computed_;              ///< sums over all calls, and over all ranks in the end
+  StreamReport computed_;              ///< sums over all calls, and over all ranks in the end; shares are those of this rank
   StreamReport others_computed_;       ///< sums over the other ranks
   double slowest_ = 0;                 ///< seconds of computing by the rank that took longest
   std::optional<HostLink> link_;       ///< if data went over it

@@ -64,6 +64,7 @@ void add_convert(CLI::App& app, Action& action) {
                               "(Matrix Market, one matrix)"});
   command.callback([options, &action] {
     if (parse_backend(options->backend) == Backend::gpu) throw UsageError("--backend gpu: converting is done by the CPU");
+    if (!options->device.empty()) throw UsageError("--device: converting is done by the CPU");
     options->backend = "cpu";
     action = batch("convert", "converted", *options, [options](Job& job) {
       auto const source = io::open_source(options->a, options->convert_to());

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -115,7 +116,72 @@ void print_gpu(GpuReport const& report) {
     say("pack       {}\n", pack.problem.empty() ? fmt::format("{}, {} kernels", pack.path, pack.kernels) : pack.problem);
 }
 
-int run(bool as_json) {
+/// Links between the host and the GPUs, and between GPUs, as measured now.
+struct Links {
+  struct Peer {
+    int from, to;
+    PeerLink link{};
+    std::string problem{};  ///< why it could not be measured
+  };
+  std::vector<std::pair<int, HostLink>> gpus;  ///< number of the GPU; each alone
+  std::optional<HostLink> all;                 ///< all GPUs at the same time, where there are several
+  std::vector<Peer> peers;
+};
+
+Links measure_links() {
+  std::vector<Queue> queues;
+  try {
+    for (Device const& gpu : devices()) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = gpu.ordinal});
+    if (queues.empty()) queues.emplace_back(QueueOptions{.backend = Backend::gpu});  // throws, and says why there is none
+  } catch (Unavailable const& problem) {
+    throw UsageError(fmt::format("--links: {}", problem.what()));
+  }
+  Links links;
+  for (Queue& queue : queues) links.gpus.emplace_back(queue.device().ordinal, host_link(queue));
+  if (queues.size() > 1) links.all = host_link(queues);
+  for (Queue& from : queues)
+    for (Queue& to : queues)
+      if (&from != &to) {
+        Links::Peer& peer = links.peers.emplace_back(Links::Peer{from.device().ordinal, to.device().ordinal});
+        try {
+          peer.link = peer_link(from, to);
+        } catch (GpuError const& problem) {
+          peer.problem = problem.what();
+        }
+      }
+  return links;
+}
+
+nlohmann::json links_json(Links const& links) {
+  auto const rates = [](HostLink const& link) {
+    return nlohmann::json{{"to_device", link.to_device}, {"to_host", link.to_host}, {"both", link.both}};
+  };
+  nlohmann::json out{{"gpus", nlohmann::json::array()}, {"peers", nlohmann::json::array()}};
+  for (auto const& [number, link] : links.gpus) {
+    out["gpus"].push_back(rates(link));
+    out["gpus"].back()["ordinal"] = number;
+  }
+  if (links.all) out["all"] = rates(*links.all);
+  for (Links::Peer const& p : links.peers)
+    out["peers"].push_back({{"from", p.from}, {"to", p.to}, {"copy", p.link.copy}, {"direct", p.link.direct}, {"problem", p.problem}});
+  return out;
+}
+
+void print_links(Links const& links) {
+  auto const say_link = [](std::string const& name, HostLink const& link) {
+    say("{:<10} {:.1f} GB/s from the host, {:.1f} GB/s to the host, {:.1f} GB/s both at once\n", name, link.to_device * 1e-9,
+        link.to_host * 1e-9, link.both * 1e-9);
+  };
+  for (auto const& [number, link] : links.gpus) say_link(fmt::format("link {}", number), link);
+  if (links.all) say_link("all links", *links.all);
+  for (Links::Peer const& p : links.peers) {
+    std::string const direct = p.link.direct > 0 ? fmt::format("{:.1f} GB/s direct", p.link.direct * 1e-9) : "no direct access";
+    say("link {}-{}   {}\n", p.from, p.to,
+        p.problem.empty() ? fmt::format("{:.1f} GB/s by copy, {}", p.link.copy * 1e-9, direct) : "not measured: " + p.problem);
+  }
+}
+
+int run(bool as_json, bool with_links) {
   utsname system{};
   ::uname(&system);
   std::string cpu = proc_value("/proc/cpuinfo", "model name");
@@ -125,6 +191,7 @@ int run(bool as_json) {
       {"L1d", ::sysconf(_SC_LEVEL1_DCACHE_SIZE)}, {"L2", ::sysconf(_SC_LEVEL2_CACHE_SIZE)}, {"L3", ::sysconf(_SC_LEVEL3_CACHE_SIZE)}};
   std::vector<BackendState> const backends{probe("cpu", Backend::cpu), probe("gpu", Backend::gpu)};
   GpuReport const report = gpu_report();
+  std::optional<Links> const links = with_links ? std::optional(measure_links()) : std::nullopt;
   std::vector<std::pair<char const*, std::string>> const versions{
       {"myriad", MYRIAD_VERSION},
       {"compiler", __VERSION__},
@@ -145,6 +212,7 @@ int run(bool as_json) {
     for (BackendState const& b : backends) out["backends"][b.name] = {{"usable", b.usable}, {"state", b.state}};
     for (auto const& [name, version] : versions) out["versions"][name] = version;
     out["gpu"] = gpu_json(report);
+    if (links) out["links"] = links_json(*links);
     std::fputs(json_text(out).c_str(), stdout);
     return exit_good;
   }
@@ -158,6 +226,7 @@ int run(bool as_json) {
   say("memory     {}\n", size_text(memory));
   for (BackendState const& b : backends) say("{} backend {}\n", b.name, b.usable ? b.state : "not usable: " + b.state);
   print_gpu(report);
+  if (links) print_links(*links);
   for (auto const& [name, version] : versions)
     if (name != std::string("myriad")) say("{:<13} {}\n", name, version);
   return exit_good;
@@ -166,10 +235,12 @@ int run(bool as_json) {
 }  // namespace
 
 void add_info(CLI::App& app, Action& action) {
-  auto as_json = std::make_shared<bool>(false);
+  auto as_json = std::make_shared<bool>(false), links = std::make_shared<bool>(false);
   CLI::App& command = *app.add_subcommand("info", "Hardware, backends and versions");
   command.add_flag("--json", *as_json, "Print as JSON");
-  command.callback([as_json, &action] { action = [as_json] { return run(*as_json); }; });
+  command.add_flag("--links", *links,
+                   "Also measure the links between host and GPUs and between GPUs, which should be idle; takes about a second");
+  command.callback([as_json, links, &action] { action = [as_json, links] { return run(*as_json, *links); }; });
 }
 
 }  // namespace myriad::cli

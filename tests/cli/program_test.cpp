@@ -537,6 +537,156 @@ TEST_F(Myriad, StreamsThroughAMadeUpGpu) {
   EXPECT_GT(summary["share_of_link"].get<double>(), 0);
 }
 
+/// A fake driver with two GPUs.
+struct OnTwoMadeUpGpus : Myriad {
+  test::Environment const driver{"LD_LIBRARY_PATH", MYRIAD_FAKE_DRIVER_FOLDER}, compiler{"MYRIAD_NVRTC", MYRIAD_FAKE_NVRTC},
+      cache{"MYRIAD_CACHE_DIR", "off"};
+};
+
+TEST_F(OnTwoMadeUpGpus, RefusesWrongDevices) {
+  save<double>("a.npy", {2, 2}, {1, 0, 0, 1});
+  auto const refuses = [&](std::vector<std::string> const& options, std::string const& part) {
+    std::vector<std::string> arguments{"inverse", "/a.npy", "-o", "/x.npy"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    expect_refusal(arguments, "myriad inverse: " + part);
+  };
+  refuses({"--device", "7"}, "--device 7: there is no GPU 7; the driver has 2 GPUs, counted from 0");
+  refuses({"--device", "1,2"}, "--device 1,2: there is no GPU 2; the driver has 2 GPUs, counted from 0");
+  refuses({"--device", "0,0"}, "--device 0,0: GPU 0 is named twice");
+  for (std::string const wrong : {"x", "0,", "0;1", "-1", "1.5", "99999999999", "all,0"})
+    refuses({"--device=" + wrong}, "--device '" + wrong + "' is neither all nor a list of numbers such as 0,2");
+  refuses({"--device", ""}, "--device '' is neither all nor a list of numbers such as 0,2");
+  refuses({"--device", "0", "--backend", "cpu"}, "--device 0 names GPUs, and the backend is cpu");
+  refuses({"--device", "all", "--on-gpu-failure", "jump"}, "--on-gpu-failure 'jump' is not known; there are stop and move");
+  for (std::vector<std::string> const& one : std::vector<std::vector<std::string>>{{}, {"--device", "1"}, {"--backend", "cpu"}}) {
+    std::vector<std::string> options{"--on-gpu-failure", "move"};
+    options.insert(options.end(), one.begin(), one.end());
+    refuses(options, "--on-gpu-failure move needs several GPUs: --device all, or a list such as 0,2");
+  }
+  expect_refusal({"convert", "/a.npy", "-o", "/x.npy", "--device", "0"}, "--device: converting is done by the CPU");
+  test::Environment const no_driver("LD_LIBRARY_PATH", "/nonexistent"), no_gpu("CUDA_VISIBLE_DEVICES", "-1");
+  refuses({"--device", "all"}, "--device all: Queue: no GPU can be used: ");
+  expect_refusal({"info", "--links"}, "myriad info: --links: Queue: no GPU can be used: ");
+}
+
+TEST_F(OnTwoMadeUpGpus, MeasuresLinks) {
+  Outcome outcome = run({"info", "--links", "--json"});
+  expect_good(outcome);
+  auto const links = nlohmann::json::parse(outcome.out)["links"];
+  ASSERT_EQ(links["gpus"].size(), 2U);
+  for (char const* rate : {"to_device", "to_host", "both"}) {
+    for (int gpu : {0, 1}) {
+      auto const& link = links["gpus"][static_cast<std::size_t>(gpu)];
+      EXPECT_EQ(link["ordinal"], gpu);
+      EXPECT_GT(link[rate].get<double>(), 0) << rate;
+    }
+    EXPECT_GT(links["all"][rate].get<double>(), 0) << rate;
+  }
+  ASSERT_EQ(links["peers"].size(), 2U);
+  for (int from : {0, 1}) {
+    auto const& peer = links["peers"][static_cast<std::size_t>(from)];
+    EXPECT_EQ(peer["from"], from);
+    EXPECT_EQ(peer["to"], 1 - from);
+    EXPECT_GT(peer["copy"].get<double>(), 0);
+    EXPECT_GT(peer["direct"].get<double>(), 0);
+  }
+  outcome = run({"info", "--links"});
+  expect_good(outcome);
+  for (char const* part :
+       {"\nlink 0 ", "\nlink 1 ", "\nall links ", "\nlink 0-1 ", "\nlink 1-0 ", " GB/s both at once\n", " GB/s direct\n"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << outcome.out;
+  EXPECT_FALSE(nlohmann::json::parse(run({"info", "--json"}).out).contains("links"));
+}
+
+#ifdef MYRIAD_FAKE_KERNELS
+/// Systems of three equations with two right-hand sides, whose kernel the fake driver runs. A run computes them in three calls; in each
+/// call both GPUs get one chunk.
+struct SolvesOnTwoMadeUpGpus : OnTwoMadeUpGpus {
+  static constexpr std::int64_t count = 100'000;
+  test::Environment const kernels{"LD_PRELOAD", MYRIAD_FAKE_KERNELS};
+
+  void SetUp() override {
+    std::vector<double> a = random(count * 9, 1);
+    for (std::size_t k = 0; k < a.size(); k += 9)
+      for (std::size_t i : {0, 4, 8}) a[k + i] += 4;
+    save("a.npy", {count, 3, 3}, a);
+    save("b.npy", {count, 3, 2}, random(count * 6, 2));
+  }
+  Outcome solve(std::string const& x, std::vector<std::string> const& more) {
+    std::vector<std::string> arguments{"solve", "/a.npy", "/b.npy", "-o", "/" + x, "--chunk", "6M"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+TEST_F(SolvesOnTwoMadeUpGpus, WithTheBitsOfOne) {
+  Outcome const one = solve("x1.npy", {"--backend", "gpu", "--verify"});
+  expect_good(one);
+  EXPECT_NE(one.out.find(" on gpu, Fake GPU\n"), std::string::npos) << one.out;
+  Outcome const both = solve("x.npy", {"--device", "all"});
+  expect_good(both);
+  EXPECT_NE(both.out.find(" on gpu 0 (50%), gpu 1 (50%), Fake GPU\n"), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find(" GB to the GPUs and "), std::string::npos) << both.out;
+  EXPECT_TRUE(folder.read("x.npy") == folder.read("x1.npy"));
+  Outcome const turned = solve("x2.npy", {"--device", "1,0", "--json"});
+  expect_good(turned);
+  EXPECT_TRUE(folder.read("x2.npy") == folder.read("x1.npy"));
+  auto const summary = nlohmann::json::parse(turned.out);
+  ASSERT_EQ(summary["gpus"].size(), 2U);
+  EXPECT_EQ(summary["gpus"][0]["device"], 1);
+  EXPECT_EQ(summary["gpus"][0]["name"], "Fake GPU");
+  EXPECT_NEAR(summary["gpus"][0]["share"].get<double>(), 0.5, 0.01);
+  EXPECT_GT(summary["share_of_link"].get<double>(), 0);
+}
+
+TEST_F(SolvesOnTwoMadeUpGpus, WhenOneFailsTheOtherGoesOn) {
+  expect_good(solve("x1.npy", {"--device", "0"}));
+  test::Environment const broken("FAKE_CUDA_BROKEN_GPU", "1");
+  for (char const* launch : {"1", "2"}) {
+    test::Environment const when("FAKE_CUDA_BREAKS_AT_LAUNCH", launch);
+    Outcome const outcome = solve("x.npy", {"--device", "all", "--on-gpu-failure", "move", "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with("myriad solve: warning: GPU 1 failed (")) << outcome.err;
+    EXPECT_TRUE(
+        outcome.err.ends_with("FAKE_ERROR (as told)); the other GPUs computed its unfinished matrices, so that all results are complete\n"))
+        << outcome.err;
+    EXPECT_TRUE(folder.read("x.npy") == folder.read("x1.npy"));
+    auto const summary = nlohmann::json::parse(outcome.out);
+    EXPECT_FALSE(summary["gpus"][0].contains("failure"));
+    EXPECT_NE(summary["gpus"][1]["failure"].get<std::string>().find("cuLaunchKernelEx"), std::string::npos);
+    EXPECT_EQ(summary["warnings"].size(), 1U);
+  }
+  test::Environment const first("FAKE_CUDA_BREAKS_AT_LAUNCH", "2");
+  Outcome const outcome = solve("x.npy", {"--device", "1,0", "--on-gpu-failure", "move"});
+  EXPECT_NE(outcome.out.find(" on gpu 1 ("), std::string::npos) << outcome.out;
+}
+
+TEST_F(SolvesOnTwoMadeUpGpus, StopsWhenOneFails) {
+  expect_good(solve("x1.npy", {"--device", "0"}));
+  {
+    test::Environment const broken("FAKE_CUDA_BROKEN_GPU", "1"), second("FAKE_CUDA_BREAKS_AT_LAUNCH", "2");
+    auto const before = folder.files();
+    Outcome outcome = solve("x.npy", {"--device", "all"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_TRUE(outcome.err.starts_with("myriad solve: GPU 1 (Fake GPU): ")) << outcome.err;
+    EXPECT_NE(outcome.err.find("FAKE_ERROR (as told); 34952 of 100000 matrices were finished, and are not kept without --resume\n"),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(folder.files(), before);
+    outcome = solve("x.npy", {"--device", "all", "--resume"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find("myriad solve: GPU 1 (Fake GPU): "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("x.npy is not complete: "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("; --resume goes on from there\n"), std::string::npos) << outcome.err;
+  }
+  Outcome const resumed = solve("x.npy", {"--device", "0", "--resume"});
+  expect_good(resumed);
+  EXPECT_NE(resumed.out.find(" of them in an earlier run"), std::string::npos) << resumed.out;
+  EXPECT_NE(resumed.out.find(" on gpu 0, Fake GPU\n"), std::string::npos) << resumed.out;
+  EXPECT_TRUE(folder.read("x.npy") == folder.read("x1.npy"));
+}
+#endif
+
 /// Tests on a GPU: MYRIAD_TEST_BACKEND=gpu.
 struct OnAGpu : Myriad {
   void SetUp() override {
@@ -662,6 +812,47 @@ TEST_F(OnAGpu, EveryCommandGivesWhatItGivesOnTheCpu) {
     same_on_both(with({"lstsq", "/p.npy", "/b.npy"}), ".npy", tolerance);
     same_on_both(with({"multiply", "/a.npy", "/b.npy"}), ".npy", tolerance);
     same_on_both(with({"symv", "/a.npy", "/v.npy"}), ".npy", tolerance);
+  }
+}
+
+TEST_F(OnAGpu, SeveralGpusGiveTheBytesOfOne) {
+  auto const gpus = nlohmann::json::parse(run({"info", "--json"}).out)["gpu"]["devices"];
+  if (gpus.size() < 2 || gpus[0]["name"] != gpus[1]["name"]) GTEST_SKIP() << "there are no two GPUs of one model";
+  constexpr std::int64_t count = 150'000, n = 7;
+  std::vector<double> a = random(count * n * n, 3);
+  save("a.npy", {count, n, n}, a);
+  for (std::int64_t m = 0; m < count; ++m)
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        a[static_cast<std::size_t>((m * n + i) * n + j)] = i == j ? 2.0 * n : 0.5 / static_cast<double>(1 + i + j + m % 9);
+  save("p.npy", {count, n, n}, a);
+  save("b.npy", {count, n}, random(count * n, 5));
+  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{{"solve", "/a.npy", "/b.npy"},
+                                                                                  {"multiply", "/a.npy", "/p.npy"},
+                                                                                  {"inverse", "/a.npy"},
+                                                                                  {"lu", "/a.npy"},
+                                                                                  {"cholesky", "/p.npy"},
+                                                                                  {"qr", "/a.npy"},
+                                                                                  {"eigh", "/p.npy"},
+                                                                                  {"svd", "/a.npy"},
+                                                                                  {"det", "/a.npy"},
+                                                                                  {"pinv", "/a.npy"},
+                                                                                  {"rank", "/a.npy"},
+                                                                                  {"lstsq", "/p.npy", "/b.npy"},
+                                                                                  {"symv", "/a.npy", "/b.npy"}}) {
+    SCOPED_TRACE(arguments[0]);
+    bool const several_arrays = arguments[0] == "lu" || arguments[0] == "qr" || arguments[0] == "eigh" || arguments[0] == "svd";
+    std::string const x = several_arrays ? "x.npz" : "x.npy", y = several_arrays ? "y.npz" : "y.npy";
+    auto const with = [&](std::vector<std::string> const& more) {
+      std::vector<std::string> all = arguments;
+      all.insert(all.end(), more.begin(), more.end());
+      return run(all);
+    };
+    EXPECT_NE(with({"-o", "/" + x, "--device", "0"}).status, 2);
+    Outcome const several = with({"-o", "/" + y, "--device", "all"});
+    EXPECT_NE(several.status, 2) << several.err;
+    EXPECT_NE(several.out.find("%), gpu 1 ("), std::string::npos) << several.out;
+    EXPECT_TRUE(folder.read(x) == folder.read(y));
   }
 }
 

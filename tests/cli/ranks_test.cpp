@@ -140,6 +140,14 @@ TEST_F(Ranks, RefuseWithOneMessage) {
   EXPECT_EQ(folder.files(), Names{"a.npy"});
 }
 
+TEST_F(Ranks, UseTheGpusOfTheirNumbers) {
+  save("a.npy", {4, 3, 3}, 1);
+  Outcome const outcome = run(2, {"inverse", "/a.npy", "-o", "/x.npy", "--device", "all"});
+  EXPECT_EQ(outcome.status, 2);
+  expect_once(outcome.err, "myriad inverse: --device is for a program without mpirun, under which each rank uses the GPU with its number");
+  EXPECT_EQ(folder.files(), Names{"a.npy"});
+}
+
 TEST_F(Ranks, KeepWhatIsFinishedWhenOneFails) {
   save_ragged(9);
   std::string damaged = folder.read("r9.mtx");
