@@ -44,9 +44,33 @@ with tempfile.TemporaryDirectory() as folder:
     expect([report.ratio(r) for r in rows if r['n'] == 8], [2.0])
     expect(report.spread(rows), ('2.0, 2.0, 2.0', '0 of 2'))
 
-    try:
-        raw(path, '2026-11-22 10:00', [row(4, 1.0, **{'pass': False})])
-    except SystemExit as refusal:
-        expect('is wrong' in str(refusal), True)
-    else:
-        sys.exit('a wrong result is not refused')
+    def expect_refusal(measured):
+        try:
+            measured()
+        except SystemExit as refusal:
+            expect('is wrong' in str(refusal), True)
+        else:
+            sys.exit('a wrong result is not refused')
+
+    expect_refusal(lambda: raw(path, '2026-11-22 10:00', [row(4, 1.0, **{'pass': False})]))
+
+    # Several GPUs of one host
+    report.RESULTS = pathlib.Path(folder)
+    expect(report.several_gpus(), 'No measurement has been kept.\n')
+    machine = report.RESULTS / 'Some-GPU'
+    machine.mkdir()
+    several = {'gpu': 'Some GPU', 'gpus': 2, 'cores': 8, 'commit': 'abc', 'date': '2026-11-22 10:00',
+               'links': [{'gpus': k, 'to_device': 50e9 * k, 'to_host': 40e9 * k, 'both': 80e9 * k} for k in [1, 2]],
+               'peers': [{'from': 0, 'to': 1, 'copy': 30e9, 'direct': 200e9}],
+               'rows': [{'routine': 'solve', 'n': 16, 'from': 'pinned memory', 'gpus': k, 'matrices_per_second': 2.5e6 * k, 'times_one': k,
+                         'error': 0.1, 'same_bits': True, 'share_of_link': 0.9} for k in [1, 2]]}
+    file = machine / report.SEVERAL_GPUS
+    file.write_text(json.dumps(several))
+    text = report.several_gpus()
+    for line in ['**2 Some GPU, 8 cores** (2026-11-22, commit abc). Links:', '| 2 | 100 GB/s | 80 GB/s | 160 GB/s |',
+                 'GPU 0 to GPU 1: 30 GB/s by `copy`, 200 GB/s with mapped memory.',
+                 '| routine, double | data | 1 GPU | 2 GPUs |', '| solve, n = 16 | pinned memory | 2.5 million/s (90%) | 2.0 x (90%) |']:
+        expect(line in text.splitlines() or text, True)
+    for wrong in [{'error': 31}, {'error': None}, {'same_bits': False}]:
+        file.write_text(json.dumps(several | {'rows': [several['rows'][0] | wrong]}))
+        expect_refusal(report.several_gpus)
