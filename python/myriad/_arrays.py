@@ -205,11 +205,15 @@ class Torch(Library):
     def inputs(self, arrays, halves=False):
         common = getattr(arrays[0], 'dtype', None)
         if common in self.types:
+            where = -2
             for x in arrays:
-                if type(x) is not self.torch.Tensor or x.dtype is not common or not x.is_cpu or x.requires_grad or x.is_neg():
+                if type(x) is not self.torch.Tensor or x.dtype is not common or x.requires_grad or x.is_neg() or not (x.is_cpu or x.is_cuda):
                     break
                 if not x.is_contiguous() and (x.ndim < 2 or not x.mT.is_contiguous()):
                     break
+                if where not in (-2, x.get_device()):
+                    break
+                where = x.get_device()  # -1: the CPU
             else:
                 return arrays
         first = next(x for x in arrays if isinstance(x, self.torch.Tensor))
@@ -303,9 +307,10 @@ class Torch(Library):
     def queue(self, x):
         if x.is_cpu:
             return _queues.on_cpu()
-        if x.device.type != 'cuda':
+        if not x.is_cuda:
             raise ValueError(f'tensors on device {x.device.type} are not supported; cpu and cuda are')
-        return _queues.on_gpu(self, x.device.index, self.torch.cuda.current_stream(x.device).cuda_stream)
+        device = x.get_device()
+        return _queues.on_gpu(self, device, self.torch._C._cuda_getCurrentRawStream(device))  # torch.cuda.current_stream takes microseconds
 
     def using(self, x, stream):
         """A context in which `stream` is the current one."""

@@ -150,6 +150,7 @@ def cuda(monkeypatch):
                         'default_stream': lambda device: Stream(0, device), 'is_current_stream_capturing': lambda: False,
                         'caching_allocator_alloc': allocate, 'caching_allocator_delete': held.pop}.items():
         monkeypatch.setattr(torch.cuda, name, value)
+    monkeypatch.setattr(torch._C, '_cuda_getCurrentRawStream', lambda device: current_stream(device).cuda_stream)
     fake_gpu.driver.fake_cuda_be_lazy(1)
     with Factories():
         yield
