@@ -184,6 +184,7 @@ std::vector<KernelSource> qr_kernels(KernelFilter const& filter) {
     if (factors || applies) add(block_reflector_kernel);
     if (factors) {
       for (QrRegisters const& c : qr_registers_configs(bytes)) add(qr_registers_kernel, c);
+      for (QrWarps const& c : qr_warps_configs(bytes)) add(qr_warps_kernel, c);
       add(qr_block_kernel, qr_block_plan(bytes));
       add(qr_cluster_kernel);
       add(qr_step_kernel);

@@ -46,6 +46,7 @@
 #include "myriad/queue.hpp"
 #include "qr/block/qr_block_config.cuh"
 #include "qr/block/qr_registers_config.cuh"
+#include "qr/block/qr_warps_config.cuh"
 #include "qr/blocked/block_reflector_config.cuh"
 #include "qr/blocked/qr_blocked_config.cuh"
 #include "qr/blocked/qr_cluster_config.cuh"
@@ -110,6 +111,7 @@ class Kernels {
     add<QrTinyArguments>("qr_tiny");
     add<QrBlockArguments>("qr_block");
     add<QrRegistersArguments>("qr_registers");
+    add<QrWarpsArguments>("qr_warps");
     add<QrClusterArguments>("qr_cluster");
     add<QrPassesArguments>("qr_passes");
     add<QrStepArguments>("qr_step");

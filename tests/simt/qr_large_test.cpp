@@ -12,6 +12,7 @@
 
 #include "qr/block/qr_block.cuh"
 #include "qr/block/qr_registers.cuh"
+#include "qr/block/qr_warps.cuh"
 #include "qr/blocked/block_reflector.cuh"
 #include "qr/blocked/gels_blocked.hpp"
 #include "qr/blocked/q_blocked.hpp"
@@ -124,6 +125,11 @@ struct Problem {
       (machine.add(gpu::source_of(qr_registers_kernel, dtype, configs[k]), qr_registers<D, configs[k]>), ...);
     }
     (std::make_index_sequence<configs.size()>());
+    constexpr auto by_warps = qr_warps_configs(sizeof(T));
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      (machine.add(gpu::source_of(qr_warps_kernel, dtype, by_warps[k]), qr_warps<D, by_warps[k]>), ...);
+    }
+    (std::make_index_sequence<by_warps.size()>());
     machine.add(gpu::source_of(qr_block_kernel, dtype, in_shared_memory), qr_block<D, in_shared_memory>);
     machine.add(gpu::source_of(block_reflector_kernel, dtype), block_reflector<D>);
     machine.add(gpu::source_of(qr_step_kernel, dtype), qr_step<D>);
@@ -203,12 +209,24 @@ using Types = testing::Types<float, double, std::complex<float>, std::complex<do
 TYPED_TEST_SUITE(QrLarge, Types);
 
 TYPED_TEST(QrLarge, ByBlock) {
-  for_each_wanted({{33, 33}, {64, 50}, {65, 3}, {1, 40}, {40, 1}, {8, 70}, {128, 33}, {129, 30}, {33, 65}, {600, 5}}, 2,
-                  [](Wanted const& wanted, int) {
-                    Problem<TypeParam> problem(wanted);
-                    problem.by_block();
-                    problem.check();
-                  });
+  for_each_wanted({{65, 3}, {8, 70}, {128, 33}, {129, 30}, {33, 65}, {600, 5}}, 2, [](Wanted const& wanted, int) {
+    Problem<TypeParam> problem(wanted);
+    problem.by_block();
+    problem.check();
+  });
+}
+
+/// Up to 64 rows and columns in one launch, one of several kernels.
+TYPED_TEST(QrLarge, ByWarps) {
+  for_each_wanted({{33, 33}, {48, 48}, {64, 50}, {64, 64}, {20, 48}, {1, 40}, {40, 1}, {49, 40}}, 2, [](Wanted const& wanted, int) {
+    Problem<TypeParam> problem(wanted);
+    HostMachine twin = Problem<TypeParam>::machine(99 << 10);
+    geqrf_large<TypeParam>(twin, GeqrfTask<TypeParam>{.a = problem.a.view, .tau = problem.tau.view});
+    problem.check();
+    int launches = 0;
+    for (auto const& [name, times] : twin.launches()) launches += times;
+    EXPECT_EQ(launches, 1);
+  });
 }
 
 /// Neighbouring matrices of special kinds: NaN, zeros, nothing to eliminate, elements near the ends of the range. The others have the same
@@ -248,6 +266,7 @@ void check_special(int m, int n, Run run) {
 }
 TYPED_TEST(QrLarge, SpecialByBlock) {
   check_special<TypeParam>(40, 35, [](auto& problem) { problem.by_block(); });
+  check_special<TypeParam>(50, 60, [](auto& problem) { problem.by_block(); });
   check_special<TypeParam>(300, 4, [](auto& problem) { problem.by_block(); });
 }
 /// Same signs and values as LAPACK's factors, except for rounding.
@@ -271,7 +290,7 @@ TYPED_TEST(QrLarge, ByPanels) {
     problem.by_panels(elements * static_cast<std::int64_t>(sizeof(T)));
     problem.check();
   };
-  for_each_wanted({{40, 35, 1000}, {70, 70, 2600}, {70, 33, 1300}, {33, 100, 1500}, {70, 45, 0}, {1030, 3, 0}, {2100, 1, 0}, {20, 34, 0}},
+  for_each_wanted({{66, 35, 1700}, {70, 70, 2600}, {70, 33, 1300}, {33, 100, 1500}, {70, 45, 0}, {1030, 3, 0}, {2100, 1, 0}, {20, 34, 0}},
                   4, check);
   // More than one block of columns
   int const n = 67;
@@ -288,7 +307,7 @@ TYPED_TEST(QrLarge, ByPanelsAsPlanned) {
   }
 }
 TYPED_TEST(QrLarge, SpecialByPanels) {
-  check_special<TypeParam>(40, 36, [](auto& problem) { problem.by_panels(900 * sizeof(TypeParam)); });
+  check_special<TypeParam>(66, 36, [](auto& problem) { problem.by_panels(1100 * sizeof(TypeParam)); });
   check_special<TypeParam>(40, 10, [](auto& problem) { problem.by_panels(0); });
 }
 

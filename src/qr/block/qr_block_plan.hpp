@@ -8,6 +8,7 @@
 
 #include "qr/block/qr_block_config.cuh"
 #include "qr/block/qr_registers_config.cuh"
+#include "qr/block/qr_warps_config.cuh"
 
 namespace myriad {
 
@@ -59,6 +60,23 @@ constexpr int qr_registers_plan(int element_bytes, std::int64_t m, std::int64_t 
   for (int k = 0; k < static_cast<int>(configs.size()); ++k) {
     QrRegisters const& c = configs[static_cast<std::size_t>(k)];
     if (m <= c.rows() && n <= c.columns()) return k;
+  }
+  return -1;
+}
+
+/// Kernels of matrices of up to 48 and of up to 64 rows and columns that few warps hold, chosen by registers and spills.
+constexpr auto qr_warps_configs(int element_bytes) {
+  using Configs = std::array<QrWarps, 2>;
+  if (element_bytes == 4) return Configs{{{48, 0, 8, 4, 1, 14}, {64, 32, 8, 4, 1, 12}}};
+  if (element_bytes == 16) return Configs{{{48, 16, 8, 2, 2, 4}, {64, 48, 16, 2, 4, 3}}};
+  return Configs{{{48, 0, 8, 4, 1, 8}, {64, 32, 8, 4, 1, 8}}};
+}
+/// The number of the kernel for m-by-n matrices, -1 where none holds them.
+constexpr int qr_warps_plan(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t shared_bytes) {
+  auto const configs = qr_warps_configs(element_bytes);
+  for (int k = 0; k < static_cast<int>(configs.size()); ++k) {
+    QrWarps const& c = configs[static_cast<std::size_t>(k)];
+    if (std::max(m, n) <= c.rows) return QrWarpsMemory(c, element_bytes).bytes <= shared_bytes ? k : -1;
   }
   return -1;
 }

@@ -17,6 +17,7 @@
 namespace myriad {
 
 inline constexpr gpu::KernelName qr_registers_kernel{"qr/block/qr_registers"};
+inline constexpr gpu::KernelName qr_warps_kernel{"qr/block/qr_warps"};
 inline constexpr gpu::KernelName qr_block_kernel{"qr/block/qr_block"};
 inline constexpr gpu::KernelName qr_cluster_kernel{"qr/blocked/qr_cluster"};
 inline constexpr gpu::KernelName qr_step_kernel{"qr/blocked/qr_step"};
@@ -220,6 +221,14 @@ void geqrf_large(M& machine, GeqrfTask<T> task) {
   QrPanel const panel = qr_panel_plan(sizeof(T), m, machine.device().shared_memory_per_block);
   if (n <= panel.width && panel.in != QrPanelIn::global_memory) {
     qr_in_block<T>(machine, task.a, task.tau, true, nullptr);
+    return;
+  }
+  int const by_warps = qr_warps_plan(sizeof(T), m, n, machine.device().shared_memory_per_block);
+  if (by_warps >= 0) {
+    using D = gpu::DeviceElement<T>;
+    QrWarps const c = qr_warps_configs(sizeof(T))[static_cast<std::size_t>(by_warps)];
+    machine.run(qr_warps_kernel, {.blocks = count, .threads = c.threads(), .shared_bytes = QrWarpsMemory(c, sizeof(T)).bytes},
+                QrWarpsArguments<D>{.a = gpu::matrices_of(task.a), .tau = gpu::matrices_of(task.tau)}, dtype_of<T>, c);
     return;
   }
   using Qr = QrByPanels<T, M>;
