@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "qr/block/qr_block_config.cuh"
 #include "qr/block/qr_registers_config.cuh"
@@ -64,19 +65,23 @@ constexpr int qr_registers_plan(int element_bytes, std::int64_t m, std::int64_t 
   return -1;
 }
 
-/// Kernels of matrices of up to 48 and of up to 64 rows and columns that few warps hold, chosen by registers and spills.
-constexpr auto qr_warps_configs(int element_bytes) {
-  using Configs = std::array<QrWarps, 2>;
-  if (element_bytes == 4) return Configs{{{48, 0, 8, 4, 1, 14}, {64, 32, 8, 4, 1, 12}}};
-  if (element_bytes == 16) return Configs{{{48, 16, 8, 2, 2, 4}, {64, 48, 16, 2, 4, 3}}};
-  return Configs{{{48, 0, 8, 4, 1, 8}, {64, 32, 8, 4, 1, 8}}};
+/// Kernels of matrices that few warps hold, the smallest first. Of several on an H200 the fastest that spill 256 bytes at most.
+inline constexpr std::array<QrWarps, 3> qr_warps_single{{{48, 0, 8, 4, 1, 14}, {64, 32, 8, 4, 1, 16}, {96, 48, 8, 3, 2, 6}}};
+inline constexpr std::array<QrWarps, 2> qr_warps_double{{{48, 0, 8, 4, 1, 8}, {64, 32, 8, 4, 1, 8}}};
+inline constexpr std::array<QrWarps, 2> qr_warps_double_complex{{{48, 0, 8, 2, 2, 4}, {64, 48, 16, 2, 4, 3}}};
+constexpr std::span<QrWarps const> qr_warps_configs(int element_bytes) {
+  if (element_bytes == 4) return qr_warps_single;
+  if (element_bytes == 16) return qr_warps_double_complex;
+  return qr_warps_double;
 }
-/// The number of the kernel for m-by-n matrices, -1 where none holds them.
+/// The number of the kernel for m-by-n matrices, -1 where panels are faster. Beyond 64 rows that is so for narrow matrices.
 constexpr int qr_warps_plan(int element_bytes, std::int64_t m, std::int64_t n, std::int64_t shared_bytes) {
   auto const configs = qr_warps_configs(element_bytes);
   for (int k = 0; k < static_cast<int>(configs.size()); ++k) {
     QrWarps const& c = configs[static_cast<std::size_t>(k)];
-    if (std::max(m, n) <= c.rows) return QrWarpsMemory(c, element_bytes).bytes <= shared_bytes ? k : -1;
+    if (std::max(m, n) > c.rows) continue;
+    bool const narrow = c.rows > 64 && std::min(m, n) <= 64;
+    return !narrow && QrWarpsMemory(c, element_bytes).bytes <= shared_bytes ? k : -1;
   }
   return -1;
 }
