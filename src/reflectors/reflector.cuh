@@ -52,4 +52,11 @@ struct Reflector {
   SIMT_INLINE T gain(T first, T product) const { return reciprocal_of_beta * conjugate_multiply_add(difference, first, product); }
 };
 
+/// The reflector of a column in a matrix of norm one. A column that is zero, or so small that its square underflows, is taken as zero.
+template <typename T>
+SIMT_INLINE Reflector<T> reflector_of_column(T alpha, Real<T> tail) {
+  Reflector<T> const reflector(alpha, tail);
+  return reflector.usual ? reflector : Reflector<T>(alpha, Real<T>(Reflector<T>::identity));
+}
+
 }  // namespace myriad::simt

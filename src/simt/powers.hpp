@@ -32,6 +32,15 @@ SIMT_INLINE unsigned leading_bits_of_parts(T x) {
     return leading_bits(bits_of(x)) & 0x7fffffff;
 }
 
+/// Ordered bits of |x|; for complex x of its larger part.
+template <typename T>
+SIMT_INLINE auto ordered_bits_of_parts(T x) {
+  if constexpr (is_complex<T>)
+    return larger(ordered_bits(magnitude(x.re)), ordered_bits(magnitude(x.im)));
+  else
+    return ordered_bits(magnitude(x));
+}
+
 /// Scales x by the power of two that brings |x| (complex: its larger part) into [1, 2), and adjusts `exponent`. Zero, infinity and NaN are
 /// kept.
 template <typename T>

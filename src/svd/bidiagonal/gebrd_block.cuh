@@ -7,77 +7,17 @@
 /// Sums over the warps make A u, and with it column k + 1.
 
 #include "reflectors/reflector.cuh"
+#include "simt/lane_sums.hpp"
 #include "simt/powers.hpp"
 #include "svd/bidiagonal/gebrd_block_config.cuh"
 
 namespace myriad::simt {
-
-/// Sums `count` values over 2^log_lanes lanes, `stride` apart in the warp, and calls use(number, sum) in one lane for each. `place` is the
-/// number of this lane among them. In each step a lane keeps half of its sums and passes on the others, while it has several.
-template <int count, int log_lanes, int stride, typename T, typename Use>
-SIMT_INLINE void sum_over_lanes(T (&sum)[count], int place, Use use) {
-  constexpr int halvings = [] {
-    int steps = 0;
-    for (int number = count; number > 1 && steps < log_lanes; number = (number + 1) / 2) ++steps;
-    return steps;
-  }();
-  constexpr int left = (count + (1 << halvings) - 1) >> halvings;
-  int number_of_lane = 0, number = count;
-  SIMT_UNROLL
-  for (int step = 0; step < log_lanes; ++step) {
-    int const mask = 1 << (log_lanes - 1 - step);
-    bool const odd = (place & mask) != 0;
-    if (step < halvings) {
-      SIMT_UNROLL
-      for (int p = 0; p < (count + 1) / 2; ++p) {
-        if (2 * p >= number) continue;
-        T const low = sum[2 * p], high = 2 * p + 1 < number ? sum[smaller(2 * p + 1, count - 1)] : from_real<T>(0);
-        sum[p] = (odd ? high : low) + shuffle_xor(odd ? low : high, mask * stride);
-      }
-      number_of_lane += odd ? 1 << step : 0;
-      number = (number + 1) / 2;
-    } else {
-      SIMT_UNROLL
-      for (int p = 0; p < left; ++p) sum[p] = sum[p] + shuffle_xor(sum[p], mask * stride);
-    }
-  }
-  if (place % (1 << (log_lanes - halvings)) != 0) return;
-  SIMT_UNROLL
-  for (int p = 0; p < left; ++p) {
-    int const of = p * (1 << halvings) + number_of_lane;
-    if (of < count) use(of, sum[p]);
-  }
-}
-
-/// Ordered bits of |x|; for complex x of its larger part.
-template <typename T>
-SIMT_INLINE auto ordered_bits_of_parts(T x) {
-  if constexpr (is_complex<T>)
-    return larger(ordered_bits(magnitude(x.re)), ordered_bits(magnitude(x.im)));
-  else
-    return ordered_bits(magnitude(x));
-}
 
 /// The inverse of a power of two; NaN for NaN.
 template <typename R>
 SIMT_INLINE R reciprocal_power_or_nan(R x) {
   return x == x ? reciprocal_power(x) : x;
 }
-
-SIMT_INLINE constexpr int log_of(int power) {
-  int log = 0;
-  while (power > 1 << log) ++log;
-  return log;
-}
-
-template <typename T>
-struct GebrdReflector {
-  /// The reflector of a column in a matrix of norm one. A column that is zero, or so small that its square underflows, is taken as zero.
-  SIMT_INLINE static Reflector<T> of(T alpha, Real<T> tail) {
-    Reflector<T> const reflector(alpha, tail);
-    return reflector.usual ? reflector : Reflector<T>(alpha, Real<T>(Reflector<T>::identity));
-  }
-};
 
 template <typename T, GebrdBlock C>
 struct GebrdInRegisters {
@@ -236,7 +176,7 @@ struct GebrdInRegisters {
     // Products of column k with the others, over the norm of column k, are row k after the left reflector. So the columns are multiplied
     // with them at once, while the reflectors are being made.
     T const alpha = heads()[k];
-    Reflector<T> const left = GebrdReflector<T>::of(alpha, real_part(dots()[k]));
+    Reflector<T> const left = reflector_of_column<T>(alpha, real_part(dots()[k]));
     bool const changes = !(left.reciprocal_of_beta == R(0)), goes_on = k + 1 < n;
     // Row k after it, in proportion to the weights below. Head and gain have another sum where both cancel: the reflector of such a row of
     // rounding errors would not be the one that the sums are for.
@@ -301,7 +241,7 @@ struct GebrdInRegisters {
         crossed = crossed + shuffle_xor(crossed, mask);
       }
       int const after = goes_on ? k + 1 : k;
-      Reflector<T> const right = goes_on ? GebrdReflector<T>::of(conjugate(of_row_k(heads()[after], dots()[after])), tail)
+      Reflector<T> const right = goes_on ? reflector_of_column<T>(conjugate(of_row_k(heads()[after], dots()[after])), tail)
                                          : Reflector<T>(from_real<T>(0), R(Reflector<T>::identity));
       SIMT_UNROLL
       for (int q = 0; q < turns; ++q) {

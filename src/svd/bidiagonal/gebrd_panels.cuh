@@ -133,7 +133,7 @@ struct GebrdStep {
     int const lane = lane_index(), former = k - 1;
     if (warp == 0) {
       auto const sums = GebrdSums<T>::of_left(work, b, m, former);
-      Reflector<T> const reflector = GebrdReflector<T>::of(sums.first, sums.of_squares);
+      Reflector<T> const reflector = reflector_of_column<T>(sums.first, sums.of_squares);
       if (lane == 0) {
         factors[0] = reflector.v_scale;
         if (is_first) {
@@ -146,7 +146,7 @@ struct GebrdStep {
     if (warp == 1 && has_right) {
       T const of_row = lane < columns ? conjugate(right[k * pairs + lane]) : from_real<T>(0), alpha = row_k[k];
       auto const sums = GebrdSums<T>::of_right(work, b, n, k);
-      Reflector<T> const reflector = GebrdReflector<T>::of(alpha, sums.of_squares);
+      Reflector<T> const reflector = reflector_of_column<T>(alpha, sums.of_squares);
       of_column[lane] = of_row;
       of_u[lane] = lane < columns ? multiply_add(reflector.v_scale, sums.of_lane, of_row) : from_real<T>(0);
       if (lane == 0) {
@@ -372,7 +372,7 @@ struct GebrdStream {
     if (warp > 0) return;
     T const of_left = load_global_if(lane < known, left + k + lane * work.ld);
     auto const of_column = GebrdSums<T>::of_left(work, b, m, k);
-    Reflector<T> const reflector = GebrdReflector<T>::of(of_column.first, of_column.of_squares);
+    Reflector<T> const reflector = reflector_of_column<T>(of_column.first, of_column.of_squares);
     factors[lane] = lane < known ? multiply_add(reflector.v_scale, of_column.of_lane, conjugate(of_left)) : from_real<T>(0);
     factors[pairs + lane] = of_left;
     if (lane == 0) {
