@@ -53,11 +53,11 @@ void heevd(Queue& queue, Job job, Uplo uplo, Batch<T> a, Batch<Real<T>> w, int* 
 /// Uplo::upper Q = H(n - 1) ... H(1), v(i) = 1, zeros beyond, and the rest of v above the superdiagonal of column i + 1. The diagonal of A
 /// and the adjacent off-diagonal hold T.
 ///
-/// On a GPU one block reduces a matrix that fits into its shared memory (see syevd). Larger ones, up to 2521, 1716, 1716 and 1188 rows in
-/// s, d, c and z on an H200, are kept in the shared memory of several blocks, as many matrices at a time as the multiprocessors have room
-/// for. Each needs n^2 + 8 n elements of workspace, and waiting matrices up to a gigabyte. Matrices larger than that are reduced one after
-/// the other by the whole GPU, with n^2 + 64 n elements of workspace and that of the product with A. If a matrix has NaN or infinity, all
-/// of its results are NaN.
+/// On a GPU one block reduces a matrix of up to 240, 176, 176 and 128 rows in s, d, c and z in its registers. Larger ones, up to 2521,
+/// 1716, 1716 and 1188 rows in s, d, c and z on an H200, are kept in the shared memory of several blocks, as many matrices at a time as the
+/// multiprocessors have room for. Each needs n^2 + 8 n elements of workspace, and waiting matrices up to a gigabyte. Matrices larger than
+/// that are reduced one after the other by the whole GPU, with n^2 + 64 n elements of workspace and that of the product with A. If a matrix
+/// has NaN or infinity, all of its results are NaN.
 /// Errors: BadArgument (uplo 1, n 2, a 3, lda 4, d 5, e 6, tau 7).
 /// Cost: 4/3 n^3 flops (complex: 16/3); reads n(n + 1)/2, writes n(n + 1)/2 + 3n elements per matrix. Source: LAPACK sytrd, hetrd, latrd;
 /// the product with A: Nath, Tomov, Dong, Dongarra 2011.

@@ -1,26 +1,27 @@
 #pragma once
-/// Eigenproblems of matrices in the shared memory of a block. Each is read once and, with vectors, written once; in between, the reflectors
-/// of the reduction are stored in the place of the vectors.
+/// Eigenproblems of matrices that tridiagonal_block has reduced, in the shared memory of a block: those of the tridiagonal matrix, and the
+/// back-transformation of the vectors. In a ragged batch matrices of up to 32 rows have not been reduced.
 
+#include "eigen/back_transformation.cuh"
 #include "eigen/divide_and_conquer/divide_and_conquer.cuh"
 #include "eigen/eigen_block_config.cuh"
 #include "eigen/eigen_rows.cuh"
-#include "eigen/tridiagonal/reduction_block.cuh"
 
 namespace myriad {
 
 /// Blocks per multiprocessor, limited by registers. Steps depend on each other, so several blocks hide latency; with still fewer registers,
 /// spills cost more than that saves.
 template <typename T>
-constexpr int eigen_blocks_at_a_time(int n) {
+constexpr int eigen_blocks_at_a_time(EigenJob job, int n) {
   constexpr int bytes = sizeof(T);
+  if (job == EigenJob::values) return bytes <= 8 ? 16 : 12;
   return n == 64 ? (bytes == 4 ? 4 : bytes == 8 ? 3 : 1) : n == 96 && !simt::is_complex<T> ? 2 : 1;
 }
 
 /// Launch: any number of blocks of C.threads() threads with EigenBlockMemory(sizeof(T), sizeof(Real<T>), C, args.a.rows).bytes of dynamic
 /// shared memory.
 template <typename T, EigenBlock C>
-SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_block(EigenArguments<T> const args) {
+SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.job, C.n)) eigen_block(EigenArguments<T> const args) {
   using namespace simt;
   using R = simt::Real<T>;
   EigenBlockMemory const memory(sizeof(T), sizeof(R), C, static_cast<int>(args.a.rows));
@@ -44,14 +45,13 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
           move(C.by_rows() ? other : near, C.by_rows() ? near : other, first + other * apart);
       }
     };
-    for_all([&](int i, int j, T* from) { copy_async(&at(i, j), from); });
-    wait_copies();
-    sync_block();
-
     R back;
     int info = 0;
     if (n <= 32) {
       // The same algorithm as eigen_tiny, for the same bits.
+      for_all([&](int i, int j, T* from) { copy_async(&at(i, j), from); });
+      wait_copies();
+      sync_block();
       R* const result = reinterpret_cast<R*>(work);
       if (warp == 0) {
         EigenAcrossLanes<T, 32, 32, true, decltype(at)> eigen(at, n, lane, work);
@@ -70,14 +70,14 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
       back = result[0];
       info = static_cast<int>(result[1]);
     } else {
-      ReductionByBlock<T, C.n, C.threads(), decltype(at)> reduction(at, n, d, e, work);
-      back = reduction.make_whole(args.lower);
-      reduction.reduce();
+      back = real_part(*args.a.at(b, n - 1, n - 1));
+      bool const above = C.vectors() || !args.lower, finite = back == back;
+      for (int k = thread; k < n; k += C.threads()) {
+        d[k] = finite ? *args.w.at(b, k, 0) : R(0);
+        if (k + 1 < n) e[k] = finite ? real_part(*args.a.at(b, above ? k : k + 1, above ? k + 1 : k)) : R(0);
+      }
+      sync_block();
       if constexpr (C.vectors()) {
-        for_all([&](int i, int j, T* to) {
-          if (i >= j) *to = at(i, j);
-        });
-        sync_block();
         // Real vectors of a complex matrix use the second half of the tile.
         R* const vectors = reinterpret_cast<R*>(tile) + (is_complex<T> ? n * line : 0);
         auto const q = [&](int i, int j) -> R& { return vectors[i + j * line]; };
@@ -85,7 +85,6 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
         info = divide.template solve<most_eigen_sweeps>();
         ReflectorsByBlock<T, C.n, C.threads()>::apply(n, q, at, args.a.at(b, 0, 0), args.a.row_stride_of(b), args.a.col_stride_of(b), work);
       } else {
-        sync_block();
         if (warp == 0) {
           EigenAcrossLanes<R, C.n, 32, true, R& (*)(int, int)> eigen(nullptr, n, lane, work);
           eigen.d = d;
@@ -99,12 +98,12 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), eigen_blocks_at_a_time<T>(C.n)) eigen_
     int* const places = reinterpret_cast<int*>(work);
     bool const bad = !(back == back);
     if (thread == 0 && args.info) args.info[b] = bad ? n : info;
-    if (thread < n) {
-      R const value = d[thread];
+    for (int k = thread; k < n; k += C.threads()) {
+      R const value = d[k];
       int place = 0;
       SIMT_UNROLL_BY(4)
-      for (int j = 0; j < n; ++j) place += d[j] < value || (d[j] == value && j < thread) ? 1 : 0;
-      places[thread] = place;
+      for (int j = 0; j < n; ++j) place += d[j] < value || (d[j] == value && j < k) ? 1 : 0;
+      places[k] = place;
       store_global(args.w.at(b, place, 0), back * value);
     }
     if constexpr (C.vectors()) {

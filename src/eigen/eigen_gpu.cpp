@@ -30,6 +30,15 @@ void by_blocks(Queue& queue, EigenJob job, EigenArguments<DeviceElement<T>> cons
   EigenBlock c = eigen_block_plan(job, n);
   if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
   Kernel const& kernel = kernel_of(queue, eigen_block_kernel, dtype_of<T>, c);
+  // A and w hold the tridiagonal matrix and the reflectors in between. The next kernel computes matrices of up to 32 rows alone.
+  TridiagonalInBlocks<T> reduction(queue, {.a = args.a,
+                                           .d = args.w,
+                                           .e = {},
+                                           .tau = {},
+                                           .lower = args.lower,
+                                           .result = c.vectors() ? TridiagonalResult::vectors : TridiagonalResult::values,
+                                           .above = tiny_largest});
+  reduction.launch(queue);
   launch(queue, kernel,
          {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
 }
@@ -164,10 +173,11 @@ std::vector<KernelSource> eigen_kernels(KernelFilter const& filter) {
     for (int n = 64; n - 31 <= in_block; n += 32)
       for (EigenJob const job : {EigenJob::values, EigenJob::vectors})
         kernels.push_back(source_of(eigen_block_kernel, dtype, eigen_block_plan(job, n)));
+    auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
+    add(tridiagonal_block_kernels(filter, dtype, bytes, complex, tiny_largest));
     if (!filter.wants_size_above(in_block)) continue;
     for (KernelName const& name : {sizes_kernel, largest_kernel, scale_kernel, widen_kernel, write_kernel})
       kernels.push_back(source_of(name, dtype));
-    auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
     add(stedc_kernels(real_bytes == 4 ? Dtype::f32 : Dtype::f64, real_bytes));
     KernelFilter others = filter;
     others.dtypes = {dtype};

@@ -1,9 +1,7 @@
 #pragma once
 /// Plans of the kernels for eigenproblems.
 ///
-/// Tried without gain (H200, batches of 1000 in double):
-/// - All columns of a warp loaded at once in the reduction, without branches: 5878 us at 128 rows, with a branch for each column 5167.
-/// - QL only beyond 32 rows: 26.5 ms at 128 rows, divide and conquer 5.2.
+/// Tried without gain (H200, batches of 1000 in double): QL only beyond 32 rows, 26.5 ms at 128 rows, divide and conquer 5.2.
 
 #include <algorithm>
 #include <bit>

@@ -7,6 +7,7 @@
 #include "blocked/blocked_plan.hpp"
 #include "cholesky/cholesky_tiny_plan.hpp"
 #include "eigen/eigen_plan.hpp"
+#include "eigen/tridiagonal/tridiagonal_plan.hpp"
 #include "gemm/gemm_choice.hpp"
 #include "lu/lu_tiny_plan.hpp"
 #include "qr/qr_tiny_plan.hpp"
@@ -130,6 +131,27 @@ TEST(Plans, Eigenproblems) {
   EXPECT_EQ(eigen_block_largest(8, 4, 227 * 1024), 167);
   EXPECT_EQ(eigen_block_largest(16, 8, 227 * 1024), 117);
   EXPECT_EQ(eigen_block_plan(EigenJob::vectors, 117).n, 128);
+}
+/// Kernels of the reduction in registers: each holds more than the one before, together all that eigen_block does, and as many blocks as
+/// are wanted fit a multiprocessor.
+TEST(Plans, TridiagonalBlocks) {
+  struct Type {
+    int bytes, real_bytes;
+  };
+  for (auto const [bytes, real_bytes] : {Type{4, 4}, {8, 8}, {8, 4}, {16, 8}}) {
+    bool const complex = bytes != real_bytes;
+    int below = 0;
+    for (TridiagonalBlock const& c : tridiagonal_blocks(bytes, complex)) {
+      EXPECT_GT(c.rows(), below);
+      EXPECT_EQ(c.width() * c.groups, c.rows());
+      EXPECT_EQ(c.rows() % c.side(), 0);
+      EXPECT_LE(c.shared_bytes(bytes), most_bytes);
+      EXPECT_LE(c.blocks_per_sm * (c.shared_bytes(bytes) + 1024), 228 * 1024);
+      EXPECT_GE(gpu::register_limit(c.blocks_per_sm, c.threads()), c.lanes * c.groups < 256 ? 72 : 200);
+      below = c.rows();
+    }
+    EXPECT_GE(tridiagonal_block_largest(bytes, complex), eigen_block_largest(bytes, real_bytes, most_shared_bytes));
+  }
 }
 TEST(Plans, Qr) {
   for (Dtype const dtype : dtypes)

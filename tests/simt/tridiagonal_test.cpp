@@ -10,7 +10,6 @@
 #include <limits>
 #include <vector>
 
-#include "eigen/tridiagonal/tridiagonal_block.cuh"
 #include "eigen/tridiagonal/tridiagonal_copy.cuh"
 #include "eigen/tridiagonal/tridiagonal_panel.cuh"
 #include "eigen/tridiagonal/tridiagonal_plan.hpp"
@@ -22,6 +21,7 @@
 #include "simt_host/machine.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
+#include "tridiagonal_blocks.hpp"
 
 namespace myriad {
 namespace {
@@ -218,16 +218,11 @@ struct Problem {
     int const n = static_cast<int>(a.view.rows), count = static_cast<int>(a.view.count);
     in_workspace(small_panel, 0, 0, count, n, [&](TridiagonalWork<D> const& work) { reduce_resident(work, n, groups, blocks); });
   }
-  template <int n>
-  void reduce_in_blocks(EigenAccess access) {
-    constexpr auto config = [](EigenAccess how) {
-      EigenBlock c = eigen_block_plan(EigenJob::values, n);
-      c.access = how;
-      return c;
-    };
-    constexpr EigenBlock by_columns = config(EigenAccess::columns), by_rows = config(EigenAccess::rows);
-    simt::run(2, by_columns.threads(), EigenBlockMemory(sizeof(T), sizeof(Real<T>), by_columns, static_cast<int>(a.view.rows)).bytes,
-              access == EigenAccess::rows ? tridiagonal_block<D, by_rows> : tridiagonal_block<D, by_columns>, arguments());
+  /// In registers, by the kernels for up to n rows, or by the last of them.
+  template <int n, bool only_last = false>
+  void reduce_in_blocks() {
+    constexpr std::size_t last = tridiagonal_block_of<T>(n);
+    myriad::reduce_in_blocks<T, last, only_last ? last : 0>(arguments());
   }
 };
 
@@ -402,12 +397,31 @@ TYPED_TEST(Tridiagonal, InBlocks) {
         SCOPED_TRACE(testing::Message() << n << " rows, layout " << static_cast<int>(layout) << (lower ? ", lower" : ", upper"));
         bool const ragged = n == 40 && layout != Layout::interleaved;
         Problem<T> problem(n, 3, ragged ? ragged_layout(layout) : layout, ragged, lower, random_element<T>);
-        if (n <= 32)
-          problem.template reduce_in_blocks<32>(simt::is_by_rows(layout) ? EigenAccess::rows : EigenAccess::columns);
-        else
-          problem.template reduce_in_blocks<64>(simt::is_by_rows(layout) ? EigenAccess::rows : EigenAccess::columns);
+        problem.template reduce_in_blocks<40>();
         problem.check();
       }
+}
+/// The largest matrix of a kernel, and one that is a little smaller.
+template <typename T, int... numbers>
+void reduce_largest(std::integer_sequence<int, numbers...>) {
+  auto const reduce = [&]<int number>() {
+    constexpr auto blocks = tridiagonal_blocks(sizeof(T), is_complex<T>);
+    if constexpr (number < static_cast<int>(blocks.size())) {
+      constexpr int n = blocks[number].rows();
+      Problem<T> problem(n, 1, Layout::packed_columns, false, number % 2 == 0, random_element<T>),
+          smaller(n - 3, 1, Layout::columns, false, number % 2 == 1, random_element<T>);
+      for (Problem<T>* const which : {&problem, &smaller}) {
+        SCOPED_TRACE(which->a.view.rows);
+        which->template reduce_in_blocks<n, true>();
+        which->check();
+      }
+    }
+  };
+  (reduce.template operator()<numbers>(), ...);
+}
+TYPED_TEST(Tridiagonal, LargestOfBlocks) {
+  if (sanitized) GTEST_SKIP() << "the same code as of smaller blocks";
+  reduce_largest<TypeParam>(kernel_sizes<2, 3, 4, 5, 6, 7>());
 }
 /// Zero, diagonal, tridiagonal already, constant, and elements near the ends of the range.
 TYPED_TEST(Tridiagonal, SpecialMatrices) {
@@ -435,7 +449,7 @@ TYPED_TEST(Tridiagonal, SpecialMatrices) {
     Problem<T> by_panels(20, 1, Layout::packed_columns, false, true, element),
         in_blocks(20, 1, Layout::packed_columns, false, true, element);
     by_panels.reduce_by_panels(2, 12);
-    in_blocks.template reduce_in_blocks<32>(EigenAccess::columns);
+    in_blocks.template reduce_in_blocks<20>();
     if (kind < 4) {
       by_panels.check();
       in_blocks.check();
@@ -463,7 +477,7 @@ TYPED_TEST(Tridiagonal, NotANumber) {
     if (by_panels)
       problem.reduce_by_panels(2, 12);
     else
-      problem.template reduce_in_blocks<32>(EigenAccess::columns);
+      problem.template reduce_in_blocks<20>();
     for (std::size_t k = 0; k < 20; ++k) {
       EXPECT_FALSE(std::isnan(problem.d[k]) || std::isnan(problem.d[40 + k]));
       EXPECT_TRUE(std::isnan(problem.d[20 + k]));

@@ -6,6 +6,13 @@
 
 namespace myriad {
 
+/// Results of tridiagonal_block.
+enum class TridiagonalResult : int {
+  lapack,   ///< those of sytrd
+  values,   ///< d, scaled, and e beside the diagonal, in the triangle that was read
+  vectors,  ///< d, scaled; below the diagonal the reflectors, whole, tau on it and e above it
+};
+
 /// A batch and its results.
 template <typename T>
 struct TridiagonalArguments {
@@ -13,6 +20,36 @@ struct TridiagonalArguments {
   simt::Matrices<simt::Real<T>> d, e;
   simt::Matrices<T> tau;
   bool lower;
+  // The following are for tridiagonal_block:
+  TridiagonalResult result = TridiagonalResult::lapack;
+  int above = 0;  ///< matrices of so many rows or fewer are left to other kernels
+};
+
+/// One compiled kernel for matrices in the registers of a block. A thread has rows l, l + lanes, ... of columns g, g + groups, ... of the
+/// lower triangle and of squares on the diagonal. Steps of `phase` columns of a thread share their code, in which what is done after them
+/// is left out. A thread works on `at_once` of its columns at a time.
+struct TridiagonalBlock {
+  int lanes, groups, height, phase, at_once, blocks_per_sm;
+  constexpr bool operator==(TridiagonalBlock const&) const = default;
+
+  SIMT_INLINE constexpr int threads() const { return lanes * groups; }
+  SIMT_INLINE constexpr int warps() const { return threads() / 32; }
+  SIMT_INLINE constexpr int width() const { return lanes * height / groups; }
+  SIMT_INLINE constexpr int rows() const { return lanes * height; }  ///< of the largest matrix
+  /// Rows and columns of the squares on the diagonal.
+  SIMT_INLINE constexpr int side() const { return simt::larger(lanes, groups); }
+  /// The first row of a thread in or below the square that column c of a thread crosses, and the first one below it.
+  SIMT_INLINE constexpr int first_row(int c) const { return c * groups / side() * side() / lanes; }
+  SIMT_INLINE constexpr int first_row_below(int c) const { return first_row(c) + side() / lanes; }
+  // Dynamic shared memory, in elements: x, v, w, the next column, sums of columns, each warp's sums of rows, tau, numbers of a reflector, d
+  // and e, numbers of each warp, and where the matrix is.
+  SIMT_INLINE constexpr int parts_at() const { return 5 * rows(); }
+  SIMT_INLINE constexpr int taus_at() const { return parts_at() + warps() * rows(); }
+  SIMT_INLINE constexpr int numbers_at() const { return taus_at() + rows(); }
+  SIMT_INLINE constexpr int diagonal_at() const { return numbers_at() + 3; }
+  SIMT_INLINE constexpr int words_at() const { return diagonal_at() + 2 * rows(); }
+  SIMT_INLINE constexpr int places_at() const { return (words_at() + warps() + 1) / 2 * 2; }
+  SIMT_INLINE constexpr int shared_bytes(int element_bytes) const { return (places_at() + 6) * element_bytes; }
 };
 
 /// One large matrix during its reduction, in the call's workspace: the lower triangle, scaled to norm one by a power of two, with columns

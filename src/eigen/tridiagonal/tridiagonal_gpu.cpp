@@ -22,16 +22,6 @@ constexpr KernelName largest_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridi
     load_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_load"},
     store_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_store"};
 
-template <typename T>
-void by_blocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) {
-  int const n = static_cast<int>(args.a.rows);
-  EigenBlock c = eigen_block_plan(EigenJob::values, n);
-  if (simt::is_by_rows(layout_of(args.a))) c.access = EigenAccess::rows;
-  Kernel const& kernel = kernel_of(queue, tridiagonal_block_kernel, dtype_of<T>, c);
-  launch(queue, kernel,
-         {.blocks = args.a.count, .threads = c.threads(), .shared_bytes = EigenBlockMemory(sizeof(T), sizeof(Real<T>), c, n).bytes}, args);
-}
-
 /// Reduces as many matrices at a time as the workspace holds. Matrices that fit in the blocks' shared memory are reduced several at a time;
 /// others by panels first, each by the whole GPU.
 template <typename T>
@@ -101,6 +91,28 @@ void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>
 }  // namespace
 
 template <typename T>
+TridiagonalInBlocks<T>::TridiagonalInBlocks(Queue& queue, TridiagonalArguments<DeviceElement<T>> const& args) : args_(args) {
+  int above = args.above;
+  for (TridiagonalBlock const& c : tridiagonal_blocks(sizeof(T), is_complex<T>)) {
+    if (c.rows() <= args.above) continue;
+    bool const last = c.rows() >= args.a.rows;
+    if (last || args.a.row_sizes)
+      steps_.push_back({.kernel = &kernel_of(queue, tridiagonal_block_kernel, dtype_of<T>, c), .config = c, .above = above});
+    if (last) break;
+    above = c.rows();
+  }
+}
+
+template <typename T>
+void TridiagonalInBlocks<T>::launch(Queue& queue) {
+  for (Step const& step : steps_) {
+    args_.above = step.above;
+    gpu::launch(queue, *step.kernel,
+                {.blocks = args_.a.count, .threads = step.config.threads(), .shared_bytes = step.config.shared_bytes(sizeof(T))}, args_);
+  }
+}
+
+template <typename T>
 void sytrd(Queue& queue, SytrdTask<T> const& task) {
   if (task.a.count == 0 || task.a.rows == 0) return;
   // conj(A) has the same T and conjugated reflectors, so the stored matrix is used.
@@ -109,11 +121,21 @@ void sytrd(Queue& queue, SytrdTask<T> const& task) {
                                                     .e = matrices_of(task.e),
                                                     .tau = matrices_of(task.tau),
                                                     .lower = task.uplo == Uplo::lower};
-  int const in_block = eigen_block_largest(sizeof(T), sizeof(Real<T>), static_cast<int>(queue.device().shared_memory_per_block));
-  if (task.a.rows <= in_block)
-    by_blocks<T>(queue, args);
+  if (task.a.rows <= tridiagonal_block_largest(sizeof(T), is_complex<T>))
+    TridiagonalInBlocks<T>(queue, args).launch(queue);
   else
     run_blocked(queue, [&](QueueMachine& machine) { by_many_blocks<T>(machine, args); });
+}
+
+std::vector<KernelSource> tridiagonal_block_kernels(KernelFilter const& filter, Dtype dtype, int element_bytes, bool complex, int above) {
+  std::vector<KernelSource> kernels;
+  int below = 0;  // rows of the kernel before
+  for (TridiagonalBlock const& c : tridiagonal_blocks(element_bytes, complex)) {
+    if (c.rows() > above && (below == 0 || filter.wants_size_above(below)))
+      kernels.push_back(source_of(tridiagonal_block_kernel, dtype, c));
+    below = c.rows();
+  }
+  return kernels;
 }
 
 std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
@@ -125,11 +147,8 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
   for (auto const [dtype, bytes, real_bytes] : {Type{Dtype::f32, 4, 4}, {Dtype::f64, 8, 8}, {Dtype::c32, 8, 4}, {Dtype::c64, 16, 8}}) {
     bool const complex = bytes != real_bytes;
     if (!filter.wants_dtype(dtype) || !(filter.wants_routine("sytrd") || (complex && filter.wants_routine("hetrd")))) continue;
-    int const in_block = eigen_block_largest(bytes, real_bytes, most_shared_bytes);
-    for (int n = 32; n - 31 <= in_block; n += 32)
-      if (n == 32 || filter.wants_size_above(n - 32))
-        kernels.push_back(source_of(tridiagonal_block_kernel, dtype, eigen_block_plan(EigenJob::values, n)));
-    if (!filter.wants_size_above(in_block)) continue;
+    for (KernelSource const& kernel : tridiagonal_block_kernels(filter, dtype, bytes, complex, 0)) kernels.push_back(kernel);
+    if (!filter.wants_size_above(tridiagonal_block_largest(bytes, complex))) continue;
     kernels.push_back(source_of(tridiagonal_panel_kernel, dtype, tridiagonal_panel_plan(bytes)));
     kernels.push_back(source_of(tridiagonal_update_kernel, dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
     kernels.push_back(source_of(tridiagonal_resident_kernel, dtype, tridiagonal_resident_plan()));
@@ -138,7 +157,9 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE(T) template void sytrd<T>(Queue&, SytrdTask<T> const&);
+#define MYRIAD_INSTANTIATE(T)                          \
+  template void sytrd<T>(Queue&, SytrdTask<T> const&); \
+  template class TridiagonalInBlocks<T>;
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Plans of the kernels for the reduction to tridiagonal form. Matrices that fit in a block are planned as in eigen_plan.hpp.
+/// Plans of the kernels for the reduction to tridiagonal form.
 ///
 /// Tried without gain (H200):
 /// - y^H v from x^H A x, which saves a grid barrier per column but needs consecutive tiles for each block: slower from 4096 rows on.
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "blocked/arena.hpp"
 #include "eigen/eigen_plan.hpp"
@@ -14,6 +15,29 @@
 #include "myriad/device.hpp"
 
 namespace myriad {
+
+/// Kernels for matrices that a block has in its registers, by size.
+inline constexpr TridiagonalBlock tridiagonal_blocks_single[]{{8, 4, 4, 2, 8, 16},   {8, 4, 6, 3, 12, 12}, {8, 4, 8, 4, 16, 8},
+                                                              {8, 8, 12, 3, 12, 5},  {8, 16, 16, 2, 8, 3}, {8, 16, 20, 3, 10, 2},
+                                                              {16, 16, 13, 4, 7, 1}, {16, 16, 15, 4, 8, 1}};
+inline constexpr TridiagonalBlock tridiagonal_blocks_double[]{{8, 4, 4, 2, 8, 14},   {8, 4, 6, 3, 12, 8},  {8, 8, 8, 2, 8, 6},
+                                                              {8, 8, 10, 3, 5, 4},   {8, 16, 12, 2, 6, 3}, {8, 16, 16, 2, 4, 2},
+                                                              {16, 16, 10, 3, 5, 1}, {16, 16, 11, 3, 4, 1}};
+inline constexpr TridiagonalBlock tridiagonal_blocks_single_complex[]{{8, 4, 4, 2, 8, 14},   {8, 4, 6, 3, 12, 8},  {8, 8, 8, 2, 8, 6},
+                                                                      {8, 8, 10, 3, 5, 4},   {8, 16, 12, 2, 6, 3}, {8, 16, 16, 2, 4, 2},
+                                                                      {16, 16, 10, 3, 5, 1}, {16, 16, 11, 3, 4, 1}};
+inline constexpr TridiagonalBlock tridiagonal_blocks_double_complex[]{
+    {8, 8, 4, 1, 4, 6}, {8, 8, 6, 2, 3, 4}, {8, 16, 8, 1, 2, 2}, {16, 16, 6, 2, 3, 1}, {16, 16, 8, 2, 2, 1}};
+
+constexpr std::span<TridiagonalBlock const> tridiagonal_blocks(int element_bytes, bool complex) {
+  if (element_bytes == 16) return tridiagonal_blocks_double_complex;
+  if (element_bytes == 4) return tridiagonal_blocks_single;
+  return complex ? std::span<TridiagonalBlock const>(tridiagonal_blocks_single_complex) : tridiagonal_blocks_double;
+}
+/// Rows of the largest matrix that a block has in its registers.
+constexpr int tridiagonal_block_largest(int element_bytes, bool complex) {
+  return tridiagonal_blocks(element_bytes, complex).back().rows();
+}
 
 /// Wider panels read columns of V and W more often, and the matrix less often. A block of the update holds its rows and columns of V and W
 /// in shared memory, which for double complex needs more than most GPUs have.
