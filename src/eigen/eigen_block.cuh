@@ -15,7 +15,9 @@ template <typename T>
 constexpr int eigen_blocks_at_a_time(EigenJob job, int n) {
   constexpr int bytes = sizeof(T);
   if (job == EigenJob::values) return bytes <= 8 ? 16 : 12;
-  return n == 64 ? (bytes == 4 ? 4 : bytes == 8 ? 3 : 1) : n == 96 && !simt::is_complex<T> ? 2 : 1;
+  if (n == 64) return bytes <= 8 ? 4 : 2;
+  if (n == 96) return bytes == 4 ? 3 : bytes == 8 ? 2 : 1;
+  return bytes == 4 && (n == 128 || n == 160) ? 2 : 1;
 }
 
 /// Launch: any number of blocks of C.threads() threads with EigenBlockMemory(sizeof(T), sizeof(Real<T>), C, args.a.rows).bytes of dynamic
