@@ -21,7 +21,7 @@ ROWS = 16
 def write(client, what, array, path):
     """Computes the array chunk by chunk into a Zarr store, with a progress bar."""
     print(f'{what}: {array.nbytes / 1e6:.0f} MB in {array.npartitions} chunks -> {path}')
-    future = client.compute(array.to_zarr(path, compute=False))
+    future = client.compute(array.to_zarr(path, compute=False, overwrite=True))
     progress(future)
     future.result()
     print()

@@ -152,7 +152,10 @@ def _namespace():
         return da.moveaxis(da.stack(products, axis=-1).rechunk({-1: -1}), -1, axis)
 
     def vecdot(x1, x2, axis):
-        return (da.moveaxis(da.asarray(x1), axis, -1).conj() * da.moveaxis(da.asarray(x2), axis, -1)).sum(-1)
+        a, b = (da.moveaxis(da.asarray(x), axis, -1) for x in (x1, x2))
+        if a.shape[-1] != b.shape[-1]:
+            raise ValueError(f'vecdot: x1 has {a.shape[-1]} elements along axis {axis}, x2 has {b.shape[-1]}; needs as many')
+        return (a.conj() * b).sum(-1)
 
     def vector_norm(x, axis, keepdims, ord):
         x = abs(x if x.dtype.kind in 'fc' else x.astype('f8'))

@@ -166,7 +166,8 @@ namespace {
 /// Whether the elements can be read by the buffer protocol. CuPy's arrays have that protocol, too, but refuse it for GPU memory.
 bool has_host_buffer(nb::handle x) {
   if (!PyObject_CheckBuffer(x.ptr())) return false;
-  static PyObject* const ndarray = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  static PyObject* ndarray = nullptr;  // set twice where the import lets another thread in
+  if (!ndarray) ndarray = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
   PyObject* const type = x.type().ptr();
   return type == ndarray || PyObject_HasAttrString(type, "__cuda_array_interface__") == 0;
 }

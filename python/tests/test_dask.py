@@ -172,6 +172,8 @@ def test_what_is_refused():
         linalg.det(a[0, 0, 0])
     with pytest.raises(ValueError, match='matmul: x1 has 4 columns and x2 has 3 rows'):
         linalg.matmul(a, a[:, :3])
+    with pytest.raises(ValueError, match='vecdot: x1 has 3 elements along axis -1, x2 has 1; needs as many'):
+        linalg.vecdot(da.ones((5, 3)), da.ones((5, 1)))
     with pytest.raises(ValueError, match='broadcast'):
         linalg.solve(a, a[:5])
     with pytest.raises(ValueError, match="qr: mode is 'r'"):
