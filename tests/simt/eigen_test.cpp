@@ -41,7 +41,7 @@ bool is_nan(T x) {
 
 template <typename T>
 using EigenKernel = void (*)(EigenArguments<gpu::DeviceElement<T>>);
-/// What runs before eigen_block
+/// The kernel that reduces matrices for eigen_block
 template <typename T>
 using Reduction = void (*)(TridiagonalArguments<gpu::DeviceElement<T>>);
 template <typename T, int n>

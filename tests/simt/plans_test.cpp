@@ -10,6 +10,7 @@
 #include "eigen/tridiagonal/tridiagonal_plan.hpp"
 #include "gemm/gemm_choice.hpp"
 #include "lu/lu_tiny_plan.hpp"
+#include "qr/block/qr_block_plan.hpp"
 #include "qr/qr_tiny_plan.hpp"
 
 namespace myriad {
@@ -151,6 +152,18 @@ TEST(Plans, TridiagonalBlocks) {
       below = c.rows();
     }
     EXPECT_GE(tridiagonal_block_largest(bytes, complex), eigen_block_largest(bytes, real_bytes, most_shared_bytes));
+  }
+}
+TEST(Plans, QrWarps) {
+  for (int const bytes : {4, 8, 16}) {
+    int below = 0;
+    for (QrWarps const& c : qr_warps_configs(bytes)) {
+      std::int64_t const shared = QrWarpsMemory(c, bytes).bytes;
+      EXPECT_GT(c.rows, below);
+      EXPECT_LE(shared, 99 * 1024) << "every GPU that is supported has so much for a block";
+      EXPECT_LE(c.blocks_per_sm * (shared + 1024), 228 * 1024) << c.rows << " rows, " << bytes << " bytes";
+      below = c.rows;
+    }
   }
 }
 TEST(Plans, Qr) {

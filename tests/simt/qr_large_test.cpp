@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -218,7 +219,7 @@ TYPED_TEST(QrLarge, ByBlock) {
 
 /// Up to 64 rows and columns in one launch, one of several kernels.
 TYPED_TEST(QrLarge, ByWarps) {
-  for_each_wanted({{33, 33}, {48, 48}, {64, 50}, {64, 64}, {20, 48}, {1, 40}, {40, 1}, {49, 40}}, 2, [](Wanted const& wanted, int) {
+  auto const check = [](Wanted const& wanted, int) {
     Problem<TypeParam> problem(wanted);
     HostMachine twin = Problem<TypeParam>::machine(99 << 10);
     geqrf_large<TypeParam>(twin, GeqrfTask<TypeParam>{.a = problem.a.view, .tau = problem.tau.view});
@@ -226,7 +227,9 @@ TYPED_TEST(QrLarge, ByWarps) {
     int launches = 0;
     for (auto const& [name, times] : twin.launches()) launches += times;
     EXPECT_EQ(launches, 1);
-  });
+  };
+  for_each_wanted({{33, 33}, {48, 48}, {64, 50}, {64, 64}, {20, 48}, {1, 40}, {40, 1}, {49, 40}}, 2, check);
+  if constexpr (std::is_same_v<TypeParam, float>) for_each_wanted({{70, 70}, {65, 96}, {96, 65}, {96, 96}}, 1, check);
 }
 
 /// Neighbouring matrices of special kinds: NaN, zeros, nothing to eliminate, elements near the ends of the range. The others have the same
@@ -234,7 +237,7 @@ TYPED_TEST(QrLarge, ByWarps) {
 template <typename T, typename Run>
 void check_special(int m, int n, Run run) {
   using R = Real<T>;
-  Wanted const wanted{.m = m, .n = n, .count = 9, .layout = Layout::packed_columns};
+  Wanted const wanted{.m = m, .n = n, .count = 10, .layout = Layout::packed_columns};
   Problem<T> problem(wanted, 3), ordinary(wanted, 3);
   auto const each = [&](std::int64_t b, auto change) {
     for (std::int64_t j = 0; j < n; ++j)
@@ -251,11 +254,13 @@ void check_special(int m, int n, Run run) {
   each(5, [&](auto, auto, T x) { return x * tiny; });
   each(6, [&](auto, auto, T x) { return x / R(8) * huge; });
   each(7, [&](auto, auto j, T x) { return j % 3 == 1 ? x * std::sqrt(huge) * R(16) : j % 3 == 2 ? x * std::sqrt(tiny) / R(16) : x; });
+  R const subnormal = std::ldexp(tiny, sizeof(R) == 4 ? -14 : -38);
+  each(8, [&](auto, auto j, T x) { return j == n / 2 ? x * subnormal : x; });
   problem.before = problem.a.memory;
   run(problem);
   run(ordinary);
   problem.check({1});
-  for (std::int64_t b : {0, 8}) {
+  for (std::int64_t b : {0, 9}) {
     EXPECT_EQ(std::memcmp(problem.a.view.at(b, 0, 0), ordinary.a.view.at(b, 0, 0), static_cast<std::size_t>(m * n) * sizeof(T)), 0) << b;
     EXPECT_EQ(
         std::memcmp(problem.tau.view.at(b, 0, 0), ordinary.tau.view.at(b, 0, 0), static_cast<std::size_t>(std::min(m, n)) * sizeof(T)), 0)
@@ -267,6 +272,7 @@ void check_special(int m, int n, Run run) {
 TYPED_TEST(QrLarge, SpecialByBlock) {
   check_special<TypeParam>(40, 35, [](auto& problem) { problem.by_block(); });
   check_special<TypeParam>(50, 60, [](auto& problem) { problem.by_block(); });
+  check_special<TypeParam>(70, 66, [](auto& problem) { problem.by_block(); });
   check_special<TypeParam>(300, 4, [](auto& problem) { problem.by_block(); });
 }
 /// Same signs and values as LAPACK's factors, except for rounding.

@@ -35,7 +35,7 @@ class TridiagonalInBlocks {
 
 /// Kernels of the reduction for packs.
 std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter);
-/// Those of matrices of more than `above` rows in registers.
+/// Kernels for packs that reduce matrices of more than `above` rows in registers.
 std::vector<KernelSource> tridiagonal_block_kernels(KernelFilter const& filter, Dtype dtype, int element_bytes, bool complex, int above);
 
 }  // namespace myriad::gpu

@@ -47,7 +47,9 @@ struct QrByWarps {
   SIMT_INLINE T* passed(int j) const { return shared + memory.passed + (j & 1) * C.rows + lane; }
   /// Factors of the columns of a group, one after the other
   SIMT_INLINE T* factors(int k, int of_group) const { return shared + memory.factors + (k & 1) * C.rows + of_group * width; }
+  /// Reflector k is v_scale column_scale times column k. The product of the two factors overflows where that is subnormal.
   SIMT_INLINE T& v_scale(int k) const { return shared[memory.v_scales + k]; }
+  SIMT_INLINE T& column_scale(int k) const { return shared[memory.column_scales + k]; }
   SIMT_INLINE T& beta(int k) const { return shared[memory.betas + k]; }
   SIMT_INLINE T& tau(int k) const { return shared[memory.taus + k]; }
   SIMT_INLINE unsigned* words() const { return reinterpret_cast<unsigned*>(shared + memory.words); }
@@ -100,13 +102,16 @@ struct QrByWarps {
     // Elements below the diagonal become those of reflectors. Those on it are stored from `betas`.
     auto const store_column = [&](int c, auto element, auto may_be_above, auto may_be_below) {
       if (column(c) >= n) return;
-      T const below = column(c) < steps ? v_scale(column(c)) : from_real<T>(back);
+      bool const is_reflector = column(c) < steps;
+      T const below = is_reflector ? v_scale(column(c)) : from_real<T>(back);
+      R const scale_of_value = is_reflector ? real_part(column_scale(column(c))) : R(1);
       SIMT_UNROLL
       for (int r = 0; r < height; ++r) {
         bool const is_below = !may_be_above(r) || (may_be_below(r) && row(r) > column(c));
         bool const is_diagonal = may_be_above(r) && may_be_below(r) && row(r) == column(c);
         T const value = element(r);
-        if (row(r) < m && !is_diagonal) store_global(of_column + lanes * r * row_stride, is_below ? below * value : back * value);
+        if (row(r) < m && !is_diagonal)
+          store_global(of_column + lanes * r * row_stride, is_below ? below * (scale_of_value * value) : back * value);
       }
     };
     SIMT_LOOP
@@ -253,7 +258,8 @@ struct QrByWarps {
     // v = v_scale x
     share_factors<width - s, lanes / 2>(sum, reflector.reciprocal_of_beta * reflector.v_scale, factors(k, group) + s, width - s);
     if (thread_index() == 0) {
-      v_scale(k) = scale_of_column * reflector.v_scale;
+      v_scale(k) = reflector.v_scale;
+      column_scale(k) = from_real<T>(scale_of_column);
       beta(k) = from_real<T>(reciprocal(scale_of_column) * reflector.beta);
       tau(k) = reflector.tau();
     }

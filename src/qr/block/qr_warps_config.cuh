@@ -26,9 +26,10 @@ struct QrWarps {
 };
 
 /// The dynamic shared memory of a block, in elements: the left columns, columns that are passed on in odd and even steps, factors of all
-/// columns in odd and even steps, and v_scale, beta and tau of the reflectors; behind them words of 4 bytes, one for each warp.
+/// columns in odd and even steps, and v_scale, column_scale, beta and tau of the reflectors; behind them words of 4 bytes, one for each
+/// warp.
 struct QrWarpsMemory {
-  int ld, passed, factors, v_scales, betas, taus, words;
+  int ld, passed, factors, v_scales, column_scales, betas, taus, words;
   long long bytes;
 
   SIMT_INLINE constexpr QrWarpsMemory(QrWarps const& c, int element_bytes)
@@ -38,7 +39,8 @@ struct QrWarpsMemory {
         passed(ld * c.left),
         factors(passed + 2 * c.rows),
         v_scales(factors + 2 * c.rows),
-        betas(v_scales + c.rows),
+        column_scales(v_scales + c.rows),
+        betas(column_scales + c.rows),
         taus(betas + c.rows),
         words(taus + c.rows),
         bytes(static_cast<long long>(words) * element_bytes + 4 * c.warps) {}
