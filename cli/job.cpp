@@ -122,7 +122,7 @@ void add_options(CLI::App& app, Options& options, Offers const& offers) {
                    wrapped("Save a status per matrix as .npy of int32: 0 for success, i > 0 as LAPACK's info, -1 where the result is not "
                            "finite (NaN or infinity in the input, or overflow)"))
         ->type_name("FILE");
-  app.add_option("--backend", options.backend, wrapped("cpu; gpu: the first GPU; auto: the GPU, or the CPU where none can be used"))
+  app.add_option("--backend", options.backend, wrapped("cpu; gpu: the GPUs of --device; auto: the GPU, or the CPU where none can be used"))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option(

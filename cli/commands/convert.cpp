@@ -65,6 +65,7 @@ void add_convert(CLI::App& app, Action& action) {
   command.callback([options, &action] {
     if (parse_backend(options->backend) == Backend::gpu) throw UsageError("--backend gpu: converting is done by the CPU");
     if (!options->device.empty()) throw UsageError("--device: converting is done by the CPU");
+    if (options->on_gpu_failure != OnGpuFailure::stop) throw UsageError("--on-gpu-failure: converting is done by the CPU");
     options->backend = "cpu";
     action = batch("convert", "converted", *options, [options](Job& job) {
       auto const source = io::open_source(options->a, options->convert_to());

@@ -128,14 +128,10 @@ struct Links {
   std::vector<Peer> peers;
 };
 
-Links measure_links() {
+Links measure_links() try {
   std::vector<Queue> queues;
-  try {
-    for (Device const& gpu : devices()) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = gpu.ordinal});
-    if (queues.empty()) queues.emplace_back(QueueOptions{.backend = Backend::gpu});  // throws, and says why there is none
-  } catch (Unavailable const& problem) {
-    throw UsageError(fmt::format("--links: {}", problem.what()));
-  }
+  for (Device const& gpu : devices()) queues.emplace_back(QueueOptions{.backend = Backend::gpu, .device = gpu.ordinal});
+  if (queues.empty()) queues.emplace_back(QueueOptions{.backend = Backend::gpu});  // throws, and says why there is none
   Links links;
   for (Queue& queue : queues) links.gpus.emplace_back(queue.device().ordinal, host_link(queue));
   if (queues.size() > 1) links.all = host_link(queues);
@@ -145,11 +141,13 @@ Links measure_links() {
         Links::Peer& peer = links.peers.emplace_back(Links::Peer{from.device().ordinal, to.device().ordinal});
         try {
           peer.link = peer_link(from, to);
-        } catch (GpuError const& problem) {
+        } catch (Error const& problem) {
           peer.problem = problem.what();
         }
       }
   return links;
+} catch (Error const& problem) {
+  throw UsageError(fmt::format("--links: {}", problem.what()));
 }
 
 nlohmann::json links_json(Links const& links) {

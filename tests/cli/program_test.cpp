@@ -564,6 +564,7 @@ TEST_F(OnTwoMadeUpGpus, RefusesWrongDevices) {
     refuses(options, "--on-gpu-failure move needs several GPUs: --device all, or a list such as 0,2");
   }
   expect_refusal({"convert", "/a.npy", "-o", "/x.npy", "--device", "0"}, "--device: converting is done by the CPU");
+  expect_refusal({"convert", "/a.npy", "-o", "/x.npy", "--on-gpu-failure", "move"}, "--on-gpu-failure: converting is done by the CPU");
   test::Environment const no_driver("LD_LIBRARY_PATH", "/nonexistent"), no_gpu("CUDA_VISIBLE_DEVICES", "-1");
   refuses({"--device", "all"}, "--device all: Queue: no GPU can be used: ");
   expect_refusal({"info", "--links"}, "myriad info: --links: Queue: no GPU can be used: ");
