@@ -110,9 +110,8 @@ class Job {
       // Kernels are loaded first, so that the time of computing excludes it.
       for (Queue& gpu : gpus_) try {
           gpu.prepare([&] { streamer_.run(operands_and_work...); });
-        } catch (std::exception const& reason) {
-          bool const of_gpu = dynamic_cast<GpuError const*>(&reason) || dynamic_cast<OutOfMemory const*>(&reason);
-          if (!of_gpu || gpus_.size() == 1) throw;  // else the run meets the error again, names the GPU, and does as --on-gpu-failure says
+        } catch (Error const&) {
+          if (gpus_.size() == 1) throw;  // else the run meets the error again, names the GPU, and does as --on-gpu-failure says
         }
       count(streamer_.run(operands_and_work...));
     } catch (Unavailable const& reason) {
