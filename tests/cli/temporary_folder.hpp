@@ -5,9 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace myriad::test {
@@ -35,8 +36,9 @@ class TemporaryFolder {
   }
 
   [[nodiscard]] std::string read(std::string const& name) const {
-    std::ifstream file(root_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    std::ostringstream bytes;  // in blocks: byte by byte, 50 MB take seconds
+    bytes << std::ifstream(root_ / name, std::ios::binary).rdbuf();
+    return std::move(bytes).str();
   }
 
   /// The sorted names of its direct contents.
