@@ -196,8 +196,9 @@ int default_device() {
   return ranks.several() ? ranks.local_rank() % std::max(1, static_cast<int>(devices().size())) : 0;
 }
 
-/// The GPUs of --backend and --device, if any. Errors are in terms of the command line. `problem`: why `auto` found no GPU.
-std::vector<Queue> open_gpus(Options const& options, int threads, std::string& problem) {
+/// The GPUs of --backend and --device, if any. Errors are in terms of the command line. `problem`: why `auto` found no GPU. `failed`: GPUs
+/// that could not be opened, where --on-gpu-failure move goes on without them.
+std::vector<Queue> open_gpus(Options const& options, int threads, std::string& problem, std::vector<StreamShare>& failed) {
   Backend backend = parse_backend(options.backend);
   bool const named = options.command->count("--device") > 0;
   if (options.on_gpu_failure != OnGpuFailure::stop && options.device != "all" && options.device.find(',') == std::string::npos)
@@ -214,11 +215,22 @@ std::vector<Queue> open_gpus(Options const& options, int threads, std::string& p
     std::vector<int> chosen{default_device()};
     if (named)
       if (std::vector<Device> const there = devices(); !there.empty()) chosen = parse_devices(options.device, there);
-    for (int const device : chosen) {
-      Queue queue({.backend = backend, .threads = threads, .device = device});
-      problem = queue.gpu_problem();
-      if (queue.backend() == Backend::gpu) queues.push_back(std::move(queue));
-    }
+    std::exception_ptr last;
+    auto const pass_over = [&](int device, std::string const& reason) {
+      last = std::current_exception();
+      if (options.on_gpu_failure == OnGpuFailure::stop) throw;
+      failed.push_back({.device = device, .failure = reason});
+    };
+    for (int const device : chosen) try {
+        Queue queue({.backend = backend, .threads = threads, .device = device});
+        problem = queue.gpu_problem();
+        if (queue.backend() == Backend::gpu) queues.push_back(std::move(queue));
+      } catch (GpuError const& reason) {
+        pass_over(device, reason.what());
+      } catch (OutOfMemory const& reason) {
+        pass_over(device, reason.what());
+      }
+    if (queues.empty() && last) std::rethrow_exception(last);
     return queues;
   } catch (Unavailable const& reason) {
     std::string const option = named ? "--device " + options.device : "--backend " + options.backend;
@@ -255,7 +267,7 @@ Job::Job(std::string command, std::string verb, Options const& options)
       verb_(std::move(verb)),
       options_(options),
       host_({.backend = Backend::cpu, .threads = threads_of(options)}),
-      gpus_(open_gpus(options, threads_of(options), gpu_problem_)),
+      gpus_(open_gpus(options, threads_of(options), gpu_problem_, unopened_gpus_)),
       streamer_(gpus_.empty() ? std::span(&host_, 1) : std::span(gpus_), {.on_gpu_failure = options.on_gpu_failure}) {
   if (options_.tolerance > 0 && !options_.verify) throw UsageError("--tolerance needs --verify");
 }
@@ -619,6 +631,10 @@ std::string Job::gpus_text() const {
 }
 
 void Job::warn_of_failed_gpus() {
+  for (StreamShare const& share : unopened_gpus_) {
+    ++all_.warned;
+    all_.warnings.push_back(share.failure + "; the other GPUs computed all matrices");
+  }
   for (StreamShare const& share : computed_.shares) {
     if (share.failure.empty()) continue;
     ++all_.warned;
@@ -738,6 +754,8 @@ void Job::print_json(double seconds) const {
     if (!share.failure.empty()) entry["failure"] = share.failure;
     summary["gpus"].push_back(std::move(entry));
   }
+  for (StreamShare const& share : unopened_gpus_)
+    summary["gpus"].push_back({{"device", share.device}, {"share", 0}, {"failure", share.failure}});
   if (!gpu_problem_.empty()) summary["gpu_problem"] = gpu_problem_;
   if (link_) {
     summary["bytes_to_device"] = computed_.bytes_in;

@@ -163,7 +163,8 @@ class Job {
   std::string command_, verb_;
   Options options_;
   Queue host_;
-  std::string gpu_problem_;  ///< why --backend auto is the CPU
+  std::string gpu_problem_;                 ///< why --backend auto is the CPU
+  std::vector<StreamShare> unopened_gpus_;  ///< failed while their queues were opened; filled before gpus_ is
   std::vector<Queue> gpus_;
   Streamer streamer_;
   StreamReport computed_;              ///< sums over all calls, and over all ranks in the end; shares are those of this rank

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "myriad/error.hpp"
+#include "runtime/gpu_errors.hpp"
 #include "runtime/messages.hpp"
 
 namespace myriad {
@@ -73,6 +74,15 @@ std::vector<Device> devices() {
 
 namespace gpu {
 
+std::string prefix_of_errors(int ordinal) {
+  std::array<char, 256> name{};
+  DeviceHandle device = 0;
+  driver::Api const* const cu = driver::load().api;
+  bool const known = cu && cu->cuDeviceGet(&device, ordinal) == driver::Result::success &&
+                     cu->cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device) == driver::Result::success;
+  return known ? fmt::format("GPU {} ({}): ", ordinal, name.data()) : fmt::format("GPU {}: ", ordinal);
+}
+
 Context::Context(int ordinal) : device_(describe_device(ordinal)) {
   driver::DeviceHandle const device = handle_of(ordinal);
   if (device_.major < 8)
@@ -107,7 +117,7 @@ Context& Context::of(int ordinal) {
                       fmt::format("is {}; the driver has {} GPU{}, counted from 0", ordinal, count, count == 1 ? "" : "s"));
   std::scoped_lock const lock(*mutex);
   Context*& context = (*contexts)[ordinal];
-  if (!context) context = new Context(ordinal);
+  if (!context) context = naming_gpu(ordinal, [&] { return new Context(ordinal); });
   return *context;
 }
 

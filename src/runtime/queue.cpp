@@ -15,6 +15,7 @@
 
 #include "core/team.hpp"
 #include "myriad/error.hpp"
+#include "runtime/gpu_errors.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/queue_state.hpp"
 #include "simd/targets.hpp"
@@ -297,22 +298,24 @@ Queue::Queue(QueueOptions options) {
   if (!problem.empty()) throw Unavailable(fmt::format("Queue: no GPU can be used: {}", problem));
   State::end_kept();
   state.context = &gpu::Context::of(options.device);
-  driver::Api const& cu = driver::api();
-  driver::CurrentContext const current(state.context->handle());
-  driver::OutsideCapture const outside_capture;
-  if (options.stream) {
-    check_stream("Queue", 3, options.stream, *state.context);
-    state.stream = static_cast<driver::StreamHandle>(options.stream);
-  } else {
-    driver::check(cu.cuStreamCreate(&state.own_stream, driver::stream_non_blocking), "cuStreamCreate");
-    state.stream = state.own_stream;
-  }
-  driver::PoolProperties properties{};
-  properties.location.id = options.device;
-  driver::check(cu.cuMemPoolCreate(&state.pool, &properties), "cuMemPoolCreate");
-  // The pool keeps freed memory, since the next call needs it again.
-  std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
-  driver::check(cu.cuMemPoolSetAttribute(state.pool, driver::PoolAttribute::release_threshold, &keep), "cuMemPoolSetAttribute");
+  gpu::naming_gpu(options.device, [&] {
+    driver::Api const& cu = driver::api();
+    driver::CurrentContext const current(state.context->handle());
+    driver::OutsideCapture const outside_capture;
+    if (options.stream) {
+      check_stream("Queue", 3, options.stream, *state.context);
+      state.stream = static_cast<driver::StreamHandle>(options.stream);
+    } else {
+      driver::check(cu.cuStreamCreate(&state.own_stream, driver::stream_non_blocking), "cuStreamCreate");
+      state.stream = state.own_stream;
+    }
+    driver::PoolProperties properties{};
+    properties.location.id = options.device;
+    driver::check(cu.cuMemPoolCreate(&state.pool, &properties), "cuMemPoolCreate");
+    // The pool keeps freed memory, since the next call needs it again.
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
+    driver::check(cu.cuMemPoolSetAttribute(state.pool, driver::PoolAttribute::release_threshold, &keep), "cuMemPoolSetAttribute");
+  });
 }
 Queue::~Queue() = default;
 Queue::Queue(Queue&&) noexcept = default;

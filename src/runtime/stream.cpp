@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/check.hpp"
 #include "myriad/event.hpp"
 #include "myriad/memory.hpp"
+#include "runtime/gpu_errors.hpp"
 #include "runtime/packing.hpp"
 #include "runtime/queue_state.hpp"
 
@@ -379,25 +381,18 @@ std::vector<Queue*> pointers_to(std::span<Queue> queues) {
   return out;
 }
 
-/// Throws the error again, with the name of the GPU in front of its text if it is one of a GPU.
-[[noreturn]] void rethrow_from(Device const& device, std::exception_ptr const& error) {
-  std::string const name = fmt::format("GPU {} ({}): ", device.ordinal, device.name);
+/// The text of an error of this GPU, without its name; nothing for other errors.
+std::optional<std::string> text_of_gpu_error(int device, std::exception_ptr const& error) {
+  auto const without_name = [&](std::string_view text) {
+    std::string const prefix = gpu::prefix_of_errors(device);
+    return std::string(text.substr(text.starts_with(prefix) ? prefix.size() : 0));
+  };
   try {
     std::rethrow_exception(error);
   } catch (OutOfMemory const& e) {
-    throw OutOfMemory(name + e.what());
+    return without_name(e.what());
   } catch (GpuError const& e) {
-    throw GpuError(name + e.what(), e.code());
-  }
-}
-/// The text of an error of a GPU; nothing for other errors.
-std::optional<std::string> text_of_gpu_error(std::exception_ptr const& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (OutOfMemory const& e) {
-    return e.what();
-  } catch (GpuError const& e) {
-    return e.what();
+    return without_name(e.what());
   } catch (...) {
     return {};
   }
@@ -531,12 +526,13 @@ class Run {
 
   /// Takes the GPU out of the run and its unfinished chunks back, or throws.
   void fail(Worker& worker, std::exception_ptr const& error) {
-    std::optional<std::string> const text = text_of_gpu_error(error);
+    int const device = worker.share->device;
+    std::optional<std::string> const text = text_of_gpu_error(device, error);
     bool const alone = workers_.size() == 1;
     worker.failed = true;
     bool const others = std::any_of(workers_.begin(), workers_.end(), [](Worker const& w) { return !w.failed; });
     if (!text || alone) std::rethrow_exception(error);
-    if (!others || options_.on_gpu_failure == OnGpuFailure::stop) rethrow_from(worker.gpu->queue->device(), error);
+    if (!others || options_.on_gpu_failure == OnGpuFailure::stop) gpu::naming_gpu(device, [&] { std::rethrow_exception(error); });
     end(worker);
     auto const finished = worker.finisher ? worker.finisher->finished() : 0;
     waiting_.insert(waiting_.begin(), worker.given.begin() + finished, worker.given.end());

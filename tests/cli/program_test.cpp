@@ -662,6 +662,29 @@ TEST_F(SolvesOnTwoMadeUpGpus, WhenOneFailsTheOtherGoesOn) {
   EXPECT_NE(outcome.out.find(" on gpu 1 ("), std::string::npos) << outcome.out;
 }
 
+TEST_F(SolvesOnTwoMadeUpGpus, WhenOneCannotBeOpened) {
+  expect_good(solve("x1.npy", {"--device", "0"}));
+  test::Environment const broken("FAKE_CUDA_BROKEN_GPU", "1"), from_the_start("FAKE_CUDA_BREAKS_AT_LAUNCH", "0");
+  std::string const problem = "GPU 1 (Fake GPU): cuDevicePrimaryCtxRetain";
+  auto const before = folder.files();
+  for (char const* gpus : {"all", "0,1", "1"}) {
+    Outcome const stopped = solve("x.npy", {"--device", gpus});
+    EXPECT_EQ(stopped.status, 2);
+    EXPECT_TRUE(stopped.err.starts_with("myriad solve: " + problem)) << stopped.err;
+    EXPECT_EQ(folder.files(), before);
+  }
+  Outcome const moved = solve("x.npy", {"--device", "all", "--on-gpu-failure", "move", "--json"});
+  EXPECT_EQ(moved.status, 0) << moved.err;
+  EXPECT_TRUE(moved.err.starts_with("myriad solve: warning: " + problem)) << moved.err;
+  EXPECT_TRUE(moved.err.ends_with("FAKE_ERROR (as told); the other GPUs computed all matrices\n")) << moved.err;
+  EXPECT_TRUE(folder.read("x.npy") == folder.read("x1.npy"));
+  auto const summary = nlohmann::json::parse(moved.out);
+  ASSERT_EQ(summary["gpus"].size(), 2U);
+  EXPECT_EQ(summary["gpus"][0]["share"], 1);
+  EXPECT_EQ(summary["gpus"][1]["device"], 1);
+  EXPECT_TRUE(summary["gpus"][1]["failure"].get<std::string>().starts_with(problem));
+}
+
 TEST_F(SolvesOnTwoMadeUpGpus, StopsWhenOneFails) {
   expect_good(solve("x1.npy", {"--device", "0"}));
   {

@@ -318,6 +318,8 @@ FAKE Result cuDeviceCanAccessPeer(int* can, DeviceHandle device, DeviceHandle pe
   return Result::success;
 }
 FAKE Result cuDevicePrimaryCtxRetain(ContextHandle* handle, DeviceHandle device) {
+  bool const from_the_start = number_of("FAKE_CUDA_BREAKS_AT_LAUNCH", 1) == 0 && number_of("FAKE_CUDA_BROKEN_GPU", -1) == device;
+  if (from_the_start || is_broken(device)) return static_cast<Result>(719);
   *handle = &gpus.at(static_cast<std::size_t>(device));
   return Result::success;
 }
@@ -338,6 +340,7 @@ FAKE Result cuCtxPopCurrent_v2(ContextHandle* handle) {
 }
 FAKE Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   if (!current() || flags != stream_non_blocking) return misuse(invalid_context);
+  if (Result const result = take(fake.fail_stream); result != Result::success) return result;
   *stream = new StreamObject{.context = contexts.back(), .pending = {}};
   std::scoped_lock const lock(streams_mutex);
   streams.insert(*stream);

@@ -9,7 +9,7 @@
 /// FAKE_CUDA_NAME (an H200 and an H100 have tuned kernels), FAKE_CUDA_CAPABILITY (90 is 9.0), FAKE_CUDA_MULTIPROCESSORS,
 /// FAKE_CUDA_SHARED_KIB (shared memory of a multiprocessor), FAKE_CUDA_STATIC_BYTES (static shared memory of kernels), FAKE_CUDA_VERSION
 /// (12000 is CUDA 12.0). With FAKE_CUDA_TIMES the other kernels take an invented time that depends on their launch. FAKE_CUDA_BROKEN_GPU is
-/// a GPU that breaks, as by `broken_gpu`, at its launch number FAKE_CUDA_BREAKS_AT_LAUNCH, counted from 1.
+/// a GPU that breaks, as by `broken_gpu`, at its launch number FAKE_CUDA_BREAKS_AT_LAUNCH, counted from 1; 0: it is broken from the start.
 
 #include <atomic>
 #include <cstddef>
@@ -66,6 +66,7 @@ struct FakeCuda {
   std::atomic<int> fail_module{0};
   std::atomic<int> fail_copy{0};
   std::atomic<int> fail_pinned{0};
+  std::atomic<int> fail_stream{0};
   std::atomic<int> fail_tensor_map{0};
   /// Every launch, copy, allocation and wait on this GPU fails from now on, with 719, and copies and kernels that are pending there are
   /// lost; memory can still be freed. -1: none

@@ -696,6 +696,32 @@ TEST_F(StreamsOnTwoGpus, AGpuThatIsBrokenBeforeTheRunTakesNoPart) {
   EXPECT_NE(report.shares[1].failure, "");
 }
 
+TEST_F(StreamsOnTwoGpus, AGpuThatCannotBeOpenedIsNamed) {
+  auto const expect_named = [&](std::string const& start, std::function<void()> const& f) {
+    fake->fail_stream = 46;
+    try {
+      f();
+      ADD_FAILURE() << "no error";
+    } catch (GpuError const& error) {
+      EXPECT_EQ(error.code(), 46);
+      EXPECT_EQ(std::string(error.what()).rfind(start, 0), 0U) << error.what();
+    }
+  };
+  expect_named("GPU 1 (Fake GPU): cuStreamCreate", [] { Queue({.backend = Backend::gpu, .device = 1}); });
+  // A streamer opens queues of its own.
+  std::vector<double> a(many, 1), x(many, -1);
+  auto const run = [&](std::span<Queue> on, OnGpuFailure on_failure) {
+    return stream(on, {.chunk_bytes = 1024, .on_gpu_failure = on_failure}, in(vectors(a.data(), 1, many)), out(vectors(x.data(), 1, many)),
+                  [&](Queue& q, auto from, auto to) { enqueue(q, from, {}, to, nullptr); });
+  };
+  expect_named("GPU 0 (Fake GPU): cuStreamCreate", [&] { run(queues, OnGpuFailure::stop); });
+  expect_named("GPU 1 (Fake GPU): cuStreamCreate", [&] { run(std::span(queues).subspan(1), OnGpuFailure::stop); });
+  fake->fail_stream = 46;
+  StreamReport const report = run(queues, OnGpuFailure::move_to_others);
+  EXPECT_EQ(report.shares[0].failure.rfind("cuStreamCreate", 0), 0U) << report.shares[0].failure;
+  EXPECT_EQ(x, std::vector<double>(many, 2));
+}
+
 TEST_F(StreamsOnTwoGpus, OtherErrorsEndTheRun) {
   std::vector<double> a(many, 1), x(many);
   StreamOptions const options{.chunk_bytes = 512, .on_gpu_failure = OnGpuFailure::move_to_others};
