@@ -733,7 +733,7 @@ typedef struct myriad_stream_report {
   double seconds;        ///< from call to return
 } myriad_stream_report;
 
-/// Streams batches in host memory through the queue's GPU in chunks, three at a time, so that copies in, computation and copies out
+/// Streams batches in host memory through the queue's GPU in chunks, six at a time, so that copies in, computation and copies out
 /// overlap. Calls work(queue, arguments, user) for every chunk: `arguments` are the chunk's part of the operands, in GPU memory. `queue`
 /// belongs to the stream; the callback must not wait for or destroy it. Returns when all results are in host memory. A status of `work`
 /// other than MYRIAD_OK ends the stream and is returned, with the error text of `queue`. On a CPU queue `work` is called once, with the
