@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -34,7 +35,10 @@ struct Options {
   int repeats = 5;
   bool on_cpu = false;
   std::string json;
+  std::vector<std::string> only{};  ///< empty: all
 };
+
+constexpr std::array parts{"solve", "pageable", "syevd", "gesvd", "resident"};
 
 std::string gpus(std::size_t number) { return number == 1 ? "1 GPU" : fmt::format("{} GPUs", number); }
 
@@ -359,16 +363,15 @@ int run(Options const& options) {
     file << text_of(out);
     if (!file.flush()) throw Error(fmt::format("{} cannot be written", options.json));
   };
-  bench.measure_solve(true);
-  save();
-  bench.measure_solve(false);
-  save();
-  bench.measure_syevd();
-  save();
-  bench.measure_gesvd();
-  save();
-  bench.measure_resident();
-  save();
+  std::array const measurements{std::function([&] { bench.measure_solve(true); }), std::function([&] { bench.measure_solve(false); }),
+                                std::function([&] { bench.measure_syevd(); }), std::function([&] { bench.measure_gesvd(); }),
+                                std::function([&] { bench.measure_resident(); })};
+  static_assert(measurements.size() == parts.size());
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (!options.only.empty() && std::count(options.only.begin(), options.only.end(), parts[k]) == 0) continue;
+    measurements[k]();
+    save();
+  }
   if (!bench.pass) fmt::print(stderr, "several_gpus_bench: a result is wrong\n");
   return bench.pass ? 0 : 1;
 }
@@ -381,6 +384,7 @@ int main(int count, char** arguments) {
   app.add_option("--json", options.json, "file for all numbers");
   app.add_option("--scale", options.scale, "factor for the numbers of matrices")->check(CLI::PositiveNumber);
   app.add_option("--repeats", options.repeats, "runs, of which the fastest counts")->check(CLI::PositiveNumber);
+  app.add_option("--only", options.only, "measurements to make, of all of them")->delimiter(',')->check(CLI::IsMember(parts));
   app.add_flag("--cpu", options.on_cpu, "run on the CPU instead, to test the benchmark itself");
   CLI11_PARSE(app, count, arguments);
   try {
