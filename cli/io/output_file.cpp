@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,29 +44,6 @@ int enter(std::string const& path) {
 
 void leave(int slot) {
   if (slot >= 0) slots[static_cast<std::size_t>(slot)].used = 0;
-}
-
-struct NewFile {
-  std::string path{};
-  int fd = -1;  ///< negative: errno says why
-  int slot = -1;
-};
-
-/// Creates a file with the first free name of name(0), name(1), ...
-template <typename Name>
-NewFile create(mode_t mode, Name name) {
-  NewFile file;
-  for (int attempt = 0; file.fd < 0 && attempt < 100 && (attempt == 0 || errno == EEXIST); ++attempt) {
-    file.path = name(attempt);
-    file.slot = enter(file.path);  // registered first, so that an interruption removes the file as soon as it exists
-    file.fd = ::open(file.path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
-    if (file.fd < 0) {
-      int const reason = errno;
-      leave(std::exchange(file.slot, -1));
-      errno = reason;
-    }
-  }
-  return file;
 }
 
 std::atomic<void (*)()> signal_report{nullptr};
@@ -119,18 +97,41 @@ OutputFile::OutputFile(std::string path, Access access) : path_(std::move(path))
     if (::access(path_.c_str(), W_OK) != 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   }
   path_ = target_of(path_);
-  if (access_ != Access::alone) {
-    temporary_ = unfinished_path(path_);
-    fd_ = ::open(temporary_.c_str(), (access_ == Access::create ? O_CREAT | O_TRUNC : 0) | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", temporary_, std::strerror(errno)));
-    return;
+  if (access_ == Access::complete) return;
+  temporary_ = unfinished_path(path_);
+  try {
+    open();
+  } catch (...) {
+    if (fd_ >= 0) ::close(fd_);
+    throw;
   }
-  // A killed run may have left a file of the same name.
-  NewFile file = create(0666, [&](int attempt) { return fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt); });
-  if (file.fd < 0) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
-  temporary_ = std::move(file.path);
-  fd_ = file.fd;
-  slot_ = file.slot;
+  if (access_ == Access::alone) slot_ = enter(temporary_);
+}
+
+void OutputFile::open() {
+  bool const creates = access_ == Access::alone || access_ == Access::create;
+  for (;;) {
+    fd_ = ::open(temporary_.c_str(), (creates ? O_CREAT : 0) | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd_ < 0 && errno == ENOENT && access_ == Access::resume)
+      throw Error(fmt::format("{}: is missing, with the matrices that an earlier run has finished", temporary_));
+    if (fd_ < 0) throw Error(fmt::format("{}: cannot be written: {}", access_ == Access::alone ? path_ : temporary_, std::strerror(errno)));
+    if (access_ == Access::join) return;
+    lock();
+    struct stat locked {
+    }, present{};
+    if (::fstat(fd_, &locked) == 0 && ::stat(temporary_.c_str(), &present) == 0 && locked.st_dev == present.st_dev &&
+        locked.st_ino == present.st_ino)
+      break;
+    ::close(std::exchange(fd_, -1));  // a run that has ended meanwhile renamed or deleted the file
+  }
+  if (creates && ::ftruncate(fd_, 0) != 0) throw Error(fmt::format("{}: cannot be written: {}", temporary_, std::strerror(errno)));
+}
+
+void OutputFile::lock() const {
+  while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) throw Error(fmt::format("{}: another process is writing this output", temporary_));
+    if (errno != EINTR) return;  // a file system without locks
+  }
 }
 
 OutputFile::~OutputFile() {
@@ -146,10 +147,10 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       slot_(std::exchange(other.slot_, -1)) {}
 
 void OutputFile::remove() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  leave(std::exchange(slot_, -1));
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   temporary_.clear();
-  leave(std::exchange(slot_, -1));
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 void OutputFile::reserve(std::uint64_t size) {
@@ -162,19 +163,22 @@ void OutputFile::reserve(std::uint64_t size) {
 void OutputFile::write_at(std::uint64_t offset, void const* data, std::size_t size) { write_all(fd_, offset, data, size, path_); }
 
 void OutputFile::sync() {
+  if (access_ == Access::complete) return;
   if (::fdatasync(fd_) != 0 && errno != EINVAL) throw Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
 }
 
 void OutputFile::commit() {
+  if (access_ == Access::complete) return;
   if (access_ != Access::alone) sync();
-  int const closed = ::close(std::exchange(fd_, -1));
-  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    std::string const reason = std::strerror(errno);
-    if (access_ == Access::alone) remove();
-    throw Error(fmt::format("{}: cannot be written: {}", path_, reason));
-  }
+  int const locked = ::dup(fd_);  // keeps the lock while close(), which may report an error, and rename() are called
+  bool good = ::close(std::exchange(fd_, locked)) == 0;
+  leave(std::exchange(slot_, -1));  // the next run may create a file of this name as soon as this one is renamed
+  good = good && ::rename(temporary_.c_str(), path_.c_str()) == 0;
+  std::string const reason = good ? std::string() : std::strerror(errno);
+  if (!good && access_ == Access::alone) remove();
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (!good) throw Error(fmt::format("{}: cannot be written: {}", path_, reason));
   temporary_.clear();
-  leave(std::exchange(slot_, -1));
 }
 
 void install_signal_cleanup() {

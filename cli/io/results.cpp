@@ -35,10 +35,14 @@ bool is_archive(std::string const& path, std::vector<Field> const& fields, Layou
 }  // namespace
 
 ResultFile::ResultFile(std::string const& path, std::vector<Field> fields, Layout layout, Access access)
-    : fields_(std::move(fields)), layout_(layout), archive_(is_archive(path, fields_, layout_)), file_(path, access) {
+    : fields_(std::move(fields)),
+      layout_(layout),
+      archive_(is_archive(path, fields_, layout_)),
+      complete_(access == Access::complete),
+      file_(path, access) {
   try {
     std::uint64_t const size = lay_out(path);
-    if (access != Access::join) file_.reserve(size);
+    if (access == Access::alone || access == Access::create || access == Access::resume) file_.reserve(size);
   } catch (...) {
     if (access == Access::create) file_.remove();
     throw;
@@ -111,7 +115,8 @@ Piece const& ResultFile::write(std::int64_t first, std::int64_t count, std::span
   return pieces_.emplace_back(std::move(piece));
 }
 
-void ResultFile::commit() {
+void ResultFile::complete() {
+  if (complete_) return;
   std::sort(pieces_.begin(), pieces_.end(), [](Piece const& a, Piece const& b) { return a.first < b.first; });
   std::int64_t next = 0;
   for (Piece const& piece : pieces_) {
@@ -120,11 +125,16 @@ void ResultFile::commit() {
     next += piece.count;
   }
   if (next != layout_.count) throw Error(fmt::format("{}: fewer elements than its shape holds", file_.path()));
-  archive_ ? commit_npz() : file_.write_at(0, preamble_.data(), preamble_.size());
+  archive_ ? complete_npz() : file_.write_at(0, preamble_.data(), preamble_.size());
+  complete_ = true;
+}
+
+void ResultFile::commit() {
+  if (!complete_) complete();
   file_.commit();
 }
 
-void ResultFile::commit_npz() {
+void ResultFile::complete_npz() {
   std::vector<std::uint32_t> checksums(zip_.members());
   if (layout_.ragged) {
     auto out = checksums.begin();

@@ -45,6 +45,7 @@ class ResultFile {
   /// Checks that the name is writable and its extension fits the fields. Throws Error.
   ResultFile(std::string const& path, std::vector<Field> fields, Layout layout, Access access = Access::alone);
 
+  [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
   [[nodiscard]] std::string const& temporary_path() const noexcept { return file_.temporary_path(); }
 
   /// Writes matrices first to first + count - 1: one pointer per field, to matrices without gaps. The piece that is returned lives until
@@ -56,18 +57,21 @@ class ResultFile {
   void sync() { file_.sync(); }
   /// Deletes the unfinished file.
   void remove() noexcept { file_.remove(); }
-  /// Writes what makes a file of the pieces, and gives it its name. Throws Error where pieces are missing.
+  /// Writes what makes a file of the pieces. Throws Error where pieces are missing.
+  void complete();
+  /// Gives the file its name, after complete() if that was not called.
   void commit();
 
  private:
   std::uint64_t lay_out(std::string const& path);
   [[nodiscard]] std::string member_name(std::size_t member) const;
   [[nodiscard]] Shape shape_of(std::size_t field, std::int64_t b) const;
-  void commit_npz();
+  void complete_npz();
 
   std::vector<Field> fields_;
   Layout layout_;
   bool archive_;
+  bool complete_;
   OutputFile file_;
   StoredZip zip_;
   std::string preamble_;  ///< of an .npy file

@@ -755,6 +755,26 @@ TEST_F(Io, AnUnfinishedFileOfSeveralRunsStays) {
   EXPECT_TRUE(contains(error_of([&] { OutputFile(folder.path("x.npy"), Access::join); }), "x.npy.part: cannot be written: No such file"));
 }
 
+TEST_F(Io, OutputIsWrittenByOneRun) {
+  std::string const path = folder.path("x.npy");
+  folder.write("x.npy.part", "left by a run that was killed");
+  {
+    OutputFile const first(path);
+    for (Access const access : {Access::alone, Access::create, Access::resume})
+      EXPECT_TRUE(contains(error_of([&] { OutputFile(path, access); }), "x.npy.part: another process is writing this output"));
+    EXPECT_EQ(folder.read("x.npy.part"), "");
+    OutputFile const of_the_same_run(path, Access::join);
+  }
+  EXPECT_TRUE(folder.files().empty());
+  OutputFile file(path, Access::create);
+  file.write_at(0, "new", 3);
+  file.commit();
+  OutputFile(path, Access::create).commit();
+  EXPECT_EQ(folder.read("x.npy"), "");
+  EXPECT_TRUE(
+      contains(error_of([&] { OutputFile(path, Access::resume); }), "x.npy.part: is missing, with the matrices that an earlier run"));
+}
+
 TEST_F(Io, LargeArchivesAreZip64) {
   // minizip 1.1 does not read members this large, so the fields of APPNOTE.TXT 4.5.3 and 4.3.14 are looked for.
   std::uint64_t const large = std::uint64_t{5} << 30;
