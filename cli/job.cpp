@@ -254,7 +254,7 @@ Action batch(std::string command, std::string verb, Options const& options, std:
         problem = reason.what();
       }
       if (job) return job->stop(problem);
-      Ranks::all().meet(problem, {});
+      Ranks::all().meet(problem, {}, {});
       throw UsageError(problem);
     } catch (Stopped const&) {
       return job && job->started() ? job->stop("stopped") : exit_bad_input;
@@ -361,7 +361,7 @@ json ranges_json(Ranges const& ranges) {
 
 }  // namespace
 
-std::string Job::description() const {
+json Job::description() const {
   json inputs = json::array();
   for (io::Source const* source : inputs_) {
     std::uintmax_t bytes = 0;
@@ -388,7 +388,14 @@ std::string Job::description() const {
     for (std::string const& value : option->results()) values.push_back(io::printable(value));
     given[name] = values;
   }
-  return json{{"version", MYRIAD_VERSION}, {"command", command_}, {"options", given}, {"inputs", inputs}, {"count", count_}}.dump();
+  return json{{"version", MYRIAD_VERSION}, {"command", command_}, {"options", given}, {"inputs", inputs}, {"count", count_}};
+}
+
+/// What all ranks must see alike: `description` without the names of files, which may differ from host to host.
+json Job::view(json description) const {
+  for (json& input : description["inputs"]) input.erase("files");
+  description["output"] = io::printable(std::filesystem::absolute(options_.output).string());
+  return description;
 }
 
 void Job::open_files(std::vector<io::Field> const& fields, io::Layout const& layout, io::Access access) {
@@ -404,31 +411,34 @@ void Job::open_files(std::vector<io::Field> const& fields, io::Layout const& lay
       io::Layout{.count = layout.count, .single = layout.single}, access);
 }
 
+/// Opens the result files of rank 0, and the journal unless `job` is null.
+void Job::open_first(std::vector<io::Field> const& fields, io::Layout const& layout, json const& job) {
+  if (!job.is_null()) journal_.emplace(command_, options_.output, count_, job, options_.resume);
+  if (journal_ && !options_.resume && !ranks_.several()) {  // an earlier run has left nothing that is finished
+    journal_->remove();
+    journal_.reset();
+  }
+  std::vector<Chunk> const earlier = journal_ ? journal_->chunks() : std::vector<Chunk>{};
+  for (Chunk const& chunk : earlier) resumed_ += chunk.count;
+  done_ = resumed_;
+  open_files(fields, layout, !journal_ ? io::Access::alone : resumed_ > 0 ? io::Access::resume : io::Access::create);
+  for (Chunk const& chunk : earlier)
+    for (std::size_t f = 0; f < files_.size(); ++f) files_[f].add(chunk.pieces.at(f));
+  pending_ = missing_from(earlier, layout.count);
+}
+
 void Job::open_results(std::vector<io::Field> fields, io::Layout layout) {
   std::error_code ignored;
-  if (ranks_.first()) {
-    bool const journal = std::filesystem::exists(Journal::path_for(options_.output), ignored);
-    if (options_.resume || ranks_.several() || journal)
-      journal_.emplace(command_, options_.output, count_, json::parse(description()), options_.resume);
-    if (journal_ && !options_.resume && !ranks_.several()) {  // an earlier run has left nothing that is finished
-      for (std::string const& name : {options_.output, options_.info})
-        if (!name.empty()) std::filesystem::remove(io::unfinished_path(name), ignored);
-      journal_->remove();
-      journal_.reset();
-    }
-    std::vector<Chunk> const earlier = journal_ ? journal_->chunks() : std::vector<Chunk>{};
-    for (Chunk const& chunk : earlier) resumed_ += chunk.count;
-    done_ = resumed_;
-    open_files(fields, layout, !journal_ ? io::Access::alone : resumed_ > 0 ? io::Access::join : io::Access::create);
-    for (Chunk const& chunk : earlier)
-      for (std::size_t f = 0; f < files_.size(); ++f) files_[f].add(chunk.pieces.at(f));
-    pending_ = missing_from(earlier, layout.count);
-  }
-  std::string const plan = ranks_.meet({}, ranges_json(pending_).dump());
+  bool const journal = options_.resume || ranks_.several() || std::filesystem::exists(Journal::path_for(options_.output), ignored);
+  json const job = journal ? description() : json();
+  std::string const plan = ranks_.meet({}, ranks_.several() ? view(job) : json(), [&] {
+    open_first(fields, layout, job);
+    return ranges_json(pending_).dump();
+  });
   opened_ = true;
   if (!ranks_.first()) {
     for (json const& range : json::parse(plan)) pending_.emplace_back(range.at(0), range.at(1));
-    open_files(fields, layout, io::Access::join);
+    open_files(fields, layout, pending_.empty() ? io::Access::complete : io::Access::join);
   }
   if (kept()) report_missing_on_signal(options_.output);
 }
@@ -567,7 +577,7 @@ void Job::discard_unless_finished() {
 
 int Job::stop(std::string const& reason) {
   if (!opened_) discard_unless_finished();
-  if (!ranks_.met()) ranks_.meet(reason, {});  // throws
+  if (!ranks_.met()) ranks_.meet(reason, {}, {});  // throws
   if (!opened_ || !kept()) throw UsageError(reason);
   chunk_ = {};
   if (!ranks_.first()) {
@@ -645,7 +655,7 @@ void Job::warn_of_failed_gpus() {
 }
 
 int Job::finish() {
-  if (!ranks_.met()) ranks_.meet({}, {});
+  if (!ranks_.met()) ranks_.meet({}, {}, [] { return std::string(); });
   record();
   if (!ranks_.first()) {
     ranks_.send(0, letter::done + json{computed_.bytes_in, computed_.bytes_out, computed_.seconds}.dump());

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -142,7 +143,9 @@ class Job {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool kept() const { return journal_ || (opened_ && !ranks_.first()); }
-  [[nodiscard]] std::string description() const;
+  [[nodiscard]] nlohmann::json description() const;
+  [[nodiscard]] nlohmann::json view(nlohmann::json description) const;
+  void open_first(std::vector<io::Field> const& fields, io::Layout const& layout, nlohmann::json const& job);
   void open_files(std::vector<io::Field> const& fields, io::Layout const& layout, io::Access access);
   void record();
   void receive(Ranks::Message const& message);

@@ -91,9 +91,12 @@ int main(int argc, char** argv) {
   int status = exit_bad_input;
   try {
     Ranks::all().open();
+    Ranks::all().compare({argv + 1, argv + argc});
     status = run(argc, argv);
   } catch (UsageError const& problem) {
     status = refuse("", problem.what());
+  } catch (Stopped const&) {
+    // Rank 0 says why.
   }
   Ranks::all().close();
   return status;

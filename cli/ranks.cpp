@@ -8,11 +8,13 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <thread>
 
 #include "command.hpp"
+#include "io/text.hpp"
 #include "terminal.hpp"
 
 namespace myriad::cli {
@@ -23,6 +25,19 @@ std::optional<int> number_of(std::initializer_list<char const*> names) {
   for (char const* name : names)
     if (char const* const text = std::getenv(name); text && *text) return std::atoi(text);
   return std::nullopt;
+}
+
+// Messages before the work
+constexpr std::string_view go_on = "+", stop = "-", tell = "?";
+constexpr char problem_mark = '!';
+
+/// How another rank sees the job; nothing if it sees the same.
+std::string difference(nlohmann::json const& job, std::string const& other) {
+  auto const theirs = nlohmann::json::parse(other);
+  for (auto const& [key, value] : job.items())
+    if (theirs.at(key) != value)
+      return fmt::format("sees other files than rank 0: {} {}, on rank 0 {}", key, theirs.at(key).dump(), value.dump());
+  return {};
 }
 
 }  // namespace
@@ -109,29 +124,62 @@ bool Ranks::show_progress() const {
 
 std::string problem_of(int rank, std::string const& problem) { return rank > 0 ? fmt::format("rank {}: {}", rank, problem) : problem; }
 
-std::string Ranks::meet(std::string const& problem, std::string const& plan) {
-  met_ = true;
-  if (!several()) {
-    if (!problem.empty()) throw UsageError(problem);
-    return plan;
-  }
+void Ranks::compare(std::vector<std::string> const& given) const {
+  if (!several()) return;
+  std::vector<std::string> arguments;
+  for (std::string const& argument : given) arguments.push_back(io::printable(argument));
+  std::string const mine = nlohmann::json(arguments).dump();
+  std::string const hash = std::to_string(std::hash<std::string>()(mine));  // a list of files may be long
   if (!first()) {
-    send(0, problem);
+    send(0, hash);
+    std::string answer = wait().text;
+    if (answer == go_on) return;
+    if (answer == tell) send(0, mine);
+    throw Stopped();
+  }
+  int other = size();
+  for (int r = 1; r < size(); ++r)
+    if (Message const message = wait(); message.text != hash) other = std::min(other, message.from);
+  if (other == size()) return send_to_others(go_on);
+  for (int r = 1; r < size(); ++r) send(r, r == other ? tell : stop);
+  auto const theirs = nlohmann::json::parse(wait().text).get<std::vector<std::string>>();
+  std::size_t k = 0;
+  while (k < arguments.size() && k < theirs.size() && arguments[k] == theirs[k]) ++k;
+  auto const text = [k](std::vector<std::string> const& of) { return k < of.size() ? "'" + of[k] + "'" : std::string("missing"); };
+  throw UsageError(
+      fmt::format("rank {} was started with other arguments: number {} is {}, on rank 0 {}; MYRIAD_MPI=off runs each process by itself",
+                  other, k + 1, text(theirs), text(arguments)));
+}
+
+std::string Ranks::meet(std::string const& problem, nlohmann::json const& job, std::function<std::string()> const& plan) {
+  met_ = true;
+  if (!first()) {
+    send(0, problem.empty() ? job.dump() : problem_mark + problem);
     Message const answer = wait();
-    if (answer.text.empty()) throw Stopped();
-    return answer.text.substr(1);
+    if (answer.text == stop) throw Stopped();
+    return answer.text.substr(go_on.size());
   }
   std::string found = problem;
   int finder = 0;
   for (int r = 1; r < size(); ++r) {
     Message const message = wait();
-    if (message.text.empty() || (!found.empty() && finder <= message.from)) continue;
-    found = message.text;
+    if (!found.empty() && finder <= message.from) continue;
+    std::string other = message.text.starts_with(problem_mark) ? message.text.substr(1)
+                        : problem.empty()                      ? difference(job, message.text)
+                                                               : "";
+    if (other.empty()) continue;
+    found = std::move(other);
     finder = message.from;
   }
-  send_to_others(found.empty() ? "+" + plan : std::string());
-  if (!found.empty()) throw UsageError(problem_of(finder, found));
-  return plan;
+  try {
+    if (!found.empty()) throw UsageError(problem_of(finder, found));
+    std::string const result = plan();
+    send_to_others(std::string(go_on) + result);
+    return result;
+  } catch (...) {
+    send_to_others(stop);
+    throw;
+  }
 }
 
 }  // namespace myriad::cli

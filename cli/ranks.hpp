@@ -1,9 +1,12 @@
 #pragma once
 /// The processes of one job: those that mpirun has started, or this one alone.
 
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mpi/plugin.hpp"
 
@@ -47,9 +50,13 @@ class Ranks {
   /// Waits for the next message.
   [[nodiscard]] Message wait() const;
 
-  /// The ranks meet once, before the work: each says what keeps it from working, if anything. Returns the plan of rank 0 on all of them.
-  /// Throws UsageError on rank 0 where any has a problem, and Stopped on the others.
-  std::string meet(std::string const& problem, std::string const& plan);
+  /// Throws UsageError on rank 0 where any rank was started with other arguments, and Stopped on the others.
+  void compare(std::vector<std::string> const& arguments) const;
+
+  /// The ranks meet once, before the work: each says what keeps it from working, if anything, and describes the job as it sees it. Calls
+  /// plan() on rank 0, and returns its result on all ranks. Throws UsageError on rank 0 where any rank has a problem or sees another job,
+  /// or what plan() throws; and Stopped on the others.
+  std::string meet(std::string const& problem, nlohmann::json const& job, std::function<std::string()> const& plan);
   [[nodiscard]] bool met() const { return met_; }
 
  private:

@@ -1,7 +1,9 @@
 /* Preloaded by tests: ends a process by SIGKILL when it writes to an unfinished result file.
 
    PLANTED_DEATH_RANK: rank that dies; any if it is not set. PLANTED_DEATH_AFTER: file; the process first waits until a chunk is recorded
-   there. PLANTED_DEATH_WRITE: number of the write that it dies at, from 1; each one before takes a second. */
+   there. PLANTED_DEATH_WRITE: number of the write that it dies at, from 1; each one before takes a second. PLANTED_DEATH_RENAME: it dies
+   before this rename of a result file, from 1, instead of at a write. PLANTED_GATE: a write waits until this file exists, and
+   nothing dies. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -27,6 +29,7 @@ static int has_a_chunk(char const* path) {
 }
 
 static void die_if_planned(int fd) {
+  char const* const gate = getenv("PLANTED_GATE");
   char const *const rank = getenv("PLANTED_DEATH_RANK"), *const mine = getenv("OMPI_COMM_WORLD_RANK");
   char const *const after = getenv("PLANTED_DEATH_AFTER"), *const number = getenv("PLANTED_DEATH_WRITE");
   static int writes = 0;
@@ -34,7 +37,8 @@ static void die_if_planned(int fd) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t const length = readlink(link, name, sizeof name - 1);
   if (length < 5 || strcmp(name + length - 5, ".part") != 0) return;
-  if (rank && (!mine || strcmp(rank, mine) != 0)) return;
+  for (int i = 0; gate && i < 12000 && access(gate, F_OK) != 0; ++i) sleep_for(10);
+  if (gate || getenv("PLANTED_DEATH_RENAME") || (rank && (!mine || strcmp(rank, mine) != 0))) return;
   if (++writes < (number ? atoi(number) : 1)) {
     sleep_for(1050);
     return;
@@ -49,4 +53,13 @@ ssize_t pwrite(int fd, void const* data, size_t size, off_t offset) {
   ssize_t (*original)(int, void const*, size_t, off_t);
   *(void**)&original = dlsym(RTLD_NEXT, "pwrite");
   return original(fd, data, size, offset);
+}
+
+int rename(char const* from, char const* to) {
+  static int renames = 0;
+  char const* const number = getenv("PLANTED_DEATH_RENAME");
+  if (number && ++renames == atoi(number)) kill(getpid(), SIGKILL);
+  int (*original)(char const*, char const*);
+  *(void**)&original = dlsym(RTLD_NEXT, "rename");
+  return original(from, to);
 }

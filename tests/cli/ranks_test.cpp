@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/matrix_market.hpp"
@@ -220,6 +222,87 @@ TEST_F(Ranks, ResumeWithoutMpi) {
   expect_contains(resumed.out, " of them in an earlier run");
   expect_same_file("x.npy", "x1.npy");
   EXPECT_EQ(folder.files(), (Names{"a.npy", "x.npy", "x1.npy"}));
+}
+
+TEST_F(Ranks, RefuseOtherArguments) {
+  save("a.npy", {4, 3, 3}, 1);
+  save("b.npy", {4, 3, 3}, 2);
+  auto const run_both = [&](Names const& more, Names const& others) {
+    Names arguments{"inverse", folder.path("a.npy"), "-o", folder.path("x.npy")};
+    for (std::string const& argument : more) arguments.push_back(argument);
+    for (std::string const& argument : {std::string(":"), std::string("-n"), std::string("2"), std::string(test::program_path())})
+      arguments.push_back(argument);
+    for (std::string const& argument : others) arguments.push_back(argument);
+    return test::Program(folder, arguments, {MYRIAD_MPIRUN, "-q", "-n", "1"}).wait();
+  };
+  Names const same{"inverse", folder.path("a.npy"), "-o", folder.path("x.npy")};
+  auto const expect_refusal = [&](Names const& more, Names const& others, std::string const& part) {
+    Outcome const outcome = run_both(more, others);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.out, "");
+    expect_once(outcome.err, "myriad: rank 1 was started with other arguments: " + part + "; MYRIAD_MPI=off runs each process by itself\n");
+    EXPECT_EQ(folder.files(), (Names{"a.npy", "b.npy"}));
+  };
+  Names other = same;
+  other[1] = folder.path("b.npy");
+  expect_refusal({}, other, "number 2 is '" + folder.path("b.npy") + "', on rank 0 '" + folder.path("a.npy") + "'");
+  expect_refusal({"--verify"}, same, "number 5 is missing, on rank 0 '--verify'");
+  expect_refusal({}, {"info"}, "number 1 is 'info', on rank 0 'inverse'");
+  expect_refusal({}, {"inverse", "--no-such-option"}, "number 2 is '--no-such-option', on rank 0 '" + folder.path("a.npy") + "'");
+}
+
+TEST_F(Ranks, RefuseOtherFolders) {
+  save("a.npy", {4, 3, 3}, 1);
+  std::filesystem::create_directory(folder.path("other"));
+  save("other/a.npy", {4, 3, 3}, 1);
+  Names const job{"inverse", "a.npy", "-o", "x.npy"};
+  Names all{"-q", "-wdir", folder.path(""), "-n", "1", test::program_path()};
+  all.insert(all.end(), job.begin(), job.end());
+  for (std::string const& argument : {std::string(":"), std::string("-wdir"), folder.path("other"), std::string("-n"), std::string("1"),
+                                      std::string(test::program_path())})
+    all.push_back(argument);
+  all.insert(all.end(), job.begin(), job.end());
+  Names launcher{MYRIAD_MPIRUN};
+  launcher.insert(launcher.end(), all.begin(), all.begin() + 5);
+  Outcome const outcome = test::Program(folder, Names(all.begin() + 6, all.end()), launcher).wait();
+  EXPECT_EQ(outcome.status, 2);
+  expect_contains(outcome.err, "myriad inverse: rank 1: sees other files than rank 0: ");
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "other"}));
+}
+
+TEST_F(Ranks, RefuseAnOutputThatIsBeingWritten) {
+  save("a.npy", {20, 4, 4}, 1);
+  Names const first{"inverse", folder.path("a.npy"), "-o", folder.path("x.npy"), "--info", folder.path("i.npy")};
+  for (int const ranks : {0, 2}) {
+    SCOPED_TRACE(ranks);
+    test::TemporaryFolder elsewhere;
+    Names launcher;
+    if (ranks > 0) launcher = {MYRIAD_MPIRUN, "-q", "-n", std::to_string(ranks)};
+    auto const start = [&] {
+      Environment const preloaded("LD_PRELOAD", MYRIAD_PLANTED_DEATH), gate("PLANTED_GATE", elsewhere.path("gate").c_str());
+      return test::Program(elsewhere, first, launcher);
+    };
+    test::Program writing = start();
+    for (int i = 0; i < 1000 && !std::filesystem::exists(folder.path("i.npy.part")); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    auto const files = folder.files();
+    for (auto const& [second, more] : {std::pair{0, Names{}}, {0, Names{"--resume"}}, {2, Names{}}}) {
+      Names arguments{"inverse", "/a.npy", "-o", "/x.npy"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      Outcome const outcome = run(second, arguments);
+      EXPECT_EQ(outcome.status, 2);
+      expect_once(outcome.err, ": another process is writing this output\n");
+      EXPECT_EQ(outcome.out, "");
+    }
+    expect_once(run(0, {"inverse", "/a.npy", "-o", "/y.npy", "--info", "/i.npy"}).err,
+                "i.npy.part: another process is writing this output\n");
+    EXPECT_EQ(folder.files(), files);
+    elsewhere.write("gate", "");
+    EXPECT_EQ(writing.wait().status, 0);
+    EXPECT_EQ(folder.files(), (Names{"a.npy", "i.npy", "x.npy"}));
+    for (char const* name : {"x.npy", "i.npy"}) std::filesystem::remove(folder.path(name));
+  }
 }
 
 TEST_F(Ranks, NeedTheirMpirun) {
