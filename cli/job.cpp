@@ -399,7 +399,13 @@ json Job::view(json description) const {
 }
 
 void Job::open_files(std::vector<io::Field> const& fields, io::Layout const& layout, io::Access access) {
-  files_.emplace_back(options_.output, fields, layout, access);
+  // A run that died after it had completed the files may have given names to some.
+  auto const access_to = [&](std::string const& name) {
+    bool const renamed =
+        access == io::Access::resume && !std::filesystem::exists(io::unfinished_path(name)) && journal_->has_completed(files_.size(), name);
+    return renamed ? io::Access::complete : access;
+  };
+  files_.emplace_back(options_.output, fields, layout, access_to(options_.output));
   if (options_.info.empty()) return;
   if (std::filesystem::path(options_.info).extension() != ".npy")
     throw io::Error(fmt::format("{}: the name after --info ends in .npy", options_.info));
@@ -408,7 +414,7 @@ void Job::open_files(std::vector<io::Field> const& fields, io::Layout const& lay
   files_.emplace_back(
       options_.info,
       std::vector{io::Field{"info", io::descr_of<std::int32_t>(), sizeof(std::int32_t), [](std::int64_t) { return io::Shape{}; }}},
-      io::Layout{.count = layout.count, .single = layout.single}, access);
+      io::Layout{.count = layout.count, .single = layout.single}, access_to(options_.info));
 }
 
 /// Opens the result files of rank 0, and the journal unless `job` is null.
@@ -654,6 +660,19 @@ void Job::warn_of_failed_gpus() {
   }
 }
 
+/// Completes the result files before the first gets its name, so that a run that dies in between can be resumed.
+void Job::complete_files() {
+  std::vector<std::string> written;
+  for (io::ResultFile& file : files_) {
+    file.complete();
+    if (journal_) file.sync();
+    written.push_back(file.temporary_path().empty() ? file.path() : file.temporary_path());
+  }
+  if (journal_) journal_->complete(written);
+  for (io::ResultFile& file : files_) file.commit();
+  committed_ = true;
+}
+
 int Job::finish() {
   if (!ranks_.met()) ranks_.meet({}, {}, [] { return std::string(); });
   record();
@@ -668,8 +687,7 @@ int Job::finish() {
   std::sort(chunks.begin(), chunks.end(), [](Chunk const& a, Chunk const& b) { return a.first < b.first; });
   if (files_.empty()) all_ = std::exchange(chunk_, {});  // without chunks
   for (Chunk const& chunk : chunks) all_.add(chunk);
-  for (io::ResultFile& file : files_) file.commit();
-  committed_ = true;
+  complete_files();
   report_nothing_on_signal();
   if (journal_) journal_->remove();
 

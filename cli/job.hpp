@@ -153,6 +153,7 @@ class Job {
   int wait_for_status();
   void show_progress();
   void discard_unless_finished();
+  void complete_files();
   [[nodiscard]] std::string label(std::int64_t b) const;
   [[nodiscard]] std::string file_of(std::int64_t b) const;
   void count(StreamReport const& report);

@@ -133,6 +133,13 @@ void report_missing() {
   static_cast<void>(!::write(STDERR_FILENO, line.data(), length + 1));
 }
 
+/// Size and time of modification, which a rename keeps; null where there is no file.
+json identity_of(std::string const& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return nullptr;
+  return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 std::string range_text(std::pair<std::int64_t, std::int64_t> const& range) {
   return range.second == 1 ? fmt::format("{}", range.first) : fmt::format("{} to {}", range.first, range.first + range.second - 1);
 }
@@ -204,7 +211,12 @@ void Journal::read(std::string const& text, json const& job, bool resume) {
   auto const former = next_line();
   if (!former) return;
   try {
-    while (auto const line = next_line()) chunks_.push_back(chunk_of(*line));
+    while (auto const line = next_line()) {
+      if (line->contains("complete"))
+        files_ = line->at("complete");
+      else
+        chunks_.push_back(chunk_of(*line));
+    }
   } catch (json::exception const&) {
     throw UsageError(fmt::format("{}: is damaged; to start anew, delete it and {}", path_, io::unfinished_path(output_)));
   }
@@ -223,6 +235,7 @@ void Journal::read(std::string const& text, json const& job, bool resume) {
 }
 
 void Journal::start(json const& job) {
+  files_ = nullptr;
   if (::ftruncate(fd_, 0) != 0) throw io::Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   write_missing();
   write("\n", line_length - 1);
@@ -237,12 +250,26 @@ void Journal::write_missing() {
   write(line, 0);
 }
 
-void Journal::add(std::vector<Chunk> chunks) {
-  std::string text;
-  for (Chunk const& chunk : chunks) text += to_json(chunk).dump() + "\n";
+void Journal::append(std::string_view text) {
   write(text, end_);
   end_ += static_cast<std::int64_t>(text.size());
   if (::fdatasync(fd_) != 0 && errno != EINVAL) throw io::Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+}
+
+void Journal::complete(std::vector<std::string> const& files) {
+  json identities = json::array();
+  for (std::string const& file : files) identities.push_back(identity_of(file));
+  append(json{{"complete", identities}}.dump() + "\n");
+}
+
+bool Journal::has_completed(std::size_t f, std::string const& path) const {
+  return f < files_.size() && !files_[f].is_null() && identity_of(path) == files_[f];
+}
+
+void Journal::add(std::vector<Chunk> chunks) {
+  std::string text;
+  for (Chunk const& chunk : chunks) text += to_json(chunk).dump() + "\n";
+  append(text);
   for (Chunk& chunk : chunks) chunks_.push_back(std::move(chunk));
   write_missing();
 }

@@ -2,7 +2,8 @@
 /// The journal of a job that several processes, or several runs, work on: what it computes, and which matrices are finished.
 ///
 /// X.npy.journal is text: a line that says what is missing, a line of JSON that describes the job, and a line of JSON for each chunk whose
-/// results are on the disk in X.npy.part.
+/// results are on the disk in X.npy.part. The last line has sizes and times of the result files: they were complete then, and being
+/// renamed.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -71,18 +72,25 @@ class Journal {
   [[nodiscard]] std::string missing() const { return missing_text(output_, chunks_, count_); }
   /// Records chunks whose results are on the disk.
   void add(std::vector<Chunk> chunks);
+  /// Records that the result files are complete, before they get their names. `files`: where they are
+  /// now.
+  void complete(std::vector<std::string> const& files);
+  /// Whether an earlier run has completed result file number f, and given it its name `path`.
+  [[nodiscard]] bool has_completed(std::size_t f, std::string const& path) const;
   /// Deletes the file.
   void remove() noexcept;
 
  private:
   void read(std::string const& text, nlohmann::json const& job, bool resume);
   void start(nlohmann::json const& job);
+  void append(std::string_view text);
   void write_missing();
   void write(std::string_view text, std::int64_t offset) const;
 
   std::string command_, output_, path_;
   std::int64_t count_;
   std::vector<Chunk> chunks_;
+  nlohmann::json files_;  ///< identities of complete result files; null: they are not complete
   std::int64_t end_ = 0;  ///< bytes of the file
   int fd_ = -1;
 };

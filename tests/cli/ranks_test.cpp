@@ -224,6 +224,39 @@ TEST_F(Ranks, ResumeWithoutMpi) {
   EXPECT_EQ(folder.files(), (Names{"a.npy", "x.npy", "x1.npy"}));
 }
 
+TEST_F(Ranks, ResumeAfterADeathAmongTheRenames) {
+  save("a.npy", {50, 4, 4}, 1);
+  ASSERT_EQ(run(0, {"svd", "/a.npy", "-o", "/s1.npz", "--info", "/i1.npy", "--verify"}).status, 0);
+  Names const arguments{"svd", "/a.npy", "-o", "/s.npz", "--info", "/i.npy", "--verify", "--resume"};
+  for (int const ranks : {0, 2})
+    for (char const* number : {"1", "2"}) {
+      SCOPED_TRACE(testing::Message() << ranks << " ranks, rename " << number);
+      std::filesystem::copy_file(folder.path("a.npy"), folder.path("s.npz"));  // what an earlier run may have left under the name
+      {
+        Environment const death("PLANTED_DEATH_RENAME", number);
+        EXPECT_NE(run_with_death(ranks, arguments).status, 0);
+      }
+      EXPECT_EQ(std::filesystem::exists(folder.path("s.npz.part")), *number == '1');
+      EXPECT_TRUE(std::filesystem::exists(folder.path("i.npy.part")));
+      Outcome const resumed = run(ranks, arguments);
+      EXPECT_EQ(resumed.status, 0) << resumed.err;
+      expect_once(resumed.out, ", 50 of them in an earlier run");
+      expect_same_file("s.npz", "s1.npz");
+      expect_same_file("i.npy", "i1.npy");
+      EXPECT_EQ(folder.files(), (Names{"a.npy", "i.npy", "i1.npy", "s.npz", "s1.npz"}));
+      for (char const* name : {"s.npz", "i.npy"}) std::filesystem::remove(folder.path(name));
+    }
+  {
+    Environment const death("PLANTED_DEATH_RENAME", "2");
+    EXPECT_NE(run_with_death(0, arguments).status, 0);
+  }
+  folder.write("s.npz", "another file");  // so that the results are lost
+  Outcome const lost = run(0, arguments);
+  EXPECT_EQ(lost.status, 2);
+  expect_contains(lost.err, "s.npz.part: is missing, with the matrices that an earlier run has finished");
+  EXPECT_EQ(folder.read("s.npz"), "another file");
+}
+
 TEST_F(Ranks, RefuseOtherArguments) {
   save("a.npy", {4, 3, 3}, 1);
   save("b.npy", {4, 3, 3}, 2);
