@@ -340,8 +340,9 @@ int run_on_gpu(BenchOptions const& options) {
   auto const is_of_16_bits = [](std::string const& text) { return is_half(parse_dtype(text)); };
   refuse(options.routine != "gemm" && std::any_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits),
          "--dtype: of half, bfloat16 and complex_half there is gemm");
-  refuse(options.k > 0 && options.routine != "gemv" && !std::all_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits),
-         "--k is for gemv (columns), and for gemm of half, bfloat16 and complex_half alone");
+  bool const has_columns = options.routine == "gemv" || options.routine == "gesvd";
+  refuse(options.k > 0 && !has_columns && !std::all_of(options.dtypes.begin(), options.dtypes.end(), is_of_16_bits),
+         "--k is for gemv and gesvd (columns), and for gemm of half, bfloat16 and complex_half alone");
   refuse(options.k > 1 << 16, fmt::format("--k: {} is more than 65536", options.k));
   for (auto const& text : options.layouts) {
     Layout const layout = parse_layout(text);
@@ -479,8 +480,9 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_option("routine", options->routine, "Routine, such as gemm, getrf, gesv, inverse, potrf, geqrf");
   bench->add_option("--n", options->sizes, "Matrix sizes (4,8,16,32)")->delimiter(',');
   bench->add_option("--m", options->rows, "Rows of rectangular matrices (n)");
-  bench->add_option("--k", options->k,
-                    "Right-hand sides, inner size of gemm, reflectors (1; gemm, ormqr, orgqr: n); on a GPU of gemv and of gemm of 16 bits");
+  bench->add_option(
+      "--k", options->k,
+      "Right-hand sides, inner size of gemm, reflectors (1; gemm, ormqr, orgqr: n); on a GPU of gemv, gesvd and of gemm of 16 bits");
   bench->add_option(
       "--count", options->count,
       "Matrices in a batch (4e6 / n^2, at least 16; of a GPU as many as make a gigabyte, at most a million, of tiny matrices more)");

@@ -88,8 +88,8 @@ Timing time_gemm(Session const& session, std::function<void()> const& refresh, c
 
 Json time_peers(Session const& session, std::function<void()> const& refresh, cases::CaseRun& run, std::int64_t count) {
   Json out = Json::object();
-  PeerTimer timer{session.queue, session.peers, {}, {}};
-  timer.attempt = [&](char const* name, std::function<void()> const& work) {
+  PeerTimer timer{session.queue, session.peers, refresh, {}, {}, {}};
+  timer.attempt = [&](std::string const& name, std::function<void()> const& work) {
     auto const left_out = [&](std::runtime_error const& reason) {
       fmt::print(stderr, "{}: {} of {} matrices of {} rows is not measured: {}\n", session.options.program, name, count, run.problem().m,
                  reason.what());
@@ -102,13 +102,14 @@ Json time_peers(Session const& session, std::function<void()> const& refresh, ca
       left_out(reason);
     }
   };
-  timer.measure = [&](char const* name, std::function<void()> const& call) {
+  timer.measure_some = [&](std::string const& name, std::int64_t matrices, std::function<void()> const& call) {
     timer.attempt(name, [&] {
       Timing const timing = time(session, refresh, call);
-      out[name]["ns_per_matrix"] = timing.seconds / static_cast<double>(count) * 1e9;
-      if (timing.joules > 0) out[name]["nanojoules_per_matrix"] = timing.joules / static_cast<double>(count) * 1e9;
+      out[name]["ns_per_matrix"] = timing.seconds / static_cast<double>(matrices) * 1e9;
+      if (timing.joules > 0) out[name]["nanojoules_per_matrix"] = timing.joules / static_cast<double>(matrices) * 1e9;
     });
   };
+  timer.measure = [&](char const* name, std::function<void()> const& call) { timer.measure_some(name, count, call); };
   measure_peers(timer, run);
   return out;
 }
@@ -119,9 +120,10 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   auto const& [queue, options, peers, meter, l2_bytes, rate] = session;
   auto const [routine, one_column] = measured_of(name);
   bool const half = is_half(dtype), is_gemm = routine->routine == "gemm", is_gemv = routine->routine == "gemv";
+  bool const is_gesvd = routine->routine == "gesvd";
   if (half && !routine->has('w')) throw Error(fmt::format("{} has no {}", name, dtype_name(dtype)));
-  std::int64_t const given = options.k > 0 ? options.k : n;  // second size of gemv and of 16-bit products
-  std::int64_t const columns = is_gemv ? given : n, terms = half ? given : n;
+  std::int64_t const given = options.k > 0 ? options.k : n;  // second size of gemv, gesvd and 16-bit products
+  std::int64_t const columns = is_gemv || is_gesvd ? given : n, terms = half ? given : n;
 
   cases::Problem p;
   p.dtype = dtype;
@@ -149,7 +151,8 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   run->poison(queue);
   refresh();
   run->run(queue);
-  std::int64_t const work = std::max<std::int64_t>(1, n * columns * std::max<std::int64_t>(n, terms));  // operations of a check
+  // Operations of a check
+  std::int64_t const work = std::max<std::int64_t>(1, n * columns * std::max<std::int64_t>(is_gesvd ? columns : n, terms));
   cases::Outcome const outcome = run->check_placed(queue, std::clamp<std::int64_t>(100 * 64 * 64 * 64 / work, 1, 100));
   if (!outcome.pass) fmt::print(stderr, "{}: {}: {}\n", options.program, name, outcome.text());
 

@@ -1,6 +1,12 @@
 #include "gpu/peer_calls.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
@@ -363,13 +369,69 @@ void measure(Timer const& timer, SyevdCase<T>& c) {
     });
 }
 
-/// gesvdjBatched returns V where gesvd returns V^H.
+/// Elements of the first matrices of a batch without gaps, on the host.
+template <typename T>
+std::vector<T> first_of(Timer const& timer, T const* from, std::int64_t elements) {
+  DeviceArray<T> const some(timer.queue, elements);
+  copy<T>(timer.queue, from, elements, some.data());
+  return to_host(timer.queue, some);
+}
+/// The largest residual norm1(A - U S V^H) / (m norm1(A) u) and orthogonality norm1(I - U^H U) / (m u), norm1(I - V^H V) / (n u) of
+/// the first `number` matrices, from their elements by columns.
+template <typename T>
+double svd_error(std::int64_t m, std::int64_t n, std::int64_t number, std::vector<T> const& a, std::vector<T> const& u,
+                 std::vector<Real<T>> const& s, std::vector<T> const& v) {
+  using W = Wide<T>;
+  double worst = 0;
+  for (std::int64_t b = 0; b < number; ++b) {
+    Dense<W> of_a(m, n), of_u(m, n), scaled(m, n), of_v(n, n);
+    auto const fill = [&](Dense<W>& to, std::vector<T> const& from) {
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < to.rows(); ++i) to(i, j) = widened<W>(from[static_cast<std::size_t>((b * n + j) * to.rows() + i)]);
+    };
+    fill(of_a, a), fill(of_u, u), fill(of_v, v);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i) scaled(i, j) = of_u(i, j) * W(s[static_cast<std::size_t>(b * n + j)]);
+    for (double const error :
+         {factor_error<T>(of_a - scaled * adjoint(of_v), of_a, m), orthogonality_error<T>(of_u), orthogonality_error<T>(of_v)})
+      worst = std::max(worst, error == error ? error : std::numeric_limits<double>::infinity());
+  }
+  return worst;
+}
+/// gesvdaStridedBatched, if its results are right. It works on one matrix after the other, so it gets a part of a large batch.
+template <typename T>
+void measure_gesvda(Timer const& timer, GesvdCase<T>& c) {
+  Batch<T> const& a = c.a.view();
+  auto const m = static_cast<int>(a.rows), n = static_cast<int>(a.cols), count = static_cast<int>(std::min<std::int64_t>(a.count, 1000));
+  std::string const name =
+      count < a.count ? fmt::format("cuSOLVER gesvdaStridedBatched of {} matrices", count) : "cuSOLVER gesvdaStridedBatched";
+  timer.attempt(name, [&] {
+    int const elements = timer.peers.gesvda_elements(dtype_of<T>, m, n, a.data, c.s.data(), c.u.data(), c.vt.data(), count);
+    DeviceArray<T> const work(timer.queue, elements);
+    auto const call = [&] {
+      timer.peers.gesvda(dtype_of<T>, m, n, a.data, c.s.data(), c.u.data(), c.vt.data(), work.data(), elements, c.info.data(), count);
+    };
+    std::int64_t const some = std::min(count, 3), of_a = some * m * n;
+    timer.refresh();
+    auto const before = first_of<T>(timer, a.data, of_a);
+    call();
+    double const error = svd_error<T>(m, n, some, before, first_of<T>(timer, c.u.data(), of_a),
+                                      first_of<Real<T>>(timer, c.s.data(), some * n), first_of<T>(timer, c.vt.data(), some * n * n));
+    if (!(error <= 30)) throw PeerError(fmt::format("its result is wrong, {:.2g} times the limit", error / 30));
+    timer.measure_some(name, count, call);
+  });
+}
+
+/// cuSOLVER's routines return V where gesvd returns V^H.
 template <typename T>
 void measure(Timer const& timer, GesvdCase<T>& c) {
   if (!timer.peers.has_cusolver() || c.problem().svd_job != SvdJob::thin) return;
   Batch<T> const& a = c.a.view();
   int const n = order(a), count = number(a);
-  if (n > 32 || a.cols != n) return;
+  if (n > 32 || a.cols != n) {
+    if (n >= a.cols) measure_gesvda(timer, c);
+    return;
+  }
   timer.attempt("cuSOLVER gesvdjBatched", [&] {
     int const elements = timer.peers.gesvdj_elements(dtype_of<T>, n, a.data, c.s.data(), c.u.data(), c.vt.data(), count);
     DeviceArray<T> const work(timer.queue, elements);

@@ -314,6 +314,23 @@ void Peers::gesvdj(Dtype dtype, int n, void* a, void* s, void* u, void* v, void*
                                                            singular_jacobi_, count),
         "gesvdjBatched");
 }
+int Peers::gesvda_elements(Dtype dtype, int m, int n, void const* a, void const* s, void const* u, void const* v, int count) {
+  long long const of_a = static_cast<long long>(m) * n, of_v = static_cast<long long>(n) * n;
+  int elements = 0;
+  check(function<int(void*, int, int, int, int, void const*, int, long long, void const*, long long, void const*, int, long long,
+                     void const*, int, long long, int*, int)>(solver_, "cusolverDn", "gesvdaStridedBatched_bufferSize", dtype)(
+            solver_handle_, with_vectors, n, m, n, a, m, of_a, s, n, u, m, of_a, v, n, of_v, &elements, count),
+        "gesvdaStridedBatched_bufferSize");
+  return elements;
+}
+void Peers::gesvda(Dtype dtype, int m, int n, void* a, void* s, void* u, void* v, void* work, int elements, int* info, int count) {
+  long long const of_a = static_cast<long long>(m) * n, of_v = static_cast<long long>(n) * n;
+  // No norms of residuals, which would take time.
+  check(function<int(void*, int, int, int, int, void const*, int, long long, void*, long long, void*, int, long long, void*, int, long long,
+                     void*, int, int*, double*, int)>(solver_, "cusolverDn", "gesvdaStridedBatched", dtype)(
+            solver_handle_, with_vectors, n, m, n, a, m, of_a, s, n, u, m, of_a, v, n, of_v, work, elements, info, nullptr, count),
+        "gesvdaStridedBatched");
+}
 int Peers::sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau) {
   int elements = 0;
   std::string const name = sytrd_name(dtype) + "_bufferSize";

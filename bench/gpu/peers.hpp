@@ -86,6 +86,10 @@ class Peers {
   /// Values and vectors of square matrices of up to 32 rows by Jacobi's method; the workspace query is in elements.
   [[nodiscard]] int gesvdj_elements(Dtype dtype, int n, void const* a, void const* s, void const* u, void const* v, int count);
   void gesvdj(Dtype dtype, int n, void* a, void* s, void* u, void* v, void* work, int elements, int* info, int count);
+  /// The same of m-by-n matrices with m >= n, by a method that is accurate for well conditioned matrices alone, as cuSOLVER's documentation
+  /// says.
+  [[nodiscard]] int gesvda_elements(Dtype dtype, int m, int n, void const* a, void const* s, void const* u, void const* v, int count);
+  void gesvda(Dtype dtype, int m, int n, void* a, void* s, void* u, void* v, void* work, int elements, int* info, int count);
   /// For one matrix, from its lower triangle; the workspace query is in elements.
   [[nodiscard]] int sytrd_elements(Dtype dtype, int n, void const* a, void const* d, void const* e, void const* tau);
   void sytrd(Dtype dtype, int n, void* a, void* d, void* e, void* tau, void* work, int elements, int* info);

@@ -22,7 +22,7 @@ struct Options {
   double energy_seconds = 0;
   int repeats = 7;
   int device = 0;
-  int k = 0;                                       ///< terms of 16-bit products, and columns of A in gemv; 0: n
+  int k = 0;                                       ///< terms of 16-bit products, and columns of A in gemv and gesvd; 0: n
   double gigabytes = 4;                            ///< limit of an array of matrices, unless `count` is given
   std::pair<std::int64_t, std::int64_t> ragged{};  ///< bounds of the sizes of a ragged batch; 0: uniform
   std::int64_t groups = 0;                         ///< number of groups of such sizes; 0: a ragged batch
