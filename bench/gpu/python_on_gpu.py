@@ -6,9 +6,10 @@
 
 Parts: results, streams, memory, graphs, gradients, ragged, gpus, cupy, jax, opinfo, overhead, speed; all by default. A line for each check
 ends with ok or FAILED and the reason; a part whose library or second GPU is missing says so. Exits with 1 after a failure. --quick leaves out
-opinfo's gradients and most rows of the tables. Times are medians in milliseconds of the whole batch, by events.
+most operators of opinfo, most sizes of jax, and most rows of the tables. Times are medians in milliseconds of the whole batch, by events.
 """
 import argparse
+import os
 import pathlib
 import statistics
 import subprocess
@@ -352,23 +353,126 @@ def cupy(quick):
 
 @part
 def jax(quick):
+    os.environ.setdefault('XLA_PYTHON_CLIENT_PREALLOCATE', 'false')  # torch is there, too
     try:
         import jax
         import jax.numpy as jnp
-        import myriad.jax
+        import myriad.jax as mj
     except ImportError as error:
         return print(f'jax: {error}')
     jax.config.update('jax_enable_x64', True)
+    jax.config.update('jax_default_matmul_precision', 'highest')
     if jax.default_backend() != 'gpu':
         return print('jax: has no GPU here')
-    a = jax.random.normal(jax.random.key(0), (1000, 8, 8)) + 8 * jnp.eye(8)
-    b = jnp.ones((1000, 8, 2))
 
-    def solve():
-        x = jax.jit(myriad.jax.solve)(a, b)
-        assert x.devices() == a.devices() and float(jnp.abs(a @ x - b).max()) < 1e-9
+    def h(x):
+        return jnp.conj(jnp.swapaxes(x, -1, -2))
 
-    check('jax: solve under jit', solve)
+    def inputs(n, dtype):
+        key = iter(jax.random.split(jax.random.key(0), 2))
+        a = jax.random.normal(next(key), (100, n, n), dtype) + 2 * n**0.5 * jnp.eye(n, dtype=dtype)
+        return a, a @ h(a), jax.random.normal(next(key), (100, n, 2), dtype)
+
+    def near(x, y, dtype, loose=10):
+        x, y = jnp.asarray(x), jnp.asarray(y)
+        limit = loose * (2e-4 if dtype in ('float32', 'complex64') else 1e-10)
+        error = float(jnp.abs(x - y).max()) / max(float(jnp.abs(y).max()), 1e-30)
+        assert x.shape == y.shape and x.devices() == y.devices() and error <= limit, f'error {error:.1e}, limit {limit:.0e}'
+
+    la, lax = jnp.linalg, jax.lax.linalg
+
+    def scaled(a):
+        return a / jnp.abs(a).max((-2, -1), keepdims=True)
+
+    # Signs and phases of vectors differ, so products of them are compared.
+    def of_qr(f):
+        def products(q, r):
+            return q @ r, h(q) @ q, jnp.abs(jnp.diagonal(r, axis1=-2, axis2=-1))
+
+        return lambda a, s, b: products(*f(a[..., :-1]))
+
+    def of_eigh(f):
+        return lambda a, s, b: (lambda w, v: (w, (v * w[..., None, :]) @ h(v)))(*f(s))
+
+    def of_svd(f):
+        return lambda a, s, b: (lambda u, x, vh: (x, (u * x[..., None, :]) @ vh))(*f(a, full_matrices=False))
+
+    def of_lu(f):
+        return lambda a, s, b: tuple(f(a))
+
+    def of_triangular(f):
+        return lambda a, s, b: f(a, b, left_side=True, lower=True, transpose_a=True, conjugate_a=True, unit_diagonal=False)
+
+    functions = {
+        'solve': (lambda a, s, b: mj.solve(a, b), lambda a, s, b: la.solve(a, b)),
+        'inv': (lambda a, s, b: mj.inv(a), lambda a, s, b: la.inv(a)),
+        'det': (lambda a, s, b: mj.det(scaled(a)), lambda a, s, b: la.det(scaled(a))),
+        'slogdet': (lambda a, s, b: tuple(mj.slogdet(a)), lambda a, s, b: tuple(la.slogdet(a))),
+        'cholesky': (lambda a, s, b: mj.cholesky(s), lambda a, s, b: la.cholesky(s)),
+        'lu': (of_lu(mj.lu), of_lu(lax.lu)),
+        'qr': (of_qr(mj.qr), of_qr(la.qr)),
+        'eigh': (of_eigh(mj.eigh), of_eigh(la.eigh)),
+        'svd': (of_svd(mj.svd), of_svd(la.svd)),
+        'pinv': (lambda a, s, b: mj.pinv(a), lambda a, s, b: la.pinv(a)),
+        'lstsq': (lambda a, s, b: mj.lstsq(a, b), lambda a, s, b: jax.vmap(lambda a, b: la.lstsq(a, b)[0])(a, b)),
+        'triangular_solve': (of_triangular(mj.triangular_solve), of_triangular(lax.triangular_solve)),
+    }
+
+    def function(name, n, dtype):
+        ours, theirs = functions[name]
+        arguments = inputs(n, dtype)
+        expected = jax.jit(theirs)(*arguments)
+
+        def judged(call, taken):
+            found = jax.jit(call)(*arguments)
+            for x, y in zip(*map(jax.tree.leaves, (found, expected))):
+                near(x, y, dtype)
+            assert taken(), 'no call reached Myriad'
+
+        def of_myriad():
+            mj.report(reset=True)
+            judged(lambda *x: ours(*x), lambda: mj.report().calls)
+
+        def enabled():
+            with mj.enabled(min_batch=1):
+                mj.report(reset=True)
+                judged(lambda *x: theirs(*x), lambda: any(entry['taken'] for entry in mj.report().values()) and mj.report().calls)
+
+        check(f'jax: myriad.jax.{name}, {n} rows, {dtype}', of_myriad)
+        check(f'jax: {name} of JAX under enable(), {n} rows, {dtype}', enabled)
+
+    for name in functions:
+        for n, dtype in ((4, 'float64'), (33, 'float32'), (8, 'complex128'), (100, 'complex64'))[: 1 if quick else 4]:
+            function(name, n, dtype)
+
+    def derivatives():
+        a, s, b = inputs(5, 'float64')
+        for ours, theirs in ((lambda a: mj.solve(a, b), lambda a: la.solve(a, b)), (mj.inv, la.inv), (lambda a: mj.eigh(a + h(a))[0], la.eigvalsh),
+                             (lambda a: mj.cholesky(a @ h(a)), lambda a: la.cholesky(a @ h(a)))):
+            theirs = (lambda a: la.eigvalsh(a + h(a))) if theirs is la.eigvalsh else theirs
+            near(jax.grad(lambda a: jnp.sum(ours(a) ** 2))(a), jax.grad(lambda a: jnp.sum(theirs(a) ** 2))(a), 'float64')
+            near(jax.jvp(ours, (a,), (b @ h(b),))[1], jax.jvp(theirs, (a,), (b @ h(b),))[1], 'float64')
+
+    def mapped():
+        a, s, b = inputs(5, 'float64')
+        x = jax.jit(jax.vmap(mj.solve, in_axes=(2, None), out_axes=1))(jnp.moveaxis(a, 0, 2), b[0])
+        near(x, jnp.moveaxis(la.solve(a, b[0]), 0, 1), 'float64')
+
+    def failed_matrices():
+        a, s, b = inputs(5, 'float64')
+        x = jax.jit(mj.cholesky)(s.at[3].set(-jnp.eye(5)))
+        assert bool(jnp.isnan(x[3]).any()) and not bool(jnp.isnan(x[:3]).any())
+
+    def ordered():
+        """Many calls in one program, each of which reads the results of the one before."""
+        a, s, b = inputs(8, 'float64')
+        x = jax.jit(lambda a, b: jax.lax.fori_loop(0, 50, lambda k, x: mj.solve(a, a @ x), b))(a, b)
+        near(x, b, 'float64')
+
+    check('jax: gradients and forward derivatives', derivatives)
+    check('jax: vmap', mapped)
+    check('jax: failed matrices', failed_matrices)
+    check('jax: a loop in one program', ordered)
 
 
 @part
@@ -376,14 +480,18 @@ def opinfo(quick):
     judge = pathlib.Path(__file__).resolve().parents[2] / 'python/judges/torch_judge.py'
 
     def run(*arguments):
-        done = subprocess.run([sys.executable, str(judge), '--device', 'cuda', *arguments], capture_output=True, text=True)
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        return done.returncode, lines
+        command = [sys.executable, str(judge), '--device', 'cuda', *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lines = []
+        for line in process.stdout:
+            lines.append(line.rstrip())
+            if not quick and '--plant' not in arguments:
+                print('    ' + lines[-1], flush=True)
+        return process.wait(), lines
 
     def judged():
-        code, lines = run(*(['linalg.qr', 'linalg.solve', 'linalg.eigh'] if quick else []))
-        if code:
-            print('\n'.join(lines[-60:]))
+        names = ('linalg.qr', 'linalg.solve', 'linalg.eigh') if quick else ()
+        code, lines = run('--jobs', str(max(len(os.sched_getaffinity(0)) - 2, 1)), *names)
         assert code == 0, lines[-1]
         return lines[-1]
 
@@ -432,21 +540,24 @@ def overhead(quick):
         print(f'overhead: {name:<50} {spent * 1000:8.1f} us a call')
 
 
+#: Functions of torch for `speed`: how their matrices are made, and the call.
+FUNCTIONS = {
+    'solve': (matrices, lambda a: torch.linalg.solve(a, a[..., :1])), 'inv': (matrices, torch.linalg.inv),
+    'cholesky': (positive, torch.linalg.cholesky), 'qr': (matrices, torch.linalg.qr), 'lu_factor': (matrices, torch.linalg.lu_factor), 'eigh': (positive, torch.linalg.eigh),
+    'svd': (matrices, torch.linalg.svd)}
+SIZES = (4, 8, 16, 32, 33, 64, 128, 256)
+
+
 @part
 def speed(quick):
-    calls = {
-        'eigh': (positive, torch.linalg.eigh), 'svd': (matrices, torch.linalg.svd), 'qr': (matrices, torch.linalg.qr),
-        'lu_factor': (matrices, torch.linalg.lu_factor), 'solve': (matrices, lambda a: torch.linalg.solve(a, a[..., :1])),
-        'inv': (matrices, torch.linalg.inv), 'cholesky': (positive, torch.linalg.cholesky)}
-    rows = [(name, 1000, n, dtype) for name in calls for n in ((4, 8, 16, 32, 33, 64, 128, 256) if not quick else (8, 33))
-            for dtype in (torch.float64, torch.float32)]
+    rows = [(name, 1000, n, dtype) for name in FUNCTIONS for n in (SIZES if not quick else (8, 33)) for dtype in (torch.float64, torch.float32)]
     # GPU MODE's shapes in single precision
     rows += [(name, count, n, torch.float32) for name in ('qr', 'eigh') for count, n in ((20, 32), (40, 176), (40, 352), (640, 512), (60, 1024))
              if not quick]
     rows += [('cholesky', count, n, torch.float32) for count, n in ((4096, 32), (1024, 64), (256, 128), (64, 256), (640, 512)) if not quick]
     print(f'{"speed":<12}{"type":>9}{"count":>8}{"n":>6}{"torch ms":>12}{"myriad ms":>12}{"times":>8}')
     for name, count, n, dtype in rows:
-        make, call = calls[name]
+        make, call = FUNCTIONS[name]
         a = make(count, n, n, dtype=dtype)
         theirs = milliseconds(lambda: call(a))
         with myriad.torch.enabled():

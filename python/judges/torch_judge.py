@@ -3,20 +3,24 @@
     python torch_judge.py              all operators, on the CPU
     python torch_judge.py --plant      the same with a planted error of 1e-6, and must fail
     python torch_judge.py linalg.qr    some operators
-    python torch_judge.py --device cuda
+    python torch_judge.py --device cuda --jobs 14 --seconds 120
     python torch_judge.py --part 20    one sample of 20, drawn by MYRIAD_TEST_SEED, which is printed
 
 For every sample: the same values, shapes, dtypes, strides and gradients as from torch's kernels, up to rounding, and the same errors for
-wrong arguments. Prints the number of calls that reached Myriad for each operator of aten. Exits with 1 after a difference, or if an
-operator that enable() knows was never reached; with --part, if no operator was.
+wrong arguments. Prints the number of samples and differences of each operator, and the number of calls that reached Myriad for each operator
+of aten. Exits with 1 after a difference, after a sample that was not judged in time, or if an operator that enable() knows was never reached;
+with --part, if no operator was.
 """
 
 import argparse
 import collections
+import multiprocessing
 import os
 import random
 import sys
+import time
 import warnings
+from multiprocessing.connection import wait
 
 import torch
 
@@ -91,17 +95,17 @@ def difference(x, y):
 class Draw:
     """Draws one sample of `part`: one of sqrt(part) groups, whose samples cost more to make than to judge, and as many of its samples."""
 
-    def __init__(self, part):
+    def __init__(self, part, seed):
         self.part = part
-        self.seed = int(os.environ.get('MYRIAD_TEST_SEED') or random.randrange(2**30))
-        self.random = random.Random(self.seed)
+        self.random = random.Random(seed)
 
     def __call__(self):
         return self.part == 1 or self.random.random() * self.part**0.5 < 1
 
 
-def judge(op, dtype, totals, draw):
-    failures = []
+def judge(op, dtype, draw):
+    """The samples of an operator in one type: how many there are, how many of them are errors, and a text for each difference."""
+    count, errors, failures = 0, 0, []
     for gradients in (False, True):
         if gradients and not (op.supports_autograd and dtype in (torch.float64, torch.complex128)):
             continue
@@ -109,23 +113,18 @@ def judge(op, dtype, totals, draw):
             continue
         torch.manual_seed(0)
         try:
-            samples = list(op.sample_inputs(device, dtype, requires_grad=gradients))
+            samples = [(k, sample) for k, sample in enumerate(op.sample_inputs(device, dtype, requires_grad=gradients)) if draw()]
         except Exception as error:
             failures.append(f'{op.name} {dtype}: no samples: {error}')
             continue
-        for number, sample in enumerate(samples):
-            if not draw():
-                continue
-            totals['samples'] += 1
-            expected = run(op, sample, gradients)
-            with myriad.torch.enabled(myriad.torch.OPERATORS, min_batch=1):
-                found = run(op, sample, gradients)
+        count += len(samples)
+        for (number, _), (expected, found) in zip(samples, run_both(op, [sample for _, sample in samples], gradients)):
             where = f"{op.name} {op.variant_test_name} {str(dtype)[6:]} sample {number}{' with gradients' if gradients else ''}"
             if expected[3] != found[3]:
                 failures.append(f'{where}: error {found[3]!r} in place of {expected[3]!r}')
                 continue
             if expected[3]:
-                totals['errors'] += 1
+                errors += 1
                 continue
             if expected[0] != found[0]:
                 failures.append(f'{where}: {found[0]} in place of {expected[0]}')
@@ -140,25 +139,100 @@ def judge(op, dtype, totals, draw):
                         problem = f'differs by {error:.1e}, largest element {size:.1e}'
                     if problem:
                         failures.append(f'{where}: {what} {k} {problem}')
-    return failures
+    return count, errors, failures
 
 
-def judge_errors(op, totals, draw):
-    """The same errors for wrong arguments."""
-    failures = []
+def judge_errors(op, draw):
+    """The same errors for wrong arguments; as judge."""
     if op.error_inputs_func is None or not draw():
-        return failures
-    for number, wrong in enumerate(op.error_inputs(device)):
-        if not draw():
-            continue
-        totals['samples'] += 1
-        expected = run(op, wrong.sample_input, False)[3]
-        with myriad.torch.enabled(myriad.torch.OPERATORS, min_batch=1):
-            found = run(op, wrong.sample_input, False)[3]
-        totals['errors'] += expected is not None
-        if expected != found:
-            failures.append(f'{op.name} {op.variant_test_name} wrong arguments {number}: error {found!r} in place of {expected!r}')
-    return failures
+        return 0, 0, []
+    wrong = [(k, w.sample_input) for k, w in enumerate(op.error_inputs(device)) if draw()]
+    errors, failures = 0, []
+    for (number, _), (expected, found) in zip(wrong, run_both(op, [sample for _, sample in wrong], False)):
+        errors += expected[3] is not None
+        if expected[3] != found[3]:
+            failures.append(f'{op.name} {op.variant_test_name} wrong arguments {number}: error {found[3]!r} in place of {expected[3]!r}')
+    return len(wrong), errors, failures
+
+
+def run_both(op, samples, gradients):
+    """What torch's kernels give for each sample, and what Myriad's give."""
+    expected = [run(op, sample, gradients) for sample in samples]
+    with myriad.torch.enabled(myriad.torch.OPERATORS, min_batch=1, devices=(device,)):
+        return list(zip(expected, [run(op, sample, gradients) for sample in samples]))
+
+
+def judged(task, options):
+    """judge or judge_errors of a task (name, variant, type or None), and the report of Myriad's calls."""
+    name, variant, dtype = task
+    op = next(op for op in op_db if (op.name, op.variant_test_name) == (name, variant))
+    draw = Draw(options.part, f'{options.seed} {task}')
+    myriad.torch.report(reset=True)
+    begin = time.perf_counter()
+    outcome = judge_errors(op, draw) if dtype is None else judge(op, dtype, draw)
+    return task, *outcome, myriad.torch.report(), time.perf_counter() - begin
+
+
+def prepare(options):
+    global device
+    device = options.device
+    torch.set_num_threads(1)
+    torch.set_float32_matmul_precision('highest')  # products by TF32 are torch's
+    if options.plant:
+        plant()
+
+
+def work(connection, options):
+    """A process that judges the tasks of a connection."""
+    prepare(options)
+    while (task := connection.recv()) is not None:
+        connection.send(judged(task, options))
+
+
+def in_processes(tasks, options):
+    """Yields what judged returns, of processes; for a task whose process has died, and those not begun in time, (task, reason)."""
+    context = multiprocessing.get_context('spawn')
+    end = time.monotonic() + options.seconds
+    waiting = tasks[::-1]
+    running = {}
+
+    def begin(connection, process):
+        if waiting:
+            running[connection] = (process, waiting.pop())
+            connection.send(running[connection][1])
+        else:
+            connection.send(None)
+
+    def start():
+        connection, other = context.Pipe()
+        process = context.Process(target=work, args=(other, options), daemon=True)
+        process.start()
+        other.close()
+        begin(connection, process)
+
+    for _ in range(min(options.jobs, len(tasks))):
+        start()
+    while running and (ready := wait(list(running), max(end - time.monotonic(), 0))):
+        for connection in ready:
+            process, task = running.pop(connection)
+            try:
+                outcome = connection.recv()
+            except EOFError:
+                process.join()
+                yield task, f'the process ended with {process.exitcode}'
+                start()
+                continue
+            yield outcome
+            if any('CUDA error' in text for text in outcome[3]):  # later calls of this process fail, too
+                process.kill()
+                start()
+            else:
+                begin(connection, process)
+    for process, task in running.values():
+        process.kill()
+        yield task, 'not in time'
+    for task in waiting[::-1]:
+        yield task, 'not begun in time'
 
 
 def plant():
@@ -181,37 +255,46 @@ def main():
     parser.add_argument('--device', choices=('cpu', 'cuda'), default='cpu')
     parser.add_argument('--all', action='store_true', help='print every failure')
     parser.add_argument('--part', type=int, default=1, metavar='N', help='draw one sample of N')
+    parser.add_argument('--jobs', type=int, default=1, metavar='N', help='judge in N processes')
+    parser.add_argument('--seconds', type=float, default=86400, help='with --jobs: the time after which samples are left out')
     parser.add_argument('names', nargs='*')
     options = parser.parse_args()
-    global device
-    device = options.device
-    torch.set_num_threads(1)
-    torch.set_float32_matmul_precision('highest')  # products by TF32 are torch's
-    if options.plant:
-        plant()
-    draw = Draw(options.part)
+    options.seed = int(os.environ.get('MYRIAD_TEST_SEED') or random.randrange(2**30))
+    prepare(options)
     if options.part > 1:
-        print(f'one sample of {options.part}; MYRIAD_TEST_SEED={draw.seed}')
-    totals = collections.Counter()
-    failures = []
-    for op in operators(options.names):
-        of_op = [f for dtype in DTYPES if dtype in op.supported_dtypes(device) for f in judge(op, dtype, totals, draw)]
-        of_op += judge_errors(op, totals, draw)
-        totals['operators'] += 1
-        for text in of_op if options.all else of_op[:3]:
-            print(text)
-        if len(of_op) > 3 and not options.all:
-            print(f'... and {len(of_op) - 3} more of {op.name}')
-        failures += of_op
-    report = myriad.torch.report()
-    print(report)
-    missed = [] if options.names or options.part > 1 else [name for name in myriad.torch.OPERATORS if not report.get(name, {}).get('taken')]
+        print(f'one sample of {options.part}; MYRIAD_TEST_SEED={options.seed}')
+    ops = list(operators(options.names))
+    tasks = [
+        (op.name, op.variant_test_name, dtype) for op in ops for dtype in (*DTYPES, None) if dtype is None or dtype in op.supported_dtypes(device)
+    ]
+    outcomes = in_processes(tasks, options) if options.jobs > 1 else (judged(task, options) for task in tasks)
+    samples, seconds, taken = collections.Counter(), collections.Counter(), collections.Counter()
+    of_op, cut, all_errors = collections.defaultdict(list), [], 0
+    for task, *outcome in outcomes:
+        op = ' '.join(filter(None, task[:2]))
+        if len(outcome) == 1:
+            cut.append(f"{op} {str(task[2])[6:] if task[2] else 'wrong arguments'}: {outcome[0]}")
+            continue
+        count, errors, failures, report, spent = outcome
+        samples[op] += count
+        all_errors += errors
+        seconds[op] += spent
+        for text in failures if options.all else failures[: max(3 - len(of_op[op]), 0)]:
+            print(text, flush=True)
+        of_op[op] += failures
+        taken.update({name: entry['taken'] for name, entry in report.items()})
+    for op, failures in of_op.items():
+        print(f'{op:<40} {samples[op]:>6} samples {seconds[op]:>7.1f} s  ' + (f'{len(failures)} DIFFERENCES' if failures else 'ok'))
+    for text in cut:
+        print(f'left out: {text}')
+    print(', '.join(f'{name} {count}' for name, count in sorted(taken.items())))
+    missed = [] if options.names or options.part > 1 else [name for name in myriad.torch.OPERATORS if not taken[name]]
     if missed:
         print('never reached:', ', '.join(missed))
-    taken = sum(entry['taken'] for entry in report.values())
-    counts = f'{totals["operators"]} operators, {totals["samples"]} samples ({totals["errors"]} of them errors)'
-    print(f'{counts}, {taken} calls on Myriad, {len(failures)} differences')
-    return 1 if failures or missed or not taken else 0
+    differences = sum(map(len, of_op.values()))
+    counts = f'{len(of_op)} operators, {sum(samples.values())} samples ({all_errors} of them errors)'
+    print(f'{counts}, {sum(taken.values())} calls on Myriad, {differences} differences')
+    return 1 if differences or cut or missed or not sum(taken.values()) else 0
 
 
 if __name__ == '__main__':
