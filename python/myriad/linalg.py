@@ -56,10 +56,10 @@ def _stacked(*arrays):
 
 
 def _square(x):
-    _stacked(x)
-    m, n = x.shape[-2:]
-    if m != n:
-        raise LinAlgError(f'Last 2 dimensions of the array must be square, are {m} and {n}')
+    shape = x.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        _stacked(x)
+        raise LinAlgError(f'Last 2 dimensions of the array must be square, are {shape[-2]} and {shape[-1]}')
 
 
 def _check(library, info, problem):
@@ -94,20 +94,23 @@ def solve(x1: Array, x2: Array, /, *, check: bool = True) -> Array:
         return library.by_chunks(solve, [x1, x2], check=check)
     a, b = library.inputs([x1, x2])
     _square(a)
-    vector = b.ndim == 1
-    if b.ndim == 0:
+    shape, right = a.shape, b.shape
+    if not right:
         raise LinAlgError('0-dimensional array given. x2 must be at least one-dimensional')
+    vector = len(right) == 1
     if vector:
         b = b[:, None]
-    n, k = b.shape[-2:]
-    if n != a.shape[-1]:
-        raise ValueError(f'solve: x2 has {n} rows; x1 needs {a.shape[-1]}')
-    batch = a.shape[:-2]
-    if b.shape[:-2] != batch and not vector:
-        batch = numpy.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+        right = b.shape
+    if right[-2] != shape[-1]:
+        raise ValueError(f'solve: x2 has {right[-2]} rows; x1 needs {shape[-1]}')
+    if vector:
+        right = (*shape[:-1], 1)
+    elif right[:-1] != shape[:-1]:
+        batch = numpy.broadcast_shapes(tuple(shape[:-2]), tuple(right[:-2]))
         a, b = library.stretched(a, batch), library.stretched(b, batch)
-    x = library.empty(a, (*batch, n, k))
-    info = library.info_of(a, batch)
+        right = (*batch, *right[-2:])
+    x = library.empty(a, right)
+    info = library.info_of(a, right[:-2]) if check else None
     _myriad.solve(library.queue(a), a, b, x, info)
     if check:
         _check(library, info, 'Singular matrix')
@@ -122,7 +125,7 @@ def inv(x: Array, /, *, check: bool = True) -> Array:
     a, = library.inputs([x])
     _square(a)
     out = library.empty(a, a.shape)
-    info = library.info_of(a, a.shape[:-2])
+    info = library.info_of(a, a.shape[:-2]) if check else None
     _myriad.inverse(library.queue(a), a, out, info)
     if check:
         _check(library, info, 'Singular matrix')

@@ -29,7 +29,7 @@ from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
 from torch.autograd import forward_ad
 
 from . import _myriad, _queues
-from ._arrays import Torch
+from ._arrays import Torch, row_major
 from ._report import Report
 
 __all__ = ['OPERATORS', 'cholesky', 'disable', 'eigh', 'enable', 'enabled', 'inv', 'report', 'solve', 'svd']
@@ -166,7 +166,7 @@ class _NewResults:
     @staticmethod
     def array(i, like, shape, dtype):
         """Result i, contiguous."""
-        return torch.empty_strided(*_contiguous(shape), dtype=dtype, device=like.device)
+        return torch.empty_strided(*row_major(shape), dtype=dtype, device=like.device)
 
 
 class _Results:
@@ -254,19 +254,9 @@ def _batch(a, b):
 
 
 @functools.lru_cache(1024)
-def _contiguous(shape):
-    """shape and strides. torch.empty takes longer for a torch.Size than these and torch.empty_strided together."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(shape), tuple(strides[::-1])
-
-
-@functools.lru_cache(1024)
 def _by_columns(batch, m, n):
     """Shape and strides of column-major matrices."""
-    shape, strides = _contiguous.__wrapped__((*batch, n, m))
+    shape, strides = row_major.__wrapped__((*batch, n, m))
     return (*shape[:-2], m, n), (*strides[:-2], 1, max(m, 1))
 
 
@@ -760,9 +750,13 @@ def svd(a):
 def _call(name, *tensors):
     # The operators have backward derivatives only, which torch.func does not know. autograd.Function has all, but is slower and not traced as
     # one operator.
-    if not torch._C._are_functorch_transforms_active() and (torch.compiler.is_compiling() or forward_ad._current_level < 0):
+    compiling = torch.compiler.is_compiling()
+    if not torch._C._are_functorch_transforms_active() and (compiling or forward_ad._current_level < 0):
+        # Without derivatives and observers the operator would only call its implementation, in 20 us.
+        if not (compiling or torch._C._len_torch_dispatch_stack() or torch._C._is_tracing()) and _myriad.ready_tensors(list(tensors), torch.Tensor):
+            return _implementations[name](*tensors)
         return getattr(torch.ops.myriad, name)(*tensors)
-    if torch.compiler.is_compiling():
+    if compiling:
         raise NotImplementedError(f'myriad.torch.{name}: torch.compile of transforms of torch.func is not supported without graph breaks')
     if sum(level.key() == TransformType.Jvp for level in retrieve_all_functorch_interpreters()) > 1:
         raise NotImplementedError(f'myriad.torch.{name}: torch.func takes a forward derivative of a forward one for zero; use hessian or jacrev')
@@ -1011,7 +1005,7 @@ def _function(name, setup, backward, jvp):
     return type(f'_{name}', (torch.autograd.Function,), {'generate_vmap_rule': True, '__module__': __name__, **members})
 
 
-_functions = {}
+_implementations, _functions = {}, {}
 for _name, _impl, _fake, _setup, _backward, _jvp, _vmap in (
     ('solve', _solve_impl, _solve_fake, _solve_setup, _solve_backward, _solve_jvp, _vmap_solve),
     ('inv', _inv_impl, _square_fake, _save_output, _inv_backward, _inv_jvp, _vmap_one(torch.ops.myriad.inv)),
@@ -1019,6 +1013,7 @@ for _name, _impl, _fake, _setup, _backward, _jvp, _vmap in (
     ('eigh', _eigh_impl, _eigh_fake, _save_output, _eigh_backward, _eigh_jvp, _vmap_one(torch.ops.myriad.eigh)),
     ('svd', _svd_impl, _svd_fake, _save_output, _svd_backward, _svd_jvp, _vmap_one(torch.ops.myriad.svd)),
 ):
+    _implementations[_name] = _impl
     for _key in ('CPU', 'CUDA'):
         _own.impl(_name, _impl, _key)
     torch.library.register_fake(f'myriad::{_name}', _fake, lib=_own)

@@ -150,6 +150,28 @@ bool all_finite(nb::handle x) {
   throw nb::type_error("all_finite: x must have float32, float64, complex64 or complex128 elements");
 }
 
+/// Whether the elements lie one behind the other with `inner` as the fastest axis, `outer` as the next, and the leading axes in their
+/// order.
+bool is_contiguous(Array const& a, int inner, int outer) {
+  std::int64_t step = 1;
+  auto const follows = [&](int axis) {
+    if (axis < 0 || a.shape[axis] == 1) return true;
+    bool const ok = a.strides[axis] == step;
+    step *= a.shape[axis];
+    return ok;
+  };
+  bool ok = follows(inner) && follows(outer);
+  for (int axis = a.dims - 3; axis >= 0; --axis) ok = ok && follows(axis);
+  return ok;
+}
+
+bool requires_grad(nb::handle tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("requires_grad");
+  nb::object const answer = nb::steal(PyObject_GetAttr(tensor.ptr(), name));
+  if (!answer.is_valid()) throw nb::python_error();
+  return answer.is(Py_True);
+}
+
 /// The tensors of torch in a tuple, each plain. False if one is not.
 template <std::size_t N>
 bool read_plain(nb::tuple tensors, std::array<Array, N>& arrays) {
@@ -174,6 +196,23 @@ bool plain_matrices(nb::tuple tensors, bool halves) {
     if (a.dims < 2 || (a.dims > 3 && a.device != Device::cpu)) return false;
     for (int i = 0; i < a.dims; ++i)
       if (a.shape[i] == 0) return false;
+  }
+  return true;
+}
+
+/// Whether a list has only plain tensors of torch that require no grad, all of one floating type and on one device, each contiguous or with
+/// contiguous transposes. False: perhaps not. `type`: torch.Tensor; its subclasses may compute otherwise.
+bool ready_tensors(nb::list tensors, nb::handle type) {
+  std::array<Array, 4> arrays;
+  std::size_t const count = nb::len(tensors);
+  if (count == 0 || count > arrays.size()) return false;
+  for (std::size_t k = 0; k < count; ++k) {
+    Array& a = arrays[k];
+    nb::handle const x = PyList_GetItem(tensors.ptr(), static_cast<Py_ssize_t>(k));  // borrowed
+    if (!x.type().is(type) || !a.read_plain_torch(x) || requires_grad(x)) return false;
+    if (a.dtype != MYRIAD_F32 && a.dtype != MYRIAD_F64 && a.dtype != MYRIAD_C32 && a.dtype != MYRIAD_C64) return false;
+    if (a.dtype != arrays[0].dtype || a.device != arrays[0].device || a.device_id != arrays[0].device_id) return false;
+    if (!is_contiguous(a, a.dims - 1, a.dims - 2) && !is_contiguous(a, a.dims - 2, a.dims - 1)) return false;
   }
   return true;
 }
@@ -420,6 +459,7 @@ NB_MODULE(_myriad, m) {
   m.def("failures", &failures, nb::arg("info"));
   m.def("all_finite", &all_finite, nb::arg("x"));
   m.def("plain_matrices", &plain_matrices, nb::arg("tensors"), nb::arg("halves"));
+  m.def("ready_tensors", &ready_tensors, nb::arg("tensors"), nb::arg("type"));
   m.def("apart", &apart, nb::arg("outputs"), nb::arg("inputs"));
   m.def("gemm_grouped", &gemm_grouped, nb::arg("queue"), nb::arg("groups"));
 }

@@ -1,5 +1,6 @@
 """myriad.torch: routing of aten's operators, and the operators myriad::*. The samples of torch itself are in judges/torch_judge.py."""
 import pathlib
+import warnings
 
 import pytest
 
@@ -7,6 +8,7 @@ torch = pytest.importorskip('torch')
 
 import myriad.torch as mt  # noqa: E402
 from myriad import _myriad  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
 
@@ -106,6 +108,41 @@ def test_quick_checks():
         _myriad.all_finite(a.int())
     with pytest.raises(ValueError, match='all_finite: x must be contiguous'):
         _myriad.all_finite(a.mT)
+
+
+def test_ready_tensors():
+    class Named(torch.Tensor):
+        pass
+
+    def ready(*tensors):
+        return _myriad.ready_tensors(list(tensors), torch.Tensor)
+
+    a = torch.randn(2, 3, 4, 5)
+    for x in (a, a.mT, a.double(), a.to(torch.complex64), a[0], a[1, 1], a[..., :1, :].contiguous(), a[:1, :, :, :1].mT.contiguous()):
+        assert ready(x) and ready(x, x) and x.is_contiguous() | x.mT.is_contiguous()
+    z = torch.randn(2, 2, dtype=torch.complex64)
+    for x in (a[..., ::2], a[:, ::2], a.transpose(0, 1), a.expand(2, *a.shape), a.half(), a.to(torch.int32), a.clone().requires_grad_(),
+              torch._neg_view(a), z.conj(), a.as_subclass(Named), a.numpy(), a.to('meta'), a.to_sparse(), 1.0):
+        assert not ready(x) and not ready(a, x)
+    assert not ready() and not ready(a, a.double())
+
+
+def test_observers_see_the_operators():
+    """Modes of torch and its tracer, which calls past the operators would pass by."""
+
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    a, seen = well_conditioned(3, 4, 4), []
+    with Seen():
+        mt.inv(a)
+    assert 'myriad.inv.default' in seen
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # it is deprecated
+        traced = torch.jit.trace(mt.inv, a)
+    torch.testing.assert_close(traced(2 * a), mt.inv(2 * a))
 
 
 def test_arguments_of_enable_are_checked():

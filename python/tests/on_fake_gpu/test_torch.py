@@ -115,6 +115,9 @@ def test_operators_of_aten(monkeypatch):
         lu, pivots, _ = torch.linalg.lu_factor_ex(a)
         torch.linalg.lu_solve(lu, pivots, c)
         torch.linalg.lu_solve(lu, pivots, c.mT, left=False, adjoint=True)
+        torch.ops.aten._linalg_solve_ex(a, c)
+        torch.ops.aten._linalg_det(a)
+        torch.ops.aten._linalg_slogdet(a)
         torch.linalg.inv_ex(a)
         for mode in ('reduced', 'complete', 'r'):
             torch.linalg.qr(c, mode)
