@@ -158,15 +158,12 @@ class _NewResults:
     @staticmethod
     def matrix(i, like, batch, m, n, dtype=None, by_rows=False):
         """Result i, an m-by-n matrix of each batch, column-major as torch's are, unless by_rows."""
-        dtype = dtype or like.dtype
-        if by_rows:
-            return torch.empty((*batch, m, n), dtype=dtype, device=like.device)
-        return torch.empty_strided(*_by_columns(batch, m, n), dtype=dtype, device=like.device)
+        return like.new_empty_strided(*row_major((*batch, m, n)) if by_rows else _by_columns(batch, m, n), dtype=dtype)
 
     @staticmethod
     def array(i, like, shape, dtype):
         """Result i, contiguous."""
-        return torch.empty_strided(*row_major(shape), dtype=dtype, device=like.device)
+        return like.new_empty_strided(*row_major(shape), dtype=dtype)
 
 
 class _Results:
